@@ -16,6 +16,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/modcopy"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
@@ -193,7 +194,7 @@ func unreached(p *mutate.Pass) []string {
 		if !ok || fn.Pkg() != p.Pkg || p.Decl(fn) != nil {
 			continue
 		}
-		found[mutate.FuncName(fn)] = true
+		found[syntax.FuncName(fn)] = true
 	}
 	return slices.Sorted(maps.Keys(found))
 }

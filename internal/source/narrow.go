@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Narrow takes back the private copies of a candidate that say what their originals
@@ -22,14 +24,14 @@ func (u *Unit) Narrow(src string) (string, error) {
 		return src, nil
 	}
 	n.settle()
-	var edits []edit
+	var edits []syntax.Edit
 	for _, c := range n.copies {
 		if c.same {
 			start := c.decl.Pos()
 			if c.decl.Doc != nil {
 				start = c.decl.Doc.Pos()
 			}
-			edits = append(edits, edit{n.tok.Offset(start), n.tok.Offset(c.decl.End()), ""})
+			edits = append(edits, syntax.Edit{Start: n.tok.Offset(start), End: n.tok.Offset(c.decl.End()), New: ""})
 		}
 	}
 	if len(edits) == 0 {
@@ -41,8 +43,8 @@ func (u *Unit) Narrow(src string) (string, error) {
 			edits = append(edits, n.restore(d, func(c *privateCopy) bool { return c.same })...)
 		}
 	}
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
-	return u.Normalize(apply(src, edits))
+	slices.SortStableFunc(edits, func(a, b syntax.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	return u.Normalize(syntax.Apply(src, edits))
 }
 
 func nameOf(fn *ast.FuncDecl, ok bool) string {
@@ -112,11 +114,11 @@ func (n *narrower) restored(c *privateCopy, which func(*privateCopy) bool) strin
 	from := n.tok.Offset(c.decl.Pos())
 	edits := n.restore(c.decl.Body, which)
 	for i := range edits {
-		edits[i].start -= from
-		edits[i].end -= from
+		edits[i].Start -= from
+		edits[i].End -= from
 	}
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
-	return printed(apply(n.file.Src[from:n.tok.Offset(c.decl.End())], edits))
+	slices.SortStableFunc(edits, func(a, b syntax.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	return printed(syntax.Apply(n.file.Src[from:n.tok.Offset(c.decl.End())], edits))
 }
 
 // original is what Widen would make of the original, with calls of originals.
@@ -136,8 +138,8 @@ func printed(text string) string {
 }
 
 // restore is how calls of some copies become calls of the originals.
-func (n *narrower) restore(in ast.Node, which func(*privateCopy) bool) []edit {
-	var edits []edit
+func (n *narrower) restore(in ast.Node, which func(*privateCopy) bool) []syntax.Edit {
+	var edits []syntax.Edit
 	ast.Inspect(in, func(node ast.Node) bool {
 		call, ok := node.(*ast.CallExpr)
 		if !ok {
@@ -165,12 +167,12 @@ func (n *narrower) called(call *ast.CallExpr) *privateCopy {
 }
 
 // back is how one call becomes a call of the original.
-func (n *narrower) back(call *ast.CallExpr, c *privateCopy) []edit {
+func (n *narrower) back(call *ast.CallExpr, c *privateCopy) []syntax.Edit {
 	id, _ := calledName(call)
 	at := func(p token.Pos) int { return n.tok.Offset(p) }
 	name := c.piece.names[0].Name
 	if c.piece.recv == "" {
-		return []edit{{at(id.Pos()), at(id.End()), name}}
+		return []syntax.Edit{{Start: at(id.Pos()), End: at(id.End()), New: name}}
 	}
 	if len(call.Args) == 0 {
 		return nil
@@ -196,8 +198,8 @@ func (n *narrower) back(call *ast.CallExpr, c *privateCopy) []edit {
 	} else if call.Ellipsis.IsValid() || call.Rparen.IsValid() {
 		after = call.Rparen
 	}
-	return []edit{
-		{at(call.Pos()), at(from.Pos()), open},
-		{at(from.End()), at(after), shut + "." + name + "("},
+	return []syntax.Edit{
+		{Start: at(call.Pos()), End: at(from.Pos()), New: open},
+		{Start: at(from.End()), End: at(after), New: shut + "." + name + "("},
 	}
 }

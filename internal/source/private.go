@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Limits of what [Unit.Widen] adds.
@@ -46,7 +48,7 @@ func (u *Unit) Widen(src string) (widened string, copies []string) {
 	if len(w.added) == 0 {
 		return src, nil
 	}
-	text, err := u.Normalize(apply(src, edits) + w.text.String())
+	text, err := u.Normalize(syntax.Apply(src, edits) + w.text.String())
 	if err != nil {
 		return src, nil
 	}
@@ -90,8 +92,8 @@ func (w *widener) imports() {
 
 // calls are the edits by which code calls copies. depth is how many calls away from
 // the candidate's own code it stands.
-func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth int) []edit {
-	var edits []edit
+func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth int) []syntax.Edit {
+	var edits []syntax.Edit
 	ast.Inspect(n, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
@@ -106,7 +108,7 @@ func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth in
 		}
 		return true
 	})
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
+	slices.SortStableFunc(edits, func(a, b syntax.Edit) int { return cmp.Compare(a.Start, b.Start) })
 	return edits
 }
 
@@ -131,9 +133,9 @@ func calledName(call *ast.CallExpr) (*ast.Ident, *ast.SelectorExpr) {
 // redirect has a call call a copy. A method's receiver becomes the first argument.
 func redirect(
 	call *ast.CallExpr, id *ast.Ident, sel *ast.SelectorExpr, name string, info *types.Info, file *token.File,
-) []edit {
+) []syntax.Edit {
 	if sel == nil {
-		return []edit{{file.Offset(id.Pos()), file.Offset(id.End()), name}}
+		return []syntax.Edit{{Start: file.Offset(id.Pos()), End: file.Offset(id.End()), New: name}}
 	}
 	s := info.Selections[sel]
 	_, wants := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
@@ -148,9 +150,9 @@ func redirect(
 	if len(call.Args) == 0 {
 		comma = ""
 	}
-	return []edit{
-		{file.Offset(call.Pos()), file.Offset(call.Pos()), name + "(" + before},
-		{file.Offset(sel.X.End()), file.Offset(call.Lparen) + 1, comma},
+	return []syntax.Edit{
+		{Start: file.Offset(call.Pos()), End: file.Offset(call.Pos()), New: name + "(" + before},
+		{Start: file.Offset(sel.X.End()), End: file.Offset(call.Lparen) + 1, New: comma},
 	}
 }
 
@@ -178,7 +180,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	if fn.Pkg() == nil || fn.Pkg().Path() != w.unit.Types.Path() {
 		return ""
 	}
-	key := functionKey(fn)
+	key := syntax.FuncName(fn)
 	if name, ok := w.names[key]; ok {
 		return name
 	}
@@ -224,10 +226,10 @@ func (w *widener) write(c private) {
 	edits := w.calls(fn.Body, w.unit.info, f.tok, c.depth)
 	body := f.offset(fn.Body.Lbrace)
 	for i := range edits {
-		edits[i].start -= body
-		edits[i].end -= body
+		edits[i].Start -= body
+		edits[i].End -= body
 	}
-	text := apply(f.text[body:f.offset(fn.Body.End())], edits)
+	text := syntax.Apply(f.text[body:f.offset(fn.Body.End())], edits)
 	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\n%s %s\n", c.name, c.piece.key(), w.unit.Target.Name,
 		w.unit.privateHead(c.piece, c.name), text)
 }

@@ -69,6 +69,7 @@ var written = []*mutate.Mutator{
 	domainTable,
 	hexPairs,
 	specialiseValue,
+	shortNumber,
 
 	// Strings, bytes, formatting.
 	stringBuilder,

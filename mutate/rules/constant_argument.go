@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // constantArgument (catalogue C8 for constants) matches calls that pass a constant to a helper. It
@@ -135,7 +136,7 @@ func constantCopy(
 		if j == i {
 			continue
 		}
-		t, ok := typeText(p, sig.Params().At(j).Type())
+		t, ok := facts.TypeText(p, sig.Params().At(j).Type())
 		if !ok {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // indexFunc (catalogue D2 for the library) matches a search through a text that calls a function
@@ -104,7 +105,7 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 		if !ok || v == own || v.IsField() || p.IsGlobal(v) || slices.Contains(seen, types.Object(v)) {
 			continue
 		}
-		t, ok := typeText(p, v.Type())
+		t, ok := facts.TypeText(p, v.Type())
 		if !ok || addressTaken(p, v, p.FuncOf(e)) {
 			return "", "", nil, nil
 		}

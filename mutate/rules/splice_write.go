@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 func rewriteSplice(p *mutate.Pass, at mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
@@ -150,7 +151,7 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 	for i, e := range ret.Results {
 		text := w.text(e)
 		unnamed := w.names != nil && i < len(w.names) && w.names[i] == "_"
-		if t, ok := typeText(w.p, w.sig.Results().At(i).Type()); ok && unnamed && w.p.Info.Types[e].IsNil() {
+		if t, ok := facts.TypeText(w.p, w.sig.Results().At(i).Type()); ok && unnamed && w.p.Info.Types[e].IsNil() {
 			text = converted(t, text)
 		}
 		wanted = wanted || !unnamed || !w.p.Pure(e) || w.needs(e)
@@ -163,7 +164,7 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 		for _, f := range w.fn.Type.Results.List {
 			for _, id := range f.Names {
 				name := id.Name
-				if t, ok := typeText(w.p, w.p.Info.TypeOf(f.Type)); name == "_" && ok {
+				if t, ok := facts.TypeText(w.p, w.p.Info.TypeOf(f.Type)); name == "_" && ok {
 					name = "*new(" + t + ")"
 				}
 				out = append(out, name)
@@ -262,7 +263,7 @@ func (w *splicer) bindings() string {
 		}
 		value := w.p.Text(a)
 		if !types.Identical(w.p.Info.TypeOf(a), v.Type()) || w.p.Info.Types[a].Value != nil {
-			if t, ok := typeText(w.p, v.Type()); ok {
+			if t, ok := facts.TypeText(w.p, v.Type()); ok {
 				value = converted(t, value)
 			}
 		}
@@ -294,7 +295,8 @@ func (w *splicer) standsFor(v *types.Var, a ast.Expr, hidden map[string]bool) (s
 		return "", false
 	}
 	of := w.p.Var(id)
-	if of == nil || w.p.IsGlobal(of) || captured(w.p, of) || captured(w.p, v) || w.replacedIn(v, w.fn.Body) ||
+	held := facts.Captured.Of(w.p)
+	if of == nil || w.p.IsGlobal(of) || held[of] || held[v] || w.replacedIn(v, w.fn.Body) ||
 		!types.Identical(of.Type(), v.Type()) || id.Name != v.Name() && hidden[id.Name] || w.redeclared(v.Name()) {
 		return "", false
 	}
@@ -339,7 +341,7 @@ func (w *splicer) redeclared(name string) bool {
 // pointsTo reports whether a parameter only leads to fields of what the caller names.
 func (w *splicer) pointsTo(v *types.Var, a ast.Expr, hidden map[string]bool) (string, bool) {
 	u, ok := a.(*ast.UnaryExpr)
-	if !ok || u.Op != token.AND || w.replacedIn(v, w.fn.Body) || captured(w.p, v) || !w.still(u.X, hidden) {
+	if !ok || u.Op != token.AND || w.replacedIn(v, w.fn.Body) || facts.Captured.Of(w.p)[v] || !w.still(u.X, hidden) {
 		return "", false
 	}
 	for _, id := range w.p.Uses(v, w.fn.Body) {
@@ -357,7 +359,7 @@ func (w *splicer) still(e ast.Expr, hidden map[string]bool) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
 		v := w.p.Var(e)
-		return v != nil && !w.p.IsGlobal(v) && !captured(w.p, v) && !hidden[e.Name]
+		return v != nil && !w.p.IsGlobal(v) && !facts.Captured.Of(w.p)[v] && !hidden[e.Name]
 	case *ast.SelectorExpr:
 		s := w.p.Info.Selections[e]
 		if s == nil || s.Kind() != types.FieldVal || len(s.Index()) != 1 {
@@ -388,7 +390,7 @@ func (w *splicer) targets() (names []string, declared, after string) {
 	if assigns {
 		for i, l := range as.Lhs {
 			if id := l.(*ast.Ident); p.Info.Defs[id] != nil && id.Name != "_" {
-				t, _ := typeText(p, w.sig.Results().At(i).Type())
+				t, _ := facts.TypeText(p, w.sig.Results().At(i).Type())
 				declared += "var " + id.Name + " " + t + "\n"
 			}
 		}
@@ -401,7 +403,7 @@ func (w *splicer) targets() (names []string, declared, after string) {
 			names = append(names, "_")
 			continue
 		}
-		t, _ := typeText(p, w.sig.Results().At(i).Type())
+		t, _ := facts.TypeText(p, w.sig.Results().At(i).Type())
 		name := w.fresh("result", names)
 		if t == "error" {
 			name = w.fresh("failure", names)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // stackBuilder (catalogue A3 for builders) matches a strings.Builder that stays in the function and
@@ -41,7 +42,7 @@ return string(out)`,
 }
 
 type roomSite struct {
-	decl declared
+	decl facts.Declaration
 	uses []roomUse
 }
 
@@ -55,8 +56,8 @@ type roomUse struct {
 func findStackBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || captured(p, d.Var) {
+		d, ok := facts.Declares(p, list[i])
+		if !ok || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
 		_, _, buffer := emptyBuffer(p, d)
@@ -77,7 +78,7 @@ func isNamed(t types.Type, pkg, name string) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
 }
 
-func startsEmpty(d declared) bool {
+func startsEmpty(d facts.Declaration) bool {
 	if d.Value == nil {
 		return true
 	}
@@ -97,7 +98,7 @@ func (s *roomSite) collect(p *mutate.Pass) bool {
 		if !ok || sel.X != ast.Expr(id) || !isCalled(p, sel) {
 			return false
 		}
-		if slices.ContainsFunc(s.uses, func(u roomUse) bool { return inside(id, u.node) }) {
+		if slices.ContainsFunc(s.uses, func(u roomUse) bool { return facts.Inside(id, u.node) }) {
 			continue // the length that a cut names
 		}
 		call := p.Parent(sel).(*ast.CallExpr)

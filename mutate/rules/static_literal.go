@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // staticLiteral (part of catalogue A11) matches a list or map of constants that a function builds
@@ -60,20 +61,20 @@ func findStaticLiteral(p *mutate.Pass) []mutate.Site {
 }
 
 // declarationOf is the declaration `v := lit` or `var v = lit` of a literal.
-func declarationOf(p *mutate.Pass, lit *ast.CompositeLit) (declared, bool) {
+func declarationOf(p *mutate.Pass, lit *ast.CompositeLit) (facts.Declaration, bool) {
 	for up := p.Parent(lit); up != nil; up = p.Parent(up) {
 		s, ok := up.(ast.Stmt)
 		if !ok {
 			continue
 		}
-		d, ok := declaration(p, s)
+		d, ok := facts.Declares(p, s)
 		if !ok || ast.Unparen(d.Value) != ast.Expr(lit) {
-			return declared{}, false
+			return facts.Declaration{}, false
 		}
 		list, i := p.Siblings(s)
 		return d, list != nil && i >= 0
 	}
-	return declared{}, false
+	return facts.Declaration{}, false
 }
 
 // manyElements reports whether building a literal costs anything.
