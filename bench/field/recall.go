@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"io"
 	"maps"
@@ -42,11 +41,15 @@ type recall struct {
 	hits                         map[string]int
 	failed                       []string // modules that could not be read
 	faults                       map[string]int
+
+	program string // hash of this command
+	kept    *shelf[counted]
 }
 
 func (r *recall) flags(f *flag.FlagSet) {
 	f.StringVar(&r.root, "root", ".", "root of Beagle's repository")
-	f.StringVar(&r.dir, "dir", "", "keep downloads' go.mod files here; the default is a scratch directory")
+	f.StringVar(&r.dir, "dir", "", "keep downloads' go.mod files and the counts of each module here, and go on "+
+		"with what it holds; the default is a scratch directory")
 	f.IntVar(&r.per, "per", 8, "packages of a module, drawn by a seed")
 	f.BoolVar(&r.write, "write", false, "write mutate/rules/recall.txt, which 'beagle explain' shows")
 	f.StringVar(&r.names, "rule", "", "count only these `rules`, with commas between, and print their places in "+
@@ -74,12 +77,12 @@ func (r *recall) run(ctx context.Context) error {
 		defer os.RemoveAll(r.dir)
 	}
 	r.hits, r.faults = map[string]int{}, map[string]int{}
+	if err := r.keep(); err != nil {
+		return err
+	}
 	for i, m := range append(list, module{standard, runtime.Version()}) {
-		if err := r.module(ctx, m); err != nil {
-			if ctx.Err() != nil {
-				return errors.New("stopped")
-			}
-			r.failed = append(r.failed, fmt.Sprintf("%s: %v", m.path, err))
+		if err := r.counts(ctx, m); err != nil {
+			return err
 		}
 		fmt.Fprintf(os.Stderr, "\r%d of %d modules, %d packages, %d functions ", i+1, len(list)+1,
 			r.packages, r.functions)
@@ -265,91 +268,6 @@ func own() []*mutate.Mutator {
 
 // favourable are facets under which rules that ask about the inputs are likely to apply.
 func favourable(t *beagle.Target) *beagle.Facets { return mutate.Favourable(t) }
-
-// uses say which declarations of a package use which.
-type uses struct {
-	info *types.Info
-	by   map[types.Object]map[ast.Node]bool // package-level objects -> declarations that mention them
-}
-
-func usesOf(p *packages.Package) *uses {
-	u := &uses{p.TypesInfo, map[types.Object]map[ast.Node]bool{}}
-	for _, f := range p.Syntax {
-		for _, d := range f.Decls {
-			ast.Inspect(d, func(n ast.Node) bool {
-				id, ok := n.(*ast.Ident)
-				if !ok {
-					return true
-				}
-				if o := p.TypesInfo.Uses[id]; o != nil && o.Pkg() == p.Types {
-					if u.by[o] == nil {
-						u.by[o] = map[ast.Node]bool{}
-					}
-					u.by[o][d] = true
-				}
-				return true
-			})
-		}
-	}
-	return u
-}
-
-// candidate is a file with the imports, a function, and what only it uses.
-func (u *uses) candidate(f *ast.File, fn *ast.FuncDecl) *ast.File {
-	in := map[ast.Node]bool{fn: true}
-	for grown := true; grown; {
-		grown = false
-		for _, d := range f.Decls {
-			if !in[d] && u.only(d, in) {
-				in[d], grown = true, true
-			}
-		}
-	}
-	out := *f
-	out.Decls = nil
-	for _, d := range f.Decls {
-		if g, ok := d.(*ast.GenDecl); in[d] || ok && g.Tok == token.IMPORT {
-			out.Decls = append(out.Decls, d)
-		}
-	}
-	return &out
-}
-
-// only reports whether a declaration is used, and by the given ones alone.
-func (u *uses) only(d ast.Decl, in map[ast.Node]bool) bool {
-	var objects []types.Object
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Recv != nil {
-			return false
-		}
-		objects = append(objects, u.info.Defs[d.Name])
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.ValueSpec:
-				for _, name := range s.Names {
-					objects = append(objects, u.info.Defs[name])
-				}
-			case *ast.TypeSpec:
-				objects = append(objects, u.info.Defs[s.Name])
-			default:
-				return false
-			}
-		}
-	}
-	for _, o := range objects {
-		if o == nil || o.Exported() || len(u.by[o]) == 0 {
-			return false
-		}
-		for user := range u.by[o] {
-			if user != d && !in[user] {
-				return false
-			}
-		}
-	}
-	return len(objects) > 0
-}
 
 // rare is the share of functions below which a rule counts as rare.
 const rare = 1.0 / 2000

@@ -381,6 +381,7 @@ func TestClassOf(t *testing.T) {
 		{parameter + "ctx cannot be recorded: it is a value that means something only inside its process (context)",
 			"a value of the process (context, file, connection, reflect)"},
 		{"m.F cannot be judged (few-distinct): 3 inputs", "inputs: few-distinct"},
+		{"m.F cannot be timed in place: no benchmark (B) calls it often enough", "no benchmark times it in place"},
 		{"something new of m.F", "another reason"},
 	} {
 		if got := classOf(c.sentence); got != c.want {

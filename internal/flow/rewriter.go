@@ -121,7 +121,7 @@ func (rw *rewriter) moves(c beagle.Candidate) (moves []beagle.Move, without []st
 
 // advice is what a person could change in a version.
 func (rw *rewriter) advice(c beagle.Candidate) []beagle.Advice {
-	p, problem := rw.work.pass(c)
+	p, problem := rw.work.alone(c)
 	if problem != nil {
 		return nil
 	}

@@ -127,6 +127,15 @@ func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 		return nil, problem
 	}
 	src, copies := w.unit.Widen(c.Source)
+	return w.passOf(c, src, copies)
+}
+
+// alone makes what is seen of a version without what it calls.
+func (w *workbench) alone(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
+	return w.passOf(c, c.Source, nil)
+}
+
+func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mutate.Pass, *source.Problem) {
 	f, problem := w.unit.Parse(src)
 	if problem != nil {
 		return nil, problem

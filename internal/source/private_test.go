@@ -142,7 +142,8 @@ func pairOf() string { s, _ := pair(); return s }
 	if !slices.Equal(copies, []string{"manyForF", "pairForF"}) {
 		t.Errorf("copies %v:\n%s", copies, wide)
 	}
-	if !strings.Contains(wide, "s.size() + x.size() + w.size() + hidden() + manyForF(pairForF()) + w.take(pairForF())") {
+	const calls = "s.size() + x.size() + w.size() + hidden() + manyForF(pairForF()) + w.take(pairForF())"
+	if !strings.Contains(wide, calls) {
 		t.Errorf("calls:\n%s", wide)
 	}
 	if back, err := u.Narrow(wide); err != nil || back != u.Target.Source {

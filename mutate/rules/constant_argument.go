@@ -57,8 +57,8 @@ func findConstantArgument(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// decides reports whether to know a parameter may pay: it is a plain value that stays, and the helper
-// tests it or hands it to a call.
+// decides reports whether to know a parameter may pay: it is a plain value that stays, and the
+// helper tests it or hands it to a call.
 func decides(p *mutate.Pass, v *types.Var, helper *ast.FuncDecl) bool {
 	if b, ok := v.Type().(*types.Basic); !ok || b.Info()&types.IsConstType == 0 || p.Assigned(v, helper.Body) {
 		return false
@@ -165,7 +165,8 @@ func constantCopy(
 	return append(edits, p.Declare(helper, decl))
 }
 
-// constantUse puts a constant in place of a use of the parameter: a search in it becomes comparisons.
+// constantUse puts a constant in place of a use of the parameter: a search in it becomes
+// comparisons.
 func constantUse(p *mutate.Pass, id *ast.Ident, text string, value constant.Value) mutate.Edit {
 	call, ok := p.IsCall(p.Parent(id), "strings", "ContainsRune", "IndexRune", "IndexByte")
 	if !ok || call.Args[0] != ast.Expr(id) || !steady(call.Args[1]) || value.Kind() != constant.String {

@@ -91,7 +91,8 @@ func asksForPresence(p *mutate.Pass, call *ast.CallExpr) (what ast.Expr, negated
 // maxRuns bounds the comparisons that a set becomes.
 const maxRuns = 8
 
-// setText compares an operand with the characters of a set; "" if it is not ASCII, or too scattered.
+// setText compares an operand with the characters of a set; "" if it is not ASCII, or too
+// scattered.
 func setText(operand, set string) string {
 	chars := []byte(set)
 	slices.Sort(chars)

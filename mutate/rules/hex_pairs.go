@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// hexPairs (catalogue N3) matches encoding/hex at work on bytes. It looks up both digits of a byte at
-// once.
+// hexPairs (catalogue N3) matches encoding/hex at work on bytes. It looks up both digits of a byte
+// at once.
 var hexPairs = &mutate.Mutator{
 	Name: "hex-pairs",
 	Doc: "Write hexadecimal digits from a table of pairs, two bytes at a time, instead of one digit after the other. " +

@@ -80,8 +80,8 @@ func %[1]s(%[3]s) %[4]s {
 	return []mutate.Edit{p.Replace(call, to), p.Declare(fn, decl)}
 }
 
-// testOfRune writes what a function value asks of a rune, and the variables that it reads besides. It
-// returns "" where that cannot stand elsewhere.
+// testOfRune writes what a function value asks of a rune, and the variables that it reads besides.
+// It returns "" where that cannot stand elsewhere.
 func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []string) {
 	lit, ok := ast.Unparen(e).(*ast.FuncLit)
 	if !ok {

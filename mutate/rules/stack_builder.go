@@ -19,10 +19,10 @@ import (
 // it to a string.
 var stackBuilder = &mutate.Mutator{
 	Name: "stack-builder",
-	Doc: "Put a text together in an array on the stack instead of a strings.Builder or bytes.Buffer, which starts with nothing and " +
-		"allocates again each time it is full. What is left is one allocation of the size of the result. Exact: the " +
-		"builder stays in the function and is only written to and read; texts that are longer than the array move " +
-		"to the heap by themselves.",
+	Doc: "Put a text together in an array on the stack instead of a strings.Builder or bytes.Buffer, which starts " +
+		"with nothing and allocates again each time it is full. What is left is one allocation of the size of the " +
+		"result. Exact: the builder stays in the function and is only written to and read; texts that are longer " +
+		"than the array move to the heap by themselves.",
 	Before: `var out strings.Builder
 for i := range len(s) {
 	out.WriteByte(lower(s[i]))
@@ -60,7 +60,9 @@ func findStackBuilder(p *mutate.Pass) []mutate.Site {
 		if !ok || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
-		if _, _, buffer := emptyBuffer(p, d); !buffer && !(isNamed(d.Var.Type(), "strings", "Builder") && startsEmpty(d)) {
+		_, _, buffer := emptyBuffer(p, d)
+		builder := isNamed(d.Var.Type(), "strings", "Builder") && startsEmpty(d)
+		if !buffer && !builder {
 			continue
 		}
 		s := &roomSite{decl: d}
@@ -150,8 +152,8 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 	return true
 }
 
-// cut recognises b.Len() - n for a constant n: what a Truncate leaves out. Other places may lie behind
-// the end, where the buffer panics and a slice may not.
+// cut recognises b.Len() - n for a constant n: what a Truncate leaves out. Other places may lie
+// behind the end, where the buffer panics and a slice may not.
 func (s *roomSite) cut(p *mutate.Pass, e ast.Expr) (less string, ok bool) {
 	b, ok := ast.Unparen(e).(*ast.BinaryExpr)
 	if !ok || b.Op != token.SUB {

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -77,8 +78,12 @@ func (s *scratchSite) empty(p *mutate.Pass) bool {
 	if !s.setElem() {
 		return false
 	}
-	for _, n := range call.Args[1:] {
-		if _, constant := p.Int(n); constant && !p.IsInt(n, 0) {
+	for i, n := range call.Args[1:] {
+		room, constant := p.Int(n)
+		if i == 1 && constant && room < smallRoom && p.IsInt(call.Args[1], 0) && grows(p, s.decl.Var) {
+			continue // it is on the stack, and leaves it when the few elements are used up
+		}
+		if constant && !p.IsInt(n, 0) {
 			return false // the compiler knows the size
 		}
 	}
@@ -91,6 +96,9 @@ func (s *scratchSite) empty(p *mutate.Pass) bool {
 	}
 	return true
 }
+
+// smallRoom is the capacity below which a slice on the stack is likely to grow.
+const smallRoom = 32
 
 func (s *scratchSite) setElem() bool {
 	if len(s.elem) < 3 || s.elem[:2] != "[]" {
@@ -141,6 +149,9 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 		if !ok || p.Var(lhs) != v {
 			return false
 		}
+		if call, ok := rhs.(*ast.CallExpr); ok && len(call.Args) > 0 && p.Var(call.Args[0]) == v {
+			return libraryAppend(p, call) // buf = strconv.AppendInt(buf, n, 10)
+		}
 		sl, ok := rhs.(*ast.SliceExpr) // buf = buf[:0]
 		return ok && p.Var(sl.X) == v && !sl.Slice3
 	case *ast.IndexExpr:
@@ -173,6 +184,13 @@ func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) 
 	return false
 }
 
+// libraryAppend reports whether a call appends to its first argument as append does.
+func libraryAppend(p *mutate.Pass, call *ast.CallExpr) bool {
+	f, ok := p.Callee(call).(*types.Func)
+	return ok && f.Pkg() != nil && slices.Contains([]string{"strconv", "unicode/utf8", "fmt"}, f.Pkg().Path()) &&
+		strings.HasPrefix(f.Name(), "Append")
+}
+
 // keepsNothing reports whether a call only reads the slice. Such calls are a function of the
 // standard library without effects whose result holds no memory, a strconv or utf8 append, and a
 // sort.
@@ -180,16 +198,15 @@ func keepsNothing(p *mutate.Pass, f *types.Func, call *ast.CallExpr, v *types.Va
 	if f.Pkg() == nil {
 		return false
 	}
-	switch f.Pkg().Path() {
-	case "strconv", "unicode/utf8":
-		if len(f.Name()) > 6 && f.Name()[:6] == "Append" {
-			st, ok := p.Parent(call).(ast.Stmt)
-			if !ok {
-				return false
-			}
-			lhs, rhs, ok := assigned(st, assignTokens...)
-			return ok && rhs == ast.Expr(call) && p.Var(lhs) == v
+	if libraryAppend(p, call) && p.Var(call.Args[0]) == v {
+		st, ok := p.Parent(call).(ast.Stmt)
+		if !ok {
+			return false
 		}
+		lhs, rhs, ok := assigned(st, assignTokens...)
+		return ok && rhs == ast.Expr(call) && p.Var(lhs) == v
+	}
+	switch f.Pkg().Path() {
 	case "slices":
 		if slices.Contains([]string{"Sort", "SortFunc", "SortStableFunc", "Reverse"}, f.Name()) {
 			return true

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// staticLiteral (part of catalogue A11) matches a list or map of constants that a function builds in
-// every call and only reads. It makes it a package variable.
+// staticLiteral (part of catalogue A11) matches a list or map of constants that a function builds
+// in every call and only reads. It makes it a package variable.
 var staticLiteral = &mutate.Mutator{
 	Name: "static-literal",
 	Doc: "Build a list or map of constants once, when the program starts, instead of in every call. A list is copied " +

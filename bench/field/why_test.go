@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// TestWhy: the verb names the versions of a function, what it cannot reach, and that a function has
+// none.
+func TestWhy(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.26\n",
+		"p.go": `package p
+
+import "encoding/hex"
+
+func ID(b []byte) string { return mark() + shared(b) }
+
+//go:noinline
+func mark() string { return "id-" }
+
+func shared(b []byte) string { return hex.EncodeToString(b) }
+
+func Other(b []byte) string { return shared(b) + mark() }
+
+func Plain(f float64) float64 { return f }
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := map[string]string{}
+	var out strings.Builder
+	w := &why{out: &out, rules: map[string]int{}, no: map[string]int{}}
+	for _, spec := range []string{"ID", "Plain"} {
+		u, err := source.Load(context.Background(), source.Options{Dir: dir, Spec: spec, Env: []string{"GOWORK=off"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := passOf(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spec == "ID" {
+			if got := unreached(p); !slices.Equal(got, []string{"mark"}) {
+				t.Errorf("unreached: %v", got)
+			}
+		}
+		out.Reset()
+		w.ask(u, p)
+		said[spec] = out.String()
+	}
+	if !strings.Contains(said["ID"], "hex-pairs: hexadecimal digits") || w.rules["hex-pairs"] != 1 {
+		t.Errorf("ID:\n%s", said["ID"])
+	}
+	if !strings.Contains(said["Plain"], "no rule makes a version") || w.none != 1 {
+		t.Errorf("Plain:\n%s", said["Plain"])
+	}
+}
