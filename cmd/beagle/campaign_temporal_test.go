@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,8 @@ func TestCampaignTemporal(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	address := fmt.Sprintf("127.0.0.1:%d", port)
-	env := append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"), "GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=mod")
+	env := append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"), "GOWORK=off", "GOPROXY=off",
+		"GOFLAGS=-mod=mod")
 	begin := func(name string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 		t.Helper()
 		c, out := exec.Command(name, args...), new(bytes.Buffer)
@@ -63,9 +65,9 @@ func TestCampaignTemporal(t *testing.T) {
 	})
 	begin("beagle", "worker", "--temporal", address)
 
-	args := []string{"campaign", "--temporal", address, "--candidates", "4", "--measure", "2s", "--fuzz", "0s", "--no-bench",
-		"--targets", "1", "--least", "3", "prod.pprof"}
-	first, said := begin("beagle", args...)
+	common := []string{"campaign", "--temporal", address, "--candidates", "4", "--measure", "2s", "--fuzz", "0s",
+		"--no-bench"}
+	first, said := begin("beagle", slices.Concat(common, []string{"--targets", "1", "--least", "3", "prod.pprof"})...)
 	var id string
 	until(t, "the search", func() bool {
 		runs, _ := filepath.Glob(filepath.Join(dir, "home", "runs", "*-*", "prepared.json"))
@@ -78,8 +80,7 @@ func TestCampaignTemporal(t *testing.T) {
 	first.Process.Kill()
 	first.Wait()
 
-	again := exec.Command("beagle", "campaign", "--resume", id, "--temporal", address, "--candidates", "4", "--measure", "2s",
-		"--fuzz", "0s", "--no-bench", "--json")
+	again := exec.Command("beagle", slices.Concat(common, []string{"--resume", id, "--json"})...)
 	var told bytes.Buffer
 	again.Dir, again.Env, again.Stderr = dir, env, &told
 	out, err := again.Output()
@@ -87,7 +88,8 @@ func TestCampaignTemporal(t *testing.T) {
 	if err != nil || json.Unmarshal(out, &c) != nil {
 		t.Fatalf("%v\n%s\n%s\n%s", err, out, told.String(), said)
 	}
-	if len(c.Targets) != 2 || c.Targets[0].State != beagle.CampaignImproved || !strings.HasPrefix(c.Targets[0].Run, id+"-") ||
+	if len(c.Targets) != 2 || c.Targets[0].State != beagle.CampaignImproved ||
+		!strings.HasPrefix(c.Targets[0].Run, id+"-") ||
 		c.Targets[1].State != beagle.CampaignRefused || c.State != "done" || c.Saving.Share <= 0 {
 		t.Errorf("%s\n%s", out, told.String())
 	}

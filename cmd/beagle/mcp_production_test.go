@@ -83,7 +83,8 @@ func probed(t *testing.T, s *served) {
 	}
 	service := exec.Command(filepath.Join(s.dir, "svc"))
 	service.Dir = s.dir
-	service.Env = append(s.env, "BEAGLE_PROBE_TOKEN="+filepath.Join(s.dir, "token"), "BEAGLE_PROBE_SOCKET="+filepath.Join(s.dir, "s"))
+	service.Env = append(s.env, "BEAGLE_PROBE_TOKEN="+filepath.Join(s.dir, "token"),
+		"BEAGLE_PROBE_SOCKET="+filepath.Join(s.dir, "s"))
 	if err := service.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,8 @@ func TestMCPProduction(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &served{dir: filepath.Join(dir, "m"), home: filepath.Join(dir, "h")}
-	s.env = append(os.Environ(), "BEAGLE_HOME="+s.home, "GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=mod", "XDG_CONFIG_HOME="+s.home)
+	s.env = append(os.Environ(), "BEAGLE_HOME="+s.home, "GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=mod",
+		"XDG_CONFIG_HOME="+s.home)
 	probed(t, s)
 	c := connect(t, &sdk.CommandTransport{Command: s.command("--at", filepath.Join(s.dir, "s"), "--token",
 		filepath.Join(s.dir, "token"), "--source", filepath.Join(s.dir, "cpu.pprof"))})
@@ -123,16 +125,19 @@ func TestMCPProduction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"capture_status", "capture_start", "capture_ask", "capture_pull", "capture_stop", "hotspots", "bench"} {
+	for _, want := range []string{"capture_status", "capture_start", "capture_ask", "capture_pull", "capture_stop",
+		"hotspots", "bench"} {
 		if !slices.ContainsFunc(tools.Tools, func(x *sdk.Tool) bool { return x.Name == want }) {
 			t.Errorf("there is no tool %s", want)
 		}
 	}
 
-	if _, text, failed := call("capture_status", nil); failed || !strings.Contains(text, "example.com/svc/tags.Normalize") {
+	_, text, failed := call("capture_status", nil)
+	if failed || !strings.Contains(text, "example.com/svc/tags.Normalize") {
 		t.Errorf("status: %v %s", failed, text)
 	}
-	p, text, failed := call("capture_ask", map[string]any{"target": "tags.Normalize", "condition": "len(tag) > 5", "seconds": 2})
+	p, text, failed := call("capture_ask",
+		map[string]any{"target": "tags.Normalize", "condition": "len(tag) > 5", "seconds": 2})
 	asked, _ := p.Output.(map[string]any)
 	if failed || asked["yes"] == nil || asked["yes"].(float64) == 0 || asked["no"].(float64) != 0 {
 		t.Errorf("ask: %v %s", failed, text)
@@ -162,7 +167,8 @@ func TestMCPProduction(t *testing.T) {
 		t.Errorf("the checkout was changed: %v", files)
 	}
 	for _, args := range []map[string]any{{}, {"profile": "cpu.pprof"}} {
-		if _, text, failed := call("hotspots", args); failed || !strings.Contains(text, `"target":"example.com/svc/tags.Normalize"`) {
+		_, text, failed := call("hotspots", args)
+		if failed || !strings.Contains(text, `"target":"example.com/svc/tags.Normalize"`) {
 			t.Errorf("hotspots of %v: %v %s", args, failed, text)
 		}
 	}

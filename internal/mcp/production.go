@@ -101,7 +101,8 @@ func addProduction(s *sdk.Server, t tools) {
 			"answer is a share with its 95 % interval; no value leaves a process.", true, t.captureAsk)
 	add(s, "capture_pull", "Take waiting calls",
 		"Take the calls that wait in the processes out of a capture that somebody else runs.", false, t.capturePull)
-	add(s, "capture_stop", "Disarm probes", "Disarm all probes of the processes, whoever armed them.", false, t.captureStop)
+	add(s, "capture_stop", "Disarm probes", "Disarm all probes of the processes, whoever armed them.", false,
+		t.captureStop)
 }
 
 func (t tools) captureStatus(ctx context.Context, q *sdk.CallToolRequest, _ nothingIn) (string, *Printed, error) {
@@ -112,7 +113,9 @@ func (t tools) captureStop(ctx context.Context, q *sdk.CallToolRequest, _ nothin
 	return t.printed(ctx, q, "", "capture", "stop")
 }
 
-func (t tools) captureStart(ctx context.Context, q *sdk.CallToolRequest, in captureStartIn) (string, *Printed, error) {
+func (t tools) captureStart(
+	ctx context.Context, q *sdk.CallToolRequest, in captureStartIn,
+) (string, *Printed, error) {
 	args := []string{"--json", "--for", seconds(in.Seconds)}
 	if in.Samples > 0 {
 		args = append(args, "--samples", strconv.Itoa(in.Samples))
@@ -128,7 +131,9 @@ func (t tools) capturePull(ctx context.Context, q *sdk.CallToolRequest, in captu
 }
 
 // captured runs a verb that keeps captured calls.
-func (t tools) captured(ctx context.Context, q *sdk.CallToolRequest, target string, args ...string) (string, *Printed, error) {
+func (t tools) captured(
+	ctx context.Context, q *sdk.CallToolRequest, target string, args ...string,
+) (string, *Printed, error) {
 	if err := word("target", target); err != nil {
 		return "", nil, err
 	}
