@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/campaign"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
@@ -31,13 +32,14 @@ it. When an improvement brings a function below the least share, its caller is n
 tried without success is remembered: the next campaign leaves it out until its text or its inputs change (--again tries
 it all the same; --memory lists it).
 
-beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign happen on this machine, one after the other.
-There is no workflow of a whole campaign on Temporal: 'beagle evolve --temporal' runs one function there.
+beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign follow one after the other: on this machine,
+or each as a workflow on a Temporal server (--temporal), where it goes on when this command is stopped or killed.
 
 Examples:
   beagle campaign --processor 30m cpu.pprof
   beagle campaign --inputs captured/ --targets 3 http://localhost:6060
   beagle campaign --model claude-sonnet-4-5 --budget-usd 2 cpu.pprof
+  beagle campaign --temporal temporal.internal:7233 cpu.pprof
   beagle campaign --resume 3f2c1a
   beagle campaign --memory
 
@@ -64,6 +66,7 @@ type campaigning struct {
 	again      bool
 	anyway     bool
 	noBench    bool
+	server     fleet.Server // of the searches; none: this machine
 	std        stdio
 
 	store *store.Store
@@ -99,6 +102,7 @@ func (o *campaigning) flags(f *flagSet) {
 	f.BoolVar(&o.anyway, "anyway", false, "go on although a saving frees no machine")
 	f.BoolVar(&o.noBench, "no-bench", false, "compare no benchmark of a winner's inputs with the profile")
 	f.StringVar(&o.resume, "resume", "", "go on with this `campaign`")
+	serverFlags(f, &o.server)
 	f.BoolVar(&o.memory, "memory", false, "list what campaigns tried, and why it was no success")
 	f.BoolVar(&o.spots.asJSON, "json", false, "print one JSON object (docs/json.md)")
 	f.BoolVar(&o.spots.quiet, "quiet", false, "no progress")
@@ -183,6 +187,9 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 		return bad(fmt.Sprintf("--targets %d is not between 1 and 1000", o.targets), "5 is the default")
 	case o.processor != 0 && o.processor < 10*time.Second:
 		return bad(fmt.Sprintf("--processor %v is too little to judge one function", o.processor), "give at least 10s")
+	case o.server.Address != "" && o.processor != 0:
+		return bad("--processor with --temporal", "limit the searches by --candidates and --targets: their time is that of "+
+			"the machines that work for the server")
 	case o.inputs != "" && o.at != "":
 		return bad("--inputs and --at exclude each other", "give recorded calls, or capture them now")
 	}

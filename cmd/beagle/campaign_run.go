@@ -19,6 +19,7 @@ import (
 	"github.com/beagle-go/beagle/internal/benchfile"
 	"github.com/beagle-go/beagle/internal/campaign"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/scratch"
@@ -268,6 +269,9 @@ func (o *campaigning) search(ctx context.Context, t *beagle.CampaignTarget) (*be
 			spec.Models = flow.Models{} // the rules are free
 		}
 	}
+	if o.server.Address != "" {
+		return o.searchAway(ctx, t, spec)
+	}
 	d := &local.Driver{Store: o.store, Watch: o.watch.watch}
 	bounded, end := o.bounded(ctx)
 	defer end()
@@ -288,6 +292,32 @@ func (o *campaigning) search(ctx context.Context, t *beagle.CampaignTarget) (*be
 			return nil, nil
 		}
 		t.State, t.Reason = beagle.CampaignUnspent, "the budget of processor time ended within its search"
+		return nil, nil
+	}
+	return r, err
+}
+
+// searchAway runs the search of a target as a workflow on a server, or follows the one that there is.
+// What it is called is kept before it begins, so that a campaign that is killed finds it again.
+func (o *campaigning) searchAway(
+	ctx context.Context, t *beagle.CampaignTarget, spec flow.Spec,
+) (*beagle.Result, error) {
+	if t.Run == "" {
+		t.Run = o.state.Campaign.ID + "-" + beagle.HashOf("target", t.Target)[:8]
+	}
+	t.State = beagle.CampaignRunning
+	if err := o.save(); err != nil {
+		return nil, err
+	}
+	d := &fleet.Driver{Store: o.store, Server: o.server, Watch: o.watch.watch, Log: o.std.err}
+	r, err := d.Start(ctx, t.Run, spec)
+	var stopped *fleet.Canceled
+	var away *fleet.Detached
+	switch {
+	case errors.As(err, &away):
+		return nil, nil // the campaign was stopped, and its search goes on
+	case errors.As(err, &stopped):
+		t.State, t.Reason = beagle.CampaignUnspent, "somebody stopped its run; 'beagle campaign --resume' goes on with it"
 		return nil, nil
 	}
 	return r, err

@@ -34,12 +34,16 @@ how long, is decided by the flags here: no tool argument can turn it down. Nothi
 
 Inputs from a file (--corpus) may come from production: agents are shown their shapes, not their values, unless --redact no.
 
+Tools that ask production run the commands hotspots, bench and capture. --at names the processes with probes, and
+--source profiles of production; no tool can name others. A tool never records text as it is.
+
 Over HTTP every request needs the header 'Authorization: Bearer TOKEN'. The token is $BEAGLE_MCP_TOKEN, or made and
 printed once. Without --remote only addresses of this machine are served.
 
 Examples:
   beagle mcp -C ~/src/service
   beagle mcp --http 127.0.0.1:7474
+  beagle mcp --at /run/service.sock --token token --source http://localhost:6060
   beagle skill >AGENTS.md         # instructions for the agent
 
 Configuration of clients: docs/mcp.md.`,
@@ -57,6 +61,9 @@ type mcpOptions struct {
 	redact         string // "auto", "yes" or "no"
 	lessons        []string
 	origins, hosts []string
+	at             []string // processes with probes
+	token          string   // file with their token
+	sources        []string // profiles of production
 }
 
 func (o *mcpOptions) flags(f *flagSet) {
@@ -70,6 +77,10 @@ func (o *mcpOptions) flags(f *flagSet) {
 	f.StringVar(&o.search, "search", "",
 		"serve an agent that the search of this run's `directory` asked; the search gives it itself")
 	f.Var(manyFlag{&o.lessons}, "lessons", "teach the lessons of this `directory` too")
+	f.Var(listFlag{&o.at}, "at", "let agents ask the probes at these `addresses`, as capture --at has them")
+	f.StringVar(&o.token, "token", "", "`file` with the probes' token, as capture --token has it")
+	f.Func("source", "a profile of production that agents may read, as hotspots takes it; may be repeated",
+		func(text string) error { o.sources = append(o.sources, text); return nil })
 }
 
 func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, error) {
@@ -92,7 +103,14 @@ func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, err
 		return exitNo, err
 	}
 	defer b.Close()
-	server := mcp.New(b, version(), mcp.Manner{Redacted: b.Redacted(), Within: o.search != ""})
+	production, err := o.production(&spec)
+	if err != nil {
+		return exitNo, err
+	}
+	production.Veiled = o.redact != "no" // it is production's in any case
+	server := mcp.New(b, version(), mcp.Manner{
+		Redacted: b.Redacted(), Within: o.search != "", Production: production,
+	})
 	if o.http != "" {
 		return exitOK, serveHTTP(ctx, std.err, server, o)
 	}

@@ -139,8 +139,8 @@ func (s *served) read(t *testing.T, name string) string {
 	return string(text)
 }
 
-var toolNames = []string{"describe_target", "evaluate_candidate", "explain_rejection", "fetch_patch", "list_hotspots",
-	"list_runs", "read_lessons", "submit_candidate"}
+var toolNames = []string{"bench", "describe_target", "evaluate_candidate", "explain_rejection", "fetch_patch",
+	"hotspots", "list_hotspots", "list_runs", "read_lessons", "submit_candidate"}
 
 // TestMCPStdio is an agent's session from the profile to a verdict.
 func TestMCPStdio(t *testing.T) {

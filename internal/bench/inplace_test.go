@@ -142,7 +142,8 @@ func TestScores(t *testing.T) {
 				t.Errorf("the score is %v, want %g", m.Score, x.point)
 			}
 			ratios, err := ScreenIn(t.Context(), p, simProgram{p}, []int{len(p.ids) - 1}, time.Second, 1, x.score)
-			if err != nil || x.point > 0 && x.why != "it may take longer" && math.Abs(ratios[0].Point-x.point) > 0.05*x.point {
+			far := x.point > 0 && x.why != "it may take longer" && math.Abs(ratios[0].Point-x.point) > 0.05*x.point
+			if err != nil || far {
 				t.Errorf("screened as %v, want %g: %v", ratios, x.point, err)
 			}
 			if x.why == "it may take longer" && ratios[0].High > 1 {

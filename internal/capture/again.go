@@ -73,8 +73,8 @@ func (c *repetition) facets() []beagle.Again {
 			continue
 		}
 		s := ShareOf(uint64(c.same[k]), uint64(c.pairs[k]))
-		out = append(out, beagle.Again{Calls: c.calls[k] / float64(c.pairs[k]), Share: s.Share, Low: s.Low, High: s.High,
-			Chance: chance, Pairs: c.pairs[k]})
+		out = append(out, beagle.Again{Calls: c.calls[k] / float64(c.pairs[k]), Share: s.Share, Low: s.Low,
+			High: s.High, Chance: chance, Pairs: c.pairs[k]})
 	}
 	return out
 }

@@ -36,7 +36,8 @@ func ParseScore(text string, into *beagle.Score) error {
 		case "bytes":
 			into.Bytes = w.weight
 		default:
-			return fmt.Errorf("%q is not known: it is time, allocs, bytes, or a mix such as time=0.7,allocs=0.3", w.name)
+			return fmt.Errorf("%q is not known: it is time, allocs, bytes, or a mix such as time=0.7,allocs=0.3",
+				w.name)
 		}
 	}
 	if into.TimeAlone() {
@@ -178,7 +179,8 @@ func (b *benched) unsound(ctx context.Context, found []inplace.Named) ([]beagle.
 		packages = append(packages, n.Package)
 	}
 	slices.Sort(packages)
-	r, err := audit.Run(ctx, audit.Options{Dir: b.unit.Target.Dir, Patterns: slices.Compact(packages), Tags: b.unit.Target.Tags})
+	t := &b.unit.Target
+	r, err := audit.Run(ctx, audit.Options{Dir: t.Dir, Patterns: slices.Compact(packages), Tags: t.Tags})
 	if err != nil {
 		b.watch.Warn("the benchmarks of the score were not audited: " + reasonOf(err))
 		return nil, ctx.Err()

@@ -160,7 +160,8 @@ func (hs homes) find(own, name string) (Named, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return Named{}, &beagle.UsageError{What: "--bench " + name + ": there is no such benchmark", Remedy: hs.remedy(own)}
+		return Named{}, &beagle.UsageError{What: "--bench " + name + ": there is no such benchmark",
+			Remedy: hs.remedy(own)}
 	case len(found) > 1 && found[0].Package != own:
 		return Named{}, &beagle.UsageError{
 			What:   fmt.Sprintf("--bench %s: %s and %s have it", name, found[0].Package, found[1].Package),
@@ -254,7 +255,8 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 		leaves = append(leaves, timed{suite: i, name: leaf, inside: seen.Nested > 0 || hs.stops(w)})
 	}
 	if len(leaves) == 0 {
-		return bad("does not reach "+p.u.Target.Spec(), "name one that calls it, or leave --bench out; "+hs.remedy(p.u.Target.PkgPath))
+		return bad("does not reach "+p.u.Target.Spec(),
+			"name one that calls it, or leave --bench out; "+hs.remedy(p.u.Target.PkgPath))
 	}
 	c := &clock{Place: p, cpu: cpu}
 	for k := range leaves {
@@ -264,7 +266,8 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 			return err
 		}
 		if probe.failure != "" {
-			return bad("cannot be timed: "+probe.failure, "let it call the function in a loop over b.N, or name another one")
+			return bad("cannot be timed: "+probe.failure,
+				"let it call the function in a loop over b.N, or name another one")
 		}
 	}
 	w.Leaves = len(leaves)

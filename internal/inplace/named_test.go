@@ -162,7 +162,8 @@ func Join(words []string) string { return strings.Join(words, " ") }
 		t.Fatal(err)
 	}
 	c := p.Clock(-1, true)
-	g, failed, err := c.Build(t.Context(), []harness.Variant{{ID: "o", Source: u.Target.Source}, {ID: "j", Source: faster}}, 0)
+	vs := []harness.Variant{{ID: "o", Source: u.Target.Source}, {ID: "j", Source: faster}}
+	g, failed, err := c.Build(t.Context(), vs, 0)
 	if err != nil || len(failed) > 0 {
 		t.Fatal(failed, err)
 	}
@@ -203,7 +204,8 @@ func TestUseRefuses(t *testing.T) {
 // TestUseSmall times a version that the compiler would inline against one that it would not.
 func TestUseSmall(t *testing.T) {
 	u, p := named(t)
-	if _, err := p.Use(t.Context(), u.Target.Source, []beagle.ScoreBenchmark{{Name: "BenchmarkJoin", Weight: 1}}, -1); err != nil {
+	chosen := []beagle.ScoreBenchmark{{Name: "BenchmarkJoin", Weight: 1}}
+	if _, err := p.Use(t.Context(), u.Target.Source, chosen, -1); err != nil {
 		t.Fatal(err)
 	}
 	small, err := u.Normalize(u.Complete("package place\n\nfunc Join(words []string) string { return words[0] }\n"))

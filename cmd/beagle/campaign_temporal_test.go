@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots/sketch"
+)
+
+// TestCampaignTemporal kills a campaign whose search is a workflow on a server. The search goes on,
+// and a resumed campaign takes its result over and goes on with the caller.
+func TestCampaignTemporal(t *testing.T) {
+	server := os.Getenv("BEAGLE_DEVSERVER")
+	if server == "" {
+		t.Skip("BEAGLE_DEVSERVER names no Temporal server; internal/flow/temporal/ci.sh builds one")
+	}
+	dir := t.TempDir()
+	for _, f := range campaignModule(t) {
+		path := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	env := append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"), "GOWORK=off", "GOPROXY=off",
+		"GOFLAGS=-mod=mod")
+	begin := func(name string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+		t.Helper()
+		c, out := exec.Command(name, args...), new(bytes.Buffer)
+		c.Dir, c.Env, c.Stdout, c.Stderr = dir, env, out, out
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+		return c, out
+	}
+	begin(server, "-db", filepath.Join(dir, "temporal.db"), "-ip", "127.0.0.1", "-port", fmt.Sprint(port))
+	until(t, "the server", func() bool {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	begin("beagle", "worker", "--temporal", address)
+
+	common := []string{"campaign", "--temporal", address, "--candidates", "4", "--measure", "2s", "--fuzz", "0s",
+		"--no-bench"}
+	first, said := begin("beagle", slices.Concat(common, []string{"--targets", "1", "--least", "3", "prod.pprof"})...)
+	var id string
+	until(t, "the search", func() bool {
+		runs, _ := filepath.Glob(filepath.Join(dir, "home", "runs", "*-*", "prepared.json"))
+		found, _ := filepath.Glob(filepath.Join(dir, "home", "campaigns", "*.json"))
+		if len(found) == 1 {
+			id = strings.TrimSuffix(filepath.Base(found[0]), ".json")
+		}
+		return len(runs) == 1 && id != ""
+	})
+	first.Process.Kill()
+	first.Wait()
+
+	again := exec.Command("beagle", slices.Concat(common, []string{"--resume", id, "--json"})...)
+	var told bytes.Buffer
+	again.Dir, again.Env, again.Stderr = dir, env, &told
+	out, err := again.Output()
+	var c beagle.Campaign
+	if err != nil || json.Unmarshal(out, &c) != nil {
+		t.Fatalf("%v\n%s\n%s\n%s", err, out, told.String(), said)
+	}
+	if len(c.Targets) != 2 || c.Targets[0].State != beagle.CampaignImproved ||
+		!strings.HasPrefix(c.Targets[0].Run, id+"-") ||
+		c.Targets[1].State != beagle.CampaignRefused || c.State != "done" || c.Saving.Share <= 0 {
+		t.Errorf("%s\n%s", out, told.String())
+	}
+}
+
+// campaignModule is the module of testdata/script/campaign.txtar, with its profile.
+func campaignModule(t *testing.T) []txtar.File {
+	t.Helper()
+	a, err := txtar.ParseFile("testdata/script/campaign.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range a.Files {
+		if f.Name != "prod.txt" {
+			continue
+		}
+		made, err := sketch.Parse(string(f.Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := made.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Files = append(a.Files, txtar.File{Name: "prod.pprof", Data: data})
+		break
+	}
+	return withoutSettings(a.Files)
+}
+
+func withoutSettings(files []txtar.File) (out []txtar.File) {
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name, ".yaml") {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// until waits for something that another process does.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for start := time.Now(); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(start) > 10*time.Minute {
+			t.Fatalf("%s does not come", what)
+		}
+	}
+}
