@@ -1,13 +1,13 @@
 //go:build linux
 
-// Command uprobe measures what a capture by uprobes costs the process that is captured: seconds with
-// it and without, ABBA, of a process that calls a function at a given rate.
+// Command uprobe measures what a capture by uprobes costs the process that is captured: seconds
+// with it and without, ABBA, of a process that calls a function at a given rate.
 //
 //	go build -o uprobe ./bench/uprobe && ./uprobe    # as root: about five minutes
 //	./uprobe -pairs 2                                 # to see that it works
 //
-// The program starts itself as the service. It needs types, so `go run`, which leaves them out, will
-// not do. The first rows compare seconds without a capture: what they show is noise.
+// The program starts itself as the service. It needs types, so `go run`, which leaves them out,
+// will not do. The first rows compare seconds without a capture: what they show is noise.
 package main
 
 import (
@@ -97,9 +97,12 @@ func measure(r row, pairs int, cost uprobe.Cost) error {
 	low, high := interval(differences)
 	fmt.Printf("%-40s %+.3f %% of a core (95 %%: %+.3f to %+.3f)", r.name, median(differences), low, high)
 	if r.start != nil {
-		fmt.Printf("; computed with %.3f; %.0f recorded/s; beagle-uprobe itself %.2f; attached and looked in %v, detached in %v",
-			l.hit*float64(r.rate)/1e7, float64(l.events)/float64(pairs), median(l.own),
-			time.Duration(median(l.attach)).Round(time.Millisecond), time.Duration(median(l.detach)).Round(time.Millisecond))
+		recorded := float64(l.events) / float64(pairs)
+		computed := (l.hit*float64(r.rate) + l.copying*recorded) / 1e7
+		fmt.Printf("; computed with %.3f; %.0f recorded/s, %.1f µs each; beagle-uprobe itself %.2f; attached and "+
+			"looked in %v, detached in %v", computed, recorded, l.copying/1000, median(l.own),
+			time.Duration(median(l.attach)).Round(time.Millisecond),
+			time.Duration(median(l.detach)).Round(time.Millisecond))
 	}
 	fmt.Println()
 	return nil

@@ -19,8 +19,9 @@ var captureCommand = &command{
 	name: "capture", args: "status|start|ask|pull|stop [arguments]",
 	short: "record calls of a running service, or ask it questions",
 	long: `
-Talks to probes in running processes: programs that 'beagle build' made, or that import the probe. With --pid it captures
-a process that has no probe and was built by plain 'go build', by uprobes, on Linux. docs/capture.md has the details.
+Talks to probes in running processes: programs that 'beagle build' made, or that import the probe. With --pid it
+captures a process that has no probe and was built by plain 'go build', by uprobes, on Linux. docs/capture.md has the
+details.
 
   beagle capture status                   sites, what they show, and what is armed
   beagle capture start SITE...            arm sites, for --for, while this command runs

@@ -88,8 +88,9 @@ func printCost(w io.Writer, all []capture.Pulled) {
 				continue
 			}
 			if c.Hit > 0 {
-				fmt.Fprintf(w, "%s %s: %.0f calls a second; each pays %.2f µs, %.2f %% of a core together\n", p.Address,
-					s.Name, c.Rate, c.Hit/1000, c.Rate*c.Hit/1e7)
+				fmt.Fprintf(w, "%s %s: %.0f calls a second; each pays %.2f µs, a recorded one %.2f µs more: "+
+					"%.2f %% of a core\n", p.Address, s.Name, c.Rate, c.Hit/1000, c.Nanos/1000,
+					(c.Rate*c.Hit+min(rate, c.Rate)*c.Nanos)/1e7)
 				continue
 			}
 			fmt.Fprintf(w, "%s %s: %.0f calls a second; recording %.0f of them takes about %.3f %% of a core\n",

@@ -31,21 +31,25 @@ func armed(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s is not armed", args[0])
 }
 
-// attached waits until the uprobes of a process have captured something: attached PID.
-func attached(ts *testscript.TestScript, _ bool, args []string) {
+// attached waits until the uprobes of a process have captured something: attached PID. Negated, it
+// waits until nobody serves them any more.
+func attached(ts *testscript.TestScript, neg bool, args []string) {
 	dir := filepath.Join(ts.Getenv("TMPDIR"), fmt.Sprintf("beagle-uprobe-%d", os.Getuid()))
 	const most = 2 * time.Minute // it waits for another command, not for a clock
 	for start := time.Now(); time.Since(start) < most; time.Sleep(20 * time.Millisecond) {
 		clients, err := capture.New([]string{filepath.Join(dir, args[0]+".sock")}, filepath.Join(dir, args[0]+".token"))
 		if err != nil {
+			if neg {
+				return
+			}
 			continue
 		}
 		r, _, err := clients[0].Do(context.Background(), wire.Request{Verb: wire.VerbStatus})
-		if err == nil && r.Status.Session != nil && r.Status.Session.Waiting > 0 {
+		if neg == (err != nil) && (neg || r.Status.Session != nil && r.Status.Session.Waiting > 0) {
 			return
 		}
 	}
-	ts.Fatalf("process %s is not captured", args[0])
+	ts.Fatalf("process %s does not come to that", args[0])
 }
 
 // number waits for a file and sets a variable to what it holds: number NAME FILE.
@@ -60,8 +64,8 @@ func number(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("nobody wrote %s", args[1])
 }
 
-// condition knows whether this user may attach uprobes. If not it says so, also without -v: a script
-// that was not run must not look like one that passed.
+// condition knows whether this user may attach uprobes. If not it says so, also without -v: a
+// script that was not run must not look like one that passed.
 func condition(name string) (bool, error) {
 	if name != "uprobes" {
 		return false, fmt.Errorf("no condition %q", name)

@@ -40,8 +40,8 @@ type Wish struct {
 	Records bool     // each call is to become a record, so all arguments must be seen
 }
 
-// Attach has beagle-uprobe look for functions in each process. Nothing is armed yet. A function that
-// can't be captured is a *beagle.UsageError.
+// Attach has beagle-uprobe look for functions in each process. Nothing is armed yet. A function
+// that can't be captured is a *beagle.UsageError.
 func Attach(ctx context.Context, w Wish) (*Outside, error) {
 	program, err := companion.Find("beagle-uprobe", "BEAGLE_UPROBE", "--pid")
 	if err != nil {

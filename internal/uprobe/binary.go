@@ -20,11 +20,12 @@ import (
 
 // A Binary is the executable of a running process, and what is known of its functions.
 type Binary struct {
-	PID  int
-	Path string // by which the kernel finds the file, also in another mount namespace
-	info *buildinfo.BuildInfo
-	elf  *elf.File
-	dbg  *dwarf.Data // nil when the file has no DWARF
+	PID   int
+	Path  string // by which the kernel finds the file, also in another mount namespace
+	info  *buildinfo.BuildInfo
+	elf   *elf.File
+	dbg   *dwarf.Data // nil when the file has no DWARF
+	types *types      // that were read so far
 }
 
 // Open reads the executable of a process. symbols names an unstripped build of the same program;
@@ -98,8 +99,8 @@ func (b *Binary) twin(path string) (*dwarf.Data, error) {
 	return d, nil
 }
 
-// textSum identifies machine code and its address. The build ID, which lies before the code, depends
-// on flags of the linker that do not change the code, and is left out.
+// textSum identifies machine code and its address. The build ID, which lies before the code,
+// depends on flags of the linker that do not change the code, and is left out.
 func textSum(f *elf.File) (sum string, err error) {
 	s := f.Section(".text")
 	if s == nil {
@@ -126,9 +127,12 @@ const (
 	buildIDEnd   = "\"\n \xff"
 )
 
+// receivers takes the parentheses of pointer receivers away.
+var receivers = strings.NewReplacer("(*", "", ")", "")
+
 // plainName is a function's name as sites have it: import path, type and function, joined by dots.
 func (b *Binary) plainName(symbol string) string {
-	name := strings.NewReplacer("(*", "", ")", "").Replace(plainSymbol(symbol))
+	name := receivers.Replace(plainSymbol(symbol))
 	if rest, ok := strings.CutPrefix(name, "main."); ok && b.info.Path != "" {
 		return b.info.Path + "." + rest
 	}

@@ -2,9 +2,9 @@
 // uprobes: the kernel replaces one instruction of a function by a trap, and runs a program of ours
 // when a thread runs into it.
 //
-// [Binary.Find] finds a function by the process's DWARF, its arguments by Go's register ABI, and the
-// instruction for the trap. A [Server] attaches the program, and speaks as package probe does to
-// controllers. What is captured has the form that the probe gives it.
+// [Binary.Find] finds a function by the process's DWARF, its arguments by Go's register ABI, and
+// the instruction for the trap. A [Server] attaches the program, and speaks as package probe does
+// to controllers. What is captured has the form that the probe gives it.
 //
 // # What keeps the process safe
 //

@@ -16,6 +16,7 @@ type event struct {
 	number  uint64
 	over    uint64 // references for which there was no room
 	faults  uint64 // reads that failed
+	spent   uint64 // nanoseconds that the copy took
 	image   []byte // registers and stack
 	memory  memory
 }
@@ -40,7 +41,8 @@ func readEvent(b []byte) (*event, error) {
 	field := func(at int) uint64 { return le.Uint64(b[at:]) }
 	cookie, used := field(slotCookie), field(slotUsed)
 	e := &event{time: field(slotTime), g: field(slotG), site: int(uint32(cookie)), results: cookie&atReturn != 0,
-		number: field(slotNumber), over: field(slotOver), faults: field(slotFaults), memory: memory{}}
+		number: field(slotNumber), over: field(slotOver), faults: field(slotFaults), spent: field(slotSpent),
+		memory: memory{}}
 	data := b[slotData:]
 	if used > uint64(len(data)) || e.site >= maxSites {
 		return nil, errEvent

@@ -286,7 +286,9 @@ func (b *Binary) values(d *declared, f *Function) error {
 	if d.abstract != 0 {
 		at = d.abstract
 	}
-	ts := &types{data: b.dbg, seen: map[dwarf.Offset]*Type{}}
+	if b.types == nil {
+		b.types = &types{data: b.dbg, seen: map[dwarf.Offset]*Type{}}
+	}
 	r := b.dbg.Reader()
 	r.Seek(at)
 	if _, err := r.Next(); err != nil {
@@ -308,7 +310,7 @@ func (b *Binary) values(d *declared, f *Function) error {
 			return fmt.Errorf("a parameter of %s has no type in the DWARF", d.name)
 		}
 		v := Value{Name: nameOf(e)}
-		if v.Type, err = ts.at(off); err != nil {
+		if v.Type, err = b.types.at(off); err != nil {
 			return err
 		}
 		if result, _ := e.Val(dwarf.AttrVarParam).(bool); result {

@@ -24,9 +24,9 @@ type instruction struct {
 }
 
 // choose picks the instruction for the probe: one that each call passes exactly once, before any
-// register with an argument is written. The kernel emulates pushes, jumps, calls and NOPs, so one of
-// those is taken if there is one. For nearly all functions with a frame it is PUSH RBP behind the
-// check of the stack: the entry itself is passed again when the stack has grown.
+// register with an argument is written. The kernel emulates pushes, jumps, calls and NOPs, so one
+// of those is taken if there is one. For nearly all functions with a frame it is PUSH RBP behind
+// the check of the stack: the entry itself is passed again when the stack has grown.
 //
 // It also returns the addresses of RET instructions.
 func choose(code []byte, low uint64, registers int) (Point, []uint64, error) {

@@ -102,7 +102,8 @@ func (v *Server) end(why string) {
 	}
 }
 
-// detach takes the probes away. What was captured stays until it is taken. The caller holds the mutex.
+// detach takes the probes away. What was captured stays until it is taken. The caller holds the
+// mutex.
 func (v *Server) detach(why string) {
 	v.s.ended, v.disarmed = why, why
 	v.s.k.detach()

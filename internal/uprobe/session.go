@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 
 	"github.com/beagle-go/beagle/probe"
@@ -43,7 +42,7 @@ type arming struct {
 	before   uint64        // calls, when the gate was opened
 	rate     float64       // calls a second, lately
 	recorded uint64
-	nanos    time.Duration // to encode a call, lately
+	nanos    time.Duration // that the copy of a call takes, the median
 }
 
 // A session is the time during which a controller has functions armed.
@@ -68,8 +67,8 @@ type session struct {
 	ended   string // why the probes were detached; "" while they are attached
 	drained bool   // what waited was taken after the end
 
-	windowAt   time.Time
-	windowHits []uint64 // hits of each site when the window began
+	windowAt  time.Time
+	windowSaw []tally // the counters when the window began
 }
 
 // A flight is a call whose results are waited for.
@@ -130,7 +129,8 @@ func (s *session) choose(all []*Function, cost Cost) error {
 			}
 			found = true
 			if !slices.ContainsFunc(s.sites, func(a *arming) bool { return a.f == f }) {
-				s.sites = append(s.sites, &arming{f: f, index: len(s.sites), hit: cost.Of(f.Point), ret: cost.Of(Point{})})
+				a := &arming{f: f, index: len(s.sites), hit: cost.Of(f.Point), ret: cost.Of(Point{})}
+				s.sites = append(s.sites, a)
 			}
 		}
 		if !found {
@@ -199,24 +199,32 @@ func (s *session) attach(b *Binary) error {
 	return s.k.attach(b.Path, b.PID, offsets, cookies)
 }
 
-// spent is the time that hits took, since those that before counts.
-func (s *session) spent(before []uint64) (t time.Duration) {
-	for i, h := range s.hits() {
-		if i < len(before) {
-			h -= before[i]
-		}
-		a := s.sites[i/2]
-		t += time.Duration(h) * []time.Duration{a.hit, a.ret}[i%2]
-	}
-	return t
-}
+// A tally is what the counters of a site have come to.
+type tally struct{ hits, returns, taken uint64 }
 
-// hits are the counters of all sites: entries and returns.
-func (s *session) hits() (all []uint64) {
+// tallies are those of all sites.
+func (s *session) tallies() (all []tally) {
 	for i := range s.sites {
-		all = append(all, s.k.get(i, siteHits), s.k.get(i, siteReturns))
+		all = append(all, tally{s.k.get(i, siteHits), s.k.get(i, siteReturns), s.k.get(i, siteTaken)})
 	}
 	return all
+}
+
+// spent is the time that the process lost since the counters stood at before; nil means at 0.
+func (s *session) spent(before []tally) (t time.Duration) {
+	for i, now := range s.tallies() {
+		var b tally
+		if before != nil {
+			b = before[i]
+		}
+		a := s.sites[i]
+		s.mu.Lock()
+		nanos := a.nanos
+		s.mu.Unlock()
+		t += time.Duration(now.hits-b.hits)*a.hit + time.Duration(now.returns-b.returns)*a.ret +
+			time.Duration(now.taken-b.taken)*nanos
+	}
+	return t
 }
 
 // tryOut counts calls for a moment. It gives up as soon as they cost more than they may.
@@ -247,9 +255,9 @@ func (s *session) tooMuch(share, most float64) error {
 	if s.k.get(a.index, siteReturn) != 0 {
 		returns = fmt.Sprintf(", and one at its return, for --results, %v", a.ret.Round(10*time.Nanosecond))
 	}
-	return fmt.Errorf("%s is called about %.0f times a second, and a hit at %s, %s, takes %v%s: %.1f %% of a core, more "+
-		"than %.0f %%; sampling does not lower that; build the service with beagle build --probe, whose gate costs "+
-		"a nanosecond", a.f.Name, a.rate, a.f.Point.Text, how, a.hit.Round(10*time.Nanosecond), returns, 100*share,
+	return fmt.Errorf("%s is called about %.0f times a second, and a hit at %s, %s, takes %v%s: %.1f %% of a core, "+
+		"more than %.0f %%; sampling does not lower that; build the service with beagle build --probe, whose gate "+
+		"costs a nanosecond", a.f.Name, a.rate, a.f.Point.Text, how, a.hit.Round(10*time.Nanosecond), returns, 100*share,
 		100*most)
 }
 
@@ -258,7 +266,7 @@ func (s *session) open() {
 	now := time.Now()
 	s.began, s.beat, s.windowAt = now, now, now
 	s.clock = now.Add(-monotonic())
-	s.windowHits = s.hits()
+	s.windowSaw = s.tallies()
 	s.bytes = float64(s.start.Bytes)
 	for i, a := range s.sites {
 		a.before = s.k.get(i, siteHits)
@@ -267,8 +275,8 @@ func (s *session) open() {
 	}
 }
 
-// skip bounds the random number of calls between the end of an interval and the captured call. Where
-// few calls come, most of them are wanted: then fewer are skipped.
+// skip bounds the random number of calls between the end of an interval and the captured call.
+// Where few calls come, most of them are wanted: then fewer are skipped.
 func (s *session) skip(i int, a *arming) {
 	s.k.set(i, siteMostSkip, uint64(min(max(2*a.rate/float64(s.start.Rate), 1), maxSkip)))
 }
@@ -287,22 +295,20 @@ func (s *session) tick(now time.Time) string {
 	s.bytes = min(s.bytes+float64(s.start.Bytes)*tick.Seconds(), float64(s.start.Bytes))
 	s.land(now, landing)
 	s.mu.Unlock()
-	spent := s.spent(s.windowHits)
+	spent := s.spent(s.windowSaw)
 	passed := now.Sub(s.windowAt)
 	if spent > time.Duration(mostLater*float64(window)) {
-		for i, h := range s.hits() {
-			if i%2 == 0 {
-				s.sites[i/2].rate = float64(h-s.windowHits[i]) / max(passed, tick).Seconds()
-			}
+		for i, now := range s.tallies() {
+			s.sites[i].rate = float64(now.hits-s.windowSaw[i].hits) / max(passed, tick).Seconds()
 		}
 		return s.tooMuch(float64(spent)/float64(max(passed, tick)), mostLater).Error()
 	}
 	if passed >= window {
 		for i, a := range s.sites {
-			a.rate = float64(s.k.get(i, siteHits)-s.windowHits[2*i]) / passed.Seconds()
+			a.rate = float64(s.k.get(i, siteHits)-s.windowSaw[i].hits) / passed.Seconds()
 			s.skip(i, a)
 		}
-		s.windowAt, s.windowHits = now, s.hits()
+		s.windowAt, s.windowSaw = now, s.tallies()
 	}
 	if s.start.Hits > 0 && s.taken() >= uint64(s.start.Hits) {
 		for i := range s.sites {
@@ -326,108 +332,3 @@ func (s *session) taken() (n uint64) {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// listen takes events out of the kernel's ring until that is closed.
-func (s *session) listen() {
-	var r ringbuf.Record
-	for {
-		err := s.k.ring.ReadInto(&r)
-		switch {
-		case errors.Is(err, ringbuf.ErrClosed):
-			return
-		case err != nil:
-			continue
-		}
-		e, err := readEvent(r.RawSample)
-		if err != nil || e.site >= len(s.sites) {
-			s.drop(func(d *wire.Dropped) { d.Fault++ })
-			continue
-		}
-		s.take(e)
-	}
-}
-
-func (s *session) drop(f func(d *wire.Dropped)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f(&s.dropped)
-}
-
-// take encodes an event, under the limits, and keeps it. What the rules call secret ends here.
-func (s *session) take(e *event) {
-	a := s.sites[e.site]
-	began := time.Now()
-	values := a.f.Params
-	if e.results {
-		values = a.f.Results
-	}
-	x := encoder{o: &s.start, secrets: s.secrets, seed: s.seed, memory: e.memory}
-	x.tuple(values, e.image)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a.nanos = time.Since(began)
-	switch {
-	case e.faults > 0:
-		s.dropped.Fault++
-	case e.over > 0 || len(x.buf) > s.start.Event:
-		s.dropped.Large++
-	case s.bytes <= 0:
-		s.dropped.Bytes++
-	case e.results:
-		s.arrive(e, x)
-		return
-	case len(s.waiting)+len(s.flying) >= s.start.Events:
-		s.dropped.Full++
-	default:
-		s.bytes -= float64(len(x.buf))
-		s.seq++
-		w := wire.Event{Seq: s.seq, Site: e.site, Time: s.clock.Add(time.Duration(e.time)).UnixNano(),
-			Flags: x.flags, Args: x.buf}
-		if s.k.get(e.site, siteReturn) != 0 {
-			s.flying[flight{e.site, e.number}] = airborne{w, began}
-			return
-		}
-		s.keep(w)
-		return
-	}
-	if e.results { // the arguments stand alone
-		s.depart(flight{e.site, e.number}, wire.Unfinished)
-	}
-}
-
-func (s *session) keep(w wire.Event) {
-	s.sites[w.Site].recorded++
-	s.waiting = append(s.waiting, w)
-}
-
-// arrive adds results to the call that they are of.
-func (s *session) arrive(e *event, x encoder) {
-	id := flight{e.site, e.number}
-	f, ok := s.flying[id]
-	if !ok {
-		return
-	}
-	delete(s.flying, id)
-	s.bytes -= float64(len(x.buf))
-	f.event.Flags |= x.flags | wire.HasResults
-	f.event.Results = x.buf
-	s.keep(f.event)
-}
-
-// depart keeps a call whose results are not known.
-func (s *session) depart(id flight, flag byte) {
-	if f, ok := s.flying[id]; ok {
-		delete(s.flying, id)
-		f.event.Flags |= flag
-		s.keep(f.event)
-	}
-}
-
-// land gives up waiting for the results of calls that began long ago. The caller holds the mutex.
-func (s *session) land(now time.Time, patience time.Duration) {
-	for id, f := range s.flying {
-		if now.Sub(f.since) >= patience {
-			s.depart(id, wire.Unfinished)
-		}
-	}
-}

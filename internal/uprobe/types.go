@@ -41,7 +41,7 @@ type types struct {
 }
 
 // maxTypes bounds what a foreign file makes us read.
-const maxTypes = 20_000
+const maxTypes = 200_000
 
 // at reads the type at an offset. A type may refer to itself.
 func (ts *types) at(off dwarf.Offset) (*Type, error) {
@@ -49,7 +49,7 @@ func (ts *types) at(off dwarf.Offset) (*Type, error) {
 		return t, nil
 	}
 	if len(ts.seen) > maxTypes {
-		return nil, fmt.Errorf("more than %d types hang together", maxTypes)
+		return nil, fmt.Errorf("the program has more than %d types", maxTypes)
 	}
 	r := ts.data.Reader()
 	r.Seek(off)
@@ -68,6 +68,9 @@ func (ts *types) fill(t *Type, e *dwarf.Entry, r *dwarf.Reader) error {
 	t.Kind = reflect.Kind(kind)
 	size, _ := e.Val(dwarf.AttrByteSize).(int64)
 	t.Size = int(size)
+	if t.Kind == reflect.Invalid && e.Tag == dwarf.TagPointerType { // unsafe.Pointer
+		t.Kind = reflect.UnsafePointer
+	}
 	switch {
 	case t.Kind == reflect.Map || t.Kind == reflect.Chan || t.Kind == reflect.Func || t.Kind == reflect.Pointer ||
 		t.Kind == reflect.UnsafePointer:
@@ -164,10 +167,11 @@ func nameOf(e *dwarf.Entry) string {
 	return name
 }
 
-// plainSymbol undoes the linker's escapes of import paths.
-func plainSymbol(name string) string {
-	return strings.NewReplacer("%2e", ".", "%22", `"`, "%25", "%").Replace(name)
-}
+// escapes are those that the linker makes of import paths.
+var escapes = strings.NewReplacer("%2e", ".", "%22", `"`, "%25", "%")
+
+// plainSymbol undoes the linker's escapes.
+func plainSymbol(name string) string { return escapes.Replace(name) }
 
 // shown are the fields that a record has: all but those named _, and none of a lock.
 func (t *Type) shown() (all []Field) {

@@ -1,0 +1,167 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// TestTextIsRestored: while a uprobe is attached, one byte of the function differs; after it, none,
+// also when the process that attached it was killed.
+func TestTextIsRestored(t *testing.T) {
+	privileged(t)
+	p := start(t, build(t, "-buildmode=pie", "-trimpath"), "-pause", "20ms")
+	v := serve(t, p.Process.Pid, "", pkg+"Many")
+	before := codeOf(t, v)
+	q := wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{pkg + "Many"}, Results: true}}
+	r, _ := do(t, v, q)
+	during := codeOf(t, v)
+	differ := 0
+	for i := range before {
+		if before[i] != during[i] {
+			differ++
+		}
+	}
+	if want := 1 + len(v.all[0].Returns); differ == 0 || differ > want {
+		t.Errorf("%d bytes differ while %d probes are attached", differ, want)
+	}
+	do(t, v, wire.Request{Verb: wire.VerbStop, Lease: r.Lease})
+	if after := codeOf(t, v); !bytes.Equal(before, after) {
+		t.Error("the code is not as it was")
+	}
+}
+
+// codeOf reads the function's code in the memory of the process.
+func codeOf(t *testing.T, v *Server) []byte {
+	t.Helper()
+	f := v.all[0]
+	off, err := v.b.offset(f.Low)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", v.b.PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, _ := os.Readlink(v.b.Path)
+	for line := range strings.Lines(string(maps)) {
+		var low, high, at uint64
+		var may string
+		n, _ := fmt.Sscanf(line, "%x-%x %s %x", &low, &high, &may, &at)
+		if n < 4 || !strings.HasSuffix(line, exe+"\n") || off < at || off >= at+high-low {
+			continue
+		}
+		mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", v.b.PID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer mem.Close()
+		b := make([]byte, f.High-f.Low)
+		if _, err := mem.ReadAt(b, int64(low+off-at)); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	t.Fatalf("offset %#x of %s is not mapped", off, filepath.Base(exe))
+	return nil
+}
+
+// TestProcessEnds: what was captured of a process that ends can be taken, and then the capture says
+// that it ended.
+func TestProcessEnds(t *testing.T) {
+	privileged(t)
+	p := start(t, build(t))
+	v := serve(t, p.Process.Pid, "", pkg+"Many")
+	go func() {
+		for began := time.Now(); time.Since(began) < patience; time.Sleep(tick) {
+			r, _, err := v.carryOut(&wire.Request{Verb: wire.VerbStatus})
+			if err == nil && r.Status.Sites[0].Armed && r.Status.Sites[0].Counts.Recorded > 10 {
+				p.Process.Kill()
+				return
+			}
+		}
+	}()
+	events, st := collect(t, v, wire.Start{Sites: []string{pkg + "Many"}, Raw: true}, 1<<30)
+	if len(events) == 0 {
+		t.Error("nothing was captured")
+	}
+	for _, e := range events {
+		checkMany(t, e)
+	}
+	if !strings.Contains(st.Disarmed, "ended") {
+		t.Errorf("%+v", st)
+	}
+	again := &wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{pkg + "Many"}}}
+	if _, _, err := v.carryOut(again); err == nil {
+		t.Error("a process that is gone is captured")
+	}
+}
+
+// TestLimits: a function that is called too often is not armed, and one that becomes so is
+// disarmed.
+func TestLimits(t *testing.T) {
+	privileged(t)
+	program := build(t)
+	hot := start(t, program, "-hot")
+	v := serve(t, hot.Process.Pid, "", pkg+"Text")
+	before := codeOf(t, v)
+	_, _, err := v.carryOut(&wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{pkg + "Text"}}})
+	if err == nil || !strings.Contains(err.Error(), "more than 1 %") || !strings.Contains(err.Error(), "beagle build") {
+		t.Errorf("a hot function is armed: %v", err)
+	}
+	if !bytes.Equal(before, codeOf(t, v)) {
+		t.Error("a refusal leaves a probe")
+	}
+	steady := start(t, program)
+	v = serve(t, steady.Process.Pid, "", pkg+"Text")
+	r, _ := do(t, v, wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{pkg + "Text"}}})
+	v.mu.Lock()
+	v.s.sites[0].hit = time.Second // as if each hit cost that: the next one is too many
+	v.mu.Unlock()
+	why := waitDisarmed(t, v)
+	if !strings.Contains(why, "more than 2 %") {
+		t.Errorf("disarmed since %q", why)
+	}
+	do(t, v, wire.Request{Verb: wire.VerbPull})
+	if _, _, err := v.carryOut(&wire.Request{Verb: wire.VerbBeat, Lease: r.Lease}); err == nil {
+		t.Error("a session that was ended has a lease")
+	}
+}
+
+// TestDeadController: without heartbeats the probes are detached.
+func TestDeadController(t *testing.T) {
+	privileged(t)
+	p := start(t, build(t))
+	v := serve(t, p.Process.Pid, "", pkg+"Text")
+	before := codeOf(t, v)
+	do(t, v, wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{pkg + "Text"}, Lease: 0.2}})
+	if why := waitDisarmed(t, v); !strings.Contains(why, "silent") {
+		t.Errorf("disarmed since %q", why)
+	}
+	if !bytes.Equal(before, codeOf(t, v)) {
+		t.Error("the code is not as it was")
+	}
+	do(t, v, wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{pkg + "Text"}, TTL: 0.2}})
+	if why := waitDisarmed(t, v); !strings.Contains(why, "time to live") {
+		t.Errorf("disarmed since %q", why)
+	}
+}
+
+func waitDisarmed(t *testing.T, v *Server) string {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(tick) {
+		if r, _ := do(t, v, wire.Request{Verb: wire.VerbStatus}); r.Status.Disarmed != "" {
+			return r.Status.Disarmed
+		}
+	}
+	t.Fatal("it stays armed")
+	return ""
+}
