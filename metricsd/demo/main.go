@@ -35,6 +35,7 @@ func run(ctx context.Context, args []string) int {
 	until := f.String("until", "", "stop after this `step`")
 	f.StringVar(&d.found, "found", "", "keep promoted patches and their evidence in this directory")
 	f.StringVar(&d.set.Rules, "rules", d.set.Rules, "rewrites that the campaign may use; empty for the default set")
+	processor := f.Duration("processor", 0, "processor time of the campaign (default 10m)")
 	if err := f.Parse(args); err != nil {
 		return 2
 	}
@@ -42,6 +43,9 @@ func run(ctx context.Context, args []string) int {
 		rules := d.set.Rules
 		d.set = tiny
 		d.set.Rules = rules
+	}
+	if *processor > 0 {
+		d.set.Processor = processor.String()
 	}
 	if err := d.place(*root, *out); err != nil {
 		d.say("demo: " + err.Error())
@@ -122,7 +126,7 @@ type plan struct {
 }
 
 var full = settings{
-	Profile: 30, Spots: 12, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
+	Profile: 30, Spots: 16, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
 	Plan: plan{Ramp: []float64{0.1, 0.3}, StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50,
 		HoldoutShare: 0.25, HoldoutBlocks: 30},
 	Layouts: 5, Turns: 4, Turn: 3,
