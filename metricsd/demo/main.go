@@ -133,7 +133,7 @@ var full = settings{
 }
 
 var tiny = settings{
-	Profile: 4, Spots: 3, Capture: 1, Targets: 1, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "30s",
+	Profile: 4, Spots: 16, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "30s",
 	Plan: plan{Ramp: []float64{0.3}, StepBlocks: 2, Horizon: 10, MostBlocks: 10, LeastBlocks: 5,
 		HoldoutShare: 0.3, HoldoutBlocks: 2},
 	Layouts: 2, Turns: 1, Turn: 0.5,
