@@ -187,11 +187,24 @@ func (w *work) record(ctx context.Context, s *service, target string) (captured,
 		return c, err
 	}
 	if status != 0 {
-		c.Says = w.plain(lastLines(w.file("capture-"+short+".log"), 1))
+		c.Says = w.plain(complaint(w.file("capture-" + short + ".log")))
 	} else if _, err := os.Stat(file); err == nil {
 		c.File = w.relative(w.out, file)
 	}
 	return c, nil
+}
+
+// complaint is what a beagle command said at its end.
+func complaint(file string) string {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	_, said, ok := strings.Cut(string(data), "beagle capture: ")
+	if !ok {
+		return lastLines(file, 1)
+	}
+	return strings.Join(strings.Fields(said), " ")
 }
 
 // plain shortens the names of files to those that the page knows.
