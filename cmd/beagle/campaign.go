@@ -237,7 +237,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
 		Subtrees: map[string]*campaign.Subtree{}}
 	s.Campaign = beagle.Campaign{
-		ID: store.NewID(), Service: t.Service, Created: time.Now().UTC().Format(time.DateTime), Least: t.Least,
+		ID: store.NewID(), Module: job.module, Service: t.Service, Created: time.Now().UTC().Format(time.DateTime), Least: t.Least,
 		Samples: t.Effective, Warnings: t.Warnings,
 		Budget: beagle.CampaignCost{ProcessorSeconds: o.processor.Seconds(),
 			Dollars: llm.Micros(o.spec.Models.Caps.Money).Dollars()},

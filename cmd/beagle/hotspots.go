@@ -153,6 +153,7 @@ type hotspotJob struct {
 	options hotspots.Options
 	read    profiles.Options
 	all     []*hotspots.Profile
+	module  string // of the checkout, once the profiles are ranked
 }
 
 func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
@@ -231,6 +232,7 @@ func (j *hotspotJob) rank(all []*hotspots.Profile) (*hotspots.Table, error) {
 			return nil, err
 		}
 	}
+	j.module = checkout.Module
 	o := j.options
 	o.Checkout = checkout
 	return hotspots.Rank(all, o)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/probe"
 )
 
@@ -213,7 +214,7 @@ func (w *overlay) edit(funcs, rolled []*function, v *Versions, probePath string)
 			continue
 		}
 		e.imports(f, unsafeName, "unsafe")
-		if err := e.instrument(f.pkg.Fset, f, numbers[f.pkg.PkgPath]); err != nil {
+		if err := e.instrument(f, numbers[f.pkg.PkgPath]); err != nil {
 			return fmt.Errorf("%s: %w", f.spec, err)
 		}
 		numbers[f.pkg.PkgPath]++
@@ -229,7 +230,7 @@ func (w *overlay) edit(funcs, rolled []*function, v *Versions, probePath string)
 // imports adds an import to a file, once.
 func (e *edited) imports(f *function, name, path string) {
 	end := f.pkg.Fset.PositionFor(f.file.Name.End(), false).Offset
-	added := insertion{end, end, fmt.Sprintf("; import %s %q", name, path)}
+	added := syntax.Edit{Start: end, End: end, New: fmt.Sprintf("; import %s %q", name, path)}
 	if !slices.Contains(e.edits, added) {
 		e.edits = append(e.edits, added)
 	}
