@@ -85,7 +85,8 @@ func (w *work) roll(ctx context.Context, t target) (rolled, error) {
 		return r, err
 	}
 	binary := w.bin("rollout")
-	err := in.must(ctx, "build", w.module, w.bin("beagle"), "build", "--rollout", candidate, t.Target, "-o", binary, ".")
+	_, err := in.must(ctx, "build", w.module, w.bin("beagle"), "build", "--rollout", candidate, t.Target,
+		"-o", binary, ".")
 	if err != nil {
 		return r, err
 	}
