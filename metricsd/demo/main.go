@@ -35,14 +35,15 @@ func run(ctx context.Context, args []string) int {
 	until := f.String("until", "", "stop after this `step`")
 	f.StringVar(&d.found, "found", "", "keep promoted patches and their evidence in this directory")
 	f.StringVar(&d.set.Rules, "rules", d.set.Rules, "rewrites that the campaign may use; empty for the default set")
+	f.IntVar(&d.set.Cache, "cache", 0, "-listen.cache of the service: with 0 it parses every `line`, known or not")
 	processor := f.Duration("processor", 0, "processor time of the campaign (default 10m)")
 	if err := f.Parse(args); err != nil {
 		return 2
 	}
 	if *quick {
-		rules := d.set.Rules
+		rules, cache := d.set.Rules, d.set.Cache
 		d.set = tiny
-		d.set.Rules = rules
+		d.set.Rules, d.set.Cache = rules, cache
 	}
 	if *processor > 0 {
 		d.set.Processor = processor.String()
@@ -99,6 +100,7 @@ func (d *demo) bin(name string) string { return filepath.Join(d.out, "bin", name
 // settings are the budgets. Those of a quick run show that all steps work.
 type settings struct {
 	Rules     string  `json:"rules"`
+	Cache     int     `json:"cache"` // -listen.cache of the service; 0 has it parse every message
 	Profile   int     `json:"profile_seconds"`
 	Spots     int     `json:"spots"`           // hot spots whose calls are captured
 	Capture   int     `json:"capture_seconds"` // of each
