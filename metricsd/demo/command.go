@@ -49,12 +49,12 @@ func (w *work) beagle(ctx context.Context, name string, args ...string) ([]byte,
 }
 
 // must is for commands that have to succeed.
-func (w *work) must(ctx context.Context, name, dir, program string, args ...string) error {
-	_, status, err := w.program(ctx, name, dir, program, args...)
+func (w *work) must(ctx context.Context, name, dir, program string, args ...string) ([]byte, error) {
+	out, status, err := w.program(ctx, name, dir, program, args...)
 	if err == nil && status != 0 {
 		err = fmt.Errorf("%s: status %d: %s", name, status, lastLines(w.file(name+".log"), 4))
 	}
-	return err
+	return out, err
 }
 
 // program runs a program to its end, and keeps what it printed. An interrupt reaches it as SIGINT,

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 )
 
 // An entered is what the ledger says at the end.
@@ -20,13 +19,13 @@ type entered struct {
 type ledgerSaving struct{ Estimate, Low, High float64 }
 
 func ledgerStep(ctx context.Context, _ *demo, w *work) (any, error) {
-	text, status, err := w.beagle(ctx, "ledger", "ledger")
-	if err != nil || status != 0 {
-		return nil, fmt.Errorf("ledger: status %d, %w", status, err)
+	text, err := w.must(ctx, "ledger", w.module, w.bin("beagle"), "ledger")
+	if err != nil {
+		return nil, err
 	}
-	out, status, err := w.beagle(ctx, "json", "ledger", "--json")
-	if err != nil || status != 0 {
-		return nil, fmt.Errorf("ledger: status %d, %w", status, err)
+	out, err := w.must(ctx, "json", w.module, w.bin("beagle"), "ledger", "--json")
+	if err != nil {
+		return nil, err
 	}
 	e := &entered{Text: string(text)}
 	return e, json.Unmarshal(out, e)

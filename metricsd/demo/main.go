@@ -35,13 +35,18 @@ func run(ctx context.Context, args []string) int {
 	until := f.String("until", "", "stop after this `step`")
 	f.StringVar(&d.found, "found", "", "keep promoted patches and their evidence in this directory")
 	f.StringVar(&d.set.Rules, "rules", d.set.Rules, "rewrites that the campaign may use; empty for the default set")
+	f.IntVar(&d.set.Cache, "cache", 0, "-listen.cache of the service: with 0 it parses every `line`, known or not")
+	processor := f.Duration("processor", 0, "processor time of the campaign (default 10m)")
 	if err := f.Parse(args); err != nil {
 		return 2
 	}
 	if *quick {
-		rules := d.set.Rules
+		rules, cache := d.set.Rules, d.set.Cache
 		d.set = tiny
-		d.set.Rules = rules
+		d.set.Rules, d.set.Cache = rules, cache
+	}
+	if *processor > 0 {
+		d.set.Processor = processor.String()
 	}
 	if err := d.place(*root, *out); err != nil {
 		d.say("demo: " + err.Error())
@@ -95,6 +100,7 @@ func (d *demo) bin(name string) string { return filepath.Join(d.out, "bin", name
 // settings are the budgets. Those of a quick run show that all steps work.
 type settings struct {
 	Rules     string  `json:"rules"`
+	Cache     int     `json:"cache"` // -listen.cache of the service; 0 has it parse every message
 	Profile   int     `json:"profile_seconds"`
 	Spots     int     `json:"spots"`           // hot spots whose calls are captured
 	Capture   int     `json:"capture_seconds"` // of each
@@ -122,14 +128,14 @@ type plan struct {
 }
 
 var full = settings{
-	Profile: 30, Spots: 12, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
+	Profile: 30, Spots: 16, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
 	Plan: plan{Ramp: []float64{0.1, 0.3}, StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50,
 		HoldoutShare: 0.25, HoldoutBlocks: 30},
 	Layouts: 5, Turns: 4, Turn: 3,
 }
 
 var tiny = settings{
-	Profile: 4, Spots: 3, Capture: 1, Targets: 1, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "30s",
+	Profile: 4, Spots: 16, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "30s",
 	Plan: plan{Ramp: []float64{0.3}, StepBlocks: 2, Horizon: 10, MostBlocks: 10, LeastBlocks: 5,
 		HoldoutShare: 0.3, HoldoutBlocks: 2},
 	Layouts: 2, Turns: 1, Turn: 0.5,

@@ -174,7 +174,7 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 			args = append(args, "-overlay="+overlay)
 		}
 		name := fmt.Sprintf("%s-%d", arm, layout)
-		if err := w.must(ctx, "build-"+name, w.module, "go", append(args, "-o", w.bin(name), ".")...); err != nil {
+		if _, err := w.must(ctx, "build-"+name, w.module, "go", append(args, "-o", w.bin(name), ".")...); err != nil {
 			return err
 		}
 		s, err := w.serve(ctx, w.bin(name), name)

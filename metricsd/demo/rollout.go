@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -85,7 +86,8 @@ func (w *work) roll(ctx context.Context, t target) (rolled, error) {
 		return r, err
 	}
 	binary := w.bin("rollout")
-	err := in.must(ctx, "build", w.module, w.bin("beagle"), "build", "--rollout", candidate, t.Target, "-o", binary, ".")
+	_, err := in.must(ctx, "build", w.module, w.bin("beagle"), "build", "--rollout", candidate, t.Target,
+		"-o", binary, ".")
 	if err != nil {
 		return r, err
 	}
@@ -199,7 +201,8 @@ func (d *demo) keepFound(all []rolled) error {
 			if err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(to, name), data, 0o644); err != nil {
+			text := strings.NewReplacer(d.out, "demo-out", d.root, "the repository").Replace(string(data))
+			if err := os.WriteFile(filepath.Join(to, name), []byte(text), 0o644); err != nil {
 				return err
 			}
 		}

@@ -44,7 +44,8 @@ func (w *work) serve(ctx context.Context, binary, name string) (_ *service, err 
 		return nil, err
 	}
 	defer log.Close()
-	s.cmd = exec.CommandContext(ctx, binary, "agent", "-listen.udp=", "-listen.unixgram="+s.socket, "-http="+s.http)
+	s.cmd = exec.CommandContext(ctx, binary, "agent", "-listen.udp=", "-listen.unixgram="+s.socket, "-http="+s.http,
+		fmt.Sprintf("-listen.cache=%d", w.set.Cache))
 	s.cmd.Env = append(w.env(), "BEAGLE_PROBE_SOCKET="+s.probe, "BEAGLE_PROBE_RAW=1")
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	gently(s.cmd)

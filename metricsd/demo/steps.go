@@ -48,10 +48,10 @@ func buildStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err := os.WriteFile(d.token(), []byte(base64.StdEncoding.EncodeToString(token)), 0o600); err != nil {
 		return nil, err
 	}
-	if err := w.must(ctx, "beagle", d.root, "go", "build", "-o", d.bin("beagle"), "./cmd/beagle"); err != nil {
+	if _, err := w.must(ctx, "beagle", d.root, "go", "build", "-o", d.bin("beagle"), "./cmd/beagle"); err != nil {
 		return nil, err
 	}
-	if err := w.must(ctx, "metricsd", d.module, "go", "build", "-pgo=off", "-o", d.bin("metricsd"), "."); err != nil {
+	if _, err := w.must(ctx, "metricsd", d.module, "go", "build", "-pgo=off", "-o", d.bin("metricsd"), "."); err != nil {
 		return nil, err
 	}
 	commit, status, err := w.program(ctx, "commit", d.root, "git", "describe", "--always", "--dirty")
@@ -104,15 +104,16 @@ func hotspotsStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err := os.RemoveAll(w.file("profiles")); err != nil {
 		return nil, err
 	}
-	err = w.must(ctx, "hotspots", d.module, d.bin("beagle"), "hotspots", "--price", "aws/c7g",
+	_, err = w.must(ctx, "hotspots", d.module, d.bin("beagle"), "hotspots", "--price", "aws/c7g",
 		"--seconds", fmt.Sprint(d.set.Profile), "--save", w.file("profiles"), "--html", w.file("flame.html"),
 		"http://"+s.http)
 	if err != nil {
 		return nil, err
 	}
-	out, status, err := w.beagle(ctx, "json", "hotspots", "--json", "--quiet", "--price", "aws/c7g", w.file("profiles"))
-	if err != nil || status != 0 {
-		return nil, fmt.Errorf("hotspots of the saved profiles: status %d, %w", status, err)
+	out, err := w.must(ctx, "json", d.module, d.bin("beagle"), "hotspots", "--json", "--quiet", "--price", "aws/c7g",
+		w.file("profiles"))
+	if err != nil {
+		return nil, err
 	}
 	var found spots
 	return &found, json.Unmarshal(out, &found)
@@ -144,10 +145,10 @@ func captureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	for _, h := range found.Hotspots[:min(len(found.Hotspots), d.set.Spots)] {
 		sites = append(sites, h.Target)
 	}
-	args := []string{"build", "--skip-refused", "--probe", strings.Join(sites, ","), "-o", d.bin("probed"), "."}
-	_, status, err := w.beagle(ctx, "build", args...)
-	if err != nil || status != 0 {
-		return nil, fmt.Errorf("build with probes: status %d: %s, %w", status, lastLines(w.file("build.log"), 3), err)
+	_, err = w.must(ctx, "build", d.module, d.bin("beagle"), "build", "--skip-refused",
+		"--probe", strings.Join(sites, ","), "-o", d.bin("probed"), ".")
+	if err != nil {
+		return nil, err
 	}
 	refused := refusals(w.file("build.log"))
 	s, err := w.serve(ctx, d.bin("probed"), "probed")
@@ -187,11 +188,24 @@ func (w *work) record(ctx context.Context, s *service, target string) (captured,
 		return c, err
 	}
 	if status != 0 {
-		c.Says = w.plain(lastLines(w.file("capture-"+short+".log"), 1))
+		c.Says = w.plain(complaint(w.file("capture-" + short + ".log")))
 	} else if _, err := os.Stat(file); err == nil {
 		c.File = w.relative(w.out, file)
 	}
 	return c, nil
+}
+
+// complaint is what a beagle command said at its end.
+func complaint(file string) string {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	_, said, ok := strings.Cut(string(data), "beagle capture: ")
+	if !ok {
+		return lastLines(file, 1)
+	}
+	return strings.Join(strings.Fields(said), " ")
 }
 
 // plain shortens the names of files to those that the page knows.
