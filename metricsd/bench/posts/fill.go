@@ -54,17 +54,18 @@ func fill(o *options, args []string) error {
 	busy.Go(func() {
 		sending, stop := context.WithTimeout(ctx, 2**phase)
 		defer stop()
-		shape := load.Shape{Contexts: 60_000, Senders: 1, BytesPerSecond: 10 << 20, Packet: 1432, NewNames: 0.01}
+		shape := load.Shape{Contexts: 1000, Senders: 1, BytesPerSecond: 10 << 20, Packet: 1432}
 		load.Send(sending, shape, "udp", fillUDP, 1)
 	})
 	for sender := range 8 {
 		busy.Go(func() { postFrom(ctx, *phase, sender, &posted, &refused) })
 	}
-	for ctx.Err() == nil {
-		if err := s.take(); err != nil {
-			return err
-		}
-		time.Sleep(200 * time.Millisecond)
+	failed := make(chan error, 2)
+	for _, address := range []string{fillAgent, fillDoor} { // each on its own: one may be slow to answer
+		go func() { failed <- s.watch(ctx, address) }()
+	}
+	if err := errors.Join(<-failed, <-failed); err != nil {
+		return err
 	}
 	busy.Wait()
 	if posted.Load() == 0 {
@@ -155,18 +156,27 @@ type queueFill struct {
 type samples struct {
 	start  time.Time
 	phase  time.Duration
+	mu     sync.Mutex
 	queues map[string]*queueFill
 }
 
-// take asks agent and intake.
-func (s *samples) take() error {
-	now := time.Since(s.start)
-	values := map[string]float64{}
-	for _, address := range []string{fillAgent, fillDoor} {
+// watch asks the agent or the intake, again and again.
+func (s *samples) watch(ctx context.Context, address string) error {
+	for ctx.Err() == nil {
+		values := map[string]float64{}
 		if err := scrape(address, values); err != nil {
 			return err
 		}
+		s.take(values)
+		time.Sleep(100 * time.Millisecond)
 	}
+	return nil
+}
+
+func (s *samples) take(values map[string]float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Since(s.start)
 	s.note(now, "agent: the kernel's receive buffer, bytes", values, `metricsd_socket_queued_bytes{socket="udp"}`,
 		`metricsd_socket_buffer_bytes{socket="udp"}`)
 	s.note(now, "agent: payloads on disk, bytes", values, "metricsd_datadog_queue_bytes", "")
@@ -177,7 +187,6 @@ func (s *samples) take() error {
 				"metricsd_intake_waiting_bound{"+stage)
 		}
 	}
-	return nil
 }
 
 func (s *samples) note(at time.Duration, queue string, values map[string]float64, filled, bound string) {
