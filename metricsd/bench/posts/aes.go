@@ -53,11 +53,11 @@ type aesResult struct {
 	Ns   float64
 }
 
-var aesTurnNames = []string{"map of strings, found, 1,000", "map of strings, found, 1,000,000",
-	"map of strings, entered, 1,000,000", "map of integers, found, 1,000,000", "map of integers, entered, 1,000,000"}
+var aesTurnNames = []string{"map of strings, found, 1,000", "map of strings, found, 300,000",
+	"map of strings, entered, 300,000", "map of integers, found, 300,000", "map of integers, entered, 300,000"}
 
 func aesTurn(o *options) (all []aesResult) {
-	few, many := hierarchical(1000), hierarchical(1_000_000)
+	few, many := hierarchical(1000), hierarchical(300_000)
 	numbers := make([]uint64, len(many))
 	for i := range numbers {
 		numbers[i] = uint64(i) * 0x9e3779b97f4a7c15
@@ -65,7 +65,7 @@ func aesTurn(o *options) (all []aesResult) {
 	found := 0
 	for i, run := range []func(int){finds(few, &found), finds(many, &found), enters(many), finds(numbers, &found),
 		enters(numbers)} {
-		n := 1_000_000
+		n := 300_000
 		run(n)
 		all = append(all, aesResult{aesTurnNames[i], cost(way{run: run}, n)})
 	}

@@ -12,10 +12,15 @@ require (
 	github.com/beagle-go/beagle/metricsd v0.0.0
 	github.com/beagle-go/beagle/simd v0.0.0
 	github.com/cespare/xxhash/v2 v2.3.0
+	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
 	github.com/klauspost/compress v1.20.3
 	github.com/tchap/go-patricia/v2 v2.3.3
 	github.com/zeebo/xxh3 v1.1.0
 	golang.org/x/sys v0.49.0
 )
 
-require github.com/klauspost/cpuid/v2 v2.2.10 // indirect
+require (
+	github.com/DataDog/sketches-go v1.4.8 // indirect
+	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
+	google.golang.org/protobuf v1.36.11 // indirect
+)

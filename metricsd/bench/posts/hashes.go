@@ -66,7 +66,7 @@ func hashes(o *options, args []string) error {
 			return errors.New("all hashes are 0")
 		}
 	}
-	return o.print(times, hashQuality())
+	return o.print(times, hashQuality(2_000_000))
 }
 
 // tagsOf are a thousand tags of a length.
@@ -83,14 +83,13 @@ func tagsOf(length int) []string {
 	return tags
 }
 
-func hashQuality() *table {
-	const n = 2_000_000
+func hashQuality(n int) *table {
 	t := &table{
 		Name: fmt.Sprintf("Quality with %d tags that differ in few bytes", n),
 		Columns: []string{"function", "collisions in 64 bits", "in the upper 32", "in the lower 32", "chance",
 			"buckets: deviations of chi squared", "avalanche: worst bit", "verdict"},
 	}
-	chance := float64(n) * (n - 1) / 2 / math.Pow(2, 32)
+	chance := float64(n) * float64(n-1) / 2 / math.Pow(2, 32)
 	for _, f := range hashFunctions() {
 		all := make([]uint64, n)
 		for i := range all {
