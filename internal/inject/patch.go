@@ -34,7 +34,7 @@ type PatchFile struct {
 // WritePatch makes the change that adds a switch and the versions to the function's package. dir
 // gets the overlay. The versions must declare nothing that is exported.
 func WritePatch(ctx context.Context, o Options, dir string) (*Patch, error) {
-	_, rolled, err := o.functions(ctx)
+	_, rolled, err := o.functions(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 	before = string(text)
 	e := &edited{text: before}
 	offset := func(p token.Pos) int { return f.pkg.Fset.PositionFor(p, false).Offset }
-	args, err := e.arguments(offset, f)
+	args, err := e.arguments(f)
 	if err != nil {
 		return nil, "", err
 	}
@@ -124,7 +124,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 	if strings.HasPrefix(before[body:], "\n") {
 		gate = strings.TrimSuffix(gate, "\n")
 	}
-	e.edits = append(e.edits, insertion{body, body, gate})
+	e.edits = append(e.edits, syntax.Edit{Start: body, End: body, New: gate})
 	after := e.changed()
 	if tidy, err := format.Source(text); err == nil && string(tidy) == before {
 		formatted, err := format.Source([]byte(after))

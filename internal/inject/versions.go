@@ -2,7 +2,6 @@ package inject
 
 import (
 	"fmt"
-	"go/token"
 	"go/types"
 	"path/filepath"
 	"strings"
@@ -25,8 +24,7 @@ const rolloutName = "beaglerollout"
 
 // addVersions adds the switch to the function's file, and the versions beside it.
 func (w *overlay) addVersions(f *function, e *edited, v *Versions, n int) error {
-	offset := func(p token.Pos) int { return f.pkg.Fset.PositionFor(p, false).Offset }
-	args, err := e.arguments(offset, f)
+	args, err := e.arguments(f)
 	if err != nil {
 		return err
 	}
@@ -36,8 +34,7 @@ func (w *overlay) addVersions(f *function, e *edited, v *Versions, n int) error 
 	}
 	s := switched{writer: writer{f: f, n: n, args: args, results: results}, v: v,
 		sw: fmt.Sprintf("beagleSwitch%d", n), routed: fmt.Sprintf("beagleRouted%d", n)}
-	body := offset(f.decl.Body.Lbrace) + 1
-	e.edits = append(e.edits, insertion{body, body, s.gate()})
+	e.enter(f, s.gate())
 	s.declare(&e.tail)
 	for i, text := range v.Texts {
 		at := filepath.Join(filepath.Dir(f.path), fmt.Sprintf("beagle_rollout%d_%d.go", n, i))
