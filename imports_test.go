@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 	"probe/probehttp":            {"probe", "probe/wire"},
 	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire", "internal/companion"},
 	"bench/field":                {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/source", "internal/syntax", "internal/llmtest", "internal/modcopy", "suite/commits/change"},
+	"bench/oracles":              {"internal/forecast", "internal/watch", "internal/watch/simulate"},
 	"bench/strangers":            {"", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy"},
 	"internal/modcopy":           {},
 	"mutate/facts":               {"mutate"},

@@ -42,16 +42,28 @@ const (
 // distance.
 type trial [][]float64
 
-// backTest tries a model from places spread over the last half of a series.
-func backTest(m Model, series []float64, horizon int) (trial, error) {
-	first := len(series) / 2
-	span := len(series) - horizon - first
+// Origins are the places of a series from which models are tried, spread over its last half. A
+// series that is too short has none.
+func Origins(n, horizon int) (all []int) {
+	first := n / 2
+	span := n - horizon - first
 	if span < origins {
+		return nil
+	}
+	for i := range origins {
+		all = append(all, first+i*span/(origins-1))
+	}
+	return all
+}
+
+// backTest tries a model from the origins of a series.
+func backTest(m Model, series []float64, horizon int) (trial, error) {
+	places := Origins(len(series), horizon)
+	if places == nil {
 		return nil, errors.New("the series is too short to try a forecast on its own past")
 	}
 	var out trial
-	for i := range origins {
-		at := first + i*span/(origins-1)
+	for _, at := range places {
 		values, err := m.Forecast(series[:at], horizon)
 		if err != nil {
 			return nil, err

@@ -150,7 +150,8 @@ func (p *process) begin(s *Switch, o wire.RolloutOrders) (*run, error) {
 	delete(p.ended, s)
 	r.base = s.sum(Candidate)
 	r.baseOriginal = s.sum(Original)
-	r.heap = newReader().read(s, Original, &requests.tallies).heap
+	was := newReader().read(s, Original, &requests.tallies)
+	r.heap, r.goroutines = was.heap, was.goroutines
 	return r, nil
 }
 

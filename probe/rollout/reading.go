@@ -9,16 +9,17 @@ import (
 // A reading is what the process and one arm have done so far.
 type reading struct {
 	cpu, gc, allocated, heap float64
+	goroutines               float64
 	arm                      tally
 	all, failed, slow, nanos uint64
 }
 
 // A reader reads without allocating.
-type reader struct{ samples [3]metrics.Sample }
+type reader struct{ samples [4]metrics.Sample }
 
 func newReader() *reader {
 	return &reader{[...]metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/gc/heap/allocs:bytes"},
-		{Name: "/memory/classes/heap/objects:bytes"}}}
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/sched/goroutines:goroutines"}}}
 }
 
 func (r *reader) read(s *Switch, arm Arm, from *tallies) reading {
@@ -26,7 +27,7 @@ func (r *reader) read(s *Switch, arm Arm, from *tallies) reading {
 	of := &from.of[arm]
 	return reading{
 		cpu: processorNanos(), gc: 1e9 * number(r.samples[0].Value), allocated: number(r.samples[1].Value),
-		heap: number(r.samples[2].Value), arm: s.compared(arm),
+		heap: number(r.samples[2].Value), goroutines: number(r.samples[3].Value), arm: s.compared(arm),
 		all: of.all.Load(), failed: of.failed.Load(), slow: of.slow.Load(), nanos: of.nanos.Load(),
 	}
 }

@@ -32,7 +32,7 @@ type run struct {
 
 	// What the watch compares with.
 	base, baseOriginal tally
-	heap               float64
+	heap, goroutines   float64
 	flipped            time.Time // when the present span of time began
 }
 
@@ -192,6 +192,9 @@ func (r *run) trip(why string, now time.Time) {
 // leastErrors is how many failures the candidate has had before its share of them counts.
 const leastErrors = 10
 
+// leastGoroutines is how many a process is taken to have at the start, at least.
+const leastGoroutines = 1000
+
 // trips returns why the candidate must be taken out of service, or "".
 func (r *run) trips(now time.Time, in *reader) string {
 	if why := r.s.faults.Load(); why != nil {
@@ -208,8 +211,12 @@ func (r *run) trips(now time.Time, in *reader) string {
 			calls,
 			wasFailed, was)
 	}
-	if heap := in.read(r.s, Candidate, &requests.tallies).heap; heap > o.MostHeap*max(r.heap, 32<<20) {
-		return fmt.Sprintf("the live heap grew from %.0f to %.0f MB", r.heap/(1<<20), heap/(1<<20))
+	is := in.read(r.s, Candidate, &requests.tallies)
+	if is.heap > o.MostHeap*max(r.heap, 32<<20) {
+		return fmt.Sprintf("the live heap grew from %.0f to %.0f MB", r.heap/(1<<20), is.heap/(1<<20))
+	}
+	if is.goroutines > o.MostHeap*max(r.goroutines, leastGoroutines) {
+		return fmt.Sprintf("the goroutines grew from %.0f to %.0f", r.goroutines, is.goroutines)
 	}
 	return r.hung(now, o)
 }

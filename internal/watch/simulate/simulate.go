@@ -57,8 +57,16 @@ type service struct {
 
 func name(p, f int) string { return fmt.Sprintf("example.com/p%d.F%d", p, f) }
 
-// Replay watches one service for eight days of hourly windows.
-func Replay(event Event, seed uint64) (Outcome, error) {
+// Profiles are the windows of one service over eight days.
+func Profiles(event Event, seed uint64) (all []watch.Window) {
+	s := newService(event, seed)
+	for i := range Windows {
+		all = append(all, s.window(i))
+	}
+	return all
+}
+
+func newService(event Event, seed uint64) *service {
 	s := &service{rng: rand.New(rand.NewPCG(seed, 5)), now: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), event: event}
 	for p := range packages {
 		for f := range functionsEach {
@@ -67,10 +75,15 @@ func Replay(event Event, seed uint64) (Outcome, error) {
 	}
 	s.fix(1, 1, 0.10)
 	s.fix(2, 1, 0.02)
+	return s
+}
+
+// Replay watches one service for eight days of hourly windows.
+func Replay(event Event, seed uint64) (Outcome, error) {
 	w := watch.New(watch.Config{Season: 24})
 	var out Outcome
-	for i := range Windows {
-		found, err := w.Add(s.window(i))
+	for i, next := range Profiles(event, seed) {
+		found, err := w.Add(next)
 		if err != nil {
 			return out, err
 		}
@@ -83,6 +96,17 @@ func Replay(event Event, seed uint64) (Outcome, error) {
 		}
 	}
 	return out, nil
+}
+
+// Changed is the function in which an event is, or "" where nothing should be found.
+func Changed(event Event) string {
+	switch event {
+	case SlowDown, SpeedUp:
+		return name(1, 1)
+	case Doubled:
+		return name(2, 1)
+	}
+	return ""
 }
 
 // wanted reports whether a finding is the event's.
