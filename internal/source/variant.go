@@ -16,7 +16,7 @@ import (
 // beside the original. Lines keep their numbers. A package main gets the name
 // of [Unit.BuildName], because a harness has to import it.
 func (u *Unit) Variant(f *File, suffix string) (string, error) {
-	edits, err := u.renames(f, suffix, func(name string) string { return name + suffix })
+	edits, err := u.renames(f, suffix)
 	if err != nil {
 		return "", err
 	}
@@ -26,16 +26,46 @@ func (u *Unit) Variant(f *File, suffix string) (string, error) {
 // Hidden is [Unit.Variant] for a package that people maintain: it declares nothing that is
 // exported.
 func (u *Unit) Hidden(f *File, suffix string) (string, error) {
-	edits, err := u.renames(f, suffix, func(name string) string { return syntax.Hidden(name) + suffix })
+	edits, err := u.renames(f, suffix)
 	if err != nil {
 		return "", err
+	}
+	offset := f.Fset.File(f.AST.FileStart).Offset
+	for _, id := range u.renamed(f) {
+		hidden := syntax.Hidden(id.Name)
+		same := commonEnd(id.Name, hidden)
+		edits = append(edits, syntax.Edit{
+			Start: offset(id.Pos()), End: offset(id.End()) - same, New: hidden[:len(hidden)-same],
+		})
 	}
 	return syntax.Apply(f.Src, edits), nil
 }
 
-// renames are the edits of Variant.
-func (u *Unit) renames(f *File, suffix string, rename func(string) string) ([]syntax.Edit, error) {
-	renamed := u.declared(f)
+// commonEnd is the number of bytes in which two names end alike.
+func commonEnd(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
+
+// renamed lists the identifiers that stand for what the candidate declares.
+func (u *Unit) renamed(f *File) (all []*ast.Ident) {
+	declared := u.declared(f)
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok &&
+			(declared[originOf(objectOf(f.Info, id))] || declared[originOf(f.Info.Uses[id])]) {
+			all = append(all, id)
+		}
+		return true
+	})
+	return all
+}
+
+// renames are the edits of Variant. They insert and replace nothing inside of functions, so that
+// Traced can insert at the same places.
+func (u *Unit) renames(f *File, suffix string) ([]syntax.Edit, error) {
 	offset := f.Fset.File(f.AST.FileStart).Offset
 	var edits []syntax.Edit
 	var clash error
@@ -48,13 +78,13 @@ func (u *Unit) renames(f *File, suffix string, rename func(string) string) ([]sy
 			clash = fmt.Errorf("%s: line %d: the name %s ends in %s, which is kept for variants", u.Target.Name,
 				f.line(id.Pos()), id.Name, suffix)
 		}
-		if renamed[originOf(objectOf(f.Info, id))] || renamed[originOf(f.Info.Uses[id])] {
-			edits = append(edits, syntax.Edit{Start: offset(id.Pos()), End: offset(id.End()), New: rename(id.Name)})
-		}
 		return true
 	})
 	if clash != nil {
 		return nil, clash
+	}
+	for _, id := range u.renamed(f) {
+		edits = append(edits, syntax.Edit{Start: offset(id.End()), End: offset(id.End()), New: suffix})
 	}
 	if name := u.BuildName(); name != f.AST.Name.Name {
 		edits = append(edits, syntax.Edit{Start: offset(f.AST.Name.Pos()), End: offset(f.AST.Name.End()), New: name})
