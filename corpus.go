@@ -92,7 +92,9 @@ type Mined struct {
 
 // A Finding is what the audit of a corpus and its benchmark found.
 type Finding struct {
-	Code   string `json:"code"`   // "few-distinct", "one-class", "dead-result", "constant-foldable", "mutates-input", "non-deterministic", "generated-only"
+	// "few-distinct", "one-class", "dead-result", "constant-foldable", "mutates-input",
+	// "non-deterministic", "generated-only"
+	Code   string `json:"code"`
 	Refuse bool   `json:"refuse"` // a warning otherwise
 	Figure string `json:"figure"` // the number that was found: "3 distinct inputs"
 	Remedy string `json:"remedy"`

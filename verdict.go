@@ -66,7 +66,9 @@ type Counterexample struct {
 	Go   string `json:"go"`   // the call in Go syntax, after declarations of memory that its arguments share
 	Want string `json:"want"` // what the original does
 	Got  string `json:"got"`  // what the candidate does
-	Kind string `json:"kind"` // "result", "panic", "argument", "alias", "state", "race", "hang", "crash", "slow"; in place "trace", "test"
+	// "result", "panic", "argument", "alias", "state", "race", "hang", "crash", "slow"; in place
+	// "trace", "test"
+	Kind string `json:"kind"`
 	Test string `json:"test"` // a complete Go test that shows it
 }
 
@@ -99,13 +101,14 @@ func (c *Counterexample) Difference() string {
 
 // StaticFacts come from the compiler and the linked binary.
 type StaticFacts struct {
-	BoundsChecks int    `json:"bounds_checks"`
-	Escapes      int    `json:"escapes"`
-	Inlinable    bool   `json:"inlinable"`
-	InlineCost   int    `json:"inline_cost"`
-	CodeBytes    int    `json:"code_bytes"`
-	CodeHash     string `json:"code_hash"` // machine code of all the candidate's functions, addresses and names normalised
-	Notes        []Note `json:"notes,omitempty"`
+	BoundsChecks int  `json:"bounds_checks"`
+	Escapes      int  `json:"escapes"`
+	Inlinable    bool `json:"inlinable"`
+	InlineCost   int  `json:"inline_cost"`
+	CodeBytes    int  `json:"code_bytes"`
+	// machine code of all the candidate's functions, addresses and names normalised
+	CodeHash string `json:"code_hash"`
+	Notes    []Note `json:"notes,omitempty"`
 }
 
 // A Note is one line of the compiler's own account (-json), placed in the

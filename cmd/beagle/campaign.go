@@ -59,6 +59,7 @@ type campaigning struct {
 	processor  time.Duration
 	targets    int
 	inputs, at string
+	evidence   string            // of targets without recorded calls
 	files      map[string]string // inputs by target, of beagle.yaml
 	resume     string
 	memory     bool
@@ -90,6 +91,9 @@ func (o *campaigning) flags(f *flagSet) {
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
+	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as evolve has it")
+	f.StringVar(&o.evidence, "evidence", flow.EvidenceAuto,
+		"how targets without recorded calls are judged: auto, corpus or inplace, as evolve has it")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the searches")
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
@@ -203,7 +207,7 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 	}
 	o.spec.Dir = o.spots.dir
 	spec := o.spec
-	spec.Target = "target"
+	spec.Target, spec.Evidence = "target", o.evidence
 	if err := spec.Validate(); err != nil {
 		return err
 	}

@@ -114,9 +114,17 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 		r.Seen.Dropped += int(d.Dropped.Total())
 	}
 	build := p.Status.Process.Build
-	r.Seen.Sources = append(r.Seen.Sources, fmt.Sprintf("%d calls, %d usable, of about %.0f by %s, process %d on %s%s",
-		events, kept, weight*float64(events), p.Status.Process.Program, p.Status.Process.PID, p.Status.Process.Host,
+	r.Seen.Sources = append(r.Seen.Sources, fmt.Sprintf("%d calls, %d usable, of about %.0f by %s%s, process %d on %s%s",
+		events, kept, weight*float64(events), p.Status.Process.Program, through(p.Status.Process), p.Status.Process.PID, p.Status.Process.Host,
 		prefixed(", build ", build)))
+}
+
+// through says in which way a process was captured, unless it is the usual one.
+func through(p wire.Process) string {
+	if p.Way == "" {
+		return ""
+	}
+	return " through " + p.Way + "s"
 }
 
 func prefixed(prefix, s string) string {

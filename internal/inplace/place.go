@@ -80,7 +80,7 @@ func New(
 	if p.base, err = p.runtimes(filepath.Join(dir, "runtime")); err != nil {
 		return nil, err
 	}
-	p.shell.imports = map[string]string{}
+	p.shell.imports = source.Imports{}
 	text, err := p.shell.edited()
 	if err != nil {
 		return nil, err
