@@ -35,9 +35,7 @@ var keyers = []struct {
 }{
 	{"sort", func() keyer {
 		return func(name, host string, tags []string, _ []uint64) (uint64, []string) {
-			slices.Sort(tags)
-			tags = slices.Compact(tags)
-			return sortedKey(name, host, tags), tags
+			return sortedKey(name, host, tags)
 		}
 	}},
 	{"set", func() keyer {

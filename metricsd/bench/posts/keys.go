@@ -77,7 +77,10 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 	agent, ours := new(agentKeys), contextkey.NewGenerator(seed)
 	ways := []way{
 		{name: "the copy alone", run: over(func(*tagList) uint64 { return 1 })},
-		{name: "sort, each once, hash", run: over(func(*tagList) uint64 { return sortedKey("page.views", "web-1", tags) })},
+		{name: "sort, each once, hash", run: over(func(*tagList) uint64 {
+			k, _ := sortedKey("page.views", "web-1", tags)
+			return k
+		})},
 		{name: "the Agent's: exclusive or, set of 512", run: over(func(*tagList) uint64 {
 			return agent.key("page.views", "web-1", tags)
 		})},
@@ -112,7 +115,7 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 // keys.
 func alike(lists []tagList, agent *agentKeys, ours *contextkey.Generator) error {
 	for name, key := range map[string]func([]string) uint64{
-		"sort":  func(tags []string) uint64 { return sortedKey("m", "h", tags) },
+		"sort":  func(tags []string) uint64 { k, _ := sortedKey("m", "h", tags); return k },
 		"agent": func(tags []string) uint64 { return agent.key("m", "h", tags) },
 		"ours":  func(tags []string) uint64 { k, _ := ours.Key("m", "h", tags); return k },
 	} {

@@ -7,8 +7,8 @@ import (
 )
 
 // sortedKey is the first way of the second post: sort the tags, take each once, and hash one after
-// the other into the key.
-func sortedKey(name, host string, tags []string) uint64 {
+// the other into the key. It returns the tags too, each once.
+func sortedKey(name, host string, tags []string) (uint64, []string) {
 	slices.Sort(tags)
 	tags = slices.Compact(tags)
 	h1, h2 := murmur3.Sum128(name, 0)
@@ -16,7 +16,7 @@ func sortedKey(name, host string, tags []string) uint64 {
 	for _, t := range tags {
 		h1, h2 = murmur3.Sum128(t, h1^h2)
 	}
-	return h1
+	return h1, tags
 }
 
 // agentSlots is the size of the Agent's set: it never grows.
