@@ -19,8 +19,8 @@ type tagList struct {
 	hashes []uint64
 }
 
-// messages are lists of n tags, each list in an order of its own: a way must not learn one by heart.
-// With repeated, one tag in eight is one of the others again. Tags have about 16 bytes.
+// messages are lists of n tags, each list in an order of its own: a way must not learn one by
+// heart. With repeated, one tag in eight is one of the others again. Tags have about 16 bytes.
 func messages(n int, repeated bool) []tagList {
 	rng := rand.New(rand.NewPCG(uint64(n), 1))
 	lists := make([]tagList, max(4, 4096/n))
@@ -111,8 +111,8 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 	return nil
 }
 
-// alike checks that every way gives a list one key whatever its order, and different lists different
-// keys.
+// alike checks that every way gives a list one key whatever its order, and different lists
+// different keys.
 func alike(lists []tagList, agent *agentKeys, ours *contextkey.Generator) error {
 	for name, key := range map[string]func([]string) uint64{
 		"sort":  func(tags []string) uint64 { k, _ := sortedKey("m", "h", tags); return k },
@@ -125,7 +125,8 @@ func alike(lists []tagList, agent *agentKeys, ours *contextkey.Generator) error 
 			slices.Reverse(turned)
 			k := key(slices.Clone(l.tags))
 			if k != key(turned) || seen[k] && len(l.tags) > 4 {
-				return fmt.Errorf("%s: the key of %d tags depends on their order, or is not theirs alone", name, len(turned))
+				return fmt.Errorf("%s: the key of %d tags depends on their order, or is not theirs alone", name,
+					len(turned))
 			}
 			seen[k] = true
 		}

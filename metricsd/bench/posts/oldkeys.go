@@ -22,9 +22,9 @@ func sortedKey(name, host string, tags []string) (uint64, []string) {
 // agentSlots is the size of the Agent's set: it never grows.
 const agentSlots = 512
 
-// An agentKeys is the way that the post arrives at, and the Agent has: the exclusive or of the tags'
-// hashes, each once. A set of 512 places with the hashes tells which were there; more tags than
-// places are sorted after all. It is written after the post and not the Agent's code.
+// An agentKeys is the way that the post arrives at, and the Agent has: the exclusive or of the
+// tags' hashes, each once. A set of 512 places with the hashes tells which were there; more tags
+// than places are sorted after all. It is written after the post and not the Agent's code.
 type agentKeys struct {
 	seen   [agentSlots]uint64
 	hashes []uint64
