@@ -35,9 +35,7 @@ var keyers = []struct {
 }{
 	{"sort", func() keyer {
 		return func(name, host string, tags []string, _ []uint64) (uint64, []string) {
-			slices.Sort(tags)
-			tags = slices.Compact(tags)
-			return sortedKey(name, host, tags), tags
+			return sortedKey(name, host, tags)
 		}
 	}},
 	{"set", func() keyer {
@@ -49,13 +47,14 @@ var keyers = []struct {
 	{"metricsd", func() keyer { return contextkey.NewGenerator(seed).KeyHashed }},
 }
 
-// agent runs an agent of metricsd's own parts with each of the keys in turns, and tells
-// what its process takes of a core. The load comes over UDP, has 1,000 contexts with ten tags, and is
-// packed into datagrams of 1432 bytes.
+// agent runs an agent of metricsd's own parts with each of the keys in turns, and tells what its
+// process takes of a core. The load comes over UDP, has 1,000 contexts with ten tags, and is packed
+// into datagrams of 1432 bytes.
 func agent(o *options, args []string) error {
 	rate := o.flags.Int("rate", 200_000, "messages a second")
 	seconds := o.flags.Float64("seconds", 4, "how long each is measured in a turn")
-	flames := o.flags.String("flames", "", "a directory for flame graphs of each key, from a turn more that is five times as long")
+	flames := o.flags.String("flames", "",
+		"a directory for flame graphs of each key, from a turn more that is five times as long")
 	serve := o.flags.String("serve", "", "be the agent with this key; the command starts these itself")
 	profile := o.flags.String("profile", "", "a file for the profile of -serve")
 	if err := o.flags.Parse(args); err != nil {
@@ -80,8 +79,9 @@ func agent(o *options, args []string) error {
 		}
 	}
 	t := &table{
-		Name:    fmt.Sprintf("The agent at %d messages/s", *rate),
-		Columns: []string{"key", "ns of processor time a message", "cores at that rate", "share of sorting", "messages/s"},
+		Name: fmt.Sprintf("The agent at %d messages/s", *rate),
+		Columns: []string{"key", "ns of processor time a message", "cores at that rate", "share of sorting",
+			"messages/s"},
 	}
 	for i, name := range append(names[:3:3], again) {
 		t.add(name, median(all[i]), median(cores[i]), ratioOf(all[i], all[0]), median(reached[i]))
@@ -152,9 +152,9 @@ func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, e
 	return agentResult{float64(told.Nanoseconds), float64(sent), time.Since(start).Seconds()}, nil
 }
 
-// send sends n messages, no more than rate in a second, and returns how many it were. It sends as much
-// at once as the agent's socket has room for, and then waits until that is taken: on a machine with
-// other load a steady stream would measure what the kernel throws away.
+// send sends n messages, no more than rate in a second, and returns how many it were. It sends as
+// much at once as the agent's socket has room for, and then waits until that is taken: on a machine
+// with other load a steady stream would measure what the kernel throws away.
 func send(address string, rate, n int) (int, error) {
 	const burst = 2000 // datagrams
 	conn, err := net.Dial("udp", address)

@@ -15,7 +15,8 @@ static int unzlib(void *out, unsigned long *outLen, void *in, unsigned long inLe
 }
 
 // inflate_kept resets a stream that is kept.
-static int inflate_kept(z_stream *s, void *out, unsigned long *outLen, void *in, unsigned long inLen) {
+static int inflate_kept(z_stream *s, void *out, unsigned long *outLen, void *in,
+	unsigned long inLen) {
 	int r = inflateReset(s);
 	s->next_in = in; s->avail_in = inLen;
 	s->next_out = out; s->avail_out = *outLen;

@@ -223,8 +223,9 @@ func scrape(address string, into map[string]float64) error {
 
 func (s *samples) table() *table {
 	t := &table{
-		Name:    "Fill of the queues of metricsd all",
-		Columns: []string{"queue", "bound", "most, messages over UDP", "most, requests too", "most, at rest", "at the end"},
+		Name: "Fill of the queues of metricsd all",
+		Columns: []string{"queue", "bound", "most, messages over UDP", "most, requests too", "most, at rest",
+			"at the end"},
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name]
@@ -243,12 +244,14 @@ func (s *samples) draw() []byte {
 	const width, strip, left = 900.0, 56, 10
 	names := slices.Sorted(maps.Keys(s.queues))
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" font-family="sans-serif" font-size="12">`+"\n",
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" `+
+		`font-family="sans-serif" font-size="12">`+"\n",
 		width+2*left, len(names)*strip+40)
 	all := 3 * s.phase.Seconds()
 	for i, label := range []string{"messages over UDP", "and requests as fast as they are taken", "at rest"} {
 		x := left + width*float64(i)/3
-		fmt.Fprintf(&b, `<text x="%.0f" y="14" font-weight="bold">%s</text><line x1="%.0f" x2="%.0f" y1="18" y2="%d" stroke="#999"/>`+"\n",
+		fmt.Fprintf(&b, `<text x="%.0f" y="14" font-weight="bold">%s</text>`+
+			`<line x1="%.0f" x2="%.0f" y1="18" y2="%d" stroke="#999"/>`+"\n",
 			x+4, label, x, x, len(names)*strip+20)
 	}
 	for i, name := range names {
@@ -262,11 +265,13 @@ func (s *samples) draw() []byte {
 		for j, at := range q.at {
 			fmt.Fprintf(&points, "%.1f,%.1f ", left+width*at.Seconds()/all, bottom-(strip-22)*min(1, q.filled[j]/scale))
 		}
-		fmt.Fprintf(&b, `<rect x="%d" y="%.0f" width="%.0f" height="%d" fill="#f4f4f4"/><polyline points="%s" fill="none" `+
+		fmt.Fprintf(&b, `<rect x="%d" y="%.0f" width="%.0f" height="%d" fill="#f4f4f4"/>`+
+			`<polyline points="%s" fill="none" `+
 			`stroke="#b5342b" stroke-width="1.5"/><text x="%d" y="%.0f">%s (%s %s)</text>`+"\n", left,
 			bottom-strip+22, width, strip-22, points.String(), left+4, bottom-strip+18, name, of, digits(scale))
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d">0 s</text><text x="%.0f" y="%d" text-anchor="end">%.0f s</text></svg>`+"\n", left,
+	fmt.Fprintf(&b, `<text x="%d" y="%d">0 s</text>`+
+		`<text x="%.0f" y="%d" text-anchor="end">%.0f s</text></svg>`+"\n", left,
 		len(names)*strip+34, left+width, len(names)*strip+34, all)
 	return []byte(b.String())
 }

@@ -123,8 +123,8 @@ func collisions(all []uint64, from, width int) (n int) {
 	return n
 }
 
-// chiSquared puts hashes into 65,536 buckets by their low bits, as a map does, and tells by how many
-// standard deviations the fill is not that of chance.
+// chiSquared puts hashes into 65,536 buckets by their low bits, as a map does, and tells by how
+// many standard deviations the fill is not that of chance.
 func chiSquared(all []uint64) float64 {
 	const buckets = 1 << 16
 	var fill [buckets]int

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/history"
 )
 
-// A point is what the queue's messages hold, many each: a metric's name and the number that the back
-// end knows it by. It has the size that Datadog's had.
+// A point is what the queue's messages hold, many each: a metric's name and the number that the
+// back end knows it by. It has the size that Datadog's had.
 type point struct {
 	name  string
 	id    int

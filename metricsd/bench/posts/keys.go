@@ -19,8 +19,8 @@ type tagList struct {
 	hashes []uint64
 }
 
-// messages are lists of n tags, each list in an order of its own: a way must not learn one by heart.
-// With repeated, one tag in eight is one of the others again. Tags have about 16 bytes.
+// messages are lists of n tags, each list in an order of its own: a way must not learn one by
+// heart. With repeated, one tag in eight is one of the others again. Tags have about 16 bytes.
 func messages(n int, repeated bool) []tagList {
 	rng := rand.New(rand.NewPCG(uint64(n), 1))
 	lists := make([]tagList, max(4, 4096/n))
@@ -77,7 +77,10 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 	agent, ours := new(agentKeys), contextkey.NewGenerator(seed)
 	ways := []way{
 		{name: "the copy alone", run: over(func(*tagList) uint64 { return 1 })},
-		{name: "sort, each once, hash", run: over(func(*tagList) uint64 { return sortedKey("page.views", "web-1", tags) })},
+		{name: "sort, each once, hash", run: over(func(*tagList) uint64 {
+			k, _ := sortedKey("page.views", "web-1", tags)
+			return k
+		})},
 		{name: "the Agent's: exclusive or, set of 512", run: over(func(*tagList) uint64 {
 			return agent.key("page.views", "web-1", tags)
 		})},
@@ -108,11 +111,11 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 	return nil
 }
 
-// alike checks that every way gives a list one key whatever its order, and different lists different
-// keys.
+// alike checks that every way gives a list one key whatever its order, and different lists
+// different keys.
 func alike(lists []tagList, agent *agentKeys, ours *contextkey.Generator) error {
 	for name, key := range map[string]func([]string) uint64{
-		"sort":  func(tags []string) uint64 { return sortedKey("m", "h", tags) },
+		"sort":  func(tags []string) uint64 { k, _ := sortedKey("m", "h", tags); return k },
 		"agent": func(tags []string) uint64 { return agent.key("m", "h", tags) },
 		"ours":  func(tags []string) uint64 { k, _ := ours.Key("m", "h", tags); return k },
 	} {
@@ -122,7 +125,8 @@ func alike(lists []tagList, agent *agentKeys, ours *contextkey.Generator) error 
 			slices.Reverse(turned)
 			k := key(slices.Clone(l.tags))
 			if k != key(turned) || seen[k] && len(l.tags) > 4 {
-				return fmt.Errorf("%s: the key of %d tags depends on their order, or is not theirs alone", name, len(turned))
+				return fmt.Errorf("%s: the key of %d tags depends on their order, or is not theirs alone", name,
+					len(turned))
 			}
 			seen[k] = true
 		}

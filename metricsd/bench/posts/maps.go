@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/murmur3"
 )
 
-// mapKeys compares keys of 128 and of 64 bits in the map that contexts are found by. Keys come in no
-// order, so that the map is as far from the caches as it is in the service.
+// mapKeys compares keys of 128 and of 64 bits in the map that contexts are found by. Keys come in
+// no order, so that the map is as far from the caches as it is in the service.
 func mapKeys(o *options, args []string) error {
 	if err := o.flags.Parse(args); err != nil {
 		return err

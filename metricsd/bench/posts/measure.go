@@ -36,7 +36,7 @@ func (o *options) times(ways ...way) [][]float64 {
 func (o *options) fit(w way) int {
 	n := max(1, w.unit)
 	for {
-		c := cost(w, n) * float64(n) / 1e6
+		c := min(cost(w, n), cost(w, n)) * float64(n) / 1e6 // a collection may fall into one of them
 		if c >= o.slice/2 || n >= 1<<30 {
 			units := int(float64(n) * o.slice / max(c, o.slice/8) / float64(max(1, w.unit)))
 			return max(1, units) * max(1, w.unit)

@@ -7,8 +7,8 @@ import (
 )
 
 // sortedKey is the first way of the second post: sort the tags, take each once, and hash one after
-// the other into the key.
-func sortedKey(name, host string, tags []string) uint64 {
+// the other into the key. It returns the tags too, each once.
+func sortedKey(name, host string, tags []string) (uint64, []string) {
 	slices.Sort(tags)
 	tags = slices.Compact(tags)
 	h1, h2 := murmur3.Sum128(name, 0)
@@ -16,15 +16,15 @@ func sortedKey(name, host string, tags []string) uint64 {
 	for _, t := range tags {
 		h1, h2 = murmur3.Sum128(t, h1^h2)
 	}
-	return h1
+	return h1, tags
 }
 
 // agentSlots is the size of the Agent's set: it never grows.
 const agentSlots = 512
 
-// An agentKeys is the way that the post arrives at, and the Agent has: the exclusive or of the tags'
-// hashes, each once. A set of 512 places with the hashes tells which were there; more tags than
-// places are sorted after all. It is written after the post and not the Agent's code.
+// An agentKeys is the way that the post arrives at, and the Agent has: the exclusive or of the
+// tags' hashes, each once. A set of 512 places with the hashes tells which were there; more tags
+// than places are sorted after all. It is written after the post and not the Agent's code.
 type agentKeys struct {
 	seen   [agentSlots]uint64
 	hashes []uint64

@@ -16,7 +16,8 @@ func hierarchical(n int) []string {
 	parts := []string{"request.latency", "request.errors", "cache.hits", "db.query.time", "queue.depth"}
 	names := make([]string, n)
 	for i := range names {
-		names[i] = fmt.Sprintf("%s.%s.%s.host-%05d.%s", services[i%8], parts[i/8%5], []string{"p50", "p99", "max"}[i/40%3],
+		names[i] = fmt.Sprintf("%s.%s.%s.host-%05d.%s", services[i%8], parts[i/8%5],
+			[]string{"p50", "p99", "max"}[i/40%3],
 			i/120, []string{"eu", "us"}[i%2])
 	}
 	rand.New(rand.NewPCG(1, 2)).Shuffle(n, func(i, j int) { names[i], names[j] = names[j], names[i] })
