@@ -108,21 +108,51 @@ func (s *Stream) leave(conn net.Conn) {
 // frames reads frames until the connection ends. Its end between frames, and
 // Close on this side, are no errors.
 func (s *Stream) frames(conn net.Conn, handle func([]byte)) error {
-	buffer := make([]byte, s.maxFrame)
-	var header [4]byte
+	r := window{conn: conn, buffer: make([]byte, s.maxFrame)}
 	for {
-		if _, err := io.ReadFull(conn, header[:]); err != nil {
+		header, err := r.next(4)
+		if err != nil {
 			return nil
 		}
-		n := binary.LittleEndian.Uint32(header[:])
+		n := binary.LittleEndian.Uint32(header)
 		if int64(n) > int64(s.maxFrame) {
 			return &FrameError{Length: int(n), Max: s.maxFrame}
 		}
-		if _, err := io.ReadFull(conn, buffer[:n]); err != nil {
+		frame, err := r.next(int(n))
+		if err != nil {
 			return &FrameError{Length: int(n), Max: s.maxFrame, Err: err}
 		}
-		handle(buffer[:n])
+		handle(frame)
 	}
+}
+
+// window is the part of a connection's bytes that is in memory. It reads as much as there is, so
+// that small frames do not cost two system calls each.
+type window struct {
+	conn     io.Reader
+	buffer   []byte
+	from, to int // what was read and not yet returned
+}
+
+// next returns the next n bytes, which are no more than the buffer holds. They hold until the next
+// call. The error is io.EOF only if there is not one of them.
+func (w *window) next(n int) ([]byte, error) {
+	if w.from+n > len(w.buffer) {
+		w.to = copy(w.buffer, w.buffer[w.from:w.to])
+		w.from = 0
+	}
+	if have := w.to - w.from; have < n {
+		read, err := io.ReadAtLeast(w.conn, w.buffer[w.to:], n-have)
+		w.to += read
+		if err != nil {
+			if have > 0 && err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+	w.from += n
+	return w.buffer[w.from-n : w.from], nil
 }
 
 // Connections returns how many connections are open.
