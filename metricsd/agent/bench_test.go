@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
-	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/load"
 )
 
@@ -20,16 +19,14 @@ import (
 func BenchmarkDatagram(b *testing.B) {
 	for _, contexts := range []int{1000, 60_000} {
 		for _, packet := range []int{0, 1432, 8192} {
-			for _, cache := range []int{0, benchmarkCache} {
-				b.Run(fmt.Sprintf("contexts=%d/packet=%d/cache=%d", contexts, packet, cache), func(b *testing.B) {
+			for name, cache := range shapes {
+				b.Run(fmt.Sprintf("contexts=%d/packet=%d/%s", contexts, packet, name), func(b *testing.B) {
 					benchmarkDatagram(b, load.Shape{Contexts: contexts, Packet: packet}, cache)
 				})
 			}
 		}
 	}
 }
-
-var benchmarkCache = config.Default().Listen.Cache
 
 const messagesPerBucket = 500_000
 
@@ -81,22 +78,28 @@ func processorTime(b *testing.B) int64 {
 }
 
 // BenchmarkContextBytes tells what a context of a count with ten tags takes on
-// the heap, when there are 100,000 of them, strings and maps included.
+// the heap, when there are 100,000 of them, strings, maps and the cache of lines included.
 func BenchmarkContextBytes(b *testing.B) {
+	for name, cache := range shapes {
+		b.Run(name, func(b *testing.B) { benchmarkContextBytes(b, cache) })
+	}
+}
+
+func benchmarkContextBytes(b *testing.B, cache int) {
 	const contexts = 100_000
 	for b.Loop() {
 		before := heap()
 		in := NewIntake(aggregate.New(2, aggregate.DefaultLimits()), "web-1", 7)
-		in.Cache = benchmarkCache
+		in.Cache = cache
 		w := in.Worker()
-		for i := range contexts {
-			pod := i / 7
+		for i := range 2 * contexts {
+			pod := i % contexts / 7
 			w.Datagram(fmt.Appendf(nil,
 				"service.checkout.request.%d:1|c|#env:prod,service:checkout,version:v2.1,"+
 					"pod_name:checkout-7d9f8b6c5-x%05d,"+
 					"kube_namespace:checkout-prod,cluster:eu1-2,zone:eu-west-1b,team:checkout-core,"+
 					"image_tag:2026.11.%d,canary",
-				i%7, pod, pod%28), false, "udp", 0)
+				i%contexts%7, pod, pod%28), false, "udp", 0)
 		}
 		b.ReportMetric(float64(heap()-before)/contexts, "B/context")
 		if n := w.Aggregator.Stats().Contexts; n != contexts {
