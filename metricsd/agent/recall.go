@@ -18,6 +18,7 @@ type recall struct {
 	batch  *aggregate.Batch
 	values []float64 // of the batch
 	now    int64     // of the batch
+	learnt cached    // of the line that was read last, if it may be known again
 	again  func(*aggregate.Known)
 	ahead  [ahead]scanned
 	// tagger and expired are what the cache's handles were true for.
@@ -104,8 +105,7 @@ func (r *recall) take(lines []scanned) {
 			continue
 		}
 		r.settle(r.now)
-		r.worker.line(s.line, r.now)
-		r.keep(s)
+		r.study(s)
 	}
 	r.doubt.note(len(lines), found)
 }
@@ -131,10 +131,24 @@ func (r *recall) find(s *scanned) bool {
 	return ok
 }
 
-// keep enters what was learnt of a line.
-func (r *recall) keep(s *scanned) {
-	if learnt := r.worker.learnt; s.split && learnt.handle.Leads() {
-		r.cache.put(s.sum, learnt)
+// study reads a line the long way, and enters what was learnt of it into the cache.
+func (r *recall) study(s *scanned) {
+	r.learnt = cached{}
+	r.worker.line(s.line, r.now)
+	if s.split && r.learnt.handle.Leads() {
+		r.cache.put(s.sum, r.learnt)
+	}
+}
+
+// learn is told by the long way what the next line with these bytes around its value comes to. A
+// line with a timestamp does not come again, and each with a warning is to be warned of.
+func (r *recall) learn(h aggregate.Handle, m *dogstatsd.Metric) {
+	if m.Timestamp != 0 || len(m.Warnings) > 0 {
+		return
+	}
+	r.learnt = cached{handle: h, rate: m.Rate}
+	if m.Type == dogstatsd.Set {
+		r.learnt.rate = isSet
 	}
 }
 
@@ -153,6 +167,5 @@ func (r *recall) settle(now int64) {
 func (r *recall) reread(k *aggregate.Known) {
 	s := scanned{line: k.Line}
 	r.scan(&s)
-	r.worker.line(s.line, r.now)
-	r.keep(&s)
+	r.study(&s)
 }

@@ -61,7 +61,6 @@ type Worker struct {
 	origin, detected string
 	misses           uint64 // of the parser's interner, those that are counted
 	recall           *recall
-	learnt           cached // from the line that was read last, if it may be known again
 }
 
 // Worker makes a worker.
@@ -143,7 +142,6 @@ func (w *Worker) lines(datagram []byte, now int64) {
 
 func (w *Worker) line(line []byte, now int64) {
 	var err error
-	w.learnt = cached{}
 	switch dogstatsd.KindOf(line) {
 	case dogstatsd.KindEvent:
 		err = w.event(line, now)
@@ -175,21 +173,11 @@ func (w *Worker) metricLine(line []byte, now int64) error {
 		},
 		Values: m.Values, SetValue: m.SetValue, Rate: m.Rate, Timestamp: m.Timestamp,
 	}
-	w.learn(w.Aggregator.Add(&w.sample, now))
+	handle := w.Aggregator.Add(&w.sample, now)
+	if w.recall != nil {
+		w.recall.learn(handle, m)
+	}
 	return nil
-}
-
-// learn notes what the next line with these bytes around its value comes to. A line with a timestamp
-// does not come again, and each with a warning is to be warned of.
-func (w *Worker) learn(h aggregate.Handle) {
-	m := &w.metric
-	if m.Timestamp != 0 || len(m.Warnings) > 0 {
-		return
-	}
-	w.learnt = cached{handle: h, rate: m.Rate}
-	if m.Type == dogstatsd.Set {
-		w.learnt.rate = isSet
-	}
 }
 
 // tagged adds the tags of the message's container.
