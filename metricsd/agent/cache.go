@@ -9,8 +9,8 @@ import (
 
 // cache knows metric lines again by the bytes around their value, so that a line of which the like
 // was read before is not parsed, and its context not looked up. It keeps no bytes but a hash of
-// them, 64 bits of a keyed hash that nobody outside sees: a line that was never seen is mistaken for
-// one of 100,000 that were with a probability of 5e-15.
+// them, 64 bits of a keyed hash that nobody outside sees: a line that was never seen is mistaken
+// for one of 100,000 that were with a probability of 5e-15.
 //
 // It is in front of the context's key and not in its place: the same tags in another order are
 // another place with the same handle. It is bounded. A new line goes to the first of its two sets

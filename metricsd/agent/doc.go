@@ -9,14 +9,14 @@
 //
 // # Two shapes
 //
-// A worker knows metric lines again by the bytes before and after their value (listen.cache). Such a
-// line is not parsed: its value is read, and goes to the context that the line had before. All
+// A worker knows metric lines again by the bytes before and after their value (listen.cache). Such
+// a line is not parsed: its value is read, and goes to the context that the line had before. All
 // others take the long way, which is the whole of the agent's plain shape (listen.cache 0), and
 // teach the cache. Both ways lead to the same aggregator and to the same results, whatever is sent:
-// bench/agree compares them. What the cache knows becomes untrue in three ways, and each is looked
-// for with every datagram: other tags for containers clear it, contexts that expire leave it, and a
-// context that expires between is seen under the aggregator's lock, where its line goes the long way
-// after all.
+// bench/agree compares them. What the cache knows becomes untrue in two ways, and each datagram
+// looks for them: other tags for containers clear the cache, and contexts that expire leave it. A
+// context that expires a moment later is seen under the aggregator's lock, where its line goes the
+// long way after all.
 //
 // Where hardly any line comes again, as of a client with random tags, most are not looked up.
 //

@@ -43,8 +43,8 @@ func (a *Aggregator) Batch() *Batch {
 // Len returns how many samples there are.
 func (b *Batch) Len() int { return len(b.known) }
 
-// Put enters a sample, which is for the caller to fill in before the next call: zero it is, and what
-// it gets the batch keeps until it is taken.
+// Put enters a sample that is zero, for the caller to fill in before the next call. The batch keeps
+// its slices until it is taken.
 func (b *Batch) Put() *Known {
 	if n := len(b.known); n < cap(b.known) {
 		b.known = b.known[:n+1]

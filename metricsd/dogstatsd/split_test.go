@@ -26,7 +26,7 @@ func TestSplit(t *testing.T) {
 }
 
 // FuzzSplit checks what the agent relies on: of a line that can be read the parts join to the line,
-// the value means what the parser made of it, and any other value in its place means the same there.
+// and its value, or any other in its place, means what the parser makes of it there.
 func FuzzSplit(f *testing.F) {
 	for _, d := range datagrams {
 		for line := range Lines([]byte(d.datagram)) {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -78,8 +77,8 @@ func start(k kind, network, scratch string, i int) (*server, error) {
 		port := 18450 + i
 		address, s.port = fmt.Sprint("127.0.0.1:", port), fmt.Sprintf(":%04X ", port)
 	}
-	args := append([]string{"agent", "-http=", "-listen.udp=", "-log.level=error", "-listen." + network + "=" + address},
-		k.args...)
+	args := []string{"agent", "-http=", "-listen.udp=", "-log.level=error", "-listen." + network + "=" + address}
+	args = append(args, k.args...)
 	s.process = exec.Command(k.binary, args...)
 	s.process.Env = append(os.Environ(), "GOMAXPROCS=1")
 	s.process.Stderr = os.Stderr
@@ -226,14 +225,10 @@ func packetsOf(r row) (*packets, error) {
 	return p, nil
 }
 
-// randomTags are messages of 3,000 contexts with a tag that no other message has: the agent's limits
-// hold the contexts that come of them in bounds.
+// randomTags are messages with a tag that no other message has. The agent's limits hold the contexts
+// that come of them in bounds.
 func randomTags() *packets {
-	shape, err := load.Named("steady")
-	if err != nil {
-		panic(errors.Join(err, errors.ErrUnsupported))
-	}
-	shape.Packet = 7000
+	shape := load.Shape{Contexts: 3000, Packet: 7000} // and what the tags add
 	p, g, n := new(packets), load.NewGenerator(shape, 0, 1), 0
 	for g.Totals().Messages < 4*manyMessages {
 		var data []byte
