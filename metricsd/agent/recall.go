@@ -30,6 +30,10 @@ type recall struct {
 // wait for each other wait for memory together.
 const ahead = 32
 
+// fullBatch is how many samples wait at most, or a few more: what waits is to stay in the processor's
+// nearest memory until it is taken.
+const fullBatch = 64
+
 // scanned is a line and what it is known by.
 type scanned struct {
 	line, value []byte
@@ -108,6 +112,9 @@ func (r *recall) take(lines []scanned) {
 		r.study(s)
 	}
 	r.doubt.note(len(lines), found)
+	if r.batch.Len() >= fullBatch {
+		r.settle(r.now)
+	}
 }
 
 // find puts a line's sample into the batch, if the line is known and its value is in order.

@@ -225,8 +225,8 @@ func packetsOf(r row) (*packets, error) {
 	return p, nil
 }
 
-// randomTags are messages with a tag that no other message has. The agent's limits hold the contexts
-// that come of them in bounds.
+// randomTags are messages with a tag that no other message has. The agent bounds the contexts
+// that come of them.
 func randomTags() *packets {
 	shape := load.Shape{Contexts: 3000, Packet: 7000} // and what the tags add
 	p, g, n := new(packets), load.NewGenerator(shape, 0, 1), 0
