@@ -38,11 +38,12 @@ const (
 
 // A CampaignTarget is a function that a campaign took up.
 type CampaignTarget struct {
-	Target     string          `json:"target"`
-	Why        string          `json:"why"`   // why it was taken up
-	Net        float64         `json:"net"`   // shares of the service, as the hot spot has them
-	Cum        float64         `json:"cum"`   //
-	State      string          `json:"state"` // waiting, running, improved, no-improvement, known, refused, tests-failed, failed or budget
+	Target string  `json:"target"`
+	Why    string  `json:"why"` // why it was taken up
+	Net    float64 `json:"net"` // shares of the service, as the hot spot has them
+	Cum    float64 `json:"cum"` //
+	// waiting, running, improved, no-improvement, known, refused, tests-failed, failed or budget
+	State      string          `json:"state"`
 	Reason     string          `json:"reason,omitempty"`
 	Inputs     string          `json:"inputs,omitempty"` // file of recorded calls; empty: the package's tests
 	Run        string          `json:"run,omitempty"`

@@ -2,20 +2,23 @@ package beagle
 
 // Hotspots ranks the functions of a service's own code by what they cost.
 type Hotspots struct {
-	Service      string            `json:"service,omitempty"`
-	Kind         string            `json:"kind"`  // cpu, alloc, block or mutex
-	Unit         string            `json:"unit"`  // of Total: cores, seconds or bytes a second, seconds or bytes
-	Total        float64           `json:"total"` // what the whole service spends
-	Samples      int64             `json:"samples"`
-	Effective    float64           `json:"effective_samples"` // fewer than Samples when instances weigh differently
-	Cores        float64           `json:"cores,omitempty"`   // processor cores that the service keeps busy; 0 when unknown
-	Price        *CorePrice        `json:"price,omitempty"`
-	Autoscaling  Autoscaling       `json:"autoscaling"`
-	GCBy         string            `json:"gc_by,omitempty"` // what divided the collector's time: allocated bytes, or time in the allocator
-	Least        float64           `json:"least"`           // share of the whole under which a function gets no entry
-	Hotspots     []Hotspot         `json:"hotspots"`
-	More         int               `json:"more,omitempty"` // hot spots beyond the limit of the list
-	Rest         []CostShare       `json:"rest"`           // what no hot spot accounts for; with all hot spots it is the whole
+	Service   string  `json:"service,omitempty"`
+	Kind      string  `json:"kind"`  // cpu, alloc, block or mutex
+	Unit      string  `json:"unit"`  // of Total: cores, seconds or bytes a second, seconds or bytes
+	Total     float64 `json:"total"` // what the whole service spends
+	Samples   int64   `json:"samples"`
+	Effective float64 `json:"effective_samples"` // fewer than Samples when instances weigh differently
+	// processor cores that the service keeps busy; 0 when unknown
+	Cores       float64     `json:"cores,omitempty"`
+	Price       *CorePrice  `json:"price,omitempty"`
+	Autoscaling Autoscaling `json:"autoscaling"`
+	// what divided the collector's time: allocated bytes, or time in the allocator
+	GCBy     string    `json:"gc_by,omitempty"`
+	Least    float64   `json:"least"` // share of the whole under which a function gets no entry
+	Hotspots []Hotspot `json:"hotspots"`
+	More     int       `json:"more,omitempty"` // hot spots beyond the limit of the list
+	// what no hot spot accounts for; with all hot spots it is the whole
+	Rest         []CostShare       `json:"rest"`
 	Dropped      []DroppedFunction `json:"dropped"`
 	DroppedCount int               `json:"dropped_count"` // all functions without an entry; Dropped holds the dearest
 	Advice       []ProfileAdvice   `json:"advice,omitempty"`

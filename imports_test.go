@@ -30,21 +30,23 @@ var mayImport = map[string][]string{
 	"internal/corpus":            {"", "internal/scratch", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/gotool"},
 	"internal/coder":             {"", "internal/source", "mutate/llm"},
 	"internal/bench":             {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/special"},
-	"internal/effects":           {},
-	"internal/verify":            {"", "internal/effects", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/proof", "internal/proof/exec", "mutate/rules"},
+	"internal/effects":           {"internal/syntax"},
+	"internal/verify":            {"", "internal/effects", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/proof", "internal/proof/exec", "mutate/rules", "internal/syntax"},
 	"internal/proof":             {"internal/proof/exec", "internal/proof/solve", "internal/proof/term"},
 	"internal/proof/exec":        {"internal/proof/term"},
 	"internal/proof/solve":       {},
 	"internal/proof/term":        {},
 	"internal/lint":              {},
 	"suite":                      {""},
-	"mutate":                     {""},
+	"suite/runner":               {"", "internal/flow", "internal/flow/local", "internal/scratch", "internal/source", "suite"},
+	"mutate":                     {"", "internal/syntax"},
 	"mutate/rules":               {"", "mutate", "mutate/example", "mutate/facts", "mutate/kit"},
-	"mutate/lift":                {"", "mutate"},
+	"mutate/lift":                {"", "mutate", "internal/syntax"},
 	"mutate/rules/measure":       {"", "mutate", "mutate/rules"},
-	"internal/flow":              {"", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/inplace"},
+	"internal/flow":              {"", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/inplace", "internal/syntax", "internal/audit"},
 	"internal/rollout":           {"", "internal/special"},
 	"internal/rollout/simulate":  {"internal/rollout"},
+	"internal/rollout/slo":       {},
 	"internal/watch":             {"", "internal/special"},
 	"internal/watch/simulate":    {"internal/watch"},
 	"internal/forecast":          {""},
@@ -66,20 +68,20 @@ var mayImport = map[string][]string{
 	"internal/flow/loop":         {"internal/flow", "internal/evolve", "internal/store"},
 	"internal/flow/local":        {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
 	"internal/flow/tools":        {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/mcp", "internal/store", "mutate/llm"},
-	"internal/flow/fleet":        {"", "internal/flow", "internal/store"},
+	"internal/flow/fleet":        {"", "internal/flow", "internal/store", "internal/companion"},
 	"internal/flow/temporal":     {"", "internal/flow", "internal/flow/fleet", "internal/flow/loop", "internal/evolve", "internal/store"},
 	"cmd/beagle-temporal":        {"internal/flow/temporal", "internal/sandbox"},
 	"internal/inject":            {"", "probe", "internal/syntax"},
 	"probe":                      {"probe/wire"},
 	"probe/wire":                 {},
 	"probe/probehttp":            {"probe", "probe/wire"},
-	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
-	"bench/field":                {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/syntax", "internal/llmtest", "internal/modcopy", "suite/commits/change"},
+	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire", "internal/companion"},
+	"bench/field":                {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/source", "internal/syntax", "internal/llmtest", "internal/modcopy", "suite/commits/change"},
 	"bench/strangers":            {"", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy"},
 	"internal/modcopy":           {},
 	"mutate/facts":               {"mutate"},
 	"mutate/kit":                 {},
-	"mutate/example":             {"", "mutate", "mutate/facts", "mutate/kit"},
+	"mutate/example":             {"", "mutate", "mutate/facts", "mutate/kit", "internal/syntax"},
 	"mutate/example/exampletest": {"", "mutate/example"},
 	"internal/rollout/pilot":     {"", "internal/rollout", "internal/capture", "probe/wire"},
 	"internal/watch/windows":     {"", "internal/watch", "internal/hotspots", "internal/forecast", "internal/ledger", "internal/store"},
@@ -91,6 +93,10 @@ var mayImport = map[string][]string{
 	"internal/inplace":           {"", "internal/inplace/live", "internal/rt", "internal/gotool", "internal/source", "internal/sandbox", "internal/harness", "internal/syntax", "internal/bench"},
 	"internal/inplace/live":      {"internal/rt"},
 	"bench/inplace":              {"", "internal/source", "internal/sandbox", "internal/scratch", "internal/inplace", "internal/mutants", "internal/verify"},
+	"internal/companion":         {""},
+	"internal/uprobe":            {"", "internal/companion", "probe", "probe/wire"},
+	"cmd/beagle-uprobe":          {"internal/uprobe"},
+	"bench/uprobe":               {"internal/capture", "internal/uprobe", "probe/wire"},
 }
 
 // standardOnly are the packages that import nothing but the standard library
@@ -138,8 +144,8 @@ func checkImport(t *testing.T, name, imported string) {
 		t.Errorf("%q imports %q: nothing imports a command", name, target)
 	}
 	if strings.HasPrefix(target, "internal/flow") && !strings.HasPrefix(name, "internal/flow") &&
-		!strings.HasPrefix(name, "cmd/") {
-		t.Errorf("%q imports %q: only commands import flow", name, target)
+		!strings.HasPrefix(name, "cmd/") && name != "suite/runner" {
+		t.Errorf("%q imports %q: only commands and suite/runner import flow", name, target)
 	}
 }
 

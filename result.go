@@ -11,39 +11,47 @@ const (
 // A Result is what a run found: the object that --json prints, and all that
 // the report needs.
 type Result struct {
-	Run            string         `json:"run"` // the run's ID, as `beagle show` takes it
-	Target         TargetRef      `json:"target"`
-	Outcome        Outcome        `json:"outcome"`
-	Why            string         `json:"why"`      // one sentence that explains the outcome
-	Best           Version        `json:"best"`     // the original itself when nothing better was found
-	Baseline       Resources      `json:"baseline"` // of the original
-	BaselineStatic StaticFacts    `json:"baseline_static"`
-	Measurement    *Measurement   `json:"measurement,omitempty"`
-	Profile        []LineShare    `json:"profile,omitempty"` // where the original spends its time, the dearest lines first
-	Patch          string         `json:"patch"`             // unified diff; empty without an improvement
-	Files          []PatchFile    `json:"files,omitempty"`
-	Candidates     int            `json:"candidates"` // evaluated; duplicates cost nothing and do not count
-	Statuses       map[Status]int `json:"statuses"`
-	WallSeconds    float64        `json:"wall_seconds"`
-	Verification   Verification   `json:"verification"`
-	Corpus         CorpusSummary  `json:"corpus"`
-	InPlace        *InPlace       `json:"in_place,omitempty"` // the evidence, where it is not a corpus
-	Findings       []Finding      `json:"findings,omitempty"` // of the audit
-	Warnings       []string       `json:"warnings,omitempty"` // what the machine could not offer
-	RuleFaults     []RuleFault    `json:"rule_faults,omitempty"`
-	Search         SearchSummary  `json:"search"`
-	Rejected       []string       `json:"rejected,omitempty"`  // finalists that were faster and fell in the full verification
-	NearMiss       *NearMiss      `json:"near_miss,omitempty"` // of the first finalist that fell and has one
-	Lineage        []LineageStep  `json:"lineage,omitempty"`   // of the winner, from the original
-	Advice         []Advice       `json:"advice,omitempty"`    // what a person may want to change in the original, and no rewrite may
-	Attempts       []Attempt      `json:"trials"`              // every candidate, in the order of evaluation
-	Models         *ModelSummary  `json:"models,omitempty"`    // none when no model was asked
-	Split          Split          `json:"split"`
-	Machine        Machine        `json:"machine"`
-	Judge          *ErrorRates    `json:"judge,omitempty"`       // how often the judge of speed errs; none when it was not measured for its rule
-	MeasuredIn     *Origin        `json:"measured_in,omitempty"` // the earlier run whose measurement this is; none: this run's own
-	VerifiedIn     *Origin        `json:"verified_in,omitempty"` // the earlier run whose verification this is; none: this run's own
-	Replay         string         `json:"replay"`                // the command that makes this result again
+	Run            string       `json:"run"` // the run's ID, as `beagle show` takes it
+	Target         TargetRef    `json:"target"`
+	Outcome        Outcome      `json:"outcome"`
+	Why            string       `json:"why"`      // one sentence that explains the outcome
+	Best           Version      `json:"best"`     // the original itself when nothing better was found
+	Baseline       Resources    `json:"baseline"` // of the original
+	BaselineStatic StaticFacts  `json:"baseline_static"`
+	Measurement    *Measurement `json:"measurement,omitempty"`
+	// where the original spends its time, the dearest lines first
+	Profile      []LineShare    `json:"profile,omitempty"`
+	Patch        string         `json:"patch"` // unified diff; empty without an improvement
+	Files        []PatchFile    `json:"files,omitempty"`
+	Candidates   int            `json:"candidates"` // evaluated; duplicates cost nothing and do not count
+	Statuses     map[Status]int `json:"statuses"`
+	WallSeconds  float64        `json:"wall_seconds"`
+	Verification Verification   `json:"verification"`
+	Corpus       CorpusSummary  `json:"corpus"`
+	InPlace      *InPlace       `json:"in_place,omitempty"` // the evidence, where it is not a corpus
+	// by which versions were ranked, where it is not the time of the recorded calls
+	Score      *Score        `json:"score,omitempty"`
+	Findings   []Finding     `json:"findings,omitempty"` // of the audit
+	Warnings   []string      `json:"warnings,omitempty"` // what the machine could not offer
+	RuleFaults []RuleFault   `json:"rule_faults,omitempty"`
+	Search     SearchSummary `json:"search"`
+	// finalists that were faster and fell in the full verification
+	Rejected []string      `json:"rejected,omitempty"`
+	NearMiss *NearMiss     `json:"near_miss,omitempty"` // of the first finalist that fell and has one
+	Lineage  []LineageStep `json:"lineage,omitempty"`   // of the winner, from the original
+	// what a person may want to change in the original, and no rewrite may
+	Advice   []Advice      `json:"advice,omitempty"`
+	Attempts []Attempt     `json:"trials"`           // every candidate, in the order of evaluation
+	Models   *ModelSummary `json:"models,omitempty"` // none when no model was asked
+	Split    Split         `json:"split"`
+	Machine  Machine       `json:"machine"`
+	// how often the judge of speed errs; none when it was not measured for its rule
+	Judge *ErrorRates `json:"judge,omitempty"`
+	// the earlier run whose measurement this is; none: this run's own
+	MeasuredIn *Origin `json:"measured_in,omitempty"`
+	// the earlier run whose verification this is; none: this run's own
+	VerifiedIn *Origin `json:"verified_in,omitempty"`
+	Replay     string  `json:"replay"` // the command that makes this result again
 }
 
 // An Origin is the run that found something out, and when.

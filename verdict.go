@@ -66,7 +66,9 @@ type Counterexample struct {
 	Go   string `json:"go"`   // the call in Go syntax, after declarations of memory that its arguments share
 	Want string `json:"want"` // what the original does
 	Got  string `json:"got"`  // what the candidate does
-	Kind string `json:"kind"` // "result", "panic", "argument", "alias", "state", "race", "hang", "crash", "slow"; in place "trace", "test"
+	// "result", "panic", "argument", "alias", "state", "race", "hang", "crash", "slow"; in place
+	// "trace", "test"
+	Kind string `json:"kind"`
 	Test string `json:"test"` // a complete Go test that shows it
 }
 
@@ -99,13 +101,14 @@ func (c *Counterexample) Difference() string {
 
 // StaticFacts come from the compiler and the linked binary.
 type StaticFacts struct {
-	BoundsChecks int    `json:"bounds_checks"`
-	Escapes      int    `json:"escapes"`
-	Inlinable    bool   `json:"inlinable"`
-	InlineCost   int    `json:"inline_cost"`
-	CodeBytes    int    `json:"code_bytes"`
-	CodeHash     string `json:"code_hash"` // machine code of all the candidate's functions, addresses and names normalised
-	Notes        []Note `json:"notes,omitempty"`
+	BoundsChecks int  `json:"bounds_checks"`
+	Escapes      int  `json:"escapes"`
+	Inlinable    bool `json:"inlinable"`
+	InlineCost   int  `json:"inline_cost"`
+	CodeBytes    int  `json:"code_bytes"`
+	// machine code of all the candidate's functions, addresses and names normalised
+	CodeHash string `json:"code_hash"`
+	Notes    []Note `json:"notes,omitempty"`
 }
 
 // A Note is one line of the compiler's own account (-json), placed in the
@@ -158,16 +161,27 @@ type Measurement struct {
 	Layouts      []Layout          `json:"layouts"`
 	InputClasses []InputClassRatio `json:"classes,omitempty"` // by class of input, when the inputs are of several
 	// Train after the winner's-curse correction: the figure to quote
-	Corrected Ratio     `json:"corrected"`
-	Baseline  Resources `json:"baseline"`
-	Best      Resources `json:"best"`
-	Tried     int       `json:"tried"`    // candidates that competed, for the correction
-	MinGain   float64   `json:"min_gain"` // less is not called faster: 0.01 is 1 %
+	Corrected Ratio `json:"corrected"`
+	// by the run's score, corrected alike; none when the score is time alone
+	Score    *Ratio    `json:"score,omitempty"`
+	Baseline Resources `json:"baseline"`
+	Best     Resources `json:"best"`
+	Tried    int       `json:"tried"`    // candidates that competed, for the correction
+	MinGain  float64   `json:"min_gain"` // less is not called faster: 0.01 is 1 %
 	// of timing, for all that were measured together; builds not counted
 	Seconds float64  `json:"seconds"`
 	Faster  bool     `json:"faster"`
 	Why     string   `json:"why,omitempty"`   // why it is not called faster
 	Notes   []string `json:"notes,omitempty"` // what the timed inputs lack
+}
+
+// Worth is the figure by which versions are ranked: the score, which is [Measurement.Corrected]
+// when time alone counts.
+func (m *Measurement) Worth() Ratio {
+	if m.Score != nil {
+		return *m.Score
+	}
+	return m.Corrected
 }
 
 // A Layout is the comparison in one linked binary.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Check makes a Pass from a candidate that is a whole package and imports only the standard
@@ -37,7 +38,8 @@ func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
 		return nil, err
 	}
 	for d := range Nodes[*ast.FuncDecl](p, nil) {
-		if name := FuncName(p.Info.Defs[d.Name].(*types.Func)); p.Func == nil && (target == "" || target == name) {
+		if name := syntax.FuncName(p.Info.Defs[d.Name].(*types.Func)); p.Func == nil &&
+			(target == "" || target == name) {
 			p.Func = d
 			p.Target = targetOf(p, name)
 		}

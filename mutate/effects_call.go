@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/types"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 func (a *effects) call(n *ast.CallExpr) {
@@ -67,7 +69,7 @@ func (a *effects) function(fn *types.Func) {
 		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
 		return
 	}
-	known, ok := stdEffects(fn.Pkg().Path(), FuncName(fn))
+	known, ok := stdEffects(fn.Pkg().Path(), syntax.FuncName(fn))
 	if !ok {
 		known = Effects{Writes: true, Reads: true, Panics: true, Allocs: true}
 	}

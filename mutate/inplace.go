@@ -5,6 +5,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // InPlace completes a Pass of a function of a package that is type-checked
@@ -16,6 +17,6 @@ func InPlace(p *Pass) *Pass {
 		p.Facets = &beagle.Facets{}
 	}
 	p.Weight = func(ast.Node) float64 { return 1 }
-	p.Target = targetOf(p, FuncName(p.Info.Defs[p.Func.Name].(*types.Func)))
+	p.Target = targetOf(p, syntax.FuncName(p.Info.Defs[p.Func.Name].(*types.Func)))
 	return p
 }

@@ -8,6 +8,8 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Fresh returns the first of the names that nothing in the package uses, or the last one with a
@@ -116,23 +118,16 @@ func (p *Pass) IsGlobal(v *types.Var) bool {
 // Callee returns the function, method or builtin that a call names statically. It returns nil for a
 // conversion, a function value or an interface method.
 func (p *Pass) Callee(call *ast.CallExpr) types.Object {
-	fun := ast.Unparen(call.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr:
-		fun = f.X
-	case *ast.IndexListExpr:
-		fun = f.X
-	}
-	var obj types.Object
-	switch f := fun.(type) {
-	case *ast.Ident:
-		obj = p.Info.Uses[f]
-	case *ast.SelectorExpr:
-		obj = p.Info.Uses[f.Sel]
-		if sel := p.Info.Selections[f]; sel != nil && types.IsInterface(sel.Recv()) {
+	fun, name := syntax.Called(call)
+	if sel, ok := fun.(*ast.SelectorExpr); ok {
+		if s := p.Info.Selections[sel]; s != nil && types.IsInterface(s.Recv()) {
 			return nil
 		}
 	}
+	if name == nil {
+		return nil
+	}
+	obj := p.Info.Uses[name]
 	switch obj.(type) {
 	case *types.Func, *types.Builtin:
 		return obj
@@ -154,29 +149,13 @@ func (p *Pass) IsCall(e ast.Node, pkg string, names ...string) (*ast.CallExpr, b
 	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != pkg {
 		return nil, false
 	}
-	name := FuncName(fn)
+	name := syntax.FuncName(fn)
 	for _, n := range names {
 		if n == name {
 			return call, true
 		}
 	}
 	return nil, false
-}
-
-// FuncName returns "Func" or "Type.Method".
-func FuncName(fn *types.Func) string {
-	recv := fn.Signature().Recv()
-	if recv == nil {
-		return fn.Name()
-	}
-	t := recv.Type()
-	if ptr, ok := t.(*types.Pointer); ok {
-		t = ptr.Elem()
-	}
-	if n, ok := t.(*types.Named); ok {
-		return n.Obj().Name() + "." + fn.Name()
-	}
-	return fn.Name()
 }
 
 // IsBuiltin reports whether e calls the builtin of that name, and returns the call.

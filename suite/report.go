@@ -23,22 +23,25 @@ type Report struct {
 
 // A Row is what came of one task.
 type Row struct {
-	Task       string       `json:"task"`
-	Function   string       `json:"function"`            // the target
-	Rewriting  bool         `json:"rewriting"`           // whether the task is solved by rewriting, and counts in the means
-	Goal       float64      `json:"goal,omitempty"`      // times as fast; 0 is no goal
-	Met        *bool        `json:"met,omitempty"`       // whether the low end of ratio reaches the goal, or the advice was given; nil without either
-	Ratio      beagle.Ratio `json:"ratio"`               // of the median run, over the original
-	Lowest     float64      `json:"lowest"`              // ratio of the worst run
-	Highest    float64      `json:"highest"`             // ratio of the best run
-	Expert     beagle.Ratio `json:"expert"`              // of the expert's version, measured with the runs' versions
-	OfExpert   beagle.Ratio `json:"of_expert"`           // ratio over expert: 1 is as fast as the expert's version
-	Candidates int          `json:"candidates"`          // evaluated by the median run
-	Seconds    float64      `json:"wall_seconds"`        // of the median run's search, with its inputs and its own judgement
-	Advice     *Advised     `json:"advice,omitempty"`    // of tasks that are answered with advice
-	Runs       []Run        `json:"runs"`                // one a seed
-	Technique  string       `json:"technique,omitempty"` // of the expert
-	Published  Published    `json:"published"`
+	Task     string `json:"task"`
+	Function string `json:"function"` // the target
+	// whether the task is solved by rewriting, and counts in the means
+	Rewriting bool    `json:"rewriting"`
+	Goal      float64 `json:"goal,omitempty"` // times as fast; 0 is no goal
+	// whether the low end of ratio reaches the goal, or the advice was given; nil without either
+	Met        *bool        `json:"met,omitempty"`
+	Ratio      beagle.Ratio `json:"ratio"`      // of the median run, over the original
+	Lowest     float64      `json:"lowest"`     // ratio of the worst run
+	Highest    float64      `json:"highest"`    // ratio of the best run
+	Expert     beagle.Ratio `json:"expert"`     // of the expert's version, measured with the runs' versions
+	OfExpert   beagle.Ratio `json:"of_expert"`  // ratio over expert: 1 is as fast as the expert's version
+	Candidates int          `json:"candidates"` // evaluated by the median run
+	// of the median run's search, with its inputs and its own judgement
+	Seconds   float64   `json:"wall_seconds"`
+	Advice    *Advised  `json:"advice,omitempty"`    // of tasks that are answered with advice
+	Runs      []Run     `json:"runs"`                // one a seed
+	Technique string    `json:"technique,omitempty"` // of the expert
+	Published Published `json:"published"`
 }
 
 // Advised tells whether advice was given, and whether it was kept to being that.

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"text/tabwriter"
 
 	"github.com/beagle-go/beagle"
@@ -90,7 +88,8 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c := &committer{options: o, lab: l, shelf: kept, progress: progress}
+	c := &committer{options: o, lab: l}
+	c.runner = &runner[task, *task]{shelf: kept, progress: progress, sealed: o.half == sealed}
 	report := &commitReport{Half: o.half, Build: l.build, Budget: o.budget, Perfect: o.perfect}
 	p := newPool(ctx, o.jobs)
 	for _, e := range entries {
@@ -104,43 +103,27 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err := p.wait(o.dir != ""); err != nil {
 		return err
 	}
-	report.sum()
-	if o.json {
-		return json.NewEncoder(out).Encode(report)
-	}
-	return report.print(out)
+	return o.finish(report, out)
 }
 
 // A committer runs tasks.
 type committer struct {
 	*options
-	lab      *lab
-	shelf    *shelf[task]
-	progress io.Writer
-	mu       sync.Mutex
-	ended    int
+	*runner[task, *task]
+	lab *lab
 }
 
 // one runs a task unless its result is known.
 func (c *committer) one(ctx context.Context, e *change.Entry, t *task) error {
 	key := beagle.HashOf("field commit", e.Name(), e.Commit)
-	if old := c.shelf.get(key); old != nil {
-		*t = *old
-		c.tell(e, t)
-		return nil
-	}
-	*t = task{Key: key, Build: c.lab.build, Budget: c.budget, Perfect: c.perfect, Half: e.Half(), Module: e.Module,
-		Function: e.Function, Kind: e.Kind}
-	if err := c.lab.measure(ctx, e, t); err != nil {
-		if ctx.Err() != nil {
-			return err
-		}
-		t.Problem, t.Search.End = err.Error(), failed
-	}
-	t.seal()
-	c.tell(e, t)
-	return c.shelf.put(key, t)
+	return c.once(ctx, key, e.Name(), t, func() error {
+		*t = task{Key: key, Build: c.lab.build, Budget: c.budget, Perfect: c.perfect, Half: e.Half(), Module: e.Module,
+			Function: e.Function, Kind: e.Kind}
+		return c.lab.measure(ctx, e, t)
+	})
 }
+
+func (t *task) fail(err error) { t.Problem, t.Search.End = err.Error(), failed }
 
 // seal removes what names the function.
 func (t *task) seal() {
@@ -153,17 +136,6 @@ func (t *task) seal() {
 			v.Why = ""
 		}
 	}
-}
-
-func (c *committer) tell(e *change.Entry, t *task) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended++
-	if c.half == sealed {
-		fmt.Fprintf(c.progress, "%d\n", c.ended)
-		return
-	}
-	fmt.Fprintf(c.progress, "%d: %s: %s\n", c.ended, e.Name(), t.words())
 }
 
 // measure has beagle search for a faster version of the function before the commit,

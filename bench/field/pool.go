@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"sync"
 )
 
@@ -85,4 +87,68 @@ func (s *shelf[T]) put(name string, v *T) error {
 	defer s.mu.Unlock()
 	s.kept[name] = v
 	return appendLine(s.path, v)
+}
+
+// A shelved result is a line of a shelf.
+type shelved[T any] interface {
+	*T
+	fail(err error) // notes why nothing is known
+	seal()          // removes what names the function of the sealed half
+	words() string  // says what came of it, in a few words
+}
+
+// A runner makes the results that its shelf does not hold, and tells which are done.
+type runner[T any, R shelved[T]] struct {
+	shelf    *shelf[T] // of this build and budget
+	progress io.Writer
+	sealed   bool   // no name may be told
+	most     string // " of at most 120", or nothing
+
+	mu    sync.Mutex
+	ended int
+}
+
+// once fills in a result: from the shelf, or by make, whose error is a result too.
+func (r *runner[T, R]) once(ctx context.Context, key, name string, into R, make func() error) error {
+	if old := r.shelf.get(key); old != nil {
+		*into = *old
+		r.tell(name, into)
+		return nil
+	}
+	if err := make(); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		into.fail(err)
+	}
+	into.seal()
+	r.tell(name, into)
+	return r.shelf.put(key, into)
+}
+
+// tell shows that a function is done: its name in the development half only.
+func (r *runner[T, R]) tell(name string, result R) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended++
+	if r.sealed {
+		fmt.Fprintf(r.progress, "%d%s\n", r.ended, r.most)
+		return
+	}
+	fmt.Fprintf(r.progress, "%d%s: %s: %s\n", r.ended, r.most, name, result.words())
+}
+
+// A report is what a verb prints.
+type report interface {
+	sum()
+	print(w io.Writer) error
+}
+
+// finish sums a report and prints it.
+func (o *options) finish(r report, out io.Writer) error {
+	r.sum()
+	if o.json {
+		return json.NewEncoder(out).Encode(r)
+	}
+	return r.print(out)
 }

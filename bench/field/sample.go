@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/modcopy"
@@ -158,7 +156,9 @@ func sample(ctx context.Context, o *options, out, progress io.Writer) error {
 		return err
 	}
 	defer done()
-	s := &sampler{options: o, lab: l, progress: progress}
+	s := &sampler{options: o, lab: l}
+	s.runner = &runner[result, *result]{progress: progress, sealed: o.half == sealed,
+		most: fmt.Sprintf(" of at most %d", o.n)}
 	s.drawer = &drawer{dir: l.dir, seed: o.seed, say: s.quietly}
 	if err := s.drawer.open(); err != nil {
 		return err
@@ -173,23 +173,15 @@ func sample(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err := s.run(ctx, modules, report); err != nil {
 		return err
 	}
-	report.sum()
-	if o.json {
-		return json.NewEncoder(out).Encode(report)
-	}
-	return report.print(out)
+	return o.finish(report, out)
 }
 
 // A sampler runs the functions of a half.
 type sampler struct {
 	*options
-	lab      *lab
-	drawer   *drawer
-	progress io.Writer
-
-	shelf *shelf[result] // of this build and budget
-	mu    sync.Mutex
-	ended int
+	*runner[result, *result]
+	lab    *lab
+	drawer *drawer
 }
 
 // quietly tells what is being done; of the sealed half nothing that has a name.
@@ -235,35 +227,16 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 
 // one runs a function unless its result is known.
 func (s *sampler) one(ctx context.Context, f function, r *result) error {
-	if old := s.shelf.get(f.key()); old != nil {
-		*r = *old
-		s.tell(f, r)
-		return nil
-	}
-	*r = result{Key: f.key(), Build: s.lab.build, Budget: s.budget, Half: f.half(), Module: f.path,
-		Version: f.version, Function: f.Spec}
-	if err := s.lab.take(ctx, f, r); err != nil {
-		if ctx.Err() != nil {
-			return err
-		}
-		r.Problem = err.Error()
-		r.Search.End, r.Search.Why = failed, "the sample could not run it"
-	}
-	r.seal()
-	s.tell(f, r)
-	return s.shelf.put(r.Key, r)
+	return s.once(ctx, f.key(), f.path+" "+f.Spec, r, func() error {
+		*r = result{Key: f.key(), Build: s.lab.build, Budget: s.budget, Half: f.half(), Module: f.path,
+			Version: f.version, Function: f.Spec}
+		return s.lab.take(ctx, f, r)
+	})
 }
 
-// tell shows that a function is done: its name in the development half only.
-func (s *sampler) tell(f function, r *result) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ended++
-	if s.half == sealed {
-		fmt.Fprintf(s.progress, "%d of at most %d\n", s.ended, s.n)
-		return
-	}
-	fmt.Fprintf(s.progress, "%d of at most %d: %s %s: %s\n", s.ended, s.n, f.path, f.Spec, r.words())
+func (r *result) fail(err error) {
+	r.Problem = err.Error()
+	r.Search.End, r.Search.Why = failed, "the sample could not run it"
 }
 
 // take searches for a faster version of a function and looks a second time at what

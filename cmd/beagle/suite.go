@@ -14,6 +14,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/suite"
+	"github.com/beagle-go/beagle/suite/runner"
 )
 
 var suiteCommand = &command{
@@ -117,19 +118,30 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err != nil {
 		return exitNo, err
 	}
-	b := &bencher{o: &o, err: std.err, driver: &local.Driver{Store: s}}
-	return b.run(ctx, tasks, std)
+	r := &runner.Runner{
+		Spec: o.spec, Seeds: o.seeds, Against: o.against, Limit: o.limit, Driver: &local.Driver{Store: s},
+		Watch: func() (flow.Watcher, func()) {
+			p := newProgress(std.err, o.quiet)
+			return p.watch, p.stop
+		},
+	}
+	if !o.quiet {
+		r.Say = func(format string, args ...any) { fmt.Fprintf(std.err, format+"\n", args...) }
+	}
+	return o.run(ctx, r, tasks, std)
 }
 
 // run takes the tasks one after the other, and reports what it has when it is
 // interrupted.
-func (b *bencher) run(ctx context.Context, tasks []suite.Task, std stdio) (int, error) {
+func (o *suiteOptions) run(ctx context.Context, by *runner.Runner, tasks []suite.Task, std stdio) (int, error) {
 	start := time.Now()
-	r := b.report()
+	r := by.Report()
 	var failed error
 	for i, t := range tasks {
-		b.say("[%d/%d] %s: %s", i+1, len(tasks), t.Name, t.Target)
-		row, err := b.task(ctx, t)
+		if by.Say != nil {
+			by.Say("[%d/%d] %s: %s", i+1, len(tasks), t.Name, t.Target)
+		}
+		row, err := by.Task(ctx, t)
 		if ctx.Err() != nil {
 			break
 		}
@@ -139,7 +151,7 @@ func (b *bencher) run(ctx context.Context, tasks []suite.Task, std stdio) (int, 
 				failed = usageError("task "+t.Name+": "+bad.What, bad.Remedy)
 				break // what is wrong with the input concerns the others too, or must be mended first
 			}
-			fmt.Fprintln(b.err, failed)
+			fmt.Fprintln(std.err, failed)
 			continue
 		}
 		r.Tasks = append(r.Tasks, *row)
@@ -147,7 +159,7 @@ func (b *bencher) run(ctx context.Context, tasks []suite.Task, std stdio) (int, 
 	r.Means, r.Seconds = suite.Average(r.Tasks), time.Since(start).Seconds()
 	bad := new(beagle.UsageError)
 	stopped := ctx.Err() != nil || errors.As(failed, &bad)
-	if err := b.deliver(std.out, r, stopped); err != nil {
+	if err := o.deliver(std.out, r, stopped); err != nil {
 		return exitNo, err
 	}
 	switch {
@@ -166,8 +178,8 @@ func (b *bencher) run(ctx context.Context, tasks []suite.Task, std stdio) (int, 
 
 // deliver prints the report. A stopped one is no JSON: half of a report would be
 // taken for one.
-func (b *bencher) deliver(w io.Writer, r *suite.Report, stopped bool) error {
-	if b.o.json {
+func (o *suiteOptions) deliver(w io.Writer, r *suite.Report, stopped bool) error {
+	if o.json {
 		if stopped {
 			return nil
 		}
@@ -177,13 +189,6 @@ func (b *bencher) deliver(w io.Writer, r *suite.Report, stopped bool) error {
 		printSuite(w, r)
 	}
 	return nil
-}
-
-// say prints a line of progress.
-func (b *bencher) say(format string, args ...any) {
-	if !b.o.quiet {
-		fmt.Fprintf(b.err, format+"\n", args...)
-	}
 }
 
 func listTasks(w io.Writer, tasks []suite.Task, asJSON bool) error {
@@ -274,3 +279,6 @@ func verdictOn(row *suite.Row) string {
 	}
 	return goal + " MISSED"
 }
+
+// usageError is bad input from the command line.
+func usageError(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }

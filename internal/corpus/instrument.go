@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"go/types"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,21 +31,17 @@ const (
 
 type instrument struct {
 	u       *source.Unit
-	dir     string            // where the texts are put
-	imports map[string]string // path -> local name
+	dir     string // where the texts are put
+	imports source.Imports
 	overlay map[string]string
 }
 
 // newInstrument writes the overlay and returns the path of its description.
 func newInstrument(u *source.Unit, dir string) (string, error) {
-	in := &instrument{u: u, dir: dir, overlay: map[string]string{}, imports: map[string]string{
+	in := &instrument{u: u, dir: dir, overlay: map[string]string{}, imports: source.Imports{
 		u.Target.PkgPath + rtDir: "beaglert",
 	}}
-	text, err := os.ReadFile(u.Target.File)
-	if err != nil {
-		return "", err
-	}
-	decl, edited, err := in.edit(string(text))
+	edited, err := u.Entered(in.statement)
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +53,7 @@ func newInstrument(u *source.Unit, dir string) (string, error) {
 	if err := add(u.Target.File, edited); err != nil {
 		return "", err
 	}
-	if err := add(filepath.Join(u.Target.PkgDir, siteFile), in.site(decl)); err != nil {
+	if err := add(filepath.Join(u.Target.PkgDir, siteFile), in.site()); err != nil {
 		return "", err
 	}
 	if u.Target.Facts.Recursive {
@@ -108,83 +101,6 @@ func (in *instrument) addRT(add func(path, text string) error) error {
 	})
 }
 
-// A decl is the target's declaration with names for all its parameters.
-type decl struct {
-	recv, params []string // names
-	typeParams   []string
-	variadic     bool
-}
-
-// An insertion replaces text[at:end] by new.
-type insertion struct {
-	at, end int
-	new     string
-}
-
-// edit names the parameters that have no name and puts the statement in.
-func (in *instrument) edit(text string) (*decl, string, error) {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, in.u.Target.File, text, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, "", err
-	}
-	fn := in.find(fset, file)
-	if fn == nil || fn.Body == nil {
-		return nil, "", fmt.Errorf("%s changed: %s is no longer there", in.u.Target.File, in.u.Target.Name)
-	}
-	d := &decl{variadic: in.u.Target.Variadic}
-	var edits []insertion
-	offset := func(p token.Pos) int { return fset.PositionFor(p, false).Offset }
-	name := func(list *ast.FieldList) (names []string) {
-		for _, f := range fields(list) {
-			if len(f.Names) == 0 {
-				n := fmt.Sprintf("beagle%d", len(edits))
-				edits = append(edits, insertion{offset(f.Type.Pos()), offset(f.Type.Pos()), n + " "})
-				names = append(names, n)
-			}
-			for _, id := range f.Names {
-				n := id.Name
-				if n == "_" {
-					n = fmt.Sprintf("beagle%d", len(edits))
-					edits = append(edits, insertion{offset(id.Pos()), offset(id.End()), n})
-				}
-				names = append(names, n)
-			}
-		}
-		return names
-	}
-	d.recv, d.params = name(fn.Recv), name(fn.Type.Params)
-	if fn.Type.TypeParams != nil {
-		d.typeParams = typeParamNames(fn.Type.TypeParams)
-	}
-	body := offset(fn.Body.Lbrace) + 1
-	edits = append(edits, insertion{body, body, " " + in.statement(d, fn)})
-	slices.SortFunc(edits, func(a, b insertion) int { return b.at - a.at })
-	for _, e := range edits {
-		text = text[:e.at] + e.new + text[e.end:]
-	}
-	return d, text, nil
-}
-
-func (in *instrument) find(fset *token.FileSet, file *ast.File) *ast.FuncDecl {
-	short := in.u.Target.Name[strings.LastIndex(in.u.Target.Name, ".")+1:]
-	for _, d := range file.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if ok && fn.Name.Name == short && (fn.Recv != nil) == (in.u.Target.Recv != "") &&
-			fset.PositionFor(fn.Pos(), false).Line == in.u.Target.Line {
-			return fn
-		}
-	}
-	return nil
-}
-
-func fields(list *ast.FieldList) []*ast.Field {
-	if list == nil {
-		return nil
-	}
-	return list.List
-}
-
 func typeParamNames(list *ast.FieldList) (names []string) {
 	for _, f := range list.List {
 		for _, id := range f.Names {
@@ -196,23 +112,22 @@ func typeParamNames(list *ast.FieldList) (names []string) {
 
 // statement records the arguments; of a recursive target it also calls the
 // copy, and the rest of the body is not reached.
-func (in *instrument) statement(d *decl, fn *ast.FuncDecl) string {
-	all := strings.Join(append(slices.Clone(d.recv), d.params...), ", ")
-	record := "beagleCapture(" + all + ")"
+func (in *instrument) statement(fn *ast.FuncDecl, names []string) string {
+	record := "beagleCapture(" + strings.Join(names, ", ") + ")"
 	if !in.u.Target.Facts.Recursive {
 		return record + ";"
 	}
 	call := fn.Name.Name + suffix
-	if len(d.recv) > 0 {
-		call = d.recv[0] + "." + call
-	} else if len(d.typeParams) > 0 {
-		call += "[" + strings.Join(d.typeParams, ", ") + "]"
+	if fn.Recv != nil {
+		call, names = names[0]+"."+call, names[1:]
+	} else if fn.Type.TypeParams != nil {
+		call += "[" + strings.Join(typeParamNames(fn.Type.TypeParams), ", ") + "]"
 	}
 	dots := ""
-	if d.variadic {
+	if in.u.Target.Variadic {
 		dots = "..."
 	}
-	call += "(" + strings.Join(d.params, ", ") + dots + ")"
+	call += "(" + strings.Join(names, ", ") + dots + ")"
 	if fn.Type.Results != nil && len(fn.Type.Results.List) > 0 {
 		return "if " + record + " { return " + call + " };"
 	}
@@ -221,11 +136,11 @@ func (in *instrument) statement(d *decl, fn *ast.FuncDecl) string {
 
 // site writes the file that records. A generic target hands its arguments
 // over as interface values; calls of other instantiations are left alone.
-func (in *instrument) site(d *decl) string {
+func (in *instrument) site() string {
 	var fields, params, values, checks strings.Builder
 	generic := len(in.u.Target.TypeArgs) > 0
 	for i, t := range in.argTypes() {
-		text := in.typeString(t)
+		text := in.imports.TypeString(t, in.u.Target.PkgPath)
 		fmt.Fprintf(&fields, "\tA%d %s\n", i, text)
 		if !generic {
 			fmt.Fprintf(&params, "a%d %s, ", i, text)
@@ -241,14 +156,10 @@ func (in *instrument) site(d *decl) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "//go:build go1.21\n\npackage %s\n\nimport (\n", in.u.Target.PkgName)
-	globals := in.globals()
-	for _, path := range keysOf(in.imports) {
-		fmt.Fprintf(&b, "\t%s %q\n", in.imports[path], path)
-	}
-	fmt.Fprintf(&b, ")\n\ntype beagleArgs struct {\n%s}\n\nvar beagleSite *beaglert.Site[beagleArgs]\n\n",
+	fmt.Fprintf(&b, "//go:build go1.21\n\npackage %s\n\n%s", in.u.Target.PkgName, in.imports.Block())
+	fmt.Fprintf(&b, "\ntype beagleArgs struct {\n%s}\n\nvar beagleSite *beaglert.Site[beagleArgs]\n\n",
 		fields.String())
-	fmt.Fprintf(&b, "func init() {\n%s\tbeagleSite = beaglert.NewSite[beagleArgs]()\n}\n\n", globals)
+	fmt.Fprintf(&b, "func init() {\n%s\tbeagleSite = beaglert.NewSite[beagleArgs]()\n}\n\n", in.globals())
 	fmt.Fprintf(&b,
 		"func beagleCapture(%s) bool {\n\tif beagleSite == nil || !beagleSite.On() {\n\t\treturn false\n\t}\n"+
 			"%s\tbeagleSite.Record(&beagleArgs{%s})\n\treturn true\n}\n",
@@ -266,40 +177,13 @@ func (in *instrument) argTypes() (list []types.Type) {
 	return list
 }
 
-func (in *instrument) typeString(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string {
-		if p.Path() == in.u.Target.PkgPath {
-			return ""
-		}
-		if in.imports[p.Path()] == "" {
-			in.imports[p.Path()] = fmt.Sprintf("beagle%d%s", len(in.imports), p.Name())
-		}
-		return in.imports[p.Path()]
-	})
-}
-
-// maxGlobals bounds the named variables.
-const maxGlobals = 200
-
 // globals names what the package's variables point to, as the harness does:
 // a sentinel error keeps its identity in records.
 func (in *instrument) globals() string {
 	var b strings.Builder
-	scope := in.u.Types.Scope()
-	n := 0
-	for _, name := range scope.Names() {
-		v, ok := scope.Lookup(name).(*types.Var)
-		if !ok || name == "_" || n >= maxGlobals || strings.HasPrefix(name, "_cgo") {
-			continue
-		}
-		switch v.Type().Underlying().(type) {
-		case *types.Pointer, *types.Interface:
-			fmt.Fprintf(&b, "\tbeaglert.RegisterGlobal(%q, %s)\n", in.u.Target.PkgPath+"."+name, name)
-			n++
-		case *types.Struct:
-			fmt.Fprintf(&b, "\tbeaglert.RegisterGlobal(%q, &%s)\n", "&"+in.u.Target.PkgPath+"."+name, name)
-			n++
-		}
+	all := in.u.Globals()
+	for _, g := range all[:min(len(all), source.MaxGlobals)] {
+		fmt.Fprintf(&b, "\tbeaglert.RegisterGlobal(%q, %s)\n", g.Name, g.Expr)
 	}
 	return b.String()
 }

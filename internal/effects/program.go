@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A Program analyses the functions of some packages.
@@ -157,24 +159,11 @@ func (p *Program) called(f *ssa.Function) {
 // Name returns "path.Name" or "path.Type.Name".
 func Name(f *types.Func) string {
 	f = f.Origin()
-	name := f.Name()
-	if recv := f.Signature().Recv(); recv != nil {
-		name = typeName(recv.Type()) + "." + name
-	}
+	name := syntax.FuncName(f)
 	if f.Pkg() == nil {
 		return name
 	}
 	return f.Pkg().Path() + "." + name
-}
-
-func typeName(t types.Type) string {
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	if n, ok := types.Unalias(t).(*types.Named); ok {
-		return n.Obj().Name()
-	}
-	return "interface"
 }
 
 // settled lists types whose values lead to shared memory that nobody can change through them.

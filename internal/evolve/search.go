@@ -70,9 +70,10 @@ type Search struct {
 }
 
 type state struct {
-	Config     Config           `json:"config"`
-	Random     []byte           `json:"random"`           // state of the PCG, set when marshaled
-	Generation int              `json:"generation"`       // times told: a generation that is filled in several rounds is one
+	Config Config `json:"config"`
+	Random []byte `json:"random"` // state of the PCG, set when marshaled
+	// times told: a generation that is filled in several rounds is one
+	Generation int              `json:"generation"`
 	Placed     int              `json:"placed,omitempty"` // proposals of the rules, which islands take in turn
 	Next       int              `json:"next"`             // ID of the next proposal
 	Spent      int              `json:"spent"`            // budget used
@@ -92,16 +93,17 @@ type state struct {
 	Accounts    map[string]*Account `json:"books"`       // by author
 	Commissions int                 `json:"commissions"` // proposals made for models
 	Samples     map[string]int      `json:"turns,omitempty"`
-	Fallen      []string            `json:"fallen,omitempty"`  // candidates that fell, the latest first
-	Replies     []string            `json:"replies,omitempty"` // models' latest candidates that were judged, the first first
-	Talks       []Talk              `json:"talks,omitempty"`   // conversations that may go on
-	Behind      map[string]int      `json:"behind,omitempty"`  // what the rules proposed behind each reply
-	Repeats     int                 `json:"repeats"`           // models' answers in a row without a new candidate
-	Lent        int                 `json:"lent"`              // of the models' share to the rules
-	Closed      bool                `json:"closed"`            // models are not asked any more
-	Finals      []string            `json:"finals,omitempty"`  // the members that are trimmed in the end
-	Trims       []Trim              `json:"trims,omitempty"`
-	Trimmed     int                 `json:"trimmed,omitempty"` // generations that trimmed
+	Fallen      []string            `json:"fallen,omitempty"` // candidates that fell, the latest first
+	// models' latest candidates that were judged, the first first
+	Replies []string       `json:"replies,omitempty"`
+	Talks   []Talk         `json:"talks,omitempty"`  // conversations that may go on
+	Behind  map[string]int `json:"behind,omitempty"` // what the rules proposed behind each reply
+	Repeats int            `json:"repeats"`          // models' answers in a row without a new candidate
+	Lent    int            `json:"lent"`             // of the models' share to the rules
+	Closed  bool           `json:"closed"`           // models are not asked any more
+	Finals  []string       `json:"finals,omitempty"` // the members that are trimmed in the end
+	Trims   []Trim         `json:"trims,omitempty"`
+	Trimmed int            `json:"trimmed,omitempty"` // generations that trimmed
 	// a caller's own place in its journals, kept with the state
 	Mark int `json:"mark,omitempty"`
 

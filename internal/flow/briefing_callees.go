@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -34,7 +34,7 @@ func (b *briefing) callees() []llm.Callee {
 		if !ok || fn.Pkg() == nil || b.inScope(fn) {
 			return true
 		}
-		name := mutate.FuncName(fn)
+		name := syntax.FuncName(fn)
 		if fn.Pkg() == f.Types {
 			own[name] = true
 		} else {
@@ -62,7 +62,7 @@ func (b *briefing) callees() []llm.Callee {
 }
 
 func (b *briefing) inScope(fn *types.Func) bool {
-	name := mutate.FuncName(fn)
+	name := syntax.FuncName(fn)
 	return fn.Pkg().Path() == b.unit.Target.PkgPath &&
 		slices.ContainsFunc(b.unit.Target.Scope, func(d beagle.Decl) bool { return d.Name == name })
 }

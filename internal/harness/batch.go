@@ -144,7 +144,9 @@ func (t *batch) writeShim(in []int) ([]string, error) {
 			if i > 0 && types.Identical(v.Type(), types.Universe.Lookup("error").Type()) && !t.knows(v.Name()) {
 				continue
 			}
-			globals = append(globals, registerGlobal(t.b.target.PkgPath, v.Name(), v.Name()+suffix(i), v.Type())...)
+			if g, ok := source.NewGlobal(t.b.target.PkgPath, v.Name(), v.Name()+suffix(i), v.Type()); ok {
+				globals = append(globals, register(g))
+			}
 		}
 	}
 	t.shim = t.b.frame.shim(t.ids, in, globals)

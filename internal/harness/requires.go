@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -52,12 +51,7 @@ func (s *frame) requires(t *beagle.Target, list []*source.Predicate) ([]byte, er
 	}
 	var body bytes.Buffer
 	for i, p := range list {
-		text := p.Render(t.Params, func(path, name string) string {
-			if own.imports[path] == "" {
-				own.imports[path] = "beagle" + strconv.Itoa(len(own.imports)) + name
-			}
-			return own.imports[path]
-		})
+		text := p.Render(t.Params, own.imports.Name)
 		fmt.Fprintf(&body, "func beagleRequires%d(%s) bool { return %s }\n", i, strings.Join(params, ", "), text)
 	}
 	body.WriteString("\nfunc init() {\n\tbeaglert.Predicates = []any{\n")

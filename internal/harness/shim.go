@@ -24,15 +24,15 @@ func suffix(i int) string { return "__b" + strconv.Itoa(i) }
 type frame struct {
 	pkg     string // package clause
 	rtPath  string
-	imports map[string]string // path -> local name
-	header  string            // beagleArgs and beagleResults
-	named   []string          // packages of the types in the header, the target's own included
-	params  []string          // types, receiver first
-	results []string          // types
-	names   []string          // of the parameters, for people
-	types   []string          // reflect.Type expressions
-	globals []string          // statements that register variables of the rest
-	call    string            // "Normalize%s(a.A0, a.A1...)": %s is the suffix
+	imports source.Imports
+	header  string   // beagleArgs and beagleResults
+	named   []string // packages of the types in the header, the target's own included
+	params  []string // types, receiver first
+	results []string // types
+	names   []string // of the parameters, for people
+	types   []string // reflect.Type expressions
+	globals []string // statements that register variables of the rest
+	call    string   // "Normalize%s(a.A0, a.A1...)": %s is the suffix
 }
 
 // newFrame reads the target's signature. original is the parsed original,
@@ -42,7 +42,7 @@ func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, err
 	s := &frame{
 		pkg:     u.BuildName(),
 		rtPath:  rtPath,
-		imports: map[string]string{rtPath: "beaglert", "reflect": "beaglereflect"},
+		imports: source.Imports{rtPath: "beaglert", "reflect": "beaglereflect"},
 	}
 	var ts []types.Type
 	name, first := original.Func.Name.Name+"%s", 0
@@ -70,7 +70,7 @@ func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, err
 	s.named = slices.Compact(slices.Sorted(slices.Values(s.named)))
 	s.names = paramNames(t, len(ts))
 	s.types = s.dynamicTypes(u.Types, ts)
-	s.globals = globalsOf(t.PkgPath, u.Types.Scope())
+	s.globals = globalsOf(u)
 	return s, nil
 }
 
@@ -132,10 +132,7 @@ func (s *frame) typeString(t types.Type) string {
 		if p.Name() == s.pkg && s.isSelf(p) {
 			return ""
 		}
-		if s.imports[p.Path()] == "" {
-			s.imports[p.Path()] = "beagle" + strconv.Itoa(len(s.imports)) + p.Name()
-		}
-		return s.imports[p.Path()]
+		return s.imports.Name(p.Path(), p.Name())
 	})
 }
 
@@ -183,11 +180,7 @@ func (s *shim) owner(line int) int {
 // them, so that an index means the same to both sides.
 func (s *frame) shim(ids []string, in []int, globals []string) *shim {
 	var b bytes.Buffer
-	b.WriteString(goBuildLine + "package " + s.pkg + "\n\nimport (\n")
-	for _, path := range sortedKeys(s.imports) {
-		fmt.Fprintf(&b, "\t%s %q\n", s.imports[path], path)
-	}
-	b.WriteString(")\n\n" + s.header)
+	b.WriteString(goBuildLine + "package " + s.pkg + "\n\n" + s.imports.Block() + "\n" + s.header)
 	out := &shim{order: in, first: bytes.Count(b.Bytes(), []byte("\n")) + 1}
 	for _, i := range in {
 		b.WriteString(s.version(i))
@@ -230,27 +223,17 @@ func (s *frame) register(b *bytes.Buffer, ids []string, in []int, globals []stri
 
 // globalsOf registers what package-level variables point to: a sentinel error
 // is told from its copies by identity.
-func globalsOf(pkgPath string, scope *types.Scope) []string {
+func globalsOf(u *source.Unit) []string {
 	var out []string
-	for _, name := range scope.Names() {
-		v, ok := scope.Lookup(name).(*types.Var)
-		if ok && name != "_" && len(out) < maxGlobals && !strings.HasPrefix(name, "_cgo") {
-			out = append(out, registerGlobal(pkgPath, name, name, v.Type())...)
-		}
+	all := u.Globals()
+	for _, g := range all[:min(len(all), source.MaxGlobals)] {
+		out = append(out, register(g))
 	}
 	return out
 }
 
-const maxGlobals = 200
-
-func registerGlobal(pkgPath, name, expr string, t types.Type) []string {
-	switch t.Underlying().(type) {
-	case *types.Pointer, *types.Interface:
-		return []string{fmt.Sprintf("beaglert.RegisterGlobal(%q, %s)", pkgPath+"."+name, expr)}
-	case *types.Struct:
-		return []string{fmt.Sprintf("beaglert.RegisterGlobal(%q, &%s)", "&"+pkgPath+"."+name, expr)}
-	}
-	return nil
+func register(g source.Global) string {
+	return fmt.Sprintf("beaglert.RegisterGlobal(%q, %s)", g.Name, g.Expr)
 }
 
 // scopeVars names the package variables that a candidate file declares.

@@ -5,32 +5,27 @@ import (
 	"go/ast"
 	"go/format"
 	"go/token"
-	"slices"
 	"strings"
-)
 
-// An insertion replaces text[at:end] by new.
-type insertion struct {
-	at, end int
-	new     string
-}
+	"github.com/beagle-go/beagle/internal/syntax"
+)
 
 // An edited collects the changes of one file.
 type edited struct {
 	text  string
-	edits []insertion
+	edits []syntax.Edit
 	tail  strings.Builder // appended to the file
 }
 
 // apply returns the changed text. Whatever is inserted stands on a line that is there already, so
 // that line numbers stay.
 func (e *edited) apply() string {
-	slices.SortStableFunc(e.edits, func(a, b insertion) int { return b.at - a.at })
-	text := e.text
-	for _, c := range e.edits {
-		text = text[:c.at] + c.new + text[c.end:]
-	}
-	return text + "\n//line beagle_probe.go:1\n" + e.tail.String()
+	return e.changed() + "\n//line beagle_probe.go:1\n" + e.tail.String()
+}
+
+// changed is the text with the insertions alone.
+func (e *edited) changed() string {
+	return syntax.Apply(e.text, e.edits)
 }
 
 // A part is a parameter, the receiver or a result.
@@ -41,9 +36,8 @@ type part struct {
 }
 
 // instrument adds a gate to a function. n is its number in the package.
-func (e *edited) instrument(fset *token.FileSet, f *function, n int) error {
-	offset := func(p token.Pos) int { return fset.PositionFor(p, false).Offset }
-	args, err := e.arguments(offset, f)
+func (e *edited) instrument(f *function, n int) error {
+	args, err := e.arguments(f)
 	if err != nil {
 		return err
 	}
@@ -52,40 +46,28 @@ func (e *edited) instrument(fset *token.FileSet, f *function, n int) error {
 		return err
 	}
 	w := writer{f: f, n: n, args: args, results: results, note: f.entryOnly()}
-	body := offset(f.decl.Body.Lbrace) + 1
-	e.edits = append(e.edits, insertion{body, body, w.gate()})
+	e.enter(f, w.gate())
 	w.declare(&e.tail)
 	return nil
 }
 
+// enter puts a statement at the beginning of a function.
+func (e *edited) enter(f *function, statement string) {
+	at := f.pkg.Fset.PositionFor(f.decl.Body.Lbrace, false).Offset + 1
+	e.edits = append(e.edits, syntax.Edit{Start: at, End: at, New: statement})
+}
+
 // arguments names the parameters that have no name, and returns all.
-func (e *edited) arguments(offset func(token.Pos) int, f *function) (all []part, err error) {
-	lists := []*ast.FieldList{f.decl.Recv, f.decl.Type.Params}
-	for _, list := range lists {
-		if list == nil {
-			continue
+func (e *edited) arguments(f *function) (all []part, err error) {
+	params, edits := syntax.Parameters(f.pkg.Fset, f.decl)
+	for _, p := range params {
+		typ, err := typeText(p.Type)
+		if err != nil {
+			return nil, err
 		}
-		for _, field := range list.List {
-			typ, err := typeText(field.Type)
-			if err != nil {
-				return nil, err
-			}
-			if len(field.Names) == 0 {
-				name := fmt.Sprintf("beagle%d", len(all))
-				at := offset(field.Type.Pos())
-				e.edits = append(e.edits, insertion{at, at, name + " "})
-				all = append(all, part{name, "", typ})
-			}
-			for _, id := range field.Names {
-				p := part{id.Name, id.Name, typ}
-				if id.Name == "_" {
-					p.name, p.told = fmt.Sprintf("beagle%d", len(all)), ""
-					e.edits = append(e.edits, insertion{offset(id.Pos()), offset(id.End()), p.name})
-				}
-				all = append(all, p)
-			}
-		}
+		all = append(all, part{p.Name, p.Declared, typ})
 	}
+	e.edits = append(e.edits, edits...)
 	return all, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,10 +19,10 @@ type dispatcher struct {
 	u       *source.Unit
 	fset    *token.FileSet
 	decl    *ast.FuncDecl
-	sig     *types.Signature  // as declared: with type parameters
-	params  []*types.Var      // the receiver first
-	imports map[string]string // path -> local name
-	tape    bool              // callbacks and interfaces may be recorded
+	sig     *types.Signature // as declared: with type parameters
+	params  []*types.Var     // the receiver first
+	imports source.Imports
+	tape    bool // callbacks and interfaces may be recorded
 }
 
 func newDispatcher(u *source.Unit) (*dispatcher, error) {
@@ -65,29 +64,13 @@ func (d *dispatcher) typeParams() []*types.TypeParam {
 }
 
 // text spells a type in the dispatcher's file.
-func (d *dispatcher) text(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string {
-		if p.Path() == d.u.Target.PkgPath {
-			return ""
-		}
-		if d.imports[p.Path()] == "" {
-			d.imports[p.Path()] = fmt.Sprintf("beagle%d%s", len(d.imports), p.Name())
-		}
-		return d.imports[p.Path()]
-	})
-}
+func (d *dispatcher) text(t types.Type) string { return d.imports.TypeString(t, d.u.Target.PkgPath) }
 
 // file writes the file of the dispatcher over some versions.
 func (d *dispatcher) file(versions []int) string {
-	d.imports = map[string]string{d.u.Target.PkgPath + liveDir: "beaglelive"}
-	var b strings.Builder
-	b.WriteString(d.dispatch(versions) + d.call(versions) + d.slow() + d.compare() + d.globals())
-	var head strings.Builder
-	fmt.Fprintf(&head, "//go:build go1.21\n\npackage %s\n\nimport (\n", d.u.Target.PkgName)
-	for _, path := range slices.Sorted(maps.Keys(d.imports)) {
-		fmt.Fprintf(&head, "\t%s %q\n", d.imports[path], path)
-	}
-	return head.String() + ")\n" + b.String()
+	d.imports = source.Imports{d.u.Target.PkgPath + liveDir: "beaglelive"}
+	body := d.dispatch(versions) + d.call(versions) + d.slow() + d.compare() + d.globals()
+	return fmt.Sprintf("//go:build go1.21\n\npackage %s\n\n%s", d.u.Target.PkgName, d.imports.Block()) + body
 }
 
 // types spells the type parameters: as declared, and as arguments.
@@ -287,23 +270,12 @@ func nameOf(v *types.Var, i int) string {
 	return v.Name()
 }
 
-// maxGlobals bounds the named variables.
-const maxGlobals = 200
-
 // globals names what the package's variables point to: a sentinel error is known by its address.
 func (d *dispatcher) globals() string {
-	scope, n := d.u.Types.Scope(), 0
+	all := slices.DeleteFunc(d.u.Globals(), source.Global.IsAddress)
 	var b strings.Builder
-	for _, name := range scope.Names() {
-		v, ok := scope.Lookup(name).(*types.Var)
-		if !ok || name == "_" || n >= maxGlobals || strings.HasPrefix(name, "_cgo") {
-			continue
-		}
-		switch v.Type().Underlying().(type) {
-		case *types.Pointer, *types.Interface:
-			fmt.Fprintf(&b, "\tbeaglelive.Global(%q, %s)\n", d.u.Target.PkgPath+"."+name, name)
-			n++
-		}
+	for _, g := range all[:min(len(all), source.MaxGlobals)] {
+		fmt.Fprintf(&b, "\tbeaglelive.Global(%q, %s)\n", g.Name, g.Expr)
 	}
 	return "\nfunc init() {\n" + b.String() + "}\n"
 }

@@ -120,27 +120,37 @@ func get(ctx context.Context, u *url.URL, o Options) ([]byte, error) {
 }
 
 func do(r *http.Request, o Options) ([]byte, error) {
+	data, answer, err := send(r, o)
+	switch {
+	case tooLarge(err):
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s answers with %v", r.URL.Redacted(), err),
+			Remedy: "ask for a shorter window",
+		}
+	case err != nil:
+		return nil, unreached(r, err)
+	case answer.StatusCode != http.StatusOK:
+		return nil, refused(r, answer.StatusCode, string(data))
+	}
+	return data, nil
+}
+
+// send returns an answer and its body, which it has read. A body that is too long is a
+// tooLargeError.
+func send(r *http.Request, o Options) ([]byte, *http.Response, error) {
 	if o.Token != "" && r.URL.User == nil {
 		r.Header.Set("Authorization", "Bearer "+o.Token)
 	}
 	answer, err := client.Do(r)
 	if err != nil {
-		return nil, unreached(r, err)
+		return nil, nil, err
 	}
 	defer answer.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(answer.Body, hotspots.MaxUnpacked+1))
-	switch {
-	case err != nil:
-		return nil, unreached(r, err)
-	case len(data) > hotspots.MaxUnpacked:
-		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("%s answers with more than %d MB", r.URL.Redacted(), hotspots.MaxUnpacked>>20),
-			Remedy: "ask for a shorter window",
-		}
-	case answer.StatusCode != http.StatusOK:
-		return nil, refused(r, answer.StatusCode, string(data))
+	if err == nil && len(data) > hotspots.MaxUnpacked {
+		err = &tooLargeError{fmt.Errorf("more than %d MB", hotspots.MaxUnpacked>>20)}
 	}
-	return data, nil
+	return data, answer, err
 }
 
 // client follows no redirect to another host, which might get the token.

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -122,20 +121,12 @@ func (s *parcaServer) call(ctx context.Context, method string, message []byte) (
 	}
 	r.Header.Set("Content-Type", "application/grpc-web+proto")
 	r.Header.Set("X-Grpc-Web", "1")
-	if s.o.Token != "" && r.URL.User == nil {
-		r.Header.Set("Authorization", "Bearer "+s.o.Token)
-	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return nil, unreached(r, err)
-	}
-	defer answer.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(answer.Body, hotspots.MaxUnpacked+1))
+	data, answer, err := send(r, s.o)
 	switch {
+	case tooLarge(err):
+		return nil, err
 	case err != nil:
 		return nil, unreached(r, err)
-	case len(data) > hotspots.MaxUnpacked:
-		return nil, &tooLargeError{fmt.Errorf("more than %d MB", hotspots.MaxUnpacked>>20)}
 	case answer.StatusCode != http.StatusOK:
 		return nil, refused(r, answer.StatusCode, string(data))
 	case !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/grpc-web"):

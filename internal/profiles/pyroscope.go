@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -157,20 +156,12 @@ func (s *pyroscopeServer) call(ctx context.Context, method string, message []byt
 	if s.tenant != "" {
 		r.Header.Set("X-Scope-OrgID", s.tenant)
 	}
-	if s.o.Token != "" && r.URL.User == nil {
-		r.Header.Set("Authorization", "Bearer "+s.o.Token)
-	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return nil, s.unreached(r, err)
-	}
-	defer answer.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(answer.Body, hotspots.MaxUnpacked+1))
+	data, answer, err := send(r, s.o)
 	switch {
+	case tooLarge(err):
+		return nil, err
 	case err != nil:
 		return nil, s.unreached(r, err)
-	case len(data) > hotspots.MaxUnpacked:
-		return nil, &tooLargeError{fmt.Errorf("more than %d MB", hotspots.MaxUnpacked>>20)}
 	case answer.StatusCode != http.StatusOK:
 		return nil, s.refused(answer.StatusCode, data)
 	case !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/proto"):

@@ -127,32 +127,21 @@ func (u *Unit) within(path []ast.Node) bool {
 }
 
 func (u *Unit) siteOf(c *ast.CallExpr, info *types.Info) *site {
-	fun := ast.Unparen(c.Fun)
-	switch x := fun.(type) {
-	case *ast.IndexExpr:
-		fun = x.X
-	case *ast.IndexListExpr:
-		fun = x.X
-	}
-	var id *ast.Ident
-	var recv ast.Expr
-	switch f := fun.(type) {
-	case *ast.Ident:
-		id = f
-	case *ast.SelectorExpr:
-		id, recv = f.Sel, f.X
-	}
+	fun, id := syntax.Called(c)
 	if id == nil {
 		return nil
 	}
 	fn, ok := info.Uses[id].(*types.Func)
-	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != u.Target.PkgPath || functionKey(fn) != u.Target.Name {
+	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != u.Target.PkgPath || syntax.FuncName(fn) != u.Target.Name {
 		return nil
 	}
 	s := &site{u: u, info: info, call: c, args: make([]ast.Expr, len(u.Target.Params))}
 	at := 0
 	if fn.Signature().Recv() != nil {
-		s.args[0], at = recv, 1
+		at = 1
+		if sel, ok := fun.(*ast.SelectorExpr); ok {
+			s.args[0] = sel.X
+		}
 	}
 	fixed := len(u.Target.Params) - at
 	if u.Target.Variadic && !c.Ellipsis.IsValid() {
@@ -164,22 +153,6 @@ func (u *Unit) siteOf(c *ast.CallExpr, info *types.Info) *site {
 		s.args[at+i] = c.Args[i]
 	}
 	return s
-}
-
-// functionKey is "F" or "T.M", as in [beagle.Target].
-func functionKey(fn *types.Func) string {
-	r := fn.Signature().Recv()
-	if r == nil {
-		return fn.Name()
-	}
-	t := r.Type()
-	if p, ok := t.(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	if n, ok := t.(*types.Named); ok {
-		return n.Obj().Name() + "." + fn.Name()
-	}
-	return fn.Name()
 }
 
 func (s *site) keeps(conds []*Predicate) bool {

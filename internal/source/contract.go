@@ -48,15 +48,15 @@ func (p *Predicate) Imports() []string {
 // Render is the predicate for another place: with the parameters called as in
 // params, and packages as qualify says.
 func (p *Predicate) Render(params []beagle.Param, qualify func(path, name string) string) string {
-	var edits []edit
+	var edits []syntax.Edit
 	for _, n := range p.params {
-		edits = append(edits, edit{n.at, n.at + n.size, params[n.param].Name})
+		edits = append(edits, syntax.Edit{Start: n.at, End: n.at + n.size, New: params[n.param].Name})
 	}
 	for _, q := range p.quals {
-		edits = append(edits, edit{q.at, q.at + len(q.name), qualify(q.path, q.name)})
+		edits = append(edits, syntax.Edit{Start: q.at, End: q.at + len(q.name), New: qualify(q.path, q.name)})
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return a.start - b.start })
-	return apply(p.Text, edits)
+	slices.SortFunc(edits, func(a, b syntax.Edit) int { return a.Start - b.Start })
+	return syntax.Apply(p.Text, edits)
 }
 
 // And joins conditions; an empty one says nothing.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // facts states what the scope's text says. The compiler's facts (inline cost)
@@ -163,20 +164,8 @@ func (w *factWalk) name(obj types.Object) string {
 }
 
 func (w *factWalk) call(c *ast.CallExpr) {
-	fun := ast.Unparen(c.Fun)
-	switch x := fun.(type) {
-	case *ast.IndexExpr:
-		fun = x.X
-	case *ast.IndexListExpr:
-		fun = x.X
-	}
-	var id *ast.Ident
-	switch x := fun.(type) {
-	case *ast.Ident:
-		id = x
-	case *ast.SelectorExpr:
-		id = x.Sel
-	default:
+	_, id := syntax.Called(c)
+	if id == nil {
 		return
 	}
 	switch obj := w.u.info.Uses[id].(type) {

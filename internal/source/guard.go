@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Guarded makes of a version that is right under some conditions one that is
@@ -218,11 +219,11 @@ func (g *guarding) write(conds []*Predicate) (string, error) {
 
 // render is the original's text with the new names.
 func (g *guarding) render(start, end int) string {
-	return apply(g.slowFile.text[start:end], g.edits(start, end))
+	return syntax.Apply(g.slowFile.text[start:end], g.edits(start, end))
 }
 
-func (g *guarding) edits(start, end int) []edit {
-	var edits []edit
+func (g *guarding) edits(start, end int) []syntax.Edit {
+	var edits []syntax.Edit
 	ast.Inspect(g.slow.AST, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok {
@@ -232,7 +233,7 @@ func (g *guarding) edits(start, end int) []edit {
 		obj := originOf(objectOf(g.slow.Info, id))
 		if name := g.rename[obj]; name != "" && at >= start && at < end &&
 			(g.slow.Func.Recv == nil || obj != g.slow.Info.Defs[g.slow.Func.Name]) {
-			edits = append(edits, edit{at - start, at - start + len(id.Name), name})
+			edits = append(edits, syntax.Edit{Start: at - start, End: at - start + len(id.Name), New: name})
 		}
 		return true
 	})

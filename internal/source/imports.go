@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // fileImports follows the imports of one of the user's files through a patch.
@@ -88,7 +90,7 @@ func (n *fileImports) prune(text string) (string, error) {
 		return "", err
 	}
 	free := freeQualifiers(f)
-	var edits []edit
+	var edits []syntax.Edit
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok || g.Tok != token.IMPORT {
@@ -114,18 +116,18 @@ func (n *fileImports) prune(text string) (string, error) {
 			edits = append(edits, dropLine(text, tok.Offset(start), tok.Offset(s.End())))
 		}
 	}
-	return apply(text, edits), nil
+	return syntax.Apply(text, edits), nil
 }
 
 // dropLine takes a range out with the whole lines that it stands on.
-func dropLine(text string, start, end int) edit {
+func dropLine(text string, start, end int) syntax.Edit {
 	if start < end && !ownLine(text, start, end) {
 		return withSemicolon(text, start, end)
 	}
 	for start > 0 && text[start-1] != '\n' {
 		start--
 	}
-	return edit{start, skipLine(text, end), ""}
+	return syntax.Edit{Start: start, End: skipLine(text, end), New: ""}
 }
 
 // addImport adds an import to a file's text, in order if there is an order.
@@ -145,10 +147,10 @@ func addImport(text string, spec importSpec, crlf bool) (string, error) {
 	if decl == nil {
 		at := tok.Offset(f.Name.End())
 		if strings.HasPrefix(strings.TrimLeft(text[at:], " \t"), ";") {
-			return apply(text, []edit{{at, at, "; import " + spec.String()}}), nil
+			return syntax.Apply(text, []syntax.Edit{{Start: at, End: at, New: "; import " + spec.String()}}), nil
 		}
 		at += len(strings.TrimRight(text[at:skipLine(text, at)], "\r\n"))
-		return apply(text, []edit{{at, at, nl + nl + "import " + spec.String()}}), nil
+		return syntax.Apply(text, []syntax.Edit{{Start: at, End: at, New: nl + nl + "import " + spec.String()}}), nil
 	}
 	if !decl.Lparen.IsValid() {
 		old := decl.Specs[0].(*ast.ImportSpec)
@@ -161,7 +163,8 @@ func addImport(text string, spec importSpec, crlf bool) (string, error) {
 			sep = nl + nl
 		}
 		block := "import (" + nl + "\t" + lines[0] + sep + "\t" + lines[1] + nl + ")"
-		return apply(text, []edit{{tok.Offset(decl.Pos()), tok.Offset(decl.End()), block}}), nil
+		return syntax.Apply(text,
+			[]syntax.Edit{{Start: tok.Offset(decl.Pos()), End: tok.Offset(decl.End()), New: block}}), nil
 	}
 	return insertSpec(text, decl, tok, spec, nl), nil
 }
@@ -180,21 +183,21 @@ func insertSpec(text string, decl *ast.GenDecl, tok *token.File, spec importSpec
 			if s.Doc != nil {
 				start = s.Doc.Pos()
 			}
-			at := dropLine(text, tok.Offset(start), tok.Offset(start)).start
-			return apply(text, []edit{{at, at, "\t" + spec.String() + nl}})
+			at := dropLine(text, tok.Offset(start), tok.Offset(start)).Start
+			return syntax.Apply(text, []syntax.Edit{{Start: at, End: at, New: "\t" + spec.String() + nl}})
 		}
 		last = s
 	}
 	if last != nil {
 		at := skipLine(text, tok.Offset(last.End()))
-		return apply(text, []edit{{at, at, "\t" + spec.String() + nl}})
+		return syntax.Apply(text, []syntax.Edit{{Start: at, End: at, New: "\t" + spec.String() + nl}})
 	}
 	if isStd(spec.path) {
 		at := skipLine(text, tok.Offset(decl.Lparen))
-		return apply(text, []edit{{at, at, "\t" + spec.String() + nl + nl}})
+		return syntax.Apply(text, []syntax.Edit{{Start: at, End: at, New: "\t" + spec.String() + nl + nl}})
 	}
-	at := dropLine(text, tok.Offset(decl.Rparen), tok.Offset(decl.Rparen)).start
-	return apply(text, []edit{{at, at, nl + "\t" + spec.String() + nl}})
+	at := dropLine(text, tok.Offset(decl.Rparen), tok.Offset(decl.Rparen)).Start
+	return syntax.Apply(text, []syntax.Edit{{Start: at, End: at, New: nl + "\t" + spec.String() + nl}})
 }
 
 func before(a importSpec, b *ast.ImportSpec) bool {

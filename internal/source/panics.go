@@ -5,6 +5,9 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // inBounds finds the indices and slices that cannot be out of range: constants
@@ -115,33 +118,12 @@ func (b *bounds) isZero(e ast.Expr) bool {
 // changes reports whether a loop's body assigns to one of the variables, or
 // takes its address.
 func (b *bounds) changes(body ast.Node, vars ...types.Object) bool {
-	found := false
-	is := func(e ast.Expr) {
-		for _, v := range vars {
-			found = found || b.object(e) == v
+	for e := range syntax.Stores(body, true) {
+		if slices.Contains(vars, b.object(e)) {
+			return true
 		}
 	}
-	ast.Inspect(body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				is(l)
-			}
-		case *ast.IncDecStmt:
-			is(n.X)
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				is(n.X)
-			}
-		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN {
-				is(n.Key)
-				is(n.Value)
-			}
-		}
-		return !found
-	})
-	return found
+	return false
 }
 
 // fits reports whether an index is within an array, whatever its value.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Patch turns a candidate into a change of the user's files: a declaration
@@ -142,7 +143,7 @@ func single(p *piece) bool {
 func (m *matching) rewrite(file *srcFile) (string, error) {
 	crlf := strings.Contains(file.text, "\r\n")
 	names := newFileImports(m.u, file)
-	var edits []edit
+	var edits []syntax.Edit
 	var gone []*piece
 	for _, was := range m.u.scope {
 		if was.file != file {
@@ -165,13 +166,13 @@ func (m *matching) rewrite(file *srcFile) (string, error) {
 				continue
 			}
 		}
-		edits = append(edits, edit{was.start, was.end, newlines(text, crlf)})
+		edits = append(edits, syntax.Edit{Start: was.start, End: was.end, New: newlines(text, crlf)})
 	}
 	edits = append(edits, removals(file, gone)...)
 	if len(edits) == 0 {
 		return file.text, nil
 	}
-	return names.finish(apply(file.text, edits), crlf)
+	return names.finish(syntax.Apply(file.text, edits), crlf)
 }
 
 // unchanged compares texts as gofmt would print them, so that a user's own
@@ -216,16 +217,16 @@ func (m *matching) replacement(was *piece, now []*piece, names *fileImports) str
 // receives it, and notes what that file has to import.
 func (m *matching) renamed(names *fileImports) render {
 	return func(start, end int) string {
-		var edits []edit
+		var edits []syntax.Edit
 		for _, q := range m.qualifiers {
 			if q.at < start || q.at >= end {
 				continue
 			}
 			if name := names.use(q.path, q.name); name != q.name {
-				edits = append(edits, edit{q.at - start, q.at - start + len(q.name), name})
+				edits = append(edits, syntax.Edit{Start: q.at - start, End: q.at - start + len(q.name), New: name})
 			}
 		}
-		return apply(m.file.text[start:end], edits)
+		return syntax.Apply(m.file.text[start:end], edits)
 	}
 }
 
@@ -257,7 +258,7 @@ func newlines(text string, crlf bool) string {
 
 // removals are the edits that take pieces out, with the blank line after
 // them, and a whole group if nothing is left in it.
-func removals(file *srcFile, gone []*piece) []edit {
+func removals(file *srcFile, gone []*piece) []syntax.Edit {
 	left := map[ast.Decl]int{}
 	for _, p := range gone {
 		if g, ok := p.decl.(*ast.GenDecl); ok && p.spec != nil {
@@ -267,7 +268,7 @@ func removals(file *srcFile, gone []*piece) []edit {
 			left[g]--
 		}
 	}
-	var out []edit
+	var out []syntax.Edit
 	done := map[ast.Decl]bool{}
 	for _, p := range gone {
 		q := *p
@@ -286,14 +287,14 @@ func removals(file *srcFile, gone []*piece) []edit {
 // joined makes one removal of those that touch: of two neighbours the first may
 // take the blank line between them, and the second too when it is the last of
 // the file.
-func joined(text string, removed []edit) []edit {
-	slices.SortFunc(removed, func(a, b edit) int { return a.start - b.start })
-	var out []edit
+func joined(text string, removed []syntax.Edit) []syntax.Edit {
+	slices.SortFunc(removed, func(a, b syntax.Edit) int { return a.Start - b.Start })
+	var out []syntax.Edit
 	for _, e := range removed {
-		if n := len(out) - 1; n >= 0 && e.start <= out[n].end {
-			out[n].end = max(out[n].end, e.end)
-			if e.end == len(text) {
-				out[n].start = skipLine(text, len(strings.TrimRight(text[:out[n].start], "\r\n")))
+		if n := len(out) - 1; n >= 0 && e.Start <= out[n].End {
+			out[n].End = max(out[n].End, e.End)
+			if e.End == len(text) {
+				out[n].Start = skipLine(text, len(strings.TrimRight(text[:out[n].Start], "\r\n")))
 			}
 			continue
 		}
@@ -303,7 +304,7 @@ func joined(text string, removed []edit) []edit {
 }
 
 // removal takes a range out with its line, and one of the blank lines around.
-func removal(text string, start, end int) edit {
+func removal(text string, start, end int) syntax.Edit {
 	if !ownLine(text, start, end) {
 		return withSemicolon(text, start, end)
 	}
@@ -318,7 +319,7 @@ func removal(text string, start, end int) edit {
 		start = len(strings.TrimRight(text[:start], "\r\n"))
 		start = skipLine(text, start)
 	}
-	return edit{start, end, ""}
+	return syntax.Edit{Start: start, End: end, New: ""}
 }
 
 // ownLine reports whether nothing but comments shares the lines of a range.
@@ -330,11 +331,11 @@ func ownLine(text string, start, end int) bool {
 
 // withSemicolon takes out a range that shares its line, with the separator
 // after it.
-func withSemicolon(text string, start, end int) edit {
+func withSemicolon(text string, start, end int) syntax.Edit {
 	if after := strings.TrimLeft(text[end:], " \t"); strings.HasPrefix(after, ";") {
 		end = len(text) - len(after) + 1
 	}
-	return edit{start, end, ""}
+	return syntax.Edit{Start: start, End: end, New: ""}
 }
 
 // skipLine is the offset of the next line.

@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A purity walks an expression or the body of a function, and what that calls
@@ -100,23 +102,11 @@ func (p *purity) assigned(e ast.Expr) {
 var pureBuiltins = []string{"len", "cap", "min", "max", "real", "imag", "complex", "make", "new", "panic"}
 
 func (p *purity) call(c *ast.CallExpr) {
-	fun := ast.Unparen(c.Fun)
-	if p.info.Types[fun].IsType() {
+	if p.info.Types[ast.Unparen(c.Fun)].IsType() {
 		return // a conversion
 	}
-	switch x := fun.(type) { // an instantiation names its function too
-	case *ast.IndexExpr:
-		fun = x.X
-	case *ast.IndexListExpr:
-		fun = x.X
-	}
-	var id *ast.Ident
-	switch f := fun.(type) {
-	case *ast.Ident:
-		id = f
-	case *ast.SelectorExpr:
-		id = f.Sel
-	default:
+	_, id := syntax.Called(c)
+	if id == nil {
 		p.refuse(c.Pos(), "a call of what is no named function")
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // What a prover may rely on of the calling function's variables.
@@ -77,33 +79,12 @@ func (v *prover) written(w *types.Var, in ast.Node) bool {
 	if in == nil {
 		return false
 	}
-	found := false
-	is := func(e ast.Expr) {
-		if id, ok := ast.Unparen(e).(*ast.Ident); ok && e != nil && v.info.Uses[id] == types.Object(w) {
-			found = true
+	for e := range syntax.Stores(in, false) {
+		if id, ok := ast.Unparen(e).(*ast.Ident); ok && v.info.Uses[id] == types.Object(w) {
+			return true
 		}
 	}
-	ast.Inspect(in, func(n ast.Node) bool {
-		switch x := n.(type) {
-		case *ast.AssignStmt:
-			for _, e := range x.Lhs {
-				is(e)
-			}
-		case *ast.IncDecStmt:
-			is(x.X)
-		case *ast.RangeStmt:
-			if x.Tok == token.ASSIGN {
-				if x.Key != nil {
-					is(x.Key)
-				}
-				if x.Value != nil {
-					is(x.Value)
-				}
-			}
-		}
-		return !found
-	})
-	return found
+	return false
 }
 
 // exposed reports whether somebody else may write a variable: its address is

@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A Site is a decision of a version that a traced build counts. Sites are
@@ -24,16 +26,16 @@ type Site struct {
 // number of the first site. What the version computes stays as it is. Lines keep
 // their numbers.
 func (u *Unit) Traced(f *File, suffix, rt string, first int) (text string, sites []Site, err error) {
-	edits, err := u.renames(f, suffix)
+	edits, err := u.renames(f, suffix, func(name string) string { return name + suffix })
 	if err != nil {
 		return "", nil, err
 	}
 	traced, sites := traceEdits(f, rt, first)
-	return apply(f.Src, append(edits, traced...)), sites, nil
+	return syntax.Apply(f.Src, append(edits, traced...)), sites, nil
 }
 
 // traceEdits are the edits that add calls of rt.
-func traceEdits(f *File, rt string, first int) ([]edit, []Site) {
+func traceEdits(f *File, rt string, first int) ([]syntax.Edit, []Site) {
 	t := newTracer(f, first)
 	for _, d := range f.AST.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok {
@@ -57,7 +59,7 @@ func (t *tracer) function(d *ast.FuncDecl) {
 }
 
 // importing returns the edits, with the import of rt if they need it.
-func (t *tracer) importing(rt string) []edit {
+func (t *tracer) importing(rt string) []syntax.Edit {
 	if len(t.sites) > 0 {
 		t.insert(t.f.AST.Name.End(), "; import "+traceName+" "+strconv.Quote(rt))
 	}
@@ -87,7 +89,7 @@ type tracer struct {
 	f      *File
 	first  int
 	sites  []Site
-	edits  []edit
+	edits  []syntax.Edit
 	starts map[ast.Stmt]token.Pos // of the label in front of a statement
 	marks  bool                   // statements are marked
 }
@@ -95,11 +97,11 @@ type tracer struct {
 func (t *tracer) offset(p token.Pos) int { return t.f.Fset.File(t.f.AST.FileStart).Offset(p) }
 
 func (t *tracer) insert(p token.Pos, text string) {
-	t.edits = append(t.edits, edit{t.offset(p), t.offset(p), text})
+	t.edits = append(t.edits, syntax.Edit{Start: t.offset(p), End: t.offset(p), New: text})
 }
 
 func (t *tracer) replace(from, to token.Pos, text string) {
-	t.edits = append(t.edits, edit{t.offset(from), t.offset(to), text})
+	t.edits = append(t.edits, syntax.Edit{Start: t.offset(from), End: t.offset(to), New: text})
 }
 
 // site numbers a decision.

@@ -2,6 +2,8 @@ package source
 
 import (
 	"go/ast"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // TracedHelpers traces the functions of the package that versions may reach and
@@ -22,7 +24,7 @@ func (u *Unit) TracedHelpers(versions []*File, rt string, first int) (texts map[
 			}
 		}
 		if len(t.sites) > 0 {
-			texts[f.path] = apply(f.text, t.importing(rt))
+			texts[f.path] = syntax.Apply(f.text, t.importing(rt))
 			sites = append(sites, t.sites...)
 		}
 	}

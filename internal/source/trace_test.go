@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // tracedPackages hold every form of statement and expression that a target may
@@ -56,7 +58,7 @@ func traceWhole(t *testing.T, p *packages.Package, rt *types.Package) (sites int
 		f := &File{Src: string(text), Fset: p.Fset, AST: p.Syntax[i], Info: p.TypesInfo, Types: p.Types}
 		edits, list := traceEdits(f, "beagle.invalid/rt", sites)
 		sites += len(list)
-		out := apply(f.Src, edits)
+		out := syntax.Apply(f.Src, edits)
 		if strings.Count(out, "\n") != strings.Count(f.Src, "\n") {
 			t.Errorf("%s: lines moved", path)
 		}

@@ -16,18 +16,28 @@ import (
 // beside the original. Lines keep their numbers. A package main gets the name
 // of [Unit.BuildName], because a harness has to import it.
 func (u *Unit) Variant(f *File, suffix string) (string, error) {
-	edits, err := u.renames(f, suffix)
+	edits, err := u.renames(f, suffix, func(name string) string { return name + suffix })
 	if err != nil {
 		return "", err
 	}
-	return apply(f.Src, edits), nil
+	return syntax.Apply(f.Src, edits), nil
+}
+
+// Hidden is [Unit.Variant] for a package that people maintain: it declares nothing that is
+// exported.
+func (u *Unit) Hidden(f *File, suffix string) (string, error) {
+	edits, err := u.renames(f, suffix, func(name string) string { return syntax.Hidden(name) + suffix })
+	if err != nil {
+		return "", err
+	}
+	return syntax.Apply(f.Src, edits), nil
 }
 
 // renames are the edits of Variant.
-func (u *Unit) renames(f *File, suffix string) ([]edit, error) {
+func (u *Unit) renames(f *File, suffix string, rename func(string) string) ([]syntax.Edit, error) {
 	renamed := u.declared(f)
 	offset := f.Fset.File(f.AST.FileStart).Offset
-	var edits []edit
+	var edits []syntax.Edit
 	var clash error
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -39,7 +49,7 @@ func (u *Unit) renames(f *File, suffix string) ([]edit, error) {
 				f.line(id.Pos()), id.Name, suffix)
 		}
 		if renamed[originOf(objectOf(f.Info, id))] || renamed[originOf(f.Info.Uses[id])] {
-			edits = append(edits, edit{offset(id.End()), offset(id.End()), suffix})
+			edits = append(edits, syntax.Edit{Start: offset(id.Pos()), End: offset(id.End()), New: rename(id.Name)})
 		}
 		return true
 	})
@@ -47,7 +57,7 @@ func (u *Unit) renames(f *File, suffix string) ([]edit, error) {
 		return nil, clash
 	}
 	if name := u.BuildName(); name != f.AST.Name.Name {
-		edits = append(edits, edit{offset(f.AST.Name.Pos()), offset(f.AST.Name.End()), name})
+		edits = append(edits, syntax.Edit{Start: offset(f.AST.Name.Pos()), End: offset(f.AST.Name.End()), New: name})
 	}
 	return edits, nil
 }
@@ -118,29 +128,10 @@ func (u *Unit) BuildFiles() map[string]string {
 	}
 	for _, f := range u.files {
 		clause := f.ast.Name
-		out[f.path] = apply(f.text, []edit{{f.offset(clause.Pos()), f.offset(clause.End()), u.BuildName()}})
+		out[f.path] = syntax.Apply(f.text,
+			[]syntax.Edit{{Start: f.offset(clause.Pos()), End: f.offset(clause.End()), New: u.BuildName()}})
 	}
 	return out
-}
-
-// An edit replaces text[start:end].
-type edit struct {
-	start, end int
-	text       string
-}
-
-// apply carries out edits that do not overlap. Insertions at one place keep
-// their order.
-func apply(text string, edits []edit) string {
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.start - b.start })
-	var b strings.Builder
-	last := 0
-	for _, e := range edits {
-		b.WriteString(text[last:e.start] + e.text)
-		last = e.end
-	}
-	b.WriteString(text[last:])
-	return b.String()
 }
 
 // TypeString writes a type as Go code inside the target's package. Packages

@@ -87,7 +87,11 @@ func (j *Journal) Close() error { return j.f.Close() }
 // ReadJournal returns the entries of a run's journal, none if there is none. A
 // torn last line is left out; damage before that is an error that names it.
 func ReadJournal[T any](s *Store, run, name string) ([]T, error) {
-	path := s.journalPath(run, name)
+	return ReadLines[T](s.journalPath(run, name))
+}
+
+// ReadLines does the same with a file of any name that a Journal wrote.
+func ReadLines[T any](path string) ([]T, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -101,7 +105,7 @@ func ReadJournal[T any](s *Store, run, name string) ([]T, error) {
 		n++
 		var v T
 		if err := json.Unmarshal(line, &v); err != nil {
-			return nil, fmt.Errorf("store: %s:%d: %w", path, n, err)
+			return nil, fmt.Errorf("store: %s:%d: %w; remove the line", path, n, err)
 		}
 		out = append(out, v)
 	}

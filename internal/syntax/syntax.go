@@ -1,5 +1,5 @@
 // Package syntax answers questions about Go's syntax trees that several packages
-// ask.
+// ask, and edits their text.
 package syntax
 
 import "go/ast"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/effects"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // pure lists the pure packages: their functions keep nothing between calls that a caller could see,
@@ -69,24 +70,12 @@ func topic(path string) string {
 func objectName(obj types.Object) string {
 	name := obj.Name()
 	if f, ok := obj.(*types.Func); ok {
-		if recv := f.Signature().Recv(); recv != nil {
-			name = typeName(recv.Type()) + "." + name
-		}
+		name = syntax.FuncName(f)
 	}
 	if obj.Pkg() == nil {
 		return name
 	}
 	return obj.Pkg().Path() + "." + name
-}
-
-func typeName(t types.Type) string {
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	if n, ok := types.Unalias(t).(*types.Named); ok {
-		return n.Obj().Name()
-	}
-	return t.String()
 }
 
 func set(words string) map[string]bool {

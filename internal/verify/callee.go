@@ -3,29 +3,14 @@ package verify
 import (
 	"go/ast"
 	"go/types"
-)
 
-// nameOf returns the expression that names the called function, without type arguments.
-func nameOf(call *ast.CallExpr) ast.Expr {
-	fun := ast.Unparen(call.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr:
-		fun = f.X
-	case *ast.IndexListExpr:
-		fun = f.X
-	}
-	return fun
-}
+	"github.com/beagle-go/beagle/internal/syntax"
+)
 
 // callee returns the function that a call names, or nil for a function value or a conversion.
 func (c *code) callee(n *ast.CallExpr) *types.Func {
-	var id *ast.Ident
-	switch f := nameOf(n).(type) {
-	case *ast.Ident:
-		id = f
-	case *ast.SelectorExpr:
-		id = f.Sel
-	default:
+	_, id := syntax.Called(n)
+	if id == nil {
 		return nil
 	}
 	fn, ok := origin(c.info.Uses[id]).(*types.Func)

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // mapOrder refuses code that may depend on the order of a map's entries, which differs from walk to
@@ -26,7 +28,8 @@ func mapOrder(c *code, report func(ast.Node, string, string, string)) {
 				report(n, "map order", "a map's iteration that keeps what it met last or in its order", why)
 			}
 		case *ast.CallExpr:
-			named[nameOf(n)] = true
+			fun, _ := syntax.Called(n)
+			named[fun] = true
 			fn := c.callee(n)
 			switch {
 			case fn != nil && callbacks[objectName(fn)] && calledBack(c, n):

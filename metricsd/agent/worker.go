@@ -54,6 +54,7 @@ type Worker struct {
 	*Intake
 	parser    *dogstatsd.Parser
 	generator *contextkey.Generator
+	joiner    *tagger.Joiner
 	metric    dogstatsd.Metric
 	sample    aggregate.Sample
 	// origin is the network that the datagram came by, detected the container of the process that
@@ -65,7 +66,12 @@ type Worker struct {
 
 // Worker makes a worker.
 func (in *Intake) Worker() *Worker {
-	w := &Worker{Intake: in, parser: dogstatsd.NewParser(0, in.seed), generator: contextkey.NewGenerator(in.seed)}
+	w := &Worker{
+		Intake:    in,
+		parser:    dogstatsd.NewParser(0, in.seed),
+		generator: contextkey.NewGenerator(in.seed),
+		joiner:    tagger.NewJoiner(in.seed),
+	}
 	if in.Cache > 0 {
 		w.recall = newRecall(w, in.Cache)
 	}
@@ -164,7 +170,11 @@ func (w *Worker) metricLine(line []byte, now int64) error {
 	w.Counters.Metrics.Add(1)
 	w.warn(m.Warnings)
 	host := w.host(&m.Source)
-	key, tags := w.generator.KeyHashed(m.Name, host, w.tagged(m.Tags, &m.Source), w.parser.TagHashes())
+	tags, hashes := m.Tags, w.parser.TagHashes()
+	if t := w.tagger.Load(); t != nil {
+		tags, hashes = w.joiner.Join(t, tags, hashes, &m.Source, w.detected)
+	}
+	key, tags := w.generator.KeyHashed(m.Name, host, tags, hashes)
 	w.sample = aggregate.Sample{
 		Key: key,
 		Context: aggregate.Context{
@@ -180,13 +190,13 @@ func (w *Worker) metricLine(line []byte, now int64) error {
 	return nil
 }
 
-// tagged adds the tags of the message's container.
+// tagged merges the tags of an event or a check with those of its sender.
 func (w *Worker) tagged(tags []string, s *dogstatsd.Source) []string {
 	t := w.tagger.Load()
 	if t == nil {
 		return tags
 	}
-	return t.Tags(tags, s, w.detected)
+	return w.joiner.Merge(t, tags, s, w.detected)
 }
 
 // host is the one that a message asks for, or the agent's.

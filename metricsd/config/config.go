@@ -97,6 +97,7 @@ type Intake struct {
 	Opened    int    `yaml:"opened" help:"longest body in bytes, after decompression"`
 	Requests  int    `yaml:"requests" help:"most requests read at the same time; others are told to retry later"`
 	Names     int    `yaml:"names" help:"most names of each kind that can be completed, and that the history remembers"`
+	Verbatim  string `yaml:"verbatim" help:"keys of tags, separated by commas, whose values are kept as they were written, such as url,branch,error: with capitals, spaces and signs; other tags are lower-cased and signs become underscores"`
 	Pending   int    `yaml:"pending" help:"names with counts not written yet, at which they are written early"`
 	Flush     int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
 	Remember  int    `yaml:"remember" help:"hours that a name is known after it was last seen"`

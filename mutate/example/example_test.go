@@ -16,11 +16,17 @@ import (
 //go:embed example_test.go
 var source string
 
-// search replaces a loop by slices.Contains, as a rule of this test.
-var search = example.Rule{
-	Name: "test-search", Doc: "Search.", Class: beagle.E0, Gain: 2, Source: source,
+// mutator completes a rule of this test.
+func mutator(r example.Rule) *mutate.Mutator {
+	r.Doc, r.Class, r.Gain, r.Source = "A rule of a test.", beagle.E0, 2, source
+	return r.Mutator()
+}
+
+// search replaces a loop by slices.Contains.
+var search = mutator(example.Rule{
+	Name:  "test-search",
 	Pairs: []example.Pair{{Before: look[int], After: contains[int]}},
-}.Mutator()
+})
 
 func look[T comparable](s []T, x T) bool {
 	for _, v := range s {
@@ -34,17 +40,17 @@ func look[T comparable](s []T, x T) bool {
 func contains[T comparable](s []T, x T) bool { return slices.Contains(s, x) }
 
 // double replaces a product by a sum, which evaluates its parameter twice.
-var double = example.Rule{
-	Name: "test-double", Doc: "Double.", Class: beagle.E0, Gain: 2, Source: source,
+var double = mutator(example.Rule{
+	Name: "test-double",
 	Pairs: []example.Pair{{
 		Before: func(x int) int { return 2 * x },
 		After:  func(x int) int { return x + x },
 	}},
-}.Mutator()
+})
 
 // last says that only the last turn counts, and keeps the variable that lives on.
-var last = example.Rule{
-	Name: "test-last", Doc: "Last.", Class: beagle.E0, Gain: 2, Source: source,
+var last = mutator(example.Rule{
+	Name: "test-last",
 	Pairs: []example.Pair{{
 		Before: func(s []int, n int) int {
 			for _, v := range s {
@@ -59,11 +65,11 @@ var last = example.Rule{
 			return n
 		},
 	}},
-}.Mutator()
+})
 
 // turned runs two pieces of code in the other order.
-var turned = example.Rule{
-	Name: "test-turned", Doc: "Turned.", Class: beagle.E0, Gain: 2, Source: source,
+var turned = mutator(example.Rule{
+	Name: "test-turned",
 	Pairs: []example.Pair{{
 		Before: func(c bool, a, b func()) {
 			if c {
@@ -80,44 +86,61 @@ var turned = example.Rule{
 			}
 		},
 	}},
-}.Mutator()
+})
+
+// asked is a function that asks a loop, and says no behind it.
+func asked(params, loop string) string {
+	return "func f(" + params + ") bool { " + loop + "\n return false }\n" + bump
+}
+
+// found is asked with the loop of most cases, over a condition.
+func found(params, condition string) string {
+	return asked(params, "for _, x := range a { if "+condition+" { return true } }")
+}
+
+// bump is a function with an effect.
+const bump = "func bump(p *int) int { *p++; return *p }"
 
 func TestMatch(t *testing.T) {
+	const ints = "a []int, w int"
 	for _, test := range []struct {
 		name string
 		rule *mutate.Mutator
 		code string // of function f
 		want string // a part of the result; empty if there is no site
 	}{
-		{"value", search, "func f(a []string, w string) bool { for _, x := range a { if x == w { return true } }; return false }",
+		{"value", search, found("a []string, w string", "x == w"), "return slices.Contains(a, w)"},
+		{"index", search, asked("a []string, w string", "for i := 0; i < len(a); i++ { if w == a[i] { return true } }"),
 			"return slices.Contains(a, w)"},
-		{"index", search, "func f(a []string, w string) bool { for i := 0; i < len(a); i++ { if w == a[i] { return true } }\n return false }",
-			"return slices.Contains(a, w)"},
-		{"range of the length", search, "func f(a []int) bool { for i := range len(a) { if a[i] == 3 { return true } }\n return false }",
+		{"range of the length", search, asked("a []int", "for i := range len(a) { if a[i] == 3 { return true } }"),
 			"return slices.Contains(a, 3)"},
-		{"continue", search, "func f(a []int, w int) bool { for _, x := range a { if x != w { continue }; return true }; return false }",
+		{"continue", search, asked(ints, "for _, x := range a { if x != w { continue }; return true }"),
 			"return slices.Contains(a, w)"},
-		{"negation", search, "func f(a []int, w int) bool { for _, x := range a { if !(x != w) { return true } }; return false }",
-			"return slices.Contains(a, w)"},
-		{"what is sought is the element", search, "func f(a []int) bool { for _, x := range a { if x == x { return true } }; return false }", ""},
-		{"what is sought changes", search, "func f(a []int, w int) bool { for _, x := range a { if x == g(&w) { return true } }; return false }\nfunc g(p *int) int { *p++; return *p }", ""},
-		{"interfaces may panic", search, "func f(a []any, w any) bool { for _, x := range a { if x == w { return true } }; return false }", ""},
-		{"starts late", search, "func f(a []int, w int) bool { for i := 1; i < len(a); i++ { if a[i] == w { return true } }; return false }", ""},
-		{"the name slices is taken", search, "func f(slices []int, w int) bool { for _, x := range slices { if x == w { return true } }; return false }",
+		{"negation", search, found(ints, "!(x != w)"), "return slices.Contains(a, w)"},
+		{"what is sought is the element", search, found("a []int", "x == x"), ""},
+		{"what is sought changes", search, found(ints, "x == bump(&w)"), ""},
+		{"interfaces may panic", search, found("a []any, w any", "x == w"), ""},
+		{"starts late", search, asked(ints, "for i := 1; i < len(a); i++ { if a[i] == w { return true } }"), ""},
+		{"the name slices is taken", search,
+			asked("slices []int, w int", "for _, x := range slices { if x == w { return true } }"),
 			"stdslices.Contains(slices, w)"},
 
 		{"plain", double, "func f(a int) int { return a * 2 }", "return a + a"},
 		{"parentheses", double, "func f(a, b int) int { return 7 - 2*(a-b) }", "return 7 - (a - b + (a - b))"},
-		{"effects", double, "func f(p *int) int { return 2 * g(p) }\nfunc g(p *int) int { *p++; return *p }", ""},
+		{"effects", double, "func f(p *int) int { return 2 * bump(p) }\n" + bump, ""},
 		{"another type", double, "func f(a int8) int8 { return 2 * a }", ""},
 
 		{"lives on", last, "func f(a []int) int { most := 0\n for _, x := range a { most = x }\n return most }",
 			"if len(a) > 0 {\n\t\tmost = a[len(a)-1]\n\t}\n\treturn most"},
-		{"captured", last, "func f(a []int) (most int) { g := func() int { return most }\n for _, x := range a { most = x }\n return g() }", ""},
+		{"captured", last, "func f(a []int) (most int) { g := func() int { return most }\n" +
+			"for _, x := range a { most = x }\n return g() }", ""},
 
-		{"branches", turned, "func f(c bool) (n int) { if c { n = 1 } else { n = 2 }\n return n }", "if !c {\n\t\tn = 2\n\t} else {\n\t\tn = 1\n\t}"},
-		{"returns", turned, "func f(c bool) (n int) { if c { return 1 } else { n = 2 }\n return n }", "if !c {\n\t\tn = 2\n\t} else {\n\t\treturn 1\n\t}"},
-		{"a name lives on behind", turned, "func f(c bool) int { if c { x := 1; _ = x } else { x := 2; _ = x }\n return 0 }", "x := 2"},
+		{"branches", turned, "func f(c bool) (n int) { if c { n = 1 } else { n = 2 }\n return n }",
+			"if !c {\n\t\tn = 2\n\t} else {\n\t\tn = 1\n\t}"},
+		{"returns", turned, "func f(c bool) (n int) { if c { return 1 } else { n = 2 }\n return n }",
+			"if !c {\n\t\tn = 2\n\t} else {\n\t\treturn 1\n\t}"},
+		{"a name lives on behind", turned, "func f(c bool) int { if c { x := 1; _ = x } else { x := 2; _ = x }\n" +
+			" return 0 }", "x := 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p, err := mutate.Check("package p\n\n"+test.code+"\n", "f", nil)

@@ -70,31 +70,57 @@ func ChangesMemory(p *mutate.Pass, n ast.Node) bool { return changesMemory(p, n,
 
 // changesMemory leaves out assignments to elements of maps if it may: no pointer reaches these.
 func changesMemory(p *mutate.Pass, n ast.Node, notMaps bool) bool {
-	changes := false
-	assigns := func(l ast.Expr) {
-		if ix, ok := ast.Unparen(l).(*ast.IndexExpr); ok && notMaps && isMap(p.Info.TypeOf(ix.X)) {
-			return
-		}
-		changes = changes || !PlainLocal(p, l)
+	return !ChangesOnly(p, n, func(l ast.Expr) bool { return notMaps && MapElement(p, l) }, nil)
+}
+
+// ChangesOnly reports whether code changes no memory but plain local variables, what store accepts
+// and what call accepts. store is asked about the left sides of assignments, call about calls that
+// may change memory; nil accepts none. Code that receives, sends, defers or starts a goroutine may
+// change anything.
+func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call func(*ast.CallExpr) bool) bool {
+	only := true
+	stores := func(l ast.Expr) {
+		only = only && (PlainLocal(p, l) || store != nil && store(l))
 	}
-	ast.Inspect(n, func(m ast.Node) bool {
-		switch m := m.(type) {
+	ast.Inspect(code, func(n ast.Node) bool {
+		switch n := n.(type) {
 		case *ast.AssignStmt:
-			for _, l := range m.Lhs {
-				assigns(l)
+			for _, l := range n.Lhs {
+				stores(l)
 			}
+		case *ast.RangeStmt:
+			for _, l := range []ast.Expr{n.Key, n.Value} {
+				if l != nil && n.Tok == token.ASSIGN {
+					stores(l)
+				}
+			}
+			only = only && !isChan(p.Info.TypeOf(n.X))
 		case *ast.IncDecStmt:
-			assigns(m.X)
+			stores(n.X)
 		case *ast.CallExpr:
-			changes = changes || CallChanges(p, m)
+			only = only && (!CallChanges(p, n) || call != nil && call(n))
 		case *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt:
-			changes = true
+			only = false
 		case *ast.UnaryExpr:
-			changes = changes || m.Op == token.ARROW
+			only = only && n.Op != token.ARROW
 		}
-		return !changes
+		return only
 	})
-	return changes
+	return only
+}
+
+// MapElement reports whether l is an element of a map, which no pointer can reach.
+func MapElement(p *mutate.Pass, l ast.Expr) bool {
+	ix, ok := ast.Unparen(l).(*ast.IndexExpr)
+	return ok && isMap(p.Info.TypeOf(ix.X))
+}
+
+func isChan(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	_, ok := t.Underlying().(*types.Chan)
+	return ok
 }
 
 // PlainLocal reports whether e names a local variable, or is blank.
@@ -159,35 +185,18 @@ func MapKept(p *mutate.Pass, m ast.Expr, code ast.Node) bool {
 	if v := p.Var(m); v != nil && p.Assigned(v, code) || v == nil && !Stable(p, m, code) {
 		return false
 	}
-	kept := true
-	stores := func(l ast.Expr) {
-		switch l := ast.Unparen(l).(type) {
-		case *ast.Ident:
-			kept = kept && PlainLocal(p, l)
-		case *ast.IndexExpr:
-			_, isMap := p.Info.TypeOf(l.X).Underlying().(*types.Map)
-			_, basic := p.Info.TypeOf(l).Underlying().(*types.Basic)
-			kept = kept && !isMap && basic
-		default:
-			kept = false
-		}
+	otherElement := func(l ast.Expr) bool {
+		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
+		return ok && !isMap(p.Info.TypeOf(ix.X)) && IsBasic(p.Info.TypeOf(ix))
 	}
-	ast.Inspect(code, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				stores(l)
-			}
-		case *ast.IncDecStmt:
-			stores(n.X)
-		case *ast.CallExpr:
-			if _, grows := p.IsBuiltin(n, "append"); !grows && CallChanges(p, n) {
-				kept = false
-			}
-		case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt:
-			kept = false
-		}
-		return kept
+	return ChangesOnly(p, code, otherElement, func(call *ast.CallExpr) bool {
+		_, grows := p.IsBuiltin(call, "append")
+		return grows
 	})
-	return kept
+}
+
+// IsBasic reports whether a type is a number, a string or a bool, under any name.
+func IsBasic(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Basic)
+	return ok
 }

@@ -100,3 +100,32 @@ func TestRequires(t *testing.T) {
 		f.compute(check(t, "func f() {}"))
 	}
 }
+
+// TestChangesMemory lists all ways to change memory besides plain local variables.
+func TestChangesMemory(t *testing.T) {
+	for code, want := range map[string]bool{
+		"n = 1; _ = v[0]; m := n; m++":       false,
+		"for n = range v {}":                 false,
+		"for i, x := range v { n += i + x }": false,
+		"v[0] = 1":                           true,
+		"v[0]++":                             true,
+		"for v[0] = range v {}":              true,
+		"for _, v[0] = range v {}":           true,
+		"m := map[int]int{}; m[0] = n":       true,
+		"v = append(v, 1)":                   true,
+		"n, v[0] = 1, 2":                     true,
+		"<-c":                                true,
+		"for range c {}":                     true,
+		"c <- 1":                             true,
+		"select {}":                          true,
+		"go func() {}()":                     true,
+		"defer func() {}()":                  true,
+		"for range 3 { if n > 1 { copy(v, v) } }":    true,
+		"for range 3 { if n > 1 { n = len(v[1:]) }}": false,
+	} {
+		p := check(t, "func f(v []int, n int, c chan int) { "+code+" }")
+		if got := ChangesMemory(p, p.Func.Body); got != want {
+			t.Errorf("%s: changes memory is %v", code, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package facts
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle/mutate"
 )
@@ -20,33 +21,17 @@ func keepsToLocals(p *mutate.Pass, n ast.Node) bool {
 	if f := Effects(p, n); f.Panics || f.Jumps {
 		return false
 	}
-	ok := true
-	writes := func(l ast.Expr) {
-		if ix, is := ast.Unparen(l).(*ast.IndexExpr); is {
-			if v := p.Var(ix.X); IsLocal(p, v) {
-				if _, array := v.Type().Underlying().(*types.Array); array {
-					return
-				}
-			}
-		}
-		ok = ok && PlainLocal(p, l)
+	if len(slices.Collect(mutate.Nodes[*ast.FuncLit](p, n))) > 0 {
+		return false
 	}
-	ast.Inspect(n, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				writes(l)
-			}
-		case *ast.IncDecStmt:
-			writes(n.X)
-		case *ast.CallExpr:
-			ok = ok && !CallChanges(p, n)
-		case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt, *ast.FuncLit:
-			ok = false
+	return ChangesOnly(p, n, func(l ast.Expr) bool {
+		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
+		if !ok || !IsLocal(p, p.Var(ix.X)) {
+			return false
 		}
-		return ok
-	})
-	return ok
+		_, array := p.Info.TypeOf(ix.X).Underlying().(*types.Array)
+		return array
+	}, nil)
 }
 
 // independent reports whether b uses nothing that a assigns.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -52,7 +53,7 @@ type place struct {
 func sites(p *mutate.Pass, f *Match) (out []mutate.Site) {
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		obj, ok := p.Info.Defs[fn.Name].(*gotypes.Func)
-		if !ok || fn.Body == nil || mutate.FuncName(obj) != f.Func {
+		if !ok || fn.Body == nil || syntax.FuncName(obj) != f.Func {
 			continue
 		}
 		if at := f.expression(p, fn); at != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -199,7 +200,7 @@ func spelled(name string) string {
 // cut makes a region of statements; nil where it is none.
 func cut(p *mutate.Pass, fn *ast.FuncDecl, list []ast.Stmt, whole bool) *Region {
 	r := &Region{fn: fn, stmts: list, start: list[0].Pos(), end: list[len(list)-1].End()}
-	r.Func = mutate.FuncName(p.Info.Defs[fn.Name].(*gotypes.Func))
+	r.Func = syntax.FuncName(p.Info.Defs[fn.Name].(*gotypes.Func))
 	if p.Fset.Position(r.end).Line-p.Fset.Position(r.start).Line > maxLines {
 		return nil
 	}
@@ -222,7 +223,7 @@ func cut(p *mutate.Pass, fn *ast.FuncDecl, list []ast.Stmt, whole bool) *Region 
 // cutExpression makes a region of an expression.
 func cutExpression(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr) *Region {
 	r := &Region{fn: fn, expr: e, start: e.Pos(), end: e.End()}
-	r.Func = mutate.FuncName(p.Info.Defs[fn.Name].(*gotypes.Func))
+	r.Func = syntax.FuncName(p.Info.Defs[fn.Name].(*gotypes.Func))
 	x := &cutter{p: p, r: r, inputs: map[any]*Input{}}
 	ast.Inspect(e, x.visit)
 	t := p.Info.TypeOf(e)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // An Advisory is a change that a person may want and that no rewrite may make, because its worth
@@ -101,7 +102,7 @@ func findSendInLoop(p *mutate.Pass) []mutate.Site {
 func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		fn := p.FuncOf(list[i])
 		if !ok || fn.Recv == nil || !isSlice(d.Var.Type()) {
 			continue
@@ -121,7 +122,7 @@ func findPoolScratch(p *mutate.Pass) []mutate.Site {
 	const onStack = 64 << 10
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok || !isSlice(d.Var.Type()) || !staysHere(p, d.Var) {
 			continue
 		}

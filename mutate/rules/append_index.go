@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // appendIndex (catalogue A2) matches a loop that appends exactly one element in each turn to a
@@ -34,8 +35,8 @@ for i, x := range in {
 func findAppendIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || i+1 >= len(list) || captured(p, d.Var) {
+		d, ok := facts.Declares(p, list[i])
+		if !ok || i+1 >= len(list) || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
 		call, made := p.IsBuiltin(d.Value, "make")
@@ -56,7 +57,7 @@ func overAll(p *mutate.Pass, loop *ast.RangeStmt, length ast.Expr) bool {
 	switch p.Info.TypeOf(loop.X).Underlying().(type) {
 	case *types.Slice, *types.Array:
 		seq := p.LenOf(length)
-		return seq != nil && seq == p.Var(loop.X) && local(p, seq) && !captured(p, seq)
+		return seq != nil && seq == p.Var(loop.X) && facts.IsLocal(p, seq) && !facts.Captured.Of(p)[seq]
 	}
 	return false
 }

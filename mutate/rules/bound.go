@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // A bound is the greatest number of turns of a loop, as an expression that code in front of the
@@ -29,7 +30,8 @@ func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
 			return b, true
 		}
 		l, ok := p.Counted(s)
-		if !ok || !l.Strict || l.Start == nil || l.Skips || !stable(p, l.Bound, s) || !stable(p, l.Start, s) {
+		if !ok || !l.Strict || l.Start == nil || l.Skips || !facts.Stable(p, l.Bound, s) ||
+			!facts.Stable(p, l.Start, s) {
 			return b, false
 		}
 		if cond := ast.Unparen(s.Cond).(*ast.BinaryExpr); cond.Op != token.LSS ||
@@ -90,7 +92,8 @@ func separators(
 	p *mutate.Pass, loop ast.Stmt, body *ast.BlockStmt, call *ast.CallExpr, v *types.Var,
 ) (b bound, ok bool) {
 	sep, constant := constString(p, call.Args[1])
-	if !constant || sep == "" || !local(p, v) || captured(p, v) || p.Assigned(v, loop) || leavesEarly(p, body) {
+	if !constant || sep == "" || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] || p.Assigned(v, loop) ||
+		leavesEarly(p, body) {
 		return b, false
 	}
 	pkg := p.Text(call.Fun.(*ast.SelectorExpr).X)
@@ -176,7 +179,7 @@ func (b bound) capacity() string {
 
 // emptyValue says how a variable starts: "nil" for `var v []T`, "empty" for `[]T{}`, make([]T, 0)
 // and map literals. elem is the type as written.
-func emptyValue(p *mutate.Pass, d declared) (kind, typ string) {
+func emptyValue(p *mutate.Pass, d facts.Declaration) (kind, typ string) {
 	if d.Value == nil && d.Type != nil {
 		return "nil", p.Text(d.Type)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // branchless (catalogue C10) matches an if that only raises or lowers a variable to another value,
@@ -57,7 +58,7 @@ func findBranchless(p *mutate.Pass) []mutate.Site {
 func minMax(p *mutate.Pass, s *ast.IfStmt) string {
 	cond, ok := ast.Unparen(s.Cond).(*ast.BinaryExpr)
 	lhs, rhs, isAssign := assigned(s.Body.List[0], token.ASSIGN)
-	if !ok || !isAssign || !plainLocal(p, lhs) || !isInteger(p.Info.TypeOf(lhs)) ||
+	if !ok || !isAssign || !facts.PlainLocal(p, lhs) || !isInteger(p.Info.TypeOf(lhs)) ||
 		!p.Pure(rhs) && !p.Same(rhs, cond.X) && !p.Same(rhs, cond.Y) {
 		return ""
 	}
@@ -102,7 +103,7 @@ func redefined(p *mutate.Pass, n ast.Node, name string) bool {
 // countIf turns `if cond { n++ }` into n += boolToInt(cond).
 func countIf(p *mutate.Pass, s *ast.IfStmt) []mutate.Edit {
 	inc, ok := s.Body.List[0].(*ast.IncDecStmt)
-	if !ok || !plainLocal(p, inc.X) || !isBasic(p, inc.X, types.Int) || !p.Pure(s.Cond) && !pureInLoop(p, s) {
+	if !ok || !facts.PlainLocal(p, inc.X) || !isBasic(p, inc.X, types.Int) || !p.Pure(s.Cond) && !pureInLoop(p, s) {
 		return nil
 	}
 	name, decl := boolToInt(p)

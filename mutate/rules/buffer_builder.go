@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // bufferBuilder (part of catalogue S1) matches a bytes.Buffer that stays in the function and whose
@@ -35,7 +36,7 @@ return b.String()`,
 func findBufferBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok {
 			continue
 		}
@@ -51,7 +52,7 @@ func findBufferBuilder(p *mutate.Pass) []mutate.Site {
 
 // emptyBuffer recognises the declaration of an empty buffer, or of a pointer to one. It returns the
 // part to replace, and the same for a builder.
-func emptyBuffer(p *mutate.Pass, d declared) (node ast.Node, text string, ok bool) {
+func emptyBuffer(p *mutate.Pass, d facts.Declaration) (node ast.Node, text string, ok bool) {
 	if d.Value == nil {
 		return d.Type, "strings.Builder", d.Type != nil && isNamed(d.Var.Type(), "bytes", "Buffer")
 	}
@@ -85,7 +86,7 @@ func emptyBuffer(p *mutate.Pass, d declared) (node ast.Node, text string, ok boo
 
 // onlyWritten reports whether each use of a buffer is one that a builder serves alike, and one of
 // them takes the text.
-func onlyWritten(p *mutate.Pass, d declared) bool {
+func onlyWritten(p *mutate.Pass, d facts.Declaration) bool {
 	texts := 0
 	for _, id := range p.Uses(d.Var, p.File) {
 		if printsInto(p, id) {
@@ -128,7 +129,7 @@ func printsInto(p *mutate.Pass, id *ast.Ident) bool {
 
 // sizeHints offers to give a builder room where no exact size is known: as much as a text or list
 // that the function is given, or enough for a short text.
-func sizeHints(p *mutate.Pass, d declared) []string {
+func sizeHints(p *mutate.Pass, d facts.Declaration) []string {
 	var out []string
 	for _, v := range parameters(p, p.FuncOf(d.Stmt)) {
 		if v == nil || v.Name() == "_" || p.Assigned(v, p.FuncOf(d.Stmt)) || len(out) == 2 {
@@ -142,7 +143,7 @@ func sizeHints(p *mutate.Pass, d declared) []string {
 }
 
 // manyWrites reports whether code writes to a builder more than once, so that it may grow.
-func manyWrites(p *mutate.Pass, d declared) bool {
+func manyWrites(p *mutate.Pass, d facts.Declaration) bool {
 	n := 0
 	for _, id := range p.Uses(d.Var, p.File) {
 		switch sel, _ := p.Parent(id).(*ast.SelectorExpr); {

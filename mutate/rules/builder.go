@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // stringBuilder (catalogue S1) matches a string that a loop extends with += and that nothing reads
@@ -65,7 +66,7 @@ for _, w := range words {
 }
 
 type builderSite struct {
-	decl    declared
+	decl    facts.Declaration
 	edits   []mutate.Edit
 	name    string // the name of the builder
 	loop    ast.Stmt
@@ -92,7 +93,7 @@ func growParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 func findStringBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok || !isBasicType(d.Var.Type(), types.String) {
 			continue
 		}
@@ -116,7 +117,7 @@ func isBasicType(t types.Type, kind types.BasicKind) bool {
 
 // convert prepares the edits that turn the string into a builder.
 func (b *builderSite) convert(p *mutate.Pass) bool {
-	if captured(p, b.decl.Var) {
+	if facts.Captured.Of(p)[b.decl.Var] {
 		return false
 	}
 	fn := p.FuncOf(b.decl.Stmt)
@@ -271,7 +272,7 @@ func (b *builderSite) size(p *mutate.Pass, rest []ast.Stmt, v *types.Var) {
 			continue
 		}
 		r, ok := s.(*ast.RangeStmt)
-		if !ok || !stable(p, r.X, r) {
+		if !ok || !facts.Stable(p, r.X, r) {
 			continue
 		}
 		switch t := p.Info.TypeOf(r.X).Underlying().(type) {
@@ -322,7 +323,7 @@ func rewriteStringBuilder(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]
 func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Value != nil {
 			continue
 		}
@@ -342,7 +343,7 @@ func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 }
 
 // sizedBuilder finds the loop that fills a builder, if its size can be known in front of it.
-func sizedBuilder(p *mutate.Pass, d declared, rest []ast.Stmt) *builderSite {
+func sizedBuilder(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) *builderSite {
 	for _, s := range rest {
 		if loopBody(s) == nil || len(p.Uses(d.Var, s)) == 0 {
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // byteMap (catalogue M2) matches a local map with byte keys that code only indexes. It declares an
@@ -41,8 +42,8 @@ func findByteMap(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if ok && d.Value != nil && !captured(p, d.Var) {
+		d, ok := facts.Declares(p, list[i])
+		if ok && d.Value != nil && !facts.Captured.Of(p)[d.Var] {
 			add(d.Var, d.Stmt, byteMapEdits(p, d.Var, d.Value, func(typ, value string) mutate.Edit {
 				if value == "" {
 					return p.Replace(d.Stmt, "var "+d.Var.Name()+" "+typ)
@@ -74,7 +75,7 @@ func byteMapEdits(
 	if !ok || !isBasicType(m.Key(), types.Uint8) {
 		return nil
 	}
-	elem, ok := typeText(p, m.Elem())
+	elem, ok := facts.TypeText(p, m.Elem())
 	if !ok || p.IsGlobal(v) && !p.Frozen(v) || elementSize(m.Elem())*256 > 8192 || mentionsTypeParam(m.Elem()) {
 		return nil
 	}
@@ -165,7 +166,7 @@ func presenceEdit(p *mutate.Pass, as *ast.AssignStmt) []mutate.Edit {
 	elem := p.Text(as.Rhs[0])
 	if s, ok := p.Parent(as).(*ast.IfStmt); ok && s.Init == ast.Stmt(as) {
 		okVar := p.Var(as.Lhs[1])
-		if uses := p.Uses(okVar, s); len(uses) == 1 && inside(uses[0], s.Cond) {
+		if uses := p.Uses(okVar, s); len(uses) == 1 && facts.Inside(uses[0], s.Cond) {
 			return []mutate.Edit{p.Span(as.Pos(), s.Cond.Pos(), ""), p.Replace(uses[0], elem)}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // byteSeparator (part of catalogue S4) matches calls of strings.Cut, Index and the like with a
@@ -139,7 +140,7 @@ func rewriteByteSeparators(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mut
 func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string) *mutate.Edit {
 	as, ok := p.Parent(call).(*ast.AssignStmt)
 	text := p.Var(call.Args[0])
-	if !ok || len(as.Lhs) != 3 || !local(p, text) || captured(p, text) {
+	if !ok || len(as.Lhs) != 3 || !facts.IsLocal(p, text) || facts.Captured.Of(p)[text] {
 		return nil
 	}
 	if list, at := p.Siblings(as); at < 0 || list[at] != ast.Stmt(as) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // callerAlloc (catalogue A8) matches a constructor that allocates its result and then fills it. It
@@ -50,8 +51,8 @@ func findCallerAlloc(p *mutate.Pass) []mutate.Site {
 			mentions(p, fn, "recover") || hasDefer(p, fn.Body) {
 			continue
 		}
-		d, ok := declaration(p, fn.Body.List[0])
-		if !ok || !allocates(p, d) || captured(p, d.Var) || reassignedIn(p, d.Var, fn.Body) {
+		d, ok := facts.Declares(p, fn.Body.List[0])
+		if !ok || !allocates(p, d) || facts.Captured.Of(p)[d.Var] || reassignedIn(p, d.Var, fn.Body) {
 			continue
 		}
 		last := fn.Body.List[len(fn.Body.List)-1]
@@ -66,7 +67,7 @@ func findCallerAlloc(p *mutate.Pass) []mutate.Site {
 }
 
 // allocates recognises &T{...}, new(T) and make([]T, constant).
-func allocates(p *mutate.Pass, d declared) bool {
+func allocates(p *mutate.Pass, d facts.Declaration) bool {
 	switch v := d.Value.(type) {
 	case *ast.UnaryExpr:
 		_, lit := v.X.(*ast.CompositeLit)
@@ -102,7 +103,7 @@ func returnsOnly(p *mutate.Pass, fn *ast.FuncDecl, last ast.Stmt, v *types.Var) 
 
 // readsAfterChange reports whether the allocation holds the address of a parameter, or a literal
 // that captures one. The rest would then work on a copy.
-func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d declared) bool {
+func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration) bool {
 	for u := range mutate.Nodes[*ast.UnaryExpr](p, fn.Body.List[0]) {
 		if u.Op == token.AND && u != d.Value {
 			return true
@@ -119,8 +120,8 @@ func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d declared) bool {
 	return false
 }
 
-func callerAllocEdits(p *mutate.Pass, fn *ast.FuncDecl, d declared, last ast.Stmt) []mutate.Edit {
-	typ, ok := typeText(p, d.Var.Type())
+func callerAllocEdits(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration, last ast.Stmt) []mutate.Edit {
+	typ, ok := facts.TypeText(p, d.Var.Type())
 	if !ok || declaredIn(p, &ast.BlockStmt{Lbrace: d.Stmt.End(), Rbrace: fn.Body.Rbrace}, d.Var.Name()) {
 		return nil
 	}
@@ -183,5 +184,5 @@ func reassignedIn(p *mutate.Pass, v *types.Var, root ast.Node) bool {
 			}
 		}
 	}
-	return captured(p, v)
+	return facts.Captured.Of(p)[v]
 }

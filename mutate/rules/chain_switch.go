@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // chainSwitch (catalogue C11) matches a chain of ifs that compare one variable with different
@@ -75,7 +76,8 @@ func equality(p *mutate.Pass, cond ast.Expr) (v *types.Var, consts []ast.Expr) {
 			return nil, nil
 		}
 		w := p.Var(b.X)
-		if w == nil || v != nil && w != v || !local(p, w) || orderedKind(p, b.X)&(types.IsInteger|types.IsString) == 0 {
+		if w == nil || v != nil && w != v || !facts.IsLocal(p, w) ||
+			orderedKind(p, b.X)&(types.IsInteger|types.IsString) == 0 {
 			return nil, nil
 		}
 		v, consts = w, append(consts, b.Y)

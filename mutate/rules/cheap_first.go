@@ -6,6 +6,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // cheapFirst (catalogue C12) matches an expensive preparation followed by a test that does not use
@@ -34,7 +35,7 @@ func findCheapFirst(p *mutate.Pass) []mutate.Site {
 		if i == 0 {
 			continue
 		}
-		d, ok := declaration(p, list[i-1])
+		d, ok := facts.Declares(p, list[i-1])
 		test, isIf := list[i].(*ast.IfStmt)
 		if !ok || !isIf || d.Value == nil || test.Else != nil || !mutate.Terminates(test.Body.List) {
 			continue

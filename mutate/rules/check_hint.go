@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // checkHint (catalogue B2) matches neighbouring statements that read one slice at constant indexes
@@ -97,11 +98,11 @@ func longEnough(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
 		var tests []ast.Expr
 		switch up := up.(type) {
 		case *ast.IfStmt:
-			if inside(s, up.Body) {
+			if facts.Inside(s, up.Body) {
 				tests = operands(up.Cond, token.LAND)
 			}
 		case *ast.ForStmt:
-			if up.Cond != nil && inside(s, up.Body) {
+			if up.Cond != nil && facts.Inside(s, up.Body) {
 				tests = operands(up.Cond, token.LAND)
 			}
 		case *ast.CaseClause:
@@ -133,7 +134,7 @@ func isLengthOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
 		return true
 	}
 	n := p.Var(e)
-	if n == nil || !local(p, n) || p.Assigned(n, p.File) {
+	if n == nil || !facts.IsLocal(p, n) || p.Assigned(n, p.File) {
 		return false
 	}
 	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // checksumAgain (part of catalogue H1) matches a call of a helper that combines a sum with the sum
@@ -130,8 +131,8 @@ func (s *againSite) read(p *mutate.Pass) bool {
 		}
 	}
 	fn := p.FuncOf(s.call)
-	if s.data == nil || !isBytesSlice(s.data.Type()) || !local(p, s.data) || p.Assigned(s.data, fn) ||
-		captured(p, s.data) {
+	if s.data == nil || !isBytesSlice(s.data.Type()) || !facts.IsLocal(p, s.data) || p.Assigned(s.data, fn) ||
+		facts.Captured.Of(p)[s.data] {
 		return false
 	}
 	for _, arg := range s.call.Args {
@@ -152,9 +153,9 @@ func isBytesSlice(t types.Type) bool { return isSlice(t) && mutate.IsBytes(t) }
 // sums reports whether an argument is the checksum of the data, or a variable that always holds it,
 // and notes how.
 func (s *againSite) sums(p *mutate.Pass, e ast.Expr) bool {
-	if v := p.Var(e); v != nil && local(p, v) && !p.Assigned(v, p.FuncOf(e)) && !captured(p, v) {
+	if v := p.Var(e); v != nil && facts.IsLocal(p, v) && !p.Assigned(v, p.FuncOf(e)) && !facts.Captured.Of(p)[v] {
 		for list, i := range statements(p) {
-			if d, ok := declaration(p, list[i]); ok && d.Var == v && d.Value != nil {
+			if d, ok := facts.Declares(p, list[i]); ok && d.Var == v && d.Value != nil {
 				e = d.Value
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // compact (part of catalogue L10) matches a loop that appends each element of its own list that
@@ -37,7 +38,7 @@ func findCompact(p *mutate.Pass) []mutate.Site {
 		if !ok || i == 0 || !goAtLeast(p, 21) {
 			continue
 		}
-		out, ok := declaration(p, list[i-1])
+		out, ok := facts.Declares(p, list[i-1])
 		c := &compaction{loop: loop, list: p.Var(loop.X), out: out.Var}
 		if !ok || !c.owned(p, list[:i-1], list[i+1:]) || !c.dropped(p) {
 			continue
@@ -60,11 +61,11 @@ type compaction struct {
 // owned reports whether code may overwrite the list: it was made in front of the loop, and nothing
 // behind the loop reads it.
 func (c *compaction) owned(p *mutate.Pass, before, behind []ast.Stmt) bool {
-	if c.list == nil || c.out == nil || !local(p, c.list) || !exactlyComparable(c.list.Type()) ||
+	if c.list == nil || c.out == nil || !facts.IsLocal(p, c.list) || !exactlyComparable(c.list.Type()) ||
 		!types.Identical(c.list.Type(), c.out.Type()) {
 		return false
 	}
-	if captured(p, c.list) || len(before) == 0 || !ownList(p, c.list, before) {
+	if facts.Captured.Of(p)[c.list] || len(before) == 0 || !ownList(p, c.list, before) {
 		return false
 	}
 	for _, s := range behind {
@@ -145,7 +146,7 @@ func (c *compaction) isElement(p *mutate.Pass, e ast.Expr) bool {
 
 // call writes the call that replaces the loop. An empty list may be nil or not, and so may the
 // result.
-func (c *compaction) call(p *mutate.Pass, out declared) (string, []mutate.Edit) {
+func (c *compaction) call(p *mutate.Pass, out facts.Declaration) (string, []mutate.Edit) {
 	pkg, edits := p.Import("slices")
 	call := fmt.Sprintf("%s.Compact(%s)", pkg, c.list.Name())
 	switch kind, _ := emptyValue(p, out); {

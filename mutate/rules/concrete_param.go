@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // concreteParam (catalogue A9) matches a helper that takes an interface and gets the same concrete
@@ -58,7 +59,7 @@ func findConcreteParam(p *mutate.Pass) []mutate.Site {
 		}
 		for i, v := range parameters(p, fn) {
 			if v == nil || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || p.Assigned(v, fn) ||
-				captured(p, v) || !decidable(p, fn, v) {
+				facts.Captured.Of(p)[v] || !decidable(p, fn, v) {
 				continue
 			}
 			sites = append(sites, concreteSites(p, fn, v, i)...)
@@ -96,7 +97,7 @@ func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mut
 			continue
 		}
 		t := types.Default(p.Info.TypeOf(call.Args[at]))
-		text, ok := typeText(p, t)
+		text, ok := facts.TypeText(p, t)
 		if !ok || types.IsInterface(t) || mentionsTypeParam(t) || p.Info.Types[call.Args[at]].IsNil() {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // devirtualise (catalogue D1) matches a loop that calls methods of an interface variable. It tests
@@ -74,7 +75,7 @@ func receiverVar(p *mutate.Pass, call *ast.CallExpr) *types.Var {
 		return nil
 	}
 	v := p.Var(sel.X)
-	if !local(p, v) || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || captured(p, v) {
+	if !facts.IsLocal(p, v) || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || facts.Captured.Of(p)[v] {
 		return nil
 	}
 	return v
@@ -105,7 +106,7 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 			return
 		}
 		for _, t := range []types.Type{t, types.NewPointer(t)} {
-			if text, ok := typeText(p, t); ok && types.Implements(t, iface) {
+			if text, ok := facts.TypeText(p, t); ok && types.Implements(t, iface) {
 				out = append(out, mutate.Param{Label: text, Value: text})
 				return
 			}

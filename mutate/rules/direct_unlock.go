@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // directUnlock (catalogue K4) matches a function that locks, defers the unlock, and has one way out
@@ -77,16 +78,17 @@ func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.
 	if !ok {
 		return append(edits, p.Insert(last.End(), "\n"+unlock))
 	}
-	if p.Info.Types[ret.Results[0]].Value != nil || p.Var(ret.Results[0]) != nil && local(p, p.Var(ret.Results[0])) {
+	if p.Info.Types[ret.Results[0]].Value != nil ||
+		p.Var(ret.Results[0]) != nil && facts.IsLocal(p, p.Var(ret.Results[0])) {
 		return append(edits, before(p, ret, unlock))
 	}
-	text, ok := typeText(p, p.Info.Defs[fn.Name].Type().(*types.Signature).Results().At(0).Type())
+	text, ok := facts.TypeText(p, p.Info.Defs[fn.Name].Type().(*types.Signature).Results().At(0).Type())
 	if !ok {
 		return nil
 	}
 	name := p.Fresh("result", "out")
 	value := name + " := " + p.Text(ret.Results[0])
-	if t, _ := typeText(p, p.Info.TypeOf(ret.Results[0])); t != text {
+	if t, _ := facts.TypeText(p, p.Info.TypeOf(ret.Results[0])); t != text {
 		value = "var " + name + " " + text + " = " + p.Text(ret.Results[0])
 	}
 	return append(edits, p.Replace(ret, value+"\n"+unlock+"\nreturn "+name))

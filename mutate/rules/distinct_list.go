@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // distinctList (part of catalogue M4) matches a loop that only appends the elements with a new key.
@@ -67,7 +68,7 @@ for i, e := range events {
 // A distinctSite is a position-set whose loop only appends to a list.
 type distinctSite struct {
 	*positionSite
-	out  declared
+	out  facts.Declaration
 	typ  string   // the type of the list, as written
 	elem ast.Expr // the appended value
 	move bool     // the set's declaration may move to the loop
@@ -92,7 +93,7 @@ func findDistinct(p *mutate.Pass) []mutate.Site {
 func (s *distinctSite) readBody(p *mutate.Pass) bool {
 	body := s.loop.Body.List
 	if len(body) > 1 && body[0] != ast.Stmt(s.ask) {
-		if d, ok := declaration(p, body[0]); !ok || p.Var(s.key) != d.Var {
+		if d, ok := facts.Declares(p, body[0]); !ok || p.Var(s.key) != d.Var {
 			return false
 		}
 		body = body[1:]
@@ -132,7 +133,7 @@ func (s *distinctSite) readResult(p *mutate.Pass, list []ast.Stmt) bool {
 		if st == ast.Stmt(s.loop) {
 			break
 		}
-		d, ok := declaration(p, st)
+		d, ok := facts.Declares(p, st)
 		if ok && d.Var == v {
 			s.out, found = d, true
 			if kind, s.typ = emptyValue(p, d); kind == "" {
@@ -147,7 +148,7 @@ func (s *distinctSite) readResult(p *mutate.Pass, list []ast.Stmt) bool {
 			s.move = false // the values in its declaration may change
 		}
 	}
-	if kind == "" || captured(p, v) || len(p.Uses(v, s.loop)) != 2 {
+	if kind == "" || facts.Captured.Of(p)[v] || len(p.Uses(v, s.loop)) != 2 {
 		return false
 	}
 	for _, name := range []string{"make", "len", "int"} {
@@ -160,7 +161,7 @@ func (s *distinctSite) readResult(p *mutate.Pass, list []ast.Stmt) bool {
 }
 
 // madeEmpty recognises make(T, 0, n).
-func madeEmpty(p *mutate.Pass, d declared) (kind, typ string) {
+func madeEmpty(p *mutate.Pass, d facts.Declaration) (kind, typ string) {
 	call, ok := p.IsBuiltin(orNil(d.Value), "make")
 	if !ok || len(call.Args) != 3 || !p.IsInt(call.Args[1], 0) {
 		return "", ""
@@ -169,7 +170,7 @@ func madeEmpty(p *mutate.Pass, d declared) (kind, typ string) {
 }
 
 // namesMean reports whether the names in a declaration mean the same at pos.
-func namesMean(p *mutate.Pass, d declared, pos token.Pos) bool {
+func namesMean(p *mutate.Pass, d facts.Declaration, pos token.Pos) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, d.Stmt) {
 		obj := p.Info.Uses[id]
 		if sel, ok := p.Parent(id).(*ast.SelectorExpr); obj == nil || ok && sel.Sel == id {
@@ -202,7 +203,7 @@ func (s *distinctSite) readElem(p *mutate.Pass) bool {
 		case v == nil || v.IsField():
 		case v == p.Var(s.loop.Key) || v == s.element(p):
 			uses = true
-		case v == s.list, !local(p, v), s.loop.Pos() <= v.Pos() && v.Pos() < s.loop.End():
+		case v == s.list, !facts.IsLocal(p, v), s.loop.Pos() <= v.Pos() && v.Pos() < s.loop.End():
 			return false
 		}
 	}

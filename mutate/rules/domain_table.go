@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // domainTable (catalogue N3) matches calls of a pure function from a byte to a number or text. It
@@ -42,7 +43,7 @@ func findDomainTable(p *mutate.Pass) []mutate.Site {
 		table := p.Fresh(fn.Name.Name+"Table", fn.Name.Name+"Values")
 		var edits []mutate.Edit
 		for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-			if p.Callee(call) == obj && p.InLoop(call) && !inside(call, fn) {
+			if p.Callee(call) == obj && hot(p, call) && !facts.Inside(call, fn) {
 				edits = append(edits, p.Replace(call, table+"["+p.Text(call.Args[0])+"]"))
 			}
 		}
@@ -81,5 +82,5 @@ func byteFunction(p *mutate.Pass, fn *ast.FuncDecl) (string, bool) {
 			return "", false // a formula is cheaper than a load
 		}
 	}
-	return typeText(p, t)
+	return facts.TypeText(p, t)
 }

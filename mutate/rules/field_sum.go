@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // fieldSum (catalogue L4) matches a loop that updates a field through a pointer in each turn. It
@@ -100,7 +101,8 @@ func sumField(p *mutate.Pass, as *ast.AssignStmt) (*ast.SelectorExpr, bool) {
 		return nil, false
 	}
 	s, base := p.Info.Selections[sel], p.Var(sel.X)
-	if s == nil || s.Kind() != types.FieldVal || len(s.Index()) != 1 || !local(p, base) || captured(p, base) {
+	if s == nil || s.Kind() != types.FieldVal || len(s.Index()) != 1 || !facts.IsLocal(p, base) ||
+		facts.Captured.Of(p)[base] {
 		return nil, false
 	}
 	_, ptr := base.Type().Underlying().(*types.Pointer)
@@ -122,16 +124,16 @@ func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool 
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for _, l := range n.Lhs {
-				ok = ok && (plainLocal(p, l) && p.Var(l) != base || p.Same(l, field))
+				ok = ok && (facts.PlainLocal(p, l) && p.Var(l) != base || p.Same(l, field))
 			}
 		case *ast.IncDecStmt:
-			ok = ok && (plainLocal(p, n.X) && p.Var(n.X) != base || p.Same(n.X, field))
+			ok = ok && (facts.PlainLocal(p, n.X) && p.Var(n.X) != base || p.Same(n.X, field))
 		case *ast.SelectorExpr:
 			if p.Same(n, field) {
 				return false
 			}
 			if s := p.Info.Selections[n]; s != nil {
-				if v := p.Var(n.X); v == nil || isPointer(v.Type()) || !local(p, v) {
+				if v := p.Var(n.X); v == nil || isPointer(v.Type()) || !facts.IsLocal(p, v) {
 					ok = false // it may be the same memory, or panic
 				}
 			}

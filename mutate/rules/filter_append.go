@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // filterAppend (catalogue B10) matches a loop that filters a slice in place with an index and a
@@ -49,8 +50,8 @@ type filter struct {
 func findFilterAppend(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || i+1 >= len(list) || !isBasicType(d.Var.Type(), types.Int) || captured(p, d.Var) ||
+		d, ok := facts.Declares(p, list[i])
+		if !ok || i+1 >= len(list) || !isBasicType(d.Var.Type(), types.Int) || facts.Captured.Of(p)[d.Var] ||
 			d.Value != nil && !p.IsInt(d.Value, 0) {
 			continue
 		}
@@ -72,7 +73,7 @@ func findFilterAppend(p *mutate.Pass) []mutate.Site {
 // read finds the only two uses of the counter in the loop: s[n] = x and n++.
 func (f *filter) read(p *mutate.Pass) bool {
 	f.list = p.Var(f.loop.X)
-	if f.list == nil || !isSlice(f.list.Type()) || !local(p, f.list) || captured(p, f.list) ||
+	if f.list == nil || !isSlice(f.list.Type()) || !facts.IsLocal(p, f.list) || facts.Captured.Of(p)[f.list] ||
 		len(p.Uses(f.count, f.loop)) != 2 {
 		return false
 	}
@@ -118,7 +119,7 @@ func (f *filter) keepsList(p *mutate.Pass) bool {
 }
 
 // edits replaces s[:n] behind the loop by the kept elements, and n by their number.
-func (f *filter) edits(p *mutate.Pass, d declared) []mutate.Edit {
+func (f *filter) edits(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	kept := p.Fresh("kept", "filtered")
 	s := f.list.Name()
 	edits := []mutate.Edit{
@@ -150,5 +151,5 @@ func (f *filter) edits(p *mutate.Pass, d declared) []mutate.Edit {
 // isNext reports whether e stands in the statement right behind the loop.
 func isNext(p *mutate.Pass, loop ast.Stmt, e ast.Expr) bool {
 	list, at := p.Siblings(loop)
-	return at >= 0 && at+1 < len(list) && inside(e, list[at+1])
+	return at >= 0 && at+1 < len(list) && facts.Inside(e, list[at+1])
 }

@@ -154,7 +154,7 @@ func fixEdits(p *mutate.Pass, fix analysis.SuggestedFix) []mutate.Edit {
 		if !end.IsValid() {
 			end = e.Pos
 		}
-		edits = append(edits, mutate.Edit{Start: offset(p, e.Pos), End: offset(p, end), New: string(e.NewText)})
+		edits = append(edits, mutate.Edit{Start: p.Offset(e.Pos), End: p.Offset(end), New: string(e.NewText)})
 	}
 	return edits
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // hoistClosure (catalogue A11) matches a function literal that a loop makes in every turn without
@@ -60,7 +61,7 @@ func outermostFreeOf(p *mutate.Pass, n ast.Node) (loop ast.Stmt) {
 		if loopBody(up) == nil {
 			continue
 		}
-		if usesOwn(p, n, up) || !inside(n, loopBody(up)) {
+		if usesOwn(p, n, up) || !facts.Inside(n, loopBody(up)) {
 			return loop
 		}
 		loop = up.(ast.Stmt)

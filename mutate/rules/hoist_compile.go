@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // hoistCompile (catalogue X1) matches a function that compiles a constant pattern or template in
@@ -124,7 +125,7 @@ func compileEdits(p *mutate.Pass, call *ast.CallExpr, kind string) []mutate.Edit
 		if !ok {
 			continue
 		}
-		if d, ok := declaration(p, s); ok && d.Value == ast.Expr(call) {
+		if d, ok := facts.Declares(p, s); ok && d.Value == ast.Expr(call) {
 			return dropLocal(p, d, name, kind, decl)
 		}
 		break
@@ -141,7 +142,7 @@ func isCalled(p *mutate.Pass, sel *ast.SelectorExpr) bool {
 	return ok && ast.Unparen(call.Fun) == ast.Expr(sel)
 }
 
-func dropLocal(p *mutate.Pass, d declared, name, kind string, decl mutate.Edit) []mutate.Edit {
+func dropLocal(p *mutate.Pass, d facts.Declaration, name, kind string, decl mutate.Edit) []mutate.Edit {
 	edits := []mutate.Edit{p.Delete(d.Stmt), decl}
 	if p.Assigned(d.Var, p.FuncOf(d.Stmt)) && !onlyMethods(p, d.Var) {
 		return nil

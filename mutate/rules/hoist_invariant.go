@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // hoistInvariant (catalogue L3) matches a pure expression in a loop whose value is the same in
@@ -33,11 +34,12 @@ func findHoistInvariant(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	var done []ast.Expr
 	for e := range mutate.Nodes[ast.Expr](p, nil) {
-		if !worthHoisting(p, e) || slices.ContainsFunc(done, func(d ast.Expr) bool { return inside(e, d) }) {
+		if !worthHoisting(p, e) || slices.ContainsFunc(done, func(d ast.Expr) bool { return facts.Inside(e, d) }) {
 			continue
 		}
 		loop := invariantIn(p, e)
-		if loop == nil || slices.ContainsFunc(done, func(d ast.Expr) bool { return p.Same(d, e) && inside(d, loop) }) {
+		if loop == nil ||
+			slices.ContainsFunc(done, func(d ast.Expr) bool { return p.Same(d, e) && facts.Inside(d, loop) }) {
 			continue
 		}
 		done = append(done, e)
@@ -103,7 +105,7 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 				child = up
 				continue // evaluated once
 			}
-			if !stable(p, e, up) {
+			if !facts.Stable(p, e, up) {
 				return loop
 			}
 			loop = up
@@ -112,7 +114,7 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 				child = up
 				continue
 			}
-			if !stable(p, e, up) {
+			if !facts.Stable(p, e, up) {
 				return loop
 			}
 			loop = up

@@ -11,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // inlineLeaf (catalogue D4) matches a call, in a loop, of a helper that calls no other helper. It
@@ -143,7 +144,7 @@ func blockSites(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	for list, i := range statements(p) {
 		lhs, rhs, ok := assigned(list[i], token.ASSIGN, token.DEFINE, token.ADD_ASSIGN, token.XOR_ASSIGN)
 		call, isCall := rhs.(*ast.CallExpr)
-		if !ok || !isCall || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) || inside(call, fn) {
+		if !ok || !isCall || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) || facts.Inside(call, fn) {
 			continue
 		}
 		if text := blockText(p, fn, ret, list[i].(*ast.AssignStmt), lhs, call); text != "" {
@@ -180,7 +181,7 @@ func blockText(
 	}
 	text := ""
 	if as.Tok == token.DEFINE {
-		t, ok := typeText(p, sig.Results().At(0).Type())
+		t, ok := facts.TypeText(p, sig.Results().At(0).Type())
 		if !ok {
 			return ""
 		}
@@ -223,7 +224,7 @@ func bindings(p *mutate.Pass, sig *types.Signature, call *ast.CallExpr, names []
 	var left, right []string
 	for i, a := range call.Args {
 		value := p.Text(a)
-		t, _ := typeText(p, sig.Params().At(i).Type())
+		t, _ := facts.TypeText(p, sig.Params().At(i).Type())
 		if !types.Identical(p.Info.TypeOf(a), sig.Params().At(i).Type()) || p.Info.Types[a].Value != nil {
 			value = t + "(" + value + ")"
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // joinConcat (part of catalogue S1) matches strings.Join of a list that the call itself writes. It
@@ -55,7 +56,7 @@ func concatOf(p *mutate.Pass, call *ast.CallExpr) (string, bool) {
 		return "", false
 	}
 	sep, constant := constString(p, call.Args[1])
-	if !constant && !(p.Pure(call.Args[1]) && stable(p, call.Args[1], call)) {
+	if !constant && !(p.Pure(call.Args[1]) && facts.Stable(p, call.Args[1], call)) {
 		return "", false // it is evaluated once for each part
 	}
 	if !inAnyOrder(p, lit.Elts) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // keyPointer (catalogue M5) matches a local map of counts whose keys are converted byte slices. It
@@ -37,8 +38,8 @@ if n := counts[string(word)]; n != nil {
 func findKeyPointer(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || d.Value == nil || captured(p, d.Var) {
+		d, ok := facts.Declares(p, list[i])
+		if !ok || d.Value == nil || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
 		if edits := countEdits(p, d); edits != nil {
@@ -49,7 +50,7 @@ func findKeyPointer(p *mutate.Pass) []mutate.Site {
 }
 
 // countEdits rewrites the declaration and every use of a map of counts.
-func countEdits(p *mutate.Pass, d declared) []mutate.Edit {
+func countEdits(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	m, ok := d.Var.Type().(*types.Map)
 	if !ok || !isBasicType(m.Key(), types.String) || !isBasicType(m.Elem(), types.Int) || !madeMap(p, d.Value) {
 		return nil
@@ -107,7 +108,7 @@ func rangeCounts(p *mutate.Pass, r *ast.RangeStmt, id *ast.Ident) ([]mutate.Edit
 		return nil, true
 	}
 	v := p.Var(r.Value)
-	if v == nil || p.Assigned(v, r.Body) || captured(p, v) {
+	if v == nil || p.Assigned(v, r.Body) || facts.Captured.Of(p)[v] {
 		return nil, false
 	}
 	var edits []mutate.Edit

@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // localCopy (catalogue B7, and L4 for reads) matches a loop that reads a slice or map from a
@@ -73,60 +74,31 @@ func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
 		v := p.Var(e)
-		return p.IsGlobal(v) && !mayReplace(p, loop, t)
+		return p.IsGlobal(v) && !mayReplace(p, loop)
 	case *ast.SelectorExpr:
 		sel := p.Info.Selections[e]
 		base := p.Var(e.X)
 		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 ||
-			p.Assigned(base, loop) || captured(p, base) {
+			p.Assigned(base, loop) || facts.Captured.Of(p)[base] {
 			return false
 		}
 		if _, ptr := base.Type().Underlying().(*types.Pointer); ptr && !dereferencedBefore(p, base, loop) {
 			return false // a nil pointer must not panic earlier, nor if the loop does not run
 		}
-		return !mayReplace(p, loop, t)
+		return !mayReplace(p, loop)
 	}
 	return false
 }
 
-// mayReplace reports whether the loop may store a value of type t, or one that contains it, outside
-// local variables.
-func mayReplace(p *mutate.Pass, loop ast.Node, t types.Type) bool {
-	may := false
-	stores := func(l ast.Expr) {
-		if plainLocal(p, l) {
-			return
-		}
-		lt := p.Info.TypeOf(l)
-		if _, basic := lt.Underlying().(*types.Basic); !basic {
-			may = true
-		}
-	}
-	ast.Inspect(loop, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				stores(l)
-			}
-		case *ast.IncDecStmt:
-			stores(n.X)
-		case *ast.CallExpr:
-			if b, ok := p.Callee(n).(*types.Builtin); ok && b.Name() == "append" {
-				if s, ok := p.Info.TypeOf(n).Underlying().(*types.Slice); ok {
-					if _, basic := s.Elem().Underlying().(*types.Basic); basic {
-						return true
-					}
-				}
-			}
-			may = may || callChanges(p, n)
-		case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt:
-			may = true
-		case *ast.UnaryExpr:
-			may = may || n.Op == token.ARROW
-		}
-		return !may
-	})
-	return may
+// mayReplace reports whether the loop may store a slice, a map, or a value that contains one,
+// outside local variables.
+func mayReplace(p *mutate.Pass, loop ast.Node) bool {
+	return !facts.ChangesOnly(p, loop, func(l ast.Expr) bool { return facts.IsBasic(p.Info.TypeOf(l)) },
+		func(call *ast.CallExpr) bool {
+			_, grows := p.IsBuiltin(call, "append")
+			s, ok := p.Info.TypeOf(call).Underlying().(*types.Slice)
+			return grows && ok && facts.IsBasic(s.Elem())
+		})
 }
 
 // dereferencedBefore reports whether the loop's head, or a statement in front of the loop,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // mapClear (catalogue M6 and the second half of A10) matches a local map that a loop makes anew in
@@ -31,7 +32,7 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 	}
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		if d, ok := declaration(p, list[i]); ok && d.Value != nil {
+		if d, ok := facts.Declares(p, list[i]); ok && d.Value != nil {
 			if edits := reuseInLoop(p, d); edits != nil {
 				sites = append(sites, site(d.Stmt, "map "+d.Var.Name()+" made in every turn", edits...))
 			}
@@ -70,7 +71,7 @@ func madeMap(p *mutate.Pass, e ast.Expr) bool {
 // mapStaysHere reports whether code only indexes, measures, ranges over, clears and remakes a local
 // map.
 func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
-	if !local(p, v) || captured(p, v) {
+	if !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] {
 		return false
 	}
 	for _, id := range p.Uses(v, p.File) {
@@ -102,7 +103,7 @@ func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 // startsMade reports whether v is declared with a map: clear would leave a nil map nil.
 func startsMade(p *mutate.Pass, v *types.Var) bool {
 	for list, i := range statements(p) {
-		if d, ok := declaration(p, list[i]); ok && d.Var == v {
+		if d, ok := facts.Declares(p, list[i]); ok && d.Var == v {
 			return d.Value != nil && madeMap(p, d.Value)
 		}
 	}
@@ -110,7 +111,7 @@ func startsMade(p *mutate.Pass, v *types.Var) bool {
 }
 
 // reuseInLoop moves a map that each turn of a loop makes in front of the loop.
-func reuseInLoop(p *mutate.Pass, d declared) []mutate.Edit {
+func reuseInLoop(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	if !madeMap(p, d.Value) || !mapStaysHere(p, d.Var) {
 		return nil
 	}
@@ -122,7 +123,7 @@ func reuseInLoop(p *mutate.Pass, d declared) []mutate.Edit {
 	if !ok || loopBody(loop) != body || usesOwn(p, d.Value, loop) {
 		return nil
 	}
-	if !stable(p, d.Value, loop) {
+	if !facts.Stable(p, d.Value, loop) {
 		return nil
 	}
 	name := d.Var.Name()
@@ -136,7 +137,7 @@ func reuseInLoop(p *mutate.Pass, d declared) []mutate.Edit {
 // shadows reports whether the name means something else at the loop.
 func shadows(p *mutate.Pass, name string, loop ast.Stmt) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(loop)) {
-		if id.Name == name && !inside(id, loop) {
+		if id.Name == name && !facts.Inside(id, loop) {
 			return true
 		}
 	}

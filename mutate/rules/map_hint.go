@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // mapHint (catalogue A10) matches a map made without a size and filled by a loop. It gives the map
@@ -32,7 +33,7 @@ for _, w := range words {
 }
 
 type mapSite struct {
-	decl declared
+	decl facts.Declaration
 	typ  string
 	size string
 }
@@ -40,7 +41,7 @@ type mapSite struct {
 func findMapHint(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Value == nil {
 			continue
 		}
@@ -58,7 +59,7 @@ func findMapHint(p *mutate.Pass) []mutate.Site {
 
 // fillBound finds the loop that assigns elements of the map, and a bound that can be evaluated at
 // the declaration.
-func fillBound(p *mutate.Pass, d declared, rest []ast.Stmt) (string, bool) {
+func fillBound(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) (string, bool) {
 	for k, s := range rest {
 		if loopBody(s) == nil || !storesTo(p, d.Var, s) {
 			continue
@@ -84,7 +85,7 @@ func storesTo(p *mutate.Pass, m *types.Var, s ast.Stmt) bool {
 
 // knownBefore reports whether the bound already has its value at the map's declaration: no
 // statement in between declares or changes its parts.
-func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d declared, between []ast.Stmt) bool {
+func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d facts.Declaration, between []ast.Stmt) bool {
 	var operands []ast.Expr
 	switch s := loop.(type) {
 	case *ast.RangeStmt:
@@ -101,7 +102,7 @@ func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d declared, between []a
 			}
 		}
 		for _, s := range between {
-			if !stable(p, e, s) {
+			if !facts.Stable(p, e, s) {
 				return false
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // mapSwitch (catalogue M3) matches a small map of constants that code only looks up. It writes a
@@ -71,7 +72,7 @@ func findMapSwitch(p *mutate.Pass) []mutate.Site {
 	}
 	for list, i := range statements(p) {
 		if as, ok := list[i].(*ast.AssignStmt); ok && as.Tok == token.DEFINE {
-			if d, ok := declaration(p, as); ok && !captured(p, d.Var) {
+			if d, ok := facts.Declares(p, as); ok && !facts.Captured.Of(p)[d.Var] {
 				add(&constMap{v: d.Var, node: as}, d.Value)
 			}
 		}
@@ -183,8 +184,8 @@ func mapSwitchForms(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 
 func rewriteMapSwitch(p *mutate.Pass, s mutate.Site, form mutate.Param) ([]mutate.Edit, error) {
 	m := s.Data.(*constMap)
-	key, ok := typeText(p, m.typ.Key())
-	elem, ok2 := typeText(p, m.typ.Elem())
+	key, ok := facts.TypeText(p, m.typ.Key())
+	elem, ok2 := facts.TypeText(p, m.typ.Elem())
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("the types of %s cannot be written here", m.v.Name())
 	}
@@ -222,7 +223,7 @@ func (m *constMap) dropDeclaration(p *mutate.Pass) mutate.Edit {
 // presenceCall turns `_, ok := m[k]` into `ok := in(k)`.
 func presenceCall(p *mutate.Pass, as *ast.AssignStmt, call string) []mutate.Edit {
 	if s, ok := p.Parent(as).(*ast.IfStmt); ok && s.Init == ast.Stmt(as) {
-		if uses := p.Uses(p.Var(as.Lhs[1]), s); len(uses) == 1 && inside(uses[0], s.Cond) {
+		if uses := p.Uses(p.Var(as.Lhs[1]), s); len(uses) == 1 && facts.Inside(uses[0], s.Cond) {
 			return []mutate.Edit{p.Span(as.Pos(), s.Cond.Pos(), ""), p.Replace(uses[0], call)}
 		}
 	}

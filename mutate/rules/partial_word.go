@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // partialWord (the rest of catalogue H2) matches a loop that puts the last bytes of a text into a
@@ -119,7 +120,7 @@ func (t *wordTail) add(p *mutate.Pass) bool {
 	}
 	t.body = as
 	k := p.Var(as.Lhs[0])
-	if k == nil || !local(p, k) || !isBasicType(k.Type(), types.Uint64) || k == t.index {
+	if k == nil || !facts.IsLocal(p, k) || !isBasicType(k.Type(), types.Uint64) || k == t.index {
 		return false
 	}
 	switch as.Tok {
@@ -194,7 +195,7 @@ func (t *wordTail) zeroBefore(p *mutate.Pass, k *types.Var) bool {
 	if at < 1 {
 		return false
 	}
-	d, ok := declaration(p, list[at-1])
+	d, ok := facts.Declares(p, list[at-1])
 	if !ok || d.Var != k {
 		return false
 	}

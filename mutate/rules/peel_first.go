@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // peelFirst (catalogue L12) matches a flag that is true in the first turn of a range loop and
@@ -38,8 +39,8 @@ for _, w := range words {
 func findPeelFirst(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || d.Value == nil || !isTrue(p, d.Value) || captured(p, d.Var) {
+		d, ok := facts.Declares(p, list[i])
+		if !ok || d.Value == nil || !isTrue(p, d.Value) || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
 		for _, s := range list[i+1:] {
@@ -71,7 +72,7 @@ func indexed(p *mutate.Pass, r *ast.RangeStmt) bool {
 
 // flagEdits recognises two forms at the start of the body: `if first { first = false } else { A }`
 // and `if !first { A }; first = false`.
-func flagEdits(p *mutate.Pass, d declared, r *ast.RangeStmt) []mutate.Edit {
+func flagEdits(p *mutate.Pass, d facts.Declaration, r *ast.RangeStmt) []mutate.Edit {
 	if len(r.Body.List) == 0 || len(p.Uses(d.Var, p.File)) != 2 {
 		return nil
 	}

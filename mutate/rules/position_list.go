@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // This file says for position-set whether a loop leaves a list unchanged, and whether a name means
@@ -104,7 +105,7 @@ func appendsElsewhere(p *mutate.Pass, call *ast.CallExpr) bool {
 		return false
 	}
 	to := p.Var(call.Args[0])
-	if !local(p, to) || captured(p, to) || !startsFresh(p, to) {
+	if !facts.IsLocal(p, to) || facts.Captured.Of(p)[to] || !startsFresh(p, to) {
 		return false
 	}
 	for _, id := range p.Uses(to, p.File) {
@@ -118,7 +119,7 @@ func appendsElsewhere(p *mutate.Pass, call *ast.CallExpr) bool {
 // startsFresh reports whether a statement declares a slice without memory or with its own.
 func startsFresh(p *mutate.Pass, v *types.Var) bool {
 	for list, i := range statements(p) {
-		if d, ok := declaration(p, list[i]); ok && d.Var == v {
+		if d, ok := facts.Declares(p, list[i]); ok && d.Var == v {
 			return d.Value == nil || isFresh(p, d.Value)
 		}
 	}
@@ -215,7 +216,7 @@ func typeMeans(p *mutate.Pass, pos token.Pos, t types.Type) bool {
 	if obj.Pkg() == p.Pkg {
 		return means(p, pos, obj.Name(), obj)
 	}
-	text, ok := typeText(p, t)
+	text, ok := facts.TypeText(p, t)
 	pkg, _, qualified := strings.Cut(text, ".")
 	scope := p.Pkg.Scope().Innermost(pos)
 	if !ok || !qualified || scope == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // positionSet (part of catalogue M4) matches a local set that one loop over a list asks and
@@ -99,7 +100,8 @@ func (s *positionSite) readLoop(p *mutate.Pass, list []ast.Stmt) bool {
 	if at < 0 || len(body) == 0 || body[0] != loop.Body.List[0] || !between(list, s.set.decl.Stmt, loop) {
 		return false
 	}
-	if seq == nil || !local(p, seq) || !isSlice(seq.Type()) || p.Assigned(seq, loop) || captured(p, seq) ||
+	if seq == nil || !facts.IsLocal(p, seq) || !isSlice(seq.Type()) || p.Assigned(seq, loop) ||
+		facts.Captured.Of(p)[seq] ||
 		p.Assigned(i, loop.Body) {
 		return false
 	}
@@ -129,8 +131,8 @@ func (s *positionSite) readKey(p *mutate.Pass) bool {
 	e := ast.Unparen(s.key)
 	if v := p.Var(e); v != nil && v != p.Var(s.loop.Value) {
 		for _, st := range s.loop.Body.List {
-			if d, ok := declaration(p, st); ok && d.Var == v && d.Value != nil && !p.Assigned(v, s.loop.Body) &&
-				!captured(p, v) {
+			if d, ok := facts.Declares(p, st); ok && d.Var == v && d.Value != nil && !p.Assigned(v, s.loop.Body) &&
+				!facts.Captured.Of(p)[v] {
 				e = ast.Unparen(d.Value)
 			}
 		}
@@ -189,7 +191,7 @@ func (s *positionSite) part(p *mutate.Pass, e ast.Expr) (part, bool) {
 
 func rewritePositionSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, n := site.Data.(*positionSite), param.Value.(int)
-	key, ok := typeText(p, s.set.key)
+	key, ok := facts.TypeText(p, s.set.key)
 	if !ok {
 		return nil, fmt.Errorf("the type of the keys of %s cannot be written here", s.set.decl.Var.Name())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // prealloc (catalogue A1) matches a slice that starts empty or nil and that a loop, or nested
@@ -41,7 +42,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func findPrealloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok {
 			continue
 		}
@@ -68,7 +69,7 @@ func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 	}
 	for _, field := range f.Type.Results.List {
 		for _, id := range field.Names {
-			if v, ok := p.Info.Defs[id].(*types.Var); ok && isSlice(v.Type()) && !captured(p, v) {
+			if v, ok := p.Info.Defs[id].(*types.Var); ok && isSlice(v.Type()) && !facts.Captured.Of(p)[v] {
 				sites = append(sites, preallocSites(p, v, nil, "nil", p.Text(field.Type), f.Body.List)...)
 			}
 		}
@@ -87,7 +88,7 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 		}
 		per, every, at := appendsPerTurn(p, v, s)
 		b, ok := loopBound(p, s)
-		if per == 0 || !ok || kind == "empty" && b.negative && !goAtLeast(p, 21) || captured(p, v) ||
+		if per == 0 || !ok || kind == "empty" && b.negative && !goAtLeast(p, 21) || facts.Captured.Of(p)[v] ||
 			!every && hidden(p, s) || redefined(p, s, "make") {
 			return nil
 		}
@@ -219,7 +220,7 @@ func preallocEdits(
 	name := v.Name()
 	if kind == "empty" {
 		made := fmt.Sprintf("make(%s, 0, %s)", typ, b.capacity())
-		d, _ := declaration(p, decl)
+		d, _ := facts.Declares(p, decl)
 		if list, i := p.Siblings(decl); i+1 < len(list) && list[i+1] == labelOf(p, loop) {
 			return []mutate.Edit{p.Replace(d.Value, made)}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // partsSites finds append(append([]T{}, a...), b...), a list of several others. The first append
@@ -21,7 +22,7 @@ func partsSites(p *mutate.Pass) []mutate.Site {
 		if base == nil || strings.Count(room, "len(") < 2 || redefined(p, call, "len") || redefined(p, call, "make") {
 			continue
 		}
-		_, typ := emptyValue(p, declared{Value: base})
+		_, typ := emptyValue(p, facts.Declaration{Value: base})
 		sites = append(sites, site(call, "list of "+room, p.Replace(base, fmt.Sprintf("make(%s, 0, %s)", typ, room))))
 	}
 	return sites
@@ -66,7 +67,7 @@ func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
 		}
 		call = inner
 	}
-	kind, _ := emptyValue(p, declared{Value: base})
+	kind, _ := emptyValue(p, facts.Declaration{Value: base})
 	if _, ok := p.Info.TypeOf(base).Underlying().(*types.Slice); !ok || kind != "empty" {
 		return nil, ""
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // rangeIndex (catalogue L5) matches a range loop over large elements that only reads their fields.
@@ -58,8 +59,8 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 		}
 		s, isSlice := p.Info.TypeOf(r.X).Underlying().(*types.Slice)
 		seq := p.Var(r.X)
-		if !isSlice || !local(p, seq) || elementSize(s.Elem()) < largeElement || p.Assigned(seq, r.Body) ||
-			captured(p, seq) {
+		if !isSlice || !facts.IsLocal(p, seq) || elementSize(s.Elem()) < largeElement || p.Assigned(seq, r.Body) ||
+			facts.Captured.Of(p)[seq] {
 			continue
 		}
 		v, _ := p.Info.Defs[elem].(*types.Var)
@@ -120,7 +121,7 @@ func mentionsTypeParam(t types.Type) bool {
 // fieldReadsOnly reports whether code uses v only to read fields of basic or reference type, and
 // never whole, assigned, or by address.
 func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
-	if p.Assigned(v, body) || captured(p, v) {
+	if p.Assigned(v, body) || facts.Captured.Of(p)[v] {
 		return false
 	}
 	for _, id := range p.Uses(v, body) {
@@ -141,43 +142,18 @@ func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
 // mayReplaceMemory reports whether the body may write memory that could hold the elements: anything
 // but local variables and fresh appends of basic elements.
 func mayReplaceMemory(p *mutate.Pass, body ast.Node) bool {
-	may := false
-	ast.Inspect(body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				may = may || !plainLocal(p, l) && !localMapElement(p, l)
-			}
-		case *ast.IncDecStmt:
-			may = may || !plainLocal(p, n.X) && !localMapElement(p, n.X)
-		case *ast.CallExpr:
-			if v, call, ok := appends(p, p.Parent(n)); ok && call == n && isGrown(p, v) {
-				return true
-			}
-			may = may || callChanges(p, n)
-		case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt:
-			may = true
-		}
-		return !may
-	})
-	return may
-}
-
-// localMapElement reports whether l is an element of a map, which no pointer can reach.
-func localMapElement(p *mutate.Pass, l ast.Expr) bool {
-	ix, ok := ast.Unparen(l).(*ast.IndexExpr)
-	if !ok {
-		return false
-	}
-	_, isMap := p.Info.TypeOf(ix.X).Underlying().(*types.Map)
-	return isMap
+	return !facts.ChangesOnly(p, body, func(l ast.Expr) bool { return facts.MapElement(p, l) },
+		func(call *ast.CallExpr) bool {
+			v, grown, ok := appends(p, p.Parent(call))
+			return ok && grown == call && isGrown(p, v)
+		})
 }
 
 // isGrown reports whether v is declared empty in its function, so that appended elements lie in
 // memory of its own.
 func isGrown(p *mutate.Pass, v *types.Var) bool {
 	for list, i := range statements(p) {
-		if d, ok := declaration(p, list[i]); ok && d.Var == v {
+		if d, ok := facts.Declares(p, list[i]); ok && d.Var == v {
 			if _, made := p.IsBuiltin(d.Value, "make"); made {
 				return true
 			}
@@ -200,7 +176,7 @@ func findRangeArray(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if p.IsGlobal(v) && !p.Frozen(v) ||
-			!p.IsGlobal(v) && (captured(p, v) || p.Assigned(v, p.FuncOf(r)) && assignedDuring(p, v, r)) {
+			!p.IsGlobal(v) && (facts.Captured.Of(p)[v] || p.Assigned(v, p.FuncOf(r)) && assignedDuring(p, v, r)) {
 			continue
 		}
 		sites = append(sites, site(r, "loop over array "+v.Name(), p.Replace(r.X, "&"+p.Text(r.X))))
@@ -219,7 +195,7 @@ func assignedDuring(p *mutate.Pass, v *types.Var, r *ast.RangeStmt) bool {
 			if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
 				return true
 			}
-			if s, ok := up.(*ast.SliceExpr); ok && inside(id, s.X) {
+			if s, ok := up.(*ast.SliceExpr); ok && facts.Inside(id, s.X) {
 				return true
 			}
 			if _, ok := up.(ast.Stmt); ok {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // reciprocal (catalogue N4) matches a loop that divides 32-bit unsigned numbers by the same
@@ -46,7 +47,7 @@ func findReciprocal(p *mutate.Pass) []mutate.Site {
 		}
 		for b := range mutate.Nodes[*ast.BinaryExpr](p, body) {
 			if b.Op != token.QUO && b.Op != token.REM || p.Info.Types[b.Y].Value != nil || !smallUnsigned(p, b) ||
-				!stable(p, b.Y, s) || callsFunction(p, b.Y) {
+				!facts.Stable(p, b.Y, s) || callsFunction(p, b.Y) {
 				continue
 			}
 			sites = append(sites, reciprocalSite(p, s, b))
@@ -62,7 +63,7 @@ func smallUnsigned(p *mutate.Pass, b *ast.BinaryExpr) bool {
 	if t == nil || mentionsTypeParam(t) {
 		return false
 	}
-	if _, named := typeText(p, t); !named {
+	if _, named := facts.TypeText(p, t); !named {
 		return false
 	}
 	basic, ok := t.Underlying().(*types.Basic)
@@ -81,7 +82,7 @@ func reciprocalSite(p *mutate.Pass, loop ast.Stmt, b *ast.BinaryExpr) mutate.Sit
 	}
 	pkg, edits := p.Import("math/bits")
 	body = fmt.Sprintf(body, pkg)
-	typ, _ := typeText(p, p.Info.TypeOf(b))
+	typ, _ := facts.TypeText(p, p.Info.TypeOf(b))
 	decl := fmt.Sprintf(`// %[1]s is 2^64/d, rounded up; 0 for d below 2.
 func %[1]s(d uint32) uint64 {
 	if d < 2 {

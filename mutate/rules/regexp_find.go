@@ -73,8 +73,8 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 			s.calls = append(s.calls, call)
 			continue
 		}
-		finder := finderOf(p, v)
-		if finder == nil || sel.Sel.Name == "MatchString" && automatonOf(p, v) != nil {
+		finder := patternOf(p, v, newPathFinder)
+		if finder == nil || sel.Sel.Name == "MatchString" && patternOf(p, v, newDFA) != nil {
 			continue // regexp-match writes a table
 		}
 		if slices.Contains(repeatedSearches, sel.Sel.Name) && !finder.neverEmpty() {
@@ -111,8 +111,8 @@ func searchArgs(p *mutate.Pass, call *ast.CallExpr, method string) (repl string,
 	return "", true
 }
 
-// finderOf returns the finder for regexp.MustCompile of a constant.
-func finderOf(p *mutate.Pass, v *types.Var) *pathFinder {
+// patternOf returns what compile makes of the constant that regexp.MustCompile gave v, or nil.
+func patternOf[T any](p *mutate.Pass, v *types.Var, compile func(pattern string) (*T, error)) *T {
 	call, ok := p.IsCall(p.Initialiser(v), "regexp", "MustCompile")
 	if !ok {
 		return nil
@@ -121,11 +121,11 @@ func finderOf(p *mutate.Pass, v *types.Var) *pathFinder {
 	if !ok {
 		return nil
 	}
-	f, err := newPathFinder(pattern)
+	compiled, err := compile(pattern)
 	if err != nil {
 		return nil
 	}
-	return f
+	return compiled
 }
 
 // asksFinder reports whether the call stands in a function that this rule has written: package

@@ -63,7 +63,7 @@ func findRegexpMatch(p *mutate.Pass) []mutate.Site {
 			s.calls = append(s.calls, call)
 			continue
 		}
-		d := automatonOf(p, v)
+		d := patternOf(p, v, newDFA)
 		if d == nil {
 			continue
 		}
@@ -72,23 +72,6 @@ func findRegexpMatch(p *mutate.Pass) []mutate.Site {
 		sites = append(sites, mutate.Site{Node: call, Label: p.Text(sel), Data: s})
 	}
 	return sites
-}
-
-// automatonOf returns the automaton for regexp.MustCompile of a constant.
-func automatonOf(p *mutate.Pass, v *types.Var) *dfa {
-	call, ok := p.IsCall(p.Initialiser(v), "regexp", "MustCompile")
-	if !ok {
-		return nil
-	}
-	pattern, ok := constString(p, call.Args[0])
-	if !ok {
-		return nil
-	}
-	d, err := newDFA(pattern)
-	if err != nil {
-		return nil
-	}
-	return d
 }
 
 // isFallback reports whether the call stands in a function that asks a table of states first.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // reslice (catalogue B3) matches a loop over one slice that reads a second one at the same index.
@@ -64,11 +65,12 @@ func findReslice(p *mutate.Pass) []mutate.Site {
 		seen := map[*types.Var]bool{l.Seq: true}
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, l.Body) {
 			b := p.Var(ix.X)
-			if p.Var(ix.Index) != l.Index || !local(p, b) || seen[b] || !slicedOrString(b.Type()) {
+			if p.Var(ix.Index) != l.Index || !facts.IsLocal(p, b) || seen[b] || !slicedOrString(b.Type()) {
 				continue
 			}
 			seen[b] = true
-			if !alwaysRead(p, ix, l.Body) || captured(p, b) || p.Assigned(b, s) && !storesElementsOnly(p, b, s) {
+			if !alwaysRead(p, ix, l.Body) || facts.Captured.Of(p)[b] ||
+				p.Assigned(b, s) && !storesElementsOnly(p, b, s) {
 				continue
 			}
 			sites = append(sites, site(s, b.Name()+" beside "+l.Seq.Name(), resliceEdits(p, l, b)...))
@@ -88,9 +90,9 @@ func runsToEnd(p *mutate.Pass, body *ast.BlockStmt) bool {
 // itself, and not behind && or ||.
 func alwaysRead(p *mutate.Pass, e ast.Expr, body *ast.BlockStmt) bool {
 	for _, s := range body.List {
-		if inside(e, s) {
+		if facts.Inside(e, s) {
 			if f, ok := s.(*ast.IfStmt); ok {
-				return f.Init == nil && inside(e, f.Cond) && !conditional(p, e, s)
+				return f.Init == nil && facts.Inside(e, f.Cond) && !conditional(p, e, s)
 			}
 			return simple(s) && !conditional(p, e, s)
 		}
@@ -137,15 +139,17 @@ func findRowSlice(p *mutate.Pass) []mutate.Site {
 			f.Cond.(*ast.BinaryExpr).Op != token.LSS || !runsToEnd(p, f.Body) {
 			continue
 		}
-		if _, ok := p.Parent(f).(*ast.LabeledStmt); ok || !isBasic(p, l.Bound, types.Int) || !stable(p, l.Bound, f) ||
+		if _, ok := p.Parent(f).(*ast.LabeledStmt); ok || !isBasic(p, l.Bound, types.Int) ||
+			!facts.Stable(p, l.Bound, f) ||
 			f.Init.(*ast.AssignStmt).Tok != token.DEFINE {
 			continue
 		}
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, f.Body) {
 			m := p.Var(ix.X)
 			base, ok := rowBase(p, ix, l)
-			if !ok || !local(p, m) || !isSlice(m.Type()) || captured(p, m) ||
-				p.Assigned(m, f) && !storesElementsOnly(p, m, f) || !alwaysRead(p, ix, f.Body) || !stable(p, base, f) {
+			if !ok || !facts.IsLocal(p, m) || !isSlice(m.Type()) || facts.Captured.Of(p)[m] ||
+				p.Assigned(m, f) && !storesElementsOnly(p, m, f) || !alwaysRead(p, ix, f.Body) ||
+				!facts.Stable(p, base, f) {
 				continue
 			}
 			sites = append(sites, site(f, "rows of "+m.Name(), p.Replace(f, rowText(p, f, l, m, base))))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // runeByteLoop (catalogue L11) matches a range over a string whose body only compares the runes
@@ -44,11 +45,11 @@ func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 		seq := p.Var(r.X)
 		elem, ok := r.Value.(*ast.Ident)
 		if !ok || elem.Name == "_" || r.Tok != token.DEFINE || seq == nil || p.IsGlobal(seq) ||
-			p.Basic(r.X) != types.String || p.Assigned(seq, r) || captured(p, seq) {
+			p.Basic(r.X) != types.String || p.Assigned(seq, r) || facts.Captured.Of(p)[seq] {
 			continue
 		}
 		v, _ := p.Info.Defs[elem].(*types.Var)
-		if v == nil || p.Assigned(v, r.Body) || captured(p, v) {
+		if v == nil || p.Assigned(v, r.Body) || facts.Captured.Of(p)[v] {
 			continue
 		}
 		w := wideRune{p: p, v: v}
@@ -60,7 +61,7 @@ func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 			index = p.Fresh("i", "at")
 		} else {
 			index = p.Text(r.Key)
-			if k := p.Var(r.Key); p.Assigned(k, r.Body) || captured(p, k) {
+			if k := p.Var(r.Key); p.Assigned(k, r.Body) || facts.Captured.Of(p)[k] {
 				continue
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // runeSlice (catalogue S9) matches a conversion []rune(s) whose result code only ranges over or
@@ -35,11 +36,11 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Value == nil {
 			continue
 		}
-		if from, ok := converts(p, d.Value, "[]rune"); ok && stable(p, from, p.FuncOf(d.Stmt).Body) {
+		if from, ok := converts(p, d.Value, "[]rune"); ok && facts.Stable(p, from, p.FuncOf(d.Stmt).Body) {
 			if edits := onlyRanged(p, d, from); edits != nil {
 				sites = append(sites, site(d.Stmt, d.Name.Name+" := "+p.Text(d.Value), edits...))
 			}
@@ -49,7 +50,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 }
 
 // onlyRanged rewrites a variable that holds the runes, if code only goes through it and counts it.
-func onlyRanged(p *mutate.Pass, d declared, from ast.Expr) []mutate.Edit {
+func onlyRanged(p *mutate.Pass, d facts.Declaration, from ast.Expr) []mutate.Edit {
 	uses, ok := reads(p, d.Var, p.FuncOf(d.Stmt))
 	if !ok || len(uses) == 0 {
 		return nil
@@ -83,7 +84,7 @@ func onlyRanged(p *mutate.Pass, d declared, from ast.Expr) []mutate.Edit {
 }
 
 // loopOver returns the loop that reads the runes one after the other and that holds this use.
-func loopOver(p *mutate.Pass, id *ast.Ident, d declared) ast.Stmt {
+func loopOver(p *mutate.Pass, id *ast.Ident, d facts.Declaration) ast.Stmt {
 	for _, up := range p.Path(id) {
 		s, ok := up.(ast.Stmt)
 		if !ok || loopBody(s) == nil {

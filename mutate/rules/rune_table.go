@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // runeTable (catalogue C1 for runes, with C7's guard) matches a pure test of one rune in a loop. It
@@ -68,7 +69,7 @@ func holdsRunes(t types.Type) bool {
 // runeTableEdits replaces the calls in loops. It leaves calls on a byte to byteTable, and leaves
 // the call inside the table's helper alone.
 func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edit {
-	typ, ok := typeText(p, t)
+	typ, ok := facts.TypeText(p, t)
 	if !ok {
 		return nil
 	}
@@ -83,7 +84,7 @@ func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edi
 			}
 			continue
 		}
-		if _, arg := predicateCall(p, call); arg == nil && p.InLoop(call) {
+		if _, arg := predicateCall(p, call); arg == nil && hot(p, call) {
 			edits = append(edits, p.Replace(call.Fun, name))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // A runeTest is an expression that depends on a single rune only, and its text as a test of that
@@ -32,7 +33,7 @@ func runeTests(p *mutate.Pass) []*runeTest {
 		}
 		ast.Inspect(fn.Body, func(n ast.Node) bool {
 			e, ok := n.(*ast.BinaryExpr)
-			if !ok || !p.InLoop(e) {
+			if !ok || !p.InLoop(e) && (fn != p.Func || !hot(p, e)) {
 				return true
 			}
 			t := &runeTest{expr: e}
@@ -45,7 +46,7 @@ func runeTests(p *mutate.Pass) []*runeTest {
 	}
 	return slices.DeleteFunc(out, func(t *runeTest) bool {
 		return slices.ContainsFunc(out, func(u *runeTest) bool {
-			return slices.ContainsFunc(u.dropped, func(s ast.Stmt) bool { return inside(t.expr, s) })
+			return slices.ContainsFunc(u.dropped, func(s ast.Stmt) bool { return facts.Inside(t.expr, s) })
 		})
 	})
 }
@@ -115,7 +116,8 @@ func (t *runeTest) isRune(p *mutate.Pass, v *types.Var) bool {
 	if !ok || b.Kind() != types.Int32 {
 		return false
 	}
-	if t.rune == nil && local(p, v) && !captured(p, v) && !v.IsField() && p.Pkg.Scope().Lookup(b.Name()) == nil {
+	if t.rune == nil && facts.IsLocal(p, v) && !facts.Captured.Of(p)[v] && !v.IsField() &&
+		p.Pkg.Scope().Lookup(b.Name()) == nil {
 		t.rune = v
 	}
 	return t.rune == v
@@ -137,7 +139,8 @@ func sameOutside(p *mutate.Pass, obj types.Object) bool {
 // test on the way to its use, and the rune must not change in between.
 func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *ast.Ident, asks *int) (string, bool) {
 	d, ok := declaredAs(p, v, use)
-	if !ok || d.Value == nil || p.Assigned(v, fn) || captured(p, v) || loopAround(p, d.Stmt) != loopAround(p, use) {
+	if !ok || d.Value == nil || p.Assigned(v, fn) || facts.Captured.Of(p)[v] ||
+		loopAround(p, d.Stmt) != loopAround(p, use) {
 		return "", false
 	}
 	if b, ok := v.Type().(*types.Basic); !ok || b.Kind() != types.Bool {
@@ -168,7 +171,8 @@ func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *a
 // usedBeside reports whether code outside all these tests uses a variable.
 func usedBeside(p *mutate.Pass, fn ast.Node, v *types.Var, tests ...*runeTest) bool {
 	return slices.ContainsFunc(p.Uses(v, fn), func(id *ast.Ident) bool {
-		return p.Info.Uses[id] == v && !slices.ContainsFunc(tests, func(t *runeTest) bool { return inside(id, t.expr) })
+		return p.Info.Uses[id] == v &&
+			!slices.ContainsFunc(tests, func(t *runeTest) bool { return facts.Inside(id, t.expr) })
 	})
 }
 
@@ -183,7 +187,7 @@ func alone(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*ru
 			}
 			unused = append(unused, decl)
 			for _, u := range tests {
-				within[u] = within[u] || inside(u.expr, decl)
+				within[u] = within[u] || facts.Inside(u.expr, decl)
 			}
 		}
 	}
@@ -192,15 +196,15 @@ func alone(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*ru
 }
 
 // declaredAs returns the declaration of a variable in a list around its use.
-func declaredAs(p *mutate.Pass, v *types.Var, use ast.Node) (declared, bool) {
+func declaredAs(p *mutate.Pass, v *types.Var, use ast.Node) (facts.Declaration, bool) {
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if ok && d.Var == v {
 			last := list[len(list)-1]
 			return d, list[i].End() <= use.Pos() && use.End() <= last.End()
 		}
 	}
-	return declared{}, false
+	return facts.Declaration{}, false
 }
 
 // loopAround returns the innermost loop or function literal around a node, or nil.

@@ -27,9 +27,6 @@ func site(n ast.Node, label string, edits ...mutate.Edit) mutate.Site {
 	return mutate.Site{Node: n, Label: label, Data: edits}
 }
 
-// offset returns where pos lies in the source.
-func offset(p *mutate.Pass, pos token.Pos) int { return p.Offset(pos) }
-
 // statements yields every statement of a function declaration that stands in a list, with the list.
 func statements(p *mutate.Pass) iter.Seq2[[]ast.Stmt, int] {
 	return func(yield func([]ast.Stmt, int) bool) {
@@ -86,29 +83,17 @@ func appends(p *mutate.Pass, s ast.Node) (v *types.Var, call *ast.CallExpr, ok b
 		return nil, nil, false
 	}
 	v = p.Var(lhs)
-	return v, call, local(p, v) && p.Var(call.Args[0]) == v
+	return v, call, facts.IsLocal(p, v) && p.Var(call.Args[0]) == v
 }
-
-// The questions below are facts; rules ask them by short names.
-
-func local(p *mutate.Pass, v *types.Var) bool { return facts.IsLocal(p, v) }
-
-type declared = facts.Declaration
-
-func declaration(p *mutate.Pass, s ast.Stmt) (d declared, ok bool) { return facts.Declares(p, s) }
-
-func captured(p *mutate.Pass, v *types.Var) bool { return facts.Captured.Of(p)[v] }
 
 // reads lists the uses of v below root. It returns nil and false if one of them assigns, captures
 // or takes the address of v.
 func reads(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
-	if p.Assigned(v, root) || captured(p, v) {
+	if p.Assigned(v, root) || facts.Captured.Of(p)[v] {
 		return nil, false
 	}
 	return p.Uses(v, root), true
 }
-
-func inside(n, m ast.Node) bool { return facts.Inside(n, m) }
 
 // enclosing returns the innermost node of type N around n, other than n itself.
 func enclosing[N ast.Node](p *mutate.Pass, n ast.Node) (N, bool) {
@@ -131,14 +116,6 @@ func loopBody(s ast.Node) *ast.BlockStmt {
 	}
 	return nil
 }
-
-func stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool { return facts.Stable(p, e, root) }
-
-func plainLocal(p *mutate.Pass, e ast.Expr) bool { return facts.PlainLocal(p, e) }
-
-func callChanges(p *mutate.Pass, call *ast.CallExpr) bool { return facts.CallChanges(p, call) }
-
-func typeText(p *mutate.Pass, t types.Type) (text string, ok bool) { return facts.TypeText(p, t) }
 
 // plainKind returns the info bits of a basic type without methods, and 0 for others. Formatting and
 // comparing a plain type work as for its basic type.
@@ -202,8 +179,6 @@ func constString(p *mutate.Pass, e ast.Expr) (string, bool) {
 	s, err := strconv.Unquote(tv.Value.ExactString())
 	return s, err == nil
 }
-
-func hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) { return facts.Hoistable(p, e) }
 
 func asStmt(n ast.Node) ast.Stmt {
 	s, _ := n.(ast.Stmt)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // sortFunc (catalogue O1) matches sort.Slice with a function that compares keys of two elements. It
@@ -66,7 +67,7 @@ func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	if s.slice == nil || !ok || !isSlice(s.slice.Type()) {
 		return nil, false
 	}
-	if s.elem, ok = typeText(p, s.slice.Type().Underlying().(*types.Slice).Elem()); !ok {
+	if s.elem, ok = facts.TypeText(p, s.slice.Type().Underlying().(*types.Slice).Elem()); !ok {
 		return nil, false
 	}
 	var names []*ast.Ident

@@ -6,6 +6,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // sortKeys (catalogue O4) matches sort.Slice whose comparison computes a key of each element with a
@@ -106,7 +107,7 @@ func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
 func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*sortCall)
 	k := s.keys[0]
-	keyType, ok := typeText(p, p.Info.TypeOf(k.less))
+	keyType, ok := facts.TypeText(p, p.Info.TypeOf(k.less))
 	if !ok {
 		return nil, fmt.Errorf("the type of the key cannot be written here")
 	}

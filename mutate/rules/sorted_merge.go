@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // sortedMerge (catalogue O2) matches a target that joins and sorts two lists, if the corpus's lists
@@ -66,8 +67,8 @@ func findSortedMerge(p *mutate.Pass) []mutate.Site {
 	if len(f.Mutates) > 0 || len(f.Params) != 2 || f.Params[0].Sorted < 0.6 || f.Params[1].Sorted < 0.6 {
 		return nil
 	}
-	slice, okSlice := typeText(p, a.Type())
-	item, okItem := typeText(p, s.Elem())
+	slice, okSlice := facts.TypeText(p, a.Type())
+	item, okItem := facts.TypeText(p, s.Elem())
 	if !okSlice || !okItem {
 		return nil
 	}

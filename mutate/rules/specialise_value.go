@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // specialiseValue (catalogue C8) matches a parameter that has one value in most calls of the
@@ -108,7 +109,7 @@ func hotConstant(p *mutate.Pass, v *types.Var, text string) (h hotValue, ok bool
 	if isTruth := h.value == "true" || h.value == "false"; isTruth != (b.Info()&types.IsBoolean != 0) {
 		return h, false
 	}
-	h.typ, ok = typeText(p, v.Type())
+	h.typ, ok = facts.TypeText(p, v.Type())
 	return h, ok
 }
 

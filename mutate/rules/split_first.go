@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // splitFirst (part of catalogue S4) matches a call of strings.Split of which code uses only the
@@ -31,8 +32,8 @@ type splitSite struct {
 	node ast.Expr
 	str  ast.Expr
 	sep  ast.Expr
-	stmt ast.Stmt  // `x := Split(...)[0]` or the statement before which to cut
-	drop *declared // the variable of the parts, if there is one
+	stmt ast.Stmt           // `x := Split(...)[0]` or the statement before which to cut
+	drop *facts.Declaration // the variable of the parts, if there is one
 }
 
 func findSplitFirst(p *mutate.Pass) []mutate.Site {
@@ -46,7 +47,7 @@ func findSplitFirst(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Value == nil {
 			continue
 		}
@@ -65,13 +66,13 @@ func findSplitFirst(p *mutate.Pass) []mutate.Site {
 }
 
 // partsUse returns the site for a variable of parts whose only use is parts[0].
-func partsUse(p *mutate.Pass, d declared, id *ast.Ident) (s splitSite, ok bool) {
+func partsUse(p *mutate.Pass, d facts.Declaration, id *ast.Ident) (s splitSite, ok bool) {
 	str, sep, _ := splitCall(p, d.Value)
 	asParts := func(p *mutate.Pass, e ast.Expr) (ast.Expr, ast.Expr, bool) {
 		return str, sep, ast.Unparen(e) == ast.Expr(id)
 	}
 	up, isExpr := p.Parent(id).(ast.Expr)
-	if !isExpr || !stable(p, str, p.FuncOf(id).Body) {
+	if !isExpr || !facts.Stable(p, str, p.FuncOf(id).Body) {
 		return s, false
 	}
 	if s, ok = splitUse(p, up, asParts); ok {
@@ -111,7 +112,7 @@ func splitUse(
 	if assignedTo(p, e) {
 		return s, false
 	}
-	s.stmt, ok = hoistable(p, e)
+	s.stmt, ok = facts.Hoistable(p, e)
 	return s, ok
 }
 

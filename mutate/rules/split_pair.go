@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // splitPair (part of catalogue S4) matches strings.SplitN with a limit of two whose halves code
@@ -38,8 +39,8 @@ func findSplitPair(p *mutate.Pass) []mutate.Site {
 		return nil
 	}
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || d.Type != nil || captured(p, d.Var) {
+		d, ok := facts.Declares(p, list[i])
+		if !ok || d.Type != nil || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
 		call, ok := p.IsCall(orNil(d.Value), "strings", "SplitN")
@@ -58,7 +59,7 @@ func findSplitPair(p *mutate.Pass) []mutate.Site {
 
 // pairEdits names the halves and the answer. It returns nil if code uses the parts other than as
 // pair[0], pair[1] and in comparisons of their number.
-func pairEdits(p *mutate.Pass, d declared, call *ast.CallExpr) []mutate.Edit {
+func pairEdits(p *mutate.Pass, d facts.Declaration, call *ast.CallExpr) []mutate.Edit {
 	names := [3]string{p.Fresh("head", "before"), p.Fresh("tail", "after"), p.Fresh("found", "isPair")}
 	used := [3]bool{}
 	var edits []mutate.Edit

@@ -6,6 +6,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // splitStack (part of catalogue S4) matches pieces of a text that stay in the function. It collects
@@ -33,7 +34,7 @@ if len(parts) != 3 {
 
 // A pieceSite is a declaration of pieces: parts := strings.Split(s, sep).
 type pieceSite struct {
-	decl   declared
+	decl   facts.Declaration
 	call   *ast.CallExpr
 	fields bool
 	most   int64 // the limit of SplitN; 0 is none
@@ -42,7 +43,7 @@ type pieceSite struct {
 func findSplitStack(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Value == nil || d.Type != nil {
 			continue
 		}
@@ -56,7 +57,7 @@ func findSplitStack(p *mutate.Pass) []mutate.Site {
 }
 
 // pieceSiteOf accepts separators that are constant and not empty: an empty one takes runes apart.
-func pieceSiteOf(p *mutate.Pass, d declared) (s pieceSite, ok bool) {
+func pieceSiteOf(p *mutate.Pass, d facts.Declaration) (s pieceSite, ok bool) {
 	s.decl = d
 	if s.call, s.fields = p.IsCall(d.Value, "strings", "Fields"); s.fields {
 		return s, true

@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // sprintfConcat (catalogue S2 and S3) matches a call of fmt with a constant format of plain verbs.
@@ -79,7 +80,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 			f.node, f.kind, f.sink = st, "write", writerText(p, args[0])
 			f.pieces = parseFormat(p, args[1:])
 		}
-		if len(f.pieces) > 0 && f.plain(p) {
+		if len(f.pieces) > 0 && hot(p, call) && f.plain(p) {
 			if f.kind == "value" {
 				f.findSink(p)
 			}
@@ -240,7 +241,7 @@ func (f *formatSite) params(p *mutate.Pass) []mutate.Param {
 		return []mutate.Param{{Label: "error", Value: 0}}
 	}
 	out := []mutate.Param{{Label: "concat", Value: 0}}
-	if _, ok := hoistable(p, f.call); ok && f.pure(p) && len(f.pieces) > 1 {
+	if _, ok := facts.Hoistable(p, f.call); ok && f.pure(p) && len(f.pieces) > 1 {
 		for _, n := range []int{64, 128} {
 			if n >= percentile99(p) || n == 128 {
 				out = append(out, mutate.Param{Label: "buffer " + strconv.Itoa(n), Value: n})
@@ -267,7 +268,7 @@ func (f *formatSite) rewrite(p *mutate.Pass, c mutate.Param) ([]mutate.Edit, err
 	case f.kind == "append":
 		return f.edits(p, p.Replace(f.node, f.appendLines(p, f.sink))), nil
 	case size > 0:
-		s, _ := hoistable(p, f.call)
+		s, _ := facts.Hoistable(p, f.call)
 		array, buf := p.Fresh("scratch"), p.Fresh("buf", "text")
 		lines := fmt.Sprintf("var %s [%d]byte // holds most results without an allocation\n%s := %s\n", array, size,
 			buf, appendForm(p, array+"[:0]", f.pieces[0]))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // stackKey (catalogue S11) matches a map look-up with a concatenated string key. It builds the key
@@ -31,9 +32,9 @@ return m[string(key)]`,
 }
 
 type keySite struct {
-	expr  ast.Expr  // the concatenation
-	stmt  ast.Stmt  // the statement in front of which the key is built
-	decl  *declared // key := a + b, if the key has a name
+	expr  ast.Expr           // the concatenation
+	stmt  ast.Stmt           // the statement in front of which the key is built
+	decl  *facts.Declaration // key := a + b, if the key has a name
 	reads []*ast.Ident
 	parts []piece
 }
@@ -48,7 +49,7 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 		if len(parts) < 2 {
 			continue
 		}
-		if stmt, ok := hoistable(p, ix.Index); ok {
+		if stmt, ok := facts.Hoistable(p, ix.Index); ok {
 			sites = append(sites, mutate.Site{
 				Node:  ix,
 				Label: "key " + p.Text(ix.Index),
@@ -57,7 +58,7 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Value == nil || !isBasicType(d.Var.Type(), types.String) {
 			continue
 		}

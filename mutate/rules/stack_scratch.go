@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // stackScratch (catalogue A3) matches a slice that stays in the function and that the compiler
@@ -37,7 +38,7 @@ return table[string(buf)]`,
 }
 
 type scratchSite struct {
-	decl   declared
+	decl   facts.Declaration
 	elem   string   // the element type as written
 	length ast.Expr // of make([]T, n); nil if it starts empty
 	size   int64    // of an element
@@ -46,7 +47,7 @@ type scratchSite struct {
 func findStackScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok {
 			continue
 		}
@@ -119,7 +120,7 @@ func useOf(p *mutate.Pass, v *types.Var) ast.Node {
 // Code may append to the slice, index it, range over it, measure it, or convert it to a string. It
 // may also pass the slice to a function that keeps nothing.
 func staysHere(p *mutate.Pass, v *types.Var) bool {
-	if captured(p, v) {
+	if facts.Captured.Of(p)[v] {
 		return false
 	}
 	for _, id := range p.Uses(v, p.File) {

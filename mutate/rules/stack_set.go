@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // stackSet (part of catalogue M4) matches a local map that serves as a set of numbers, or of
@@ -50,7 +51,7 @@ type seenSet struct {
 }
 
 type setSite struct {
-	decl   declared
+	decl   facts.Declaration
 	key    types.Type
 	fields []part // the fields of the key k; nil for a number
 	edits  func(name string) []mutate.Edit
@@ -72,8 +73,8 @@ func findStackSet(p *mutate.Pass) []mutate.Site {
 func localSets(p *mutate.Pass) iter.Seq2[[]ast.Stmt, *setSite] {
 	return func(yield func([]ast.Stmt, *setSite) bool) {
 		for list, i := range statements(p) {
-			d, ok := declaration(p, list[i])
-			if !ok || captured(p, d.Var) || p.FuncOf(d.Stmt) == nil || !emptyMap(p, d) {
+			d, ok := facts.Declares(p, list[i])
+			if !ok || facts.Captured.Of(p)[d.Var] || p.FuncOf(d.Stmt) == nil || !emptyMap(p, d) {
 				continue
 			}
 			m, ok := d.Var.Type().(*types.Map)
@@ -281,7 +282,7 @@ func setSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 
 func rewriteStackSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, n := site.Data.(*setSite), param.Value.(int)
-	key, ok := typeText(p, s.key)
+	key, ok := facts.TypeText(p, s.key)
 	if !ok {
 		return nil, fmt.Errorf("the type of the keys of %s cannot be written here", s.decl.Var.Name())
 	}

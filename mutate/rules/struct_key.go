@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // structKey (part of catalogue M4, and the second half of S11) matches a local map whose string
@@ -41,8 +42,8 @@ type seenKey struct {
 func findStructKey(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || captured(p, d.Var) || p.FuncOf(d.Stmt) == nil {
+		d, ok := facts.Declares(p, list[i])
+		if !ok || facts.Captured.Of(p)[d.Var] || p.FuncOf(d.Stmt) == nil {
 			continue
 		}
 		m, ok := d.Var.Type().(*types.Map)
@@ -57,9 +58,9 @@ func findStructKey(p *mutate.Pass) []mutate.Site {
 }
 
 // emptyMap reports whether the map starts empty and its type is written out.
-func emptyMap(p *mutate.Pass, d declared) bool { return mapTypeOf(p, d) != nil }
+func emptyMap(p *mutate.Pass, d facts.Declaration) bool { return mapTypeOf(p, d) != nil }
 
-func mapTypeOf(p *mutate.Pass, d declared) *ast.MapType {
+func mapTypeOf(p *mutate.Pass, d facts.Declaration) *ast.MapType {
 	var e ast.Expr
 	switch v := d.Value.(type) {
 	case *ast.CompositeLit:
@@ -80,7 +81,7 @@ func mapTypeOf(p *mutate.Pass, d declared) *ast.MapType {
 
 // structKeyEdits rewrites every use of the map. It returns nil if a use needs the text of a key, or
 // if the keys do not all have the same parts.
-func structKeyEdits(p *mutate.Pass, d declared, m *types.Map) []mutate.Edit {
+func structKeyEdits(p *mutate.Pass, d facts.Declaration, m *types.Map) []mutate.Edit {
 	name := p.Fresh(d.Var.Name()+"Key", d.Var.Name()+"Parts")
 	var shape []string
 	var edits []mutate.Edit
@@ -146,8 +147,8 @@ func keyOfUse(p *mutate.Pass, id *ast.Ident) (ast.Expr, bool) {
 }
 
 // keyVariable returns the declaration of a variable that is only a key of the map.
-func keyVariable(p *mutate.Pass, v, m *types.Var) (d declared, ok bool) {
-	if captured(p, v) || !local(p, v) || p.Assigned(v, p.File) {
+func keyVariable(p *mutate.Pass, v, m *types.Var) (d facts.Declaration, ok bool) {
+	if facts.Captured.Of(p)[v] || !facts.IsLocal(p, v) || p.Assigned(v, p.File) {
 		return d, false
 	}
 	for _, id := range p.Uses(v, p.File) {
@@ -166,7 +167,7 @@ func keyVariable(p *mutate.Pass, v, m *types.Var) (d declared, ok bool) {
 		}
 	}
 	for list, i := range statements(p) {
-		if d, ok := declaration(p, list[i]); ok && d.Var == v {
+		if d, ok := facts.Declares(p, list[i]); ok && d.Var == v {
 			return d, d.Value != nil && d.Type == nil
 		}
 	}
@@ -195,7 +196,7 @@ func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 		if !ok || isPlainString(t) && sep != "" {
 			return "", nil // the string may contain the separator
 		}
-		name, ok := typeText(p, t)
+		name, ok := facts.TypeText(p, t)
 		if !ok {
 			return "", nil
 		}

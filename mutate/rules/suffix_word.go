@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // suffixWord improves on partialWord when the bytes before the tail are readable too. It matches a
@@ -54,7 +55,7 @@ type suffix struct {
 func findSuffixWords(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
+		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Type != nil || !canDeclare(p, list[i]) {
 			continue
 		}
@@ -76,7 +77,7 @@ func (s *suffix) ends(p *mutate.Pass, e ast.Expr) bool {
 		e = ast.Unparen(cut.X)
 	}
 	s.whole = p.Var(e)
-	if s.whole == nil || !local(p, s.whole) || captured(p, s.whole) || captured(p, s.rest) ||
+	if s.whole == nil || !facts.IsLocal(p, s.whole) || facts.Captured.Of(p)[s.whole] || facts.Captured.Of(p)[s.rest] ||
 		p.Assigned(s.whole, s.fn) {
 		return false
 	}
@@ -228,7 +229,7 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 func (s *suffix) told(p *mutate.Pass, call *ast.CallExpr) bool {
 	for _, up := range p.Path(call) {
 		i, ok := up.(*ast.IfStmt)
-		if !ok || i.Else == nil || !inside(call, i.Else) {
+		if !ok || i.Else == nil || !facts.Inside(call, i.Else) {
 			continue
 		}
 		for _, e := range operands(i.Cond, token.LAND) {
@@ -281,7 +282,7 @@ func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
 				return nil, false
 			}
 			list, at := p.Siblings(up)
-			return up, at >= 0 && list[at] == ast.Stmt(up) && plainLocal(p, up.Lhs[0])
+			return up, at >= 0 && list[at] == ast.Stmt(up) && facts.PlainLocal(p, up.Lhs[0])
 		case *ast.ReturnStmt:
 			list, at := p.Siblings(up)
 			return up, len(up.Results) == 1 && at >= 0 && list[at] == ast.Stmt(up)

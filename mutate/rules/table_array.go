@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // tableArray (catalogue B5) matches a package-level slice that code only indexes, ranges over or
@@ -107,8 +108,8 @@ top++`,
 func findArrayStack(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || d.Value == nil || !isBasicType(d.Var.Type(), types.Int) || captured(p, d.Var) {
+		d, ok := facts.Declares(p, list[i])
+		if !ok || d.Value == nil || !isBasicType(d.Var.Type(), types.Int) || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
 		start, ok := p.Int(d.Value)
@@ -125,7 +126,7 @@ func findArrayStack(p *mutate.Pass) []mutate.Site {
 }
 
 // unsignedTop rewrites the declaration; every use must mean the same for an unsigned variable.
-func unsignedTop(p *mutate.Pass, d declared, lit *ast.BasicLit) []mutate.Edit {
+func unsignedTop(p *mutate.Pass, d facts.Declaration, lit *ast.BasicLit) []mutate.Edit {
 	edits := []mutate.Edit{p.Replace(d.Stmt, d.Var.Name()+" := uint("+lit.Value+")")}
 	indexes, steps := 0, map[token.Token]int{}
 	for _, id := range p.Uses(d.Var, p.File) {

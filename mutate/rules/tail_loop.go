@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // tailLoop (catalogue R3) matches a function that calls itself as its last step. It writes a loop
@@ -130,7 +131,7 @@ func tailEdits(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) []mutate
 
 func endsInTail(p *mutate.Pass, list []ast.Stmt, calls []*ast.CallExpr) bool {
 	for _, call := range calls {
-		if len(list) > 0 && inside(call, list[len(list)-1]) {
+		if len(list) > 0 && facts.Inside(call, list[len(list)-1]) {
 			if _, ok := list[len(list)-1].(*ast.ExprStmt); ok {
 				return true
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // unorderedFold (catalogue H4) matches three steps on a list: sort it, drop duplicates, and fold
@@ -119,7 +120,7 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 func (f *fold) long(p *mutate.Pass) bool {
 	for _, up := range p.Path(f.sort) {
 		i, ok := up.(*ast.IfStmt)
-		if !ok || i.Else == nil || !inside(f.sort, i.Else) {
+		if !ok || i.Else == nil || !facts.Inside(f.sort, i.Else) {
 			continue
 		}
 		cond, ok := ast.Unparen(i.Cond).(*ast.BinaryExpr)
@@ -137,13 +138,13 @@ func (f *fold) long(p *mutate.Pass) bool {
 // unconcerned reports whether a statement declares a variable with a pure value that does not
 // concern the list.
 func unconcerned(p *mutate.Pass, s ast.Stmt, list *types.Var) bool {
-	d, ok := declaration(p, s)
+	d, ok := facts.Declares(p, s)
 	return ok && len(p.Uses(list, s)) == 0 && (d.Value == nil || p.Pure(d.Value) && !p.Effects(d.Value).Reads)
 }
 
 // cloneOf notes that the list is a copy of a variable, made only for the sort.
 func (f *fold) cloneOf(p *mutate.Pass, s ast.Stmt) {
-	d, ok := declaration(p, s)
+	d, ok := facts.Declares(p, s)
 	if !ok || d.Var != f.list || d.Type != nil {
 		return
 	}
@@ -155,7 +156,8 @@ func (f *fold) cloneOf(p *mutate.Pass, s ast.Stmt) {
 	_, cloned := p.IsCall(call, "slices", "Clone")
 	appended, isAppend := p.IsBuiltin(call, "append")
 	copies := isAppend && len(appended.Args) == 2 && appended.Ellipsis.IsValid() && isNothing(p, appended.Args[0])
-	if source != nil && local(p, source) && !captured(p, source) && types.Identical(source.Type(), f.list.Type()) &&
+	if source != nil && facts.IsLocal(p, source) && !facts.Captured.Of(p)[source] &&
+		types.Identical(source.Type(), f.list.Type()) &&
 		(cloned || copies) {
 		f.clone, f.source = s, source
 	}

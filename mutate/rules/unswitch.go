@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // unswitch (catalogue L7) matches a loop with an if whose condition never changes in it. It tests
@@ -51,7 +52,8 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 		}
 		for _, st := range body.List {
 			branch, ok := st.(*ast.IfStmt)
-			if !ok || branch.Init != nil || !stable(p, branch.Cond, s) || p.Info.Types[branch.Cond].Value != nil ||
+			if !ok || branch.Init != nil || !facts.Stable(p, branch.Cond, s) ||
+				p.Info.Types[branch.Cond].Value != nil ||
 				!usedInBoth(p, s, branch) {
 				continue
 			}
@@ -75,7 +77,7 @@ func usedInBoth(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
 	}
 	for id := range mutate.Nodes[*ast.Ident](p, loop) {
 		v, ok := p.Info.Defs[id].(*types.Var)
-		if !ok || inside(id, branch) {
+		if !ok || facts.Inside(id, branch) {
 			continue
 		}
 		outside := len(p.Uses(v, loop)) - len(p.Uses(v, branch))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // valueResult (catalogue A7) matches a function that returns a pointer to a new small struct, if
@@ -126,8 +127,8 @@ func callersReadFields(p *mutate.Pass, fn *ast.FuncDecl) bool {
 				return false
 			}
 		case *ast.AssignStmt:
-			d, ok := declaration(p, up)
-			if !ok || captured(p, d.Var) || !onlyFields(p, d.Var) {
+			d, ok := facts.Declares(p, up)
+			if !ok || facts.Captured.Of(p)[d.Var] || !onlyFields(p, d.Var) {
 				return false
 			}
 		default:

@@ -102,7 +102,7 @@ func (a *Archive) last(most int) (out []watch.Window, err error) {
 		return nil, err
 	}
 	for _, file := range slices.Backward(months) {
-		found, err := lines[watch.Window](file)
+		found, err := store.ReadLines[watch.Window](file)
 		if err != nil {
 			return nil, err
 		}
@@ -111,28 +111,6 @@ func (a *Archive) last(most int) (out []watch.Window, err error) {
 		}
 	}
 	return out[max(0, len(out)-most):], nil
-}
-
-// lines reads a file of JSON lines. A last line without an end was cut when its writer ended.
-func lines[T any](file string) (out []T, err error) {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	data = data[:bytes.LastIndexByte(data, '\n')+1]
-	n := 0
-	for line := range bytes.Lines(data) {
-		n++
-		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w; remove the line", file, n, err)
-		}
-		out = append(out, v)
-	}
-	return out, nil
 }
 
 // A Judged is what a look at new windows gave.
@@ -224,7 +202,7 @@ func (a *Archive) save() error {
 
 // Findings returns all that were ever found, in the order of finding.
 func (a *Archive) Findings() ([]watch.Finding, error) {
-	return lines[watch.Finding](a.path("findings.jsonl"))
+	return store.ReadLines[watch.Finding](a.path("findings.jsonl"))
 }
 
 // Count returns how many windows are kept.

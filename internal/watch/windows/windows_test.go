@@ -101,7 +101,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("window %d starts at %s with %d samples", i, w.Start, w.Samples)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(home, "watch", "s", "windows-2026-01.jsonl"), []byte("no JSON\n"),
+	if err := os.WriteFile(filepath.Join(home, "watch", "s", "windows-2026-01.jsonl"), []byte("no JSON\n{}\n"),
 		0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/probe"
+	"github.com/beagle-go/beagle/probe/bench/internal/rig"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -28,28 +28,16 @@ var site probe.Site
 
 func init() { probe.Register[args, results](&site, "bench.Hash", "key", "tags") }
 
-// plain takes about five nanoseconds. It has no loop, whose place in a cache line would change its
-// time more than the gate does.
+// plain takes about five nanoseconds.
 //
 //go:noinline
 func plain(key string, tags []string) uint32 {
 	h := uint32(2166136261) + uint32(len(tags))
 	h = (h ^ uint32(len(key))) * 16777619
-	h = (h ^ h>>15) * 2246822519
-	h = (h ^ h>>13) * 3266489917
-	h = (h ^ h>>16) * 668265263
-	h = (h ^ h>>15) * 374761393
-	h = (h ^ h>>14) * 2654435761
-	h = (h ^ h>>13) * 2246822519
+	h = rig.Mix(h)
 	h = (h ^ h>>16) * 16777619
-	h = (h ^ h>>15) * 2246822519
-	h = (h ^ h>>13) * 3266489917
-	h = (h ^ h>>16) * 668265263
-	h = (h ^ h>>15) * 374761393
-	h = (h ^ h>>14) * 2654435761
-	h = (h ^ h>>13) * 2246822519
-	h = (h ^ h>>12) * 3266489917
-	return h ^ h>>16
+	h = rig.Mix(h)
+	return rig.End(h)
 }
 
 // again is plain a second time: what it seems to cost more is noise and the luck of the layout.
@@ -58,21 +46,10 @@ func plain(key string, tags []string) uint32 {
 func again(key string, tags []string) uint32 {
 	h := uint32(2166136261) + uint32(len(tags))
 	h = (h ^ uint32(len(key))) * 16777619
-	h = (h ^ h>>15) * 2246822519
-	h = (h ^ h>>13) * 3266489917
-	h = (h ^ h>>16) * 668265263
-	h = (h ^ h>>15) * 374761393
-	h = (h ^ h>>14) * 2654435761
-	h = (h ^ h>>13) * 2246822519
+	h = rig.Mix(h)
 	h = (h ^ h>>16) * 16777619
-	h = (h ^ h>>15) * 2246822519
-	h = (h ^ h>>13) * 3266489917
-	h = (h ^ h>>16) * 668265263
-	h = (h ^ h>>15) * 374761393
-	h = (h ^ h>>14) * 2654435761
-	h = (h ^ h>>13) * 2246822519
-	h = (h ^ h>>12) * 3266489917
-	return h ^ h>>16
+	h = rig.Mix(h)
+	return rig.End(h)
 }
 
 // gated is plain as `beagle build` instruments it.
@@ -84,21 +61,10 @@ func gated(key string, tags []string) uint32 {
 	}
 	h := uint32(2166136261) + uint32(len(tags))
 	h = (h ^ uint32(len(key))) * 16777619
-	h = (h ^ h>>15) * 2246822519
-	h = (h ^ h>>13) * 3266489917
-	h = (h ^ h>>16) * 668265263
-	h = (h ^ h>>15) * 374761393
-	h = (h ^ h>>14) * 2654435761
-	h = (h ^ h>>13) * 2246822519
+	h = rig.Mix(h)
 	h = (h ^ h>>16) * 16777619
-	h = (h ^ h>>15) * 2246822519
-	h = (h ^ h>>13) * 3266489917
-	h = (h ^ h>>16) * 668265263
-	h = (h ^ h>>15) * 374761393
-	h = (h ^ h>>14) * 2654435761
-	h = (h ^ h>>13) * 2246822519
-	h = (h ^ h>>12) * 3266489917
-	return h ^ h>>16
+	h = rig.Mix(h)
+	return rig.End(h)
 }
 
 func captured(key string, tags []string) (r uint32) {
@@ -133,41 +99,36 @@ func main() {
 	json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// slice times n calls. The loops are written out so that the calls are direct.
-func slice(which, n int) float64 {
-	begin := time.Now()
-	switch which {
-	case 0:
-		for range n {
-			Sink += plain(key, tags)
+// slice returns what a call takes in a slice of about 100 microseconds. The loops are written out
+// so that the calls are direct.
+func slice(which int) float64 {
+	const n = 10_000
+	return rig.PerCall(n, func() {
+		switch which {
+		case 0:
+			for range n {
+				Sink += plain(key, tags)
+			}
+		case 1:
+			for range n {
+				Sink += again(key, tags)
+			}
+		default:
+			for range n {
+				Sink += gated(key, tags)
+			}
 		}
-	case 1:
-		for range n {
-			Sink += again(key, tags)
-		}
-	default:
-		for range n {
-			Sink += gated(key, tags)
-		}
-	}
-	return float64(time.Since(begin).Nanoseconds()) / float64(n)
+	})
 }
 
-// measureOff compares the functions in slices of about 100 microseconds, ABBA.
+// measureOff compares the functions in slices, ABBA.
 func measureOff() any {
-	const n, pairs = 10_000, 1000
+	const pairs = 1000
 	var base []float64
 	add := [3][]float64{}
 	for i := range pairs {
 		for _, which := range []int{1, 2} {
-			first, second := 0, which
-			if i%2 == 1 {
-				first, second = which, 0
-			}
-			x, y := slice(first, n), slice(second, n)
-			if i%2 == 1 {
-				x, y = y, x
-			}
+			x, y := rig.Pair(i, func() float64 { return slice(0) }, func() float64 { return slice(which) })
 			base = append(base, x)
 			add[which] = append(add[which], y-x)
 		}
@@ -180,31 +141,10 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-const token = "0123456789abcdef0123456789abcdef"
-
-// do carries a request out as a controller's would be.
-func do(q wire.Request) wire.Reply {
-	q.Token = token
-	b, _ := json.Marshal(q)
-	var r wire.Reply
-	if err := json.NewDecoder(bytes.NewReader(probe.Serve(token, b))).Decode(&r); err != nil || r.Error != "" {
-		fmt.Fprintln(os.Stderr, "gate:", err, r.Error)
-		os.Exit(1)
-	}
-	return r
-}
-
-// processor is the processor time of this process so far, in seconds.
-func processor() float64 {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-}
-
 // serve is a service that gets 200,000 calls a second in 200 bursts, for a second. It returns the
 // share of a core that the process used, and the seconds.
 func serve() (share, took float64) {
-	begin, used := time.Now(), processor()
+	begin, used := time.Now(), rig.Processor(syscall.RUSAGE_SELF)
 	for range 200 {
 		for range 1000 {
 			Sink += gated(key, tags)
@@ -212,7 +152,7 @@ func serve() (share, took float64) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	took = time.Since(begin).Seconds()
-	return 100 * (processor() - used) / took, took
+	return 100 * (rig.Processor(syscall.RUSAGE_SELF) - used) / took, took
 }
 
 // measureArmed compares seconds with and without a capture of 1,000 calls a second, ABBA. Mode
@@ -227,13 +167,13 @@ func measureArmed(mode string, rounds int) any {
 			off, _ = serve()
 		}
 		if mode != "nothing" {
-			r := do(wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{"*"}, Rate: 1000,
+			r := rig.Do(wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{"*"}, Rate: 1000,
 				Raw: mode == "raw", Events: 2048}})
 			on, took = serve()
-			counts := do(wire.Request{Verb: wire.VerbBeat, Lease: r.Lease}).Status.Sites[0].Counts
+			counts := rig.Do(wire.Request{Verb: wire.VerbBeat, Lease: r.Lease}).Status.Sites[0].Counts
 			taken += float64(counts.Recorded) / took
-			do(wire.Request{Verb: wire.VerbPull})
-			do(wire.Request{Verb: wire.VerbStop})
+			rig.Do(wire.Request{Verb: wire.VerbPull})
+			rig.Do(wire.Request{Verb: wire.VerbStop})
 		} else {
 			on, _ = serve()
 		}

@@ -12,8 +12,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -22,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/beagle-go/beagle/probe"
+	"github.com/beagle-go/beagle/probe/bench/internal/rig"
 	"github.com/beagle-go/beagle/probe/rollout"
 	"github.com/beagle-go/beagle/probe/wire"
 )
@@ -35,14 +33,7 @@ func init() { rollout.Register(&sw, "bench.Hash", "b1") }
 //
 //go:noinline
 func plain(h uint32) uint32 {
-	h = (h ^ h>>15) * 2246822519
-	h = (h ^ h>>13) * 3266489917
-	h = (h ^ h>>16) * 668265263
-	h = (h ^ h>>15) * 374761393
-	h = (h ^ h>>14) * 2654435761
-	h = (h ^ h>>13) * 2246822519
-	h = (h ^ h>>12) * 3266489917
-	return h ^ h>>16
+	return rig.End(rig.Mix(h))
 }
 
 // switched is plain as `beagle build --rollout` changes it.
@@ -52,14 +43,7 @@ func switched(h uint32) uint32 {
 	if sw.On() {
 		return routed(h)
 	}
-	h = (h ^ h>>15) * 2246822519
-	h = (h ^ h>>13) * 3266489917
-	h = (h ^ h>>16) * 668265263
-	h = (h ^ h>>15) * 374761393
-	h = (h ^ h>>14) * 2654435761
-	h = (h ^ h>>13) * 2246822519
-	h = (h ^ h>>12) * 3266489917
-	return h ^ h>>16
+	return rig.End(rig.Mix(h))
 }
 
 func routed(h uint32) (out uint32) {
@@ -88,19 +72,19 @@ var Sink uint32
 
 var arg = uint32(len(os.Args))
 
-// slice times n calls.
+// slice returns what a call takes in a slice of n calls.
 func slice(which, n int) float64 {
-	begin := time.Now()
-	if which == 0 {
-		for range n {
-			Sink += plain(arg)
+	return rig.PerCall(n, func() {
+		if which == 0 {
+			for range n {
+				Sink += plain(arg)
+			}
+		} else {
+			for range n {
+				Sink += switched(arg)
+			}
 		}
-	} else {
-		for range n {
-			Sink += switched(arg)
-		}
-	}
-	return float64(time.Since(begin).Nanoseconds()) / float64(n)
+	})
 }
 
 // compare returns what the switch adds to a call, in nanoseconds, with a 95 % interval.
@@ -108,37 +92,12 @@ func compare(keep func()) (low, middle, high float64) {
 	const n, pairs = 10_000, 2001
 	var add []float64
 	for i := range pairs {
-		first := i % 2
-		x, y := slice(first, n), slice(1-first, n)
-		if first == 1 {
-			x, y = y, x
-		}
+		x, y := rig.Pair(i, func() float64 { return slice(0, n) }, func() float64 { return slice(1, n) })
 		add = append(add, y-x)
 		keep()
 	}
 	slices.Sort(add)
 	return add[pairs/2-44], add[pairs/2], add[pairs/2+44] // 1.96 sqrt(pairs)/2 places
-}
-
-// used is the processor time of this process or thread so far, in seconds.
-func used(who int) float64 {
-	var u syscall.Rusage
-	syscall.Getrusage(who, &u)
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-}
-
-const token = "0123456789abcdef0123456789abcdef"
-
-// do carries a request out as a controller's would be.
-func do(q wire.Request) *wire.RolloutReply {
-	q.Token = token
-	b, _ := json.Marshal(q)
-	var r wire.Reply
-	if err := json.NewDecoder(bytes.NewReader(probe.Serve(token, b))).Decode(&r); err != nil || r.Error != "" {
-		fmt.Fprintln(os.Stderr, "turns:", err, r.Error)
-		os.Exit(1)
-	}
-	return r.Rollout
 }
 
 func main() {
@@ -148,10 +107,10 @@ func main() {
 		return
 	}
 	arms := [][]string{{wire.Candidate, wire.Original, wire.Placebo}}
-	lease := do(wire.Request{Verb: wire.VerbRolloutStart, Rollout: &wire.RolloutOrders{Function: "bench.Hash",
+	lease := rig.Do(wire.Request{Verb: wire.VerbRolloutStart, Rollout: &wire.RolloutOrders{Function: "bench.Hash",
 		Build: "b1",
-		Share: 0.33, Arms: arms}}).Lease
-	beat := func() { do(wire.Request{Verb: wire.VerbRolloutBeat, Lease: lease}) }
+		Share: 0.33, Arms: arms}}).Rollout.Lease
+	beat := func() { rig.Do(wire.Request{Verb: wire.VerbRolloutBeat, Lease: lease}) }
 	last := time.Now()
 	low, middle, high = compare(func() {
 		if time.Since(last) > time.Second {
@@ -161,7 +120,7 @@ func main() {
 	})
 	fmt.Printf("a routed call: adds        %6.2f ns a call (95 %%: %.2f to %.2f)\n", middle, low, high)
 	fmt.Printf("turns of 20 ms slices:     %6.3f %% of a core\n", beside(beat))
-	do(wire.Request{Verb: wire.VerbRolloutStop, Lease: lease})
+	rig.Do(wire.Request{Verb: wire.VerbRolloutStop, Lease: lease})
 	fmt.Printf("nothing runs:              %6.3f %% of a core\n", beside(func() {}))
 }
 
@@ -173,11 +132,11 @@ func beside(beat func()) float64 {
 	for range 2 {
 		go func() {
 			runtime.LockOSThread()
-			began := used(rusageThread)
+			began := rig.Processor(rusageThread)
 			for {
 				select {
 				case <-stop:
-					own <- used(rusageThread) - began
+					own <- rig.Processor(rusageThread) - began
 					return
 				default:
 					for range 2000 {
@@ -187,12 +146,12 @@ func beside(beat func()) float64 {
 			}
 		}()
 	}
-	before, began := used(syscall.RUSAGE_SELF), time.Now()
+	before, began := rig.Processor(syscall.RUSAGE_SELF), time.Now()
 	for range 10 {
 		time.Sleep(time.Second)
 		beat()
 	}
 	close(stop)
 	busy := <-own + <-own
-	return 100 * (used(syscall.RUSAGE_SELF) - before - busy) / time.Since(began).Seconds()
+	return 100 * (rig.Processor(syscall.RUSAGE_SELF) - before - busy) / time.Since(began).Seconds()
 }

@@ -1,4 +1,4 @@
-package main
+package runner
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-// external runs the command of --against on a copy of the task's package, and
+// external runs the command Against on a copy of the task's package, and
 // takes the function from what it left there. A command that fails, takes too
 // long or leaves something that does not compile has found nothing: that is an
 // answer, not an error.
-func (b *bencher) external(ctx context.Context, t suite.Task, seed uint64) (*suite.Run, error) {
+func (r *Runner) external(ctx context.Context, t suite.Task, seed uint64) (*suite.Run, error) {
 	run := &suite.Run{Seed: seed}
-	original, err := b.text(ctx, t.Dir, t.Target)
+	original, err := text(ctx, t.Dir, t.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -36,9 +36,9 @@ func (b *bencher) external(ctx context.Context, t suite.Task, seed uint64) (*sui
 	if err := copyPackage(t.Dir, dir); err != nil {
 		return nil, err
 	}
-	b.say("  seed %d: %s", seed, b.o.against)
+	r.say("  seed %d: %s", seed, r.Against)
 	start := time.Now()
-	said, err := b.command(ctx, t, seed, dir)
+	said, err := r.command(ctx, t, seed, dir)
 	run.Seconds = time.Since(start).Seconds()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -47,7 +47,7 @@ func (b *bencher) external(ctx context.Context, t suite.Task, seed uint64) (*sui
 		run.Reason = fmt.Sprintf("the command failed: %v%s", err, said)
 		return run, nil
 	}
-	changed, err := b.text(ctx, dir, t.Target)
+	changed, err := text(ctx, dir, t.Target)
 	switch {
 	case err != nil:
 		run.Reason = "what the command left does not load: " + oneLineOf(err)
@@ -61,7 +61,7 @@ func (b *bencher) external(ctx context.Context, t suite.Task, seed uint64) (*sui
 
 // text is the function of a package as a candidate file, with the helpers that
 // only it uses.
-func (b *bencher) text(ctx context.Context, dir, target string) (string, error) {
+func text(ctx context.Context, dir, target string) (string, error) {
 	unit, err := source.Load(ctx, source.Options{Dir: dir, Spec: target})
 	if err != nil {
 		return "", err
@@ -69,6 +69,7 @@ func (b *bencher) text(ctx context.Context, dir, target string) (string, error) 
 	return unit.Target.Source, nil
 }
 
+// oneLineOf says what is wrong, without the remedy and in one line.
 func oneLineOf(err error) string {
 	var bad *beagle.UsageError
 	if errors.As(err, &bad) {
@@ -115,25 +116,25 @@ const stopGrace = 5 * time.Second
 
 // command runs the optimiser in dir, and returns the end of what it said. It and
 // all that it started are stopped when its time is over.
-func (b *bencher) command(ctx context.Context, t suite.Task, seed uint64, dir string) (string, error) {
-	ctx, stop := context.WithTimeout(ctx, b.o.limit)
+func (r *Runner) command(ctx context.Context, t suite.Task, seed uint64, dir string) (string, error) {
+	ctx, stop := context.WithTimeout(ctx, r.Limit)
 	defer stop()
 	file, err := declaring(dir, t.Target)
 	if err != nil {
 		return "", err
 	}
-	c := exec.CommandContext(ctx, "sh", "-c", b.o.against)
+	c := exec.CommandContext(ctx, "sh", "-c", r.Against)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "GOWORK=off", "BEAGLE_SUITE_TASK="+t.Name, "BEAGLE_SUITE_DIR="+dir,
 		"BEAGLE_SUITE_FILE="+file,
 		"BEAGLE_SUITE_FUNC="+t.Target, fmt.Sprintf("BEAGLE_SUITE_SEED=%d", seed),
-		fmt.Sprintf("BEAGLE_SUITE_CANDIDATES=%d", b.o.spec.Candidates),
-		fmt.Sprintf("BEAGLE_SUITE_SECONDS=%.0f", b.o.limit.Seconds()))
+		fmt.Sprintf("BEAGLE_SUITE_CANDIDATES=%d", r.Spec.Candidates),
+		fmt.Sprintf("BEAGLE_SUITE_SECONDS=%.0f", r.Limit.Seconds()))
 	ownGroup(c)
 	c.WaitDelay = stopGrace
 	out, err := c.CombinedOutput()
 	if ctx.Err() == context.DeadlineExceeded {
-		err = fmt.Errorf("it was stopped after %v (--against-time)", b.o.limit)
+		err = fmt.Errorf("it was stopped after %v (--against-time)", r.Limit)
 	}
 	return lastLines(string(out)), err
 }

@@ -1,0 +1,127 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
+)
+
+// Entered returns the text of the target's file with one statement more at the target's beginning.
+// The statement stands on the line of the opening brace, so that lines keep their numbers. It is
+// made from the declaration and the names of the receiver and the parameters, all of which get one.
+func (u *Unit) Entered(statement func(fn *ast.FuncDecl, names []string) string) (string, error) {
+	text, err := os.ReadFile(u.Target.File)
+	if err != nil {
+		return "", err
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, u.Target.File, text, parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
+	}
+	fn := u.declaredIn(fset, file)
+	if fn == nil || fn.Body == nil {
+		return "", fmt.Errorf("%s changed: %s is no longer there", u.Target.File, u.Target.Name)
+	}
+	params, edits := syntax.Parameters(fset, fn)
+	var names []string
+	for _, p := range params {
+		names = append(names, p.Name)
+	}
+	body := fset.PositionFor(fn.Body.Lbrace, false).Offset + 1
+	edits = append(edits, syntax.Edit{Start: body, End: body, New: " " + statement(fn, names)})
+	return syntax.Apply(string(text), edits), nil
+}
+
+// declaredIn finds the target in its file as it is now: the same name on the same line.
+func (u *Unit) declaredIn(fset *token.FileSet, file *ast.File) *ast.FuncDecl {
+	short := u.Target.Name[strings.LastIndex(u.Target.Name, ".")+1:]
+	for _, d := range file.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if ok && fn.Name.Name == short && (fn.Recv != nil) == (u.Target.Recv != "") &&
+			fset.PositionFor(fn.Pos(), false).Line == u.Target.Line {
+			return fn
+		}
+	}
+	return nil
+}
+
+// Imports are the imports of a generated file: path -> local name.
+type Imports map[string]string
+
+// Name returns the local name of a package, and imports it. name is the package's own.
+func (m Imports) Name(path, name string) string {
+	if m[path] == "" {
+		m[path] = fmt.Sprintf("beagle%d%s", len(m), name)
+	}
+	return m[path]
+}
+
+// TypeString writes a type as Go code in a file of package own, and imports what that needs.
+func (m Imports) TypeString(t types.Type, own string) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p.Path() == own {
+			return ""
+		}
+		return m.Name(p.Path(), p.Name())
+	})
+}
+
+// Block writes the import declaration.
+func (m Imports) Block() string {
+	var b strings.Builder
+	b.WriteString("import (\n")
+	for _, path := range slices.Sorted(maps.Keys(m)) {
+		fmt.Fprintf(&b, "\t%s %q\n", m[path], path)
+	}
+	return b.String() + ")\n"
+}
+
+// A Global is what a package variable points to, or is. A sentinel error keeps its identity in
+// records by the name.
+type Global struct {
+	Name string // with the path of the package
+	Expr string // in the package
+}
+
+// NewGlobal returns the global of a variable that expr names. It reports false for variables of
+// types without identity.
+func NewGlobal(pkgPath, name, expr string, t types.Type) (Global, bool) {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Interface:
+		return Global{pkgPath + "." + name, expr}, true
+	case *types.Struct:
+		return Global{"&" + pkgPath + "." + name, "&" + expr}, true
+	}
+	return Global{}, false
+}
+
+// IsAddress reports whether the variable itself is meant, not what it points to.
+func (g Global) IsAddress() bool { return strings.HasPrefix(g.Expr, "&") }
+
+// MaxGlobals is how many globals of a package a program should name.
+const MaxGlobals = 200
+
+// Globals lists the globals of the target's package.
+func (u *Unit) Globals() []Global {
+	var out []Global
+	scope := u.Types.Scope()
+	for _, name := range scope.Names() {
+		v, ok := scope.Lookup(name).(*types.Var)
+		if !ok || name == "_" || strings.HasPrefix(name, "_cgo") {
+			continue
+		}
+		if g, ok := NewGlobal(u.Target.PkgPath, name, name, v.Type()); ok {
+			out = append(out, g)
+		}
+	}
+	return out
+}

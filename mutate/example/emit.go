@@ -1,0 +1,297 @@
+package example
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"maps"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// keptLoop writes a loop of After with a head of the code.
+func (w *writer) keptLoop(name string, s *ast.RangeStmt) string {
+	l := w.m.kept[name]
+	if l == nil {
+		w.fail("no loop is known for " + name)
+		return ""
+	}
+	return w.m.Pass.Between(l.Stmt.Pos(), l.Body.Lbrace) + w.node(s.Body)
+}
+
+// keptRole returns the loop whose head declares a variable of After, if After keeps the head.
+func (w *writer) keptRole(e ast.Expr) (l *facts.Loop, value bool) {
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return nil, false
+	}
+	obj := w.way.rule.obj(id)
+	for s := range nodesOf[*ast.RangeStmt](w.way.body) {
+		v := w.way.rule.headParam(s.X)
+		if v == nil {
+			continue
+		}
+		if obj == w.way.rule.defined(s.Key) {
+			return w.m.kept[v.Name()], false
+		}
+		if obj == w.way.rule.defined(s.Value) {
+			return w.m.kept[v.Name()], true
+		}
+	}
+	return nil, false
+}
+
+// sameLoop reports whether an argument of Before is a variable of the loop.
+func (m *Match) sameLoop(arg ast.Expr, l *facts.Loop) bool {
+	id, ok := arg.(*ast.Ident)
+	return ok && m.loops[m.pair.rule.obj(id)].loop == l
+}
+
+// headName returns the name of a variable in a kept head.
+func (w *writer) headName(l *facts.Loop, value bool) string {
+	v := l.Index
+	if value {
+		v = l.Value
+	}
+	if v == nil {
+		w.fail("the loop has no name for it")
+		return ""
+	}
+	return v.Name()
+}
+
+// conversion leaves out a conversion to the type that the value has, and that of a character in an
+// argument, which takes the type of the parameter.
+func (w *writer) conversion(call *ast.CallExpr) (string, bool) {
+	info := w.way.rule.info
+	if len(call.Args) != 1 || !info.Types[call.Fun].IsType() {
+		return "", false
+	}
+	arg := call.Args[0]
+	to := info.TypeOf(call.Fun)
+	if b, ok := to.(*types.Basic); ok && b.Kind() == types.String {
+		if r, ok := w.constantRune(arg); ok {
+			return strconv.Quote(string(r)), true
+		}
+	}
+	if p, ok := types.Unalias(to).(*types.TypeParam); ok {
+		to = w.m.types[p.Obj().Name()]
+	}
+	from, lit := w.typeOf(arg)
+	_, argument := w.way.up[call].(*ast.CallExpr)
+	if from != nil && to != nil && types.Identical(from, to) || lit && argument {
+		return w.node(arg), true
+	}
+	return "", false
+}
+
+// constantRune returns the value of a parameter that stands for a constant character, perhaps
+// converted.
+func (w *writer) constantRune(e ast.Expr) (rune, bool) {
+	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 && w.way.rule.info.Types[call.Fun].IsType() {
+		e = call.Args[0]
+	}
+	id, ok := e.(*ast.Ident)
+	if !ok || w.m.exprs[id.Name] == nil {
+		return 0, false
+	}
+	v := w.m.Pass.Info.Types[w.m.exprs[id.Name]].Value
+	if v == nil || v.Kind() != constant.Int {
+		return 0, false
+	}
+	n, exact := constant.Int64Val(v)
+	return rune(n), exact
+}
+
+// typeOf returns the type of an expression of After in the code, or nil if it is not known, and
+// whether the expression is a character there.
+func (w *writer) typeOf(e ast.Expr) (t types.Type, char bool) {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
+		obj, ok := w.way.rule.obj(id).(*types.Var)
+		if !ok || w.way.params[obj] == nil {
+			return nil, false
+		}
+		if v := w.m.places[obj.Name()]; v != nil {
+			return v.Type(), false
+		}
+		bound := w.m.exprs[obj.Name()]
+		if bound == nil {
+			return nil, false
+		}
+		lit, ok := bound.(*ast.BasicLit)
+		return w.m.Pass.Info.TypeOf(bound), ok && lit.Kind == token.CHAR
+	}
+	if t := w.way.rule.info.TypeOf(e); t != nil && t != types.Typ[types.Invalid] {
+		if _, ok := t.(*types.Basic); ok {
+			return t, false
+		}
+	}
+	return nil, false
+}
+
+// constantByte writes a byte of a constant string as a character.
+func (w *writer) constantByte(ix *ast.IndexExpr) (string, bool) {
+	id, ok := ix.X.(*ast.Ident)
+	at := w.way.rule.info.Types[ix.Index].Value
+	if !ok || at == nil {
+		return "", false
+	}
+	e := w.m.exprs[id.Name]
+	i, exact := constant.Int64Val(at)
+	if e == nil || !exact {
+		return "", false
+	}
+	v := w.m.Pass.Info.Types[e].Value
+	if v == nil || v.Kind() != constant.String {
+		return "", false
+	}
+	s := constant.StringVal(v)
+	if i < 0 || int(i) >= len(s) || s[i] >= utf8.RuneSelf {
+		return "", false
+	}
+	return strconv.QuoteRune(rune(s[i])), true
+}
+
+// parens reports whether an expression needs parentheses in place of a child of up.
+func parens(e ast.Expr, up ast.Node, child ast.Node) bool {
+	e = ast.Unparen(e)
+	b, binary := e.(*ast.BinaryExpr)
+	switch e.(type) {
+	case *ast.BinaryExpr, *ast.UnaryExpr, *ast.StarExpr, *ast.FuncLit:
+	default:
+		return false
+	}
+	switch up := up.(type) {
+	case *ast.BinaryExpr:
+		return binary && (b.Op.Precedence() < up.Op.Precedence() ||
+			b.Op.Precedence() == up.Op.Precedence() && ast.Unparen(up.Y) == ast.Unparen(asExpr(child)))
+	case *ast.UnaryExpr, *ast.StarExpr:
+		return binary
+	case *ast.SelectorExpr:
+		return true
+	case *ast.IndexExpr:
+		return ast.Unparen(up.X) == ast.Unparen(asExpr(child))
+	case *ast.SliceExpr:
+		return ast.Unparen(up.X) == ast.Unparen(asExpr(child))
+	case *ast.TypeAssertExpr:
+		return true
+	case *ast.CallExpr:
+		return ast.Unparen(up.Fun) == ast.Unparen(asExpr(child))
+	}
+	return false
+}
+
+func asExpr(n ast.Node) ast.Expr {
+	if e, ok := n.(ast.Expr); ok {
+		return e
+	}
+	return &ast.BadExpr{}
+}
+
+// code writes the code that a parameter stands for, with the arguments of a call in After.
+func (w *writer) code(name string, call *ast.CallExpr) string {
+	b := w.m.blocks[name]
+	var args []string
+	var roots []ast.Expr
+	before := maps.Clone(w.uses)
+	for _, a := range call.Args {
+		if u, ok := a.(*ast.UnaryExpr); ok && u.Op == token.AND {
+			a = u.X
+		}
+		args, roots = append(args, w.node(a)), append(roots, rootOf(w, a))
+	}
+	w.capture(b, call.Args)
+	w.uses = before // an argument counts where the code uses it
+	text := w.m.blockText(b, b.args, func(k int, at ast.Expr) string {
+		if l, value := w.keptRole(call.Args[k]); l != nil {
+			if w.m.sameLoop(b.args[k], l) {
+				return w.m.Pass.Text(at)
+			}
+			return w.headName(l, value)
+		}
+		for id := range nodesOf[*ast.Ident](call.Args[k]) {
+			w.uses[w.way.rule.obj(id)]++
+		}
+		if parens(roots[k], w.m.Pass.Parent(at), at) {
+			return "(" + args[k] + ")"
+		}
+		return args[k]
+	})
+	switch {
+	case b.expr != nil && parens(b.expr, w.way.up[call], call):
+		return "(" + text + ")"
+	case b.expr == nil && w.clash(name, b):
+		return "{\n" + text + "\n}"
+	}
+	return w.m.commentAbove(b) + text
+}
+
+// commentAbove returns the comment above the matched statement that holds code, if it is not the
+// first one, whose comment stays where it is.
+func (m *Match) commentAbove(b *block) string {
+	if len(b.stmts) == 0 {
+		return ""
+	}
+	for i, s := range m.list {
+		if i == 0 || !facts.Inside(b.stmts[0], s) {
+			continue
+		}
+		if text := strings.TrimSpace(m.Pass.Between(m.list[i-1].End(), s.Pos())); strings.HasPrefix(text, "//") {
+			return text + "\n"
+		}
+	}
+	return ""
+}
+
+// literal writes a parameter of a function type as a value: a function literal with the code.
+func (w *writer) literal(obj *types.Var, b *block) string {
+	sig := obj.Type().Underlying().(*types.Signature)
+	var params, names []string
+	i := 0
+	for v := range sig.Params().Variables() {
+		name := v.Name()
+		if name == "" || name == "_" {
+			name = "x"
+		}
+		name = w.freshName(name)
+		names = append(names, name)
+		params = append(params, name+" "+w.exampleType(v.Type()))
+		i++
+	}
+	text := w.m.blockText(b, b.args, func(k int, _ ast.Expr) string { return names[k] })
+	if b.expr != nil {
+		return "func(" + strings.Join(params, ", ") + ") " + w.exampleType(sig.Results().At(0).Type()) +
+			" { return " + text + " }"
+	}
+	return "func(" + strings.Join(params, ", ") + ") {\n" + text + "\n}"
+}
+
+// exampleType writes a type of the example.
+func (w *writer) exampleType(t types.Type) string {
+	switch t := types.Unalias(t).(type) {
+	case *types.TypeParam:
+		return w.typeText(w.m.types[t.Obj().Name()])
+	case *types.Slice:
+		return "[]" + w.exampleType(t.Elem())
+	case *types.Pointer:
+		return "*" + w.exampleType(t.Elem())
+	}
+	return w.typeText(t)
+}
+
+// typeText writes a type in the terms of the candidate.
+func (w *writer) typeText(t types.Type) string {
+	if t == nil {
+		w.fail("a type is unknown")
+		return ""
+	}
+	text, ok := facts.TypeText(w.m.Pass, t)
+	if !ok {
+		w.fail("the file does not import the package of " + text)
+	}
+	return text
+}
