@@ -3,6 +3,7 @@ package agent
 import (
 	"hash/maphash"
 	"math/bits"
+	"slices"
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 )
@@ -21,6 +22,7 @@ type cache struct {
 	most   int         // the bound of their number
 	filled int         // places that are in use
 	salt   uint64      // stands for what else decides on a line's context
+	rates  []float64   // those that lines have had; isSet is the first
 }
 
 // cached is what is known of a line.
@@ -32,16 +34,21 @@ type cached struct {
 // isSet marks a line whose value is no number.
 const isSet = 0
 
-const placesPerSet = 5
+const placesPerSet = 3
 
-// cachedSet are the places that a line's hash leaves it, in two cache lines. Those that are taken
-// come first.
+// cachedSet are the places that a line's hash leaves it, in the 64 bytes that a processor fetches at
+// a time. Those that are taken come first.
 type cachedSet struct {
-	sums  [placesPerSet]uint64
-	again [placesPerSet]bool // it was asked for since it came, or since it was last passed over
-	hand  uint8              // where the next new line goes
-	known [placesPerSet]cached
+	sums    [placesPerSet]uint64
+	handles [placesPerSet]aggregate.Handle
+	rates   [placesPerSet]uint8 // places in the cache's list
+	again   [placesPerSet]bool  // it was asked for since it came, or since it was last passed over
+	hand    uint8               // where the next new line goes
+	_       [64 - placesPerSet*(8+8+1+1) - 1]byte
 }
+
+// mostRates bounds the sample rates that are known: clients have one or two.
+const mostRates = 256
 
 // newCache makes a cache for at least so many lines. It takes their memory as they come.
 func newCache(lines int) *cache {
@@ -49,7 +56,8 @@ func newCache(lines int) *cache {
 	for most*placesPerSet < lines {
 		most *= 2
 	}
-	return &cache{seed: maphash.MakeSeed(), sets: make([]cachedSet, min(64, most)), most: most}
+	sets := make([]cachedSet, min(64, most))
+	return &cache{seed: maphash.MakeSeed(), sets: sets, most: most, rates: []float64{isSet, 1}}
 }
 
 // salted has the next lines told apart by who sent them.
@@ -69,13 +77,13 @@ func (c *cache) sum(head, tail []byte) uint64 {
 func (c *cache) find(sum uint64) cached {
 	first, second := c.homes(sum)
 	if i := first.place(sum); i >= 0 {
-		return first.ask(i)
+		return c.ask(first, i)
 	}
 	if first.room() {
 		return cached{}
 	}
 	if i := second.place(sum); i >= 0 {
-		return second.ask(i)
+		return c.ask(second, i)
 	}
 	return cached{}
 }
@@ -97,33 +105,41 @@ func (s *cachedSet) place(sum uint64) int {
 }
 
 // ask returns what is at a place.
-func (s *cachedSet) ask(i int) cached {
+func (c *cache) ask(s *cachedSet, i int) cached {
 	if !s.again[i] { // what is written each time is slower to read
 		s.again[i] = true
 	}
-	return s.known[i]
+	return cached{s.handles[i], c.rates[s.rates[i]]}
 }
 
 // room reports whether a place is free.
 func (s *cachedSet) room() bool { return s.sums[placesPerSet-1] == 0 }
 
-// put enters what is known of a line, in its own place if it has one.
+// put enters what is known of a line, in its own place if it has one. One whose rate is a rate too
+// many stays unknown.
 func (c *cache) put(sum uint64, known cached) {
+	rate := slices.Index(c.rates, known.rate)
+	if rate < 0 {
+		if len(c.rates) == mostRates {
+			return
+		}
+		rate, c.rates = len(c.rates), append(c.rates, known.rate)
+	}
 	if c.filled > len(c.sets)*placesPerSet*3/4 && len(c.sets) < c.most {
 		c.remake(2*len(c.sets), aggregate.Handle.Leads)
 	}
 	first, second := c.homes(sum)
 	for _, set := range []*cachedSet{first, second} {
 		if i := set.place(sum); i >= 0 {
-			set.known[i] = known
+			set.handles[i], set.rates[i] = known.handle, uint8(rate)
 			return
 		}
 	}
-	c.enter(sum, known)
+	c.enter(sum, known.handle, uint8(rate))
 }
 
 // enter gives a place to a line that has none.
-func (c *cache) enter(sum uint64, known cached) {
+func (c *cache) enter(sum uint64, handle aggregate.Handle, rate uint8) {
 	home, second := c.homes(sum)
 	if !home.room() {
 		home = second
@@ -132,7 +148,7 @@ func (c *cache) enter(sum uint64, known cached) {
 	if home.sums[i] == 0 {
 		c.filled++
 	}
-	home.sums[i], home.known[i] = sum, known
+	home.sums[i], home.handles[i], home.rates[i] = sum, handle, rate
 }
 
 // next returns the place for a new line: a free one, or else the oldest that was not asked for
@@ -156,8 +172,8 @@ func (c *cache) remake(sets int, stays func(aggregate.Handle) bool) {
 	c.sets, c.filled = make([]cachedSet, sets), 0
 	for i := range old {
 		for j, sum := range old[i].sums {
-			if sum != 0 && stays(old[i].known[j].handle) {
-				c.enter(sum, old[i].known[j])
+			if h := old[i].handles[j]; sum != 0 && stays(h) {
+				c.enter(sum, h, old[i].rates[j])
 			}
 		}
 	}

@@ -35,7 +35,7 @@ type Listen struct {
 	ReceiveBuffer     int    `yaml:"receive_buffer" help:"bytes to ask of the kernel for each datagram socket; 0 leaves its default"`
 	PacketSize        int    `yaml:"packet_size" help:"longest datagram or frame in bytes; longer ones are cut, longer frames refused"`
 	Batch             int    `yaml:"batch" help:"most datagrams that one system call receives"`
-	Cache             int    `yaml:"cache" help:"lines, at least, that each receiver knows again by the bytes around their value, and does not parse a second time; 26 bytes each, taken as they come, up to twice as many; 0 for none"`
+	Cache             int    `yaml:"cache" help:"lines, at least, that each receiver knows again by the bytes around their value, and does not parse a second time; 21 bytes each, taken as they come, up to twice as many; 0 for none"`
 	Workers           int    `yaml:"workers" help:"goroutines that receive from each datagram socket; over UDP on Linux each has a socket of its own, and all that a sender sends goes to one of them; elsewhere, with more than 1, of two values of a gauge sent within a moment the earlier may win"`
 	StreamConnections int    `yaml:"stream_connections" help:"most open connections of the Unix stream socket; each holds listen.packet_size bytes and 5 KB more"`
 }
