@@ -36,8 +36,8 @@ const isSet = 0
 
 const placesPerSet = 3
 
-// cachedSet are the places that a line's hash leaves it, in the 64 bytes that a processor fetches at
-// a time. Those that are taken come first.
+// cachedSet are the places that a line's hash leaves it, in the 64 bytes that a processor fetches
+// at a time. Those that are taken come first.
 type cachedSet struct {
 	sums    [placesPerSet]uint64
 	handles [placesPerSet]aggregate.Handle

@@ -30,8 +30,8 @@ type recall struct {
 // wait for each other wait for memory together.
 const ahead = 32
 
-// fullBatch is how many samples wait at most, or a few more: what waits is to stay in the processor's
-// nearest memory until it is taken.
+// fullBatch is how many samples wait at most, or a few more: what waits is to stay in the
+// processor's nearest memory until it is taken.
 const fullBatch = 64
 
 // scanned is a line and what it is known by.
