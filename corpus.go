@@ -42,6 +42,20 @@ type Facets struct {
 	Panics   float64      `json:"panics"`   // share of calls that panic
 	Mutates  []string     `json:"mutates"`  // parameters whose final state differs from the initial one
 	Mined    *Mined       `json:"mined,omitempty"`
+	// how often a call had the arguments of an earlier one, by the distance; of captured calls only
+	Again []Again `json:"again,omitempty"`
+}
+
+// An Again says how often a call has the same arguments as one of so many calls before it, beside
+// how often two calls at any distance have. What is far above chance is temporal locality: a small
+// cache would hit.
+type Again struct {
+	Calls  float64 `json:"calls"` // distance
+	Share  float64 `json:"share"`
+	Low    float64 `json:"low"` // 95 % interval
+	High   float64 `json:"high"`
+	Chance float64 `json:"chance"`
+	Pairs  int     `json:"pairs"` // of calls that were compared
 }
 
 // A ParamFacet describes what one parameter receives. Shares are weighted and
@@ -49,15 +63,16 @@ type Facets struct {
 type ParamFacet struct {
 	Name     string     `json:"name"`
 	Distinct int        `json:"distinct"`
-	Nil      float64    `json:"nil"`    // share nil (pointers, slices, maps, interfaces)
-	Empty    float64    `json:"empty"`  // share of length 0
-	Len      [5]int     `json:"len"`    // length: minimum, median, 95th and 99th percentile, maximum
-	ASCII    float64    `json:"ascii"`  // share of strings and byte slices that are all ASCII
-	Bytes    []float64  `json:"bytes"`  // 256 shares: which bytes occur in strings and byte slices
-	Sorted   float64    `json:"sorted"` // share of slices in ascending order
-	Unique   float64    `json:"unique"` // share of slices without duplicates
-	Top      []TopValue `json:"top"`    // most frequent values, at most 8
-	Min      float64    `json:"min"`    // numbers
+	Nil      float64    `json:"nil"`                    // share nil (pointers, slices, maps, interfaces)
+	Empty    float64    `json:"empty"`                  // share of length 0
+	Len      [5]int     `json:"len"`                    // length: minimum, median, 95th and 99th percentile, maximum
+	ASCII    float64    `json:"ascii"`                  // share of strings and byte slices that are all ASCII
+	Invalid  float64    `json:"invalid_utf8,omitempty"` // share of them that are no valid UTF-8
+	Bytes    []float64  `json:"bytes"`                  // 256 shares: which bytes occur in strings and byte slices
+	Sorted   float64    `json:"sorted"`                 // share of slices in ascending order
+	Unique   float64    `json:"unique"`                 // share of slices without duplicates
+	Top      []TopValue `json:"top"`                    // most frequent values, at most 8
+	Min      float64    `json:"min"`                    // numbers
 	Max      float64    `json:"max"`
 }
 

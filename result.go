@@ -29,10 +29,12 @@ type Result struct {
 	Verification Verification   `json:"verification"`
 	Corpus       CorpusSummary  `json:"corpus"`
 	InPlace      *InPlace       `json:"in_place,omitempty"` // the evidence, where it is not a corpus
-	Findings     []Finding      `json:"findings,omitempty"` // of the audit
-	Warnings     []string       `json:"warnings,omitempty"` // what the machine could not offer
-	RuleFaults   []RuleFault    `json:"rule_faults,omitempty"`
-	Search       SearchSummary  `json:"search"`
+	// by which versions were ranked, where it is not the time of the recorded calls
+	Score      *Score        `json:"score,omitempty"`
+	Findings   []Finding     `json:"findings,omitempty"` // of the audit
+	Warnings   []string      `json:"warnings,omitempty"` // what the machine could not offer
+	RuleFaults []RuleFault   `json:"rule_faults,omitempty"`
+	Search     SearchSummary `json:"search"`
 	// finalists that were faster and fell in the full verification
 	Rejected []string      `json:"rejected,omitempty"`
 	NearMiss *NearMiss     `json:"near_miss,omitempty"` // of the first finalist that fell and has one

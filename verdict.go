@@ -161,16 +161,27 @@ type Measurement struct {
 	Layouts      []Layout          `json:"layouts"`
 	InputClasses []InputClassRatio `json:"classes,omitempty"` // by class of input, when the inputs are of several
 	// Train after the winner's-curse correction: the figure to quote
-	Corrected Ratio     `json:"corrected"`
-	Baseline  Resources `json:"baseline"`
-	Best      Resources `json:"best"`
-	Tried     int       `json:"tried"`    // candidates that competed, for the correction
-	MinGain   float64   `json:"min_gain"` // less is not called faster: 0.01 is 1 %
+	Corrected Ratio `json:"corrected"`
+	// by the run's score, corrected alike; none when the score is time alone
+	Score    *Ratio    `json:"score,omitempty"`
+	Baseline Resources `json:"baseline"`
+	Best     Resources `json:"best"`
+	Tried    int       `json:"tried"`    // candidates that competed, for the correction
+	MinGain  float64   `json:"min_gain"` // less is not called faster: 0.01 is 1 %
 	// of timing, for all that were measured together; builds not counted
 	Seconds float64  `json:"seconds"`
 	Faster  bool     `json:"faster"`
 	Why     string   `json:"why,omitempty"`   // why it is not called faster
 	Notes   []string `json:"notes,omitempty"` // what the timed inputs lack
+}
+
+// Worth is the figure by which versions are ranked: the score, which is [Measurement.Corrected]
+// when time alone counts.
+func (m *Measurement) Worth() Ratio {
+	if m.Score != nil {
+		return *m.Score
+	}
+	return m.Corrected
 }
 
 // A Layout is the comparison in one linked binary.

@@ -59,13 +59,25 @@ func TestKilledAgentLosesNoBucket(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a bucket takes ten seconds")
 	}
+	for name, flag := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testKilledAgent(t, flag)
+		})
+	}
+}
+
+// shapes are the agent's two, by the flag that chooses them.
+var shapes = map[string]string{"fast": "-listen.cache=100000", "plain": "-listen.cache=0"}
+
+func testKilledAgent(t *testing.T, shape string) {
 	in := &inbox{points: map[float64]int{}}
 	server := httptest.NewServer(in)
 	defer server.Close()
 	dir, web := t.TempDir(), freePort(t, "tcp")
 	socket := filepath.Join(dir, "s")
 	start := func() (kill func(), conn net.Conn) {
-		cmd := program(t, "agent", "-listen.udp=", "-listen.unixgram="+socket, "-http="+web,
+		cmd := program(t, "agent", "-listen.udp=", shape, "-listen.unixgram="+socket, "-http="+web,
 			"-datadog.url="+server.URL, "-datadog.queue="+filepath.Join(dir, "queue"), "-datadog.api=v1",
 			"-datadog.compression=none")
 		await(t, web, "metricsd_contexts 0")

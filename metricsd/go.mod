@@ -6,6 +6,7 @@ require (
 	github.com/DataDog/datadog-go/v5 v5.9.1
 	github.com/DataDog/sketches-go v1.4.8
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
+	github.com/beagle-go/beagle/simd v0.0.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/cockroachdb/pebble/v2 v2.1.7
 	github.com/jackc/pgx/v5 v5.12.0
@@ -68,3 +69,5 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 )
+
+replace github.com/beagle-go/beagle/simd => ../simd

@@ -53,7 +53,7 @@ func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake
 		return nil, err
 	}
 	in, err := intake.New(c.HTTP, intake.Options{
-		Token: c.Token, Bounds: boundsOf(c), Names: c.Names,
+		Token: c.Token, Bounds: boundsOf(c), Names: c.Names, Verbatim: c.Verbatim,
 		Flush: time.Duration(c.Flush) * time.Second, Remember: time.Duration(c.Remember) * time.Hour,
 		Retention: time.Duration(c.Retention) * 24 * time.Hour,
 	}, b, x, log)

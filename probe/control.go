@@ -32,7 +32,12 @@ func checkToken(token string) error {
 // those that are none get a reply with an error.
 func Serve(token string, request []byte) []byte { return process.serve(token, request) }
 
-func (p *prober) serve(token string, request []byte) []byte {
+func (p *prober) serve(token string, request []byte) []byte { return serve(token, request, p.carryOut) }
+
+// A carrier carries out the request of a controller that has the token.
+type carrier func(q *wire.Request) (wire.Reply, []byte, error)
+
+func serve(token string, request []byte, do carrier) []byte {
 	var q wire.Request
 	if len(request) > wire.MaxRequest {
 		return answer(wire.Reply{Error: fmt.Sprintf("a request of %d bytes: at most %d are read", len(request),
@@ -44,7 +49,7 @@ func (p *prober) serve(token string, request []byte) []byte {
 	if checkToken(token) != nil || !sameToken(q.Token, token) {
 		return answer(wire.Reply{Error: "the token is not the probe's"}, nil)
 	}
-	reply, payload, err := p.carryOut(&q)
+	reply, payload, err := do(&q)
 	if err != nil {
 		reply.Error = err.Error()
 	}

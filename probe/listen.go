@@ -25,7 +25,7 @@ const (
 type Door struct {
 	l     net.Listener
 	token string
-	p     *prober
+	do    carrier
 	seats chan struct{}
 }
 
@@ -38,7 +38,9 @@ const (
 // token until the Door is closed. A file that another process left at the path is removed.
 func Listen(path, token string) (*Door, error) { return process.listen(path, token) }
 
-func (p *prober) listen(path, token string) (*Door, error) {
+func (p *prober) listen(path, token string) (*Door, error) { return listen(path, token, p.carryOut) }
+
+func listen(path, token string, do carrier) (*Door, error) {
 	if err := checkToken(token); err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func (p *prober) listen(path, token string) (*Door, error) {
 		l.Close()
 		return nil, err
 	}
-	d := &Door{l: l, token: token, p: p, seats: make(chan struct{}, maxConnections)}
+	d := &Door{l: l, token: token, do: do, seats: make(chan struct{}, maxConnections)}
 	go d.accept()
 	return d, nil
 }
@@ -98,7 +100,7 @@ func (d *Door) serve(c net.Conn) {
 		if !in.Scan() {
 			return
 		}
-		if _, err := c.Write(d.p.serve(d.token, in.Bytes())); err != nil {
+		if _, err := c.Write(serve(d.token, in.Bytes(), d.do)); err != nil {
 			return
 		}
 	}

@@ -2,6 +2,7 @@
 //
 //	field recall [-dir DIR] [-per N] [-rule NAME]   how often rewrites find a place
 //	field sample [-half sealed] [-n N]              functions that benchmarks exercise
+//	field why -dir DIR [-n N] [-run REGEXP]         what rules make of these, and what not
 //	field lift [-files N] [-fresh N] [-seed N]      which pieces of code the library has
 //	field commits [-half sealed] [-perfect]         its gain beside that of real commits
 //
@@ -53,8 +54,12 @@ func run(ctx context.Context, args []string) error {
 		l := &lifting{}
 		l.flags(f)
 		do = func() error { return l.run(ctx) }
+	case "why":
+		w := &why{}
+		w.flags(f)
+		do = func() error { return w.look(ctx, os.Stdout, os.Stderr) }
 	default:
-		return fmt.Errorf("no verb %q: name recall, sample, commits or lift", verb)
+		return fmt.Errorf("no verb %q: name recall, sample, why, commits or lift", verb)
 	}
 	if err := f.Parse(args); err != nil {
 		return err

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
@@ -47,35 +45,4 @@ func (r *recall) spec(p *mutate.Pass) string {
 		return specOf(".", p.Func)
 	}
 	return specOf("./"+dir, p.Func)
-}
-
-// mined are the fixed points of a function that returns every text of lower-case letters as it is.
-func mined() *beagle.Mined {
-	m := &beagle.Mined{Fixed2: make([][]byte, 256)}
-	letters := make([]byte, 32)
-	for c := byte('a'); c <= 'z'; c++ {
-		m.Fixed1 = append(m.Fixed1, c)
-		letters[c/8] |= 1 << (c % 8)
-	}
-	for a := range m.Fixed2 {
-		m.Fixed2[a] = make([]byte, 32)
-	}
-	for _, c := range m.Fixed1 {
-		m.Fixed2[c] = letters
-	}
-	return m
-}
-
-// top is what most calls pass for a parameter: a plain value of its kind, if it has one.
-func top(p beagle.Param) []beagle.TopValue {
-	value := ""
-	switch kind := cmp.Or(p.Kind, p.Type); {
-	case kind == "bool":
-		value = "true"
-	case strings.HasPrefix(kind, "int") && kind != "interface", strings.HasPrefix(kind, "uint"):
-		value = "8"
-	default:
-		return nil
-	}
-	return []beagle.TopValue{{Value: value, Share: 0.6}}
 }

@@ -263,22 +263,8 @@ func own() []*mutate.Mutator {
 	})
 }
 
-// favourable are facets under which rules that ask about the inputs are likely to
-// apply: many inputs, most of them ASCII, sorted, short and returned unchanged.
-func favourable(t *beagle.Target) *beagle.Facets {
-	f := &beagle.Facets{Records: 1000, Identity: 0.95, Mined: mined()}
-	for _, p := range t.Params {
-		bytes := make([]float64, 256)
-		for c := 'a'; c <= 'z'; c++ {
-			bytes[c] = 1.0 / 26
-		}
-		f.Params = append(f.Params, beagle.ParamFacet{
-			Name: p.Name, Distinct: 1000, Len: [5]int{0, 12, 40, 60, 100}, ASCII: 0.99, Bytes: bytes,
-			Sorted: 0.98, Unique: 0.98, Min: 0, Max: 1000, Top: top(p),
-		})
-	}
-	return f
-}
+// favourable are facets under which rules that ask about the inputs are likely to apply.
+func favourable(t *beagle.Target) *beagle.Facets { return mutate.Favourable(t) }
 
 // uses say which declarations of a package use which.
 type uses struct {

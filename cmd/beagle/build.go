@@ -34,6 +34,7 @@ With --rollout the program holds two versions of one function, and the original 
 
 Flags:
   --probe PKG.Func[,PKG.Type.Method...]   functions to instrument; may be given several times
+  --skip-refused                          leave functions out that cannot be instrumented, and say why
   --rollout CANDIDATE.go PKG.Func         a function and its other version
 
 Examples:
@@ -114,7 +115,10 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 		return exitUsage, &beagle.UsageError{What: "no function is named with --probe",
 			Remedy: "Give --probe ./pkg.Func, or use go build."}
 	}
-	options := inject.Options{Specs: specs, Flags: loadFlags(rest)}
+	skip := func(a string) bool { return a == "-skip-refused" || a == "--skip-refused" }
+	options := inject.Options{Specs: specs, Skip: slices.ContainsFunc(rest, skip)}
+	rest = slices.DeleteFunc(rest, skip)
+	options.Flags = loadFlags(rest)
 	if rolled != "" {
 		if options.Versions, err = versions(ctx, "", candidate, rolled, tagsOf(options.Flags)); err != nil {
 			return exitUsage, err
@@ -145,6 +149,9 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 
 // tellSites says what the build captures and what it cannot.
 func tellSites(std stdio, o *inject.Overlay) {
+	for _, l := range o.Left {
+		fmt.Fprintf(std.err, "left out %s: %s\n", l.Spec, l.Why)
+	}
 	for _, s := range o.Sites {
 		what := "arguments, results and panics"
 		if !s.Results {

@@ -10,6 +10,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inject"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
@@ -47,12 +48,40 @@ func rolloutFlag(args []string) (candidate, spec string, rest []string, err erro
 // versions makes the texts of the original, the candidate and the placebo. The build's ID is that
 // of the texts: the same versions have the same ID in every build.
 func versions(ctx context.Context, dir, candidate, spec string, tags []string) (*inject.Versions, error) {
+	names := func(u *source.Unit, f *source.File, arm string) (text, name string, err error) {
+		text, err = u.Variant(f, "Beagle"+arm)
+		return text, u.Target.Name + "Beagle" + arm, err
+	}
+	return versionsNamed(ctx, dir, candidate, spec, tags, names)
+}
+
+// hiddenVersions are the same ones, by names that suit a package that people maintain.
+func hiddenVersions(ctx context.Context, dir, candidate, spec string) (*inject.Versions, error) {
+	names := func(u *source.Unit, f *source.File, arm string) (text, name string, err error) {
+		if text, err = u.Hidden(f, arm); err != nil {
+			return "", "", &beagle.UsageError{What: "rollout patch: " + err.Error(),
+				Remedy: "Take an earlier switch out first, as with 'git apply -R'."}
+		}
+		recv, short, ok := strings.Cut(u.Target.Name, ".")
+		if !ok {
+			return text, syntax.Hidden(recv) + arm, err
+		}
+		return text, recv + "." + syntax.Hidden(short) + arm, err
+	}
+	return versionsNamed(ctx, dir, candidate, spec, nil, names)
+}
+
+// A naming makes the text of an arm, and returns it with the name of the function in it.
+type naming func(u *source.Unit, f *source.File, arm string) (text, name string, err error)
+
+func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []string,
+	names naming) (*inject.Versions, error) {
 	text, err := os.ReadFile(candidate)
 	if err != nil {
 		return nil, &beagle.UsageError{What: "--rollout: " + err.Error(),
 			Remedy: "Give a Go file that declares the function again."}
 	}
-	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags})
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags, InPlace: true})
 	if err != nil {
 		return nil, err
 	}
@@ -74,15 +103,14 @@ func versions(ctx context.Context, dir, candidate, spec string, tags []string) (
 	v := &inject.Versions{Spec: spec, Function: u.Target.Spec(), Build: beagle.HashOf("versions", u.Target.Spec(),
 		u.Target.Source, f.Src)[:16]}
 	for i, file := range []*source.File{original, f, original} {
-		suffix := []string{"BeagleOriginal", "BeagleCandidate", "BeaglePlacebo"}[i]
-		copied, err := u.Variant(file, suffix)
+		copied, called, err := names(u, file, []string{"Original", "Candidate", "Placebo"}[i])
 		if err != nil {
 			return nil, err
 		}
 		if name := u.BuildName(); name != u.Target.PkgName {
 			copied = strings.Replace(copied, "package "+name, "package "+u.Target.PkgName, 1)
 		}
-		v.Texts, v.Names = append(v.Texts, copied), append(v.Names, u.Target.Name+suffix)
+		v.Texts, v.Names = append(v.Texts, copied), append(v.Names, called)
 	}
 	return v, nil
 }

@@ -57,6 +57,7 @@ type campaigning struct {
 	processor  time.Duration
 	targets    int
 	inputs, at string
+	evidence   string            // of targets without recorded calls
 	files      map[string]string // inputs by target, of beagle.yaml
 	resume     string
 	memory     bool
@@ -87,6 +88,9 @@ func (o *campaigning) flags(f *flagSet) {
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
+	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as evolve has it")
+	f.StringVar(&o.evidence, "evidence", flow.EvidenceAuto,
+		"how targets without recorded calls are judged: auto, corpus or inplace, as evolve has it")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the searches")
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
@@ -196,7 +200,7 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 	}
 	o.spec.Dir = o.spots.dir
 	spec := o.spec
-	spec.Target = "target"
+	spec.Target, spec.Evidence = "target", o.evidence
 	if err := spec.Validate(); err != nil {
 		return err
 	}
@@ -233,7 +237,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
 		Subtrees: map[string]*campaign.Subtree{}}
 	s.Campaign = beagle.Campaign{
-		ID: store.NewID(), Service: t.Service, Created: time.Now().UTC().Format(time.DateTime), Least: t.Least,
+		ID: store.NewID(), Module: job.module, Service: t.Service, Created: time.Now().UTC().Format(time.DateTime), Least: t.Least,
 		Samples: t.Effective, Warnings: t.Warnings,
 		Budget: beagle.CampaignCost{ProcessorSeconds: o.processor.Seconds(),
 			Dollars: llm.Micros(o.spec.Models.Caps.Money).Dollars()},

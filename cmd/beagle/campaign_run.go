@@ -30,7 +30,7 @@ import (
 // relate notes what the profile says of the hot spots to each other.
 func (o *campaigning) relate(t *hotspots.Table, s *campaign.State) {
 	for i, a := range t.Hotspots.Hotspots {
-		if i >= 4*o.targets {
+		if i >= campaign.Looked*o.targets {
 			break // no campaign gets that far
 		}
 		s.Callers[a.Target] = t.Payers(a.Target)
@@ -87,6 +87,9 @@ func (o *campaigning) carry(ctx context.Context) (int, error) {
 		}
 		if err := o.remember(t); err != nil {
 			return exitNo, err
+		}
+		if t.Run == "" && (t.State == beagle.CampaignNothing || t.State == beagle.CampaignRefused) {
+			s.Instead()
 		}
 		if why := s.Escalate(name); why != "" {
 			o.say("next", why)
@@ -150,6 +153,13 @@ func (o *campaigning) take(ctx context.Context, t *beagle.CampaignTarget) error 
 		return o.refused(t, err)
 	}
 	o.state.Campaign.Module = u.Target.Module
+	if t.Run == "" {
+		// Inputs take a minute to record; whether a rewrite applies is known at once.
+		if why, err := flow.Barren(ctx, u, o.spec); why != "" || err != nil {
+			t.State, t.Reason = beagle.CampaignNothing, why
+			return err
+		}
+	}
 	if t.Inputs == "" && t.Run == "" {
 		o.findInputs(ctx, t)
 	}
@@ -249,6 +259,9 @@ func (o *campaigning) attempt(t *beagle.CampaignTarget, u *source.Unit) (beagle.
 func (o *campaigning) search(ctx context.Context, t *beagle.CampaignTarget) (*beagle.Result, error) {
 	spec := o.spec
 	spec.Dir, spec.Target, spec.CorpusFile = o.state.Dir, t.Target, t.Inputs
+	if t.Inputs == "" {
+		spec.Evidence = o.evidence
+	}
 	if money := o.state.Campaign.Budget.Dollars; money > 0 {
 		left := money - o.state.Campaign.Spent.Dollars
 		if spec.Models.Caps.Money = llm.MicrosOf(left); left <= 0 {
@@ -394,6 +407,10 @@ func (o *campaigning) remember(t *beagle.CampaignTarget) error {
 	switch t.State {
 	case beagle.CampaignKnown, beagle.CampaignUnspent, beagle.CampaignRunning, beagle.CampaignWaiting:
 		return nil
+	case beagle.CampaignNothing:
+		if t.Run == "" {
+			return nil // nothing was searched, and the next campaign finds that out as quickly
+		}
 	}
 	a := beagle.CampaignAttempt{
 		At:       time.Now().UTC().Format(time.DateTime),

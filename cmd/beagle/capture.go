@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -16,8 +19,8 @@ var captureCommand = &command{
 	name: "capture", args: "status|start|ask|pull|stop [arguments]",
 	short: "record calls of a running service, or ask it questions",
 	long: `
-Talks to probes in running processes: programs that 'beagle build' made, or that import the probe. docs/capture.md has
-the details.
+Talks to probes in running processes: programs that 'beagle build' made, or that import the probe. With --pid it captures
+a process that has no probe and was built by plain 'go build', by uprobes, on Linux. docs/capture.md has the details.
 
   beagle capture status                   sites, what they show, and what is armed
   beagle capture start SITE...            arm sites, for --for, while this command runs
@@ -34,6 +37,7 @@ Examples:
   beagle capture status --at /run/service.sock --token token
   beagle capture start --at host1.sock,host2.sock --for 60s --out calls.jsonl ./tags.Normalize
   beagle capture ask --for 10s tags.Normalize 'len(tag) > 200 || !utf8.ValidString(tag)'
+  beagle capture start --pid 4711 --for 60s --out calls.jsonl ./tags.Normalize
   beagle evolve --corpus calls.jsonl ./tags.Normalize
 
 Exit status: 0 done; 1 a process refused, or was lost; 2 bad usage.`,
@@ -45,6 +49,8 @@ func init() { captureCommand.run = runCapture }
 type capturing struct {
 	verb    string
 	at      []string
+	pids    []int
+	symbols string
 	token   string
 	json    bool
 	out     string
@@ -55,6 +61,7 @@ type capturing struct {
 	start   wire.Start
 	std     stdio
 	rest    []string
+	unit    *source.Unit // of a start that writes a corpus
 }
 
 // captureVerbs are the verbs with the numbers of their arguments.
@@ -88,16 +95,24 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--out with %d sites", len(o.rest)),
 			Remedy: "A corpus is of one function: name that one."}
 	}
-	clients, err := capture.New(o.at, o.token)
+	clients, end, err := o.reach(ctx)
 	if err != nil {
-		return exitUsage, err
+		var usage *beagle.UsageError
+		if errors.As(err, &usage) {
+			return exitUsage, err
+		}
+		return exitNo, err
 	}
+	defer end()
 	return verb.run(ctx, o, clients)
 }
 
 func (o *capturing) flags(f *flagSet) {
 	f.Var(listFlag{&o.at}, "at",
 		"`addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
+	f.Var(pidFlag{&o.pids}, "pid", "`numbers` of running Go processes without a probe: they are captured by uprobes")
+	f.StringVar(&o.symbols, "symbols", "", "with --pid: unstripped `file` of the same program, for types")
+	f.BoolVar(&o.start.Results, "results", false, "with --pid: read results too, at a second trap for each return")
 	f.StringVar(&o.token, "token", "", "`file` with the token (default: the one that BEAGLE_PROBE_TOKEN names)")
 	f.BoolVar(&o.json, "json", false, "print JSON (docs/json.md)")
 	f.StringVar(&o.out, "out", "", "start, pull: write the calls to this `file` of JSON lines (docs/corpus.md)")
@@ -156,15 +171,70 @@ func captureStop(ctx context.Context, o *capturing, clients []*capture.Client) (
 	return exitOK, nil
 }
 
-func captureStart(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
-	target, err := o.target(ctx)
+// reach returns clients of the processes, and what ends them. A start at processes without a probe
+// begins the program that attaches uprobes.
+func (o *capturing) reach(ctx context.Context) ([]*capture.Client, func(), error) {
+	none := func() {}
+	if err := o.check(); err != nil {
+		return nil, none, err
+	}
+	if o.verb == "start" {
+		if err := o.prepare(ctx); err != nil {
+			return nil, none, err
+		}
+	}
+	var all []*capture.Client
+	if len(o.at) > 0 || len(o.pids) == 0 {
+		clients, err := capture.New(o.at, o.token)
+		if err != nil {
+			return nil, none, err
+		}
+		all = clients
+	}
+	switch {
+	case len(o.pids) == 0:
+		return all, none, nil
+	case o.verb != "start":
+		clients, err := capture.Attached(o.pids)
+		return append(all, clients...), none, err
+	}
+	outside, err := capture.Attach(ctx, capture.Wish{PIDs: o.pids, Symbols: o.symbols, Names: o.start.Sites,
+		Records: o.unit != nil})
 	if err != nil {
-		return exitUsage, err
+		return nil, none, err
+	}
+	return append(all, outside.Clients...), outside.Close, nil
+}
+
+// check refuses flags that contradict each other.
+func (o *capturing) check() error {
+	switch {
+	case len(o.pids) == 0 && (o.symbols != "" || o.start.Results):
+		return &beagle.UsageError{What: "--symbols and --results are for uprobes", Remedy: "Give --pid, or neither."}
+	case len(o.pids) > 0 && o.verb == "ask":
+		return &beagle.UsageError{What: "a uprobe answers no questions",
+			Remedy: "Build the service with beagle build --probe, or capture with --out and look at the calls."}
+	case len(o.pids) > 0 && o.start.Maps:
+		return &beagle.UsageError{What: "a uprobe reads no maps, only how many entries they have",
+			Remedy: "Leave --maps out, or build the service with beagle build --probe."}
+	}
+	return nil
+}
+
+// prepare loads the target, if a corpus is wanted, and names the sites.
+func (o *capturing) prepare(ctx context.Context) (err error) {
+	if o.unit, err = o.target(ctx); err != nil {
+		return err
 	}
 	o.start.Sites = o.sites(o.rest)
-	if target != nil {
-		o.start.Sites = []string{target.Target.Spec()}
+	if o.unit != nil {
+		o.start.Sites = []string{o.unit.Target.Spec()}
 	}
+	return nil
+}
+
+func captureStart(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+	target := o.unit
 	o.start.Hits, o.start.TTL = o.samples, min(o.long.Seconds()+60, 86400)
 	told := 0
 	h := &capture.Hold{Start: o.start, Long: o.long, Keep: o.out != "", Watch: func(all []capture.Pulled) {
@@ -201,7 +271,7 @@ func (o *capturing) announce(ctx context.Context, clients []*capture.Client) err
 		}
 		for _, s := range r.Status.Sites {
 			if slices.ContainsFunc(o.start.Sites, func(n string) bool { return wire.Matches(n, s.Name) }) {
-				printBlind(o.std.err, c.Address, s, o.start)
+				printBlind(o.std.err, c.Address, s, o.start, r.Status.Process.Way != "")
 			}
 		}
 	}
@@ -217,4 +287,20 @@ func tellLost(std stdio, all []capture.Pulled) int {
 		}
 	}
 	return status
+}
+
+// pidFlag reads numbers of processes, separated by commas.
+type pidFlag struct{ all *[]int }
+
+func (p pidFlag) String() string { return "" }
+
+func (p pidFlag) Set(text string) error {
+	for _, s := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || n <= 0 {
+			return fmt.Errorf("%q is no number of a process", s)
+		}
+		*p.all = append(*p.all, n)
+	}
+	return nil
 }

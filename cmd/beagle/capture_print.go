@@ -87,6 +87,11 @@ func printCost(w io.Writer, all []capture.Pulled) {
 				fmt.Fprintf(w, "%s %s: no call yet\n", p.Address, s.Name)
 				continue
 			}
+			if c.Hit > 0 {
+				fmt.Fprintf(w, "%s %s: %.0f calls a second; each pays %.2f µs, %.2f %% of a core together\n", p.Address,
+					s.Name, c.Rate, c.Hit/1000, c.Rate*c.Hit/1e7)
+				continue
+			}
 			fmt.Fprintf(w, "%s %s: %.0f calls a second; recording %.0f of them takes about %.3f %% of a core\n",
 				p.Address,
 				s.Name, c.Rate, min(rate, c.Rate), min(rate, c.Rate)*c.Nanos/1e7)
@@ -95,10 +100,16 @@ func printCost(w io.Writer, all []capture.Pulled) {
 }
 
 // printBlind says what a capture with these options will not show.
-func printBlind(w io.Writer, address string, s wire.Site, q wire.Start) {
+func printBlind(w io.Writer, address string, s wire.Site, q wire.Start, outside bool) {
+	if s.Note != "" && q.Results {
+		s.Note = "" // it tells of what is asked for here
+	}
 	fmt.Fprintf(w, "%s: %s\n", address, describeSite(s))
+	for _, what := range s.Unseen {
+		fmt.Fprintf(w, "  not seen  %s\n", what)
+	}
 	for _, t := range s.Params {
-		for _, what := range capture.Blind(t, q) {
+		for _, what := range capture.Blind(t, q, outside) {
 			fmt.Fprintf(w, "  not seen  %s: %s\n", t.Name, what)
 		}
 	}

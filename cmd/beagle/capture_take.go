@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,6 +73,7 @@ func (o *capturing) deliver(u *source.Unit, all []capture.Pulled, status int) (i
 	for _, s := range c.Sources {
 		fmt.Fprintf(o.std.out, "  from     %s\n", s)
 	}
+	printAgain(o.std.out, c)
 	if r.MadeUp > 0 {
 		fmt.Fprintf(o.std.out,
 			"  made up  text of %d calls: it has the length and the characters' classes of the recorded text\n",
@@ -81,6 +83,20 @@ func (o *capturing) deliver(u *source.Unit, all []capture.Pulled, status int) (i
 		fmt.Fprintf(o.std.out, "  left out %s\n", why)
 	}
 	return status, nil
+}
+
+// printAgain says how near in time the same arguments come again, and whether calls overlap.
+func printAgain(w io.Writer, c *beagle.Corpus) {
+	for _, a := range c.Facets.Again {
+		if a.Low > 2*a.Chance {
+			fmt.Fprintf(w, "  again    %.3g %% of the calls have the arguments of the one %.0f calls before (95 %%: %.3g to "+
+				"%.3g); of any two calls %.2g %% have\n", 100*a.Share, a.Calls, 100*a.Low, 100*a.High, 100*a.Chance)
+			break // the nearest says most
+		}
+	}
+	if c.Concurrent {
+		fmt.Fprintln(w, "  together several goroutines called it at once")
+	}
 }
 
 // write merges the records with those of an older file, and replaces the file at once.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/internal/uprobe"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -25,6 +29,48 @@ func armed(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s is not armed", args[0])
+}
+
+// attached waits until the uprobes of a process have captured something: attached PID.
+func attached(ts *testscript.TestScript, _ bool, args []string) {
+	dir := filepath.Join(ts.Getenv("TMPDIR"), fmt.Sprintf("beagle-uprobe-%d", os.Getuid()))
+	const most = 2 * time.Minute // it waits for another command, not for a clock
+	for start := time.Now(); time.Since(start) < most; time.Sleep(20 * time.Millisecond) {
+		clients, err := capture.New([]string{filepath.Join(dir, args[0]+".sock")}, filepath.Join(dir, args[0]+".token"))
+		if err != nil {
+			continue
+		}
+		r, _, err := clients[0].Do(context.Background(), wire.Request{Verb: wire.VerbStatus})
+		if err == nil && r.Status.Session != nil && r.Status.Session.Waiting > 0 {
+			return
+		}
+	}
+	ts.Fatalf("process %s is not captured", args[0])
+}
+
+// number waits for a file and sets a variable to what it holds: number NAME FILE.
+func number(ts *testscript.TestScript, _ bool, args []string) {
+	const most = 5 * time.Minute
+	for start := time.Now(); time.Since(start) < most; time.Sleep(20 * time.Millisecond) {
+		if b, err := os.ReadFile(ts.MkAbs(args[1])); err == nil {
+			ts.Setenv(args[0], string(b))
+			return
+		}
+	}
+	ts.Fatalf("nobody wrote %s", args[1])
+}
+
+// condition knows whether this user may attach uprobes. If not it says so, also without -v: a script
+// that was not run must not look like one that passed.
+func condition(name string) (bool, error) {
+	if name != "uprobes" {
+		return false, fmt.Errorf("no condition %q", name)
+	}
+	err := uprobe.Available()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "cmd/beagle: scripts with uprobes are skipped: %v\n", err)
+	}
+	return err == nil, nil
 }
 
 // TestBuildFlags: --probe is taken out of go build's arguments, and the flags that choose files are

@@ -31,12 +31,17 @@ The inputs are what the package's own tests, benchmarks, examples and fuzz seeds
 function that no record of a call can feed (callbacks, contexts, receivers that hold functions) is judged inside these
 tests instead: docs/inplace.md.
 
+Versions are ranked by the time of these calls. --bench takes the time in benchmarks of the package instead, and
+--score counts allocations or bytes, too: docs/score.md.
+
 Examples:
   beagle evolve ./examples/tags.NormalizeTagArbTagValue
   beagle evolve -C ~/src/service --candidates 200 ./internal/parse.Line
   beagle evolve --corpus calls.jsonl --apply ./pkg/tags.Set.Merge
   beagle evolve --json example.com/pkg/tags.Normalize >result.json
   beagle evolve --temporal temporal.internal:7233 --candidates 2000 ./pkg/tags.Set.Merge
+  beagle evolve --bench BenchmarkParse=3,BenchmarkFormat=1 ./pkg/codec.Decode
+  beagle evolve --score time=0.7,allocs=0.3 ./pkg/tags.Normalize
   beagle evolve --model claude-sonnet-4-5 --budget-usd 0.50 ./pkg/tags.Normalize
   beagle evolve --offline --model qwen3-coder@http://127.0.0.1:8080/v1 --budget-calls 40 ./pkg/tags.Normalize
 
@@ -67,6 +72,10 @@ func specFlags(f *flagSet, s *flow.Spec) {
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
 	f.StringVar(&s.Evidence, "evidence", flow.EvidenceAuto,
 		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; inplace")
+	f.Func("bench", "rank by these `benchmarks` of the user, with weights: BenchmarkX or BenchmarkX=3,BenchmarkY=1 "+
+		"(docs/score.md)", func(text string) error { return flow.ParseBenchmarks(text, &s.Score) })
+	f.Func("score", "rank by time, allocs, bytes, or a `mix` such as time=0.7,allocs=0.3: their weighted geometric mean",
+		func(text string) error { return flow.ParseScore(text, &s.Score) })
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }
 
@@ -272,6 +281,9 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	}
 	fmt.Fprintf(w, "%s: %s\n", r.Target.Spec, r.Outcome)
 	fmt.Fprintf(w, "  %s\n", r.Why)
+	if r.Score != nil {
+		fmt.Fprintf(w, "  %-22s %s\n", "ranked by", r.Score)
+	}
 	if m := r.Measurement; m != nil && r.Outcome == beagle.Improved {
 		fmt.Fprintf(w, "  %-22s %s -> %s a call here\n", "time", report.Nanos(r.Baseline.Nanos),
 			report.Nanos(r.Best.Nanos))

@@ -33,7 +33,7 @@ beagle.yaml in the checkout says how a service scales and what it costs (docs/ho
 Examples:
   beagle hotspots cpu.pprof
   beagle hotspots --price aws/c7g 40@eu/ 12@us/
-  beagle hotspots --seconds 30 http://localhost:6060
+  beagle hotspots --seconds 30 --save profiles/ http://localhost:6060
   beagle hotspots 'pyroscope+https://pyroscope.example?service=intake&from=now-24h'
   beagle hotspots --why tags.Normalize cpu.pprof
   beagle hotspots --diff before.pprof after.pprof
@@ -52,7 +52,7 @@ func init() { hotspotsCommand.run = runHotspots }
 type hotspotFlags struct {
 	dir, own, kind, config, service string
 	price, why, diff, calls, binary string
-	html                            string
+	html, save                      string
 	seconds, limit                  int
 	instances, cores, least         float64
 	asJSON, quiet, leastSet         bool
@@ -71,6 +71,7 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.calls, "calls", "", "`file` with calls a second of the whole service: lines of TARGET NUMBER")
 	f.StringVar(&h.binary, "binary", "",
 		"the `program` built from the checkout, to compare its build ID with the profiles'")
+	f.StringVar(&h.save, "save", "", "write the profiles that were read into this `directory`, a SOURCE for later")
 	f.StringVar(&h.html, "html", "", "write a flame graph to this `file`")
 	f.IntVar(&h.seconds, "seconds", 30, "of a live profile")
 	f.IntVar(&h.limit, "limit", 20, "hot spots to list, and as many dropped functions; 0 for all")
@@ -152,6 +153,7 @@ type hotspotJob struct {
 	options hotspots.Options
 	read    profiles.Options
 	all     []*hotspots.Profile
+	module  string // of the checkout, once the profiles are ranked
 }
 
 func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
@@ -211,6 +213,11 @@ func (j *hotspotJob) table(ctx context.Context) (*hotspots.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if j.save != "" {
+		if err := profiles.Save(j.save, all); err != nil {
+			return nil, err
+		}
+	}
 	j.all = all
 	return j.rank(all)
 }
@@ -225,6 +232,7 @@ func (j *hotspotJob) rank(all []*hotspots.Profile) (*hotspots.Table, error) {
 			return nil, err
 		}
 	}
+	j.module = checkout.Module
 	o := j.options
 	o.Checkout = checkout
 	return hotspots.Rank(all, o)

@@ -131,7 +131,11 @@ func printLedger(out io.Writer, l ledger.Ledger) error {
 		if c.Why != "" {
 			reverted += ": " + c.Why
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Shipped, c.Service, c.Function, savingPercent(c.Predicted),
+		function := c.Function
+		if c.Score != "" {
+			function += " (by " + c.Score + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Shipped, c.Service, function, savingPercent(c.Predicted),
 			proven, reverted)
 	}
 	fmt.Fprintln(w, "\nSERVICE\tCHANGES\tREVERTED\tPREDICTED CORES\tPROVEN CORES")

@@ -19,6 +19,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/uprobe"
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"beagle":          func() { plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
 		"beagle-temporal": func() { os.Exit(temporal.Main()) },
+		"beagle-uprobe":   func() { os.Exit(uprobe.Main(os.Args[1:])) },
 		"scripted-agent":  scriptedAgent,
 	})
 }
@@ -58,15 +60,18 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":  status,
-			"await":   await,
-			"profile": writeProfile,
-			"armed":   armed,
-			"history": writeHistory,
-			"blocks":  writeBlocks,
-			"resting": resting,
+			"status":   status,
+			"await":    await,
+			"profile":  writeProfile,
+			"armed":    armed,
+			"attached": attached,
+			"number":   number,
+			"history":  writeHistory,
+			"blocks":   writeBlocks,
+			"resting":  resting,
 		},
-		Setup: setup,
+		Setup:     setup,
+		Condition: condition,
 	})
 }
 
@@ -81,6 +86,9 @@ func setup(e *testscript.Env) error {
 	e.Setenv("GOFLAGS", "-mod=mod")
 	e.Setenv("GOPROXY", "off")
 	e.Setenv("GOWORK", "off")
+	if probe, err := filepath.Abs("../../probe"); err == nil {
+		e.Setenv("PROBE_MODULE", probe) // for services that import the probe
+	}
 	home := filepath.Join(e.WorkDir, "home")
 	e.Setenv("BEAGLE_HOME", home)
 	return shareArchives(home)

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -15,20 +18,22 @@ import (
 const exitUndecided = 3
 
 var rolloutCommand = &command{
-	name: "rollout", args: "shadow|start|status|judge|stop|template [arguments]",
+	name: "rollout", args: "shadow|patch|start|status|judge|stop|guardrails|template [arguments]",
 	short: "try a faster version in production, and decide",
 	long: `
 Compares a candidate with the original in production, and decides by evidence: it ships when a success metric is better
 beyond doubt and every guardrail is non-inferior. An inconclusive rollout never ships. docs/rollout.md has the details.
 
   beagle rollout shadow --corpus CALLS CANDIDATE.go PKG.F   replay captured calls with both versions, in the sandbox
+  beagle rollout patch CANDIDATE.go PKG.F                   print a patch with both versions behind a switch, to merge
   beagle rollout start --at SOCKETS PKG.F                   let the versions take turns, while this command runs
   beagle rollout status [ID]                                how rollouts stand
   beagle rollout stop ID                                    end one: the original runs again
   beagle rollout judge --plan PLAN BLOCKS...                judge blocks that another program collected
+  beagle rollout guardrails SLO.yml...                      print guardrails for beagle.yaml, from SLOs or rule files
   beagle rollout template argo|flagger|job|openfeature      print settings for other deployers, to ask this judge
 
-The service is built by 'beagle build --rollout CANDIDATE.go PKG.F'. A rollout starts after a shadow of the same versions,
+The service is built by 'beagle build --rollout CANDIDATE.go PKG.F', or has the patch. A rollout starts after a shadow of the same versions,
 and goes on where it was when it is started again. A process whose controller is silent for ten seconds runs the original.
 With --listen the judge answers Argo Rollouts, Flagger, OFREP and Prometheus.
 
@@ -54,6 +59,7 @@ type rolling struct {
 	cores            float64
 	slow             float64
 	slice            time.Duration
+	unit             string
 	noShadow, asJSON bool
 	orders           wire.RolloutOrders
 	std              stdio
@@ -66,7 +72,7 @@ func (o *rolling) flags(f *flagSet) {
 		"judge: `file` that keeps the experiment; made from the plan when it is not there")
 	f.StringVar(&o.id, "id", "", "start: `name` of the rollout (default: the ID of its build)")
 	f.StringVar(&o.corpus, "corpus", "", "shadow: `file` of captured calls, as 'beagle capture' writes it")
-	f.StringVar(&o.dir, "C", ".", "shadow, start: `directory` of the module")
+	f.StringVar(&o.dir, "C", ".", "shadow, patch, start: `directory` of the module")
 	f.Var(listFlag{&o.at}, "at",
 		"start: `addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
 	f.StringVar(&o.token, "token", "", "start: `file` with the token (default: the one that BEAGLE_PROBE_TOKEN names)")
@@ -77,6 +83,8 @@ func (o *rolling) flags(f *flagSet) {
 		"start: share of the service that the benchmark promises to save, as `ESTIMATE,LOW,HIGH`, for the ledger")
 	f.Float64Var(&o.cores, "cores", 0, "start: processors that the service keeps busy, for the ledger")
 	f.Float64Var(&o.slow, "slow", 0, "start: milliseconds above which a request is slow")
+	f.StringVar(&o.unit, "unit", "",
+		"start: what chance assigns to an arm: slice, the default, or `request`, for functions with a context")
 	f.DurationVar(&o.slice, "slice", 20*time.Millisecond, "start: length of an arm's slice")
 	f.IntVar(&o.orders.Turns, "turns", 10, "start: turns that are summed into a block")
 	f.Float64Var(&o.orders.MostErrors, "most-errors", 0.02,
@@ -93,8 +101,10 @@ var rolloutVerbs = map[string]struct {
 	least, most int
 	run         func(ctx context.Context, o *rolling) (int, error)
 }{
-	"shadow": {2, 2, rolloutShadow}, "start": {1, 1, rolloutStart}, "status": {0, 1, rolloutStatus},
+	"shadow": {2, 2, rolloutShadow}, "patch": {2, 2, rolloutPatch},
+	"start": {1, 1, rolloutStart}, "status": {0, 1, rolloutStatus},
 	"stop": {1, 1, rolloutStop}, "judge": {1, 1000, rolloutJudge}, "template": {1, 1, rolloutTemplate},
+	"guardrails": {1, 100, rolloutGuardrails},
 }
 
 func runRollout(ctx context.Context, c *command, args []string, std stdio) (int, error) {
@@ -108,7 +118,8 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 	verb, ok := rolloutVerbs[rest[0]]
 	if !ok {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no verb %q", rest[0]),
-			Remedy: "Give shadow, start, status, stop, judge or template; 'beagle rollout --help' shows examples."}
+			Remedy: "Give " + strings.Join(slices.Sorted(maps.Keys(rolloutVerbs)), ", ") +
+				"; 'beagle rollout --help' shows examples."}
 	}
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {

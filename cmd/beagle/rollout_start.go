@@ -23,6 +23,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/probe/wire"
 )
 
 // A flight is a rollout that this process controls.
@@ -67,6 +68,11 @@ func rolloutStart(ctx context.Context, o *rolling) (int, error) {
 		return p
 	}); err != nil {
 		return exitUsage, err
+	}
+	if l.e.Plan.Unit == rollout.Requests && !over(l.e) {
+		if err := pilot.CanDraw(held); err != nil {
+			return exitUsage, err
+		}
 	}
 	if over(l.e) {
 		r := reportOf(l.e, rollout.Decision{Action: rollout.Hold, Cause: l.e.State.Cause})
@@ -138,7 +144,8 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 				Remedy: "give another --id for another build",
 			}
 		}
-		return nil
+		_, err := l.unitOf(l.e.Plan.Unit)
+		return err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -151,6 +158,9 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 	}
 	if p.SlowMillis == 0 {
 		p.SlowMillis = l.slow
+	}
+	if p.Unit, err = l.unitOf(p.Unit); err != nil {
+		return err
 	}
 	if sh, err := shadowOf(build); err == nil && sh != nil {
 		p.ShadowCalls = sh.Calls
@@ -165,6 +175,21 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 			build), Remedy: "build the service again, or correct the plan"}
 	}
 	return l.save(l.e)
+}
+
+// unitOf is the unit of randomisation by the flag and the plan.
+func (o *rolling) unitOf(planned rollout.Unit) (rollout.Unit, error) {
+	units := map[string]rollout.Unit{"": planned, wire.UnitSlice: rollout.Slices, wire.UnitRequest: rollout.Requests}
+	unit, ok := units[o.unit]
+	switch {
+	case !ok:
+		return "", &beagle.UsageError{What: fmt.Sprintf("--unit %q is no unit", o.unit),
+			Remedy: "give slice or request"}
+	case planned != "" && planned != unit:
+		return "", &beagle.UsageError{What: fmt.Sprintf("--unit is %s, and the plan's unit is %q", o.unit, planned),
+			Remedy: "leave one of them out"}
+	}
+	return unit, nil
 }
 
 func (l *flight) save(e *rollout.Experiment) error { return saveExperiment(l.file("state.json"), e) }
@@ -268,10 +293,27 @@ func (o *rolling) guards() (*pilot.Guards, error) {
 	if s.Rollout == nil {
 		return nil, nil
 	}
-	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts,
+	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts, Rules: s.Rollout.Rules,
 		Token: os.Getenv("BEAGLE_PROMETHEUS_TOKEN")}
 	for _, r := range s.Rollout.Guardrails {
 		g.Guardrails = append(g.Guardrails, pilot.Guard(r))
+	}
+	for _, name := range s.Rollout.From {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(file), name)
+		}
+		derived, err := deriveGuardrails(name)
+		if err != nil {
+			return nil, err
+		}
+		if g.Alerts == nil {
+			g.Alerts = derived.Alerts
+		}
+		g.Rules = append(g.Rules, derived.Rules...)
+		for _, r := range derived.Guardrails {
+			g.Guardrails = append(g.Guardrails, pilot.Guard{Name: r.Name, Query: r.Query, Bad: r.Bad, Total: r.Total,
+				Above: r.Above, Then: r.Then})
+		}
 	}
 	if err := g.Check(); err != nil {
 		return nil, &beagle.UsageError{What: file + ": " + err.Error(), Remedy: "docs/rollout.md has an example"}

@@ -23,6 +23,7 @@ type Options struct {
 	Blind bool
 	Fresh []beagle.Record // inputs drawn anew from the facets; none: not measured
 	Told  string          // what the fresh inputs lack, in words; "" for nothing
+	Score beagle.Score    // by which versions are judged; zero is their time
 	PGO   string          // the module's profile, which production builds use; "" if it has none
 	Seed  uint64          // of layouts, orders and sequences
 	Log   func(string)    // progress, a line at a time; may be nil

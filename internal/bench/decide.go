@@ -39,6 +39,7 @@ type Evidence struct {
 	Baseline beagle.Resources
 	Best     beagle.Resources
 	SameCode bool // the machine code is the original's
+	Score    beagle.Score
 }
 
 // A doubt is one reason for which a candidate is not called faster; its
@@ -53,6 +54,10 @@ var doubts = []doubt{
 
 // Decide says whether the candidate is faster, and if not, why.
 func Decide(e *Evidence, corrected beagle.Ratio) (faster bool, why string) {
+	return decideBy(doubts, e, corrected)
+}
+
+func decideBy(doubts []doubt, e *Evidence, corrected beagle.Ratio) (faster bool, why string) {
 	for _, d := range doubts {
 		if why := d(e, corrected); why != "" {
 			return false, why
@@ -225,7 +230,7 @@ func notWithCollector(e *Evidence, corrected beagle.Ratio) string {
 	if baseline <= 0 || extra < countedGC*baseline {
 		return ""
 	}
-	with := func(ratio float64) float64 { return baseline / (baseline/ratio + extra) }
+	with := func(ratio float64) float64 { return e.withCollector(ratio, extra) }
 	if with(corrected.Low) <= 1 || with(corrected.Point) < 1+e.MinGain {
 		return fmt.Sprintf("it allocates more (%.0f against %.0f bytes a call): with the collector's time it is %.3f "+
 			"times as fast, and as little as %.3f",

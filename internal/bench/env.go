@@ -24,8 +24,9 @@ import (
 type Env struct {
 	Box     *sandbox.Sandbox
 	Builder *harness.Builder
-	Dir     string // scratch directory, made when needed, the caller's to remove
-	CPU     int    // processor to pin timed processes to; -1 for none
+	Dir     string       // scratch directory, made when needed, the caller's to remove
+	CPU     int          // processor to pin timed processes to; -1 for none
+	Score   beagle.Score // by which [Screen] compares; zero is the time
 
 	files atomic.Int64
 	clock sync.Mutex // held while a process is timed
@@ -147,7 +148,7 @@ func Screen(
 	run := func(ctx context.Context, q *rt.Time) (*rt.TimeReply, string, error) {
 		return e.run(ctx, bin, q, files)
 	}
-	return screen(ctx, run, idx, q, budget)
+	return screen(ctx, run, idx, q, budget, e.Score)
 }
 
 // profileTime is long enough for some hundred samples on common kernels.

@@ -24,8 +24,14 @@ type Place interface {
 	// Time lets versions take turns for so long. A failure says how a process ended without result.
 	Time(ctx context.Context, p PlaceProgram, versions []int, budget time.Duration, seed uint64) (
 		t *rt.Timing, failure string, err error)
-	// Windows name the benchmarks.
-	Windows() []string
+	// Windows are the benchmarks.
+	Windows() []Window
+}
+
+// A Window is a benchmark with its share of the time of all.
+type Window struct {
+	Name  string
+	Share float64
 }
 
 // A PlaceProgram is a linked test binary.
@@ -66,7 +72,7 @@ func ConfirmIn(
 
 // ScreenIn is [Screen] in a place.
 func ScreenIn(
-	ctx context.Context, p Place, g PlaceProgram, idx []int, budget time.Duration, seed uint64,
+	ctx context.Context, p Place, g PlaceProgram, idx []int, budget time.Duration, seed uint64, score beagle.Score,
 ) ([]beagle.Ratio, error) {
 	if len(idx) == 0 {
 		return nil, nil
@@ -78,7 +84,7 @@ func ScreenIn(
 		}
 		return &rt.TimeReply{Sets: []rt.Timing{*t}}, "", nil
 	}
-	return screen(ctx, run, idx, rt.Time{Sets: []rt.TimeSet{{}}, Seed: seed}, budget)
+	return screen(ctx, run, idx, rt.Time{Sets: []rt.TimeSet{{}}, Seed: seed}, budget, score)
 }
 
 // A placeLab builds and times in a place.
@@ -184,12 +190,12 @@ func (l *placeLab) discard(im image) {} // the binaries share a directory, which
 
 // byBenchmark compares a candidate with the original in each benchmark alone, over all layouts.
 func (l *placeLab) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRatio {
-	names := l.place.Windows()
-	if len(names) < 2 {
+	windows := l.place.Windows()
+	if len(windows) < 2 {
 		return nil
 	}
 	var out []beagle.InputClassRatio
-	for w, name := range names {
+	for w, of := range windows {
 		var es []Estimate
 		for _, k := range l.kept {
 			t := only1(k.timing, w)
@@ -200,7 +206,7 @@ func (l *placeLab) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRat
 			}
 		}
 		if c := Combine(es); c.N > 1 && !math.IsInf(c.SE, 1) {
-			out = append(out, beagle.InputClassRatio{Name: name, Share: 1 / float64(len(names)), Ratio: c.Ratio})
+			out = append(out, beagle.InputClassRatio{Name: of.Name, Share: of.Share, Ratio: c.Ratio})
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -19,6 +20,7 @@ type simPlace struct {
 	t      *testing.T
 	ids    []string
 	nanos  map[string][]float64 // of a call of each version, by benchmark
+	allocs map[string]float64   // of a call of each version
 	rng    *rand.Rand
 	path   string
 	relink int
@@ -44,7 +46,9 @@ func (p *simPlace) Relink(context.Context, PlaceProgram, uint64) (PlaceProgram, 
 	return simProgram{p}, nil
 }
 
-func (p *simPlace) Windows() []string { return []string{"BenchmarkShort", "BenchmarkLong"} }
+func (p *simPlace) Windows() []Window {
+	return []Window{{"BenchmarkShort", 0.5}, {"BenchmarkLong", 0.5}}
+}
 
 // Time makes slices that are 10 % longer or shorter by chance.
 func (p *simPlace) Time(
@@ -59,6 +63,7 @@ func (p *simPlace) Time(
 	}
 	for v, version := range versions {
 		t.Passes[v] = 1
+		t.Allocs[v] = p.allocs[p.ids[version]]
 		for _, w := range t.Window {
 			noise := 0.9 + 0.2*p.rng.Float64()
 			t.Wall[v] = append(t.Wall[v], int64(1000*p.nanos[p.ids[version]][w]*noise))
@@ -92,5 +97,57 @@ func TestConfirmIn(t *testing.T) {
 	}
 	if c := ms[2].InputClasses; len(c) != 2 || c[0].Ratio.Low < 2 || c[1].Ratio.High > 0.8 {
 		t.Errorf("2.5 and 0.71 times as fast: %+v", c)
+	}
+}
+
+// TestScores measures versions that trade time for allocations.
+func TestScores(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &source.Unit{Target: beagle.Target{PkgPath: "p", Name: "F", Source: "package p\n"}}
+	both := func(n float64) []float64 { return []float64{n, 100 * n} }
+	nanos := map[string][]float64{"original": both(100), "lean": both(100), "slow": both(110), "fast": both(70),
+		"slow and lean": both(110), "hungry": both(70)}
+	allocs := map[string]float64{"original": 9, "lean": 1, "slow": 9, "fast": 9, "slow and lean": 1, "hungry": 30}
+	for _, x := range []struct {
+		score  beagle.Score
+		id     string
+		faster bool
+		why    string
+		point  float64
+	}{
+		{beagle.Score{Allocs: 1}, "lean", true, "", 5},
+		{beagle.Score{Allocs: 1}, "slow and lean", false, "it may take longer", 5},
+		{beagle.Score{Allocs: 1}, "fast", false, "it does not allocate less: 9 against 9", 1},
+		{beagle.Score{Time: 0.5, Allocs: 0.5}, "slow and lean", true, "", 2.132},
+		{beagle.Score{Time: 0.5, Allocs: 0.5}, "slow", false, "worse: 0.95", 0.953},
+		{beagle.Score{Time: 0.5, Allocs: 0.5}, "hungry", false, "by time=0.5,allocs=0.5: worse", 0.679},
+		{beagle.Score{Time: 0.5, Allocs: 0.5}, "fast", true, "", 1.195},
+		{beagle.Score{}, "lean", false, "difference", 0},
+	} {
+		t.Run(x.score.Quantity()+" "+x.id, func(t *testing.T) {
+			p := &simPlace{t: t, path: self, rng: rand.New(rand.NewPCG(1, 2)), nanos: nanos, allocs: allocs}
+			ms, err := ConfirmIn(t.Context(), p, u, []beagle.Candidate{{ID: x.id}}, 3,
+				Options{Budget: time.Second, MinGain: 0.01, Seed: 1, Score: x.score})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := ms[0]
+			if m.Faster != x.faster || !strings.Contains(m.Why, x.why) {
+				t.Errorf("faster %v, %q; want %v, %q", m.Faster, m.Why, x.faster, x.why)
+			}
+			if (m.Score == nil) != (x.point == 0) || m.Score != nil && math.Abs(m.Score.Point-x.point) > 0.02*x.point {
+				t.Errorf("the score is %v, want %g", m.Score, x.point)
+			}
+			ratios, err := ScreenIn(t.Context(), p, simProgram{p}, []int{len(p.ids) - 1}, time.Second, 1, x.score)
+			if err != nil || x.point > 0 && x.why != "it may take longer" && math.Abs(ratios[0].Point-x.point) > 0.05*x.point {
+				t.Errorf("screened as %v, want %g: %v", ratios, x.point, err)
+			}
+			if x.why == "it may take longer" && ratios[0].High > 1 {
+				t.Errorf("a version that takes longer is screened as %v", ratios)
+			}
+		})
 	}
 }

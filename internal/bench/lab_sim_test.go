@@ -362,7 +362,7 @@ func TestScreen(t *testing.T) {
 		return &rt.TimeReply{Sets: []rt.Timing{*simulate(rng, loaded, 4, 80, logs...)}}, "", nil
 	}
 	idx := []int{1, 2, 3, 4, 5, 6, 7, 8}
-	got, err := screen(context.Background(), run, idx, rt.Time{Sets: make([]rt.TimeSet, 1)}, 1)
+	got, err := screen(context.Background(), run, idx, rt.Time{Sets: make([]rt.TimeSet, 1)}, 1, beagle.Score{})
 	if err != nil {
 		t.Fatal(err)
 	}

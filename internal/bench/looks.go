@@ -87,7 +87,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 			}
 		}
 		for _, t := range m.at(open) {
-			t.finding = judge(evidenceOf(t.train).Train, look, len(m.finalists), m.tried, m.o.MinGain)
+			t.finding = m.judged(t, look)
 		}
 		if len(m.at(open)) == 0 || m.overdrawn() {
 			return nil

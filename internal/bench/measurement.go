@@ -30,7 +30,7 @@ func (m *confirmer) measurement(t *finalist, i int) beagle.Measurement {
 	if m.held < minHoldout {
 		e.Holdout = nil // too few inputs to decide anything; the figure is still shown
 	}
-	out.Faster, out.Why = Decide(e, out.Corrected)
+	m.score(&out, e)
 	return out
 }
 
@@ -60,6 +60,7 @@ func (m *confirmer) evidence(t *finalist, i int) *Evidence {
 	}
 	e.Baseline, e.Best = typical(t.baseline), typical(t.best)
 	e.SameCode = !m.o.Blind && m.lab.sameCode(i)
+	e.Score = m.o.Score
 	return e
 }
 

@@ -31,7 +31,9 @@ type timeFunc func(ctx context.Context, q *rt.Time) (reply *rt.TimeReply, failur
 
 // screen runs the stages. The result has an entry for each of idx; the zero
 // Ratio stands for a variant that killed the process.
-func screen(ctx context.Context, run timeFunc, idx []int, q rt.Time, budget time.Duration) ([]beagle.Ratio, error) {
+func screen(
+	ctx context.Context, run timeFunc, idx []int, q rt.Time, budget time.Duration, score beagle.Score,
+) ([]beagle.Ratio, error) {
 	found := map[int]Estimate{}
 	live := slices.Clone(idx)
 	n := stages(len(idx))
@@ -46,7 +48,7 @@ func screen(ctx context.Context, run timeFunc, idx []int, q rt.Time, budget time
 		}
 		live = left
 		for i, v := range live {
-			found[v] = Compare(&reply.Sets[0], 0, i+1)
+			found[v] = scored(score, &reply.Sets[0], 0, i+1)
 		}
 		if stage < n-1 {
 			live = betterHalf(live, found)

@@ -105,6 +105,27 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
+// TestInstead gives up targets without a search: the next hot spots take their places, up to a
+// multiple of the number of targets.
+func TestInstead(t *testing.T) {
+	s := table()
+	s.Most = 1
+	s.Plan()
+	for range 9 {
+		if n := s.Next(); n != nil {
+			n.State = beagle.CampaignNothing
+		}
+		s.Instead()
+	}
+	var names []string
+	for _, c := range s.Campaign.Targets {
+		names = append(names, c.Target)
+	}
+	if got := strings.Join(names, " "); got != "m.a m.c m.b" || s.Next() != nil {
+		t.Errorf("%s, next %+v", got, s.Next())
+	}
+}
+
 // TestMemory checks what is not tried again, and which callers old improvements lead to.
 func TestMemory(t *testing.T) {
 	s := table()

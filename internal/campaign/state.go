@@ -33,20 +33,37 @@ type State struct {
 // Plan lists the targets of a campaign: the hot spots that save most, and callers of functions that
 // an earlier campaign improved so far that they are no hot spots any more.
 func (s *State) Plan() {
-	spots := slices.Clone(s.Table.Hotspots)
-	slices.SortStableFunc(spots, func(a, b beagle.Hotspot) int {
-		return cmp.Or(cmp.Compare(b.SaveYear, a.SaveYear), cmp.Compare(b.Net, a.Net), cmp.Compare(a.Target, b.Target))
-	})
-	for _, h := range spots {
-		if len(s.Campaign.Targets) >= s.Most {
-			break
-		}
-		s.Campaign.Targets = append(s.Campaign.Targets, beagle.CampaignTarget{
-			Target: h.Target, Net: h.Net, Cum: h.Cum, State: beagle.CampaignWaiting,
-			Why: fmt.Sprintf("hot spot: %.2f %% of the service", 100*h.Net),
-		})
+	for len(s.Campaign.Targets) < s.Most && s.another() {
 	}
 	s.fallen()
+}
+
+// Looked times the number of targets is how many hot spots a campaign looks at.
+const Looked = 4
+
+// Instead takes up the next hot spot in place of a target that cost nothing to give up.
+func (s *State) Instead() {
+	if len(s.Campaign.Targets) < Looked*s.Most {
+		s.another()
+	}
+}
+
+// another adds the hot spot that saves most of those that are no targets, if there is one.
+func (s *State) another() bool {
+	spots := slices.DeleteFunc(slices.Clone(s.Table.Hotspots), func(h beagle.Hotspot) bool {
+		return s.target(h.Target) != nil
+	})
+	if len(spots) == 0 {
+		return false
+	}
+	h := slices.MinFunc(spots, func(a, b beagle.Hotspot) int {
+		return cmp.Or(cmp.Compare(b.SaveYear, a.SaveYear), cmp.Compare(b.Net, a.Net), cmp.Compare(a.Target, b.Target))
+	})
+	s.Campaign.Targets = append(s.Campaign.Targets, beagle.CampaignTarget{
+		Target: h.Target, Net: h.Net, Cum: h.Cum, State: beagle.CampaignWaiting,
+		Why: fmt.Sprintf("hot spot: %.2f %% of the service", 100*h.Net),
+	})
+	return true
 }
 
 // fallen finds functions that an earlier campaign improved, and that have no entry now. It says

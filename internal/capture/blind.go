@@ -6,10 +6,14 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// Blind says what a capture with these options does not show of a parameter.
-func Blind(t wire.Type, q wire.Start) (all []string) {
+// Blind says what a capture with these options does not show of a parameter. outside means that
+// uprobes capture it, which cannot see all that a probe in the process sees.
+func Blind(t wire.Type, q wire.Start, outside bool) (all []string) {
 	seen := map[string]bool{}
-	visit(t, q, true, func(what string) {
+	visit(t, q, outside, true, func(what string) {
+		if o, ok := fromOutside[what]; outside && ok {
+			what = o
+		}
 		if !seen[what] {
 			seen[what] = true
 			all = append(all, what)
@@ -21,7 +25,18 @@ func Blind(t wire.Type, q wire.Start) (all []string) {
 // plain are the kinds of values without pointers that are no structs.
 var plain = regexp.MustCompile(`^(bool|u?int\d*|uintptr|float\d+|complex\d+)$`)
 
-func visit(t wire.Type, q wire.Start, own bool, say func(string)) {
+// What options show of the memory that values refer to, and what a uprobe says instead.
+const (
+	noMaps  = "the contents of maps; --maps reads them"
+	noBoxes = "pointers behind interfaces; --follow reads them"
+)
+
+var fromOutside = map[string]string{
+	noMaps:  "the contents of maps, of which a uprobe sees the length; beagle build shows them",
+	noBoxes: "values in interfaces, of which a uprobe sees whether they are nil; beagle build shows them",
+}
+
+func visit(t wire.Type, q wire.Start, outside, own bool, say func(string)) {
 	switch t.Kind {
 	case "string":
 		if !q.Raw {
@@ -34,17 +49,17 @@ func visit(t wire.Type, q wire.Start, own bool, say func(string)) {
 		}
 	case "map":
 		if !q.Maps {
-			say("the contents of maps; --maps reads them")
+			say(noMaps)
 		}
 	case "func", "chan", "unsafe.Pointer":
 		say("functions and channels: they mean nothing outside the process")
 	case "interface":
-		if !q.Follow {
-			say("pointers behind interfaces; --follow reads them")
+		if !q.Follow || outside {
+			say(noBoxes)
 		}
 	case "slice":
 		if t.Elem != nil && t.Elem.Kind == "uint8" {
-			visit(wire.Type{Kind: "string"}, q, own, say)
+			visit(wire.Type{Kind: "string"}, q, outside, own, say)
 			return
 		}
 		if !own && !q.Follow && t.Elem != nil && !plain.MatchString(t.Elem.Kind) {
@@ -53,9 +68,9 @@ func visit(t wire.Type, q wire.Start, own bool, say func(string)) {
 		}
 	}
 	if t.Elem != nil {
-		visit(*t.Elem, q, own && t.Kind != "slice" && t.Kind != "ptr", say)
+		visit(*t.Elem, q, outside, own && t.Kind != "slice" && t.Kind != "ptr", say)
 	}
 	for _, f := range t.Fields {
-		visit(f, q, own, say)
+		visit(f, q, outside, own, say)
 	}
 }

@@ -21,6 +21,8 @@ type Records struct {
 	Seen    corpus.Seen
 	MadeUp  int // calls with text that was made up for a shape, for what was redacted, or to a cut text's length
 	Dropped map[string]int
+
+	again repetition
 }
 
 // Convert makes records of what processes captured at the target's site. Calls that cannot be
@@ -47,6 +49,7 @@ func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 			Remedy: "Build the service with beagle build --probe " + u.Target.Spec() +
 				"; capture status lists its sites."}
 	}
+	out.Seen.Again = out.again.facets()
 	for _, why := range slices.Sorted(maps.Keys(out.Dropped)) {
 		out.Seen.Why = append(out.Seen.Why, fmt.Sprintf("%d calls: %s", out.Dropped[why], why))
 	}
@@ -93,6 +96,7 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 		r.Seen.Together = r.Seen.Together || s.Counts.Together
 	}
 	events, kept := 0, 0
+	r.again.see(p, index, weight)
 	for _, e := range p.Events {
 		if e.Site != index {
 			continue
@@ -110,9 +114,17 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 		r.Seen.Dropped += int(d.Dropped.Total())
 	}
 	build := p.Status.Process.Build
-	r.Seen.Sources = append(r.Seen.Sources, fmt.Sprintf("%d calls, %d usable, of about %.0f by %s, process %d on %s%s",
-		events, kept, weight*float64(events), p.Status.Process.Program, p.Status.Process.PID, p.Status.Process.Host,
+	r.Seen.Sources = append(r.Seen.Sources, fmt.Sprintf("%d calls, %d usable, of about %.0f by %s%s, process %d on %s%s",
+		events, kept, weight*float64(events), p.Status.Process.Program, through(p.Status.Process), p.Status.Process.PID, p.Status.Process.Host,
 		prefixed(", build ", build)))
+}
+
+// through says in which way a process was captured, unless it is the usual one.
+func through(p wire.Process) string {
+	if p.Way == "" {
+		return ""
+	}
+	return " through " + p.Way + "s"
 }
 
 func prefixed(prefix, s string) string {

@@ -110,25 +110,7 @@ func (m *maker) gather() {
 		m.c.Sources = append(m.c.Sources, p.Sources...)
 		m.built.DroppedFor = append(m.built.DroppedFor, p.Why...)
 	}
-	m.all = sample(Merge(records), maxRecords)
-}
-
-// sample keeps the n first records by hash, which is how Merge sorts them: a
-// fair sample of the distinct ones. Records of a file come before others.
-func sample(records []beagle.Record, n int) []beagle.Record {
-	if len(records) <= n {
-		return records
-	}
-	var file, rest []beagle.Record
-	for _, r := range records {
-		if r.Source == "file" {
-			file = append(file, r)
-		} else {
-			rest = append(rest, r)
-		}
-	}
-	file = file[:min(len(file), 4*n)]
-	return append(file, rest[:max(0, min(len(rest), n-len(file)))]...)
+	m.all = sample(Merge(records), maxRecords, m.args, m.types)
 }
 
 // divide puts about a fifth of the records aside.

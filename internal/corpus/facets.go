@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
@@ -166,6 +167,8 @@ func (f *facet) text(s string, w float64) {
 	}
 	if ascii {
 		f.ASCII += w
+	} else if !utf8.ValidString(s) {
+		f.Invalid += w
 	}
 }
 
@@ -217,7 +220,7 @@ func (f *facet) finish() beagle.ParamFacet {
 	for _, share := range []*float64{&out.Nil, &out.Empty} {
 		*share = ratio(*share, f.total)
 	}
-	out.ASCII = ratio(out.ASCII, f.texts)
+	out.ASCII, out.Invalid = ratio(out.ASCII, f.texts), ratio(out.Invalid, f.texts)
 	out.Sorted, out.Unique = ratio(out.Sorted, f.lists), ratio(out.Unique, f.lists)
 	out.Len = quantiles(f.lens)
 	var bytes float64

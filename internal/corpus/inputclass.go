@@ -1,6 +1,8 @@
 package corpus
 
 import (
+	"unicode/utf8"
+
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
 )
@@ -13,9 +15,9 @@ type InputClass struct {
 }
 
 const (
-	classShare   = 0.01 // of the calls; a smaller class is not looked at
-	classRecords = 8    // distinct inputs; fewer say little
-	longer       = 4    // times the median that a long input has
+	classShare   = leastStratum // of the calls; a smaller class is not looked at
+	classRecords = 8            // distinct inputs; fewer say little
+	longer       = 4            // times the median that a long input has
 )
 
 // A trait sorts an input by what one parameter receives: it is of the first
@@ -41,6 +43,19 @@ var traits = []trait{
 			look(&elems[i])
 		}
 		return ascii, text
+	}},
+	{"invalid UTF-8", "", func(v *rt.Value, elems []rt.Value, _ int) (bool, bool) {
+		valid, text := true, false
+		look := func(v *rt.Value) {
+			if v.Kind == rt.KindString || v.Kind == rt.KindBytes {
+				text, valid = true, valid && utf8.ValidString(v.Str)
+			}
+		}
+		look(v)
+		for i := range elems {
+			look(&elems[i])
+		}
+		return !valid, text
 	}},
 	{"empty", "", func(v *rt.Value, elems []rt.Value, _ int) (bool, bool) { return size(v, elems) == 0, sized(v) }},
 	{"long", "short", func(v *rt.Value, elems []rt.Value, median int) (bool, bool) {

@@ -11,11 +11,12 @@ import (
 type Seen struct {
 	Calls    float64 // that the records stand for, with those that were dropped
 	Dropped  int
-	Why      []string // why calls were dropped
-	Together bool     // several goroutines called at once
-	Sources  []string // for the report
-	Ended    float64  // calls of which it was seen how they ended
-	Panics   float64  // of these, those that did not return
+	Why      []string       // why calls were dropped
+	Together bool           // several goroutines called at once
+	Sources  []string       // for the report
+	Ended    float64        // calls of which it was seen how they ended
+	Panics   float64        // of these, those that did not return
+	Again    []beagle.Again // how often a call is an earlier one again
 }
 
 // Observed makes a corpus of captured calls, without running the target: the facets that need a run
@@ -24,12 +25,12 @@ func Observed(u *source.Unit, records []beagle.Record, seen Seen) (*beagle.Corpu
 	args, types := ArgsShape(u)
 	c := &beagle.Corpus{Target: u.Target.ID(), Calls: seen.Calls, Dropped: seen.Dropped, Concurrent: seen.Together,
 		DroppedWhy: strings.Join(seen.Why, "; "), Sources: seen.Sources}
-	c.Train, c.Holdout = Split(sample(Merge(records), maxRecords))
+	c.Train, c.Holdout = Split(sample(Merge(records), maxRecords, args, types))
 	params, err := paramFacets(c.Train, args, types)
 	if err != nil {
 		return nil, err
 	}
-	c.Facets = beagle.Facets{Records: len(c.Train), Params: params}
+	c.Facets = beagle.Facets{Records: len(c.Train), Params: params, Again: seen.Again}
 	if seen.Ended > 0 {
 		c.Facets.Panics = seen.Panics / seen.Ended
 	}

@@ -81,6 +81,7 @@ func (x recorded) confirm(
 	}
 	return bench.Confirm(ctx, x.lab.bench, x.unit, cs, x.inputs.corpus(), tried, bench.Options{
 		Budget: budget, MinGain: x.spec.MinGain, Fresh: fresh, Told: told, PGO: x.meter.modulePGO(), Seed: x.spec.Seed,
+		Score: x.spec.Score,
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -41,12 +40,15 @@ func (x *session) settle(known *beagle.InPlace) {
 		x.goInPlace("")
 	case unrecordable != nil:
 		x.goInPlace(reasonOf(unrecordable))
+	default:
+		x.inBenchmarks()
 	}
 }
 
 // goInPlace makes the tests of the module the evidence.
 func (x *session) goInPlace(because string) {
 	x.lab.evidence = &inPlace{session: x, because: because}
+	x.inBenchmarks()
 	if because != "" && x.watch != nil {
 		x.watch.Stage("evidence", "in place, inside the package's own tests: "+because)
 	}
@@ -65,7 +67,7 @@ func reasonOf(err error) string {
 // out of it.
 func (x *session) instead(ctx context.Context, err error) error {
 	var usage *beagle.UsageError
-	if _, corpus := x.lab.evidence.(recorded); !corpus || !x.spec.mayGoInPlace() || ctx.Err() != nil ||
+	if _, corpus := x.lab.behaviour().(recorded); !corpus || !x.spec.mayGoInPlace() || ctx.Err() != nil ||
 		!errors.As(err, &usage) || !errors.Is(err, errNoCorpus) {
 		return err
 	}
@@ -144,7 +146,7 @@ func (x *inPlace) survey(ctx context.Context) error {
 	if err := x.place.Choose(ctx, x.lab.bench.CPU); err != nil {
 		return err
 	}
-	if len(e.Timed) == 0 && !x.spec.NoMeasure {
+	if len(e.Timed) == 0 && !x.spec.NoMeasure && len(x.spec.Score.Benchmarks) == 0 {
 		return usage(fmt.Sprintf("%s cannot be timed in place: %s", x.unit.Target.Spec(), e.Untimed),
 			"write a benchmark that calls it in a loop, or judge the behaviour alone with beagle verify --no-measure")
 	}
@@ -191,24 +193,7 @@ func (x *inPlace) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict
 func (x *inPlace) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
-	x.lab.timing.Lock()
-	defer x.lab.timing.Unlock()
-	ms, err := bench.ConfirmIn(ctx, x.place.Clock(x.lab.bench.CPU), x.unit, cs, tried,
-		bench.Options{Budget: budget, MinGain: x.spec.MinGain, Seed: x.spec.Seed})
-	if err != nil {
-		return nil, err
-	}
-	for i := range ms {
-		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(x.place.Evidence().Timed, ", "))
-		for _, c := range ms[i].InputClasses {
-			if ms[i].Faster && c.Ratio.High < 1 {
-				ms[i].Faster = false
-				ms[i].Why = fmt.Sprintf("it is slower in %s: %.2fx (%.2f to %.2f)", c.Name, c.Ratio.Point, c.Ratio.Low,
-					c.Ratio.High)
-			}
-		}
-	}
-	return ms, nil
+	return x.confirmIn(ctx, x.place, cs, tried, budget)
 }
 
 func (x *inPlace) trial(ctx context.Context, cs []beagle.Candidate) (trial, error) {
@@ -243,8 +228,7 @@ func (t *placeTrial) quick(ctx context.Context, version int, c beagle.Candidate)
 }
 
 func (t *placeTrial) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
-	return bench.ScreenIn(ctx, t.place.Clock(t.lab.bench.CPU), t.place.Timed(t.program), versions,
-		placeTimes*budget, t.spec.Seed)
+	return t.screenIn(ctx, t.place, t.program, versions, budget)
 }
 
 // placeTimes is how much longer a screening takes in place: the benchmarks do other work, too.

@@ -162,7 +162,7 @@ func (n *inputs) refused(f beagle.Finding) error {
 // hopeless refuses a target that no inputs can make worth a search, before they
 // are recorded.
 func (n *inputs) hopeless() error {
-	if _, corpus := n.lab.evidence.(recorded); !corpus || len(n.unit.Target.Params) > 0 || n.spec.Force {
+	if _, corpus := n.lab.behaviour().(recorded); !corpus || len(n.unit.Target.Params) > 0 || n.spec.Force {
 		return nil
 	}
 	for _, f := range bench.Audit(&n.unit.Target, new(beagle.Corpus), bench.Observed{}) {

@@ -199,7 +199,7 @@ func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m
 	}
 	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", m
 	j.Winner, j.Verdict, j.Measurement, j.Verified = c, v, m, from
-	j.Why = fmt.Sprintf("At least %.2f times as fast, and no difference in %d comparisons.", m.Corrected.Low, cases(v))
+	j.Why = fmt.Sprintf("%s, and no difference in %d comparisons.", jd.spec.gains(m), cases(v))
 	j.Lineage, err = jd.pedigree.lineage(ctx, c)
 	return true, err
 }
@@ -275,12 +275,12 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ms[b].Corrected.Low, ms[a].Corrected.Low) })
-	best, least := order[0], evolve.AsGoodAs(fastest)*ms[order[0]].Corrected.Low
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ms[b].Worth().Low, ms[a].Worth().Low) })
+	best, least := order[0], evolve.AsGoodAs(fastest)*ms[order[0]].Worth().Low
 	for i, at := range order[1:] {
 		simpler := cmp.Or(cmp.Compare(reading(cs[at].Source), reading(cs[best].Source)),
 			cmp.Compare(len(cs[at].Steps), len(cs[best].Steps))) < 0
-		if ms[at].Faster && simpler && ms[at].Corrected.Low >= least {
+		if ms[at].Faster && simpler && ms[at].Worth().Low >= least {
 			best = at
 			copy(order[1:i+2], order[:i+1])
 			order[0] = at

@@ -24,6 +24,7 @@ type lab struct {
 	builder  *harness.Builder // from equip on, as the judges
 	bench    *bench.Env
 	evidence evidence
+	score    beagle.Score // by which versions are compared
 	verify   *verify.Env
 	scratch  *scratch.Dir
 	dir      string       // scratch, removed at the end
@@ -72,7 +73,7 @@ func (l *lab) furnish() error {
 			return err
 		}
 	}
-	l.bench = &bench.Env{Box: l.box, Dir: filepath.Join(l.dir, "bench"), CPU: sandbox.LastCPU()}
+	l.bench = &bench.Env{Box: l.box, Dir: filepath.Join(l.dir, "bench"), CPU: sandbox.LastCPU(), Score: l.score}
 	l.verify = &verify.Env{Unit: l.unit, Box: l.box, Dir: filepath.Join(l.dir, "verify")}
 	return nil
 }

@@ -41,7 +41,7 @@ func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*be
 	}
 	ms, err := bench.Confirm(ctx, m.lab.bench, m.unit, []beagle.Candidate{c}, m.inputs.corpus(), 1, bench.Options{
 		Budget: m.spec.Measure, MinGain: m.spec.MinGain, Blind: true, PGO: m.modulePGO(), Seed: seed,
-		Fresh: fresh, Told: told,
+		Fresh: fresh, Told: told, Score: m.spec.Score,
 	})
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 const (
 	classTime    = 120 * time.Millisecond // of timing, for one version on one class in one layout
 	classLayouts = 3
-	maxClasses   = 8
+	maxClasses   = 12
 	commonClass  = 0.10 // share of the calls from which on a class may not become slower at all
 	ruinous      = 0.5  // ratio below which no class may fall, however rare
 
@@ -38,8 +38,8 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 			idx = append(idx, i)
 		}
 	}
-	if m.lab.builder == nil {
-		return nil // in place the benchmarks were the classes
+	if m.lab.builder == nil || len(m.spec.Score.Benchmarks) > 0 {
+		return nil // the benchmarks were the classes
 	}
 	classes, err := corpus.InputClasses(m.inputs.corpus())
 	if err != nil || len(classes) == 0 || len(idx) == 0 {

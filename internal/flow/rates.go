@@ -15,8 +15,8 @@ func KeepRates(s *store.Store, r *beagle.ErrorRates) error { return s.Save(rates
 // rates are how often the judge errs: as measured on this machine if the store
 // knows that, else as measured when beagle was made.
 func (rp *reporter) rates() *beagle.ErrorRates {
-	if rp.ready.InPlace != nil {
-		return nil // they were measured with corpora
+	if rp.ready.InPlace != nil || !rp.spec.Score.IsZero() {
+		return nil // they were measured with corpora, by time
 	}
 	var own beagle.ErrorRates
 	if ok, err := rp.works.store.Load(ratesRun, ratesName, &own); err == nil && ok && own.Rule == bench.Rule &&

@@ -54,6 +54,9 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 		return nil, err
 	}
 	r.RuleFaults = rp.rewriter.failed()
+	if s := rp.spec.Score; !s.IsZero() {
+		r.Score = &s
+	}
 	r.MeasuredIn, r.VerifiedIn = j.Measured, j.Verified
 	if r.Models, err = rp.authors.paid(); err != nil {
 		return nil, err

@@ -71,6 +71,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	}
 	x.settle(began.InPlace)
 	x.works.machine, x.works.making = ThisMachine(u.Target.PkgDir), making(mutators)
+	x.works.score = x.scoreKey()
 	return x, nil
 }
 
@@ -80,7 +81,7 @@ func newSession(
 ) *session {
 	x := &session{spec: spec, watch: watch, unit: u, lab: l}
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
-	l.unit, l.root, l.evidence = u, root, recorded{x}
+	l.unit, l.root, l.evidence, l.score = u, root, recorded{x}, spec.Score
 	w := &works{run: run, store: s, anew: spec.Anew, ready: &x.ready, root: root}
 	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, ready: &x.ready}
 	rw := &rewriter{watch: watch, unit: u, works: w, inputs: in, work: newWorkbench(u, &beagle.Facets{}, mutators, nil)}

@@ -39,6 +39,7 @@ type Spec struct {
 	Time       time.Duration `json:"time"`               // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`            // "auto" or "require"
 	Evidence   string        `json:"evidence,omitempty"` // "auto", "corpus" or "inplace"; "" is auto
+	Score      beagle.Score  `json:"score,omitzero"`     // by which versions are ranked and judged
 	// only these mutators and sets of them; empty is the default set
 	Rules     []string `json:"rules,omitempty"`
 	NoLift    bool     `json:"no_lift,omitempty"`    // look up no piece of the function in the library
@@ -118,6 +119,9 @@ func (s *Spec) Validate() error {
 		return usage("--evidence inplace with --corpus "+s.CorpusFile,
 			"leave one of them out: in place there are no records")
 	}
+	if s.NoMeasure && !s.Score.IsZero() {
+		return usage("a score ("+s.Score.String()+") with --no-measure", "leave one of them out: nothing is measured")
+	}
 	if _, err := source.Ignores(s.Ignore); err != nil {
 		return err
 	}
@@ -183,6 +187,8 @@ func (s *Spec) Command() string {
 	add(s.Time != d.Time, "time", s.Time)
 	add(s.Sandbox != d.Sandbox, "sandbox", s.Sandbox)
 	add(s.Evidence != "" && s.Evidence != EvidenceAuto, "evidence", s.Evidence)
+	add(len(s.Score.Benchmarks) > 0, "bench", s.Score.Where())
+	add(!s.Score.TimeAlone(), "score", s.Score.Quantity())
 	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
 	add(s.NoLift, "no-lift", true)
 	add(s.Force, "force", s.Force)

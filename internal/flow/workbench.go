@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -120,9 +121,13 @@ func (w *workbench) hold(src string, v *workpiece) {
 	w.pieces[src] = v
 }
 
-// pass makes what mutators see of a version.
+// pass makes what mutators see of a version: it, and private copies of what it calls.
 func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
-	f, problem := w.unit.Parse(c.Source)
+	if _, problem := w.unit.Parse(c.Source); problem != nil {
+		return nil, problem
+	}
+	src, copies := w.unit.Widen(c.Source)
+	f, problem := w.unit.Parse(src)
 	if problem != nil {
 		return nil, problem
 	}
@@ -131,6 +136,7 @@ func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard,
 	}
 	shares := w.shares(c, f.Src)
+	shareOut(f, copies, shares)
 	p.Weight = func(n ast.Node) float64 {
 		sum := 0.0
 		last := f.Fset.Position(n.End()).Line
@@ -191,6 +197,40 @@ func carried(known map[string]float64, src string) map[int]float64 {
 		shares[line] = max(0, 1-kept) / float64(len(fresh))
 	}
 	return shares
+}
+
+// shareOut gives the lines of private copies what the lines that call them take: a
+// profile counts what a callee takes for its call.
+func shareOut(f *source.File, copies []string, shares map[int]float64) {
+	line := func(p token.Pos) int { return f.Fset.Position(p).Line }
+	decls, called := map[string]*ast.FuncDecl{}, map[string]map[int]bool{}
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			decls[n.Name.Name] = n
+		case *ast.CallExpr:
+			if id, ok := n.Fun.(*ast.Ident); ok {
+				if called[id.Name] == nil {
+					called[id.Name] = map[int]bool{}
+				}
+				called[id.Name][line(n.Pos())] = true
+			}
+		}
+		return true
+	})
+	for _, name := range copies { // callers come first
+		d, sum := decls[name], 0.0
+		if d == nil {
+			continue
+		}
+		for at := range called[name] {
+			sum += shares[at]
+		}
+		first, last := line(d.Pos()), line(d.End())
+		for i := first; i <= last; i++ {
+			shares[i] = sum / float64(last-first+1)
+		}
+	}
 }
 
 // moves lists every step that can be taken from a version, without those of some
@@ -272,6 +312,9 @@ func (w *workbench) make(p *mutate.Pass, e edge) stepped {
 		return stepped{err: refusal(err.Error())}
 	}
 	formatted, err := w.unit.Normalize(src)
+	if err == nil {
+		formatted, err = w.unit.Narrow(formatted)
+	}
 	if err != nil {
 		return stepped{
 			err: refusal(fmt.Sprintf("%s at %s gives a file that does not parse: %v", e.m.Name, step.Site, err)),

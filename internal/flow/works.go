@@ -19,6 +19,7 @@ type works struct {
 	root    beagle.Candidate
 	machine beagle.Machine // of which the results are
 	making  string         // what makes and judges candidates; see making
+	score   string         // by which they are ranked; see scoreKey
 	memory  memory
 }
 
@@ -29,7 +30,7 @@ func (w *works) key(stage, candidate, extra string) store.Key {
 	}
 	return store.Key{
 		Kind: stage, Candidate: candidate, Corpus: w.ready.Corpus, Toolchain: w.machine.Go, Machine: kind(w.machine),
-		Extra: w.ready.Target + w.making + extra,
+		Extra: w.ready.Target + w.making + w.score + extra,
 	}
 }
 

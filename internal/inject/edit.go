@@ -20,7 +20,12 @@ type edited struct {
 // apply returns the changed text. Whatever is inserted stands on a line that is there already, so
 // that line numbers stay.
 func (e *edited) apply() string {
-	return syntax.Apply(e.text, e.edits) + "\n//line beagle_probe.go:1\n" + e.tail.String()
+	return e.changed() + "\n//line beagle_probe.go:1\n" + e.tail.String()
+}
+
+// changed is the text with the insertions alone.
+func (e *edited) changed() string {
+	return syntax.Apply(e.text, e.edits)
 }
 
 // A part is a parameter, the receiver or a result.

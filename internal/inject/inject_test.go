@@ -182,3 +182,31 @@ func Assembly(x int) int
 		}
 	}
 }
+
+// TestSkip checks that functions that cannot be instrumented are left out on demand, and that
+// misspelt names and lists of nothing else still end the build.
+func TestSkip(t *testing.T) {
+	dir := newModule(t, map[string]string{"go.mod": "module example.com/lib\n\ngo 1.22\n", "a/a.go": `package a
+
+func Generic[T any](x T) T { return x }
+
+func Plain(x int) int { return x + 1 }
+`})
+	write := func(specs ...string) (*Overlay, error) {
+		return Write(t.Context(), Options{Dir: dir, Specs: specs, Skip: true}, t.TempDir())
+	}
+	o, err := write("./a.Generic", "./a.Plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Sites) != 1 || o.Sites[0].Name != "example.com/lib/a.Plain" || len(o.Left) != 1 ||
+		o.Left[0].Spec != "./a.Generic" || !strings.HasPrefix(o.Left[0].Why, "it is generic") {
+		t.Errorf("%+v", o)
+	}
+	if _, err := write("./a.Plain", "./a.Missing"); err == nil || !strings.Contains(err.Error(), "declares no Missing") {
+		t.Error(err)
+	}
+	if _, err := write("./a.Generic"); err == nil || !strings.Contains(err.Error(), "no function can be instrumented") {
+		t.Error(err)
+	}
+}

@@ -40,18 +40,22 @@ type Site struct {
 type Overlay struct {
 	Path  string // of its description, for -overlay
 	Sites []Site
+	Left  []LeftOut
 	Probe string // import path of the probe in this build
 }
+
+// A LeftOut is a function that cannot be instrumented.
+type LeftOut struct{ Spec, Why string }
 
 // Write resolves the functions, and writes the overlay to dir. Whatever the user can mend is a
 // *beagle.UsageError.
 func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
-	funcs, rolled, err := o.functions(ctx)
+	out := &Overlay{Path: filepath.Join(dir, "overlay.json")}
+	funcs, rolled, err := o.functions(ctx, &out.Left)
 	if err != nil {
 		return nil, err
 	}
 	w := &overlay{dir: dir, replace: map[string]string{}}
-	out := &Overlay{Path: filepath.Join(dir, "overlay.json")}
 	root := append(funcs, rolled...)[0].pkg.Module
 	out.Probe = o.probe(ctx)
 	if out.Probe == "" {
@@ -80,8 +84,8 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 	return out, os.WriteFile(out.Path, js, 0o644)
 }
 
-// functions resolves all specifications and refuses what cannot be instrumented.
-func (o *Options) functions(ctx context.Context) (all, rolled []*function, err error) {
+// functions resolves all specifications. It refuses what cannot be instrumented, or leaves it out.
+func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled []*function, err error) {
 	loaded := map[string]*packages.Package{}
 	seen := map[*function]bool{}
 	byName := map[string]bool{}
@@ -91,6 +95,10 @@ func (o *Options) functions(ctx context.Context) (all, rolled []*function, err e
 			return nil, nil, err
 		}
 		if err := f.refuse(); err != nil {
+			if why := (*beagle.UsageError)(nil); o.Skip && errors.As(err, &why) {
+				*left = append(*left, LeftOut{spec, strings.TrimPrefix(why.What, "--probe "+spec+": ")})
+				continue
+			}
 			return nil, nil, err
 		}
 		if byName[f.name()] || seen[f] {
@@ -117,6 +125,9 @@ func (o *Options) functions(ctx context.Context) (all, rolled []*function, err e
 		rolled = []*function{f}
 	}
 	switch {
+	case len(all)+len(rolled) == 0 && len(*left) > 0:
+		return nil, nil, &beagle.UsageError{What: "no function can be instrumented: " + (*left)[0].Spec + ": " +
+			(*left)[0].Why, Remedy: "Name functions that call them."}
 	case len(all)+len(rolled) == 0:
 		return nil, nil, &beagle.UsageError{What: "no function is named", Remedy: "Name one with --probe ./pkg.Func."}
 	case len(all) > 0 && len(rolled) > 0 && all[0].pkg.Module.Path != rolled[0].pkg.Module.Path:

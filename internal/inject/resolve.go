@@ -21,6 +21,8 @@ type Options struct {
 	Dir   string   // where the go command runs; "" is the current directory
 	Specs []string // "./pkg.Func", "import/path.Func" or "pkg.Type.Method"
 	Flags []string // build flags that decide which files belong to a package: -tags, -mod, ...
+	// Skip leaves functions out that cannot be instrumented; otherwise they end the build.
+	Skip bool
 	// Versions are what one function of the build chooses from; nil for none.
 	Versions *Versions
 }

@@ -32,7 +32,8 @@ func (w *overlay) addVersions(f *function, e *edited, v *Versions, n int) error 
 	if err != nil {
 		return err
 	}
-	s := switched{writer: writer{f: f, n: n, args: args, results: results}, v: v}
+	s := switched{writer: writer{f: f, n: n, args: args, results: results}, v: v,
+		sw: fmt.Sprintf("beagleSwitch%d", n), routed: fmt.Sprintf("beagleRouted%d", n)}
 	e.enter(f, s.gate())
 	s.declare(&e.tail)
 	for i, text := range v.Texts {
@@ -56,19 +57,24 @@ func (f *function) refuseVersions() error {
 // A switched writes the switch of one function.
 type switched struct {
 	writer
-	v *Versions
+	v          *Versions
+	sw, routed string // names of the switch and of the routed function
 }
 
 func (s *switched) gate() string {
+	if len(s.results) == 0 {
+		return fmt.Sprintf(" if %s.On() { %s; return };", s.sw, s.call())
+	}
+	return fmt.Sprintf(" if %s.On() { return %s };", s.sw, s.call())
+}
+
+// call calls the routed function with the function's own arguments.
+func (s *switched) call() string {
 	var names []string
 	for _, a := range s.args {
 		names = append(names, a.name)
 	}
-	call := fmt.Sprintf("beagleRouted%d(%s)", s.n, strings.Join(names, ", "))
-	if len(s.results) == 0 {
-		return fmt.Sprintf(" if beagleSwitch%d.On() { %s; return };", s.n, call)
-	}
-	return fmt.Sprintf(" if beagleSwitch%d.On() { return %s };", s.n, call)
+	return s.routed + "(" + strings.Join(names, ", ") + ")"
 }
 
 // declare writes the switch, its registration and the routed function.
@@ -82,15 +88,19 @@ func (s *switched) declare(b *strings.Builder) {
 	if harmless && len(s.results) > 0 {
 		options += ", " + rolloutName + ".ComparesResults"
 	}
-	fmt.Fprintf(b, "var beagleSwitch%d %s.Switch\n", s.n, rolloutName)
-	fmt.Fprintf(b, "func init() {\n\t%s.Register(&beagleSwitch%d, %q, %q%s)\n\t%s.FromEnvironment()\n}\n", rolloutName,
-		s.n, s.f.name(), s.v.Build, options, probeName)
+	enter := s.enter()
+	if enter != "Enter()" {
+		options += ", " + rolloutName + ".HasContext"
+	}
+	fmt.Fprintf(b, "var %s %s.Switch\n\n", s.sw, rolloutName)
+	fmt.Fprintf(b, "func init() {\n\t%s.Register(&%s, %q, %q%s)\n\t%s.FromEnvironment()\n}\n\n", rolloutName,
+		s.sw, s.f.name(), s.v.Build, options, probeName)
 	results := paramsOf("r", s.results)
 	if results != "" {
 		results = " (" + results + ")"
 	}
-	fmt.Fprintf(b, "func beagleRouted%d(%s)%s {\n\tc := beagleSwitch%d.Enter()\n\tdefer c.Leave()\n", s.n,
-		paramsOf("a", s.args), results, s.n)
+	fmt.Fprintf(b, "func %s(%s)%s {\n\tc := %s.%s\n\tdefer c.Leave()\n", s.routed, paramsOf("a", s.args), results,
+		s.sw, enter)
 	if harmless {
 		fmt.Fprintf(b, "\tdefer func() {\n\t\tif c.Saves() {\n\t\t\tif recover() != nil {\n\t\t\t\tc.Forgiven()\n"+
 			"\t\t\t\t%s\n\t\t\t\tc.Saved()\n\t\t\t}\n\t\t}\n\t}()\n", s.set("r", 0))
@@ -103,6 +113,21 @@ func (s *switched) declare(b *strings.Builder) {
 		s.compare(b)
 	}
 	b.WriteString("\treturn\n}\n")
+}
+
+// enter is the call that finds the arm: by the request that the arguments tell of, if they do.
+func (s *switched) enter() string {
+	params := s.f.signature().Params()
+	first := len(s.args) - params.Len()
+	for i := range params.Len() {
+		switch name := types.TypeString(params.At(i).Type(), nil); {
+		case name == "context.Context":
+			return fmt.Sprintf("EnterContext(a%d)", first+i)
+		case strings.HasSuffix(name, "/probe/rollout.Request"):
+			return fmt.Sprintf("EnterRequest(a%d)", first+i)
+		}
+	}
+	return "Enter()"
 }
 
 // compare runs the original again on some calls. The arguments are values, so that they are what

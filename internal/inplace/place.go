@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -194,5 +195,16 @@ func (p *Place) variant(src, suffix string) (string, error) {
 	if name := p.u.BuildName(); err == nil && name != p.u.Target.PkgName {
 		text = strings.Replace(text, "package "+name, "package "+p.u.Target.PkgName, 1)
 	}
-	return text, err
+	return p.apart(text, suffix), err
+}
+
+// apart keeps a version from being inlined into the dispatcher. An inlined one has no address, and
+// only versions at the same address modulo 64 are compared with each other.
+func (p *Place) apart(text, suffix string) string {
+	_, name, method := strings.Cut(p.u.Target.Name, ".")
+	if !method {
+		name = p.u.Target.Name
+	}
+	declared := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + regexp.QuoteMeta(name+suffix) + `\b`)
+	return declared.ReplaceAllString(text, "//go:noinline\n$0")
 }

@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -18,8 +19,12 @@ import (
 type timed struct {
 	suite  int
 	name   string
-	inside bool // the calls alone are timed, not what the benchmark does between them
+	inside bool    // the calls alone are timed, not what the benchmark does between them
+	weight float64 // what it counts beside the others, 0 for 1: see Use
 }
+
+// counts is what a benchmark counts beside others.
+func (b timed) counts() float64 { return cmp.Or(b.weight, 1) }
 
 const (
 	wantedSlice = 100 * time.Microsecond
@@ -33,11 +38,13 @@ const (
 // A clock times in a place. It is the place as package bench knows it.
 type clock struct {
 	*Place
-	cpu int
+	cpu   int
+	exact bool // count allocations in processes of their own
 }
 
-// Clock is the place as measurements need it. Timed processes run on one processor.
-func (p *Place) Clock(cpu int) bench.Place { return &clock{p, cpu} }
+// Clock is the place as measurements need it. Timed processes run on one processor. exact asks for
+// exact counts of allocations, which takes a part of the time.
+func (p *Place) Clock(cpu int, exact bool) bench.Place { return &clock{p, cpu, exact} }
 
 // A linked program knows where its first suite with benchmarks is.
 type linked struct {
@@ -80,13 +87,17 @@ func (c *clock) Relink(ctx context.Context, p bench.PlaceProgram, layout uint64)
 // Timed is a program as measurements need it.
 func (p *Place) Timed(g *Program) bench.PlaceProgram { return (&clock{Place: p}).linked(g) }
 
-// Windows name the benchmarks that are timed.
-func (c *clock) Windows() []string {
-	var names []string
-	for _, t := range c.timed() {
-		names = append(names, t.name)
+// Windows are the benchmarks that are timed.
+func (c *clock) Windows() []bench.Window {
+	all, sum := c.timed(), 0.0
+	for _, t := range all {
+		sum += t.counts()
 	}
-	return names
+	var out []bench.Window
+	for _, t := range all {
+		out = append(out, bench.Window{Name: t.name, Share: t.counts() / sum})
+	}
+	return out
 }
 
 func (p *Place) timed() (out []timed) {
@@ -109,18 +120,43 @@ func (c *clock) Time(
 	for v := range t.Passes {
 		t.Passes[v] = 1
 	}
+	sum := 0.0
+	for _, b := range all {
+		sum += b.counts()
+	}
 	for w, b := range all {
-		r, err := c.slices(ctx, p.(linked).Program, b, versions, budget/time.Duration(len(all)), seed+uint64(w))
+		each := budget / time.Duration(len(all))
+		r, err := c.slices(ctx, p.(linked).Program, b, versions, each, seed+uint64(w), false)
 		if err != nil {
 			return nil, "", err
+		}
+		if c.exact && r.failure == "" {
+			if err := c.recount(ctx, p.(linked).Program, b, versions, each, seed+uint64(w), r); err != nil {
+				return nil, "", err
+			}
 		}
 		if r.failure != "" {
 			return nil, r.failure, nil
 		}
-		r.into(t, w, len(all))
-		t.Millis += float64(budget/time.Duration(len(all))) / float64(time.Millisecond)
+		r.into(t, w, b.counts(), sum)
+		t.Millis += float64(each) / float64(time.Millisecond)
 	}
 	return t, "", nil
+}
+
+// countPart is the part of a benchmark's time for exact counts.
+const countPart = 5
+
+// recount counts the allocations of the versions exactly, in a process of their own: that disturbs
+// the times.
+func (c *clock) recount(
+	ctx context.Context, g *Program, b timed, versions []int, budget time.Duration, seed uint64, r *sliced,
+) error {
+	exact, err := c.slices(ctx, g, b, versions, budget/countPart, seed, true)
+	if err == nil {
+		r.allocs, r.bytes, r.failure = exact.allocs, exact.bytes, exact.failure
+	}
+	return err
 }
 
 // sliced are the slices of one benchmark in one process.
@@ -133,14 +169,14 @@ type sliced struct {
 
 // slices runs one benchmark in which versions take turns.
 func (c *clock) slices(
-	ctx context.Context, g *Program, b timed, versions []int, budget time.Duration, seed uint64,
+	ctx context.Context, g *Program, b timed, versions []int, budget time.Duration, seed uint64, exact bool,
 ) (*sliced, error) {
 	j := job{
 		suite: b.suite, bench: exactly(b.name), time: (2*budget + benchTime).String(), threads: 1,
 		wall: 6*budget + launch,
 		plan: live.Plan{
 			Mode: live.Time, Versions: versions, Budget: int64(budget), Slice: int64(wantedSlice), Inside: b.inside,
-			Seed: seed,
+			Exact: exact, Seed: seed,
 		},
 	}
 	if c.cpu >= 0 {
@@ -185,8 +221,9 @@ func how(r *ran) string {
 	return said(r.Result)
 }
 
-// into makes rounds of a window: slices scaled to the same number of calls.
-func (s *sliced) into(t *rt.Timing, w, windows int) {
+// into makes rounds of a window: slices scaled to the same number of calls. The window counts so
+// much of all.
+func (s *sliced) into(t *rt.Timing, w int, counts, all float64) {
 	scale := float64(perCalls) / float64(s.calls)
 	n := len(s.wall[0])
 	for v := range s.wall {
@@ -199,10 +236,10 @@ func (s *sliced) into(t *rt.Timing, w, windows int) {
 		}
 	}
 	base := slices.Sorted(slices.Values(s.wall[0]))
-	t.Weights[w] = 1 / math.Max(float64(base[len(base)/2])*scale, 1) // every benchmark counts the same
+	t.Weights[w] = counts / math.Max(float64(base[len(base)/2])*scale, 1) // by time, not by calls
 	for v := range s.wall {
-		t.Allocs[v] += s.allocs[v] / float64(windows)
-		t.Bytes[v] += s.bytes[v] / float64(windows)
+		t.Allocs[v] += s.allocs[v] * counts / all
+		t.Bytes[v] += s.bytes[v] * counts / all
 	}
 }
 
@@ -223,8 +260,9 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 			if !r.OK() || seen.Calls == 0 || seen.Concurrent {
 				continue
 			}
-			b := timed{i, name, time.Duration(seen.Nanos/max(seen.Calls, 1)) >= slowCall || seen.Nested > 0}
-			probe, err := c.slices(ctx, g, b, []int{0, 0}, probeTime, 1)
+			b := timed{suite: i, name: name,
+				inside: time.Duration(seen.Nanos/max(seen.Calls, 1)) >= slowCall || seen.Nested > 0}
+			probe, err := c.slices(ctx, g, b, []int{0, 0}, probeTime, 1, false)
 			if err != nil {
 				return err
 			}
@@ -254,12 +292,15 @@ func (p *Place) Profile(ctx context.Context, path string, cpu int) (bool, error)
 
 // Choose finds the benchmarks in which versions can take turns. What it finds is in the evidence.
 func (p *Place) Choose(ctx context.Context, cpu int) error {
-	c := &clock{p, cpu}
+	c := &clock{Place: p, cpu: cpu}
 	if err := c.choose(ctx, p.own); err != nil {
 		return err
 	}
 	e := &p.evidence
-	switch e.Timed = c.Windows(); {
+	for _, w := range c.Windows() {
+		e.Timed = append(e.Timed, w.Name)
+	}
+	switch {
 	case len(e.Timed) > 0:
 	case len(e.Benchmarks) == 0:
 		e.Untimed = "no benchmark calls " + p.u.Target.Name

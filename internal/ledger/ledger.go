@@ -31,8 +31,9 @@ type Change struct {
 	ID        string  `json:"id"`
 	Service   string  `json:"service"`
 	Function  string  `json:"function"`
-	Cores     float64 `json:"cores"`   // that the service takes
-	Shipped   string  `json:"shipped"` // date, as in 2026-01-31
+	Score     string  `json:"score,omitempty"` // by which it was found, where that is not the time of recorded calls
+	Cores     float64 `json:"cores"`           // that the service takes
+	Shipped   string  `json:"shipped"`         // date, as in 2026-01-31
 	Predicted Saving  `json:"predicted"`
 	Proven    *Saving `json:"proven,omitempty"` // none until its experiment ends
 	Reverted  string  `json:"reverted,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -152,6 +153,26 @@ func TestLive(t *testing.T) {
 		if err != nil || len(dropped) == 0 || dropped[0].Cum < 0.2 ||
 			!strings.Contains(dropped[0].Reason, "test file") {
 			t.Errorf("%+v %v", dropped, err)
+		}
+		saved(t, all)
+	}
+}
+
+// saved checks that profiles can be read again from the directory that they are saved in.
+func saved(t *testing.T, all []*hotspots.Profile) {
+	dir := t.TempDir()
+	if err := Save(dir, all); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Read(t.Context(), []string{dir}, Options{Warn: func(w string) { t.Error(w) }})
+	if err != nil || len(again) != len(all) {
+		t.Fatalf("%d of %d profiles, %v", len(again), len(all), err)
+	}
+	for _, p := range all {
+		if !slices.ContainsFunc(again, func(a *hotspots.Profile) bool {
+			return a.Kind == p.Kind && math.Abs(a.Seconds-p.Seconds) < 0.01 && len(a.Pprof.Sample) == len(p.Pprof.Sample)
+		}) {
+			t.Errorf("%s of %g s is gone", p.Kind, p.Seconds)
 		}
 	}
 }

@@ -36,6 +36,7 @@ var funcs = map[string]any{
 	"main":    ChangedOnly,
 	"added":   Added,
 	"again":   again,
+	"timed":   timed,
 
 	"contract": Contract,
 	"support":  Support,
@@ -108,6 +109,14 @@ func again(command string) string {
 		return ""
 	}
 	return " (what this machine's store knows is not measured again, unless --anew is given too)"
+}
+
+// timed says what the figure to quote was measured on.
+func timed(r *beagle.Result) string {
+	if r.Score != nil && len(r.Score.Benchmarks) > 0 {
+		return "the time of " + r.Score.Where()
+	}
+	return "training inputs"
 }
 
 // Short is the beginning of an ID, enough to name it in a run.

@@ -27,7 +27,7 @@ type Plan struct {
 	// Builds are the binaries by arm where each arm has its own; only with Pods.
 	Builds map[Arm]string `json:"builds,omitempty"`
 
-	Success    []Metric    `json:"success"`    // default function time and service CPU
+	Success    []Metric    `json:"success"`    // default function time and, by slices or pods, service CPU
 	Guardrails []Guardrail `json:"guardrails"` // default DefaultGuardrails
 	// LeastGain is the relative gain that a success metric must show beyond doubt; default 0.
 	LeastGain float64 `json:"least_gain,omitempty"`
@@ -79,6 +79,9 @@ func (p Plan) withDefaults() Plan {
 	setDefault(&p.BlockSpanLimit, 600)
 	if p.Success == nil {
 		p.Success = []Metric{FunctionTime, ServiceCPU}
+		if p.Unit == Requests {
+			p.Success = []Metric{FunctionTime}
+		}
 	}
 	if p.Guardrails == nil {
 		p.Guardrails = DefaultGuardrails(p.Unit)
@@ -142,12 +145,29 @@ func (p Plan) checkNumbers() error {
 				g.Metric, g.Margin)
 		}
 	}
+	for _, m := range p.metrics() {
+		if p.Unit == Requests && measures[m].whole {
+			return fmt.Errorf("metric %q is one of the whole process, which runs all arms when the unit is %q: "+
+				"take it out, or use the unit %q", m, p.Unit, Slices)
+		}
+	}
 	for _, m := range p.Success {
 		if m != FunctionTime && m != ServiceCPU {
 			return fmt.Errorf("success metric %q: use %q or %q", m, FunctionTime, ServiceCPU)
 		}
 	}
 	return nil
+}
+
+// metrics lists what is compared: success metrics and guardrails, each once.
+func (p Plan) metrics() []Metric {
+	out := slices.Clone(p.Success)
+	for _, g := range p.Guardrails {
+		if !slices.Contains(out, g.Metric) {
+			out = append(out, g.Metric)
+		}
+	}
+	return out
 }
 
 // A Phase is where an experiment stands.

@@ -102,7 +102,7 @@ func (e *Experiment) better(m Metric) string {
 
 // invalid returns why the comparison says nothing, or "".
 func (e *Experiment) invalid() string {
-	for _, m := range e.metrics() {
+	for _, m := range e.Plan.metrics() {
 		t := e.State.Effect[m]
 		if t == nil {
 			continue

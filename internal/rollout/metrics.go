@@ -13,6 +13,7 @@ type Metric string
 const (
 	FunctionTime Metric = "function-time" // processor time of the function per call
 	ServiceCPU   Metric = "service-cpu"   // processor time of the process per request
+	RequestTime  Metric = "request-time"  // time from a request's arrival to its answer
 	ErrorRate    Metric = "errors"        // share of requests that failed
 	SlowShare    Metric = "slow"          // share of requests slower than the plan's threshold
 	AllocBytes   Metric = "alloc-bytes"   // allocated bytes per request
@@ -34,20 +35,26 @@ const (
 var measures = map[Metric]struct {
 	scale Scale
 	value func(Counts) (float64, bool)
-	// rare events are bounded by their number: one more request could differ
-	rare bool
+	rare  bool // bounded by the number of requests: one more request could differ
+	whole bool // of the process as a whole, whichever arms run in it
 }{
-	FunctionTime: {Relative, func(c Counts) (float64, bool) { return ratio(c.FunctionNanos, c.Calls) }, false},
-	ServiceCPU:   {Relative, func(c Counts) (float64, bool) { return ratio(c.CPUNanos, c.Requests) }, false},
-	ErrorRate:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.Errors, c.Requests) }, true},
-	SlowShare:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.Slow, c.Requests) }, true},
-	AllocBytes: {Relative, func(c Counts) (float64, bool) {
-		return ratio(c.AllocBytes+leastAlloc*c.Requests,
-			c.Requests)
-	}, false},
-	LiveHeap:   {Relative, func(c Counts) (float64, bool) { return ratio(c.HeapBytes, c.Slices) }, false},
-	HeapGrowth: {Absolute, func(c Counts) (float64, bool) { return ratio(c.HeapGrowth, c.HeapBytes) }, false},
-	GCShare:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.GCNanos, c.CPUNanos) }, false},
+	FunctionTime: {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.FunctionNanos, c.Calls) }},
+	RequestTime:  {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.RequestNanos, c.Requests) }},
+	ServiceCPU: {scale: Relative, whole: true,
+		value: func(c Counts) (float64, bool) { return ratio(c.CPUNanos, c.Requests) }},
+	ErrorRate: {scale: Absolute, rare: true,
+		value: func(c Counts) (float64, bool) { return ratio(c.Errors, c.Requests) }},
+	SlowShare: {scale: Absolute, rare: true,
+		value: func(c Counts) (float64, bool) { return ratio(c.Slow, c.Requests) }},
+	AllocBytes: {scale: Relative, whole: true, value: func(c Counts) (float64, bool) {
+		return ratio(c.AllocBytes+leastAlloc*c.Requests, c.Requests)
+	}},
+	LiveHeap: {scale: Relative, whole: true,
+		value: func(c Counts) (float64, bool) { return ratio(c.HeapBytes, c.Slices) }},
+	HeapGrowth: {scale: Absolute, whole: true,
+		value: func(c Counts) (float64, bool) { return ratio(c.HeapGrowth, c.HeapBytes) }},
+	GCShare: {scale: Absolute, whole: true,
+		value: func(c Counts) (float64, bool) { return ratio(c.GCNanos, c.CPUNanos) }},
 }
 
 // leastAlloc is added to the bytes that a request allocates. Of a service that allocates next to
@@ -69,6 +76,9 @@ type Guardrail struct {
 
 // DefaultGuardrails are those of a plan that names none.
 func DefaultGuardrails(unit Unit) []Guardrail {
+	if unit == Requests {
+		return []Guardrail{{ErrorRate, 0.001}, {SlowShare, 0.002}, {FunctionTime, 0.02}, {RequestTime, 0.05}}
+	}
 	heap := Guardrail{HeapGrowth, 0.005}
 	if unit == Pods {
 		heap = Guardrail{LiveHeap, 0.02}
@@ -108,11 +118,14 @@ const memory = 50
 
 // A Track follows the difference of two arms in one metric.
 type Track struct {
-	Moments  Moments             `json:"moments"`
-	Lag      Lag                 `json:"lag"`
-	Signs    Signs               `json:"signs"`
-	Requests float64             `json:"requests,omitempty"` // of the arm in question
-	Pods     map[string]*Reading `json:"pods,omitempty"`
+	Moments  Moments `json:"moments"`
+	Lag      Lag     `json:"lag"`
+	Signs    Signs   `json:"signs"`
+	Requests float64 `json:"requests,omitempty"` // of the arm in question
+	// Own relates a difference to the level of its own block, which is fair where the arms of a
+	// block may be exchanged: then what the load does to all of them cancels.
+	Own  bool                `json:"own,omitempty"`
+	Pods map[string]*Reading `json:"pods,omitempty"`
 }
 
 // A Reading is what a track remembers of a pod.
@@ -132,7 +145,11 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 		r = new(Reading)
 		t.Pods[pod] = r
 	}
-	x, level, ok := difference(m, a, b, r.Baseline)
+	baseline := r.Baseline
+	if t.Own {
+		baseline = 0
+	}
+	x, level, ok := difference(m, a, b, baseline)
 	if !ok || math.IsInf(x, 0) || math.IsNaN(x) {
 		return
 	}

@@ -3,7 +3,6 @@ package rollout
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // An Action is what the delivery of a version does next.
@@ -129,19 +128,6 @@ func (e *Experiment) unusable(b *Block) *fault {
 	return nil
 }
 
-// weight is the planned share of an arm in a block of requests or pods.
-func (e *Experiment) weight(arm Arm) float64 {
-	switch {
-	case e.State.Phase == Holdout && arm == Candidate:
-		return 1 - e.Plan.HoldoutShare
-	case e.State.Phase == Holdout:
-		return e.Plan.HoldoutShare
-	case e.Share() > 1.0/3 && !e.Plan.NoPlacebo && arm == Candidate:
-		return 2
-	}
-	return 1
-}
-
 // occurrences counts the arms of a plan. A slice is lost with the same chance
 // on each arm, so the planned slices are the weights.
 func occurrences(arms []Arm) map[Arm]float64 {
@@ -163,12 +149,12 @@ func (e *Experiment) count(b *Block) {
 		s.Began = float64(first.UnixMilli()) / 1000
 	}
 	arms := b.totals()
-	for _, m := range e.metrics() {
-		compare(s.Effect, m, b.ID, arms[Original], arms[Candidate])
-		compare(s.Beyond, m, b.ID, arms[Placebo], arms[Candidate])
-		compare(s.Placebo, m, b.ID, arms[Original], arms[Placebo])
+	for _, m := range e.Plan.metrics() {
+		e.compare(s.Effect, m, b.ID, arms[Original], arms[Candidate])
+		e.compare(s.Beyond, m, b.ID, arms[Placebo], arms[Candidate])
+		e.compare(s.Placebo, m, b.ID, arms[Original], arms[Placebo])
 		if s.Phase == Holdout {
-			compare(s.After, m, b.ID, arms[Original], arms[Candidate])
+			e.compare(s.After, m, b.ID, arms[Original], arms[Candidate])
 		}
 	}
 	switch e.Plan.Unit {
@@ -179,33 +165,24 @@ func (e *Experiment) count(b *Block) {
 	}
 }
 
+// countAssigned enters how many requests of each arm ended. A source draws which requests it
+// counts so that all arms have the same chance, whatever share of the traffic they get.
 func (e *Experiment) countAssigned(arms map[Arm]*Counts) {
 	got, weights := map[Arm]float64{}, map[Arm]float64{}
 	for arm, c := range arms {
-		got[arm], weights[arm] = c.Requests, e.weight(arm)
+		got[arm], weights[arm] = c.Requests, 1
 	}
 	e.State.Assigned.add(got, weights)
 }
 
-func compare(tracks map[Metric]*Track, m Metric, id string, a, b *Counts) {
+func (e *Experiment) compare(tracks map[Metric]*Track, m Metric, id string, a, b *Counts) {
 	if a == nil || b == nil {
 		return
 	}
 	if tracks[m] == nil {
-		tracks[m] = new(Track)
+		tracks[m] = &Track{Own: e.Plan.Unit == Requests}
 	}
 	tracks[m].add(m, id, *a, *b)
-}
-
-// metrics lists what is compared: success metrics and guardrails, each once.
-func (e *Experiment) metrics() []Metric {
-	out := slices.Clone(e.Plan.Success)
-	for _, g := range e.Plan.Guardrails {
-		if !slices.Contains(out, g.Metric) {
-			out = append(out, g.Metric)
-		}
-	}
-	return out
 }
 
 // decide looks at all that is known.

@@ -30,7 +30,8 @@ func (s *source) slice(pod string, arm Arm) Slice {
 	if s.cost != nil {
 		factor *= s.cost(arm)
 	}
-	c := Counts{Requests: 1000, Errors: 1, Slow: float64(8 + s.rng.IntN(5)), CPUNanos: 2e8 * factor,
+	c := Counts{Requests: 1000, Errors: 1, Slow: float64(8 + s.rng.IntN(5)),
+		CPUNanos: 2e8 * factor, RequestNanos: 1e9 * factor,
 		AllocBytes: 4e6 * (1 + 0.01*s.rng.NormFloat64()), Calls: 5000, FunctionNanos: 6e6 * factor,
 		HeapBytes: 1e8, HeapGrowth: 1e5 * s.rng.NormFloat64()}
 	c.GCNanos = c.CPUNanos * (0.1 + 0.003*s.rng.NormFloat64())
@@ -258,16 +259,6 @@ func TestStateIsJSON(t *testing.T) {
 		one, two := newSource(), newSource()
 		one.cost, two.cost = faster, faster
 		direct, stored := start(t, Plan{Unit: unit}), start(t, Plan{Unit: unit})
-		if unit == Requests {
-			double := func(b *Block) {
-				for i := range b.Slices {
-					if direct.Share() > 1.0/3 && b.Slices[i].Arm == Candidate {
-						b.Slices[i].Counts.add(b.Slices[i].Counts)
-					}
-				}
-			}
-			one.change, two.change = double, double
-		}
 		for direct.State.Phase == Ramping {
 			a := one.block(direct)
 			b := two.block(stored)
@@ -292,6 +283,19 @@ func TestStateIsJSON(t *testing.T) {
 		if direct.State.Phase != Holdout {
 			t.Errorf("%s: phase %q: %s", unit, direct.State.Phase, direct.State.Cause)
 		}
+	}
+}
+
+// TestRequestMetrics: what the whole process does says nothing of the arm of a request.
+func TestRequestMetrics(t *testing.T) {
+	for _, m := range []Metric{ServiceCPU, AllocBytes, GCShare, HeapGrowth, LiveHeap} {
+		_, err := New(Plan{Build: "b1", Unit: Requests, Guardrails: []Guardrail{{m, 0.01}}})
+		if err == nil || !strings.Contains(err.Error(), "of the whole process") {
+			t.Errorf("%s: %v", m, err)
+		}
+	}
+	if _, err := New(Plan{Build: "b1", Unit: Requests, Success: []Metric{ServiceCPU}}); err == nil {
+		t.Error("processor time is compared by request")
 	}
 }
 

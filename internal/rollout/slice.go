@@ -26,6 +26,7 @@ type Counts struct {
 	Requests      float64 `json:"requests"`
 	Errors        float64 `json:"errors,omitempty"`         // failed requests, time-outs included
 	Slow          float64 `json:"slow,omitempty"`           // requests slower than the plan's threshold
+	RequestNanos  float64 `json:"request_nanos,omitempty"`  // from arrival to answer, summed
 	CPUNanos      float64 `json:"cpu_nanos,omitempty"`      // processor time, user and system
 	GCNanos       float64 `json:"gc_nanos,omitempty"`       // the collector's part of it
 	AllocBytes    float64 `json:"alloc_bytes,omitempty"`    // allocated, whether freed or not
@@ -49,8 +50,9 @@ type Slice struct {
 	Tripped    string    `json:"tripped,omitempty"`    // why the process switched to the original by itself
 }
 
-// A Block is the unit of randomisation: slices of two or three arms, side by
-// side in time and in random order.
+// A Block is what is compared: slices of two or three arms, side by side in time
+// and in random order. Where requests are the unit, an arm's slice holds the
+// requests of the block's time that drew this arm.
 type Block struct {
 	ID       string    `json:"id"`       // of the process, or of the fleet when pods are the unit
 	Seq      int64     `json:"seq"`      // increasing within the ID, from 1
@@ -60,9 +62,10 @@ type Block struct {
 }
 
 // fields lists the counters with their names, for checks and differences.
-func (c *Counts) fields() [11]field {
+func (c *Counts) fields() [12]field {
 	return [...]field{
-		{"requests", &c.Requests}, {"errors", &c.Errors}, {"slow", &c.Slow}, {"cpu_nanos", &c.CPUNanos},
+		{"requests", &c.Requests}, {"errors", &c.Errors}, {"slow", &c.Slow},
+		{"request_nanos", &c.RequestNanos}, {"cpu_nanos", &c.CPUNanos},
 		{"gc_nanos", &c.GCNanos}, {"alloc_bytes", &c.AllocBytes}, {"calls", &c.Calls},
 		{"function_nanos", &c.FunctionNanos}, {"heap_bytes", &c.HeapBytes}, {"slices", &c.Slices},
 		{"heap_growth", &c.HeapGrowth},

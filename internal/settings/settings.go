@@ -41,15 +41,21 @@ type Service struct {
 type Rollout struct {
 	Prometheus string            `yaml:"prometheus"`
 	Alerts     map[string]string `yaml:"alerts"`
+	Rules      []string          `yaml:"rules"` // alerts that must be loaded and quiet
 	Guardrails []Guardrail       `yaml:"guardrails"`
+	From       []string          `yaml:"from"` // files of sloth, OpenSLO or rules, beside beagle.yaml
 }
 
-// A Guardrail is a query to Prometheus with the value above which it is bad.
+// A Guardrail is a query to Prometheus, or the ratio of two, with the value above which it is bad.
 type Guardrail struct {
-	Name  string  `yaml:"name"`
-	Query string  `yaml:"query"`
-	Above float64 `yaml:"above"`
-	Then  string  `yaml:"then"` // hold or roll-back
+	Name   string  `yaml:"name"`
+	Query  string  `yaml:"query"`
+	Bad    string  `yaml:"bad"`
+	Total  string  `yaml:"total"`
+	Least  float64 `yaml:"least"`
+	Absent string  `yaml:"absent"`
+	Above  float64 `yaml:"above"`
+	Then   string  `yaml:"then"` // hold or roll-back
 }
 
 // A Campaign says what `beagle campaign` may use.
@@ -126,6 +132,8 @@ var fields = []string{
 
 var campaignFields = []string{"processor", "usd", "targets", "candidates", "inputs"}
 
+var rolloutFields = []string{"prometheus", "alerts", "rules", "guardrails", "from"}
+
 // known refuses fields that nobody reads, which are slips.
 func known(file string, node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
@@ -136,8 +144,11 @@ func known(file string, node *yaml.Node) error {
 		return err
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == "campaign" && node.Content[i+1].Kind == yaml.MappingNode {
-			return only(file, node.Content[i+1], "a campaign", campaignFields)
+		parts := map[string][]string{"campaign": campaignFields, "rollout": rolloutFields}
+		if names := parts[node.Content[i].Value]; names != nil && node.Content[i+1].Kind == yaml.MappingNode {
+			if err := only(file, node.Content[i+1], "a "+node.Content[i].Value, names); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

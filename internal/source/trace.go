@@ -26,7 +26,7 @@ type Site struct {
 // number of the first site. What the version computes stays as it is. Lines keep
 // their numbers.
 func (u *Unit) Traced(f *File, suffix, rt string, first int) (text string, sites []Site, err error) {
-	edits, err := u.renames(f, suffix)
+	edits, err := u.renames(f, suffix, func(name string) string { return name + suffix })
 	if err != nil {
 		return "", nil, err
 	}

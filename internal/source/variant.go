@@ -16,7 +16,17 @@ import (
 // beside the original. Lines keep their numbers. A package main gets the name
 // of [Unit.BuildName], because a harness has to import it.
 func (u *Unit) Variant(f *File, suffix string) (string, error) {
-	edits, err := u.renames(f, suffix)
+	edits, err := u.renames(f, suffix, func(name string) string { return name + suffix })
+	if err != nil {
+		return "", err
+	}
+	return syntax.Apply(f.Src, edits), nil
+}
+
+// Hidden is [Unit.Variant] for a package that people maintain: it declares nothing that is
+// exported.
+func (u *Unit) Hidden(f *File, suffix string) (string, error) {
+	edits, err := u.renames(f, suffix, func(name string) string { return syntax.Hidden(name) + suffix })
 	if err != nil {
 		return "", err
 	}
@@ -24,7 +34,7 @@ func (u *Unit) Variant(f *File, suffix string) (string, error) {
 }
 
 // renames are the edits of Variant.
-func (u *Unit) renames(f *File, suffix string) ([]syntax.Edit, error) {
+func (u *Unit) renames(f *File, suffix string, rename func(string) string) ([]syntax.Edit, error) {
 	renamed := u.declared(f)
 	offset := f.Fset.File(f.AST.FileStart).Offset
 	var edits []syntax.Edit
@@ -39,7 +49,7 @@ func (u *Unit) renames(f *File, suffix string) ([]syntax.Edit, error) {
 				f.line(id.Pos()), id.Name, suffix)
 		}
 		if renamed[originOf(objectOf(f.Info, id))] || renamed[originOf(f.Info.Uses[id])] {
-			edits = append(edits, syntax.Edit{Start: offset(id.End()), End: offset(id.End()), New: suffix})
+			edits = append(edits, syntax.Edit{Start: offset(id.Pos()), End: offset(id.End()), New: rename(id.Name)})
 		}
 		return true
 	})

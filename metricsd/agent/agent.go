@@ -51,6 +51,7 @@ type Sink interface {
 func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	aggregator := aggregate.New(runtime.GOMAXPROCS(0), aggregate.Limits(c.Limits))
 	a := &Agent{Intake: NewIntake(aggregator, c.Host, rand.Uint64()), config: c, log: log, sinks: sinks, now: time.Now}
+	a.Cache = c.Listen.Cache
 	if slices.ContainsFunc(sinks, Sink.WantsEvents) {
 		a.waiting = new(waiting)
 	}
@@ -81,28 +82,28 @@ func (a *Agent) Reload(c config.Config) error {
 	if a.containers == nil && len(entities) == 0 { // nothing to go by
 		t = nil
 	}
-	a.tagger.Store(t)
+	a.SetTagger(t)
 	a.Aggregator.SetLimits(aggregate.Limits(c.Limits))
 	return nil
 }
 
 func (a *Agent) open() error {
 	l := a.config.Listen
-	for network, address := range map[string]string{"udp": l.UDP, "unixgram": l.Unixgram} {
-		if address == "" {
-			continue
+	o := listen.Options{ReceiveBuffer: l.ReceiveBuffer, Credentials: a.containers != nil}
+	var err error
+	if l.UDP != "" {
+		if a.sockets, err = listen.OpenSpread(l.UDP, l.Workers, o); err != nil {
+			return err
 		}
-		s, err := listen.Open(network, address, listen.Options{
-			ReceiveBuffer: l.ReceiveBuffer,
-			Credentials:   a.containers != nil,
-		})
+		a.checkBuffer(a.sockets[0])
+	}
+	if l.Unixgram != "" {
+		s, err := listen.Open("unixgram", l.Unixgram, o)
 		if err != nil {
 			return err
 		}
 		a.sockets = append(a.sockets, s)
-		a.checkBuffer(s)
 	}
-	var err error
 	if l.Unix != "" {
 		if a.stream, err = listen.OpenStream(l.Unix, l.PacketSize, l.StreamConnections); err != nil {
 			return err
@@ -128,7 +129,7 @@ func (a *Agent) checkBuffer(s *listen.Socket) {
 }
 
 func (a *Agent) close() error {
-	errs := []error{a.closeSockets()}
+	errs := []error{listen.CloseAll(a.sockets)}
 	if a.stream != nil {
 		errs = append(errs, a.stream.Close())
 	}
@@ -162,7 +163,7 @@ const patience = 2 * time.Second
 func (a *Agent) Run(ctx context.Context) error {
 	var receivers sync.WaitGroup
 	for _, s := range a.sockets {
-		for range a.config.Listen.Workers {
+		for range a.receiversOf(s) {
 			receivers.Go(func() { a.receive(s) })
 		}
 	}
@@ -187,15 +188,18 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.send(a.Aggregator.Drain())
 	a.log.Info("stopped", "metrics", a.Counters.Metrics.Load(), "malformed", a.Counters.Malformed.Load())
 	err := server.Stop(patience)
-	return errors.Join(err, a.closeSockets())
+	return errors.Join(err, listen.CloseAll(a.sockets))
 }
 
-func (a *Agent) closeSockets() error {
-	var errs []error
-	for _, s := range a.sockets {
-		errs = append(errs, s.Close())
+// receiversOf is how many goroutines receive from a socket: its share of the network's.
+func (a *Agent) receiversOf(s *listen.Socket) int {
+	sockets := 0
+	for _, other := range a.sockets {
+		if other.Network() == s.Network() {
+			sockets++
+		}
 	}
-	return errors.Join(errs...)
+	return a.config.Listen.Workers / sockets
 }
 
 // receive works until the socket is stopped, and then takes what is left.
@@ -227,9 +231,10 @@ func (a *Agent) batch(w *Worker, b *listen.Batch, n int, origin string) {
 	now := a.now().Unix()
 	for i := range n {
 		datagram, truncated := b.Datagram(i)
-		w.detected = a.container(b.PID(i), now)
-		w.Datagram(datagram, truncated, origin, now)
+		w.From(origin, a.container(b.PID(i), now), now)
+		w.Read(datagram, truncated, now)
 	}
+	w.Settle(now)
 }
 
 // container is that of a process, if the kernel is to be asked.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -27,10 +28,26 @@ func testConfig(t *testing.T) config.Config {
 	return c
 }
 
+// inShapes runs a test in both shapes of the agent.
+func inShapes(t *testing.T, test func(*testing.T, config.Config)) {
+	for name, cache := range shapes {
+		t.Run(name, func(t *testing.T) {
+			c := testConfig(t)
+			c.Listen.Cache = cache
+			test(t, c)
+		})
+	}
+}
+
+// shapes are the agent's, with their listen.cache.
+var shapes = map[string]int{"plain": 0, "fast": config.Default().Listen.Cache}
+
 // startAgent runs an agent on free ports until the test ends.
-func startAgent(t *testing.T) *Agent {
+func startAgent(t *testing.T) *Agent { return startAgentWith(t, testConfig(t)) }
+
+func startAgentWith(t *testing.T, c config.Config) *Agent {
 	t.Helper()
-	a, stop := runAgent(t, testConfig(t))
+	a, stop := runAgent(t, c)
 	t.Cleanup(stop)
 	return a
 }
@@ -84,8 +101,10 @@ func dial(t *testing.T, a *Agent, network string) net.Conn {
 	return c
 }
 
-func TestOneBadLineDoesNotSpoilItsDatagram(t *testing.T) {
-	a := startAgent(t)
+func TestOneBadLineDoesNotSpoilItsDatagram(t *testing.T) { inShapes(t, testOneBadLine) }
+
+func testOneBadLine(t *testing.T, c config.Config) {
+	a := startAgentWith(t, c)
 	dial(t, a, "udp").Write([]byte("a:1|c\nbroken\n\nb:x|c\nb:2|c|c:in-x"))
 	waitFor(t, func() string {
 		return missing(scrape(t, a),
@@ -100,8 +119,9 @@ func TestOneBadLineDoesNotSpoilItsDatagram(t *testing.T) {
 	}
 }
 
-func TestTruncatedDatagrams(t *testing.T) {
-	c := testConfig(t)
+func TestTruncatedDatagrams(t *testing.T) { inShapes(t, testTruncatedDatagrams) }
+
+func testTruncatedDatagrams(t *testing.T, c config.Config) {
 	c.Listen.PacketSize = 512
 	a, stop := runAgent(t, c)
 	defer stop()
@@ -112,8 +132,9 @@ func TestTruncatedDatagrams(t *testing.T) {
 	}
 }
 
-func TestHostAndLimits(t *testing.T) {
-	c := testConfig(t)
+func TestHostAndLimits(t *testing.T) { inShapes(t, testHostAndLimits) }
+
+func testHostAndLimits(t *testing.T, c config.Config) {
 	c.Host = "me"
 	c.Limits.PerOrigin = 2
 	a, stop := runAgent(t, c)
@@ -134,8 +155,10 @@ func TestHostAndLimits(t *testing.T) {
 	waitFor(t, func() string { return missing(scrape(t, a), []string{`b{host="me"} 1`}) })
 }
 
-func TestFramesOfAStream(t *testing.T) {
-	a := startAgent(t)
+func TestFramesOfAStream(t *testing.T) { inShapes(t, testFramesOfAStream) }
+
+func testFramesOfAStream(t *testing.T, c config.Config) {
+	a := startAgentWith(t, c)
 	conn := dial(t, a, "unix")
 	for _, lines := range []string{"a:1|c\na:2|c", "a:4|c"} {
 		conn.Write(frameOf(lines))
@@ -184,8 +207,12 @@ func TestStopLosesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere a socket cannot be emptied without waiting")
 	}
+	inShapes(t, testStopLosesNothing)
+}
+
+func testStopLosesNothing(t *testing.T, c config.Config) {
 	var got sum
-	a, stop := runAgent(t, testConfig(t), &got)
+	a, stop := runAgent(t, c, &got)
 	stream := dial(t, a, "unix")
 	waitFor(t, func() string { // a connection that nobody has accepted yet is lost
 		if a.stream.Connections() == 0 {
@@ -243,4 +270,26 @@ func TestRecentKeepsTheLast(t *testing.T) {
 	if len(list) != maxRecent || list[0].Item != maxRecent/2 || list[maxRecent-1].Item != 3*maxRecent/2-1 {
 		t.Errorf("%d items from %d to %d", len(list), list[0].Item, list[len(list)-1].Item)
 	}
+}
+
+// TestSpreadWorkers has several senders at several workers: counts are exact, a gauge has the last
+// value of its sender, and the page shows one socket.
+func TestSpreadWorkers(t *testing.T) {
+	inShapes(t, func(t *testing.T, c config.Config) {
+		c.Listen.Workers = 3
+		a := startAgentWith(t, c)
+		var want []string
+		for sender := range 12 {
+			conn := dial(t, a, "udp")
+			for i := range 100 {
+				fmt.Fprintf(conn, "hits:1|c\nlast:%d|g|#sender:%d", i, sender)
+			}
+			want = append(want, fmt.Sprintf(`last{sender="%d"} 99`, sender))
+		}
+		want = append(want, "hits_total 1200", `metricsd_kernel_drops_total{socket="udp"} 0`)
+		waitFor(t, func() string { return missing(scrape(t, a), want) })
+		if n := strings.Count(get(t, a, "/metrics"), "metricsd_kernel_drops_total{"); n != 2 {
+			t.Errorf("drops are shown of %d sockets, want 2", n)
+		}
+	})
 }

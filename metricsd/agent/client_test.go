@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/DataDog/datadog-go/v5/statsd"
+
+	"github.com/beagle-go/beagle/metricsd/config"
 )
 
 const rounds = 500
@@ -30,8 +32,10 @@ func TestRealClient(t *testing.T) {
 		for network, scheme := range map[string]string{"udp": "", "unixgram": "unixgram://", "unix": "unixstream://"} {
 			t.Run(mode+" "+network, func(t *testing.T) {
 				t.Parallel()
-				a := startAgent(t)
-				testClient(t, a, scheme+a.Addresses()[network], options)
+				inShapes(t, func(t *testing.T, c config.Config) {
+					a := startAgentWith(t, c)
+					testClient(t, a, scheme+a.Addresses()[network], options)
+				})
 			})
 		}
 	}

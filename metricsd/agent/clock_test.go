@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
+	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/expose"
 )
 
@@ -30,8 +31,9 @@ func (p *points) WantsEvents() bool { return false }
 
 // TestClockJumps sends to a running agent while its clock is set by hours: every count
 // comes out once, in a bucket of the time that the clock showed, and no context expires.
-func TestClockJumps(t *testing.T) {
-	c := testConfig(t)
+func TestClockJumps(t *testing.T) { inShapes(t, testClockJumps) }
+
+func testClockJumps(t *testing.T, c config.Config) {
 	c.Limits.Expiry = 3
 	var sink points
 	a, err := New(c, slog.New(slog.DiscardHandler), &sink)

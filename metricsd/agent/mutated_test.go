@@ -15,8 +15,15 @@ var datagrams = flag.Int("datagrams", 20_000, "how many datagrams TestMutatedDat
 // TestMutatedDatagrams sends real traffic with bytes changed, cut and joined.
 // Every line must be taken or counted as malformed, and memory stay in its bounds.
 func TestMutatedDatagrams(t *testing.T) {
+	for name, cache := range shapes {
+		t.Run(name, func(t *testing.T) { testMutatedDatagrams(t, cache) })
+	}
+}
+
+func testMutatedDatagrams(t *testing.T, cache int) {
 	limits := aggregate.Limits{Contexts: 500, Bytes: 1 << 20, Timestamped: 100, SetExact: 8, Expiry: 3}
 	in := NewIntake(aggregate.New(2, limits), "", 7)
+	in.Cache = cache
 	w, rng := in.Worker(), rand.New(rand.NewPCG(1, 2))
 	g := load.NewGenerator(load.Shape{Contexts: 300, Packet: 1432, Malformed: 0.05, NewNames: 0.05}, 0, 1)
 	var lines uint64
@@ -58,11 +65,17 @@ func mutate(rng *rand.Rand, b []byte) []byte {
 func FuzzDatagram(f *testing.F) {
 	f.Add([]byte("a:1|c|#b\n_e{1,1}:a|b\n_sc|a|0\nbroken"), false)
 	f.Fuzz(func(t *testing.T, datagram []byte, truncated bool) {
-		in := NewIntake(aggregate.New(1, aggregate.Limits{Contexts: 10}), "", 7)
-		in.Worker().Datagram(datagram, truncated, "fuzz", 0)
-		in.Aggregator.Drain()
-		if in.Aggregator.Stats().Contexts > 10 {
-			t.Error("out of bounds")
+		for _, cache := range shapes {
+			in := NewIntake(aggregate.New(1, aggregate.Limits{Contexts: 10}), "", 7)
+			in.Cache = cache
+			w := in.Worker()
+			for range 2 {
+				w.Datagram(datagram, truncated, "fuzz", 0)
+			}
+			in.Aggregator.Drain()
+			if in.Aggregator.Stats().Contexts > 10 {
+				t.Error("out of bounds")
+			}
 		}
 	})
 }

@@ -15,7 +15,9 @@ import (
 
 // TestOriginOnUnixSockets sends over real sockets. The kernel says which process it was;
 // what /proc says of this one is made up, since it may run in no container.
-func TestOriginOnUnixSockets(t *testing.T) {
+func TestOriginOnUnixSockets(t *testing.T) { inShapes(t, testOriginOnUnixSockets) }
+
+func testOriginOnUnixSockets(t *testing.T, c config.Config) {
 	proc, id := t.TempDir(), strings.Repeat("0123456789abcdef", 4)
 	self := filepath.Join(proc, fmt.Sprint(os.Getpid()))
 	if err := os.Mkdir(self, 0o700); err != nil {
@@ -24,7 +26,6 @@ func TestOriginOnUnixSockets(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(self, "cgroup"), []byte("0::/docker/"+id+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := testConfig(t)
 	c.Tagger = config.Tagger{Credentials: true, Cardinality: "low", Entities: map[string]config.Entity{
 		id:       {Low: []string{"env:prod"}, High: []string{"task:7"}},
 		"c0ffee": {Low: []string{"env:test"}},

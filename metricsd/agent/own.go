@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"maps"
+	"slices"
 	"sync/atomic"
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 	"github.com/beagle-go/beagle/metricsd/expose"
+	"github.com/beagle-go/beagle/metricsd/listen"
 )
 
 // own writes the agent's metrics about itself.
@@ -22,6 +25,8 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 		"Names, tags and other strings made because no parser had kept them. Where it grows as fast as "+
 			"metricsd_lines_total there are "+
 			"more strings than parsers keep, or a client sends random ones.", &c.InternerMisses)
+	count("known", "Metrics that were not parsed, since a line with the same bytes around its value was before; "+
+		"listen.cache bounds how many such lines are remembered.", &c.Known)
 	count("frames_refused", "Stream connections closed for a frame that was too long or not whole.", &c.FramesRefused)
 	count("connections_refused", "Stream connections turned away because too many are open.", &c.ConnectionsFull)
 	p.Own("metricsd_lines_total", "counter", "Lines taken.",
@@ -41,15 +46,19 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 // ownSockets shows what the kernel says; where it says nothing there is nothing
 // to show.
 func (a *Agent) ownSockets(p *expose.Page) {
-	var drops, queued, buffer []expose.Value
+	status := make(map[string]listen.Status) // the sum of a network's sockets
 	for _, s := range a.sockets {
-		status, err := s.Status()
-		if err != nil {
-			continue
+		if one, err := s.Status(); err == nil {
+			all := status[s.Network()]
+			all.Drops, all.Queued, all.Buffer = all.Drops+one.Drops, all.Queued+one.Queued, all.Buffer+one.Buffer
+			status[s.Network()] = all
 		}
-		drops = append(drops, expose.Labelled("socket", s.Network(), status.Drops))
-		queued = append(queued, expose.Labelled("socket", s.Network(), status.Queued))
-		buffer = append(buffer, expose.Labelled("socket", s.Network(), status.Buffer))
+	}
+	var drops, queued, buffer []expose.Value
+	for _, network := range slices.Sorted(maps.Keys(status)) {
+		drops = append(drops, expose.Labelled("socket", network, status[network].Drops))
+		queued = append(queued, expose.Labelled("socket", network, status[network].Queued))
+		buffer = append(buffer, expose.Labelled("socket", network, status[network].Buffer))
 	}
 	p.Own("metricsd_kernel_drops_total", "counter",
 		"Datagrams that the kernel dropped because the receive buffer was full.", drops...)

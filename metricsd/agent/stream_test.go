@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+
+	"github.com/beagle-go/beagle/metricsd/config"
 )
 
 func frameOf(lines string) []byte {
@@ -48,8 +50,10 @@ func inUse() int {
 
 // TestInternerMissesAreShown checks that strings that were made are counted over all workers, and
 // those that are known are not.
-func TestInternerMissesAreShown(t *testing.T) {
-	a := startAgent(t)
+func TestInternerMissesAreShown(t *testing.T) { inShapes(t, testInternerMisses) }
+
+func testInternerMisses(t *testing.T, c config.Config) {
+	a := startAgentWith(t, c)
 	conn := dial(t, a, "udp")
 	for range 3 {
 		conn.Write([]byte("a:1|c|#k:v\nb:1|c|#k:v"))

@@ -19,13 +19,17 @@ type Counters struct {
 	Malformed, Warnings, Frames    atomic.Uint64
 	FramesRefused, ConnectionsFull atomic.Uint64
 	InternerMisses                 atomic.Uint64
+	// Known are the metrics that were not parsed, because the like of them was.
+	Known atomic.Uint64
 }
 
 // Intake is what workers share.
 type Intake struct {
 	Aggregator *aggregate.Aggregator
 	// Host is for metrics that do not name one.
-	Host     string
+	Host string
+	// Cache is how many lines each worker knows again by their bytes, at least; 0 for none.
+	Cache    int
 	Counters Counters
 	// Malformed holds lines that were dropped, and parts of lines that were.
 	Malformed Recent[*dogstatsd.SyntaxError]
@@ -42,21 +46,37 @@ func NewIntake(a *aggregate.Aggregator, host string, seed uint64) *Intake {
 	return &Intake{Aggregator: a, Host: host, seed: seed}
 }
 
+// SetTagger takes the tags that containers add from now on; nil for none.
+func (in *Intake) SetTagger(t *tagger.Tagger) { in.tagger.Store(t) }
+
 // Worker reads datagrams. It is for one goroutine.
 type Worker struct {
 	*Intake
 	parser    *dogstatsd.Parser
 	generator *contextkey.Generator
+	joiner    *tagger.Joiner
 	metric    dogstatsd.Metric
 	sample    aggregate.Sample
-	// detected is the container of the process that sent the datagram, if it is known.
-	detected string
-	misses   uint64 // of the parser's interner, those that are counted
+	// origin is the network that the datagram came by, detected the container of the process that
+	// sent it, if that is known.
+	origin, detected string
+	misses           uint64 // of the parser's interner, those that are counted
+	recall           *recall
+	learnt           cached // from the line that was read last, if it may be known again
 }
 
 // Worker makes a worker.
 func (in *Intake) Worker() *Worker {
-	return &Worker{Intake: in, parser: dogstatsd.NewParser(0, in.seed), generator: contextkey.NewGenerator(in.seed)}
+	w := &Worker{
+		Intake:    in,
+		parser:    dogstatsd.NewParser(0, in.seed),
+		generator: contextkey.NewGenerator(in.seed),
+		joiner:    tagger.NewJoiner(in.seed),
+	}
+	if in.Cache > 0 {
+		w.recall = newRecall(w, in.Cache)
+	}
+	return w
 }
 
 // Frame takes one frame of a stream, from a process in the container detected, if that is known.
@@ -68,21 +88,45 @@ func (in *Intake) Frame(frame []byte, detected, origin string, now int64) {
 		w = in.Worker()
 	}
 	defer in.idle.Put(w)
-	w.detected = detected
+	w.From(origin, detected, now)
 	w.Counters.Frames.Add(1)
-	w.Datagram(frame, false, origin, now)
+	w.Read(frame, false, now)
+	w.Settle(now)
 }
 
 // Datagram takes one datagram that came from origin at now, in Unix seconds.
 func (w *Worker) Datagram(datagram []byte, truncated bool, origin string, now int64) {
+	w.From(origin, w.detected, now)
+	w.Read(datagram, truncated, now)
+	w.Settle(now)
+}
+
+// From says where the next datagrams come from: the network, and the container of the process that
+// sent them, if that is known.
+func (w *Worker) From(origin, detected string, now int64) {
+	if origin == w.origin && detected == w.detected {
+		return
+	}
+	w.Settle(now)
+	w.origin, w.detected = origin, detected
+	if w.recall != nil {
+		w.recall.cache.salted(detected)
+	}
+}
+
+// Read takes one datagram that came at now. Some of it may wait in memory, and in the datagram,
+// until Settle.
+func (w *Worker) Read(datagram []byte, truncated bool, now int64) {
 	w.Counters.Datagrams.Add(1)
 	w.Counters.Bytes.Add(uint64(len(datagram)))
 	if truncated {
 		w.Counters.Truncated.Add(1)
 		datagram = datagram[:bytes.LastIndexByte(datagram, '\n')+1]
 	}
-	for line := range dogstatsd.Lines(datagram) {
-		w.line(line, origin, now)
+	if w.recall != nil {
+		w.recall.read(datagram, now)
+	} else {
+		w.lines(datagram, now)
 	}
 	if misses := w.parser.Interner().Misses(); misses != w.misses {
 		w.Counters.InternerMisses.Add(misses - w.misses)
@@ -90,15 +134,29 @@ func (w *Worker) Datagram(datagram []byte, truncated bool, origin string, now in
 	}
 }
 
-func (w *Worker) line(line []byte, origin string, now int64) {
+// Settle sees to what Read has left.
+func (w *Worker) Settle(now int64) {
+	if w.recall != nil {
+		w.recall.settle(now)
+	}
+}
+
+func (w *Worker) lines(datagram []byte, now int64) {
+	for line := range dogstatsd.Lines(datagram) {
+		w.line(line, now)
+	}
+}
+
+func (w *Worker) line(line []byte, now int64) {
 	var err error
+	w.learnt = cached{}
 	switch dogstatsd.KindOf(line) {
 	case dogstatsd.KindEvent:
 		err = w.event(line, now)
 	case dogstatsd.KindCheck:
 		err = w.check(line, now)
 	default:
-		err = w.metricLine(line, origin, now)
+		err = w.metricLine(line, now)
 	}
 	if err != nil {
 		w.Counters.Malformed.Add(1)
@@ -106,7 +164,7 @@ func (w *Worker) line(line []byte, origin string, now int64) {
 	}
 }
 
-func (w *Worker) metricLine(line []byte, origin string, now int64) error {
+func (w *Worker) metricLine(line []byte, now int64) error {
 	m := &w.metric
 	if err := w.parser.Metric(line, m); err != nil {
 		return err
@@ -114,26 +172,43 @@ func (w *Worker) metricLine(line []byte, origin string, now int64) error {
 	w.Counters.Metrics.Add(1)
 	w.warn(m.Warnings)
 	host := w.host(&m.Source)
-	key, tags := w.generator.KeyHashed(m.Name, host, w.tagged(m.Tags, &m.Source), w.parser.TagHashes())
+	tags, hashes := m.Tags, w.parser.TagHashes()
+	if t := w.tagger.Load(); t != nil {
+		tags, hashes = w.joiner.Join(t, tags, hashes, &m.Source, w.detected)
+	}
+	key, tags := w.generator.KeyHashed(m.Name, host, tags, hashes)
 	w.sample = aggregate.Sample{
 		Key: key,
 		Context: aggregate.Context{
 			Name: m.Name, Host: host, Tags: tags, Type: m.Type,
-			Origin: cmp.Or(m.Source.ContainerID, m.Source.PodUID, m.Source.EntityID, w.detected, origin),
+			Origin: cmp.Or(m.Source.ContainerID, m.Source.PodUID, m.Source.EntityID, w.detected, w.origin),
 		},
 		Values: m.Values, SetValue: m.SetValue, Rate: m.Rate, Timestamp: m.Timestamp,
 	}
-	w.Aggregator.Add(&w.sample, now)
+	w.learn(w.Aggregator.Add(&w.sample, now))
 	return nil
 }
 
-// tagged adds the tags of the message's container.
+// learn notes what the next line with these bytes around its value comes to. A line with a timestamp
+// does not come again, and each with a warning is to be warned of.
+func (w *Worker) learn(h aggregate.Handle) {
+	m := &w.metric
+	if m.Timestamp != 0 || len(m.Warnings) > 0 {
+		return
+	}
+	w.learnt = cached{handle: h, rate: m.Rate}
+	if m.Type == dogstatsd.Set {
+		w.learnt.rate = isSet
+	}
+}
+
+// tagged merges the tags of an event or a check with those of its sender.
 func (w *Worker) tagged(tags []string, s *dogstatsd.Source) []string {
 	t := w.tagger.Load()
 	if t == nil {
 		return tags
 	}
-	return t.Tags(tags, s, w.detected)
+	return w.joiner.Merge(t, tags, s, w.detected)
 }
 
 // host is the one that a message asks for, or the agent's.

@@ -1,15 +1,18 @@
 package aggregate
 
 import (
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Aggregator spreads contexts over shards by key, so that several goroutines may
 // add samples at a time.
 type Aggregator struct {
-	shards []*shard
-	budget *budget
+	shards  []*shard
+	budget  *budget
+	expired atomic.Uint64
 }
 
 type shard struct {
@@ -19,28 +22,37 @@ type shard struct {
 
 // New makes an aggregator with so many shards.
 func New(shards int, limits Limits) *Aggregator {
-	a := &Aggregator{budget: &budget{origins: make(map[string]int)}}
-	for range max(1, shards) {
-		a.shards = append(a.shards, &shard{sampler: newSampler(limits, a.budget)})
+	a := &Aggregator{budget: newBudget()}
+	for i := range min(max(1, shards), math.MaxUint16) {
+		a.shards = append(a.shards, &shard{sampler: newSampler(i, limits, a.budget)})
 	}
 	return a
 }
 
-// Add takes a sample that arrived at now, in Unix seconds.
-func (a *Aggregator) Add(s *Sample, now int64) {
+// Add takes a sample that arrived at now, in Unix seconds. It returns a handle for the next samples
+// of the same context, or none if there was no room for the context.
+func (a *Aggregator) Add(s *Sample, now int64) Handle {
 	sh := a.shards[s.Key%uint64(len(a.shards))]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	sh.sampler.add(s, now)
+	return Handle{sh.sampler.add(s, now)}
 }
 
 // Flush returns the points of all buckets before now. Call it once a bucket:
 // expiry counts its calls.
 func (a *Aggregator) Flush(now int64) []Point {
 	var closed [][]Point
-	a.each(func(s *sampler) { closed = append(closed, s.flush(now)) })
+	a.each(func(s *sampler) {
+		before := s.stats.Expired
+		closed = append(closed, s.flush(now))
+		a.expired.Add(s.stats.Expired - before)
+	})
 	return slices.Concat(closed...)
 }
+
+// Expired returns how many contexts have gone. As long as it does not change no handle has become
+// useless.
+func (a *Aggregator) Expired() uint64 { return a.expired.Load() }
 
 // Drain returns all points, those of the open buckets too: for the end.
 func (a *Aggregator) Drain() []Point {

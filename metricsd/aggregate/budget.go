@@ -12,13 +12,25 @@ import (
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
-// budget counts contexts and their bytes over all shards. It is asked only when
-// a context comes or goes, and when a sketch has to cover more.
+// budget counts contexts and their bytes over all shards, and holds what contexts of several share.
+// It is asked only when a context comes or goes, and when a sketch has to cover more.
 type budget struct {
 	mu       sync.Mutex
 	contexts int
 	bytes    int
 	origins  map[string]int
+	tagSets  tagSets
+}
+
+func newBudget() *budget {
+	return &budget{origins: make(map[string]int), tagSets: newTagSets()}
+}
+
+// share gives a new entry its tags; the slice stays the caller's.
+func (b *budget) share(e *entry, tags []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tagSets.enter(e, tags)
 }
 
 // refusal names the bound that a new context met.
@@ -66,24 +78,28 @@ func (b *budget) shrink(bytes int) {
 	b.bytes -= bytes
 }
 
-// give takes back a context's place, and what it has grown.
-func (b *budget) give(c *Context, grown int) {
+// give takes back an entry's place, and what it has grown.
+func (b *budget) give(e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.contexts--
-	b.bytes -= contextBytes(c) + grown
-	if b.origins[c.Origin]--; b.origins[c.Origin] == 0 {
-		delete(b.origins, c.Origin)
+	b.bytes -= contextBytes(&e.Context) + e.accumulator.grown()
+	b.tagSets.leave(e)
+	if b.origins[e.Origin]--; b.origins[e.Origin] == 0 {
+		delete(b.origins, e.Origin)
 	}
 }
 
 // contextBytes estimates what a context takes: its strings, their headers, the entry and its share
-// of the lists, and the values that wait for a sketch's bins. Strings that contexts share are
-// counted for each, so the estimate is on the safe side. What a sketch takes is asked for as it
+// of the lists, and the values that wait for a sketch's bins. Strings and lists of tags that contexts
+// share are counted for each, so the estimate is on the safe side. What a sketch takes is asked for as it
 // grows; the values of sets, which limits.set_exact bounds, are not in it.
 func contextBytes(c *Context) int {
 	const header = 16
 	n := shareOfLists + objectBytes[c.Type] + stringBytes(c.Name) + stringBytes(c.Host) + stringBytes(c.Origin)
+	if len(c.Tags) > 0 {
+		n += shareOfTagSets
+	}
 	for _, tag := range c.Tags {
 		n += header + stringBytes(tag)
 	}
@@ -92,7 +108,11 @@ func contextBytes(c *Context) int {
 
 // shareOfLists is for an entry's place in the map, and in the list of what has samples. The map has
 // 18 bytes a place and is half empty when it has just grown, the list has up to twice its length.
-const shareOfLists = 18*16/7 + 2*8
+// shareOfTagSets is for its place in the map of tags.
+const (
+	shareOfLists   = shareOfTagSets + 2*8
+	shareOfTagSets = 18 * 16 / 7
+)
 
 // stringBytes has room for what the allocator rounds up.
 func stringBytes(s string) int { return (len(s) + 15) &^ 15 }

@@ -8,6 +8,7 @@ import (
 
 // sampler aggregates the contexts of one shard. It is for one goroutine at a time.
 type sampler struct {
+	shard   uint16 // its place among the aggregator's
 	limits  Limits
 	budget  *budget
 	entries map[uint64]*entry // by entryKey
@@ -20,6 +21,7 @@ type sampler struct {
 	timestamped int
 	flushes     int32
 	stats       Stats
+	known       Sample // what a Known brings, for the accumulators
 }
 
 // entryKey is the context's key for one type: a name may come with two. One word is looked up
@@ -33,13 +35,15 @@ func entryKey(sample *Sample) uint64 { return sample.Key + uint64(sample.Type)*0
 type entry struct {
 	Context
 	accumulator accumulator
-	seen        int32 // the number of flushes before the last sample
+	seen        int32  // the number of flushes before the last sample
+	shard       uint16 // the sampler's, which never changes
 	dirty       bool
+	gone        bool // it has expired: only handles still lead here
 }
 
-// newEntry makes entry and accumulator one object.
+// newEntry makes entry and accumulator one object. It has no tags yet: see budget.share.
 func newEntry(c Context) *entry {
-	c.Tags = slices.Clone(c.Tags)
+	c.Tags = nil
 	switch c.Type {
 	case dogstatsd.Count:
 		return newEntryOf[counter](c)
@@ -66,21 +70,44 @@ func newEntryOf[A any, P interface {
 	return &o.entry
 }
 
-func newSampler(limits Limits, b *budget) *sampler {
-	return &sampler{limits: limits, budget: b, entries: make(map[uint64]*entry)}
+func newSampler(shard int, limits Limits, b *budget) *sampler {
+	return &sampler{shard: uint16(shard), limits: limits, budget: b, entries: make(map[uint64]*entry)}
 }
 
-// add takes a sample that arrived at now, in Unix seconds.
-func (s *sampler) add(sample *Sample, now int64) {
+// add takes a sample that arrived at now, in Unix seconds. It returns the context's entry, nil if
+// there was no room for one.
+func (s *sampler) add(sample *Sample, now int64) *entry {
 	s.turn(now)
 	e := s.entry(sample)
-	if e == nil {
-		return
-	}
-	if sample.Timestamp != 0 && (e.Type == dogstatsd.Count || e.Type == dogstatsd.Gauge) {
+	switch {
+	case e == nil:
+	case sample.Timestamp != 0 && (e.Type == dogstatsd.Count || e.Type == dogstatsd.Gauge):
 		s.pass(e, sample)
-		return
+	default:
+		s.gather(e, sample, now)
 	}
+	return e
+}
+
+// addKnown takes those samples whose turns it is, which arrived at now, up to the first whose
+// context has gone. It returns how many it took.
+func (s *sampler) addKnown(known []Known, turns []int32, now int64) int {
+	s.turn(now)
+	for i, turn := range turns {
+		k := &known[turn]
+		e := k.Handle.entry
+		if e.gone {
+			return i
+		}
+		e.seen = s.flushes
+		s.known.Values, s.known.SetValue, s.known.Rate = k.Values, k.SetValue, k.Rate
+		s.gather(e, &s.known, now)
+	}
+	return len(turns)
+}
+
+// gather adds a sample to the open bucket.
+func (s *sampler) gather(e *entry, sample *Sample, now int64) {
 	lost := e.accumulator.add(sample, now, &s.limits, s.budget)
 	s.stats.Untrackable += uint64(lost.untrackable)
 	if lost.noRoom > 0 {
@@ -126,6 +153,8 @@ func (s *sampler) entry(sample *Sample) *entry {
 			return nil
 		}
 		e = newEntry(sample.Context)
+		e.shard = s.shard
+		s.budget.share(e, sample.Tags)
 		s.entries[key] = e
 	}
 	e.seen = s.flushes
@@ -184,7 +213,8 @@ func (s *sampler) expire() {
 	for key, e := range s.entries {
 		if !e.dirty && int(s.flushes-e.seen) > s.limits.Expiry {
 			delete(s.entries, key)
-			s.budget.give(&e.Context, e.accumulator.grown())
+			e.gone = true
+			s.budget.give(e)
 			s.stats.Expired++
 		}
 	}

@@ -35,7 +35,8 @@ type Listen struct {
 	ReceiveBuffer     int    `yaml:"receive_buffer" help:"bytes to ask of the kernel for each datagram socket; 0 leaves its default"`
 	PacketSize        int    `yaml:"packet_size" help:"longest datagram or frame in bytes; longer ones are cut, longer frames refused"`
 	Batch             int    `yaml:"batch" help:"most datagrams that one system call receives"`
-	Workers           int    `yaml:"workers" help:"goroutines that receive from each datagram socket; with more than 1, of two values of a gauge sent within a moment the earlier may win"`
+	Cache             int    `yaml:"cache" help:"lines, at least, that each receiver knows again by the bytes around their value, and does not parse a second time; 26 bytes each, taken as they come, up to twice as many; 0 for none"`
+	Workers           int    `yaml:"workers" help:"goroutines that receive from each datagram socket; over UDP on Linux each has a socket of its own, and all that a sender sends goes to one of them; elsewhere, with more than 1, of two values of a gauge sent within a moment the earlier may win"`
 	StreamConnections int    `yaml:"stream_connections" help:"most open connections of the Unix stream socket; each holds listen.packet_size bytes and 5 KB more"`
 }
 
@@ -96,6 +97,7 @@ type Intake struct {
 	Opened    int    `yaml:"opened" help:"longest body in bytes, after decompression"`
 	Requests  int    `yaml:"requests" help:"most requests read at the same time; others are told to retry later"`
 	Names     int    `yaml:"names" help:"most names of each kind that can be completed, and that the history remembers"`
+	Verbatim  string `yaml:"verbatim" help:"keys of tags, separated by commas, whose values are kept as they were written, such as url,branch,error: with capitals, spaces and signs; other tags are lower-cased and signs become underscores"`
 	Pending   int    `yaml:"pending" help:"names with counts not written yet, at which they are written early"`
 	Flush     int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
 	Remember  int    `yaml:"remember" help:"hours that a name is known after it was last seen"`
@@ -137,7 +139,7 @@ func Default() Config {
 		HTTP: "127.0.0.1:9125",
 		Listen: Listen{
 			UDP: "127.0.0.1:8125", ReceiveBuffer: 8 << 20, PacketSize: 64 << 10,
-			Batch: 16, Workers: 1, StreamConnections: 256,
+			Batch: 16, Cache: 100_000, Workers: 1, StreamConnections: 256,
 		},
 		Limits:      Limits(limits),
 		Tagger:      Tagger{Cardinality: "low"},
@@ -202,6 +204,7 @@ func (c *Config) checkAgent() error {
 		{"listen.receive_buffer", l.ReceiveBuffer, 0, 1 << 30},
 		{"listen.packet_size", l.PacketSize, 512, 1 << 20},
 		{"listen.batch", l.Batch, 1, 1024},
+		{"listen.cache", l.Cache, 0, 1 << 24},
 		{"listen.workers", l.Workers, 1, 256},
 		{"listen.stream_connections", l.StreamConnections, 1, 1 << 16},
 		{"datadog.queue_bytes", c.Datadog.QueueBytes, 1 << 20, 1 << 50},

@@ -12,8 +12,12 @@
 //     where to look. A hash of zero is a hash like any other.
 //   - Name and host are hashed one after the other, not joined, so that
 //     "metric"+"host" and "metrich"+"ost" differ.
-//   - The table of tags grows with their number: no fixed size, no slower second
-//     way above it.
+//   - The table of tags grows with their number: no fixed size that could fill up,
+//     no sorting above it.
+//
+// Up to 16 tags a bitmap proves nearly all of them new; only what it does not is compared with
+// those before. More have a table whose places are stamped with the call, so that nothing is
+// cleared.
 //
 // # Limits
 //
@@ -23,14 +27,18 @@
 // seed, which is new in every process, makes it harder and keeps keys from being stored.
 package contextkey
 
-import "github.com/beagle-go/beagle/metricsd/murmur3"
+import (
+	"slices"
+
+	"github.com/beagle-go/beagle/metricsd/murmur3"
+)
 
 // Generator makes keys. It keeps its table from call to call and is for one
 // goroutine.
 type Generator struct {
-	seed   uint64
-	hashes []uint64 // of the unique tags so far, in their order
-	slots  []int32  // open addressing: index into hashes plus one, 0 is free
+	seed  uint64
+	table []place
+	stamp uint64 // of the last call
 }
 
 // NewGenerator makes a generator. Keys of two generators with the same seed are
@@ -46,53 +54,93 @@ func (g *Generator) Key(name, host string, tags []string) (key uint64, unique []
 // KeyHashed is [Generator.Key] for tags of which the first are hashed already, with
 // [murmur3.Sum64] and the generator's seed; those beyond hashes are hashed here.
 func (g *Generator) KeyHashed(name, host string, tags []string, hashes []uint64) (key uint64, unique []string) {
-	g.reset(len(tags))
-	unique = tags[:0]
-	sum := g.seed
-	for i, tag := range tags {
-		hash := g.hash(i, tag, hashes)
-		if g.add(hash, tag, unique) {
-			unique = append(unique, tag)
-			sum += hash
-		}
+	var sum uint64
+	var n int
+	if len(tags) <= few {
+		sum, n = g.few(tags, hashes)
+	} else {
+		sum, n = g.many(tags, hashes)
 	}
-	key = murmur3.Sum64(name, sum)
-	return murmur3.Sum64(host, key), unique
+	key = murmur3.Sum64(name, g.seed+sum)
+	return murmur3.Sum64(host, key), tags[:n]
 }
 
 func (g *Generator) hash(i int, tag string, known []uint64) uint64 {
-	if i < len(known) {
+	if i < len(known) { // always, but for tags that no parser has read
 		return known[i]
 	}
 	return murmur3.Sum64(tag, g.seed)
 }
 
-// reset makes room for n tags in a table that is at most half full.
-func (g *Generator) reset(n int) {
-	g.hashes = g.hashes[:0]
-	size := 16
-	for size < 2*n {
-		size *= 2
+// few is the number of tags up to which a bitmap of 1024 bits proves nearly all of them new.
+const few = 16
+
+// few moves the tags to the front that differ, and returns their number and the sum of their
+// hashes.
+func (g *Generator) few(tags []string, hashes []uint64) (sum uint64, n int) {
+	var seen [16]uint64
+	for i, tag := range tags {
+		hash := g.hash(i, tag, hashes)
+		word, bit := &seen[hash>>6%16], uint64(1)<<(hash%64)
+		if *word&bit != 0 && slices.Contains(tags[:n], tag) {
+			continue
+		}
+		*word |= bit
+		if n < i { // what stays in its place is not written again
+			tags[n] = tag
+		}
+		n++
+		sum += hash
 	}
-	if cap(g.slots) < size {
-		g.slots = make([]int32, size)
-	}
-	g.slots = g.slots[:size]
-	clear(g.slots)
+	return sum, n
 }
 
-// add enters a tag and says whether it is new.
-func (g *Generator) add(hash uint64, tag string, unique []string) bool {
-	mask := uint64(len(g.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
-		at := g.slots[i] - 1
-		if at < 0 {
-			g.hashes = append(g.hashes, hash)
-			g.slots[i] = int32(len(g.hashes))
-			return true
-		}
-		if g.hashes[at] == hash && unique[at] == tag {
-			return false
+// A place of the table holds the stamp of the call that wrote it, a part of a tag's hash, and the
+// tag's index.
+type place uint64
+
+const (
+	indexBits = 24
+	partBits  = 20
+	stamps    = 1 << (64 - indexBits - partBits)
+	mostTags  = 1<<indexBits - 1
+)
+
+// many is few for any number of tags. Of those behind the first 2^24 that differ, one that comes
+// twice counts twice.
+func (g *Generator) many(tags []string, hashes []uint64) (sum uint64, n int) {
+	table := g.fresh(len(tags))
+	stamp := place(g.stamp << partBits)
+	mask := uint64(len(table) - 1)
+	for i, tag := range tags {
+		hash := g.hash(i, tag, hashes)
+		head := stamp | place(hash>>(64-partBits))
+		at := hash & mask
+		for table[at]>>indexBits != head || tags[table[at]&mostTags] != tag {
+			if table[at]>>(indexBits+partBits) != place(g.stamp) { // it is free
+				table[at] = head<<indexBits | place(n)&mostTags
+				if n < i {
+					tags[n] = tag
+				}
+				n++
+				sum += hash
+				break
+			}
+			at = (at + 1) & mask
 		}
 	}
+	return sum, n
+}
+
+// fresh returns a table that is at most a quarter full with n tags, and of which no place has the
+// stamp of this call.
+func (g *Generator) fresh(n int) []place {
+	size := 256
+	for size < 4*n {
+		size *= 2
+	}
+	if g.stamp++; len(g.table) < size || g.stamp == stamps {
+		g.table, g.stamp = make([]place, max(size, len(g.table))), 1
+	}
+	return g.table[:size]
 }

@@ -16,7 +16,7 @@ func key(name, host string, tags ...string) uint64 {
 
 func TestOrderAndDuplicatesDoNotCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{0, 1, 2, 7, 8, 9, 31, 32, 33, 255, 256, 511, 512, 513, 1024, 3000} {
+	for _, n := range []int{0, 1, 2, 7, 8, 9, 29, 31, 32, 33, 255, 256, 511, 512, 513, 1024, 3000} {
 		tags := realistic(n)
 		want := key("n", "h", tags...)
 		for range 3 {
@@ -50,6 +50,7 @@ func TestContextsThatMustDiffer(t *testing.T) {
 		{"empty host", key("m", ""), key("", "m")},
 		{"empty tag", key("m", "h", ""), key("m", "h")},
 		{"one tag of 513 differs", key("m", "h", realistic(513)...), key("m", "h", append(realistic(512), "x")...)},
+		{"one tag of 33 differs", key("m", "h", realistic(33)...), key("m", "h", append(realistic(32), "x")...)},
 		{"one tag more than 512", key("m", "h", realistic(513)...), key("m", "h", realistic(512)...)},
 	}
 	for _, p := range pairs {
@@ -59,28 +60,32 @@ func TestContextsThatMustDiffer(t *testing.T) {
 	}
 }
 
-// TestTableTrustsTagsNotHashes checks that a hash that is zero, and two tags of one hash, cannot be
-// made at will with Murmur3, so the table is asked directly.
-func TestTableTrustsTagsNotHashes(t *testing.T) {
-	g := NewGenerator(0)
-	g.reset(4)
-	unique := []string{"a", "b", "c"}
-	for _, step := range []struct {
-		hash uint64
-		tag  string
-		seen int
-		want bool
-	}{
-		{0, "a", 0, true},
-		{0, "a", 1, false},
-		{0, "b", 1, true},
-		{0, "b", 2, false},
-		{1 << 40, "c", 2, true},
-		{0, "a", 3, false},
-	} {
-		if got := g.add(step.hash, step.tag, unique[:step.seen]); got != step.want {
-			t.Errorf("add(%d, %q) = %v, want %v", step.hash, step.tag, got, step.want)
+// TestTagsCountNotHashes checks that a hash that is zero, and two tags of one hash, which cannot be
+// made at will with Murmur3, do not make one tag of two, nor two of one.
+func TestTagsCountNotHashes(t *testing.T) {
+	for _, more := range []int{0, few, 600} {
+		tags := append([]string{"a", "a", "b", "b", "c", "a", "d"}, realistic(more)...)
+		hashes := append([]uint64{0, 0, 0, 0, 1 << 40, 0, 1 << 63}, make([]uint64, more)...)
+		want := slices.Sorted(slices.Values(append([]string{"a", "b", "c", "d"}, realistic(more)...)))
+		_, unique := NewGenerator(0).KeyHashed("m", "h", tags, hashes)
+		if slices.Sort(unique); !slices.Equal(unique, want) {
+			t.Errorf("%d tags more: got %q, want %q", more, unique, want)
 		}
+	}
+}
+
+// TestStampsBeginAnew checks that a table whose stamps are used up forgets what it holds.
+func TestStampsBeginAnew(t *testing.T) {
+	g := NewGenerator(7)
+	want, _ := g.Key("m", "h", realistic(100))
+	g.stamp = stamps - 3
+	for call := range 6 {
+		if got, unique := g.Key("m", "h", realistic(100)); got != want || len(unique) != 100 {
+			t.Errorf("call %d, stamp %d: %d of 100 tags", call, g.stamp, len(unique))
+		}
+	}
+	if g.stamp > 6 {
+		t.Errorf("the stamp is %d; it did not begin anew", g.stamp)
 	}
 }
 

@@ -190,13 +190,31 @@ func syntaxError(line []byte, offset int, problem, remedy string) *SyntaxError {
 // out.
 func Lines(datagram []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		for len(datagram) > 0 {
+		for {
 			var line []byte
-			line, datagram, _ = bytes.Cut(datagram, []byte("\n"))
-			line = bytes.TrimSuffix(line, []byte("\r"))
-			if len(line) > 0 && !yield(line) {
+			if line, datagram = NextLine(datagram); line == nil || !yield(line) {
 				return
 			}
 		}
 	}
+}
+
+// NextLine returns the first line of a datagram that is not empty, without its end, and what comes
+// after it. The line is nil when there is none.
+func NextLine(datagram []byte) (line, rest []byte) {
+	for len(datagram) > 0 {
+		end := bytes.IndexByte(datagram, '\n')
+		if end < 0 {
+			line, datagram = datagram, nil
+		} else {
+			line, datagram = datagram[:end], datagram[end+1:]
+		}
+		if n := len(line); n > 0 && line[n-1] == '\r' {
+			line = line[:n-1]
+		}
+		if len(line) > 0 {
+			return line, datagram
+		}
+	}
+	return nil, nil
 }

@@ -96,26 +96,35 @@ func (p *Parser) readValue(m *Metric, line, value []byte, offset int) error {
 		m.SetValue = strings.ToValidUTF8(string(value), "\uFFFD")
 		return nil
 	}
-	p.values = p.values[:0]
-	start := offset
-	for len(value) > 0 {
-		item, rest, _ := bytes.Cut(value, []byte(":"))
-		if len(item) > 0 {
-			v, problem := readFloat(item)
-			if problem != "" {
-				return syntaxError(line, offset, problem,
-					"values are finite decimal numbers, several are joined with colons")
-			}
-			p.values = append(p.values, v)
-		}
-		offset += len(item) + 1
-		value = rest
-	}
-	if len(p.values) == 0 {
-		return syntaxError(line, start, "no value between the colons", "write name:value|type")
+	var at int
+	var problem string
+	p.values, at, problem = appendValues(p.values[:0], value)
+	switch {
+	case problem != "":
+		return syntaxError(line, offset+at, problem,
+			"values are finite decimal numbers, several are joined with colons")
+	case len(p.values) == 0:
+		return syntaxError(line, offset, "no value between the colons", "write name:value|type")
 	}
 	m.Values = p.values
 	return nil
+}
+
+// appendValues reads a list of numbers. What is wrong with one, and where, it says in words.
+func appendValues(to []float64, list []byte) (values []float64, at int, problem string) {
+	for len(list) > 0 {
+		item, rest, _ := bytes.Cut(list, []byte(":"))
+		if len(item) > 0 {
+			v, problem := readFloat(item)
+			if problem != "" {
+				return to, at, problem
+			}
+			to = append(to, v)
+		}
+		at += len(item) + 1
+		list = rest
+	}
+	return to, at, ""
 }
 
 // readFloat returns the number or, in words, what is wrong with it.

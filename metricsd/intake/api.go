@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/intake/index"
+	"github.com/beagle-go/beagle/metricsd/tag"
 	"github.com/beagle-go/beagle/metricsd/web"
 )
 
@@ -89,14 +90,23 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 	})
 }
 
-// complete is auto-completion: prefix=, or contains= for any substring.
+// complete is auto-completion: prefix=, or contains= for any substring. A tag is looked for as it
+// was typed, and in the form that tags have.
 func (in *Intake) complete(r *http.Request, k index.Kind, limit int) (any, error) {
-	directory := in.processor.names[k]
-	if part := r.URL.Query().Get("contains"); part != "" {
-		names, cut := directory.Contains(part, limit)
-		return map[string]any{"names": nonNil(names), "cut": cut}, nil
+	directory, clean := in.processor.names[k], in.processor.tags.prefix
+	find := func(typed string) ([]string, bool) { return directory.Prefix(typed, limit), false }
+	typed := r.URL.Query().Get("prefix")
+	if contained := r.URL.Query().Get("contains"); contained != "" {
+		typed, clean = contained, part
+		find = func(typed string) ([]string, bool) { return directory.Contains(typed, limit) }
 	}
-	return map[string]any{"names": nonNil(directory.Prefix(r.URL.Query().Get("prefix"), limit)), "cut": false}, nil
+	names, cut := find(typed)
+	if form := clean(typed); k == index.Tag && form != "" && form != typed {
+		more, cutToo := find(form)
+		names, cut = tag.MergeTags(names, more), cut || cutToo
+		names = names[:min(len(names), limit)]
+	}
+	return map[string]any{"names": nonNil(names), "cut": cut}, nil
 }
 
 func nonNil(names []string) []string {

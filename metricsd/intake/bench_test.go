@@ -3,12 +3,14 @@ package intake
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/intake/bus"
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
+	"github.com/beagle-go/beagle/metricsd/load"
 )
 
 // A metric is as large as Datadog's were when they measured.
@@ -113,4 +115,33 @@ func BenchmarkProcessor(b *testing.B) {
 		n++
 	}
 	b.ReportMetric(float64(b.Elapsed())/float64(time.Nanosecond)/float64(n*128), "ns/series")
+}
+
+// BenchmarkTake is what the processor's side costs a series of an agent's flush, as the shape
+// steady makes it: unpack a message of the queue, and count its names and tags.
+func BenchmarkTake(b *testing.B) {
+	shape, err := load.Named("steady")
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := newProcessor(Options{Names: 1 << 20}.withDefaults(), nil, nil, slog.New(slog.DiscardHandler))
+	p.read, p.repeats = map[int32]int64{}, newRepeats(maxRepeats, nil)
+	var messages [][]byte
+	n := 0
+	for some := range slices.Chunk(flushed(b, shape), enough) {
+		messages = append(messages, wire.Encode([]wire.Parcel{{Series: some}}))
+		n += len(some)
+	}
+	for b.Loop() {
+		for i, m := range messages {
+			parcels, err := wire.Decode(m)
+			if err != nil {
+				b.Fatal(err)
+			}
+			p.take(batch{bus.Message{Place: int64(i)}, parcels})
+			p.news = p.news[:0]
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/series")
+	b.ReportMetric(float64(n), "series")
 }

@@ -1,6 +1,11 @@
 package intake
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/beagle-go/beagle/metricsd/tag"
+	"github.com/beagle-go/beagle/simd"
+)
 
 // maxName is the length of a metric's name or a host at Datadog.
 const (
@@ -71,4 +76,93 @@ func hostName(s string) string {
 	}
 	s = strings.Map(clean, s)
 	return strings.ToValidUTF8(s[:min(len(s), maxHost)], "")
+}
+
+// maxTag is the length up to which a tag is looked at as a whole; longer ones are cut.
+const maxTag = 200
+
+// A tagCleaner brings tags into form. The keys in it are those of which the values are kept as
+// people wrote them.
+type tagCleaner map[string]bool
+
+// newTagCleaner reads a list of keys, separated by commas.
+func newTagCleaner(verbatim string) tagCleaner {
+	keys := tagCleaner{}
+	for key := range strings.SplitSeq(verbatim, ",") {
+		if key = tag.Normalize(key); key != "" {
+			keys[key] = true
+		}
+	}
+	return keys
+}
+
+func (c tagCleaner) clean(t string) string {
+	if c.keeps(t) {
+		return tag.NormalizeTagArbTagValue(t)
+	}
+	return tagText(t)
+}
+
+// keeps reports whether a tag's value stays as it is.
+func (c tagCleaner) keeps(t string) bool {
+	if len(c) == 0 {
+		return false
+	}
+	key, _, found := strings.Cut(t, ":")
+	return found && c[tagText(key)]
+}
+
+// prefix brings what stands at the start of a tag into the form of tags, so that people find
+// Env:Prod by writing it so. An underscore at the end is one of the middle here.
+func (c tagCleaner) prefix(typed string) string {
+	if c.keeps(typed) {
+		return withEnd(tag.NormalizeTagArbTagValue(typed), typed)
+	}
+	return withEnd(tagText(typed), typed)
+}
+
+// part does it for any part of a tag, which may begin with a digit.
+func part(typed string) string { return withEnd(tag.NormalizeValue(typed), typed) }
+
+func withEnd(clean, typed string) string {
+	if clean != "" && strings.HasSuffix(typed, "_") {
+		return clean + "_"
+	}
+	return clean
+}
+
+// tagText brings a tag into the form of [tag.Normalize]. Nearly all have it already.
+func tagText(t string) string {
+	if isTag(t) {
+		return t
+	}
+	if low, ok := lowered(t); ok {
+		return low
+	}
+	return tag.Normalize(t)
+}
+
+// isTag reports whether Normalize would leave a tag as it is.
+func isTag(t string) bool {
+	if len(t) == 0 || len(t) > maxTag || !startsTag(t[0]) || t[len(t)-1] == '_' {
+		return false
+	}
+	return simd.TagValidString(t) && !strings.Contains(t, "__")
+}
+
+func startsTag(c byte) bool { return 'a' <= c && c <= 'z' || c == ':' }
+
+// lowered is a tag that only its capitals keep from being one.
+func lowered(t string) (string, bool) {
+	if len(t) > maxTag {
+		return "", false
+	}
+	var room [maxTag]byte
+	b := room[:copy(room[:], t)]
+	simd.LowerASCIIInPlace(b)
+	if !simd.TagValid(b) {
+		return "", false
+	}
+	low := string(b)
+	return low, isTag(low)
 }

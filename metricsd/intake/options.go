@@ -27,6 +27,7 @@ type Options struct {
 	Token     string // required of senders and readers, unless empty
 	Bounds    Bounds
 	Names     int           // most names of each kind
+	Verbatim  string        // keys of tags, separated by commas, whose values are kept as written
 	News      time.Duration // longest that a new name waits to be written
 	Flush     time.Duration // between two writings of counts
 	Remember  time.Duration // how long a name is known that is not seen

@@ -16,7 +16,6 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/index"
 	"github.com/beagle-go/beagle/metricsd/intake/names"
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
-	"github.com/beagle-go/beagle/metricsd/tag"
 )
 
 // A processor reads the queue and keeps the index. Its own state belongs to one
@@ -28,6 +27,7 @@ type processor struct {
 	index   index.Index
 	names   [4]*names.Directory // by kind
 	history *history.Set
+	tags    tagCleaner
 	log     *slog.Logger
 
 	repeats *repeats
@@ -62,6 +62,7 @@ type counts struct {
 func newProcessor(o Options, b bus.Bus, x index.Index, log *slog.Logger) *processor {
 	p := &processor{
 		options: o, bus: b, index: x, log: log, history: history.New(4 * o.Names),
+		tags:    newTagCleaner(o.Verbatim),
 		pending: map[uint64]*index.Entry{}, messages: make(chan bus.Message, 64), batches: make(chan batch, 16),
 	}
 	for k := range p.names {
@@ -222,7 +223,7 @@ func (p *processor) count(s *wire.Series, now time.Time) {
 		p.touch(index.Host, host, seen, points, now)
 	}
 	for _, t := range s.Tags {
-		if t = tag.Normalize(t); t != "" {
+		if t = p.tags.clean(t); t != "" {
 			p.touch(index.Tag, t, seen, points, now)
 		}
 	}

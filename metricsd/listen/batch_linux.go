@@ -149,6 +149,16 @@ func recvmmsg(fd uintptr, messages []message) (int, error) {
 	}
 }
 
+const canSpread = true
+
+func spread(_, _ string, raw syscall.RawConn) error {
+	var failed error
+	err := raw.Control(func(fd uintptr) {
+		failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+	})
+	return errors.Join(err, failed)
+}
+
 // setBuffer asks with the privilege that passes over net.core.rmem_max first;
 // without it the kernel gives at most that.
 func (s *Socket) setBuffer(conn packetConn, size int) error {

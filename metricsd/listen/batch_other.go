@@ -5,6 +5,7 @@ package listen
 import (
 	"errors"
 	"net"
+	"syscall"
 )
 
 type systemBatch struct{}
@@ -23,6 +24,10 @@ func (s *Socket) Receive(b *Batch) (n int, err error) {
 
 // Queued cannot look without waiting here: what the kernel holds is lost.
 func (s *Socket) Queued(*Batch) (int, error) { return 0, nil }
+
+const canSpread = false
+
+func spread(string, string, syscall.RawConn) error { return errors.ErrUnsupported }
 
 func (s *Socket) setBuffer(conn packetConn, size int) error { return conn.SetReadBuffer(size) }
 

@@ -7,6 +7,9 @@
 // counted by the kernel. [Socket.Status] shows that count, and how full the buffer
 // is. A Unix socket has no drops: its senders wait.
 //
+// Several receivers of one UDP address have a socket each where the kernel spreads senders over
+// them: see [OpenSpread].
+//
 // On Linux a batch is one system call (recvmmsg); elsewhere a batch is one
 // datagram and kernel drops are not known.
 package listen

@@ -265,3 +265,59 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+// TestSpreadSockets has many senders at several sockets of one address: nothing is lost, each
+// sender's datagrams come to one socket and in order, and more than one socket gets some.
+func TestSpreadSockets(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux spreads")
+	}
+	const senders, each = 32, 20
+	sockets, err := OpenSpread("127.0.0.1:0", 4, Options{ReceiveBuffer: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer CloseAll(sockets)
+	if s, err := Open("udp", sockets[0].Address(), Options{}); err == nil {
+		s.Close()
+		t.Error("an address in use was opened again")
+	}
+	if s, err := OpenSpread(sockets[0].Address(), 2, Options{}); err == nil {
+		CloseAll(s)
+		t.Error("another agent would share the address")
+	}
+	for sender := range senders {
+		var datagrams []string
+		for i := range each {
+			datagrams = append(datagrams, fmt.Sprintf("%d %d", sender, i))
+		}
+		send(t, "udp", sockets[0].Address(), datagrams...)
+	}
+	next, home, used := map[int]int{}, map[int]int{}, map[int]bool{}
+	batch := NewBatch(16, 64)
+	for at, s := range sockets {
+		for n, err := s.Queued(batch); n > 0; n, err = s.Queued(batch) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				var sender, number int
+				datagram, _ := batch.Datagram(i)
+				fmt.Sscan(string(datagram), &sender, &number)
+				if next[sender] != number || number > 0 && home[sender] != at {
+					t.Errorf("datagram %d of sender %d came to socket %d, want %d of socket %d", number, sender, at,
+						next[sender], home[sender])
+				}
+				next[sender], home[sender], used[at] = number+1, at, true
+			}
+		}
+	}
+	for sender := range senders {
+		if next[sender] != each {
+			t.Errorf("sender %d: %d of %d datagrams came", sender, next[sender], each)
+		}
+	}
+	if len(used) < 2 {
+		t.Errorf("%d of %d sockets were used", len(used), len(sockets))
+	}
+}

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,9 @@ import (
 type Options struct {
 	// ReceiveBuffer is the size to ask the kernel for; 0 leaves the default.
 	ReceiveBuffer int
+	// Spread lets other sockets of this user be opened on the same UDP address, among which the
+	// kernel spreads the senders (SO_REUSEPORT). Only Linux does.
+	Spread bool
 	// Credentials asks the kernel for the sending process of each datagram of a Unix
 	// socket. Only Linux tells.
 	Credentials bool
@@ -42,7 +46,11 @@ func Open(network, address string, o Options) (*Socket, error) {
 			return nil, err
 		}
 	}
-	c, err := net.ListenPacket(network, address)
+	config := new(net.ListenConfig)
+	if o.Spread {
+		config.Control = spread
+	}
+	c, err := config.ListenPacket(context.Background(), network, address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s %s: %w; choose another address or stop who uses it", network, address, err)
 	}
@@ -64,6 +72,40 @@ func Open(network, address string, o Options) (*Socket, error) {
 		}
 	}
 	return s, err
+}
+
+// OpenSpread opens a UDP socket for each of several receivers, all on one address. The kernel gives
+// all datagrams of a sender to the same one, so that they keep their order. Where it cannot, there
+// is one socket for all.
+func OpenSpread(address string, receivers int, o Options) (sockets []*Socket, err error) {
+	first, err := Open("udp", address, o) // alone at first: another process may listen there
+	if err != nil {
+		return nil, err
+	}
+	if receivers == 1 || !canSpread {
+		return []*Socket{first}, nil
+	}
+	address, o.Spread = first.Address(), true
+	if err := first.Close(); err != nil {
+		return nil, err
+	}
+	for range receivers {
+		s, err := Open("udp", address, o)
+		if err != nil {
+			return nil, errors.Join(err, CloseAll(sockets))
+		}
+		sockets = append(sockets, s)
+	}
+	return sockets, nil
+}
+
+// CloseAll closes sockets.
+func CloseAll(sockets []*Socket) error {
+	var errs []error
+	for _, s := range sockets {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // clearPath removes a socket that nobody listens on. Anything else at the path

@@ -19,8 +19,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
+
+	"github.com/beagle-go/beagle/simd/crc"
 )
 
 // MaxBlock is the largest block that is written or read.
@@ -28,12 +29,10 @@ const MaxBlock = 64 << 10
 
 const headerSize = 12
 
-var table = crc32.MakeTable(crc32.Castagnoli)
-
 // Writer writes one stream.
 type Writer struct {
-	w       io.Writer
-	running uint32
+	w    io.Writer
+	sums crc.Pair
 }
 
 // NewWriter starts a stream on w.
@@ -44,26 +43,19 @@ func (w *Writer) SecureWrite(block []byte) error {
 	if len(block) == 0 || len(block) > MaxBlock {
 		return fmt.Errorf("block of %d bytes; write 1 to %d", len(block), MaxBlock)
 	}
-	var sum uint32
-	sum, w.running = checksums(w.running, block)
-	if err := w.header(len(block), sum); err != nil {
+	w.sums.Write(block)
+	if err := w.header(len(block), w.sums.Sum); err != nil {
 		return err
 	}
 	_, err := w.w.Write(block)
 	return err
 }
 
-// checksums reads the block twice. That is quicker than to combine the two sums
-// with arithmetic, at least for blocks that are not large.
-func checksums(running uint32, block []byte) (sum, total uint32) {
-	return crc32.Checksum(block, table), crc32.Update(running, table, block)
-}
-
 func (w *Writer) header(length int, sum uint32) error {
 	var header [headerSize]byte
 	binary.LittleEndian.PutUint32(header[0:], uint32(length))
 	binary.LittleEndian.PutUint32(header[4:], sum)
-	binary.LittleEndian.PutUint32(header[8:], w.running)
+	binary.LittleEndian.PutUint32(header[8:], w.sums.Running)
 	_, err := w.w.Write(header[:])
 	return err
 }
@@ -89,7 +81,7 @@ var ErrDamaged = errors.New("stream is damaged")
 // ReadAll reads a whole stream of at most limit bytes.
 func ReadAll(r io.Reader, limit int) ([]byte, error) {
 	var out []byte
-	var running uint32
+	var sums crc.Pair
 	for number := 1; ; number++ {
 		var header [headerSize]byte
 		if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -105,12 +97,11 @@ func ReadAll(r io.Reader, limit int) ([]byte, error) {
 		if _, err := io.ReadFull(r, out[start:]); err != nil {
 			return nil, damaged(number, "its bytes end early", err)
 		}
-		var sum uint32
-		sum, running = checksums(running, out[start:])
+		sums.Write(out[start:])
 		switch {
-		case sum != binary.LittleEndian.Uint32(header[4:]):
+		case sums.Sum != binary.LittleEndian.Uint32(header[4:]):
 			return nil, damaged(number, "its bytes have changed", nil)
-		case running != total:
+		case sums.Running != total:
 			return nil, damaged(number, "it is not the block that followed here", nil)
 		case length == 0:
 			return out, nil

@@ -19,6 +19,7 @@ import (
 	"strconv"
 
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
+	"github.com/beagle-go/beagle/metricsd/tag"
 )
 
 // Entity are the tags of a container or a pod, by the least cardinality at which they
@@ -47,34 +48,56 @@ func New(cardinality string, entities map[string]Entity) (*Tagger, error) {
 	return &Tagger{fallback: c, entities: entities}, nil
 }
 
-// Tags adds to a message's tags. detected is the sender's container as the kernel knows
-// it, or empty. At high cardinality the container's id is a tag too.
-func (t *Tagger) Tags(tags []string, s *dogstatsd.Source, detected string) []string {
-	cardinality := cmp.Or(s.Cardinality, t.fallback)
-	if cardinality == dogstatsd.CardinalityNone {
-		return tags
+// A sender is all that decides which tags a message gets besides its own.
+type sender struct {
+	container, pod, entity string
+	inode                  uint64
+	cardinality            dogstatsd.Cardinality
+}
+
+// sender reads who sent a message. detected is its container as the kernel knows it, or empty.
+func (t *Tagger) sender(s *dogstatsd.Source, detected string) sender {
+	return sender{
+		container:   cmp.Or(s.ContainerID, detected),
+		pod:         s.PodUID,
+		entity:      s.EntityID,
+		inode:       s.Inode,
+		cardinality: cmp.Or(s.Cardinality, t.fallback),
 	}
-	container := cmp.Or(s.ContainerID, detected)
-	tags = t.add(tags, container, cardinality)
-	if s.Inode != 0 {
-		tags = t.add(tags, "in-"+strconv.FormatUint(s.Inode, 10), cardinality)
+}
+
+// Tags returns what a message gets besides its own tags, sorted and each once. detected is the
+// sender's container as the kernel knows it, or empty. At high cardinality the container's id is a
+// tag too.
+func (t *Tagger) Tags(s *dogstatsd.Source, detected string) []string {
+	return t.tags(t.sender(s, detected))
+}
+
+func (t *Tagger) tags(from sender) (tags []string) {
+	if from.cardinality == dogstatsd.CardinalityNone {
+		return nil
 	}
-	tags = t.add(tags, s.PodUID, cardinality)
-	if s.EntityID != s.PodUID {
-		tags = t.add(tags, s.EntityID, cardinality)
+	ids := []string{from.container, from.pod}
+	if from.inode != 0 {
+		ids = append(ids, "in-"+strconv.FormatUint(from.inode, 10))
 	}
-	if container != "" && cardinality == dogstatsd.CardinalityHigh {
-		tags = append(tags, "container_id:"+container)
+	if from.entity != from.pod {
+		ids = append(ids, from.entity)
+	}
+	for _, id := range ids {
+		if e, known := t.entities[id]; known {
+			tags = tag.MergeTags(tags, e.upTo(from.cardinality))
+		}
+	}
+	if from.container != "" && from.cardinality == dogstatsd.CardinalityHigh {
+		tags = tag.MergeTags(tags, []string{"container_id:" + from.container})
 	}
 	return tags
 }
 
-func (t *Tagger) add(tags []string, id string, c dogstatsd.Cardinality) []string {
-	e, known := t.entities[id]
-	if !known {
-		return tags
-	}
-	tags = append(tags, e.Low...)
+// upTo are an entity's tags at a cardinality.
+func (e *Entity) upTo(c dogstatsd.Cardinality) []string {
+	tags := slices.Clone(e.Low)
 	if c >= dogstatsd.CardinalityOrchestrator {
 		tags = append(tags, e.Orchestrator...)
 	}

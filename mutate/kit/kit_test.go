@@ -3,6 +3,10 @@
 package kit_test
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,6 +27,31 @@ func TestMod(t *testing.T) {
 		}
 	}()
 	kit.Mod(uint(1), 0)
+}
+
+func TestParseShort(t *testing.T) {
+	check := func(s string) {
+		t.Helper()
+		got, err := kit.ParseShort(s)
+		want, wantErr := strconv.ParseFloat(s, 64)
+		if math.Float64bits(got) != math.Float64bits(want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Fatalf("ParseShort(%q) = %v, %v, want %v, %v", s, got, err, want, wantErr)
+		}
+	}
+	for _, s := range []string{"", ".", "..", "0", "5.", ".5", "1.2.3", "-1", "+1", "1e3", "0x1p3", "1_0", "Inf", "nan",
+		"999999999999999", "9999999999999999", "0.00000000000001", ".99999999999999", "123456789.123456", "00.10", "1 ",
+		"/", ":", "\xff", "9007199254740993"} {
+		check(s)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	const alphabet = "0123456789.0123456789.e-"
+	for range 200_000 {
+		b := make([]byte, rng.IntN(18))
+		for i := range b {
+			b[i] = alphabet[rng.IntN(len(alphabet))]
+		}
+		check(string(b))
+	}
 }
 
 func TestEqual(t *testing.T) {

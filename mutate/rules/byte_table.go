@@ -68,7 +68,7 @@ func findByteTests(p *mutate.Pass) []mutate.Site {
 // calls inside predicates and initialisers.
 func callsInLoops(p *mutate.Pass, pred *ast.FuncDecl) []*ast.CallExpr {
 	var calls []*ast.CallExpr
-	hot := false
+	inHot := false
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		fn, arg := predicateCall(p, call)
 		around := p.FuncOf(call)
@@ -76,9 +76,9 @@ func callsInLoops(p *mutate.Pass, pred *ast.FuncDecl) []*ast.CallExpr {
 			continue
 		}
 		calls = append(calls, call)
-		hot = hot || p.InLoop(call)
+		inHot = inHot || hot(p, call)
 	}
-	if !hot {
+	if !inHot {
 		return nil
 	}
 	return calls
@@ -89,7 +89,7 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
 	covered := fn.Body.Lbrace // the end of the runs that are sites already
 	add := func(run []ast.Expr, op token.Token) {
-		if run[0].Pos() < covered || countLeaves(p, run) < 2 || !p.InLoop(run[0]) {
+		if run[0].Pos() < covered || countLeaves(p, run) < 2 || !p.InLoop(run[0]) && (fn != p.Func || !hot(p, run[0])) {
 			return
 		}
 		covered = run[len(run)-1].End()

@@ -43,7 +43,7 @@ func findDomainTable(p *mutate.Pass) []mutate.Site {
 		table := p.Fresh(fn.Name.Name+"Table", fn.Name.Name+"Values")
 		var edits []mutate.Edit
 		for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-			if p.Callee(call) == obj && p.InLoop(call) && !facts.Inside(call, fn) {
+			if p.Callee(call) == obj && hot(p, call) && !facts.Inside(call, fn) {
 				edits = append(edits, p.Replace(call, table+"["+p.Text(call.Args[0])+"]"))
 			}
 		}

@@ -84,7 +84,7 @@ func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edi
 			}
 			continue
 		}
-		if _, arg := predicateCall(p, call); arg == nil && p.InLoop(call) {
+		if _, arg := predicateCall(p, call); arg == nil && hot(p, call) {
 			edits = append(edits, p.Replace(call.Fun, name))
 		}
 	}

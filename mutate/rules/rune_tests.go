@@ -33,7 +33,7 @@ func runeTests(p *mutate.Pass) []*runeTest {
 		}
 		ast.Inspect(fn.Body, func(n ast.Node) bool {
 			e, ok := n.(*ast.BinaryExpr)
-			if !ok || !p.InLoop(e) {
+			if !ok || !p.InLoop(e) && (fn != p.Func || !hot(p, e)) {
 				return true
 			}
 			t := &runeTest{expr: e}

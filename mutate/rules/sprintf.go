@@ -80,7 +80,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 			f.node, f.kind, f.sink = st, "write", writerText(p, args[0])
 			f.pieces = parseFormat(p, args[1:])
 		}
-		if len(f.pieces) > 0 && f.plain(p) {
+		if len(f.pieces) > 0 && hot(p, call) && f.plain(p) {
 			if f.kind == "value" {
 				f.findSink(p)
 			}

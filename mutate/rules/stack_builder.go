@@ -3,7 +3,10 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
+	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -16,7 +19,7 @@ import (
 // it to a string.
 var stackBuilder = &mutate.Mutator{
 	Name: "stack-builder",
-	Doc: "Put a text together in an array on the stack instead of a strings.Builder, which starts with nothing and " +
+	Doc: "Put a text together in an array on the stack instead of a strings.Builder or bytes.Buffer, which starts with nothing and " +
 		"allocates again each time it is full. What is left is one allocation of the size of the result. Exact: the " +
 		"builder stays in the function and is only written to and read; texts that are longer than the array move " +
 		"to the heap by themselves.",
@@ -54,7 +57,10 @@ func findStackBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
-		if !ok || !isNamed(d.Var.Type(), "strings", "Builder") || facts.Captured.Of(p)[d.Var] || !startsEmpty(d) {
+		if !ok || facts.Captured.Of(p)[d.Var] {
+			continue
+		}
+		if _, _, buffer := emptyBuffer(p, d); !buffer && !(isNamed(d.Var.Type(), "strings", "Builder") && startsEmpty(d)) {
 			continue
 		}
 		s := &roomSite{decl: d}
@@ -82,9 +88,16 @@ func startsEmpty(d facts.Declaration) bool {
 func (s *roomSite) collect(p *mutate.Pass) bool {
 	texts := 0
 	for _, id := range p.Uses(s.decl.Var, p.File) {
+		if use, ok := s.printed(p, id); ok {
+			s.uses = append(s.uses, use)
+			continue
+		}
 		sel, ok := p.Parent(id).(*ast.SelectorExpr)
 		if !ok || sel.X != ast.Expr(id) || !isCalled(p, sel) {
 			return false
+		}
+		if slices.ContainsFunc(s.uses, func(u roomUse) bool { return facts.Inside(id, u.node) }) {
+			continue // the length that a cut names
 		}
 		call := p.Parent(sel).(*ast.CallExpr)
 		stmt, isStmt := p.Parent(call).(*ast.ExprStmt)
@@ -117,6 +130,10 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 		use.text = "%[1]s = append(%[1]s, " + escaped(p.Text(call.Args[0])) + "...)"
 	case "WriteRune":
 		use.text = "%[1]s = utf8.AppendRune(%[1]s, " + escaped(p.Text(call.Args[0])) + ")"
+	case "Truncate":
+		less, ok := s.cut(p, call.Args[0])
+		use.text = "%[1]s = %[1]s[:len(%[1]s)-" + escaped(less) + "]"
+		return ok
 	case "Reset":
 		use.text = "%[1]s = %[1]s[:0]"
 	case "Grow":
@@ -131,6 +148,57 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 		}
 	}
 	return true
+}
+
+// cut recognises b.Len() - n for a constant n: what a Truncate leaves out. Other places may lie behind
+// the end, where the buffer panics and a slice may not.
+func (s *roomSite) cut(p *mutate.Pass, e ast.Expr) (less string, ok bool) {
+	b, ok := ast.Unparen(e).(*ast.BinaryExpr)
+	if !ok || b.Op != token.SUB {
+		return "", false
+	}
+	call, ok := ast.Unparen(b.X).(*ast.CallExpr)
+	if !ok || len(call.Args) > 0 {
+		return "", false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	n := p.Info.Types[b.Y].Value
+	if !ok || sel.Sel.Name != "Len" || p.Var(sel.X) != s.decl.Var || n == nil || constant.Sign(n) < 0 {
+		return "", false
+	}
+	return p.Text(b.Y), true
+}
+
+// printed recognises a statement that prints into the builder, and writes what appends the same.
+func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
+	var arg ast.Expr = id
+	if u, ok := p.Parent(id).(*ast.UnaryExpr); ok && u.Op == token.AND {
+		arg = u
+	}
+	call, ok := p.Parent(arg).(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 || call.Args[0] != arg {
+		return roomUse{}, false
+	}
+	stmt, ok := p.Parent(call).(*ast.ExprStmt)
+	if !ok || !goAtLeast(p, 19) {
+		return roomUse{}, false
+	}
+	for _, a := range call.Args[1:] {
+		if len(p.Uses(s.decl.Var, a)) > 0 {
+			return roomUse{}, false
+		}
+	}
+	if _, writes := p.IsCall(call, "io", "WriteString"); writes {
+		return roomUse{node: stmt, text: "%[1]s = append(%[1]s, " + escaped(p.Text(call.Args[1])) + "...)"}, true
+	}
+	for from, to := range map[string]string{"Fprintf": "Appendf", "Fprint": "Append", "Fprintln": "Appendln"} {
+		if _, prints := p.IsCall(call, "fmt", from); prints && len(call.Args) > 1 {
+			pkg := strings.TrimSuffix(p.Text(call.Fun), from)
+			rest := escaped(p.Between(call.Args[1].Pos(), call.Rparen))
+			return roomUse{node: stmt, text: "%[1]s = " + pkg + to + "(%[1]s, " + rest + ")"}, true
+		}
+	}
+	return roomUse{}, false
 }
 
 // escaped makes a text safe for a format.

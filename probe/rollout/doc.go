@@ -35,6 +35,15 @@
 // so that its processor time, its allocations and its collector belong to that arm. What the
 // slices of some turns did is a block, which the controller takes out.
 //
+// # Requests
+//
+// Instead, each request can draw its arm, so that all arms run side by side. The program begins its
+// requests with [BeginContext], or wraps its server with package rollouthttp, and the function that
+// takes part asks [Switch.EnterContext] with the context that it got, or [Switch.EnterRequest] with
+// the request itself. All calls of a request get one arm. Each request draws anew, whoever sent it,
+// and all arms count the same share of requests: only then is their difference one of the versions.
+// What the process does as a whole, such as its processor time, then belongs to no arm.
+//
 // # The way back
 //
 // The original runs again, for good, when the candidate panics, when some calls of it give another

@@ -34,6 +34,10 @@ func ReturnsErrors(s *Switch) { s.errors = true }
 // ComparesResults says that the routed function asks [Call.Check]: both versions may run.
 func ComparesResults(s *Switch) { s.checks = true }
 
+// HasContext says that the routed function asks [Switch.EnterContext] or [Switch.EnterRequest], so
+// that calls get the arm of their request.
+func HasContext(s *Switch) { s.contexts = true }
+
 // Register makes a switch known. build identifies the versions: a controller that means other ones
 // is refused.
 func Register(s *Switch, function, build string, options ...Option) {
@@ -75,7 +79,8 @@ func (p *process) reply() *wire.RolloutReply {
 	r := &wire.RolloutReply{}
 	for _, s := range p.switches {
 		r.Switches = append(r.Switches, wire.RolloutSwitch{Function: s.name, Build: s.build, Errors: s.errors,
-			Checks: s.checks, Requests: requests.told.Load(), Running: p.run != nil && p.run.s == s,
+			Checks: s.checks, Requests: requests.told.Load(),
+			Contexts: s.contexts, Carried: requests.carried.Load(), Running: p.run != nil && p.run.s == s,
 			Tripped: p.tripped[s], Ended: p.ended[s]})
 	}
 	return r
@@ -92,24 +97,46 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s *Switch
-	for _, x := range p.switches {
-		if wire.Matches(o.Function, x.name) {
-			s = x
-		}
-	}
-	if s != nil && s.faults.Load() != nil && p.tripped[s] == "" && p.run == nil {
-		p.tripped[s] = *s.faults.Load() // by a call that ended after its rollout
-	}
+	s := p.find(o.Function)
 	switch {
 	case s == nil:
 		return nil, fmt.Errorf("this program has no versions of %q: build it with beagle build --rollout", o.Function)
 	case s.build != o.Build:
 		return nil, fmt.Errorf("this program has build %q of %s, not %q: start a rollout of that build", s.build,
-			s.name,
-			o.Build)
+			s.name, o.Build)
+	case o.Unit == wire.UnitRequest && !s.contexts:
+		return nil, fmt.Errorf("%s has no context of its request, so that its calls cannot get the request's arm: "+
+			"use slices", s.name)
+	case o.Unit == wire.UnitRequest && !requests.carried.Load():
+		return nil, fmt.Errorf("no request has drawn an arm in this process: begin requests with " +
+			"rollouthttp.Handler or rollout.BeginContext, or use slices")
+	}
+	r, err := p.begin(s, o)
+	if err != nil {
+		return nil, err
+	}
+	requests.slow.Store(int64(o.Slow * 1e6))
+	go r.watch()
+	if o.Unit == wire.UnitRequest {
+		go r.draws()
+	} else {
+		go r.turns()
+	}
+	reply := p.reply()
+	reply.Lease, reply.Stream = r.lease, r.stream
+	return reply, nil
+}
+
+// begin makes a run that is the only one, and runs the original still. The caller holds the mutex.
+func (p *process) begin(s *Switch, o wire.RolloutOrders) (*run, error) {
+	if why := s.faults.Load(); why != nil && p.tripped[s] == "" && p.run == nil {
+		p.tripped[s] = *why // by a call that ended after its rollout
+	}
+	switch {
 	case p.tripped[s] != "":
 		return nil, fmt.Errorf("this process runs the original for good: %s", p.tripped[s])
+	case p.run != nil && p.run.fixed:
+		return nil, fmt.Errorf("a feature flag holds the switch of this process: take it back there first")
 	case p.run != nil:
 		return nil, fmt.Errorf("another controller holds the switch: stop it, or wait %.0f s after it died",
 			p.run.orders.Lease+1)
@@ -117,19 +144,14 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	host, _ := os.Hostname()
 	now := time.Now()
 	r := &run{p: p, s: s, orders: o, lease: rand.Text(), pod: fmt.Sprintf("%s/%d", host, os.Getpid()), beat: now,
-		ends: now.Add(seconds(o.TTL)), over: make(chan struct{}), told: requests.told.Load()}
+		ends: now.Add(seconds(o.TTL)), over: make(chan struct{}), told: requests.told.Load(), flipped: now}
 	r.stream = r.pod + "/" + r.lease[:8]
 	p.run = r
 	delete(p.ended, s)
-	requests.slow.Store(int64(o.Slow * 1e6))
 	r.base = s.sum(Candidate)
 	r.baseOriginal = s.sum(Original)
-	r.heap = newReader().read(s, Original).heap
-	go r.watch()
-	go r.turns()
-	reply := p.reply()
-	reply.Lease, reply.Stream = r.lease, r.stream
-	return reply, nil
+	r.heap = newReader().read(s, Original, &requests.tallies).heap
+	return r, nil
 }
 
 // beat renews the lease, takes new orders, and hands out the blocks.
@@ -147,7 +169,7 @@ func (p *process) beat(q *wire.Request) (*wire.RolloutReply, error) {
 	r.beat = time.Now()
 	if q.Rollout != nil {
 		o := *q.Rollout
-		o.Function, o.Build = r.orders.Function, r.orders.Build
+		o.Function, o.Build, o.Unit = r.orders.Function, r.orders.Build, r.orders.Unit
 		o, err := complete(o)
 		if err != nil {
 			return nil, err
@@ -161,6 +183,12 @@ func (p *process) handOut(r *run) *wire.RolloutReply {
 	reply := p.reply()
 	reply.Blocks, reply.Dropped = r.blocks, r.dropped
 	r.blocks, r.dropped = nil, 0
+	if d := requests.draw.Load(); d != nil {
+		d.mu.Lock()
+		reply.NoArm, reply.NoArmWhy = d.failed, d.why
+		d.failed = 0
+		d.mu.Unlock()
+	}
 	return reply
 }
 
@@ -184,6 +212,7 @@ func (p *process) finish(r *run, why string, forGood bool) {
 	}
 	r.s.word.Store(0)
 	requests.arm.Store(uint32(Original))
+	requests.draw.Store(nil)
 	close(r.over)
 	p.run, p.last = nil, r
 	p.ended[r.s] = why
@@ -223,6 +252,12 @@ func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 	if o.Turns < 1 || o.Turns > 10_000 {
 		return o, fmt.Errorf("invalid turns %d: give 1 to 10000", o.Turns)
 	}
+	if o.Unit == "" {
+		o.Unit = wire.UnitSlice
+	}
+	if o.Unit != wire.UnitSlice && o.Unit != wire.UnitRequest {
+		return o, fmt.Errorf("invalid unit %q: give %s or %s", o.Unit, wire.UnitSlice, wire.UnitRequest)
+	}
 	if len(o.Arms) == 0 || len(o.Arms) > 8 {
 		return o, fmt.Errorf("invalid arms: give the kinds of turns")
 	}
@@ -242,6 +277,14 @@ func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 }
 
 var armNames = [arms]string{Original: wire.Original, Candidate: wire.Candidate, Placebo: wire.Placebo}
+
+// String returns the arm's name.
+func (a Arm) String() string {
+	if a < arms {
+		return armNames[a]
+	}
+	return "none"
+}
 
 // armsOf reads a kind of turn: different arms, the candidate among them.
 func armsOf(names []string) (all []Arm, err error) {

@@ -10,7 +10,7 @@ import (
 type reading struct {
 	cpu, gc, allocated, heap float64
 	arm                      tally
-	all, failed, slow        uint64
+	all, failed, slow, nanos uint64
 }
 
 // A reader reads without allocating.
@@ -21,13 +21,13 @@ func newReader() *reader {
 		{Name: "/memory/classes/heap/objects:bytes"}}}
 }
 
-func (r *reader) read(s *Switch, arm Arm) reading {
+func (r *reader) read(s *Switch, arm Arm, from *tallies) reading {
 	metrics.Read(r.samples[:])
-	of := &requests.of[arm]
+	of := &from.of[arm]
 	return reading{
 		cpu: processorNanos(), gc: 1e9 * number(r.samples[0].Value), allocated: number(r.samples[1].Value),
-		heap: number(r.samples[2].Value), arm: s.sum(arm),
-		all: of.all.Load(), failed: of.failed.Load(), slow: of.slow.Load(),
+		heap: number(r.samples[2].Value), arm: s.compared(arm),
+		all: of.all.Load(), failed: of.failed.Load(), slow: of.slow.Load(), nanos: of.nanos.Load(),
 	}
 }
 
@@ -60,6 +60,7 @@ func between(out *wire.RolloutSlice, a, b reading, told bool) {
 		c.Requests += float64(b.all - a.all)
 		c.Errors += float64(b.failed - a.failed)
 		c.Slow += float64(b.slow - a.slow)
+		c.RequestNanos += float64(b.nanos - a.nanos)
 		return
 	}
 	// A call that is counted as failed may have entered before the slice began.

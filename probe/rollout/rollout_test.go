@@ -133,7 +133,8 @@ func (v *service) await(t *testing.T, lease string, beating bool,
 			return r
 		}
 	}
-	t.Fatal("it did not happen within a minute")
+	r, _ := v.p.status(nil)
+	t.Fatalf("it did not happen within a minute: %+v", r.Switches[0])
 	return nil
 }
 

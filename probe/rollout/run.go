@@ -18,6 +18,7 @@ type run struct {
 	stream string
 	over   chan struct{}
 	told   bool // the program tells of its requests
+	fixed  bool // a flag chose the version: no controller beats
 	timer  *time.Timer
 
 	// The mutex of the process guards these.
@@ -27,11 +28,12 @@ type run struct {
 	blocks  []wire.RolloutBlock
 	dropped int
 	seq     int64
+	odd     uint32 // oddBit, every other span of time
 
 	// What the watch compares with.
 	base, baseOriginal tally
 	heap               float64
-	stuck              [arms]time.Time // since when an arm that is not running has had calls under way
+	flipped            time.Time // when the present span of time began
 }
 
 // mostBlocks is how many blocks wait for the controller at most.
@@ -41,11 +43,19 @@ const mostBlocks = 256
 func (r *run) set(arm Arm) bool {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
-	if r.p.run != r || r.s.faults.Load() != nil {
+	if r.p.run != r {
 		return false
 	}
 	requests.arm.Store(uint32(arm))
-	r.s.word.Store(uint32(arm) + 1)
+	return r.open(uint32(arm) + 1)
+}
+
+// open sets the word of the switch, unless a call failed. The caller holds the mutex.
+func (r *run) open(word uint32) bool {
+	if r.s.faults.Load() != nil {
+		return false
+	}
+	r.s.word.Store(word | r.odd)
 	if r.s.faults.Load() != nil { // a call failed in between
 		r.s.word.Store(0)
 		return false
@@ -116,11 +126,11 @@ func (r *run) slice(o wire.RolloutOrders, arm Arm, out *wire.RolloutSlice, in *r
 	if !r.set(arm) || !r.wait(time.Duration(o.Guard*ms)) {
 		return false
 	}
-	start, before := time.Now(), in.read(r.s, arm)
+	start, before := time.Now(), in.read(r.s, arm, &requests.tallies)
 	if !r.wait(time.Duration(o.Slice * ms)) {
 		return false
 	}
-	between(out, before, in.read(r.s, arm), r.told)
+	between(out, before, in.read(r.s, arm, &requests.tallies), r.told)
 	if out.Start.IsZero() {
 		out.Start = start
 	}
@@ -161,7 +171,7 @@ func (r *run) watch() {
 		case trip != "":
 			r.trip(trip, now)
 			r.p.finish(r, trip, true)
-		case now.Sub(r.beat) > seconds(r.orders.Lease):
+		case !r.fixed && now.Sub(r.beat) > seconds(r.orders.Lease):
 			r.p.finish(r, fmt.Sprintf("no heartbeat of the controller for %g s", r.orders.Lease), false)
 		case now.After(r.ends):
 			r.p.finish(r, "its time to live is over", false)
@@ -198,30 +208,39 @@ func (r *run) trips(now time.Time, in *reader) string {
 			calls,
 			wasFailed, was)
 	}
-	if heap := in.read(r.s, Candidate).heap; heap > o.MostHeap*max(r.heap, 32<<20) {
+	if heap := in.read(r.s, Candidate, &requests.tallies).heap; heap > o.MostHeap*max(r.heap, 32<<20) {
 		return fmt.Sprintf("the live heap grew from %.0f to %.0f MB", r.heap/(1<<20), heap/(1<<20))
 	}
 	return r.hung(now, o)
 }
 
-// hung looks at calls of the candidate while another arm runs. Some of them may have begun just
-// before. Where calls are under way at every look for long, and the original has none, they hang.
+// hung looks at calls of the candidate. Time is cut into spans as long as a call may take. A call
+// of the span before that is under way when this one ends hangs, unless calls of the original do
+// so too.
 func (r *run) hung(now time.Time, o wire.RolloutOrders) string {
-	running := Arm(r.s.word.Load() - 1)
-	for arm := range arms {
-		t := r.s.sum(arm)
-		switch {
-		case t.entered <= t.left:
-			r.stuck[arm] = time.Time{}
-		case r.stuck[arm].IsZero() && running != arm:
-			r.stuck[arm] = now
-		}
-	}
-	since := r.stuck[Candidate]
-	if since.IsZero() || now.Sub(since) < seconds(o.Stuck) || !r.stuck[Original].IsZero() {
+	if now.Sub(r.flipped) < seconds(o.Stuck) {
 		return ""
 	}
-	t := r.s.sum(Candidate)
-	return fmt.Sprintf("%d calls of the candidate did not return for %g s; their goroutines cannot be ended",
-		t.entered-t.left, o.Stuck)
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	before := 1 - r.odd/oddBit
+	n := r.s.sum(Candidate).open[before]
+	if n == 0 {
+		r.flip(now)
+		return ""
+	}
+	if r.s.sum(Original).open[before]+r.s.sum(Placebo).open[before] > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d calls of the candidate did not return for %g s; their goroutines cannot be ended", n,
+		o.Stuck)
+}
+
+// flip begins the next span of time. The caller holds the mutex.
+func (r *run) flip(now time.Time) {
+	r.odd ^= oddBit
+	r.flipped = now
+	if w := r.s.word.Load(); w != 0 {
+		r.s.word.CompareAndSwap(w, w&armBits|r.odd) // a fault stays
+	}
 }

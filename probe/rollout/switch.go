@@ -21,38 +21,50 @@ const (
 
 // A Switch chooses the version of a function. The zero value is off; [Register] makes it known.
 type Switch struct {
-	word atomic.Uint32 // 0 when off, else the arm plus one
+	word atomic.Uint32 // 0 when off, else the arm plus one, or perRequest; and oddBit
 
-	name, build    string
-	errors, checks bool
-	shards         []shard
-	faults         atomic.Pointer[string] // why the candidate is to stop; the first counts
+	name, build              string
+	errors, checks, contexts bool
+	shards                   []shard
+	faults                   atomic.Pointer[string] // why the candidate is to stop; the first counts
 }
+
+// The word of a switch.
+const (
+	armBits    = 0xff
+	perRequest = 0xff  // each request has its own arm
+	oddBit     = 0x100 // of every other span of time, see [run.hung]
+)
 
 // On reports whether a call has to be routed. While nothing runs it costs a load and a branch.
 func (s *Switch) On() bool { return s.word.Load() != 0 }
 
 // A shard is what one part of the goroutines counted. It fills cache lines of its own.
 type shard struct {
-	of [arms]counters
+	of [2 * arms]counters // of calls that are compared, and from aside on of others
 	_  [64]byte
 }
 
+// aside is the distance to the counters of calls that are not compared: those without a request,
+// and those of requests that do not count.
+const aside = arms
+
 type counters struct {
-	entered    atomic.Uint64
-	left       atomic.Uint64
+	entered    [2]atomic.Uint64 // by the span of time in which they entered
+	left       [2]atomic.Uint64
 	errors     atomic.Uint64
 	panics     atomic.Uint64
 	mismatches atomic.Uint64
 	timed      atomic.Uint64
 	nanos      atomic.Uint64
-	_          [8]byte
 }
 
-// Every how many calls of a shard one is timed, and one is run on both versions.
+// Every how many calls of a shard one is timed, and one is run on both versions. By requests the
+// candidate of a small share has few calls, so that more of them are timed.
 const (
-	timeEvery  = 128
-	checkEvery = 1024
+	timeEvery         = 128
+	timeEveryRequests = 8
+	checkEvery        = 1024
 )
 
 // A Call is a routed call under way.
@@ -60,6 +72,7 @@ type Call struct {
 	Arm   Arm
 	done  bool
 	check bool
+	odd   uint8
 	s     *Switch
 	c     *counters
 	began time.Duration
@@ -68,17 +81,32 @@ type Call struct {
 var epoch = time.Now()
 
 // Enter counts a call and says which version it gets. [Call.Leave] must follow by defer.
-func (s *Switch) Enter() Call {
+//
+// By requests a function that cannot tell its request runs the original; see [Switch.EnterContext].
+func (s *Switch) Enter() Call { return s.enter(s.word.Load(), Request{}) }
+
+// enter counts a call. By requests it runs the arm of its request.
+func (s *Switch) enter(w uint32, own Request) Call {
 	var here byte
 	place := uintptr(unsafe.Pointer(&here)) // stacks of goroutines lie apart
-	arm := Original
-	if w := s.word.Load(); w != 0 {
-		arm = Arm(w - 1)
+	arm, slot, every := Original, Original, uint64(timeEvery)
+	switch w & armBits {
+	case 0:
+	case perRequest:
+		every = timeEveryRequests
+		arm, slot = own.arm, own.arm
+		if own.in == nil {
+			slot += aside
+		}
+	default:
+		arm = Arm(w&armBits - 1)
+		slot = arm
 	}
-	c := &s.shards[(place>>11^place>>17)&uintptr(len(s.shards)-1)].of[arm]
-	call := Call{Arm: arm, s: s, c: c}
-	n := c.entered.Add(1)
-	if n%timeEvery == 0 {
+	odd := uint8(w >> 8 & 1)
+	c := &s.shards[(place>>11^place>>17)&uintptr(len(s.shards)-1)].of[slot]
+	call := Call{Arm: arm, s: s, c: c, odd: odd}
+	n := c.entered[odd].Add(1)
+	if n%every == 0 {
 		call.began = time.Since(epoch)
 	}
 	call.check = s.checks && n%checkEvery == timeEvery/2
@@ -105,7 +133,7 @@ func (c *Call) Leave() {
 			c.s.fault("the candidate panicked")
 		}
 	}
-	c.c.left.Add(1)
+	c.c.left[c.odd].Add(1)
 }
 
 // Saves reports whether the call is one of the candidate that panics. A deferred function recovers
@@ -174,20 +202,39 @@ var clock = func() time.Duration {
 	return least
 }()
 
-// sum adds the shards up.
+// sum is what all calls of an arm did.
 func (s *Switch) sum(arm Arm) (t tally) {
+	s.add(&t, arm)
+	s.add(&t, arm+aside)
+	return t
+}
+
+// compared is what those calls of an arm did that are compared.
+func (s *Switch) compared(arm Arm) (t tally) {
+	s.add(&t, arm)
+	return t
+}
+
+// add adds the shards up.
+func (s *Switch) add(t *tally, slot Arm) {
 	for i := range s.shards {
-		c := &s.shards[i].of[arm]
-		t.left += c.left.Load() // before entered, so that no call seems to have left twice
-		t.entered += c.entered.Load()
+		c := &s.shards[i].of[slot]
+		for odd := range c.left {
+			left := c.left[odd].Load() // before entered, so that no call seems to have left twice
+			entered := c.entered[odd].Load()
+			t.open[odd] += entered - left
+			t.entered += entered
+		}
 		t.errors += c.errors.Load()
 		t.panics += c.panics.Load()
 		t.mismatches += c.mismatches.Load()
 		t.timed += c.timed.Load()
 		t.nanos += c.nanos.Load()
 	}
-	return t
 }
 
 // A tally is what an arm did since the process began.
-type tally struct{ entered, left, errors, panics, mismatches, timed, nanos uint64 }
+type tally struct {
+	entered, errors, panics, mismatches, timed, nanos uint64
+	open                                              [2]uint64 // calls under way, by when they entered
+}

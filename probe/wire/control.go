@@ -56,6 +56,7 @@ type Start struct {
 	Names    []string `json:"names,omitempty"`    // further secret names, in lower case
 	Types    []string `json:"types,omitempty"`    // secret types, as pkg/path.Name
 	Patterns []string `json:"patterns,omitempty"` // further regular expressions of secret text
+	Results  bool     `json:"results,omitempty"`  // uprobe: read results too, by a second trap at each return
 	Count    bool     `json:"count,omitempty"`    // questions only: record nothing
 }
 
@@ -88,18 +89,20 @@ type Process struct {
 	Main    string `json:"main"`    // import path and version of the main package
 	Build   string `json:"build"`   // VCS revision, with + when it was modified
 	Go      string `json:"go"`
-	Raw     bool   `json:"raw"` // the process allows the recording of text
+	Raw     bool   `json:"raw"`           // the process allows the recording of text
+	Way     string `json:"way,omitempty"` // uprobe: from outside, without a probe in the process
 }
 
 // A Site is a place in the program that can capture.
 type Site struct {
-	Name    string  `json:"name"` // pkg/path.Func or pkg/path.Type.Method
-	Params  []Type  `json:"params"`
-	Results []Type  `json:"results,omitempty"`
-	Returns bool    `json:"returns"` // results and panics are seen
-	Note    string  `json:"note,omitempty"`
-	Armed   bool    `json:"armed"`
-	Counts  *Counts `json:"counts,omitempty"` // of the session
+	Name    string   `json:"name"` // pkg/path.Func or pkg/path.Type.Method
+	Params  []Type   `json:"params"`
+	Results []Type   `json:"results,omitempty"`
+	Returns bool     `json:"returns"` // results and panics are seen
+	Note    string   `json:"note,omitempty"`
+	Unseen  []string `json:"unseen,omitempty"` // what this way of capturing does not show, whatever the options
+	Armed   bool     `json:"armed"`
+	Counts  *Counts  `json:"counts,omitempty"` // of the session
 }
 
 // A Type describes a parameter, a field or an element. It is cut below six levels.
@@ -130,8 +133,9 @@ type Counts struct {
 	Taken    uint64  `json:"taken"`    // calls that the gate chose
 	Recorded uint64  `json:"recorded"` // of these, those that went into the ring
 	Panicked uint64  `json:"panicked"`
-	Together bool    `json:"together"` // several goroutines called at once
-	Nanos    float64 `json:"nanos"`    // median time to record the arguments of a call
+	Together bool    `json:"together"`      // several goroutines called at once
+	Nanos    float64 `json:"nanos"`         // median time to record the arguments of a call
+	Hit      float64 `json:"hit,omitempty"` // uprobe: nanoseconds that each call pays, recorded or not
 }
 
 // Dropped counts calls that were chosen and not recorded, by reason.

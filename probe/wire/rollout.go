@@ -17,13 +17,20 @@ const (
 	Placebo   = "placebo"
 )
 
+// Units of randomisation.
+const (
+	UnitSlice   = "slice"   // the process runs one arm at a time
+	UnitRequest = "request" // each request draws its arm
+)
+
 // RolloutOrders say which arms take turns, and within which bounds. A zero field means its default.
 type RolloutOrders struct {
 	Function string     `json:"function"`        // of the switch
 	Build    string     `json:"build"`           // ID of the versions: another one is refused
 	Arms     [][]string `json:"arms"`            // kinds of turns, one after the other
 	Base     string     `json:"base,omitempty"`  // the arm between turns: the original
-	Share    float64    `json:"share"`           // of the time that the candidate runs
+	Unit     string     `json:"unit,omitempty"`  // what chance assigns to an arm: slice, the default, or request
+	Share    float64    `json:"share"`           // of the time, or of the requests, that the candidate runs
 	Slice    float64    `json:"slice,omitempty"` // milliseconds of an arm's stretch: 20
 	Guard    float64    `json:"guard,omitempty"` // milliseconds after a switch that do not count: 1
 	Turns    int        `json:"turns,omitempty"` // that are summed into a block: 10
@@ -46,6 +53,8 @@ type RolloutReply struct {
 	Switches []RolloutSwitch `json:"switches"`
 	Blocks   []RolloutBlock  `json:"blocks,omitempty"` // beat, stop
 	Dropped  int             `json:"dropped,omitempty"`
+	NoArm    int             `json:"no_arm,omitempty"` // requests since the last beat that got none: they ran the original
+	NoArmWhy string          `json:"no_arm_why,omitempty"`
 }
 
 // A RolloutSwitch is a function with two versions in a process.
@@ -54,6 +63,8 @@ type RolloutSwitch struct {
 	Build    string `json:"build"`
 	Running  bool   `json:"running"`
 	Requests bool   `json:"requests"`          // the program tells of its requests
+	Contexts bool   `json:"contexts"`          // its calls can get the arm of their request
+	Carried  bool   `json:"carried"`           // the program hands the contexts of its requests on
 	Errors   bool   `json:"errors"`            // the function returns an error, whose share is seen
 	Checks   bool   `json:"checks"`            // some calls run both versions, and results are compared
 	Tripped  string `json:"tripped,omitempty"` // why the original runs for good
@@ -86,6 +97,7 @@ type RolloutCounts struct {
 	Requests      float64 `json:"requests"`
 	Errors        float64 `json:"errors,omitempty"`
 	Slow          float64 `json:"slow,omitempty"`
+	RequestNanos  float64 `json:"request_nanos,omitempty"`
 	CPUNanos      float64 `json:"cpu_nanos,omitempty"`
 	GCNanos       float64 `json:"gc_nanos,omitempty"`
 	AllocBytes    float64 `json:"alloc_bytes,omitempty"`

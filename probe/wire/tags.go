@@ -36,11 +36,13 @@ const (
 	Deep                // nested deeper than the limit
 	Bound               // a value that means nothing outside its process
 	Seen                // memory that this call holds already: a cycle, or shared memory
+	Unseen              // held where this way of capturing cannot look
 	reasons
 )
 
 var reasonNames = [reasons]string{"", "cut at the limits", "redacted", "recorded as a shape", "behind a pointer",
-	"the contents of a map", "nested too deep", "bound to its process", "memory shared within the call"}
+	"the contents of a map", "nested too deep", "bound to its process", "memory shared within the call",
+	"where a uprobe cannot look (a float in a register)"}
 
 // ReasonName returns the words for a reason.
 func ReasonName(reason byte) string {

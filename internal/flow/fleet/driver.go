@@ -9,11 +9,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/companion"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -121,36 +120,5 @@ func (d *Driver) hear(out io.Reader) (*end, error) {
 // programVariable names the program in the environment.
 const programVariable = "BEAGLE_TEMPORAL"
 
-// find returns the path of beagle-temporal: what the environment names, or what
-// lies beside this program or on the PATH.
-func find() (string, error) {
-	if named := os.Getenv(programVariable); named != "" {
-		if _, err := exec.LookPath(named); err != nil {
-			return "", &beagle.UsageError{
-				What:   fmt.Sprintf("%s names no program: %v", programVariable, err),
-				Remedy: remedy,
-			}
-		}
-		return named, nil
-	}
-	name := "beagle-temporal"
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), name)
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-			return beside, nil
-		}
-	}
-	if found, err := exec.LookPath(name); err == nil {
-		return found, nil
-	}
-	return "", &beagle.UsageError{
-		What:   "--temporal needs the program beagle-temporal, which is neither beside beagle nor on the PATH",
-		Remedy: remedy,
-	}
-}
-
-const remedy = "install it from a checkout of Beagle: go install ./cmd/beagle-temporal\n" +
-	"or name it with " + programVariable + "=/path/to/beagle-temporal"
+// find returns the path of beagle-temporal.
+func find() (string, error) { return companion.Find("beagle-temporal", programVariable, "--temporal") }

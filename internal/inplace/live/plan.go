@@ -38,6 +38,7 @@ type Plan struct {
 	Budget   int64  `json:"budget,omitempty"`   // nanoseconds of comparing, or of timing
 	Slice    int64  `json:"slice,omitempty"`    // nanoseconds that a slice should take
 	Inside   bool   `json:"inside,omitempty"`   // time the calls alone, not what is between them
+	Exact    bool   `json:"exact,omitempty"`    // count allocations exactly, which disturbs the times
 	Tape     bool   `json:"tape,omitempty"`     // record the calls of callbacks and interfaces
 	Seed     uint64 `json:"seed,omitempty"`
 	Package  string `json:"package,omitempty"` // import path whose tests are named

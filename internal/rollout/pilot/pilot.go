@@ -37,6 +37,7 @@ type Pilot struct {
 type process struct {
 	lease   string
 	lost    time.Time // since when it does not answer
+	noArm   string    // why requests got no arm
 	dropped int
 }
 
@@ -116,6 +117,9 @@ func (p *Pilot) orders() *wire.RolloutOrders {
 	o := p.Orders
 	o.Function, o.Build, o.Share = p.Experiment.Plan.Function, p.Experiment.Plan.Build, p.Experiment.Share()
 	o.Slow = p.Experiment.Plan.SlowMillis
+	if p.Experiment.Plan.Unit == rollout.Requests {
+		o.Unit = wire.UnitRequest
+	}
 	o.Arms = nil
 	for _, kind := range p.Experiment.Arms() {
 		var names []string
@@ -180,6 +184,10 @@ func (p *Pilot) ask(ctx context.Context, i int) {
 	if proc.dropped += r.Rollout.Dropped; r.Rollout.Dropped > 0 {
 		p.Warn(fmt.Sprintf("%s: %d blocks were dropped, since nobody asked for them in time", c.Address,
 			r.Rollout.Dropped))
+	}
+	if why := r.Rollout.NoArmWhy; r.Rollout.NoArm > 0 && why != proc.noArm {
+		proc.noArm = why
+		p.Warn(fmt.Sprintf("%s: %d requests got no arm and ran the original: %s", c.Address, r.Rollout.NoArm, why))
 	}
 	p.take(r.Rollout.Blocks)
 	p.ended(ctx, i, r.Rollout)
@@ -293,6 +301,21 @@ func Look(ctx context.Context, clients []*capture.Client, function string) (*wir
 	return first, nil
 }
 
+const noThreshold = "slow requests are not counted: give a threshold with --slow"
+
+// CanDraw says why requests of the processes cannot draw their arms, or nothing.
+func CanDraw(s *wire.RolloutSwitch) error {
+	switch {
+	case !s.Contexts:
+		return &beagle.UsageError{What: s.Function + " gets no context.Context, so that its calls cannot get the " +
+			"arm of their request", Remedy: "use --unit slice, or give the function a context"}
+	case !s.Carried:
+		return &beagle.UsageError{What: "the program has not begun a request with a context",
+			Remedy: "wrap its server with rollouthttp.Handler and send it a request, or use --unit slice"}
+	}
+	return nil
+}
+
 // Plan fills in what a plan leaves out, by what the processes can tell.
 func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 	var notes []string
@@ -300,8 +323,21 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 	if p.Build == "" {
 		p.Build = s.Build
 	}
+	if p.Unit == rollout.Requests {
+		notes = append(notes, "requests share the process: what a version does to the collector, caches and locks "+
+			"reaches all arms, and its processor time and allocations are not compared. Slices show them")
+	}
 	if p.Guardrails != nil {
-		return p, nil
+		return p, notes
+	}
+	if p.Unit == rollout.Requests {
+		p.Guardrails = []rollout.Guardrail{{Metric: rollout.FunctionTime, Margin: 0.02},
+			{Metric: rollout.RequestTime, Margin: 0.05}, {Metric: rollout.ErrorRate, Margin: 0.001}}
+		if p.SlowMillis > 0 {
+			p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.SlowShare, Margin: 0.002})
+			return p, notes
+		}
+		return p, append(notes, noThreshold)
 	}
 	p.Guardrails = []rollout.Guardrail{{Metric: rollout.ServiceCPU, Margin: 0.005},
 		{Metric: rollout.FunctionTime, Margin: 0.02}, {Metric: rollout.AllocBytes, Margin: 0.01},
@@ -316,7 +352,7 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 	case s.Requests && p.SlowMillis > 0:
 		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.SlowShare, Margin: 0.002})
 	case s.Requests:
-		notes = append(notes, "slow requests are not counted: give a threshold with --slow")
+		notes = append(notes, noThreshold)
 	default:
 		notes = append(notes, "a request is a call of the function here: wrap the server with rollouthttp.Handler "+
 			"to see failed and slow requests")

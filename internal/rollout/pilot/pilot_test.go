@@ -115,7 +115,25 @@ func TestOFREP(t *testing.T) {
 			t.Errorf("%d of 2000 keys get %s", n, arm)
 		}
 	}
+	bulk := func(tag string) *http.Response {
+		q, _ := http.NewRequest("POST", s.URL+"/ofrep/v1/evaluate/flags",
+			strings.NewReader(`{"context":{"targetingKey":"a"}}`))
+		q.Header.Set("If-None-Match", tag)
+		r, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		return r
+	}
+	tag := bulk("").Header.Get("ETag")
+	if again := bulk(tag); tag == "" || again.StatusCode != http.StatusNotModified {
+		t.Errorf("tag %s: %s", tag, again.Status)
+	}
 	e.State.Phase = rollout.RolledBack
+	if r := bulk(tag); r.StatusCode == http.StatusNotModified && !strings.Contains(tag, "STATIC") {
+		t.Error("a client that keeps flags is not told of the end")
+	}
 	if _, text := ask(t, "POST", s.URL+"/ofrep/v1/evaluate/flags",
 		`{"context":{"targetingKey":"a"}}`); !strings.Contains(text,
 		`"value":"original"`) || !strings.Contains(text, `"flags"`) {
@@ -211,6 +229,19 @@ func TestPlan(t *testing.T) {
 	}
 	if _, err := rollout.New(p); err != nil {
 		t.Error(err)
+	}
+	p, notes = Plan(rollout.Plan{Unit: rollout.Requests}, &wire.RolloutSwitch{Function: "p.F", Build: "b"})
+	if has(p, rollout.ServiceCPU) || !has(p, rollout.RequestTime) || len(notes) != 2 {
+		t.Errorf("by requests: %+v %q", p, notes)
+	}
+	if _, err := rollout.New(p); err != nil {
+		t.Error(err)
+	}
+	for what, s := range map[string]wire.RolloutSwitch{"gets no context": {Carried: true},
+		"has not begun a request": {Contexts: true}, "": {Contexts: true, Carried: true}} {
+		if err := CanDraw(&s); (err == nil) != (what == "") || err != nil && !strings.Contains(err.Error(), what) {
+			t.Errorf("%+v: %v", s, err)
+		}
 	}
 }
 

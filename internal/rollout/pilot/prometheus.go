@@ -3,33 +3,49 @@ package pilot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// A Guard is a figure that others watch.
+// A Guard is a figure that others watch: one query, or the ratio of two.
 type Guard struct {
-	Name  string  `yaml:"name"`
-	Query string  `yaml:"query"` // PromQL: one value
-	Above float64 `yaml:"above"` // it is bad above this
-	Then  string  `yaml:"then"`  // "hold", the default, or "roll-back"
+	Name  string
+	Query string  // PromQL: one value
+	Bad   string  // or bad events in a window,
+	Total string  // among all events in it
+	Least float64 // events without which the ratio says nothing; default 1
+	// Absent "zero" takes bad events without any series for none. Otherwise the step is held: the
+	// series may have another name.
+	Absent string
+	Above  float64 // it is bad above this
+	Then   string  // "hold", the default, or "roll-back"
 }
 
 // Guards are what a Prometheus server says of a service.
 type Guards struct {
-	Prometheus string            `yaml:"prometheus"` // its address
-	Alerts     map[string]string `yaml:"alerts"`     // labels of the service's alerts
-	Guardrails []Guard           `yaml:"guardrails"`
-	Token      string            `yaml:"-"`
+	Prometheus string            // its address
+	Alerts     map[string]string // labels of the service's alerts
+	Rules      []string          // alerts that must be loaded, evaluated without error, and quiet
+	Guardrails []Guard
+	Token      string
 
 	client http.Client
 }
+
+// counters are names that a counter has by custom.
+var counters = regexp.MustCompile(`\b[a-zA-Z_:][a-zA-Z0-9_:]*_(total|count|bucket)\b`)
+
+// window is how a query asks for the change of counters, by which it heeds their resets.
+var window = regexp.MustCompile(`\b(rate|increase|irate|histogram_fraction)\s*\(`)
 
 // Check says what is wrong with the settings.
 func (g *Guards) Check() error {
@@ -38,10 +54,20 @@ func (g *Guards) Check() error {
 	}
 	for _, r := range g.Guardrails {
 		switch {
-		case r.Name == "" || r.Query == "":
-			return fmt.Errorf("rollout: a guardrail needs name, query and above")
+		case r.Name == "" || (r.Query == "") == (r.Bad == "" && r.Total == "") || (r.Bad == "") != (r.Total == ""):
+			return fmt.Errorf("rollout: guardrail %q: it needs a name, above, and query, or bad and total", r.Name)
+		case math.IsNaN(r.Above) || math.IsNaN(r.Least) || r.Least < 0:
+			return fmt.Errorf("rollout: guardrail %s: above is %g and least %g: give numbers", r.Name, r.Above, r.Least)
+		case r.Absent != "" && r.Absent != "zero":
+			return fmt.Errorf("rollout: guardrail %s: absent is %q: write zero, or leave it out", r.Name, r.Absent)
 		case r.Then != "" && r.Then != "hold" && r.Then != "roll-back":
 			return fmt.Errorf("rollout: guardrail %s: then is %q: write hold or roll-back", r.Name, r.Then)
+		}
+		for _, q := range []string{r.Bad, r.Total} {
+			if name := counters.FindString(q); name != "" && !window.MatchString(q) {
+				return fmt.Errorf("rollout: guardrail %s: %s is a counter, which a restart sets back: write "+
+					"sum(increase(%s[5m]))", r.Name, name, name)
+			}
 		}
 	}
 	return nil
@@ -52,20 +78,29 @@ func (g *Guards) Check() error {
 func (g *Guards) Ask(ctx context.Context) (hold, end string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if name, err := g.firing(ctx); err != nil {
+	name, err := g.firing(ctx)
+	switch {
+	case err != nil:
 		hold = "the alerts cannot be read: " + err.Error()
-	} else if name != "" {
+	case name != "":
 		hold = "alert " + name + " is firing"
+	default:
+		hold = g.rules(ctx)
 	}
 	for _, r := range g.Guardrails {
-		v, err := g.value(ctx, r.Query)
+		v, err := g.figure(ctx, &r)
+		why := ""
 		switch {
 		case err != nil:
-			hold = fmt.Sprintf("guardrail %s: %v", r.Name, err)
-		case v > r.Above && r.Then == "roll-back":
-			return hold, fmt.Sprintf("guardrail %s is %g, above %g", r.Name, v, r.Above)
+			why = fmt.Sprintf("guardrail %s: %v", r.Name, err)
 		case v > r.Above:
-			hold = fmt.Sprintf("guardrail %s is %g, above %g", r.Name, v, r.Above)
+			why = fmt.Sprintf("guardrail %s is %g, above %g", r.Name, v, r.Above)
+			if r.Then == "roll-back" {
+				return hold, why
+			}
+		}
+		if hold == "" {
+			hold = why
 		}
 	}
 	return hold, ""
@@ -129,6 +164,72 @@ func (g *Guards) firing(ctx context.Context) (string, error) {
 	return "", nil
 }
 
+// rules returns what is wrong with the alerts that are named, or "".
+func (g *Guards) rules(ctx context.Context) string {
+	if len(g.Rules) == 0 {
+		return ""
+	}
+	var data struct {
+		Groups []struct {
+			Rules []struct{ Name, State, Health, LastError string }
+		}
+	}
+	if err := g.get(ctx, "/api/v1/rules", url.Values{"type": {"alert"}}, &data); err != nil {
+		return "the rules cannot be read: " + err.Error()
+	}
+	found := map[string]bool{}
+	why := ""
+	for _, group := range data.Groups {
+		for _, r := range group.Rules {
+			if !slices.Contains(g.Rules, r.Name) {
+				continue
+			}
+			found[r.Name] = true
+			switch {
+			case r.State == "firing":
+				return "alert " + r.Name + " is firing"
+			case r.Health != "ok":
+				why = fmt.Sprintf("the rule of alert %s is %s: %s", r.Name, r.Health, r.LastError)
+			}
+		}
+	}
+	for _, name := range g.Rules {
+		if !found[name] {
+			return fmt.Sprintf("the server has no alert %s: load its rule file there", name)
+		}
+	}
+	return why
+}
+
+// figure is a guardrail's value now.
+func (g *Guards) figure(ctx context.Context, r *Guard) (float64, error) {
+	if r.Query != "" {
+		return g.value(ctx, r.Query)
+	}
+	total, err := g.value(ctx, r.Total)
+	if err != nil {
+		return 0, fmt.Errorf("total: %w", err)
+	}
+	if least := max(r.Least, 1e-9); total < least {
+		return 0, fmt.Errorf("only %g events, and %g are needed: nothing can be said", total, least)
+	}
+	bad, err := g.value(ctx, r.Bad)
+	if r.Absent == "zero" && errors.Is(err, errNoSeries) {
+		bad, err = 0, nil
+	}
+	switch {
+	case errors.Is(err, errNoSeries):
+		return 0, fmt.Errorf("bad: %w; write 'absent: zero' where the series begins with the first bad event", err)
+	case err != nil:
+		return 0, fmt.Errorf("bad: %w", err)
+	case bad < 0 || bad > total*(1+1e-6):
+		return 0, fmt.Errorf("%g bad events of %g: the queries count different things", bad, total)
+	}
+	return bad / total, nil
+}
+
+var errNoSeries = errors.New("the query gives 0 series, not one: no data")
+
 // value asks for one number.
 func (g *Guards) value(ctx context.Context, query string) (float64, error) {
 	var data struct {
@@ -147,8 +248,11 @@ func (g *Guards) value(ctx context.Context, query string) (float64, error) {
 		if err := json.Unmarshal(data.Result, &all); err != nil {
 			return 0, err
 		}
+		if len(all) == 0 {
+			return 0, errNoSeries
+		}
 		if len(all) != 1 {
-			return 0, fmt.Errorf("the query gives %d series, not one: no data, or sum() is missing", len(all))
+			return 0, fmt.Errorf("the query gives %d series, not one: sum() is missing", len(all))
 		}
 		point = all[0].Value
 	case "scalar":
@@ -160,7 +264,7 @@ func (g *Guards) value(ctx context.Context, query string) (float64, error) {
 	}
 	text, _ := point[1].(string)
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) {
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("the query gives %q: there is no data", text)
 	}
 	return v, nil

@@ -75,7 +75,14 @@ func Handler(id string, look Source) http.Handler {
 				"errorDetails": err.Error()})
 			return
 		}
-		writeJSON(w, http.StatusOK, map[string]any{"flags": []any{flag(id, key, look)}})
+		found := flag(id, key, look)
+		tag := fmt.Sprintf("%q", fmt.Sprint(found["variant"], "-", found["reason"]))
+		w.Header().Set("ETag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified) // a client that keeps flags asks so
+			return
+		}
+		writeJSON(w, http.StatusOK, map[string]any{"flags": []any{found}})
 	})
 	m.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")

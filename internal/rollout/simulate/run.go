@@ -36,7 +36,10 @@ func Run(s Service, truth Truth, set Settings, seed uint64) (Outcome, error) {
 		return Outcome{}, err
 	}
 	next := newWorld(s, truth, seed).block
-	if s.Unit == rollout.Pods {
+	switch s.Unit {
+	case rollout.Requests:
+		next = newWorld(s, truth, seed).requests
+	case rollout.Pods:
 		next = newFleet(s, truth, seed).block
 	}
 	return play(e, set, next), nil
@@ -48,7 +51,9 @@ func play(e *rollout.Experiment, set Settings, next func(*rollout.Experiment) ro
 	for {
 		b := next(e)
 		for i := range b.Slices {
-			out.CoreMinutes += b.Slices[i].End.Sub(b.Slices[i].Start).Minutes()
+			if i == 0 || e.Plan.Unit != rollout.Requests { // arms of requests share their time
+				out.CoreMinutes += b.Slices[i].End.Sub(b.Slices[i].Start).Minutes()
+			}
 		}
 		d := e.Next(b)
 		if d.Action == rollout.Ship {

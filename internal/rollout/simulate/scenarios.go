@@ -36,7 +36,18 @@ func Nothing() []Scenario {
 		{"all of these", Service{Pods: 4, SickPod: true, Tails: true, Wave: true, Lost: 0.05, Memory: 0.9}, same},
 		{"whole pods, 6 and 6, one sick, autocorrelation 0.9",
 			Service{Unit: rollout.Pods, Pods: 12, SickPod: true, Memory: 0.9}, same},
+		{"arms by request, autocorrelation 0.9", Service{Unit: rollout.Requests, Memory: 0.9}, same},
+		{"arms by request, with all of these",
+			Service{Unit: rollout.Requests, Pods: 4, SickPod: true, Tails: true, Wave: true, Lost: 0.05,
+				Memory: 0.9}, same},
 	}
+}
+
+// Users is a scenario in which requests do not draw: each user keeps an arm. The
+// placebo shows it in about half of them, so a source must not do it.
+func Users() Scenario {
+	return Scenario{"arms by user, 100 users an arm", Service{Unit: rollout.Requests, Users: 100, Memory: 0.9},
+		always(Truth{})}
 }
 
 // Luck is a scenario in which link order moves each copy by 2 % of the service.
@@ -64,6 +75,9 @@ func Harms() []Scenario {
 		{"5 % more allocated bytes", s, faster(Truth{Alloc: 0.05})},
 		{"a leak of 1 % of the heap each block", s, faster(Truth{Leak: 0.01})},
 		{"2 points more garbage collection", s, faster(Truth{GC: 0.02})},
+		{"errors: 0.5 points more, arms by request", Service{Memory: 0.5, Unit: rollout.Requests},
+			faster(Truth{Errors: 0.005})},
+		{"p99: 1 point more, arms by request", Service{Memory: 0.5, Unit: rollout.Requests}, faster(Truth{Slow: 0.01})},
 	}
 }
 
@@ -77,6 +91,7 @@ func Gains() []Scenario {
 		{"heavy tails (t3)", Service{Tails: true, Memory: 0.5}, gain},
 		{"a daily wave of load", Service{Wave: true, Memory: 0.5}, gain},
 		{"autocorrelation 0.5, no profile of the function", Service{Memory: 0.5, NoSymbols: true}, gain},
+		{"arms by request, autocorrelation 0.9", Service{Memory: 0.9, Unit: rollout.Requests}, gain},
 	}
 }
 

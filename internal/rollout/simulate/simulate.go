@@ -30,6 +30,9 @@ type Service struct {
 	NoSymbols bool    // the profiler does not see the function
 
 	Unit rollout.Unit
+	// Users is, where requests are the unit, how many users each arm has: a user keeps his arm, as
+	// requests must not. 0 lets each request draw.
+	Users int
 }
 
 // A Truth is how the candidate differs from the original.
@@ -77,6 +80,7 @@ type world struct {
 	rng    *rand.Rand
 	pods   []*process
 	luck   map[rollout.Arm]float64
+	users  map[rollout.Arm]float64
 	blocks int
 	slices []rollout.Slice
 }

@@ -2,6 +2,8 @@ package simulate
 
 import (
 	"testing"
+
+	"github.com/beagle-go/beagle/internal/rollout"
 )
 
 // quick are rollouts that end soon: the full figures come from
@@ -63,9 +65,20 @@ func TestLossesDoNotShip(t *testing.T) {
 func TestGainsShip(t *testing.T) {
 	for _, s := range Gains() {
 		s.Truth = always(Truth{Service: -0.03})
+		if s.Service.Unit == rollout.Requests {
+			s.Truth = always(Truth{Function: -0.03})
+		}
 		if n := Shipped(try(t, s, 10)); n < 7 {
 			t.Errorf("%s: only %d of 10 gains of 3 %% shipped", s.Name, n)
 		}
+	}
+}
+
+// TestUsers: where users keep their arm the same judge ships what is the same. It is why requests
+// must draw.
+func TestUsers(t *testing.T) {
+	if n := Shipped(try(t, Users(), 40)); n < 4 {
+		t.Errorf("%d of 40 shipped: the trap is none", n)
 	}
 }
 

@@ -8,11 +8,14 @@ import (
 	"github.com/beagle-go/beagle/probe/rollout"
 )
 
-// Handler returns a handler that counts the requests of another one. A status of 500 or more, and a
-// panic, is a failed request.
+// Handler returns a handler that counts the requests of another one, and gives them their arms
+// while a rollout by requests runs. A status of 500 or more, and a panic, is a failed request.
 func Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request := rollout.Begin()
+		ctx, request := rollout.BeginContext(r.Context())
+		if ctx != r.Context() {
+			r = r.WithContext(ctx)
+		}
 		seen := &writer{ResponseWriter: w}
 		failed := true
 		defer func() { request.End(failed) }()

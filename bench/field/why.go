@@ -1,0 +1,221 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/modcopy"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/syntax"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// A why is the verb that says what the rules make of functions of the development
+// half, and what they cannot reach.
+type why struct {
+	options
+	code bool
+
+	seen  int            // functions
+	none  int            // of these, functions without a version
+	rules map[string]int // functions in which a rule makes a version
+	no    map[string]int // refusals, by rule and reason
+	out   io.Writer
+	shelf *shelf[result]
+}
+
+func (w *why) flags(f *flag.FlagSet) {
+	w.half = development
+	f.StringVar(&w.root, "root", ".", "root of Beagle's repository")
+	f.StringVar(&w.dir, "dir", "", "keep modules in this `directory`, and read the results that a sample left there")
+	f.StringVar(&w.run, "run", "", "take only functions whose module and name match this `regexp`")
+	f.IntVar(&w.n, "n", 40, "functions to take")
+	f.IntVar(&w.per, "per", 2, "functions of a module at most")
+	f.Uint64Var(&w.seed, "seed", 16, "seed of the draw")
+	f.BoolVar(&w.code, "code", false, "print the code that rules may change")
+}
+
+// look draws functions and looks at each.
+func (w *why) look(ctx context.Context, out, progress io.Writer) error {
+	if w.dir == "" {
+		return errors.New("why needs -dir, where modules and the results of a sample lie")
+	}
+	w.jobs = 1
+	if err := w.check(); err != nil {
+		return err
+	}
+	modules, err := readModules(filepath.Join(w.root, "bench", "field", "modules.txt"))
+	if err != nil {
+		return err
+	}
+	w.rules, w.no, w.out = map[string]int{}, map[string]int{}, out
+	if w.shelf, err = openShelf(filepath.Join(w.dir, "results.jsonl"), func(r *result) (string, bool) {
+		return r.Key, r.Half == development
+	}); err != nil {
+		return err
+	}
+	d := &drawer{dir: w.dir, seed: w.seed, say: func(format string, args ...any) {
+		fmt.Fprintf(progress, format+"\n", args...)
+	}}
+	if err := d.open(); err != nil {
+		return err
+	}
+	for _, m := range d.order(modules) {
+		if w.seen >= w.n || ctx.Err() != nil {
+			break
+		}
+		functions, err := d.draw(ctx, m, development, w.per)
+		if err != nil {
+			d.say("%s is left out: %v", m.path, err)
+			continue
+		}
+		for _, f := range functions {
+			if !w.wanted.MatchString(f.path + " " + f.Spec) {
+				continue
+			}
+			if err := w.one(ctx, f); err != nil {
+				fmt.Fprintf(out, "  cannot be read: %v\n", err)
+			}
+		}
+	}
+	w.total()
+	return nil
+}
+
+// one says what the rules make of a function.
+func (w *why) one(ctx context.Context, f function) error {
+	fmt.Fprintf(w.out, "\n%s %s\n", f.path, f.Spec)
+	w.seen++
+	dir, err := modcopy.Get(ctx, filepath.Join(w.dir, "mod"), f.path, f.version)
+	if err != nil {
+		return err
+	}
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: f.Spec, InPlace: true, Env: []string{"GOWORK=off"}})
+	if err != nil {
+		return err
+	}
+	p, err := passOf(u)
+	if err != nil {
+		return err
+	}
+	if w.code {
+		fmt.Fprintf(w.out, "%s\n", p.Src)
+	}
+	if r := w.shelf.get(f.key()); r != nil {
+		fmt.Fprintf(w.out, "  sample: %s\n", r.words())
+	}
+	fmt.Fprintf(w.out, "  it may change: %d lines, %s\n", strings.Count(string(p.Src), "\n"), declared(p))
+	if out := unreached(p); len(out) > 0 {
+		fmt.Fprintf(w.out, "  it calls, and may not change: %s\n", strings.Join(out, ", "))
+	}
+	w.ask(u, p)
+	return nil
+}
+
+// passOf is what rules see of a function, with inputs that are as favourable as can be.
+func passOf(u *source.Unit) (*mutate.Pass, error) {
+	src, _ := u.Widen(u.Target.Source)
+	f, problem := u.Parse(src)
+	if problem != nil {
+		return nil, errors.New(problem.Message)
+	}
+	return &mutate.Pass{
+		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
+		Target: &u.Target, Facets: favourable(&u.Target), Guard: new(mutate.Guard),
+		Weight: func(ast.Node) float64 { return 1 },
+	}, nil
+}
+
+// ask lists the versions that the rules make of a function, and the refusals.
+func (w *why) ask(u *source.Unit, p *mutate.Pass) {
+	versions := 0
+	for _, m := range rules.Default {
+		made := map[string]bool{}
+		for _, c := range mutate.Choices(p, m) {
+			label, _, _ := strings.Cut(c.SiteName, "\n")
+			src, _, err := mutate.Take(p, m, c.Site, c.Param)
+			reason := ""
+			if err == nil {
+				if src, err = u.Normalize(src); err == nil {
+					src, err = u.Narrow(src)
+				}
+			}
+			if err != nil {
+				reason = "refused: " + err.Error()
+			} else if _, problem := u.Parse(src); problem != nil {
+				reason = "does not compile: " + problem.Message
+			}
+			if reason != "" {
+				fmt.Fprintf(w.out, "  %s at %s: %s\n", m.Name, label, reason)
+				w.no[m.Name+": "+reason]++
+				continue
+			}
+			made[label] = true
+			versions++
+		}
+		if len(made) > 0 {
+			w.rules[m.Name]++
+			fmt.Fprintf(w.out, "  %s: %s\n", m.Name, strings.Join(slices.Sorted(maps.Keys(made)), "; "))
+		}
+	}
+	if versions == 0 {
+		w.none++
+		fmt.Fprintln(w.out, "  no rule makes a version")
+	}
+}
+
+// declared names what a candidate of the function holds.
+func declared(p *mutate.Pass) string {
+	var out []string
+	for _, d := range p.File.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			out = append(out, fn.Name.Name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// unreached names the functions of the same package that a candidate calls and does not hold.
+func unreached(p *mutate.Pass) []string {
+	found := map[string]bool{}
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		fn, ok := p.Callee(call).(*types.Func)
+		if !ok || fn.Pkg() != p.Pkg || p.Decl(fn) != nil {
+			continue
+		}
+		found[syntax.FuncName(fn)] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// total sums up all functions.
+func (w *why) total() {
+	fmt.Fprintf(w.out, "\n%d functions; of %d no rule makes a version\n", w.seen, w.none)
+	for _, n := range byCount(w.rules) {
+		fmt.Fprintf(w.out, "%5d %s\n", w.rules[n], n)
+	}
+	if len(w.no) > 0 {
+		fmt.Fprintln(w.out, "versions that came to nothing:")
+	}
+	for _, n := range byCount(w.no) {
+		fmt.Fprintf(w.out, "%5d %s\n", w.no[n], n)
+	}
+}
+
+// byCount sorts names, the most frequent first.
+func byCount(counts map[string]int) []string {
+	names := slices.Sorted(maps.Keys(counts))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
+	return names
+}

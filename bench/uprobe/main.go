@@ -1,0 +1,119 @@
+//go:build linux
+
+// Command uprobe measures what a capture by uprobes costs the process that is captured: seconds with
+// it and without, ABBA, of a process that calls a function at a given rate.
+//
+//	go build -o uprobe ./bench/uprobe && ./uprobe    # as root: about five minutes
+//	./uprobe -pairs 2                                 # to see that it works
+//
+// The program starts itself as the service. It needs types, so `go run`, which leaves them out, will
+// not do. The first rows compare seconds without a capture: what they show is noise.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/uprobe"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+func main() {
+	pairs := flag.Int("pairs", 16, "`number` of pairs of seconds for each row")
+	flag.Parse()
+	if len(flag.Args()) > 0 {
+		service(flag.Arg(0), flag.Arg(1))
+		return
+	}
+	if err := run(*pairs); err != nil {
+		fmt.Fprintln(os.Stderr, "uprobe:", err)
+		os.Exit(1)
+	}
+}
+
+// A row is one measurement.
+type row struct {
+	name     string
+	function string
+	rate     int // calls a second
+	start    *wire.Start
+}
+
+func rows() []row {
+	at := func(rate int) *wire.Start { return &wire.Start{Rate: rate, Raw: true} }
+	return []row{
+		{"nothing, 1,000 calls/s", "framed", 1000, nil},
+		{"nothing, 10,000 calls/s", "framed", 10_000, nil},
+		{"1,000 calls/s, 10 recorded", "framed", 1000, at(10)},
+		{"5,000 calls/s, 10 recorded", "framed", 5000, at(10)},
+		{"10,000 calls/s, 10 recorded", "framed", 10_000, at(10)},
+		{"5,000 calls/s, 1,000 recorded", "framed", 5000, at(1000)},
+		{"no frame, 300 calls/s, 10 recorded", "leaf", 300, at(10)},
+		{"results too, 300 calls/s, 300 recorded", "framed", 300,
+			&wire.Start{Rate: 1000, Raw: true, Results: true}},
+	}
+}
+
+func run(pairs int) error {
+	cost, err := uprobe.Measure()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("a hit, one after the other: %v where the kernel emulates the instruction, %v where it steps over it\n",
+		cost.Emulated, cost.Stepped)
+	for _, r := range rows() {
+		if err := measure(r, pairs, cost); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
+// measure compares seconds with and without a capture.
+func measure(r row, pairs int, cost uprobe.Cost) error {
+	l, err := newLab(r, cost)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if _, err := l.second(false); err != nil { // warm up
+		return err
+	}
+	var differences []float64
+	for i := range pairs {
+		var share [2]float64 // without, with
+		for j := range 2 {
+			which := (i + j) % 2
+			if share[which], err = l.second(which == 1); err != nil {
+				return err
+			}
+		}
+		differences = append(differences, share[1]-share[0])
+	}
+	low, high := interval(differences)
+	fmt.Printf("%-40s %+.3f %% of a core (95 %%: %+.3f to %+.3f)", r.name, median(differences), low, high)
+	if r.start != nil {
+		fmt.Printf("; computed with %.3f; %.0f recorded/s; beagle-uprobe itself %.2f; attached and looked in %v, detached in %v",
+			l.hit*float64(r.rate)/1e7, float64(l.events)/float64(pairs), median(l.own),
+			time.Duration(median(l.attach)).Round(time.Millisecond), time.Duration(median(l.detach)).Round(time.Millisecond))
+	}
+	fmt.Println()
+	return nil
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// interval is that of a median, by ranks.
+func interval(v []float64) (low, high float64) {
+	slices.Sort(v)
+	n := len(v)
+	i := max(0, n/2-1-int(math.Ceil(0.98*math.Sqrt(float64(n)))))
+	return v[i], v[n-1-i]
+}

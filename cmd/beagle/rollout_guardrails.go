@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rollout/slo"
+	"github.com/beagle-go/beagle/internal/settings"
+)
+
+// deriveGuardrails reads a file of sloth, of OpenSLO, or of Prometheus' rules.
+func deriveGuardrails(file string) (*slo.Guardrails, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &beagle.UsageError{What: err.Error(),
+			Remedy: "name files of sloth, of OpenSLO, or of Prometheus' rules"}
+	}
+	g, err := slo.Derive(text)
+	if err != nil {
+		return nil, &beagle.UsageError{What: file + ": " + err.Error(),
+			Remedy: "write the guardrail into " + settings.Name + " by hand (docs/rollout.md)"}
+	}
+	return g, nil
+}
+
+// rolloutGuardrails prints the guardrails of files for beagle.yaml.
+func rolloutGuardrails(_ context.Context, o *rolling) (int, error) {
+	all := &slo.Guardrails{}
+	for _, file := range o.rest {
+		g, err := deriveGuardrails(file)
+		if err != nil {
+			return exitUsage, err
+		}
+		if err := all.Add(g); err != nil {
+			return exitUsage, &beagle.UsageError{What: file + ": " + err.Error(),
+				Remedy: "print the guardrails of each service by themselves"}
+		}
+	}
+	fmt.Fprintf(o.std.out, "# For %s, below services: NAME: rollout:, beside prometheus: http://...\n", settings.Name)
+	e := yaml.NewEncoder(o.std.out)
+	e.SetIndent(2)
+	if err := e.Encode(all); err != nil {
+		return exitNo, err
+	}
+	return exitOK, e.Close()
+}

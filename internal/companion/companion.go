@@ -1,0 +1,50 @@
+// Package companion finds the programs that beagle starts so that it need not
+// link what they link.
+package companion
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Find returns the path of a program: what the variable names, or what lies
+// beside this program or on the PATH. need begins the message when there is
+// none, as in "--temporal".
+func Find(name, variable, need string) (string, error) {
+	remedy := fmt.Sprintf("install it from a checkout of Beagle: go install ./cmd/%s\nor name it with %s=/path/to/%s",
+		name, variable, name)
+	if named := os.Getenv(variable); named != "" {
+		if _, err := exec.LookPath(named); err != nil {
+			return "", &beagle.UsageError{What: fmt.Sprintf("%s names no program: %v", variable, err), Remedy: remedy}
+		}
+		return named, nil
+	}
+	file := name
+	if runtime.GOOS == "windows" {
+		file += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), file)
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside, nil
+		}
+	}
+	if found, err := exec.LookPath(file); err == nil {
+		return found, nil
+	}
+	return "", &beagle.UsageError{
+		What:   fmt.Sprintf("%s needs the program %s, which is neither beside beagle nor on the PATH", need, name),
+		Remedy: remedy,
+	}
+}
+
+// Ready is the line that such a program prints when it can begin: empty, or what is wrong.
+type Ready struct {
+	What   string `json:"what,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+}

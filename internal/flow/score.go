@@ -1,0 +1,324 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/audit"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/inplace"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// ParseScore reads what a version is ranked by, as --score has it: "time", "allocs", "bytes", or
+// a mix such as "time=0.7,allocs=0.3".
+func ParseScore(text string, into *beagle.Score) error {
+	weights, err := parseWeights(text)
+	if err != nil {
+		return err
+	}
+	into.Time, into.Allocs, into.Bytes = 0, 0, 0
+	for _, w := range weights {
+		switch w.name {
+		case "time":
+			into.Time = w.weight
+		case "allocs":
+			into.Allocs = w.weight
+		case "bytes":
+			into.Bytes = w.weight
+		default:
+			return fmt.Errorf("%q is not known: it is time, allocs, bytes, or a mix such as time=0.7,allocs=0.3", w.name)
+		}
+	}
+	if into.TimeAlone() {
+		into.Time = 0 // the default has one form
+	}
+	return nil
+}
+
+// ParseBenchmarks reads the benchmarks of a score, as --bench has them:
+// "BenchmarkParse" or "BenchmarkParse=3,BenchmarkFormat=1".
+func ParseBenchmarks(text string, into *beagle.Score) error {
+	weights, err := parseWeights(text)
+	if err != nil {
+		return err
+	}
+	into.Benchmarks = nil
+	for _, w := range weights {
+		switch name := w.name[strings.LastIndex(w.name, ".")+1:]; {
+		case !strings.HasPrefix(name, "Benchmark"):
+			return fmt.Errorf("%q is no benchmark: give names such as BenchmarkParse=3,BenchmarkFormat=1", w.name)
+		case strings.Contains(name, "/"):
+			return fmt.Errorf("%q is a sub-benchmark: name the whole, whose parts share its weight", w.name)
+		}
+		into.Benchmarks = append(into.Benchmarks, beagle.ScoreBenchmark{Name: w.name, Weight: w.weight})
+	}
+	return nil
+}
+
+type namedWeight struct {
+	name   string
+	weight float64
+}
+
+// parseWeights reads names with weights, and makes the weights add up to 1.
+func parseWeights(text string) ([]namedWeight, error) {
+	var out []namedWeight
+	sum := 0.0
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, given := strings.Cut(strings.TrimSpace(part), "=")
+		w := namedWeight{name, 1}
+		if given {
+			var err error
+			if w.weight, err = strconv.ParseFloat(value, 64); err != nil || !(w.weight > 0) || math.IsInf(w.weight, 0) {
+				return nil, fmt.Errorf("%q is no weight: give a number above 0", value)
+			}
+		}
+		switch {
+		case name == "":
+			return nil, errors.New("a name is missing")
+		case slices.ContainsFunc(out, func(o namedWeight) bool { return o.name == name }):
+			return nil, fmt.Errorf("%s is there twice", name)
+		}
+		out, sum = append(out, w), sum+w.weight
+	}
+	for i := range out {
+		out[i].weight = math.Round(1e4*out[i].weight/sum) / 1e4 // as it is printed, so that it can be read again
+	}
+	return out, nil
+}
+
+// A benched is the evidence of a run whose score names benchmarks: a version behaves as any other
+// evidence has it, and its speed is that of the benchmarks.
+type benched struct {
+	evidence
+	*session
+	place *inplace.Place
+}
+
+// inBenchmarks makes the benchmarks of the score decide on the speed.
+func (x *session) inBenchmarks() {
+	if len(x.spec.Score.Benchmarks) > 0 {
+		x.lab.evidence = &benched{evidence: x.lab.evidence, session: x}
+	}
+}
+
+// behaviour is the evidence for what versions do.
+func (l *lab) behaviour() evidence {
+	if b, ok := l.evidence.(*benched); ok {
+		return b.evidence
+	}
+	return l.evidence
+}
+
+// observe looks at the benchmarks first: what is wrong with them is known soon.
+func (b *benched) observe(ctx context.Context) error {
+	found, err := b.use(ctx)
+	if err != nil {
+		return err
+	}
+	findings, err := b.unsound(ctx, found)
+	if err != nil {
+		return err
+	}
+	if err := b.evidence.observe(ctx); err != nil {
+		return err
+	}
+	if e := b.ready.InPlace; e != nil {
+		e.Timed, e.Untimed = windowNames(b.clock(b.place)), ""
+	}
+	b.ready.Findings = append(b.ready.Findings, findings...)
+	return nil
+}
+
+func windowNames(p bench.Place) (names []string) {
+	for _, w := range p.Windows() {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+func (b *benched) restore(ctx context.Context) error {
+	if err := b.evidence.restore(ctx); err != nil {
+		return err
+	}
+	_, err := b.use(ctx)
+	return err
+}
+
+// use finds the benchmarks.
+func (b *benched) use(ctx context.Context) ([]inplace.Named, error) {
+	var err error
+	b.place, err = inplace.New(ctx, b.unit, b.lab.box, filepath.Join(b.lab.dir, "score"),
+		func(what string) { b.watch.Stage("score", what) })
+	if err != nil {
+		return nil, err
+	}
+	found, err := b.place.Use(ctx, b.works.root.Source, b.spec.Score.Benchmarks, sandbox.LastCPU())
+	if err == nil {
+		b.watch.Stage("score", b.spec.Score.String())
+	}
+	return found, err
+}
+
+// unsound warns of the mistakes that an audit finds in the benchmarks.
+func (b *benched) unsound(ctx context.Context, found []inplace.Named) ([]beagle.Finding, error) {
+	var out []beagle.Finding
+	var packages []string
+	for _, n := range found {
+		packages = append(packages, n.Package)
+	}
+	slices.Sort(packages)
+	r, err := audit.Run(ctx, audit.Options{Dir: b.unit.Target.Dir, Patterns: slices.Compact(packages), Tags: b.unit.Target.Tags})
+	if err != nil {
+		b.watch.Warn("the benchmarks of the score were not audited: " + reasonOf(err))
+		return nil, ctx.Err()
+	}
+	for _, f := range r.Findings {
+		if !slices.ContainsFunc(found, func(n inplace.Named) bool { return n.Name == f.Benchmark }) {
+			continue
+		}
+		out = append(out, beagle.Finding{
+			Code: f.Rule, Figure: fmt.Sprintf("%s:%d: %s: %s", f.File, f.Line, f.Benchmark, f.Reason), Remedy: f.Remedy,
+		})
+		b.watch.Warn(fmt.Sprintf("%s: %s. %s", f.Rule, out[len(out)-1].Figure, f.Remedy))
+	}
+	return out, nil
+}
+
+func (b *benched) confirm(
+	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
+) ([]beagle.Measurement, error) {
+	return b.confirmIn(ctx, b.place, cs, tried, budget)
+}
+
+// confirmIn measures candidates in the benchmarks of a place.
+func (x *session) confirmIn(
+	ctx context.Context, place *inplace.Place, cs []beagle.Candidate, tried int, budget time.Duration,
+) ([]beagle.Measurement, error) {
+	x.lab.timing.Lock()
+	defer x.lab.timing.Unlock()
+	clock := x.clock(place)
+	ms, err := bench.ConfirmIn(ctx, clock, x.unit, cs, tried,
+		bench.Options{Budget: budget, MinGain: x.spec.MinGain, Seed: x.spec.Seed, Score: x.spec.Score})
+	if err != nil {
+		return nil, err
+	}
+	for i := range ms {
+		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(windowNames(clock), ", "))
+		for _, c := range ms[i].InputClasses {
+			if ms[i].Faster && c.Ratio.High < bench.Least(x.spec.Score) {
+				ms[i].Faster = false
+				ms[i].Why = fmt.Sprintf("it is slower in %s: %.2fx (%.2f to %.2f)", c.Name, c.Ratio.Point, c.Ratio.Low,
+					c.Ratio.High)
+			}
+		}
+	}
+	return ms, nil
+}
+
+// clock times in a place, and counts exactly if the counts decide.
+func (x *session) clock(place *inplace.Place) bench.Place {
+	return place.Clock(sandbox.LastCPU(), !x.spec.Score.TimeAlone())
+}
+
+// screenIn compares versions of a program in the benchmarks of a place.
+func (x *session) screenIn(
+	ctx context.Context, place *inplace.Place, g *inplace.Program, versions []int, budget time.Duration,
+) ([]beagle.Ratio, error) {
+	return bench.ScreenIn(ctx, x.clock(place), place.Timed(g), versions, placeTimes*budget, x.spec.Seed, x.spec.Score)
+}
+
+func (b *benched) trial(ctx context.Context, cs []beagle.Candidate) (trial, error) {
+	t, err := b.evidence.trial(ctx, cs)
+	if err != nil {
+		return nil, err
+	}
+	return &benchedTrial{trial: t, benched: b, cs: cs}, nil
+}
+
+// A benchedTrial is a program that says how versions behave, and, once that is known, one in which
+// they are timed.
+type benchedTrial struct {
+	trial
+	*benched
+	cs []beagle.Candidate
+}
+
+// screen builds those that are left into the tests of the benchmarks.
+func (t *benchedTrial) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
+	if len(versions) == 0 {
+		return nil, nil
+	}
+	root := t.works.root
+	vs := []inplace.Version{{ID: root.ID, Source: root.Source}}
+	for _, v := range versions {
+		vs = append(vs, inplace.Version{ID: t.cs[v-1].ID, Source: t.cs[v-1].Source})
+	}
+	g, err := t.place.BuildStarting(ctx, vs)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Remove()
+	var built []int
+	for i := range versions {
+		if g.Failed[i+1] == "" {
+			built = append(built, i+1)
+		}
+	}
+	ratios, err := t.screenIn(ctx, t.place, g, built, budget)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]beagle.Ratio, len(versions))
+	for i, at := range built {
+		out[at-1] = ratios[i]
+	}
+	return out, nil
+}
+
+// classes says nothing here: each benchmark has a say when versions are confirmed.
+func (t *benchedTrial) classes(
+	_ context.Context, versions []int, _ time.Duration,
+) ([][]beagle.InputClassRatio, error) {
+	return make([][]beagle.InputClassRatio, len(versions)), nil
+}
+
+func (t *benchedTrial) Remove() error { return t.trial.Remove() }
+
+// scoreKey names the score in the keys of the store: "" for the default. What a benchmark does hangs
+// on the text of the module.
+func (x *session) scoreKey() string {
+	s := x.spec.Score
+	if s.IsZero() {
+		return ""
+	}
+	text := ""
+	if len(s.Benchmarks) > 0 {
+		text = x.works.run
+		if key, ok := x.inputs.recordingKey(); ok {
+			text = key.Corpus + os.Getenv("GOFLAGS")
+		}
+	}
+	return beagle.HashOf("score", s, text)
+}
+
+// gains says what a winner gains, for people.
+func (s *Spec) gains(m *beagle.Measurement) string {
+	fast := fmt.Sprintf("At least %.2f times as fast", m.Corrected.Low)
+	if s.Score.TimeAlone() {
+		return fast
+	}
+	return fmt.Sprintf("%.4g instead of %.4g allocations and %.4g instead of %.4g bytes a call, and at least %.2f times "+
+		"as fast (%.2f by %s)", m.Best.Allocs, m.Baseline.Allocs, m.Best.Bytes, m.Baseline.Bytes, m.Corrected.Low,
+		m.Score.Point, s.Score.Quantity())
+}

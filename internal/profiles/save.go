@@ -1,0 +1,43 @@
+package profiles
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots"
+)
+
+// Save writes profiles into a directory that [Read] takes as a source: a directory for each
+// instance, a file for each profile. A live service cannot be asked for the same profile twice.
+func Save(dir string, all []*hotspots.Profile) error {
+	for i, p := range all {
+		at := filepath.Join(dir, strings.NewReplacer("/", "_", ":", "_").Replace(cmp.Or(p.Instance, p.Group, "all")))
+		err := os.MkdirAll(at, 0o777)
+		if err == nil {
+			err = save(filepath.Join(at, fmt.Sprintf("%d-%s.pprof", i, p.Kind)), p)
+		}
+		if err != nil {
+			return &beagle.UsageError{What: "--save: " + err.Error(), Remedy: "name a directory that can be written"}
+		}
+	}
+	return nil
+}
+
+// save writes one profile, with the time that it was watched for: a delta profile does not say it.
+func save(file string, p *hotspots.Profile) error {
+	kept := p.Pprof.Copy()
+	if kept.DurationNanos == 0 {
+		kept.DurationNanos = int64(p.Seconds * float64(time.Second))
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(kept.Write(f), f.Close())
+}

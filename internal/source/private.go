@@ -1,0 +1,315 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/beagle-go/beagle/internal/syntax"
+)
+
+// Limits of what [Unit.Widen] adds.
+const (
+	privateLines = 120 // of one function
+	widenedLines = 400 // of all
+	widenedDepth = 4   // calls from the candidate's own code
+)
+
+// Widen adds to a candidate what it calls and may not change: a private copy of
+// each function and method of the package on the way, and calls of the copies in
+// place of the originals. So a rewrite can change what the target alone needs, and
+// the other callers keep what they have. It returns the names of the copies that it
+// added. [Unit.Narrow] takes back the copies that stayed as they were.
+func (u *Unit) Widen(src string) (widened string, copies []string) {
+	f, problem := u.Parse(src)
+	if problem != nil {
+		return src, nil
+	}
+	w := &widener{unit: u, file: f, names: map[string]string{}, taken: map[string]bool{}}
+	for _, d := range f.AST.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+			w.taken[fn.Name.Name] = true
+		}
+	}
+	w.imports()
+	edits := w.calls(f.AST, f.Info, f.Fset.File(f.AST.FileStart), 0)
+	for len(w.next) > 0 {
+		c := w.next[0]
+		w.next = w.next[1:]
+		w.write(c)
+	}
+	if len(w.added) == 0 {
+		return src, nil
+	}
+	text, err := u.Normalize(syntax.Apply(src, edits) + w.text.String())
+	if err != nil {
+		return src, nil
+	}
+	if _, problem := u.Parse(text); problem != nil {
+		return src, nil
+	}
+	return text, w.added
+}
+
+// A widener adds copies to one candidate.
+type widener struct {
+	unit  *Unit
+	file  *File
+	names map[string]string // function of the package -> its copy, "" for none
+	taken map[string]bool   // functions that the candidate declares
+	paths map[string]string // of imports, by the name in the candidate
+	next  []private
+	lines int
+	added []string
+	text  strings.Builder
+}
+
+// A private is a function that is copied.
+type private struct {
+	piece *piece
+	name  string
+	depth int
+}
+
+func (w *widener) imports() {
+	w.paths = map[string]string{}
+	for _, s := range w.file.AST.Imports {
+		path := strings.Trim(s.Path.Value, `"`)
+		name, _ := w.unit.packageName(path)
+		if s.Name != nil {
+			name = s.Name.Name
+		}
+		w.paths[name] = path
+	}
+}
+
+// calls are the edits by which code calls copies. depth is how many calls away from
+// the candidate's own code it stands.
+func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth int) []syntax.Edit {
+	var edits []syntax.Edit
+	ast.Inspect(n, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if id, sel := calledName(call); id != nil {
+			if fn, ok := info.Uses[id].(*types.Func); ok && plainCall(call, sel, info) {
+				if name := w.copyOf(fn.Origin(), depth); name != "" {
+					edits = append(edits, redirect(call, id, sel, name, info, file)...)
+				}
+			}
+		}
+		return true
+	})
+	slices.SortStableFunc(edits, func(a, b syntax.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	return edits
+}
+
+// calledName is the identifier by which a call names a function, and the selector
+// of a method.
+func calledName(call *ast.CallExpr) (*ast.Ident, *ast.SelectorExpr) {
+	switch f := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		return f, nil
+	case *ast.IndexExpr:
+		id, _ := f.X.(*ast.Ident)
+		return id, nil
+	case *ast.SelectorExpr:
+		if f != call.Fun {
+			return nil, nil
+		}
+		return f.Sel, f
+	}
+	return nil, nil
+}
+
+// redirect has a call call a copy. A method's receiver becomes the first argument.
+func redirect(
+	call *ast.CallExpr, id *ast.Ident, sel *ast.SelectorExpr, name string, info *types.Info, file *token.File,
+) []syntax.Edit {
+	if sel == nil {
+		return []syntax.Edit{{Start: file.Offset(id.Pos()), End: file.Offset(id.End()), New: name}}
+	}
+	s := info.Selections[sel]
+	_, wants := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
+	_, has := s.Recv().Underlying().(*types.Pointer)
+	before, comma := "", ", "
+	switch {
+	case wants && !has:
+		before = "&"
+	case !wants && has:
+		before = "*"
+	}
+	if len(call.Args) == 0 {
+		comma = ""
+	}
+	return []syntax.Edit{
+		{Start: file.Offset(call.Pos()), End: file.Offset(call.Pos()), New: name + "(" + before},
+		{Start: file.Offset(sel.X.End()), End: file.Offset(call.Lparen) + 1, New: comma},
+	}
+}
+
+// plainCall reports whether a call names a function, or a method that its receiver's type declares,
+// so that the receiver can become an argument.
+func plainCall(call *ast.CallExpr, sel *ast.SelectorExpr, info *types.Info) bool {
+	if sel == nil {
+		return true
+	}
+	s := info.Selections[sel]
+	return s != nil && s.Kind() == types.MethodVal && len(s.Index()) == 1 && !manyValued(call, info)
+}
+
+// manyValued reports whether the only argument of a call is a call with several results.
+func manyValued(call *ast.CallExpr, info *types.Info) bool {
+	if len(call.Args) != 1 {
+		return false
+	}
+	t, ok := info.TypeOf(call.Args[0]).(*types.Tuple)
+	return ok && t.Len() != 1
+}
+
+// copyOf is the name of the private copy of a function, or "" when it gets none.
+func (w *widener) copyOf(fn *types.Func, depth int) string {
+	if fn.Pkg() == nil || fn.Pkg().Path() != w.unit.Types.Path() {
+		return ""
+	}
+	key := syntax.FuncName(fn)
+	if name, ok := w.names[key]; ok {
+		return name
+	}
+	w.names[key] = ""
+	p := w.unit.function(key)
+	if p == nil || depth >= widenedDepth || !w.unit.copiable(p) || slices.Contains(w.unit.scope, p) {
+		return ""
+	}
+	name := w.unit.privateName(p)
+	if w.taken[name] { // an earlier step changed it
+		w.names[key] = name
+		return name
+	}
+	lines := strings.Count(p.file.text[p.start:p.end], "\n") + 1
+	if w.unit.declare[name] || lines > privateLines || w.lines+lines > widenedLines || w.clash(p) {
+		return ""
+	}
+	w.lines += lines
+	w.names[key] = name
+	w.added = append(w.added, name)
+	w.next = append(w.next, private{p, name, depth + 1})
+	return name
+}
+
+// clash reports whether a function cannot stand in the candidate's file for its
+// imports' names. If it can, its imports are the file's.
+func (w *widener) clash(p *piece) bool {
+	imports := w.unit.graph.uses[p].imports
+	for name, path := range imports {
+		if was, ok := w.paths[name]; ok && was != path || strings.HasPrefix(name, ".") {
+			return true
+		}
+	}
+	for name, path := range imports {
+		w.paths[name] = path
+	}
+	return false
+}
+
+// write writes a copy.
+func (w *widener) write(c private) {
+	fn, f := c.piece.decl.(*ast.FuncDecl), c.piece.file
+	edits := w.calls(fn.Body, w.unit.info, f.tok, c.depth)
+	body := f.offset(fn.Body.Lbrace)
+	for i := range edits {
+		edits[i].Start -= body
+		edits[i].End -= body
+	}
+	text := syntax.Apply(f.text[body:f.offset(fn.Body.End())], edits)
+	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\n%s %s\n", c.name, c.piece.key(), w.unit.Target.Name,
+		w.unit.privateHead(c.piece, c.name), text)
+}
+
+// privateHead is the head of a copy: with the receiver as its first parameter.
+func (u *Unit) privateHead(p *piece, name string) string {
+	fn, f := p.decl.(*ast.FuncDecl), p.file
+	rest := f.text[f.offset(fn.Name.End()):f.offset(fn.Body.Lbrace)]
+	if fn.Recv == nil {
+		return "func " + name + strings.TrimRight(rest, " ")
+	}
+	recv := fn.Recv.List[0]
+	first := f.text[f.offset(recv.Pos()):f.offset(recv.End())]
+	if len(recv.Names) == 0 && len(fn.Type.Params.List) > 0 {
+		first = "_ " + first
+	}
+	if len(fn.Type.Params.List) > 0 {
+		first += ", "
+	}
+	open := f.offset(fn.Type.Params.Opening) + 1
+	return "func " + name + "(" + first + strings.TrimRight(f.text[open:f.offset(fn.Body.Lbrace)], " ")
+}
+
+// function is the piece of a function, by its key, or nil.
+func (u *Unit) function(key string) *piece {
+	for _, p := range u.graph.all {
+		if p.kind == "func" && p.key() == key {
+			return p
+		}
+	}
+	return nil
+}
+
+// copiable reports whether a copy of a function does what the function does.
+func (u *Unit) copiable(p *piece) bool {
+	fn := p.decl.(*ast.FuncDecl)
+	if p == u.target || fn.Body == nil || u.graph.uses[p].cgo || filepath.Dir(p.file.path) != u.Target.PkgDir ||
+		strings.Contains(p.doc(), "//go:") || strings.Contains(p.doc(), "//export ") {
+		return false
+	}
+	if fn.Recv == nil {
+		return fn.Name.Name != "init" && fn.Name.Name != "_"
+	}
+	recv := fn.Recv.List[0].Type
+	if star, ok := recv.(*ast.StarExpr); ok {
+		recv = star.X
+	}
+	if _, plain := recv.(*ast.Ident); !plain {
+		return false // of a generic type
+	}
+	for _, field := range fn.Type.Params.List {
+		if len(field.Names) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// privateName is the name of the copy of a function.
+func (u *Unit) privateName(p *piece) string {
+	name, target := p.names[0].Name, u.Target.Name
+	if p.recv != "" {
+		name = p.recv + title(name)
+	}
+	return untitle(name) + "For" + title(target[strings.LastIndexByte(target, '.')+1:])
+}
+
+// untitle makes the first word of a name lower: UUIDSet becomes uuidSet.
+func untitle(name string) string {
+	r := []rune(name)
+	for i := range r {
+		if !unicode.IsUpper(r[i]) || i > 0 && i+1 < len(r) && unicode.IsLower(r[i+1]) {
+			break
+		}
+		r[i] = unicode.ToLower(r[i])
+	}
+	return string(r)
+}
+
+func title(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
+}

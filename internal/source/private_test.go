@@ -1,0 +1,151 @@
+package source
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const privateModule = `
+-- p.go --
+package p
+
+import "strings"
+
+type Reader struct {
+	in  inner
+	pos int
+}
+
+type inner struct{ data []byte }
+
+// Next is the next word, in upper case.
+func (r *Reader) Next() string {
+	if r.in.left(r.pos) == 0 {
+		return ""
+	}
+	return upper(r.word())
+}
+
+func (r *Reader) word() string {
+	from := r.pos
+	for r.pos < r.in.size() && r.in.data[r.pos] != ' ' {
+		r.pos++
+	}
+	return string(r.in.data[from:r.pos])
+}
+
+// Others use these, too.
+func (in inner) left(pos int) int { return in.size() - pos }
+
+func (in *inner) size() int { return len(in.data) }
+
+func upper(s string) string { return strings.ToUpper(s) }
+
+//go:noinline
+func Other(r *Reader) string { return upper(r.word() + Many(r.pair())) }
+
+func (r *Reader) pair() (string, int) { return r.word(), 1 }
+
+func Many(s string, n int) string { return strings.Repeat(s, n) }
+`
+
+// TestWidenNarrow: copies that stay as they are leave no trace, and a changed one keeps what leads
+// to it.
+func TestWidenNarrow(t *testing.T) {
+	u := load(t, module(t, privateModule), "./.Reader.Next")
+	wide, copies := u.Widen(u.Target.Source)
+	want := []string{"innerLeftForNext", "upperForNext", "readerWordForNext", "innerSizeForNext"}
+	for _, name := range want {
+		if !slices.Contains(copies, name) {
+			t.Errorf("no copy %s: %v", name, copies)
+		}
+	}
+	for _, text := range []string{"innerLeftForNext(r.in, r.pos)", "upperForNext(readerWordForNext(r))",
+		"func innerSizeForNext(in *inner) int", "innerSizeForNext(&r.in)", "innerSizeForNext(&in) - pos"} {
+		if !strings.Contains(wide, text) {
+			t.Errorf("it lacks %q:\n%s", text, wide)
+		}
+	}
+	if again, more := u.Widen(wide); again != wide || more != nil {
+		t.Errorf("widened twice, with %v", more)
+	}
+	if back, err := u.Narrow(wide); err != nil || back != u.Target.Source {
+		t.Errorf("narrowed %v:\n%s", err, back)
+	}
+
+	changed := strings.Replace(wide, "return len(in.data)\n", "n := len(in.data)\n\treturn n\n", 1)
+	if changed == wide {
+		changed = strings.Replace(wide, "{ return len(in.data) }", "{ n := len(in.data); return n }", 1)
+	}
+	back, err := u.Narrow(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, problem := u.Parse(back); problem != nil {
+		t.Fatalf("%+v\n%s", problem, back)
+	}
+	for _, text := range []string{"innerLeftForNext(r.in", "innerSizeForNext(&r.in)", "upper(readerWordForNext(r))"} {
+		if !strings.Contains(back, text) {
+			t.Errorf("it lacks %q:\n%s", text, back)
+		}
+	}
+	if strings.Contains(back, "upperForNext") {
+		t.Errorf("the copy of upper has no reason to stay:\n%s", back)
+	}
+	if p := mustPatch(t, u, back); !strings.Contains(p.Diff, "+func innerSizeForNext(in *inner) int") {
+		t.Errorf("patch:\n%s", p.Diff)
+	}
+	if wide, _ := u.Widen(back); !strings.Contains(wide, "upperForNext") {
+		t.Errorf("the changed version is not widened:\n%s", wide)
+	}
+}
+
+// TestWidenRefuses: a copy would not mean the same, or could not be called.
+func TestWidenRefuses(t *testing.T) {
+	u := load(t, module(t, `
+-- p.go --
+package p
+
+import "strings"
+
+func F(s set[int], x I, w Wrap) int {
+	return s.size() + x.size() + w.size() + hidden() + Many(pair()) + w.take(pair())
+}
+
+type set[T comparable] map[T]bool
+
+func (s set[T]) size() int { return len(s) }
+
+type I interface{ size() int }
+
+type In struct{}
+
+func (In) size() int { return 1 }
+
+type Wrap struct{ In }
+
+func (Wrap) take(s string, n int) int { return len(s) * n }
+
+//go:noinline
+func hidden() int { return 2 }
+
+func Many(s string, n int) int { return len(strings.Repeat(s, n)) }
+
+func pair() (string, int) { return "a", 1 }
+
+func Other(w Wrap) int { return w.take("", hidden()) + Many("", 1) + len(pairOf()) }
+
+func pairOf() string { s, _ := pair(); return s }
+`), "./.F")
+	wide, copies := u.Widen(u.Target.Source)
+	if !slices.Equal(copies, []string{"manyForF", "pairForF"}) {
+		t.Errorf("copies %v:\n%s", copies, wide)
+	}
+	if !strings.Contains(wide, "s.size() + x.size() + w.size() + hidden() + manyForF(pairForF()) + w.take(pairForF())") {
+		t.Errorf("calls:\n%s", wide)
+	}
+	if back, err := u.Narrow(wide); err != nil || back != u.Target.Source {
+		t.Errorf("narrowed %v:\n%s", err, back)
+	}
+}

@@ -1,0 +1,12 @@
+package syntax
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Hidden returns a name with a small first letter, which is not exported.
+func Hidden(name string) string {
+	r, n := utf8.DecodeRuneInString(name)
+	return string(unicode.ToLower(r)) + name[n:]
+}

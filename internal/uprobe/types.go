@@ -1,0 +1,239 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"debug/dwarf"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// A Type is how values of a Go type lie in memory, as DWARF tells it.
+type Type struct {
+	Name   string // with its import path, as the probe names types
+	Kind   reflect.Kind
+	Size   int
+	Elem   *Type // of an array, a slice or a pointer
+	Len    int   // of an array
+	Fields []Field
+}
+
+// A Field is a field of a struct.
+type Field struct {
+	Name string
+	Off  int
+	Type *Type
+}
+
+// Attributes that Go adds to DWARF.
+const (
+	attrKind = dwarf.Attr(0x2900)
+	attrElem = dwarf.Attr(0x2902)
+)
+
+// types reads types of one program, each once.
+type types struct {
+	data *dwarf.Data
+	seen map[dwarf.Offset]*Type
+}
+
+// maxTypes bounds what a foreign file makes us read.
+const maxTypes = 20_000
+
+// at reads the type at an offset. A type may refer to itself.
+func (ts *types) at(off dwarf.Offset) (*Type, error) {
+	if t, ok := ts.seen[off]; ok {
+		return t, nil
+	}
+	if len(ts.seen) > maxTypes {
+		return nil, fmt.Errorf("more than %d types hang together", maxTypes)
+	}
+	r := ts.data.Reader()
+	r.Seek(off)
+	e, err := r.Next()
+	if err != nil || e == nil {
+		return nil, fmt.Errorf("no type at %#x of the DWARF: %w", off, err)
+	}
+	t := &Type{}
+	ts.seen[off] = t
+	return t, ts.fill(t, e, r)
+}
+
+func (ts *types) fill(t *Type, e *dwarf.Entry, r *dwarf.Reader) error {
+	t.Name = plainSymbol(nameOf(e))
+	kind, _ := e.Val(attrKind).(int64)
+	t.Kind = reflect.Kind(kind)
+	size, _ := e.Val(dwarf.AttrByteSize).(int64)
+	t.Size = int(size)
+	switch {
+	case t.Kind == reflect.Map || t.Kind == reflect.Chan || t.Kind == reflect.Func || t.Kind == reflect.Pointer ||
+		t.Kind == reflect.UnsafePointer:
+		t.Size = 8
+	case t.Kind == reflect.Interface:
+		t.Size = 16
+	case e.Tag == dwarf.TagTypedef:
+		return ts.typedef(t, e)
+	}
+	var err error
+	switch t.Kind {
+	case reflect.Pointer:
+		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {
+			t.Elem, err = ts.at(off)
+		}
+	case reflect.Slice:
+		off, ok := e.Val(attrElem).(dwarf.Offset)
+		if !ok {
+			return fmt.Errorf("the DWARF of type %s names no element", t.Name)
+		}
+		t.Elem, err = ts.at(off)
+	case reflect.Array:
+		err = ts.array(t, e, r)
+	case reflect.Struct:
+		err = ts.fields(t, r)
+	case reflect.Invalid:
+		err = fmt.Errorf("the DWARF of type %q has no Go kind: was it compiled by another compiler?", t.Name)
+	}
+	return err
+}
+
+// typedef takes the layout of the type that a name stands for.
+func (ts *types) typedef(t *Type, e *dwarf.Entry) error {
+	off, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
+	if !ok {
+		return fmt.Errorf("the DWARF of type %s names no other", t.Name)
+	}
+	under, err := ts.at(off)
+	if err != nil {
+		return err
+	}
+	name := t.Name
+	*t = *under
+	t.Name = name
+	return nil
+}
+
+func (ts *types) array(t *Type, e *dwarf.Entry, r *dwarf.Reader) error {
+	off, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
+	if !ok {
+		return fmt.Errorf("the DWARF of array %s names no element", t.Name)
+	}
+	for e.Children {
+		child, err := r.Next()
+		if err != nil || child == nil || child.Tag == 0 {
+			break
+		}
+		if n, ok := child.Val(dwarf.AttrCount).(int64); ok {
+			t.Len = int(n)
+		}
+	}
+	elem, err := ts.at(off)
+	t.Elem = elem
+	if err == nil && (t.Len < 0 || elem.Size > 0 && t.Len > t.Size/elem.Size) {
+		return fmt.Errorf("the DWARF of array %s says %d elements in %d bytes", t.Name, t.Len, t.Size)
+	}
+	return err
+}
+
+func (ts *types) fields(t *Type, r *dwarf.Reader) error {
+	for {
+		e, err := r.Next()
+		if err != nil || e == nil || e.Tag == 0 {
+			return err
+		}
+		if e.Children {
+			r.SkipChildren()
+		}
+		off, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
+		if e.Tag != dwarf.TagMember || !ok {
+			continue
+		}
+		at, _ := e.Val(dwarf.AttrDataMemberLoc).(int64)
+		f := Field{Name: nameOf(e), Off: int(at)}
+		if f.Type, err = ts.at(off); err != nil {
+			return err
+		}
+		t.Fields = append(t.Fields, f)
+	}
+}
+
+func nameOf(e *dwarf.Entry) string {
+	name, _ := e.Val(dwarf.AttrName).(string)
+	return name
+}
+
+// plainSymbol undoes the linker's escapes of import paths.
+func plainSymbol(name string) string {
+	return strings.NewReplacer("%2e", ".", "%22", `"`, "%25", "%").Replace(name)
+}
+
+// shown are the fields that a record has: all but those named _, and none of a lock.
+func (t *Type) shown() (all []Field) {
+	if t.isLock() {
+		return nil
+	}
+	for _, f := range t.Fields {
+		if f.Name != "_" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// isLock reports whether a type is a lock, which is recorded without its fields.
+func (t *Type) isLock() bool { return t.Name == "sync.Mutex" || t.Name == "sync.RWMutex" }
+
+// raw reports whether values hold no pointers.
+func (t *Type) raw() bool {
+	switch t.Kind {
+	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func,
+		reflect.Chan, reflect.UnsafePointer:
+		return false
+	case reflect.Array:
+		return t.Len == 0 || t.Elem.raw()
+	case reflect.Struct:
+		for _, f := range t.Fields {
+			if !f.Type.raw() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// align is the alignment of values on the stack.
+func (t *Type) align() int {
+	switch t.Kind {
+	case reflect.Array:
+		return t.Elem.align()
+	case reflect.Struct:
+		most := 1
+		for _, f := range t.Fields {
+			most = max(most, f.Type.align())
+		}
+		return most
+	case reflect.Complex64:
+		return 4
+	}
+	return max(1, min(t.Size, 8))
+}
+
+// describe is the type for the controller, at most depth levels of it.
+func (t *Type) describe(name string, depth int) wire.Type {
+	w := wire.Type{Name: name, Type: t.Name, Kind: t.Kind.String()}
+	if depth == 0 {
+		return w
+	}
+	if t.Kind == reflect.Struct {
+		for _, f := range t.shown() {
+			w.Fields = append(w.Fields, f.Type.describe(f.Name, depth-1))
+		}
+	}
+	if t.Elem != nil {
+		e := t.Elem.describe("", depth-1)
+		w.Elem = &e
+	}
+	return w
+}

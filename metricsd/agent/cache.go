@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"hash/maphash"
+	"math/bits"
+
+	"github.com/beagle-go/beagle/metricsd/aggregate"
+)
+
+// cache knows metric lines again by the bytes around their value, so that a line of which the like
+// was read before is not parsed, and its context not looked up. It keeps no bytes but a hash of
+// them, 64 bits of a keyed hash that nobody outside sees: a line that was never seen is mistaken for
+// one of 100,000 that were with a probability of 5e-15.
+//
+// It is in front of the context's key and not in its place: the same tags in another order are
+// another place with the same handle. It is bounded. A new line goes to the first of its two sets
+// that has room, or else drives out the oldest of the second that was not asked for since.
+type cache struct {
+	seed   maphash.Seed
+	sets   []cachedSet // as many as a power of two
+	most   int         // the bound of their number
+	filled int         // places that are in use
+	salt   uint64      // stands for what else decides on a line's context
+}
+
+// cached is what is known of a line.
+type cached struct {
+	handle aggregate.Handle
+	rate   float64 // isSet for sets, of which it says nothing
+}
+
+// isSet marks a line whose value is no number.
+const isSet = 0
+
+const placesPerSet = 5
+
+// cachedSet are the places that a line's hash leaves it, in two cache lines. Those that are taken
+// come first.
+type cachedSet struct {
+	sums  [placesPerSet]uint64
+	again [placesPerSet]bool // it was asked for since it came, or since it was last passed over
+	hand  uint8              // where the next new line goes
+	known [placesPerSet]cached
+}
+
+// newCache makes a cache for at least so many lines. It takes their memory as they come.
+func newCache(lines int) *cache {
+	most := 1
+	for most*placesPerSet < lines {
+		most *= 2
+	}
+	return &cache{seed: maphash.MakeSeed(), sets: make([]cachedSet, min(64, most)), most: most}
+}
+
+// salted has the next lines told apart by who sent them.
+func (c *cache) salted(sender string) {
+	c.salt = 0
+	if sender != "" {
+		c.salt = maphash.String(c.seed, sender)
+	}
+}
+
+// sum returns what a line is known by, which is not 0: that is a free place.
+func (c *cache) sum(head, tail []byte) uint64 {
+	return max(1, bits.RotateLeft64(maphash.Bytes(c.seed, head), 1)^maphash.Bytes(c.seed, tail)^c.salt)
+}
+
+// find returns what is known of a line; a handle that leads nowhere when that is nothing.
+func (c *cache) find(sum uint64) cached {
+	first, second := c.homes(sum)
+	if i := first.place(sum); i >= 0 {
+		return first.ask(i)
+	}
+	if first.room() {
+		return cached{}
+	}
+	if i := second.place(sum); i >= 0 {
+		return second.ask(i)
+	}
+	return cached{}
+}
+
+// homes returns the sets where a line can be. It is in the second only if the first was full.
+func (c *cache) homes(sum uint64) (first, second *cachedSet) {
+	mask := uint64(len(c.sets) - 1)
+	return &c.sets[sum&mask], &c.sets[sum>>32&mask]
+}
+
+// place returns where in the set a line is, or -1.
+func (s *cachedSet) place(sum uint64) int {
+	for i := range s.sums {
+		if s.sums[i] == sum {
+			return i
+		}
+	}
+	return -1
+}
+
+// ask returns what is at a place.
+func (s *cachedSet) ask(i int) cached {
+	if !s.again[i] { // what is written each time is slower to read
+		s.again[i] = true
+	}
+	return s.known[i]
+}
+
+// room reports whether a place is free.
+func (s *cachedSet) room() bool { return s.sums[placesPerSet-1] == 0 }
+
+// put enters what is known of a line, in its own place if it has one.
+func (c *cache) put(sum uint64, known cached) {
+	if c.filled > len(c.sets)*placesPerSet*3/4 && len(c.sets) < c.most {
+		c.remake(2*len(c.sets), aggregate.Handle.Leads)
+	}
+	first, second := c.homes(sum)
+	for _, set := range []*cachedSet{first, second} {
+		if i := set.place(sum); i >= 0 {
+			set.known[i] = known
+			return
+		}
+	}
+	c.enter(sum, known)
+}
+
+// enter gives a place to a line that has none.
+func (c *cache) enter(sum uint64, known cached) {
+	home, second := c.homes(sum)
+	if !home.room() {
+		home = second
+	}
+	i := home.next()
+	if home.sums[i] == 0 {
+		c.filled++
+	}
+	home.sums[i], home.known[i] = sum, known
+}
+
+// next returns the place for a new line: a free one, or else the oldest that was not asked for
+// again. What is passed over must be asked for again to stay the next time.
+func (s *cachedSet) next() (i int) {
+	if s.room() {
+		return s.place(0)
+	}
+	for {
+		i, s.hand = int(s.hand), (s.hand+1)%placesPerSet
+		if !s.again[i] {
+			return i
+		}
+		s.again[i] = false
+	}
+}
+
+// remake goes to another number of sets with the lines whose handles are to stay.
+func (c *cache) remake(sets int, stays func(aggregate.Handle) bool) {
+	old := c.sets
+	c.sets, c.filled = make([]cachedSet, sets), 0
+	for i := range old {
+		for j, sum := range old[i].sums {
+			if sum != 0 && stays(old[i].known[j].handle) {
+				c.enter(sum, old[i].known[j])
+			}
+		}
+	}
+}
+
+// clear forgets everything.
+func (c *cache) clear() {
+	clear(c.sets)
+	c.filled = 0
+}

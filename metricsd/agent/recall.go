@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"strings"
+
+	"github.com/beagle-go/beagle/metricsd/aggregate"
+	"github.com/beagle-go/beagle/metricsd/dogstatsd"
+	"github.com/beagle-go/beagle/metricsd/tagger"
+)
+
+// recall is a worker's short way: lines whose like was read before go from their value to their
+// context. Lines that are not known take the worker's long way, which teaches the cache. Both ways
+// end in the same aggregator, and the samples of a context keep their order.
+type recall struct {
+	worker *Worker
+	cache  *cache
+	doubt  doubt
+	batch  *aggregate.Batch
+	values []float64 // of the batch
+	now    int64     // of the batch
+	again  func(*aggregate.Known)
+	ahead  [ahead]scanned
+	// tagger and expired are what the cache's handles were true for.
+	tagger  *tagger.Tagger
+	expired uint64
+}
+
+// ahead is how many lines are hashed before the first of them is looked up: look-ups that do not
+// wait for each other wait for memory together.
+const ahead = 32
+
+// scanned is a line and what it is known by.
+type scanned struct {
+	line, value []byte
+	sum         uint64
+	split       bool
+}
+
+func newRecall(w *Worker, lines int) *recall {
+	r := &recall{worker: w, cache: newCache(lines), batch: w.Aggregator.Batch()}
+	r.again = r.reread
+	return r
+}
+
+// read takes the lines of a datagram.
+func (r *recall) read(datagram []byte, now int64) {
+	r.now = now
+	r.renew()
+	for len(datagram) > 0 {
+		if r.doubt.passed > 0 {
+			datagram = r.pass(datagram)
+			continue
+		}
+		n := 0
+		for n < len(r.ahead) && len(datagram) > 0 {
+			if r.ahead[n].line, datagram = dogstatsd.NextLine(datagram); r.ahead[n].line != nil {
+				r.scan(&r.ahead[n])
+				n++
+			}
+		}
+		r.take(r.ahead[:n])
+	}
+}
+
+// renew forgets what is true no more: all, when other tags go with the same bytes, and the
+// contexts that have expired.
+func (r *recall) renew() {
+	if t := r.worker.tagger.Load(); t != r.tagger {
+		r.tagger = t
+		r.cache.clear()
+	}
+	if expired := r.worker.Aggregator.Expired(); expired != r.expired {
+		r.expired = expired
+		r.cache.remake(len(r.cache.sets), func(h aggregate.Handle) bool { return !r.worker.Aggregator.Gone(h) })
+	}
+}
+
+// pass reads one line the long way and without a look at the cache.
+func (r *recall) pass(datagram []byte) (rest []byte) {
+	line, rest := dogstatsd.NextLine(datagram)
+	if line != nil {
+		r.settle(r.now)
+		r.doubt.passed--
+		r.worker.line(line, r.now)
+	}
+	return rest
+}
+
+func (r *recall) scan(s *scanned) {
+	var head, tail []byte
+	if head, s.value, tail, s.split = dogstatsd.Split(s.line); s.split {
+		s.sum = r.cache.sum(head, tail)
+	}
+}
+
+// take has the lines that are known wait in the batch, and reads the others, for which what waits
+// makes way.
+func (r *recall) take(lines []scanned) {
+	found := 0
+	for i := range lines {
+		s := &lines[i]
+		if s.split && r.find(s) {
+			found++
+			continue
+		}
+		r.settle(r.now)
+		r.worker.line(s.line, r.now)
+		r.keep(s)
+	}
+	r.doubt.note(len(lines), found)
+}
+
+// find puts a line's sample into the batch, if the line is known and its value is in order.
+func (r *recall) find(s *scanned) bool {
+	known := r.cache.find(s.sum)
+	if !known.handle.Leads() {
+		return false
+	}
+	if known.rate == isSet {
+		k := r.batch.Put()
+		k.Handle, k.Line, k.SetValue = known.handle, s.line, strings.ToValidUTF8(string(s.value), "\uFFFD")
+		return true
+	}
+	from := len(r.values)
+	values, ok := dogstatsd.AppendValues(r.values, s.value)
+	if ok {
+		r.values = values
+		k := r.batch.Put()
+		k.Handle, k.Line, k.Values, k.Rate = known.handle, s.line, values[from:], known.rate
+	}
+	return ok
+}
+
+// keep enters what was learnt of a line.
+func (r *recall) keep(s *scanned) {
+	if learnt := r.worker.learnt; s.split && learnt.handle.Leads() {
+		r.cache.put(s.sum, learnt)
+	}
+}
+
+// settle hands what waits to the aggregator.
+func (r *recall) settle(now int64) {
+	if r.batch.Len() == 0 {
+		return
+	}
+	added := uint64(r.batch.Take(now, r.again))
+	r.worker.Counters.Metrics.Add(added)
+	r.worker.Counters.Known.Add(added)
+	r.values = r.values[:0]
+}
+
+// reread takes a line whose context has gone the long way, which makes the context anew.
+func (r *recall) reread(k *aggregate.Known) {
+	s := scanned{line: k.Line}
+	r.scan(&s)
+	r.worker.line(s.line, r.now)
+	r.keep(&s)
+}

@@ -1,0 +1,95 @@
+package aggregate
+
+// Handle leads to a context without its key: to its entry in an aggregator. The zero Handle leads
+// nowhere. A handle keeps its entry in memory, also when the context has expired since: who keeps
+// handles lets go of those that are [Aggregator.Gone].
+type Handle struct{ entry *entry }
+
+// Leads reports whether there is a context behind the handle, or was.
+func (h Handle) Leads() bool { return h.entry != nil }
+
+// Gone reports whether the handle's context has expired.
+func (a *Aggregator) Gone(h Handle) bool {
+	sh := a.shards[h.entry.shard]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return h.entry.gone
+}
+
+// Known is a sample without a timestamp of a context that is known by its handle.
+type Known struct {
+	Handle   Handle
+	Rate     float64
+	Values   []float64
+	SetValue string
+	// Line is for the caller alone, see [Batch.Take].
+	Line []byte
+}
+
+// Batch gathers samples of known contexts, so that one lock serves for many, and so that waits for
+// the memory of one context and the next overlap. It is for one goroutine.
+type Batch struct {
+	aggregator *Aggregator
+	known      []Known
+	shards     []uint16  // of known
+	turns      [][]int32 // by shard, its samples' places in known
+}
+
+// Batch makes an empty batch.
+func (a *Aggregator) Batch() *Batch {
+	return &Batch{aggregator: a, turns: make([][]int32, len(a.shards))}
+}
+
+// Len returns how many samples there are.
+func (b *Batch) Len() int { return len(b.known) }
+
+// Put enters a sample, which is for the caller to fill in before the next call: zero it is, and what
+// it gets the batch keeps until it is taken.
+func (b *Batch) Put() *Known {
+	if n := len(b.known); n < cap(b.known) {
+		b.known = b.known[:n+1]
+	} else {
+		b.known = append(b.known, Known{})
+	}
+	return &b.known[len(b.known)-1]
+}
+
+// Take adds all samples, which arrived at now, to the aggregator and empties the batch. It returns
+// how many it added. The others are of contexts that have gone: gone is called for each, without a
+// lock and in its turn, so that samples of one context keep their order whatever it does with them.
+func (b *Batch) Take(now int64, gone func(*Known)) (added int) {
+	b.deal()
+	for i, turns := range b.turns {
+		for len(turns) > 0 {
+			n := b.aggregator.addKnown(i, b.known, turns, now)
+			added += n
+			if turns = turns[n:]; len(turns) > 0 {
+				gone(&b.known[turns[0]])
+				turns = turns[1:]
+			}
+		}
+		b.turns[i] = b.turns[i][:0]
+	}
+	clear(b.known) // what it led to may go
+	b.known = b.known[:0]
+	return added
+}
+
+// deal gives the shards their samples. The first loop does nothing but wait for memory, for all
+// entries at a time.
+func (b *Batch) deal() {
+	b.shards = b.shards[:0]
+	for i := range b.known {
+		b.shards = append(b.shards, b.known[i].Handle.entry.shard)
+	}
+	for i, shard := range b.shards {
+		b.turns[shard] = append(b.turns[shard], int32(i))
+	}
+}
+
+func (a *Aggregator) addKnown(shard int, known []Known, turns []int32, now int64) int {
+	sh := a.shards[shard]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.sampler.addKnown(known, turns, now)
+}

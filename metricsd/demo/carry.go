@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A demo is one run of the chain, in its directory of results.
+type demo struct {
+	root, module string // of the repository and of metricsd
+	out, found   string
+	set          settings
+	steps        []step
+	say          func(string)
+}
+
+// A step does one part of the chain. What it returns is kept as its result.
+type step struct {
+	name, title, what string
+	run               func(ctx context.Context, d *demo, w *work) (any, error)
+}
+
+// A record is the result of a step, as its file has it.
+type record struct {
+	Step     string          `json:"step"`
+	Key      string          `json:"key"` // of the settings and of the results that it rests on
+	Ended    string          `json:"ended"`
+	Seconds  float64         `json:"seconds"`
+	Commands []command       `json:"commands"`
+	Result   json.RawMessage `json:"result"`
+}
+
+// carry takes the steps that have no result yet, or one that rests on other settings.
+func (d *demo) carry(ctx context.Context, until string) error {
+	text, err := json.Marshal(d.set)
+	if err != nil {
+		return err
+	}
+	key := keyOf(string(text))
+	for i, s := range d.steps {
+		key = keyOf(key, s.name)
+		dir := d.dir(i, s)
+		r, err := readRecord(dir)
+		if err != nil {
+			return err
+		}
+		if r == nil || r.Key != key {
+			if r, err = d.take(ctx, s, dir, key); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		} else {
+			d.say(fmt.Sprintf("%d/%d %s: done before", i+1, len(d.steps), s.name))
+		}
+		var plain bytes.Buffer // the file has the result indented
+		if err := json.Compact(&plain, r.Result); err != nil {
+			return err
+		}
+		key = keyOf(key, plain.String())
+		if s.name == until {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (d *demo) dir(i int, s step) string {
+	return filepath.Join(d.out, fmt.Sprintf("%d-%s", i+1, s.name))
+}
+
+// take takes one step. What an earlier attempt with the same key left is still there: a step may go
+// on with it.
+func (d *demo) take(ctx context.Context, s step, dir, key string) (*record, error) {
+	d.say(filepath.Base(dir) + ": " + s.title)
+	begun, err := os.ReadFile(filepath.Join(dir, "key"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if string(begun) != key {
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "key"), []byte(key), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	start := time.Now()
+	w := &work{demo: d, dir: dir}
+	result, err := s.run(ctx, d, w)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &record{Step: s.name, Key: key, Ended: time.Now().UTC().Format(time.RFC3339),
+		Seconds: time.Since(start).Seconds(), Commands: w.commands}
+	if r.Result, err = json.Marshal(result); err != nil {
+		return nil, err
+	}
+	return r, writeJSON(filepath.Join(dir, "result.json"), r)
+}
+
+func keyOf(parts ...string) string {
+	text, _ := json.Marshal(parts) // strings always have a form in JSON
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// readRecord returns a step's result, or nil without one.
+func readRecord(dir string) (*record, error) {
+	r := new(record)
+	err := readJSON(filepath.Join(dir, "result.json"), r)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return r, err
+}
+
+// resultOf reads the result of an earlier step.
+func resultOf[T any](d *demo, name string) (t T, err error) {
+	for i, s := range d.steps {
+		if s.name != name {
+			continue
+		}
+		r, err := readRecord(d.dir(i, s))
+		if err != nil {
+			return t, err
+		}
+		if r == nil {
+			break
+		}
+		return t, json.Unmarshal(r.Result, &t)
+	}
+	return t, fmt.Errorf("there is no result of %s", name)
+}
+
+func readJSON(file string, v any) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s: %w; remove the file to take the step again", file, err)
+	}
+	return nil
+}
+
+// writeJSON replaces a file at once, so that no reader sees a part.
+func writeJSON(file string, v any) error {
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file+".new", append(data, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}

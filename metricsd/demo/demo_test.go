@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newDemo is a demo with steps of the test, in a directory of its own.
+func newDemo(t *testing.T, steps ...step) *demo {
+	t.Helper()
+	d := &demo{set: tiny, steps: steps, say: func(text string) { t.Log(text) }}
+	if err := d.place("../..", t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestResume interrupts the chain, goes on with it, and changes what its steps rest on.
+func TestResume(t *testing.T) {
+	var taken []string
+	broken, first := errors.New("broken"), 1
+	fail := true
+	d := newDemo(t,
+		step{"one", "", "", func(context.Context, *demo, *work) (any, error) {
+			taken = append(taken, "one")
+			return first, nil
+		}},
+		step{"two", "", "", func(_ context.Context, d *demo, w *work) (any, error) {
+			taken = append(taken, "two")
+			before, _ := os.ReadFile(w.file("part")) // what the attempt before left, if any
+			if err := os.WriteFile(w.file("part"), append(before, 'x'), 0o644); err != nil || fail {
+				return nil, errors.Join(err, broken)
+			}
+			n, err := resultOf[int](d, "one")
+			return []any{n, string(before)}, err
+		}},
+		step{"three", "", "", func(context.Context, *demo, *work) (any, error) {
+			taken = append(taken, "three")
+			return nil, nil
+		}})
+	carry := func(want error, steps string) {
+		t.Helper()
+		taken = nil
+		if err := d.carry(t.Context(), ""); !errors.Is(err, want) {
+			t.Fatal(err)
+		}
+		if got := strings.Join(taken, " "); got != steps {
+			t.Errorf("took %q, want %q", got, steps)
+		}
+	}
+	carry(broken, "one two")
+	fail = false
+	carry(nil, "two three")
+	if got, err := resultOf[[]any](d, "two"); err != nil || got[0] != 1.0 || got[1] != "x" {
+		t.Errorf("the second attempt did not go on with the first: %v %v", got, err)
+	}
+	carry(nil, "")
+	d.set.Turns++
+	first = 2
+	carry(nil, "one two three")
+	if got, err := resultOf[[]any](d, "two"); err != nil || got[0] != 2.0 || got[1] != "" {
+		t.Errorf("another setting went on with the old attempt: %v %v", got, err)
+	}
+	if err := os.WriteFile(filepath.Join(d.dir(1, d.steps[1]), "result.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.carry(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "remove the file") {
+		t.Error(err)
+	}
+}
+
+// TestInterrupted ends a program by an interrupt: it gets the signal, and its step has no result.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	d := newDemo(t, step{"sleep", "", "", func(ctx context.Context, _ *demo, w *work) (any, error) {
+		time.AfterFunc(300*time.Millisecond, cancel)
+		_, _, err := w.program(ctx, "sleep", w.dir, "sh", "-c",
+			"trap 'echo ended >end; exit' INT; while :; do sleep 0.1; done")
+		return nil, err
+	}})
+	if err := d.carry(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	dir := d.dir(0, d.steps[0])
+	if text, err := os.ReadFile(filepath.Join(dir, "end")); err != nil || string(text) != "ended\n" {
+		t.Errorf("the program did not end by itself: %q %v", text, err)
+	}
+	if r, err := readRecord(dir); r != nil || err != nil {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// TestSum plants a saving of 20 % under the luck of layouts, and programs that are the same.
+func TestSum(t *testing.T) {
+	plant := func(factor float64) measured {
+		m := measured{Layouts: 6, Turns: 3}
+		var all []turn
+		for layout := range m.Layouts {
+			for round := range m.Turns {
+				for i, arm := range arms {
+					cost := 600.0 * (1 + 0.01*float64((layout*7+i*5)%5-2)) // of the layout
+					if arm == "new" {
+						cost *= factor
+					}
+					cost *= 1 + 0.1*float64(round) // the machine gets slower
+					all = append(all, turn{layout, round, arm, cost * 1e-9 * 1e6, 1e6})
+				}
+			}
+		}
+		m.sum(all)
+		return m
+	}
+	m := plant(0.8)
+	if m.Proven.Low > 0.2 || m.Proven.High < 0.2 || m.Proven.Low < 0.15 || m.Same.Low > 0 || m.Same.High < 0 {
+		t.Errorf("%+v", m)
+	}
+	if m.Before.Low > m.Before.Mean || m.After.Mean > m.Before.Mean*0.85 || m.After.Mean < m.Before.Mean*0.75 {
+		t.Errorf("%+v %+v", m.Before, m.After)
+	}
+	if m = plant(1); m.Proven.Low > 0 || m.Proven.High < 0 {
+		t.Errorf("equal programs differ: %+v", m.Proven)
+	}
+	if both := (saving{0.1, 0.08, 0.12}).and(saving{0.2, 0.17, 0.23}); math.Abs(both.Share-0.28) > 1e-9 ||
+		both.Low < 0.24 || both.Low > 0.25 {
+		t.Errorf("%+v", both)
+	}
+}
+
+// TestOverlay applies a patch to a copy: the checkout is not changed, and a build sees the change.
+func TestOverlay(t *testing.T) {
+	d := newDemo(t)
+	dir := t.TempDir()
+	tree := filepath.Join(dir, "metricsd")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const before = "package main\n\nfunc main() { println(\"old\") }\n"
+	write(filepath.Join(tree, "go.mod"), "module m\n\ngo 1.26\n")
+	write(filepath.Join(tree, "sub", "main.go"), before)
+	write(filepath.Join(d.out, "won", "patch.diff"), `diff --git a/sub/main.go b/sub/main.go
+--- a/sub/main.go
++++ b/sub/main.go
+@@ -1,3 +1,3 @@
+ package main
+ 
+-func main() { println("old") }
++func main() { println("new") }
+`)
+	d.module = tree
+	// The results lie inside of a repository, as they do by default.
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", d.out).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v", out, err)
+	}
+	w := &work{demo: d, dir: filepath.Join(d.out, "measure")}
+	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := &measured{}
+	overlay, err := w.overlay(t.Context(), []rolled{{Target: "m/sub.left", Dir: "none"},
+		{Target: "m/sub.main", Dir: "won", Promoted: true, Predicted: saving{0.1, 0.05, 0.15}},
+		{Target: "m/sub.again", Dir: "won", Promoted: true, Predicted: saving{0.5, 0.5, 0.5}}}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-overlay="+overlay, "./sub")
+	cmd.Dir, cmd.Env = tree, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "new" {
+		t.Errorf("%s %v", out, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(tree, "sub", "main.go")); err != nil || string(text) != before {
+		t.Errorf("the checkout is changed: %s %v", text, err)
+	}
+	if len(m.Promoted) != 1 || len(m.Left) != 1 || math.Abs(m.Predicted.Share-0.1) > 1e-9 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestPage shows results of all steps, a win and none.
+func TestPage(t *testing.T) {
+	result := func(v any) func(context.Context, *demo, *work) (any, error) {
+		return func(context.Context, *demo, *work) (any, error) { return v, nil }
+	}
+	show := func(won []rolled, m measured) string {
+		t.Helper()
+		d := newDemo(t, step{"hotspots", "rank", "", result(spots{Hotspots: []spot{{Target: "m/p.<F>", Net: 0.3}}})},
+			step{"campaign", "search", "", result(campaignResult{
+				Targets: []target{{Target: "m/p.F", State: "no-improvement"}}})},
+			step{"rollout", "roll out", "", result(won)}, step{"measure", "measure", "", result(m)})
+		if err := d.carry(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		file, err := d.writePage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	none := show([]rolled{}, measured{Promoted: []string{}, Before: estimate{600, 590, 610}})
+	if !strings.Contains(none, "Nothing found that pays") || !strings.Contains(none, "none of the rewrites applies to 1") {
+		t.Error(none)
+	}
+	if strings.Contains(none, "<F>") || strings.Contains(none, "http://") || strings.Contains(none, "https://") {
+		t.Error("a name is markup, or the page loads something")
+	}
+	s := saving{0.2, 0.18, 0.22}
+	won := show([]rolled{{Target: "m/p.F", Predicted: s, Proven: &s, Promoted: true}},
+		measured{Promoted: []string{"m/p.F"}, Predicted: s, Proven: s, Before: estimate{600, 590, 610},
+			After: estimate{480, 470, 490}})
+	for _, want := range []string{"takes 20.0 % (18.0 to 22.0) less processor time", "p.F, in the rollout", "480 ns"} {
+		if !strings.Contains(won, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	unproven := show([]rolled{{Target: "m/p.F", Promoted: true}}, measured{Promoted: []string{"m/p.F"},
+		Proven: saving{0.01, -0.01, 0.03}})
+	if !strings.Contains(unproven, "Nothing proven in whole programs") {
+		t.Error(unproven)
+	}
+}
+
+// TestChain takes the first steps on the real programs: build, profile, capture.
+func TestChain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds Beagle and metricsd")
+	}
+	d := newDemo(t, chain...)
+	if err := d.carry(t.Context(), "capture"); err != nil {
+		t.Fatal(err)
+	}
+	found, err := resultOf[spots](d, "hotspots")
+	if err != nil || len(found.Hotspots) < d.set.Spots {
+		t.Fatalf("%+v %v", found, err)
+	}
+	all, err := resultOf[[]captured](d, "capture")
+	if err != nil || len(all) != d.set.Spots {
+		t.Fatalf("%+v %v", all, err)
+	}
+	for _, c := range all {
+		if c.Says == "" {
+			t.Errorf("%s: no word on its calls", c.Target)
+		}
+	}
+	if file, err := d.writePage(); err != nil {
+		t.Error(err)
+	} else if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "Not finished") {
+		t.Errorf("%s %v", text, err)
+	}
+	var r record
+	if err := readJSON(filepath.Join(d.dir(1, d.steps[1]), "result.json"), &r); err != nil || len(r.Commands) != 2 {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,136 @@
+// Demo has Beagle make metricsd faster, without a person: it drives the real beagle commands from a
+// profile to the ledger, and writes one page about what happened. docs/demo.md explains the steps.
+//
+//	go run ./demo            in metricsd's directory; make demo does it at the root
+//	go run ./demo -quick     the same in a few minutes, with budgets that prove nothing
+//
+// Each step writes result.json into a directory of its own. A second run goes on where the first
+// ended, also after Ctrl-C.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+// run returns the exit status: 0 done, 1 a step failed, 2 bad usage, 130 interrupted.
+func run(ctx context.Context, args []string) int {
+	d := &demo{set: full, steps: chain, say: func(text string) { fmt.Fprintln(os.Stderr, text) }}
+	f := flag.NewFlagSet("demo", flag.ContinueOnError)
+	root := f.String("root", "..", "root of Beagle's repository")
+	out := f.String("out", "", "directory of the results (default: demo-out at the root)")
+	quick := f.Bool("quick", false, "budgets of seconds: shows that the steps work, and proves nothing")
+	until := f.String("until", "", "stop after this `step`")
+	f.StringVar(&d.found, "found", "", "keep promoted patches and their evidence in this directory")
+	f.StringVar(&d.set.Rules, "rules", d.set.Rules, "rewrites that the campaign may use; empty for the default set")
+	if err := f.Parse(args); err != nil {
+		return 2
+	}
+	if *quick {
+		rules := d.set.Rules
+		d.set = tiny
+		d.set.Rules = rules
+	}
+	if err := d.place(*root, *out); err != nil {
+		d.say("demo: " + err.Error())
+		return 2
+	}
+	err := d.carry(ctx, *until)
+	if page, perr := d.writePage(); perr != nil {
+		d.say("demo: the page: " + perr.Error())
+	} else {
+		d.say("page: " + page)
+	}
+	switch {
+	case ctx.Err() != nil:
+		d.say("stopped; the same command goes on")
+		return 130
+	case err != nil:
+		d.say("demo: " + err.Error())
+		return 1
+	}
+	return 0
+}
+
+// place finds the directories, and makes those of the results.
+func (d *demo) place(root, out string) (err error) {
+	if d.root, err = filepath.Abs(root); err != nil {
+		return err
+	}
+	d.module = filepath.Join(d.root, "metricsd")
+	if _, err := os.Stat(filepath.Join(d.module, "go.mod")); err != nil {
+		return fmt.Errorf("%s is not the root of Beagle's repository: name it with -root", d.root)
+	}
+	if out == "" {
+		out = filepath.Join(d.root, "demo-out")
+	}
+	if d.out, err = filepath.Abs(out); err != nil {
+		return err
+	}
+	if d.found != "" {
+		if d.found, err = filepath.Abs(d.found); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.MkdirAll(filepath.Join(d.out, "bin"), 0o755), os.MkdirAll(d.home(), 0o755))
+}
+
+// home is Beagle's store for this demo.
+func (d *demo) home() string { return filepath.Join(d.out, "home") }
+
+func (d *demo) bin(name string) string { return filepath.Join(d.out, "bin", name) }
+
+// settings are the budgets. Those of a quick run show that all steps work.
+type settings struct {
+	Rules     string  `json:"rules"`
+	Profile   int     `json:"profile_seconds"`
+	Spots     int     `json:"spots"`           // hot spots whose calls are captured
+	Capture   int     `json:"capture_seconds"` // of each
+	Targets   int     `json:"targets"`         // hot spots that the campaign searches
+	Each      int     `json:"candidates"`
+	Measure   string  `json:"measure"`
+	Fuzz      string  `json:"fuzz"`
+	Processor string  `json:"processor"` // of the whole campaign
+	Plan      plan    `json:"plan"`
+	Layouts   int     `json:"layouts"`
+	Turns     int     `json:"turns"` // of each layout
+	Turn      float64 `json:"turn_seconds"`
+}
+
+// plan is what a rollout gets as --plan. The slices are short and the ramp is steep: one process on
+// this machine stands for a canary.
+type plan struct {
+	Ramp          []float64 `json:"ramp"`
+	StepBlocks    int       `json:"step_blocks"`
+	Horizon       int       `json:"horizon"`
+	MostBlocks    int       `json:"most_blocks"`
+	LeastBlocks   int       `json:"least_blocks"`
+	HoldoutShare  float64   `json:"holdout_share"`
+	HoldoutBlocks int       `json:"holdout_blocks"`
+}
+
+var full = settings{
+	Profile: 30, Spots: 12, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
+	Plan: plan{Ramp: []float64{0.1, 0.3}, StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50,
+		HoldoutShare: 0.25, HoldoutBlocks: 30},
+	Layouts: 5, Turns: 4, Turn: 3,
+}
+
+var tiny = settings{
+	Profile: 4, Spots: 3, Capture: 1, Targets: 1, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "30s",
+	Plan: plan{Ramp: []float64{0.3}, StepBlocks: 2, Horizon: 10, MostBlocks: 10, LeastBlocks: 5,
+		HoldoutShare: 0.3, HoldoutBlocks: 2},
+	Layouts: 2, Turns: 1, Turn: 0.5,
+}

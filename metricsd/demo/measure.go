@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A measured is the end figure: processor time of the service for a message.
+type measured struct {
+	Promoted  []string
+	Left      []string // promoted, and not applicable on top of the others
+	Predicted saving   // by the campaign, of all promoted changes
+	Before    estimate
+	After     estimate
+	Proven    saving // of whole programs
+	Same      saving // the old program against itself, in other layouts
+	Layouts   int
+	Turns     int
+}
+
+// An estimate is a mean with its 95 % interval.
+type estimate struct{ Mean, Low, High float64 }
+
+// A turn is one stretch of load on one program.
+type turn struct {
+	Layout   int     `json:"layout"`
+	Round    int     `json:"round"`
+	Arm      string  `json:"arm"` // old, same or new
+	Seconds  float64 `json:"processor_seconds"`
+	Messages float64 `json:"messages"`
+}
+
+// arms are the programs that take turns. same is the old text once more, in another layout.
+var arms = []string{"old", "same", "new"}
+
+func measureStep(ctx context.Context, d *demo, w *work) (any, error) {
+	won, err := resultOf[[]rolled](d, "rollout")
+	if err != nil {
+		return nil, err
+	}
+	m := &measured{Promoted: []string{}, Layouts: d.set.Layouts, Turns: d.set.Turns}
+	overlay, err := w.overlay(ctx, won, m)
+	if err != nil {
+		return nil, err
+	}
+	for layout := range d.set.Layouts {
+		if err := w.layout(ctx, layout, overlay); err != nil {
+			return nil, err
+		}
+	}
+	all, err := w.turns()
+	if err != nil {
+		return nil, err
+	}
+	m.sum(all)
+	return m, nil
+}
+
+// overlay joins the promoted patches into one overlay of the go command. It applies them to copies,
+// so that the checkout stays as it is. Without a promoted patch it is empty.
+func (w *work) overlay(ctx context.Context, won []rolled, m *measured) (string, error) {
+	tree := w.file("tree")
+	if err := os.RemoveAll(tree); err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	for _, r := range won {
+		if !r.Promoted {
+			continue
+		}
+		patch := filepath.Join(w.out, r.Dir, "patch.diff")
+		files, err := patchedFiles(patch)
+		if err != nil {
+			return "", err
+		}
+		for _, f := range files {
+			from, at := filepath.Join(w.module, f), filepath.Join(tree, f)
+			if replace[from] == at {
+				continue
+			}
+			if err := copyFile(from, at); err != nil {
+				return "", err
+			}
+			replace[from] = at
+		}
+		// A patch that fits nowhere beside an earlier one changes nothing.
+		_, status, err := w.program(ctx, "patch-"+path.Base(r.Target), tree, "git", "apply", "-C1", patch)
+		if err != nil {
+			return "", err
+		}
+		if status != 0 {
+			m.Left = append(m.Left, r.Target)
+			continue
+		}
+		m.Promoted = append(m.Promoted, r.Target)
+		m.Predicted = m.Predicted.and(r.Predicted)
+	}
+	if len(m.Promoted) == 0 {
+		return "", nil
+	}
+	file := w.file("overlay.json")
+	return file, writeJSON(file, map[string]any{"Replace": replace})
+}
+
+// and adds savings of changes that do not depend on each other.
+func (s saving) and(o saving) saving {
+	share := 1 - (1-s.Share)*(1-o.Share)
+	low := math.Hypot(s.Share-s.Low, o.Share-o.Low)
+	high := math.Hypot(s.High-s.Share, o.High-o.Share)
+	return saving{share, share - low, share + high}
+}
+
+// patchedFiles lists the files that a patch changes; new ones, which are tests, are left out of the
+// overlay.
+func patchedFiles(patch string) (files []string, err error) {
+	data, err := os.ReadFile(patch)
+	for line := range strings.Lines(string(data)) {
+		if name, ok := strings.CutPrefix(line, "--- a/"); ok {
+			files = append(files, strings.TrimSpace(name))
+		}
+	}
+	return files, err
+}
+
+func copyFile(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o644)
+}
+
+// layout builds the programs with functions in an order of their own, and has them take turns. An
+// order that chance gives one program is worth several percent, so each arm gets several.
+func (w *work) layout(ctx context.Context, layout int, overlay string) error {
+	have, err := w.turns()
+	if err != nil {
+		return err
+	}
+	done := 0
+	for _, t := range have {
+		if t.Layout == layout {
+			done = max(done, t.Round+1)
+		}
+	}
+	if done >= w.set.Turns {
+		return nil
+	}
+	w.say(fmt.Sprintf("  layout %d of %d", layout+1, w.set.Layouts))
+	running := map[string]*service{}
+	for i, arm := range arms {
+		if arm == "new" && overlay == "" {
+			continue
+		}
+		seed := 1 + layout*len(arms) + i
+		args := []string{"build", "-pgo=off", "-ldflags=-randlayout=" + strconv.Itoa(seed)}
+		if arm == "new" {
+			args = append(args, "-overlay="+overlay)
+		}
+		name := fmt.Sprintf("%s-%d", arm, layout)
+		if err := w.must(ctx, "build-"+name, w.module, "go", append(args, "-o", w.bin(name), ".")...); err != nil {
+			return err
+		}
+		s, err := w.serve(ctx, w.bin(name), name)
+		if err != nil {
+			return err
+		}
+		defer os.Remove(w.bin(name))
+		defer s.stop()
+		if _, _, err := s.send(ctx, w.bin("metricsd"), time.Second); err != nil { // to know all contexts
+			return err
+		}
+		running[arm] = s
+	}
+	for round := done; round < w.set.Turns; round++ {
+		if err := w.round(ctx, layout, round, running); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round gives each program one turn, in random order. It enters all turns of a round or none.
+func (w *work) round(ctx context.Context, layout, round int, running map[string]*service) error {
+	var all []turn
+	for _, i := range rand.Perm(len(arms)) {
+		s := running[arms[i]]
+		if s == nil {
+			continue
+		}
+		used, messages, err := s.send(ctx, w.bin("metricsd"), time.Duration(w.set.Turn*float64(time.Second)))
+		if err != nil {
+			return err
+		}
+		all = append(all, turn{layout, round, arms[i], used, messages})
+	}
+	var lines bytes.Buffer
+	for _, t := range all {
+		text, err := json.Marshal(t)
+		if err != nil {
+			return err
+		}
+		lines.Write(append(text, '\n'))
+	}
+	f, err := os.OpenFile(w.file("turns.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(lines.Bytes())
+	return errors.Join(err, f.Close())
+}
+
+// send loads the service for a while. It returns the service's processor time and the messages.
+func (s *service) send(ctx context.Context, binary string, d time.Duration) (seconds, messages float64, err error) {
+	before, err := s.processor()
+	if err != nil {
+		return 0, 0, err
+	}
+	cmd := exec.CommandContext(ctx, binary, s.loadArgs(d)...)
+	gently(cmd)
+	out, err := cmd.Output()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("metricsd load: %w", err)
+	}
+	if err := pause(ctx, 20*time.Millisecond); err != nil { // the last datagrams
+		return 0, 0, err
+	}
+	after, err := s.processor()
+	for line := range strings.Lines(string(out)) {
+		if n, ok := strings.CutPrefix(line, "messages "); ok {
+			messages, _ = strconv.ParseFloat(strings.TrimSpace(n), 64)
+		}
+	}
+	if messages == 0 {
+		return 0, 0, fmt.Errorf("metricsd load says of no message: %q", out)
+	}
+	return (after - before).Seconds(), messages, err
+}
+
+// turns reads what was measured so far. A line that was cut short is left out.
+func (w *work) turns() (all []turn, err error) {
+	f, err := os.Open(w.file("turns.jsonl"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var t turn
+		if json.Unmarshal(lines.Bytes(), &t) == nil {
+			all = append(all, t)
+		}
+	}
+	return all, lines.Err()
+}

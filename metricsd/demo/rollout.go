@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+)
+
+// A rolled says what became of a winner.
+type rolled struct {
+	Target    string
+	Predicted saving
+	Shadow    string // the command's own words
+	Shadowed  bool
+	Phase     string
+	Cause     string
+	Proven    *saving // of the service, when it shipped or as far as it came
+	Function  *saving // of the function's own time
+	Promoted  bool
+	Dir       string // of its files, relative to the results
+}
+
+// A rolloutReport is what the demo reads of 'beagle rollout start --json'.
+type rolloutReport struct {
+	Phase     string `json:"phase"`
+	Cause     string `json:"cause"`
+	Standings []struct {
+		Metric string `json:"metric"`
+		Role   string `json:"role"`
+		Effect struct {
+			Estimate, Low, High float64
+			N                   int
+		} `json:"effect"`
+	} `json:"standings"`
+}
+
+func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
+	c, err := resultOf[campaignResult](d, "campaign")
+	if err != nil {
+		return nil, err
+	}
+	all := []rolled{}
+	for _, t := range c.Targets {
+		if t.State != "improved" || t.Saving == nil {
+			continue
+		}
+		short := path.Base(t.Target)
+		file := w.file(short + ".json")
+		var r rolled
+		if err := readJSON(file, &r); err == nil { // an interrupted attempt came this far
+			all = append(all, r)
+			continue
+		}
+		d.say("  " + short)
+		if r, err = w.roll(ctx, t); err != nil {
+			return nil, fmt.Errorf("%s: %w", short, err)
+		}
+		if err := writeJSON(file, &r); err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, d.keepFound(all)
+}
+
+// roll takes one winner from the shadow to the decision.
+func (w *work) roll(ctx context.Context, t target) (rolled, error) {
+	short := path.Base(t.Target)
+	dir := w.file(short)
+	r := rolled{Target: t.Target, Predicted: *t.Saving, Dir: w.relative(w.out, dir)}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return r, err
+	}
+	in := &work{demo: w.demo, dir: dir}
+	defer func() { w.commands = append(w.commands, in.commands...) }()
+	candidate := in.file("candidate.go.txt")
+	if err := in.evidence(t, candidate); err != nil {
+		return r, err
+	}
+	if ok, err := in.shadow(ctx, t, candidate, &r); err != nil || !ok {
+		return r, err
+	}
+	binary := w.bin("rollout")
+	err := in.must(ctx, "build", w.module, w.bin("beagle"), "build", "--rollout", candidate, t.Target, "-o", binary, ".")
+	if err != nil {
+		return r, err
+	}
+	return r, in.live(ctx, t, binary, &r)
+}
+
+// evidence copies what the search found: the version, the patch and the reports.
+func (w *work) evidence(t target, candidate string) error {
+	run := filepath.Join(w.home(), "runs", t.Run)
+	var result struct {
+		Best struct{ Source string } `json:"best"`
+	}
+	if err := readJSON(filepath.Join(run, "result.json"), &result); err != nil {
+		return err
+	}
+	for _, name := range []string{"patch.diff", "report.md", "report.html"} {
+		data, err := os.ReadFile(filepath.Join(run, name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(w.file(name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(candidate, []byte(result.Best.Source), 0o644)
+}
+
+// shadow replays the captured calls. It reports whether the candidate may go on.
+func (w *work) shadow(ctx context.Context, t target, candidate string, r *rolled) (bool, error) {
+	if t.Inputs == "" {
+		r.Shadow = "no shadow: no call could be captured, and the judge's comparison inside the package's tests stands alone"
+		return true, nil
+	}
+	out, status, err := w.beagle(ctx, "shadow", "rollout", "shadow", "--corpus", t.Inputs, candidate, t.Target)
+	if err != nil {
+		return false, err
+	}
+	r.Shadow, r.Shadowed = string(out), status == 0
+	if status > 1 {
+		return false, fmt.Errorf("shadow: %s", lastLines(w.file("shadow.log"), 3))
+	}
+	if status == 1 {
+		r.Phase, r.Cause = "rejected", "the shadow found a difference"
+	}
+	return status == 0, nil
+}
+
+// live lets the versions take turns in a process under load.
+func (w *work) live(ctx context.Context, t target, binary string, r *rolled) error {
+	if err := writeJSON(w.file("plan.json"), w.set.Plan); err != nil {
+		return err
+	}
+	s, err := w.serve(ctx, binary, "rollout")
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	if err := s.under(ctx, w.bin("metricsd")); err != nil {
+		return err
+	}
+	if err := pause(ctx, time.Second); err != nil {
+		return err
+	}
+	p := r.Predicted
+	args := []string{"rollout", "start", "--json", "--at", s.probe, "--service", "metricsd", "--plan", w.file("plan.json"),
+		"--predicted", fmt.Sprintf("%.6f,%.6f,%.6f", p.Share, p.Low, p.High)}
+	if !r.Shadowed {
+		args = append(args, "--no-shadow")
+	}
+	out, status, err := w.beagle(ctx, "rollout", append(args, t.Target)...)
+	if err != nil {
+		return err
+	}
+	var report rolloutReport
+	if json.Unmarshal(out, &report) != nil {
+		return fmt.Errorf("rollout start: status %d: %s", status, lastLines(w.file("rollout.log"), 3))
+	}
+	r.Phase, r.Cause, r.Promoted = report.Phase, report.Cause, status == 0
+	for _, m := range report.Standings {
+		if m.Role != "success" || m.Effect.N < 2 {
+			continue
+		}
+		s := &saving{Share: -m.Effect.Estimate, Low: -m.Effect.High, High: -m.Effect.Low}
+		if m.Metric == "service-cpu" {
+			r.Proven = s
+		} else if m.Metric == "function-time" {
+			r.Function = s
+		}
+	}
+	return nil
+}
+
+// keepFound copies the promoted patches and their evidence to where they are kept for good.
+func (d *demo) keepFound(all []rolled) error {
+	if d.found == "" {
+		return nil
+	}
+	for _, r := range all {
+		if !r.Promoted {
+			continue
+		}
+		to := filepath.Join(d.found, path.Base(r.Target))
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		for _, name := range []string{"patch.diff", "report.md", "shadow.txt", "rollout.txt", "plan.json"} {
+			data, err := os.ReadFile(filepath.Join(d.out, r.Dir, name))
+			if os.IsNotExist(err) {
+				continue // no shadow
+			}
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(to, name), data, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

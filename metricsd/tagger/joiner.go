@@ -1,0 +1,78 @@
+package tagger
+
+import (
+	"github.com/beagle-go/beagle/metricsd/dogstatsd"
+	"github.com/beagle-go/beagle/metricsd/murmur3"
+	"github.com/beagle-go/beagle/metricsd/tag"
+)
+
+// maxSenders bounds what a Joiner keeps; a client can name any container it likes.
+const maxSenders = 4096
+
+// A Joiner joins the tags of messages with those of their senders, which it merges and hashes once
+// for each sender. It is for one goroutine.
+type Joiner struct {
+	seed  uint64
+	of    *Tagger // whose tags are kept
+	known map[sender]*added
+	last  sender // the messages of a datagram have one sender
+	added *added // of the last
+	// What Join returns.
+	tags   []string
+	hashes []uint64
+}
+
+// added are what a sender's messages get, sorted and each once.
+type added struct {
+	tags   []string
+	hashes []uint64
+}
+
+// NewJoiner makes a joiner; the seed is that of the hashes.
+func NewJoiner(seed uint64) *Joiner { return &Joiner{seed: seed} }
+
+// Join returns a message's tags and behind them those of its sender, each with its
+// [murmur3.Sum64]; a tag of both comes twice, which the context's key sorts out. The result holds
+// until the next call. detected is the sender's container as the kernel knows it, or empty.
+func (j *Joiner) Join(t *Tagger, tags []string, hashes []uint64, s *dogstatsd.Source,
+	detected string) ([]string, []uint64) {
+	a := j.lookUp(t, t.sender(s, detected))
+	if len(a.tags) == 0 {
+		return tags, hashes
+	}
+	j.tags = append(append(j.tags[:0], tags...), a.tags...)
+	j.hashes = append(append(j.hashes[:0], hashes...), a.hashes...)
+	return j.tags, j.hashes
+}
+
+// Merge returns a message's tags together with those of its sender, sorted and each once, in a list
+// of its own: for events and checks, which no key frees of duplicates.
+func (j *Joiner) Merge(t *Tagger, tags []string, s *dogstatsd.Source, detected string) []string {
+	a := j.lookUp(t, t.sender(s, detected))
+	if len(a.tags) == 0 {
+		return tags
+	}
+	return tag.MergeTags(tags, a.tags)
+}
+
+func (j *Joiner) lookUp(t *Tagger, from sender) *added {
+	if j.of != t || len(j.known) >= maxSenders {
+		j.of, j.known, j.added = t, make(map[sender]*added), nil
+	}
+	if j.added == nil || j.last != from {
+		j.last, j.added = from, j.find(from)
+	}
+	return j.added
+}
+
+func (j *Joiner) find(from sender) *added {
+	a, known := j.known[from]
+	if !known {
+		a = &added{tags: j.of.tags(from)}
+		for _, t := range a.tags {
+			a.hashes = append(a.hashes, murmur3.Sum64(t, j.seed))
+		}
+		j.known[from] = a
+	}
+	return a
+}

@@ -1,0 +1,123 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// constantSet (catalogue C1) matches a search for one character in a constant text. It writes
+// comparisons, which other rules make a table of.
+var constantSet = &mutate.Mutator{
+	Name: "constant-set",
+	Doc: "Compare a character with those of a constant set instead of searching for it in a text. The call costs " +
+		"more than a few comparisons, and cannot be inlined. Exact: the set is ASCII, which no other character " +
+		"matches.",
+	Before:  `if strings.ContainsRune(" \t\r\n", r) {`,
+	After:   `if r == '\t' || r == '\n' || r == '\r' || r == ' ' {`,
+	Class:   beagle.E0,
+	Gain:    1.2,
+	Find:    findConstantSet,
+	Rewrite: precomputed,
+}
+
+func findConstantSet(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		call, ok := p.IsCall(call, "strings", "ContainsRune", "IndexRune", "IndexByte")
+		if !ok || !hot(p, call) {
+			continue
+		}
+		set, ok := constString(p, call.Args[0])
+		if !ok || set == "" || !steady(call.Args[1]) || p.Info.Types[call.Args[1]].Value != nil {
+			continue
+		}
+		what, negated, ok := asksForPresence(p, call)
+		if !ok {
+			continue
+		}
+		if text := setText(p.Text(call.Args[1]), set); text != "" {
+			if text = "(" + text + ")"; negated {
+				text = "!" + text
+			}
+			sites = append(sites, site(call, "search in "+p.Text(call.Args[0]), p.Replace(what, text)))
+		}
+	}
+	return sites
+}
+
+// steady reports whether an expression gives the same again: a variable, or an element at one.
+func steady(e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return true
+	case *ast.IndexExpr:
+		_, list := e.X.(*ast.Ident)
+		_, index := e.Index.(*ast.Ident)
+		return list && index
+	case *ast.SelectorExpr:
+		_, ok := e.X.(*ast.Ident)
+		return ok
+	}
+	return false
+}
+
+// asksForPresence is the expression that only asks whether a search finds something. negated says
+// that it is true where the search finds nothing.
+func asksForPresence(p *mutate.Pass, call *ast.CallExpr) (what ast.Expr, negated, ok bool) {
+	if isBasicType(p.Info.TypeOf(call), types.Bool) {
+		return call, false, true
+	}
+	b, ok := p.Parent(call).(*ast.BinaryExpr)
+	if !ok || ast.Unparen(b.X) != ast.Expr(call) || p.Info.Types[b.Y].Value == nil {
+		return nil, false, false
+	}
+	switch p.Info.Types[b.Y].Value.ExactString() + b.Op.String() {
+	case "-1" + token.NEQ.String(), "-1" + token.GTR.String(), "0" + token.GEQ.String():
+		return b, false, true
+	case "-1" + token.EQL.String(), "0" + token.LSS.String():
+		return b, true, true
+	}
+	return nil, false, false
+}
+
+// maxRuns bounds the comparisons that a set becomes.
+const maxRuns = 8
+
+// setText compares an operand with the characters of a set; "" if it is not ASCII, or too scattered.
+func setText(operand, set string) string {
+	chars := []byte(set)
+	slices.Sort(chars)
+	chars = slices.Compact(chars)
+	if set == "" {
+		return ""
+	}
+	var parts []string
+	for i := 0; i < len(chars); {
+		last := i
+		for last+1 < len(chars) && chars[last+1] == chars[last]+1 {
+			last++
+		}
+		from, to := strconv.QuoteRune(rune(chars[i])), strconv.QuoteRune(rune(chars[last]))
+		switch last - i {
+		case 0:
+			parts = append(parts, operand+" == "+from)
+		case 1:
+			parts = append(parts, operand+" == "+from, operand+" == "+to)
+		default:
+			parts = append(parts, from+" <= "+operand+" && "+operand+" <= "+to)
+		}
+		i = last + 1
+	}
+	if chars[len(chars)-1] >= utf8.RuneSelf || len(parts) > maxRuns {
+		return ""
+	}
+	return strings.Join(parts, " || ")
+}

@@ -1,0 +1,596 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// spliceCall (catalogue D4) matches a call of a helper that is too long for the compiler to inline,
+// wherever the call comes first in its statement. It writes the helper's statements in front of that
+// statement.
+var spliceCall = &mutate.Mutator{
+	Name: "splice-call",
+	Doc: "Put the statements of a helper that is too long to be inlined in place of its call. It saves the call and " +
+		"the copies of arguments and results, keeps values in registers that the helper would move to memory, and " +
+		"lets other rewrites see both as one. Exact: arguments are evaluated once and in their order, and each " +
+		"return sets the results and leaves the statements.",
+	Before: `r := l.next()
+if r == eof {`,
+	After: `var r rune
+inlined:
+switch {
+default:
+	if l.pos >= len(l.input) {
+		r = eof
+		break inlined
+	}
+	... the other statements of next ...
+}
+if r == eof {`,
+	Class:   beagle.E0,
+	Gain:    1.08,
+	Find:    findSplice,
+	Rewrite: rewriteSplice,
+}
+
+// A splice is a call and the statement that it comes first in.
+type splice struct {
+	fn   *ast.FuncDecl
+	call *ast.CallExpr
+	stmt ast.Stmt // in a list
+	init ast.Stmt // the init statement of stmt that is the call; nil if stmt is, or its expression begins with it
+	sole bool     // the call is all that the statement evaluates
+}
+
+func findSplice(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		s, ok := leadingCall(p, list[i])
+		if !ok || !hot(p, s.call) || inFuncLit(p, s.call) || !splicable(p, s) {
+			continue
+		}
+		sites = append(sites, mutate.Site{Node: s.call, Label: "call of " + s.fn.Name.Name, Data: s})
+	}
+	return sites
+}
+
+// hot reports whether code may take a share of the time that is worth a rewrite: it runs in a loop,
+// or the profile shows it.
+func hot(p *mutate.Pass, n ast.Node) bool { return p.InLoop(n) || p.Weight(n) >= 0.02 }
+
+// leadingCall finds the call of a helper that a statement evaluates before all else.
+func leadingCall(p *mutate.Pass, s ast.Stmt) (*splice, bool) {
+	out := &splice{stmt: s}
+	var first ast.Expr
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		first = s.X
+	case *ast.AssignStmt:
+		first = soleValue(p, s)
+	case *ast.ReturnStmt:
+		if len(s.Results) == 1 {
+			first = s.Results[0]
+		}
+	case *ast.IfStmt:
+		out.init, first = s.Init, s.Cond
+	case *ast.SwitchStmt:
+		out.init, first = s.Init, s.Tag
+	}
+	if out.init != nil {
+		as, ok := out.init.(*ast.AssignStmt)
+		if !ok {
+			return nil, false
+		}
+		first = soleValue(p, as)
+	}
+	if first == nil {
+		return nil, false
+	}
+	out.call = leadingOf(first)
+	if out.call == nil {
+		return nil, false
+	}
+	out.fn, out.sole = p.Decl(p.Callee(out.call)), ast.Unparen(first) == ast.Expr(out.call)
+	if out.fn == nil || out.init != nil && !out.sole {
+		return nil, false
+	}
+	return out, true
+}
+
+// soleValue is the only right side of an assignment whose left sides are variables, or nil.
+func soleValue(p *mutate.Pass, s *ast.AssignStmt) ast.Expr {
+	if len(s.Rhs) != 1 || s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+		return nil
+	}
+	for _, l := range s.Lhs {
+		if id, ok := l.(*ast.Ident); !ok || id.Name != "_" && p.Var(id) == nil && p.Info.Defs[id] == nil {
+			return nil
+		}
+	}
+	return s.Rhs[0]
+}
+
+// leadingOf is the call that an expression evaluates first and in any case, or nil.
+func leadingOf(e ast.Expr) *ast.CallExpr {
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		return e
+	case *ast.ParenExpr:
+		return leadingOf(e.X)
+	case *ast.UnaryExpr:
+		if e.Op != token.AND && e.Op != token.ARROW {
+			return leadingOf(e.X)
+		}
+	case *ast.BinaryExpr:
+		return leadingOf(e.X)
+	}
+	return nil
+}
+
+// Limits of the helpers that are spliced.
+const (
+	inlinedByCompiler = 55 // nodes of a function that the compiler inlines itself, by a careful guess
+	callNodes         = 57 // what a call counts there
+	splicedLines      = 60
+)
+
+// splicable reports whether the helper's statements can stand in the caller.
+func splicable(p *mutate.Pass, s *splice) bool {
+	caller := p.FuncOf(s.call)
+	if s.fn == caller || s.fn.Recv != nil || s.fn.Body == nil || s.fn.Type.TypeParams != nil || recursive(p, s.fn) ||
+		hasDefer(p, s.fn.Body) || labelled(p, s.fn.Body) || lines(p, s.fn) > splicedLines ||
+		size(p, s.fn.Body) < inlinedByCompiler || mentions(p, s.fn, "recover") || len(s.fn.Body.List) == 0 {
+		return false
+	}
+	sig := p.Info.Defs[s.fn.Name].(*types.Func).Signature()
+	if sig.Variadic() || len(s.call.Args) != sig.Params().Len() || caller.Type.TypeParams != nil ||
+		!s.sole && sig.Results().Len() != 1 {
+		return false
+	}
+	return !freeNamesHidden(p, s.fn, s.stmt)
+}
+
+// size is about what the compiler counts for the inlining of a body.
+func size(p *mutate.Pass, body *ast.BlockStmt) int {
+	n := 0
+	ast.Inspect(body, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case nil, *ast.BlockStmt, *ast.ParenExpr, *ast.ExprStmt:
+			return true
+		case *ast.CallExpr:
+			if tv := p.Info.Types[node.Fun]; !tv.IsType() && !tv.IsBuiltin() {
+				n += callNodes
+			}
+		}
+		n++
+		return true
+	})
+	return n
+}
+
+func rewriteSplice(p *mutate.Pass, at mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	s := at.Data.(*splice)
+	w := &splicer{p: p, splice: s, sig: p.Info.Defs[s.fn.Name].(*types.Func).Signature()}
+	return w.edits()
+}
+
+// A splicer writes a splice.
+type splicer struct {
+	p *mutate.Pass
+	*splice
+	sig    *types.Signature
+	subst  map[*types.Var]string // parameters that stand for what the caller names
+	fields map[*types.Var]string // parameters that point to what the caller names
+	names  []string              // of the variables that take the results; nil where the caller returns them
+	label  string                // "" where the end of the statements is the only return
+}
+
+func (w *splicer) edits() ([]mutate.Edit, error) {
+	p := w.p
+	bind := w.bindings()
+	if w.tail() {
+		body := w.body(func(values string) string { return "return " + values })
+		return []mutate.Edit{p.Replace(w.stmt, "{\n"+bind+w.results()+body+"\n}")}, nil
+	}
+	if returns := w.returns(); len(returns) > 1 || len(returns) == 1 && !w.endsIn(returns[0]) {
+		w.label = p.Fresh("inlined", "spliced")
+	}
+	names, declared, after := w.targets()
+	w.names = names
+	body := w.body(func(values string) string {
+		if values != "" {
+			return strings.Join(names, ", ") + " = " + values
+		}
+		return ""
+	})
+	block := "{\n" + bind + w.results() + body + "\n}\n"
+	if w.label != "" {
+		block = w.label + ":\nswitch {\ndefault:\n" + bind + w.results() + body + "\n}\n"
+	}
+	block = declared + block + after
+	switch {
+	case w.init != nil:
+		var from ast.Node
+		word := "if "
+		switch st := w.stmt.(type) {
+		case *ast.IfStmt:
+			from = st.Cond
+		case *ast.SwitchStmt:
+			from, word = st.Body, "switch "
+			if st.Tag != nil {
+				from = st.Tag
+			}
+		}
+		return []mutate.Edit{
+			p.Span(w.stmt.Pos(), from.Pos(), "{\n"+block+word),
+			p.Insert(w.stmt.End(), "\n}"),
+		}, nil
+	case w.replaced():
+		return []mutate.Edit{p.Replace(w.stmt, strings.TrimSpace(block))}, nil
+	}
+	return []mutate.Edit{before(p, w.stmt, block), p.Replace(w.call, names[0])}, nil
+}
+
+// tail reports whether the statement returns what the helper returns, so that its returns are the
+// caller's.
+func (w *splicer) tail() bool {
+	ret, ok := w.stmt.(*ast.ReturnStmt)
+	if !ok || !w.sole {
+		return false
+	}
+	have := w.p.Info.Defs[w.p.FuncOf(ret).Name].(*types.Func).Signature().Results()
+	if have.Len() != w.sig.Results().Len() {
+		return false
+	}
+	for i := range have.Len() {
+		if !types.Identical(have.At(i).Type(), w.sig.Results().At(i).Type()) {
+			return false
+		}
+	}
+	return true
+}
+
+// replaced reports whether the statement is nothing but the call and what takes its results.
+func (w *splicer) replaced() bool {
+	switch w.stmt.(type) {
+	case *ast.ExprStmt, *ast.AssignStmt:
+		return w.sole
+	}
+	return false
+}
+
+// returns are the helper's own return statements.
+func (w *splicer) returns() []*ast.ReturnStmt {
+	var out []*ast.ReturnStmt
+	ast.Inspect(w.fn.Body, func(n ast.Node) bool {
+		if ret, ok := n.(*ast.ReturnStmt); ok {
+			out = append(out, ret)
+		}
+		_, literal := n.(*ast.FuncLit)
+		return !literal
+	})
+	return out
+}
+
+func (w *splicer) endsIn(ret *ast.ReturnStmt) bool {
+	return w.fn.Body.List[len(w.fn.Body.List)-1] == ast.Stmt(ret)
+}
+
+// results declares the helper's named results.
+func (w *splicer) results() string {
+	text := ""
+	if w.fn.Type.Results == nil {
+		return ""
+	}
+	for _, f := range w.fn.Type.Results.List {
+		for _, id := range f.Names {
+			if id.Name != "_" {
+				text += "var " + id.Name + " " + w.p.Text(f.Type) + "\n"
+				if len(w.p.Uses(w.p.Info.Defs[id], w.fn.Body)) == 0 && !w.bare() {
+					text += "_ = " + id.Name + "\n"
+				}
+			}
+		}
+	}
+	return text
+}
+
+// bare reports whether some return names no values.
+func (w *splicer) bare() bool {
+	return slices.ContainsFunc(w.returns(), func(r *ast.ReturnStmt) bool { return len(r.Results) == 0 })
+}
+
+// values is what a return gives.
+func (w *splicer) values(ret *ast.ReturnStmt) string {
+	var out []string
+	wanted := w.names == nil
+	for i, e := range ret.Results {
+		text := w.text(e)
+		unnamed := w.names != nil && i < len(w.names) && w.names[i] == "_"
+		if t, ok := facts.TypeText(w.p, w.sig.Results().At(i).Type()); ok && unnamed && w.p.Info.Types[e].IsNil() {
+			text = converted(t, text)
+		}
+		wanted = wanted || !unnamed || !w.p.Pure(e) || w.needs(e)
+		out = append(out, text)
+	}
+	if len(ret.Results) > 0 && !wanted {
+		return "" // nobody takes it
+	}
+	if len(out) == 0 && w.fn.Type.Results != nil {
+		for _, f := range w.fn.Type.Results.List {
+			for _, id := range f.Names {
+				name := id.Name
+				if t, ok := facts.TypeText(w.p, w.p.Info.TypeOf(f.Type)); name == "_" && ok {
+					name = "*new(" + t + ")"
+				}
+				out = append(out, name)
+			}
+		}
+	}
+	if len(out) == 0 || !slices.ContainsFunc(w.names, func(n string) bool { return n != "_" }) && len(ret.Results) == 0 &&
+		w.names != nil {
+		return ""
+	}
+	return strings.Join(out, ", ")
+}
+
+// needs reports whether an expression names a variable of the helper's body, which must stay used.
+func (w *splicer) needs(e ast.Expr) bool {
+	for id := range mutate.Nodes[*ast.Ident](w.p, e) {
+		if v := w.p.Var(id); v != nil && facts.Inside(id, w.fn.Body) && v.Pos() > w.fn.Body.Pos() && v.Pos() < w.fn.Body.End() {
+			return true
+		}
+	}
+	return false
+}
+
+// body is the helper's statements with other returns.
+func (w *splicer) body(leave func(values string) string) string {
+	var edits []textEdit
+	for _, ret := range w.returns() {
+		text := leave(w.values(ret))
+		if w.label != "" && !w.endsIn(ret) {
+			text = strings.TrimSpace(text + "\nbreak " + w.label)
+		}
+		edits = append(edits, textEdit{ret.Pos(), ret.End(), text})
+	}
+	return strings.TrimSpace(w.edited(w.fn.Body.Lbrace+1, w.fn.Body.Rbrace, w.fn.Body, edits))
+}
+
+// text is an expression of the helper as the caller writes it.
+func (w *splicer) text(n ast.Node) string { return w.edited(n.Pos(), n.End(), n, nil) }
+
+// A textEdit replaces a range of the helper's text.
+type textEdit struct {
+	from, to token.Pos
+	text     string
+}
+
+// edited is a range of the helper with edits, and with what parameters stand for.
+func (w *splicer) edited(from, to token.Pos, in ast.Node, edits []textEdit) string {
+	covered := slices.Clone(edits)
+	ast.Inspect(in, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || slices.ContainsFunc(covered, func(e textEdit) bool { return e.from <= id.Pos() && id.Pos() < e.to }) {
+			return true
+		}
+		v, _ := w.p.Info.Uses[id].(*types.Var)
+		text, named := w.subst[v]
+		if !named {
+			text, named = w.fields[v]
+		}
+		if v != nil && named {
+			edits = append(edits, textEdit{id.Pos(), id.End(), text})
+		}
+		return true
+	})
+	slices.SortFunc(edits, func(a, b textEdit) int { return int(a.from - b.from) })
+	out, last := "", from
+	for _, e := range edits {
+		out += w.p.Between(last, e.from) + e.text
+		last = e.to
+	}
+	return out + w.p.Between(last, to)
+}
+
+// bindings gives the parameters their values, all at once. A parameter that keeps its value and
+// stands for a variable of the caller needs none.
+func (w *splicer) bindings() string {
+	w.subst, w.fields = map[*types.Var]string{}, map[*types.Var]string{}
+	hidden := localNames(w.p, w.fn)
+	var left, right []string
+	fresh := false
+	for i, a := range w.call.Args {
+		v := w.sig.Params().At(i)
+		if text, ok := w.standsFor(v, a, hidden); ok {
+			w.subst[v] = text
+			continue
+		}
+		if text, ok := w.pointsTo(v, a, hidden); ok {
+			w.fields[v] = text
+			continue
+		}
+		name := v.Name()
+		if name == "" || len(w.p.Uses(v, w.fn.Body)) == 0 {
+			if w.p.Pure(a) {
+				continue
+			}
+			name = "_"
+		}
+		value := w.p.Text(a)
+		if !types.Identical(w.p.Info.TypeOf(a), v.Type()) || w.p.Info.Types[a].Value != nil {
+			if t, ok := facts.TypeText(w.p, v.Type()); ok {
+				value = converted(t, value)
+			}
+		}
+		fresh = fresh || name != "_"
+		left, right = append(left, name), append(right, value)
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	op := " = "
+	if fresh {
+		op = " := "
+	}
+	return strings.Join(left, ", ") + op + strings.Join(right, ", ") + "\n"
+}
+
+func converted(t, value string) string {
+	if strings.ContainsAny(t[:1], "*<(") || strings.HasPrefix(t, "func") || strings.HasPrefix(t, "chan") {
+		t = "(" + t + ")"
+	}
+	return t + "(" + value + ")"
+}
+
+// standsFor reports whether a parameter is a variable of the caller by another name, which nothing
+// changes meanwhile.
+func (w *splicer) standsFor(v *types.Var, a ast.Expr, hidden map[string]bool) (string, bool) {
+	id, ok := a.(*ast.Ident)
+	if !ok {
+		return "", false
+	}
+	of := w.p.Var(id)
+	if of == nil || w.p.IsGlobal(of) || facts.Captured.Of(w.p)[of] || facts.Captured.Of(w.p)[v] || w.replacedIn(v, w.fn.Body) ||
+		!types.Identical(of.Type(), v.Type()) || id.Name != v.Name() && hidden[id.Name] || w.redeclared(v.Name()) {
+		return "", false
+	}
+	switch v.Type().Underlying().(type) {
+	case *types.Struct, *types.Array:
+		if w.p.Assigned(v, w.fn.Body) || w.p.Assigned(of, w.p.FuncOf(w.call)) {
+			return "", false // the helper has a copy
+		}
+	}
+	return id.Name, true
+}
+
+// replacedIn reports whether a variable itself gets another value below a node, or its address is taken.
+func (w *splicer) replacedIn(v *types.Var, in ast.Node) bool {
+	return slices.ContainsFunc(w.p.Uses(v, in), func(id *ast.Ident) bool {
+		switch up := w.p.Parent(id).(type) {
+		case *ast.UnaryExpr:
+			return up.Op == token.AND
+		case *ast.AssignStmt:
+			return slices.Contains(up.Lhs, ast.Expr(id))
+		case *ast.IncDecStmt:
+			return true
+		case *ast.RangeStmt:
+			return up.Key == ast.Expr(id) || up.Value == ast.Expr(id)
+		}
+		return false
+	})
+}
+
+// redeclared reports whether the helper declares a name more than once.
+func (w *splicer) redeclared(name string) bool {
+	n := 0
+	for id := range mutate.Nodes[*ast.Ident](w.p, w.fn) {
+		if id.Name == name && w.p.Info.Defs[id] != nil {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// pointsTo reports whether a parameter only leads to fields of what the caller names.
+func (w *splicer) pointsTo(v *types.Var, a ast.Expr, hidden map[string]bool) (string, bool) {
+	u, ok := a.(*ast.UnaryExpr)
+	if !ok || u.Op != token.AND || w.replacedIn(v, w.fn.Body) || facts.Captured.Of(w.p)[v] || !w.still(u.X, hidden) {
+		return "", false
+	}
+	for _, id := range w.p.Uses(v, w.fn.Body) {
+		sel, ok := w.p.Parent(id).(*ast.SelectorExpr)
+		if !ok || sel.X != ast.Expr(id) {
+			return "", false
+		}
+	}
+	return w.p.Text(u.X), true
+}
+
+// still reports whether an expression is a variable of the caller or a field of what it holds or
+// points to, and no name of the helper hides it.
+func (w *splicer) still(e ast.Expr, hidden map[string]bool) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		v := w.p.Var(e)
+		return v != nil && !w.p.IsGlobal(v) && !facts.Captured.Of(w.p)[v] && !hidden[e.Name]
+	case *ast.SelectorExpr:
+		s := w.p.Info.Selections[e]
+		if s == nil || s.Kind() != types.FieldVal || len(s.Index()) != 1 {
+			return false
+		}
+		_, pointer := w.p.Info.TypeOf(e.X).Underlying().(*types.Pointer)
+		_, root := e.X.(*ast.Ident)
+		return (root || !pointer) && w.still(e.X, hidden)
+	}
+	return false
+}
+
+// targets are the variables that take the results, their declarations, and what follows the
+// statements.
+func (w *splicer) targets() (names []string, declared, after string) {
+	p, n := w.p, w.sig.Results().Len()
+	as, assigns := w.init.(*ast.AssignStmt)
+	if w.init == nil {
+		as, assigns = w.stmt.(*ast.AssignStmt)
+	}
+	local := localNames(p, w.fn)
+	if assigns = assigns && w.sole; assigns {
+		for _, l := range as.Lhs {
+			assigns = assigns && !local[l.(*ast.Ident).Name] && w.sameType(l.(*ast.Ident), len(names))
+			names = append(names, l.(*ast.Ident).Name)
+		}
+	}
+	if assigns {
+		for i, l := range as.Lhs {
+			if id := l.(*ast.Ident); p.Info.Defs[id] != nil && id.Name != "_" {
+				t, _ := facts.TypeText(p, w.sig.Results().At(i).Type())
+				declared += "var " + id.Name + " " + t + "\n"
+			}
+		}
+		return names, declared, ""
+	}
+	names = nil
+	_, ignored := w.stmt.(*ast.ExprStmt)
+	for i := range n {
+		if ignored && w.sole {
+			names = append(names, "_")
+			continue
+		}
+		t, _ := facts.TypeText(p, w.sig.Results().At(i).Type())
+		name := w.fresh("result", names)
+		if t == "error" {
+			name = w.fresh("failure", names)
+		}
+		names, declared = append(names, name), declared+"var "+name+" "+t+"\n"
+	}
+	if as != nil && w.sole {
+		var left []string
+		for _, l := range as.Lhs {
+			left = append(left, p.Text(l))
+		}
+		after = strings.Join(left, ", ") + " " + as.Tok.String() + " " + strings.Join(names, ", ") + "\n"
+	}
+	return names, declared, after
+}
+
+// fresh is a name that neither the caller nor the list has.
+func (w *splicer) fresh(name string, names []string) string {
+	for i := 2; slices.Contains(names, w.p.Fresh(name)); i++ {
+		name = strings.TrimRight(name, "0123456789") + strconv.Itoa(i)
+	}
+	return w.p.Fresh(name)
+}
+
+// sameType reports whether a variable has the type of a result.
+func (w *splicer) sameType(id *ast.Ident, i int) bool {
+	return id.Name == "_" || types.Identical(w.p.Info.TypeOf(id), w.sig.Results().At(i).Type())
+}

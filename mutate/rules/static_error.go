@@ -1,0 +1,83 @@
+package rules
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// staticError (catalogue A11 for errors) matches an error of a constant text that a function makes
+// anew each time. It makes it once.
+var staticError = &mutate.Mutator{
+	Name: "static-error",
+	Doc: "Make an error of a constant text once, when the program starts, instead of each time that it is returned. " +
+		"It saves an allocation where inputs fail often. All calls then return the same error: two failures " +
+		"compare equal, which they did not. Nothing can change the text.",
+	Before: `return errors.New("no digits")`,
+	After: `return errParseNoDigits
+
+var errParseNoDigits = errors.New("no digits")`,
+	Class:   beagle.E2,
+	Gain:    1.1,
+	Find:    findStaticError,
+	Rewrite: precomputed,
+}
+
+func findStaticError(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	made := map[string][]*ast.CallExpr{}
+	var order []string
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if text, ok := constantError(p, call); ok && p.FuncOf(call) != nil && hot(p, call) {
+			if made[text] == nil {
+				order = append(order, text)
+			}
+			made[text] = append(made[text], call)
+		}
+	}
+	for _, text := range order {
+		calls := made[text]
+		fn := p.FuncOf(calls[0])
+		name := p.Fresh("err"+upperFirst(fn.Name.Name)+words(text), "err"+upperFirst(fn.Name.Name))
+		edits := []mutate.Edit{p.Declare(fn, "var "+name+" = "+p.Text(calls[0]))}
+		for _, call := range calls {
+			edits = append(edits, p.Replace(call, name))
+		}
+		sites = append(sites, site(calls[0], "error "+text, edits...))
+	}
+	return sites
+}
+
+// constantError recognises an error whose text is constant.
+func constantError(p *mutate.Pass, call *ast.CallExpr) (text string, ok bool) {
+	_, plain := p.IsCall(call, "errors", "New")
+	_, formatted := p.IsCall(call, "fmt", "Errorf")
+	if !plain && !formatted || len(call.Args) != 1 {
+		return "", false
+	}
+	text, ok = constString(p, call.Args[0])
+	if id, named := call.Args[0].(*ast.Ident); named {
+		c, isConst := p.Info.Uses[id].(*types.Const)
+		ok = ok && isConst && c.Parent() == p.Pkg.Scope()
+	} else if _, literal := call.Args[0].(*ast.BasicLit); !literal {
+		ok = false // its constants may belong to the function
+	}
+	return text, ok && (plain || !strings.Contains(text, "%"))
+}
+
+// words are the first words of a text as a part of a name.
+func words(text string) string {
+	out := ""
+	for i, word := range strings.FieldsFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		if i == 3 {
+			break
+		}
+		out += upperFirst(strings.ToLower(word))
+	}
+	return out
+}

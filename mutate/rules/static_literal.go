@@ -1,0 +1,195 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// staticLiteral (part of catalogue A11) matches a list or map of constants that a function builds in
+// every call and only reads. It makes it a package variable.
+var staticLiteral = &mutate.Mutator{
+	Name: "static-literal",
+	Doc: "Build a list or map of constants once, when the program starts, instead of in every call. A list is copied " +
+		"to the stack each time, and a map is filled key by key. Exact: all elements are constants, and the " +
+		"function only ranges over it, indexes it and asks for its length.",
+	Before: `for i, x := range [16]int{0, 2, 4, 6, 9, 11} {`,
+	After: `for i, x := range &offsets {
+
+var offsets = [16]int{0, 2, 4, 6, 9, 11}`,
+	Class:   beagle.E0,
+	Gain:    1.15,
+	Find:    findStaticLiteral,
+	Rewrite: precomputed,
+}
+
+func findStaticLiteral(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for lit := range mutate.Nodes[*ast.CompositeLit](p, nil) {
+		fn := p.FuncOf(lit)
+		if fn == nil || !hot(p, lit) || !constantLiteral(p, lit) || !manyElements(p, lit) {
+			continue
+		}
+		name := "values"
+		edits := []mutate.Edit{}
+		if d, ok := declarationOf(p, lit); ok {
+			if !onlyLookedAt(p, d.Var, fn) {
+				continue
+			}
+			name = d.Var.Name()
+			name = p.Fresh(lowerFirst(fn.Name.Name)+upperFirst(name), name+"Of"+upperFirst(fn.Name.Name))
+			for _, id := range p.Uses(d.Var, fn) {
+				edits = append(edits, p.Replace(id, lookedAt(p, id, name)))
+			}
+			edits = append(edits, p.Delete(d.Stmt))
+		} else {
+			if !looks(p, lit) {
+				continue
+			}
+			name = p.Fresh(lowerFirst(fn.Name.Name)+"Values", lowerFirst(fn.Name.Name)+"List")
+			edits = append(edits, p.Replace(lit, lookedAt(p, lit, name)))
+		}
+		decl := "var " + name + " = " + p.Text(lit)
+		sites = append(sites, site(lit, "constants in "+fn.Name.Name, append(edits, p.Declare(fn, decl))...))
+	}
+	return sites
+}
+
+// declarationOf is the declaration `v := lit` or `var v = lit` of a literal.
+func declarationOf(p *mutate.Pass, lit *ast.CompositeLit) (facts.Declaration, bool) {
+	for up := p.Parent(lit); up != nil; up = p.Parent(up) {
+		s, ok := up.(ast.Stmt)
+		if !ok {
+			continue
+		}
+		d, ok := facts.Declares(p, s)
+		if !ok || ast.Unparen(d.Value) != ast.Expr(lit) {
+			return facts.Declaration{}, false
+		}
+		list, i := p.Siblings(s)
+		return d, list != nil && i >= 0
+	}
+	return facts.Declaration{}, false
+}
+
+// manyElements reports whether building a literal costs anything.
+func manyElements(p *mutate.Pass, lit *ast.CompositeLit) bool {
+	_, isMap := p.Info.TypeOf(lit).Underlying().(*types.Map)
+	return len(lit.Elts) >= 4 || isMap && len(lit.Elts) > 0
+}
+
+// constantLiteral reports whether a literal is a list or map of constants, and means the same at
+// package level.
+func constantLiteral(p *mutate.Pass, lit *ast.CompositeLit) bool {
+	switch p.Info.TypeOf(lit).Underlying().(type) {
+	case *types.Array, *types.Slice, *types.Map:
+	default:
+		return false
+	}
+	if lit.Type == nil || !constantElements(p, lit) {
+		return false
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, lit) {
+		obj := p.Info.Uses[id]
+		if obj == nil {
+			continue
+		}
+		if v, ok := obj.(*types.Var); ok && v.IsField() {
+			continue
+		}
+		_, imported := obj.(*types.PkgName)
+		if !imported && obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope() {
+			return false // a local constant or type, or a type parameter
+		}
+	}
+	return true
+}
+
+func constantElements(p *mutate.Pass, lit *ast.CompositeLit) bool {
+	for _, e := range lit.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			_, isStruct := p.Info.TypeOf(lit).Underlying().(*types.Struct)
+			if !isStruct && !constantElement(p, kv.Key) {
+				return false
+			}
+			e = kv.Value
+		}
+		if !constantElement(p, e) {
+			return false
+		}
+	}
+	return true
+}
+
+func constantElement(p *mutate.Pass, e ast.Expr) bool {
+	if lit, ok := e.(*ast.CompositeLit); ok {
+		switch p.Info.TypeOf(lit).Underlying().(type) {
+		case *types.Array, *types.Struct:
+			return constantElements(p, lit)
+		}
+		return false // a list that could be changed through the outer one
+	}
+	return p.Info.Types[e].Value != nil
+}
+
+// onlyLookedAt reports whether a function does nothing but read the elements of a variable.
+func onlyLookedAt(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
+	uses := p.Uses(v, fn)
+	return len(uses) > 0 && !slices.ContainsFunc(uses, func(id *ast.Ident) bool { return !looks(p, id) })
+}
+
+// looks reports whether the code around a list or map only reads elements of it.
+func looks(p *mutate.Pass, e ast.Expr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.RangeStmt:
+		return up.X == e
+	case *ast.IndexExpr:
+		return up.X == e && !p.Changes(up) && !addressOf(p, up)
+	case *ast.CallExpr:
+		if _, ok := p.IsBuiltin(up, "len"); ok {
+			return true
+		}
+		_, ok := p.IsCall(up, "slices", "Contains", "Index", "BinarySearch")
+		return ok && up.Args[0] == e
+	}
+	return false
+}
+
+// addressOf reports whether code takes the address of an element, or a part of it.
+func addressOf(p *mutate.Pass, e ast.Expr) bool {
+	var at ast.Node = e
+	for up := p.Parent(at); up != nil; at, up = up, p.Parent(up) {
+		switch up := up.(type) {
+		case *ast.UnaryExpr:
+			return up.Op == token.AND
+		case *ast.SelectorExpr:
+			if s := p.Info.Selections[up]; s == nil || s.Kind() != types.FieldVal {
+				return s != nil // a method may take the address
+			}
+		case *ast.SliceExpr:
+			return ast.Node(up.X) == at
+		case *ast.IndexExpr:
+			if ast.Node(up.X) != at {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// lookedAt is how the code around an expression names the variable: an array that is ranged over is
+// not copied.
+func lookedAt(p *mutate.Pass, e ast.Expr, name string) string {
+	r, ok := p.Parent(e).(*ast.RangeStmt)
+	if _, array := p.Info.TypeOf(e).Underlying().(*types.Array); ok && array && r.X == e {
+		return "&" + name
+	}
+	return name
+}

@@ -1,0 +1,199 @@
+package rollout
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// A Chooser gives a request its arm in place of chance, such as a provider of feature flags. It is
+// asked once for each request, while a rollout by requests runs. After an error the request runs
+// the original and does not count.
+//
+// A chooser must assign each request anew, by chance: an arm that belongs to a user compares users.
+type Chooser func(ctx context.Context) (Arm, error)
+
+// Choose has c give requests their arms from now on; nil goes back to chance. The arms must get the
+// shares that Beagle's OFREP endpoint gives them: the candidate its share of the traffic, the
+// placebo as much where that is left, and the original the rest.
+func Choose(c Chooser) {
+	if c == nil {
+		requests.chooser.Store(nil)
+		return
+	}
+	requests.chooser.Store(&c)
+}
+
+// A draw gives requests their arms. With every change of the shares a new one begins, so that
+// requests of different shares are not added up.
+type draw struct {
+	tallies
+	kind    []Arm
+	share   [arms]float64 // of the traffic
+	counted float64       // share of the traffic that each arm counts: the smallest of them
+
+	mu     sync.Mutex
+	failed int    // requests for which the chooser had no arm
+	why    string // of the last of them
+}
+
+// newDraw gives the candidate its share, the placebo as much where that is left, and the original
+// the rest.
+func newDraw(o wire.RolloutOrders) *draw {
+	d := new(draw)
+	d.kind, _ = armsOf(o.Arms[0])
+	others := float64(len(d.kind) - 1)
+	part := min(o.Share, (1-o.Share)/others)
+	d.share[Candidate], d.share[Original] = o.Share, 1-o.Share
+	d.counted = part
+	switch {
+	case !slices.Contains(d.kind, Placebo):
+	case !slices.Contains(d.kind, Original):
+		d.share[Placebo], d.share[Original] = 1-o.Share, 0
+	default:
+		d.share[Placebo], d.share[Original] = part, 1-o.Share-part
+	}
+	return d
+}
+
+// like reports whether orders mean the same shares.
+func (d *draw) like(o wire.RolloutOrders) bool {
+	other := newDraw(o)
+	return slices.Equal(d.kind, other.kind) && d.share == other.share
+}
+
+// request draws an arm, and whether the request counts: every arm counts the same share of the
+// traffic, so that chance treats them alike.
+func (d *draw) request(ctx context.Context) Request {
+	arm, err := d.choose(ctx)
+	r := Request{arm: arm, began: time.Since(epoch)}
+	if err != nil {
+		d.missed(err)
+		return r
+	}
+	if share := d.share[arm]; slices.Contains(d.kind, arm) && rand.Float64()*share < d.counted {
+		r.in = &d.tallies
+	}
+	return r
+}
+
+func (d *draw) choose(ctx context.Context) (Arm, error) {
+	if c := requests.chooser.Load(); c != nil {
+		arm, err := (*c)(ctx)
+		if err != nil || arm >= arms {
+			arm = Original
+		}
+		return arm, err
+	}
+	at := rand.Float64()
+	for _, arm := range d.kind {
+		if at -= d.share[arm]; at < 0 {
+			return arm, nil
+		}
+	}
+	return Original, nil
+}
+
+// missed enters a request without an arm.
+func (d *draw) missed(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.failed++
+	d.why = err.Error()
+}
+
+// What a block of requests is at least and at most.
+const (
+	leastRequests = 100 // of each arm
+	longestBlock  = 30 * time.Second
+)
+
+// draws lets requests draw their arms until the rollout is over.
+func (r *run) draws() {
+	in := newReader()
+	var d *draw
+	for {
+		r.p.mu.Lock()
+		o := r.orders
+		r.p.mu.Unlock()
+		if d == nil || !d.like(o) {
+			if d = newDraw(o); !r.deal(d) {
+				return
+			}
+		}
+		if !r.block(o, d, in) {
+			return
+		}
+	}
+}
+
+// deal begins a draw. It returns false when the rollout is over.
+func (r *run) deal(d *draw) bool {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	if r.p.run != r {
+		return false
+	}
+	requests.draw.Store(d)
+	return r.open(perRequest)
+}
+
+// block lets the arms have requests side by side for a while, and publishes what they did. It gives
+// up a block whose shares changed.
+func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
+	start := time.Now()
+	before := map[Arm]reading{}
+	for _, arm := range d.kind {
+		before[arm] = in.read(r.s, arm, &d.tallies)
+	}
+	least := time.Duration(o.Slice * float64(o.Turns*len(d.kind)) * float64(time.Millisecond))
+	for {
+		if !r.wait(least) {
+			return false
+		}
+		r.p.mu.Lock()
+		changed := !d.like(r.orders)
+		r.p.mu.Unlock()
+		if changed {
+			return true
+		}
+		if since := time.Since(start); since >= longestBlock || d.enough(before) {
+			break
+		}
+	}
+	b := &wire.RolloutBlock{ID: r.stream}
+	for _, arm := range d.kind {
+		s := wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.s.build, Start: start, End: time.Now()}
+		after := in.read(r.s, arm, &d.tallies)
+		byRequest(&s, before[arm], after)
+		b.Planned, b.Slices = append(b.Planned, armNames[arm]), append(b.Slices, s)
+	}
+	r.publish(b)
+	return r.s.faults.Load() == nil
+}
+
+// enough reports whether each arm had its least requests since.
+func (d *draw) enough(before map[Arm]reading) bool {
+	for _, arm := range d.kind {
+		if d.of[arm].all.Load()-before[arm].all < leastRequests {
+			return false
+		}
+	}
+	return true
+}
+
+// byRequest enters what happened between two readings. What the whole process did belongs to no
+// arm.
+func byRequest(out *wire.RolloutSlice, a, b reading) {
+	out.Counts = wire.RolloutCounts{
+		Requests: float64(b.all - a.all), Errors: float64(b.failed - a.failed), Slow: float64(b.slow - a.slow),
+		RequestNanos: float64(b.nanos - a.nanos), Slices: 1,
+		Calls: float64(b.arm.timed - a.arm.timed), FunctionNanos: float64(b.arm.nanos - a.arm.nanos),
+	}
+	out.Panics = int(b.arm.panics - a.arm.panics)
+	out.Mismatches = int(b.arm.mismatches - a.arm.mismatches)
+}
