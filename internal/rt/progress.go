@@ -50,17 +50,20 @@ func openProgress(path string) error {
 // StallStatus is the exit status of a harness that its watchdog ended.
 const StallStatus = 97
 
-// watch ends the process when one input takes longer than the limit. The
-// scheduler preempts loops, so that this goroutine gets its turn even on one
-// processor.
+// watch ends the process when one input takes longer than the limit, in processor time: a loaded
+// machine does not turn a short call into a stall. Of a call that sleeps, wall time counts. The
+// scheduler preempts loops, so that this goroutine gets its turn even on one processor.
 func watch(limit time.Duration) {
 	var last int64 = idle
-	since := time.Now()
+	since, spent := time.Now(), ProcessCPU()
 	for range time.Tick(limit / 4) {
 		now := progress.Load()
 		if now != last || now == idle {
-			last, since = now, time.Now()
-		} else if time.Since(since) > limit {
+			last, since, spent = now, time.Now(), ProcessCPU()
+			continue
+		}
+		wall := time.Since(since)
+		if wall > limit && ProcessCPU()-spent > limit || wall > wallFactor*limit {
 			fmt.Fprintf(os.Stderr, "harness: one input took more than %v\n", limit)
 			os.Exit(StallStatus)
 		}
