@@ -142,14 +142,14 @@ var (
 
 var full = settings{
 	Profile: 30, Spots: 16, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
-	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.1, 0.3}, StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50,
-		HoldoutShare: 0.25, HoldoutBlocks: 30},
+	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.1, 0.3},
+		StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50, HoldoutShare: 0.25, HoldoutBlocks: 30},
 	Layouts: 5, Turns: 4, Turn: 3,
 }
 
 var tiny = settings{
 	Profile: 4, Spots: 16, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "30s",
-	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.3}, StepBlocks: 20, Horizon: 20, MostBlocks: 40, LeastBlocks: 20,
-		HoldoutShare: 0.3, HoldoutBlocks: 20},
+	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.3},
+		StepBlocks: 20, Horizon: 20, MostBlocks: 40, LeastBlocks: 20, HoldoutShare: 0.3, HoldoutBlocks: 20},
 	Layouts: 2, Turns: 1, Turn: 0.5,
 }
