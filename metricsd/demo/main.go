@@ -115,9 +115,12 @@ type settings struct {
 	Turn      float64 `json:"turn_seconds"`
 }
 
-// plan is what a rollout gets as --plan. The slices are short and the ramp is steep: one process on
-// this machine stands for a canary.
+// plan is what a rollout gets as --plan. The ramp is steep: one process on this machine stands for a
+// canary. The function's own time decides nothing: it is taken by the clock, and where cores are
+// shared, one call of 20 ns that was preempted counts for milliseconds.
 type plan struct {
+	Success       []string  `json:"success"`
+	Guardrails    []guard   `json:"guardrails"`
 	Ramp          []float64 `json:"ramp"`
 	StepBlocks    int       `json:"step_blocks"`
 	Horizon       int       `json:"horizon"`
@@ -127,16 +130,26 @@ type plan struct {
 	HoldoutBlocks int       `json:"holdout_blocks"`
 }
 
+type guard struct {
+	Metric string  `json:"metric"`
+	Margin float64 `json:"margin"`
+}
+
+var (
+	success    = []string{"service-cpu"}
+	guardrails = []guard{{"service-cpu", 0.005}, {"alloc-bytes", 0.1}}
+)
+
 var full = settings{
 	Profile: 30, Spots: 16, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
-	Plan: plan{Ramp: []float64{0.1, 0.3}, StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50,
-		HoldoutShare: 0.25, HoldoutBlocks: 30},
+	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.1, 0.3},
+		StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50, HoldoutShare: 0.25, HoldoutBlocks: 30},
 	Layouts: 5, Turns: 4, Turn: 3,
 }
 
 var tiny = settings{
 	Profile: 4, Spots: 16, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "30s",
-	Plan: plan{Ramp: []float64{0.3}, StepBlocks: 2, Horizon: 10, MostBlocks: 10, LeastBlocks: 5,
-		HoldoutShare: 0.3, HoldoutBlocks: 2},
+	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.3},
+		StepBlocks: 20, Horizon: 20, MostBlocks: 40, LeastBlocks: 20, HoldoutShare: 0.3, HoldoutBlocks: 20},
 	Layouts: 2, Turns: 1, Turn: 0.5,
 }
