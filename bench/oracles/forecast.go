@@ -60,7 +60,8 @@ func forecasts(ctx context.Context, o options) error {
 	return nil
 }
 
-// compare returns a row: errors over those of the seasonal naive model, in which both programs agree.
+// compare returns a row: errors over those of the seasonal naive model, in which both programs
+// agree.
 func compare(s series, theirs map[string][][]float64) (row []string, ratios [2]float64, err error) {
 	r, err := forecast.Choose(s.Values, s.Season, s.Horizon, forecast.HoltWinters{Season: s.Season})
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	mostRate     = 4 << 20 // bytes a second at noon
 )
 
-// record runs metricsd under a load that goes up and down as over days, and samples what the process
+// record runs metricsd under a load that goes up and down as over days. It samples what the process
 // costs and holds.
 func record(ctx context.Context, o options) ([]series, error) {
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")

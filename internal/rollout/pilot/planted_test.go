@@ -278,8 +278,8 @@ func fly(t *testing.T, c *capture.Client, blocks int) (*rollout.Experiment, roll
 // same is a candidate with which nothing is wrong.
 const same = "is the same"
 
-// TestSameService: the safeguards let a candidate pass with which nothing is wrong. Each may err in a
-// few of 100 rollouts, so that one of three may.
+// TestSameService: the safeguards let a candidate pass with which nothing is wrong. Each may err in
+// a few of 100 rollouts, so that one of three may.
 func TestSameService(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs services for some seconds each")
