@@ -188,8 +188,9 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 	case o.processor != 0 && o.processor < 10*time.Second:
 		return bad(fmt.Sprintf("--processor %v is too little to judge one function", o.processor), "give at least 10s")
 	case o.server.Address != "" && o.processor != 0:
-		return bad("--processor with --temporal", "limit the searches by --candidates and --targets: their time is that of "+
-			"the machines that work for the server")
+		return bad("--processor with --temporal",
+			"limit the searches by --candidates and --targets: their time is that of "+
+				"the machines that work for the server")
 	case o.inputs != "" && o.at != "":
 		return bad("--inputs and --at exclude each other", "give recorded calls, or capture them now")
 	}
@@ -244,7 +245,8 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
 		Subtrees: map[string]*campaign.Subtree{}}
 	s.Campaign = beagle.Campaign{
-		ID: store.NewID(), Module: job.module, Service: t.Service, Created: time.Now().UTC().Format(time.DateTime), Least: t.Least,
+		ID: store.NewID(), Module: job.module, Service: t.Service, Created: time.Now().UTC().Format(time.DateTime),
+		Least:   t.Least,
 		Samples: t.Effective, Warnings: t.Warnings,
 		Budget: beagle.CampaignCost{ProcessorSeconds: o.processor.Seconds(),
 			Dollars: llm.Micros(o.spec.Models.Caps.Money).Dollars()},

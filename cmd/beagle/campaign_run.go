@@ -297,8 +297,8 @@ func (o *campaigning) search(ctx context.Context, t *beagle.CampaignTarget) (*be
 	return r, err
 }
 
-// searchAway runs the search of a target as a workflow on a server, or follows the one that there is.
-// What it is called is kept before it begins, so that a campaign that is killed finds it again.
+// searchAway runs the search of a target as a workflow on a server, or follows the one that there
+// is. What it is called is kept before it begins, so that a campaign that is killed finds it again.
 func (o *campaigning) searchAway(
 	ctx context.Context, t *beagle.CampaignTarget, spec flow.Spec,
 ) (*beagle.Result, error) {
@@ -317,7 +317,8 @@ func (o *campaigning) searchAway(
 	case errors.As(err, &away):
 		return nil, nil // the campaign was stopped, and its search goes on
 	case errors.As(err, &stopped):
-		t.State, t.Reason = beagle.CampaignUnspent, "somebody stopped its run; 'beagle campaign --resume' goes on with it"
+		t.State, t.Reason = beagle.CampaignUnspent,
+			"somebody stopped its run; 'beagle campaign --resume' goes on with it"
 		return nil, nil
 	}
 	return r, err

@@ -89,8 +89,9 @@ func (o *capturing) deliver(u *source.Unit, all []capture.Pulled, status int) (i
 func printAgain(w io.Writer, c *beagle.Corpus) {
 	for _, a := range c.Facets.Again {
 		if a.Low > 2*a.Chance {
-			fmt.Fprintf(w, "  again    %.3g %% of the calls have the arguments of the one %.0f calls before (95 %%: %.3g to "+
-				"%.3g); of any two calls %.2g %% have\n", 100*a.Share, a.Calls, 100*a.Low, 100*a.High, 100*a.Chance)
+			fmt.Fprintf(w,
+				"  again    %.3g %% of the calls have the arguments of the one %.0f calls before (95 %%: %.3g to "+
+					"%.3g); of any two calls %.2g %% have\n", 100*a.Share, a.Calls, 100*a.Low, 100*a.High, 100*a.Chance)
 			break // the nearest says most
 		}
 	}

@@ -74,7 +74,8 @@ func specFlags(f *flagSet, s *flow.Spec) {
 		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; inplace")
 	f.Func("bench", "rank by these `benchmarks` of the user, with weights: BenchmarkX or BenchmarkX=3,BenchmarkY=1 "+
 		"(docs/score.md)", func(text string) error { return flow.ParseBenchmarks(text, &s.Score) })
-	f.Func("score", "rank by time, allocs, bytes, or a `mix` such as time=0.7,allocs=0.3: their weighted geometric mean",
+	f.Func("score",
+		"rank by time, allocs, bytes, or a `mix` such as time=0.7,allocs=0.3: their weighted geometric mean",
 		func(text string) error { return flow.ParseScore(text, &s.Score) })
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }

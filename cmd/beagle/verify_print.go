@@ -65,7 +65,8 @@ func printRatios(w io.Writer, quoted beagle.Ratio, m *beagle.Measurement) {
 	for _, line := range []struct {
 		label string
 		ratio *beagle.Ratio
-	}{{"by the score", m.Score}, {"faster by", &quoted}, {"on held-out inputs", m.Holdout}, {"on fresh inputs", m.Fresh},
+	}{{"by the score", m.Score}, {"faster by", &quoted}, {"on held-out inputs", m.Holdout},
+		{"on fresh inputs", m.Fresh},
 		{"processes apart", m.Apart}, {"on top of PGO", m.PGO}} {
 		if line.ratio != nil {
 			fmt.Fprintf(w, "  %-22s %s\n", line.label, report.Ratio(*line.ratio))

@@ -13,8 +13,8 @@ import (
 // longer than the original: a margin for what cannot be told from noise.
 const notSlower = 0.98
 
-// Least is the ratio below which the time of a part may surely not fall, be it a benchmark of several.
-// A mix has none: its weights say what time is given for.
+// Least is the ratio below which the time of a part may surely not fall, be it a benchmark of
+// several. A mix has none: its weights say what time is given for.
 func Least(s beagle.Score) float64 {
 	switch {
 	case s.TimeAlone():

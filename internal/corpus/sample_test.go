@@ -11,8 +11,9 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// TestSampleKeepsTheRare draws 1,000 of 20,000 records, of which 12 hold text that is no UTF-8: 0.06 % of the calls.
-// All of them stay, they stand for as many calls as before, and they are a class that is timed on its own.
+// TestSampleKeepsTheRare draws 1,000 of 20,000 records, of which 12 hold text that is no UTF-8:
+// 0.06 % of the calls. All of them stay, they stand for as many calls as before, and they are a
+// class that is timed on its own.
 func TestSampleKeepsTheRare(t *testing.T) {
 	type args struct{ A0 string }
 	var all []beagle.Record

@@ -27,7 +27,8 @@ func Barren(ctx context.Context, u *source.Unit, spec Spec) (string, error) {
 		return "", ctx.Err()
 	}
 	if spec.lifts() {
-		if p, problem := w.pass(root); problem != nil || len(lift.NewStudy(p, lift.Options{Seed: spec.Seed}).Regions()) > 0 {
+		if p, problem := w.pass(root); problem != nil ||
+			len(lift.NewStudy(p, lift.Options{Seed: spec.Seed}).Regions()) > 0 {
 			return "", nil
 		}
 	}

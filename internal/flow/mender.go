@@ -43,7 +43,8 @@ func (m *mender) offer(ctx context.Context, c beagle.Candidate, v *beagle.Verdic
 func (m *mender) find(
 	ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int,
 ) (*beagle.NearMiss, error) {
-	if _, place := m.lab.behaviour().(*inPlace); m.spec.Strict || place { // in place no input can be tried on a contract
+	// in place no input can be tried on a contract
+	if _, place := m.lab.behaviour().(*inPlace); m.spec.Strict || place {
 		return nil, nil
 	}
 	err := m.nearMiss(ctx, c, v, tried)

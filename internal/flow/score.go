@@ -297,8 +297,8 @@ func (t *benchedTrial) classes(
 
 func (t *benchedTrial) Remove() error { return t.trial.Remove() }
 
-// scoreKey names the score in the keys of the store: "" for the default. What a benchmark does hangs
-// on the text of the module.
+// scoreKey names the score in the keys of the store: "" for the default. What a benchmark does
+// hangs on the text of the module.
 func (x *session) scoreKey() string {
 	s := x.spec.Score
 	if s.IsZero() {
@@ -320,7 +320,7 @@ func (s *Spec) gains(m *beagle.Measurement) string {
 	if s.Score.TimeAlone() {
 		return fast
 	}
-	return fmt.Sprintf("%.4g instead of %.4g allocations and %.4g instead of %.4g bytes a call, and at least %.2f times "+
-		"as fast (%.2f by %s)", m.Best.Allocs, m.Baseline.Allocs, m.Best.Bytes, m.Baseline.Bytes, m.Corrected.Low,
+	return fmt.Sprintf("%.4g instead of %.4g allocations and %.4g instead of %.4g bytes a call, and at least "+
+		"%.2f times as fast (%.2f by %s)", m.Best.Allocs, m.Baseline.Allocs, m.Best.Bytes, m.Baseline.Bytes, m.Corrected.Low,
 		m.Score.Point, s.Score.Quantity())
 }

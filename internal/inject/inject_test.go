@@ -203,7 +203,8 @@ func Plain(x int) int { return x + 1 }
 		o.Left[0].Spec != "./a.Generic" || !strings.HasPrefix(o.Left[0].Why, "it is generic") {
 		t.Errorf("%+v", o)
 	}
-	if _, err := write("./a.Plain", "./a.Missing"); err == nil || !strings.Contains(err.Error(), "declares no Missing") {
+	if _, err := write("./a.Plain", "./a.Missing"); err == nil ||
+		!strings.Contains(err.Error(), "declares no Missing") {
 		t.Error(err)
 	}
 	if _, err := write("./a.Generic"); err == nil || !strings.Contains(err.Error(), "no function can be instrumented") {

@@ -123,8 +123,8 @@ func (h *home) add(path string) {
 	}
 }
 
-// stopsInLoop reports whether a loop stops the benchmark's timer: what is between the calls does not
-// count then.
+// stopsInLoop reports whether a loop stops the benchmark's timer: what is between the calls does
+// not count then.
 func stopsInLoop(body *ast.BlockStmt) bool {
 	found := false
 	stops := func(n ast.Node) bool {
@@ -221,7 +221,8 @@ const (
 	mostVersions = 12
 )
 
-// useTimed makes the leaves of a benchmark those in which versions take turns. They share its weight.
+// useTimed makes the leaves of a benchmark those in which versions take turns. They share its
+// weight.
 func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64, cpu int) error {
 	i := slices.IndexFunc(p.suites, func(s *suite) bool { return s.pkg.ImportPath == w.Package })
 	bad := func(why, remedy string) error {

@@ -17,8 +17,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// Commands carries out a verb of the command line, such as "capture", with its arguments. It returns
-// what the verb prints and its exit status; what the verb says meanwhile goes to tell.
+// Commands carries out a verb of the command line, such as "capture", with its arguments. It
+// returns what the verb prints and its exit status; what the verb says meanwhile goes to tell.
 type Commands func(ctx context.Context, tell Progress, verb string, args ...string) (out string, status int, err error)
 
 // Production says what tools may do about production: they are the command line's own verbs.
@@ -83,14 +83,16 @@ func addProduction(s *sdk.Server, t tools) {
 		"Rank the functions of production's profiles by what they cost a year, as 'beagle hotspots --json' prints it: "+
 			"shares, price, what a saving frees, and the reason of every function that is left out.", true, t.money)
 	add(s, "bench", "Write a benchmark shaped like production",
-		"Make a Go benchmark of recorded calls, as 'beagle bench' does. With a profile of production it says how alike "+
-			"the two are, and what cannot be made alike. Nothing is written to the checkout: the server keeps the file.",
+		"Make a Go benchmark of recorded calls, as 'beagle bench' does. With a profile of production it says "+
+			"how alike the two are, and what cannot be made alike. Nothing is written to the checkout: the "+
+			"server keeps the file.",
 		true, t.bench)
 	if !p.Capture {
 		return
 	}
 	add(s, "capture_status", "List probes",
-		"List the functions with probes in the running processes, what their probes cannot see, and what is armed.", true,
+		"List the functions with probes in the running processes, what their probes cannot see, and what is armed.",
+		true,
 		t.captureStatus)
 	add(s, "capture_start", "Capture calls",
 		"Record calls of one function in the running processes for some seconds, and make a corpus of them. Text is "+

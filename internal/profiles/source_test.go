@@ -170,7 +170,8 @@ func saved(t *testing.T, all []*hotspots.Profile) {
 	}
 	for _, p := range all {
 		if !slices.ContainsFunc(again, func(a *hotspots.Profile) bool {
-			return a.Kind == p.Kind && math.Abs(a.Seconds-p.Seconds) < 0.01 && len(a.Pprof.Sample) == len(p.Pprof.Sample)
+			return a.Kind == p.Kind && math.Abs(a.Seconds-p.Seconds) < 0.01 &&
+				len(a.Pprof.Sample) == len(p.Pprof.Sample)
 		}) {
 			t.Errorf("%s of %g s is gone", p.Kind, p.Seconds)
 		}

@@ -42,8 +42,8 @@ const (
 // mostText bounds a file.
 const mostText = 4 << 20
 
-// Derive reads a file of any of the forms, which may hold several documents. It refuses what it does
-// not understand: a guardrail that is left out would not be missed.
+// Derive reads a file of any of the forms, which may hold several documents. It refuses what it
+// does not understand: a guardrail that is left out would not be missed.
 func Derive(text []byte) (*Guardrails, error) {
 	if len(text) > mostText {
 		return nil, fmt.Errorf("the file has %d bytes, more than %d", len(text), mostText)
@@ -313,8 +313,9 @@ func (m *metric) events(counter bool, w string) (string, error) {
 	case !counter:
 		return query, nil
 	case !selector.MatchString(query):
-		return "", fmt.Errorf("the counter %q is no plain series: write it as one, such as requests_total{code=\"500\"}",
-			query)
+		return "",
+			fmt.Errorf("the counter %q is no plain series: write it as one, such as requests_total{code=\"500\"}",
+				query)
 	}
 	return "sum(increase(" + query + "[" + w + "]))", nil
 }

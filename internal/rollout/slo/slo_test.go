@@ -106,7 +106,8 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-// TestRefused: what is not understood is an error. A guardrail that is left out would not be missed.
+// TestRefused: what is not understood is an error. A guardrail that is left out would not be
+// missed.
 func TestRefused(t *testing.T) {
 	replace := func(text, old, new string) string {
 		if !strings.Contains(text, old) {
