@@ -321,6 +321,7 @@ func (s *Spec) gains(m *beagle.Measurement) string {
 		return fast
 	}
 	return fmt.Sprintf("%.4g instead of %.4g allocations and %.4g instead of %.4g bytes a call, and at least "+
-		"%.2f times as fast (%.2f by %s)", m.Best.Allocs, m.Baseline.Allocs, m.Best.Bytes, m.Baseline.Bytes, m.Corrected.Low,
+		"%.2f times as fast (%.2f by %s)", m.Best.Allocs, m.Baseline.Allocs, m.Best.Bytes, m.Baseline.Bytes,
+		m.Corrected.Low,
 		m.Score.Point, s.Score.Quantity())
 }

@@ -77,8 +77,8 @@ func (d *demo) carry(ctx context.Context, until string) error {
 	return nil
 }
 
-// tree identifies the sources, of Beagle and of metricsd: a profile of other sources names functions
-// that may be gone.
+// tree identifies the sources, of Beagle and of metricsd: a profile of other sources names
+// functions that may be gone.
 func (d *demo) tree() (string, error) {
 	sum := sha256.New()
 	err := filepath.WalkDir(d.root, func(at string, e fs.DirEntry, err error) error {

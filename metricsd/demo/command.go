@@ -37,7 +37,8 @@ func (w *work) file(name string) string { return filepath.Join(w.dir, name) }
 // Building metricsd with its profile takes minutes.
 func (d *demo) env() []string {
 	return append(os.Environ(), "BEAGLE_HOME="+d.home(), "GOFLAGS=-pgo=off", "BEAGLE_PROBE_TOKEN="+d.token(),
-		// Patches are applied to copies in here: git must not take the repository around it for theirs.
+		// Patches are applied to copies in here: git must not take the repository around it for
+		// theirs.
 		"GIT_CEILING_DIRECTORIES="+d.out)
 }
 

@@ -214,7 +214,8 @@ func TestPage(t *testing.T) {
 		return string(text)
 	}
 	none := show([]rolled{}, measured{Promoted: []string{}, Before: estimate{600, 590, 610}})
-	if !strings.Contains(none, "Nothing found that pays") || !strings.Contains(none, "none of the rewrites applies to 1") {
+	if !strings.Contains(none, "Nothing found that pays") ||
+		!strings.Contains(none, "none of the rewrites applies to 1") {
 		t.Error(none)
 	}
 	if strings.Contains(none, "<F>") || strings.Contains(none, "http://") || strings.Contains(none, "https://") {

@@ -115,9 +115,9 @@ type settings struct {
 	Turn      float64 `json:"turn_seconds"`
 }
 
-// plan is what a rollout gets as --plan. The ramp is steep: one process on this machine stands for a
-// canary. The function's own time decides nothing: it is taken by the clock, and where cores are
-// shared, one call of 20 ns that was preempted counts for milliseconds.
+// plan is what a rollout gets as --plan. The ramp is steep: one process on this machine stands
+// for a canary. The function's own time decides nothing: it is taken by the clock, and where
+// cores are shared, one call of 20 ns that was preempted counts for milliseconds.
 type plan struct {
 	Success       []string  `json:"success"`
 	Guardrails    []guard   `json:"guardrails"`

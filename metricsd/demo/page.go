@@ -129,7 +129,7 @@ type row struct {
 	Kind                 string
 }
 
-// The places of a row's parts.
+// Above and the methods below it are the places of a row's parts.
 func (r row) Above() float64          { return r.Top - 18 }
 func (r row) Below() float64          { return r.Top + 6 }
 func (r row) Box() float64            { return r.Top - 9 }
@@ -178,7 +178,8 @@ func (p *page) verdict() string {
 	case len(m.Promoted) == 0:
 		return "Nothing found that pays: no change of a function was proven faster, and metricsd stays as it is."
 	case m.Proven.Low <= 0:
-		return fmt.Sprintf("Nothing proven in whole programs: %d changes were promoted, and the interval of their saving, "+
+		return fmt.Sprintf("Nothing proven in whole programs: %d changes were promoted, and the interval of their "+
+			"saving, "+
 			"%s, reaches zero.", len(m.Promoted), range3(m.Proven))
 	}
 	return fmt.Sprintf("metricsd takes %s less processor time for a message; predicted were %s.", range3(m.Proven),
@@ -198,8 +199,9 @@ func (p *page) reason() string {
 			barren++
 		}
 	}
-	return fmt.Sprintf("Of %d functions that the campaign took up, none of the rewrites applies to %d; %d were searched "+
-		"without a faster version; %d cannot be judged; for %d the budget ended; %d became faster, and were not "+
-		"promoted by their rollouts.", len(p.Campaign.Targets), barren, by["no-improvement"]-barren, by["refused"]+
-		by["failed"]+by["tests-failed"], by["budget"]+by["waiting"], by["improved"])
+	return fmt.Sprintf(
+		"Of %d functions that the campaign took up, none of the rewrites applies to %d; %d were searched "+
+			"without a faster version; %d cannot be judged; for %d the budget ended; %d became faster, and were not "+
+			"promoted by their rollouts.", len(p.Campaign.Targets), barren, by["no-improvement"]-barren, by["refused"]+
+			by["failed"]+by["tests-failed"], by["budget"]+by["waiting"], by["improved"])
 }

@@ -118,7 +118,8 @@ func (w *work) evidence(t target, candidate string) error {
 // shadow replays the captured calls. It reports whether the candidate may go on.
 func (w *work) shadow(ctx context.Context, t target, candidate string, r *rolled) (bool, error) {
 	if t.Inputs == "" {
-		r.Shadow = "no shadow: no call could be captured, and the judge's comparison inside the package's tests stands alone"
+		r.Shadow = "no shadow: no call could be captured, and the judge's comparison inside the package's tests " +
+			"stands alone"
 		return true, nil
 	}
 	out, status, err := w.beagle(ctx, "shadow", "rollout", "shadow", "--corpus", t.Inputs, candidate, t.Target)
@@ -152,7 +153,8 @@ func (w *work) live(ctx context.Context, t target, binary string, r *rolled) err
 		return err
 	}
 	p := r.Predicted
-	args := []string{"rollout", "start", "--json", "--at", s.probe, "--service", "metricsd", "--plan", w.file("plan.json"),
+	args := []string{"rollout", "start", "--json", "--at", s.probe, "--service", "metricsd", "--plan",
+		w.file("plan.json"),
 		"--predicted", fmt.Sprintf("%.6f,%.6f,%.6f", p.Share, p.Low, p.High)}
 	if !r.Shadowed {
 		args = append(args, "--no-shadow")

@@ -114,7 +114,8 @@ func (s *service) processor() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The name in parentheses may hold spaces; user and system time are the 12th and 13th behind it.
+	// The name in parentheses may hold spaces; user and system time are the 12th and 13th behind
+	// it.
 	words := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
 	if len(words) < 13 {
 		return 0, fmt.Errorf("/proc/%d/stat has no times", s.cmd.Process.Pid)

@@ -72,7 +72,8 @@ func halfWidth(v []float64) float64 {
 
 // student is the 97.5 % point of Student's t.
 func student(free int) float64 {
-	table := []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+	table := []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
+		2.179, 2.160, 2.145,
 		2.131, 2.120, 2.110, 2.101, 2.093, 2.086}
 	if free <= len(table) {
 		return table[free-1]

@@ -27,10 +27,12 @@ var chain = []step{
 		"captured calls where there are any, else with what the package's tests pass. Rewrites only, no model. Every " +
 		"winner passes the package's own tests.", campaignStep},
 	{"rollout", "shadow and roll out each winner", "beagle rollout shadow replays the captured calls with both " +
-		"versions. beagle rollout start then lets original, candidate and placebo take turns in a process under load, " +
+		"versions. beagle rollout start then lets original, candidate and placebo take turns in a process under " +
+		"load, " +
 		"and ships only what is better beyond doubt.", rolloutStep},
 	{"measure", "measure the service before and after", "Whole programs: with all promoted changes, and without, in " +
-		"several link layouts each. They take turns at the same load. The old program runs twice (A/A): what those two " +
+		"several link layouts each. They take turns at the same load. The old program runs twice (A/A): what those " +
+		"two " +
 		"differ by is no effect.", measureStep},
 	{"ledger", "enter the result", "beagle ledger puts what was predicted beside what was proven.", ledgerStep},
 }
@@ -51,7 +53,8 @@ func buildStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if _, err := w.must(ctx, "beagle", d.root, "go", "build", "-o", d.bin("beagle"), "./cmd/beagle"); err != nil {
 		return nil, err
 	}
-	if _, err := w.must(ctx, "metricsd", d.module, "go", "build", "-pgo=off", "-o", d.bin("metricsd"), "."); err != nil {
+	if _, err := w.must(ctx, "metricsd", d.module, "go", "build", "-pgo=off", "-o", d.bin("metricsd"),
+		"."); err != nil {
 		return nil, err
 	}
 	commit, status, err := w.program(ctx, "commit", d.root, "git", "describe", "--always", "--dirty")
@@ -181,7 +184,8 @@ func (w *work) record(ctx context.Context, s *service, target string) (captured,
 	short := path.Base(target)
 	file := w.file(filepath.Join("calls", short+".jsonl"))
 	out, status, err := w.beagle(ctx, "capture-"+short, "capture", "start", "--at", s.probe, "--for",
-		fmt.Sprintf("%ds", w.set.Capture), "--rate", "200", "--raw", "--follow", "--call-bytes", "65536", "--elements", "512",
+		fmt.Sprintf("%ds", w.set.Capture), "--rate", "200", "--raw", "--follow", "--call-bytes", "65536",
+		"--elements", "512",
 		"--bytes", "4000000", "--out", file, target)
 	c := captured{Target: target, Says: w.plain(strings.TrimSpace(string(out)))}
 	if err != nil {
