@@ -11,7 +11,8 @@
 // A line has at most 120 columns, a comment and a line of Markdown at most 100. A tab counts as
 // four columns. Exempt is what cannot be broken or is not written by hand:
 //
-//   - files below testdata, what Beagle wrote below docs/found, and files that say "Code generated ... DO NOT EDIT";
+//   - files below testdata, what Beagle wrote below docs/found, and files that say "Code generated
+//     ... DO NOT EDIT";
 //   - in Go, struct fields with a tag, text inside raw strings, a raw string or a word of a
 //     comment that is too wide by itself, directives, and in tests the rows of a table: a line that
 //     opens with "{" or a quote and ends with a comma;
