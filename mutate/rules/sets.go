@@ -91,8 +91,6 @@ var rare = map[string]string{
 		"an allocation.",
 	"domain-table": "A pure function of one byte in a loop becomes one load, whatever it " +
 		"computes.",
-	"builder-grow": "A builder that grows copies its text several times; few sizes can be " +
-		"known, but those are exact.",
 	"split-first": "Splitting for one piece is the commonest waste in code that reads " +
 		"addresses and headers.",
 	"regexp-match": "Regular expressions are ten times as slow as a table; validators in services use them more " +
@@ -101,9 +99,6 @@ var rare = map[string]string{
 		"loops that have room.",
 	"one-backing": "It saves all but one of a table's allocations, and its size cannot be seen " +
 		"in a diff otherwise.",
-	"append-join": "Encoders append byte by byte, and each append tests for room.",
-	"buffer-builder": "Older code collects texts in a bytes.Buffer, which copies the result " +
-		"once more.",
 	"regexp-find": "Regular expressions are ten times as slow as code; real performance commits remove them more " +
 		"often than anything else.",
 	"deep-equal": "Reflection is slower by far than a comparison of what the compiler knows; most of its uses are in " +
@@ -116,8 +111,6 @@ var rare = map[string]string{
 		"of their time.",
 	"concrete-param": "Boxing one known type allocates for each call, and the helper's " +
 		"signature is private.",
-	"map-update": "The second look-up of a key costs as much as the first, and leaves a " +
-		"shorter function.",
 	"byte-map": "A map from bytes is twenty times as slow as the array that says the " +
 		"same.",
 	"map-clear": "Clearing keeps the buckets, and the change is one word.",
@@ -127,6 +120,10 @@ var rare = map[string]string{
 		"sit inside the hottest loops.",
 	"reciprocal": "Division is the slowest instruction of hash tables and sketches, which " +
 		"divide by one number.",
+	"constant-set": "The search of a set is a call for each character; scanners and trimmers do it in their " +
+		"innermost loop, and the edit is one line.",
+	"index-func": "A search by function calls it for each rune and cannot inline it; validators of short texts " +
+		"are nothing else.",
 	"bit-loop": "Counting bits is one instruction; loops that count are few and cost sixty " +
 		"times as much.",
 }
