@@ -154,7 +154,7 @@ func testFile(
 		return beagle.PatchFile{}, false
 	}
 	var b strings.Builder
-	writeTest(&b, t, name, tested, generated)
+	writeTest(&b, t, name, distinct(tested), generated)
 	writeBenchmark(&b, t, name, timed, generated)
 	body := b.String()
 	b.Reset()
@@ -174,6 +174,20 @@ func testFile(
 		return beagle.PatchFile{}, false
 	}
 	return beagle.PatchFile{Path: file, After: string(text)}, true
+}
+
+// distinct leaves out calls that read like an earlier one: records can differ in what a literal does
+// not show, such as the capacity of a slice.
+func distinct(calls []rt.SpelledCall) []rt.SpelledCall {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(calls), func(c rt.SpelledCall) bool {
+		text := strings.Join(c.Args, "\x00")
+		if seen[text] {
+			return true
+		}
+		seen[text] = true
+		return false
+	})
 }
 
 // mentioned leaves out the imports that the text does not use: an error is

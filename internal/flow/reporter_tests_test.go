@@ -17,7 +17,8 @@ func TestTestFile(t *testing.T) {
 		Params:  []beagle.Param{{Name: "s", Type: "string", Kind: "string"}},
 		Results: []beagle.Param{{Type: "int", Kind: "int"}, {Type: "error", Kind: "interface"}},
 	}
-	calls := []rt.SpelledCall{{Args: []string{`"7"`}, Results: []string{"7", `""`}}}
+	seven := rt.SpelledCall{Args: []string{`"7"`}, Results: []string{"7", `""`}}
+	calls := []rt.SpelledCall{seven, seven}
 	for _, c := range []struct {
 		version   string
 		generated bool
@@ -31,6 +32,10 @@ func TestTestFile(t *testing.T) {
 		file, ok := testFile(target, calls, calls, []string{"errors", "testing"}, c.generated)
 		if !ok {
 			t.Fatal("no file")
+		}
+		// the test holds a call once, the benchmark as often as it was recorded
+		if n := strings.Count(file.After, `{"7"`); n != 3 {
+			t.Errorf("go %s: the call stands %d times, want 3 times:\n%s", c.version, n, file.After)
 		}
 		for _, want := range c.has {
 			if !strings.Contains(file.After, want) {
