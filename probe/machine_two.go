@@ -27,7 +27,7 @@ func (m *machine) binary(o op) {
 // index pushes an element of a list or a byte of a text.
 func (m *machine) index(list, at word) {
 	i := int(at.n)
-	if at.kind != isInt && at.kind != isUint || at.n < 0 {
+	if at.kind != isInt && at.kind != isUint || at.n < 0 || m.secretBytes(list) {
 		m.bad = true
 		return
 	}
@@ -45,6 +45,21 @@ func (m *machine) index(list, at word) {
 		return
 	}
 	m.load(list.c.elem, list.c.elem.at(base, i))
+}
+
+// secretBytes reports whether a value is text, or bytes, that a pattern calls secret. Answers on its
+// single bytes would tell it bit by bit.
+func (m *machine) secretBytes(w word) bool {
+	s := w.s
+	if w.kind != isText {
+		base, n := elements(w)
+		if n <= 0 || w.c.elem.kind != reflect.Uint8 {
+			return false
+		}
+		s = unsafe.String((*byte)(base), n)
+	}
+	m.step(len(s) / bytesAStep)
+	return m.bad || m.q.o.redact.text(s)
 }
 
 // elements is where a list's elements lie, and their number; -1 for what is no list.
@@ -178,7 +193,7 @@ func (m *machine) floats(code byte, x, y float64) {
 // each calls f with neighbours, or with all pairs, of a list's elements until it returns false.
 func (m *machine) each(list word, all bool, f func(a, b word) bool) bool {
 	base, n := elements(list)
-	if n < 0 {
+	if n < 0 || m.secretBytes(list) {
 		m.bad = true
 		return false
 	}

@@ -155,6 +155,8 @@ type askArgs struct {
 	Raw   []byte
 	Token string
 	In    struct{ K string }
+	Note  string // with text that a pattern calls secret
+	Blob  []byte // the same
 }
 
 type askResults struct {
@@ -166,14 +168,15 @@ var askSite probe.Site
 
 func init() {
 	probe.Register[askArgs, askResults](&askSite, "m/p.Ask", "tag", "list", "n", "u", "f", "p", "raw", "token", "in",
-		"out", "err")
+		"note", "blob", "out", "err")
 }
 
 // TestAsk: conditions mean in the probe what they mean in Go.
 func TestAsk(t *testing.T) {
 	c := open(t)
 	in := askArgs{Tag: "env:prod", List: []string{"a", "b", "b"}, N: -5, U: 200, F: 2.5, Raw: []byte("raw\xff")}
-	in.In.K = "key"
+	in.In.K, in.Note = "key", "Bearer abcdefgh12345678"
+	in.Blob = []byte(in.Note)
 	out := askResults{Out: "env:prod"}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -203,6 +206,9 @@ func TestAsk(t *testing.T) {
 		"list[2] == \"b\"": "yes", "list[3] == \"b\"": "undecided", "cap(list) >= len(list)": "yes",
 		"strings.HasPrefix(tag, \"env:\") || false": "yes", "strings.Contains(raw, \"aw\")": "yes",
 		"in.K == \"key\"": "yes", "tag == out && err == nil && !panicked": "yes", "n/(n+5) == 0": "undecided",
+		// of secret text only its length is told, and no byte
+		"len(note) == 23": "yes", "note[7] == 'a'": "undecided", "note[7] < 'b'": "undecided",
+		"note == \"x\"": "undecided", "len(blob) == 23": "yes", "blob[7] > 5": "undecided",
 		"tag < \"f\" && tag >= \"env\"": "yes", "true": "yes", "len(list)+len(raw) == 7": "yes",
 	}
 	ids := map[int]string{}
