@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -179,8 +180,8 @@ func (w *workbench) shares(c beagle.Candidate, src string) map[int]float64 {
 	switch {
 	case in == nil:
 		return carried(w.lines, src)
-	case base == c.ID:
-		return in.Lines
+	case base == c.ID && src == c.Source:
+		return maps.Clone(in.Lines) // the measurement is shared, and copies of callees get shares here
 	}
 	return carried(in.Texts, src)
 }

@@ -71,15 +71,10 @@ type privateCopy struct {
 
 // find lists the copies.
 func (n *narrower) find() {
-	of := map[string]*piece{}
-	for _, p := range n.unit.graph.all {
-		if p.kind == "func" && n.unit.copiable(p) {
-			of[n.unit.privateName(p)] = p
-		}
-	}
+	of := n.unit.privates()
 	for _, d := range n.file.AST.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if p := of[nameOf(fn, ok)]; p != nil && n.unit.Types.Scope().Lookup(fn.Name.Name) == nil {
+		if p := of[nameOf(fn, ok)]; p != nil {
 			n.copies[fn.Name.Name] = &privateCopy{piece: p, decl: fn}
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/token"
 	"go/types"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -186,10 +188,13 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	}
 	w.names[key] = ""
 	p := w.unit.function(key)
-	if p == nil || depth >= widenedDepth || !w.unit.copiable(p) || slices.Contains(w.unit.scope, p) {
+	if p == nil || depth >= widenedDepth || slices.Contains(w.unit.scope, p) {
 		return ""
 	}
 	name := w.unit.privateName(p)
+	if w.unit.privates()[name] != p {
+		return ""
+	}
 	if w.taken[name] { // an earlier step changed it
 		w.names[key] = name
 		return name
@@ -210,7 +215,12 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 func (w *widener) clash(p *piece) bool {
 	imports := w.unit.graph.uses[p].imports
 	for name, path := range imports {
-		if was, ok := w.paths[name]; ok && was != path || strings.HasPrefix(name, ".") {
+		was, ok := w.paths[name]
+		if !ok { // the candidate's file will get the import that the package knows by this name
+			spec, _ := w.unit.imported(name)
+			was = spec.path
+		}
+		if was != path || strings.HasPrefix(name, ".") {
 			return true
 		}
 	}
@@ -266,7 +276,7 @@ func (u *Unit) function(key string) *piece {
 // copiable reports whether a copy of a function does what the function does.
 func (u *Unit) copiable(p *piece) bool {
 	fn := p.decl.(*ast.FuncDecl)
-	if p == u.target || fn.Body == nil || u.graph.uses[p].cgo || filepath.Dir(p.file.path) != u.Target.PkgDir ||
+	if p == u.target || constrained(p.file.path, p.file.text) && (u.target == nil || p.file != u.target.file) || fn.Body == nil || u.graph.uses[p].cgo || filepath.Dir(p.file.path) != u.Target.PkgDir ||
 		strings.Contains(p.doc(), "//go:") || strings.Contains(p.doc(), "//export ") {
 		return false
 	}
@@ -286,6 +296,38 @@ func (u *Unit) copiable(p *piece) bool {
 		}
 	}
 	return true
+}
+
+// privates are the functions that can be copied, by the names of their copies. A name that the
+// package has, or that two copies would have, is left out.
+func (u *Unit) privates() map[string]*piece {
+	u.copying.Do(func() {
+		u.copied = map[string]*piece{}
+		for _, p := range u.graph.all {
+			if p.kind != "func" || !u.copiable(p) {
+				continue
+			}
+			name := u.privateName(p)
+			_, shared := u.copied[name]
+			if u.copied[name] = p; shared || u.Types.Scope().Lookup(name) != nil {
+				u.copied[name] = nil
+			}
+		}
+	})
+	return u.copied
+}
+
+// constrained reports whether a file belongs to some systems only.
+func constrained(path, text string) bool {
+	head, _, _ := strings.Cut(text, "\npackage ")
+	if strings.HasPrefix(head, "//go:build") || strings.Contains(head, "\n//go:build") {
+		return true
+	}
+	elsewhere := build.Default
+	elsewhere.GOOS, elsewhere.GOARCH = "plan9", "mips64" // no two of a kind that code is written for
+	elsewhere.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+	ok, err := elsewhere.MatchFile(filepath.Split(path))
+	return err == nil && !ok
 }
 
 // privateName is the name of the copy of a function.

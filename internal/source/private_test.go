@@ -150,3 +150,41 @@ func pairOf() string { s, _ := pair(); return s }
 		t.Errorf("narrowed %v:\n%s", err, back)
 	}
 }
+
+// TestPrivateNames: a copy never takes the name of a function of the package, nor that of another
+// copy, and no copy is made of what belongs to some systems only.
+func TestPrivateNames(t *testing.T) {
+	u := load(t, module(t, `
+-- p.go --
+package p
+
+func Get(s string) int { return find(s) + findForGet(s) + len(pad(s)) + len(Lower(s)) + len(lower(s)) + sum(s) }
+
+func findForGet(s string) int { return find(s) + 1 }
+
+func find(s string) int { return len(s) }
+
+func pad(s string) string { return s + " " }
+
+func Lower(s string) string { return lower(s) + "!" }
+
+func lower(s string) string { return s + "?" }
+
+func Other(s string) int { return find(s) + len(pad(s)) + len(Lower(s)) + sum(s) + findForGet(s) }
+-- sum_linux.go --
+package p
+
+func sum(s string) int { return len(s) }
+-- sum_other.go --
+//go:build !linux
+
+package p
+
+func sum(s string) int { return -len(s) }
+`), "./.Get")
+	_, copies := u.Widen(u.Target.Source)
+	slices.Sort(copies)
+	if want := []string{"findForGetForGet", "padForGet"}; !slices.Equal(copies, want) {
+		t.Errorf("got copies %q, want %q", copies, want)
+	}
+}

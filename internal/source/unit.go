@@ -44,6 +44,9 @@ type Unit struct {
 	rest    []*ast.File // without the scope and without bodies
 	declare map[string]bool
 
+	copying sync.Once
+	copied  map[string]*piece // by the names of their private copies, see privates
+
 	mu      sync.Mutex
 	qualify map[string]string // import path -> name in type strings
 	parsed  map[string]parsed // by text
