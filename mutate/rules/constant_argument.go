@@ -169,7 +169,8 @@ func constantCopy(
 // comparisons.
 func constantUse(p *mutate.Pass, id *ast.Ident, text string, value constant.Value) mutate.Edit {
 	call, ok := p.IsCall(p.Parent(id), "strings", "ContainsRune", "IndexRune", "IndexByte")
-	if !ok || call.Args[0] != ast.Expr(id) || !steady(call.Args[1]) || value.Kind() != constant.String {
+	if !ok || call.Args[0] != ast.Expr(id) || !steady(call.Args[1]) || value.Kind() != constant.String ||
+		len(p.Uses(p.Var(id), call.Args[1])) > 0 {
 		return p.Replace(id, text)
 	}
 	what, negated, ok := asksForPresence(p, call)
@@ -185,20 +186,22 @@ func constantUse(p *mutate.Pass, id *ast.Ident, text string, value constant.Valu
 
 // constantText is how the helper writes a constant of the parameter's type.
 func constantText(p *mutate.Pass, arg ast.Expr, v *types.Var) (string, bool) {
+	b := v.Type().(*types.Basic)
+	if b.Info()&(types.IsFloat|types.IsComplex) != 0 {
+		return "", false // expressions of constants are exact, and those of variables are rounded
+	}
 	if id, ok := ast.Unparen(arg).(*ast.Ident); ok {
 		c, isConst := p.Info.Uses[id].(*types.Const)
 		local := isConst && c.Pkg() != nil && c.Parent() != c.Pkg().Scope()
 		if local {
 			return "", false
 		}
-		if types.Identical(types.Default(p.Info.TypeOf(arg)), v.Type()) {
+		if isConst && types.Identical(types.Default(c.Type()), v.Type()) {
 			return id.Name, true
 		}
 	}
 	value := p.Info.Types[arg].Value.ExactString()
-	switch b := v.Type().(*types.Basic); {
-	case b.Info()&types.IsFloat != 0, b.Info()&types.IsComplex != 0:
-		return "", false
+	switch {
 	case b.Kind() == types.String, b.Kind() == types.Bool:
 		return value, true
 	default:

@@ -101,6 +101,9 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 	own := p.Info.Defs[lit.Type.Params.List[0].Names[0]]
 	var seen []types.Object
 	for id := range mutate.Nodes[*ast.Ident](p, ret.Results[0]) {
+		if localName(p, id) {
+			return "", "", nil, nil
+		}
 		v, ok := p.Info.Uses[id].(*types.Var)
 		if !ok || v == own || v.IsField() || p.IsGlobal(v) || slices.Contains(seen, types.Object(v)) {
 			continue
@@ -116,4 +119,14 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 		return "", "", nil, nil
 	}
 	return p.Text(ret.Results[0]), lit.Type.Params.List[0].Names[0].Name, params, args
+}
+
+// localName reports whether an identifier names a constant or a type that a function declares: a
+// helper would not see it.
+func localName(p *mutate.Pass, id *ast.Ident) bool {
+	switch obj := p.Info.Uses[id].(type) {
+	case *types.Const, *types.TypeName:
+		return obj.Parent() != types.Universe && obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope()
+	}
+	return false
 }

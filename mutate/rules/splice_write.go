@@ -147,7 +147,7 @@ func (w *splicer) bare() bool {
 // values is what a return gives.
 func (w *splicer) values(ret *ast.ReturnStmt) string {
 	var out []string
-	wanted := w.names == nil
+	wanted := w.names == nil || len(ret.Results) != w.sig.Results().Len()
 	for i, e := range ret.Results {
 		text := w.text(e)
 		unnamed := w.names != nil && i < len(w.names) && w.names[i] == "_"
@@ -296,7 +296,7 @@ func (w *splicer) standsFor(v *types.Var, a ast.Expr, hidden map[string]bool) (s
 	}
 	of := w.p.Var(id)
 	held := facts.Captured.Of(w.p)
-	if of == nil || w.p.IsGlobal(of) || held[of] || held[v] || w.replacedIn(v, w.fn.Body) ||
+	if of == nil || w.p.IsGlobal(of) || w.addressKnown(of) || held[of] || held[v] || w.replacedIn(v, w.fn.Body) ||
 		!types.Identical(of.Type(), v.Type()) || id.Name != v.Name() && hidden[id.Name] || w.redeclared(v.Name()) {
 		return "", false
 	}
@@ -322,8 +322,30 @@ func (w *splicer) replacedIn(v *types.Var, in ast.Node) bool {
 			return true
 		case *ast.RangeStmt:
 			return up.Key == ast.Expr(id) || up.Value == ast.Expr(id)
+		case *ast.SelectorExpr:
+			return w.pointerMethod(up)
 		}
 		return false
+	})
+}
+
+// pointerMethod reports whether a selector calls a method by the address of its operand.
+func (w *splicer) pointerMethod(sel *ast.SelectorExpr) bool {
+	s := w.p.Info.Selections[sel]
+	if s == nil || s.Kind() != types.MethodVal {
+		return false
+	}
+	_, wants := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
+	_, has := s.Recv().Underlying().(*types.Pointer)
+	return wants && !has
+}
+
+// addressKnown reports whether the caller takes a variable's address, by hand or by a method.
+func (w *splicer) addressKnown(v *types.Var) bool {
+	fn := w.p.FuncOf(w.call)
+	return addressTaken(w.p, v, fn) || slices.ContainsFunc(w.p.Uses(v, fn), func(id *ast.Ident) bool {
+		sel, ok := w.p.Parent(id).(*ast.SelectorExpr)
+		return ok && w.pointerMethod(sel)
 	})
 }
 
@@ -383,7 +405,8 @@ func (w *splicer) targets() (names []string, declared, after string) {
 	local := localNames(p, w.fn)
 	if assigns = assigns && w.sole; assigns {
 		for _, l := range as.Lhs {
-			assigns = assigns && !local[l.(*ast.Ident).Name] && w.sameType(l.(*ast.Ident), len(names))
+			assigns = assigns && !local[l.(*ast.Ident).Name] && w.sameType(l.(*ast.Ident), len(names)) &&
+				!w.hidesArgument(l.(*ast.Ident))
 			names = append(names, l.(*ast.Ident).Name)
 		}
 	}
@@ -418,6 +441,20 @@ func (w *splicer) targets() (names []string, declared, after string) {
 		after = strings.Join(left, ", ") + " " + as.Tok.String() + " " + strings.Join(names, ", ") + "\n"
 	}
 	return names, declared, after
+}
+
+// hidesArgument reports whether a variable that the statement declares has the name of another that
+// the arguments use.
+func (w *splicer) hidesArgument(id *ast.Ident) bool {
+	v := w.p.Info.Defs[id]
+	return v != nil && slices.ContainsFunc(w.call.Args, func(a ast.Expr) bool {
+		for used := range mutate.Nodes[*ast.Ident](w.p, a) {
+			if used.Name == id.Name && w.p.Info.Uses[used] != v {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // fresh is a name that neither the caller nor the list has.
