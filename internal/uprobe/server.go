@@ -62,6 +62,9 @@ func (v *Server) Run(done <-chan struct{}) {
 func (v *Server) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.gone == "" {
+		v.gone = "its controller ended" // a start that still waits would attach without a watch
+	}
 	v.forget()
 	if v.pid >= 0 {
 		unix.Close(v.pid)
@@ -193,6 +196,9 @@ func (v *Server) pull(limit int) (b []byte, more bool, err error) {
 	s := v.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ended != "" {
+		s.land(time.Now(), 0) // what came out of the ring after the probes were taken away
+	}
 	n := 0
 	for ; n < len(s.waiting); n++ {
 		e := &s.waiting[n]

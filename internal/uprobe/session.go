@@ -172,6 +172,9 @@ func (s *session) load() error {
 		err = errors.Join(err, k.set(i, siteLayout, entries[i].layout), k.set(i, siteStack, entries[i].stack),
 			k.set(i, siteReturn, returns[i].layout), k.set(i, siteReturnStack, returns[i].stack))
 	}
+	if err != nil {
+		k.close()
+	}
 	return err
 }
 

@@ -217,7 +217,8 @@ func (a *Agent) receive(s *listen.Socket) {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}
-	for {
+	// The socket is open still: a sender that is as fast as this would keep it filled for ever.
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		n, err := s.Queued(batch)
 		if n == 0 || err != nil {
 			return

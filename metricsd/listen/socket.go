@@ -71,7 +71,10 @@ func Open(network, address string, o Options) (*Socket, error) {
 			err = errors.Join(err, s.wantCredentials())
 		}
 	}
-	return s, err
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return s, nil
 }
 
 // OpenSpread opens a UDP socket for each of several receivers, all on one address. The kernel gives

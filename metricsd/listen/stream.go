@@ -40,7 +40,10 @@ func OpenStream(path string, maxFrame, maxConns int) (*Stream, error) {
 		maxConns: maxConns,
 		conns:    make(map[net.Conn]struct{}),
 	}
-	return s, writable(path)
+	if err := writable(path); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return s, nil
 }
 
 // Address is the socket's path.

@@ -242,8 +242,17 @@ func (g *Guardrails) burns(name string, allowed float64, queries func(w string) 
 	}{{"fast", fastWindow, "roll-back", fastBurn}, {"slow", slowWindow, "hold", slowBurn}} {
 		bad, total, ratio := queries(b.window)
 		g.Guardrails = append(g.Guardrails, Guardrail{Name: name + "-" + b.suffix + "-burn", Bad: bad, Total: total,
-			Query: ratio, Above: rounded(min(1, b.rate*allowed)), Then: b.then})
+			Query: ratio, Above: rounded(bound(b.rate, allowed)), Then: b.then})
 	}
+}
+
+// bound is the share of bad events that burns a budget at a rate. Where the budget is so large that
+// all events would have to be bad, and more, it is half way between the budget and all.
+func bound(rate, allowed float64) float64 {
+	if above := rate * allowed; above < 1 {
+		return above
+	}
+	return (1 + allowed) / 2
 }
 
 // rounded takes the noise of 1-0.999 out of a number.
@@ -284,7 +293,9 @@ func (g *Guardrails) openSLO(d *document, indicators map[string]indicator) error
 		if in.Ratio.Bad != nil {
 			return events(in.Ratio.Bad), total, ""
 		}
-		return "(" + total + ") - (" + events(in.Ratio.Good) + ")", total, ""
+		// no good event at all has no series, and is the worst case
+		good := "(" + events(in.Ratio.Good) + ") or 0 * (" + total + ")"
+		return "(" + total + ") - (" + good + ")", total, ""
 	})
 	if failed != nil {
 		return fmt.Errorf("SLO %s: %w", name, failed)
