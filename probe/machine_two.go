@@ -47,8 +47,8 @@ func (m *machine) index(list, at word) {
 	m.load(list.c.elem, list.c.elem.at(base, i))
 }
 
-// secretBytes reports whether a value is text, or bytes, that a pattern calls secret. Answers on its
-// single bytes would tell it bit by bit.
+// secretBytes reports whether a value is text, or bytes, that a pattern calls secret. Answers on
+// its single bytes would tell it bit by bit.
 func (m *machine) secretBytes(w word) bool {
 	s := w.s
 	if w.kind != isText {

@@ -176,8 +176,8 @@ func testFile(
 	return beagle.PatchFile{Path: file, After: string(text)}, true
 }
 
-// distinct leaves out calls that read like an earlier one: records can differ in what a literal does
-// not show, such as the capacity of a slice.
+// distinct leaves out calls that read like an earlier one: records can differ in what a literal
+// does not show, such as the capacity of a slice.
 func distinct(calls []rt.SpelledCall) []rt.SpelledCall {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(calls), func(c rt.SpelledCall) bool {

@@ -276,7 +276,11 @@ func (u *Unit) function(key string) *piece {
 // copiable reports whether a copy of a function does what the function does.
 func (u *Unit) copiable(p *piece) bool {
 	fn := p.decl.(*ast.FuncDecl)
-	if p == u.target || constrained(p.file.path, p.file.text) && (u.target == nil || p.file != u.target.file) || fn.Body == nil || u.graph.uses[p].cgo || filepath.Dir(p.file.path) != u.Target.PkgDir ||
+	here := u.target != nil && p.file == u.target.file
+	if p == u.target || !here && constrained(p.file.path, p.file.text) {
+		return false
+	}
+	if fn.Body == nil || u.graph.uses[p].cgo || filepath.Dir(p.file.path) != u.Target.PkgDir ||
 		strings.Contains(p.doc(), "//go:") || strings.Contains(p.doc(), "//export ") {
 		return false
 	}

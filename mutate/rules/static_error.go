@@ -33,8 +33,8 @@ func findStaticError(p *mutate.Pass) []mutate.Site {
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if text, ok := constantError(p, call); ok && p.FuncOf(call) != nil && hot(p, call) {
 			if _, plain := p.IsCall(call, "errors", "New"); !plain && p.FuncOf(call).Recv != nil {
-				// An initialiser may call a method through an interface before the variable is made;
-				// the compiler lays errors.New out in advance.
+				// An initialiser may call a method through an interface before the variable is
+				// made; the compiler lays errors.New out in advance.
 				continue
 			}
 			if made[text] == nil {
