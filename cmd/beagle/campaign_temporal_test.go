@@ -65,7 +65,7 @@ func TestCampaignTemporal(t *testing.T) {
 	})
 	begin("beagle", "worker", "--temporal", address)
 
-	common := []string{"campaign", "--temporal", address, "--candidates", "4", "--measure", "2s", "--fuzz", "0s",
+	common := []string{"campaign", "--temporal", address, "--candidates", "4", "--measure", "10s", "--fuzz", "0s",
 		"--no-bench"}
 	first, said := begin("beagle", slices.Concat(common, []string{"--targets", "1", "--least", "3", "prod.pprof"})...)
 	var id string
