@@ -44,7 +44,7 @@ func (p *Pass) Changes(e ast.Expr) bool {
 				return false
 			}
 		case *ast.SelectorExpr:
-			if p.pointerMethod(up) {
+			if p.PointerMethod(up) {
 				return true
 			}
 			if s := p.Info.Selections[up]; s == nil || s.Kind() != types.FieldVal {
@@ -74,7 +74,9 @@ func (p *Pass) Changes(e ast.Expr) bool {
 	return false
 }
 
-func (p *Pass) pointerMethod(sel *ast.SelectorExpr) bool {
+// PointerMethod reports whether a selector calls a method by the address of its operand, which is
+// no pointer itself.
+func (p *Pass) PointerMethod(sel *ast.SelectorExpr) bool {
 	s := p.Info.Selections[sel]
 	if s == nil || s.Kind() != types.MethodVal {
 		return false

@@ -101,7 +101,7 @@ func (e *encoder) field(name string, c *coder, p unsafe.Pointer) {
 
 // secret writes the kind of a value, and the length of text and lists.
 func (e *encoder) secret(c *coder, p unsafe.Pointer) {
-	h := wire.Hole{Reason: wire.Redacted, Kind: firstTag(c.kind, c)}
+	h := wire.Hole{Reason: wire.Redacted, Kind: firstTag(c)}
 	switch c.kind {
 	case reflect.String:
 		h.Len = uint64(len(*(*string)(p)))
@@ -395,40 +395,7 @@ func floatOf(k reflect.Kind, p unsafe.Pointer) float64 {
 	return math.Float64frombits(*(*uint64)(p))
 }
 
-// firstTag is the tag that a value of a kind begins with, unless it is nil.
-func firstTag(k reflect.Kind, c *coder) byte {
-	switch k {
-	case reflect.Bool:
-		return wire.TagFalse
-	case reflect.String:
-		return wire.TagString
-	case reflect.Float32:
-		return wire.TagFloat32
-	case reflect.Float64:
-		return wire.TagFloat64
-	case reflect.Complex64:
-		return wire.TagComplex64
-	case reflect.Complex128:
-		return wire.TagComplex128
-	case reflect.Struct:
-		return wire.TagStruct
-	case reflect.Array:
-		return wire.TagArray
-	case reflect.Slice:
-		if c.elem.kind == reflect.Uint8 {
-			return wire.TagBytes
-		}
-		return wire.TagList
-	case reflect.Map:
-		return wire.TagMap
-	case reflect.Pointer:
-		return wire.TagPtr
-	case reflect.Interface:
-		return wire.TagIface
-	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
-		return wire.TagNil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return wire.TagInt
-	}
-	return wire.TagUint
+// firstTag is the tag that a value begins with, unless it is nil.
+func firstTag(c *coder) byte {
+	return wire.TagOf(c.kind, c.kind == reflect.Slice && c.elem.kind == reflect.Uint8)
 }

@@ -22,7 +22,7 @@ func (e *encoder) iface(c *coder, p unsafe.Pointer) {
 	box := coderOf(v.Type())
 	e.byte(wire.TagIface)
 	e.string(box.name)
-	hole := wire.Hole{Kind: firstTag(box.kind, box)}
+	hole := wire.Hole{Kind: firstTag(box)}
 	switch {
 	case e.depth == e.o.depth:
 		hole.Reason = wire.Deep

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/beagle-go/beagle/internal/syntax"
 )
@@ -338,13 +337,13 @@ func constrained(path, text string) bool {
 func (u *Unit) privateName(p *piece) string {
 	name, target := p.names[0].Name, u.Target.Name
 	if p.recv != "" {
-		name = p.recv + title(name)
+		name = p.recv + Exported(name)
 	}
-	return untitle(name) + "For" + title(target[strings.LastIndexByte(target, '.')+1:])
+	return lowered(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
 }
 
-// untitle makes the first word of a name lower: UUIDSet becomes uuidSet.
-func untitle(name string) string {
+// lowered makes the first word of a name lower: UUIDSet becomes uuidSet.
+func lowered(name string) string {
 	r := []rune(name)
 	for i := range r {
 		if !unicode.IsUpper(r[i]) || i > 0 && i+1 < len(r) && unicode.IsLower(r[i+1]) {
@@ -353,9 +352,4 @@ func untitle(name string) string {
 		r[i] = unicode.ToLower(r[i])
 	}
 	return string(r)
-}
-
-func title(s string) string {
-	r, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(r)) + s[size:]
 }

@@ -156,32 +156,5 @@ func (e *encoder) hold(at, size uint64) bool {
 
 // firstTag is the tag that a value of a type begins with, unless it is nil.
 func firstTag(t *Type) byte {
-	switch k := t.Kind; k {
-	case reflect.Bool:
-		return wire.TagFalse
-	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
-		return wire.TagFloat32 + byte(k-reflect.Float32)
-	case reflect.String:
-		return wire.TagString
-	case reflect.Struct:
-		return wire.TagStruct
-	case reflect.Array:
-		return wire.TagArray
-	case reflect.Slice:
-		if t.Elem.Kind == reflect.Uint8 {
-			return wire.TagBytes
-		}
-		return wire.TagList
-	case reflect.Map:
-		return wire.TagMap
-	case reflect.Pointer:
-		return wire.TagPtr
-	case reflect.Interface:
-		return wire.TagIface
-	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
-		return wire.TagNil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return wire.TagInt
-	}
-	return wire.TagUint
+	return wire.TagOf(t.Kind, t.Kind == reflect.Slice && t.Elem.Kind == reflect.Uint8)
 }

@@ -323,21 +323,10 @@ func (w *splicer) replacedIn(v *types.Var, in ast.Node) bool {
 		case *ast.RangeStmt:
 			return up.Key == ast.Expr(id) || up.Value == ast.Expr(id)
 		case *ast.SelectorExpr:
-			return w.pointerMethod(up)
+			return w.p.PointerMethod(up)
 		}
 		return false
 	})
-}
-
-// pointerMethod reports whether a selector calls a method by the address of its operand.
-func (w *splicer) pointerMethod(sel *ast.SelectorExpr) bool {
-	s := w.p.Info.Selections[sel]
-	if s == nil || s.Kind() != types.MethodVal {
-		return false
-	}
-	_, wants := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
-	_, has := s.Recv().Underlying().(*types.Pointer)
-	return wants && !has
 }
 
 // addressKnown reports whether the caller takes a variable's address, by hand or by a method.
@@ -345,7 +334,7 @@ func (w *splicer) addressKnown(v *types.Var) bool {
 	fn := w.p.FuncOf(w.call)
 	return addressTaken(w.p, v, fn) || slices.ContainsFunc(w.p.Uses(v, fn), func(id *ast.Ident) bool {
 		sel, ok := w.p.Parent(id).(*ast.SelectorExpr)
-		return ok && w.pointerMethod(sel)
+		return ok && w.p.PointerMethod(sel)
 	})
 }
 

@@ -1,5 +1,7 @@
 package wire
 
+import "reflect"
+
 // Tags of the record encoding that a probe writes. Their numbers and payloads are those of Beagle's
 // own encoder; a test of Beagle holds the two together. Lengths are uvarints.
 const (
@@ -72,4 +74,43 @@ type Hole struct {
 	Len    uint64 // true length of text, lists and maps
 	Spare  uint64 // capacity beyond the length
 	Hash   uint64 // of text recorded as a shape: equal within one process for equal text; else 0
+}
+
+// TagOf is the tag that a value of a kind begins with, unless it is nil. bytes says that a slice is
+// one of bytes.
+func TagOf(k reflect.Kind, bytes bool) byte {
+	switch k {
+	case reflect.Bool:
+		return TagFalse
+	case reflect.String:
+		return TagString
+	case reflect.Float32:
+		return TagFloat32
+	case reflect.Float64:
+		return TagFloat64
+	case reflect.Complex64:
+		return TagComplex64
+	case reflect.Complex128:
+		return TagComplex128
+	case reflect.Struct:
+		return TagStruct
+	case reflect.Array:
+		return TagArray
+	case reflect.Slice:
+		if bytes {
+			return TagBytes
+		}
+		return TagList
+	case reflect.Map:
+		return TagMap
+	case reflect.Pointer:
+		return TagPtr
+	case reflect.Interface:
+		return TagIface
+	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		return TagNil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return TagInt
+	}
+	return TagUint
 }
