@@ -117,12 +117,13 @@ const sliceNoise = 0.003
 // decide runs the looks and the decision on simulated layouts, with holdout,
 // fresh and apart as further simulated measurements.
 func (c code) decide(rng *rand.Rand, finalists, tried int) (*Evidence, bool, string) {
-	return c.decideFrom(rng, firstLook(finalists), len(looks), finalists, tried)
+	return c.decideFrom(rng, len(looks), finalists, tried)
 }
 
-// decideFrom is decide with so many layouts at the first look, and time for so many looks.
-func (c code) decideFrom(rng *rand.Rand, first, most, finalists, tried int) (*Evidence, bool, string) {
+// decideFrom is decide with time for so many looks.
+func (c code) decideFrom(rng *rand.Rand, most, finalists, tried int) (*Evidence, bool, string) {
 	var layouts []layoutResult
+	first := firstLook(finalists)
 	f := open
 	for look := 0; f == open && look < most; look++ {
 		layouts = append(layouts, c.layouts(rng, max((look+1)*layoutsALook, first)-len(layouts), sliceNoise)...)
