@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"internal/watch":             {"", "internal/special"},
 	"internal/watch/simulate":    {"internal/watch"},
 	"internal/forecast":          {""},
+	"internal/forecast/toto":     {"internal/forecast", "internal/forecast/safetensors"},
 	"internal/ledger":            {""},
 	"bench/figures":              {"", "internal/bench", "internal/rollout/simulate", "internal/watch/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
 	"suite/commits":              {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify", "suite/commits/change", "internal/syntax"},
@@ -77,7 +78,7 @@ var mayImport = map[string][]string{
 	"probe/probehttp":            {"probe", "probe/wire"},
 	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire", "internal/companion"},
 	"bench/field":                {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/source", "internal/syntax", "internal/llmtest", "internal/modcopy", "suite/commits/change"},
-	"bench/oracles":              {"internal/forecast", "internal/watch", "internal/watch/simulate"},
+	"bench/oracles":              {"internal/forecast", "internal/forecast/toto", "internal/watch", "internal/watch/simulate"},
 	"bench/strangers":            {"", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy"},
 	"internal/modcopy":           {},
 	"mutate/facts":               {"mutate"},
@@ -98,13 +99,15 @@ var mayImport = map[string][]string{
 	"internal/uprobe":            {"", "internal/companion", "probe", "probe/wire"},
 	"cmd/beagle-uprobe":          {"internal/uprobe"},
 	"bench/uprobe":               {"internal/capture", "internal/uprobe", "probe/wire"},
+
+	"internal/forecast/safetensors": {},
 }
 
 // standardOnly are the packages that import nothing but the standard library
 // and each other: the nouns, what is linked into users' programs (rt and the
 // probe), the client of models, and the pure search.
 var standardOnly = []string{
-	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/campaign", "internal/similarity", "internal/inplace/live",
+	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/forecast/toto", "internal/forecast/safetensors", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/campaign", "internal/similarity", "internal/inplace/live",
 }
 
 type listed struct {

@@ -89,7 +89,8 @@ func (t trial) mae() float64 {
 }
 
 // Choose tries the models on the series' own past, and forecasts with the best
-// one if that beats the seasonal naive model.
+// one if that beats the seasonal naive model. A model that the series is too
+// short for has no score; when none has one, the series is too short.
 func Choose(series []float64, season, horizon int, models ...Model) (Result, error) {
 	naive := SeasonalNaive{season}
 	base, err := backTest(naive, series, horizon)
@@ -100,8 +101,12 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 	var best Model
 	var tried trial
 	least := gain*base.mae() - rounding*largest(series)
+	var short *ShortError
 	for _, m := range models {
 		t, err := backTest(m, series, horizon)
+		if errors.As(err, &short) {
+			continue
+		}
 		if err != nil {
 			return Result{}, err
 		}
@@ -115,6 +120,9 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 		if t.mae() < least {
 			best, tried, least = m, t, t.mae()
 		}
+	}
+	if short != nil && len(out.Scores) == 1 {
+		return Result{}, short
 	}
 	if best == nil {
 		out.Why = "no model beats the seasonal naive one on this series' own past"

@@ -6,5 +6,5 @@
 // drawing. Intervals are empirical quantiles of the errors that the model made
 // on that past, at the same distance.
 //
-// Toto, a pretrained model, is out of scope for now: it would be a third [Model].
+// Toto 2.0, a pretrained [Model], is in package toto.
 package forecast

@@ -146,9 +146,20 @@ func mean(values []float64) float64 {
 	return total / float64(len(values))
 }
 
+// A ShortError says that a model cannot forecast a series yet.
+type ShortError struct {
+	Values int // that the series has
+	Needs  int // that the model needs
+}
+
+// Error implements error.
+func (e *ShortError) Error() string {
+	return fmt.Sprintf("%d values are too few: this model needs %d", e.Values, e.Needs)
+}
+
 func enough(series []float64, least int) error {
 	if len(series) < least {
-		return fmt.Errorf("%d values are too few: this model needs %d", len(series), least)
+		return &ShortError{len(series), least}
 	}
 	for i, v := range series {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
