@@ -154,6 +154,7 @@ type hotspotJob struct {
 	read    profiles.Options
 	all     []*hotspots.Profile
 	module  string // of the checkout, once the profiles are ranked
+	toto    string // the file of weights that beagle.yaml names
 }
 
 func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
@@ -176,6 +177,9 @@ func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 		}
 		if len(own) == 0 {
 			own = s.Own
+		}
+		if j.toto = s.Toto; j.toto != "" && !filepath.IsAbs(j.toto) {
+			j.toto = filepath.Join(filepath.Dir(file), j.toto)
 		}
 		if !h.leastSet && s.LeastPercent > 0 {
 			j.least = s.LeastPercent

@@ -89,6 +89,9 @@ func setup(e *testscript.Env) error {
 	if probe, err := filepath.Abs("../../probe"); err == nil {
 		e.Setenv("PROBE_MODULE", probe) // for services that import the probe
 	}
+	if model, err := filepath.Abs("../../internal/forecast/toto/testdata/published"); err == nil {
+		e.Setenv("TOTO_MODEL", model) // small, with random weights
+	}
 	home := filepath.Join(e.WorkDir, "home")
 	e.Setenv("BEAGLE_HOME", home)
 	return shareArchives(home)

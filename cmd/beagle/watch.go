@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"encoding/json"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/forecast"
+	"github.com/beagle-go/beagle/internal/forecast/toto"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/internal/store"
@@ -38,6 +41,7 @@ Examples:
   beagle watch --once --season 24 'pyroscope+https://pyroscope.example?service=intake&from=now-7d'
   beagle watch --window 10m http://localhost:6060
   beagle watch --once --all --json                  what was found so far
+  beagle watch --once --toto Toto-2.0-4m profiles/  Toto 2.0 forecasts too, where you downloaded its weights
 
 Exit status with --once: 0 nothing new; 1 there are findings; 2 bad input; 130 interrupted.`,
 }
@@ -48,6 +52,7 @@ func init() { watchCommand.run = runWatch }
 type watching struct {
 	hotspotFlags
 	as, targets, listen     string
+	toto                    string
 	window, every, keep     time.Duration
 	season, settle, horizon int
 	change                  float64
@@ -76,6 +81,8 @@ func (o *watching) flags(f *flagSet) {
 	f.IntVar(&o.season, "season", 1, "windows after which the load repeats: 24 for days of hours; 1 for none")
 	f.IntVar(&o.settle, "settle", 0, "windows that a change must last (default 6)")
 	f.IntVar(&o.horizon, "horizon", 0, "windows to forecast; a season by default, 12 without one")
+	f.StringVar(&o.toto, "toto", "", "forecast with Toto 2.0 too: its `file` of weights, model.safetensors, with "+
+		"config.json beside it, from "+toto.Home+" (Apache 2.0); toto of "+settings.Name+" by default")
 	f.Float64Var(&o.least, "least", 0.5, "least share in percent of a function that is looked at")
 	f.Float64Var(&o.change, "change", 1, "least change in percent of a function's share")
 	f.BoolVar(&o.once, "once", false, "read the sources once and end")
@@ -154,6 +161,7 @@ type watcher struct {
 	store   *store.Store
 	archive *windows.Archive
 	gauges  watchGauges
+	models  []forecast.Model // that forecast beside the built-in one
 }
 
 func (o *watching) open(job *hotspotJob) (*watcher, error) {
@@ -181,6 +189,9 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w.models, err = o.pretrained(job.toto); err != nil {
+		return nil, err
+	}
 	if w.store, err = openStore(); err != nil {
 		return nil, err
 	}
@@ -197,6 +208,24 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 	}
 	w.archive.Targets(l.Changes, w.name, job.least/100)
 	return w, o.addInputs(w.archive)
+}
+
+// pretrained reads the weights that --toto names, or else beagle.yaml.
+func (o *watching) pretrained(named string) ([]forecast.Model, error) {
+	file := cmp.Or(o.toto, named)
+	if file == "" {
+		return nil, nil
+	}
+	m, err := toto.Open(file)
+	if err != nil {
+		what := "--toto"
+		if o.toto == "" {
+			what = "toto of " + settings.Name
+		}
+		return nil, &beagle.UsageError{What: what + ": " + err.Error(),
+			Remedy: "download config.json and model.safetensors of " + toto.Home + " into one directory, and name that"}
+	}
+	return []forecast.Model{m}, nil
 }
 
 // addInputs reads what --inputs names.

@@ -35,11 +35,11 @@ func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 	})
 	if all := w.archive.Watch.Windows; len(all) > 0 {
 		r.From, r.Until = all[0].Start.Format(time.RFC3339), all[len(all)-1].End.Format(time.RFC3339)
-		horizon := cmp.Or(w.horizon, 12)
+		ahead := windows.Horizon{Season: w.season, Steps: cmp.Or(w.horizon, 12), More: w.models}
 		if w.horizon == 0 && w.season > 1 {
-			horizon = w.season
+			ahead.Steps = w.season
 		}
-		r.Outlooks, r.NoOutlook = windows.Outlooks(all, w.window, w.season, horizon)
+		r.Outlooks, r.NoOutlook = windows.Outlooks(all, w.window, ahead)
 	}
 	return r, nil
 }

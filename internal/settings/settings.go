@@ -35,6 +35,7 @@ type Service struct {
 	LeastPercent  float64  `yaml:"least_percent"`
 	Rollout       *Rollout `yaml:"rollout"`
 	Campaign      Campaign `yaml:"campaign"`
+	Toto          string   `yaml:"toto"` // weights that forecast, beside beagle.yaml
 }
 
 // A Rollout is what others watch while a version is rolled out.
@@ -127,7 +128,7 @@ func Parse(file string, data []byte, name string) (*Service, string, error) {
 
 var fields = []string{
 	"sources", "own", "cores", "utilisation", "price", "replicas_follow_cpu", "fraction", "replicas", "least_replicas",
-	"least_percent", "rollout", "campaign",
+	"least_percent", "rollout", "campaign", "toto",
 }
 
 var campaignFields = []string{"processor", "usd", "targets", "candidates", "inputs"}

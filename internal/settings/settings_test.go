@@ -37,9 +37,10 @@ func TestMistakes(t *testing.T) {
 // TestService: a service is found by its name, or alone; other parts of the
 // file are for others.
 func TestService(t *testing.T) {
-	text := "services:\n  intake:\n    price: 0.05EUR\n    replicas_follow_cpu: no\n    cores: 8\nguardrails: [1]\n"
+	text := "services:\n  intake:\n    price: 0.05EUR\n    replicas_follow_cpu: no\n    cores: 8\n    toto: models\n" +
+		"guardrails: [1]\n"
 	s, name, err := Parse("beagle.yaml", []byte(text), "")
-	if err != nil || name != "intake" || s.Follow != "no" {
+	if err != nil || name != "intake" || s.Follow != "no" || s.Toto != "models" {
 		t.Fatalf("%+v %q %v", s, name, err)
 	}
 	m, err := s.Money(name)

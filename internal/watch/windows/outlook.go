@@ -21,16 +21,24 @@ type Outlook struct {
 // mostSeries is how many functions' shares are forecast: the largest.
 const mostSeries = 5
 
+// A Horizon says how far windows are forecast, and with what.
+type Horizon struct {
+	Season int              // windows after which the load repeats
+	Steps  int              // windows to forecast
+	More   []forecast.Model // tried beside damped Holt-Winters
+}
+
 // Outlooks forecasts the processors that the service takes and the shares of its largest functions.
 // The series is the last run of windows without a gap. A series that is too short has no outlook;
 // why says so when none has one.
-func Outlooks(windows []watch.Window, length time.Duration, season, horizon int) (out []Outlook, why string) {
+func Outlooks(windows []watch.Window, length time.Duration, h Horizon) (out []Outlook, why string) {
 	run := regular(windows, length)
 	if len(run) < len(windows) {
 		why = fmt.Sprintf("a gap: only the last %d windows follow each other", len(run))
 	}
+	models := append([]forecast.Model{forecast.HoltWinters{Season: h.Season}}, h.More...)
 	for _, s := range series(run) {
-		r, err := forecast.Choose(s.values, season, horizon, forecast.HoltWinters{Season: season})
+		r, err := forecast.Choose(s.values, h.Season, h.Steps, models...)
 		if err != nil {
 			why = cmp.Or(why, fmt.Sprintf("%d windows: %v", len(run), err))
 			continue

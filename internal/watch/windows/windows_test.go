@@ -160,7 +160,8 @@ func TestOutlooks(t *testing.T) {
 		}
 		return out
 	}
-	rising, _ := Outlooks(make(func(i int) float64 { return 10 + 0.1*float64(i) }), time.Hour, 1, 12)
+	ahead := Horizon{Season: 1, Steps: 12}
+	rising, _ := Outlooks(make(func(i int) float64 { return 10 + 0.1*float64(i) }), time.Hour, ahead)
 	if !rising[0].Result.Shown || rising[0].Result.Values[11].Mean < 22 {
 		t.Errorf("a trend: %+v", rising[0])
 	}
@@ -171,7 +172,7 @@ func TestOutlooks(t *testing.T) {
 	for i := 100; i < len(gap); i++ {
 		gap[i].Start = gap[i].Start.Add(5 * time.Hour)
 	}
-	if out, why := Outlooks(gap, time.Hour, 1, 12); len(out) != 0 || !strings.Contains(why, "a gap") {
+	if out, why := Outlooks(gap, time.Hour, ahead); len(out) != 0 || !strings.Contains(why, "a gap") {
 		t.Errorf("%v %q", out, why)
 	}
 }
