@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/beagle-go/beagle/internal/forecast"
+	"github.com/beagle-go/beagle/internal/forecast/toto"
 )
 
 // A series has a name and a season.
@@ -19,6 +21,16 @@ type series struct {
 	Horizon int       `json:"horizon"`
 	Values  []float64 `json:"series"`
 	Origins []int     `json:"origins"`
+}
+
+// models are ours: the built-in one, and Toto 2.0 when its weights are named.
+func models(o options, season int) ([]forecast.Model, error) {
+	out := []forecast.Model{forecast.HoltWinters{Season: season}}
+	if o.toto == "" {
+		return out, nil
+	}
+	m, err := toto.Open(o.toto)
+	return append(out, m), err
 }
 
 // forecasts tries all models from the same places of each series' past.
@@ -41,43 +53,62 @@ func forecasts(ctx context.Context, o options) error {
 	if err := ask(ctx, o, "forecasts", all, &theirs); err != nil {
 		return err
 	}
+	names := []string{"AutoETS", "damped Holt-Winters", "Toto 2.0"}
+	if o.toto == "" {
+		names = names[:2]
+	}
+	names = append(names, "what Beagle would show")
+	logs := make([]float64, len(names))
 	var rows [][]string
-	logs, n := [2]float64{}, 0
 	for i, s := range all {
-		row, ratios, err := compare(s, theirs[i])
+		ratios, shown, err := compare(o, s, theirs[i])
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
-		rows = append(rows, row)
-		for m := range ratios {
-			logs[m] += math.Log(ratios[m])
+		row := []string{s.Name, fmt.Sprint(len(s.Values)), fmt.Sprint(s.Season)}
+		for m, x := range ratios {
+			row = append(row, fmt.Sprintf("%.3f", x))
+			logs[m] += math.Log(x)
 		}
-		n++
+		rows = append(rows, append(row, shown))
 	}
-	table([]string{"series", "values", "season", "damped Holt-Winters", "AutoETS", "shown"}, rows)
-	fmt.Printf("\nGeometric mean over %d series: Holt-Winters %.3f, AutoETS %.3f.\n", n,
-		math.Exp(logs[0]/float64(n)), math.Exp(logs[1]/float64(n)))
+	mean := []string{"geometric mean", "", ""}
+	for _, x := range logs {
+		mean = append(mean, fmt.Sprintf("%.3f", math.Exp(x/float64(len(all)))))
+	}
+	table(slices.Concat([]string{"series", "values", "season"}, names, []string{"shown"}),
+		append(rows, append(mean, "")))
 	return nil
 }
 
-// compare returns a row: errors over those of the seasonal naive model, in which both programs
-// agree.
-func compare(s series, theirs map[string][][]float64) (row []string, ratios [2]float64, err error) {
-	r, err := forecast.Choose(s.Values, s.Season, s.Horizon, forecast.HoltWinters{Season: s.Season})
+// compare returns errors over those of the seasonal naive model, in which both programs agree. They
+// are those of AutoETS, of our models, and of what Beagle would show, which is the seasonal naive
+// model where none is better.
+func compare(o options, s series, theirs map[string][][]float64) (ratios []float64, shown string, err error) {
+	all, err := models(o, s.Season)
 	if err != nil {
-		return nil, ratios, err
+		return nil, "", err
+	}
+	r, err := forecast.Choose(s.Values, s.Season, s.Horizon, all...)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(r.Scores) != 1+len(all) {
+		return nil, "", fmt.Errorf("%d values are too few for one of %d models", len(s.Values), len(all))
 	}
 	naive := meanError(s, theirs["seasonal_naive"])
 	if ours := r.Scores[0].MAE; math.Abs(ours-naive) > 1e-9*naive {
-		return nil, ratios, fmt.Errorf("the seasonal naive error is %g here and %g in statsforecast", ours, naive)
+		return nil, "", fmt.Errorf("the seasonal naive error is %g here and %g in statsforecast", ours, naive)
 	}
-	ratios = [2]float64{r.Scores[1].MASE, meanError(s, theirs["auto_ets"]) / naive}
-	shown := "no"
-	if r.Shown {
-		shown = "yes"
+	ratios = []float64{meanError(s, theirs["auto_ets"]) / naive}
+	would, shown := 1.0, "none"
+	for _, score := range r.Scores[1:] {
+		ratios = append(ratios, score.MASE)
+		if r.Shown && score.Model == r.Model {
+			would, shown = score.MASE, score.Model
+		}
 	}
-	return []string{s.Name, fmt.Sprint(len(s.Values)), fmt.Sprint(s.Season), fmt.Sprintf("%.3f", ratios[0]),
-		fmt.Sprintf("%.3f", ratios[1]), shown}, ratios, nil
+	return append(ratios, would), shown, nil
 }
 
 // meanError is the mean absolute error of forecasts from all origins.

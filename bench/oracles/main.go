@@ -2,13 +2,13 @@
 // beside statsforecast's, change points beside otava's. It prints Markdown tables:
 //
 //	python3 -m venv oracles
-//	oracles/bin/pip install statsforecast==2.1.1 statsmodels apache-otava==0.8.0
+//	oracles/bin/pip install statsforecast==2.1.1 statsmodels pmdarima==2.1.1 apache-otava==0.8.0
 //	go build -o metricsd ./metricsd
 //	go run ./bench/oracles -python oracles/bin/python -metricsd ./metricsd forecast
 //	go run ./bench/oracles -python oracles/bin/python changes
 //
 // The forecasts need some minutes, since series of a running metricsd are recorded; -record keeps
-// them in a file, which the next run reads.
+// them in a file, which the next run reads. With -toto, they have a column for Toto 2.0.
 package main
 
 import (
@@ -22,14 +22,16 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/forecast/toto"
 )
 
 //go:embed oracles.py
 var script string
 
 type options struct {
-	python, metricsd, record string
-	steps, replays           int
+	python, metricsd, record, toto string
+	steps, replays                 int
 }
 
 func main() {
@@ -37,6 +39,7 @@ func main() {
 	flag.StringVar(&o.python, "python", "python3", "`program` with statsforecast and otava")
 	flag.StringVar(&o.metricsd, "metricsd", "", "forecast: `program` to record series of")
 	flag.StringVar(&o.record, "record", "", "forecast: `file` of recorded series; read when it is there")
+	flag.StringVar(&o.toto, "toto", "", "forecast: `file` of weights of Toto 2.0, from "+toto.Home)
 	flag.IntVar(&o.steps, "steps", 336, "forecast: values to record, of half a second each")
 	flag.IntVar(&o.replays, "replays", 6, "changes: replays of each event")
 	flag.Parse()

@@ -1,6 +1,6 @@
 """Answers what Beagle asks of other programs, as JSON on standard input and output.
 
-It needs statsforecast, statsmodels and apache-otava; the command says how to install them.
+It needs statsforecast, statsmodels, pmdarima and apache-otava; the command says how to install them.
 """
 import json
 import sys
@@ -14,16 +14,21 @@ warnings.filterwarnings("ignore")
 def published():
     """Series that packages ship, with the length of their season."""
     import statsmodels.api as sm
+    from pmdarima.datasets import load_ausbeer, load_taylor
     from statsforecast.utils import AirPassengersDF
 
     macro = sm.datasets.macrodata.load_pandas().data
     months = sm.datasets.elnino.load_pandas().data.drop(columns="YEAR").to_numpy().ravel()
     co2 = sm.datasets.co2.load_pandas().data["co2"].resample("MS").mean().interpolate()
+    demand = load_taylor().reshape(-1, 2).mean(axis=1)[-4 * 7 * 24:]  # of half an hour each
+    beer = load_ausbeer()
     out = {
         "air passengers, monthly": (12, AirPassengersDF["y"]),
         "carbon dioxide, monthly": (12, co2),
         "El Nino, monthly": (12, months),
         "sunspots, yearly": (11, sm.datasets.sunspots.load_pandas().data["SUNACTIVITY"]),
+        "electricity in England, hourly, four weeks": (24, demand),
+        "beer in Australia, quarterly": (4, beer[~np.isnan(beer)]),
         "US output, quarterly": (4, macro["realgdp"]),
         "US investment, quarterly": (4, macro["realinv"]),
         "US prices, quarterly": (4, macro["cpi"]),
