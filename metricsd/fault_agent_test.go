@@ -59,6 +59,7 @@ func TestKilledAgentLosesNoBucket(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a bucket takes ten seconds")
 	}
+	t.Parallel()
 	for name, flag := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,6 +104,9 @@ func testKilledAgent(t *testing.T, shape string) {
 			for i := 0; ; i++ {
 				if _, err := fmt.Fprintf(conn, "noise.n%d:1|c\nnoise.d:%d|d", i%5000, i); err != nil {
 					return
+				}
+				if i%200 == 0 { // load, but not all that the machine has
+					time.Sleep(5 * time.Millisecond)
 				}
 			}
 		}()

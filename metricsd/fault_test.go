@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	reserve()
+	flag.Set("test.parallel", "5") // those that are parallel wait for buckets to end
 	os.Exit(m.Run())
 }
 

@@ -78,11 +78,13 @@ var receivers = map[string]receiver{
 // TestReceiversGiveBack sends to an agent that real servers scrape and are written to by, and
 // asks them: every sum must be exact.
 func TestReceiversGiveBack(t *testing.T) {
+	t.Parallel()
 	for name, r := range receivers {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() {
 				t.Skip("the agent sends every ten seconds")
 			}
+			t.Parallel()
 			binary, err := exec.LookPath(r.binary)
 			if err != nil {
 				t.Skipf("%s is not installed (apt-get install %s): what it gives back is not tested", name, r.binary)

@@ -22,6 +22,7 @@ import (
 // TestCampaignTemporal kills a campaign whose search is a workflow on a server. The search goes on,
 // and a resumed campaign takes its result over and goes on with the caller.
 func TestCampaignTemporal(t *testing.T) {
+	t.Parallel()
 	server := os.Getenv("BEAGLE_DEVSERVER")
 	if server == "" {
 		t.Skip("BEAGLE_DEVSERVER names no Temporal server; internal/flow/temporal/ci.sh builds one")
@@ -43,8 +44,11 @@ func TestCampaignTemporal(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	address := fmt.Sprintf("127.0.0.1:%d", port)
+	if err := shareArchives(filepath.Join(dir, "home")); err != nil {
+		t.Fatal(err)
+	}
 	env := append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"), "GOWORK=off", "GOPROXY=off",
-		"GOFLAGS=-mod=mod")
+		"GOFLAGS=-mod=mod", briefVariable+"=1")
 	begin := func(name string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 		t.Helper()
 		c, out := exec.Command(name, args...), new(bytes.Buffer)

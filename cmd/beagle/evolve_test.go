@@ -21,6 +21,7 @@ func TestEvolveScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole searches")
 	}
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/evolve",
 		RequireUniqueNames:  true,

@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -26,12 +29,25 @@ import (
 // TestMain lets scripts call beagle as a command of their own.
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	// Many scripts wait for services and clocks. -parallel overrides this.
+	flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
 	testscript.Main(m, map[string]func(){
-		"beagle":          func() { plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
-		"beagle-temporal": func() { os.Exit(temporal.Main()) },
+		"beagle":          func() { brief(); plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
+		"beagle-temporal": func() { brief(); os.Exit(temporal.Main()) },
 		"beagle-uprobe":   func() { os.Exit(uprobe.Main(os.Args[1:])) },
 		"scripted-agent":  scriptedAgent,
 	})
+}
+
+// briefVariable has the commands of scripts check versions for a shorter time than users' do. What
+// each check finds is tested beside it; TestReadme gives all of them their full time.
+const briefVariable = "BRIEF_CHECKS"
+
+func brief() {
+	if os.Getenv(briefVariable) != "" {
+		verify.Default = verify.Budget{Exhaust: 500 * time.Millisecond, Fuzz: time.Second, Race: time.Second,
+			Proof: 500 * time.Millisecond}
+	}
 }
 
 // plant puts a check that panics where a script asks for it: before all others, or,
@@ -55,6 +71,7 @@ func plant() {
 
 // TestScripts runs the command as its users do: testdata/script/*.txtar.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireUniqueNames:  true,
@@ -92,6 +109,7 @@ func setup(e *testscript.Env) error {
 	if model, err := filepath.Abs("../../internal/forecast/toto/testdata/published"); err == nil {
 		e.Setenv("TOTO_MODEL", model) // small, with random weights
 	}
+	e.Setenv(briefVariable, "1")
 	home := filepath.Join(e.WorkDir, "home")
 	e.Setenv("BEAGLE_HOME", home)
 	return shareArchives(home)

@@ -104,6 +104,7 @@ func TestMCPProduction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a service")
 	}
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "mcp") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,10 @@ func TestMCPProduction(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &served{dir: filepath.Join(dir, "m"), home: filepath.Join(dir, "h")}
 	s.env = append(os.Environ(), "BEAGLE_HOME="+s.home, "GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=mod",
-		"XDG_CONFIG_HOME="+s.home)
+		"XDG_CONFIG_HOME="+s.home, briefVariable+"=1")
+	if err := shareArchives(s.home); err != nil {
+		t.Fatal(err)
+	}
 	probed(t, s)
 	c := connect(t, &sdk.CommandTransport{Command: s.command("--at", filepath.Join(s.dir, "s"), "--token",
 		filepath.Join(s.dir, "token"), "--source", filepath.Join(s.dir, "cpu.pprof"))})

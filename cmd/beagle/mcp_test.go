@@ -54,7 +54,7 @@ func serveModule(t *testing.T) *served {
 		t.Fatal(err)
 	}
 	s.env = append(os.Environ(), "BEAGLE_HOME="+s.home, "GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=mod",
-		"XDG_CONFIG_HOME="+s.home)
+		"XDG_CONFIG_HOME="+s.home, briefVariable+"=1")
 	return s
 }
 
@@ -144,6 +144,7 @@ var toolNames = []string{"bench", "describe_target", "evaluate_candidate", "expl
 
 // TestMCPStdio is an agent's session from the profile to a verdict.
 func TestMCPStdio(t *testing.T) {
+	t.Parallel()
 	s := serveModule(t)
 	c := connect(t, &sdk.CommandTransport{Command: s.command()})
 	tools, err := c.ListTools(t.Context(), nil)
@@ -422,6 +423,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestMCPHTTP is the same over streamable HTTP, through its door.
 func TestMCPHTTP(t *testing.T) {
+	t.Parallel()
 	s := serveModule(t)
 	cmd := s.command("--http", "127.0.0.1:0", "--origin", "https://app.example")
 	cmd.Stderr = nil
@@ -537,6 +539,7 @@ func (endless) Read(p []byte) (int, error) {
 // TestMCPSubmit checks that a version that is submitted to a running search becomes one of its
 // candidates, and the patch of the search can be fetched.
 func TestMCPSubmit(t *testing.T) {
+	t.Parallel()
 	s := serveModule(t)
 	search := exec.Command("beagle", "evolve", "-C", s.dir, "--candidates=400", "--batch=2", "--time=20m", "--fuzz=1s",
 		"--measure=2s", "--quiet", "./tag.Normal")

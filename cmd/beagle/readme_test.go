@@ -38,6 +38,7 @@ func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole searches")
 	}
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ func TestSuiteScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole searches")
 	}
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/suite",
 		RequireUniqueNames:  true,

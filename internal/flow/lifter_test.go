@@ -59,6 +59,9 @@ func TestReport(t *testing.T) {
 // TestLift prepares a run: what the library has is kept with it, a run that is
 // resumed has the same moves, and --no-lift leaves them out.
 func TestLift(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes in one goroutine, a minute with the race detector")
+	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/p\n\ngo 1.24\n", "p.go": liftedSource, "p_test.go": liftedTest,

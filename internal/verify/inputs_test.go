@@ -16,7 +16,13 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-var asQuick = flag.Bool("plants.quick", false, "give the planted versions the exhaustion of the quick check")
+var (
+	asQuick   = flag.Bool("plants.quick", false, "give the planted versions the exhaustion of the quick check")
+	allPlants = flag.Bool("plants.all", false, "try the planted versions of all functions, not those of a sample")
+)
+
+// inputsDrawn is how many of the functions of testdata/inputs a test tries.
+const inputsDrawn = 4
 
 // plantsOf reads one original of testdata/inputs with its planted versions. The first line of a
 // version says "wrong" or "good".
@@ -138,13 +144,14 @@ func (j *Job) meets(t *testing.T, name string, budget time.Duration, each int) s
 }
 
 // TestInputsMeetPlants checks that the exhaustion alone finds every planted wrong version and
-// refuses no good one. Each wrong version is wrong on inputs of one kind.
+// refuses no good one. Each wrong version is wrong on inputs of one kind. A run tries the versions
+// of a few functions, drawn anew each time.
 func TestInputsMeetPlants(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "inputs", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
 	}
-	for _, path := range files {
+	for _, path := range sampleOf(t, files, inputsDrawn, *allPlants) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			c := plantsOf(t, path)
 			met := c.exhaustAlone(t)

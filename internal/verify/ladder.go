@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -91,17 +92,14 @@ type Budget struct {
 	Proof   time.Duration // processor time: 4 s; negative leaves the proof out
 }
 
+// Default is what the zero fields of a Budget mean. Tests of whole searches shorten it.
+var Default = Budget{Exhaust: 3 * time.Second, Fuzz: 5 * time.Second, Race: 2 * time.Second, Proof: 4 * time.Second}
+
 func (b Budget) orDefaults() Budget {
-	or := func(d *time.Duration, def time.Duration) {
-		if *d == 0 {
-			*d = def
-		}
+	return Budget{
+		Exhaust: cmp.Or(b.Exhaust, Default.Exhaust), Fuzz: cmp.Or(b.Fuzz, Default.Fuzz),
+		Race: cmp.Or(b.Race, Default.Race), Proof: cmp.Or(b.Proof, Default.Proof),
 	}
-	or(&b.Exhaust, 3*time.Second)
-	or(&b.Fuzz, 5*time.Second)
-	or(&b.Race, 2*time.Second)
-	or(&b.Proof, 4*time.Second)
-	return b
 }
 
 // A Finding is the reason to reject a candidate.

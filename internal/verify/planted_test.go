@@ -1,13 +1,10 @@
 package verify
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
@@ -374,95 +371,4 @@ func (p *planting) record(t testing.TB, line string) beagle.Record {
 		top.Elems = append(top.Elems, v)
 	}
 	return beagle.Record{Args: top.Append(nil), Weight: 1, Source: "file"}
-}
-
-// A hunt records one search for a planted difference.
-type hunt struct {
-	found  *Finding
-	inputs int
-	note   string
-	search float64 // seconds of processor time of the search itself
-	build  float64 // seconds to build its program
-}
-
-// job returns the job of a candidate that was compiled.
-func (c *catalogue) job(t testing.TB, source string) *Job {
-	t.Helper()
-	j := &Job{
-		Env:       c.env,
-		Candidate: beagle.NewCandidate(source, nil, nil),
-		Corpus:    c.corpus,
-		Budget:    Budget{}.orDefaults(),
-	}
-	j.verdict = &beagle.Verdict{}
-	if err := j.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	for _, check := range []func(context.Context, *Job) (*Finding, error){parse, compile} {
-		if f, err := check(t.Context(), j); f != nil || err != nil {
-			t.Fatal(f, err)
-		}
-	}
-	t.Cleanup(func() { j.bin.Remove() })
-	return j
-}
-
-// guidedHunt searches in a planted version.
-func (c *catalogue) guidedHunt(t testing.TB, source string) (h hunt) {
-	j := c.job(t, source)
-	start := time.Now()
-	traced, err := j.trace(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer traced.Remove()
-	h.build = time.Since(start).Seconds()
-	q, err := j.guideRequest(t.Context(), len(traced.Sites))
-	if err != nil {
-		t.Fatal(err)
-	}
-	reply := new(rt.GuideReply)
-	exit, err := j.guide(t.Context(), traced, q, reply)
-	if err != nil || exit != nil {
-		t.Fatal(exit, err)
-	}
-	h.inputs, h.search = reply.Inputs, reply.Millis/1000
-	h.note = fmt.Sprintf("kept %d, last %d, saturated %v", reply.Kept, reply.Last, reply.Saturated)
-	if reply.Diff != nil {
-		if h.found, err = j.guidedTo(t.Context(), traced, reply.Diff); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return h
-}
-
-// TestPlanted prints how many planted differences the guided search finds, and at what cost. The
-// standard fuzzer, with two workers for 5 s, found 5 of 36. It took 4.0 s of processor time for
-// each, on a machine that granted no more.
-func TestPlanted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("minutes")
-	}
-	found, all, total := 0, 0, 0.0
-	for i := range plantings {
-		p := &plantings[i]
-		c := p.load(t)
-		h := c.guidedHunt(t, p.source)
-		if h.found != nil {
-			t.Errorf("%s: the original differs from itself: %+v", p.name, h.found)
-		}
-		t.Logf("%-8s %5.2f s + build %.2f s %8d inputs, %s", p.name, h.search, h.build, h.inputs, h.note)
-		for _, condition := range p.conditions {
-			h := c.guidedHunt(t, p.plant(condition))
-			all++
-			total += h.search
-			what := "MISSED"
-			if h.found != nil {
-				found++
-				what = fmt.Sprint(h.found.Diff.Call)
-			}
-			t.Logf("  %5.2f s %8d inputs  %-60s %.60s  %s", h.search, h.inputs, condition, what, h.note)
-		}
-	}
-	t.Logf("found %d of %d, %.2f s of processor time each", found, all, total/float64(all))
 }

@@ -231,7 +231,10 @@ func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 		return k.Name == "compile" || k.Name == "start" || k.Name == "fuzz" && e.check != "fuzz" && e.check != "good"
 	})
 	j := &Job{Env: c.env, Candidate: e.candidate(), Corpus: c.corpus, bin: bin, idx: idx,
-		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: 5 * time.Second, Race: -1}}
+		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: time.Second, Race: -1}}
+	if e.check == "fuzz" { // what it must find takes longer than to find nothing in a good candidate
+		j.Budget.Fuzz = 5 * time.Second
+	}
 	if e.check == "race" {
 		j.Budget.Race = 2 * time.Second
 	}
@@ -328,6 +331,7 @@ func TestFull(t *testing.T) {
 		v, err := Full(context.Background(), c.env, c.cases[i].candidate(), c.corpus, Budget{
 			Exhaust: 300 * time.Millisecond,
 			Fuzz:    time.Second,
+			Proof:   time.Second,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -397,7 +401,8 @@ func TestOriginalDies(t *testing.T) {
 		source: "package p\n\nfunc Sum(n int) int {\n\tif n < 0 {\n\t\treturn Sum(n - 1)\n\t}\n" +
 			"\treturn n * (n + 1) / 2\n}\n",
 	}
-	v, err := Full(t.Context(), c.env, better.candidate(), c.corpus, Budget{Exhaust: 200 * time.Millisecond, Fuzz: -1})
+	budget := Budget{Exhaust: 200 * time.Millisecond, Fuzz: -1, Proof: time.Second}
+	v, err := Full(t.Context(), c.env, better.candidate(), c.corpus, budget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,7 +413,7 @@ func TestOriginalDies(t *testing.T) {
 		t.Errorf("%s: %s %+v", v.Stage, v.Reason, v.Counterexample)
 	}
 	wrong := entry{source: strings.Replace(better.source, "/ 2", "/ 2 * 1 + n/40", 1)}
-	v, err = Full(t.Context(), c.env, wrong.candidate(), c.corpus, Budget{Exhaust: 200 * time.Millisecond, Fuzz: -1})
+	v, err = Full(t.Context(), c.env, wrong.candidate(), c.corpus, budget)
 	if err != nil || v.OK() || v.Counterexample.Go != "Sum(40)" {
 		t.Errorf("%v %+v %+v", err, v, v.Counterexample)
 	}

@@ -91,7 +91,7 @@ func TestPromptInjection(t *testing.T) {
 		}
 	}
 	s.Models.NoRules, s.Models.Redact, s.Models.Caps.Calls, s.Models.InFlight = true, "no", int64(len(replies)), 1
-	s.Fuzz, s.Measure = 0, s.Measure/5
+	s.Fuzz = 0
 	r, err := (&Driver{Store: openStore(t, t.TempDir())}).Start(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)

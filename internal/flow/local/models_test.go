@@ -157,6 +157,7 @@ func specOf(t testing.TB, text string, args []string, url string, names ...strin
 	}
 	s := flow.Defaults()
 	s.Dir, s.Target, s.CorpusFile, s.Force = dir, ".Sum", filepath.Join(dir, "calls.jsonl"), true
+	s.Measure, s.Fuzz = 2*time.Second, time.Second // its gains are large, or nobody looks at them
 	for _, name := range names {
 		m, err := llm.ParseModel(name + "@" + url + "/v1")
 		if err != nil {

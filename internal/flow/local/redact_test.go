@@ -32,7 +32,7 @@ func TestRedactedRunKeepsWhatPanicsSay(t *testing.T) {
 		}
 	})
 	s := specOf(t, text, args, server.URL(), "test")
-	s.Candidates, s.Batch, s.Fuzz, s.Measure, s.Models.NoRules = 5, 1, 1e9, 2e9, true
+	s.Candidates, s.Batch, s.Models.NoRules = 5, 1, true
 	s.Models.InFlight = 1
 	d := &Driver{Store: openStore(t, t.TempDir())}
 	if _, err := d.Start(t.Context(), s); err != nil {

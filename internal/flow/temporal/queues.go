@@ -23,14 +23,18 @@ const (
 // benchQueue is the queue of a kind of machine.
 func benchQueue(machineKind string) string { return benchKind + "/" + machineKind }
 
-const (
+// Tests that kill workers shorten these.
+var (
 	beatTimeout = 10 * time.Second // a worker that is silent for so long is dead
 	beatEvery   = 2 * time.Second
+	taskTimeout = 5 * time.Second // of a workflow task: how long a dead worker holds it
+)
+
+const (
 	startWithin = 10 * time.Minute // then the user is told that nobody takes the work
 	grace       = 10 * time.Minute // beyond what the spec asks for, on a slow machine and after a wait for quiet
 	attempts    = 3                // of work that fails; see act
 	losses      = 20               // workers that one piece of work may lose
-	taskTimeout = 5 * time.Second  // of a workflow task: how long a dead worker holds it
 )
 
 // usageType marks an error that the user must mend; stoppedType one that says

@@ -277,7 +277,7 @@ func TestCutOff(t *testing.T) {
 		Class:    "test",
 		Simulate: true,
 	})
-	bench := role{Kinds: []string{benchKind}, Class: "test", Simulate: true, Pause: 400 * time.Millisecond}
+	bench := role{Kinds: []string{benchKind}, Class: "test", Simulate: true, Pause: 200 * time.Millisecond}
 	away := f.worker(bench, "ip", "netns", "exec", space)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
