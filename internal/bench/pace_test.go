@@ -169,3 +169,27 @@ func TestFieldsWithoutGain(t *testing.T) {
 		t.Errorf("%d of %d candidates without a gain are called faster", wins, 5*runs)
 	}
 }
+
+// TestApartEndsWhenShown checks that processes apart stop once they have shown a gain, and that what
+// they do not show is measured in all layouts and refused.
+func TestApartEndsWhenShown(t *testing.T) {
+	for _, c := range []struct {
+		p      planted
+		faster bool
+		asked  int
+	}{{planted{gain: 2, pgo: 1}, true, enoughApart}, {planted{gain: 1, cheat: 2, pgo: 1}, false, layoutsALook}} {
+		sim := &simLab{rng: rand.New(rand.NewPCG(2, 1)), noise: quiet, planted: []planted{c.p}, copies: copiesOf(1),
+			train: "train"}
+		l := &nothingShared{simLab: sim}
+		m := newConfirmer(l, 1, Options{Seed: 2, MinGain: 0.01}.defaults())
+		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
+		ms, err := m.run(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ms[0].Faster != c.faster || l.asked != c.asked {
+			t.Errorf("%+v: faster %v after %d layouts apart, want %v after %d: %s", c.p, ms[0].Faster, l.asked, c.faster,
+				c.asked, ms[0].Why)
+		}
+	}
+}
