@@ -33,8 +33,8 @@ func stages(n int) int { return min(maxStages, max(1, bits.Len(uint(max(n, 1)-1)
 // process ended without a reply.
 type timeFunc func(ctx context.Context, q *rt.Time) (reply *rt.TimeReply, failure string, err error)
 
-// screen runs the stages. The budget is for all versions in all stages. The result has an entry for each of idx; the zero
-// Ratio stands for a variant that killed the process.
+// screen runs the stages. The budget is that of all versions if none were dropped. The result has
+// an entry for each of idx; the zero Ratio stands for a variant that killed the process.
 func screen(
 	ctx context.Context, run timeFunc, idx []int, q rt.Time, budget time.Duration, score beagle.Score,
 ) ([]beagle.Ratio, error) {

@@ -44,8 +44,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestScreenSpendsOnSurvivors checks that a version has more time at each stage, and that the time of
-// those that were dropped is saved.
+// TestScreenSpendsOnSurvivors checks that a version has more time at each stage, and that the time
+// of those that were dropped is saved.
 func TestScreenSpendsOnSurvivors(t *testing.T) {
 	for n := 1; n <= 16; n++ {
 		rng, budget, total := rand.New(rand.NewPCG(8, 8)), time.Second, 0.0
@@ -66,8 +66,8 @@ func TestScreenSpendsOnSurvivors(t *testing.T) {
 	}
 }
 
-// TestScreenSets checks that each set has ratios of its own, and that a variant that ends the process
-// has none.
+// TestScreenSets checks that each set has ratios of its own, and that a variant that ends the
+// process has none.
 func TestScreenSets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	gains := [][]float64{{1, 2, 1, 0.5}, {1, 0.8, 1, 3}} // by set and variant

@@ -91,8 +91,8 @@ func (m *Member) extends(of *Member) bool {
 	return true
 }
 
-// mayBeat reports whether a member with more steps may be so much faster that it is preferred to the
-// simpler one. Quick measurements of a slow function, or on a busy machine, rank them by chance.
+// mayBeat reports whether a member with more steps may be so much faster that it is preferred to
+// the simpler one. Quick measurements of a slow function, or on a busy machine, rank them by chance.
 func (s *Search) mayBeat(m, simpler *Member) bool {
 	return m.high()*AsGoodAs(s.Config.Fastest) > simpler.high()
 }

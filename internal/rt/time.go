@@ -53,7 +53,7 @@ type Time struct {
 type TimeSet struct {
 	Records string `json:"records"`
 	Budget  int64  `json:"budget_ns"`
-	// its inputs are like those of the first set: what was found out of the variants there holds here
+	// its inputs are like those of the first set: what was found out of the variants there holds
 	Alike bool `json:"alike,omitempty"`
 }
 

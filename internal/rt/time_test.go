@@ -199,8 +199,8 @@ func TestDrawKeepsWeights(t *testing.T) {
 	}
 }
 
-// TestTimeKnowsAlikeSets checks that a set that is like the first one takes over what calls cost, and
-// has as many rounds of its own.
+// TestTimeKnowsAlikeSets checks that a set that is like the first one takes over what calls cost,
+// and has rounds of its own.
 func TestTimeKnowsAlikeSets(t *testing.T) {
 	records, weights := unsorted(500, 8)
 	calls := 0
