@@ -92,7 +92,7 @@ func (m *Member) extends(of *Member) bool {
 }
 
 // mayBeat reports whether a member with more steps may be so much faster that it is preferred to
-// the simpler one. Quick measurements of a slow function, or on a busy machine, rank them by chance.
+// the simpler one. Quick measurements on a busy machine rank them by chance.
 func (s *Search) mayBeat(m, simpler *Member) bool {
 	return m.high()*AsGoodAs(s.Config.Fastest) > simpler.high()
 }

@@ -195,8 +195,8 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 	return nil
 }
 
-// study profiles the original, and looks meanwhile for what the library has of it. The profile keeps
-// one processor busy. It says where the time goes, not how long it takes.
+// study profiles the original, and looks meanwhile for what the library has of it. The profile
+// keeps one processor busy. It says where the time goes, not how long it takes.
 func (x *session) study(ctx context.Context, bin *harness.Binary) error {
 	profiled := make(chan error, 1)
 	go func() {
