@@ -224,8 +224,8 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 // one of so many processes.
 func (m *confirmer) request(variants []int, sets []set, processes float64) *rt.Time {
 	q := &rt.Time{Variants: variants, Seed: m.rng.Uint64(), Mutates: m.mutates, SkipPanics: m.panics}
-	for _, s := range sets {
-		q.Sets = append(q.Sets, rt.TimeSet{Records: s.file, Budget: m.nanos(s.share / processes)})
+	for i, s := range sets { // recorded, held out, and drawn to be like the recorded ones
+		q.Sets = append(q.Sets, rt.TimeSet{Records: s.file, Budget: m.nanos(s.share / processes), Alike: i > 0})
 	}
 	return q
 }

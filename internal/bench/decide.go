@@ -125,8 +125,8 @@ func notSurely(e *Evidence, corrected beagle.Ratio) string {
 		return fmt.Sprintf("not sure yet: %.3f times as fast (%.3f to %.3f)%s", corrected.Point, corrected.Low,
 			corrected.High, e.hurried())
 	case corrected.Low > 1:
-		return fmt.Sprintf("no sure difference: %.3f times as fast, but the %d layouts agree no better than chance lets "+
-			"them", corrected.Point, e.Train.N)
+		return fmt.Sprintf("no sure difference: %.3f times as fast, but the %d layouts agree no better than by chance",
+			corrected.Point, e.Train.N)
 	}
 	return fmt.Sprintf("no sure difference: %.3f times as fast, but as little as %.3f for all that was tried",
 		corrected.Point, math.Min(corrected.Low, r.Low))

@@ -30,6 +30,8 @@ type Env struct {
 
 	files atomic.Int64
 	clock sync.Mutex // held while a process is timed
+	mu    sync.Mutex
+	known map[listed]string // files of records that were written
 }
 
 // Wall time a process may take: so much for loading and calibrating, and for each
@@ -120,14 +122,47 @@ func timed(c *beagle.Corpus) []beagle.Record {
 	return c.Train
 }
 
-// inputs is a request for a variant over one set, with its file.
-func (e *Env) inputs(c *beagle.Corpus) (q rt.Time, files map[string]string, remove func(), err error) {
-	path, err := e.records(timed(c))
-	q = rt.Time{
-		Sets: []rt.TimeSet{{Records: "train"}}, Seed: 1,
-		Mutates: len(c.Facets.Mutates) > 0, SkipPanics: c.Facets.Panics > 0,
+// inputs is a request over sets of records, with their files. Who asks again for the same records
+// gets the same file.
+func (e *Env) inputs(c *beagle.Corpus, sets ...[]beagle.Record) (q rt.Time, files map[string]string, err error) {
+	q = rt.Time{Seed: 1, Mutates: len(c.Facets.Mutates) > 0, SkipPanics: c.Facets.Panics > 0}
+	files = map[string]string{}
+	for i, records := range sets {
+		name := "set" + strconv.Itoa(i)
+		if files[name], err = e.written(records); err != nil {
+			return q, nil, err
+		}
+		q.Sets = append(q.Sets, rt.TimeSet{Records: name})
 	}
-	return q, map[string]string{"train": path}, func() { os.Remove(path) }, err
+	return q, files, nil
+}
+
+// written is the file of records that nobody changes any more.
+func (e *Env) written(rs []beagle.Record) (string, error) {
+	if len(rs) == 0 {
+		return e.records(rs)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := listed{&rs[0], len(rs)}
+	if path := e.known[key]; path != "" {
+		return path, nil
+	}
+	path, err := e.records(rs)
+	if err != nil {
+		return "", err
+	}
+	if e.known == nil {
+		e.known = map[listed]string{}
+	}
+	e.known[key] = path
+	return path, nil
+}
+
+// listed identifies a list of records in this process.
+type listed struct {
+	first *beagle.Record
+	n     int
 }
 
 // Screen compares the variants idx of a binary with its variant 0, quickly.
@@ -140,15 +175,37 @@ func Screen(
 	if len(idx) == 0 {
 		return nil, nil
 	}
-	q, files, remove, err := e.inputs(c)
+	q, files, err := e.inputs(c, timed(c))
 	if err != nil {
 		return nil, err
 	}
-	defer remove()
-	run := func(ctx context.Context, q *rt.Time) (*rt.TimeReply, string, error) {
+	return screen(ctx, e.runs(bin, files), idx, q, budget, e.Score)
+}
+
+// ScreenSets is Screen on each of some sets of a corpus's inputs, in one process. The budget is
+// that of a set, and the result has an entry for each.
+func ScreenSets(
+	ctx context.Context, e *Env, bin *harness.Binary, idx []int, c *beagle.Corpus, sets [][]beagle.Record,
+	budget time.Duration,
+) ([][]beagle.Ratio, error) {
+	if len(idx) == 0 || len(sets) == 0 {
+		return nil, nil
+	}
+	q, files, err := e.inputs(c, sets...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range q.Sets {
+		q.Sets[i].Budget = int64(budget)
+	}
+	return screenSets(ctx, e.runs(bin, files), idx, q, e.Score)
+}
+
+// runs times requests in a binary.
+func (e *Env) runs(bin *harness.Binary, files map[string]string) timeFunc {
+	return func(ctx context.Context, q *rt.Time) (*rt.TimeReply, string, error) {
 		return e.run(ctx, bin, q, files)
 	}
-	return screen(ctx, run, idx, q, budget, e.Score)
 }
 
 // profileTime is long enough for some hundred samples on common kernels.
@@ -157,11 +214,10 @@ const profileTime = 400 * time.Millisecond
 // Profile takes a CPU profile of variant 0 and returns the share of the time
 // by line of Target.Source.
 func Profile(ctx context.Context, e *Env, bin *harness.Binary, c *beagle.Corpus) (map[int]float64, error) {
-	q, files, remove, err := e.inputs(c)
+	q, files, err := e.inputs(c, timed(c))
 	if err != nil {
 		return nil, err
 	}
-	defer remove()
 	q.Variants, q.Profile = []int{0}, int64(profileTime)
 	reply, failure, err := e.run(ctx, bin, &q, files)
 	if err != nil {

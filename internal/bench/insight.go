@@ -26,11 +26,10 @@ const costTime = 60 * time.Millisecond
 func Cost(
 	ctx context.Context, e *Env, bin *harness.Binary, version int, c *beagle.Corpus,
 ) (*beagle.Resources, error) {
-	q, files, remove, err := e.inputs(c)
+	q, files, err := e.inputs(c, timed(c))
 	if err != nil {
 		return nil, err
 	}
-	defer remove()
 	q.Variants, q.Sets[0].Budget = []int{version}, int64(costTime)
 	reply, failure, err := e.run(ctx, bin, &q, files)
 	if err != nil || failure != "" {
@@ -43,11 +42,10 @@ func Cost(
 // Look takes a profile of one version of a program and counts what its calls cost. It
 // is nil when the version does not survive that.
 func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beagle.Corpus) (*Insight, error) {
-	q, files, remove, err := e.inputs(c)
+	q, files, err := e.inputs(c, timed(c))
 	if err != nil {
 		return nil, err
 	}
-	defer remove()
 	cost, err := Cost(ctx, e, bin, version, c)
 	if err != nil || cost == nil {
 		return nil, err

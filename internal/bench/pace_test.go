@@ -46,13 +46,14 @@ func simField(t *testing.T, seed uint64, p []planted, c code, budget time.Durati
 }
 
 // TestClearGainInLittleTime checks that candidates that are clearly faster are confirmed, however
-// many they are and though the time is over after the first look, some of whose layouts say nothing.
+// many they are, though the time is over after the first look and some of its layouts say nothing.
 func TestClearGainInLittleTime(t *testing.T) {
 	for finalists := 1; finalists <= 6; finalists++ {
 		for _, gain := range []float64{1.3, 6.4} {
 			for lost := range 4 {
 				ps := slices.Repeat([]planted{{gain: gain, pgo: 1}}, finalists)
-				_, ms := simField(t, uint64(finalists), ps, ordinary, time.Nanosecond, func(l *simLab) { l.lost = lost })
+				lose := func(l *simLab) { l.lost = lost }
+				_, ms := simField(t, uint64(finalists), ps, ordinary, time.Nanosecond, lose)
 				for i, m := range ms {
 					if !m.Faster {
 						t.Errorf("candidate %d of %d, %vx, %d layouts lost: %s", i, finalists, gain, lost, m.Why)
@@ -63,7 +64,7 @@ func TestClearGainInLittleTime(t *testing.T) {
 	}
 }
 
-// TestHurriedSaysSo checks that a measurement whose time was over says what it lacks and what to do.
+// TestHurriedSaysSo checks that a measurement whose time was over says so, and what to do.
 func TestHurriedSaysSo(t *testing.T) {
 	short := func(l *simLab) { l.millis = 200 }
 	hurried := 0
@@ -121,8 +122,8 @@ func TestFieldsKeepTheRisk(t *testing.T) {
 		for _, most := range []int{1, len(looks)} {
 			now := falseFields(runs, finalists, most, firstLook(finalists))
 			before := falseFields(runs, finalists, most, layoutsALook)
-			t.Logf("%d finalists, %d looks: %.2f %% of the fields; with 10 layouts at the first look %.2f %%", finalists,
-				most, 100*now, 100*before)
+			t.Logf("%d finalists, %d looks: %.2f %% of the fields; with 10 layouts at the first look %.2f %%",
+				finalists, most, 100*now, 100*before)
 			if planned := 0.005; now > 1.5*planned {
 				t.Errorf("%d finalists, %d looks: %.2f %% of the fields have a false win", finalists, most, 100*now)
 			}
@@ -167,5 +168,29 @@ func TestFieldsWithoutGain(t *testing.T) {
 	}
 	if wins > runs/50 {
 		t.Errorf("%d of %d candidates without a gain are called faster", wins, 5*runs)
+	}
+}
+
+// TestApartEndsWhenShown checks that processes apart stop once they have shown a gain. What they do
+// not show is measured in all layouts and refused.
+func TestApartEndsWhenShown(t *testing.T) {
+	for _, c := range []struct {
+		p      planted
+		faster bool
+		asked  int
+	}{{planted{gain: 2, pgo: 1}, true, enoughApart}, {planted{gain: 1, cheat: 2, pgo: 1}, false, layoutsALook}} {
+		sim := &simLab{rng: rand.New(rand.NewPCG(2, 1)), noise: quiet, planted: []planted{c.p}, copies: copiesOf(1),
+			train: "train"}
+		l := &nothingShared{simLab: sim}
+		m := newConfirmer(l, 1, Options{Seed: 2, MinGain: 0.01}.defaults())
+		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
+		ms, err := m.run(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ms[0].Faster != c.faster || l.asked != c.asked {
+			t.Errorf("%+v: faster %v after %d layouts apart, want %v after %d: %s", c.p, ms[0].Faster, l.asked,
+				c.faster, c.asked, ms[0].Why)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 )
@@ -14,6 +15,9 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 	}
 	for _, t := range m.at(found) {
 		for _, im := range images {
+			if apartShown(t) {
+				break
+			}
 			if err := m.alone(ctx, im, t, len(images)*len(m.at(found))); err != nil {
 				return err
 			}
@@ -33,6 +37,18 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 		}
 	}
 	return nil
+}
+
+// enoughApart is the number of layouts from which on processes apart may show the gain.
+const enoughApart = 6
+
+// apartShown reports whether processes apart have surely shown as much of the gain as the decision
+// wants of them. More layouts would cost time and change nothing.
+func apartShown(t *finalist) bool {
+	if len(t.apart) < enoughApart {
+		return false
+	}
+	return math.Log(Combine(t.apart).Ratio.Low) > evidenceOf(t.train).Train.Log/2
 }
 
 // largeTable is the size in bytes above which a candidate's tables must pay in a

@@ -21,6 +21,10 @@ import (
 // as a hundred rounds.
 const maxStages = 3
 
+// stageShares are the shares of a version's time that the stages take: few pairs tell who is far
+// behind, and the time that they had is not spent on others.
+var stageShares = [maxStages + 1][]float64{1: {1}, 2: {0.4, 0.6}, 3: {0.25, 0.3, 0.45}}
+
 // stages is how many stages n candidates are worth: none is dropped while two
 // or fewer are left.
 func stages(n int) int { return min(maxStages, max(1, bits.Len(uint(max(n, 1)-1)))) }
@@ -29,8 +33,8 @@ func stages(n int) int { return min(maxStages, max(1, bits.Len(uint(max(n, 1)-1)
 // process ended without a reply.
 type timeFunc func(ctx context.Context, q *rt.Time) (reply *rt.TimeReply, failure string, err error)
 
-// screen runs the stages. The result has an entry for each of idx; the zero
-// Ratio stands for a variant that killed the process.
+// screen runs the stages. The budget is that of all versions if none were dropped. The result has
+// an entry for each of idx; the zero Ratio stands for a variant that killed the process.
 func screen(
 	ctx context.Context, run timeFunc, idx []int, q rt.Time, budget time.Duration, score beagle.Score,
 ) ([]beagle.Ratio, error) {
@@ -40,7 +44,7 @@ func screen(
 	set := q.Sets[0]
 	for stage := range n {
 		q.Seed++
-		set.Budget = int64(budget) / int64(n)
+		set.Budget = int64(float64(budget) * stageShares[n][stage] * float64(len(live)+1) / float64(len(idx)+1))
 		q.Sets = []rt.TimeSet{set}
 		reply, left, err := surviving(ctx, run, &q, live)
 		if err != nil {
@@ -58,6 +62,25 @@ func screen(
 	for i, v := range idx {
 		if e, ok := found[v]; ok {
 			out[i] = screenRatio(e)
+		}
+	}
+	return out, nil
+}
+
+// screenSets compares the variants idx on each set of a request, in one process. The result has an
+// entry for each set and each of idx.
+func screenSets(
+	ctx context.Context, run timeFunc, idx []int, q rt.Time, score beagle.Score,
+) ([][]beagle.Ratio, error) {
+	reply, live, err := surviving(ctx, run, &q, idx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]beagle.Ratio, len(q.Sets))
+	for s := range q.Sets {
+		out[s] = make([]beagle.Ratio, len(idx))
+		for i, v := range live {
+			out[s][slices.Index(idx, v)] = screenRatio(scored(score, &reply.Sets[s], 0, i+1))
 		}
 	}
 	return out, nil

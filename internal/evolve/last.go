@@ -65,7 +65,7 @@ func (s *Search) AskTrims() []Proposal {
 func (s *Search) pickFinalists() []string {
 	var out []*Member
 	for _, m := range s.Ranked() {
-		known := func(f *Member) bool { return m.extends(f) }
+		known := func(f *Member) bool { return m.extends(f) && !s.mayBeat(m, f) }
 		if m.ID != s.Root && m.Point >= worthATry && !slices.ContainsFunc(out, known) {
 			if out = append(out, m); len(out) == maxFinalists {
 				break
@@ -80,7 +80,7 @@ func (s *Search) pickFinalists() []string {
 }
 
 // extends reports whether a member takes all the steps of another, with the same
-// parameters, and more: it would be trimmed to what is there.
+// parameters, and more: unless these pay, it would be trimmed to what is there.
 func (m *Member) extends(of *Member) bool {
 	for _, s := range of.Steps {
 		same := func(t beagle.Step) bool { return t.Mutator == s.Mutator && t.Param == s.Param }
@@ -89,6 +89,12 @@ func (m *Member) extends(of *Member) bool {
 		}
 	}
 	return true
+}
+
+// mayBeat reports whether a member with more steps may be so much faster that it is preferred to
+// the simpler one. Quick measurements on a busy machine rank them by chance.
+func (s *Search) mayBeat(m, simpler *Member) bool {
+	return m.high()*AsGoodAs(s.Config.Fastest) > simpler.high()
 }
 
 // cuts are the sets of steps that this generation leaves out of a finalist.

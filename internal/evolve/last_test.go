@@ -200,6 +200,28 @@ func TestPickFinalists(t *testing.T) {
 	}
 }
 
+// TestPickFinalistsInNoise checks that a version that adds to a finalist is one too when the quick
+// measurement leaves open that it is much faster.
+func TestPickFinalistsInNoise(t *testing.T) {
+	for _, c := range []struct {
+		high float64
+		want []string
+	}{{1.35, []string{"g0"}}, {1.6, []string{"g0", "g0 g1"}}} {
+		x := newTrimmed(t)
+		for find, r := range map[string]beagle.Ratio{
+			"g0": {Point: 1.1, Low: 0.95, High: 1.3}, "g0 g1": {Point: 1.25, Low: 0.9, High: c.high},
+		} {
+			candidate, v := x.judged(strings.Fields(find))
+			v.Screen = &r
+			x.Add(candidate, v, nil)
+		}
+		x.run(t)
+		if got := x.finalists(); !slices.Equal(got, c.want) {
+			t.Errorf("upper end %v: finalists %q, want %q", c.high, got, c.want)
+		}
+	}
+}
+
 // TestTrimsGoOn: a search that is stopped between its last generations goes on with
 // them.
 func TestTrimsGoOn(t *testing.T) {

@@ -119,18 +119,20 @@ func (t *recordedTrial) classes(
 	if err != nil {
 		return nil, err
 	}
+	sets := make([][]beagle.Record, len(classes))
+	for k, class := range classes {
+		sets[k] = class.Records
+	}
+	budget := each * time.Duration(len(versions)+1)
+	ratios, err := bench.ScreenSets(ctx, t.lab.bench, t.bin, versions, t.inputs.corpus(), sets, budget)
+	if err != nil {
+		return nil, err
+	}
 	out := make([][]beagle.InputClassRatio, len(versions))
-	for _, class := range classes {
-		part := *t.inputs.corpus()
-		part.Train = class.Records
-		budget := each * time.Duration(len(versions)+1)
-		ratios, err := bench.Screen(ctx, t.lab.bench, t.bin, versions, &part, budget)
-		if err != nil {
-			return nil, err
-		}
+	for k, class := range classes {
 		for i := range versions {
-			if ratios[i] != (beagle.Ratio{}) {
-				out[i] = append(out[i], beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: ratios[i]})
+			if r := ratios[k][i]; r != (beagle.Ratio{}) {
+				out[i] = append(out[i], beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: r})
 			}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // each class of inputs alone, too, and what looks faster while the search goes on
 // is timed on the common ones, shortly.
 const (
-	classTime    = 120 * time.Millisecond // of timing, for one version on one class in one layout
+	classTime    = 60 * time.Millisecond // of timing, for one version on one class in one layout
 	classLayouts = 3
 	maxClasses   = 12
 	commonClass  = 0.10 // share of the calls from which on a class may not become slower at all
@@ -26,7 +26,7 @@ const (
 	// that a search looks at: the rarest of the common ones, of which the figure for all inputs
 	// says least
 	searchClasses = 3
-	searchTime    = screenTime / 2 // of timing, for one version on one class
+	searchTime    = screenTime / 4 // of timing, for one version on one class
 )
 
 // byClass measures the finalists that are faster on each class of inputs, and
@@ -82,28 +82,30 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	return nil
 }
 
-// timeClasses times all versions of a program on each class.
+// timeClasses times all versions of a program on each class, and adds to found.
 func (m *meter) timeClasses(
 	ctx context.Context, bin *harness.Binary, classes []corpus.InputClass, n int, found [][][]beagle.Ratio,
 ) error {
-	all := make([]int, n)
+	all, sets := make([]int, n), make([][]beagle.Record, len(classes))
 	for i := range all {
 		all[i] = i + 1
 	}
+	for k, class := range classes {
+		sets[k] = class.Records
+	}
 	m.lab.timing.Lock()
 	defer m.lab.timing.Unlock()
-	for k, class := range classes {
-		part := *m.inputs.corpus()
-		part.Train = class.Records
-		for _, v := range all { // one at a time: nobody is dropped half-way
-			ratios, err := bench.Screen(ctx, m.lab.bench, bin, []int{v}, &part, classTime)
-			if err != nil {
-				return err
-			}
-			if len(found[k]) < n {
-				found[k] = append(found[k], nil)
-			}
-			found[k][v-1] = append(found[k][v-1], ratios[0])
+	budget := classTime * time.Duration(n+1)
+	ratios, err := bench.ScreenSets(ctx, m.lab.bench, bin, all, m.inputs.corpus(), sets, budget)
+	if err != nil {
+		return err
+	}
+	for k := range classes {
+		if found[k] == nil {
+			found[k] = make([][]beagle.Ratio, n)
+		}
+		for v, r := range ratios[k] {
+			found[k][v] = append(found[k][v], r)
 		}
 	}
 	return nil

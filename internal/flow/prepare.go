@@ -179,12 +179,8 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 		Stage:     "compile",
 		Static:    bin.Static[0],
 	}
-	if x.ready.Profile, err = bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus()); err != nil {
+	if err := x.study(ctx, bin); err != nil {
 		return err
-	}
-	if p, problem := x.rewriter.work.pass(x.works.root); problem == nil && x.spec.lifts() {
-		lifter := lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
-		x.ready.Lifted = lifter.find(ctx, p)
 	}
 	if x.spec.Models.On() {
 		if x.ready.Cost, err = bench.Cost(ctx, x.lab.bench, bin, 0, x.inputs.corpus()); err != nil {
@@ -197,6 +193,22 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 	x.rewriter.weigh(x.ready.Profile)
 	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
 	return nil
+}
+
+// study profiles the original, and looks meanwhile for what the library has of it. The profile
+// keeps one processor busy. It says where the time goes, not how long it takes.
+func (x *session) study(ctx context.Context, bin *harness.Binary) error {
+	profiled := make(chan error, 1)
+	go func() {
+		profile, err := bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus())
+		x.ready.Profile = profile
+		profiled <- err
+	}()
+	if p, problem := x.rewriter.work.pass(x.works.root); problem == nil && x.spec.lifts() {
+		lifter := lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
+		x.ready.Lifted = lifter.find(ctx, p)
+	}
+	return <-profiled
 }
 
 // restore takes up what Prepare saved in another process.

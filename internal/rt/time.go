@@ -19,6 +19,8 @@ import (
 //     several, because a number that was found in a preempted moment biases
 //     everything that follows. Each goes through its inputs once a slice: a
 //     second time it would know its branches.
+//   - What a call of each variant takes and allocates is found out once for sets that are alike:
+//     with many variants that takes longer than the slices.
 //   - Before the slices of a round an untimed pass over the window brings the
 //     inputs into the cache, so that being first costs nothing.
 //   - The collector runs between slices only. What collections cost is told
@@ -51,6 +53,8 @@ type Time struct {
 type TimeSet struct {
 	Records string `json:"records"`
 	Budget  int64  `json:"budget_ns"`
+	// its inputs are like those of the first set: what was found out of the variants there holds
+	Alike bool `json:"alike,omitempty"`
 }
 
 // TimeReply holds one Timing a set, or the profile.
@@ -132,14 +136,21 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 	if q.GC {
 		reply.GCByte = collectionCost()
 	}
+	var known *costs
 	for i, set := range q.Sets {
 		t, err := h.timer(q, set, uint64(i))
 		if err != nil {
 			return nil, err
 		}
+		if set.Alike {
+			t.known = known
+		}
 		timing, err := t.run()
 		if err != nil {
 			return nil, err
+		}
+		if known == nil {
+			known = &costs{t.cost, timing.Allocs, timing.Bytes}
 		}
 		reply.Sets = append(reply.Sets, timing)
 		runtime.GC()
@@ -147,9 +158,13 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 	return reply, nil
 }
 
+// costs are what a call of each variant takes and allocates.
+type costs struct{ nanos, allocs, bytes []float64 }
+
 // A timer times the variants on one set.
 type timer[A, R any] struct {
 	q         *Time
+	known     *costs      // where this set is like the first one
 	run1      []func([]A) // the variants' Time functions
 	rng       *rand.Rand  // of the windows and of the order
 	aside     *rand.Rand  // of what is drawn beside them
@@ -229,8 +244,7 @@ func (t *timer[A, R]) run() (Timing, error) {
 		return t.out, err
 	}
 	t.cut(t.plan())
-	t.allocations()
-	t.settle()
+	t.prepare()
 	if t.q.Turns != nil {
 		t.q.Turns.meet()
 		t.start = time.Now()

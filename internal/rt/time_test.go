@@ -199,6 +199,37 @@ func TestDrawKeepsWeights(t *testing.T) {
 	}
 }
 
+// TestTimeKnowsAlikeSets checks that a set that is like the first one takes over what calls cost,
+// and has rounds of its own.
+func TestTimeKnowsAlikeSets(t *testing.T) {
+	records, weights := unsorted(500, 8)
+	calls := 0
+	run := func(a []sortArgs) {
+		calls += len(a)
+		for _, x := range a {
+			sum += x.A0[0]
+		}
+	}
+	first := testTimer(&Time{}, records, weights, run, run)
+	got := timed(t, first)
+	second := testTimer(&Time{}, records, weights, run, run)
+	second.known = &costs{first.cost, got.Allocs, got.Bytes}
+	calls = 0
+	again := timed(t, second)
+	if again.Calls != got.Calls || !slices.Equal(again.Bytes, got.Bytes) || len(again.Wall[0]) < minRounds {
+		t.Errorf("%d calls a slice after %d, %d rounds", again.Calls, got.Calls, len(again.Wall[0]))
+	}
+	timed := 0 // calls of the rounds: untimed passes, one for each variant, and the first time
+	for v := range again.Wall {
+		timed += len(again.Wall[v]) * again.Calls * again.Passes[v]
+	}
+	if aside := calls - timed; aside > (len(again.Wall[0])+2)*again.Calls+1024 {
+		t.Errorf("%d calls beside %d timed ones: costs were found out again", aside, timed)
+	}
+}
+
+var sum int
+
 type deepArgs struct {
 	A0 *node
 	A1 [2][]byte

@@ -11,6 +11,25 @@ import (
 // calibrate estimates the cost of a call of each variant, and chooses the
 // number of calls that all slices share.
 func (t *timer[A, R]) calibrate() error {
+	if err := t.estimate(); err != nil {
+		return err
+	}
+	if t.out.Calls = t.q.Calls; t.out.Calls == 0 {
+		t.out.Calls = min(t.calls(), maxWindow, t.within(windowBytes))
+	}
+	t.out.Passes = make([]int, len(t.run1))
+	for v, c := range t.cost {
+		t.out.Passes[v] = t.passes(c * float64(t.out.Calls))
+	}
+	return nil
+}
+
+// estimate finds out what a call of each variant takes.
+func (t *timer[A, R]) estimate() error {
+	if t.known != nil {
+		t.cost = t.known.nanos
+		return nil
+	}
 	probe := t.probe()
 	t.cost = make([]float64, len(t.run1))
 	for v := range t.run1 {
@@ -19,13 +38,6 @@ func (t *timer[A, R]) calibrate() error {
 			return fmt.Errorf("time: a call takes %v, and no more than %v can be compared; record smaller inputs",
 				took.Round(time.Millisecond), slowestCall)
 		}
-	}
-	if t.out.Calls = t.q.Calls; t.out.Calls == 0 {
-		t.out.Calls = min(t.calls(), maxWindow, t.within(windowBytes))
-	}
-	t.out.Passes = make([]int, len(t.run1))
-	for v, c := range t.cost {
-		t.out.Passes[v] = t.passes(c * float64(t.out.Calls))
 	}
 	return nil
 }
@@ -57,7 +69,7 @@ func (t *timer[A, R]) passes(one float64) int {
 	return n
 }
 
-// probe is a sequence that the first variant takes a few slices for: long
+// probe is a sequence that the first variant takes two slices for, or a few: long
 // enough to average over different inputs, of which one may take most of the
 // time.
 func (t *timer[A, R]) probe() []A {
@@ -67,7 +79,7 @@ func (t *timer[A, R]) probe() []A {
 	for n := 1; n < len(all); n *= 4 {
 		took := t.once(0, all[:n])
 		spent += took
-		if took > 5*t.sliceNanos() && (n >= different || spent > int64(t.budget)/4) {
+		if took > 2*t.sliceNanos() && (n >= different || spent > int64(t.budget)/4) {
 			return all[:n]
 		}
 	}
@@ -275,6 +287,17 @@ func (t *timer[A, R]) allocated(v int, calls []A) (objects, bytes uint64) {
 	return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
 }
 
+// prepare counts what calls allocate, and settles what would disturb the first rounds.
+func (t *timer[A, R]) prepare() {
+	if t.known != nil {
+		t.out.Allocs, t.out.Bytes = t.known.allocs, t.known.bytes
+		t.warm()
+		return
+	}
+	t.allocations()
+	t.settle()
+}
+
 // settle touches the memory that an allocating variant will use until the
 // first collection: the first use of a page costs a fault that a long-running
 // service no longer pays. Then every variant runs once, untimed.
@@ -287,6 +310,11 @@ func (t *timer[A, R]) settle() {
 		touchPages(heapLimit)
 		runtime.GC()
 	}
+	t.warm()
+}
+
+// warm runs every variant once over the first window, untimed.
+func (t *timer[A, R]) warm() {
 	for v := range t.run1 {
 		t.slice(v, 0)
 	}
