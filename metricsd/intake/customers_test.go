@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
+
 	"github.com/beagle-go/beagle/metricsd/intake/bus"
 	"github.com/beagle-go/beagle/metricsd/intake/bus/kafkatest"
 	"github.com/beagle-go/beagle/metricsd/intake/customer"
@@ -78,17 +80,28 @@ var queues = map[string]func(t *testing.T, dir string) func() bus.Bus{
 			return b
 		}
 	},
-	"kafka": func(t *testing.T, _ string) func() bus.Bus {
-		address := kafkatest.Start(t).Address
-		return func() bus.Bus {
-			b, err := bus.OpenKafka(t.Context(), bus.KafkaOptions{Brokers: []string{address}, Topic: "customers",
-				Partitions: 2, Replicas: 1, Log: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return b
+	"kafka": func(t *testing.T, _ string) func() bus.Bus { // its protocol, over TCP
+		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+		if err != nil {
+			t.Fatal(err)
 		}
+		t.Cleanup(cluster.Close)
+		return openKafka(t, cluster.ListenAddrs()...)
 	},
+	"Apache's kafka": func(t *testing.T, _ string) func() bus.Bus {
+		return openKafka(t, kafkatest.Start(t).Address)
+	},
+}
+
+func openKafka(t *testing.T, brokers ...string) func() bus.Bus {
+	return func() bus.Bus {
+		b, err := bus.OpenKafka(t.Context(), bus.KafkaOptions{Brokers: brokers, Topic: "customers", Partitions: 2,
+			Replicas: 1, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
 }
 
 var indexes = map[string]func(t *testing.T, dir string) func() index.Index{
