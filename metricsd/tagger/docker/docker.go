@@ -191,8 +191,9 @@ func (s *Source) put(id, name, image string, labels map[string]string) bool {
 	if !idForm.MatchString(id) {
 		return false
 	}
+	low := tagger.Image(tagger.Add(nil, "docker_image", imageName(image)), image)
 	e := tagger.Entity{
-		Low:  append(tagger.Image(tagger.Add(nil, "docker_image", imageName(image)), image), s.options.Labels.Tags(labels)...),
+		Low:  append(low, s.options.Labels.Tags(labels)...),
 		High: tagger.Add(nil, "container_name", strings.TrimPrefix(name, "/")),
 	}
 	s.feed.Put(id, map[string]tagger.Entity{id: e})

@@ -142,7 +142,8 @@ func watch(t *testing.T, socket string) *watched {
 		t.Fatal(err)
 	}
 	store := tagger.NewStore(tagger.StoreOptions{Settle: time.Millisecond, Keep: 200 * time.Millisecond})
-	w := &watched{t: t, source: New(Options{Socket: socket, Labels: labels, Log: slog.New(slog.DiscardHandler)}, store.Feed())}
+	o := Options{Socket: socket, Labels: labels, Log: slog.New(slog.DiscardHandler)}
+	w := &watched{t: t, source: New(o, store.Feed())}
 	w.source.FirstPause, w.source.LastPause = 5*time.Millisecond, 20*time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -183,8 +184,8 @@ func (w *watched) eventually(id, want string) {
 	w.t.Fatalf("%.8s has %q, want %q", id, last, want)
 }
 
-const webTags = "container_id:" + web + " container_name:shop-web-1 docker_image:registry:5000/shop/web:1.4.2 env:prod " +
-	"image_name:registry:5000/shop/web image_tag:1.4.2 own:x service:web short_image:web"
+const webTags = "container_id:" + web + " container_name:shop-web-1 " +
+	"docker_image:registry:5000/shop/web:1.4.2 env:prod image_name:registry:5000/shop/web image_tag:1.4.2 own:x service:web short_image:web"
 
 func workerTags(name string) string {
 	return "container_id:" + worker + " container_name:" + name + " docker_image:shop/worker:7 image_name:shop/worker " +

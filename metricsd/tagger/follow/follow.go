@@ -32,8 +32,9 @@ type Follower struct {
 func (f *Follower) Up() (up bool, failures uint64) { return f.up.Load(), f.failures.Load() }
 
 // Run calls once until ctx is done. It says by up that it has the whole list; a return without error
-// is the end of a stream, and it is called again, at once unless the stream was short. After a failure there is a pause, which
-// doubles until it has a whole list again. Failures are told once until then.
+// is the end of a stream, and it is called again, at once unless the stream was short. After a
+// failure there is a pause, which doubles until it has a whole list again. Failures are told once
+// until then.
 func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up func()) error) {
 	first, last := f.FirstPause, f.LastPause
 	if first == 0 {
