@@ -5,6 +5,7 @@
 //	metricsd intake  take what agents send, know every metric, host, tag and app
 //	metricsd parse   say what a datagram means, or where it is wrong
 //	metricsd load    send traffic of a known shape
+//	metricsd health  ask a running metricsd how it is
 package main
 
 import (
@@ -36,6 +37,7 @@ var commands = []command{
 		runIntake},
 	{"parse", "read datagrams, write one JSON object a message, or the error and its place", runParse},
 	{"load", "send traffic of a known shape", runLoad},
+	{"health", "ask a running metricsd how it is", runHealth},
 }
 
 func main() {

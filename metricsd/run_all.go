@@ -41,11 +41,7 @@ func runAll(args []string, s streams) error {
 		failed()
 	}()
 	defer run.reloadOnHangup(ctx, func(c config.Config) error {
-		if err := a.Reload(c); err != nil {
-			return err
-		}
-		in.SetBounds(boundsOf(c.Intake))
-		return nil
+		return reload(c, in, a)
 	})()
 	fmt.Fprintf(s.out, "send to %s, look at http://%s/\n", run.config.Listen.UDP, in.Address())
 	err = runWith(ctx, a, outputs)

@@ -11,6 +11,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/intake"
 	"github.com/beagle-go/beagle/metricsd/intake/bus"
+	"github.com/beagle-go/beagle/metricsd/intake/customer"
 	"github.com/beagle-go/beagle/metricsd/intake/index"
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
@@ -28,10 +29,17 @@ func runIntake(args []string, s streams) error {
 		return err
 	}
 	defer run.reloadOnHangup(ctx, func(c config.Config) error {
-		in.SetBounds(boundsOf(c.Intake))
-		return nil
+		return reload(c, in, nil)
 	})()
 	return in.Run(ctx)
+}
+
+// customersOf reads the key file, nil where there is none.
+func customersOf(c config.Intake) (*customer.Keys, error) {
+	if c.Customers == "" {
+		return nil, nil
+	}
+	return customer.Load(c.Customers)
 }
 
 // boundsOf are what can be changed while the intake runs.
@@ -43,6 +51,10 @@ func boundsOf(c config.Intake) intake.Bounds {
 
 // openIntake opens queue, index and door as the configuration says.
 func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake.Intake, error) {
+	keys, err := customersOf(c)
+	if err != nil {
+		return nil, err
+	}
 	b, err := openBus(ctx, c, log)
 	if err != nil {
 		return nil, err
@@ -53,8 +65,9 @@ func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake
 		return nil, err
 	}
 	in, err := intake.New(c.HTTP, intake.Options{
-		Token: c.Token, Bounds: boundsOf(c), Names: c.Names, Verbatim: c.Verbatim,
-		Flush: time.Duration(c.Flush) * time.Second, Remember: time.Duration(c.Remember) * time.Hour,
+		Token: c.Token, Bounds: boundsOf(c), Customers: keys, Names: c.Names, CustomerNames: c.CustomerNames,
+		Verbatim: c.Verbatim,
+		Flush:    time.Duration(c.Flush) * time.Second, Remember: time.Duration(c.Remember) * time.Hour,
 		Retention: time.Duration(c.Retention) * 24 * time.Hour,
 	}, b, x, log)
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/beagle-go/beagle/metricsd/agent"
 	"github.com/beagle-go/beagle/metricsd/config"
+	"github.com/beagle-go/beagle/metricsd/intake"
 )
 
 // service is what agent, intake and both of them in one process have in common.
@@ -58,8 +60,25 @@ func (run *service) reload(apply func(config.Config) error) {
 		run.log.Error("the configuration was not read again; the old one holds", "error", err)
 		return
 	}
-	run.log.Info("the configuration was read again; only its limits and tags are taken up", "limits", c.Limits,
+	run.log.Info("the configuration was read again; only its limits, tags and customers are taken up", "limits", c.Limits,
 		"entities", len(c.Tagger.Entities))
+}
+
+// reload has an intake and its agent, if there is one, take another configuration; with an error
+// nothing has changed.
+func reload(c config.Config, in *intake.Intake, a *agent.Agent) error {
+	keys, err := customersOf(c.Intake)
+	if err == nil {
+		err = in.CheckCustomers(keys)
+	}
+	if err == nil && a != nil {
+		err = a.Reload(c)
+	}
+	if err != nil {
+		return err
+	}
+	in.SetBounds(boundsOf(c.Intake))
+	return in.SetCustomers(keys)
 }
 
 // untilSignal is done at SIGINT or SIGTERM.

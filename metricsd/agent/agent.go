@@ -35,6 +35,7 @@ type Agent struct {
 	now     func() time.Time
 	// containers is nil when the kernel is not to be asked.
 	containers *tagger.Containers
+	tags       *tags
 }
 
 // Sink takes every flush. Send must not block for long: the next flush waits.
@@ -58,6 +59,9 @@ func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	if c.Tagger.Credentials {
 		a.containers = tagger.NewContainers("/proc")
 	}
+	if err := a.openTags(c.Tagger); err != nil {
+		return nil, err
+	}
 	if err := a.Reload(c); err != nil {
 		return nil, err
 	}
@@ -68,21 +72,12 @@ func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 }
 
 // Reload takes the limits and the tags of containers of another configuration while the
-// agent runs; with an error nothing has changed. Whether the kernel is asked who sends, and all
-// else, is decided at the start.
+// agent runs; with an error nothing has changed. Whether the kernel is asked who sends, which
+// sources of tags there are, and all else, is decided at the start.
 func (a *Agent) Reload(c config.Config) error {
-	entities := make(map[string]tagger.Entity, len(c.Tagger.Entities))
-	for id, e := range c.Tagger.Entities {
-		entities[id] = tagger.Entity(e)
-	}
-	t, err := tagger.New(c.Tagger.Cardinality, entities)
-	if err != nil {
+	if err := a.configure(c.Tagger); err != nil {
 		return err
 	}
-	if a.containers == nil && len(entities) == 0 { // nothing to go by
-		t = nil
-	}
-	a.SetTagger(t)
 	a.Aggregator.SetLimits(aggregate.Limits(c.Limits))
 	return nil
 }
@@ -175,6 +170,8 @@ func (a *Agent) Run(ctx context.Context) error {
 		server = web.Serve(a.web, a.Handler())
 	}
 	a.log.Info("listening", "addresses", a.Addresses())
+	unfollow := a.follow()
+	defer unfollow()
 	a.flushUntil(ctx)
 
 	a.ending.Store(true)

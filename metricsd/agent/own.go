@@ -37,6 +37,7 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 			&a.waiting.dropped)
 	}
 	a.ownSockets(p)
+	a.ownTags(p)
 	a.ownContexts(p, states)
 	for _, sink := range a.sinks {
 		sink.Own(p)

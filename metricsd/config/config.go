@@ -43,8 +43,15 @@ type Listen struct {
 // Tagger adds tags to what comes from containers. Cardinality and entities can be changed
 // without a restart, like limits.
 type Tagger struct {
-	Credentials bool   `yaml:"credentials" help:"find the container of a sender on a Unix socket by its process (SO_PASSCRED, /proc/PID/cgroup), on Linux and in the namespace of the senders' processes"`
-	Cardinality string `yaml:"cardinality" help:"which tags a message gets that has no card: none, low, orchestrator or high; tagger.entities, in the file only, has the tags"`
+	Credentials           bool   `yaml:"credentials" help:"find the container of a sender on a Unix socket by its process (SO_PASSCRED, /proc/PID/cgroup), on Linux and in the namespace of the senders' processes"`
+	Cardinality           string `yaml:"cardinality" help:"which tags a message gets that has no card: none, low, orchestrator or high; tagger.entities, in the file only, has the tags"`
+	Docker                string `yaml:"docker" help:"path of the Docker Engine's socket, as /var/run/docker.sock, which is asked for the tags of containers; empty for none"`
+	DockerLabels          string `yaml:"docker_labels" help:"labels of containers that become tags, separated by commas, each as label or label=tag"`
+	Kubernetes            string `yaml:"kubernetes" help:"API server that is asked for the pods of this node: in-cluster, or its address; empty for none"`
+	KubernetesNode        string `yaml:"kubernetes_node" help:"the node's name, which a pod has from spec.nodeName"`
+	KubernetesSecrets     string `yaml:"kubernetes_secrets" help:"directory with token and ca.crt of the account that asks"`
+	KubernetesLabels      string `yaml:"kubernetes_labels" help:"labels of pods that become tags, as in docker_labels"`
+	KubernetesAnnotations string `yaml:"kubernetes_annotations" help:"annotations of pods that become tags, as in docker_labels"`
 	// Entities are under container ids, pod UIDs and in-<cgroup inode>. In the file only.
 	Entities map[string]Entity `yaml:"entities"`
 }
@@ -89,22 +96,24 @@ type RemoteWrite struct {
 
 // Intake says where series are taken and where what is known of them is kept. The
 // agent has no use for it; `metricsd intake` and `metricsd all` have. SIGHUP reads body,
-// opened, requests and pending again.
+// opened, requests, pending and the file of customers again.
 type Intake struct {
-	HTTP      string `yaml:"http" help:"address of the intake's door, page and API"`
-	Token     string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty for nobody; the environment keeps it out of lists of processes"`
-	Body      int    `yaml:"body" help:"longest body in bytes, as received"`
-	Opened    int    `yaml:"opened" help:"longest body in bytes, after decompression"`
-	Requests  int    `yaml:"requests" help:"most requests read at the same time; others are told to retry later"`
-	Names     int    `yaml:"names" help:"most names of each kind that can be completed, and that the history remembers"`
-	Verbatim  string `yaml:"verbatim" help:"keys of tags, separated by commas, whose values are kept as they were written, such as url,branch,error: with capitals, spaces and signs; other tags are lower-cased and signs become underscores"`
-	Pending   int    `yaml:"pending" help:"names with counts not written yet, at which they are written early"`
-	Flush     int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
-	Remember  int    `yaml:"remember" help:"hours that a name is known after it was last seen"`
-	Retention int    `yaml:"retention" help:"days that the index keeps a name after it was last seen"`
-	Reserve   int    `yaml:"reserve" help:"bytes that stay free on the disks of the embedded queue and index; with less, senders are told to retry later until there is room; a quarter of it besides is the index's ballast, a file that goes when its log meets the disk's end nevertheless; with 0 writes meet it, and wait for room"`
-	Queue     Queue  `yaml:"queue"`
-	Index     Index  `yaml:"index"`
+	HTTP          string `yaml:"http" help:"address of the intake's door, page and API"`
+	Token         string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty for nobody; the environment keeps it out of lists of processes"`
+	Customers     string `yaml:"customers" help:"file with a customer and an API key, or sha256: and its digest, on each line; who sends or asks with a key sees that customer's names only, other keys are refused, intake.token sees all; empty for one customer, who is everybody"`
+	Body          int    `yaml:"body" help:"longest body in bytes, as received"`
+	Opened        int    `yaml:"opened" help:"longest body in bytes, after decompression"`
+	Requests      int    `yaml:"requests" help:"most requests read at the same time; others are told to retry later"`
+	Names         int    `yaml:"names" help:"most names of each kind that can be completed, and that the history remembers"`
+	CustomerNames int    `yaml:"customer_names" help:"most names of each kind that one customer of intake.customers can have, of the intake.names for all"`
+	Verbatim      string `yaml:"verbatim" help:"keys of tags, separated by commas, whose values are kept as they were written, such as url,branch,error: with capitals, spaces and signs; other tags are lower-cased and signs become underscores"`
+	Pending       int    `yaml:"pending" help:"names with counts not written yet, at which they are written early"`
+	Flush         int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
+	Remember      int    `yaml:"remember" help:"hours that a name is known after it was last seen"`
+	Retention     int    `yaml:"retention" help:"days that the index keeps a name after it was last seen"`
+	Reserve       int    `yaml:"reserve" help:"bytes that stay free on the disks of the embedded queue and index; with less, senders are told to retry later until there is room; a quarter of it besides is the index's ballast, a file that goes when its log meets the disk's end nevertheless; with 0 writes meet it, and wait for room"`
+	Queue         Queue  `yaml:"queue"`
+	Index         Index  `yaml:"index"`
 }
 
 // Queue says what stands between the intake's door and its processor.
@@ -141,13 +150,19 @@ func Default() Config {
 			UDP: "127.0.0.1:8125", ReceiveBuffer: 8 << 20, PacketSize: 64 << 10,
 			Batch: 16, Cache: 100_000, Workers: 1, StreamConnections: 256,
 		},
-		Limits:      Limits(limits),
-		Tagger:      Tagger{Cardinality: "low"},
+		Limits: Limits(limits),
+		Tagger: Tagger{
+			Cardinality: "low", KubernetesSecrets: "/var/run/secrets/kubernetes.io/serviceaccount",
+			DockerLabels: "com.datadoghq.tags.env=env,com.datadoghq.tags.service=service," +
+				"com.datadoghq.tags.version=version",
+			KubernetesLabels: "tags.datadoghq.com/env=env,tags.datadoghq.com/service=service," +
+				"tags.datadoghq.com/version=version",
+		},
 		Datadog:     Datadog{API: "v2", Compression: "zlib", Sketches: "auto", Events: true, QueueBytes: 1 << 30},
 		RemoteWrite: RemoteWrite{QueueBytes: 1 << 30},
 		Intake: Intake{
 			HTTP: "127.0.0.1:9126", Body: 8 << 20, Opened: 64 << 20, Requests: 64,
-			Names: 10_000_000, Pending: 500_000, Flush: 300, Remember: 24, Retention: 30, Reserve: 64 << 20,
+			Names: 10_000_000, CustomerNames: 1_000_000, Pending: 500_000, Flush: 300, Remember: 24, Retention: 30, Reserve: 64 << 20,
 			Queue: Queue{Dir: "metricsd-data/queue", Bytes: 1 << 30, Topic: "metricsd", Partitions: 4, Replicas: 1},
 			Index: Index{Dir: "metricsd-data/index"},
 		},
@@ -229,11 +244,15 @@ func (i *Intake) check() error {
 	if i.Index.Postgres == "" && i.Index.Dir == "" {
 		errs = append(errs, errors.New("intake.index has neither dir nor postgres; name a directory"))
 	}
+	if i.Customers != "" && i.Token == "" {
+		errs = append(errs, errors.New("intake.customers is set and intake.token is not; give the operator a token"))
+	}
 	return errors.Join(append(errs, checkBounds([]bound{
 		{"intake.body", i.Body, 1 << 10, 64 << 20},
 		{"intake.opened", i.Opened, 1 << 10, 1 << 30},
 		{"intake.requests", i.Requests, 1, 1 << 14},
 		{"intake.names", i.Names, 100, 100_000_000},
+		{"intake.customer_names", i.CustomerNames, 100, 100_000_000},
 		{"intake.pending", i.Pending, 100, 100_000_000},
 		{"intake.flush", i.Flush, 1, 24 * 3600},
 		{"intake.remember", i.Remember, 1, 24 * 365},

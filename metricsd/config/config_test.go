@@ -112,7 +112,7 @@ func TestTagsOfContainers(t *testing.T) {
 	c, err := load(t, "tagger:\n  cardinality: high\n  entities:\n    c0ffee: {low: [env:prod], high: ['task:7']}\n",
 		nil)
 	want := map[string]Entity{"c0ffee": {Low: []string{"env:prod"}, High: []string{"task:7"}}}
-	if err != nil || !reflect.DeepEqual(c.Tagger, Tagger{Cardinality: "high", Entities: want}) {
+	if err != nil || c.Tagger.Cardinality != "high" || !reflect.DeepEqual(c.Tagger.Entities, want) {
 		t.Errorf("got %+v, %v", c.Tagger, err)
 	}
 	if _, err := load(t, "tagger: {entities: {x: {middle: [a]}}}\n", nil); err == nil ||

@@ -1,11 +1,14 @@
 package intake
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/beagle-go/beagle/metricsd/intake/customer"
 	"github.com/beagle-go/beagle/metricsd/intake/index"
 	"github.com/beagle-go/beagle/metricsd/tag"
 	"github.com/beagle-go/beagle/metricsd/web"
@@ -63,14 +66,26 @@ func query(r *http.Request) (k index.Kind, limit int, err error) {
 
 // handleAPI adds what one can ask.
 func (in *Intake) handleAPI(mux *http.ServeMux) {
-	ask := func(path string, answer func(r *http.Request, k index.Kind, limit int) (any, error)) {
-		mux.Handle("GET "+path, in.door.guarded(func(w http.ResponseWriter, r *http.Request) {
+	type question struct {
+		*http.Request
+		caller
+		*shelf
+		kind  index.Kind
+		limit int
+	}
+	ask := func(path string, answer func(q question) (any, error)) {
+		mux.Handle("GET "+path, in.door.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 			k, limit, err := query(r)
 			if err != nil {
 				fail(w, http.StatusBadRequest, err)
 				return
 			}
-			v, err := answer(r, k, limit)
+			whose, err := in.shelf(r, c)
+			if refused := (refusal{}); errors.As(err, &refused) {
+				fail(w, refused.status, err)
+				return
+			}
+			v, err := answer(question{r, c, whose, k, limit})
 			if err != nil {
 				in.log.Error("a question was not answered", "path", path, "error", err)
 				fail(w, http.StatusInternalServerError, err)
@@ -79,21 +94,21 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 			web.JSON(w, http.StatusOK, v)
 		}))
 	}
-	ask("/api/names", in.complete)
-	ask("/api/entries", in.entries)
-	ask("/api/top", func(_ *http.Request, k index.Kind, limit int) (any, error) {
-		top := in.processor.top.Load()[k]
-		return shown(top[:min(limit, len(top))]), nil
+	ask("/api/names", func(q question) (any, error) { return in.complete(q.Request, q.shelf, q.kind, q.limit) })
+	ask("/api/entries", func(q question) (any, error) { return in.entries(q.Request, q.shelf, q.kind, q.limit) })
+	ask("/api/top", func(q question) (any, error) {
+		top := in.processor.rankOf(q.shelf.customer).top[q.kind]
+		return shown(top[:min(q.limit, len(top))]), nil
 	})
-	ask("/api/overview", func(r *http.Request, _ index.Kind, limit int) (any, error) {
-		return in.overview(r, limit), nil
+	ask("/api/overview", func(q question) (any, error) {
+		return in.overview(q.Context(), q.shelf, q.operator, q.limit), nil
 	})
 }
 
 // complete is auto-completion: prefix=, or contains= for any substring. A tag is looked for as it
 // was typed, and in the form that tags have.
-func (in *Intake) complete(r *http.Request, k index.Kind, limit int) (any, error) {
-	directory, clean := in.processor.names[k], in.processor.tags.prefix
+func (in *Intake) complete(r *http.Request, whose *shelf, k index.Kind, limit int) (any, error) {
+	directory, clean := whose.names[k], in.processor.tags.prefix
 	find := func(typed string) ([]string, bool) { return directory.Prefix(typed, limit), false }
 	typed := r.URL.Query().Get("prefix")
 	if contained := r.URL.Query().Get("contains"); contained != "" {
@@ -118,32 +133,41 @@ func nonNil(names []string) []string {
 
 // entries lists a kind page by page: after= is the last name of the page before.
 // name= asks for one.
-func (in *Intake) entries(r *http.Request, k index.Kind, limit int) (any, error) {
+func (in *Intake) entries(r *http.Request, whose *shelf, k index.Kind, limit int) (any, error) {
 	q := r.URL.Query()
 	if q.Has("name") {
-		e, ok, err := in.processor.index.Get(r.Context(), k, q.Get("name"))
+		e, ok, err := in.processor.index.Get(r.Context(), whose.customer, k, q.Get("name"))
 		if err != nil || !ok {
 			return []entryJSON{}, err
 		}
 		return shown([]index.Entry{e}), nil
 	}
-	entries, err := in.processor.index.List(r.Context(), k, q.Get("after"), limit)
+	entries, err := in.processor.index.List(r.Context(), whose.customer, k, q.Get("after"), limit)
 	return shown(entries), err
 }
 
-// Overview is what the page shows.
+// Overview is what the page shows of a customer. Only the operator sees Stages and Customers, which
+// tell of all customers.
 type Overview struct {
-	Names  map[string]int         `json:"names"` // by kind
-	Top    map[string][]entryJSON `json:"top"`   // by kind, the highest rates first
-	Stages []stage                `json:"stages"`
+	Customer  string                 `json:"customer,omitempty"` // when there are customers
+	Names     map[string]int         `json:"names"`              // by kind
+	Top       map[string][]entryJSON `json:"top"`                // by kind, the highest rates first
+	Stages    []stage                `json:"stages,omitempty"`
+	Customers []customerJSON         `json:"customers,omitempty"`
 }
 
-func (in *Intake) overview(r *http.Request, limit int) Overview {
-	o := Overview{Names: map[string]int{}, Top: map[string][]entryJSON{}, Stages: in.stages(r.Context())}
-	top := in.processor.top.Load()
+func (in *Intake) overview(ctx context.Context, whose *shelf, operator bool, limit int) Overview {
+	o := Overview{Names: map[string]int{}, Top: map[string][]entryJSON{}}
+	top := in.processor.rankOf(whose.customer).top
 	for _, k := range index.Kinds {
-		o.Names[k.String()], _ = in.processor.names[k].Len()
+		o.Names[k.String()], _ = whose.names[k].Len()
 		o.Top[k.String()] = shown(top[k][:min(limit, len(top[k]))])
+	}
+	if in.door.keys.Load() != nil {
+		o.Customer = customer.Shown(whose.customer)
+	}
+	if operator {
+		o.Stages, o.Customers = in.stages(ctx), in.customers()
 	}
 	return o
 }

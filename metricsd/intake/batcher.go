@@ -48,8 +48,8 @@ var errStopping = errors.New("shutting down; retry later")
 
 // put returns when the series are safe. A request that comes again must have the same id
 // and the same series: its parcels are then known.
-func (w *batcher) put(ctx context.Context, id wire.ID, series []wire.Series) error {
-	parcels := split(id, series)
+func (w *batcher) put(ctx context.Context, id wire.ID, customer string, series []wire.Series) error {
+	parcels := split(id, customer, series)
 	done := make(chan error, len(parcels)) // the writer never waits for whoever has gone
 	for _, p := range parcels {
 		p.done = done
@@ -77,10 +77,10 @@ func (w *batcher) put(ctx context.Context, id wire.ID, series []wire.Series) err
 }
 
 // split cuts series so that each part fits into a message.
-func split(id wire.ID, series []wire.Series) (parcels []parcel) {
+func split(id wire.ID, customer string, series []wire.Series) (parcels []parcel) {
 	var p parcel
 	end := func() {
-		p.ID = id.Part(len(parcels))
+		p.ID, p.Customer = id.Part(len(parcels)), customer
 		parcels, p = append(parcels, p), parcel{}
 	}
 	for i := range series {

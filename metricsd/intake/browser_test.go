@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,39 +12,89 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/beagle-go/beagle/metricsd/intake/index"
 )
+
+// browser starts a browser, which ends with the test.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	found := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			found = path
+		}
+	}
+	if found == "" {
+		t.Skip("no Chromium on PATH (apt-get install chromium): the page is not tried in a browser")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(found), chromedp.NoSandbox,
+		chromedp.WindowSize(1200, 1300))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestPageOfCustomers shows the operator the customers and goes to one of them, where completion finds
+// that one's names only. The key is the password, as people give it; it is not in the page.
+func TestPageOfCustomers(t *testing.T) {
+	ctx := browser(t)
+	o := twoCustomers(t)
+	o.Flush = time.Hour // rates are known some seconds after the last
+	r := start(t, t.TempDir(), o)
+	for _, s := range senders {
+		r.as(s.key, http.StatusAccepted, "POST", "/api/v1/series", manyNames(s.points))
+	}
+	r.as(acmeKey, http.StatusAccepted, "POST", "/api/v1/series", body("rocket.launches", "pad-1", 9, "env:desert"))
+	r.eventually("there", func() bool { known, _ := r.processor.shelves.len(index.Metric); return known == 301 })
+	r.eventually("ranked", func() bool { return len(r.processor.rankOf("acme").top[index.Metric]) > 0 })
+
+	with := func(password string) string { return strings.Replace(r.url, "http://", "http://x:"+password+"@", 1) }
+	do(t, ctx, chromedp.Navigate(with(operatorToken)+"/"))
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	defer cancel()
+	keep(t, "customers.png", ask(t, ctx, chromedp.FullScreenshot(100)))
+	text := ask(t, ctx, chromedp.Text("body"))
+	for _, want := range []string{"customer default", "acme", "globex", "Which stage cannot keep up"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the operator's page lacks %q:\n%s", want, text)
+		}
+	}
+	do(t, ctx, chromedp.Navigate(r.url+"/?customer=acme"), chromedp.SendKeys("#part", "rocket"))
+	until(t, ctx, `document.querySelectorAll("#found li").length == 1`)
+	keep(t, "acme.png", ask(t, ctx, chromedp.FullScreenshot(100)))
+	if found := ask(t, ctx, chromedp.Text("#found")); found != "rocket.launches" {
+		t.Errorf("completion finds %q", found)
+	}
+	ctx = browser(t) // which knows no password yet
+	do(t, ctx, chromedp.Navigate(with(globexKey)+"/"), chromedp.SendKeys("#part", "rocket"))
+	until(t, ctx, `document.getElementById("said").textContent.startsWith("Nothing")`)
+	text = ask(t, ctx, chromedp.Text("body"))
+	keep(t, "globex.png", ask(t, ctx, chromedp.FullScreenshot(100)))
+	if strings.Contains(text, "acme") || strings.Contains(text, "rocket") || strings.Contains(text, "Which stage") ||
+		!strings.Contains(text, "customer globex") {
+		t.Errorf("globex sees:\n%s", text)
+	}
+}
 
 // TestPageInABrowser types into the page's auto-completion at 10,000 names. With
 // METRICSD_SCREENSHOTS it leaves pictures in that directory.
 func TestPageInABrowser(t *testing.T) {
-	browser := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			browser = path
-		}
-	}
-	if browser == "" {
-		t.Skip("no Chromium on PATH (apt-get install chromium): the page is not tried in a browser")
-	}
 	r := start(t, t.TempDir(), Options{})
 	const evil = `<img src=x onerror="document.title='broken'">`
 	r.post(body("app.first", evil, 1, "env:prod"))
 	for i := range 100 {
 		r.post(manyNames(i))
 	}
-	r.eventually("there", func() bool { known, _ := r.processor.names[0].Len(); return known == 10_001 })
-	r.eventually("ranked", func() bool { return len(r.processor.top.Load()[0]) > 0 })
+	r.eventually("there", func() bool { known, _ := r.processor.shelves.len(0); return known == 10_001 })
+	r.eventually("ranked", func() bool { return len(r.processor.rankOf("").top[0]) > 0 })
 
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox,
-		chromedp.WindowSize(1200, 1300))
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	defer cancel()
-	ctx, cancel = chromedp.NewContext(ctx)
-	defer cancel()
-
+	ctx := browser(t)
 	// The browser lives as long as the first call's context; the others get a bound.
 	do(t, ctx, chromedp.Navigate(r.url+"/"))
-	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
 	keep(t, "overview.png", ask(t, ctx, chromedp.FullScreenshot(100)))
 	first := ask(t, ctx, chromedp.Text("body"))

@@ -67,6 +67,12 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
+// oneParcel is a message with some points under a name of a customer.
+func oneParcel(customer, name string, points int) batch {
+	s := wire.Series{Metric: name, Kind: wire.Gauge, Points: make([]wire.Point, points)}
+	return batch{bus.Message{}, []wire.Parcel{{Customer: customer, Series: []wire.Series{s}}}}
+}
+
 // TestNothingIsForgottenByAWrongClock looks at rates and at what is forgotten.
 func TestNothingIsForgottenByAWrongClock(t *testing.T) {
 	c := newClock()
@@ -80,7 +86,7 @@ func TestNothingIsForgottenByAWrongClock(t *testing.T) {
 		p.flush(t.Context())
 	}
 	entry := func(name string) (index.Entry, bool) {
-		e, ok, err := p.index.Get(t.Context(), index.Metric, name)
+		e, ok, err := p.index.Get(t.Context(), "", index.Metric, name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,11 @@
 // of anybody else may be posted twice and mean it: it counts as a repetition only of one that was
 // not acknowledged.
 //
+// With a key file there are customers: the door finds out whose key a request has, the customer's
+// name goes with its series through the queue, and each customer has names, counts and rates of its
+// own in the history, the index and the directories. What comes with the operator's token belongs to
+// the default customer, who is the only one without a key file.
+//
 // An app is what stands before the first dot of a metric's name.
 //
 // # Limits
@@ -30,6 +35,9 @@
 // A request without a key, and not of Datadog's agent, counts twice when its sender repeats it and
 // the intake has ended in between, or its answer was lost on the network. So does one that is
 // repeated after a million others.
+//
+// Customers share the bounds on requests, the queue and the names that wait to be written: one that
+// sends too much holds up the others.
 //
 // Values are not kept: the intake knows names, not time series. Events, checks and
 // metadata are accepted, counted and dropped. Tags and names are normalised before

@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -13,19 +12,22 @@ import (
 
 	"github.com/beagle-go/beagle/metricsd/disk"
 	"github.com/beagle-go/beagle/metricsd/intake/bus"
+	"github.com/beagle-go/beagle/metricsd/intake/customer"
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 	"github.com/beagle-go/beagle/metricsd/web"
 )
 
 // A door takes what senders post.
 type door struct {
-	token   string
-	bounds  atomic.Pointer[Bounds] // may be changed
+	token   string                        // the operator's
+	keys    atomic.Pointer[customer.Keys] // the customers'; nil without any; may be changed
+	bounds  atomic.Pointer[Bounds]        // may be changed
 	batcher *batcher
 	reading atomic.Int64 // requests
 	log     *slog.Logger
 	unanswered
-	failing atomic.Bool // the last body could not be queued, and the operator was told
+	told    atomic.Int64 // when an unknown key was told last
+	failing atomic.Bool  // the last body could not be queued, and the operator was told
 
 	accepted, refused, tooLarge, denied, busy, full, ignored atomic.Uint64
 	bytes                                                    atomic.Uint64
@@ -51,49 +53,16 @@ func (d *door) handle(mux *http.ServeMux) {
 	// What an agent posts besides. It would keep and repeat what is refused.
 	for _, path := range []string{"/api/v1/check_run", "/api/v1/events", "/api/v1/metadata", "/intake/",
 		"/api/v2/host_metadata", "/api/v1/collector"} {
-		mux.Handle("POST "+path, d.guarded(d.ignore))
+		mux.Handle("POST "+path, d.known(d.ignore))
 	}
-	mux.Handle("GET /api/v1/validate", d.guarded(func(w http.ResponseWriter, _ *http.Request) {
+	mux.Handle("GET /api/v1/validate", d.known(func(w http.ResponseWriter, _ *http.Request, _ caller) {
 		web.JSON(w, http.StatusOK, map[string]bool{"valid": true})
 	}))
 }
 
-// guarded asks for the token.
-func (d *door) guarded(h http.HandlerFunc) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !allowed(r, d.token) {
-			d.denied.Add(1)
-			status := http.StatusForbidden // what agents know
-			if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/v1/") {
-				status = http.StatusUnauthorized // at this a browser asks for the password
-				w.Header().Set("WWW-Authenticate", `Basic realm="metricsd, the token as password"`)
-			}
-			fail(w, status,
-				errors.New("the token is missing or wrong; send it as DD-API-KEY, as a bearer token or as a password"))
-			return
-		}
-		h(w, r)
-	})
-}
-
-// allowed looks for the token where senders and people put it.
-func allowed(r *http.Request, token string) bool {
-	if token == "" {
-		return true
-	}
-	_, password, _ := r.BasicAuth()
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	for _, given := range []string{bearer, r.Header.Get("DD-API-KEY"), r.URL.Query().Get("api_key"), password} {
-		if subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 1 {
-			return true
-		}
-	}
-	return false
-}
-
 // take answers when the series of a body are safe.
 func (d *door) take(choose func(*http.Request) reader) http.Handler {
-	return d.guarded(func(w http.ResponseWriter, r *http.Request) {
+	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 		bounds := d.bounds.Load()
 		defer d.reading.Add(-1)
 		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large: so many at once and no more
@@ -112,8 +81,8 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 			return
 		}
 		d.bytes.Add(uint64(len(body)))
-		id, failed := d.identify(r, body)
-		if err := d.batcher.put(r.Context(), id, series); err != nil {
+		id, failed := d.identify(r, c.customer, body)
+		if err := d.batcher.put(r.Context(), id, c.customer, series); err != nil {
 			failed()
 			d.full.Add(1)
 			later(w, d.notQueued(err))
@@ -153,7 +122,7 @@ func (d *door) refuse(w http.ResponseWriter, err error) {
 }
 
 // ignore reads and drops a body within the bound.
-func (d *door) ignore(w http.ResponseWriter, r *http.Request) {
+func (d *door) ignore(w http.ResponseWriter, r *http.Request, _ caller) {
 	most := d.bounds.Load().Limits.Body
 	if n, err := io.Copy(io.Discard, io.LimitReader(r.Body, most+1)); err != nil || n > most {
 		d.refuse(w, fmt.Errorf("%w: the body is longer than %d bytes", wire.ErrTooLarge, most))

@@ -45,6 +45,9 @@ func New(address string, o Options, b bus.Bus, x index.Index, log *slog.Logger) 
 		processor: newProcessor(o, b, x, log),
 	}
 	in.door = newDoor(o, in.batcher, log)
+	if err := in.setKeys(o.Customers); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	return in, nil
 }
 
@@ -81,10 +84,10 @@ func (in *Intake) Handler() http.Handler {
 	mux := http.NewServeMux()
 	in.door.handle(mux)
 	in.handleAPI(mux)
-	mux.Handle("GET /{$}", in.door.guarded(in.servePage))
-	mux.HandleFunc("GET /metrics", in.serveMetrics)
+	mux.Handle("GET /{$}", in.door.known(in.servePage))
+	mux.Handle("GET /metrics", in.door.counts(in.serveMetrics))
 	mux.HandleFunc("GET /healthz", in.serveHealth)
-	web.Debug(mux, in.door.guarded)
+	web.Debug(mux, in.door.operators)
 	return mux
 }
 

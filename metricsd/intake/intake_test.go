@@ -53,7 +53,12 @@ func start(t *testing.T, dir string, o Options) *running {
 // run runs an intake over a queue and an index until it is stopped, or the test ends.
 func run(t *testing.T, o Options, b bus.Bus, x index.Index) *running {
 	t.Helper()
-	in, err := New("127.0.0.1:0", o, b, x, slog.New(slog.DiscardHandler))
+	return runLogged(t, o, b, x, slog.New(slog.DiscardHandler))
+}
+
+func runLogged(t *testing.T, o Options, b bus.Bus, x index.Index, log *slog.Logger) *running {
+	t.Helper()
+	in, err := New("127.0.0.1:0", o, b, x, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +120,13 @@ func (r *running) get(path string, v any) {
 	if status != http.StatusOK {
 		r.t.Fatalf("%s: %d %s", path, status, text)
 	}
+	decode(r.t, text, v)
+}
+
+func decode(t testing.TB, text []byte, v any) {
+	t.Helper()
 	if err := json.Unmarshal(text, v); err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
@@ -384,7 +394,7 @@ func TestThePageShowsNamesAsText(t *testing.T) {
 	const evil = `<script>alert(1)</script>`
 	r.post(body("app.x", evil, 1, "t:"+evil))
 	r.eventually("there", func() bool { return len(r.names("kind=host&contains="+url.QueryEscape("<script>"))) == 1 })
-	r.eventually("ranked", func() bool { return len(r.processor.top.Load()[index.Host]) == 1 })
+	r.eventually("ranked", func() bool { return len(r.processor.rankOf("").top[index.Host]) == 1 })
 	_, text := r.do("GET", "/", nil)
 	if strings.Contains(string(text), evil) || !strings.Contains(string(text), "&lt;script&gt;alert(1)") {
 		t.Errorf("the host's name stands in the page as it is:\n%s", text)

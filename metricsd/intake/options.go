@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/beagle-go/beagle/metricsd/intake/customer"
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
@@ -24,15 +25,17 @@ func (b Bounds) withDefaults() Bounds {
 
 // Options say how an intake works. The zero value of a field means its default.
 type Options struct {
-	Token     string // required of senders and readers, unless empty
-	Bounds    Bounds
-	Names     int           // most names of each kind
-	Verbatim  string        // keys of tags, separated by commas, whose values are kept as written
-	News      time.Duration // longest that a new name waits to be written
-	Flush     time.Duration // between two writings of counts
-	Remember  time.Duration // how long a name is known that is not seen
-	Retention time.Duration // how long the index keeps a name that is not seen
-	Now       func() time.Time
+	Token         string         // required of senders and readers, unless empty
+	Customers     *customer.Keys // of senders and readers besides the token; nil for one customer, who is everybody
+	Bounds        Bounds
+	Names         int           // most names of each kind
+	CustomerNames int           // of one customer of the key file
+	Verbatim      string        // keys of tags, separated by commas, whose values are kept as written
+	News          time.Duration // longest that a new name waits to be written
+	Flush         time.Duration // between two writings of counts
+	Remember      time.Duration // how long a name is known that is not seen
+	Retention     time.Duration // how long the index keeps a name that is not seen
+	Now           func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -45,9 +48,8 @@ func (o Options) withDefaults() Options {
 			*v = d
 		}
 	}
-	if o.Names == 0 {
-		o.Names = d.Names
-	}
+	o.Names = cmp.Or(o.Names, d.Names)
+	o.CustomerNames = cmp.Or(o.CustomerNames, o.Names)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -33,13 +33,29 @@ func (in *Intake) own(ctx context.Context, page *expose.Page) {
 	count("index_failures", "Changes that could not be written and are tried again.", &c.failures)
 	count("history_expired", "Names that the history has forgotten.", &c.expired)
 	count("index_forgotten", "Entries removed because they were not seen for long.", &c.forgotten)
+	in.ownCustomers(page, prefix)
 	in.ownSizes(ctx, page, prefix)
+}
+
+// ownCustomers shows each customer of a key file by its name.
+func (in *Intake) ownCustomers(page *expose.Page, prefix string) {
+	list := in.customers()
+	if list == nil {
+		return
+	}
+	var points, names []expose.Value
+	for _, c := range list {
+		points = append(points, expose.Labelled("customer", c.Customer, c.Points))
+		names = append(names, expose.Labelled("customer", c.Customer, c.Names))
+	}
+	page.Own(prefix+"customer_points_total", "counter", "Points processed, by customer.", points...)
+	page.Own(prefix+"customer_names", "gauge", "Names of all kinds that can be completed, by customer.", names...)
 }
 
 func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string) {
 	var names, refused, waiting, bound []expose.Value
 	for _, k := range index.Kinds {
-		known, none := in.processor.names[k].Len()
+		known, none := in.processor.shelves.len(k)
 		names = append(names, expose.Labelled("kind", k.String(), known))
 		refused = append(refused, expose.Labelled("kind", k.String(), none))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -23,12 +24,17 @@ var page = template.Must(template.New("page").
 const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-%s'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'"
 
-func (in *Intake) servePage(w http.ResponseWriter, r *http.Request) {
+func (in *Intake) servePage(w http.ResponseWriter, r *http.Request, c caller) {
 	const rows = 15
+	whose, err := in.shelf(r, c)
+	if refused := (refusal{}); errors.As(err, &refused) {
+		fail(w, refused.status, err)
+		return
+	}
 	nonce := rand.Text()
 	var out bytes.Buffer
-	err := page.Execute(&out, map[string]any{
-		"Overview": in.overview(r, rows),
+	err = page.Execute(&out, map[string]any{
+		"Overview": in.overview(r.Context(), whose, c.operator, rows),
 		"Kinds":    index.Kinds,
 		"Now":      time.Now(),
 		"Nonce":    nonce,

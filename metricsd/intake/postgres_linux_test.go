@@ -55,7 +55,7 @@ func TestKilledDatabase(t *testing.T) {
 	stop()
 	senders.Wait()
 	counted := func() uint64 {
-		e, _, err := x.Get(t.Context(), index.App, "killed")
+		e, _, err := x.Get(t.Context(), "", index.App, "killed")
 		if err != nil {
 			t.Fatal(err)
 		}

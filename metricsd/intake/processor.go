@@ -14,7 +14,6 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/bus"
 	"github.com/beagle-go/beagle/metricsd/intake/history"
 	"github.com/beagle-go/beagle/metricsd/intake/index"
-	"github.com/beagle-go/beagle/metricsd/intake/names"
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
@@ -25,22 +24,22 @@ type processor struct {
 	bounds  atomic.Pointer[Bounds] // may be changed
 	bus     bus.Bus
 	index   index.Index
-	names   [4]*names.Directory // by kind
+	shelves *shelves
 	history *history.Set
 	tags    tagCleaner
 	log     *slog.Logger
 
 	repeats *repeats
-	pending map[uint64]*index.Entry // counted since the last flush, by the history's key
+	pending map[uint64]*index.Entry // counted since the last flush, by its key
 	unsure  *index.Change           // it was not acknowledged: it is written, or is to be
 	news    []*index.Entry          // names that are not written yet
 	read    map[int32]int64
 	since   time.Time // of the last flush
 	forgot  time.Time // when what is old was last looked for
 
-	messages chan bus.Message // from the queue to the decoder
-	batches  chan batch       // from the decoder to the processor
-	top      atomic.Pointer[[4][]index.Entry]
+	messages chan bus.Message                    // from the queue to the decoder
+	batches  chan batch                          // from the decoder to the processor
+	ranks    atomic.Pointer[map[string]*ranking] // by customer
 	counts   counts
 }
 
@@ -65,22 +64,26 @@ func newProcessor(o Options, b bus.Bus, x index.Index, log *slog.Logger) *proces
 		tags:    newTagCleaner(o.Verbatim),
 		pending: map[uint64]*index.Entry{}, messages: make(chan bus.Message, 64), batches: make(chan batch, 16),
 	}
-	for k := range p.names {
-		p.names[k] = names.New(o.Names)
-	}
-	p.top.Store(new([4][]index.Entry))
+	p.shelves = newShelves(p.history, o.Names, o.CustomerNames)
+	p.ranks.Store(&map[string]*ranking{})
 	p.bounds.Store(&o.Bounds)
 	return p
 }
 
 // prepare loads the names that the index has, and the place where to begin.
 func (p *processor) prepare(ctx context.Context) (err error) {
-	for _, k := range index.Kinds {
-		known, err := index.Names(ctx, p.index, k)
-		if err != nil {
-			return fmt.Errorf("index: %w", err)
+	customers, err := p.index.Customers(ctx)
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	for _, customer := range customers {
+		for _, k := range index.Kinds {
+			known, err := index.Names(ctx, p.index, customer, k)
+			if err != nil {
+				return fmt.Errorf("index: %w", err)
+			}
+			p.shelves.open(customer).names[k].Fill(known)
 		}
-		p.names[k].Fill(known)
 	}
 	if p.read, err = p.index.Read(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
@@ -186,8 +189,12 @@ func (p *processor) take(b batch) {
 			p.counts.repeated.Add(1)
 			continue
 		}
+		whose := p.shelves.own
+		if parcel.Customer != "" {
+			whose = p.shelves.open(parcel.Customer)
+		}
 		for i := range parcel.Series {
-			p.count(&parcel.Series[i], now)
+			p.count(whose, &parcel.Series[i], now)
 		}
 		p.counts.series.Add(uint64(len(parcel.Series)))
 	}
@@ -204,38 +211,43 @@ func (p *processor) showPending() {
 	p.counts.pending.Store(int64(n))
 }
 
-func (p *processor) count(s *wire.Series, now time.Time) {
+func (p *processor) count(whose *shelf, s *wire.Series, now time.Time) {
 	seen := s.Last()
 	if seen <= 0 || seen > now.Unix() { // a sender's clock may be wrong, but nothing was seen in the future
 		seen = now.Unix()
 	}
 	points := uint64(s.Len())
 	p.counts.points.Add(points)
+	whose.points.Add(points)
 	metric := metricName(s.Metric)
 	if metric == "" {
 		return
 	}
-	p.touch(index.Metric, metric, seen, points, now)
+	p.touch(whose, index.Metric, metric, seen, points, now)
 	if app, _, ok := strings.Cut(metric, "."); ok {
-		p.touch(index.App, app, seen, points, now)
+		p.touch(whose, index.App, app, seen, points, now)
 	}
 	if host := hostName(s.Host); host != "" {
-		p.touch(index.Host, host, seen, points, now)
+		p.touch(whose, index.Host, host, seen, points, now)
 	}
 	for _, t := range s.Tags {
 		if t = p.tags.clean(t); t != "" {
-			p.touch(index.Tag, t, seen, points, now)
+			p.touch(whose, index.Tag, t, seen, points, now)
 		}
 	}
 }
 
-// touch counts points under a name.
-func (p *processor) touch(k index.Kind, name string, seen int64, points uint64, now time.Time) {
+// touch counts points under a name of a customer.
+func (p *processor) touch(whose *shelf, k index.Kind, name string, seen int64, points uint64, now time.Time) {
 	p.counts.touches.Add(1)
-	key := p.history.Key(byte(k), name)
+	key := p.history.Key(byte(k), name) + whose.owner
 	e := p.pending[key]
+	for e != nil && e.Customer != whose.customer { // two names may share a key, two customers no entry
+		key++
+		e = p.pending[key]
+	}
 	if e == nil {
-		e = &index.Entry{Kind: k, Name: strings.Clone(name), First: seen, Last: seen}
+		e = &index.Entry{Customer: whose.customer, Kind: k, Name: strings.Clone(name), First: seen, Last: seen}
 		p.pending[key] = e
 		if p.history.See(key, epoch(now)) {
 			p.news = append(p.news, e)
@@ -251,13 +263,13 @@ func (p *processor) tellNews(ctx context.Context) {
 	}
 	entries := make([]index.Entry, len(p.news))
 	for i, e := range p.news {
-		entries[i] = index.Entry{Kind: e.Kind, Name: e.Name, First: e.First, Last: e.Last}
+		entries[i] = index.Entry{Customer: e.Customer, Kind: e.Kind, Name: e.Name, First: e.First, Last: e.Last}
 	}
 	if !p.apply(ctx, index.Change{Entries: entries}) {
 		return
 	}
 	for _, e := range p.news {
-		p.names[e.Kind].Add(e.Name)
+		p.shelves.open(e.Customer).names[e.Kind].Add(e.Name)
 	}
 	clear(p.news)
 	p.news = p.news[:0]
@@ -338,6 +350,12 @@ const (
 	rankEvery = 5 * time.Second
 )
 
+// A ranking are a customer's names with the highest rates, by kind, and the rate of all its points.
+type ranking struct {
+	top  [4][]index.Entry
+	rate float64
+}
+
 // rank publishes the names with the highest rates since the last flush. Right after
 // one there is too little to tell, and the old ranks stay.
 func (p *processor) rank(now time.Time) {
@@ -345,16 +363,34 @@ func (p *processor) rank(now time.Time) {
 	if elapsed < rankEvery.Seconds()/2 {
 		return
 	}
-	var top [4][]index.Entry
+	ranks := map[string]*ranking{}
 	for _, e := range p.pending {
-		top[e.Kind] = insert(top[e.Kind], *e)
-	}
-	for _, entries := range top {
-		for i := range entries {
-			entries[i].Rate, entries[i].At = float64(entries[i].Points)/elapsed, now.Unix()
+		r := ranks[e.Customer]
+		if r == nil {
+			r = new(ranking)
+			ranks[e.Customer] = r
+		}
+		r.top[e.Kind] = insert(r.top[e.Kind], *e)
+		if e.Kind == index.Metric {
+			r.rate += float64(e.Points) / elapsed
 		}
 	}
-	p.top.Store(&top)
+	for _, r := range ranks {
+		for _, entries := range r.top {
+			for i := range entries {
+				entries[i].Rate, entries[i].At = float64(entries[i].Points)/elapsed, now.Unix()
+			}
+		}
+	}
+	p.ranks.Store(&ranks)
+}
+
+// rankOf is the last ranking of a customer, an empty one where there is none.
+func (p *processor) rankOf(customer string) *ranking {
+	if r := (*p.ranks.Load())[customer]; r != nil {
+		return r
+	}
+	return new(ranking)
 }
 
 // insert puts an entry where its points belong, if it is among the first.

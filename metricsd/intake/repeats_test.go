@@ -148,21 +148,21 @@ func TestPartsOfALargeRequestCountOnce(t *testing.T) {
 func TestSendersThatSayTheSame(t *testing.T) {
 	var u unanswered
 	request, _ := http.NewRequest("POST", "/api/v1/series", nil)
-	one, failed := u.identify(request, []byte("same"))
-	other, failedToo := u.identify(request, []byte("same"))
+	one, failed := u.identify(request, "", []byte("same"))
+	other, failedToo := u.identify(request, "", []byte("same"))
 	if one == other {
 		t.Fatal("what is under way was taken for a repetition")
 	}
 	failed()
 	failedToo()
-	again, _ := u.identify(request, []byte("same"))
-	andAgain, _ := u.identify(request, []byte("same"))
-	third, _ := u.identify(request, []byte("same"))
+	again, _ := u.identify(request, "", []byte("same"))
+	andAgain, _ := u.identify(request, "", []byte("same"))
+	third, _ := u.identify(request, "", []byte("same"))
 	if again != one || andAgain != other || third == one || third == other {
 		t.Error("repetitions did not get the IDs of what they repeat")
 	}
 	for i := range 3 * maxUnanswered {
-		_, failed := u.identify(request, fmt.Append(nil, i))
+		_, failed := u.identify(request, "", fmt.Append(nil, i))
 		failed()
 	}
 	if len(u.ids) > maxUnanswered || len(u.oldest) > maxUnanswered {

@@ -34,11 +34,14 @@ type unanswered struct {
 }
 
 // identify returns the request's ID, and what to call when it was not acknowledged.
-func (u *unanswered) identify(r *http.Request, body []byte) (id wire.ID, failed func()) {
-	if key := r.Header.Get(keyHeader); key != "" {
-		return digest("key "+key, r.URL.Path, body), func() {} // two senders may have thought of one key
+func (u *unanswered) identify(r *http.Request, customer string, body []byte) (id wire.ID, failed func()) {
+	if customer != "" {
+		customer += "\x00" // what two customers say is never the same request
 	}
-	content := digest("body", r.URL.Path, body)
+	if key := r.Header.Get(keyHeader); key != "" {
+		return digest(customer+"key "+key, r.URL.Path, body), func() {} // two senders may have thought of one key
+	}
+	content := digest(customer+"body", r.URL.Path, body)
 	if strings.HasPrefix(r.UserAgent(), "datadog-agent/") {
 		return content, func() {}
 	}

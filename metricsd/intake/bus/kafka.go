@@ -1,3 +1,5 @@
+//go:build !embedded
+
 package bus
 
 import (
@@ -15,15 +17,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
-
-// KafkaOptions say where the brokers are.
-type KafkaOptions struct {
-	Brokers    []string
-	Topic      string
-	Partitions int32 // of the topic, when it has to be made
-	Replicas   int16
-	Log        *slog.Logger // is told when the topic is not as it was read; nil for nobody
-}
 
 // group is the consumer group under which places are committed. Only people and
 // their tools read them, for the lag; the index has the places that count.

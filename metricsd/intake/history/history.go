@@ -26,6 +26,7 @@ const shards = 64
 // A Set remembers keys. It may be used by several goroutines.
 type Set struct {
 	seed   maphash.Seed
+	owners maphash.Seed
 	most   int // per shard
 	shards [shards]shard
 }
@@ -39,7 +40,7 @@ type shard struct {
 
 // New makes a set of at most so many keys.
 func New(most int) *Set {
-	s := &Set{seed: maphash.MakeSeed(), most: max(1, most/shards)}
+	s := &Set{seed: maphash.MakeSeed(), owners: maphash.MakeSeed(), most: max(1, most/shards)}
 	for i := range s.shards {
 		s.shards[i].seen = map[uint64]uint32{}
 	}
@@ -52,6 +53,10 @@ func (s *Set) Key(kind byte, name string) uint64 {
 	const odd = 0x9e3779b97f4a7c15 // far apart for kinds next to each other
 	return maphash.String(s.seed, name) + uint64(kind)*odd
 }
+
+// Owner is what to add to the keys of an owner's names, so that they differ from those of others.
+// It has a seed of its own: a name that is also an owner's must not take its place.
+func (s *Set) Owner(name string) uint64 { return maphash.String(s.owners, name) }
 
 // See stamps a key with the epoch and reports whether it was unknown. In a shard
 // that is full an unknown key stays unknown: it will be reported as new again, which

@@ -13,6 +13,10 @@ func TestSeeAndExpire(t *testing.T) {
 	if a == s.Key(1, "a") || a == b {
 		t.Fatal("keys of different names or kinds are equal")
 	}
+	x, y := s.Owner("x"), s.Owner("y")
+	if x == y || s.Key(0, "x")+y == s.Key(0, "y")+x {
+		t.Fatal("keys of different owners are equal")
+	}
 	if !s.See(a, 1) || s.See(a, 1) || s.See(a, 2) || !s.See(b, 1) {
 		t.Error("a name is new once, and only once")
 	}

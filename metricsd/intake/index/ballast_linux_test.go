@@ -70,7 +70,7 @@ func TestTheLogMeetsTheDisksEnd(t *testing.T) {
 	has := func(when string, names ...string) {
 		t.Helper()
 		for _, name := range names {
-			if e, ok, err := x.Get(t.Context(), Metric, name); !ok || err != nil || e.Points != 1 {
+			if e, ok, err := x.Get(t.Context(), "", Metric, name); !ok || err != nil || e.Points != 1 {
 				t.Errorf("%s: %.20q is %+v, %v", when, name, e, err)
 			}
 		}
@@ -138,7 +138,7 @@ func TestAWriteWaitsForRoom(t *testing.T) {
 	if err := x.Apply(t.Context(), one("refused", 3)); !errors.Is(err, disk.ErrFull) {
 		t.Errorf("beside a write that waits: %v", err)
 	}
-	if _, ok, err := x.Get(t.Context(), Metric, "before"); !ok || err != nil {
+	if _, ok, err := x.Get(t.Context(), "", Metric, "before"); !ok || err != nil {
 		t.Errorf("what is asked is not answered: %v", err)
 	}
 	if err := x.Close(); err != nil { // it goes on: the process would end here
@@ -219,7 +219,7 @@ func TestTheLogMeetsTheDisksEndWhenItIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer again.Close()
-		if _, ok, err := again.Get(t.Context(), Metric, "before"); !ok || err != nil {
+		if _, ok, err := again.Get(t.Context(), "", Metric, "before"); !ok || err != nil {
 			t.Errorf("what was acknowledged is gone: %v", err)
 		}
 		return
@@ -278,7 +278,7 @@ func TestTheDiskIsFullAtEveryWrite(t *testing.T) {
 	}
 	x = openSmall(t, dir)
 	defer x.Close()
-	names, err := Names(t.Context(), x, Metric)
+	names, err := Names(t.Context(), x, "", Metric)
 	if err != nil || len(names) != changes*each || names[0] != name(0, 0) ||
 		names[len(names)-1] != name(changes-1, each-1) {
 		t.Errorf("%d names of %d, %v", len(names), changes*each, err)

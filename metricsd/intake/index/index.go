@@ -52,9 +52,10 @@ func Named(name string) (Kind, bool) {
 	return 0, false
 }
 
-// An Entry is what is known of a name. Times are seconds since 1970, as senders give
+// An Entry is what is known of a name of a customer. Times are seconds since 1970, as senders give
 // them.
 type Entry struct {
+	Customer    string // whose name it is; empty for the default customer's
 	Kind        Kind
 	Name        string
 	First, Last int64   // seen
@@ -125,11 +126,13 @@ type Index interface {
 	Read(context.Context) (map[int32]int64, error)
 	// Groups returns the groups that are kept, in the order of their numbers.
 	Groups(context.Context) ([]Group, error)
-	// Get returns an entry.
-	Get(ctx context.Context, k Kind, name string) (Entry, bool, error)
-	// List returns entries of a kind in the order of their names' bytes, from the first after a
-	// name.
-	List(ctx context.Context, k Kind, after string, most int) ([]Entry, error)
+	// Get returns an entry of a customer.
+	Get(ctx context.Context, customer string, k Kind, name string) (Entry, bool, error)
+	// List returns a customer's entries of a kind in the order of their names' bytes, from the first
+	// after a name.
+	List(ctx context.Context, customer string, k Kind, after string, most int) ([]Entry, error)
+	// Customers returns the customers that have entries, sorted.
+	Customers(context.Context) ([]string, error)
 	// Forget removes entries that were last seen before a time.
 	Forget(ctx context.Context, before int64) (gone int, err error)
 	Close() error
@@ -146,15 +149,15 @@ func has(written, read map[int32]int64) bool {
 }
 
 func byName(a, b Entry) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Customer, b.Customer), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
-// each calls do with every entry of a kind, in order.
-func each(ctx context.Context, ix Index, k Kind, do func(Entry)) error {
+// each calls do with every entry of a customer's kind, in order.
+func each(ctx context.Context, ix Index, customer string, k Kind, do func(Entry)) error {
 	const page = 10_000
 	after := ""
 	for {
-		entries, err := ix.List(ctx, k, after, page)
+		entries, err := ix.List(ctx, customer, k, after, page)
 		if err != nil {
 			return err
 		}
@@ -168,8 +171,8 @@ func each(ctx context.Context, ix Index, k Kind, do func(Entry)) error {
 	}
 }
 
-// Names returns all names of a kind, sorted.
-func Names(ctx context.Context, ix Index, k Kind) (names []string, _ error) {
-	err := each(ctx, ix, k, func(e Entry) { names = append(names, e.Name) })
+// Names returns all names of a customer's kind, sorted.
+func Names(ctx context.Context, ix Index, customer string, k Kind) (names []string, _ error) {
+	err := each(ctx, ix, customer, k, func(e Entry) { names = append(names, e.Name) })
 	return names, err
 }

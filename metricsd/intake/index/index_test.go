@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/beagle-go/beagle/metricsd/intake/index/pgtest"
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
@@ -43,7 +45,8 @@ func TestIndex(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			open := start(t)
 			x := open()
-			for _, test := range []func(*testing.T, Index){testJoining, testListing, testWriters, testForgetting} {
+			for _, test := range []func(*testing.T, Index){testJoining, testListing, testWriters, testForgetting,
+				testCustomers} {
 				test(t, x)
 			}
 			testPlaces(t, x, open)
@@ -90,14 +93,14 @@ func apply(t *testing.T, x Index, c Change) {
 
 func want(t *testing.T, x Index, e Entry) {
 	t.Helper()
-	got, ok, err := x.Get(t.Context(), e.Kind, e.Name)
+	got, ok, err := x.Get(t.Context(), e.Customer, e.Kind, e.Name)
 	if err != nil || !ok || got != e {
 		t.Errorf("got %+v, %v, %v; want %+v", got, ok, err, e)
 	}
 }
 
 func testJoining(t *testing.T, x Index) {
-	if _, ok, err := x.Get(t.Context(), Metric, "a"); ok || err != nil {
+	if _, ok, err := x.Get(t.Context(), "", Metric, "a"); ok || err != nil {
 		t.Errorf("an entry of an empty index: %v, %v", ok, err)
 	}
 	apply(t, x, Change{})
@@ -111,8 +114,8 @@ func testJoining(t *testing.T, x Index) {
 		{Kind: Metric, Name: "a", First: 50, Last: 60},
 		{Kind: Host, Name: "a", First: 1, Last: 2, Points: 3},
 	}})
-	want(t, x, Entry{Metric, "a", 40, 70, 10, 9, 150})
-	want(t, x, Entry{Host, "a", 1, 2, 3, 0, 0})
+	want(t, x, Entry{"", Metric, "a", 40, 70, 10, 9, 150})
+	want(t, x, Entry{"", Host, "a", 1, 2, 3, 0, 0})
 }
 
 func testListing(t *testing.T, x Index) {
@@ -125,7 +128,7 @@ func testListing(t *testing.T, x Index) {
 	apply(t, x, c)
 	var got []string
 	for after := ""; ; {
-		page, err := x.List(t.Context(), Tag, after, 10)
+		page, err := x.List(t.Context(), "", Tag, after, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,10 +143,10 @@ func testListing(t *testing.T, x Index) {
 	if len(got) != 27 || !slices.IsSorted(got) || got[0] != "Z" || got[26] != "größe" {
 		t.Errorf("listed %q", got)
 	}
-	if names, err := Names(t.Context(), x, Tag); err != nil || !slices.Equal(names, got) {
+	if names, err := Names(t.Context(), x, "", Tag); err != nil || !slices.Equal(names, got) {
 		t.Errorf("all names: %q, %v", names, err)
 	}
-	if none, err := x.List(t.Context(), Tag, "", 0); len(none) != 0 || err != nil {
+	if none, err := x.List(t.Context(), "", Tag, "", 0); len(none) != 0 || err != nil {
 		t.Errorf("a list of none: %v, %v", none, err)
 	}
 }
@@ -165,7 +168,7 @@ func testWriters(t *testing.T, x Index) {
 		})
 	}
 	all.Wait()
-	want(t, x, Entry{App, "b", 0, 9, 40, 0, 0})
+	want(t, x, Entry{"", App, "b", 0, 9, 40, 0, 0})
 }
 
 func testForgetting(t *testing.T, x Index) {
@@ -176,12 +179,45 @@ func testForgetting(t *testing.T, x Index) {
 	if gone, err := x.Forget(t.Context(), 11); err != nil || gone < 1 {
 		t.Errorf("%d forgotten, %v", gone, err)
 	}
-	if _, ok, _ := x.Get(t.Context(), Host, "old"); ok {
+	if _, ok, _ := x.Get(t.Context(), "", Host, "old"); ok {
 		t.Error("an entry that was to be forgotten is there")
 	}
-	want(t, x, Entry{Host, "new", 1, 5000, 0, 0, 0})
+	want(t, x, Entry{"", Host, "new", 1, 5000, 0, 0, 0})
 	apply(t, x, Change{Entries: []Entry{{Kind: Host, Name: "old", First: 20, Last: 30, Points: 1}}})
-	want(t, x, Entry{Host, "old", 20, 30, 1, 0, 0})
+	want(t, x, Entry{"", Host, "old", 20, 30, 1, 0, 0})
+}
+
+// testCustomers has customers with the same names, one of which begins like another: each has
+// figures of its own.
+func testCustomers(t *testing.T, x Index) {
+	whose := []string{"", "a", "a.b", "ab"}
+	for i, customer := range whose {
+		apply(t, x, Change{Entries: []Entry{
+			{Customer: customer, Kind: Metric, Name: "shared", First: 1, Last: int64(5000 + i), Points: uint64(i + 1)},
+			{Customer: customer, Kind: Tag, Name: "only:" + customer, First: 1, Last: 10},
+		}})
+	}
+	if got, err := x.Customers(t.Context()); err != nil || !slices.Equal(got, whose) {
+		t.Errorf("customers %q, %v; want %q", got, err, whose)
+	}
+	for i, customer := range whose {
+		want(t, x, Entry{customer, Metric, "shared", 1, int64(5000 + i), uint64(i + 1), 0, 0})
+		for k, name := range map[Kind]string{Metric: "shared", Tag: "only:" + customer, App: ""} {
+			names, err := Names(t.Context(), x, customer, k)
+			if customer != "" && name != "" && (err != nil || !slices.Equal(names, []string{name})) {
+				t.Errorf("%q: %ss %q, %v; want %q", customer, k, names, err, name)
+			}
+		}
+	}
+	if _, ok, err := x.Get(t.Context(), "a", Tag, "only:ab"); ok || err != nil {
+		t.Errorf("a tag of another customer: %v, %v", ok, err)
+	}
+	if gone, err := x.Forget(t.Context(), 11); err != nil || gone < len(whose) {
+		t.Errorf("%d forgotten, %v", gone, err)
+	}
+	if left, err := Names(t.Context(), x, "ab", Tag); err != nil || len(left) != 0 {
+		t.Errorf("%q is left, %v", left, err)
+	}
 }
 
 // testPlaces closes the index and opens it again.
@@ -202,7 +238,7 @@ func testPlaces(t *testing.T, x Index, open func() Index) {
 	if err != nil || !reflect.DeepEqual(read, map[int32]int64{0: 18, 3: 5}) {
 		t.Errorf("read up to %v, %v", read, err)
 	}
-	want(t, again, Entry{Metric, "kept", 1, 1, 1, 0, 0})
+	want(t, again, Entry{"", Metric, "kept", 1, 1, 1, 0, 0})
 }
 
 // testGroups writes groups, lets the oldest go, and opens the index again.
@@ -225,6 +261,35 @@ func testGroups(t *testing.T, open func() Index) {
 	}
 	if _, err := unpackIDs(make([]byte, 17)); err == nil {
 		t.Error("half an ID was read")
+	}
+}
+
+// TestATableWithoutCustomers opens a database of a metricsd that knew no customers: what it has is
+// the default customer's.
+func TestATableWithoutCustomers(t *testing.T) {
+	address := pgtest.Start(t).Address
+	conn, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	const old = `create table metricsd_entries (
+		kind smallint not null, name text collate "C" not null, first bigint not null, last bigint not null,
+		points bigint not null, rate double precision not null, rated_at bigint not null, primary key (kind, name));
+		insert into metricsd_entries values (0, 'kept', 1, 2, 3, 0.5, 4)`
+	if _, err := conn.Exec(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second finds the table changed
+		x, err := OpenPostgres(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, x, Entry{"", Metric, "kept", 1, 2, 3, 0.5, 4})
+		acme := Entry{Customer: "acme", Kind: Metric, Name: "kept", First: 5, Last: 6}
+		apply(t, x, Change{Entries: []Entry{acme}})
+		want(t, x, acme)
+		x.Close()
 	}
 }
 

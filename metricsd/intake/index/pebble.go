@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -15,13 +16,14 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk"
 )
 
-// Keys of entries are 'e', the kind, the name; keys of places are 'r' and the partition; keys of
-// groups are 'g' and the number. Entries are merged, not read and written: the merger joins what
-// was written under a key.
+// Keys of entries are 'e', the kind, the name, and with a customer 'c', the customer, a zero byte,
+// the kind, the name; keys of places are 'r' and the partition; keys of groups are 'g' and the
+// number. Entries are merged, not read and written: the merger joins what was written under a key.
 const (
-	entryKey = 'e'
-	groupKey = 'g'
-	readKey  = 'r'
+	customerKey = 'c'
+	entryKey    = 'e'
+	groupKey    = 'g'
+	readKey     = 'r'
 )
 
 type pebbleIndex struct {
@@ -66,8 +68,31 @@ func (quiet) Fatalf(format string, args ...any) {
 	panic("index: " + fmt.Sprintf(format, args...)) // Pebble cannot go on, and says so
 }
 
-func key(k Kind, name string) []byte {
-	return append([]byte{entryKey, byte(k)}, name...)
+// key is the key of an entry. No customer's name has a zero byte, so none is the beginning of
+// another's keys.
+func key(customer string, k Kind, name string) []byte {
+	b := []byte{entryKey}
+	if customer != "" {
+		b = append(append([]byte{customerKey}, customer...), 0)
+	}
+	return append(append(b, byte(k)), name...)
+}
+
+// entryAt reads a key of an entry.
+func entryAt(key []byte) (e Entry, err error) {
+	rest := key[1:]
+	if key[0] == customerKey {
+		name, kind, ok := bytes.Cut(rest, []byte{0})
+		if !ok {
+			return e, errDamaged
+		}
+		e.Customer, rest = string(name), kind
+	}
+	if len(rest) == 0 || int(rest[0]) >= len(Kinds) {
+		return e, errDamaged
+	}
+	e.Kind, e.Name = Kind(rest[0]), string(rest[1:])
+	return e, nil
 }
 
 func place(partition int32) []byte {
@@ -190,7 +215,7 @@ func (x *pebbleIndex) room() error {
 // fill puts a change into a batch.
 func fill(b *pebble.Batch, c Change) error {
 	for _, e := range c.Entries {
-		if err := b.Merge(key(e.Kind, e.Name), pack(e), nil); err != nil {
+		if err := b.Merge(key(e.Customer, e.Kind, e.Name), pack(e), nil); err != nil {
 			return err
 		}
 	}
@@ -272,8 +297,8 @@ func (x *pebbleIndex) Read(context.Context) (map[int32]int64, error) {
 }
 
 // Get implements [Index].
-func (x *pebbleIndex) Get(_ context.Context, k Kind, name string) (Entry, bool, error) {
-	value, closer, err := x.db.Get(key(k, name))
+func (x *pebbleIndex) Get(_ context.Context, customer string, k Kind, name string) (Entry, bool, error) {
+	value, closer, err := x.db.Get(key(customer, k, name))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return Entry{}, false, nil
 	}
@@ -282,7 +307,7 @@ func (x *pebbleIndex) Get(_ context.Context, k Kind, name string) (Entry, bool, 
 	}
 	defer closer.Close()
 	e, err := unpack(value)
-	e.Kind, e.Name = k, name
+	e.Customer, e.Kind, e.Name = customer, k, name
 	return e, err == nil, err
 }
 
@@ -295,10 +320,11 @@ func (x *pebbleIndex) scan(from, to []byte, do func(Entry) bool) error {
 	defer it.Close()
 	for it.First(); it.Valid(); it.Next() {
 		e, err := unpack(it.Value())
-		if err != nil {
+		whose, damaged := entryAt(it.Key())
+		if err = errors.Join(err, damaged); err != nil {
 			return fmt.Errorf("%w: %q", err, it.Key())
 		}
-		e.Kind, e.Name = Kind(it.Key()[1]), string(it.Key()[2:])
+		e.Customer, e.Kind, e.Name = whose.Customer, whose.Kind, whose.Name
 		if !do(e) {
 			break
 		}
@@ -307,19 +333,40 @@ func (x *pebbleIndex) scan(from, to []byte, do func(Entry) bool) error {
 }
 
 // List implements [Index].
-func (x *pebbleIndex) List(_ context.Context, k Kind, after string, most int) (out []Entry, _ error) {
+func (x *pebbleIndex) List(_ context.Context, customer string, k Kind, after string, most int) (out []Entry, _ error) {
 	if most <= 0 {
 		return nil, nil
 	}
-	from := append(key(k, after), 0) // the least key behind it
+	from := append(key(customer, k, after), 0) // the least key behind it
 	if after == "" {
-		from = key(k, "")
+		from = key(customer, k, "")
 	}
-	err := x.scan(from, key(k+1, ""), func(e Entry) bool {
+	err := x.scan(from, key(customer, k+1, ""), func(e Entry) bool {
 		out = append(out, e)
 		return len(out) < most
 	})
 	return out, err
+}
+
+// Customers implements [Index]. It skips from the first key of a customer to that of the next.
+func (x *pebbleIndex) Customers(context.Context) (customers []string, _ error) {
+	it, err := x.db.NewIter(&pebble.IterOptions{LowerBound: []byte{customerKey}, UpperBound: []byte{entryKey + 1}})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	if it.SeekGE([]byte{entryKey}) {
+		customers = append(customers, "")
+	}
+	for ok := it.First(); ok && it.Key()[0] == customerKey; {
+		e, err := entryAt(it.Key())
+		if err != nil {
+			return nil, fmt.Errorf("%w: %q", err, it.Key())
+		}
+		customers = append(customers, e.Customer)
+		ok = it.SeekGE(append(append([]byte{customerKey}, e.Customer...), 1))
+	}
+	return customers, it.Error()
 }
 
 // Forget implements [Index].
@@ -342,13 +389,15 @@ func (x *pebbleIndex) old(before int64) (_ *pebble.Batch, gone int, _ error) {
 		return nil, 0, err
 	}
 	b := x.db.NewBatch()
-	err := x.scan([]byte{entryKey}, []byte{entryKey + 1}, func(e Entry) bool {
+	forget := func(e Entry) bool {
 		if e.Last < before {
-			b.Delete(key(e.Kind, e.Name), nil) // a batch in memory does not fail
+			b.Delete(key(e.Customer, e.Kind, e.Name), nil) // a batch in memory does not fail
 			gone++
 		}
 		return true
-	})
+	}
+	err := errors.Join(x.scan([]byte{customerKey}, []byte{customerKey + 1}, forget),
+		x.scan([]byte{entryKey}, []byte{entryKey + 1}, forget))
 	if err != nil || gone == 0 {
 		return nil, 0, errors.Join(err, b.Close())
 	}

@@ -1,3 +1,5 @@
+//go:build !embedded
+
 package index
 
 import (
@@ -14,6 +16,7 @@ import (
 // schema is made at the first start. Names compare by their bytes, as in Pebble.
 const schema = `
 create table if not exists metricsd_entries (
+	customer text collate "C" not null default '',
 	kind     smallint not null,
 	name     text collate "C" not null,
 	first    bigint not null,
@@ -21,8 +24,17 @@ create table if not exists metricsd_entries (
 	points   bigint not null,
 	rate     double precision not null,
 	rated_at bigint not null,
-	primary key (kind, name)
+	primary key (customer, kind, name)
 );
+do $$ begin -- a table of a metricsd that knew no customers
+	if not exists (select from pg_attribute
+		where attrelid = 'metricsd_entries'::regclass and attname = 'customer' and not attisdropped) then
+		alter table metricsd_entries
+			add column customer text collate "C" not null default '',
+			drop constraint metricsd_entries_pkey,
+			add primary key (customer, kind, name);
+	end if;
+end $$;
 create index if not exists metricsd_entries_last on metricsd_entries (last);
 create table if not exists metricsd_read (
 	partition integer primary key,
@@ -34,9 +46,10 @@ create table if not exists metricsd_groups (
 )`
 
 const upsert = `
-insert into metricsd_entries as e (kind, name, first, last, points, rate, rated_at)
-select * from unnest($1::smallint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::double precision[], $7::bigint[])
-on conflict (kind, name) do update set
+insert into metricsd_entries as e (customer, kind, name, first, last, points, rate, rated_at)
+select * from unnest($1::text[], $2::smallint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
+	$7::double precision[], $8::bigint[])
+on conflict (customer, kind, name) do update set
 	first    = least(e.first, excluded.first),
 	last     = greatest(e.last, excluded.last),
 	points   = e.points + excluded.points,
@@ -52,19 +65,29 @@ func OpenPostgres(ctx context.Context, address string) (Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: the address of PostgreSQL cannot be read: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	if _, err := pool.Exec(ctx, schema); err != nil {
+	if err := prepare(ctx, pool); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("index: PostgreSQL at %s: %w", pool.Config().ConnConfig.Host, err)
 	}
 	return &postgresIndex{pool}, nil
 }
 
+// prepare makes the tables. A large table of an older metricsd gets its new key in minutes, so only
+// the answer of the server has to come soon.
+func prepare(ctx context.Context, pool *pgxpool.Pool) error {
+	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := pool.Ping(soon); err != nil {
+		return err
+	}
+	_, err := pool.Exec(ctx, schema)
+	return err
+}
+
 // columns are the arrays of an upsert.
 type columns struct {
+	customers, names             []string
 	kinds                        []int16
-	names                        []string
 	first, last, points, ratedAt []int64
 	rates                        []float64
 }
@@ -79,7 +102,8 @@ func columnsOf(entries []Entry) (c columns) {
 		for i++; i < len(entries) && byName(entries[i], e) == 0; i++ {
 			e = join(e, entries[i])
 		}
-		c.kinds, c.names = append(c.kinds, int16(e.Kind)), append(c.names, e.Name)
+		c.customers, c.kinds = append(c.customers, e.Customer), append(c.kinds, int16(e.Kind))
+		c.names = append(c.names, e.Name)
 		c.first, c.last = append(c.first, e.First), append(c.last, e.Last)
 		c.points, c.rates, c.ratedAt = append(c.points, int64(e.Points)), append(c.rates, e.Rate),
 			append(c.ratedAt, e.At)
@@ -101,8 +125,8 @@ func (x *postgresIndex) Apply(ctx context.Context, change Change) error {
 		const at = 10_000 // rows a statement
 		for some := range slices.Chunk(change.Entries, at) {
 			c := columnsOf(some)
-			if _, err := tx.Exec(ctx, upsert, c.kinds, c.names, c.first, c.last, c.points, c.rates,
-				c.ratedAt); err != nil {
+			if _, err := tx.Exec(ctx, upsert, c.customers, c.kinds, c.names, c.first, c.last, c.points,
+				c.rates, c.ratedAt); err != nil {
 				return err
 			}
 		}
@@ -169,19 +193,20 @@ func places(ctx context.Context, in interface {
 	return read, err
 }
 
-const selectEntry = `select kind, name, first, last, points, rate, rated_at from metricsd_entries `
+const selectEntry = `select customer, kind, name, first, last, points, rate, rated_at from metricsd_entries `
 
 func scanEntry(row pgx.CollectableRow) (e Entry, err error) {
 	var kind int16
 	var points int64
-	err = row.Scan(&kind, &e.Name, &e.First, &e.Last, &points, &e.Rate, &e.At)
+	err = row.Scan(&e.Customer, &kind, &e.Name, &e.First, &e.Last, &points, &e.Rate, &e.At)
 	e.Kind, e.Points = Kind(kind), uint64(points)
 	return e, err
 }
 
 // Get implements [Index].
-func (x *postgresIndex) Get(ctx context.Context, k Kind, name string) (Entry, bool, error) {
-	rows, err := x.pool.Query(ctx, selectEntry+`where kind = $1 and name = $2`, int16(k), name)
+func (x *postgresIndex) Get(ctx context.Context, customer string, k Kind, name string) (Entry, bool, error) {
+	const one = selectEntry + `where customer = $1 and kind = $2 and name = $3`
+	rows, err := x.pool.Query(ctx, one, customer, int16(k), name)
 	if err != nil {
 		return Entry{}, false, err
 	}
@@ -193,13 +218,32 @@ func (x *postgresIndex) Get(ctx context.Context, k Kind, name string) (Entry, bo
 }
 
 // List implements [Index].
-func (x *postgresIndex) List(ctx context.Context, k Kind, after string, most int) ([]Entry, error) {
-	rows, err := x.pool.Query(ctx, selectEntry+`where kind = $1 and name > $2 order by name limit $3`, int16(k),
-		after, max(0, most))
+func (x *postgresIndex) List(ctx context.Context, customer string, k Kind, after string, most int) ([]Entry, error) {
+	const page = selectEntry + `where customer = $1 and kind = $2 and name > $3 order by name limit $4`
+	rows, err := x.pool.Query(ctx, page, customer, int16(k), after, max(0, most))
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scanEntry)
+}
+
+// eachCustomer skips from the first row of a customer to that of the next: "distinct" would read
+// the whole table.
+const eachCustomer = `
+with recursive c as (
+	(select customer from metricsd_entries order by customer limit 1)
+	union all
+	select (select e.customer from metricsd_entries e where e.customer > c.customer order by e.customer limit 1)
+	from c where c.customer is not null
+) select customer from c where customer is not null`
+
+// Customers implements [Index].
+func (x *postgresIndex) Customers(ctx context.Context) ([]string, error) {
+	rows, err := x.pool.Query(ctx, eachCustomer)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 // Forget implements [Index].

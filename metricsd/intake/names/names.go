@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -19,6 +20,7 @@ const (
 // goroutines.
 type Directory struct {
 	most int
+	room *Room // nil when only most bounds it
 
 	mu       sync.RWMutex
 	young    map[string]struct{}
@@ -34,6 +36,36 @@ func New(most int) *Directory {
 	return &Directory{most: most, young: map[string]struct{}{}}
 }
 
+// A Room bounds the names of several directories together.
+type Room struct{ left atomic.Int64 }
+
+// NewRoom makes room for so many names.
+func NewRoom(most int) *Room {
+	r := new(Room)
+	r.left.Store(int64(most))
+	return r
+}
+
+// take takes room for n names, or for as many as there is.
+func (r *Room) take(n int) int {
+	if r == nil {
+		return n
+	}
+	if left := r.left.Add(-int64(n)); left < 0 {
+		back := min(int64(n), -left)
+		r.left.Add(back)
+		n -= int(back)
+	}
+	return n
+}
+
+// Within makes a directory of at most so many names, that shares a room with others.
+func Within(room *Room, most int) *Directory {
+	d := New(most)
+	d.room = room
+	return d
+}
+
 // Add adds a name, if it is unknown and there is room.
 func (d *Directory) Add(name string) {
 	d.mu.Lock()
@@ -41,7 +73,7 @@ func (d *Directory) Add(name string) {
 	if name == "" || d.has(name) {
 		return
 	}
-	if d.count >= d.most {
+	if d.count >= d.most || d.room.take(1) == 0 {
 		d.refused++
 		return
 	}
@@ -179,7 +211,7 @@ func (d *Directory) Fill(names []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "" || d.has(n) })
-	room := min(len(names), d.most-d.count)
+	room := d.room.take(min(len(names), d.most-d.count))
 	d.refused += uint64(len(names) - room)
 	if room == 0 {
 		return

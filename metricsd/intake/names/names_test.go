@@ -90,6 +90,25 @@ func TestBoundAndEmpty(t *testing.T) {
 	}
 }
 
+// TestASharedRoom has three directories that have room for five names together.
+func TestASharedRoom(t *testing.T) {
+	room := NewRoom(5)
+	a, b, c := Within(room, 3), Within(room, 10), Within(room, 10)
+	for _, n := range []string{"a", "b", "c", "d"} {
+		a.Add(n)
+	}
+	b.Fill([]string{"a", "b", "c"})
+	c.Add("a")
+	for d, want := range map[*Directory][2]int{a: {3, 1}, b: {2, 1}, c: {0, 1}} {
+		if known, refused := d.Len(); known != want[0] || int(refused) != want[1] {
+			t.Errorf("%d known, %d refused; want %v", known, refused, want)
+		}
+	}
+	if got := b.Prefix("", 9); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("the second has %q", got)
+	}
+}
+
 func TestNewNamesAreFoundDuringMerges(t *testing.T) {
 	d := New(1 << 20)
 	for i := range 5 * youngest {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -14,8 +15,12 @@ import (
 // body, so it cannot be longer than a body may be, and some.
 const MaxBatch = 128 << 20
 
-// batchForm begins every batch, so that a change of the form is seen.
-const batchForm = 2
+// A form begins every batch, so that a change of it is seen. Batches without customers keep the
+// form that older programs read.
+const (
+	plainForm    = 2
+	customerForm = 3 // the customer's name follows each parcel's ID
+)
 
 // An ID is a parcel's for good: one that comes again under the same is the same. The
 // zero ID is nobody's, and a parcel that has it is never taken for another.
@@ -31,8 +36,9 @@ func (id ID) Part(i int) ID {
 // A Parcel is what one request brings, or a part of it. It is counted as a whole or not
 // at all.
 type Parcel struct {
-	ID     ID
-	Series []Series
+	ID       ID
+	Customer string // the sender's name in the key file; empty for the default customer
+	Series   []Series
 }
 
 var encoders = sync.Pool{New: func() any {
@@ -54,10 +60,14 @@ var decoders = sync.Pool{New: func() any {
 // Encode packs parcels for the queue: lengths and values one after another, then
 // zstd at its fastest, which on such text is smaller and several times faster than zlib.
 func Encode(batch []Parcel) []byte {
-	b := []byte{batchForm}
-	b = binary.AppendUvarint(b, uint64(len(batch)))
+	form := formOf(batch)
+	b := binary.AppendUvarint([]byte{form}, uint64(len(batch)))
 	for _, p := range batch {
-		b = binary.AppendUvarint(append(b, p.ID[:]...), uint64(len(p.Series)))
+		b = append(b, p.ID[:]...)
+		if form == customerForm {
+			b = appendText(b, p.Customer)
+		}
+		b = binary.AppendUvarint(b, uint64(len(p.Series)))
 		for i := range p.Series {
 			b = appendSeries(b, &p.Series[i])
 		}
@@ -65,6 +75,13 @@ func Encode(batch []Parcel) []byte {
 	e := encoders.Get().(*zstd.Encoder)
 	defer encoders.Put(e)
 	return e.EncodeAll(b, nil)
+}
+
+func formOf(batch []Parcel) byte {
+	if slices.ContainsFunc(batch, func(p Parcel) bool { return p.Customer != "" }) {
+		return customerForm
+	}
+	return plainForm
 }
 
 func appendSeries(b []byte, s *Series) []byte {
@@ -116,12 +133,14 @@ func Decode(packed []byte) ([]Parcel, error) {
 		return nil, fmt.Errorf("the batch cannot be decompressed: %w", err)
 	}
 	r := &reader{left: b}
-	if form := r.byte(); form != batchForm {
-		return nil, fmt.Errorf("the batch is of form %d; this program reads form %d", form, batchForm)
+	form := r.byte()
+	if form != plainForm && form != customerForm {
+		return nil, fmt.Errorf("the batch is of form %d; this program reads forms %d and %d", form, plainForm,
+			customerForm)
 	}
 	batch := make([]Parcel, r.count(len(ID{})+1))
 	for i := range batch {
-		batch[i] = r.parcel()
+		batch[i] = r.parcel(form)
 	}
 	if r.failed || len(r.left) > 0 {
 		return nil, errBatch
@@ -195,12 +214,15 @@ func (r *reader) float() float64 {
 	return v
 }
 
-func (r *reader) parcel() (p Parcel) {
+func (r *reader) parcel(form byte) (p Parcel) {
 	if len(r.left) < len(p.ID) {
 		r.fail()
 		return p
 	}
 	r.left = r.left[copy(p.ID[:], r.left):]
+	if form == customerForm {
+		p.Customer = r.text()
+	}
 	if n := r.count(7); n > 0 {
 		p.Series = make([]Series, n)
 		for i := range p.Series {

@@ -91,7 +91,7 @@ func BenchmarkBatch(b *testing.B) {
 		b.Fatal(err)
 	}
 	series = series[:min(len(series), 128)]
-	batch := []Parcel{{ID{1}, series}}
+	batch := []Parcel{{ID: ID{1}, Series: series}}
 	packed := Encode(batch)
 	b.Run("encode", func(b *testing.B) {
 		for b.Loop() {

@@ -93,10 +93,13 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	batch := append(sketches, one, Series{Metric: "bare", Kind: Gauge, Points: []Point{{-5, math.Inf(-1)}}})
-	parcels := []Parcel{{ID{1, 15: 9}, batch[:1]}, {ID: ID{2}}, {ID{}, batch[1:]}}
-	got, err := Decode(Encode(parcels))
-	if err != nil || !reflect.DeepEqual(got, parcels) {
-		t.Errorf("got %+v, %v; want %+v", got, err, parcels)
+	parcels := []Parcel{{ID: ID{1, 15: 9}, Series: batch[:1]}, {ID: ID{2}}, {Series: batch[1:]}}
+	for _, customer := range []string{"", "acme"} { // the first keeps the form of older programs
+		parcels[1].Customer = customer
+		got, err := Decode(Encode(parcels))
+		if err != nil || !reflect.DeepEqual(got, parcels) {
+			t.Errorf("got %+v, %v; want %+v", got, err, parcels)
+		}
 	}
 	if got, err := Decode(Encode(nil)); err != nil || len(got) != 0 {
 		t.Errorf("an empty batch: got %+v, %v", got, err)
@@ -232,7 +235,8 @@ func FuzzBodies(f *testing.F) {
 
 // FuzzDecode reads whatever stands on the queue.
 func FuzzDecode(f *testing.F) {
-	f.Add(Encode([]Parcel{{ID{1}, []Series{one}}}))
+	f.Add(Encode([]Parcel{{ID: ID{1}, Series: []Series{one}}}))
+	f.Add(Encode([]Parcel{{ID: ID{1}, Customer: "acme", Series: []Series{one}}, {}}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		if batch, err := Decode(packed); err == nil {

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// runHealth asks a running metricsd how it is: for images that have no other program to ask with.
+func runHealth(args []string, s streams) error {
+	set := flag.NewFlagSet("metricsd health", flag.ContinueOnError)
+	set.SetOutput(s.err)
+	patience := set.Duration("within", 3*time.Second, "how long the answers may take")
+	set.Usage = func() {
+		fmt.Fprintln(s.err, "usage: metricsd health [flags] ADDRESS..., as 127.0.0.1:9125; the status is 0 when all are well")
+		set.PrintDefaults()
+	}
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() == 0 {
+		return errors.New("no address; give that of /healthz, as 127.0.0.1:9125")
+	}
+	client := &http.Client{Timeout: *patience}
+	for _, address := range set.Args() {
+		resp, err := client.Get("http://" + address + "/healthz")
+		if err != nil {
+			return err
+		}
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 100))
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: %s %q", address, resp.Status, text)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+// Package docker finds the tags of containers by asking the Docker Engine over its Unix socket, as
+// its public API has it (Podman's service answers alike).
+//
+// The stream of events is opened first and the list of containers read then, so that nothing that
+// happens between is missed. A container that starts, or is given another name, is looked at; one
+// that dies leaves its tags for a while. After ten minutes, and after each failure, all begins anew:
+// what was missed nevertheless is found then.
+//
+// # Limits
+//
+// Who may use the socket may do anything to the machine. Kubernetes has another source: package
+// kubernetes.
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/tagger"
+	"github.com/beagle-go/beagle/metricsd/tagger/follow"
+)
+
+// Options say whom to ask, and which labels become tags.
+type Options struct {
+	Socket string
+	Labels tagger.Labels
+	Log    *slog.Logger
+}
+
+// A Source asks one engine.
+type Source struct {
+	follow.Follower
+	options Options
+	feed    *tagger.Feed
+	client  *http.Client
+}
+
+// New makes a source that puts what it finds into a feed.
+func New(o Options, feed *tagger.Feed) *Source {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", o.Socket)
+	}
+	return &Source{
+		Follower: follow.Follower{Name: "docker", Log: o.Log},
+		options:  o,
+		feed:     feed,
+		client:   &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 2}},
+	}
+}
+
+// Run follows the engine until ctx is done.
+func (s *Source) Run(ctx context.Context) {
+	defer s.client.CloseIdleConnections()
+	s.Follower.Run(ctx, s.once)
+}
+
+// Stats are those of the feed.
+func (s *Source) Stats() (entities int, refused uint64) { return s.feed.Stats() }
+
+const (
+	// patience is how long an answer may take.
+	patience = 10 * time.Second
+	// anew is when the list is read again.
+	anew = 10 * time.Minute
+)
+
+// once opens the stream, reads the list, and follows the stream until it ends.
+func (s *Source) once(ctx context.Context, up func()) error {
+	version, err := s.version(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, anew)
+	defer cancel()
+	const filters = `{"type":["container"],"event":["start","die","destroy","rename","update"]}`
+	stream, err := s.open(ctx, version+"/events?filters="+url.QueryEscape(filters))
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	if err := s.list(ctx, version); err != nil {
+		return err
+	}
+	up()
+	err = follow.Lines(stream, func(line []byte) error { return s.event(ctx, version, line) })
+	if ctx.Err() != nil { // it is time for the list
+		return nil
+	}
+	return err
+}
+
+var versionForm = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}$`)
+
+// version is what begins the paths of the engine's own version: each refuses others in time.
+func (s *Source) version(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker/_ping", nil)
+	if err != nil {
+		return "", err
+	}
+	body, header, err := follow.Open(s.client, r)
+	if err != nil {
+		return "", fmt.Errorf("%w; is %s the engine's socket, and may this user open it?", err, s.options.Socket)
+	}
+	body.Close()
+	v := header.Get("Api-Version")
+	if !versionForm.MatchString(v) {
+		return "", fmt.Errorf("the engine says that its API is version %.20q; this is no Docker Engine", v)
+	}
+	return "/v" + v, nil
+}
+
+func (s *Source) open(ctx context.Context, path string) (body interface {
+	Read([]byte) (int, error)
+	Close() error
+}, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	body, _, err = follow.Open(s.client, r)
+	return body, err
+}
+
+// ask reads one answer.
+func (s *Source) ask(ctx context.Context, path string, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	body, err := s.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return follow.JSON(body, v)
+}
+
+// A listed container is one of /containers/json.
+type listed struct {
+	ID     string `json:"Id"`
+	Names  []string
+	Image  string
+	Labels map[string]string
+}
+
+// list puts the containers that run, and drops the others.
+func (s *Source) list(ctx context.Context, version string) error {
+	var all []listed
+	if err := s.ask(ctx, version+"/containers/json", &all); err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, c := range all {
+		name := ""
+		if len(c.Names) > 0 {
+			name = c.Names[0]
+		}
+		if s.put(c.ID, name, c.Image, c.Labels) {
+			there[c.ID] = true
+		}
+	}
+	s.feed.Sync(there)
+	return nil
+}
+
+// An inspected container is the answer to /containers/{id}/json.
+type inspected struct {
+	ID     string `json:"Id"`
+	Name   string
+	Config struct {
+		Image  string
+		Labels map[string]string
+	}
+}
+
+// idForm is that of a container's ID. Nothing else goes into a path.
+var idForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// put takes a container.
+func (s *Source) put(id, name, image string, labels map[string]string) bool {
+	if !idForm.MatchString(id) {
+		return false
+	}
+	low := tagger.Image(tagger.Add(nil, "docker_image", imageName(image)), image)
+	e := tagger.Entity{
+		Low:  append(low, s.options.Labels.Tags(labels)...),
+		High: tagger.Add(nil, "container_name", strings.TrimPrefix(name, "/")),
+	}
+	s.feed.Put(id, map[string]tagger.Entity{id: e})
+	return true
+}
+
+// imageName leaves out digests, of which there is one for each build.
+func imageName(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if strings.HasPrefix(image, "sha256:") {
+		return ""
+	}
+	return image
+}
+
+// An event is one line of /events.
+type event struct {
+	Type   string
+	Action string
+	Actor  struct{ ID string }
+}
+
+// event does what one asks for. A container that is gone when it is looked at has had its end, of
+// which another event tells.
+func (s *Source) event(ctx context.Context, version string, line []byte) error {
+	var e event
+	if err := json.Unmarshal(line, &e); err != nil {
+		return fmt.Errorf("an event cannot be read: %w", err)
+	}
+	if e.Type != "container" || !idForm.MatchString(e.Actor.ID) {
+		return nil
+	}
+	switch e.Action {
+	case "die", "destroy":
+		s.feed.Drop(e.Actor.ID)
+	case "start", "rename", "update":
+		var c inspected
+		err := s.ask(ctx, version+"/containers/"+e.Actor.ID+"/json", &c)
+		if gone := new(follow.StatusError); errors.As(err, &gone) && gone.Status == http.StatusNotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.put(c.ID, c.Name, c.Config.Image, c.Config.Labels)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+// Package follow keeps up with servers that tell what changes: a list, and then a stream of one JSON
+// value on each line.
+package follow
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// A Follower asks again and again, and counts how that goes. The zero value is ready.
+type Follower struct {
+	Name string // of the source, for the log
+	Log  *slog.Logger
+	// FirstPause and LastPause bound the pause after a failure; a second and a minute unless set.
+	FirstPause, LastPause time.Duration
+
+	up       atomic.Bool
+	failures atomic.Uint64
+}
+
+// Up reports whether the source answers; failures are how often it did not, or said what cannot be.
+func (f *Follower) Up() (up bool, failures uint64) { return f.up.Load(), f.failures.Load() }
+
+// Run calls once until ctx is done. It says by up that it has the whole list; a return without error
+// is the end of a stream, and it is called again, at once unless the stream was short. After a
+// failure there is a pause, which doubles until it has a whole list again. Failures are told once
+// until then.
+func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up func()) error) {
+	first, last := f.FirstPause, f.LastPause
+	if first == 0 {
+		first = time.Second
+	}
+	if last == 0 {
+		last = time.Minute
+	}
+	pause, told := first, false
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := once(ctx, func() {
+			if told || !f.up.Load() {
+				f.Log.Info("the source of tags answers", "source", f.Name)
+			}
+			f.up.Store(true)
+			pause, told = first, false
+		})
+		if err == nil || ctx.Err() != nil {
+			wait(ctx, first-time.Since(began))
+			continue
+		}
+		f.up.Store(false)
+		f.failures.Add(1)
+		if !told {
+			f.Log.Warn("the source of tags fails; what is known stays, trying again", "source", f.Name, "error", err)
+			told = true
+		}
+		wait(ctx, pause/2+rand.N(pause/2+1))
+		pause = min(2*pause, last)
+	}
+	f.up.Store(false)
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+const (
+	// MaxBody bounds an answer, and MaxLine one line of a stream.
+	MaxBody = 64 << 20
+	MaxLine = 4 << 20
+)
+
+// A StatusError is an answer that is no success.
+type StatusError struct {
+	Status int
+	Text   string // its beginning
+}
+
+func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Text) }
+
+// Open asks and returns the body of a success; whoever has it closes it.
+func Open(client *http.Client, r *http.Request) (io.ReadCloser, http.Header, error) {
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
+		return nil, nil, &StatusError{resp.StatusCode, string(bytes.TrimSpace(text))}
+	}
+	return resp.Body, resp.Header, nil
+}
+
+// ErrTooLong is an answer, or a line, over its bound.
+var ErrTooLong = errors.New("the answer is too long")
+
+// JSON reads a whole answer.
+func JSON(body io.Reader, v any) error {
+	text, err := io.ReadAll(io.LimitReader(body, MaxBody+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > MaxBody {
+		return ErrTooLong
+	}
+	return json.Unmarshal(text, v)
+}
+
+// Lines calls do with each line of a stream that is not empty, until the stream ends or do fails.
+func Lines(stream io.Reader, do func(line []byte) error) error {
+	lines := bufio.NewScanner(stream)
+	lines.Buffer(nil, MaxLine)
+	for lines.Scan() {
+		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
+			if err := do(line); err != nil {
+				return err
+			}
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return ErrTooLong
+	}
+	return lines.Err()
+}

@@ -1,0 +1,259 @@
+// Package kubernetes finds the tags of the pods of one node by asking the API server, as its public
+// API has it: a list in pages, then a watch from the list's version on. The server says when a version
+// is too old to go on from (410 Gone): then the list is read again, as it is after each failure.
+//
+// # Limits
+//
+// Only pods are asked for: the names of deployments and cron jobs are those of their replica sets and
+// jobs without what the controllers have put behind them. The account needs to get, list and watch
+// pods.
+package kubernetes
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/tagger"
+	"github.com/beagle-go/beagle/metricsd/tagger/follow"
+)
+
+// InCluster stands for the address of the API server that each pod has in its environment.
+const InCluster = "in-cluster"
+
+// Options say whom to ask, and which labels and annotations become tags.
+type Options struct {
+	URL         string // of the API server, or InCluster
+	Secrets     string // directory with token and ca.crt, as pods have it; token may be missing
+	Node        string // whose pods are followed
+	Labels      tagger.Labels
+	Annotations tagger.Labels
+	Log         *slog.Logger
+	// Anew is when a watch ends and begins again, five minutes unless set.
+	Anew time.Duration
+}
+
+// A Source asks one API server.
+type Source struct {
+	follow.Follower
+	options Options
+	feed    *tagger.Feed
+	client  *http.Client
+	base    string
+	version string // to go on from; empty for a list
+}
+
+// New makes a source that puts what it finds into a feed.
+func New(o Options, feed *tagger.Feed) (*Source, error) {
+	base, err := address(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Node == "" {
+		return nil, errors.New("tagger.kubernetes_node is empty; give the node's name, from spec.nodeName")
+	}
+	if o.Anew == 0 {
+		o.Anew = 5 * time.Minute
+	}
+	transport := &http.Transport{
+		MaxIdleConns: 2, ForceAttemptHTTP2: true, TLSHandshakeTimeout: patience, ResponseHeaderTimeout: patience,
+	}
+	if strings.HasPrefix(base, "https:") {
+		pem, err := os.ReadFile(filepath.Join(o.Secrets, "ca.crt"))
+		if err != nil {
+			return nil, fmt.Errorf("tagger.kubernetes_secrets: %w; is automountServiceAccountToken false?", err)
+		}
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("tagger.kubernetes_secrets: %s holds no certificate; give the cluster's",
+				filepath.Join(o.Secrets, "ca.crt"))
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	return &Source{
+		Follower: follow.Follower{Name: "kubernetes", Log: o.Log},
+		options:  o, feed: feed, client: &http.Client{Transport: transport}, base: base,
+	}, nil
+}
+
+func address(configured string) (string, error) {
+	if configured != InCluster {
+		u, err := url.Parse(configured)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return "", errors.New("tagger.kubernetes is no address; give in-cluster, or the API server's as https://host:port")
+		}
+		return strings.TrimSuffix(configured, "/"), nil
+	}
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	if host == "" || port == "" {
+		return "", errors.New("tagger.kubernetes is in-cluster and KUBERNETES_SERVICE_HOST is not set; " +
+			"run in a pod, or give the API server's address")
+	}
+	return "https://" + net.JoinHostPort(host, port), nil
+}
+
+// Run follows the server until ctx is done.
+func (s *Source) Run(ctx context.Context) {
+	defer s.client.CloseIdleConnections()
+	s.Follower.Run(ctx, s.once)
+}
+
+// Stats are those of the feed.
+func (s *Source) Stats() (entities int, refused uint64) { return s.feed.Stats() }
+
+// patience is how long an answer may take to begin, and a list to end.
+const patience = 30 * time.Second
+
+// once reads the list, unless there is a version to go on from, and watches until the stream ends.
+func (s *Source) once(ctx context.Context, up func()) error {
+	if s.version == "" {
+		version, err := s.list(ctx)
+		if err != nil {
+			return err
+		}
+		s.version = version
+	}
+	up()
+	err := s.watch(ctx)
+	if gone := new(follow.StatusError); errors.As(err, &gone) && gone.Status == http.StatusGone {
+		s.version = ""
+		return nil
+	}
+	if err != nil {
+		s.version = ""
+	}
+	return err
+}
+
+// open asks for pods of the node.
+func (s *Source) open(ctx context.Context, q url.Values) (io.ReadCloser, error) {
+	q.Set("fieldSelector", "spec.nodeName="+s.options.Node)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/v1/pods?"+q.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	// The kubelet changes the token in the file every hour or so.
+	if token, err := os.ReadFile(filepath.Join(s.options.Secrets, "token")); err == nil {
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	r.Header.Set("Accept", "application/json")
+	body, _, err := follow.Open(s.client, r)
+	return body, err
+}
+
+// pageSize is how many pods an answer has; a node has 110 as a rule.
+const pageSize = "500"
+
+// list puts the pods of all pages, drops the others, and returns the list's version.
+func (s *Source) list(ctx context.Context) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	there := map[string]bool{}
+	for next := ""; ; {
+		q := url.Values{"limit": {pageSize}}
+		if next != "" {
+			q.Set("continue", next)
+		}
+		page, err := s.page(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for i := range page.Items {
+			if s.put(&page.Items[i]) {
+				there[page.Items[i].Metadata.UID] = true
+			}
+		}
+		version, next = page.Metadata.ResourceVersion, page.Metadata.Continue
+		if next == "" {
+			break
+		}
+	}
+	if version == "" {
+		return "", errors.New("the list of pods has no resourceVersion; is this a Kubernetes API server?")
+	}
+	s.feed.Sync(there)
+	return version, nil
+}
+
+func (s *Source) page(ctx context.Context, q url.Values) (page podList, err error) {
+	body, err := s.open(ctx, q)
+	if err != nil {
+		return page, err
+	}
+	defer body.Close()
+	return page, follow.JSON(body, &page)
+}
+
+// watch follows what changes after s.version, and keeps that up to date.
+func (s *Source) watch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Anew+patience) // the server should have ended it before
+	defer cancel()
+	body, err := s.open(ctx, url.Values{
+		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {s.version},
+		"timeoutSeconds": {fmt.Sprint(max(1, int(s.options.Anew.Seconds())))},
+	})
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return follow.Lines(body, s.change)
+}
+
+// A change is one line of a watch.
+type change struct {
+	Type   string          `json:"type"`
+	Object json.RawMessage `json:"object"`
+}
+
+func (s *Source) change(line []byte) error {
+	var c change
+	if err := json.Unmarshal(line, &c); err != nil {
+		return fmt.Errorf("a change cannot be read: %w", err)
+	}
+	if c.Type == "ERROR" {
+		var status struct {
+			Code    int    `json:"code"`
+			Message string `json:"message"`
+		}
+		if err := json.Unmarshal(c.Object, &status); err != nil {
+			return fmt.Errorf("the watch ends with an error that cannot be read: %w", err)
+		}
+		return &follow.StatusError{Status: status.Code, Text: status.Message}
+	}
+	var p pod
+	if err := json.Unmarshal(c.Object, &p); err != nil {
+		return fmt.Errorf("a pod cannot be read: %w", err)
+	}
+	switch c.Type {
+	case "ADDED", "MODIFIED":
+		s.put(&p)
+	case "DELETED":
+		s.feed.Drop(p.Metadata.UID)
+	}
+	if v := p.Metadata.ResourceVersion; v != "" { // a bookmark has nothing else
+		s.version = v
+	}
+	return nil
+}
+
+// put takes a pod; one that has ended is dropped.
+func (s *Source) put(p *pod) bool {
+	if p.Metadata.UID == "" || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
+		s.feed.Drop(p.Metadata.UID)
+		return false
+	}
+	s.feed.Put(p.Metadata.UID, p.entities(s.options.Labels, s.options.Annotations))
+	return true
+}
