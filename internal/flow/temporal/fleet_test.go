@@ -44,6 +44,9 @@ type role struct {
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if os.Getenv(serviceVariable) != "" {
+		runService()
+	}
 	text := os.Getenv(roleVariable)
 	if text == "" {
 		os.Exit(m.Run())

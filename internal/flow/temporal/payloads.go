@@ -213,6 +213,15 @@ const (
 	enlistActivity   = "Enlist"
 	askActivity      = "Ask"
 
+	rolloutWorkflow = "Rollout"
+	legQuery        = "leg"
+	stopSignal      = "stop"
+
+	boardActivity  = "Board"
+	listenActivity = "Listen"
+	landActivity   = "Land"
+	enterLocal     = "Enter"
+
 	beginLocal = "Begin"
 	drawLocal  = "Draw"
 	tellLocal  = "Tell"
