@@ -75,6 +75,8 @@ type CampaignAttempt struct {
 	TargetID   string  `json:"target_id"` // of its text with its helpers
 	Inputs     string  `json:"inputs"`    // hash of the file of calls; empty: the package's tests
 	Candidates int     `json:"candidates"`
+	By         string  `json:"by,omitempty"` // digest of the rewrites, the models and the version of Beagle
+	Go         string  `json:"go,omitempty"` // the toolchain
 	State      string  `json:"state"`
 	Reason     string  `json:"reason,omitempty"`
 	Run        string  `json:"run,omitempty"`

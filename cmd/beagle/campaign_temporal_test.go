@@ -19,8 +19,8 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 )
 
-// TestCampaignTemporal kills a campaign whose search is a workflow on a server. The search goes on,
-// and a resumed campaign takes its result over and goes on with the caller.
+// TestCampaignTemporal kills the command and the worker of a campaign that is a workflow. It goes on
+// with another worker and without a command. Who follows it again sees the end, with the caller.
 func TestCampaignTemporal(t *testing.T) {
 	server := os.Getenv("BEAGLE_DEVSERVER")
 	if server == "" {
@@ -63,7 +63,7 @@ func TestCampaignTemporal(t *testing.T) {
 		}
 		return err == nil
 	})
-	begin("beagle", "worker", "--temporal", address)
+	worker, _ := begin("beagle", "worker", "--temporal", address)
 
 	common := []string{"campaign", "--temporal", address, "--candidates", "4", "--measure", "10s", "--fuzz", "0s",
 		"--no-bench"}
@@ -77,10 +77,23 @@ func TestCampaignTemporal(t *testing.T) {
 		}
 		return len(runs) == 1 && id != ""
 	})
-	first.Process.Kill()
-	first.Wait()
+	for _, killed := range []*exec.Cmd{first, worker} {
+		killed.Process.Kill()
+		killed.Wait()
+	}
+	begin("beagle", "worker", "--temporal", address)
+	until(t, "the end of the first target", func() bool {
+		text, err := os.ReadFile(filepath.Join(dir, "home", "campaigns", id+".json"))
+		var s struct{ Campaign beagle.Campaign }
+		return err == nil && json.Unmarshal(text, &s) == nil && s.Campaign.Targets[0].State == beagle.CampaignImproved
+	})
 
-	again := exec.Command("beagle", slices.Concat(common, []string{"--resume", id, "--json"})...)
+	alone := exec.Command("beagle", "campaign", "--resume", id)
+	alone.Dir, alone.Env = dir, env
+	if out, _ := alone.CombinedOutput(); !bytes.Contains(out, []byte("a workflow on "+address)) {
+		t.Errorf("without the server: %s", out)
+	}
+	again := exec.Command("beagle", "campaign", "--temporal", address, "--resume", id, "--json")
 	var told bytes.Buffer
 	again.Dir, again.Env, again.Stderr = dir, env, &told
 	out, err := again.Output()

@@ -44,6 +44,12 @@ func (d *Driver) Cancel(ctx context.Context, id string, enough bool) error {
 	return err
 }
 
+// Campaign carries a campaign out until it is over; see [Backend].
+func (d *Driver) Campaign(ctx context.Context, id string) error {
+	_, err := d.ask(ctx, request{Verb: campaign, Run: id})
+	return err
+}
+
 // Rollout drives a rollout until it is over; see [Backend].
 func (d *Driver) Rollout(ctx context.Context, id string) error {
 	_, err := d.ask(ctx, request{Verb: rollout, Run: id})

@@ -50,6 +50,9 @@ var Kinds = []string{LLM, Build, Verify, Bench}
 // must reach the processes, and hold their token.
 const Rollout = "rollout"
 
+// CampaignRun is the name under which [Backend.Cancel] knows a campaign.
+func CampaignRun(id string) string { return "campaign/" + id }
+
 // A RolloutStatus says how the workflow of a rollout stands.
 type RolloutStatus struct {
 	State   string `json:"state"`             // as the server has it, in lower case: running, completed, failed, ...
@@ -117,6 +120,9 @@ type Backend interface {
 	// Cancel stops a run, with all that workers do for it. With enough, only the
 	// search ends, and what it has found is judged.
 	Cancel(ctx context.Context, id string, enough bool) error
+	// Campaign carries out a campaign whose order and state are in the store, and returns when it is
+	// over. It only follows one that is under way.
+	Campaign(ctx context.Context, id string) error
 	// Rollout drives a rollout whose order is in the store, and returns when it is over. It only
 	// follows one that is under way.
 	Rollout(ctx context.Context, id string) error

@@ -60,6 +60,8 @@ func (s *stub) Cancel(_ context.Context, id string, enough bool) error {
 	}
 	return nil
 }
+func (s *stub) Campaign(_ context.Context, id string) error { return &Detached{id} }
+
 func (s *stub) Rollout(_ context.Context, id string) error {
 	if id != "x" {
 		return errors.New("the request arrived changed")
@@ -123,6 +125,10 @@ func TestOutcomes(t *testing.T) {
 	}
 	if err := d.Cancel(ctx, "run", true); err != nil {
 		t.Error(err)
+	}
+	var away *Detached
+	if err := d.Campaign(ctx, "c"); !errors.As(err, &away) || away.Run != "c" {
+		t.Errorf("a campaign: %v", err)
 	}
 	if err := d.Rollout(ctx, "x"); !errors.As(err, &canceled) || canceled.Run != "x" {
 		t.Errorf("a rollout: %v", err)

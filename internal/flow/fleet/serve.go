@@ -80,6 +80,8 @@ func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Ba
 		return e.Resume(ctx, r.Run)
 	case cancel:
 		return nil, e.Cancel(ctx, r.Run, r.Enough)
+	case campaign:
+		return nil, e.Campaign(ctx, r.Run)
 	case rollout:
 		return nil, e.Rollout(ctx, r.Run)
 	case rolloutStatus:

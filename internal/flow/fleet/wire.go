@@ -20,6 +20,7 @@ const (
 	cancel = "cancel"
 	work   = "work"
 
+	campaign      = "campaign"
 	rollout       = "rollout"
 	rolloutStatus = "rollout-status"
 	stopRollout   = "stop-rollout"
@@ -31,7 +32,7 @@ type request struct {
 	Verb     string     `json:"verb"`
 	Home     string     `json:"home"` // directory of the store
 	Server   Server     `json:"server"`
-	Run      string     `json:"run,omitempty"` // or the rollout
+	Run      string     `json:"run,omitempty"` // or the campaign or rollout
 	Spec     *flow.Spec `json:"spec,omitempty"`
 	Enough   bool       `json:"enough,omitempty"`
 	Kinds    []string   `json:"kinds,omitempty"`

@@ -32,9 +32,10 @@ func TestReplay(t *testing.T) {
 	if *update { // -run 'TestReplay/rollouts' records those alone
 		t.Run("runs", record)
 		t.Run("rollouts", recordRollout)
+		t.Run("campaigns", recordCampaign)
 	}
 	paths, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(paths) < 6 {
+	if err != nil || len(paths) < 8 {
 		t.Fatalf("%d histories in testdata (%v)", len(paths), err)
 	}
 	for _, path := range paths {
@@ -42,6 +43,8 @@ func TestReplay(t *testing.T) {
 		r.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: runWorkflow})
 		r.RegisterWorkflowWithOptions(Island, workflow.RegisterOptions{Name: islandWorkflow})
 		r.RegisterWorkflowWithOptions(Rollout, workflow.RegisterOptions{Name: rolloutWorkflow})
+		r.RegisterWorkflowWithOptions(Campaign, workflow.RegisterOptions{Name: campaignWorkflow})
+		r.RegisterWorkflowWithOptions(Target, workflow.RegisterOptions{Name: targetWorkflow})
 		if err := r.ReplayWorkflowHistoryFromJSONFile(silent, path); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -213,6 +213,16 @@ const (
 	enlistActivity   = "Enlist"
 	askActivity      = "Ask"
 
+	campaignWorkflow = "Campaign"
+	targetWorkflow   = "Target"
+
+	lookActivity        = "LookTarget"
+	judgeTargetActivity = "JudgeTarget"
+	standCampaignLocal  = "StandCampaign"
+	closeCampaignLocal  = "CloseCampaign"
+	enterTargetLocal    = "EnterTarget"
+	planSearchLocal     = "PlanSearch"
+
 	rolloutWorkflow = "Rollout"
 	legQuery        = "leg"
 	stopSignal      = "stop"

@@ -178,6 +178,7 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 		} {
 			r.RegisterActivityWithOptions(f, named(name))
 		}
+		registerCampaigns(r, b)
 		return
 	}
 	for name, f := range map[string]any{
@@ -185,6 +186,7 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 		evaluateActivity: a.Evaluate,
 		confirmActivity:  a.Confirm, proveActivity: a.Prove, judgeActivity: a.Judge, reportActivity: a.Report,
 		receiveActivity: a.Receive, enlistActivity: a.Enlist, askActivity: a.Ask,
+		lookActivity: a.LookTarget, judgeTargetActivity: a.JudgeTarget,
 	} {
 		r.RegisterActivityWithOptions(f, named(name))
 	}
