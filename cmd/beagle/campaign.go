@@ -40,6 +40,7 @@ or as a workflow of workflows on a Temporal server (--temporal), which goes on w
 Examples:
   beagle campaign --processor 30m cpu.pprof
   beagle campaign --inputs captured/ --targets 3 http://localhost:6060
+  beagle campaign --score time=0.7,allocs=0.3 cpu.pprof
   beagle campaign --model claude-sonnet-4-5 --budget-usd 2 cpu.pprof
   beagle campaign --temporal temporal.internal:7233 cpu.pprof
   beagle campaign --resume 3f2c1a
@@ -94,6 +95,7 @@ func (o *campaigning) flags(f *flagSet) {
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as evolve has it")
+	scoreFlags(f, s)
 	f.StringVar(&o.evidence, "evidence", flow.EvidenceAuto,
 		"how targets without recorded calls are judged: auto, corpus or inplace, as evolve has it")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
@@ -257,6 +259,9 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 		Samples: t.Effective, Warnings: t.Warnings,
 		Budget: beagle.CampaignCost{ProcessorSeconds: o.processor.Seconds(),
 			Dollars: llm.Micros(o.spec.Models.Caps.Money).Dollars()},
+	}
+	if !o.spec.Score.IsZero() {
+		s.Campaign.Score = o.spec.Score.String()
 	}
 	o.relate(t, s)
 	s.Plan()

@@ -313,6 +313,10 @@ func (s *State) notes() {
 			fmt.Sprintf("the inputs of %d of %d improvements were not compared "+
 				"with production: the interval lacks that part", improved-compared, improved))
 	}
+	if s.Campaign.Score != "" && improved > 0 {
+		s.Campaign.Notes = append(s.Campaign.Notes, "versions were ranked by "+s.Campaign.Score+": the sum holds the "+
+			"time that they save, and no memory. Where your benchmarks were timed, it is a part of theirs")
+	}
 	if s.Table.Autoscaling.Follows == "unknown" && improved > 0 {
 		s.Campaign.Notes = append(s.Campaign.Notes, s.Table.Autoscaling.Reason)
 	}
