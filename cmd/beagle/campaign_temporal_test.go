@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -36,13 +38,7 @@ func TestCampaignTemporal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	address := fmt.Sprintf("127.0.0.1:%d", port)
+	address := temporalServer(t, server, dir)
 	env := append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"), "GOWORK=off", "GOPROXY=off",
 		"GOFLAGS=-mod=mod")
 	begin := func(name string, args ...string) (*exec.Cmd, *bytes.Buffer) {
@@ -55,14 +51,6 @@ func TestCampaignTemporal(t *testing.T) {
 		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
 		return c, out
 	}
-	begin(server, "-db", filepath.Join(dir, "temporal.db"), "-ip", "127.0.0.1", "-port", fmt.Sprint(port))
-	until(t, "the server", func() bool {
-		c, err := net.Dial("tcp", address)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
 	worker, _ := begin("beagle", "worker", "--temporal", address)
 
 	common := []string{"campaign", "--temporal", address, "--candidates", "4", "--measure", "10s", "--fuzz", "0s",
@@ -106,6 +94,34 @@ func TestCampaignTemporal(t *testing.T) {
 		c.Targets[1].State != beagle.CampaignRefused || c.State != "done" || c.Saving.Share <= 0 {
 		t.Errorf("%s\n%s", out, told.String())
 	}
+}
+
+// temporalServer starts a server, and returns its address when it serves.
+func temporalServer(t *testing.T, program, dir string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	c := exec.Command(program, "-db", filepath.Join(dir, "temporal.db"), "-ip", "127.0.0.1", "-port", fmt.Sprint(port))
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.Contains(lines.Text(), "serving") {
+			go io.Copy(io.Discard, out)
+			return fmt.Sprintf("127.0.0.1:%d", port)
+		}
+	}
+	t.Fatal("the server ends before it serves")
+	return ""
 }
 
 // campaignModule is the module of testdata/script/campaign.txtar, with its profile.

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,13 +41,7 @@ func TestRolloutTemporal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(address)
+	address := temporalServer(t, server, dir)
 	socket := filepath.Join(dir, "s")
 	env := append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"), "GOWORK=off", "GOPROXY=off",
 		"GOFLAGS=-mod=mod", "BEAGLE_PROBE_TOKEN="+filepath.Join(dir, "token"), "BEAGLE_PROBE_SOCKET="+socket)
@@ -67,19 +59,12 @@ func TestRolloutTemporal(t *testing.T) {
 		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
 		return c, out
 	}
-	if c, out := command("beagle", "build", "--rollout", "v/faster.go", "./tags.Count", "-o", "good", "."); c.Run() != nil {
+	build, out := command("beagle", "build", "--rollout", "v/faster.go", "./tags.Count", "-o", "good", ".")
+	if build.Run() != nil {
 		t.Fatal(out)
 	}
 	begin("./good")
-	begin(server, "-db", filepath.Join(dir, "temporal.db"), "-ip", "127.0.0.1", "-port", port)
-	until(t, "the server", func() bool {
-		c, err := net.Dial("tcp", address)
-		if err == nil {
-			c.Close()
-		}
-		_, serr := os.Stat(socket)
-		return err == nil && serr == nil
-	})
+	until(t, "the service", func() bool { _, err := os.Stat(socket); return err == nil })
 	begin("beagle", "worker", "--temporal", address, "--queues", "rollout")
 
 	start := []string{"rollout", "start", "--temporal", address, "--at", "s", "--no-shadow", "--id", "x", "--plan",
@@ -129,5 +114,5 @@ func TestRolloutTemporal(t *testing.T) {
 	if c.ProcessState.ExitCode() != exitNo || !strings.Contains(out.String(), "a person stopped it") {
 		t.Errorf("status %d: %s", c.ProcessState.ExitCode(), out)
 	}
-	until(t, "the end of the workflow", func() bool { return strings.Contains(fmt.Sprint(status().Controller), "completed") })
+	until(t, "the end of the workflow", func() bool { return strings.Contains(status().Controller, "completed") })
 }

@@ -130,8 +130,8 @@ func TestInstead(t *testing.T) {
 // the reason.
 func TestMemoryOfOthers(t *testing.T) {
 	s := table()
-	s.Memory = map[string][]beagle.CampaignAttempt{"m.c": {{Target: "m.c", TargetID: "1", Candidates: 60, Campaign: "first",
-		By: "old", Go: "go1.25", State: beagle.CampaignNothing}}}
+	s.Memory = map[string][]beagle.CampaignAttempt{"m.c": {{Target: "m.c", TargetID: "1", Candidates: 60,
+		Campaign: "first", By: "old", Go: "go1.25", State: beagle.CampaignNothing}}}
 	for _, row := range []struct {
 		by, goVersion, why string
 		known              bool

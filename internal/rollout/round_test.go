@@ -15,10 +15,12 @@ func TestRound(t *testing.T) {
 		{"who watches", "burn", Round{Hold: "an alert", End: "burn"}},
 		{"a process that tripped", "a switched to the original by itself: panicked",
 			Round{Heard: []Heard{{Process: "a", Tripped: "panicked"}, {Process: "b", Ended: "its time is over"}}}},
-		{"one that ended", "b: its time is over", Round{Heard: []Heard{{Process: "a"}, {Process: "b", Ended: "its time is over"}}}},
+		{"one that ended", "b: its time is over",
+			Round{Heard: []Heard{{Process: "a"}, {Process: "b", Ended: "its time is over"}}}},
 		{"one that is silent", "a does not answer for 30 s: refused",
 			Round{Heard: []Heard{{Process: "a", Silent: Patience + 1, Fault: "refused"}}}},
-		{"one that is silent for a moment", "", Round{Heard: []Heard{{Process: "a", Silent: Patience - 1, Fault: "refused"}}}},
+		{"one that is silent for a moment", "",
+			Round{Heard: []Heard{{Process: "a", Silent: Patience - 1, Fault: "refused"}}}},
 		{"an alert", "", Round{Hold: "an alert", Heard: []Heard{{Process: "a"}}}},
 	} {
 		e, err := New(Plan{Build: "b1"})

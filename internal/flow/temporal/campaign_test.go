@@ -88,7 +88,8 @@ func TestCampaign(t *testing.T) {
 		t.Errorf("%+v, %v", memory, err)
 	}
 	all := evaluations(f.home())
-	if err := <-f.campaign(ctx); err != nil || redone(all, evaluations(f.home())) > 0 || len(all) != len(evaluations(f.home())) {
+	err = <-f.campaign(ctx)
+	if now := evaluations(f.home()); err != nil || redone(all, now) > 0 || len(all) != len(now) {
 		t.Errorf("started once more: %v", err)
 	}
 }
