@@ -48,9 +48,9 @@ type Facets struct {
 	InFlight *InFlight `json:"in_flight,omitempty"`
 }
 
-// InFlight says how many other calls of the target are under way in a process while one is. The mean
-// is that at any time (Little's law). A quantile counts the calls that begin, at an even rate, while
-// a call of that length is under way: bursts are not seen.
+// InFlight says how many other calls of the target are under way in a process while one is. The
+// mean is that at any time (Little's law). A quantile counts the calls that begin, at an even rate,
+// while a call of that length is under way: bursts are not seen.
 type InFlight struct {
 	Calls  float64 `json:"calls"` // captured calls whose duration was seen
 	Mean   float64 `json:"mean"`

@@ -52,9 +52,9 @@ func middle(part int) float64 {
 	return math.Ldexp(1+(float64(within)+0.5)/perOctave, octave)
 }
 
-// inFlight says how many other calls are under way while one is, at a rate of calls a second. In the
-// mean that is the rate times the duration (Little's law), whatever the calls are. A quantile is
-// that of the durations: as many calls begin while one of so long is under way, at an even rate.
+// inFlight says how many other calls are under way while one is, at a rate of calls a second. In
+// the mean that is the rate times the duration (Little's law), whatever the calls are. A quantile
+// is that of the durations: as many calls begin while one of so long is under way, at an even rate.
 func (l *lasting) inFlight(rate float64) *wire.InFlight {
 	n := l.calls.Load()
 	if n == 0 || rate <= 0 {

@@ -21,8 +21,8 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 )
 
-// TestCampaignTemporal kills the command and the worker of a campaign that is a workflow. It goes on
-// with another worker and without a command. Who follows it again sees the end, with the caller.
+// TestCampaignTemporal kills the command and the worker of a campaign that is a workflow. It goes
+// on with another worker and without a command. Who follows it again sees the end, with the caller.
 func TestCampaignTemporal(t *testing.T) {
 	server := os.Getenv("BEAGLE_DEVSERVER")
 	if server == "" {

@@ -106,7 +106,8 @@ func TestRolloutTemporal(t *testing.T) {
 	})...); c.Run() == nil || !strings.Contains(out.String(), "a workflow on "+address+" drives rollout x") {
 		t.Errorf("without the server: %s", out)
 	}
-	if c, out := command("beagle", "rollout", "stop", "x"); c.Run() != nil || strings.Contains(out.String(), "warning") {
+	if c, out := command("beagle", "rollout", "stop", "x"); c.Run() != nil ||
+		strings.Contains(out.String(), "warning") {
 		t.Errorf("stop: %s", out)
 	}
 	c, out := command("beagle", start...)

@@ -126,8 +126,8 @@ func TestInstead(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOthers checks that what other rewrites, models or toolchains tried is tried again, with
-// the reason.
+// TestMemoryOfOthers checks that what other rewrites, models or toolchains tried is tried again,
+// with the reason.
 func TestMemoryOfOthers(t *testing.T) {
 	s := table()
 	s.Memory = map[string][]beagle.CampaignAttempt{"m.c": {{Target: "m.c", TargetID: "1", Candidates: 60,

@@ -257,7 +257,8 @@ func (s *State) Outdated(now beagle.CampaignAttempt) string {
 	case a == nil || a.By == now.By && a.Go == now.Go:
 		return ""
 	case a.By == now.By:
-		return fmt.Sprintf("campaign %s tried it with %s, and this is %s", a.Campaign, cmp.Or(a.Go, "another Go"), now.Go)
+		return fmt.Sprintf("campaign %s tried it with %s, and this is %s", a.Campaign, cmp.Or(a.Go, "another Go"),
+			now.Go)
 	}
 	return fmt.Sprintf("campaign %s tried it with other rewrites or models, or another version of Beagle", a.Campaign)
 }

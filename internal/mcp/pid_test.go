@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestProcess: a tool reaches only processes that the server was told, and a process without a probe
-// only where it is named or the only one.
+// TestProcess: a tool reaches only processes that the server was told, and a process without a
+// probe only where it is named or the only one.
 func TestProcess(t *testing.T) {
 	for _, row := range []struct {
 		name   string

@@ -137,8 +137,8 @@ func (t tools) captureStop(ctx context.Context, q *sdk.CallToolRequest, in captu
 	return t.printed(ctx, q, "", "capture", append(at, "stop")...)
 }
 
-// process are the arguments that name a process without a probe, if one is asked for or if there are
-// no others.
+// process are the arguments that name a process without a probe, if one is asked for or if there
+// are no others.
 func (t tools) process(pid int) ([]string, error) {
 	known := t.production.PIDs
 	switch {

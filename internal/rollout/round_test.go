@@ -35,7 +35,8 @@ func TestRound(t *testing.T) {
 		if e.State.Held != row.round.Hold && row.cause == "" {
 			t.Errorf("%s: held for %q", row.name, e.State.Held)
 		}
-		if again := e.Take(Round{Heard: []Heard{{Process: "c", Tripped: "again"}}}); row.cause != "" && len(again) != 0 {
+		again := e.Take(Round{Heard: []Heard{{Process: "c", Tripped: "again"}}})
+		if row.cause != "" && len(again) != 0 {
 			t.Errorf("%s: after its end %+v", row.name, again)
 		}
 	}

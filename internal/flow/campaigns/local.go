@@ -36,8 +36,8 @@ func (l *Local) Enter(t Taken) (Stand, error) { return l.Work.Enter(l.State, t) 
 // Rest is for engines that end before the campaign does.
 func (l *Local) Rest() bool { return false }
 
-// Take brings a target to its end; see [Engine]. What fails is the target's, unless a person stopped
-// the campaign.
+// Take brings a target to its end; see [Engine]. What fails is the target's, unless a person
+// stopped the campaign.
 func (l *Local) Take(target string) (Taken, error) {
 	l.n++
 	l.say("target", fmt.Sprintf("%d of %d: %s (%s)", l.n, l.n+l.State.Left()-1, target, l.State.Target(target).Why))

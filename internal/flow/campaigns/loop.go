@@ -35,8 +35,8 @@ type Engine interface {
 	Rest() bool
 }
 
-// Run is the loop of a campaign: one target after the other, until none is left, the budget is spent
-// or the engine rests.
+// Run is the loop of a campaign: one target after the other, until none is left, the budget is
+// spent or the engine rests.
 func Run(e Engine) error {
 	at, err := e.Stand()
 	for err == nil && at.Next != "" && !e.Rest() {

@@ -120,8 +120,8 @@ type Backend interface {
 	// Cancel stops a run, with all that workers do for it. With enough, only the
 	// search ends, and what it has found is judged.
 	Cancel(ctx context.Context, id string, enough bool) error
-	// Campaign carries out a campaign whose order and state are in the store, and returns when it is
-	// over. It only follows one that is under way.
+	// Campaign carries out a campaign whose order and state are in the store, and returns when it
+	// is over. It only follows one that is under way.
 	Campaign(ctx context.Context, id string) error
 	// Rollout drives a rollout whose order is in the store, and returns when it is over. It only
 	// follows one that is under way.

@@ -133,7 +133,8 @@ func TestOutcomes(t *testing.T) {
 	if err := d.Rollout(ctx, "x"); !errors.As(err, &canceled) || canceled.Run != "x" {
 		t.Errorf("a rollout: %v", err)
 	}
-	if s, err := d.RolloutStatus(ctx, "abc"); err != nil || s != (RolloutStatus{State: "running", Round: 3, Waits: true}) {
+	want := RolloutStatus{State: "running", Round: 3, Waits: true}
+	if s, err := d.RolloutStatus(ctx, "abc"); err != nil || s != want {
 		t.Errorf("its status: %+v, %v", s, err)
 	}
 	if err := d.StopRollout(ctx, "x"); err == nil || err.Error() != "it is broken" {

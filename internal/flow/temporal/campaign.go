@@ -160,8 +160,8 @@ func (p *targetParts) part(t campaigns.Taken) TargetPart {
 	return TargetPart{Campaign: p.o.Campaign, MachineKind: p.o.MachineKind, Taken: t}
 }
 
-// child runs a child workflow. One of an earlier start that was terminated may not have ended yet: it
-// is waited for.
+// child runs a child workflow. One of an earlier start that was terminated may not have ended yet:
+// it is waited for.
 func child(ctx workflow.Context, id, name string, in, out any) error {
 	with := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: id, TaskQueue: runQueue, WorkflowTaskTimeout: taskTimeout, WaitForCancellation: true,

@@ -44,8 +44,8 @@ func (f *testFleet) campaign(ctx context.Context) chan error {
 	return end
 }
 
-// TestCampaign kills a worker and who follows while a campaign searches. It goes on, and nothing that
-// was judged is judged again, also when the campaign is started once more.
+// TestCampaign kills a worker and who follows while a campaign searches. It goes on, and nothing
+// that was judged is judged again, also when the campaign is started once more.
 func TestCampaign(t *testing.T) {
 	t.Parallel() // it waits for a server to notice what was killed
 	f := newFleet(t, "127.0.0.1")
@@ -76,7 +76,8 @@ func TestCampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range s.Campaign.Targets {
-		if target.State != beagle.CampaignNothing || target.Run != base.Run(target.Target) || target.Reason != "simulated" {
+		if target.State != beagle.CampaignNothing || target.Run != base.Run(target.Target) ||
+			target.Reason != "simulated" {
 			t.Errorf("%+v", target)
 		}
 	}

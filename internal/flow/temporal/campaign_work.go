@@ -65,9 +65,9 @@ func (b *bookkeeping) EnterTarget(_ context.Context, p TargetPart) (campaigns.St
 	case s.Round == p.Round+1:
 		return w.Stand(s)
 	case s.Round != p.Round:
-		return campaigns.Stand{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf("campaign %s is at target %d in "+
-			"the store, and at %d in its workflow: another process writes its state", p.Campaign, s.Round, p.Round),
-			usageType, nil, "stop the other one")
+		what := fmt.Sprintf("campaign %s is at target %d in the store, and at %d in its workflow: another process "+
+			"writes its state", p.Campaign, s.Round, p.Round)
+		return campaigns.Stand{}, temporal.NewNonRetryableApplicationError(what, usageType, nil, "stop the other one")
 	}
 	if at := s.Target(p.Taken.Target.Target); at != nil && p.Taken.Target.State == beagle.CampaignFailed {
 		failed := *at // its workflow failed, and told no more

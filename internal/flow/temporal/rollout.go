@@ -46,7 +46,8 @@ type Entry struct {
 // that can, tells them, and else their leases end.
 func Rollout(ctx workflow.Context, f Flying) (pilot.Leg, error) {
 	e := &rolloutEngine{ctx: ctx, flying: f, stop: workflow.GetSignalChannel(ctx, stopSignal)}
-	if err := workflow.SetQueryHandler(ctx, legQuery, func() (pilot.Leg, error) { return e.flying.Leg, nil }); err != nil {
+	err := workflow.SetQueryHandler(ctx, legQuery, func() (pilot.Leg, error) { return e.flying.Leg, nil })
+	if err != nil {
 		return f.Leg, err
 	}
 	at, err := pilot.Fly(e, f.Leg)

@@ -128,7 +128,8 @@ type waiter struct {
 	missing  string // what is said when there is none
 }
 
-// wait returns the workflow's own error. A server that is away says nothing of it: it is asked again.
+// wait returns the workflow's own error. A server that is away says nothing of it: it is asked
+// again.
 func (w *waiter) wait(ctx context.Context, out any) error {
 	watching, done := context.WithCancel(ctx)
 	defer done()

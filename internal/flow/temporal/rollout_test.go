@@ -241,7 +241,8 @@ func TestRolloutStops(t *testing.T) {
 // ships once, when the evidence is there, and every block counts once.
 func TestRolloutShips(t *testing.T) {
 	t.Parallel() // it waits for a server to notice what was killed
-	s := newSite(t, rollout.Plan{Ramp: []float64{0.3}, StepBlocks: 60, Horizon: 200, HoldoutBlocks: 60, MostBlocks: 1e5})
+	s := newSite(t, rollout.Plan{Ramp: []float64{0.3}, StepBlocks: 60, Horizon: 200, HoldoutBlocks: 60,
+		MostBlocks: 1e5})
 	s.driver.Block = 7 // rounds in a history
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()

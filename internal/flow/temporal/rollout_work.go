@@ -40,7 +40,9 @@ func registerRollouts(r registry, a *rollouts) {
 
 // Board lets the arms take turns in all processes, and returns the name of the news.
 func (a *rollouts) Board(ctx context.Context, b Beat) (string, error) {
-	return a.hear(ctx, b, func(ctx context.Context, w *piece) (*pilot.News, error) { return w.crew.Begin(ctx, w.orders) })
+	return a.hear(ctx, b, func(ctx context.Context, w *piece) (*pilot.News, error) {
+		return w.crew.Begin(ctx, w.orders)
+	})
 }
 
 // Listen renews the leases until the processes have something to tell.
