@@ -5,11 +5,12 @@ type Campaign struct {
 	ID       string           `json:"id"`
 	Module   string           `json:"module"`
 	Service  string           `json:"service,omitempty"`
-	State    string           `json:"state"`   // done, stopped or spent: a budget ended it
-	Created  string           `json:"created"` // UTC
-	Least    float64          `json:"least"`   // share under which a function is not worth a change
-	Samples  float64          `json:"samples"` // of the profile, of equal weight
-	Budget   CampaignCost     `json:"budget"`  // 0: no limit
+	State    string           `json:"state"`           // done, stopped or spent: a budget ended it
+	Created  string           `json:"created"`         // UTC
+	Least    float64          `json:"least"`           // share under which a function is not worth a change
+	Samples  float64          `json:"samples"`         // of the profile, of equal weight
+	Score    string           `json:"score,omitempty"` // what versions were ranked by, if not the time of recorded calls
+	Budget   CampaignCost     `json:"budget"`          // 0: no limit
 	Spent    CampaignCost     `json:"spent"`
 	Targets  []CampaignTarget `json:"targets"` // in the order in which they were taken up
 	Saving   CampaignSaving   `json:"saving"`  // of all improvements together
@@ -75,6 +76,8 @@ type CampaignAttempt struct {
 	TargetID   string  `json:"target_id"` // of its text with its helpers
 	Inputs     string  `json:"inputs"`    // hash of the file of calls; empty: the package's tests
 	Candidates int     `json:"candidates"`
+	By         string  `json:"by,omitempty"` // digest of the rewrites, the models, the score and the version of Beagle
+	Go         string  `json:"go,omitempty"` // the toolchain
 	State      string  `json:"state"`
 	Reason     string  `json:"reason,omitempty"`
 	Run        string  `json:"run,omitempty"`

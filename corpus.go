@@ -44,6 +44,20 @@ type Facets struct {
 	Mined    *Mined       `json:"mined,omitempty"`
 	// how often a call had the arguments of an earlier one, by the distance; of captured calls only
 	Again []Again `json:"again,omitempty"`
+	// how many other calls are under way in a process while one is; of captured calls only
+	InFlight *InFlight `json:"in_flight,omitempty"`
+}
+
+// InFlight says how many other calls of the target are under way in a process while one is. The
+// mean is that at any time (Little's law). A quantile counts the calls that begin, at an even rate,
+// while a call of that length is under way: bursts are not seen.
+type InFlight struct {
+	Calls  float64 `json:"calls"` // captured calls whose duration was seen
+	Mean   float64 `json:"mean"`
+	Median float64 `json:"median"`
+	P95    float64 `json:"p95"`
+	P99    float64 `json:"p99"`
+	Most   float64 `json:"most"`
 }
 
 // An Again says how often a call has the same arguments as one of so many calls before it, beside

@@ -11,9 +11,10 @@ import (
 
 // A Call is a captured call under way. The zero Call is one that is not captured.
 type Call struct {
-	a    *arming
-	slot *slot
-	done bool
+	a     *arming
+	slot  *slot
+	done  bool
+	began int64 // as elapsed has it; 0: it is not seen how long the call takes
 }
 
 // Enter captures the arguments of a call whose gate said yes. The struct is read at once, and no
@@ -43,6 +44,7 @@ func Leave[A, R any](c *Call, args *A, results *R) {
 		return
 	}
 	c.done = true
+	c.a.lasted.add(c.began)
 	about := &c.a.site.about
 	if about.argsType == reflect.TypeFor[A]() && about.resultsType == reflect.TypeFor[R]() {
 		c.a.leave(c.slot, hidden(unsafe.Pointer(args)), hidden(unsafe.Pointer(results)))
@@ -57,6 +59,7 @@ func LeaveAt(c *Call, args, results unsafe.Pointer) {
 		return
 	}
 	c.done = true
+	c.a.lasted.add(c.began)
 	c.a.leave(c.slot, hidden(args), hidden(results))
 	c.finish()
 }
@@ -69,6 +72,7 @@ func (c *Call) End() {
 	}
 	c.done = true
 	if c.a.site.about.returns {
+		c.a.lasted.add(c.began)
 		c.a.panicked.Add(1)
 		if c.slot != nil {
 			c.slot.event.Flags |= wire.NoReturn
@@ -109,12 +113,14 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 	}
 	c.a = a
 	a.ask(earlyQuestions, frame{args: args})
-	if s.ring == nil || !s.admit() {
-		return c
+	if s.ring != nil && s.admit() {
+		began := time.Now()
+		c.slot = a.record(args, began)
+		a.spent(time.Since(began))
 	}
-	began := time.Now()
-	c.slot = a.record(args, began)
-	a.spent(time.Since(began))
+	if a.site.about.returns {
+		c.began = elapsed() // what the probe took itself does not count
+	}
 	return c
 }
 

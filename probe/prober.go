@@ -200,6 +200,7 @@ func (a *arming) counts(now time.Time) *wire.Counts {
 	c.Calls = c.Rate * now.Sub(a.s.began).Seconds()
 	c.Calls = max(c.Calls, float64(c.Taken))
 	c.Nanos = float64(a.nanos.Load())
+	c.InFlight = a.lasted.inFlight(c.Rate)
 	return c
 }
 

@@ -48,6 +48,7 @@ type arming struct {
 	recorded atomic.Uint64
 	panicked atomic.Uint64
 	nanos    atomic.Int64 // to record a call, the median
+	lasted   lasting
 
 	opened  time.Time    // of the window that is open; of the ticker alone
 	counted atomic.Int64 // nanoseconds of windows that are closed

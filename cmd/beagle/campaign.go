@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/campaign"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/campaigns"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/internal/store"
@@ -29,15 +31,16 @@ each winner's patch is in its run ('beagle show RUN').
 
 The inputs of a function are its file in --inputs, what --at captures of the running service, or what its tests pass to
 it. When an improvement brings a function below the least share, its caller is next, and the report says so. What was
-tried without success is remembered: the next campaign leaves it out until its text or its inputs change (--again tries
-it all the same; --memory lists it).
+tried without success is remembered: the next campaign leaves it out until its text, its inputs, the rewrites or the
+toolchain change (--again tries it all the same; --memory lists it).
 
 beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign follow one after the other: on this machine,
-or each as a workflow on a Temporal server (--temporal), where it goes on when this command is stopped or killed.
+or as a workflow of workflows on a Temporal server (--temporal), which goes on when this command is stopped or killed.
 
 Examples:
   beagle campaign --processor 30m cpu.pprof
   beagle campaign --inputs captured/ --targets 3 http://localhost:6060
+  beagle campaign --score time=0.7,allocs=0.3 cpu.pprof
   beagle campaign --model claude-sonnet-4-5 --budget-usd 2 cpu.pprof
   beagle campaign --temporal temporal.internal:7233 cpu.pprof
   beagle campaign --resume 3f2c1a
@@ -92,6 +95,7 @@ func (o *campaigning) flags(f *flagSet) {
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as evolve has it")
+	scoreFlags(f, s)
 	f.StringVar(&o.evidence, "evidence", flow.EvidenceAuto,
 		"how targets without recorded calls are judged: auto, corpus or inplace, as evolve has it")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
@@ -195,6 +199,11 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 		return bad("--inputs and --at exclude each other", "give recorded calls, or capture them now")
 	}
 	if o.inputs != "" {
+		whole, err := filepath.Abs(o.inputs)
+		if err != nil {
+			return err
+		}
+		o.inputs = whole
 		if info, err := os.Stat(o.inputs); err != nil || !info.IsDir() {
 			return bad("--inputs "+o.inputs+" is no directory", "name one with files such as tags.Normalize.jsonl")
 		}
@@ -251,6 +260,9 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 		Budget: beagle.CampaignCost{ProcessorSeconds: o.processor.Seconds(),
 			Dollars: llm.Micros(o.spec.Models.Caps.Money).Dollars()},
 	}
+	if !o.spec.Score.IsZero() {
+		s.Campaign.Score = o.spec.Score.String()
+	}
 	o.relate(t, s)
 	s.Plan()
 	o.state = s
@@ -263,7 +275,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 
 // remembered reads what campaigns tried.
 func (o *campaigning) remembered() (map[string][]beagle.CampaignAttempt, error) {
-	all, err := readLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
+	all, err := campaigns.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
 	if err != nil {
 		return nil, err
 	}
@@ -274,20 +286,9 @@ func (o *campaigning) remembered() (map[string][]beagle.CampaignAttempt, error) 
 	return out, nil
 }
 
-func (o *campaigning) path(id string) string {
-	return filepath.Join(o.store.Dir(), "campaigns", id+".json")
-}
-
 // save writes the state, so that another process can go on.
 func (o *campaigning) save() error {
-	if err := os.MkdirAll(filepath.Join(o.store.Dir(), "campaigns"), 0o755); err != nil {
-		return err
-	}
-	data, err := encode(o.state)
-	if err != nil {
-		return err
-	}
-	return o.store.WriteFile(o.path(o.state.Campaign.ID), data)
+	return campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}.Save(o.state)
 }
 
 // load takes up a campaign that was stopped.
@@ -298,7 +299,7 @@ func (o *campaigning) load(sources []string) error {
 			Remedy: "a campaign keeps the profile that it began with",
 		}
 	}
-	names, err := filepath.Glob(o.path("*"))
+	names, err := filepath.Glob(campaigns.Base{Store: o.store, ID: "*"}.Path())
 	if err != nil {
 		return err
 	}
@@ -312,21 +313,25 @@ func (o *campaigning) load(sources []string) error {
 	if len(found) != 1 {
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("%d campaigns begin with %q", len(found), o.resume),
-			Remedy: "the campaigns of this machine are in " + filepath.Dir(o.path("x")),
+			Remedy: "the campaigns of this machine are in " + filepath.Join(o.store.Dir(), "campaigns"),
 		}
 	}
-	o.state = new(campaign.State)
-	if err := decodeFile(found[0], o.state); err != nil {
+	b := campaigns.Base{Store: o.store, ID: strings.TrimSuffix(filepath.Base(found[0]), ".json")}
+	if o.state, err = b.Load(); err != nil {
 		return err
 	}
-	for i := range o.state.Campaign.Targets { // the budget ended before these, and may be another now
-		if t := &o.state.Campaign.Targets[i]; t.State == beagle.CampaignUnspent {
-			t.State = beagle.CampaignWaiting
-			if t.Run != "" {
-				t.State = beagle.CampaignRunning
-			}
+	switch at, placed, err := b.Placed(); {
+	case err != nil:
+		return err
+	case placed && at != o.server:
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("a workflow on %s carries campaign %s out", at.Address, b.ID),
+			Remedy: fmt.Sprintf("follow it with --temporal %s", at.Address),
 		}
+	case placed:
+		return nil // its state is the workflow's
 	}
+	o.state.Again()
 	o.spec.Dir, o.spots.dir = o.state.Dir, o.state.Dir
 	if o.processor > 0 {
 		o.state.Campaign.Budget.ProcessorSeconds = o.processor.Seconds()
@@ -336,7 +341,7 @@ func (o *campaigning) load(sources []string) error {
 
 // printMemory lists what campaigns tried.
 func (o *campaigning) printMemory() (int, error) {
-	all, err := readLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
+	all, err := campaigns.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
 	if err != nil {
 		return exitNo, err
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -19,8 +21,8 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 )
 
-// TestCampaignTemporal kills a campaign whose search is a workflow on a server. The search goes on,
-// and a resumed campaign takes its result over and goes on with the caller.
+// TestCampaignTemporal kills the command and the worker of a campaign that is a workflow. It goes
+// on with another worker and without a command. Who follows it again sees the end, with the caller.
 func TestCampaignTemporal(t *testing.T) {
 	t.Parallel()
 	server := os.Getenv("BEAGLE_DEVSERVER")
@@ -37,13 +39,7 @@ func TestCampaignTemporal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	address := fmt.Sprintf("127.0.0.1:%d", port)
+	address := temporalServer(t, server, dir)
 	if err := shareArchives(filepath.Join(dir, "home")); err != nil {
 		t.Fatal(err)
 	}
@@ -59,15 +55,7 @@ func TestCampaignTemporal(t *testing.T) {
 		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
 		return c, out
 	}
-	begin(server, "-db", filepath.Join(dir, "temporal.db"), "-ip", "127.0.0.1", "-port", fmt.Sprint(port))
-	until(t, "the server", func() bool {
-		c, err := net.Dial("tcp", address)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
-	begin("beagle", "worker", "--temporal", address)
+	worker, _ := begin("beagle", "worker", "--temporal", address)
 
 	common := []string{"campaign", "--temporal", address, "--candidates", "4", "--measure", "10s", "--fuzz", "0s",
 		"--no-bench"}
@@ -81,10 +69,23 @@ func TestCampaignTemporal(t *testing.T) {
 		}
 		return len(runs) == 1 && id != ""
 	})
-	first.Process.Kill()
-	first.Wait()
+	for _, killed := range []*exec.Cmd{first, worker} {
+		killed.Process.Kill()
+		killed.Wait()
+	}
+	begin("beagle", "worker", "--temporal", address)
+	until(t, "the end of the first target", func() bool {
+		text, err := os.ReadFile(filepath.Join(dir, "home", "campaigns", id+".json"))
+		var s struct{ Campaign beagle.Campaign }
+		return err == nil && json.Unmarshal(text, &s) == nil && s.Campaign.Targets[0].State == beagle.CampaignImproved
+	})
 
-	again := exec.Command("beagle", slices.Concat(common, []string{"--resume", id, "--json"})...)
+	alone := exec.Command("beagle", "campaign", "--resume", id)
+	alone.Dir, alone.Env = dir, env
+	if out, _ := alone.CombinedOutput(); !bytes.Contains(out, []byte("a workflow on "+address)) {
+		t.Errorf("without the server: %s", out)
+	}
+	again := exec.Command("beagle", "campaign", "--temporal", address, "--resume", id, "--json")
 	var told bytes.Buffer
 	again.Dir, again.Env, again.Stderr = dir, env, &told
 	out, err := again.Output()
@@ -97,6 +98,34 @@ func TestCampaignTemporal(t *testing.T) {
 		c.Targets[1].State != beagle.CampaignRefused || c.State != "done" || c.Saving.Share <= 0 {
 		t.Errorf("%s\n%s", out, told.String())
 	}
+}
+
+// temporalServer starts a server, and returns its address when it serves.
+func temporalServer(t *testing.T, program, dir string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	c := exec.Command(program, "-db", filepath.Join(dir, "temporal.db"), "-ip", "127.0.0.1", "-port", fmt.Sprint(port))
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.Contains(lines.Text(), "serving") {
+			go io.Copy(io.Discard, out)
+			return fmt.Sprintf("127.0.0.1:%d", port)
+		}
+	}
+	t.Fatal("the server ends before it serves")
+	return ""
 }
 
 // campaignModule is the module of testdata/script/campaign.txtar, with its profile.

@@ -98,6 +98,10 @@ func printAgain(w io.Writer, c *beagle.Corpus) {
 	if c.Concurrent {
 		fmt.Fprintln(w, "  together several goroutines called it at once")
 	}
+	if f := c.Facets.InFlight; f != nil {
+		fmt.Fprintf(w, "  inside   %.2g other calls of a process are under way in the mean (while the median call is: "+
+			"%.2g, 99 of 100: %.2g at most)\n", f.Mean, f.Median, f.P99)
+	}
 }
 
 // write merges the records with those of an older file, and replaces the file at once.

@@ -72,12 +72,17 @@ func specFlags(f *flagSet, s *flow.Spec) {
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
 	f.StringVar(&s.Evidence, "evidence", flow.EvidenceAuto,
 		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; inplace")
+	scoreFlags(f, s)
+	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
+}
+
+// scoreFlags say what versions are ranked by.
+func scoreFlags(f *flagSet, s *flow.Spec) {
 	f.Func("bench", "rank by these `benchmarks` of the user, with weights: BenchmarkX or BenchmarkX=3,BenchmarkY=1 "+
 		"(docs/score.md)", func(text string) error { return flow.ParseBenchmarks(text, &s.Score) })
 	f.Func("score",
 		"rank by time, allocs, bytes, or a `mix` such as time=0.7,allocs=0.3: their weighted geometric mean",
 		func(text string) error { return flow.ParseScore(text, &s.Score) })
-	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }
 
 func (o *evolveOptions) flags(f *flagSet) {

@@ -34,8 +34,8 @@ how long, is decided by the flags here: no tool argument can turn it down. Nothi
 
 Inputs from a file (--corpus) may come from production: agents are shown their shapes, not their values, unless --redact no.
 
-Tools that ask production run the commands hotspots, bench and capture. --at names the processes with probes, and
---source profiles of production; no tool can name others. A tool never records text as it is.
+Tools that ask production run the commands hotspots, bench and capture. --at names the processes with probes, --pid
+those without, and --source profiles of production; no tool can name others. A tool never records text as it is.
 
 Over HTTP every request needs the header 'Authorization: Bearer TOKEN'. The token is $BEAGLE_MCP_TOKEN, or made and
 printed once. Without --remote only addresses of this machine are served.
@@ -64,6 +64,7 @@ type mcpOptions struct {
 	at             []string // processes with probes
 	token          string   // file with their token
 	sources        []string // profiles of production
+	pids           []int    // processes without a probe that agents may look into
 }
 
 func (o *mcpOptions) flags(f *flagSet) {
@@ -78,6 +79,7 @@ func (o *mcpOptions) flags(f *flagSet) {
 		"serve an agent that the search of this run's `directory` asked; the search gives it itself")
 	f.Var(manyFlag{&o.lessons}, "lessons", "teach the lessons of this `directory` too")
 	f.Var(listFlag{&o.at}, "at", "let agents ask the probes at these `addresses`, as capture --at has them")
+	f.Var(pidFlag{&o.pids}, "pid", "let agents capture in these running `processes` without a probe, by uprobes")
 	f.StringVar(&o.token, "token", "", "`file` with the probes' token, as capture --token has it")
 	f.Func("source", "a profile of production that agents may read, as hotspots takes it; may be repeated",
 		func(text string) error { o.sources = append(o.sources, text); return nil })

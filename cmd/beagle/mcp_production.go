@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -26,7 +27,7 @@ func (o *mcpOptions) production(spec *flow.Spec) (mcp.Production, error) {
 		return mcp.Production{}, err
 	}
 	return mcp.Production{
-		Capture: len(o.at) > 0, Sources: len(o.sources) > 0, Keep: keep,
+		Capture: len(o.at) > 0, PIDs: o.pids, Sources: len(o.sources) > 0, Keep: keep,
 		Run: func(ctx context.Context, tell mcp.Progress, verb string, args ...string) (string, int, error) {
 			return o.verb(ctx, spec, tell, verb, args)
 		},
@@ -44,7 +45,11 @@ func (o *mcpOptions) verb(
 	}
 	switch verb {
 	case "capture":
-		c, before = captureCommand, append(before, "--at", strings.Join(o.at, ","))
+		c = captureCommand
+		if slices.Contains(args, "--pid") {
+			break // the kernel needs no token
+		}
+		before = append(before, "--at", strings.Join(o.at, ","))
 		if o.token != "" {
 			before = append(before, "--token", o.token)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/probe/wire"
 )
@@ -35,11 +36,13 @@ beyond doubt and every guardrail is non-inferior. An inconclusive rollout never 
 
 The service is built by 'beagle build --rollout CANDIDATE.go PKG.F', or has the patch. A rollout starts after a shadow of the same versions,
 and goes on where it was when it is started again. A process whose controller is silent for ten seconds runs the original.
-With --listen the judge answers Argo Rollouts, Flagger, OFREP and Prometheus.
+With --listen the judge answers Argo Rollouts, Flagger, OFREP and Prometheus. With --temporal a workflow drives the
+rollout, by a worker that reaches the processes ('beagle worker --queues rollout'), and goes on when this command ends.
 
 Examples:
   beagle rollout shadow --corpus calls.jsonl faster.go ./tags.Normalize
   beagle rollout start --at /run/service.sock --token token --listen 127.0.0.1:9110 ./tags.Normalize
+  beagle rollout start --at /run/service.sock --temporal temporal.internal:7233 ./tags.Normalize
   beagle rollout judge --plan plan.json --state state.json --json new-blocks.jsonl
 
 Exit status: 0 shipped; 1 rolled back, or the machinery failed; 2 bad usage; 3 not decided yet: hold; 130 interrupted.`,
@@ -62,6 +65,7 @@ type rolling struct {
 	unit             string
 	noShadow, asJSON bool
 	orders           wire.RolloutOrders
+	server           fleet.Server // whose workflow drives it; none: this process does
 	std              stdio
 	rest             []string
 }
@@ -75,6 +79,7 @@ func (o *rolling) flags(f *flagSet) {
 	f.StringVar(&o.dir, "C", ".", "shadow, patch, start: `directory` of the module")
 	f.Var(listFlag{&o.at}, "at",
 		"start: `addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
+	serverFlags(f, &o.server)
 	f.StringVar(&o.token, "token", "", "start: `file` with the token (default: the one that BEAGLE_PROBE_TOKEN names)")
 	f.StringVar(&o.listen, "listen", "", "start: answer deployers and Prometheus at this `address`")
 	f.StringVar(&o.service, "service", "", "start: `name` of the service in "+settings.Name+" and in the ledger")

@@ -111,23 +111,12 @@ func readPlan(file string) (p rollout.Plan, err error) {
 	return p, nil
 }
 
-// loadExperiment reads a state. One that is broken must not count as none: a rollout that was ended
-// would begin anew.
 func loadExperiment(file string) (*rollout.Experiment, error) {
-	data, err := os.ReadFile(file)
+	f, err := pilot.Load(file)
 	if err != nil {
 		return nil, err
 	}
-	var e rollout.Experiment
-	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("%s is no experiment: %v", file, err),
-			Remedy: "name another file with --state, or remove it to begin anew"}
-	}
-	if err := e.Check(); err != nil {
-		return nil, &beagle.UsageError{What: file + ": " + err.Error(),
-			Remedy: "name another file with --state, or remove it to begin anew"}
-	}
-	return &e, nil
+	return &f.Experiment, nil
 }
 
 // saveExperiment writes a state whole or not at all.
@@ -190,6 +179,9 @@ func printRollout(out io.Writer, r *pilot.Report) {
 	fmt.Fprintf(p, "  %.0f %% of the traffic on the candidate; %d blocks used, %d refused; "+
 		"%.0f requests exposed, %.0f failed\n",
 		100*r.Share, r.Blocks, r.Refused, r.Exposure.Requests, r.Exposure.Errors)
+	if r.Controller != "" {
+		fmt.Fprintf(p, "  driven by %s\n", clean(r.Controller))
+	}
 	if r.Blocks == 0 {
 		return
 	}

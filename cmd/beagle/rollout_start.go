@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,44 +19,56 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/settings"
-	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// A flight is a rollout that this process controls.
+// A flight is a rollout that this command starts and follows.
 type flight struct {
 	*rolling
-	dir   string
-	e     *rollout.Experiment
-	pilot *pilot.Pilot
-	store *store.Store
-	saved ledger.Saving // what the benchmark promises
+	base  pilot.Base
+	order pilot.Order
+	f     *pilot.Flight
 }
 
 // rolloutStart lets the versions take turns until the experiment is over.
 func rolloutStart(ctx context.Context, o *rolling) (int, error) {
+	l := &flight{rolling: o}
+	if err := l.prepare(ctx); err != nil {
+		return exitUsage, err
+	}
+	if l.f.Over() {
+		return l.ended(rollout.Decision{Action: rollout.Hold, Cause: l.f.State.Cause})
+	}
+	if o.server.Address != "" {
+		return l.away(ctx)
+	}
+	return l.here(ctx)
+}
+
+// prepare looks at the processes, and takes up the rollout or begins one.
+func (l *flight) prepare(ctx context.Context) error {
+	o := l.rolling
 	clients, err := capture.New(o.at, o.token)
 	if err != nil {
-		return exitUsage, err
+		return err
 	}
-	name := (&capturing{}).sites(o.rest)[0]
-	held, err := pilot.Look(ctx, clients, name)
+	held, err := pilot.Look(ctx, clients, (&capturing{}).sites(o.rest)[0])
 	if err != nil {
-		return exitUsage, err
+		return err
 	}
 	if err := o.shadowed(held.Build); err != nil {
-		return exitUsage, err
+		return err
 	}
-	l := &flight{rolling: o}
-	if l.saved, err = parseSaving(o.predicted); err != nil {
-		return exitUsage, err
+	if l.order.Predicted, err = parseSaving(o.predicted); err != nil {
+		return err
 	}
 	if o.id == "" {
 		o.id = held.Build
 	}
-	if l.dir, err = rolloutDir(o.id); err != nil {
-		return exitNo, err
+	if l.base.Store, err = openStore(); err != nil {
+		return err
 	}
+	l.base.ID = o.id
 	if err := l.open(held.Build, func(p rollout.Plan) rollout.Plan {
 		p, notes := pilot.Plan(p, held)
 		for _, n := range notes {
@@ -67,43 +76,61 @@ func rolloutStart(ctx context.Context, o *rolling) (int, error) {
 		}
 		return p
 	}); err != nil {
-		return exitUsage, err
+		return err
 	}
-	if l.e.Plan.Unit == rollout.Requests && !over(l.e) {
+	if l.f.Plan.Unit == rollout.Requests && !l.f.Over() {
 		if err := pilot.CanDraw(held); err != nil {
-			return exitUsage, err
+			return err
 		}
 	}
-	if over(l.e) {
-		r := reportOf(l.e, rollout.Decision{Action: rollout.Hold, Cause: l.e.State.Cause})
-		return rolloutExit(r), l.print(r)
+	if l.order.Guards, err = o.guards(); err != nil {
+		return err
 	}
-	guards, err := o.guards()
+	l.order.Service, l.order.Cores, l.order.At, l.order.Token = o.service, o.cores, o.at, o.token
+	l.order.Limits = o.orders
+	l.order.Limits.Slice = float64(o.slice) / float64(time.Millisecond)
+	return nil
+}
+
+// here carries the rollout out in this process.
+func (l *flight) here(ctx context.Context) (int, error) {
+	switch at, placed, err := placedRollout(l.base); {
+	case err != nil:
+		return exitNo, err
+	case placed:
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("a workflow on %s drives rollout %s", at.Address, l.id),
+			Remedy: "follow it with --temporal " + at.Address + ", or give another --id",
+		}
+	}
+	crew, err := l.base.Crew(&l.order)
 	if err != nil {
 		return exitUsage, err
 	}
-	l.pilot = &pilot.Pilot{Experiment: l.e, Clients: clients, Orders: o.orders, Save: l.save, Told: l.told,
-		Stop: func() bool { _, err := os.Stat(l.file("stop")); return err == nil },
-		Warn: func(text string) { fmt.Fprintf(o.std.err, "warning: %s\n", clean(text)) }}
-	l.pilot.Orders.Slice = float64(o.slice) / float64(time.Millisecond)
-	if guards != nil {
-		l.pilot.Watch = guards.Ask
-	}
-	stop, err := l.serve()
+	crew.Warn = l.warn
+	p := &pilot.Pilot{Crew: *crew, Flight: l.f, Limits: l.order.Limits, Save: l.base.Save, Told: l.told}
+	stop, err := l.serve(p.Standing)
 	if err != nil {
 		return exitUsage, err
 	}
 	defer stop()
-	d, err := l.pilot.Run(ctx)
-	err = errors.Join(err, l.save(l.e))
+	d, err := p.Run(ctx)
+	err = errors.Join(err, l.base.Save(l.f))
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintf(o.std.err, "stopped; the processes run the original. The same command goes on\n")
+		fmt.Fprintf(l.std.err, "stopped; the processes run the original. The same command goes on\n")
 		return exitInterrupted, nil
 	}
 	if err != nil {
 		return exitNo, err
 	}
-	r := reportOf(l.e, d)
+	return l.ended(d)
+}
+
+func (l *flight) warn(text string) { fmt.Fprintf(l.std.err, "warning: %s\n", clean(text)) }
+
+// ended prints how the rollout stands.
+func (l *flight) ended(d rollout.Decision) (int, error) {
+	r := reportOf(&l.f.Experiment, d)
 	return rolloutExit(r), l.print(r)
 }
 
@@ -124,27 +151,19 @@ func (o *rolling) shadowed(build string) error {
 	return nil
 }
 
-func (l *flight) file(name string) string { return filepath.Join(l.dir, name) }
-
 // open goes on with the state of an earlier start, or begins by the plan.
 func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) error {
-	if err := os.MkdirAll(l.dir, 0o755); err != nil {
-		return err
-	}
 	var err error
-	if l.store, err = openStore(); err != nil {
-		return err
-	}
-	l.e, err = loadExperiment(l.file("state.json"))
+	l.f, err = l.base.Load()
 	if err == nil {
-		if l.e.Plan.Build != build {
+		if l.f.Plan.Build != build {
 			return &beagle.UsageError{
 				What: fmt.Sprintf("the rollout %s is about build %s, and the processes have %s", l.id,
-					l.e.Plan.Build, build),
+					l.f.Plan.Build, build),
 				Remedy: "give another --id for another build",
 			}
 		}
-		_, err := l.unitOf(l.e.Plan.Unit)
+		_, err := l.unitOf(l.f.Plan.Unit)
 		return err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -165,16 +184,17 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 	if sh, err := shadowOf(build); err == nil && sh != nil {
 		p.ShadowCalls = sh.Calls
 	}
-	p.PredictedCPU = -l.saved.Estimate
-	if l.e, err = rollout.New(complete(p)); err != nil {
+	p.PredictedCPU = -l.order.Predicted.Estimate
+	e, err := rollout.New(complete(p))
+	if err != nil {
 		return &beagle.UsageError{What: err.Error(), Remedy: "docs/rollout.md has the fields of a plan"}
 	}
-	if l.e.Plan.Build != build {
+	if e.Plan.Build != build {
 		return &beagle.UsageError{What: fmt.Sprintf("the plan is about build %q, and the processes have %q",
-			l.e.Plan.Build,
-			build), Remedy: "build the service again, or correct the plan"}
+			e.Plan.Build, build), Remedy: "build the service again, or correct the plan"}
 	}
-	return l.save(l.e)
+	l.f = &pilot.Flight{Experiment: *e}
+	return l.base.Save(l.f)
 }
 
 // unitOf is the unit of randomisation by the flag and the plan.
@@ -192,62 +212,19 @@ func (o *rolling) unitOf(planned rollout.Unit) (rollout.Unit, error) {
 	return unit, nil
 }
 
-func (l *flight) save(e *rollout.Experiment) error { return saveExperiment(l.file("state.json"), e) }
-
 // told prints and keeps a decision that changes something.
 func (l *flight) told(d rollout.Decision) {
+	l.say(pilot.Told{At: time.Now(), Decision: d})
+	if err := l.base.Enter(&l.order, l.f, d, time.Now()); err != nil {
+		l.warn("the ledger: " + err.Error())
+	}
+}
+
+func (l *flight) say(d pilot.Told) {
 	if !l.asJSON {
-		fmt.Fprintf(l.std.out, "%s  %-9s %.0f %%  %s\n", time.Now().Format(time.TimeOnly), d.Action, 100*d.Share,
+		fmt.Fprintf(l.std.out, "%s  %-9s %.0f %%  %s\n", d.At.Local().Format(time.TimeOnly), d.Action, 100*d.Share,
 			clean(d.Cause))
 	}
-	if d.Action == rollout.Ship {
-		if err := l.enter(); err != nil {
-			fmt.Fprintf(l.std.err, "warning: the ledger: %v\n", err)
-		}
-	}
-	if d.Action == rollout.RollBack && l.e.State.Proven != nil {
-		if err := l.revert(d.Cause); err != nil {
-			fmt.Fprintf(l.std.err, "warning: the ledger: %v\n", err)
-		}
-	}
-}
-
-// change is the ledger's line for this rollout.
-func (l *flight) change() ledger.Change {
-	service := l.service
-	if service == "" {
-		service = "service"
-	}
-	c := ledger.Change{ID: l.id, Service: service, Function: l.e.Plan.Function, Cores: l.cores,
-		Shipped: time.Now().UTC().Format(time.DateOnly), Predicted: l.saved}
-	if i, ok := l.e.State.Proven[rollout.ServiceCPU]; ok && i.N > 1 {
-		c.Proven = &ledger.Saving{Estimate: -i.Estimate, Low: max(-10, -i.High), High: min(1, -i.Low)}
-	}
-	return c
-}
-
-// enter writes what was proven beside what was promised.
-func (l *flight) enter() error { return l.append(l.change()) }
-
-func (l *flight) revert(why string) error {
-	c := l.change()
-	c.Reverted, c.Why = c.Shipped, why
-	return l.append(c)
-}
-
-func (l *flight) append(c ledger.Change) error {
-	line, err := json.Marshal(c)
-	if err == nil {
-		_, err = ledger.Read(bytes.NewReader(line))
-	}
-	if err != nil {
-		return err
-	}
-	j, err := store.OpenJournal(filepath.Join(l.store.Dir(), "ledger.jsonl"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(j.Append(c), j.Sync(), j.Close())
 }
 
 // parseSaving reads ESTIMATE,LOW,HIGH; one number stands for all three.
@@ -293,8 +270,7 @@ func (o *rolling) guards() (*pilot.Guards, error) {
 	if s.Rollout == nil {
 		return nil, nil
 	}
-	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts, Rules: s.Rollout.Rules,
-		Token: os.Getenv("BEAGLE_PROMETHEUS_TOKEN")}
+	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts, Rules: s.Rollout.Rules}
 	for _, r := range s.Rollout.Guardrails {
 		g.Guardrails = append(g.Guardrails, pilot.Guard(r))
 	}
@@ -322,7 +298,7 @@ func (o *rolling) guards() (*pilot.Guards, error) {
 }
 
 // serve answers deployers while the rollout runs.
-func (l *flight) serve() (stop func(), err error) {
+func (l *flight) serve(look pilot.Source) (stop func(), err error) {
 	if l.listen == "" {
 		return func() {}, nil
 	}
@@ -331,7 +307,7 @@ func (l *flight) serve() (stop func(), err error) {
 		return nil, &beagle.UsageError{What: "--listen: " + err.Error(),
 			Remedy: "give a free address, as in 127.0.0.1:9110"}
 	}
-	server := &http.Server{Handler: pilot.Handler(l.id, l.pilot.Standing), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: pilot.Handler(l.id, look), ReadHeaderTimeout: 10 * time.Second}
 	go server.Serve(at)
 	fmt.Fprintf(l.std.err, "the judge answers at http://%s/v1/rollouts/%s/argo\n", at.Addr(), l.id)
 	return func() { server.Close() }, nil
@@ -350,73 +326,4 @@ func (l *flight) print(r *pilot.Report) error {
 		fmt.Fprintln(l.std.out, "\nIt shipped. The same command goes on with the hold-out.")
 	}
 	return nil
-}
-
-// rolloutStatus prints how rollouts stand, by their files.
-func rolloutStatus(_ context.Context, o *rolling) (int, error) {
-	root, err := rolloutDir("")
-	if err != nil {
-		return exitNo, err
-	}
-	names := o.rest
-	if len(names) == 0 {
-		found, err := filepath.Glob(filepath.Join(root, "*", "state.json"))
-		if err != nil {
-			return exitNo, err
-		}
-		for _, f := range found {
-			names = append(names, filepath.Base(filepath.Dir(f)))
-		}
-	}
-	if len(names) == 0 && !o.asJSON {
-		fmt.Fprintln(o.std.out, "There are no rollouts yet.")
-	}
-	status := exitOK
-	for _, name := range names {
-		e, err := loadExperiment(filepath.Join(root, name, "state.json"))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = &beagle.UsageError{What: fmt.Sprintf("there is no rollout %q", name),
-				Remedy: "'beagle rollout status' lists them"}
-		}
-		if err != nil {
-			return exitUsage, err
-		}
-		r := reportOf(e, rollout.Decision{Action: rollout.Hold, Cause: e.State.Cause})
-		if len(o.rest) == 1 {
-			status = rolloutExit(r)
-		}
-		if o.asJSON {
-			err = printJSON(o.std.out, r)
-		} else {
-			fmt.Fprintf(o.std.out, "%s  ", name)
-			printRollout(o.std.out, r)
-		}
-		if err != nil {
-			return exitNo, err
-		}
-	}
-	return status, nil
-}
-
-// rolloutStop has the controller end a rollout, or the next start of it.
-func rolloutStop(_ context.Context, o *rolling) (int, error) {
-	if !plainName.MatchString(o.rest[0]) {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("%q is no name of a rollout", o.rest[0]),
-			Remedy: "'beagle rollout status' lists them"}
-	}
-	dir, err := rolloutDir(o.rest[0])
-	if err != nil {
-		return exitNo, err
-	}
-	if _, err := os.Stat(filepath.Join(dir, "state.json")); err != nil {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no rollout %q", o.rest[0]),
-			Remedy: "'beagle rollout status' lists them"}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "stop"), nil, 0o644); err != nil {
-		return exitNo, err
-	}
-	fmt.Fprintf(o.std.out,
-		"%s ends: its controller rolls back within a second; without one the processes run the original "+
-			"already, or within ten seconds\n", o.rest[0])
-	return exitOK, nil
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow/campaigns"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/report"
@@ -212,6 +213,19 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
+	}
+	b := campaigns.Base{Store: s, ID: rest[0]}
+	if at, away, err := b.Placed(); plainName.MatchString(b.ID) && (err != nil || away) {
+		if err == nil {
+			d := &fleet.Driver{Store: s, Server: at, Log: std.err}
+			err = d.Cancel(ctx, fleet.CampaignRun(b.ID), false)
+		}
+		if err != nil {
+			return exitNo, err
+		}
+		fmt.Fprintf(std.out, "Campaign %s on %s was asked to stop. 'beagle campaign --resume %[1]s --temporal %[2]s' "+
+			"takes it up again.\n", b.ID, at.Address)
+		return exitOK, nil
 	}
 	run, err := s.Run(rest[0])
 	if err != nil {

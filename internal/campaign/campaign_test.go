@@ -126,6 +126,62 @@ func TestInstead(t *testing.T) {
 	}
 }
 
+// TestMemoryOfOthers checks that what other rewrites, models or toolchains tried is tried again,
+// with the reason.
+func TestMemoryOfOthers(t *testing.T) {
+	s := table()
+	s.Memory = map[string][]beagle.CampaignAttempt{"m.c": {{Target: "m.c", TargetID: "1", Candidates: 60,
+		Campaign: "first", By: "old", Go: "go1.25", State: beagle.CampaignNothing}}}
+	for _, row := range []struct {
+		by, goVersion, why string
+		known              bool
+	}{
+		{"old", "go1.25", "", true},
+		{"new", "go1.25", "campaign first tried it with other rewrites or models, or another version of Beagle", false},
+		{"old", "go1.26", "campaign first tried it with go1.25, and this is go1.26", false},
+	} {
+		now := beagle.CampaignAttempt{Target: "m.c", TargetID: "1", Candidates: 60, By: row.by, Go: row.goVersion}
+		if known, why := s.Known(now) != nil, s.Outdated(now); known != row.known || why != row.why {
+			t.Errorf("%s, %s: known %v, %q", row.by, row.goVersion, known, why)
+		}
+		now.TargetID = "2"
+		if s.Known(now) != nil || s.Outdated(now) != "" {
+			t.Errorf("%s, %s: another text was tried", row.by, row.goVersion)
+		}
+	}
+}
+
+// TestEnter checks that what became of a target is taken in with its cost, that the budget ends the
+// campaign, and that a larger one takes it up again.
+func TestEnter(t *testing.T) {
+	s := table()
+	s.Plan()
+	s.Campaign.Budget.ProcessorSeconds = 100
+	if next := s.Stand(); next != "m.a" || s.Campaign.State != "running" {
+		t.Fatalf("%s, %s", next, s.Campaign.State)
+	}
+	done := *s.Target("m.a")
+	done.State = beagle.CampaignNothing
+	s.Enter(done, beagle.CampaignCost{ProcessorSeconds: 60, Dollars: 1}, true)
+	if at := s.Target("m.a"); at.State != beagle.CampaignNothing || at.Spent.ProcessorSeconds != 60 ||
+		s.Campaign.Spent.Dollars != 1 || s.Round != 1 || len(s.Campaign.Targets) != 2 {
+		t.Errorf("%+v", s.Campaign)
+	}
+	half := *s.Target(s.Stand())
+	half.State, half.Run = beagle.CampaignUnspent, "run"
+	s.Enter(half, beagle.CampaignCost{ProcessorSeconds: 50}, false)
+	s.Campaign.Targets = append(s.Campaign.Targets, beagle.CampaignTarget{Target: "m.d", State: beagle.CampaignWaiting})
+	if next := s.Stand(); next != "" || s.Campaign.State != "spent" || s.Target("m.d").State != beagle.CampaignUnspent {
+		t.Errorf("%q: %+v", next, s.Campaign)
+	}
+	s.Campaign.Budget.ProcessorSeconds = 200
+	s.Again()
+	if next := s.Stand(); next != half.Target || s.Target(next).State != beagle.CampaignRunning ||
+		s.Target("m.d").State != beagle.CampaignWaiting {
+		t.Errorf("%q: %+v", next, s.Campaign)
+	}
+}
+
 // TestMemory checks what is not tried again, and which callers old improvements lead to.
 func TestMemory(t *testing.T) {
 	s := table()

@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/beagle-go/beagle"
@@ -28,6 +29,7 @@ type State struct {
 	Together map[string]map[string]float64       `json:"together"` // shares in which both are on the stack
 	Subtrees map[string]*Subtree                 `json:"subtrees"`
 	Memory   map[string][]beagle.CampaignAttempt `json:"memory"` // earlier attempts, by target
+	Round    int                                 `json:"round"`  // targets that were entered, each time
 }
 
 // Plan lists the targets of a campaign: the hot spots that save most, and callers of functions that
@@ -174,13 +176,99 @@ func (s *State) target(name string) *beagle.CampaignTarget {
 	return nil
 }
 
+// Target is a target of the campaign; nil when there is none of that name.
+func (s *State) Target(name string) *beagle.CampaignTarget { return s.target(name) }
+
+// Enter takes what became of a target into the campaign, and sums up. It returns what is next
+// because of it, "" when nothing changes.
+func (s *State) Enter(t beagle.CampaignTarget, spent beagle.CampaignCost, searched bool) string {
+	s.Round++
+	at := s.target(t.Target)
+	if at == nil {
+		return ""
+	}
+	t.Spent.ProcessorSeconds = at.Spent.ProcessorSeconds + spent.ProcessorSeconds
+	t.Spent.Dollars = at.Spent.Dollars + spent.Dollars
+	*at = t
+	s.Campaign.Spent.ProcessorSeconds += spent.ProcessorSeconds
+	s.Campaign.Spent.Dollars += spent.Dollars
+	if !searched && (t.State == beagle.CampaignNothing || t.State == beagle.CampaignRefused) {
+		s.Instead()
+	}
+	why := s.Escalate(t.Target)
+	s.Tally()
+	return why
+}
+
+// Unused is the processor time that may still be used, in seconds.
+func (s *State) Unused() float64 {
+	if s.Campaign.Budget.ProcessorSeconds == 0 {
+		return math.Inf(1)
+	}
+	return s.Campaign.Budget.ProcessorSeconds - s.Campaign.Spent.ProcessorSeconds
+}
+
+// Stand settles how the campaign goes on: it returns the target that is next, "" when it is done or
+// its budget is spent.
+func (s *State) Stand() string {
+	t := s.Next()
+	switch {
+	case t == nil:
+		if s.Campaign.State != "spent" {
+			s.Campaign.State = "done"
+		}
+	case s.Unused() <= 0:
+		for ; t != nil; t = s.Next() {
+			t.State, t.Reason = beagle.CampaignUnspent, "the budget of processor time is spent"
+		}
+		s.Campaign.State = "spent"
+	default:
+		s.Campaign.State = "running"
+		return t.Target
+	}
+	return ""
+}
+
+// Again takes up what a budget ended: it may be another one now.
+func (s *State) Again() {
+	s.Campaign.State = "running"
+	for i := range s.Campaign.Targets {
+		if t := &s.Campaign.Targets[i]; t.State == beagle.CampaignUnspent {
+			t.State = beagle.CampaignWaiting
+			if t.Run != "" {
+				t.State = beagle.CampaignRunning
+			}
+		}
+	}
+}
+
 // Known is the earlier attempt that makes another one needless: of the same text and inputs, with
-// as many candidates, without an improvement.
+// as many candidates, by the same rewrites and models and with the same toolchain, without an
+// improvement.
 func (s *State) Known(now beagle.CampaignAttempt) *beagle.CampaignAttempt {
+	return s.tried(now, func(a *beagle.CampaignAttempt) bool { return a.By == now.By && a.Go == now.Go })
+}
+
+// Outdated says why an attempt that failed is made again although its target and inputs are the
+// same; "" when there was none.
+func (s *State) Outdated(now beagle.CampaignAttempt) string {
+	a := s.tried(now, func(*beagle.CampaignAttempt) bool { return true })
+	switch {
+	case a == nil || a.By == now.By && a.Go == now.Go:
+		return ""
+	case a.By == now.By:
+		return fmt.Sprintf("campaign %s tried it with %s, and this is %s", a.Campaign, cmp.Or(a.Go, "another Go"),
+			now.Go)
+	}
+	return fmt.Sprintf("campaign %s tried it with other rewrites or models, or another version of Beagle", a.Campaign)
+}
+
+// tried is the last attempt of the same text and inputs, with as many candidates, that failed.
+func (s *State) tried(now beagle.CampaignAttempt, also func(*beagle.CampaignAttempt) bool) *beagle.CampaignAttempt {
 	list := s.Memory[now.Target]
 	for i := len(list) - 1; i >= 0; i-- {
 		a := &list[i]
-		if a.TargetID != now.TargetID || a.Inputs != now.Inputs || a.Candidates < now.Candidates {
+		if a.TargetID != now.TargetID || a.Inputs != now.Inputs || a.Candidates < now.Candidates || !also(a) {
 			continue
 		}
 		switch a.State {
@@ -191,8 +279,9 @@ func (s *State) Known(now beagle.CampaignAttempt) *beagle.CampaignAttempt {
 	return nil
 }
 
-// Tally sums up what the improvements save.
+// Tally sums up what the improvements save, and notes what the interval lacks.
 func (s *State) Tally() {
+	s.notes()
 	var won []Won
 	for _, t := range s.Campaign.Targets {
 		if t.State == beagle.CampaignImproved && t.Ratio != nil {
@@ -206,6 +295,31 @@ func (s *State) Tally() {
 			saving = s.worth(saving)
 			s.Campaign.Targets[i].Saving = &saving
 		}
+	}
+}
+
+func (s *State) notes() {
+	s.Campaign.Notes = nil
+	compared, improved := 0, 0
+	for _, t := range s.Campaign.Targets {
+		if t.State == beagle.CampaignImproved {
+			improved++
+			if t.Similarity != nil {
+				compared++
+			}
+		}
+	}
+	if improved > compared {
+		s.Campaign.Notes = append(s.Campaign.Notes,
+			fmt.Sprintf("the inputs of %d of %d improvements were not compared "+
+				"with production: the interval lacks that part", improved-compared, improved))
+	}
+	if s.Campaign.Score != "" && improved > 0 {
+		s.Campaign.Notes = append(s.Campaign.Notes, "versions were ranked by "+s.Campaign.Score+": the sum holds the "+
+			"time that they save, and no memory. Where your benchmarks were timed, it is a part of theirs")
+	}
+	if s.Table.Autoscaling.Follows == "unknown" && improved > 0 {
+		s.Campaign.Notes = append(s.Campaign.Notes, s.Table.Autoscaling.Reason)
 	}
 }
 

@@ -94,6 +94,7 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 	if s.Counts != nil && s.Counts.Taken > 0 {
 		weight = max(1, s.Counts.Calls/float64(s.Counts.Taken))
 		r.Seen.Together = r.Seen.Together || s.Counts.Together
+		r.Seen.InFlight = joined(r.Seen.InFlight, s.Counts.InFlight)
 	}
 	events, kept := 0, 0
 	r.again.see(p, index, weight)
@@ -119,6 +120,26 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 		events, kept, weight*float64(events), p.Status.Process.Program, through(p.Status.Process),
 		p.Status.Process.PID, p.Status.Process.Host,
 		prefixed(", build ", build)))
+}
+
+// joined adds a process to what is in flight in the others: each counts by its captured calls. The
+// most is that of any process.
+func joined(all *beagle.InFlight, one *wire.InFlight) *beagle.InFlight {
+	if one == nil || one.Calls == 0 {
+		return all
+	}
+	if all == nil {
+		all = new(beagle.InFlight)
+	}
+	n := float64(one.Calls)
+	share := n / (all.Calls + n)
+	mix := func(into *float64, v float64) { *into += share * (v - *into) }
+	mix(&all.Mean, one.Mean)
+	mix(&all.Median, one.Median)
+	mix(&all.P95, one.P95)
+	mix(&all.P99, one.P99)
+	all.Calls, all.Most = all.Calls+n, max(all.Most, one.Most)
+	return all
 }
 
 // through says in which way a process was captured, unless it is the usual one.

@@ -17,6 +17,7 @@ type Seen struct {
 	Ended    float64        // calls of which it was seen how they ended
 	Panics   float64        // of these, those that did not return
 	Again    []beagle.Again // how often a call is an earlier one again
+	InFlight *beagle.InFlight
 }
 
 // Observed makes a corpus of captured calls, without running the target: the facets that need a run
@@ -30,7 +31,7 @@ func Observed(u *source.Unit, records []beagle.Record, seen Seen) (*beagle.Corpu
 	if err != nil {
 		return nil, err
 	}
-	c.Facets = beagle.Facets{Records: len(c.Train), Params: params, Again: seen.Again}
+	c.Facets = beagle.Facets{Records: len(c.Train), Params: params, Again: seen.Again, InFlight: seen.InFlight}
 	if seen.Ended > 0 {
 		c.Facets.Panics = seen.Panics / seen.Ended
 	}

@@ -55,6 +55,16 @@ func making(mutators []*mutate.Mutator) string {
 	return beagle.HashOf("making", parts...)
 }
 
+// Making identifies who writes the candidates of a search, and what ranks them: this version of
+// Beagle, the rules of the spec, its models and agents, and its score.
+func Making(s *Spec) (string, error) {
+	mutators, err := chosen(s.Rules)
+	if err != nil {
+		return "", err
+	}
+	return beagle.HashOf("authors", making(mutators), s.lifts(), s.Models.Ask, s.Score), nil
+}
+
 // program is the version of this program, or what its file says where that is
 // not the version of one text: in a build of a developer's.
 var program = sync.OnceValue(func() string {

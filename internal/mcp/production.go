@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,7 @@ type Commands func(ctx context.Context, tell Progress, verb string, args ...stri
 type Production struct {
 	Run     Commands // nil: nothing
 	Capture bool     // processes with probes are known
+	PIDs    []int    // processes without a probe, which the kernel may look into
 	Sources bool     // so are profiles of production, which a tool takes when no file is named
 	Keep    string   // directory for captured calls
 	Veiled  bool     // captured values are not shown
@@ -48,6 +50,7 @@ type captureStartIn struct {
 	Seconds int    `json:"seconds,omitempty" jsonschema:"how long; 10 when left out, 300 at most"`
 	Samples int    `json:"samples,omitempty" jsonschema:"end after so many calls of each process"`
 	Rate    int    `json:"rate,omitempty" jsonschema:"calls a second of each process; 10 when left out, 1000 at most"`
+	PID     int    `json:"pid,omitempty" jsonschema:"capture in this process without a probe, by uprobes: one of those that the description names"`
 }
 
 type captureAskIn struct {
@@ -59,9 +62,12 @@ type captureAskIn struct {
 
 type capturePullIn struct {
 	Target string `json:"target" jsonschema:"the function whose waiting calls are taken out of a capture that somebody else runs"`
+	PID    int    `json:"pid,omitempty" jsonschema:"in this process without a probe"`
 }
 
-type nothingIn struct{}
+type captureIn struct {
+	PID int `json:"pid,omitempty" jsonschema:"the capture by uprobes in this process without a probe; when left out, the processes with probes"`
+}
 
 type benchIn struct {
 	Target  string `json:"target" jsonschema:"./pkg.Func or ./pkg.Type.Method"`
@@ -87,32 +93,64 @@ func addProduction(s *sdk.Server, t tools) {
 			"how alike the two are, and what cannot be made alike. Nothing is written to the checkout: the "+
 			"server keeps the file.",
 		true, t.bench)
-	if !p.Capture {
+	if !p.Capture && len(p.PIDs) == 0 {
 		return
 	}
+	outside := ""
+	if len(p.PIDs) > 0 {
+		outside = fmt.Sprintf(" Processes without a probe: %s.", strings.Trim(fmt.Sprint(p.PIDs), "[]"))
+	}
 	add(s, "capture_status", "List probes",
-		"List the functions with probes in the running processes, what their probes cannot see, and what is armed.",
+		"List the functions with probes in the running processes, what their probes cannot see, and what is armed."+
+			outside,
 		true,
 		t.captureStatus)
 	add(s, "capture_start", "Capture calls",
 		"Record calls of one function in the running processes for some seconds, and make a corpus of them. Text is "+
-			"recorded as lengths and classes of characters. Reports progress; to cancel it disarms the probes.", false,
+			"recorded as lengths and classes of characters. Reports progress; to cancel it disarms the probes."+outside,
+		false,
 		t.captureStart)
-	add(s, "capture_ask", "Ask production",
-		"Count in the running processes how often a condition on the arguments and results of a function holds. The "+
-			"answer is a share with its 95 % interval; no value leaves a process.", true, t.captureAsk)
+	if p.Capture { // a uprobe answers no questions
+		add(s, "capture_ask", "Ask production",
+			"Count in the running processes how often a condition on the arguments and results of a function holds. "+
+				"The answer is a share with its 95 % interval; no value leaves a process.", true, t.captureAsk)
+	}
 	add(s, "capture_pull", "Take waiting calls",
 		"Take the calls that wait in the processes out of a capture that somebody else runs.", false, t.capturePull)
 	add(s, "capture_stop", "Disarm probes", "Disarm all probes of the processes, whoever armed them.", false,
 		t.captureStop)
 }
 
-func (t tools) captureStatus(ctx context.Context, q *sdk.CallToolRequest, _ nothingIn) (string, *Printed, error) {
-	return t.printed(ctx, q, "", "capture", "--json", "status")
+func (t tools) captureStatus(ctx context.Context, q *sdk.CallToolRequest, in captureIn) (string, *Printed, error) {
+	at, err := t.process(in.PID)
+	if err != nil {
+		return "", nil, err
+	}
+	return t.printed(ctx, q, "", "capture", append(at, "--json", "status")...)
 }
 
-func (t tools) captureStop(ctx context.Context, q *sdk.CallToolRequest, _ nothingIn) (string, *Printed, error) {
-	return t.printed(ctx, q, "", "capture", "stop")
+func (t tools) captureStop(ctx context.Context, q *sdk.CallToolRequest, in captureIn) (string, *Printed, error) {
+	at, err := t.process(in.PID)
+	if err != nil {
+		return "", nil, err
+	}
+	return t.printed(ctx, q, "", "capture", append(at, "stop")...)
+}
+
+// process are the arguments that name a process without a probe, if one is asked for or if there
+// are no others.
+func (t tools) process(pid int) ([]string, error) {
+	known := t.production.PIDs
+	switch {
+	case pid == 0 && (t.production.Capture || len(known) == 0):
+		return nil, nil
+	case pid == 0 && len(known) == 1:
+		pid = known[0]
+	case !slices.Contains(known, pid):
+		return nil, &beagle.UsageError{What: fmt.Sprintf("pid %d is no process that the server may look into", pid),
+			Remedy: fmt.Sprintf("give one of %v; 'beagle mcp --pid' names them", known)}
+	}
+	return []string{"--pid", strconv.Itoa(pid)}, nil
 }
 
 func (t tools) captureStart(
@@ -125,20 +163,22 @@ func (t tools) captureStart(
 	if in.Rate > 0 {
 		args = append(args, "--rate", strconv.Itoa(in.Rate))
 	}
-	return t.captured(ctx, q, in.Target, append(args, "start")...)
+	return t.captured(ctx, q, in.Target, in.PID, append(args, "start")...)
 }
 
 func (t tools) capturePull(ctx context.Context, q *sdk.CallToolRequest, in capturePullIn) (string, *Printed, error) {
-	return t.captured(ctx, q, in.Target, "--json", "pull")
+	return t.captured(ctx, q, in.Target, in.PID, "--json", "pull")
 }
 
 // captured runs a verb that keeps captured calls.
 func (t tools) captured(
-	ctx context.Context, q *sdk.CallToolRequest, target string, args ...string,
+	ctx context.Context, q *sdk.CallToolRequest, target string, pid int, args ...string,
 ) (string, *Printed, error) {
-	if err := word("target", target); err != nil {
+	at, err := t.process(pid)
+	if err := errors.Join(err, word("target", target)); err != nil {
 		return "", nil, err
 	}
+	args = append(at, args...)
 	file := filepath.Join(t.production.Keep, name(target)+".jsonl")
 	return t.printed(ctx, q, file, "capture", append(append([]string{"--out", file}, args...), target)...)
 }

@@ -136,6 +136,19 @@ type Counts struct {
 	Together bool    `json:"together"`      // several goroutines called at once
 	Nanos    float64 `json:"nanos"`         // median time to record the arguments of a call
 	Hit      float64 `json:"hit,omitempty"` // uprobe: nanoseconds that each call pays, recorded or not
+	// how many calls are under way at once; where it is seen how long a call takes, and the rate is
+	// known
+	InFlight *InFlight `json:"in_flight,omitempty"`
+}
+
+// InFlight says how many other calls of a site are under way in the process while one is.
+type InFlight struct {
+	Calls  uint64  `json:"calls"` // captured calls whose duration was seen
+	Mean   float64 `json:"mean"`  // the rate times the mean duration
+	Median float64 `json:"median"`
+	P95    float64 `json:"p95"`
+	P99    float64 `json:"p99"`
+	Most   float64 `json:"most"` // of the longest captured call
 }
 
 // Dropped counts calls that were chosen and not recorded, by reason.

@@ -30,18 +30,56 @@ var _ Backend = (*Driver)(nil)
 
 // Start begins a run and follows it to its result; see [Backend].
 func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error) {
-	return d.ask(ctx, request{Verb: start, Run: id, Spec: &spec})
+	return d.result(ctx, request{Verb: start, Run: id, Spec: &spec})
 }
 
 // Resume goes on with a run; see [Backend].
 func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) {
-	return d.ask(ctx, request{Verb: resume, Run: id})
+	return d.result(ctx, request{Verb: resume, Run: id})
 }
 
 // Cancel stops a run; see [Backend].
 func (d *Driver) Cancel(ctx context.Context, id string, enough bool) error {
 	_, err := d.ask(ctx, request{Verb: cancel, Run: id, Enough: enough})
 	return err
+}
+
+// Campaign carries a campaign out until it is over; see [Backend].
+func (d *Driver) Campaign(ctx context.Context, id string) error {
+	_, err := d.ask(ctx, request{Verb: campaign, Run: id})
+	return err
+}
+
+// Rollout drives a rollout until it is over; see [Backend].
+func (d *Driver) Rollout(ctx context.Context, id string) error {
+	_, err := d.ask(ctx, request{Verb: rollout, Run: id})
+	return err
+}
+
+// RolloutStatus says how the workflow of a rollout stands; see [Backend].
+func (d *Driver) RolloutStatus(ctx context.Context, id string) (RolloutStatus, error) {
+	last, err := d.ask(ctx, request{Verb: rolloutStatus, Run: id})
+	if err == nil && last.Rollout == nil {
+		err = errors.New("beagle-temporal says nothing of the rollout")
+	}
+	if err != nil {
+		return RolloutStatus{}, err
+	}
+	return *last.Rollout, nil
+}
+
+// StopRollout has the workflow of a rollout roll back; see [Backend].
+func (d *Driver) StopRollout(ctx context.Context, id string) error {
+	_, err := d.ask(ctx, request{Verb: stopRollout, Run: id})
+	return err
+}
+
+func (d *Driver) result(ctx context.Context, r request) (*beagle.Result, error) {
+	last, err := d.ask(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return last.Result, nil
 }
 
 // Work takes work of these kinds until ctx ends.
@@ -56,7 +94,7 @@ const patience = 40 * time.Second
 
 // ask starts beagle-temporal with a request, passes its events on and returns
 // how it ended.
-func (d *Driver) ask(ctx context.Context, r request) (*beagle.Result, error) {
+func (d *Driver) ask(ctx context.Context, r request) (*end, error) {
 	if err := d.Server.Check(); err != nil {
 		return nil, err
 	}
@@ -96,7 +134,7 @@ func (d *Driver) ask(ctx context.Context, r request) (*beagle.Result, error) {
 	if last == nil {
 		return nil, errors.Join(fmt.Errorf("%s ended without an answer", program), err, ended)
 	}
-	return last.outcome()
+	return last, last.outcome()
 }
 
 // hear passes on what beagle-temporal says until it says how it ended.

@@ -43,8 +43,33 @@ const (
 	Bench  = "bench"  // all that is timed
 )
 
-// Kinds are all kinds of work.
+// Kinds are all kinds of work of searches.
 var Kinds = []string{LLM, Build, Verify, Bench}
+
+// Rollout is the kind of work that touches production. Only a worker that is told to takes it: it
+// must reach the processes, and hold their token.
+const Rollout = "rollout"
+
+// CampaignRun is the name under which [Backend.Cancel] knows a campaign.
+func CampaignRun(id string) string { return "campaign/" + id }
+
+// A RolloutStatus says how the workflow of a rollout stands.
+type RolloutStatus struct {
+	State   string `json:"state"`             // as the server has it, in lower case: running, completed, failed, ...
+	Round   int    `json:"round"`             // rounds so far
+	Waits   bool   `json:"waits"`             // no worker asks for its work
+	Unknown string `json:"unknown,omitempty"` // why the workflow itself does not answer
+}
+
+func (s RolloutStatus) String() string {
+	switch {
+	case s.Waits:
+		return s.State + ", but no worker takes its work; the processes run the original"
+	case s.Unknown != "":
+		return s.State
+	}
+	return fmt.Sprintf("%s, %d rounds", s.State, s.Round)
+}
 
 // Detached says that nobody follows the run any more, which goes on.
 type Detached struct{ Run string }
@@ -95,6 +120,16 @@ type Backend interface {
 	// Cancel stops a run, with all that workers do for it. With enough, only the
 	// search ends, and what it has found is judged.
 	Cancel(ctx context.Context, id string, enough bool) error
+	// Campaign carries out a campaign whose order and state are in the store, and returns when it
+	// is over. It only follows one that is under way.
+	Campaign(ctx context.Context, id string) error
+	// Rollout drives a rollout whose order is in the store, and returns when it is over. It only
+	// follows one that is under way.
+	Rollout(ctx context.Context, id string) error
+	// RolloutStatus says how its workflow stands.
+	RolloutStatus(ctx context.Context, id string) (RolloutStatus, error)
+	// StopRollout has the workflow roll back.
+	StopRollout(ctx context.Context, id string) error
 	// Work takes work of these kinds until ctx ends.
 	Work(ctx context.Context, kinds []string) error
 }

@@ -60,6 +60,19 @@ func (s *stub) Cancel(_ context.Context, id string, enough bool) error {
 	}
 	return nil
 }
+func (s *stub) Campaign(_ context.Context, id string) error { return &Detached{id} }
+
+func (s *stub) Rollout(_ context.Context, id string) error {
+	if id != "x" {
+		return errors.New("the request arrived changed")
+	}
+	return &Canceled{id}
+}
+func (s *stub) RolloutStatus(_ context.Context, id string) (RolloutStatus, error) {
+	return RolloutStatus{State: "running", Round: len(id), Waits: true}, nil
+}
+func (s *stub) StopRollout(context.Context, string) error { return errors.New("it is broken") }
+
 func (s *stub) Work(_ context.Context, kinds []string) error {
 	if len(kinds) != len(Kinds) || s.Process != os.Getppid() {
 		return errors.New("the request arrived changed")
@@ -113,6 +126,20 @@ func TestOutcomes(t *testing.T) {
 	if err := d.Cancel(ctx, "run", true); err != nil {
 		t.Error(err)
 	}
+	var away *Detached
+	if err := d.Campaign(ctx, "c"); !errors.As(err, &away) || away.Run != "c" {
+		t.Errorf("a campaign: %v", err)
+	}
+	if err := d.Rollout(ctx, "x"); !errors.As(err, &canceled) || canceled.Run != "x" {
+		t.Errorf("a rollout: %v", err)
+	}
+	want := RolloutStatus{State: "running", Round: 3, Waits: true}
+	if s, err := d.RolloutStatus(ctx, "abc"); err != nil || s != want {
+		t.Errorf("its status: %+v, %v", s, err)
+	}
+	if err := d.StopRollout(ctx, "x"); err == nil || err.Error() != "it is broken" {
+		t.Errorf("its end: %v", err)
+	}
 	log := new(strings.Builder)
 	if d.Log = log; d.Work(ctx, Kinds) != nil || log.String() != "works\n" {
 		t.Errorf("work: log %q", log)
@@ -152,7 +179,7 @@ func TestOtherVersion(t *testing.T) {
 		t.Error("it began")
 		return nil
 	})
-	if status == 0 || !strings.Contains(out.String(), "protocols 99 and 1") {
+	if status == 0 || !strings.Contains(out.String(), "protocols 99 and 2") {
 		t.Errorf("status %d, %s", status, out)
 	}
 	out.Reset()

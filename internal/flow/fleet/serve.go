@@ -52,7 +52,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) 
 }
 
 // answer does what a request asks for.
-func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Backend) (*beagle.Result, error) {
+func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Backend) (any, error) {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
 		return nil, fmt.Errorf("the request of beagle cannot be read: %w", err)
@@ -80,6 +80,14 @@ func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Ba
 		return e.Resume(ctx, r.Run)
 	case cancel:
 		return nil, e.Cancel(ctx, r.Run, r.Enough)
+	case campaign:
+		return nil, e.Campaign(ctx, r.Run)
+	case rollout:
+		return nil, e.Rollout(ctx, r.Run)
+	case rolloutStatus:
+		return e.RolloutStatus(ctx, r.Run)
+	case stopRollout:
+		return nil, e.StopRollout(ctx, r.Run)
 	case work:
 		return nil, e.Work(ctx, r.Kinds)
 	}

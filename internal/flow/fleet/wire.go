@@ -11,7 +11,7 @@ import (
 
 // protocol is the version of the lines that are exchanged. Change it with their
 // form.
-const protocol = 1
+const protocol = 2
 
 // What can be asked for.
 const (
@@ -19,6 +19,11 @@ const (
 	resume = "resume"
 	cancel = "cancel"
 	work   = "work"
+
+	campaign      = "campaign"
+	rollout       = "rollout"
+	rolloutStatus = "rollout-status"
+	stopRollout   = "stop-rollout"
 )
 
 // A request is what beagle asks for.
@@ -27,7 +32,7 @@ type request struct {
 	Verb     string     `json:"verb"`
 	Home     string     `json:"home"` // directory of the store
 	Server   Server     `json:"server"`
-	Run      string     `json:"run,omitempty"`
+	Run      string     `json:"run,omitempty"` // or the campaign or rollout
 	Spec     *flow.Spec `json:"spec,omitempty"`
 	Enough   bool       `json:"enough,omitempty"`
 	Kinds    []string   `json:"kinds,omitempty"`
@@ -43,6 +48,7 @@ type message struct {
 // An end is how a request ended: with a result, with an error, or with neither.
 type end struct {
 	Result   *beagle.Result     `json:"result,omitempty"`
+	Rollout  *RolloutStatus     `json:"rollout,omitempty"`
 	Usage    *beagle.UsageError `json:"usage,omitempty"`
 	Detached string             `json:"detached,omitempty"` // the run that goes on
 	Canceled string             `json:"canceled,omitempty"` // the run that was stopped
@@ -51,12 +57,17 @@ type end struct {
 }
 
 // endOf puts an outcome into an end.
-func endOf(r *beagle.Result, err error) *end {
-	out := &end{Result: r}
+func endOf(answer any, err error) *end {
+	out := new(end)
 	if err == nil {
+		switch a := answer.(type) {
+		case *beagle.Result:
+			out.Result = a
+		case RolloutStatus:
+			out.Rollout = &a
+		}
 		return out
 	}
-	out.Result = nil
 	var away *Detached
 	var stopped *Canceled
 	switch {
@@ -71,21 +82,21 @@ func endOf(r *beagle.Result, err error) *end {
 	return out
 }
 
-// outcome takes it out again.
-func (e *end) outcome() (*beagle.Result, error) {
+// outcome takes the error out again.
+func (e *end) outcome() error {
 	switch {
 	case e.Usage != nil:
-		return nil, e.Usage
+		return e.Usage
 	case e.Detached != "":
-		return nil, &Detached{e.Detached}
+		return &Detached{e.Detached}
 	case e.Canceled != "":
-		return nil, &Canceled{e.Canceled}
+		return &Canceled{e.Canceled}
 	case e.DiskFull:
-		return nil, &full{e.Failed}
+		return &full{e.Failed}
 	case e.Failed != "":
-		return nil, errors.New(e.Failed)
+		return errors.New(e.Failed)
 	}
-	return e.Result, nil
+	return nil
 }
 
 // A full is an error that a full disk caused in the other process.

@@ -6,6 +6,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 type Driver struct {
 	Store *store.Store
 	Watch flow.Watcher
+	ID    string // of the run that Start begins; a new one by default
 
 	wrap func(*flow.Activities) activities // tests put an evaluator of known speed in
 }
@@ -77,7 +79,7 @@ func (d *Driver) Start(ctx context.Context, spec flow.Spec) (*beagle.Result, err
 		d:     d,
 		lock:  lock,
 		spec:  spec,
-		entry: store.Run{ID: store.NewID(), Spec: spec.Target, State: store.Running, Created: time.Now()},
+		entry: store.Run{ID: cmp.Or(d.ID, store.NewID()), Spec: spec.Target, State: store.Running, Created: time.Now()},
 	}
 	return r.carry(ctx)
 }

@@ -44,6 +44,9 @@ type role struct {
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if os.Getenv(serviceVariable) != "" {
+		runService()
+	}
 	// Workers are killed again and again, and each time the run waits until the server knows.
 	beatTimeout, beatEvery, taskTimeout = beatTimeout/3, beatEvery/3, taskTimeout/3
 	text := os.Getenv(roleVariable)

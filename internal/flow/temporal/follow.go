@@ -204,13 +204,17 @@ func (f *follower) pollers(ctx context.Context) {
 	}
 }
 
-// served reports whether a worker has asked for work of a queue lately.
 func (f *follower) served(ctx context.Context, queue string) (bool, error) {
+	return served(ctx, f.c, queue)
+}
+
+// served reports whether a worker has asked for work of a queue lately.
+func served(ctx context.Context, c client.Client, queue string) (bool, error) {
 	kind := enums.TASK_QUEUE_TYPE_ACTIVITY
 	if queue == runQueue {
 		kind = enums.TASK_QUEUE_TYPE_WORKFLOW
 	}
-	d, err := f.c.DescribeTaskQueue(ctx, queue, kind)
+	d, err := c.DescribeTaskQueue(ctx, queue, kind)
 	if err != nil {
 		return false, err
 	}

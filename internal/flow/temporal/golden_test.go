@@ -29,17 +29,22 @@ var update = flag.Bool("update", false, "record the golden histories anew, from 
 // upgraded depends on it: when this fails, the change needs
 // workflow.GetVersion, and a new history beside the old ones.
 func TestReplay(t *testing.T) {
-	if *update {
-		record(t)
+	if *update { // -run 'TestReplay/rollouts' records those alone
+		t.Run("runs", record)
+		t.Run("rollouts", recordRollout)
+		t.Run("campaigns", recordCampaign)
 	}
 	paths, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(paths) < 4 {
+	if err != nil || len(paths) < 8 {
 		t.Fatalf("%d histories in testdata (%v)", len(paths), err)
 	}
 	for _, path := range paths {
 		r := worker.NewWorkflowReplayer()
 		r.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: runWorkflow})
 		r.RegisterWorkflowWithOptions(Island, workflow.RegisterOptions{Name: islandWorkflow})
+		r.RegisterWorkflowWithOptions(Rollout, workflow.RegisterOptions{Name: rolloutWorkflow})
+		r.RegisterWorkflowWithOptions(Campaign, workflow.RegisterOptions{Name: campaignWorkflow})
+		r.RegisterWorkflowWithOptions(Target, workflow.RegisterOptions{Name: targetWorkflow})
 		if err := r.ReplayWorkflowHistoryFromJSONFile(silent, path); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -96,6 +101,31 @@ func record(t *testing.T) {
 	keep(t, c, "testdata/run-continues.json", "run", first)
 	keep(t, c, "testdata/island.json", "run/island-0", "")
 	keep(t, c, "testdata/run-canceled.json", "canceled", "")
+}
+
+// recordRollout drives a rollout over several histories, of which a person stops the last.
+func recordRollout(t *testing.T) {
+	s := newSite(t, endless)
+	s.driver.Block = 3
+	s.worker()
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	end := s.fly(ctx)
+	until(t, "a second history", func() bool { return s.flight().Log.Round > 4 })
+	if err := s.driver.StopRollout(ctx, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-end; err != nil {
+		t.Fatal(err)
+	}
+	c, err := Dial(ctx, s.driver.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	last := keep(t, c, "testdata/rollout-stopped.json", rolloutPrefix+"x", "")
+	first := last.Events[0].GetWorkflowExecutionStartedEventAttributes().FirstExecutionRunId
+	keep(t, c, "testdata/rollout-continues.json", rolloutPrefix+"x", first)
 }
 
 // keep writes the history of a workflow.

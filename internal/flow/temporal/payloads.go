@@ -213,6 +213,25 @@ const (
 	enlistActivity   = "Enlist"
 	askActivity      = "Ask"
 
+	campaignWorkflow = "Campaign"
+	targetWorkflow   = "Target"
+
+	lookActivity        = "LookTarget"
+	judgeTargetActivity = "JudgeTarget"
+	standCampaignLocal  = "StandCampaign"
+	closeCampaignLocal  = "CloseCampaign"
+	enterTargetLocal    = "EnterTarget"
+	planSearchLocal     = "PlanSearch"
+
+	rolloutWorkflow = "Rollout"
+	legQuery        = "leg"
+	stopSignal      = "stop"
+
+	boardActivity  = "Board"
+	listenActivity = "Listen"
+	landActivity   = "Land"
+	enterLocal     = "Enter"
+
 	beginLocal = "Begin"
 	drawLocal  = "Draw"
 	tellLocal  = "Tell"

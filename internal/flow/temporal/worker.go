@@ -53,7 +53,11 @@ func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 		o := q.options()
 		o.OnFatalError = func(err error) { fatal <- err }
 		s := worker.New(c, q.name, o)
-		register(s, w.Store, acts, q.workflows)
+		if q.name == rolloutQueue {
+			registerRollouts(s, &rollouts{store: w.Store, stop: ctx})
+		} else {
+			register(s, w.Store, acts, q.workflows)
+		}
 		if err := s.Start(); err != nil {
 			return fmt.Errorf("queue %s: %w", q.name, err)
 		}
@@ -88,6 +92,9 @@ func (w *Worker) open() func(flow.Watcher) Stages {
 // of its own.
 const calls = 256
 
+// mostRollouts are how many a worker drives at once: they mostly wait.
+const mostRollouts = 64
+
 // A queue is a place that a worker takes work from.
 type queue struct {
 	name      string
@@ -114,10 +121,12 @@ func (w *Worker) queues(own string) ([]queue, error) {
 			out = append(out, queue{name: k, at: max(1, runtime.NumCPU()/2)})
 		case benchKind:
 			out = append(out, queue{name: benchQueue(machineKind), at: 1})
+		case rolloutQueue:
+			out = append(out, queue{name: k, at: mostRollouts, workflows: true})
 		default:
 			return nil, &beagle.UsageError{
 				What:   fmt.Sprintf("--queues names %q, which is no kind of work", k),
-				Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds),
+				Remedy: fmt.Sprintf("give some of %q and %q, separated by commas", fleet.Kinds, fleet.Rollout),
 			}
 		}
 	}
@@ -127,7 +136,7 @@ func (w *Worker) queues(own string) ([]queue, error) {
 			Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds),
 		}
 	}
-	if slices.ContainsFunc(w.Kinds, func(k string) bool { return k != benchKind }) {
+	if slices.ContainsFunc(w.Kinds, func(k string) bool { return k != benchKind && k != rolloutQueue }) {
 		out = append(out, queue{name: runQueue, at: 1, workflows: true})
 	}
 	return out, nil
@@ -169,6 +178,7 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 		} {
 			r.RegisterActivityWithOptions(f, named(name))
 		}
+		registerCampaigns(r, b)
 		return
 	}
 	for name, f := range map[string]any{
@@ -176,6 +186,7 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 		evaluateActivity: a.Evaluate,
 		confirmActivity:  a.Confirm, proveActivity: a.Prove, judgeActivity: a.Judge, reportActivity: a.Report,
 		receiveActivity: a.Receive, enlistActivity: a.Enlist, askActivity: a.Ask,
+		lookActivity: a.LookTarget, judgeTargetActivity: a.JudgeTarget,
 	} {
 		r.RegisterActivityWithOptions(f, named(name))
 	}

@@ -254,8 +254,8 @@ func service(t *testing.T, name string) *capture.Client {
 	return nil
 }
 
-// fly rolls the candidate of a service out, for so many blocks at most.
-func fly(t *testing.T, c *capture.Client, blocks int) (*rollout.Experiment, rollout.Decision) {
+// flyPlanted rolls the candidate of a service out, for so many blocks at most.
+func flyPlanted(t *testing.T, c *capture.Client, blocks int) (*rollout.Experiment, rollout.Decision) {
 	t.Helper()
 	plan, _ := Plan(rollout.Plan{Ramp: []float64{0.1, 0.25}, StepBlocks: 20, Horizon: 300, MostBlocks: 100_000,
 		SlowMillis: 2}, &wire.RolloutSwitch{Function: "m/p.Work", Build: "b1", Requests: true, Errors: true})
@@ -265,15 +265,16 @@ func fly(t *testing.T, c *capture.Client, blocks int) (*rollout.Experiment, roll
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	enough := func(e *rollout.Experiment) error {
+	enough := func(e *Flight) error {
 		if e.State.Blocks >= blocks {
 			cancel()
 		}
 		return nil
 	}
-	p := &Pilot{Experiment: e, Clients: []*capture.Client{c}, Orders: wire.RolloutOrders{Slice: 4, Turns: 3, Stuck: 1},
-		Save: enough, Beat: 200 * time.Millisecond}
+	p := &Pilot{Crew: Crew{Clients: []*capture.Client{c}, Beat: 200 * time.Millisecond},
+		Flight: &Flight{Experiment: *e}, Limits: wire.RolloutOrders{Slice: 4, Turns: 3, Stuck: 1}, Save: enough}
 	d, err := p.Run(ctx)
+	e = &p.Flight.Experiment
 	if err != nil && e.State.Blocks < blocks {
 		t.Fatalf("%v; %+v; %+v", err, d, e.Standings())
 	}
@@ -292,7 +293,7 @@ func TestSameService(t *testing.T) {
 	var causes []string
 	for range 3 {
 		c := service(t, same)
-		if e, d := fly(t, c, 80); e.State.Phase == rollout.RolledBack {
+		if e, d := flyPlanted(t, c, 80); e.State.Phase == rollout.RolledBack {
 			causes = append(causes, d.Cause)
 		}
 	}
@@ -330,7 +331,7 @@ func TestPlantedService(t *testing.T) {
 	for _, name := range sample(t) {
 		row := bad[name]
 		t.Run(name, func(t *testing.T) {
-			e, d := fly(t, service(t, name), 100_000)
+			e, d := flyPlanted(t, service(t, name), 100_000)
 			said := false
 			for _, word := range strings.Split(row.off, "|") {
 				said = said || strings.Contains(d.Cause, word)

@@ -36,7 +36,7 @@ type Guards struct {
 	Alerts     map[string]string // labels of the service's alerts
 	Rules      []string          // alerts that must be loaded, evaluated without error, and quiet
 	Guardrails []Guard
-	Token      string
+	Token      string `json:"-"` // of the environment, on the machine that asks
 
 	client http.Client
 }

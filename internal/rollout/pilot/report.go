@@ -14,6 +14,8 @@ type Report struct {
 	Refused   int                `json:"refused"` // blocks that could not be used
 	Exposure  rollout.Exposure   `json:"exposure"`
 	Standings []rollout.Standing `json:"standings"`
+	// Controller is the workflow that drives it, and how that stands. Empty: a command did or does.
+	Controller string `json:"controller,omitempty"`
 }
 
 // A Shadow is what the replay of captured calls with both versions showed.

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/campaigns"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
+)
+
+// away has a workflow carry the campaign out, and follows it by its state in the store.
+func (o *campaigning) away(ctx context.Context) error {
+	w := o.work()
+	if err := o.hand(ctx, &w); err != nil {
+		return err
+	}
+	looking, done := context.WithCancel(ctx)
+	defer done()
+	var looks sync.WaitGroup
+	f := &campaignFollower{campaigning: o, base: w.Base, said: map[string]string{}}
+	looks.Go(func() { f.follow(looking) })
+	d := &fleet.Driver{Store: o.store, Server: o.server, Watch: o.watch.watch, Log: o.std.err}
+	err := d.Campaign(ctx, w.ID)
+	done()
+	looks.Wait()
+	f.look()
+	return err
+}
+
+// hand leaves to the workflow what it needs. What is kept already stays: it may be at work.
+func (o *campaigning) hand(ctx context.Context, w *campaigns.Work) error {
+	if _, placed, err := w.Placed(); err != nil || placed {
+		return err
+	}
+	if o.at != "" {
+		// A worker may not reach the probes, so that the calls are captured here.
+		for i := range o.state.Campaign.Targets {
+			if t := &o.state.Campaign.Targets[i]; t.State == beagle.CampaignWaiting {
+				w.FindInputs(ctx, t)
+			}
+		}
+		if err := w.Save(o.state); err != nil {
+			return err
+		}
+	}
+	order := w.Order
+	if err := order.Spec.Anchor(); err != nil {
+		return err
+	}
+	if err := w.Keep(order); err != nil {
+		return err
+	}
+	return w.Place(o.server)
+}
+
+// A campaignFollower tells what a workflow has done since it looked last.
+type campaignFollower struct {
+	*campaigning
+	base campaigns.Base
+	said map[string]string // the last word of each target
+}
+
+func (f *campaignFollower) follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lookEvery):
+			f.look()
+		}
+	}
+}
+
+// look reads the state, which is written whole or not at all. What cannot be read is read later.
+func (f *campaignFollower) look() {
+	now, err := f.base.Load()
+	if err != nil {
+		return
+	}
+	f.state = now
+	watch := flow.Watcher(f.watch.watch)
+	for i, t := range now.Campaign.Targets {
+		word := ""
+		switch t.State {
+		case beagle.CampaignWaiting:
+			if next := now.Next(); next != nil && next.Target == t.Target {
+				word = fmt.Sprintf("%d of %d: %s (%s)", i+1, len(now.Campaign.Targets), t.Target, t.Why)
+			}
+		case beagle.CampaignRunning:
+			word = fmt.Sprintf("%s: its search is run %s", t.Target, t.Run)
+		default:
+			word = fmt.Sprintf("%s: %s", t.Target, t.State)
+			if t.Next != "" {
+				word += "; " + t.Next
+			}
+		}
+		if word != "" && f.said[t.Target] != word {
+			f.said[t.Target] = word
+			watch.Stage("target", word)
+		}
+	}
+}

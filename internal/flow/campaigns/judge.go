@@ -1,0 +1,114 @@
+package campaigns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/benchfile"
+	"github.com/beagle-go/beagle/internal/campaign"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/scratch"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// test runs the tests of the target's package with the winner in it, by an overlay.
+func (w *Work) test(ctx context.Context, t *beagle.CampaignTarget, u *source.Unit, r *beagle.Result) error {
+	w.say("tests", "the package's own tests, with the winner")
+	dir, err := scratch.New("campaign")
+	if err != nil {
+		return err
+	}
+	defer dir.Remove()
+	replace := map[string]string{}
+	for i, f := range r.Files {
+		file := filepath.Join(dir.Path, fmt.Sprintf("%d_%s", i, path.Base(f.Path)))
+		if err := os.WriteFile(file, []byte(f.After), 0o666); err != nil {
+			return err
+		}
+		replace[filepath.Join(u.Target.Dir, filepath.FromSlash(f.Path))] = file
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(dir.Path, "overlay.json")
+	if err := os.WriteFile(name, overlay, 0o666); err != nil {
+		return err
+	}
+	args := []string{"test", "-overlay=" + name}
+	if len(w.Order.Spec.Tags) > 0 {
+		args = append(args, "-tags="+strings.Join(w.Order.Spec.Tags, ","))
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
+	cmd.Dir = u.Target.PkgDir
+	out, err := cmd.CombinedOutput()
+	t.Tests = "go test " + u.Target.PkgPath
+	switch {
+	case ctx.Err() != nil:
+		t.State = beagle.CampaignRunning // its run is done, and gives its result again
+		return ctx.Err()
+	case err != nil:
+		t.State = beagle.CampaignTests
+		t.Reason = "the package's own tests fail with the winner: " + firstOf(out)
+	}
+	return nil
+}
+
+// mostReason bounds what a state keeps of a test's output.
+const mostReason = 1000
+
+func firstOf(out []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	text := strings.Join(lines[:min(len(lines), 4)], "; ")
+	return text[:min(len(text), mostReason)]
+}
+
+// benchSeconds is the processor time of the profile of a winner's inputs.
+const benchSeconds = 3
+
+// compare says how alike production is to a benchmark of the winner's inputs. Where there can be
+// none, the report says that its interval lacks that part.
+func (w *Work) compare(ctx context.Context, s *campaign.State, t *beagle.CampaignTarget) {
+	below := s.Subtrees[t.Target]
+	if w.Order.NoBench || below == nil {
+		return
+	}
+	spec := w.Order.Spec
+	spec.Dir, spec.Target, spec.CorpusFile = s.Dir, t.Target, t.Inputs
+	warn := func(err error) {
+		w.Watch.Warn(fmt.Sprintf("%s: no benchmark is compared with production: %v", t.Target, err))
+	}
+	g, err := flow.Gather(ctx, w.Store, spec, nil)
+	if err != nil {
+		warn(err)
+		return
+	}
+	plan, err := benchfile.Select(g.Unit, g.Corpus, benchfile.Options{Inputs: 256, Bytes: 96 << 10})
+	if err != nil {
+		warn(err)
+		return
+	}
+	f := &benchfile.Fitting{
+		Production: &hotspots.Subtree{Target: t.Target, Share: below.Share, Samples: below.Samples,
+			Effective: below.Effective, Callees: below.Callees, Lines: below.Lines},
+		Needed: 0.98, Seconds: benchSeconds, Say: func(text string) { w.say("compare", text) },
+	}
+	fit, err := f.Measure(ctx, plan)
+	if err != nil {
+		warn(err)
+		return
+	}
+	worst := fit.Callees
+	if fit.Lines.Estimate < worst.Estimate {
+		worst = fit.Lines
+	}
+	t.Similarity = &worst
+}

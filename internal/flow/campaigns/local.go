@@ -1,0 +1,137 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/campaign"
+	"github.com/beagle-go/beagle/internal/flow/local"
+)
+
+// A Local is the engine that carries a campaign out in this process.
+type Local struct {
+	Work
+	State *campaign.State
+	Used  func() float64 // processor seconds of this process and its children
+
+	ctx context.Context
+	n   int // targets taken up
+}
+
+// Carry carries the campaign out. When ctx ends, the state is kept and its error returned.
+func (l *Local) Carry(ctx context.Context) error {
+	l.ctx = ctx
+	return Run(l)
+}
+
+// Stand says what is next; see [Engine].
+func (l *Local) Stand() (Stand, error) { return l.Work.Stand(l.State) }
+
+// Enter keeps what became of a target; see [Engine].
+func (l *Local) Enter(t Taken) (Stand, error) { return l.Work.Enter(l.State, t) }
+
+// Rest is for engines that end before the campaign does.
+func (l *Local) Rest() bool { return false }
+
+// Take brings a target to its end; see [Engine]. What fails is the target's, unless a person
+// stopped the campaign.
+func (l *Local) Take(target string) (Taken, error) {
+	l.n++
+	l.say("target", fmt.Sprintf("%d of %d: %s (%s)", l.n, l.n+l.State.Left()-1, target, l.State.Target(target).Why))
+	before := l.Used()
+	t, err := Take(l, target)
+	t.Spent.ProcessorSeconds = l.Used() - before
+	if l.ctx.Err() != nil {
+		l.stopped(t)
+		return t, errors.Join(l.ctx.Err(), l.Save(l.State))
+	}
+	if err != nil {
+		t.Target.State, t.Target.Reason = beagle.CampaignFailed, err.Error()
+	}
+	return t, nil
+}
+
+// stopped keeps where a target stands whose search was stopped.
+func (l *Local) stopped(t Taken) {
+	s := l.State
+	if at := s.Target(t.Target.Target); at != nil {
+		spent := at.Spent.ProcessorSeconds + t.Spent.ProcessorSeconds
+		if *at = t.Target; at.State != beagle.CampaignRunning {
+			at.State = beagle.CampaignWaiting
+		}
+		at.Spent.ProcessorSeconds = spent
+	}
+	s.Campaign.Spent.ProcessorSeconds += t.Spent.ProcessorSeconds
+	s.Campaign.State = "stopped"
+	s.Tally()
+}
+
+// Look is the first part; see [Parts].
+func (l *Local) Look(target string) (Taken, error) { return l.Work.Look(l.ctx, l.State, target) }
+
+// Judge is the last part; see [Parts].
+func (l *Local) Judge(t Taken) (Taken, error) { return l.Work.Judge(l.ctx, l.State, t) }
+
+// Search runs or resumes the search of a target; see [Parts]. Its name is kept before it begins.
+func (l *Local) Search(t Taken) (Taken, error) {
+	at := &t.Target
+	spec := l.Spec(l.State, at)
+	begun := false
+	if at.Run != "" {
+		entry, err := l.Store.Run(at.Run)
+		begun = err == nil && entry.ID == at.Run
+	}
+	if at.Run == "" {
+		at.Run = l.Run(at.Target)
+	}
+	*l.State.Target(at.Target) = *at
+	if err := l.Save(l.State); err != nil {
+		return t, err
+	}
+	bounded, end := l.bounded()
+	defer end()
+	d := &local.Driver{Store: l.Store, Watch: l.Watch, ID: at.Run}
+	var r *beagle.Result
+	var err error
+	if begun {
+		r, err = d.Resume(bounded, at.Run)
+	} else {
+		r, err = d.Start(bounded, spec)
+	}
+	var stopped *local.Interrupted
+	if errors.As(err, &stopped) {
+		if at.Run = stopped.Run; l.ctx.Err() == nil {
+			at.State, at.Reason = beagle.CampaignUnspent, "the budget of processor time ended within its search"
+		} else if at.Run == "" {
+			at.State = beagle.CampaignWaiting
+		}
+		return t, l.ctx.Err()
+	}
+	if err != nil {
+		return t, refused(at, err)
+	}
+	t.Found(r)
+	return t, nil
+}
+
+// bounded ends when the processor time of the campaign is spent.
+func (l *Local) bounded() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(l.ctx)
+	last := l.Used() + l.State.Unused()
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Second):
+				if l.Used() > last {
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,71 @@
+// Package campaigns carries a campaign over hot spots out. Package campaign decides; here are the
+// loop, the parts of a target, and what is kept. An engine has the parts done: [Local] in this
+// process, and package temporal as workflows.
+package campaigns
+
+import "github.com/beagle-go/beagle"
+
+// A Stand is how far a campaign has come.
+type Stand struct {
+	Round int    `json:"round"` // targets that were entered
+	Next  string `json:"next"`  // the target that is next; empty when there is none
+}
+
+// A Taken is what became of a target.
+type Taken struct {
+	Target   beagle.CampaignTarget  `json:"target"`
+	Attempt  beagle.CampaignAttempt `json:"attempt"` // what was tried, for the campaigns to come
+	Module   string                 `json:"module,omitempty"`
+	Spent    beagle.CampaignCost    `json:"spent"`
+	Searched bool                   `json:"searched,omitempty"` // its search came to a result
+}
+
+// Over reports whether the target needs no further part.
+func (t *Taken) Over() bool { return t.Target.State != beagle.CampaignRunning }
+
+// An Engine has targets taken up, and keeps what became of them.
+type Engine interface {
+	// Stand says what is next.
+	Stand() (Stand, error)
+	// Take brings a target to its end. An error ends the campaign, which can be resumed.
+	Take(target string) (Taken, error)
+	// Enter takes it into the campaign, which is kept before Enter returns.
+	Enter(Taken) (Stand, error)
+	// Rest reports whether another engine shall go on from here.
+	Rest() bool
+}
+
+// Run is the loop of a campaign: one target after the other, until none is left, the budget is
+// spent or the engine rests.
+func Run(e Engine) error {
+	at, err := e.Stand()
+	for err == nil && at.Next != "" && !e.Rest() {
+		var t Taken
+		if t, err = e.Take(at.Next); err == nil {
+			at, err = e.Enter(t)
+		}
+	}
+	return err
+}
+
+// Parts are what is done about one target.
+type Parts interface {
+	// Look finds its text and its inputs, and whether it is worth a search: then it is running.
+	Look(target string) (Taken, error)
+	// Search runs its search, or goes on with it.
+	Search(Taken) (Taken, error)
+	// Judge tests a winner, and compares its inputs with production.
+	Judge(Taken) (Taken, error)
+}
+
+// Take does all parts of a target, as far as they are needed.
+func Take(p Parts, target string) (Taken, error) {
+	t, err := p.Look(target)
+	for _, part := range []func(Taken) (Taken, error){p.Search, p.Judge} {
+		if err != nil || t.Over() {
+			break
+		}
+		t, err = part(t)
+	}
+	return t, err
+}

@@ -1,0 +1,319 @@
+package campaigns
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/campaign"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// An Order is what a person asked for when a campaign was started.
+type Order struct {
+	Spec     flow.Spec         `json:"spec"`             // of each search, without its target
+	Evidence string            `json:"evidence"`         // of targets without recorded calls
+	Inputs   string            `json:"inputs,omitempty"` // directory of recorded calls
+	Files    map[string]string `json:"files,omitempty"`  // inputs by target
+	Again    bool              `json:"again,omitempty"`  // also what was tried without success
+	NoBench  bool              `json:"no_bench,omitempty"`
+}
+
+// A Base is where a campaign is kept in the store.
+type Base struct {
+	Store *store.Store
+	ID    string
+}
+
+// Path is the file of the state.
+func (b Base) Path() string { return filepath.Join(b.Store.Dir(), "campaigns", b.ID+".json") }
+
+// File is another file of the campaign.
+func (b Base) File(name string) string { return filepath.Join(b.Store.Dir(), "campaigns", b.ID, name) }
+
+// Load reads the state.
+func (b Base) Load() (*campaign.State, error) {
+	s := new(campaign.State)
+	return s, read(b.Path(), s)
+}
+
+// Save keeps the state, so that another process can go on.
+func (b Base) Save(s *campaign.State) error { return b.write(b.Path(), s) }
+
+// Order reads what was asked for.
+func (b Base) Order() (o Order, err error) { return o, read(b.File("order.json"), &o) }
+
+// Keep writes what was asked for.
+func (b Base) Keep(o Order) error { return b.write(b.File("order.json"), o) }
+
+// Place notes the server whose workflow carries the campaign out.
+func (b Base) Place(at fleet.Server) error { return b.write(b.File("temporal.json"), at) }
+
+// Placed returns the server whose workflow carries the campaign out, and whether one does.
+func (b Base) Placed() (at fleet.Server, ok bool, err error) {
+	file := b.File("temporal.json")
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return at, false, nil
+	}
+	err = read(file, &at)
+	return at, err == nil, err
+}
+
+func (b Base) write(file string, v any) error {
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return err
+	}
+	return b.Store.WriteFile(file, data)
+}
+
+func read(file string, v any) error {
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// Run names the search of a target, so that a campaign that is killed finds it again.
+func (b Base) Run(target string) string { return b.ID + "-" + beagle.HashOf("target", target)[:8] }
+
+// A Work does the parts of targets.
+type Work struct {
+	Base
+	Order Order
+	Watch flow.Watcher
+	// Capture writes calls of a target in production to a file; nil: none are captured.
+	Capture func(ctx context.Context, target, file string) error
+}
+
+func (w *Work) say(stage, text string) { w.Watch.Stage(stage, text) }
+
+// Look loads a target, finds its inputs, and says whether a search is worth its price.
+func (w *Work) Look(ctx context.Context, s *campaign.State, target string) (Taken, error) {
+	at := s.Target(target)
+	if at == nil {
+		return Taken{}, fmt.Errorf("campaign %s has no target %s", w.ID, target)
+	}
+	out := Taken{Target: *at, Attempt: beagle.CampaignAttempt{Campaign: w.ID, Target: target}}
+	t := &out.Target
+	u, err := w.load(ctx, s, target)
+	if err != nil {
+		return out, refused(t, err)
+	}
+	out.Module = u.Target.Module
+	if t.Run == "" {
+		// Inputs take a minute to record; whether a rewrite applies is known at once.
+		if why, err := flow.Barren(ctx, u, w.Order.Spec); why != "" || err != nil {
+			t.State, t.Reason = beagle.CampaignNothing, why
+			return out, err
+		}
+	}
+	if t.Inputs == "" && t.Run == "" {
+		w.FindInputs(ctx, t)
+	}
+	if out.Attempt, err = w.attempt(s, t, u); err != nil {
+		return out, refused(t, err)
+	}
+	if known := s.Known(out.Attempt); known != nil && !w.Order.Again && t.Run == "" {
+		t.State, t.Run = beagle.CampaignKnown, known.Run
+		t.Reason = fmt.Sprintf("campaign %s tried it on %s: %s; --again tries it again", known.Campaign, known.At,
+			cmp.Or(known.Reason, known.State))
+		return out, nil
+	}
+	if why := s.Outdated(out.Attempt); why != "" && t.Run == "" {
+		t.Why += "; tried again: " + why
+	}
+	t.State = beagle.CampaignRunning
+	return out, nil
+}
+
+func (w *Work) load(ctx context.Context, s *campaign.State, target string) (*source.Unit, error) {
+	return source.Load(ctx, source.Options{Dir: s.Dir, Spec: target, Tags: w.Order.Spec.Tags})
+}
+
+// refused ends a target whose input is bad: the others go on.
+func refused(t *beagle.CampaignTarget, err error) error {
+	var bad *beagle.UsageError
+	if errors.As(err, &bad) {
+		t.State, t.Reason, t.Run = beagle.CampaignRefused, bad.What, ""
+		return nil
+	}
+	return err
+}
+
+// FindInputs looks for recorded calls of a target, or captures them.
+func (w *Work) FindInputs(ctx context.Context, t *beagle.CampaignTarget) {
+	short := path.Base(t.Target)
+	if file := cmp.Or(w.Order.Files[t.Target], w.Order.Files[short]); file != "" {
+		t.Inputs = file
+		return
+	}
+	if w.Order.Inputs != "" {
+		file := filepath.Join(w.Order.Inputs, short+".jsonl")
+		if _, err := os.Stat(file); err == nil {
+			t.Inputs = file
+		}
+		return
+	}
+	if w.Capture == nil {
+		return
+	}
+	file := filepath.Join(w.Store.Dir(), "campaigns", w.ID+"-"+short+".jsonl")
+	if err := w.Capture(ctx, t.Target, file); err != nil {
+		w.Watch.Warn(fmt.Sprintf("no calls of %s are captured, so its tests' calls are taken: %v", t.Target, err))
+		return
+	}
+	t.Inputs = file
+}
+
+// attempt says what is about to be tried.
+func (w *Work) attempt(
+	s *campaign.State, t *beagle.CampaignTarget, u *source.Unit,
+) (beagle.CampaignAttempt, error) {
+	by, err := flow.Making(&w.Order.Spec)
+	a := beagle.CampaignAttempt{
+		At: time.Now().UTC().Format(time.DateTime), Campaign: w.ID, Target: t.Target, TargetID: u.Target.ID(),
+		Candidates: w.Order.Spec.Candidates, Net: t.Net, By: by, Go: flow.ThisMachine(s.Dir).Go,
+	}
+	if err != nil {
+		return a, err
+	}
+	if t.Inputs != "" {
+		data, err := os.ReadFile(t.Inputs)
+		if err != nil {
+			return a, &beagle.UsageError{What: "the inputs of " + t.Target + ": " + err.Error(),
+				Remedy: "name a file that is there"}
+		}
+		a.Inputs = beagle.HashOf("inputs", string(data))
+	}
+	return a, nil
+}
+
+// Spec is the search of a target, with the money that is left.
+func (w *Work) Spec(s *campaign.State, t *beagle.CampaignTarget) flow.Spec {
+	spec := w.Order.Spec
+	spec.Dir, spec.Target, spec.CorpusFile = s.Dir, t.Target, t.Inputs
+	if t.Inputs == "" {
+		spec.Evidence = w.Order.Evidence
+	}
+	if money := s.Campaign.Budget.Dollars; money > 0 {
+		left := money - s.Campaign.Spent.Dollars
+		if spec.Models.Caps.Money = llm.MicrosOf(left); left <= 0 {
+			spec.Models = flow.Models{} // the rules are free
+		}
+	}
+	return spec
+}
+
+// Found notes how a search ended.
+func (t *Taken) Found(r *beagle.Result) {
+	t.Searched = true
+	t.Target.Run, t.Target.Reason = r.Run, r.Why
+	if r.Models != nil {
+		t.Spent.Dollars = r.Models.Dollars
+	}
+	if r.Outcome != beagle.Improved {
+		t.Target.State = beagle.CampaignNothing
+		return
+	}
+	t.Target.Ratio = &r.Best.Ratio
+}
+
+// Judge tests a winner, and compares its inputs with production.
+func (w *Work) Judge(ctx context.Context, s *campaign.State, taken Taken) (Taken, error) {
+	t := &taken.Target
+	r := new(beagle.Result)
+	if ok, err := w.Store.Load(t.Run, "result", r); err != nil || !ok {
+		return taken, errors.Join(fmt.Errorf("run %s has no result", t.Run), err)
+	}
+	u, err := w.load(ctx, s, t.Target)
+	if err != nil {
+		return taken, refused(t, err)
+	}
+	if err := w.test(ctx, t, u, r); err != nil || t.State == beagle.CampaignTests {
+		return taken, err
+	}
+	w.compare(ctx, s, t)
+	if ctx.Err() == nil {
+		t.State = beagle.CampaignImproved
+	}
+	return taken, ctx.Err()
+}
+
+// Enter takes what became of a target into the state, and keeps both it and what was tried.
+func (w *Work) Enter(s *campaign.State, t Taken) (Stand, error) {
+	if t.Module != "" {
+		s.Campaign.Module = t.Module
+	}
+	if err := w.remember(t); err != nil {
+		return Stand{}, err
+	}
+	if why := s.Enter(t.Target, t.Spent, t.Searched); why != "" {
+		w.say("next", why)
+	}
+	return w.Stand(s)
+}
+
+// Stand says what is next, and keeps the state.
+func (w *Work) Stand(s *campaign.State) (Stand, error) {
+	next := s.Stand()
+	return Stand{s.Round, next}, w.Save(s)
+}
+
+// remember notes what was tried, for the campaigns to come.
+func (w *Work) remember(t Taken) error {
+	switch t.Target.State {
+	case beagle.CampaignKnown, beagle.CampaignUnspent, beagle.CampaignRunning, beagle.CampaignWaiting:
+		return nil
+	case beagle.CampaignNothing:
+		if !t.Searched {
+			return nil // nothing was searched, and the next campaign finds that out as quickly
+		}
+	}
+	a := t.Attempt
+	a.At = time.Now().UTC().Format(time.DateTime)
+	a.State, a.Reason, a.Run, a.Net = t.Target.State, t.Target.Reason, t.Target.Run, t.Target.Net
+	if t.Target.Ratio != nil {
+		a.Ratio = t.Target.Ratio.Point
+	}
+	j, err := store.OpenJournal(filepath.Join(w.Store.Dir(), "campaigns.jsonl"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.Append(a), j.Sync(), j.Close())
+}
+
+// ReadLines reads a file of JSON lines. The last line may be cut short.
+func ReadLines[T any](file string) (all []T, err error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(data) {
+		var v T
+		if bytes.HasSuffix(line, []byte("\n")) && json.Unmarshal(line, &v) == nil {
+			all = append(all, v)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,146 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/campaign"
+	"github.com/beagle-go/beagle/internal/flow/campaigns"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
+)
+
+// hotspots are the targets of a campaign on this module.
+var hotspots = []string{"github.com/beagle-go/beagle/examples/tags.MergeTags",
+	"github.com/beagle-go/beagle/examples/tags.NormalizeTagArbTagValue"}
+
+// planned writes a campaign over hot spots, whose searches have so many candidates, into the store.
+func planned(t *testing.T, f *testFleet, candidates int) campaigns.Base {
+	t.Helper()
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &campaign.State{Dir: root, Most: len(hotspots), Campaign: beagle.Campaign{ID: "c", Least: 0.001}}
+	for i, target := range hotspots {
+		s.Table.Hotspots = append(s.Table.Hotspots, beagle.Hotspot{Target: target, Net: 0.1 / float64(i+1), Cum: 0.1})
+	}
+	s.Plan()
+	b := campaigns.Base{Store: openAt(f.home()), ID: "c"}
+	spec := simSpec(candidates)
+	spec.Target = ""
+	if err := errors.Join(b.Save(s), b.Keep(campaigns.Order{Spec: spec})); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (f *testFleet) campaign(ctx context.Context) chan error {
+	end := make(chan error, 1)
+	go func() { end <- f.driver().Campaign(ctx, "c") }()
+	return end
+}
+
+// TestCampaign kills a worker and who follows while a campaign searches. It goes on, and nothing
+// that was judged is judged again, also when the campaign is started once more.
+func TestCampaign(t *testing.T) {
+	t.Parallel() // it waits for a server to notice what was killed
+	f := newFleet(t, "127.0.0.1")
+	base := planned(t, f, 60)
+	r := role{Kinds: fleet.Kinds, Class: "test", Simulate: true, Pause: 20 * time.Millisecond}
+	worker := f.worker(r)
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	following, leave := context.WithCancel(ctx)
+	end := f.campaign(following)
+	until(t, "a search", func() bool { return len(evaluations(f.home())) >= 8 })
+	leave()
+	var away *fleet.Detached
+	if err := <-end; !errors.As(err, &away) {
+		t.Errorf("who stops following gets %v", err)
+	}
+	kill(worker)
+	kept := evaluations(f.home())
+	f.worker(r)
+	if err := <-f.campaign(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := redone(kept, evaluations(f.home())); n > 0 {
+		t.Errorf("%d of %d verdicts were made again", n, len(kept))
+	}
+	s, err := base.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range s.Campaign.Targets {
+		if target.State != beagle.CampaignNothing || target.Run != base.Run(target.Target) ||
+			target.Reason != "simulated" {
+			t.Errorf("%+v", target)
+		}
+	}
+	if s.Campaign.State != "done" || len(s.Campaign.Targets) != 2 || s.Round != 2 {
+		t.Errorf("%+v, round %d", s.Campaign, s.Round)
+	}
+	memory, err := campaigns.ReadLines[beagle.CampaignAttempt](filepath.Join(f.home(), "campaigns.jsonl"))
+	if err != nil || len(memory) != 2 || memory[0].By == "" || memory[0].Go == "" || memory[0].TargetID == "" {
+		t.Errorf("%+v, %v", memory, err)
+	}
+	all := evaluations(f.home())
+	err = <-f.campaign(ctx)
+	if now := evaluations(f.home()); err != nil || redone(all, now) > 0 || len(all) != len(now) {
+		t.Errorf("started once more: %v", err)
+	}
+}
+
+// TestCampaignCancel cancels a campaign within a search, which ends too. Started again it goes on
+// with that search.
+func TestCampaignCancel(t *testing.T) {
+	t.Parallel() // it waits for a server
+	f := newFleet(t, "127.0.0.1")
+	base := planned(t, f, 60)
+	f.worker(role{Kinds: fleet.Kinds, Class: "test", Simulate: true, Pause: 50 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	end := f.campaign(ctx)
+	until(t, "a search", func() bool { return len(evaluations(f.home())) >= 4 })
+	if err := f.driver().Cancel(ctx, fleet.CampaignRun("c"), false); err != nil {
+		t.Fatal(err)
+	}
+	var canceled *fleet.Canceled
+	if err := <-end; !errors.As(err, &canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+	s, err := base.Load()
+	if err != nil || s.Campaign.State != "stopped" || s.Campaign.Targets[0].State != beagle.CampaignRunning {
+		t.Errorf("%+v, %v", s.Campaign, err)
+	}
+	kept := evaluations(f.home())
+	if err := <-f.campaign(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = base.Load(); err != nil || s.Campaign.State != "done" || redone(kept, evaluations(f.home())) > 0 {
+		t.Errorf("%+v, %v", s.Campaign, err)
+	}
+}
+
+// recordCampaign keeps the histories of a campaign and of a target.
+func recordCampaign(t *testing.T) {
+	f := newFleet(t, "127.0.0.1")
+	base := planned(t, f, 8)
+	f.worker(role{Kinds: fleet.Kinds, Class: "test", Simulate: true})
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	if err := <-f.campaign(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Dial(ctx, f.driver().Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	keep(t, c, "testdata/campaign.json", fleet.CampaignRun("c"), "")
+	keep(t, c, "testdata/target.json", targetRun(base.ID, hotspots[0]), "")
+}

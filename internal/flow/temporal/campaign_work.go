@@ -1,0 +1,209 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/campaign"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/campaigns"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// registerCampaigns takes the workflows of campaigns, and what decides in them.
+func registerCampaigns(r registry, b *bookkeeping) {
+	r.RegisterWorkflowWithOptions(Campaign, workflow.RegisterOptions{Name: campaignWorkflow})
+	r.RegisterWorkflowWithOptions(Target, workflow.RegisterOptions{Name: targetWorkflow})
+	for name, f := range map[string]any{
+		standCampaignLocal: b.StandCampaign, closeCampaignLocal: b.CloseCampaign, enterTargetLocal: b.EnterTarget,
+		planSearchLocal: b.PlanSearch,
+	} {
+		r.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+	}
+}
+
+// worked opens a campaign of the store.
+func worked(s *store.Store, id string) (*campaigns.Work, *campaign.State, error) {
+	w := &campaigns.Work{Base: campaigns.Base{Store: s, ID: id}}
+	state, err := w.Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	w.Order, err = w.Base.Order()
+	return w, state, err
+}
+
+// StandCampaign says which target is next.
+func (b *bookkeeping) StandCampaign(_ context.Context, c Campaigning) (campaigns.Stand, error) {
+	w, s, err := worked(b.store, c.Campaign)
+	if err != nil {
+		return campaigns.Stand{}, err
+	}
+	if c.Again {
+		s.Again()
+	}
+	return w.Stand(s)
+}
+
+// EnterTarget keeps what became of a target. What was entered before its worker died is not entered
+// again.
+func (b *bookkeeping) EnterTarget(_ context.Context, p TargetPart) (campaigns.Stand, error) {
+	w, s, err := worked(b.store, p.Campaign)
+	switch {
+	case err != nil:
+		return campaigns.Stand{}, err
+	case s.Round == p.Round+1:
+		return w.Stand(s)
+	case s.Round != p.Round:
+		what := fmt.Sprintf("campaign %s is at target %d in the store, and at %d in its workflow: another process "+
+			"writes its state", p.Campaign, s.Round, p.Round)
+		return campaigns.Stand{}, temporal.NewNonRetryableApplicationError(what, usageType, nil, "stop the other one")
+	}
+	if at := s.Target(p.Taken.Target.Target); at != nil && p.Taken.Target.State == beagle.CampaignFailed {
+		failed := *at // its workflow failed, and told no more
+		failed.State, failed.Reason = p.Taken.Target.State, p.Taken.Target.Reason
+		p.Taken.Target = failed
+	}
+	return w.Enter(s, p.Taken)
+}
+
+// CloseCampaign notes that a campaign ended before its last target.
+func (b *bookkeeping) CloseCampaign(_ context.Context, c Campaigning) error {
+	w, s, err := worked(b.store, c.Campaign)
+	if err != nil {
+		return err
+	}
+	s.Campaign.State = "stopped"
+	return w.Save(s)
+}
+
+// PlanSearch writes the task of a target's search, and its name into the campaign.
+func (b *bookkeeping) PlanSearch(_ context.Context, p TargetPart) (out Planned, err error) {
+	w, s, err := worked(b.store, p.Campaign)
+	if err != nil {
+		return out, err
+	}
+	out.Taken = p.Taken
+	t := &out.Taken.Target
+	if t.Run == "" {
+		t.Run = w.Run(t.Target)
+	}
+	if at := s.Target(t.Target); at != nil {
+		*at = *t
+	}
+	if err := w.Save(s); err != nil {
+		return out, err
+	}
+	if err := b.place(w, t.Run); err != nil {
+		return out, err
+	}
+	spec := w.Spec(s, t)
+	if ok, err := b.store.Load(t.Run, task, &out.Task); err != nil {
+		return out, err
+	} else if ok {
+		entry, err := b.store.Run(t.Run)
+		if err != nil {
+			return out, err
+		}
+		if out.Done = entry.State == store.Done; out.Done {
+			return out, nil
+		}
+		entry.State, entry.Note, entry.Updated = store.Running, "", time.Now()
+		_, err = b.store.Load(t.Run, standing, &out.Task.RunState)
+		return out, errors.Join(err, b.store.SaveRun(entry))
+	}
+	digest, err := b.store.PutJSON(spec)
+	if err != nil {
+		return out, err
+	}
+	out.Task = Task{Run: t.Run, Spec: digest, MachineKind: p.MachineKind, Limits: limitsOf(&spec)}
+	return out, errors.Join(b.store.SaveRun(store.Run{ID: t.Run, Spec: spec.Target, State: store.Running,
+		Created: time.Now(), Updated: time.Now()}), b.store.Save(t.Run, task, out.Task))
+}
+
+// place notes on which server a search is, so that 'beagle resume' and 'beagle cancel' find it.
+func (b *bookkeeping) place(w *campaigns.Work, run string) error {
+	at, ok, err := w.Placed()
+	if err != nil || !ok {
+		return err
+	}
+	return fleet.Place(b.store, run, at)
+}
+
+// LookTarget finds the text and the inputs of a target.
+func (a *activities) LookTarget(ctx context.Context, o TargetOrder) (out campaigns.Taken, err error) {
+	w, s, err := worked(a.store, o.Campaign)
+	if err != nil {
+		return out, err
+	}
+	_, err = a.at(ctx, o.Campaign, works, func(ctx context.Context, _ Stages) error {
+		out, err = w.Look(ctx, s, o.Target)
+		return err
+	})
+	return out, err
+}
+
+// JudgeTarget tests the winner of a target's search, and compares its inputs with production.
+func (a *activities) JudgeTarget(ctx context.Context, p TargetPart) (out campaigns.Taken, err error) {
+	w, s, err := worked(a.store, p.Campaign)
+	if err != nil {
+		return out, err
+	}
+	out = p.Taken
+	r := new(beagle.Result)
+	if ok, err := a.store.Load(out.Target.Run, "result", r); err != nil || !ok {
+		return out, errors.Join(fmt.Errorf("run %s has no result in the store", out.Target.Run), err)
+	}
+	if out.Found(r); out.Over() {
+		return out, nil
+	}
+	_, err = a.at(ctx, p.Campaign, timing, func(ctx context.Context, _ Stages) error {
+		out, err = w.Judge(ctx, s, out)
+		return err
+	})
+	return out, err
+}
+
+// Campaign starts the workflow of a campaign, or finds the one that is under way, and returns when
+// it is over. Its order and state are in the store.
+func (d *Driver) Campaign(ctx context.Context, id string) error {
+	c, err := Dial(ctx, d.Server)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	machineKind := d.MachineKind
+	if machineKind == "" {
+		machineKind = flow.MachineKind(flow.ThisMachine(""))
+	}
+	_, err = c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: fleet.CampaignRun(id), TaskQueue: runQueue, WorkflowTaskTimeout: taskTimeout,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}, campaignWorkflow, Campaigning{Campaign: id, MachineKind: machineKind, Again: true})
+	if err != nil {
+		return fmt.Errorf("start campaign %s on %s: %w", id, d.Server.Address, err)
+	}
+	w := &waiter{c: c, workflow: fleet.CampaignRun(id), warn: d.Watch.Warn, server: d.Server.Address, queue: runQueue,
+		missing: "the campaign waits for workers: beagle worker --temporal " + d.Server.Address}
+	err = w.wait(ctx, nil)
+	switch {
+	case ctx.Err() != nil:
+		return &fleet.Detached{Run: id}
+	case err == nil:
+		return nil
+	case temporal.IsCanceledError(err):
+		return &fleet.Canceled{Run: id}
+	}
+	return worded(err, "campaign "+id, "nothing is lost: 'beagle campaign --resume "+id+"' goes on with it")
+}

@@ -1,0 +1,164 @@
+package temporal
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/beagle-go/beagle/internal/flow/fleet"
+	"github.com/beagle-go/beagle/internal/rollout/pilot"
+)
+
+// rolloutQueue has the workflows of rollouts and their work: whoever takes one reaches the
+// processes, and has their token.
+const rolloutQueue = fleet.Rollout
+
+const (
+	listenFor     = 15 * time.Second // without anything to tell
+	rolloutBeat   = 4 * time.Second  // a worker that is silent for so long is dead: its leases hold 10 s
+	roundsAtOnce  = 300              // in one history: some 3,000 events
+	rolloutPrefix = "rollout/"       // of the workflow's ID
+)
+
+// A Flying is what a Rollout workflow starts with, and hands to itself when it continues as new.
+type Flying struct {
+	Rollout string    `json:"rollout"`
+	Leg     pilot.Leg `json:"leg"`
+	Rounds  int       `json:"rounds,omitempty"` // in one history; 0 is roundsAtOnce
+}
+
+// A Beat orders the processes' work after a round.
+type Beat struct {
+	Rollout string `json:"rollout"`
+	Round   int    `json:"round"`
+}
+
+// An Entry has news entered. Without any, a person ends the rollout.
+type Entry struct {
+	Rollout string    `json:"rollout"`
+	Round   int       `json:"round"` // that it follows
+	News    string    `json:"news,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// Rollout is the workflow of a rollout. Whatever ends it, the processes run the original: a worker
+// that can, tells them, and else their leases end.
+func Rollout(ctx workflow.Context, f Flying) (pilot.Leg, error) {
+	e := &rolloutEngine{ctx: ctx, flying: f, stop: workflow.GetSignalChannel(ctx, stopSignal)}
+	err := workflow.SetQueryHandler(ctx, legQuery, func() (pilot.Leg, error) { return e.flying.Leg, nil })
+	if err != nil {
+		return f.Leg, err
+	}
+	at, err := pilot.Fly(e, f.Leg)
+	if err != nil || at.Over {
+		return at, err
+	}
+	e.heed()
+	if e.stopped {
+		return e.land()
+	}
+	return at, workflow.NewContinueAsNewError(ctx, rolloutWorkflow,
+		Flying{Rollout: f.Rollout, Leg: at, Rounds: f.Rounds})
+}
+
+// A rolloutEngine carries a rollout out as steps of a workflow. It hands on the names of news: the
+// news are in the store, and so is the experiment.
+type rolloutEngine struct {
+	ctx     workflow.Context
+	flying  Flying
+	rounds  int // in this history
+	stop    workflow.ReceiveChannel
+	stopped bool // a person wants it to end
+}
+
+var _ pilot.Engine[string] = (*rolloutEngine)(nil)
+
+// heed takes the signals that have come in.
+func (e *rolloutEngine) heed() {
+	for e.stop.ReceiveAsync(nil) {
+		e.stopped = true
+	}
+}
+
+// land rolls back what a person stopped between two histories.
+func (e *rolloutEngine) land() (pilot.Leg, error) {
+	at, err := e.Enter("")
+	e.Release()
+	return at, err
+}
+
+// Begin starts the processes; see [pilot.Engine].
+func (e *rolloutEngine) Begin() (string, error) { return e.await(boardActivity, 2*time.Minute) }
+
+// Listen waits for what the processes tell; see [pilot.Engine].
+func (e *rolloutEngine) Listen() (string, error) { return e.await(listenActivity, time.Minute) }
+
+// await has an activity done, unless a person ends the rollout meanwhile.
+func (e *rolloutEngine) await(name string, limit time.Duration) (news string, err error) {
+	if e.heed(); e.stopped {
+		return "", nil
+	}
+	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(e.ctx, rolloutOptions(limit)))
+	defer cancel()
+	done := workflow.ExecuteActivity(ctx, name, Beat{e.flying.Rollout, e.flying.Leg.Round})
+	workflow.NewSelector(ctx).
+		AddFuture(done, func(f workflow.Future) { err = f.Get(e.ctx, &news) }).
+		AddReceive(e.stop, func(c workflow.ReceiveChannel, _ bool) {
+			c.Receive(ctx, nil)
+			e.stopped = true
+		}).Select(ctx)
+	if !e.stopped {
+		return news, err
+	}
+	cancel()
+	_ = done.Get(e.ctx, nil) // what it heard changes nothing any more
+	return "", e.ctx.Err()
+}
+
+// Enter has the experiment decide; see [pilot.Engine].
+func (e *rolloutEngine) Enter(news string) (pilot.Leg, error) {
+	at := e.flying.Leg
+	err := locally(e.ctx, enterLocal, Entry{Rollout: e.flying.Rollout, Round: at.Round, News: news,
+		At: workflow.Now(e.ctx)}, &at)
+	if err == nil {
+		e.flying.Leg = at
+		e.rounds++
+	}
+	return at, err
+}
+
+// Rest reports whether this history is long enough; see [pilot.Engine].
+func (e *rolloutEngine) Rest() bool {
+	most := e.flying.Rounds
+	if most == 0 {
+		most = roundsAtOnce
+	}
+	return e.rounds >= most || e.rounds > 0 && workflow.GetInfo(e.ctx).GetContinueAsNewSuggested()
+}
+
+// Release has the processes run the original, also when the workflow was canceled. Where nobody can
+// tell them, their leases end by themselves.
+func (e *rolloutEngine) Release() {
+	apart, _ := workflow.NewDisconnectedContext(e.ctx)
+	o := rolloutOptions(30 * time.Second)
+	o.RetryPolicy.MaximumAttempts = 3
+	o.ScheduleToCloseTimeout = time.Minute
+	ctx := workflow.WithActivityOptions(apart, o)
+	if err := workflow.ExecuteActivity(ctx, landActivity, Beat{e.flying.Rollout, e.flying.Leg.Round}).
+		Get(apart, nil); err != nil {
+		workflow.GetLogger(apart).Warn("the processes were not told", "rollout", e.flying.Rollout, "error", err)
+	}
+}
+
+// rolloutOptions are those of work on processes. That workers die is no reason to end a rollout:
+// without one the processes run the original, and the next one goes on.
+func rolloutOptions(limit time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue: rolloutQueue, StartToCloseTimeout: limit, HeartbeatTimeout: rolloutBeat, WaitForCancellation: true,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 2 * time.Second,
+			NonRetryableErrorTypes: []string{usageType, failedType},
+		},
+	}
+}

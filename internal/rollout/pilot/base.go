@@ -1,0 +1,141 @@
+package pilot
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/internal/ledger"
+	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// An Order is what a person asked for when a rollout was started.
+type Order struct {
+	Service   string             `json:"service,omitempty"` // in the ledger
+	Cores     float64            `json:"cores,omitempty"`
+	Predicted ledger.Saving      `json:"predicted"` // what the benchmark promises
+	At        []string           `json:"at"`        // addresses of the processes
+	Token     string             `json:"token"`     // file of their token; empty: the environment names it
+	Limits    wire.RolloutOrders `json:"limits"`
+	Guards    *Guards            `json:"guards,omitempty"` // what others watch
+}
+
+// PrometheusToken names the token of the Prometheus server in the environment.
+const PrometheusToken = "BEAGLE_PROMETHEUS_TOKEN"
+
+// A Base is where a rollout is kept in the store.
+type Base struct {
+	Store *store.Store
+	ID    string
+}
+
+// Path is a file of the rollout.
+func (b Base) Path(name string) string { return filepath.Join(b.Store.Dir(), "rollouts", b.ID, name) }
+
+// Load reads how the rollout stands.
+func (b Base) Load() (*Flight, error) { return Load(b.Path("state.json")) }
+
+// Save keeps how the rollout stands.
+func (b Base) Save(f *Flight) error {
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return b.Write("state.json", append(text, '\n'))
+}
+
+// Write writes a file of the rollout whole or not at all.
+func (b Base) Write(name string, data []byte) error {
+	return b.Store.WriteFile(b.Path(name), data)
+}
+
+// Stopped reports whether a person wants the rollout to end.
+func (b Base) Stopped() bool {
+	_, err := os.Stat(b.Path("stop"))
+	return err == nil
+}
+
+// Order reads what was asked for.
+func (b Base) Order() (o Order, err error) {
+	data, err := os.ReadFile(b.Path("order.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &o)
+	}
+	if err != nil {
+		return o, fmt.Errorf("what was asked of rollout %s: %w", b.ID, err)
+	}
+	return o, nil
+}
+
+// Keep writes what was asked for.
+func (b Base) Keep(o Order) error {
+	data, err := json.MarshalIndent(o, "", "  ")
+	if err != nil {
+		return err
+	}
+	return b.Write("order.json", append(data, '\n'))
+}
+
+// Crew is who talks to the processes of an order.
+func (b Base) Crew(o *Order) (*Crew, error) {
+	clients, err := capture.New(o.At, o.Token)
+	if err != nil {
+		return nil, err
+	}
+	c := &Crew{Clients: clients, Stop: b.Stopped}
+	if o.Guards != nil {
+		o.Guards.Token = os.Getenv(PrometheusToken)
+		c.Watch = o.Guards.Ask
+	}
+	return c, nil
+}
+
+// Enter writes a decision that shipped or took back into the ledger. To enter it twice changes
+// nothing: the last line of a change counts.
+func (b Base) Enter(o *Order, f *Flight, d rollout.Decision, at time.Time) error {
+	switch {
+	case d.Action == rollout.Ship:
+		return b.enter(b.change(o, f, at))
+	case d.Action == rollout.RollBack && f.State.Proven != nil:
+		c := b.change(o, f, at)
+		c.Reverted, c.Why = c.Shipped, d.Cause
+		return b.enter(c)
+	}
+	return nil
+}
+
+// change is the ledger's line for the rollout: what was proven beside what was promised.
+func (b Base) change(o *Order, f *Flight, at time.Time) ledger.Change {
+	service := o.Service
+	if service == "" {
+		service = "service"
+	}
+	c := ledger.Change{ID: b.ID, Service: service, Function: f.Plan.Function, Cores: o.Cores,
+		Shipped: at.UTC().Format(time.DateOnly), Predicted: o.Predicted}
+	if i, ok := f.State.Proven[rollout.ServiceCPU]; ok && i.N > 1 {
+		c.Proven = &ledger.Saving{Estimate: -i.Estimate, Low: max(-10, -i.High), High: min(1, -i.Low)}
+	}
+	return c
+}
+
+func (b Base) enter(c ledger.Change) error {
+	line, err := json.Marshal(c)
+	if err == nil {
+		_, err = ledger.Read(bytes.NewReader(line))
+	}
+	if err != nil {
+		return err
+	}
+	j, err := store.OpenJournal(filepath.Join(b.Store.Dir(), "ledger.jsonl"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.Append(c), j.Sync(), j.Close())
+}

@@ -1,0 +1,258 @@
+package pilot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// A Crew talks to the processes of a rollout, and to those who watch it from outside. It decides
+// nothing.
+type Crew struct {
+	Clients []*capture.Client
+	Watch   func(context.Context) (hold, end string) // what others watch, asked in each beat; may be nil
+	Stop    func() bool                              // whether a person wants it to end; may be nil
+	Beat    time.Duration                            // between heartbeats; default a second
+	Warn    func(string)                             // what a person should know at once; may be nil
+}
+
+// News are what a crew heard. They have a JSON form.
+type News struct {
+	Round    rollout.Round `json:"round"`
+	Seats    []Seat        `json:"seats"`
+	Warnings []string      `json:"warnings,omitempty"`
+}
+
+// stopped is the cause when a person ends a rollout.
+const stopped = "a person stopped it"
+
+// Stopped are the news that a person wants the rollout to end.
+func Stopped() *News { return &News{Round: rollout.Round{Stop: stopped}} }
+
+// Begin starts all processes, or none. Of a controller that was killed a lease may be left: it is
+// waited for.
+func (c *Crew) Begin(ctx context.Context, o *wire.RolloutOrders) (*News, error) {
+	n := &News{Seats: make([]Seat, len(c.Clients))}
+	for i, at := range c.Clients {
+		for tries := 0; ; tries++ {
+			err := start(ctx, at, o, &n.Seats[i])
+			if err == nil {
+				break
+			}
+			var refused *capture.Refused
+			if !errors.As(err, &refused) || !strings.Contains(refused.Why, "another controller") || tries > 15 {
+				c.Release(context.WithoutCancel(ctx), n.Seats)
+				return nil, fmt.Errorf("nothing was started: %w", err)
+			}
+			if tries == 0 {
+				c.warn(n, err.Error())
+			}
+			if err := pause(ctx, time.Second); err != nil {
+				c.Release(context.WithoutCancel(ctx), n.Seats)
+				return nil, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// warn notes what a person should know.
+func (c *Crew) warn(n *News, texts ...string) {
+	for _, text := range texts {
+		n.Warnings = append(n.Warnings, text)
+		if c.Warn != nil {
+			c.Warn(text)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func start(ctx context.Context, at *capture.Client, o *wire.RolloutOrders, s *Seat) error {
+	r, _, err := at.Do(ctx, wire.Request{Verb: wire.VerbRolloutStart, Rollout: o})
+	if err != nil {
+		return err
+	}
+	*s = Seat{Lease: r.Rollout.Lease}
+	return nil
+}
+
+// Listen asks all processes in each beat, until there is something to tell or the time is over.
+// held is why the experiment is held so far.
+func (c *Crew) Listen(
+	ctx context.Context, o *wire.RolloutOrders, seats []Seat, held string, most time.Duration,
+) (*News, error) {
+	if len(seats) != len(c.Clients) {
+		return nil, fmt.Errorf("%d processes have a lease, and %d are named", len(seats), len(c.Clients))
+	}
+	beat := c.Beat
+	if beat == 0 {
+		beat = time.Second
+	}
+	n := &News{Seats: slices.Clone(seats)}
+	for start := time.Now(); ; {
+		if err := pause(ctx, beat); err != nil {
+			return nil, err
+		}
+		if c.Stop != nil && c.Stop() {
+			n.Round.Stop = stopped
+			return n, nil
+		}
+		said := c.beat(ctx, o, n)
+		if ctx.Err() != nil {
+			return nil, ctx.Err() // what failed by that says nothing of the processes
+		}
+		c.warn(n, said...)
+		if n.tells(seats, held) || time.Since(start) >= most {
+			return n, nil
+		}
+	}
+}
+
+// beatWithin bounds a beat: a process that hangs must not cost the others their leases.
+const beatWithin = 5 * time.Second
+
+// beat asks all processes and those who watch, at the same time. It returns what a person should
+// know.
+func (c *Crew) beat(ctx context.Context, o *wire.RolloutOrders, n *News) []string {
+	ctx, cancel := context.WithTimeout(ctx, beatWithin)
+	defer cancel()
+	n.Round.Heard = make([]rollout.Heard, len(c.Clients))
+	said := make([][]string, len(c.Clients))
+	var all sync.WaitGroup
+	if c.Watch != nil {
+		all.Go(func() { n.Round.Hold, n.Round.End = c.Watch(ctx) })
+	}
+	for i, at := range c.Clients {
+		all.Go(func() {
+			a := &asking{at: at, orders: o, seat: &n.Seats[i], heard: rollout.Heard{Process: at.Address}}
+			a.ask(ctx)
+			n.Round.Heard[i], said[i] = a.heard, a.warnings
+		})
+	}
+	all.Wait()
+	return slices.Concat(said...)
+}
+
+// tells reports whether there is something that must be entered.
+func (n *News) tells(seats []Seat, held string) bool {
+	if n.Round.Hold != held || n.Round.End != "" || len(n.Warnings) > 0 || !slices.Equal(n.Seats, seats) {
+		return true
+	}
+	return slices.ContainsFunc(n.Round.Heard, func(h rollout.Heard) bool {
+		return len(h.Blocks) > 0 || h.Silent > rollout.Patience || h.Tripped != "" || h.Ended != ""
+	})
+}
+
+// An asking is one beat of one process.
+type asking struct {
+	at       *capture.Client
+	orders   *wire.RolloutOrders
+	seat     *Seat
+	heard    rollout.Heard
+	warnings []string
+}
+
+func (a *asking) warn(format string, args ...any) {
+	a.warnings = append(a.warnings, fmt.Sprintf(format, args...))
+}
+
+// ask renews the lease of a process and takes its blocks.
+func (a *asking) ask(ctx context.Context) {
+	r, _, err := a.at.Do(ctx, wire.Request{Verb: wire.VerbRolloutBeat, Lease: a.seat.Lease, Rollout: a.orders})
+	var refused *capture.Refused
+	if errors.As(err, &refused) {
+		err = start(ctx, a.at, a.orders, a.seat) // it was started again
+	}
+	if err != nil {
+		a.silent(err)
+		return
+	}
+	a.seat.Lost = time.Time{}
+	if r == nil || r.Rollout == nil {
+		return
+	}
+	if n := r.Rollout.Dropped; n > 0 {
+		a.warn("%s: %d blocks were dropped, since nobody asked for them in time", a.at.Address, n)
+	}
+	if why := r.Rollout.NoArmWhy; r.Rollout.NoArm > 0 && why != a.seat.NoArm {
+		a.seat.NoArm = why
+		a.warn("%s: %d requests got no arm and ran the original: %s", a.at.Address, r.Rollout.NoArm, why)
+	}
+	a.take(r.Rollout.Blocks)
+	a.ended(ctx, r.Rollout)
+}
+
+func (a *asking) silent(err error) {
+	if a.seat.Lost.IsZero() {
+		a.seat.Lost = time.Now().UTC().Round(0)
+		a.warn("lost %v", err)
+	}
+	a.heard.Silent, a.heard.Fault = time.Since(a.seat.Lost).Seconds(), err.Error()
+}
+
+// take brings blocks into the form of the experiment.
+func (a *asking) take(blocks []wire.RolloutBlock) {
+	for _, w := range blocks {
+		var b rollout.Block
+		text, err := json.Marshal(w)
+		if err == nil {
+			err = json.Unmarshal(text, &b)
+		}
+		if err != nil {
+			a.warn("a block has no form in JSON: %v", err)
+			continue
+		}
+		b.Received = time.Now()
+		a.heard.Blocks = append(a.heard.Blocks, b)
+	}
+}
+
+// ended looks why a process runs the original by itself. One that heard of no controller for a
+// while is told to go on.
+func (a *asking) ended(ctx context.Context, r *wire.RolloutReply) {
+	for _, s := range r.Switches {
+		if !wire.Matches(a.orders.Function, s.Function) || s.Running {
+			continue
+		}
+		switch {
+		case s.Tripped != "":
+			a.heard.Tripped = s.Tripped
+		case strings.Contains(s.Ended, "heartbeat"):
+			if err := start(ctx, a.at, a.orders, a.seat); err != nil {
+				a.silent(err)
+			}
+		default:
+			a.heard.Ended = s.Ended
+		}
+	}
+}
+
+// Release has every process run the original.
+func (c *Crew) Release(ctx context.Context, seats []Seat) {
+	for i, at := range c.Clients {
+		if i >= len(seats) || seats[i].Lease == "" || !seats[i].Lost.IsZero() {
+			continue
+		}
+		if _, _, err := at.Do(ctx, wire.Request{Verb: wire.VerbRolloutStop, Lease: seats[i].Lease}); err != nil &&
+			c.Warn != nil {
+			c.Warn(fmt.Sprintf("%s runs the original when its lease ends, in ten seconds: %v", at.Address, err))
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package pilot
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// A Flight is a rollout with all that another controller needs to go on with it.
+type Flight struct {
+	rollout.Experiment
+	Log Log `json:"flight"`
+}
+
+// A Log is what a controller notes beside the experiment.
+type Log struct {
+	Round    int              `json:"round"`
+	News     string           `json:"news,omitempty"` // name of the news of this round, where they have one
+	Seats    []Seat           `json:"seats,omitempty"`
+	Last     rollout.Decision `json:"last"`
+	Told     []Told           `json:"told,omitempty"`     // the decisions that changed something
+	Warned   int              `json:"warned,omitempty"`   // warnings so far
+	Warnings []string         `json:"warnings,omitempty"` // the last of them
+}
+
+// A Told is a decision that changed something.
+type Told struct {
+	At time.Time `json:"at"`
+	rollout.Decision
+}
+
+// A Seat is what a controller knows of a process.
+type Seat struct {
+	Lease string    `json:"lease"`
+	Lost  time.Time `json:"lost,omitzero"`    // since when it does not answer
+	NoArm string    `json:"no_arm,omitempty"` // why requests got no arm
+}
+
+// mostWarnings is how many a state keeps.
+const mostWarnings = 50
+
+// Enter takes news into a flight: the experiment decides on them. It returns the decisions that
+// change something.
+func (f *Flight) Enter(n *News, at time.Time) []rollout.Decision {
+	f.Log.Round++
+	if n.Seats != nil {
+		f.Log.Seats = n.Seats
+	}
+	f.Warn(n.Warnings...)
+	var told []rollout.Decision
+	for _, d := range f.Take(n.Round) {
+		f.Log.Last = d
+		if d.Action != rollout.Hold {
+			told = append(told, d)
+			f.Log.Told = append(f.Log.Told, Told{at, d})
+		}
+	}
+	return told
+}
+
+// Warn notes what a person should know.
+func (f *Flight) Warn(texts ...string) {
+	f.Log.Warned += len(texts)
+	f.Log.Warnings = append(f.Log.Warnings, texts...)
+	f.Log.Warnings = f.Log.Warnings[max(0, len(f.Log.Warnings)-mostWarnings):]
+}
+
+// NewWarnings are those that follow the first few, as far as they are kept.
+func (l *Log) NewWarnings(seen int) []string {
+	return l.Warnings[max(0, len(l.Warnings)-max(0, l.Warned-seen)):]
+}
+
+// Over reports whether nothing is left to decide.
+func (f *Flight) Over() bool {
+	return f.State.Phase == rollout.RolledBack || f.State.Phase == rollout.Released
+}
+
+// Leg says how far the flight has come.
+func (f *Flight) Leg() Leg {
+	return Leg{Round: f.Log.Round, Begun: f.Log.Seats != nil, Over: f.Over(), Phase: f.State.Phase,
+		Decision: f.Log.Last}
+}
+
+// Anew forgets the leases: a controller begins that did not hold them.
+func (f *Flight) Anew() {
+	f.Log.Seats = nil
+	f.Log.Last = rollout.Decision{Action: rollout.Hold, Cause: "it has just begun", Share: f.Share()}
+}
+
+// Orders are what the processes are to do now, within the limits that a person gave.
+func (f *Flight) Orders(limits wire.RolloutOrders) *wire.RolloutOrders {
+	o := limits
+	o.Function, o.Build, o.Share = f.Plan.Function, f.Plan.Build, f.Share()
+	o.Slow = f.Plan.SlowMillis
+	if f.Plan.Unit == rollout.Requests {
+		o.Unit = wire.UnitRequest
+	}
+	o.Arms = nil
+	for _, kind := range f.Arms() {
+		var names []string
+		for _, arm := range kind {
+			names = append(names, string(arm))
+		}
+		o.Arms = append(o.Arms, names)
+	}
+	if f.State.Phase == rollout.Holdout {
+		o.Base = wire.Candidate
+	}
+	return &o
+}
+
+// Load reads a state. One that is broken must not count as none: a rollout that was ended would
+// begin anew.
+func Load(file string) (*Flight, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	f := new(Flight)
+	if err := json.Unmarshal(data, f); err != nil {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("%s is no experiment: %v", file, err),
+			Remedy: "name another file with --state, or remove it to begin anew"}
+	}
+	if err := f.Check(); err != nil {
+		return nil, &beagle.UsageError{What: file + ": " + err.Error(),
+			Remedy: "name another file with --state, or remove it to begin anew"}
+	}
+	return f, nil
+}

@@ -1,0 +1,101 @@
+package pilot
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// Look asks the processes what they hold. All must have the same versions of the function.
+func Look(ctx context.Context, clients []*capture.Client, function string) (*wire.RolloutSwitch, error) {
+	var first *wire.RolloutSwitch
+	for _, c := range clients {
+		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbRolloutStatus})
+		if err != nil {
+			return nil, &beagle.UsageError{What: err.Error(), Remedy: "build the service with 'beagle build --rollout'"}
+		}
+		var found *wire.RolloutSwitch
+		for _, s := range r.Rollout.Switches {
+			if wire.Matches(function, s.Function) {
+				found = &s
+			}
+		}
+		switch {
+		case found == nil:
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%s has no versions of %s", c.Address, function),
+				Remedy: "build the service with 'beagle build --rollout'"}
+		case first == nil:
+			first = found
+		case first.Build != found.Build:
+			return nil, &beagle.UsageError{
+				What: fmt.Sprintf("%s has build %s, and the first process build %s", c.Address, found.Build,
+					first.Build),
+				Remedy: "roll out one build at a time",
+			}
+		}
+	}
+	return first, nil
+}
+
+const noThreshold = "slow requests are not counted: give a threshold with --slow"
+
+// CanDraw says why requests of the processes cannot draw their arms, or nothing.
+func CanDraw(s *wire.RolloutSwitch) error {
+	switch {
+	case !s.Contexts:
+		return &beagle.UsageError{What: s.Function + " gets no context.Context, so that its calls cannot get the " +
+			"arm of their request", Remedy: "use --unit slice, or give the function a context"}
+	case !s.Carried:
+		return &beagle.UsageError{What: "the program has not begun a request with a context",
+			Remedy: "wrap its server with rollouthttp.Handler and send it a request, or use --unit slice"}
+	}
+	return nil
+}
+
+// Plan fills in what a plan leaves out, by what the processes can tell.
+func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
+	var notes []string
+	p.Function = s.Function
+	if p.Build == "" {
+		p.Build = s.Build
+	}
+	if p.Unit == rollout.Requests {
+		notes = append(notes, "requests share the process: what a version does to the collector, caches and locks "+
+			"reaches all arms, and its processor time and allocations are not compared. Slices show them")
+	}
+	if p.Guardrails != nil {
+		return p, notes
+	}
+	if p.Unit == rollout.Requests {
+		p.Guardrails = []rollout.Guardrail{{Metric: rollout.FunctionTime, Margin: 0.02},
+			{Metric: rollout.RequestTime, Margin: 0.05}, {Metric: rollout.ErrorRate, Margin: 0.001}}
+		if p.SlowMillis > 0 {
+			p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.SlowShare, Margin: 0.002})
+			return p, notes
+		}
+		return p, append(notes, noThreshold)
+	}
+	p.Guardrails = []rollout.Guardrail{{Metric: rollout.ServiceCPU, Margin: 0.005},
+		{Metric: rollout.FunctionTime, Margin: 0.02}, {Metric: rollout.AllocBytes, Margin: 0.01},
+		{Metric: rollout.GCShare, Margin: 0.005}}
+	if s.Requests || s.Errors {
+		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.ErrorRate, Margin: 0.001})
+	} else {
+		notes = append(notes,
+			"errors are not seen: the function returns none, and the program does not tell of requests")
+	}
+	switch {
+	case s.Requests && p.SlowMillis > 0:
+		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.SlowShare, Margin: 0.002})
+	case s.Requests:
+		notes = append(notes, noThreshold)
+	default:
+		notes = append(notes, "a request is a call of the function here: wrap the server with rollouthttp.Handler "+
+			"to see failed and slow requests")
+	}
+	return p, notes
+}

@@ -1,0 +1,78 @@
+package probe
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// began is when the process began, by the monotonic clock.
+var began = time.Now()
+
+// elapsed is the time since then, in nanoseconds.
+func elapsed() int64 { return int64(time.Since(began)) }
+
+// perOctave parts of a factor of two have a count each: a quantile is right to 9 %.
+const perOctave = 4
+
+// A lasting counts how long captured calls took, by their order of magnitude. One that is not
+// captured costs nothing.
+type lasting struct {
+	calls atomic.Uint64
+	nanos atomic.Int64 // of all together
+	most  atomic.Int64
+	by    [64 * perOctave]atomic.Uint32
+}
+
+// add enters a call that began at a time of elapsed.
+func (l *lasting) add(from int64) {
+	if from == 0 {
+		return
+	}
+	d := max(1, elapsed()-from)
+	l.calls.Add(1)
+	l.nanos.Add(d)
+	for most := l.most.Load(); d > most && !l.most.CompareAndSwap(most, d); most = l.most.Load() {
+	}
+	l.by[part(uint64(d))].Add(1)
+}
+
+// part is where a duration is counted.
+func part(d uint64) int {
+	octave := bits.Len64(d) - 1
+	return octave*perOctave + int((d<<(63-octave))>>61&(perOctave-1))
+}
+
+// middle is a duration that is counted there.
+func middle(part int) float64 {
+	octave, within := part/perOctave, part%perOctave
+	return math.Ldexp(1+(float64(within)+0.5)/perOctave, octave)
+}
+
+// inFlight says how many other calls are under way while one is, at a rate of calls a second. In
+// the mean that is the rate times the duration (Little's law), whatever the calls are. A quantile
+// is that of the durations: as many calls begin while one of so long is under way, at an even rate.
+func (l *lasting) inFlight(rate float64) *wire.InFlight {
+	n := l.calls.Load()
+	if n == 0 || rate <= 0 {
+		return nil
+	}
+	out := &wire.InFlight{Calls: n, Mean: rate * float64(l.nanos.Load()) / float64(n) / 1e9,
+		Most: rate * float64(l.most.Load()) / 1e9}
+	quantiles := []struct {
+		share float64
+		into  *float64
+	}{{0.5, &out.Median}, {0.95, &out.P95}, {0.99, &out.P99}}
+	seen := 0.0
+	for i := range l.by {
+		seen += float64(l.by[i].Load())
+		for len(quantiles) > 0 && seen >= quantiles[0].share*float64(n) {
+			*quantiles[0].into = min(out.Most, rate*middle(i)/1e9)
+			quantiles = quantiles[1:]
+		}
+	}
+	return out
+}
