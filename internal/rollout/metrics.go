@@ -11,7 +11,8 @@ type Metric string
 
 // The metrics.
 const (
-	FunctionTime Metric = "function-time" // processor time of the function per call
+	FunctionTime Metric = "function-time" // time of the function per call, up to a cap (see capShare)
+	LateCalls    Metric = "late-calls"    // share of the function's calls that pass the cap
 	ServiceCPU   Metric = "service-cpu"   // processor time of the process per request
 	RequestTime  Metric = "request-time"  // time from a request's arrival to its answer
 	ErrorRate    Metric = "errors"        // share of requests that failed
@@ -37,9 +38,16 @@ var measures = map[Metric]struct {
 	value func(Counts) (float64, bool)
 	rare  bool // bounded by the number of requests: one more request could differ
 	whole bool // of the process as a whole, whichever arms run in it
+	calls bool // a share of the function's calls, not of requests
 }{
 	FunctionTime: {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.FunctionNanos, c.Calls) }},
-	RequestTime:  {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.RequestNanos, c.Requests) }},
+	LateCalls: {scale: Absolute, rare: true, calls: true, value: func(c Counts) (float64, bool) {
+		if len(c.Times) == 0 {
+			return 0, false
+		}
+		return ratio(c.late, c.Calls)
+	}},
+	RequestTime: {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.RequestNanos, c.Requests) }},
 	ServiceCPU: {scale: Relative, whole: true,
 		value: func(c Counts) (float64, bool) { return ratio(c.CPUNanos, c.Requests) }},
 	ErrorRate: {scale: Absolute, rare: true,
@@ -121,7 +129,7 @@ type Track struct {
 	Moments  Moments `json:"moments"`
 	Lag      Lag     `json:"lag"`
 	Signs    Signs   `json:"signs"`
-	Requests float64 `json:"requests,omitempty"` // of the arm in question
+	Requests float64 `json:"requests,omitempty"` // of the arm in question; calls, for a share of calls
 	// Own relates a difference to the level of its own block, which is fair where the arms of a
 	// block may be exchanged: then what the load does to all of them cancels.
 	Own  bool                `json:"own,omitempty"`
@@ -157,7 +165,11 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 	r.Baseline += (level - r.Baseline) / float64(r.Blocks)
 	t.Moments.add(x)
 	t.Signs.add(x)
-	t.Requests += b.Requests
+	if measures[m].calls {
+		t.Requests += b.Calls
+	} else {
+		t.Requests += b.Requests
+	}
 	if r.Last != nil {
 		t.Lag.add(*r.Last, x)
 	}

@@ -14,6 +14,7 @@ type Report struct {
 	Refused   int                `json:"refused"` // blocks that could not be used
 	Exposure  rollout.Exposure   `json:"exposure"`
 	Standings []rollout.Standing `json:"standings"`
+	Late      rollout.Late       `json:"late,omitzero"` // calls whose time was capped
 }
 
 // A Shadow is what the replay of captured calls with both versions showed.
