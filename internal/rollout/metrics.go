@@ -128,6 +128,7 @@ const memory = 50
 type Track struct {
 	Moments  Moments `json:"moments"`
 	Lag      Lag     `json:"lag"`
+	Scaled   Moments `json:"scaled"` // of the differences that Lag compares
 	Signs    Signs   `json:"signs"`
 	Requests float64 `json:"requests,omitempty"` // of the arm in question; calls, for a share of calls
 	// Own relates a difference to the level of its own block, which is fair where the arms of a
@@ -140,7 +141,7 @@ type Track struct {
 type Reading struct {
 	Baseline float64  `json:"baseline"`       // level of both arms before the next block
 	Blocks   int      `json:"blocks"`         // that the baseline rests on
-	Last     *float64 `json:"last,omitempty"` // the previous difference
+	Last     *float64 `json:"last,omitempty"` // the previous difference, related to its own level
 }
 
 // add takes one block of a pod.
@@ -165,15 +166,30 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 	r.Baseline += (level - r.Baseline) / float64(r.Blocks)
 	t.Moments.add(x)
 	t.Signs.add(x)
+	scaled := x
+	if measures[m].scale == Relative && baseline > 0 && level > 0 {
+		scaled = x * baseline / level
+	}
+	t.Scaled.add(scaled)
 	if measures[m].calls {
 		t.Requests += b.Calls
 	} else {
 		t.Requests += b.Requests
 	}
 	if r.Last != nil {
-		t.Lag.add(*r.Last, x)
+		t.Lag.add(*r.Last, scaled)
 	}
-	r.Last = &x
+	r.Last = &scaled
+}
+
+// lag returns the lag-1 correlation of the blocks, each related to its own level. On a machine that
+// is slow for a while, a true effect is larger in all blocks of that while. That is no memory of
+// the noise, and does not change the effect's sign.
+func (t *Track) lag() float64 {
+	if t.Scaled.N < t.Moments.N { // a state of an earlier version, whose lag is of the differences
+		return t.Lag.correlation(t.Moments)
+	}
+	return t.Lag.correlation(t.Scaled)
 }
 
 // interval returns the confidence sequence of the mean difference. Where events

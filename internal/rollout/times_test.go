@@ -150,3 +150,41 @@ func TestBadTimes(t *testing.T) {
 		t.Error("times pass as counters")
 	}
 }
+
+// TestSlowMachine: where the machine is slow for a while, a large effect is larger for that while.
+// That is no memory of the noise; noise that lasts is.
+func TestSlowMachine(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		invalid bool
+		cost    func(slow, lasting float64) func(Arm) float64
+	}{
+		{"slow for all arms", false, func(slow, _ float64) func(Arm) float64 {
+			return func(arm Arm) float64 {
+				if arm == Candidate {
+					return 0.35 * slow
+				}
+				return slow
+			}
+		}},
+		{"noise of one arm that lasts", true, func(_, lasting float64) func(Arm) float64 {
+			return func(arm Arm) float64 {
+				if arm == Candidate {
+					return 0.35 + 0.1*lasting
+				}
+				return 1
+			}
+		}},
+	} {
+		e, s := start(t, Plan{Ramp: []float64{0.33}, MostBlocks: 5000, LeastGain: 0.8}), newSource()
+		rng, ar := rand.New(rand.NewPCG(1, 9)), 0.0
+		for e.State.Blocks < 400 && !e.done() {
+			ar = 0.9*ar + math.Sqrt(1-0.81)*rng.NormFloat64()
+			s.cost = row.cost(math.Exp(0.3*ar), ar)
+			e.Next(s.block(e))
+		}
+		if why := e.invalid(); strings.Contains(why, "lag-1") != row.invalid {
+			t.Errorf("%s: %q; %s %s", row.name, why, e.State.Phase, e.State.Cause)
+		}
+	}
+}
