@@ -9,7 +9,7 @@ import (
 
 // What the clock sees of a function on a busy machine.
 const (
-	timedCalls     = 250  // of an arm in a block
+	timedCalls     = 120  // of an arm in a block
 	preempted      = 2e-4 // share of the calls
 	preemptedNanos = 4e6  // mean time until the call goes on
 	callNoise      = 0.4  // of the logarithm of a call's time
