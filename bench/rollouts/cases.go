@@ -72,8 +72,8 @@ var losses = []loss{
 		return fmt.Sprintf("\troom := make([]byte, 1024+len(%s))\n\tif room[len(%s)] != 0 {\n\t\tpanic(room)\n\t}\n"+
 			"\treturn %s\n", first, first, original)
 	}},
-	{"panics on every 16th length", true, func(original, first string) string {
-		return fmt.Sprintf("\tif len(%s)%%16 == 5 {\n\t\tpanic(\"planted\")\n\t}\n\treturn %s\n", first, original)
+	{"panics on every fourth length", true, func(original, first string) string {
+		return fmt.Sprintf("\tif len(%s)%%4 == 1 {\n\t\tpanic(\"planted\")\n\t}\n\treturn %s\n", first, original)
 	}},
 }
 
@@ -86,9 +86,6 @@ type rolled struct {
 }
 
 func (r rolled) String() string { return fmt.Sprintf("%3d  %-32s %s", r.Index, r.Spec, r.Kind) }
-
-// ships reports whether a version may ship.
-func (r rolled) ships() bool { return r.Kind == faster }
 
 // draw draws what is rolled out: three in ten are faster, three the same, and four do harm.
 func draw(n int, seed uint64) (all []rolled) {

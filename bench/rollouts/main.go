@@ -30,6 +30,8 @@ import (
 type lab struct {
 	root, out string
 	ends      time.Time // nothing begins afterwards; zero for no end
+	one       bool      // end after one step
+	only      string    // part of the name of the functions of which proofs are wanted
 	say       func(format string, args ...any)
 }
 
@@ -58,6 +60,8 @@ func run(ctx context.Context, args []string) error {
 	most := f.Duration("for", 0, "begin nothing new after this `time`")
 	list := f.Bool("list", false, "print what would be rolled out")
 	proof := f.Bool("proof", false, "compare predictions with proofs")
+	one := f.Bool("one", false, "-proof: end after one step, of about a minute")
+	only := f.String("only", "", "-proof: functions with this `text` in their name")
 	blocks := f.Int("blocks", 600, "-proof: `number` of blocks of a rollout")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -68,7 +72,8 @@ func run(ctx context.Context, args []string) error {
 		}
 		return nil
 	}
-	l := &lab{say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
+	l := &lab{one: *one, only: *only}
+	l.say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 	if *most > 0 {
 		l.ends = time.Now().Add(*most)
 	}
@@ -113,3 +118,10 @@ func (l *lab) file(names ...string) string {
 
 // over reports whether nothing new may begin.
 func (l *lab) over() bool { return !l.ends.IsZero() && time.Now().After(l.ends) }
+
+// stepped ends the run after a step, if that was asked for.
+func (l *lab) stepped() {
+	if l.one {
+		l.ends = time.Now()
+	}
+}

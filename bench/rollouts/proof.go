@@ -11,9 +11,12 @@ import (
 	"math"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/campaign"
@@ -22,7 +25,7 @@ import (
 
 // Budgets of a prediction.
 const (
-	profileSeconds = 30
+	profileSeconds = 60
 	captureFor     = "15s"
 	measureFor     = "15s"
 	fuzzFor        = "2s"
@@ -30,9 +33,9 @@ const (
 
 // A prediction is what profile and benchmark promise of a version.
 type prediction struct {
+	Steps   int                   `json:"steps"` // that are done
 	Target  string                `json:"target"`
 	Cum     float64               `json:"cum"` // share of the service in the function and below
-	GC      float64               `json:"gc"`  // of the service, in the collector for its garbage
 	Samples float64               `json:"samples"`
 	Calls   string                `json:"calls"` // what was captured, in the command's words
 	Shadow  string                `json:"shadow"`
@@ -41,7 +44,6 @@ type prediction struct {
 	Before  beagle.Resources      `json:"before"`
 	After   beagle.Resources      `json:"after"`
 	Saving  beagle.CampaignSaving `json:"saving"`
-	Garbage float64               `json:"garbage"` // of the service, in the collector, by the bytes that are not allocated
 	Load    float64               `json:"load"`
 }
 
@@ -56,6 +58,9 @@ func (l *lab) proofs(ctx context.Context, blocks int) error {
 	}
 	predicted := map[int]*prediction{}
 	for i, t := range targets {
+		if !strings.Contains(t.name, l.only) {
+			continue
+		}
 		if predicted[i], err = l.predicted(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t.spec, err)
 		}
@@ -76,6 +81,7 @@ func (l *lab) proofs(ctx context.Context, blocks int) error {
 			return err
 		}
 		proven[i+1] = *o
+		l.stepped()
 	}
 	printProofs(predicted, proven)
 	return nil
@@ -94,15 +100,18 @@ func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 	p := &prediction{Target: t.spec}
 	data, err := os.ReadFile(l.file(name))
 	if err == nil {
-		return p, json.Unmarshal(data, p)
+		err = json.Unmarshal(data, p)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for _, step := range []struct {
+	for i, step := range []struct {
 		what string
 		do   func(context.Context, target, *prediction) error
 	}{{"profiling", l.profile}, {"capturing calls", l.capture}, {"measuring", l.judge}} {
+		if p.Steps > i {
+			continue
+		}
 		if l.over() {
 			return nil, nil
 		}
@@ -110,22 +119,31 @@ func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 		if err := step.do(ctx, t, p); err != nil {
 			return nil, err
 		}
+		p.Steps, p.Load = i+1, machineLoad()
+		if err := l.write(name, p); err != nil {
+			return nil, err
+		}
+		l.stepped()
 	}
 	won := []campaign.Won{{Target: t.spec, Cum: p.Cum, Ratio: p.Ratio}}
 	p.Saving, _ = campaign.Sum(won, p.Samples, func(_, _ string) float64 { return 0 })
-	if p.Before.Bytes > 0 {
-		p.Garbage = p.GC * (1 - p.After.Bytes/p.Before.Bytes)
-	}
-	p.Load = machineLoad()
-	text, err := json.MarshalIndent(p, "", "  ")
+	return p, nil
+}
+
+func (l *lab) write(name string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return p, os.WriteFile(l.file(name), text, 0o644)
+	return os.WriteFile(l.file(name), text, 0o644)
 }
 
 // profile asks the plain service under load where its time goes.
 func (l *lab) profile(ctx context.Context, t target, p *prediction) error {
+	kept := l.file("profiles-" + t.service)
+	if _, err := os.Stat(kept); err == nil { // of another function of the service
+		return p.read(kept, t)
+	}
 	s, err := l.serve(ctx, t.service, l.file("bin", "metricsd"))
 	if err != nil {
 		return err
@@ -134,30 +152,56 @@ func (l *lab) profile(ctx context.Context, t target, p *prediction) error {
 	if err := pause(ctx, 5*time.Second); err != nil {
 		return err
 	}
-	kept := l.file("profiles-" + t.service)
-	if _, err := os.Stat(kept); err != nil {
-		if _, err := l.command(ctx, "profile", l.tree(), l.file("bin", "beagle"), "hotspots", "--seconds",
-			fmt.Sprint(profileSeconds), "--save", kept, "http://"+s.http); err != nil {
+	if _, err := l.command(ctx, "profile", l.tree(), l.file("bin", "beagle"), "hotspots", "--seconds",
+		fmt.Sprint(profileSeconds), "--save", kept, "http://"+s.http); err != nil {
+		return err
+	}
+	return p.read(kept, t)
+}
+
+// read adds up the samples of saved profiles in which the function is on the stack. A function that
+// the compiler inlined has its own line there.
+func (p *prediction) read(dir string, t target) error {
+	p.Samples, p.Cum = 0, 0
+	name := strings.TrimPrefix(t.spec, ".")
+	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.Contains(d.Name(), "cpu") {
 			return err
 		}
+		f, err := os.Open(at)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		all, err := profile.Parse(f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		for _, s := range all.Sample {
+			p.Samples += float64(s.Value[0])
+			if within(s, name) {
+				p.Cum += float64(s.Value[0])
+			}
+		}
+		return nil
+	})
+	if err == nil && p.Cum == 0 {
+		err = fmt.Errorf("%s is in none of %.0f samples", t.spec, p.Samples)
 	}
-	out, err := l.command(ctx, "hotspots", l.tree(), l.file("bin", "beagle"), "hotspots", "--json", "--quiet",
-		"--least", "0.0001", "--limit", "1000", kept)
-	if err != nil {
-		return err
-	}
-	var h beagle.Hotspots
-	if err := json.Unmarshal(out, &h); err != nil {
-		return err
-	}
-	p.Samples = h.Effective
-	for _, spot := range h.Hotspots {
-		if strings.HasSuffix(spot.Target, strings.TrimPrefix(t.spec, ".")) {
-			p.Cum, p.GC = spot.Cum, spot.GC
-			return nil
+	p.Cum /= max(1, p.Samples)
+	return err
+}
+
+// within reports whether a function is on the stack of a sample.
+func within(s *profile.Sample, name string) bool {
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			if line.Function != nil && strings.HasSuffix(line.Function.Name, name) {
+				return true
+			}
 		}
 	}
-	return fmt.Errorf("%s is in no sample of %.0f", t.spec, p.Samples)
+	return false
 }
 
 // capture records calls of the running service, and replays them with both versions.

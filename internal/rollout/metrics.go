@@ -99,24 +99,24 @@ func DefaultGuardrails(unit Unit) []Guardrail {
 // difference returns how much worse arm b is than arm a in a block, on the
 // metric's scale, in units of the baseline for relative metrics. The baseline
 // was known before the block, so that chance alone gives a mean of zero.
-func difference(m Metric, a, b Counts, baseline float64) (x, level float64, ok bool) {
+func difference(m Metric, a, b Counts, baseline float64) (x, level, first float64, ok bool) {
 	measure := measures[m]
 	va, okA := measure.value(a)
 	vb, okB := measure.value(b)
 	if !okA || !okB {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	level = (va + vb) / 2
 	if measure.scale == Absolute {
-		return vb - va, level, true
+		return vb - va, level, va, true
 	}
 	if baseline == 0 {
 		baseline = level
 	}
 	if baseline == 0 {
-		return 0, 0, true // both are zero
+		return 0, 0, 0, true // both are zero
 	}
-	return (vb - va) / baseline, level, true
+	return (vb - va) / baseline, level, va, true
 }
 
 // memory is how many blocks a pod's baseline goes back. It is short against a
@@ -139,7 +139,7 @@ type Track struct {
 
 // A Reading is what a track remembers of a pod.
 type Reading struct {
-	Baseline float64  `json:"baseline"`       // level of both arms before the next block
+	Baseline float64  `json:"baseline"`       // level of the first arm before the next block
 	Blocks   int      `json:"blocks"`         // that the baseline rests on
 	Last     *float64 `json:"last,omitempty"` // the previous difference, related to its own level
 }
@@ -158,12 +158,12 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 	if t.Own {
 		baseline = 0
 	}
-	x, level, ok := difference(m, a, b, baseline)
+	x, level, first, ok := difference(m, a, b, baseline)
 	if !ok || math.IsInf(x, 0) || math.IsNaN(x) {
 		return
 	}
 	r.Blocks = min(r.Blocks+1, memory)
-	r.Baseline += (level - r.Baseline) / float64(r.Blocks)
+	r.Baseline += (first - r.Baseline) / float64(r.Blocks)
 	t.Moments.add(x)
 	t.Signs.add(x)
 	scaled := x
@@ -203,7 +203,21 @@ func (t *Track) interval(m Metric, rho, alpha float64) Interval {
 	}
 	half := HalfWidth(n, t.variance(m), rho, alpha)
 	out.Low, out.High = out.Estimate-half, out.Estimate+half
+	if t.Own && measures[m].scale == Relative {
+		out.Estimate, out.Low, out.High = ofFirst(out.Estimate), ofFirst(out.Low), ofFirst(out.High)
+	}
 	return out
+}
+
+// ofFirst turns a difference as a share of the mean of two arms into one as a share of the first.
+func ofFirst(x float64) float64 {
+	switch {
+	case x <= -2:
+		return -1
+	case x >= 2:
+		return math.MaxFloat64
+	}
+	return 2 * x / (2 - x)
 }
 
 // variance is that of a block's difference, with the least one of rare events.

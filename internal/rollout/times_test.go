@@ -188,3 +188,21 @@ func TestSlowMachine(t *testing.T) {
 		}
 	}
 }
+
+// TestHalf: a candidate that costs half shows -50 %, whichever unit chance assigns.
+func TestHalf(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		track, rng := &Track{Own: own}, rand.New(rand.NewPCG(1, 1))
+		for range 300 {
+			a, b := Counts{Requests: 1, CPUNanos: 100 + rng.NormFloat64()}, Counts{Requests: 1, CPUNanos: 50}
+			track.add(ServiceCPU, "p", a, b)
+		}
+		i := track.interval(ServiceCPU, Tuning(0.05, 100), 0.05)
+		if math.Abs(i.Estimate+0.5) > 0.01 || i.Low > i.Estimate || i.High < i.Estimate || i.High > -0.45 {
+			t.Errorf("own level %v: %+v", own, i)
+		}
+	}
+	if ofFirst(-3) != -1 || ofFirst(2) != math.MaxFloat64 || ofFirst(0) != 0 {
+		t.Error("the ends are off")
+	}
+}

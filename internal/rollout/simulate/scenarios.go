@@ -35,7 +35,7 @@ func Nothing() []Scenario {
 		{"5 % of slices lost", Service{Lost: 0.05, Memory: 0.5}, same},
 		{"all of these", Service{Pods: 4, SickPod: true, Tails: true, Wave: true, Lost: 0.05, Memory: 0.9}, same},
 		{"calls timed by the clock, some preempted", Service{Clock: true, Memory: 0.5}, same},
-		{"the same, with heavy tails and 5 % of slices lost", Service{Clock: true, Tails: true, Lost: 0.05,
+		{"timed by the clock, heavy tails, 5 % of slices lost", Service{Clock: true, Tails: true, Lost: 0.05,
 			Memory: 0.9}, same},
 		{"whole pods, 6 and 6, one sick, autocorrelation 0.9",
 			Service{Unit: rollout.Pods, Pods: 12, SickPod: true, Memory: 0.9}, same},
@@ -98,6 +98,7 @@ func Gains() []Scenario {
 		{"heavy tails (t3)", Service{Tails: true, Memory: 0.5}, gain},
 		{"a daily wave of load", Service{Wave: true, Memory: 0.5}, gain},
 		{"autocorrelation 0.5, no profile of the function", Service{Memory: 0.5, NoSymbols: true}, gain},
+		{"calls timed by the clock, some preempted", Service{Memory: 0.5, Clock: true}, gain},
 		{"arms by request, autocorrelation 0.9", Service{Memory: 0.9, Unit: rollout.Requests}, gain},
 	}
 }
