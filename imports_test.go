@@ -99,6 +99,7 @@ var mayImport = map[string][]string{
 	"internal/companion":         {""},
 	"internal/uprobe":            {"", "internal/companion", "probe", "probe/wire"},
 	"cmd/beagle-uprobe":          {"internal/uprobe"},
+	"bench/rollouts":             {"", "internal/campaign", "internal/rollout", "internal/rollout/pilot"},
 	"bench/uprobe":               {"internal/capture", "internal/uprobe", "probe/wire"},
 
 	"internal/forecast/safetensors": {},

@@ -79,6 +79,7 @@ type opts struct {
 	quick        bool          // fewer seeds, trials and candidates
 	trialsWanted int           // of aa and power, seeds of suite; 0 is as many as the goals ask for
 	rivals       int           // seeds of the suite's other strategies; 0 is as many
+	scenario     string        // of rollout: part of the names of those to simulate
 	until        time.Duration // aa, power, suite and models begin nothing new after so long; 0 is no limit
 }
 
@@ -91,6 +92,7 @@ func run() int {
 		"trials of aa and of each gain of power, seeds of suite; those of earlier calls count")
 	flag.IntVar(&o.rivals, "rivals", 0,
 		"seeds of the strategies that suite compares the default one with; 0 is as many as it has")
+	flag.StringVar(&o.scenario, "scenario", "", "rollout: simulate only what has this `text` in its name")
 	flag.DurationVar(&o.until, "for", 0,
 		"aa, power, suite and models begin nothing new after so long; the next call goes on")
 	flag.Usage = usage

@@ -38,7 +38,7 @@ func rollouts(ctx context.Context, l *lab) (*section, error) {
 func nothingToShip(l *lab, s *section) error {
 	n := l.wanted(nothingTrials, 20)
 	var rows [][]string
-	for _, scenario := range append(simulate.Nothing(), simulate.Luck(), simulate.Users()) {
+	for _, scenario := range l.scenarios(append(simulate.Nothing(), simulate.Luck(), simulate.Users())) {
 		all, err := tryScenario(scenario, n)
 		if err != nil {
 			return err
@@ -58,6 +58,9 @@ func nothingToShip(l *lab, s *section) error {
 }
 
 func lossesToStop(l *lab, s *section) error {
+	if len(l.scenarios([]simulate.Scenario{simulate.Losses()})) == 0 {
+		return nil
+	}
 	n := l.wanted(lossTrials, 20)
 	all, err := simulate.Losses().Try(n, simulate.Usual)
 	if err != nil {
@@ -75,7 +78,7 @@ func lossesToStop(l *lab, s *section) error {
 func harmsToStop(l *lab, s *section) error {
 	n := l.wanted(harmTrials, 10)
 	var rows [][]string
-	for _, scenario := range simulate.Harms() {
+	for _, scenario := range l.scenarios(simulate.Harms()) {
 		all, err := tryScenario(scenario, n)
 		if err != nil {
 			return err
@@ -108,7 +111,7 @@ func harmsToStop(l *lab, s *section) error {
 func gainsToFind(l *lab, s *section) error {
 	n := l.wanted(savingTrials, 10)
 	var rows [][]string
-	for _, scenario := range simulate.Gains() {
+	for _, scenario := range l.scenarios(simulate.Gains()) {
 		all, err := tryScenario(scenario, n)
 		if err != nil {
 			return err
@@ -133,6 +136,11 @@ func gainsToFind(l *lab, s *section) error {
 		table([]string{"noise", "rollouts", "shipped", fmt.Sprintf("within %.0f core-minutes", gainMinutesGoal),
 			"median core-minutes", "90th percentile"}, rows)
 	return nil
+}
+
+// scenarios leaves out those that nobody asked for.
+func (l *lab) scenarios(all []simulate.Scenario) []simulate.Scenario {
+	return slices.DeleteFunc(all, func(s simulate.Scenario) bool { return !strings.Contains(s.Name, l.scenario) })
 }
 
 // tryScenario says on stderr that it has begun.

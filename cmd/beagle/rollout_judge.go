@@ -21,7 +21,7 @@ import (
 func reportOf(e *rollout.Experiment, d rollout.Decision) *pilot.Report {
 	return &pilot.Report{Function: e.Plan.Function, Build: e.Plan.Build, Phase: e.State.Phase, Action: d.Action,
 		Cause: d.Cause, Share: e.Share(), Blocks: e.State.Blocks, Refused: e.State.Refused, Exposure: e.State.Exposure,
-		Standings: e.Standings()}
+		Standings: e.Standings(), Late: e.State.Late}
 }
 
 // rolloutExit is the exit status that a pipeline reads.
@@ -200,6 +200,9 @@ func printRollout(out io.Writer, r *pilot.Report) {
 			s.P, s.Lag, verdictOf(s))
 	}
 	w.Flush()
+	if text := r.Late.Text(); text != "" {
+		fmt.Fprintf(p, "\n%s\n", text)
+	}
 }
 
 // verdictOf is a standing in a few words: the reasons are in the cause.

@@ -212,6 +212,7 @@ type State struct {
 	Refused  int                        `json:"refused"`  // blocks in all that could not be used
 	Exposure Exposure                   `json:"exposure"`
 	Proven   map[Metric]Interval        `json:"proven,omitempty"` // when it shipped
+	Late     Late                       `json:"late,omitzero"`    // calls whose time was capped
 }
 
 // A Stream is what an experiment knows of a source of blocks.

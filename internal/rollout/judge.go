@@ -107,7 +107,7 @@ func (e *Experiment) invalid() string {
 		if t == nil {
 			continue
 		}
-		if r := t.Lag.correlation(t.Moments); r > e.Plan.MostLag {
+		if r := t.lag(); r > e.Plan.MostLag {
 			return fmt.Sprintf("not valid: the lag-1 correlation of blocks in %s is %.2f, above %.2f: "+
 				"blocks are shorter than the memory of the noise; make them longer", m, r, e.Plan.MostLag)
 		}
@@ -182,7 +182,7 @@ func (e *Experiment) Standings() []Standing {
 func (e *Experiment) standing(m Metric, role string) Standing {
 	s := Standing{Metric: m, Role: role, P: 1}
 	if t := e.State.Effect[m]; t != nil {
-		s.Effect, s.Lag = e.interval(t, m), t.Lag.correlation(t.Moments)
+		s.Effect, s.Lag = e.interval(t, m), t.lag()
 		s.P = t.pValue(m, Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)))
 	}
 	if t := e.State.Placebo[m]; t != nil {

@@ -11,7 +11,8 @@ type Metric string
 
 // The metrics.
 const (
-	FunctionTime Metric = "function-time" // processor time of the function per call
+	FunctionTime Metric = "function-time" // time of the function per call, up to a cap (see capShare)
+	LateCalls    Metric = "late-calls"    // share of the function's calls that pass the cap
 	ServiceCPU   Metric = "service-cpu"   // processor time of the process per request
 	RequestTime  Metric = "request-time"  // time from a request's arrival to its answer
 	ErrorRate    Metric = "errors"        // share of requests that failed
@@ -37,9 +38,16 @@ var measures = map[Metric]struct {
 	value func(Counts) (float64, bool)
 	rare  bool // bounded by the number of requests: one more request could differ
 	whole bool // of the process as a whole, whichever arms run in it
+	calls bool // a share of the function's calls, not of requests
 }{
 	FunctionTime: {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.FunctionNanos, c.Calls) }},
-	RequestTime:  {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.RequestNanos, c.Requests) }},
+	LateCalls: {scale: Absolute, rare: true, calls: true, value: func(c Counts) (float64, bool) {
+		if len(c.Times) == 0 {
+			return 0, false
+		}
+		return ratio(c.late, c.Calls)
+	}},
+	RequestTime: {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.RequestNanos, c.Requests) }},
 	ServiceCPU: {scale: Relative, whole: true,
 		value: func(c Counts) (float64, bool) { return ratio(c.CPUNanos, c.Requests) }},
 	ErrorRate: {scale: Absolute, rare: true,
@@ -91,24 +99,24 @@ func DefaultGuardrails(unit Unit) []Guardrail {
 // difference returns how much worse arm b is than arm a in a block, on the
 // metric's scale, in units of the baseline for relative metrics. The baseline
 // was known before the block, so that chance alone gives a mean of zero.
-func difference(m Metric, a, b Counts, baseline float64) (x, level float64, ok bool) {
+func difference(m Metric, a, b Counts, baseline float64) (x, level, first float64, ok bool) {
 	measure := measures[m]
 	va, okA := measure.value(a)
 	vb, okB := measure.value(b)
 	if !okA || !okB {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	level = (va + vb) / 2
 	if measure.scale == Absolute {
-		return vb - va, level, true
+		return vb - va, level, va, true
 	}
 	if baseline == 0 {
 		baseline = level
 	}
 	if baseline == 0 {
-		return 0, 0, true // both are zero
+		return 0, 0, 0, true // both are zero
 	}
-	return (vb - va) / baseline, level, true
+	return (vb - va) / baseline, level, va, true
 }
 
 // memory is how many blocks a pod's baseline goes back. It is short against a
@@ -120,8 +128,9 @@ const memory = 50
 type Track struct {
 	Moments  Moments `json:"moments"`
 	Lag      Lag     `json:"lag"`
+	Scaled   Moments `json:"scaled"` // of the differences that Lag compares
 	Signs    Signs   `json:"signs"`
-	Requests float64 `json:"requests,omitempty"` // of the arm in question
+	Requests float64 `json:"requests,omitempty"` // of the arm in question; calls, for a share of calls
 	// Own relates a difference to the level of its own block, which is fair where the arms of a
 	// block may be exchanged: then what the load does to all of them cancels.
 	Own  bool                `json:"own,omitempty"`
@@ -130,9 +139,9 @@ type Track struct {
 
 // A Reading is what a track remembers of a pod.
 type Reading struct {
-	Baseline float64  `json:"baseline"`       // level of both arms before the next block
+	Baseline float64  `json:"baseline"`       // level of the first arm before the next block
 	Blocks   int      `json:"blocks"`         // that the baseline rests on
-	Last     *float64 `json:"last,omitempty"` // the previous difference
+	Last     *float64 `json:"last,omitempty"` // the previous difference, related to its own level
 }
 
 // add takes one block of a pod.
@@ -149,19 +158,38 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 	if t.Own {
 		baseline = 0
 	}
-	x, level, ok := difference(m, a, b, baseline)
+	x, level, first, ok := difference(m, a, b, baseline)
 	if !ok || math.IsInf(x, 0) || math.IsNaN(x) {
 		return
 	}
 	r.Blocks = min(r.Blocks+1, memory)
-	r.Baseline += (level - r.Baseline) / float64(r.Blocks)
+	r.Baseline += (first - r.Baseline) / float64(r.Blocks)
 	t.Moments.add(x)
 	t.Signs.add(x)
-	t.Requests += b.Requests
-	if r.Last != nil {
-		t.Lag.add(*r.Last, x)
+	scaled := x
+	if measures[m].scale == Relative && baseline > 0 && level > 0 {
+		scaled = x * baseline / level
 	}
-	r.Last = &x
+	t.Scaled.add(scaled)
+	if measures[m].calls {
+		t.Requests += b.Calls
+	} else {
+		t.Requests += b.Requests
+	}
+	if r.Last != nil {
+		t.Lag.add(*r.Last, scaled)
+	}
+	r.Last = &scaled
+}
+
+// lag returns the lag-1 correlation of the blocks, each related to its own level. On a machine that
+// is slow for a while, a true effect is larger in all blocks of that while. That is no memory of
+// the noise, and does not change the effect's sign.
+func (t *Track) lag() float64 {
+	if t.Scaled.N < t.Moments.N { // a state of an earlier version, whose lag is of the differences
+		return t.Lag.correlation(t.Moments)
+	}
+	return t.Lag.correlation(t.Scaled)
 }
 
 // interval returns the confidence sequence of the mean difference. Where events
@@ -175,7 +203,21 @@ func (t *Track) interval(m Metric, rho, alpha float64) Interval {
 	}
 	half := HalfWidth(n, t.variance(m), rho, alpha)
 	out.Low, out.High = out.Estimate-half, out.Estimate+half
+	if t.Own && measures[m].scale == Relative {
+		out.Estimate, out.Low, out.High = ofFirst(out.Estimate), ofFirst(out.Low), ofFirst(out.High)
+	}
 	return out
+}
+
+// ofFirst turns a difference as a share of the mean of two arms into one as a share of the first.
+func ofFirst(x float64) float64 {
+	switch {
+	case x <= -2:
+		return -1
+	case x >= 2:
+		return math.MaxFloat64
+	}
+	return 2 * x / (2 - x)
 }
 
 // variance is that of a block's difference, with the least one of rare events.

@@ -149,6 +149,13 @@ func (e *Experiment) count(b *Block) {
 		s.Began = float64(first.UnixMilli()) / 1000
 	}
 	arms := b.totals()
+	capBlock(arms)
+	for _, c := range arms {
+		if len(c.Times) > 0 {
+			s.Late.Timed += c.Calls
+			s.Late.Late += c.late
+		}
+	}
 	for _, m := range e.Plan.metrics() {
 		e.compare(s.Effect, m, b.ID, arms[Original], arms[Candidate])
 		e.compare(s.Beyond, m, b.ID, arms[Placebo], arms[Candidate])

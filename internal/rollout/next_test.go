@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -303,7 +304,8 @@ func TestBetween(t *testing.T) {
 	before := Counts{Requests: 100, CPUNanos: 5e9, HeapBytes: 3e8}
 	after := Counts{Requests: 160, CPUNanos: 6e9, HeapBytes: 2e8}
 	got, err := Between(before, after)
-	if want := (Counts{Requests: 60, CPUNanos: 1e9, HeapBytes: 2e8, HeapGrowth: -1e8}); err != nil || got != want {
+	want := Counts{Requests: 60, CPUNanos: 1e9, HeapBytes: 2e8, HeapGrowth: -1e8}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if _, err := Between(after, before); err == nil || !strings.Contains(err.Error(), "requests fell from 160 to 100") {

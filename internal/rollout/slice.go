@@ -30,11 +30,16 @@ type Counts struct {
 	CPUNanos      float64 `json:"cpu_nanos,omitempty"`      // processor time, user and system
 	GCNanos       float64 `json:"gc_nanos,omitempty"`       // the collector's part of it
 	AllocBytes    float64 `json:"alloc_bytes,omitempty"`    // allocated, whether freed or not
-	Calls         float64 `json:"calls,omitempty"`          // calls of the function
-	FunctionNanos float64 `json:"function_nanos,omitempty"` // processor time inside the function
+	Calls         float64 `json:"calls,omitempty"`          // calls of the function that were timed
+	FunctionNanos float64 `json:"function_nanos,omitempty"` // their time
 	HeapBytes     float64 `json:"heap_bytes,omitempty"`     // live heap at the end, times the slices that were added
 	HeapGrowth    float64 `json:"heap_growth,omitempty"`    // live heap at the end less that at the start
 	Slices        float64 `json:"slices,omitempty"`         // how many slices were added; 0 in one slice
+
+	// Times are the calls by size, the smallest first. Without them one preempted call in a block can
+	// outweigh the rest of it.
+	Times []Times `json:"times,omitempty"`
+	late  float64 // calls that passed the block's cap
 }
 
 // A Slice is one arm's stretch of time in one process.
@@ -102,6 +107,9 @@ func Between(before, after Counts) (Counts, error) {
 			*result[i].value = *to[i].value - *from[i].value
 		}
 	}
+	if before.Times != nil || after.Times != nil {
+		return Counts{}, errors.New("times by size are no counters: send those of a slice")
+	}
 	return out, out.check()
 }
 
@@ -125,7 +133,7 @@ func (c *Counts) check() error {
 		return fmt.Errorf("%g errors and %g slow requests of %g requests: they count other things than the total",
 			c.Errors, c.Slow, c.Requests)
 	}
-	return nil
+	return c.checkTimes()
 }
 
 // add sums what several slices did.
@@ -135,6 +143,7 @@ func (c *Counts) add(s Counts) {
 	for i, f := range s.fields() {
 		*to[i].value += *f.value
 	}
+	c.addTimes(s.Times)
 }
 
 // ParseBlock reads a block from a line of JSON. Fields that it does not know are an error: a

@@ -188,6 +188,32 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// TestPanics: a call that ended in a panic has no results, although later calls of the goroutine
+// return from the same depth.
+func TestPanics(t *testing.T) {
+	privileged(t)
+	p := start(t, build(t), "-risky", "-pause", "100ms")
+	v := serve(t, p.Process.Pid, "", pkg+"Risky")
+	q := wire.Start{Sites: []string{pkg + "Risky"}, Raw: true, Results: true, Rate: 20} // few of many calls
+	events, _ := collect(t, v, q, 60)
+	panicked := 0
+	for _, e := range events {
+		n := fields(t, e.Args)[0].Bits
+		if n%2 == 0 {
+			panicked++
+		}
+		if e.Flags&wire.HasResults == 0 {
+			continue
+		}
+		if got := fields(t, e.Results)[0].Bits; got != n || n%2 == 0 {
+			t.Fatalf("call %d has the results of call %d", n, got)
+		}
+	}
+	if panicked < 10 {
+		t.Errorf("%d of %d calls panicked", panicked, len(events))
+	}
+}
+
 // TestSecrets: what is secret by name or by pattern is nowhere in what is kept.
 func TestSecrets(t *testing.T) {
 	privileged(t)

@@ -132,7 +132,7 @@ func program() asm.Instructions {
 			p = append(p, x...)
 		}
 	}
-	add(who(), gate(), results(), claim(), copyImage(), asm.Instructions{
+	add(who(), forget(), gate(), results(), claim(), copyImage(), asm.Instructions{
 		asm.Mov.Imm(asm.R1, steps),
 		loadFunction(asm.R2, "follow"),
 		asm.Mov.Reg(asm.R3, asm.RFP), asm.Add.Imm(asm.R3, fpSlot),
@@ -186,9 +186,27 @@ func who() asm.Instructions {
 		asm.JNE.Imm(asm.R1, 0, "return"))
 }
 
+// forget drops a call whose results are still waited for, of the same goroutine at the same depth:
+// it cannot be under way where another begins. It ended in a panic, or its goroutine ended, and the
+// return of the new call would be taken for its own.
+func forget() asm.Instructions {
+	p := asm.Instructions{
+		load(asm.R1, asm.R7, siteReturn),
+		asm.JEq.Imm(asm.R1, 0, "gate"),
+	}
+	p = append(p, depth()...)
+	p = append(p, lookup("flights", fpG)...)
+	return append(p,
+		asm.JEq.Imm(asm.R0, 0, "gate"),
+		asm.LoadMapPtr(asm.R1, 0).WithReference("flights"),
+		asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, fpG),
+		asm.FnMapDeleteElem.Call())
+}
+
 // gate counts the call, and chooses one of those that follow the end of each interval.
 func gate() asm.Instructions {
 	p := count(asm.R7, siteHits)
+	p[0] = p[0].WithSymbol("gate")
 	p = append(p,
 		load(asm.R1, asm.R7, siteInterval),
 		asm.JEq.Imm(asm.R1, 0, "exit"),

@@ -35,16 +35,36 @@ type draw struct {
 	kind    []Arm
 	share   [arms]float64 // of the traffic
 	counted float64       // share of the traffic that each arm counts: the smallest of them
+	run     *run          // its rollout
+}
 
-	mu     sync.Mutex
-	failed int    // requests for which the chooser had no arm
-	why    string // of the last of them
+// misses are the requests of a rollout for which the chooser had no arm.
+type misses struct {
+	mu  sync.Mutex
+	n   int    // since they were taken
+	why string // of the last of them
+}
+
+// add enters a request without an arm.
+func (m *misses) add(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.n++
+	m.why = err.Error()
+}
+
+// take returns how many there were since the last time, and why.
+func (m *misses) take() (n int, why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, m.n = m.n, 0
+	return n, m.why
 }
 
 // newDraw gives the candidate its share, the placebo as much where that is left, and the original
 // the rest.
-func newDraw(o wire.RolloutOrders) *draw {
-	d := new(draw)
+func newDraw(o wire.RolloutOrders, r *run) *draw {
+	d := &draw{run: r}
 	d.kind, _ = armsOf(o.Arms[0])
 	others := float64(len(d.kind) - 1)
 	part := min(o.Share, (1-o.Share)/others)
@@ -62,7 +82,7 @@ func newDraw(o wire.RolloutOrders) *draw {
 
 // like reports whether orders mean the same shares.
 func (d *draw) like(o wire.RolloutOrders) bool {
-	other := newDraw(o)
+	other := newDraw(o, nil)
 	return slices.Equal(d.kind, other.kind) && d.share == other.share
 }
 
@@ -70,9 +90,9 @@ func (d *draw) like(o wire.RolloutOrders) bool {
 // traffic, so that chance treats them alike.
 func (d *draw) request(ctx context.Context) Request {
 	arm, err := d.choose(ctx)
-	r := Request{arm: arm, began: time.Since(epoch)}
+	r := Request{arm: arm, began: time.Since(epoch), drew: d}
 	if err != nil {
-		d.missed(err)
+		d.run.misses.add(err)
 		return r
 	}
 	if share := d.share[arm]; slices.Contains(d.kind, arm) && rand.Float64()*share < d.counted {
@@ -98,12 +118,14 @@ func (d *draw) choose(ctx context.Context) (Arm, error) {
 	return Original, nil
 }
 
-// missed enters a request without an arm.
-func (d *draw) missed(err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.failed++
-	d.why = err.Error()
+// under returns the arm of the request's calls while a draw is the present one, and whether they
+// count. A request keeps its arm when the shares change, and counts no more: it was drawn by other
+// shares. One of another rollout, or of none, drew between other versions and runs the original.
+func (r Request) under(d *draw) (arm Arm, counts bool) {
+	if d == nil || r.drew == nil || r.drew.run != d.run {
+		return Original, false
+	}
+	return r.arm, r.in == &d.tallies
 }
 
 // What a block of requests is at least and at most.
@@ -121,7 +143,7 @@ func (r *run) draws() {
 		o := r.orders
 		r.p.mu.Unlock()
 		if d == nil || !d.like(o) {
-			if d = newDraw(o); !r.deal(d) {
+			if d = newDraw(o, r); !r.deal(d) {
 				return
 			}
 		}
@@ -192,8 +214,8 @@ func byRequest(out *wire.RolloutSlice, a, b reading) {
 	out.Counts = wire.RolloutCounts{
 		Requests: float64(b.all - a.all), Errors: float64(b.failed - a.failed), Slow: float64(b.slow - a.slow),
 		RequestNanos: float64(b.nanos - a.nanos), Slices: 1,
-		Calls: float64(b.arm.timed - a.arm.timed), FunctionNanos: float64(b.arm.nanos - a.arm.nanos),
 	}
+	enterTimes(&out.Counts, &a.times, &b.times)
 	out.Panics = int(b.arm.panics - a.arm.panics)
 	out.Mismatches = int(b.arm.mismatches - a.arm.mismatches)
 }

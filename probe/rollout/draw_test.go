@@ -232,8 +232,9 @@ func TestSlowOriginal(t *testing.T) {
 	lease := v.start(t, o)
 	v.waitForDraw(t)
 	for range 40 {
-		c := v.s.enter(v.s.word.Load(), Request{arm: Candidate})
-		d := v.s.enter(v.s.word.Load(), Request{arm: Original})
+		now := requests.draw.Load()
+		c := v.s.enter(v.s.word.Load(), Request{arm: Candidate, drew: now})
+		d := v.s.enter(v.s.word.Load(), Request{arm: Original, drew: now})
 		time.Sleep(10 * time.Millisecond)
 		v.background(func() {
 			time.Sleep(150 * time.Millisecond)
@@ -272,11 +273,82 @@ func TestChooser(t *testing.T) {
 	}
 }
 
+// TestRequestsOfAnotherDraw: a request keeps its arm when the shares change, and its calls count no
+// more. Of another rollout, or begun while slices took turns, its calls run the original.
+func TestRequestsOfAnotherDraw(t *testing.T) {
+	v := requesting(t, double)
+	slices := Begin()
+	slices.arm = Candidate
+	lease := v.start(t, byRequests)
+	v.waitForDraw(t)
+	first := requests.draw.Load()
+	drawn := Request{arm: Candidate, in: &first.tallies, drew: first}
+	count := func(r Request) (arm Arm, compared bool) {
+		c := v.s.EnterRequest(r)
+		defer c.Leave()
+		c.Done(false)
+		for i := range v.s.shards {
+			for slot := range arms {
+				compared = compared || c.c == &v.s.shards[i].of[slot]
+			}
+		}
+		return c.Arm, compared
+	}
+	want := func(what string, r Request, arm Arm, compared bool) {
+		t.Helper()
+		if a, c := count(r); a != arm || c != compared {
+			t.Errorf("%s: the call runs the %v, and counts: %v", what, a, c)
+		}
+	}
+	want("of this draw", drawn, Candidate, true)
+	want("not counted", Request{arm: Candidate, drew: first}, Candidate, false)
+	want("begun under slices", slices, Original, false)
+	o := byRequests
+	o.Share = 0.4
+	if _, err := v.p.beat(&wire.Request{Lease: lease, Rollout: &o}); err != nil {
+		t.Fatal(err)
+	}
+	v.await(t, lease, true, func(*wire.RolloutReply) bool { return requests.draw.Load() != first })
+	want("of an earlier draw", drawn, Candidate, false)
+	if _, err := v.p.stop(&wire.Request{Lease: lease}); err != nil {
+		t.Fatal(err)
+	}
+	v.start(t, byRequests)
+	v.waitForDraw(t)
+	want("of another rollout", drawn, Original, false)
+}
+
+// TestMissesOfAnotherRollout: a controller learns why requests of its own rollout got no arm, and
+// nothing of the rollout that came after it.
+func TestMissesOfAnotherRollout(t *testing.T) {
+	v := requesting(t, double)
+	defer Choose(nil)
+	Choose(func(context.Context) (Arm, error) { return Original, errors.New("down at first") })
+	was := v.start(t, byRequests)
+	v.waitForDraw(t)
+	BeginContext(t.Context())
+	if _, err := v.p.stop(&wire.Request{}); err != nil { // another controller, without the lease
+		t.Fatal(err)
+	}
+	Choose(func(context.Context) (Arm, error) { return Original, errors.New("down again") })
+	is := v.start(t, byRequests)
+	v.waitForDraw(t)
+	for range 10 {
+		BeginContext(t.Context())
+	}
+	if r, err := v.p.beat(&wire.Request{Lease: was}); err == nil && r.NoArmWhy == "down again" {
+		t.Errorf("the first rollout is told of %d requests of the second: %s", r.NoArm, r.NoArmWhy)
+	}
+	if r, err := v.p.beat(&wire.Request{Lease: is}); err != nil || r.NoArm < 10 || r.NoArmWhy != "down again" {
+		t.Errorf("%v, the second rollout is told of %d requests: %s", err, r.NoArm, r.NoArmWhy)
+	}
+}
+
 func BenchmarkByRequest(b *testing.B) {
 	v := &service{p: &process{tripped: map[*Switch]string{}, ended: map[*Switch]string{}}, candidate: double}
 	v.p.register(&v.s, "m/p.F", "b1", HasContext)
 	complete, _ := complete(byRequests)
-	requests.draw.Store(newDraw(complete))
+	requests.draw.Store(newDraw(complete, new(run)))
 	defer requests.draw.Store(nil)
 	v.s.word.Store(perRequest)
 	b.Run("begin", func(b *testing.B) {

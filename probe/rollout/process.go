@@ -50,6 +50,7 @@ func (p *process) register(s *Switch, function, build string, options ...Option)
 		o(s)
 	}
 	n := min(64, max(1, runtime.GOMAXPROCS(0)))
+	s.timed.Store(one(timeEvery))
 	s.shards = make([]shard, 1<<bits.Len(uint(2*n-1)))
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +80,7 @@ func (p *process) reply() *wire.RolloutReply {
 	r := &wire.RolloutReply{}
 	for _, s := range p.switches {
 		r.Switches = append(r.Switches, wire.RolloutSwitch{Function: s.name, Build: s.build, Errors: s.errors,
-			Checks: s.checks, Requests: requests.told.Load(),
+			Checks: s.checks, Requests: requests.told.Load(), Times: true,
 			Contexts: s.contexts, Carried: requests.carried.Load(), Running: p.run != nil && p.run.s == s,
 			Tripped: p.tripped[s], Ended: p.ended[s]})
 	}
@@ -184,12 +185,7 @@ func (p *process) handOut(r *run) *wire.RolloutReply {
 	reply := p.reply()
 	reply.Blocks, reply.Dropped = r.blocks, r.dropped
 	r.blocks, r.dropped = nil, 0
-	if d := requests.draw.Load(); d != nil {
-		d.mu.Lock()
-		reply.NoArm, reply.NoArmWhy = d.failed, d.why
-		d.failed = 0
-		d.mu.Unlock()
-	}
+	reply.NoArm, reply.NoArmWhy = r.misses.take()
 	return reply
 }
 

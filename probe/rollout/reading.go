@@ -11,6 +11,7 @@ type reading struct {
 	cpu, gc, allocated, heap float64
 	goroutines               float64
 	arm                      tally
+	times                    times
 	all, failed, slow, nanos uint64
 }
 
@@ -27,7 +28,7 @@ func (r *reader) read(s *Switch, arm Arm, from *tallies) reading {
 	of := &from.of[arm]
 	return reading{
 		cpu: processorNanos(), gc: 1e9 * number(r.samples[0].Value), allocated: number(r.samples[1].Value),
-		heap: number(r.samples[2].Value), goroutines: number(r.samples[3].Value), arm: s.compared(arm),
+		heap: number(r.samples[2].Value), goroutines: number(r.samples[3].Value), arm: s.compared(arm), times: s.timesOf(arm),
 		all: of.all.Load(), failed: of.failed.Load(), slow: of.slow.Load(), nanos: of.nanos.Load(),
 	}
 }
@@ -52,8 +53,7 @@ func between(out *wire.RolloutSlice, a, b reading, told bool) {
 	c.AllocBytes += b.allocated - a.allocated
 	c.HeapBytes += b.heap
 	c.HeapGrowth += b.heap - a.heap
-	c.Calls += float64(b.arm.timed - a.arm.timed)
-	c.FunctionNanos += float64(b.arm.nanos - a.arm.nanos)
+	enterTimes(c, &a.times, &b.times)
 	c.Slices++
 	out.Panics += int(b.arm.panics - a.arm.panics)
 	out.Mismatches += int(b.arm.mismatches - a.arm.mismatches)

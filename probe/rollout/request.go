@@ -12,6 +12,7 @@ type Request struct {
 	arm   Arm
 	began time.Duration
 	in    *tallies // nil when it is not counted
+	drew  *draw    // that gave it the arm; nil when none did
 }
 
 // tallies are what the requests of each arm did.
@@ -39,7 +40,7 @@ func Begin() Request {
 	if !requests.told.Load() {
 		requests.told.Store(true)
 	}
-	r := Request{Arm(requests.arm.Load()), time.Since(epoch), &requests.tallies}
+	r := Request{arm: Arm(requests.arm.Load()), began: time.Since(epoch), in: &requests.tallies}
 	if requests.draw.Load() != nil {
 		r.arm, r.in = Original, nil
 	}

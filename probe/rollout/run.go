@@ -20,6 +20,7 @@ type run struct {
 	told   bool // the program tells of its requests
 	fixed  bool // a flag chose the version: no controller beats
 	timer  *time.Timer
+	misses misses // requests without an arm; it has a mutex of its own
 
 	// The mutex of the process guards these.
 	orders  wire.RolloutOrders
@@ -91,11 +92,16 @@ func (r *run) turns() {
 			b.Planned = append(b.Planned, armNames[arm])
 			b.Slices = append(b.Slices, wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.s.build})
 		}
+		before := map[Arm]uint64{}
+		for _, arm := range kind {
+			before[arm] = r.s.compared(arm).entered
+		}
 		for range o.Turns {
 			if !r.turn(o, kind, b, in) {
 				return
 			}
 		}
+		r.s.tune(r.s.fewest(kind, before))
 		r.publish(b)
 	}
 }

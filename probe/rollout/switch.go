@@ -26,6 +26,7 @@ type Switch struct {
 	name, build              string
 	errors, checks, contexts bool
 	shards                   []shard
+	timed                    atomic.Uint64          // the bound of [chosen], in turns
 	faults                   atomic.Pointer[string] // why the candidate is to stop; the first counts
 }
 
@@ -55,17 +56,8 @@ type counters struct {
 	errors     atomic.Uint64
 	panics     atomic.Uint64
 	mismatches atomic.Uint64
-	timed      atomic.Uint64
-	nanos      atomic.Uint64
+	times      histogram
 }
-
-// Every how many calls of a shard one is timed, and one is run on both versions. By requests the
-// candidate of a small share has few calls, so that more of them are timed.
-const (
-	timeEvery         = 128
-	timeEveryRequests = 8
-	checkEvery        = 1024
-)
 
 // A Call is a routed call under way.
 type Call struct {
@@ -89,13 +81,14 @@ func (s *Switch) Enter() Call { return s.enter(s.word.Load(), Request{}) }
 func (s *Switch) enter(w uint32, own Request) Call {
 	var here byte
 	place := uintptr(unsafe.Pointer(&here)) // stacks of goroutines lie apart
-	arm, slot, every := Original, Original, uint64(timeEvery)
+	arm, slot, below := Original, Original, s.timed.Load()
 	switch w & armBits {
 	case 0:
 	case perRequest:
-		every = timeEveryRequests
-		arm, slot = own.arm, own.arm
-		if own.in == nil {
+		below = math.MaxUint64 / timeEveryRequests
+		var counts bool
+		arm, counts = own.under(requests.draw.Load())
+		if slot = arm; !counts {
 			slot += aside
 		}
 	default:
@@ -105,11 +98,11 @@ func (s *Switch) enter(w uint32, own Request) Call {
 	odd := uint8(w >> 8 & 1)
 	c := &s.shards[(place>>11^place>>17)&uintptr(len(s.shards)-1)].of[slot]
 	call := Call{Arm: arm, s: s, c: c, odd: odd}
-	n := c.entered[odd].Add(1)
-	if n%every == 0 {
+	timed, checked := chosen(c.entered[odd].Add(1), below)
+	if timed {
 		call.began = time.Since(epoch)
 	}
-	call.check = s.checks && n%checkEvery == timeEvery/2
+	call.check = s.checks && checked
 	return call
 }
 
@@ -117,8 +110,7 @@ func (s *Switch) enter(w uint32, own Request) Call {
 func (c *Call) Done(failed bool) {
 	c.done = true
 	if c.began != 0 {
-		c.c.timed.Add(1)
-		c.c.nanos.Add(uint64(max(0, time.Since(epoch)-c.began-clock)))
+		c.c.times.add(uint64(max(0, time.Since(epoch)-c.began-clock)))
 	}
 	if failed {
 		c.c.errors.Add(1)
@@ -228,13 +220,11 @@ func (s *Switch) add(t *tally, slot Arm) {
 		t.errors += c.errors.Load()
 		t.panics += c.panics.Load()
 		t.mismatches += c.mismatches.Load()
-		t.timed += c.timed.Load()
-		t.nanos += c.nanos.Load()
 	}
 }
 
 // A tally is what an arm did since the process began.
 type tally struct {
-	entered, errors, panics, mismatches, timed, nanos uint64
-	open                                              [2]uint64 // calls under way, by when they entered
+	entered, errors, panics, mismatches uint64
+	open                                [2]uint64 // calls under way, by when they entered
 }

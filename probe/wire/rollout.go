@@ -66,6 +66,7 @@ type RolloutSwitch struct {
 	Contexts bool   `json:"contexts"`          // its calls can get the arm of their request
 	Carried  bool   `json:"carried"`           // the program hands the contexts of its requests on
 	Errors   bool   `json:"errors"`            // the function returns an error, whose share is seen
+	Times    bool   `json:"times"`             // the times of its calls come by size
 	Checks   bool   `json:"checks"`            // some calls run both versions, and results are compared
 	Tripped  string `json:"tripped,omitempty"` // why the original runs for good
 	Ended    string `json:"ended,omitempty"`   // why the last rollout ended
@@ -106,4 +107,13 @@ type RolloutCounts struct {
 	HeapBytes     float64 `json:"heap_bytes,omitempty"`
 	HeapGrowth    float64 `json:"heap_growth,omitempty"`
 	Slices        float64 `json:"slices,omitempty"`
+
+	Times []RolloutTimes `json:"times,omitempty"` // the timed calls by size, the smallest first
+}
+
+// RolloutTimes are timed calls of one size: those below a time, and not below the size before.
+type RolloutTimes struct {
+	Below float64 `json:"below"` // nanoseconds
+	Calls float64 `json:"calls"`
+	Nanos float64 `json:"nanos"` // their time, summed
 }

@@ -15,7 +15,8 @@ type Report struct {
 	Exposure  rollout.Exposure   `json:"exposure"`
 	Standings []rollout.Standing `json:"standings"`
 	// Controller is the workflow that drives it, and how that stands. Empty: a command did or does.
-	Controller string `json:"controller,omitempty"`
+	Controller string       `json:"controller,omitempty"`
+	Late       rollout.Late `json:"late,omitzero"` // calls whose time was capped
 }
 
 // A Shadow is what the replay of captured calls with both versions showed.

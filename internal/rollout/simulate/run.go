@@ -28,6 +28,10 @@ func Run(s Service, truth Truth, set Settings, seed uint64) (Outcome, error) {
 	if s.NoSymbols {
 		plan.Success = []rollout.Metric{rollout.ServiceCPU}
 	}
+	if s.Clock {
+		plan.Guardrails = append(rollout.DefaultGuardrails(s.Unit), rollout.Guardrail{Metric: rollout.FunctionTime,
+			Margin: 0.02}, rollout.Guardrail{Metric: rollout.LateCalls, Margin: 0.001})
+	}
 	if s.Unit == rollout.Pods {
 		plan.NoPlacebo, plan.LeastGain = true, 0.1
 	}

@@ -34,6 +34,9 @@ func Nothing() []Scenario {
 		{"one sick pod of four", Service{Pods: 4, SickPod: true, Memory: 0.5}, same},
 		{"5 % of slices lost", Service{Lost: 0.05, Memory: 0.5}, same},
 		{"all of these", Service{Pods: 4, SickPod: true, Tails: true, Wave: true, Lost: 0.05, Memory: 0.9}, same},
+		{"calls timed by the clock, some preempted", Service{Clock: true, Memory: 0.5}, same},
+		{"timed by the clock, heavy tails, 5 % of slices lost", Service{Clock: true, Tails: true, Lost: 0.05,
+			Memory: 0.9}, same},
 		{"whole pods, 6 and 6, one sick, autocorrelation 0.9",
 			Service{Unit: rollout.Pods, Pods: 12, SickPod: true, Memory: 0.9}, same},
 		{"arms by request, autocorrelation 0.9", Service{Unit: rollout.Requests, Memory: 0.9}, same},
@@ -75,6 +78,10 @@ func Harms() []Scenario {
 		{"5 % more allocated bytes", s, faster(Truth{Alloc: 0.05})},
 		{"a leak of 1 % of the heap each block", s, faster(Truth{Leak: 0.01})},
 		{"2 points more garbage collection", s, faster(Truth{GC: 0.02})},
+		{"40 times as slow on 5 % of the calls, timed by the clock", Service{Memory: 0.5, Clock: true},
+			faster(Truth{Class: 0.05, Times: 40})},
+		{"100 times as slow on 0.4 % of the calls, timed by the clock", Service{Memory: 0.5, Clock: true},
+			faster(Truth{Class: 0.004, Times: 100})},
 		{"errors: 0.5 points more, arms by request", Service{Memory: 0.5, Unit: rollout.Requests},
 			faster(Truth{Errors: 0.005})},
 		{"p99: 1 point more, arms by request", Service{Memory: 0.5, Unit: rollout.Requests}, faster(Truth{Slow: 0.01})},
@@ -91,6 +98,7 @@ func Gains() []Scenario {
 		{"heavy tails (t3)", Service{Tails: true, Memory: 0.5}, gain},
 		{"a daily wave of load", Service{Wave: true, Memory: 0.5}, gain},
 		{"autocorrelation 0.5, no profile of the function", Service{Memory: 0.5, NoSymbols: true}, gain},
+		{"calls timed by the clock, some preempted", Service{Memory: 0.5, Clock: true}, gain},
 		{"arms by request, autocorrelation 0.9", Service{Memory: 0.9, Unit: rollout.Requests}, gain},
 	}
 }

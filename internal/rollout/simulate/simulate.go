@@ -28,6 +28,7 @@ type Service struct {
 	Lost      float64 // share of slices that do not arrive
 	LinkLuck  float64 // standard deviation of what link order does to each copy, as a share of the service
 	NoSymbols bool    // the profiler does not see the function
+	Clock     bool    // the process times calls by the clock, which runs on while they are preempted
 
 	Unit rollout.Unit
 	// Users is, where requests are the unit, how many users each arm has: a user keeps his arm, as
@@ -46,7 +47,12 @@ type Truth struct {
 	GC       float64 // added share of the collector
 	Panics   float64 // chance of a panic per request
 	Bursts   bool    // errors and slow requests come in one slice of ten
+	Class    float64 // share of the function's calls that take Times as long
+	Times    float64
 }
+
+// onClass is what the slow class of calls adds to the function, as a share of its time.
+func (t Truth) onClass() float64 { return (1 + t.Function) * t.Class * max(0, t.Times-1) }
 
 // What the simulated service is like.
 const (
@@ -168,9 +174,13 @@ func (w *world) slice(p *process, arm rollout.Arm, factor, n float64) rollout.Sl
 	load := w.load()
 	factor *= 0.7 + 0.3*load
 	requests := max(1, w.poisson(n*perSlice*load))
-	cpu := requests * requestNanos * factor * (1 + functionShare*truth.Function + truth.Service + w.luck[arm])
+	ofTruth := functionShare*(truth.Function+truth.onClass()) + truth.Service
+	cpu := requests * requestNanos * factor * (1 + ofTruth + w.luck[arm])
 	c := rollout.Counts{Requests: requests, CPUNanos: cpu, Calls: requests * callsEach}
-	if !w.NoSymbols {
+	switch {
+	case w.Clock:
+		w.clock(&c, arm, truth, factor)
+	case !w.NoSymbols:
 		ofFunction := requests * requestNanos * factor * functionShare * (1 + truth.Function)
 		c.FunctionNanos = w.poisson(ofFunction/sampleNanos) * sampleNanos
 	}

@@ -17,6 +17,7 @@ func main() {
 	workers := flag.Int("workers", 1, "goroutines that call")
 	pause := flag.Duration("pause", time.Millisecond, "between rounds")
 	fresh := flag.Bool("fresh", false, "make each round in a new goroutine, whose stack must grow")
+	risky := flag.Bool("risky", false, "call a function of which every other call panics")
 	hot := flag.Bool("hot", false, "call one function all the time")
 	flag.Parse()
 	probe.FromEnvironment()
@@ -27,6 +28,10 @@ func main() {
 				switch {
 				case *hot:
 					calls.Text(calls.Word(i))
+				case *risky:
+					for n := range 16 {
+						calls.Attempt(16*i + n)
+					}
 				case *fresh:
 					done := make(chan bool)
 					go func() { round(i); close(done) }()

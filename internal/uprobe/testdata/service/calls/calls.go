@@ -164,6 +164,24 @@ func Small(s string) (n int) {
 	return n
 }
 
+// Risky panics on even numbers.
+//
+//go:noinline
+func Risky(n int) int {
+	if n%2 == 0 {
+		panic(n)
+	}
+	return n
+}
+
+// Attempt calls Risky, and recovers.
+//
+//go:noinline
+func Attempt(n int) {
+	defer func() { _ = recover() }()
+	Risky(n)
+}
+
 // Deep lets the stack grow.
 //
 //go:noinline

@@ -1,0 +1,50 @@
+package simulate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/beagle-go/beagle/internal/rollout"
+)
+
+// What the clock sees of a function on a busy machine.
+const (
+	timedCalls     = 120  // of an arm in a block
+	preempted      = 2e-4 // share of the calls
+	preemptedNanos = 4e6  // mean time until the call goes on
+	callNoise      = 0.4  // of the logarithm of a call's time
+)
+
+// clock times calls one by one, and enters them by size as package probe/rollout does.
+func (w *world) clock(c *rollout.Counts, arm rollout.Arm, truth Truth, factor float64) {
+	c.Calls = timedCalls
+	for range timedCalls {
+		nanos := functionNanos * factor * (1 + truth.Function + w.luck[arm]) * math.Exp(callNoise*w.rng.NormFloat64())
+		if truth.Class > 0 && w.rng.Float64() < truth.Class {
+			nanos *= truth.Times
+		}
+		if w.rng.Float64() < preempted {
+			nanos += preemptedNanos * w.rng.ExpFloat64()
+		}
+		c.FunctionNanos += nanos
+		enter(c, nanos)
+	}
+}
+
+// enter adds a call to those of its size: two sizes for each power of two.
+func enter(c *rollout.Counts, nanos float64) {
+	fraction, exponent := math.Frexp(nanos)
+	below := math.Ldexp(1, exponent)
+	if fraction < 0.75 {
+		below = math.Ldexp(0.75, exponent)
+	}
+	at := 0
+	for at < len(c.Times) && c.Times[at].Below < below {
+		at++
+	}
+	if at == len(c.Times) || c.Times[at].Below != below {
+		c.Times = slices.Insert(c.Times, at, rollout.Times{Below: below})
+	}
+	c.Times[at].Calls++
+	c.Times[at].Nanos += nanos
+}
