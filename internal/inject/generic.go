@@ -94,7 +94,8 @@ func (f *function) instantiate(in *instance, args []string) error {
 			"Name one for each: ./pkg.Func[int,string].")
 	}
 	if !f.mentionsAll(list) {
-		return f.refused("its parameters and results do not tell which instantiation was called", "Name a function that calls it.")
+		return f.refused("its parameters and results do not tell which instantiation was called",
+			"Name a function that calls it.")
 	}
 	var all []types.Type
 	var texts []string
