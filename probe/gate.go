@@ -54,3 +54,11 @@ func (s *Site) gateSlow(v uint32) bool {
 
 // open lets one of the next skip calls through, unless one is on its way already.
 func (s *Site) open(skip uint32) { s.word.CompareAndSwap(0, 1+rand.Uint32N(skip)) }
+
+// Pass gives back the turn of a call that the gate chose and that is not captured after all, as one
+// of another instantiation of a generic function. One of the next calls is chosen instead.
+func (s *Site) Pass() {
+	if a := s.armed.Load(); a != nil {
+		s.open(max(1, a.skip.Load()))
+	}
+}

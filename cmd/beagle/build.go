@@ -12,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inject"
 	"github.com/beagle-go/beagle/internal/scratch"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 var buildCommand = &command{
@@ -62,7 +63,7 @@ func probeFlags(args []string) (specs, rest []string, err error) {
 				}
 				value = args[i]
 			}
-			specs = append(specs, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })...)
+			specs = append(specs, splitSpecs(value)...)
 		case name == "-overlay" || name == "--overlay":
 			return nil, nil, &beagle.UsageError{What: "-overlay cannot be given: the build needs one of its own",
 				Remedy: "Put the changed files into the tree."}
@@ -76,6 +77,20 @@ func probeFlags(args []string) (specs, rest []string, err error) {
 		}
 	}
 	return specs, rest, nil
+}
+
+// splitSpecs splits names of functions at commas and spaces, but for those among type arguments.
+func splitSpecs(value string) []string {
+	depth := 0
+	return strings.FieldsFunc(value, func(r rune) bool {
+		switch r {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		}
+		return depth <= 0 && (r == ',' || r == ' ')
+	})
 }
 
 // listFlags are the flags of go build that decide which files make a package.
@@ -119,6 +134,13 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 	options := inject.Options{Specs: specs, Skip: slices.ContainsFunc(rest, skip)}
 	rest = slices.DeleteFunc(rest, skip)
 	options.Flags = loadFlags(rest)
+	options.TypeArgs = func(ctx context.Context, spec string) ([]string, error) {
+		u, err := source.Load(ctx, source.Options{Spec: spec, Tags: tagsOf(options.Flags), InPlace: true})
+		if err != nil {
+			return nil, err
+		}
+		return u.Target.TypeArgs, nil
+	}
 	if rolled != "" {
 		if options.Versions, err = versions(ctx, "", candidate, rolled, tagsOf(options.Flags)); err != nil {
 			return exitUsage, err

@@ -12,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -139,7 +140,7 @@ func (o *capturing) flags(f *flagSet) {
 // sites are the names of sites: as the process has them, or their ends.
 func (o *capturing) sites(names []string) (sites []string) {
 	for _, n := range names {
-		n = strings.TrimPrefix(n, "./")
+		n, _ = syntax.CutTypeArgs(strings.TrimPrefix(n, "./"))
 		sites = append(sites, strings.NewReplacer("(", "", ")", "", "*.", ".").Replace(n))
 	}
 	return sites

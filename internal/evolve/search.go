@@ -221,7 +221,7 @@ func (s *Search) Ask(n int) []Proposal {
 	n = min(n, s.Room())
 	var out []Proposal
 	for len(out) < n {
-		p, ok := s.propose(s.Placed % s.Config.Islands)
+		p, ok := s.proposeAnywhere()
 		if !ok {
 			break
 		}
@@ -246,6 +246,20 @@ func (s *Search) enroll(p Proposal) Proposal {
 	s.Next++
 	s.Pending = append(s.Pending, p)
 	return p
+}
+
+// proposeAnywhere returns a new idea for the island whose turn it is, or for the next one that has
+// any: a good version may live on one island alone until the next migration.
+func (s *Search) proposeAnywhere() (Proposal, bool) {
+	for i := range s.Config.Islands {
+		if p, ok := s.propose((s.Placed + i) % s.Config.Islands); ok {
+			return p, true
+		}
+		if s.Config.Strategy != Islands {
+			break
+		}
+	}
+	return Proposal{}, false
 }
 
 // propose returns a new idea for an island, as the strategy has them.

@@ -45,8 +45,16 @@ func (e *edited) instrument(f *function, n int) error {
 	if err != nil {
 		return err
 	}
-	w := writer{f: f, n: n, args: args, results: results, note: f.entryOnly()}
+	w := writer{f: f, n: n, args: args, results: results, note: f.entryOnly(), in: f.in}
 	e.enter(f, w.gate())
+	if f.in.declared != "" {
+		generic := w
+		if w.args, w.results, err = f.parts(f.in, args, results); err != nil {
+			return err
+		}
+		generic.in.args = generic.in.used
+		w.chosen(&e.tail, generic)
+	}
 	w.declare(&e.tail)
 	return nil
 }
@@ -111,6 +119,16 @@ type writer struct {
 	args    []part
 	results []part
 	note    string // why only arguments are captured, or ""
+	in      instance
+}
+
+// taken is the name of the function that captures: behind the one that the gate calls, if there are
+// instantiations to choose from.
+func (w *writer) taken() string {
+	if w.in.declared != "" {
+		return fmt.Sprintf("beagleTaken%d", w.n)
+	}
+	return fmt.Sprintf("beagleCaptured%d", w.n)
 }
 
 // Names of the imports in an instrumented file.
@@ -125,7 +143,7 @@ func (w *writer) gate() string {
 	for _, a := range w.args {
 		names = append(names, a.name)
 	}
-	call := fmt.Sprintf("beagleCaptured%d(%s)", w.n, strings.Join(names, ", "))
+	call := fmt.Sprintf("beagleCaptured%d%s(%s)", w.n, w.in.used, strings.Join(names, ", "))
 	switch {
 	case w.note != "":
 		return fmt.Sprintf(" if beagleSite%d.Gate() { %s };", w.n, call)
@@ -145,7 +163,7 @@ func (w *writer) declare(b *strings.Builder) {
 	}
 	if w.note != "" {
 		w.register(b, "nil", names)
-		fmt.Fprintf(b, "func beagleCaptured%d(%s) {\n\targs := beagleArgs%d{%s}\n", w.n, paramsOf("a", w.args), w.n,
+		fmt.Fprintf(b, "func %s(%s) {\n\targs := beagleArgs%d{%s}\n", w.taken(), paramsOf("a", w.args), w.n,
 			listOf("a", len(w.args)))
 		fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tc.End()\n}\n", probeName, w.n,
 			unsafeName)
@@ -159,7 +177,8 @@ func (w *writer) declare(b *strings.Builder) {
 	w.capture(b)
 }
 
-// register makes the site known. The code has no generics: the module may have an older language.
+// register makes the site known. The code has no generics of its own: the module may have an older
+// language.
 func (w *writer) register(b *strings.Builder, results string, names []string) {
 	fmt.Fprintf(b, "func init() {\n\t%s.RegisterTypes(&beagleSite%d, %q, %q, (*beagleArgs%d)(nil), %s, %s)\n",
 		probeName, w.n, w.f.name(), w.note, w.n, results, strings.Join(names, ", "))
@@ -174,7 +193,7 @@ func (w *writer) capture(b *strings.Builder) {
 	if set != "" {
 		results, set = " ("+results+")", set+" = "
 	}
-	fmt.Fprintf(b, "func beagleCaptured%d(%s)%s {\n", w.n, paramsOf("a", w.args), results)
+	fmt.Fprintf(b, "func %s(%s)%s {\n", w.taken(), paramsOf("a", w.args), results)
 	fmt.Fprintf(b, "\targs := beagleArgs%d{%s}\n", w.n, listOf("a", len(w.args)))
 	fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tdefer c.End()\n", probeName, w.n, unsafeName)
 	fmt.Fprintf(b, "\t%s%s\n", set, w.original())
@@ -185,9 +204,9 @@ func (w *writer) capture(b *strings.Builder) {
 
 // original calls the function itself.
 func (w *writer) original() string {
-	name, first := w.f.decl.Name.Name, 0
+	name, first := w.f.decl.Name.Name+w.in.args, 0
 	if w.f.decl.Recv != nil {
-		name, first = "a0."+name, 1
+		name, first = "a0."+w.f.decl.Name.Name, 1
 	}
 	var names []string
 	for i := first; i < len(w.args); i++ {

@@ -94,7 +94,10 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := f.refuse(); err != nil {
+		if err = f.refuse(); err == nil {
+			err = o.choose(ctx, f)
+		}
+		if err != nil {
 			if why := (*beagle.UsageError)(nil); o.Skip && errors.As(err, &why) {
 				*left = append(*left, LeftOut{spec, strings.TrimPrefix(why.What, "--probe "+spec+": ")})
 				continue
@@ -122,6 +125,9 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 		if err := errors.Join(f.refuse(), f.refuseVersions()); err != nil {
 			return nil, nil, err
 		}
+		if f.in, err = f.generic(); err != nil {
+			return nil, nil, err
+		}
 		rolled = []*function{f}
 	}
 	switch {
@@ -138,6 +144,22 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 			Remedy: "Record calls of a function that calls it."}
 	}
 	return all, rolled, nil
+}
+
+// choose finds the instantiation of a generic function whose calls are captured.
+func (o *Options) choose(ctx context.Context, f *function) (err error) {
+	if f.in, err = f.generic(); err != nil || f.in.declared == "" {
+		return err
+	}
+	if o.TypeArgs == nil {
+		return f.refused("it is generic, and nothing says which instantiation counts",
+			"Name it with its type arguments: ./pkg.Func[int].")
+	}
+	args, err := o.TypeArgs(ctx, f.spec)
+	if err != nil {
+		return f.refused(err.Error(), "Name it with its type arguments: ./pkg.Func[int].")
+	}
+	return f.instantiate(&f.in, args)
 }
 
 // probe returns the probe's import path if the user's build has the module already, else "".

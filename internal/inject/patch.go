@@ -117,7 +117,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 		base = recv + "_" + base
 	}
 	name := syntax.Hidden(strings.ReplaceAll(base, "_", ""))
-	s := &switched{writer: writer{f: f, args: args, results: results}, v: v,
+	s := &switched{writer: writer{f: f, args: args, results: results, in: f.in.passed()}, v: v,
 		sw: name + "Switch", routed: name + "Routed"}
 	body := offset(f.decl.Body.Lbrace) + 1
 	gate := s.openGate()
@@ -183,7 +183,7 @@ func (s *switched) file() (string, error) {
 // typeImports are the imports that the function's signature needs, as the file writes them.
 func (f *function) typeImports() (all []string) {
 	used := map[string]bool{}
-	for _, list := range []*ast.FieldList{f.decl.Recv, f.decl.Type.Params, f.decl.Type.Results} {
+	for _, list := range []*ast.FieldList{f.decl.Recv, f.decl.Type.TypeParams, f.decl.Type.Params, f.decl.Type.Results} {
 		if list == nil {
 			continue
 		}

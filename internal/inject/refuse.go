@@ -20,8 +20,6 @@ func (f *function) refuse() error {
 	switch sig := f.signature(); {
 	case f.decl.Body == nil:
 		return no("it has no Go body: it is written in assembly or linked from elsewhere", other)
-	case sig.TypeParams().Len() > 0 || sig.RecvTypeParams().Len() > 0:
-		return no("it is generic: each instantiation has arguments of other types", other)
 	case f.decl.Name.Name == "_" || f.decl.Recv == nil && (f.decl.Name.Name == "init" || f.decl.Name.Name == "main"):
 		return no("nothing calls it with arguments", "Name a function that does the work.")
 	case imports(f.file, "C"):
@@ -112,7 +110,11 @@ func (f *function) seesCaller(call *ast.CallExpr) string {
 
 // blind lists what a capture of the function will not show, for the report.
 func (f *function) blind() (notes []string) {
-	for i, v := range sigVars(f.signature()) {
+	sig := f.signature()
+	if f.in.concrete != nil {
+		sig = f.in.concrete
+	}
+	for i, v := range sigVars(sig) {
 		name := v.Name()
 		if name == "" || name == "_" {
 			name = fmt.Sprintf("argument %d", i+1)

@@ -23,6 +23,9 @@ type Options struct {
 	Flags []string // build flags that decide which files belong to a package: -tags, -mod, ...
 	// Skip leaves functions out that cannot be instrumented; otherwise they end the build.
 	Skip bool
+	// TypeArgs chooses the instantiation of a generic function whose calls are captured. The types
+	// are as the package writes them.
+	TypeArgs func(ctx context.Context, spec string) ([]string, error)
 	// Versions are what one function of the build chooses from; nil for none.
 	Versions *Versions
 }
@@ -34,6 +37,7 @@ type function struct {
 	file *ast.File
 	path string // of the file
 	decl *ast.FuncDecl
+	in   instance // of a generic function
 }
 
 // name is the site's name: import path, type and function.
@@ -90,6 +94,7 @@ type reading struct{ pattern, name string }
 
 // readings lists the ways to split a specification: a dot may belong to the path or to a method.
 func (o *Options) readings(spec string) (all []reading) {
+	spec, _ = syntax.CutTypeArgs(spec)
 	spec = strings.NewReplacer("(", "", ")", "", "*", "").Replace(spec)
 	slash := strings.LastIndex(spec, "/") + 1
 	parts := strings.Split(spec[slash:], ".")

@@ -32,7 +32,7 @@ func (w *overlay) addVersions(f *function, e *edited, v *Versions, n int) error 
 	if err != nil {
 		return err
 	}
-	s := switched{writer: writer{f: f, n: n, args: args, results: results}, v: v,
+	s := switched{writer: writer{f: f, n: n, args: args, results: results, in: f.in.passed()}, v: v,
 		sw: fmt.Sprintf("beagleSwitch%d", n), routed: fmt.Sprintf("beagleRouted%d", n)}
 	e.enter(f, s.gate())
 	s.declare(&e.tail)
@@ -74,7 +74,7 @@ func (s *switched) call() string {
 	for _, a := range s.args {
 		names = append(names, a.name)
 	}
-	return s.routed + "(" + strings.Join(names, ", ") + ")"
+	return s.routed + s.in.used + "(" + strings.Join(names, ", ") + ")"
 }
 
 // declare writes the switch, its registration and the routed function.
@@ -99,8 +99,8 @@ func (s *switched) declare(b *strings.Builder) {
 	if results != "" {
 		results = " (" + results + ")"
 	}
-	fmt.Fprintf(b, "func %s(%s)%s {\n\tc := %s.%s\n\tdefer c.Leave()\n", s.routed, paramsOf("a", s.args), results,
-		s.sw, enter)
+	fmt.Fprintf(b, "func %s%s(%s)%s {\n\tc := %s.%s\n\tdefer c.Leave()\n", s.routed, s.in.declared,
+		paramsOf("a", s.args), results, s.sw, enter)
 	if harmless {
 		fmt.Fprintf(b, "\tdefer func() {\n\t\tif c.Saves() {\n\t\t\tif recover() != nil {\n\t\t\t\tc.Forgiven()\n"+
 			"\t\t\t\t%s\n\t\t\t\tc.Saved()\n\t\t\t}\n\t\t}\n\t}()\n", s.set("r", 0))
@@ -148,7 +148,11 @@ func (s *switched) set(prefix string, version int) string {
 	if _, method, ok := strings.Cut(name, "."); ok {
 		name = method
 	}
-	call = strings.Replace(call, s.f.decl.Name.Name+"(", name+"(", 1)
+	first := s.f.decl.Name.Name
+	if s.f.decl.Recv == nil {
+		first, name = first+s.in.args, name+s.in.args
+	}
+	call = strings.Replace(call, first+"(", name+"(", 1)
 	if len(s.results) == 0 {
 		return call
 	}

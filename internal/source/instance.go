@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // instantiate returns the target's signature with the type arguments that are
@@ -24,10 +25,18 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	if params.Len() == 0 {
 		params = sig.RecvTypeParams()
 	}
-	if params.Len() == 0 {
+	_, wanted := syntax.CutTypeArgs(u.opts.Spec)
+	switch {
+	case params.Len() == 0 && len(wanted) > 0:
+		return nil, &beagle.UsageError{What: u.Target.Spec() + " has no type parameters",
+			Remedy: "Leave the type arguments out."}
+	case params.Len() == 0:
 		return sig, nil
 	}
 	generic := u.genericName(fn)
+	if len(wanted) > 0 {
+		return u.asked(fn, generic, wanted)
+	}
 	for _, args := range u.candidates(ctx, generic, params) {
 		if s := u.tryInstance(fn, generic, args); s != nil {
 			u.Args = args
@@ -42,6 +51,45 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 			"do not satisfy the constraints", u.Target.Spec()),
 		Remedy: "Call it in a test with the types that matter.",
 	}
+}
+
+// asked is the instantiation that the user named.
+func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*types.Signature, error) {
+	var args []types.Type
+	for _, text := range texts {
+		t := u.written(text)
+		if t == nil {
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("%s: %q is no type that a file of its package can name", u.opts.Spec, text),
+				Remedy: "Write types as the package's files do: int, []byte, *pkg.Type.",
+			}
+		}
+		args = append(args, t)
+	}
+	s := u.tryInstance(fn, generic, args)
+	if s == nil {
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s: the type arguments do not fit the type parameters", u.opts.Spec),
+			Remedy: "Give one for each, which satisfies its constraint.",
+		}
+	}
+	u.Args = args
+	for _, a := range args {
+		u.Target.TypeArgs = append(u.Target.TypeArgs, u.TypeString(a))
+	}
+	return s, nil
+}
+
+// written reads a type as one of the package's files may write it, or returns nil.
+func (u *Unit) written(text string) types.Type {
+	for _, f := range u.files {
+		for _, at := range []token.Pos{f.ast.FileStart, f.ast.Name.End()} {
+			if tv, err := types.Eval(u.fset, u.Types, at, text); err == nil && tv.IsType() {
+				return tv.Type
+			}
+		}
+	}
+	return nil
 }
 
 // genericName is the object that carries the type parameters: the function,
@@ -95,7 +143,24 @@ func (u *Unit) candidates(ctx context.Context, generic types.Object, params *typ
 		}
 		found = append(found, args)
 	}
-	return append(found, coreArgs(params)...)
+	return append(append(found, coreArgs(params)...), firstTerms(params)...)
+}
+
+// firstTerms takes the first type of each constraint that lists types.
+func firstTerms(params *types.TypeParamList) [][]types.Type {
+	var args []types.Type
+	for p := range params.TypeParams() {
+		limits, ok := p.Constraint().Underlying().(*types.Interface)
+		if !ok || limits.NumEmbeddeds() != 1 {
+			return nil
+		}
+		terms, ok := limits.EmbeddedType(0).(*types.Union)
+		if !ok {
+			return nil
+		}
+		args = append(args, terms.Term(0).Type())
+	}
+	return [][]types.Type{args}
 }
 
 // coreArgs guesses arguments for constraints such as ~[]E, whose parameters

@@ -24,7 +24,7 @@ import (
 // Options say which function to load and how its module is built.
 type Options struct {
 	Dir  string   // where the go command runs: the -C flag; "" is the current directory
-	Spec string   // "./pkg.Func", "import/path.Func", "pkg.Type.Method", or "Func" in Dir
+	Spec string   // "./pkg.Func", "import/path.Func", "pkg.Type.Method", or "Func" in Dir; with [type arguments] or not
 	Tags []string // build tags
 	Env  []string // added to the environment of the go command
 

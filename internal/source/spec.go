@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A reading is one way to understand what the user typed.
@@ -22,6 +23,7 @@ type reading struct {
 // (gopkg.in/yaml.v3.Unmarshal), to the package (tags.Normalize) or to a
 // method (Tags.Normalize), so that the file system and the go command decide.
 func readings(dir, spec string) []reading {
+	spec, _ = syntax.CutTypeArgs(spec)
 	spec = strings.NewReplacer("(", "", ")", "", "*", "").Replace(spec)
 	slash := strings.LastIndex(spec, "/") + 1
 	parts := strings.Split(spec[slash:], ".")

@@ -141,7 +141,7 @@ var (
 )
 
 var full = settings{
-	Profile: 30, Spots: 16, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
+	Rules: "all", Profile: 30, Spots: 20, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
 	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.1, 0.3},
 		StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50, HoldoutShare: 0.25, HoldoutBlocks: 30},
 	Layouts: 5, Turns: 4, Turn: 3,

@@ -83,6 +83,7 @@ var written = []*mutate.Mutator{
 	bufferBuilder,
 	byteSeparator,
 	dropConversion,
+	affixText,
 	runeSlice,
 	replaceBytes,
 	trimConvert,

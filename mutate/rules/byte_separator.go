@@ -14,8 +14,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// byteSeparator (part of catalogue S4) matches calls of strings.Cut, Index and the like with a
-// constant separator of one byte. It calls IndexByte or LastIndexByte, and writes Cut out or into a
+// byteSeparator (part of catalogue S4) matches calls of strings.Cut, Index and the like, and those of
+// package bytes, with a constant separator of one byte. It calls IndexByte or LastIndexByte, and writes Cut out or into a
 // helper.
 var byteSeparator = &mutate.Mutator{
 	Name: "byte-separator",
@@ -51,7 +51,9 @@ func findByteSeparators(p *mutate.Pass) []mutate.Site {
 }
 
 func separatesByByte(p *mutate.Pass, call *ast.CallExpr) bool {
-	if _, ok := p.IsCall(call, "strings", "Cut", "Index", "LastIndex", "Contains"); !ok || p.FuncOf(call) == nil {
+	_, ofStrings := p.IsCall(call, "strings", "Cut", "Index", "LastIndex", "Contains")
+	_, ofBytes := p.IsCall(call, "bytes", "Cut", "Index", "LastIndex", "Contains")
+	if !ofStrings && !ofBytes || p.FuncOf(call) == nil {
 		return false
 	}
 	switch p.Parent(call).(type) {
@@ -61,9 +63,28 @@ func separatesByByte(p *mutate.Pass, call *ast.CallExpr) bool {
 	if len(call.Args) != 2 {
 		return false // one call yields both arguments
 	}
-	sep, constant := constString(p, call.Args[1])
+	e := call.Args[1]
+	if ofBytes {
+		from, ok := converts(p, e, "[]byte")
+		if !ok {
+			return false
+		}
+		e = from
+	}
+	sep, constant := constString(p, e)
 	fun, qualified := call.Fun.(*ast.SelectorExpr)
-	return constant && len(sep) == 1 && qualified && writtenOut(p, call.Args[1]) && canHelp(p, p.Text(fun.X))
+	return constant && len(sep) == 1 && qualified && writtenOut(p, e) && canHelp(p, p.Text(fun.X))
+}
+
+// separator is the byte that a call looks for, and whether it looks among bytes.
+func separator(p *mutate.Pass, call *ast.CallExpr) (sep string, ofBytes bool) {
+	e := call.Args[1]
+	from, ofBytes := converts(p, e, "[]byte")
+	if ofBytes {
+		e = from
+	}
+	text, _ := constString(p, e)
+	return byteText(int(text[0])), ofBytes
 }
 
 // writtenOut reports whether code can write a constant as its value. A constant of another package
@@ -108,23 +129,25 @@ func canHelp(p *mutate.Pass, pkg string) bool {
 
 func rewriteByteSeparators(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	var edits []mutate.Edit
-	cut := ""
+	cuts := map[bool]string{}
 	for _, call := range s.Data.([]*ast.CallExpr) {
 		fun := call.Fun.(*ast.SelectorExpr)
-		text, _ := constString(p, call.Args[1])
-		sep := byteText(int(text[0]))
+		sep, ofBytes := separator(p, call)
 		name := fun.Sel.Name
 		if name == "Cut" {
-			if st := cutInPlace(p, call, sep); st != nil {
+			if st := cutInPlace(p, call, sep, ofBytes); st != nil {
 				edits = append(edits, *st)
 				continue
 			}
-			if cut == "" {
-				var more []mutate.Edit
-				cut, more = helper(p, call, cutByte(p.Text(fun.X)), "cutByte", "cutAtByte")
-				edits = append(edits, more...)
+			if cuts[ofBytes] == "" {
+				wishes := []string{"cutByte", "cutAtByte"}
+				if ofBytes {
+					wishes = []string{"cutBytes", "cutBytesAt"}
+				}
+				name, more := helper(p, call, cutByte(p.Text(fun.X), ofBytes), wishes...)
+				cuts[ofBytes], edits = name, append(edits, more...)
 			}
-			edits = append(edits, p.Replace(fun, cut))
+			edits = append(edits, p.Replace(fun, cuts[ofBytes]))
 		} else if name == "Contains" {
 			edits = append(edits, p.Replace(fun, "("+p.Text(fun.X)+".IndexByte"), p.Insert(call.End(), " >= 0)"))
 		} else {
@@ -137,18 +160,21 @@ func rewriteByteSeparators(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mut
 
 // cutInPlace writes out a statement that assigns the results of Cut for a variable. The compiler
 // then sees that later tests ask for found again. It returns nil if the call stands elsewhere.
-func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string) *mutate.Edit {
+func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string, ofBytes bool) *mutate.Edit {
 	as, ok := p.Parent(call).(*ast.AssignStmt)
 	text := p.Var(call.Args[0])
 	if !ok || len(as.Lhs) != 3 || !facts.IsLocal(p, text) || facts.Captured.Of(p)[text] {
 		return nil
 	}
-	if list, at := p.Siblings(as); at < 0 || list[at] != ast.Stmt(as) {
+	if list, at := p.Siblings(as); at < 0 || list[at] != ast.Stmt(as) || ofBytes && !isByteSlice(p, call.Args[0]) {
 		return nil
 	}
 	s, at, pkg := text.Name(), p.Fresh("at", "sep"), p.Text(call.Fun.(*ast.SelectorExpr).X)
 	found := []string{s + "[:" + at + "]", s + "[" + at + "+1:]", "true"}
 	not := []string{s, `""`, "false"}
+	if ofBytes {
+		not[1] = "[]byte(nil)"
+	}
 	var to, yes, no []string
 	for i, l := range as.Lhs {
 		id, ok := l.(*ast.Ident)
@@ -185,15 +211,19 @@ func changes(to, from []string) (lhs, rhs []string) {
 }
 
 // cutByte returns a function that declares the helper for Cut under a name.
-func cutByte(pkg string) func(name string) string {
+func cutByte(pkg string, ofBytes bool) func(name string) string {
+	of, typ, none := "strings", "string", `""`
+	if ofBytes {
+		of, typ, none = "bytes", "[]byte", "nil"
+	}
 	return func(name string) string {
-		return fmt.Sprintf(`// %[1]s is strings.Cut with a separator of one byte.
-func %[1]s(s string, sep byte) (head, tail string, found bool) {
+		return fmt.Sprintf(`// %[1]s is %[3]s.Cut with a separator of one byte.
+func %[1]s(s %[4]s, sep byte) (head, tail %[4]s, found bool) {
 	if i := %[2]s.IndexByte(s, sep); i >= 0 {
 		return s[:i], s[i+1:], true
 	}
-	return s, "", false
-}`, name, pkg)
+	return s, %[5]s, false
+}`, name, pkg, of, typ, none)
 	}
 }
 

@@ -46,6 +46,7 @@ type wordTail struct {
 	loop  *ast.ForStmt
 	index *types.Var
 	seq   *types.Var
+	text  wordText // of seq
 	from  int64
 	limit int64 // at most this many bytes from the start; 0 means all
 	body  *ast.AssignStmt
@@ -100,11 +101,14 @@ func (t *wordTail) end(p *mutate.Pass, e ast.Expr) bool {
 }
 
 func (t *wordTail) usable(p *mutate.Pass) bool {
-	return t.seq != nil && hasWords(t.seq.Type()) && !p.Assigned(t.seq, t.loop) && !isNamedBytes(t.seq.Type()) &&
-		wordHelper(p, isStringVar(t.seq))
+	if t.seq == nil || p.Assigned(t.seq, t.loop) || hasName(t.seq.Type()) {
+		return false
+	}
+	t.text = wordTextOf(t.seq.Type())
+	return t.text != "" && t.text.helps(p)
 }
 
-func isNamedBytes(t types.Type) bool {
+func hasName(t types.Type) bool {
 	_, named := t.(*types.Named)
 	return named
 }
@@ -189,11 +193,12 @@ func (t *wordTail) converted(p *mutate.Pass, e ast.Expr) ast.Expr {
 	return ast.Unparen(conv.Args[0])
 }
 
-// zeroBefore reports whether k is declared as 0 right in front of the loop.
+// zeroBefore reports whether k is declared as 0 right in front of the loop, or is a result of the
+// function that the loop begins.
 func (t *wordTail) zeroBefore(p *mutate.Pass, k *types.Var) bool {
 	list, at := p.Siblings(t.loop)
 	if at < 1 {
-		return false
+		return at == 0 && t.begins(p) && isResult(p, t.loop, k)
 	}
 	d, ok := facts.Declares(p, list[at-1])
 	if !ok || d.Var != k {
@@ -204,6 +209,28 @@ func (t *wordTail) zeroBefore(p *mutate.Pass, k *types.Var) bool {
 	}
 	n, constant := p.Int(d.Value)
 	return constant && n == 0
+}
+
+// begins reports whether the loop is the first statement of its function.
+func (t *wordTail) begins(p *mutate.Pass) bool {
+	fn := p.FuncOf(t.loop)
+	return fn != nil && p.Parent(t.loop) == ast.Node(fn.Body)
+}
+
+// isResult reports whether a variable is a named result of the function around a node.
+func isResult(p *mutate.Pass, n ast.Node, v *types.Var) bool {
+	fn := p.FuncOf(n)
+	if fn == nil || fn.Type.Results == nil {
+		return false
+	}
+	for _, f := range fn.Type.Results.List {
+		for _, id := range f.Names {
+			if p.Info.Defs[id] == types.Object(v) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
@@ -236,60 +263,44 @@ func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	return append(edits, p.Replace(t.loop, text)), nil
 }
 
-// whole returns the ends of a list of three statements that declares the word, fills it by the loop
-// and returns it.
+// whole returns the ends of a list of statements that declares the word, unless it is a result,
+// fills it by the loop and returns it.
 func (t *wordTail) whole(p *mutate.Pass) (from, to ast.Stmt) {
 	list, at := p.Siblings(t.loop)
-	if at != 1 || len(list) != 3 {
+	if at < 0 || at > 1 || len(list) != at+2 {
 		return nil, nil
 	}
-	r, ok := list[2].(*ast.ReturnStmt)
+	r, ok := list[at+1].(*ast.ReturnStmt)
 	if !ok || len(r.Results) != 1 || p.Var(r.Results[0]) == nil || p.Var(r.Results[0]) != p.Var(t.body.Lhs[0]) {
 		return nil, nil
 	}
 	return list[0], r
 }
 
-// helper declares the function for a string or for bytes, once.
+// helper declares the function for the type of the text, once.
 func (t *wordTail) helper(p *mutate.Pass) (string, []mutate.Edit) {
-	declare, imports := firstBytes(p, isStringVar(t.seq))
-	base := "firstBytes"
-	if isStringVar(t.seq) {
-		base = "firstBytesOf"
-	}
+	declare, imports := firstBytes(p, t.text)
+	base := t.text.name("firstBytes")
 	name, edits := helper(p, t.loop, declare, base, base+"Word")
 	return name, append(imports, edits...)
 }
 
-// wordHelper reports whether a helper that reads words can be declared.
-func wordHelper(p *mutate.Pass, ofString bool) bool {
-	pkg := "binary"
-	if !ofString {
-		pkg, _ = p.Import("encoding/binary")
-	}
-	return canHelp(p, pkg)
-}
-
 // firstBytes writes the function that reads words of up to eight bytes.
-func firstBytes(p *mutate.Pass, ofString bool) (declare func(name string) string, imports []mutate.Edit) {
-	typ := "[]byte"
-	if ofString {
-		typ = "string"
-	}
-	cases, imports := fewBytes(p, "b", ofString, "")
+func firstBytes(p *mutate.Pass, text wordText) (declare func(name string) string, imports []mutate.Edit) {
+	cases, imports := fewBytes(p, "b", text, "")
 	return func(name string) string {
 		return fmt.Sprintf(`// %s is the first eight bytes of b as a word, lowest byte first; where there
 // are fewer, the others are 0.
-func %s(b %s) uint64 {
+func %s%s(b %s) uint64 {
 	%s
-}`, name, name, typ, cases)
+}`, name, name, text.params(), text, cases)
 	}, imports
 }
 
 // fewBytes writes the choice of loads by the number of bytes in v. more is a further case behind
 // the one for eight.
-func fewBytes(p *mutate.Pass, v string, ofString bool, more string) (cases string, imports []mutate.Edit) {
-	word, half, high, imports := loads(p, v, ofString)
+func fewBytes(p *mutate.Pass, v string, text wordText, more string) (cases string, imports []mutate.Edit) {
+	word, half, high, imports := loads(p, v, text)
 	return strings.NewReplacer("<v>", v, "<word>", word, "<half>", half, "<high>", high, "<more>", more).Replace(
 		`switch n := uint(len(<v>)); {
 	case n >= 8:
@@ -303,14 +314,14 @@ func fewBytes(p *mutate.Pass, v string, ofString bool, more string) (cases strin
 }
 
 // loads returns the text of three loads: the word that v begins with, its lower half, and v's last
-// four bytes. For strings it writes shifts, which the compiler turns into loads.
-func loads(p *mutate.Pass, v string, ofString bool) (word, half, high string, edits []mutate.Edit) {
-	if ofString {
-		text := strings.NewReplacer("b", v)
+// four bytes. But for slices it writes shifts, which the compiler turns into loads.
+func loads(p *mutate.Pass, v string, text wordText) (word, half, high string, edits []mutate.Edit) {
+	if text != bytesText {
+		of := strings.NewReplacer("b", v)
 		const four = "uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24"
-		return text.Replace(four + " |\nuint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56"),
-			text.Replace(four),
-			text.Replace("(uint64(b[n-4]) | uint64(b[n-3])<<8 | uint64(b[n-2])<<16 | uint64(b[n-1])<<24)"), nil
+		return of.Replace(four + " |\nuint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56"),
+			of.Replace(four),
+			of.Replace("(uint64(b[n-4]) | uint64(b[n-3])<<8 | uint64(b[n-2])<<16 | uint64(b[n-1])<<24)"), nil
 	}
 	pkg, edits := p.Import("encoding/binary")
 	pkg += ".LittleEndian"

@@ -49,7 +49,7 @@ type suffix struct {
 	fn          *ast.FuncDecl
 	whole, rest *types.Var
 	calls       []*ast.CallExpr // calls of the function that reads the first bytes
-	ofString    bool
+	text        wordText
 }
 
 func findSuffixWords(p *mutate.Pass) []mutate.Site {
@@ -81,9 +81,8 @@ func (s *suffix) ends(p *mutate.Pass, e ast.Expr) bool {
 		p.Assigned(s.whole, s.fn) {
 		return false
 	}
-	s.ofString = types.Identical(s.whole.Type(), types.Typ[types.String])
-	return types.Identical(s.whole.Type(), s.rest.Type()) &&
-		(s.ofString || types.Identical(s.whole.Type(), types.NewSlice(types.Typ[types.Uint8])))
+	s.text = wordTextOf(s.whole.Type())
+	return s.text != "" && !hasName(s.whole.Type()) && types.Identical(s.whole.Type(), s.rest.Type())
 }
 
 // read checks that code only cuts the variable off at the front, up to a last cut that leaves at
@@ -118,7 +117,7 @@ func (s *suffix) read(p *mutate.Pass) bool {
 			s.calls = append(s.calls, call)
 		}
 	}
-	return len(s.calls) > 0 && s.named(p) && wordHelper(p, s.ofString)
+	return len(s.calls) > 0 && s.named(p) && s.text.helps(p)
 }
 
 // isTarget reports whether an identifier stands on the left of an assignment.
@@ -199,7 +198,7 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 	if fn == nil || fn.Recv != nil || fn.Body == nil {
 		return false
 	}
-	declare, _ := firstBytes(p, s.ofString)
+	declare, _ := firstBytes(p, s.text)
 	if sameCode(p.Text(fn), declare(fn.Name.Name)) {
 		return true
 	}
@@ -296,21 +295,23 @@ func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
 
 func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*suffix)
-	whole, typ, base := "whole", "[]byte", "lastBytes"
+	whole, base := "whole", s.text.name("lastBytes")
 	if param.Value == true {
 		whole = s.whole.Name()
 	}
 	end := whole + "[len(" + whole + ")-8:]"
 	var edits []mutate.Edit
-	if s.ofString {
+	switch s.text {
+	case stringText:
 		load := loadName(p)
-		typ, end, base = "string", load+"("+end+")", "lastBytesOf"
+		end = load + "(" + end + ")"
 		if !declaresLoad(p, load) {
-			edits = append(edits,
-				p.Declare(s.fn, "// "+load+" is the word in the first eight bytes of s, lowest byte first.\n"+
-					loadDecl(load)))
+			edits = append(edits, p.Declare(s.fn, s.text.loader(load)))
 		}
-	} else {
+	case eitherText:
+		load, declared := helper(p, s.fn, s.text.loader, "load64In", "loadWordIn")
+		edits, end = append(edits, declared...), load+"("+end+")"
+	default:
 		pkg, imports := p.Import("encoding/binary")
 		edits = append(edits, imports...)
 		end = pkg + ".LittleEndian.Uint64(" + end + ")"
@@ -318,13 +319,14 @@ func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, param mutate.Param) ([
 	if param.Value == true {
 		return append(edits, s.inPlace(p, end)...), nil
 	}
-	cases, _ := fewBytes(p, "tail", s.ofString, "\n\tcase len(whole) >= 8:\n\t\treturn "+end+" >> (64 - 8*n)")
+	cases, _ := fewBytes(p, "tail", s.text, "\n\tcase len(whole) >= 8:\n\t\treturn "+end+" >> (64 - 8*n)")
 	declare := func(name string) string {
-		return strings.NewReplacer("<name>", name, "<type>", typ, "<cases>", cases).Replace(
+		return strings.NewReplacer("<name>", name, "<type>", s.text.params()+"(whole, tail "+string(s.text)+")",
+			"<cases>", cases).Replace(
 			`// <name> is the first eight bytes of tail as a word, where tail is the end of
 // whole or has eight bytes: of the last word of whole, what lies in front of tail
 // is shifted out.
-func <name>(whole, tail <type>) uint64 {
+func <name><type> uint64 {
 	<cases>
 }`)
 	}
