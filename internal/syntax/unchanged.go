@@ -98,6 +98,9 @@ func (u *unchanged) looks(path []ast.Node) bool {
 				e = up
 				continue
 			}
+			if isPattern(u.info.TypeOf(e)) {
+				return up.Sel.Name != "Longest" && up.Sel.Name != "UnmarshalText"
+			}
 			_, byAddress := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
 			_, has := s.Recv().Underlying().(*types.Pointer)
 			return (!byAddress || has) && !sharesElements(u.info.TypeOf(e))
@@ -201,6 +204,16 @@ func sharesElements(t types.Type) bool {
 		return true
 	}
 	return false
+}
+
+// isPattern reports whether a type is *regexp.Regexp, whose methods only look but for two.
+func isPattern(t types.Type) bool {
+	p, ok := types.Unalias(t).(*types.Pointer)
+	if !ok {
+		return false
+	}
+	n, ok := types.Unalias(p.Elem()).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "regexp" && n.Obj().Name() == "Regexp"
 }
 
 // plainTerms reports whether no type that a type parameter may be shares elements.
