@@ -74,6 +74,11 @@ func (e *Env) original() (*code, error) {
 		}
 		e.orig = e.codeOf(f)
 		e.orig.literals = e.Unit.Literals()
+		if wide, copies := e.Unit.Widen(f.Src); len(copies) > 0 {
+			if f, problem := e.Unit.Parse(wide); problem == nil {
+				e.orig.wide = e.codeOf(f)
+			}
+		}
 	}
 	return e.orig, nil
 }
