@@ -28,7 +28,7 @@ type code struct {
 
 	helpers  func() *helpers  // of the rest of the package; may be nil
 	literals []constant.Value // of the original: the constants that its package contains
-	wide     *code            // of the original: it, with copies of what it calls; nil without any
+	reached  []*code          // of the original: it, with what it calls in its package
 
 	once  sync.Once
 	found []Violation // by inspect
@@ -76,8 +76,8 @@ func forbidden(orig, cand *code, known *Known) []Violation {
 	for _, v := range inspect(orig) {
 		excused[v.key] = true
 	}
-	if orig.wide != nil { // candidates have copies of its helpers, which may do what the helpers do
-		for _, v := range inspect(orig.wide) {
+	for _, c := range orig.reached { // candidates have copies of its helpers, which may do what the helpers do
+		for _, v := range inspect(c) {
 			excused[v.key] = true
 		}
 	}

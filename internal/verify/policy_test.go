@@ -263,7 +263,7 @@ func TestPolicyOfCopies(t *testing.T) {
 	if list := forbidden(orig, cand, nil); len(list) == 0 {
 		t.Error("unsafe passes although the original calls no helper that uses it")
 	}
-	orig.wide = read(t, head+"func F(n int) uintptr { return helperForF(n) }\n\n"+helper)
+	orig.reached = append(orig.reached, read(t, head+"func F(n int) uintptr { return helperForF(n) }\n\n"+helper))
 	if list := forbidden(orig, cand, nil); len(list) != 0 {
 		t.Errorf("what a helper of the original does is refused in its copy: %v", list)
 	}
