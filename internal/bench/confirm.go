@@ -57,7 +57,8 @@ type lab interface {
 	// build links everything in a first layout; failed names the candidates
 	// that the compiler refused.
 	build(ctx context.Context, pgo string, layout uint64) (im image, failed map[int]string, err error)
-	relink(ctx context.Context, im image, layout uint64) (image, error)
+	// relink links the same code in other layouts.
+	relink(ctx context.Context, im image, layouts []uint64) ([]image, error)
 	// time runs the request in a fresh process. A failure says how the
 	// process ended without a reply.
 	time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error)
@@ -110,6 +111,10 @@ type confirmer struct {
 	control   []layoutResult
 	accidents int           // processes that died
 	spent     time.Duration // of timing
+	looked    time.Duration // of timing, up to the last look
+	layouts   int           // that were timed for the looks
+	hurried   bool          // the time ended before the plan
+	versions  int           // the original and those beside it, added up over these layouts
 	calls     int           // calls of a slice and windows, as the last joint process had them
 	windows   int
 	visits    bool // each record has a window of its own
@@ -150,7 +155,7 @@ func upTo(first, n int) []int {
 func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, error) {
 	m.tried = tried
 	m.o.Log("linking layouts")
-	images, err := m.images(ctx, m.o.PGO, open)
+	images, err := m.images(ctx, m.o.PGO, open, firstLook(len(m.finalists)))
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +195,10 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	if len(variants) == 0 {
 		return nil
 	}
-	q := m.request(variants, m.sets, float64(len(looks)*layoutsALook))
+	m.layouts++
+	m.versions += len(ts) + 1
+	m.o.Log(fmt.Sprintf("measuring layout %d", m.layouts))
+	q := m.request(variants, m.sets, float64(planned)/m.pace())
 	q.GC = m.gcByte == 0
 	reply, err := m.joint(ctx, im, q)
 	if err != nil || reply == nil {

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/beagle-go/beagle"
 )
@@ -24,9 +25,12 @@ const Rule = "three looks, large tables with cold caches"
 
 // Evidence is all that the decision about one candidate rests on.
 type Evidence struct {
-	Layouts  []beagle.Layout
-	Train    Combined
-	Found    bool        // the layouts agree more than chance lets them, see looks
+	Layouts []beagle.Layout
+	Train   Combined
+	Found   bool // the layouts agree more than chance lets them, see looks
+	// how many layouts the plan had, and a time for all of them, when the time ended before; else 0
+	Planned  int
+	Longer   time.Duration
 	MinGain  float64     // the least gain that counts: 0.01 is 1 %
 	Halves   [2]Combined // entry in the lower and the upper half of 64 bytes
 	Possible [2]bool     // classes that occur at all for original and candidate
@@ -116,10 +120,25 @@ func notSurely(e *Evidence, corrected beagle.Ratio) string {
 	case e.Found && corrected.Low > 1:
 		return ""
 	case r.Low <= 1:
-		return fmt.Sprintf("no difference: %.3f times as fast (%.3f to %.3f)", r.Point, r.Low, r.High)
+		return fmt.Sprintf("no difference: %.3f times as fast (%.3f to %.3f)%s", r.Point, r.Low, r.High, e.hurried())
+	case e.Planned > 0:
+		return fmt.Sprintf("not sure yet: %.3f times as fast (%.3f to %.3f)%s", corrected.Point, corrected.Low,
+			corrected.High, e.hurried())
+	case corrected.Low > 1:
+		return fmt.Sprintf("no sure difference: %.3f times as fast, but the %d layouts agree no better than chance lets "+
+			"them", corrected.Point, e.Train.N)
 	}
 	return fmt.Sprintf("no sure difference: %.3f times as fast, but as little as %.3f for all that was tried",
 		corrected.Point, math.Min(corrected.Low, r.Low))
+}
+
+// hurried says that the time ended before the plan did, and what to do about it.
+func (e *Evidence) hurried() string {
+	if e.Planned == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and the time was over after %d of up to %d layouts: measure longer, with --measure %v",
+		e.Train.N, e.Planned, e.Longer)
 }
 
 func tooLittle(e *Evidence, corrected beagle.Ratio) string {

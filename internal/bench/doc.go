@@ -40,7 +40,12 @@
 // After 10, 20 and 30 layouts the signed-rank test is asked whether they favour
 // the candidate more than chance does, and the interval whether it excludes
 // that there is no gain; the risk of a false win, 1 in 200, is shared out over
-// the looks. A candidate that passes is surely faster, be it by little. It must
+// the looks and the finalists. Where four or more finalists share it, all of 10
+// layouts agree by chance too often, and the first look has 11. A candidate that
+// was faster in all layouts so far gets those that its look lacks, though the
+// time be over: a gain that everybody sees is not left undecided. When the time
+// is too short for a further look at all, the worst finalists rest.
+// A candidate that passes is surely faster, be it by little. It must
 // then repeat the gain on held-out and freshly drawn inputs, at both
 // alignments, in processes of its own and with profile-guided optimisation, and
 // gain what the user wants at least ([Options].MinGain). A candidate of which a

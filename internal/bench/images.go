@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// images links a look's layouts, so that every candidate of which so much is
-// known can be compared in enough of them. Layouts in which no copies match are of no use and are
-// drawn anew; the choice looks at addresses only, never at times.
-func (m *confirmer) images(ctx context.Context, pgo string, of finding) ([]image, error) {
+// images links a look's layouts, so that every candidate of which so much is known can be compared
+// in so many of them. Layouts in which no copies match are of no use and are drawn anew; the choice
+// looks at addresses only, never at times.
+func (m *confirmer) images(ctx context.Context, pgo string, of finding, wanted int) ([]image, error) {
 	first, failed, err := m.lab.build(ctx, pgo, m.layoutSeed())
 	if err != nil {
 		return nil, err
@@ -17,12 +17,12 @@ func (m *confirmer) images(ctx context.Context, pgo string, of finding) ([]image
 		m.finalists[i].fail = "it does not compile in a batch: " + why
 	}
 	images := []image{first}
-	for len(images) < 2*layoutsALook && !m.enough(images, m.at(of)) {
-		im, err := m.lab.relink(ctx, first, m.layoutSeed())
+	for len(images) < 2*wanted && !m.enough(images, m.at(of), wanted) {
+		more, err := m.relink(ctx, first, max(wanted-len(images), 1))
 		if err != nil {
 			return nil, err
 		}
-		images = append(images, im)
+		images = append(images, more...)
 	}
 	return slices.DeleteFunc(images, func(im image) bool { return !m.useful(im, m.at(of)) }), nil
 }
@@ -30,18 +30,30 @@ func (m *confirmer) images(ctx context.Context, pgo string, of finding) ([]image
 // more links n further layouts, or fewer when too many are of no use.
 func (m *confirmer) more(ctx context.Context, like image, n int) ([]image, error) {
 	var images []image
-	for tries := 0; len(images) < n && tries < 2*n; tries++ {
-		im, err := m.lab.relink(ctx, like, m.layoutSeed())
+	for tries := 0; len(images) < n && tries < 2*n; {
+		some, err := m.relink(ctx, like, min(n-len(images), 2*n-tries))
 		if err != nil {
 			return nil, err
 		}
-		if !m.useful(im, m.at(open)) {
-			m.lab.discard(im)
-			continue
+		tries += len(some)
+		for _, im := range some {
+			if m.useful(im, m.at(open)) {
+				images = append(images, im)
+			} else {
+				m.lab.discard(im)
+			}
 		}
-		images = append(images, im)
 	}
 	return images, nil
+}
+
+// relink links n further layouts, several at a time: nothing is timed meanwhile.
+func (m *confirmer) relink(ctx context.Context, like image, n int) ([]image, error) {
+	seeds := make([]uint64, n)
+	for i := range seeds {
+		seeds[i] = m.layoutSeed()
+	}
+	return m.lab.relink(ctx, like, seeds)
 }
 
 // layoutSeed is never 0, which would mean the linker's own order.
@@ -54,7 +66,7 @@ func (m *confirmer) useful(im image, ts []*finalist) bool {
 
 // enough asks, for every candidate, for the wanted layouts and for both
 // alignments in at least one more than the decision needs.
-func (m *confirmer) enough(images []image, ts []*finalist) bool {
+func (m *confirmer) enough(images []image, ts []*finalist, wanted int) bool {
 	for _, t := range ts {
 		n, halves := 0, [2]int{}
 		for _, im := range images {
@@ -70,7 +82,7 @@ func (m *confirmer) enough(images []image, ts []*finalist) bool {
 		}
 		possible := m.possibleHalves(images, t)
 		for h := range halves {
-			if n < layoutsALook || possible[h] && halves[h] <= minAlignment {
+			if n < wanted || possible[h] && halves[h] <= minAlignment {
 				return false
 			}
 		}

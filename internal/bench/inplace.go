@@ -153,12 +153,20 @@ func (l *placeLab) build(ctx context.Context, _ string, layout uint64) (image, m
 	return im, byCandidate, err
 }
 
-func (l *placeLab) relink(ctx context.Context, like image, layout uint64) (image, error) {
-	p, err := l.place.Relink(ctx, like.(*placeImage).p, layout)
-	if err != nil {
-		return nil, err
+func (l *placeLab) relink(ctx context.Context, like image, layouts []uint64) ([]image, error) {
+	var out []image
+	for _, layout := range layouts {
+		p, err := l.place.Relink(ctx, like.(*placeImage).p, layout)
+		if err != nil {
+			return nil, err
+		}
+		im, err := l.image(p, layout)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, im)
 	}
-	return l.image(p, layout)
+	return out, nil
 }
 
 func (l *placeLab) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {

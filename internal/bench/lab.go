@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
@@ -160,15 +163,23 @@ func (l *realLab) build(ctx context.Context, pgo string, layout uint64) (image, 
 	return im, failed, err
 }
 
-func (l *realLab) relink(ctx context.Context, like image, layout uint64) (image, error) {
+func (l *realLab) relink(ctx context.Context, like image, layouts []uint64) ([]image, error) {
 	p := like.(*program)
-	link := p.link
-	link.Layout = layout
-	bin, err := l.env.Builder.Relink(ctx, p.bin, link)
-	if err != nil {
-		return nil, err
+	out := make([]image, len(layouts))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.NumCPU())
+	for i, layout := range layouts {
+		g.Go(func() error {
+			link := p.link
+			link.Layout = layout
+			bin, err := l.env.Builder.Relink(ctx, p.bin, link)
+			if err == nil {
+				out[i], err = l.program(bin, link)
+			}
+			return err
+		})
 	}
-	return l.program(bin, link)
+	return out, g.Wait()
 }
 
 func (l *realLab) program(bin *harness.Binary, link harness.Link) (image, error) {

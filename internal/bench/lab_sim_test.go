@@ -35,7 +35,10 @@ type simLab struct {
 	copies  int
 	train   string
 	runs    int
-	slow    bool // a process comes to five rounds, and entries have four addresses
+	slow    bool    // a process comes to five rounds, and entries have four addresses
+	millis  float64 // that a version takes in a process
+	lost    int     // processes, the first ones, that say too little to be of use
+	timed   []int   // versions of each process
 }
 
 type simImage struct {
@@ -49,12 +52,19 @@ func (im *simImage) align(v int) int { return im.aligns[v] }
 func (im *simImage) seed() uint64    { return im.layout }
 
 func (l *simLab) build(_ context.Context, pgo string, layout uint64) (image, map[int]string, error) {
-	im, err := l.relink(context.Background(), &simImage{pgo: pgo != ""}, layout)
-	return im, nil, err
+	return l.link(pgo != "", layout), nil, nil
 }
 
-func (l *simLab) relink(_ context.Context, like image, layout uint64) (image, error) {
-	im := &simImage{layout: layout, pgo: like.(*simImage).pgo}
+func (l *simLab) relink(_ context.Context, like image, layouts []uint64) ([]image, error) {
+	var out []image
+	for _, layout := range layouts {
+		out = append(out, l.link(like.(*simImage).pgo, layout))
+	}
+	return out, nil
+}
+
+func (l *simLab) link(pgo bool, layout uint64) *simImage {
+	im := &simImage{layout: layout, pgo: pgo}
 	for range l.copies * (1 + len(l.planted)) {
 		a := 32 * l.rng.IntN(2)
 		if l.slow {
@@ -63,7 +73,7 @@ func (l *simLab) relink(_ context.Context, like image, layout uint64) (image, er
 		im.aligns = append(im.aligns, a)
 		im.luck = append(im.luck, l.code.classes*float64(a/32)+l.code.rest*l.rng.NormFloat64())
 	}
-	return im, nil
+	return im
 }
 
 func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply, string, error) {
@@ -97,14 +107,19 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 		if l.slow {
 			windows, rounds = 1, 5
 		}
+		if l.runs <= l.lost {
+			windows, rounds = 1, 3
+		}
 		t := simulate(l.rng, l.noise, windows, rounds, logs...)
 		for i, v := range q.Variants {
 			if v >= l.copies {
 				t.Allocs[i], t.Bytes[i] = 1, l.planted[v/l.copies-1].bytes
 			}
 		}
+		t.Millis = l.millis * float64(len(q.Variants)/l.copies)
 		reply.Sets = append(reply.Sets, *t)
 	}
+	l.timed = append(l.timed, len(q.Variants)/l.copies)
 	return reply, "", nil
 }
 

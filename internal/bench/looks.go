@@ -2,10 +2,8 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
-	"time"
 )
 
 // looks holds the risk of a false win at each look. A measurement looks at its
@@ -18,7 +16,7 @@ import (
 var looks = [...]float64{0.003, 0.001, 0.001}
 
 const (
-	layoutsALook = 10
+	layoutsALook = 10 // or more at the first look, see firstLook
 	// layouts below which nothing is called faster: fewer agree by chance more often than the first
 	// look may err
 	minLayouts = 9
@@ -34,6 +32,7 @@ const (
 	open   finding = iota // to be measured on
 	found                 // surely faster
 	futile                // surely not by as much as would count
+	rested                // open, but the time goes to others, which look better
 )
 
 // judge looks at what was measured of one of some finalists, chosen from the
@@ -63,40 +62,67 @@ func (m *confirmer) at(f finding) []*finalist {
 	return slices.DeleteFunc(m.live(), func(t *finalist) bool { return t.finding != f })
 }
 
-// measure adds layouts until every candidate is decided or the plan is done.
+// measure adds layouts until every candidate is decided, or the plan or the time is at its end.
 func (m *confirmer) measure(ctx context.Context, images []image) error {
 	first := images[0]
 	for look := range looks {
 		if look > 0 {
+			m.thin()
 			var err error
-			if images, err = m.more(ctx, first, layoutsALook); err != nil {
+			if images, err = m.more(ctx, first, max((look+1)*layoutsALook-m.layouts, 1)); err != nil {
 				return err
 			}
 		}
-		m.rng.Shuffle(len(images), func(i, j int) { images[i], images[j] = images[j], images[i] })
-		for i, im := range images {
-			m.o.Log(fmt.Sprintf("measuring layout %d", look*layoutsALook+i+1))
-			if err := m.layout(ctx, im); err != nil {
-				return err
-			}
-			if look > 0 && m.overdrawn() {
-				break // a function so slow, or a machine so busy, that the least number of rounds costs too much
-			}
-			if look > 0 {
-				m.lab.discard(im) // the first look's are used again
-			}
+		if err := m.look(ctx, images, look); err != nil {
+			return err
+		}
+		if err := m.complete(ctx, first, look); err != nil {
+			return err
 		}
 		for _, t := range m.at(open) {
 			t.finding = m.judged(t, look)
 		}
-		if len(m.at(open)) == 0 || m.overdrawn() {
+		m.looked = m.spent
+		if m.hurried = m.hurried || look < len(looks)-1 && m.overdrawn(); len(m.at(open)) == 0 || m.hurried {
 			return nil
 		}
 	}
 	return nil
 }
 
-// overdrawn reports whether the layouts have used up their share of the time.
-func (m *confirmer) overdrawn() bool {
-	return m.spent > time.Duration(layoutShare*float64(m.o.Budget))
+// look measures a look's layouts, or those that there is time for.
+func (m *confirmer) look(ctx context.Context, images []image, look int) error {
+	m.rng.Shuffle(len(images), func(i, j int) { images[i], images[j] = images[j], images[i] })
+	for _, im := range images {
+		if m.hurried = look > 0 && m.overdrawn(); m.hurried {
+			break // a function so slow, or a machine so busy, that the least number of rounds costs too much
+		}
+		if err := m.layout(ctx, im); err != nil {
+			return err
+		}
+		if look > 0 {
+			m.lab.discard(im) // the first look's are used again
+		}
+	}
+	return nil
+}
+
+// complete adds layouts for candidates that were faster in all layouts so far, while these are too
+// few for the look to decide: some could not be compared, or the time was short.
+func (m *confirmer) complete(ctx context.Context, first image, look int) error {
+	for range layoutsALook {
+		lacks := func(t *finalist) bool { return m.lacks(t, look) }
+		if !slices.ContainsFunc(m.at(open), lacks) {
+			return nil
+		}
+		images, err := m.more(ctx, first, 1)
+		if err != nil || len(images) == 0 {
+			return err
+		}
+		if err := m.layout(ctx, images[0]); err != nil {
+			return err
+		}
+		m.lab.discard(images[0])
+	}
+	return nil
 }

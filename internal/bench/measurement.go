@@ -48,6 +48,9 @@ func (m *confirmer) notes() (out []string) {
 func (m *confirmer) evidence(t *finalist, i int) *Evidence {
 	e := evidenceOf(t.train)
 	e.Possible, e.Found, e.MinGain = t.halves, t.finding == found, m.o.MinGain
+	if t.finding == rested || m.hurried && t.finding == open {
+		e.Planned, e.Longer = planned, m.longer()
+	}
 	e.Control = evidenceOf(m.control).Train
 	e.Holdout, e.Fresh = combined(t.holdout), combined(t.fresh)
 	e.PGO, e.Cold = combined(t.pgo), combined(t.cold)

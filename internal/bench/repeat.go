@@ -84,7 +84,7 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	if err != nil {
 		return err
 	}
-	images, err := m.images(ctx, profile, found)
+	images, err := m.images(ctx, profile, found, layoutsALook)
 	if err != nil {
 		return err
 	}

@@ -117,10 +117,16 @@ const sliceNoise = 0.003
 // decide runs the looks and the decision on simulated layouts, with holdout,
 // fresh and apart as further simulated measurements.
 func (c code) decide(rng *rand.Rand, finalists, tried int) (*Evidence, bool, string) {
+	return c.decideFrom(rng, len(looks), finalists, tried)
+}
+
+// decideFrom is decide with time for so many looks.
+func (c code) decideFrom(rng *rand.Rand, most, finalists, tried int) (*Evidence, bool, string) {
 	var layouts []layoutResult
+	first := firstLook(finalists)
 	f := open
-	for look := 0; f == open && look < len(looks); look++ {
-		layouts = append(layouts, c.layouts(rng, layoutsALook, sliceNoise)...)
+	for look := 0; f == open && look < most; look++ {
+		layouts = append(layouts, c.layouts(rng, max((look+1)*layoutsALook, first)-len(layouts), sliceNoise)...)
 		f = judge(evidenceOf(layouts).Train, look, finalists, tried, 0)
 	}
 	e := evidenceOf(layouts)

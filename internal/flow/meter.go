@@ -59,7 +59,8 @@ func (m *meter) measuring(kind string, what ...any) (string, error) {
 			return "", fmt.Errorf("reading the module's profile: %w; mend it or take it away", err)
 		}
 	}
-	return beagle.HashOf(kind, append(what, m.spec.Measure, m.spec.MinGain, m.spec.Seed, bench.Rule, profile)...), nil
+	return beagle.HashOf(kind, append(what, m.spec.Measure, m.spec.MinGain, m.spec.Seed, bench.Rule, bench.Plan,
+		profile)...), nil
 }
 
 // modulePGO is the profile that production builds use: go build takes it from

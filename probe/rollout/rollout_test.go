@@ -347,9 +347,19 @@ func TestRequests(t *testing.T) {
 	}
 	o := threeArms
 	o.Slow = 0.1
-	r := v.await(t, v.start(t, o), true, func(r *wire.RolloutReply) bool { return len(r.Blocks) > 0 })
-	c := r.Blocks[0].Slices[0].Counts
-	if !r.Switches[0].Requests || c.Requests == 0 || c.Errors != c.Requests || c.Slow != c.Requests {
+	// A short slice may end before its first request does.
+	var c wire.RolloutCounts
+	r := v.await(t, v.start(t, o), true, func(r *wire.RolloutReply) bool {
+		for _, b := range r.Blocks {
+			for _, s := range b.Slices {
+				c.Requests += s.Counts.Requests
+				c.Errors += s.Counts.Errors
+				c.Slow += s.Counts.Slow
+			}
+		}
+		return c.Requests > 0
+	})
+	if !r.Switches[0].Requests || c.Errors != c.Requests || c.Slow != c.Requests {
 		t.Errorf("%+v", c)
 	}
 }

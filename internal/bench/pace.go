@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// Plan names how layouts and time are divided, so that what another division left open is not taken
+// for the answer of this one. What decides has a name of its own, [Rule].
+const Plan = "first look long enough for its finalists"
+
+// leastPace is the least share of its planned time that a layout is given.
+const leastPace = 1.0 / 3
+
+// needs is the number of layouts below which a look cannot tell a gain from chance. Where all of n
+// layouts favour a candidate, chance does the same once in 2^n times, and the risk of a look is
+// shared among the finalists.
+func needs(look, finalists int) int {
+	n := 1
+	for signedRankCritical(n, looks[look]/float64(max(finalists, 1))) == 0 {
+		n++
+	}
+	return max(n, minLayouts)
+}
+
+// firstLook is the number of layouts of the first look at so many finalists.
+func firstLook(finalists int) int { return max(layoutsALook, needs(0, finalists)) }
+
+// planned is the number of layouts after the last look.
+const planned = len(looks) * layoutsALook
+
+// left is the time that the layouts may still take. They leave a part to the repetitions, but not
+// while a candidate looks faster: without a decision nothing is repeated.
+func (m *confirmer) left() time.Duration {
+	share := layoutShare
+	if slices.ContainsFunc(m.at(open), func(t *finalist) bool { return m.lower(t) > 0 }) {
+		share = 1
+	}
+	return time.Duration(share*float64(m.o.Budget)) - m.spent
+}
+
+// overdrawn reports whether the layouts have used up their time.
+func (m *confirmer) overdrawn() bool { return m.left() < 0 }
+
+// pace is the share of its planned time that the next layout gets. It is less than 1 when those
+// before it took longer than planned: what other layouts show says more than more time in fewer of
+// them.
+func (m *confirmer) pace() float64 {
+	if m.layouts >= planned {
+		return leastPace
+	}
+	each := layoutShare * float64(m.o.Budget) / float64(planned)
+	left := layoutShare*float64(m.o.Budget) - float64(m.spent)
+	return min(max(left/float64(planned-m.layouts)/each, leastPace), 1)
+}
+
+// thin lets those open candidates rest that look worst, when there is not the time for a further
+// look at all of them. The one that looks best is always measured on.
+func (m *confirmer) thin() {
+	ts := m.at(open)
+	if len(ts) < 2 || m.versions == 0 {
+		return
+	}
+	slices.SortStableFunc(ts, func(a, b *finalist) int { return cmp.Compare(m.lower(b), m.lower(a)) })
+	version := m.spent / time.Duration(m.versions) // with the original, in one layout
+	for n := len(ts); n > 1 && version*time.Duration((n+1)*layoutsALook) > m.left(); n-- {
+		ts[n-1].finding = rested
+	}
+}
+
+// lower is the low end of the interval of a candidate's gain as measured so far, in logarithms.
+func (m *confirmer) lower(t *finalist) float64 {
+	train, s := evidenceOf(t.train).Train, m.o.Score
+	if train.N < 2 {
+		return math.Inf(-1)
+	}
+	if !s.TimeAlone() && !s.Counts() {
+		train = train.scored(s.Time, s.Memory(typical(t.baseline), typical(t.best)))
+	}
+	return math.Log(train.Ratio.Low)
+}
+
+// lacks reports whether a candidate wants a layout or two more before a look can decide: it was
+// faster in all that could be compared, but these are too few for the look.
+func (m *confirmer) lacks(t *finalist, look int) bool {
+	logs := evidenceOf(t.train).Train.logs
+	return len(logs) > 0 && len(logs) < needs(look, len(m.finalists)) && slices.Min(logs) > 0
+}
+
+// longer is the time that the whole plan would take, as the layouts went that were measured.
+func (m *confirmer) longer() time.Duration {
+	const step = 10 * time.Second
+	whole := float64(m.looked) / float64(max(m.layouts, 1)) * float64(planned) / layoutShare
+	return (time.Duration(max(whole, float64(m.o.Budget)))/step + 1) * step
+}
