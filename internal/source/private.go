@@ -43,7 +43,8 @@ func (u *Unit) widen(src string, beside bool) (widened string, copies []string) 
 	if problem != nil {
 		return src, nil
 	}
-	w := &widener{unit: u, file: f, beside: beside, names: map[string]string{}, taken: map[string]bool{}, takenVars: map[string]bool{}}
+	w := &widener{unit: u, file: f, beside: beside, names: map[string]string{}, taken: map[string]bool{},
+		takenVars: map[string]bool{}}
 	for _, d := range f.AST.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:

@@ -74,7 +74,8 @@ func TestWidenVars(t *testing.T) {
 	}
 
 	beside := u.Beside(u.Target.Source)
-	for _, text := range []string{`word.MatchString(s)`, `func findForKnown(s string) bool { return ranks[s] > limits["low"] }`} {
+	for _, text := range []string{`word.MatchString(s)`,
+		`func findForKnown(s string) bool { return ranks[s] > limits["low"] }`} {
 		if !strings.Contains(beside, text) {
 			t.Errorf("what is beside lacks %q:\n%s", text, beside)
 		}

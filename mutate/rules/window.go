@@ -119,7 +119,8 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 	if _, slice := v.Type().Underlying().(*types.Slice); slice {
 		limit = " : len(" + v.Name() + ")" // the capacity must not count
 	}
-	cut := fmt.Sprintf("%s := %s[%s : %s%s]", name, v.Name(), plus(p, first.place, lo), plus(p, first.place, hi+1), limit)
+	from, to := plus(p, first.place, lo), plus(p, first.place, hi+1)
+	cut := fmt.Sprintf("%s := %s[%s : %s%s]", name, v.Name(), from, to, limit)
 	return append(edits, before(p, list[0], cut)), found
 }
 
