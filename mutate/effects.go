@@ -90,7 +90,7 @@ func (a *effects) visit(n ast.Node) bool {
 	case *ast.SelectorExpr:
 		a.selector(n)
 	case *ast.Ident:
-		if v, ok := a.p.Info.Uses[n].(*types.Var); ok && a.p.IsGlobal(v) && !a.p.Frozen(v) {
+		if v, ok := a.p.Info.Uses[n].(*types.Var); ok && a.p.IsGlobal(v) && !a.p.Steady(v) {
 			a.Reads = true
 		}
 	case *ast.CompositeLit:
@@ -132,7 +132,7 @@ func (a *effects) ranges(n *ast.RangeStmt) {
 	case *types.Signature, *types.Chan:
 		a.Effects = Effects{true, true, true, true, a.Jumps}
 	case *types.Slice, *types.Map:
-		a.Reads = true
+		a.Reads = a.Reads || !a.p.Steady(a.p.Var(n.X))
 	case *types.Pointer:
 		a.Reads, a.Panics = true, a.Panics || n.Value != nil // it may be nil
 	}
@@ -175,23 +175,24 @@ func (a *effects) index(n *ast.IndexExpr) {
 	if tv.IsType() || tv.Type == nil {
 		return
 	}
+	steady := a.p.Steady(a.p.Var(n.X))
 	switch u := tv.Type.Underlying().(type) {
 	case *types.Signature:
 		return // an instantiation
 	case *types.Array:
 		a.Panics = a.Panics || !a.p.fits(n.Index, u.Len())
-		if v := a.p.Var(n.X); v == nil || a.p.IsGlobal(v) && !a.p.Frozen(v) {
+		if v := a.p.Var(n.X); v == nil || a.p.IsGlobal(v) && !a.p.Steady(v) {
 			a.Reads = true
 		}
 		return
 	case *types.Map:
-		a.Reads, a.Panics = true, a.Panics || holdsInterface(u.Key())
+		a.Reads, a.Panics = a.Reads || !steady, a.Panics || holdsInterface(u.Key())
 		return
 	case *types.Basic:
 		a.Panics = true
 		return
 	}
-	a.Reads, a.Panics = true, true
+	a.Reads, a.Panics = a.Reads || !steady, true
 }
 
 // fits reports whether an index expression is always within n.

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // This file finds out whose memory a variable holds, and which code may change it.
@@ -16,6 +18,46 @@ func (p *Pass) Frozen(v *types.Var) bool {
 		return false
 	}
 	return !p.Assigned(v, p.File) && !p.shared(v)
+}
+
+// Steady reports whether a package-level variable, with its elements, always has the value of its
+// initialiser, which may stand in another file than the candidate's.
+func (p *Pass) Steady(v *types.Var) bool {
+	if !p.IsGlobal(v) || v.Pkg() != p.Pkg {
+		return false
+	}
+	if p.declares(v) { // the candidate may do with it what the package does not
+		return p.Frozen(v) || p.Initialiser(v) != nil && p.unchangedHere()[v.Name()]
+	}
+	return p.Unchanged[v.Name()] && !p.Assigned(v, p.File)
+}
+
+// unchangedKey is the key of unchangedHere in Once.
+type unchangedKey struct{}
+
+// unchangedHere names the variables that nothing in the candidate file changes.
+func (p *Pass) unchangedHere() map[string]bool {
+	return p.Once(unchangedKey{}, func() any {
+		return syntax.Unchanged([]*ast.File{p.File}, p.Pkg, p.Info)
+	}).(map[string]bool)
+}
+
+// declares reports whether the candidate file declares a package-level variable.
+func (p *Pass) declares(v *types.Var) bool {
+	for _, d := range p.File.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			continue
+		}
+		for _, s := range g.Specs {
+			for _, id := range s.(*ast.ValueSpec).Names {
+				if p.Info.Defs[id] == v {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // shared reports whether a slice or a map in v gets another name, through which code may change its

@@ -67,6 +67,10 @@ type Pass struct {
 	Facets *beagle.Facets         // of the training corpus; never nil
 	Weight func(ast.Node) float64 // share of the profile on the node's lines, 0 to 1; never nil
 
+	// Unchanged names the package's variables that hold what their initialisers give them, with all
+	// elements. It may be nil. It speaks of the package as the user wrote it.
+	Unchanged map[string]bool
+
 	Guard *Guard // bounds the calls of mutators; nil bounds nothing
 
 	once  sync.Once // guards index, which the first question makes

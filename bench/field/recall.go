@@ -24,6 +24,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
@@ -206,6 +207,7 @@ func (r *recall) place(ctx context.Context, m module) (*packages.Config, error) 
 func (r *recall) count(p *packages.Package) {
 	r.packages++
 	uses := usesOf(p)
+	unchanged := syntax.Unchanged(p.Syntax, p.Types, p.TypesInfo)
 	for _, f := range p.Syntax {
 		src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
 		if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
@@ -219,7 +221,7 @@ func (r *recall) count(p *packages.Package) {
 			r.functions++
 			r.ask(&mutate.Pass{
 				Src: src, Fset: p.Fset, File: uses.candidate(f, fn), Pkg: p.Types, Info: p.TypesInfo, Func: fn,
-				Guard: new(mutate.Guard),
+				Guard: new(mutate.Guard), Unchanged: unchanged,
 			})
 		}
 	}

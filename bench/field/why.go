@@ -133,7 +133,7 @@ func passOf(u *source.Unit) (*mutate.Pass, error) {
 	return &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
 		Target: &u.Target, Facets: favourable(&u.Target), Guard: new(mutate.Guard),
-		Weight: func(ast.Node) float64 { return 1 },
+		Weight: func(ast.Node) float64 { return 1 }, Unchanged: u.Unchanged(),
 	}, nil
 }
 

@@ -143,7 +143,7 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 	}
 	p := &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard,
+		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard, Unchanged: w.unit.Unchanged(),
 	}
 	shares := w.shares(c, f.Src)
 	shareOut(f, copies, shares)

@@ -20,7 +20,8 @@ func (u *Unit) Narrow(src string) (string, error) {
 	}
 	n := &narrower{unit: u, file: f, tok: f.Fset.File(f.AST.FileStart), copies: map[string]*privateCopy{}}
 	n.find()
-	if len(n.copies) == 0 {
+	n.findVars()
+	if len(n.copies) == 0 && len(n.vars) == 0 {
 		return src, nil
 	}
 	n.settle()
@@ -34,10 +35,24 @@ func (u *Unit) Narrow(src string) (string, error) {
 			edits = append(edits, syntax.Edit{Start: n.tok.Offset(start), End: n.tok.Offset(c.decl.End()), New: ""})
 		}
 	}
+	gone := map[ast.Node]bool{}
+	for _, c := range n.vars {
+		if c.same {
+			gone[c.node] = true
+			start := c.node.Pos()
+			if doc := c.node.(*ast.GenDecl).Doc; doc != nil {
+				start = doc.Pos()
+			}
+			edits = append(edits, syntax.Edit{Start: n.tok.Offset(start), End: n.tok.Offset(c.node.End()), New: ""})
+		}
+	}
 	if len(edits) == 0 {
 		return src, nil
 	}
 	for _, d := range f.AST.Decls {
+		if gone[d] {
+			continue
+		}
 		fn, ok := d.(*ast.FuncDecl)
 		if c := n.copies[nameOf(fn, ok)]; c == nil || !c.same {
 			edits = append(edits, n.restore(d, func(c *privateCopy) bool { return c.same })...)
@@ -60,6 +75,7 @@ type narrower struct {
 	file   *File
 	tok    *token.File
 	copies map[string]*privateCopy // by name
+	vars   map[string]*privateVarCopy
 }
 
 // A privateCopy is a copy in a candidate.
@@ -136,6 +152,11 @@ func printed(text string) string {
 func (n *narrower) restore(in ast.Node, which func(*privateCopy) bool) []syntax.Edit {
 	var edits []syntax.Edit
 	ast.Inspect(in, func(node ast.Node) bool {
+		if id, ok := node.(*ast.Ident); ok {
+			if v := n.variable(id); v != nil && v.same {
+				edits = append(edits, syntax.Edit{Start: n.tok.Offset(id.Pos()), End: n.tok.Offset(id.End()), New: v.original})
+			}
+		}
 		call, ok := node.(*ast.CallExpr)
 		if !ok {
 			return true

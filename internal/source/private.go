@@ -25,22 +25,47 @@ const (
 
 // Widen adds to a candidate what it calls and may not change: a private copy of
 // each function and method of the package on the way, and calls of the copies in
-// place of the originals. So a rewrite can change what the target alone needs, and
+// place of the originals. Lists, maps and patterns of the package that nothing
+// changes get copies, too. So a rewrite can change what the target alone needs, and
 // the other callers keep what they have. It returns the names of the copies that it
 // added. [Unit.Narrow] takes back the copies that stayed as they were.
-func (u *Unit) Widen(src string) (widened string, copies []string) {
+func (u *Unit) Widen(src string) (widened string, copies []string) { return u.widen(src, false) }
+
+// Beside adds to a candidate a copy of each function that Widen copies, and leaves all
+// calls and names as they are: what the candidate reaches in its package, in one file.
+func (u *Unit) Beside(src string) string {
+	text, _ := u.widen(src, true)
+	return text
+}
+
+func (u *Unit) widen(src string, beside bool) (widened string, copies []string) {
 	f, problem := u.Parse(src)
 	if problem != nil {
 		return src, nil
 	}
-	w := &widener{unit: u, file: f, names: map[string]string{}, taken: map[string]bool{}}
+	w := &widener{unit: u, file: f, beside: beside, names: map[string]string{}, taken: map[string]bool{},
+		takenVars: map[string]bool{}}
 	for _, d := range f.AST.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
-			w.taken[fn.Name.Name] = true
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				w.taken[d.Name.Name] = true
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if s, ok := s.(*ast.ValueSpec); ok && d.Tok == token.VAR {
+					for _, id := range s.Names {
+						w.takenVars[id.Name] = true
+					}
+				}
+			}
 		}
 	}
 	w.imports()
 	edits := w.calls(f.AST, f.Info, f.Fset.File(f.AST.FileStart), 0)
+	if beside {
+		edits = nil
+	}
 	for len(w.next) > 0 {
 		c := w.next[0]
 		w.next = w.next[1:]
@@ -61,10 +86,16 @@ func (u *Unit) Widen(src string) (widened string, copies []string) {
 
 // A widener adds copies to one candidate.
 type widener struct {
-	unit  *Unit
-	file  *File
+	unit *Unit
+	file *File
+
+	beside bool // names stay as they are
+
 	names map[string]string // function of the package -> its copy, "" for none
 	taken map[string]bool   // functions that the candidate declares
+
+	takenVars map[string]bool // variables that the candidate declares
+
 	paths map[string]string // of imports, by the name in the candidate
 	next  []private
 	lines int
@@ -96,6 +127,11 @@ func (w *widener) imports() {
 func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth int) []syntax.Edit {
 	var edits []syntax.Edit
 	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if name := w.variable(id, info); name != "" {
+				edits = append(edits, syntax.Edit{Start: file.Offset(id.Pos()), End: file.Offset(id.End()), New: name})
+			}
+		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
@@ -233,6 +269,9 @@ func (w *widener) clash(p *piece) bool {
 func (w *widener) write(c private) {
 	fn, f := c.piece.decl.(*ast.FuncDecl), c.piece.file
 	edits := w.calls(fn.Body, w.unit.info, f.tok, c.depth)
+	if w.beside {
+		edits = nil
+	}
 	body := f.offset(fn.Body.Lbrace)
 	for i := range edits {
 		edits[i].Start -= body

@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A usage is what a piece names: other pieces and packages.
@@ -214,6 +216,19 @@ var (
 	asmName  = regexp.MustCompile(`·(\w+)`)
 	linkname = regexp.MustCompile(`(?m)^//go:linkname\s+(\w+)`)
 )
+
+// Unchanged names the package's variables that always hold what their initialisers
+// give them: see [syntax.Unchanged]. Tests and other configurations may not even
+// name them.
+func (u *Unit) Unchanged() map[string]bool {
+	u.keeping.Do(func() {
+		u.unchanged = syntax.Unchanged(asts(u.files), u.Types, u.info)
+		for name := range outsideNames(u.Target.PkgDir, u.Target.PkgName, u.files) {
+			delete(u.unchanged, name)
+		}
+	})
+	return u.unchanged
+}
 
 // outsideNames are the package-level names that test files, files of other
 // build configurations, assembly or directives may refer to. What cannot be

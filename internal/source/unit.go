@@ -44,6 +44,9 @@ type Unit struct {
 	rest    []*ast.File // without the scope and without bodies
 	declare map[string]bool
 
+	keeping   sync.Once
+	unchanged map[string]bool // see Unchanged
+
 	copying sync.Once
 	copied  map[string]*piece // by the names of their private copies, see privates
 

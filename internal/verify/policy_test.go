@@ -252,3 +252,23 @@ func TestMapWrites(t *testing.T) {
 		}
 	}
 }
+
+// TestPolicyOfCopies checks that copies of the original's helpers may do what the helpers do, and
+// that other code may not.
+func TestPolicyOfCopies(t *testing.T) {
+	const head = "package p\n\nimport \"unsafe\"\n\nvar _ unsafe.Pointer\n\n"
+	const helper = "func helperForF(n int) uintptr { return *(*uintptr)(unsafe.Pointer(&n)) }\n"
+	orig := read(t, "package p\n\nfunc F(n int) uintptr { return uintptr(n) }\n")
+	cand := read(t, head+"func F(n int) uintptr { return helperForF(n) + 0 }\n\n"+helper)
+	if list := forbidden(orig, cand, nil); len(list) == 0 {
+		t.Error("unsafe passes although the original calls no helper that uses it")
+	}
+	orig.reached = append(orig.reached, read(t, head+"func F(n int) uintptr { return helperForF(n) }\n\n"+helper))
+	if list := forbidden(orig, cand, nil); len(list) != 0 {
+		t.Errorf("what a helper of the original does is refused in its copy: %v", list)
+	}
+	more := read(t, head+"var kept int\n\nfunc F(n int) uintptr { kept = n; return helperForF(n) }\n\n"+helper)
+	if list := forbidden(orig, more, nil); len(list) == 0 {
+		t.Error("a write to a package variable passes")
+	}
+}

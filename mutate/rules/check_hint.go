@@ -91,8 +91,11 @@ func constantIndexes(p *mutate.Pass, list []ast.Stmt) (v *types.Var, n int, top 
 // longEnough reports whether an if, a loop or a case around s has tested the length, so that no
 // checks are left.
 func longEnough(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
-	if p.Assigned(v, p.FuncOf(s)) {
+	if p.Reassigned(v, p.FuncOf(s)) {
 		return false // the slice may have become shorter
+	}
+	if d, ok := facts.Declared.Of(p)[v]; ok && cutOut(p, d.Value) > top {
+		return true
 	}
 	for _, up := range p.Path(s) {
 		var tests []ast.Expr
@@ -121,6 +124,26 @@ func longEnough(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
 		}
 	}
 	return false
+}
+
+// cutOut returns the length of s[i+1 : i+4], where the ends are constants behind one place, or 0.
+func cutOut(p *mutate.Pass, e ast.Expr) int64 {
+	s, ok := e.(*ast.SliceExpr)
+	if !ok || s.High == nil {
+		return 0
+	}
+	high, n := placeOf(p, s.High)
+	if s.Low == nil {
+		if c, ok := p.Int(s.High); ok {
+			return c
+		}
+		return 0
+	}
+	low, m := placeOf(p, s.Low)
+	if !p.Same(low, high) {
+		return 0
+	}
+	return n - m
 }
 
 // isLengthOf recognises len(v), also converted, and a variable that is declared as that and keeps

@@ -16,8 +16,8 @@ import (
 var runeTable = &mutate.Mutator{
 	Name: "rune-table",
 	Doc: "Answer a question about a rune, a function's or an expression's, from a table where it is ASCII, which " +
-		"most are, and by the original test where it is not. Exact, because the test has no effects and reads " +
-		"nothing else, and the table is filled by asking it.",
+		"most are, and by the original code where it is not. Exact, because that code has no effects, depends on " +
+		"the rune and on what nothing changes, and fills the table itself.",
 	Before: `if isTagRune(r) {`,
 	After: `if tagRune(r) {
 
@@ -55,6 +55,7 @@ func findRuneTable(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, site(fn, "calls of "+fn.Name.Name, edits...))
 		}
 	}
+	sites = append(sites, runeCallSites(p)...)
 	return append(sites, runeTestSites(p)...)
 }
 

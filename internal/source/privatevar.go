@@ -1,0 +1,156 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
+)
+
+// Limits of the initialiser of a variable that a candidate gets a copy of.
+const (
+	privateVarLines = 60
+	privateVarBytes = 4096
+)
+
+// variable is the name of the private copy of a package variable, or "" when it
+// gets none.
+func (w *widener) variable(id *ast.Ident, info *types.Info) string {
+	v, ok := info.Uses[id].(*types.Var)
+	if !ok || v.Pkg() == nil || v.Pkg().Path() != w.unit.Types.Path() || v.Parent() != v.Pkg().Scope() {
+		return ""
+	}
+	key := "var " + v.Name()
+	if name, ok := w.names[key]; ok {
+		return name
+	}
+	w.names[key] = ""
+	p, spec := w.unit.privateVar(v.Name())
+	if p == nil || slices.Contains(w.unit.scope, p) {
+		return ""
+	}
+	name := w.unit.privateVarName(v.Name())
+	if w.takenVars[name] { // an earlier step changed it
+		w.names[key] = name
+		return name
+	}
+	text := p.file.text[p.file.offset(spec.Names[0].End()):p.file.offset(spec.End())]
+	lines := strings.Count(text, "\n") + 1
+	if w.unit.declare[name] || w.taken[name] || lines > privateVarLines || w.lines+lines > widenedLines || w.clash(p) {
+		return ""
+	}
+	w.lines += lines
+	w.names[key] = name
+	w.added = append(w.added, name)
+	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\nvar %s%s\n", name, v.Name(), w.unit.Target.Name, name, text)
+	return name
+}
+
+// privateVarName is the name of the copy of a variable.
+func (u *Unit) privateVarName(name string) string {
+	target := u.Target.Name
+	return lowered(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
+}
+
+// privateVar is the declaration of a variable of which a copy says the same: nothing
+// changes it, and it holds a list or map of plain values, or a compiled pattern.
+func (u *Unit) privateVar(name string) (*piece, *ast.ValueSpec) {
+	v, ok := u.Types.Scope().Lookup(name).(*types.Var)
+	if !ok || !u.Unchanged()[name] {
+		return nil, nil
+	}
+	p := u.graph.owner[v]
+	if p == nil || p.kind != "var" || len(p.names) != 1 || constrained(p.file.path, p.file.text) {
+		return nil, nil
+	}
+	spec := p.spec
+	if g, ok := p.decl.(*ast.GenDecl); spec == nil && ok && len(g.Specs) == 1 {
+		spec, _ = g.Specs[0].(*ast.ValueSpec)
+	}
+	if spec == nil || len(spec.Names) != 1 || len(spec.Values) != 1 ||
+		spec.End()-spec.Pos() > privateVarBytes || !u.plainValue(spec.Values[0]) {
+		return nil, nil
+	}
+	copied := u.privateVarName(name)
+	if u.Types.Scope().Lookup(copied) != nil || u.privates()[copied] != nil {
+		return nil, nil
+	}
+	return p, spec
+}
+
+// plainValue reports whether an initialiser makes the same value wherever it stands: a literal of
+// constants and literals, or a compiled pattern.
+func (u *Unit) plainValue(e ast.Expr) bool {
+	if call, ok := e.(*ast.CallExpr); ok {
+		_, name := syntax.Called(call)
+		fn, _ := u.info.Uses[name].(*types.Func)
+		return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "regexp" && fn.Name() == "MustCompile" &&
+			u.info.Types[call.Args[0]].Value != nil
+	}
+	if _, ok := e.(*ast.CompositeLit); !ok {
+		return false
+	}
+	plain := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit, *ast.StarExpr:
+			plain = false
+		case *ast.UnaryExpr:
+			plain = plain && n.Op != token.AND
+		case *ast.CallExpr:
+			plain = plain && u.info.Types[n.Fun].IsType()
+		case *ast.Ident:
+			if v, ok := u.info.Uses[n].(*types.Var); ok && !v.IsField() {
+				plain = false
+			}
+		}
+		return plain
+	})
+	return plain
+}
+
+// A privateVarCopy is the copy of a variable in a candidate.
+type privateVarCopy struct {
+	original string
+	obj      types.Object
+	node     ast.Node // the declaration, with its comment
+	same     bool
+}
+
+// findVars lists the copies of variables, and which of them say what the originals say.
+func (n *narrower) findVars() {
+	originals := map[string]string{}
+	for name := range n.unit.Unchanged() {
+		originals[n.unit.privateVarName(name)] = name
+	}
+	n.vars = map[string]*privateVarCopy{}
+	for _, d := range n.file.AST.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR || len(g.Specs) != 1 {
+			continue
+		}
+		spec := g.Specs[0].(*ast.ValueSpec)
+		c := &privateVarCopy{original: originals[spec.Names[0].Name], obj: n.file.Info.Defs[spec.Names[0]], node: g}
+		p, was := n.unit.privateVar(c.original)
+		if p == nil || len(spec.Names) != 1 {
+			continue
+		}
+		text := n.file.Src[n.tok.Offset(spec.Names[0].End()):n.tok.Offset(spec.End())]
+		before := p.file.text[p.file.offset(was.Names[0].End()):p.file.offset(was.End())]
+		c.same = printed("var x"+text) == printed("var x"+before)
+		n.vars[spec.Names[0].Name] = c
+	}
+}
+
+// variable is the copy that an identifier names, or nil.
+func (n *narrower) variable(id *ast.Ident) *privateVarCopy {
+	c := n.vars[id.Name]
+	if c == nil || n.file.Info.Uses[id] != c.obj {
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,103 @@
+package source
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const privateVarModule = `
+-- p.go --
+package p
+
+import "regexp"
+
+// Known reports whether a word is a known one.
+func Known(s string) (int, bool) {
+	if !word.MatchString(s) || grown[0] == s {
+		return 0, false
+	}
+	n, ok := ranks[s]
+	return n + weights[n], ok && find(s)
+}
+
+func find(s string) bool { return ranks[s] > limits["low"] }
+
+var (
+	word = regexp.MustCompile("^[a-z]+$")
+
+	// ranks are places.
+	ranks = map[string]int{
+		"one": 1,
+		"two": 2, // the second
+	}
+)
+
+var weights = [...]int{10, 20, 30}
+
+var limits = map[string]int{"low": 1}
+
+var grown = []string{"a"}
+
+func Other(s string) int {
+	grown = append(grown, s)
+	return ranks[s] + weights[0] + limits[s] + len(word.String())
+}
+
+func Third(s string) bool { return find(s) }
+`
+
+// TestWidenVars: lists, maps and patterns that nothing changes get copies, which leave no trace
+// where they stay as they are.
+func TestWidenVars(t *testing.T) {
+	u := load(t, module(t, privateVarModule), "./.Known")
+	wide, copies := u.Widen(u.Target.Source)
+	for _, name := range []string{"wordForKnown", "ranksForKnown", "weightsForKnown", "limitsForKnown", "findForKnown"} {
+		if !slices.Contains(copies, name) {
+			t.Errorf("no copy %s: %v", name, copies)
+		}
+	}
+	for _, text := range []string{`wordForKnown.MatchString(s)`, `"two": 2, // the second`, `grown[0] == s`,
+		`ranksForKnown[s] > limitsForKnown["low"]`} {
+		if !strings.Contains(wide, text) {
+			t.Errorf("it lacks %q:\n%s", text, wide)
+		}
+	}
+	if strings.Contains(wide, "grownForKnown") {
+		t.Errorf("a list that grows has a copy:\n%s", wide)
+	}
+	if again, more := u.Widen(wide); again != wide || more != nil {
+		t.Errorf("widened twice, with %v:\n%s", more, again)
+	}
+	if back, err := u.Narrow(wide); err != nil || back != u.Target.Source {
+		t.Errorf("narrowed %v:\n%s", err, back)
+	}
+
+	beside := u.Beside(u.Target.Source)
+	for _, text := range []string{`word.MatchString(s)`,
+		`func findForKnown(s string) bool { return ranks[s] > limits["low"] }`} {
+		if !strings.Contains(beside, text) {
+			t.Errorf("what is beside lacks %q:\n%s", text, beside)
+		}
+	}
+
+	changed := strings.Replace(wide, `"low": 1`, `"low": 0 + 1`, 1)
+	back, err := u.Narrow(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, problem := u.Parse(back); problem != nil {
+		t.Fatalf("%+v\n%s", problem, back)
+	}
+	for _, text := range []string{`findForKnown(s)`, `ranks[s] > limitsForKnown["low"]`, "word.MatchString"} {
+		if !strings.Contains(back, text) {
+			t.Errorf("it lacks %q:\n%s", text, back)
+		}
+	}
+	if strings.Contains(back, "ranksForKnown") || strings.Contains(back, "weightsForKnown") {
+		t.Errorf("a copy has no reason to stay:\n%s", back)
+	}
+	if p := mustPatch(t, u, back); !strings.Contains(p.Diff, "+var limitsForKnown = ") {
+		t.Errorf("patch:\n%s", p.Diff)
+	}
+}

@@ -1,0 +1,237 @@
+package syntax
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// Unchanged names the unexported package variables that always hold what their initialisers give
+// them, with the elements of their slices and maps. No code of the files may assign them or a part
+// of them, take an address of a part, or hand a slice or map on to code that may. Other packages
+// cannot reach them.
+func Unchanged(files []*ast.File, pkg *types.Package, info *types.Info) map[string]bool {
+	u := &unchanged{info: info, out: map[string]bool{}, params: map[*types.Var]bool{}, bodies: map[*types.Var]ast.Node{},
+		uses: map[*types.Var][][]ast.Node{}}
+	for _, name := range pkg.Scope().Names() {
+		if v, ok := pkg.Scope().Lookup(name).(*types.Var); ok && !v.Exported() {
+			u.out[name] = true
+		}
+	}
+	for _, f := range files {
+		u.read(f)
+	}
+	for name := range u.out {
+		v := pkg.Scope().Lookup(name).(*types.Var)
+		for _, path := range u.uses[v] {
+			if !u.looks(path) {
+				delete(u.out, name)
+				break
+			}
+		}
+	}
+	return u.out
+}
+
+// unchanged looks for code that changes variables.
+type unchanged struct {
+	info   *types.Info
+	out    map[string]bool
+	params map[*types.Var]bool         // whether code only looks at a parameter
+	bodies map[*types.Var]ast.Node     // of the functions that have the parameters
+	uses   map[*types.Var][][]ast.Node // the nodes around each use, the use first
+}
+
+// read notes the uses of all variables of a file, and the parameters of its functions.
+func (u *unchanged) read(f *ast.File) {
+	var path []ast.Node
+	ast.Inspect(f, func(n ast.Node) bool {
+		if n == nil {
+			path = path[:len(path)-1]
+			return true
+		}
+		path = append(path, n)
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			for _, field := range n.Type.Params.List {
+				for _, id := range field.Names {
+					if v, ok := u.info.Defs[id].(*types.Var); ok && n.Body != nil {
+						u.bodies[v] = n.Body
+					}
+				}
+			}
+		case *ast.Ident:
+			v, ok := u.info.Uses[n].(*types.Var)
+			if !ok {
+				return true
+			}
+			around := make([]ast.Node, 0, len(path))
+			for i := len(path) - 1; i >= 0; i-- {
+				if _, paren := path[i].(*ast.ParenExpr); !paren {
+					around = append(around, path[i])
+				}
+			}
+			u.uses[v] = append(u.uses[v], around)
+		}
+		return true
+	})
+}
+
+// looks reports whether the code around a use of a variable changes neither it nor a part of it,
+// and gives no part another name under which it could be changed.
+func (u *unchanged) looks(path []ast.Node) bool {
+	e := path[0].(ast.Expr)
+	for _, up := range path[1:] {
+		switch up := up.(type) {
+		case *ast.IndexExpr:
+			if ast.Unparen(up.X) != e {
+				return true // an index is a value
+			}
+			e = up
+			continue
+		case *ast.SelectorExpr:
+			s := u.info.Selections[up]
+			switch {
+			case s == nil:
+				return true // the variable is named through its package
+			case s.Kind() == types.FieldVal:
+				e = up
+				continue
+			}
+			if isPattern(u.info.TypeOf(e)) {
+				return up.Sel.Name != "Longest" && up.Sel.Name != "UnmarshalText"
+			}
+			_, byAddress := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
+			_, has := s.Recv().Underlying().(*types.Pointer)
+			return (!byAddress || has) && !sharesElements(u.info.TypeOf(e))
+		case *ast.SliceExpr:
+			if _, array := u.info.TypeOf(up.X).Underlying().(*types.Array); array && ast.Unparen(up.X) == e {
+				return false
+			}
+			if ast.Unparen(up.X) != e {
+				return true
+			}
+			e = up
+			continue
+		case *ast.UnaryExpr:
+			return up.Op != token.AND
+		case *ast.IncDecStmt:
+			return false
+		case *ast.AssignStmt:
+			for _, l := range up.Lhs {
+				if ast.Unparen(l) == e {
+					return false
+				}
+			}
+		case *ast.RangeStmt:
+			if ast.Unparen(up.X) != e {
+				return false
+			}
+			return up.Value == nil || !sharesElements(u.info.TypeOf(up.Value))
+		case *ast.BinaryExpr:
+			return true
+		case *ast.CallExpr:
+			return !sharesElements(u.info.TypeOf(e)) || u.callLooks(up, e)
+		}
+		return !sharesElements(u.info.TypeOf(e))
+	}
+	return true
+}
+
+// callLooks reports whether a call only looks at an argument.
+func (u *unchanged) callLooks(call *ast.CallExpr, e ast.Expr) bool {
+	_, name := Called(call)
+	if name == nil || call.Ellipsis.IsValid() {
+		return false
+	}
+	switch f := u.info.Uses[name].(type) {
+	case *types.Builtin:
+		return f.Name() == "len" || f.Name() == "cap"
+	case *types.Func:
+		sig := f.Origin().Signature()
+		for i, arg := range call.Args {
+			if ast.Unparen(arg) != e {
+				continue
+			}
+			if sig.Variadic() || i >= sig.Params().Len() || !u.onlyLooked(sig.Params().At(i)) {
+				return false
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// onlyLooked reports whether a function only looks at a parameter. One that hands it to itself
+// counts as one that does not.
+func (u *unchanged) onlyLooked(v *types.Var) bool {
+	if known, ok := u.params[v]; ok {
+		return known
+	}
+	if u.bodies[v] == nil {
+		return false
+	}
+	u.params[v] = false
+	for _, path := range u.uses[v] {
+		if !u.looks(path) {
+			return false
+		}
+	}
+	u.params[v] = true
+	return true
+}
+
+// sharesElements reports whether a copy of a value has elements in common with it.
+func sharesElements(t types.Type) bool {
+	if t == nil {
+		return true
+	}
+	if p, ok := types.Unalias(t).(*types.TypeParam); ok {
+		return !plainTerms(p)
+	}
+	switch t := t.Underlying().(type) {
+	case *types.Slice, *types.Map, *types.Pointer, *types.Chan:
+		return true
+	case *types.Array:
+		return sharesElements(t.Elem())
+	case *types.Struct:
+		for f := range t.Fields() {
+			if sharesElements(f.Type()) {
+				return true
+			}
+		}
+	case *types.Interface:
+		return true
+	}
+	return false
+}
+
+// isPattern reports whether a type is *regexp.Regexp, whose methods only look but for two.
+func isPattern(t types.Type) bool {
+	p, ok := types.Unalias(t).(*types.Pointer)
+	if !ok {
+		return false
+	}
+	n, ok := types.Unalias(p.Elem()).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "regexp" && n.Obj().Name() == "Regexp"
+}
+
+// plainTerms reports whether no type that a type parameter may be shares elements.
+func plainTerms(p *types.TypeParam) bool {
+	all, ok := p.Constraint().Underlying().(*types.Interface)
+	if !ok || all.NumEmbeddeds() == 0 {
+		return false
+	}
+	for e := range all.EmbeddedTypes() {
+		union, ok := e.(*types.Union)
+		if !ok {
+			union = types.NewUnion([]*types.Term{types.NewTerm(false, e)})
+		}
+		for term := range union.Terms() {
+			if sharesElements(term.Type()) {
+				return false
+			}
+		}
+	}
+	return true
+}

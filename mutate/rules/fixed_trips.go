@@ -1,0 +1,346 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strconv"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// fixedTrips (catalogue L1 for known counts) matches a loop whose turns the source knows: over a
+// short list of constants, a short array, or from one constant to another. It writes each turn out.
+var fixedTrips = &mutate.Mutator{
+	Name: "fixed-trips",
+	Doc: "Write out the turns of a loop over a short list of constants, or between two constants. The compiler does " +
+		"not unroll loops; written out, indices and masks are constants, accesses need no check, and no list is " +
+		"built. Exact: the body assigns no loop variable, and neither breaks nor continues.",
+	Before: `for i, at := range [4]int{0, 2, 5, 7} {
+	dst[at] = digits[id[i]>>4]
+}`,
+	After: `dst[0] = digits[id[0]>>4]
+dst[2] = digits[id[1]>>4]
+dst[5] = digits[id[2]>>4]
+dst[7] = digits[id[3]>>4]`,
+	Class:   beagle.E0,
+	Gain:    1.25,
+	Find:    findFixedTrips,
+	Rewrite: rewriteFixedTrips,
+}
+
+// Limits of what is written out.
+const (
+	mostTrips        = 32
+	mostWrittenLines = 96
+)
+
+// A fixedLoop is a loop whose turns are known.
+type fixedLoop struct {
+	stmt  ast.Stmt
+	body  *ast.BlockStmt
+	trips []map[*types.Var]mutate.Value // the loop variables that are known in each turn
+	texts []map[*types.Var]string       // the others: elements of an array
+}
+
+func findFixedTrips(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		l := fixedLoopOf(p, s)
+		if l == nil || !hot(p, s) || labelled(p, s) || !l.repeats(p) {
+			continue
+		}
+		if _, i := p.Siblings(s); i < 0 {
+			continue
+		}
+		label := fmt.Sprintf("%d turns of a loop in %s", len(l.trips), p.FuncOf(s).Name.Name)
+		sites = append(sites, mutate.Site{Node: s, Label: label, Data: l})
+	}
+	return sites
+}
+
+func fixedLoopOf(p *mutate.Pass, s ast.Stmt) *fixedLoop {
+	switch s := s.(type) {
+	case *ast.ForStmt:
+		return countedTrips(p, s)
+	case *ast.RangeStmt:
+		return rangedTrips(p, s)
+	}
+	return nil
+}
+
+// countedTrips reads `for i := a; i < b; i += c` with constants.
+func countedTrips(p *mutate.Pass, s *ast.ForStmt) *fixedLoop {
+	init, ok := s.Init.(*ast.AssignStmt)
+	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
+		return nil
+	}
+	v, _ := p.Info.Defs[identOf(init.Lhs[0])].(*types.Var)
+	if v == nil || plainKind(v.Type())&types.IsInteger == 0 {
+		return nil
+	}
+	cond, ok := s.Cond.(*ast.BinaryExpr)
+	if !ok || p.Var(cond.X) != v {
+		return nil
+	}
+	at, ok := p.Int(init.Rhs[0])
+	limit, ok2 := p.Int(cond.Y)
+	step, ok3 := stepOf(p, s.Post, v)
+	if !ok || !ok2 || !ok3 || step == 0 {
+		return nil
+	}
+	going := map[token.Token]func(int64) bool{
+		token.LSS: func(i int64) bool { return i < limit },
+		token.LEQ: func(i int64) bool { return i <= limit },
+		token.GTR: func(i int64) bool { return i > limit },
+		token.GEQ: func(i int64) bool { return i >= limit },
+		token.NEQ: func(i int64) bool { return i != limit },
+	}[cond.Op]
+	if going == nil {
+		return nil
+	}
+	l := &fixedLoop{stmt: s, body: s.Body}
+	for ; going(at); at += step {
+		value, fits := valueOf(constant.MakeInt64(at), v.Type())
+		if !fits || len(l.trips) == mostTrips {
+			return nil
+		}
+		l.trips = append(l.trips, map[*types.Var]mutate.Value{v: value})
+	}
+	return l
+}
+
+func identOf(e ast.Expr) *ast.Ident {
+	id, _ := ast.Unparen(e).(*ast.Ident)
+	return id
+}
+
+// stepOf reads `i++`, `i--`, `i += c` and `i -= c`.
+func stepOf(p *mutate.Pass, s ast.Stmt, v *types.Var) (int64, bool) {
+	switch s := s.(type) {
+	case *ast.IncDecStmt:
+		if s.Tok == token.DEC {
+			return -1, p.Var(s.X) == v
+		}
+		return 1, p.Var(s.X) == v
+	case *ast.AssignStmt:
+		lhs, rhs, ok := assigned(s, token.ADD_ASSIGN, token.SUB_ASSIGN)
+		if !ok || p.Var(lhs) != v {
+			return 0, false
+		}
+		n, ok := p.Int(rhs)
+		if s.Tok == token.SUB_ASSIGN {
+			n = -n
+		}
+		return n, ok
+	}
+	return 0, false
+}
+
+// rangedTrips reads a range over a constant number, a list of constants, or an array that stays.
+func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
+	if s.Tok == token.ASSIGN {
+		return nil
+	}
+	l := &fixedLoop{stmt: s, body: s.Body}
+	key, value := loopVar(p, s.Key), loopVar(p, s.Value)
+	if n, ok := p.Int(s.X); ok {
+		if key == nil || n < 1 || n > mostTrips || plainKind(key.Type())&types.IsInteger == 0 {
+			return nil
+		}
+		return l.over(p, int(n), key, value, nil, nil)
+	}
+	if lit, ok := ast.Unparen(s.X).(*ast.CompositeLit); ok {
+		return l.overLiteral(p, lit, key, value)
+	}
+	x := ast.Unparen(s.X)
+	if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.AND {
+		x = u.X
+	}
+	v := p.Var(x)
+	if v == nil {
+		return nil
+	}
+	if values, err := p.EvalGlobal(v); err == nil {
+		if list, ok := values.([]mutate.Value); ok && len(list) > 0 && len(list) <= mostTrips {
+			return l.over(p, len(list), key, value, list, nil)
+		}
+		return nil
+	}
+	a, ok := v.Type().Underlying().(*types.Array)
+	if !ok || a.Len() < 1 || a.Len() > mostTrips || !facts.IsLocal(p, v) || !staysArray(p, v, s) {
+		return nil
+	}
+	return l.over(p, int(a.Len()), key, value, nil, v)
+}
+
+func loopVar(p *mutate.Pass, e ast.Expr) *types.Var {
+	if isBlank(e) {
+		return nil
+	}
+	v, _ := p.Info.Defs[identOf(e)].(*types.Var)
+	return v
+}
+
+// overLiteral takes the elements of a list of constants.
+func (l *fixedLoop) overLiteral(p *mutate.Pass, lit *ast.CompositeLit, key, value *types.Var) *fixedLoop {
+	n := int64(len(lit.Elts))
+	switch t := p.Info.TypeOf(lit).Underlying().(type) {
+	case *types.Array:
+		n = t.Len()
+	case *types.Slice:
+	default:
+		return nil
+	}
+	if n != int64(len(lit.Elts)) || n < 1 || n > mostTrips {
+		return nil
+	}
+	values := make([]mutate.Value, n)
+	for i, e := range lit.Elts {
+		c := p.Info.Types[e].Value
+		if c == nil {
+			return nil
+		}
+		v, ok := valueOf(c, p.Info.TypeOf(e))
+		if !ok {
+			return nil
+		}
+		values[i] = v
+	}
+	return l.over(p, int(n), key, value, values, nil)
+}
+
+// over fills the turns: the value's constants, or the elements of an array by their index.
+func (l *fixedLoop) over(
+	p *mutate.Pass, n int, key, value *types.Var, values []mutate.Value, array *types.Var,
+) *fixedLoop {
+	for i := range n {
+		known, text := map[*types.Var]mutate.Value{}, map[*types.Var]string{}
+		if key != nil {
+			v, ok := valueOf(constant.MakeInt64(int64(i)), key.Type())
+			if !ok {
+				return nil
+			}
+			known[key] = v
+		}
+		switch {
+		case value == nil:
+		case array != nil:
+			text[value] = array.Name() + "[" + strconv.Itoa(i) + "]"
+		case values == nil || plainKind(value.Type()) == 0:
+			return nil
+		default:
+			known[value] = values[i]
+		}
+		l.trips, l.texts = append(l.trips, known), append(l.texts, text)
+	}
+	return l
+}
+
+// valueOf is a constant as the evaluator has it.
+func valueOf(c constant.Value, t types.Type) (mutate.Value, bool) {
+	info := plainKind(t)
+	switch {
+	case info&types.IsBoolean != 0 && c.Kind() == constant.Bool:
+		return constant.BoolVal(c), true
+	case info&types.IsString != 0 && c.Kind() == constant.String:
+		return constant.StringVal(c), true
+	case info&types.IsUnsigned != 0:
+		n, exact := constant.Uint64Val(constant.ToInt(c))
+		return n, exact && fitsIn(c, t)
+	case info&types.IsInteger != 0:
+		n, exact := constant.Int64Val(constant.ToInt(c))
+		return n, exact && fitsIn(c, t)
+	}
+	return nil, false
+}
+
+// fitsIn reports whether a type has an integer constant.
+func fitsIn(c constant.Value, t types.Type) bool {
+	size := types.SizesFor("gc", "amd64").Sizeof(t) * 8
+	if b := t.Underlying().(*types.Basic); b.Info()&types.IsUnsigned != 0 {
+		n, ok := constant.Uint64Val(constant.ToInt(c))
+		return ok && (size == 64 || n>>size == 0)
+	}
+	n, ok := constant.Int64Val(constant.ToInt(c))
+	return ok && (size == 64 || n<<(64-size)>>(64-size) == n)
+}
+
+// staysArray reports whether nothing changes an array while a loop runs over it, so that its
+// elements are those of the copy that the loop makes.
+func staysArray(p *mutate.Pass, v *types.Var, loop *ast.RangeStmt) bool {
+	if facts.Captured.Of(p)[v] || p.Assigned(v, loop.Body) {
+		return false
+	}
+	for _, id := range p.Uses(v, p.FuncOf(loop)) {
+		switch up := p.Parent(id).(type) {
+		case *ast.UnaryExpr, *ast.SliceExpr:
+			return false
+		case *ast.IndexExpr:
+			if addressOf(p, up) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// repeats reports whether the body can be written once for each turn.
+func (l *fixedLoop) repeats(p *mutate.Pass) bool {
+	if len(l.trips) < 2 || len(l.body.List) == 0 || len(l.trips)*lines(p, l.body) > mostWrittenLines ||
+		p.FuncOf(l.stmt) == nil {
+		return false
+	}
+	breaks, continues, ok := p.Branches(l.body)
+	if !ok || len(breaks) > 0 || len(continues) > 0 || jumpsAbout(p, p.FuncOf(l.stmt)) {
+		return false
+	}
+	for n := range mutate.Nodes[ast.Node](p, l.body) {
+		switch n := n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit, *ast.DeferStmt, *ast.GoStmt, *ast.SelectStmt:
+			return false
+		case *ast.UnaryExpr:
+			if n.Op == token.AND && l.names(p, rootOf(n.X)) {
+				return false
+			}
+		case ast.Expr:
+			if t := p.Info.TypeOf(n); t != nil && plainKind(t)&(types.IsFloat|types.IsComplex) != 0 {
+				return false // expressions of constants are exact, and those of variables are rounded
+			}
+		}
+	}
+	for v := range mutate.Nodes[*ast.Ident](p, l.body) {
+		if l.names(p, v) && p.Changes(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// rootOf is the innermost operand of a chain of indices and fields.
+func rootOf(e ast.Expr) ast.Expr {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.SelectorExpr:
+			e = x.X
+		default:
+			return x
+		}
+	}
+}
+
+// names reports whether an expression is a loop variable.
+func (l *fixedLoop) names(p *mutate.Pass, e ast.Expr) bool {
+	v := p.Var(e)
+	if v == nil {
+		return false
+	}
+	_, known := l.trips[0][v]
+	return known || len(l.texts) > 0 && l.texts[0][v] != ""
+}

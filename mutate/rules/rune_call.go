@@ -1,0 +1,225 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// This file finds calls that rune-table answers from a table although they are no tests: a search in
+// a table of the package that nothing changes, a width, a class.
+
+// A runeCall is a call that depends on one rune only. Its other arguments are constants and
+// variables of the package that nothing changes.
+type runeCall struct {
+	call *ast.CallExpr
+	fn   *ast.FuncDecl
+	rune ast.Expr
+	key  string // the function and the other arguments
+}
+
+// runeCallSites offers a table for each function and its fixed arguments.
+func runeCallSites(p *mutate.Pass) []mutate.Site {
+	if p.Pkg.Scope().Lookup("uint64") != nil || p.Pkg.Scope().Lookup("rune") != nil {
+		return nil
+	}
+	groups, order := map[string][]*runeCall{}, []string{}
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		c, ok := runeCallOf(p, call)
+		if !ok || !hot(p, call) || asksASCII(p, call) {
+			continue
+		}
+		if groups[c.key] == nil {
+			order = append(order, c.key)
+		}
+		groups[c.key] = append(groups[c.key], c)
+	}
+	var sites []mutate.Site
+	for _, key := range order {
+		c := groups[key][0]
+		for _, scope := range tableScopes {
+			if edits := runeCallEdits(p, groups[key], scope); edits != nil {
+				label := fmt.Sprintf("calls of %s on %s", c.fn.Name.Name, scope.name)
+				sites = append(sites, site(c.call, label, edits...))
+			}
+		}
+	}
+	return sites
+}
+
+// A tableScope is the runes below a bound.
+type tableScope struct {
+	size         int
+	name, suffix string
+}
+
+// tableScopes are ASCII, and the runes that two bytes hold: most letters with marks, Greek,
+// Cyrillic, Hebrew and Arabic.
+var tableScopes = []tableScope{{128, "ASCII", "ASCII"}, {2048, "runes of two bytes", "Short"}}
+
+// runeCallOf recognises a call of a function of the candidate file.
+func runeCallOf(p *mutate.Pass, call *ast.CallExpr) (*runeCall, bool) {
+	fn := p.Decl(p.Callee(call))
+	if fn == nil || fn == p.Func || fn.Recv != nil || fn.Body == nil || fn.Type.TypeParams != nil ||
+		call.Ellipsis.IsValid() || p.FuncOf(call) == nil || p.FuncOf(call) == fn {
+		return nil, false
+	}
+	sig := p.Info.Defs[fn.Name].(*types.Func).Signature()
+	if sig.Variadic() || sig.Results().Len() != 1 || !tableValue(sig.Results().At(0).Type()) ||
+		len(call.Args) != sig.Params().Len() || isPredicate(p, fn) {
+		return nil, false
+	}
+	c := &runeCall{call: call, fn: fn}
+	var key strings.Builder
+	key.WriteString(fn.Name.Name)
+	for i, arg := range call.Args {
+		t, ok := sig.Params().At(i).Type().(*types.Basic)
+		if v := p.Var(arg); ok && t.Kind() == types.Int32 && facts.IsLocal(p, v) && isBasic(p, arg, types.Int32) {
+			if c.rune != nil {
+				return nil, false
+			}
+			c.rune = arg
+			key.WriteString(" rune")
+			continue
+		}
+		constant := p.Info.Types[arg].Value != nil
+		if constant && !packageLevel(p, arg) || !constant && !p.Steady(p.Var(arg)) {
+			return nil, false
+		}
+		key.WriteString(" " + p.Text(arg))
+	}
+	c.key = key.String()
+	return c, c.rune != nil && worksLong(p, fn, 0) && closed(p, fn, 0)
+}
+
+// tableValue reports whether a type is a plain value of which 128 are small.
+func tableValue(t types.Type) bool {
+	if a, ok := t.Underlying().(*types.Array); ok {
+		return a.Len() <= 4 && tableValue(a.Elem())
+	}
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsBoolean|types.IsNumeric|types.IsString) != 0 && b.Info()&types.IsUntyped == 0
+}
+
+// worksLong reports whether a function loops or calls one that does, so that a load is cheaper.
+func worksLong(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
+	for s := range mutate.Nodes[ast.Stmt](p, fn.Body) {
+		if loopBody(s) != nil {
+			return true
+		}
+	}
+	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
+		if next := p.Decl(p.Callee(call)); next != nil && next.Body != nil && depth < 3 && worksLong(p, next, depth+1) {
+			return true
+		}
+		if _, ok := p.IsCall(call, "unicode", "Is", "In", "IsOneOf"); ok {
+			return true
+		}
+		if _, ok := p.IsCall(call, "sort", "Search"); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// closed reports whether a function depends on its arguments, and on what they share with
+// variables that nothing changes, only. It may panic: the table would as the program starts, which
+// every check sees.
+func closed(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
+	if fn.Body == nil || depth > 3 || recursive(p, fn) || p.Effects(fn.Body).Writes {
+		return false
+	}
+	for n := range mutate.Nodes[ast.Node](p, fn.Body) {
+		switch n := n.(type) {
+		case *ast.StarExpr, *ast.FuncLit, *ast.TypeAssertExpr, *ast.SelectStmt:
+			return false
+		case *ast.UnaryExpr:
+			if n.Op == token.AND || n.Op == token.ARROW {
+				return false
+			}
+		case *ast.SelectorExpr:
+			if s := p.Info.Selections[n]; s != nil && (s.Kind() != types.FieldVal || s.Indirect()) {
+				return false
+			}
+		case *ast.Ident:
+			v, ok := p.Info.Uses[n].(*types.Var)
+			if ok && !v.IsField() && !(fn.Pos() <= v.Pos() && v.Pos() < fn.End()) && !p.Steady(v) {
+				if v.Pkg() == nil || v.Pkg().Path() != "unicode" {
+					return false
+				}
+			}
+		case *ast.CallExpr:
+			if p.Info.Types[n.Fun].IsType() {
+				continue
+			}
+			next := p.Decl(p.Callee(n))
+			if next != nil && !closed(p, next, depth+1) || next == nil && p.Effects(n).Writes {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// asksASCII reports whether a call stands in a function that this rule wrote: one that asks first
+// whether the rune is ASCII.
+func asksASCII(p *mutate.Pass, call *ast.CallExpr) bool {
+	fn := p.FuncOf(call)
+	s, ok := fn.Body.List[0].(*ast.IfStmt)
+	if !ok || s.Init != nil {
+		return false
+	}
+	b, ok := s.Cond.(*ast.BinaryExpr)
+	if !ok || b.Op != token.LSS {
+		return false
+	}
+	return slices.ContainsFunc(tableScopes, func(t tableScope) bool { return p.IsInt(b.Y, int64(t.size)) })
+}
+
+// runeCallEdits has the calls ask a table first.
+func runeCallEdits(p *mutate.Pass, calls []*runeCall, scope tableScope) []mutate.Edit {
+	c := calls[0]
+	result, ok := facts.TypeText(p, p.Info.TypeOf(c.call))
+	if !ok {
+		return nil
+	}
+	base := baseName(c.fn.Name.Name)
+	name := p.Fresh(base+"Quick", base+"Fast")
+	table := p.Fresh(name+scope.suffix, name+"Table")
+	var edits []mutate.Edit
+	for _, d := range calls {
+		edits = append(edits, p.Replace(d.call, name+"("+p.Text(d.rune)+")"))
+	}
+	with := func(r string) string {
+		var args []string
+		for _, arg := range c.call.Args {
+			if arg == c.rune {
+				args = append(args, r)
+			} else {
+				args = append(args, p.Text(arg))
+			}
+		}
+		return c.fn.Name.Name + "(" + strings.Join(args, ", ") + ")"
+	}
+	return append(edits, p.Declare(c.fn, fmt.Sprintf(`// %[1]s is %[4]s, from a table for %[8]s.
+func %[1]s(r rune) %[3]s {
+	if uint64(r) < %[7]d {
+		return %[2]s[uint64(r)]
+	}
+	return %[4]s
+}
+
+// %[2]s is what %[6]s says of each of %[8]s.
+var %[2]s = func() (t [%[7]d]%[3]s) {
+	for i := range t {
+		t[i] = %[5]s
+	}
+	return t
+}()`, name, table, result, with("r"), with("rune(i)"), c.fn.Name.Name, scope.size, scope.name)))
+}

@@ -1,0 +1,228 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// window (catalogue B4 for neighbours) matches code that reads or writes several neighbours of one
+// place: b[i], b[i+1], b[i+3]. It cuts them out once, so that constant indexes reach them.
+var window = &mutate.Mutator{
+	Name: "window",
+	Doc: "Cut the neighbours of a place out of the slice once, and reach them by constant indexes. One test covers " +
+		"them all, where the compiler tests each index that is a sum. Legal because all of the outermost are " +
+		"reached, so a slice that is too short panics in any case; it panics earlier.",
+	Before: `dst[o+2] = src[i]
+dst[o+1] = src[i+1]
+dst[o] = src[i+2]`,
+	After: `part := dst[o : o+3 : len(dst)]
+part[2] = src[i]
+part[1] = src[i+1]
+part[0] = src[i+2]`,
+	Class:   beagle.E1,
+	Gain:    1.15,
+	Find:    findWindow,
+	Rewrite: precomputed,
+}
+
+// A neighbour is an access at a place plus a constant.
+type neighbour struct {
+	ix     *ast.IndexExpr
+	place  ast.Expr
+	offset int64
+}
+
+func findWindow(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	covered := map[*ast.IndexExpr]bool{}
+	for list := range p.Lists() {
+		for i, s := range list {
+			if fn := p.FuncOf(s); fn == nil || !hot(p, s) || jumpsAbout(p, fn) || labelled(p, s) {
+				continue
+			}
+			for _, first := range certain(p, s) {
+				if covered[first.ix] {
+					continue
+				}
+				if edits, all := windowAt(p, list[i:], first); edits != nil {
+					for _, n := range all {
+						covered[n.ix] = true
+					}
+					label := fmt.Sprintf("%d neighbours in %s", len(all), p.Text(first.ix.X))
+					sites = append(sites, site(s, label, edits...))
+				}
+			}
+		}
+	}
+	return sites
+}
+
+// windowAt cuts out the neighbours of an access that the statements of a list reach, from the first
+// statement on.
+func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, []neighbour) {
+	v := p.Var(first.ix.X)
+	steady := func(s ast.Stmt) bool {
+		if p.Reassigned(v, s) {
+			return false
+		}
+		for id := range mutate.Nodes[*ast.Ident](p, first.place) {
+			if w := p.Var(id); w != nil && p.Assigned(w, s) {
+				return false
+			}
+		}
+		return true
+	}
+	lo, hi, straight := first.offset, first.offset, true
+	var found []neighbour
+	for _, s := range list {
+		if !steady(s) {
+			break
+		}
+		if straight {
+			for _, n := range certain(p, s) {
+				if p.Var(n.ix.X) == v && p.Same(n.place, first.place) {
+					lo, hi = min(lo, n.offset), max(hi, n.offset)
+				}
+			}
+		}
+		straight = straight && goesOn(p, s)
+		for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
+			if n, ok := neighbourOf(p, ix); ok && p.Var(ix.X) == v && p.Same(n.place, first.place) {
+				found = append(found, n)
+			}
+		}
+	}
+	found = slices.DeleteFunc(found, func(n neighbour) bool { return n.offset < lo || n.offset > hi })
+	different := map[int64]bool{}
+	for _, n := range found {
+		different[n.offset] = true
+	}
+	if len(different) < 3 || hi-lo > 64 || redefined(p, list[0], "len") {
+		return nil, nil
+	}
+	name := p.Fresh("part", "window")
+	var edits []mutate.Edit
+	for _, n := range found {
+		edits = append(edits, p.Replace(n.ix, fmt.Sprintf("%s[%d]", name, n.offset-lo)))
+	}
+	if len(outermostOnly(edits)) != len(edits) {
+		return nil, nil // one is the index of another
+	}
+	limit := ""
+	if _, slice := v.Type().Underlying().(*types.Slice); slice {
+		limit = " : len(" + v.Name() + ")" // the capacity must not count
+	}
+	from, to := plus(p, first.place, lo), plus(p, first.place, hi+1)
+	cut := fmt.Sprintf("%s := %s[%s : %s%s]", name, v.Name(), from, to, limit)
+	return append(edits, before(p, list[0], cut)), found
+}
+
+// plus writes a place plus a constant.
+func plus(p *mutate.Pass, place ast.Expr, n int64) string {
+	text := p.Text(place)
+	if b, ok := place.(*ast.BinaryExpr); ok && b.Op.Precedence() < token.ADD.Precedence() {
+		text = "(" + text + ")"
+	}
+	switch {
+	case n > 0:
+		return fmt.Sprintf("%s+%d", text, n)
+	case n < 0:
+		return fmt.Sprintf("%s-%d", text, -n)
+	}
+	return text
+}
+
+// neighbourOf splits the index of an access into a place and a constant. The place depends on
+// variables of the function only, and is as wide as a length.
+func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
+	v := p.Var(ix.X)
+	if v == nil || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] || !slicedOrString(v.Type()) ||
+		p.Info.Types[ix.Index].Value != nil || addressOf(p, ix) {
+		return neighbour{}, false
+	}
+	switch p.Basic(ix.Index) {
+	case types.Int, types.Uint, types.Int64, types.Uint64:
+	default:
+		return neighbour{}, false
+	}
+	n := neighbour{ix: ix}
+	n.place, n.offset = placeOf(p, ix.Index)
+	f := p.Effects(n.place)
+	if f.Writes || f.Reads || f.Panics || callsFunction(p, n.place) {
+		return neighbour{}, false
+	}
+	names := 0
+	for id := range mutate.Nodes[*ast.Ident](p, n.place) {
+		if w := p.Var(id); w != nil && (!facts.IsLocal(p, w) || facts.Captured.Of(p)[w]) {
+			return neighbour{}, false
+		}
+		names++
+	}
+	return n, names > 0
+}
+
+// placeOf splits an index into a place and the constant that is added to it.
+func placeOf(p *mutate.Pass, e ast.Expr) (place ast.Expr, offset int64) {
+	place = ast.Unparen(e)
+	for {
+		b, ok := place.(*ast.BinaryExpr)
+		if !ok || b.Op != token.ADD && b.Op != token.SUB {
+			return place, offset
+		}
+		if c, ok := p.Int(b.Y); ok && b.Op == token.ADD {
+			offset, place = offset+c, ast.Unparen(b.X)
+		} else if ok {
+			offset, place = offset-c, ast.Unparen(b.X)
+		} else if c, ok := p.Int(b.X); ok && b.Op == token.ADD {
+			offset, place = offset+c, ast.Unparen(b.Y)
+		} else {
+			return place, offset
+		}
+	}
+}
+
+// certain lists the accesses that a statement makes in any case: all of a simple statement, and
+// those of an if statement's test.
+func certain(p *mutate.Pass, s ast.Stmt) []neighbour {
+	root := ast.Node(s)
+	switch s := s.(type) {
+	case *ast.IfStmt:
+		if s.Init != nil {
+			return nil
+		}
+		root = s.Cond
+	default:
+		if !simple(s) {
+			return nil
+		}
+	}
+	var out []neighbour
+	for ix := range mutate.Nodes[*ast.IndexExpr](p, root) {
+		if conditional(p, ix, s) {
+			continue
+		}
+		if n, ok := neighbourOf(p, ix); ok {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// goesOn reports whether a statement ends behind itself, unless it panics.
+func goesOn(p *mutate.Pass, s ast.Stmt) bool {
+	switch s.(type) {
+	case *ast.IfStmt, *ast.SwitchStmt, *ast.BlockStmt:
+	default:
+		if !simple(s) {
+			return false
+		}
+	}
+	return !p.Effects(s).Jumps
+}
