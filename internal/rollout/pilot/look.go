@@ -70,18 +70,23 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 	if p.Guardrails != nil {
 		return p, notes
 	}
+	if s.Times {
+		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.LateCalls, Margin: 0.001})
+	}
 	if p.Unit == rollout.Requests {
-		p.Guardrails = []rollout.Guardrail{{Metric: rollout.FunctionTime, Margin: 0.02},
-			{Metric: rollout.RequestTime, Margin: 0.05}, {Metric: rollout.ErrorRate, Margin: 0.001}}
+		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.FunctionTime, Margin: 0.02},
+			rollout.Guardrail{Metric: rollout.RequestTime, Margin: 0.05},
+			rollout.Guardrail{Metric: rollout.ErrorRate, Margin: 0.001})
 		if p.SlowMillis > 0 {
 			p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.SlowShare, Margin: 0.002})
 			return p, notes
 		}
 		return p, append(notes, noThreshold)
 	}
-	p.Guardrails = []rollout.Guardrail{{Metric: rollout.ServiceCPU, Margin: 0.005},
-		{Metric: rollout.FunctionTime, Margin: 0.02}, {Metric: rollout.AllocBytes, Margin: 0.01},
-		{Metric: rollout.GCShare, Margin: 0.005}}
+	p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.ServiceCPU, Margin: 0.005},
+		rollout.Guardrail{Metric: rollout.FunctionTime, Margin: 0.02},
+		rollout.Guardrail{Metric: rollout.AllocBytes, Margin: 0.01},
+		rollout.Guardrail{Metric: rollout.GCShare, Margin: 0.005})
 	if s.Requests || s.Errors {
 		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.ErrorRate, Margin: 0.001})
 	} else {
