@@ -62,8 +62,8 @@ func instructions(text string) (all [][2]string) {
 	return all
 }
 
-// TestImage reads the recipe: what the image runs is understood, by a user that is not root, and its
-// health check asks for the addresses that it listens on.
+// TestImage reads the recipe: what the image runs is understood, by a user that is not root, and
+// its health check asks for the addresses that it listens on.
 func TestImage(t *testing.T) {
 	last := map[string]string{}
 	for _, i := range instructions(deployed(t, "Dockerfile")) {
@@ -311,7 +311,8 @@ func TestHealth(t *testing.T) {
 	for what, args := range map[string][]string{
 		"503": {address}, "refused": {freePort(t, "tcp")}, "no address": nil,
 	} {
-		if code, _, err := metricsd("", append([]string{"health"}, args...)...); code != 1 || !strings.Contains(err, what) {
+		if code, _, err := metricsd("", append([]string{"health"}, args...)...); code != 1 ||
+			!strings.Contains(err, what) {
 			t.Errorf("%d %s; want %s", code, err, what)
 		}
 	}

@@ -281,7 +281,8 @@ func (m *monitored) fires(names ...string) {
 	m.get("alerts", "/api/v1/alerts", &a, func() bool { return len(a.Data.Alerts) > 0 })
 	for _, alert := range a.Data.Alerts {
 		said := fmt.Sprint(alert.Annotations)
-		if strings.Contains(said, "no value") || strings.Contains(said, "<error") || alert.Annotations["description"] == "" {
+		if strings.Contains(said, "no value") || strings.Contains(said, "<error") ||
+			alert.Annotations["description"] == "" {
 			m.t.Errorf("%s says %q", alert.Labels["alertname"], said)
 		}
 	}
@@ -305,8 +306,8 @@ func (m *monitored) namesExist(rules string) {
 	}
 }
 
-// breakThings makes kernel and agent drop, the receiver refuse, and fills the intake's queue and its
-// directory of names. It goes on until the test ends.
+// breakThings makes kernel and agent drop, the receiver refuse, and fills the intake's queue and
+// its directory of names. It goes on until the test ends.
 func (m *monitored) breakThings() {
 	m.refuses.Store(true)
 	quit := make(chan struct{})

@@ -15,7 +15,8 @@ func runHealth(args []string, s streams) error {
 	set.SetOutput(s.err)
 	patience := set.Duration("within", 3*time.Second, "how long the answers may take")
 	set.Usage = func() {
-		fmt.Fprintln(s.err, "usage: metricsd health [flags] ADDRESS..., as 127.0.0.1:9125; the status is 0 when all are well")
+		fmt.Fprintln(s.err,
+			"usage: metricsd health [flags] ADDRESS..., as 127.0.0.1:9125; the status is 0 when all are well")
 		set.PrintDefaults()
 	}
 	if err := set.Parse(args); err != nil {

@@ -60,7 +60,8 @@ func (run *service) reload(apply func(config.Config) error) {
 		run.log.Error("the configuration was not read again; the old one holds", "error", err)
 		return
 	}
-	run.log.Info("the configuration was read again; only its limits, tags and customers are taken up", "limits", c.Limits,
+	run.log.Info("the configuration was read again; only its limits, tags and customers are taken up",
+		"limits", c.Limits,
 		"entities", len(c.Tagger.Entities))
 }
 

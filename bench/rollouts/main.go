@@ -3,15 +3,16 @@
 // Command rollouts rolls versions of metricsd's functions out in running services under load, and
 // prints how each rollout ended.
 //
-//	go run ./bench/rollouts -n 20 -out DIR     # improvements, versions without a change, and losses
-//	go run ./bench/rollouts -proof -out DIR    # what a benchmark predicts, beside what a rollout proves
-//	go run ./bench/rollouts -list -n 20        # what would be rolled out
+//	go run ./bench/rollouts -n 20 -out DIR   # gains, versions without a change, and losses
+//	go run ./bench/rollouts -proof -out DIR  # what a benchmark predicts, beside the proof
+//	go run ./bench/rollouts -list -n 20      # what would be rolled out
 //
 // Everything is drawn by -seed. What a run has done is kept in DIR: the same command goes on, also
 // after it was killed. -for ends it early: it begins nothing new after that time.
 //
 // The services are copies of metricsd that tell of their requests, as docs/rollout.md asks of any
-// service that does not speak HTTP to its callers. They are built with the commands that a user has.
+// service that does not speak HTTP to its callers. They are built with the commands that a user
+// has.
 package main
 
 import (

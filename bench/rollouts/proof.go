@@ -270,8 +270,9 @@ func (l *lab) judge(ctx context.Context, t target, p *prediction) error {
 // printProofs prints what was predicted beside what was proven, in savings of the service.
 func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| function \t| share \t| times as fast \t| predicted \t| proven \t| placebo \t| proven / predicted "+
-		"\t| function, predicted \t| function, proven \t| blocks \t| load \t|")
+	fmt.Fprintln(w,
+		"| function \t| share \t| times as fast \t| predicted \t| proven \t| placebo \t| proven / predicted "+
+			"\t| function, predicted \t| function, proven \t| blocks \t| load \t|")
 	fmt.Fprintln(w, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
 	for i, t := range targets {
 		p := predicted[i]

@@ -212,8 +212,10 @@ func report(all []rolled, done map[int]outcome) error {
 			continue
 		}
 		made++
-		fmt.Fprintf(w, "| %d \t| `%s` \t| %s \t| %s \t| %d \t| %.0f \t| %.0f \t| %.0f \t| %s \t| %s \t| %s \t|\n", r.Index,
-			path.Base(r.Spec), r.Kind, o.ended(), o.Blocks, o.Exposed, o.Seconds, o.Load, o.effect(rollout.FunctionTime),
+		fmt.Fprintf(w, "| %d \t| `%s` \t| %s \t| %s \t| %d \t| %.0f \t| %.0f \t| %.0f \t| %s \t| %s \t| %s \t|\n",
+			r.Index,
+			path.Base(r.Spec), r.Kind, o.ended(), o.Blocks, o.Exposed, o.Seconds, o.Load,
+			o.effect(rollout.FunctionTime),
 			o.effect(rollout.ServiceCPU), o.why())
 		truth := "harms"
 		if r.Kind == faster || r.Kind == same {

@@ -183,7 +183,8 @@ func (s *switched) file() (string, error) {
 // typeImports are the imports that the function's signature needs, as the file writes them.
 func (f *function) typeImports() (all []string) {
 	used := map[string]bool{}
-	for _, list := range []*ast.FieldList{f.decl.Recv, f.decl.Type.TypeParams, f.decl.Type.Params, f.decl.Type.Results} {
+	for _, list := range []*ast.FieldList{f.decl.Recv, f.decl.Type.TypeParams, f.decl.Type.Params,
+		f.decl.Type.Results} {
 		if list == nil {
 			continue
 		}

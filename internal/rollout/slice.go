@@ -36,8 +36,8 @@ type Counts struct {
 	HeapGrowth    float64 `json:"heap_growth,omitempty"`    // live heap at the end less that at the start
 	Slices        float64 `json:"slices,omitempty"`         // how many slices were added; 0 in one slice
 
-	// Times are the calls by size, the smallest first. Without them one preempted call in a block can
-	// outweigh the rest of it.
+	// Times are the calls by size, the smallest first. Without them one preempted call in a block
+	// can outweigh the rest of it.
 	Times []Times `json:"times,omitempty"`
 	late  float64 // calls that passed the block's cap
 }

@@ -13,16 +13,17 @@ type Times struct {
 	Nanos float64 `json:"nanos"` // their time, summed
 }
 
-// The clock also runs while the kernel gives the processor to others. Of a function that takes 20 ns
-// one timed call in 100,000 was preempted on a busy machine, and took as long as all others
+// The clock also runs while the kernel gives the processor to others. Of a function that takes 20
+// ns one timed call in 100,000 was preempted on a busy machine, and took as long as all others
 // together. So the time of a call counts up to a cap, which all arms of a block share:
 //
-//   - The cap is capFactor the time that capShare of the block's calls, of all arms, do not reach. To
-//     exchange two arms leaves it as it is, so that two copies of the original differ by chance alone.
-//   - What takes part in the mean up to the cap keeps its weight there: a class of calls that is slow
-//     on the candidate moves the mean, by capFactor an ordinary long call at most for each.
-//   - How many calls pass the cap is compared as a metric of its own, [LateCalls]. A version that is
-//     slow beyond the cap on more calls than the original shows there.
+//   - The cap is capFactor the time that capShare of the block's calls, of all arms, do not reach.
+//     To exchange two arms leaves it as it is, so that two copies of the original differ by chance
+//     alone.
+//   - What takes part in the mean up to the cap keeps its weight there: a class of calls that is
+//     slow on the candidate moves the mean, by capFactor an ordinary long call at most for each.
+//   - How many calls pass the cap is compared as a metric of its own, [LateCalls]. A version that
+//     is slow beyond the cap on more calls than the original shows there.
 const (
 	capShare  = 0.99
 	capFactor = 8
@@ -124,6 +125,7 @@ func (l Late) Text() string {
 	if l.Timed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("of %.0f timed calls %.0f (%.2g %%) took more than %d times what 99 %% of a block's calls take, "+
+	return fmt.Sprintf("of %.0f timed calls %.0f (%.2g %%) took more than %d times what 99 %% of a block's calls "+
+		"take, "+
 		"and count as that", l.Timed, l.Late, 100*l.Late/l.Timed, capFactor)
 }

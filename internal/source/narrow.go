@@ -154,7 +154,11 @@ func (n *narrower) restore(in ast.Node, which func(*privateCopy) bool) []syntax.
 	ast.Inspect(in, func(node ast.Node) bool {
 		if id, ok := node.(*ast.Ident); ok {
 			if v := n.variable(id); v != nil && v.same {
-				edits = append(edits, syntax.Edit{Start: n.tok.Offset(id.Pos()), End: n.tok.Offset(id.End()), New: v.original})
+				edits = append(edits, syntax.Edit{
+					Start: n.tok.Offset(id.Pos()),
+					End:   n.tok.Offset(id.End()),
+					New:   v.original,
+				})
 			}
 		}
 		call, ok := node.(*ast.CallExpr)

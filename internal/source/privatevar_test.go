@@ -52,7 +52,8 @@ func Third(s string) bool { return find(s) }
 func TestWidenVars(t *testing.T) {
 	u := load(t, module(t, privateVarModule), "./.Known")
 	wide, copies := u.Widen(u.Target.Source)
-	for _, name := range []string{"wordForKnown", "ranksForKnown", "weightsForKnown", "limitsForKnown", "findForKnown"} {
+	for _, name := range []string{"wordForKnown", "ranksForKnown", "weightsForKnown", "limitsForKnown",
+		"findForKnown"} {
 		if !slices.Contains(copies, name) {
 			t.Errorf("no copy %s: %v", name, copies)
 		}

@@ -11,8 +11,9 @@ import (
 // of them, take an address of a part, or hand a slice or map on to code that may. Other packages
 // cannot reach them.
 func Unchanged(files []*ast.File, pkg *types.Package, info *types.Info) map[string]bool {
-	u := &unchanged{info: info, out: map[string]bool{}, params: map[*types.Var]bool{}, bodies: map[*types.Var]ast.Node{},
-		uses: map[*types.Var][][]ast.Node{}}
+	u := &unchanged{info: info, out: map[string]bool{}, params: map[*types.Var]bool{},
+		bodies: map[*types.Var]ast.Node{},
+		uses:   map[*types.Var][][]ast.Node{}}
 	for _, name := range pkg.Scope().Names() {
 		if v, ok := pkg.Scope().Lookup(name).(*types.Var); ok && !v.Exported() {
 			u.out[name] = true

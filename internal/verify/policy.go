@@ -70,7 +70,8 @@ const (
 	maxVariable = 1 << 20
 )
 
-// forbidden lists what the candidate does, and neither the original nor what it calls in its package.
+// forbidden lists what the candidate does, and neither the original nor what it calls in its
+// package.
 func forbidden(orig, cand *code, known *Known) []Violation {
 	excused := make(map[string]bool)
 	for _, v := range inspect(orig) {

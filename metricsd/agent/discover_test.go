@@ -25,7 +25,8 @@ func testTagsThatAnEngineTells(t *testing.T, c config.Config) {
 		w.Header().Set("Api-Version", "1.47")
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/containers/json"):
-			w.Write([]byte(`[{"Id":"` + id + `","Names":["/web"],"Image":"shop/web:2","Labels":{"team":"a","other":"b"}}]`))
+			w.Write(
+				[]byte(`[{"Id":"` + id + `","Names":["/web"],"Image":"shop/web:2","Labels":{"team":"a","other":"b"}}]`))
 		case strings.HasSuffix(r.URL.Path, "/events"):
 			w.WriteHeader(http.StatusOK)
 			w.(http.Flusher).Flush()

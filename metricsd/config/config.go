@@ -162,9 +162,10 @@ func Default() Config {
 		RemoteWrite: RemoteWrite{QueueBytes: 1 << 30},
 		Intake: Intake{
 			HTTP: "127.0.0.1:9126", Body: 8 << 20, Opened: 64 << 20, Requests: 64,
-			Names: 10_000_000, CustomerNames: 1_000_000, Pending: 500_000, Flush: 300, Remember: 24, Retention: 30, Reserve: 64 << 20,
-			Queue: Queue{Dir: "metricsd-data/queue", Bytes: 1 << 30, Topic: "metricsd", Partitions: 4, Replicas: 1},
-			Index: Index{Dir: "metricsd-data/index"},
+			Names: 10_000_000, CustomerNames: 1_000_000, Pending: 500_000, Flush: 300, Remember: 24, Retention: 30,
+			Reserve: 64 << 20,
+			Queue:   Queue{Dir: "metricsd-data/queue", Bytes: 1 << 30, Topic: "metricsd", Partitions: 4, Replicas: 1},
+			Index:   Index{Dir: "metricsd-data/index"},
 		},
 		Log: Log{Level: "info"},
 	}

@@ -37,8 +37,8 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestPageOfCustomers shows the operator the customers and goes to one of them, where completion finds
-// that one's names only. The key is the password, as people give it; it is not in the page.
+// TestPageOfCustomers shows the operator the customers and goes to one of them, where completion
+// finds that one's names only. The key is the password, as people give it; it is not in the page.
 func TestPageOfCustomers(t *testing.T) {
 	ctx := browser(t)
 	o := twoCustomers(t)

@@ -60,7 +60,8 @@ func (r *running) all(key, customer string) (text string) {
 	if customer != "" {
 		customer = "&customer=" + customer
 	}
-	for _, path := range []string{"/?x", "/api/overview?x", "/api/names?x", "/api/names?kind=host", "/api/names?kind=tag",
+	for _, path := range []string{"/?x", "/api/overview?x", "/api/names?x", "/api/names?kind=host",
+		"/api/names?kind=tag",
 		"/api/names?kind=app", "/api/names?contains=a", "/api/names?contains=e&kind=tag", "/api/entries?x",
 		"/api/entries?kind=host", "/api/entries?kind=tag", "/api/entries?kind=app", "/api/entries?name=shared.hits",
 		"/api/top?x", "/api/top?kind=tag"} {
@@ -190,7 +191,9 @@ func (r *running) points(key, customer string) uint64 {
 func lookForTraces(t *testing.T, r *running, rounds uint64) {
 	t.Helper()
 	for name, s := range senders {
-		r.eventually("counted for "+name, func() bool { return r.points(operatorToken, name) >= rounds*uint64(s.points) })
+		r.eventually("counted for "+name, func() bool {
+			return r.points(operatorToken, name) >= rounds*uint64(s.points)
+		})
 	}
 	r.eventually("ranked", func() bool { return r.processor.ranks.Load() != nil })
 	for name, s := range senders {
@@ -313,8 +316,8 @@ func TestWhatCustomersMayNot(t *testing.T) {
 	}
 }
 
-// TestTheSameRequestOfTwoCustomers has requests that two customers send word for word, with the same
-// idempotency key, and as Datadog's agent: each counts for each, and once.
+// TestTheSameRequestOfTwoCustomers has requests that two customers send word for word, with the
+// same idempotency key, and as Datadog's agent: each counts for each, and once.
 func TestTheSameRequestOfTwoCustomers(t *testing.T) {
 	for name, header := range map[string][]string{
 		"a key": {"Idempotency-Key", "k"}, "the agent": {"User-Agent", "datadog-agent/7.70.0"},

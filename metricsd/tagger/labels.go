@@ -12,8 +12,8 @@ import (
 // name.
 type Labels map[string]string
 
-// ParseLabels reads a list as people write it: names separated by commas, each perhaps with the name
-// of its tag behind an equals sign, as app.kubernetes.io/name=app,team.
+// ParseLabels reads a list as people write it: names separated by commas, each perhaps with the
+// name of its tag behind an equals sign, as app.kubernetes.io/name=app,team.
 func ParseLabels(list string) (Labels, error) {
 	l := Labels{}
 	for item := range strings.SplitSeq(list, ",") {

@@ -23,8 +23,8 @@ type StoreOptions struct {
 	Now    func() time.Time
 }
 
-// A Store collects the entities that feeds find: containers and pods that come and go. It may be used
-// by several goroutines.
+// A Store collects the entities that feeds find: containers and pods that come and go. It may be
+// used by several goroutines.
 type Store struct {
 	options StoreOptions
 

@@ -1,15 +1,15 @@
 // Package tagger adds tags to what comes from a container: those that the configuration has for it,
-// and those that sources find (packages docker and kubernetes), as many as the message's cardinality
-// asks for.
+// and those that sources find (packages docker and kubernetes), as many as the message's
+// cardinality asks for.
 //
 // Who a message comes from is, in this order, what it says itself (c:, e:, dd.internal.entity_id)
 // and, for its container, what the kernel says about the process that sent it.
 //
 // # Limits
 //
-// A source tells of a container a moment after it has started, and what it sends before goes without
-// tags. A process is found only where this one sees its /proc: in the same namespace of processes, or
-// in the host's.
+// A source tells of a container a moment after it has started, and what it sends before goes
+// without tags. A process is found only where this one sees its /proc: in the same namespace of
+// processes, or in the host's.
 package tagger
 
 import (

@@ -14,9 +14,9 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// byteSeparator (part of catalogue S4) matches calls of strings.Cut, Index and the like, and those of
-// package bytes, with a constant separator of one byte. It calls IndexByte or LastIndexByte, and writes Cut out or into a
-// helper.
+// byteSeparator (part of catalogue S4) matches calls of strings.Cut, Index and the like, and
+// those of package bytes, with a constant separator of one byte. It calls IndexByte or
+// LastIndexByte, and writes Cut out or into a helper.
 var byteSeparator = &mutate.Mutator{
 	Name: "byte-separator",
 	Doc: "Look for a byte where a string of one byte is looked for: IndexByte goes to the vector code at once, " +

@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// This file finds calls that rune-table answers from a table although they are no tests: a search in
-// a table of the package that nothing changes, a width, a class.
+// This file finds calls that rune-table answers from a table although they are no tests: a search
+// in a table of the package that nothing changes, a width, a class.
 
 // A runeCall is a call that depends on one rune only. Its other arguments are constants and
 // variables of the package that nothing changes.

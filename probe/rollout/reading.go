@@ -28,8 +28,9 @@ func (r *reader) read(s *Switch, arm Arm, from *tallies) reading {
 	of := &from.of[arm]
 	return reading{
 		cpu: processorNanos(), gc: 1e9 * number(r.samples[0].Value), allocated: number(r.samples[1].Value),
-		heap: number(r.samples[2].Value), goroutines: number(r.samples[3].Value), arm: s.compared(arm), times: s.timesOf(arm),
-		all: of.all.Load(), failed: of.failed.Load(), slow: of.slow.Load(), nanos: of.nanos.Load(),
+		heap: number(r.samples[2].Value), goroutines: number(r.samples[3].Value), arm: s.compared(arm),
+		times: s.timesOf(arm),
+		all:   of.all.Load(), failed: of.failed.Load(), slow: of.slow.Load(), nanos: of.nanos.Load(),
 	}
 }
 

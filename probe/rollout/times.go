@@ -20,7 +20,8 @@ type histogram [buckets]struct{ calls, nanos atomic.Uint64 }
 // times is what a histogram held at one moment.
 type times [buckets]struct{ calls, nanos uint64 }
 
-// bucketOf returns the bucket of a time: floor(n) for 0 and 1, and then each power of two in halves.
+// bucketOf returns the bucket of a time: floor(n) for 0 and 1, and then each power of two in
+// halves.
 func bucketOf(nanos uint64) int {
 	if nanos < 2 {
 		return int(nanos)
@@ -94,8 +95,8 @@ const (
 	checkEvery        = 1024
 )
 
-// wantedTimes is how many calls of an arm a block should time. Where calls are few, more of them are
-// timed.
+// wantedTimes is how many calls of an arm a block should time. Where calls are few, more of them
+// are timed.
 const wantedTimes = 2000
 
 // spread is 2^64 divided by the golden ratio. Its multiples lie spread over all numbers, whichever

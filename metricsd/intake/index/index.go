@@ -128,8 +128,8 @@ type Index interface {
 	Groups(context.Context) ([]Group, error)
 	// Get returns an entry of a customer.
 	Get(ctx context.Context, customer string, k Kind, name string) (Entry, bool, error)
-	// List returns a customer's entries of a kind in the order of their names' bytes, from the first
-	// after a name.
+	// List returns a customer's entries of a kind in the order of their names' bytes, from the
+	// first after a name.
 	List(ctx context.Context, customer string, k Kind, after string, most int) ([]Entry, error)
 	// Customers returns the customers that have entries, sorted.
 	Customers(context.Context) ([]string, error)

@@ -3,8 +3,8 @@
 //
 // The stream of events is opened first and the list of containers read then, so that nothing that
 // happens between is missed. A container that starts, or is given another name, is looked at; one
-// that dies leaves its tags for a while. After ten minutes, and after each failure, all begins anew:
-// what was missed nevertheless is found then.
+// that dies leaves its tags for a while. After ten minutes, and after each failure, all begins
+// anew: what was missed nevertheless is found then.
 //
 // # Limits
 //

@@ -35,9 +35,11 @@ const listReply = `[{"Id":"` + web + `","Names":["/shop-web-1","/proxy/web"],"Im
 "Mounts":[]}]`
 
 func inspectReply(id, name, image string) string {
-	return fmt.Sprintf(`{"Id":%q,"Created":"2026-11-23T10:00:00.000000001Z","Path":"/worker","Args":[],"State":{"Status":
+	return fmt.Sprintf(
+		`{"Id":%q,"Created":"2026-11-23T10:00:00.000000001Z","Path":"/worker","Args":[],"State":{"Status":
 "running","Running":true,"Pid":4242},"Image":"sha256:9f2a","Name":%q,"RestartCount":0,"Config":{"Hostname":"9cd87474be90",
-"Env":["PATH=/bin"],"Image":%q,"Labels":{"com.docker.compose.service":"worker"}},"NetworkSettings":{}}`, id, name, image)
+"Env":["PATH=/bin"],"Image":%q,"Labels":{"com.docker.compose.service":"worker"}},"NetworkSettings":{}}`,
+		id, name, image)
 }
 
 func eventReply(action, id string) string {
@@ -185,10 +187,12 @@ func (w *watched) eventually(id, want string) {
 }
 
 const webTags = "container_id:" + web + " container_name:shop-web-1 " +
-	"docker_image:registry:5000/shop/web:1.4.2 env:prod image_name:registry:5000/shop/web image_tag:1.4.2 own:x service:web short_image:web"
+	"docker_image:registry:5000/shop/web:1.4.2 env:prod image_name:registry:5000/shop/web image_tag:1.4.2 own:x " +
+	"service:web short_image:web"
 
 func workerTags(name string) string {
-	return "container_id:" + worker + " container_name:" + name + " docker_image:shop/worker:7 image_name:shop/worker " +
+	return "container_id:" + worker + " container_name:" + name +
+		" docker_image:shop/worker:7 image_name:shop/worker " +
 		"image_tag:7 own:x service:worker short_image:worker"
 }
 
@@ -215,8 +219,8 @@ func TestContainersComeAndGo(t *testing.T) {
 	}
 }
 
-// TestTheEngineIsAway starts before the engine, loses it, and gets another in its place in which one
-// container is gone: what is known stays until the engine says otherwise.
+// TestTheEngineIsAway starts before the engine, loses it, and gets another in its place in which
+// one container is gone: what is known stays until the engine says otherwise.
 func TestTheEngineIsAway(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "docker.sock")
 	w := watch(t, socket)
@@ -293,8 +297,8 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// FuzzEvents gives the source whatever comes on a stream or in a list: it keeps no container without
-// an ID, and asks for none.
+// FuzzEvents gives the source whatever comes on a stream or in a list: it keeps no container
+// without an ID, and asks for none.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(oneLine(eventReply("start", worker))))
 	f.Add([]byte(listReply))

@@ -1,5 +1,5 @@
-// Package follow keeps up with servers that tell what changes: a list, and then a stream of one JSON
-// value on each line.
+// Package follow keeps up with servers that tell what changes: a list, and then a stream of one
+// JSON value on each line.
 package follow
 
 import (
@@ -31,10 +31,10 @@ type Follower struct {
 // Up reports whether the source answers; failures are how often it did not, or said what cannot be.
 func (f *Follower) Up() (up bool, failures uint64) { return f.up.Load(), f.failures.Load() }
 
-// Run calls once until ctx is done. It says by up that it has the whole list; a return without error
-// is the end of a stream, and it is called again, at once unless the stream was short. After a
-// failure there is a pause, which doubles until it has a whole list again. Failures are told once
-// until then.
+// Run calls once until ctx is done. It says by up that it has the whole list; a return without
+// error is the end of a stream, and it is called again, at once unless the stream was short.
+// After a failure there is a pause, which doubles until it has a whole list again. Failures are
+// told once until then.
 func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up func()) error) {
 	first, last := f.FirstPause, f.LastPause
 	if first == 0 {

@@ -46,7 +46,8 @@ func TestFollower(t *testing.T) {
 func TestLines(t *testing.T) {
 	var got []string
 	take := func(line []byte) error { got = append(got, string(line)); return nil }
-	if err := Lines(strings.NewReader("{}\n\n [1] \r\nlast"), take); err != nil || strings.Join(got, ",") != "{},[1],last" {
+	if err := Lines(strings.NewReader("{}\n\n [1] \r\nlast"), take); err != nil ||
+		strings.Join(got, ",") != "{},[1],last" {
 		t.Errorf("%q, %v", got, err)
 	}
 	stop := errors.New("stop")

@@ -1,12 +1,13 @@
 // Package kubernetes finds the tags of the pods of one node by asking the API server, as its public
-// API has it: a list in pages, then a watch from the list's version on. The server says when a version
-// is too old to go on from (410 Gone): then the list is read again, as it is after each failure.
+// API has it: a list in pages, then a watch from the list's version on. The server says when a
+// version is too old to go on from (410 Gone): then the list is read again, as it is after each
+// failure.
 //
 // # Limits
 //
-// Only pods are asked for: the names of deployments and cron jobs are those of their replica sets and
-// jobs without what the controllers have put behind them. The account needs to get, list and watch
-// pods.
+// Only pods are asked for: the names of deployments and cron jobs are those of their replica sets
+// and jobs without what the controllers have put behind them. The account needs to get, list and
+// watch pods.
 package kubernetes
 
 import (
@@ -92,7 +93,8 @@ func address(configured string) (string, error) {
 	if configured != InCluster {
 		u, err := url.Parse(configured)
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return "", errors.New("tagger.kubernetes is no address; give in-cluster, or the API server's as https://host:port")
+			return "",
+				errors.New("tagger.kubernetes is no address; give in-cluster, or the API server's as https://host:port")
 		}
 		return strings.TrimSuffix(configured, "/"), nil
 	}

@@ -56,7 +56,8 @@ func jobPod(version int) string {
 }
 
 func listOf(version, next string, pods ...string) string {
-	return fmt.Sprintf(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":%q,"continue":%q},"items":[%s]}`,
+	return fmt.Sprintf(
+		`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":%q,"continue":%q},"items":[%s]}`,
 		version, next, strings.Join(pods, ","))
 }
 
@@ -259,7 +260,8 @@ func TestPodsComeAndGo(t *testing.T) {
 	w.eventually(ofContainer, containerLow)
 	w.eventually(ofJob, jobOrchestrator)
 	high := w.tags(dogstatsd.Source{ContainerID: checkoutID, Cardinality: dogstatsd.CardinalityHigh})
-	for _, one := range []string{"container_id:" + checkoutID, "display_container_name:checkout_checkout-7d9f8b6c5-x2x4q",
+	for _, one := range []string{"container_id:" + checkoutID,
+		"display_container_name:checkout_checkout-7d9f8b6c5-x2x4q",
 		"pod_name:checkout-7d9f8b6c5-x2x4q"} {
 		if !slices.Contains(strings.Fields(high), one) {
 			t.Errorf("at high cardinality %q lacks %s", high, one)
