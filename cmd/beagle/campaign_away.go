@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
@@ -64,16 +63,7 @@ type campaignFollower struct {
 	said map[string]string // the last word of each target
 }
 
-func (f *campaignFollower) follow(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(lookEvery):
-			f.look()
-		}
-	}
-}
+func (f *campaignFollower) follow(ctx context.Context) { lookOften(ctx, f.look) }
 
 // look reads the state, which is written whole or not at all. What cannot be read is read later.
 func (f *campaignFollower) look() {

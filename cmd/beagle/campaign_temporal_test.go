@@ -30,15 +30,7 @@ func TestCampaignTemporal(t *testing.T) {
 		t.Skip("BEAGLE_DEVSERVER names no Temporal server; internal/flow/temporal/ci.sh builds one")
 	}
 	dir := t.TempDir()
-	for _, f := range campaignModule(t) {
-		path := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	unpack(t, dir, campaignModule(t))
 	address := temporalServer(t, server, dir)
 	if err := shareArchives(filepath.Join(dir, "home")); err != nil {
 		t.Fatal(err)
@@ -97,6 +89,20 @@ func TestCampaignTemporal(t *testing.T) {
 		!strings.HasPrefix(c.Targets[0].Run, id+"-") ||
 		c.Targets[1].State != beagle.CampaignRefused || c.State != "done" || c.Saving.Share <= 0 {
 		t.Errorf("%s\n%s", out, told.String())
+	}
+}
+
+// unpack writes the files of an archive, which may hold a token: others may not read them.
+func unpack(t *testing.T, dir string, files []txtar.File) {
+	t.Helper()
+	for _, f := range files {
+		path := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

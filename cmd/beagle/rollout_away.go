@@ -105,13 +105,16 @@ type follower struct {
 	told, warned int
 }
 
-func (f *follower) follow(ctx context.Context) {
+func (f *follower) follow(ctx context.Context) { lookOften(ctx, f.look) }
+
+// lookOften looks again and again until ctx ends.
+func lookOften(ctx context.Context, look func()) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(lookEvery):
-			f.look()
+			look()
 		}
 	}
 }

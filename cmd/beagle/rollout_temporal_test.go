@@ -32,15 +32,7 @@ func TestRolloutTemporal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range a.Files {
-		path := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	unpack(t, dir, a.Files)
 	address := temporalServer(t, server, dir)
 	socket := filepath.Join(dir, "s")
 	env := append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"), "GOWORK=off", "GOPROXY=off",

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -186,24 +184,12 @@ func (d *Driver) Campaign(ctx context.Context, id string) error {
 	if machineKind == "" {
 		machineKind = flow.MachineKind(flow.ThisMachine(""))
 	}
-	_, err = c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: fleet.CampaignRun(id), TaskQueue: runQueue, WorkflowTaskTimeout: taskTimeout,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-	}, campaignWorkflow, Campaigning{Campaign: id, MachineKind: machineKind, Again: true})
-	if err != nil {
+	if err := join(ctx, c, fleet.CampaignRun(id), runQueue, campaignWorkflow,
+		Campaigning{Campaign: id, MachineKind: machineKind, Again: true}); err != nil {
 		return fmt.Errorf("start campaign %s on %s: %w", id, d.Server.Address, err)
 	}
 	w := &waiter{c: c, workflow: fleet.CampaignRun(id), warn: d.Watch.Warn, server: d.Server.Address, queue: runQueue,
 		missing: "the campaign waits for workers: beagle worker --temporal " + d.Server.Address}
-	err = w.wait(ctx, nil)
-	switch {
-	case ctx.Err() != nil:
-		return &fleet.Detached{Run: id}
-	case err == nil:
-		return nil
-	case temporal.IsCanceledError(err):
-		return &fleet.Canceled{Run: id}
-	}
-	return worded(err, "campaign "+id, "nothing is lost: 'beagle campaign --resume "+id+"' goes on with it")
+	return ended(ctx, w.wait(ctx, nil), id, "campaign "+id,
+		"nothing is lost: 'beagle campaign --resume "+id+"' goes on with it")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -78,12 +77,7 @@ func (d *Driver) carry(ctx context.Context, c client.Client, t Task) (*beagle.Re
 	if err := d.Store.Save(t.Run, task, t); err != nil {
 		return nil, err
 	}
-	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: t.Run, TaskQueue: runQueue, WorkflowTaskTimeout: taskTimeout,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-	}, runWorkflow, t)
-	if err != nil {
+	if err := join(ctx, c, t.Run, runQueue, runWorkflow, t); err != nil {
 		return nil, fmt.Errorf("start run %s on %s: %w", t.Run, d.Server.Address, err)
 	}
 	return d.follow(ctx, c, t)
