@@ -29,21 +29,12 @@ const (
 // changes get copies, too. So a rewrite can change what the target alone needs, and
 // the other callers keep what they have. It returns the names of the copies that it
 // added. [Unit.Narrow] takes back the copies that stayed as they were.
-func (u *Unit) Widen(src string) (widened string, copies []string) { return u.widen(src, false) }
-
-// Beside adds to a candidate a copy of each function that Widen copies, and leaves all
-// calls and names as they are: what the candidate reaches in its package, in one file.
-func (u *Unit) Beside(src string) string {
-	text, _ := u.widen(src, true)
-	return text
-}
-
-func (u *Unit) widen(src string, beside bool) (widened string, copies []string) {
+func (u *Unit) Widen(src string) (widened string, copies []string) {
 	f, problem := u.Parse(src)
 	if problem != nil {
 		return src, nil
 	}
-	w := &widener{unit: u, file: f, beside: beside, names: map[string]string{}, taken: map[string]bool{},
+	w := &widener{unit: u, file: f, names: map[string]string{}, taken: map[string]bool{},
 		takenVars: map[string]bool{}}
 	for _, d := range f.AST.Decls {
 		switch d := d.(type) {
@@ -63,9 +54,6 @@ func (u *Unit) widen(src string, beside bool) (widened string, copies []string) 
 	}
 	w.imports()
 	edits := w.calls(f.AST, f.Info, f.Fset.File(f.AST.FileStart), 0)
-	if beside {
-		edits = nil
-	}
 	for len(w.next) > 0 {
 		c := w.next[0]
 		w.next = w.next[1:]
@@ -86,11 +74,8 @@ func (u *Unit) widen(src string, beside bool) (widened string, copies []string) 
 
 // A widener adds copies to one candidate.
 type widener struct {
-	unit *Unit
-	file *File
-
-	beside bool // names stay as they are
-
+	unit  *Unit
+	file  *File
 	names map[string]string // function of the package -> its copy, "" for none
 	taken map[string]bool   // functions that the candidate declares
 
@@ -269,9 +254,6 @@ func (w *widener) clash(p *piece) bool {
 func (w *widener) write(c private) {
 	fn, f := c.piece.decl.(*ast.FuncDecl), c.piece.file
 	edits := w.calls(fn.Body, w.unit.info, f.tok, c.depth)
-	if w.beside {
-		edits = nil
-	}
 	body := f.offset(fn.Body.Lbrace)
 	for i := range edits {
 		edits[i].Start -= body

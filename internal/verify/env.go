@@ -74,18 +74,8 @@ func (e *Env) original() (*code, error) {
 		}
 		e.orig = e.codeOf(f)
 		e.orig.literals = e.Unit.Literals()
-		for _, text := range []string{e.Unit.Beside(f.Src), widened(e.Unit, f.Src)} {
-			if g, problem := e.Unit.Parse(text); problem == nil && text != f.Src {
-				e.orig.reached = append(e.orig.reached, e.codeOf(g))
-			}
-		}
 	}
 	return e.orig, nil
-}
-
-func widened(u *source.Unit, src string) string {
-	text, _ := u.Widen(src)
-	return text
 }
 
 // helpers returns the facts about the rest of the package. The first call computes them.

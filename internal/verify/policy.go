@@ -28,7 +28,6 @@ type code struct {
 
 	helpers  func() *helpers  // of the rest of the package; may be nil
 	literals []constant.Value // of the original: the constants that its package contains
-	reached  []*code          // of the original: it, with what it calls in its package
 
 	once  sync.Once
 	found []Violation // by inspect
@@ -70,17 +69,11 @@ const (
 	maxVariable = 1 << 20
 )
 
-// forbidden lists what the candidate does, and neither the original nor what it calls in its
-// package.
+// forbidden lists what the candidate does and the original does not.
 func forbidden(orig, cand *code, known *Known) []Violation {
 	excused := make(map[string]bool)
 	for _, v := range inspect(orig) {
 		excused[v.key] = true
-	}
-	for _, c := range orig.reached { // candidates have copies of its helpers, which may do what the helpers do
-		for _, v := range inspect(c) {
-			excused[v.key] = true
-		}
 	}
 	excused[sumKey] = excused[sumKey] || excused[digestKey] || orig.decidesBySums
 	var out []Violation
