@@ -18,8 +18,11 @@ type caller struct {
 
 // given are the keys, tokens and passwords of a request, wherever senders and people put them.
 func given(r *http.Request) (all []string) {
-	_, password, _ := r.BasicAuth()
 	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	_, password, basic := r.BasicAuth()
+	if basic { // the header is then no key itself
+		bearer = ""
+	}
 	for _, one := range []string{r.Header.Get("DD-API-KEY"), bearer, r.URL.Query().Get("api_key"), password} {
 		if one != "" {
 			all = append(all, one)

@@ -74,6 +74,7 @@ func (s *Store) Feed() *Feed {
 }
 
 // Put sets the entities of a group. Those that it had before and has no more stay for a while.
+// Where there is no room for the new ones it is refused, and the group keeps what it had.
 func (f *Feed) Put(name string, entities map[string]Entity) {
 	s := f.store
 	s.mu.Lock()
@@ -82,17 +83,22 @@ func (f *Feed) Put(name string, entities map[string]Entity) {
 	if old != nil && old.dropped.IsZero() && maps.EqualFunc(old.entities, entities, Entity.equal) {
 		return
 	}
+	before := 0
 	if old != nil {
-		f.leave(name, old, entities)
-		s.count -= len(old.entities)
-		delete(f.groups, name)
+		before = len(old.entities)
 	}
-	if s.count+len(entities) > s.options.Most {
+	if s.count-before+len(entities) > s.options.Most {
 		f.refused++
-		s.changed = s.changed || old != nil
+		if old != nil {
+			old.dropped = time.Time{} // it is there, though not all of it is known
+		}
 		return
 	}
-	s.count += len(entities)
+	s.count += len(entities) - before
+	delete(f.groups, name) // its own place is free for what it leaves
+	if old != nil {
+		f.leave(name, old, entities)
+	}
 	f.groups[name] = &group{entities: entities}
 	s.changed = true
 }

@@ -95,6 +95,22 @@ func TestStoreIsBounded(t *testing.T) {
 	has(t, s, map[string]string{"new": "x:y"})
 }
 
+// TestAFullStoreKeepsWhatItKnows has a pod start another container when there is no room for it:
+// the pod keeps its tags.
+func TestAFullStoreKeepsWhatItKnows(t *testing.T) {
+	s, pass := storeAt(StoreOptions{Most: 2, Keep: time.Minute})
+	f := s.Feed()
+	f.Put("pod", map[string]Entity{"pod": low("ns:shop")})
+	f.Put("other", map[string]Entity{"other": low("x:y")})
+	f.Drop("pod")
+	f.Put("pod", map[string]Entity{"pod": low("ns:shop"), "c1": low("ns:shop")})
+	pass(time.Minute)
+	has(t, s, map[string]string{"pod": "ns:shop", "other": "x:y"})
+	if n, refused := f.Stats(); n != 2 || refused != 1 || s.count != 2 {
+		t.Errorf("%d entities, %d refused, %d counted", n, refused, s.count)
+	}
+}
+
 func TestRunTellsChanges(t *testing.T) {
 	s := NewStore(StoreOptions{Settle: time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -161,16 +161,29 @@ func (s *Source) list(ctx context.Context, version string) error {
 	}
 	there := map[string]bool{}
 	for _, c := range all {
-		name := ""
-		if len(c.Names) > 0 {
-			name = c.Names[0]
+		kept, err := s.take(ctx, version, c)
+		if err != nil {
+			return err
 		}
-		if s.put(c.ID, name, c.Image, c.Labels) {
+		if kept {
 			there[c.ID] = true
 		}
 	}
 	s.feed.Sync(there)
 	return nil
+}
+
+// take puts a container of the list. The list names an image by its ID once its tag has moved to
+// another image; the container itself still knows the name that it was started with.
+func (s *Source) take(ctx context.Context, version string, c listed) (kept bool, err error) {
+	if imageName(c.Image) == "" && idForm.MatchString(c.ID) {
+		return s.look(ctx, version, c.ID)
+	}
+	name := ""
+	if len(c.Names) > 0 {
+		name = c.Names[0]
+	}
+	return s.put(c.ID, name, c.Image, c.Labels), nil
 }
 
 // An inspected container is the answer to /containers/{id}/json.
@@ -181,6 +194,20 @@ type inspected struct {
 		Image  string
 		Labels map[string]string
 	}
+}
+
+// look inspects a container and puts it. One that is gone when it is looked at is not kept, and
+// that is no error: another event tells of its end.
+func (s *Source) look(ctx context.Context, version, id string) (kept bool, err error) {
+	var c inspected
+	err = s.ask(ctx, version+"/containers/"+id+"/json", &c)
+	if gone := new(follow.StatusError); errors.As(err, &gone) && gone.Status == http.StatusNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return s.put(c.ID, c.Name, c.Config.Image, c.Config.Labels), nil
 }
 
 // idForm is that of a container's ID. Nothing else goes into a path.
@@ -216,8 +243,8 @@ type event struct {
 	Actor  struct{ ID string }
 }
 
-// event does what one asks for. A container that is gone when it is looked at has had its end, of
-// which another event tells.
+// event does what one asks for. A container that cannot be looked at is counted as a failure, and
+// the stream goes on: to begin anew for one would be to ask for all, again and again.
 func (s *Source) event(ctx context.Context, version string, line []byte) error {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil {
@@ -230,15 +257,9 @@ func (s *Source) event(ctx context.Context, version string, line []byte) error {
 	case "die", "destroy":
 		s.feed.Drop(e.Actor.ID)
 	case "start", "rename", "update":
-		var c inspected
-		err := s.ask(ctx, version+"/containers/"+e.Actor.ID+"/json", &c)
-		if gone := new(follow.StatusError); errors.As(err, &gone) && gone.Status == http.StatusNotFound {
-			return nil
+		if _, err := s.look(ctx, version, e.Actor.ID); err != nil && ctx.Err() == nil {
+			s.Miss("container "+e.Actor.ID, err)
 		}
-		if err != nil {
-			return err
-		}
-		s.put(c.ID, c.Name, c.Config.Image, c.Config.Labels)
 	}
 	return nil
 }

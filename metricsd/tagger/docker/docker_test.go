@@ -259,6 +259,48 @@ func TestAStreamThatEnds(t *testing.T) {
 	})
 }
 
+// TestAnEventOfWhatCannotBeRead has an engine fail to tell of one container: the failure is
+// counted, and the same stream tells of the next.
+func TestAnEventOfWhatCannotBeRead(t *testing.T) {
+	e := startEngine(t, filepath.Join(t.TempDir(), "docker.sock"))
+	w := watch(t, e.socket)
+	w.eventually(web, webTags)
+	_, before := w.source.Up()
+	e.set(func() {
+		e.inspect[web] = "{"
+		e.inspect[worker] = inspectReply(worker, "/shop-worker-1", "shop/worker:7")
+	})
+	e.events <- oneLine(eventReply("update", web))
+	e.events <- oneLine(eventReply("start", worker))
+	w.eventually(worker, workerTags("shop-worker-1"))
+	if up, failures := w.source.Up(); !up || failures != before+1 {
+		t.Errorf("up %v, %d failures, %d before", up, failures, before)
+	}
+	e.set(func() {
+		if e.streams != 1 {
+			t.Errorf("%d streams", e.streams)
+		}
+	})
+}
+
+// TestAnImageWhoseTagMoved has the list name images by their IDs, as it does once their tags have
+// moved: a container keeps the name that it was started with, and one that is gone is dropped.
+func TestAnImageWhoseTagMoved(t *testing.T) {
+	e := startEngine(t, filepath.Join(t.TempDir(), "docker.sock"))
+	moved := strings.Replace(listReply, "registry:5000/shop/web:1.4.2", "sha256:4d6f0e6cd2", 1)
+	e.set(func() {
+		e.list = strings.TrimSuffix(moved, "]") + "," + strings.TrimPrefix(strings.ReplaceAll(moved, web, worker), "[")
+		e.inspect[web] = strings.ReplaceAll(inspectReply(web, "/shop-web-1", "registry:5000/shop/web:1.4.2"),
+			`"com.docker.compose.service":"worker"`,
+			`"com.docker.compose.service":"web","com.datadoghq.tags.env":"prod"`)
+	})
+	w := watch(t, e.socket)
+	w.eventually(web, webTags)
+	if got := w.tags(worker); got != "container_id:"+worker+" own:x" {
+		t.Errorf("a container that is gone has %q", got)
+	}
+}
+
 // TestWrongAnswers has servers that are no engine: each is a failure, none stops the source.
 func TestWrongAnswers(t *testing.T) {
 	ok := func(text string) http.HandlerFunc {

@@ -25,16 +25,27 @@ type Follower struct {
 	FirstPause, LastPause time.Duration
 
 	up       atomic.Bool
+	missed   atomic.Bool // a miss was told since once was called
 	failures atomic.Uint64
 }
 
 // Up reports whether the source answers; failures are how often it did not, or said what cannot be.
 func (f *Follower) Up() (up bool, failures uint64) { return f.up.Load(), f.failures.Load() }
 
-// Run calls once until ctx is done. It says by up that it has the whole list; a return without
-// error is the end of a stream, and it is called again, at once unless the stream was short.
-// After a failure there is a pause, which doubles until it has a whole list again. Failures are
-// told once until then.
+// Miss counts what went wrong with one thing while the stream goes on. The first of each call of
+// once is told.
+func (f *Follower) Miss(what string, err error) {
+	f.failures.Add(1)
+	if f.missed.CompareAndSwap(false, true) {
+		f.Log.Warn("the source of tags does not tell of something; it is found with the next list",
+			"source", f.Name, "what", what, "error", err)
+	}
+}
+
+// Run calls once until ctx is done. Once says by up that it has the whole list. A return without
+// error is the end of a stream: once is called again, at once unless the stream was short.
+// After a failure there is a pause, which doubles with each. Only a source that has been up for
+// longer than the pause begins with the first pause again, and has its next failure told.
 func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up func()) error) {
 	first, last := f.FirstPause, f.LastPause
 	if first == 0 {
@@ -44,14 +55,16 @@ func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up fu
 		last = time.Minute
 	}
 	pause, told := first, false
+	var proof *trial // since the source came up; nil while it is not
+	defer func() { proof.end() }()
 	for ctx.Err() == nil {
 		began := time.Now()
+		f.missed.Store(false)
 		err := once(ctx, func() {
-			if told || !f.up.Load() {
-				f.Log.Info("the source of tags answers", "source", f.Name)
-			}
 			f.up.Store(true)
-			pause, told = first, false
+			if proof == nil {
+				proof = f.try(pause, told)
+			}
 		})
 		if err == nil || ctx.Err() != nil {
 			wait(ctx, first-time.Since(began))
@@ -59,6 +72,10 @@ func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up fu
 		}
 		f.up.Store(false)
 		f.failures.Add(1)
+		if proof.end() {
+			pause, told = first, false
+		}
+		proof = nil
 		if !told {
 			f.Log.Warn("the source of tags fails; what is known stays, trying again", "source", f.Name, "error", err)
 			told = true
@@ -67,6 +84,38 @@ func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up fu
 		pause = min(2*pause, last)
 	}
 	f.up.Store(false)
+}
+
+// A trial is the time in which a source must stay up before it counts as one that answers: a list
+// alone proves nothing when each stream behind it fails.
+type trial struct {
+	timer  *time.Timer
+	passed chan struct{}
+}
+
+// try begins a trial. A source whose failure was told has its return told once it passes.
+func (f *Follower) try(length time.Duration, told bool) *trial {
+	answers := func() { f.Log.Info("the source of tags answers", "source", f.Name) }
+	if !told {
+		answers()
+	}
+	t := &trial{passed: make(chan struct{})}
+	t.timer = time.AfterFunc(length, func() {
+		defer close(t.passed)
+		if told {
+			answers()
+		}
+	})
+	return t
+}
+
+// end ends a trial, if there is one, and reports whether it was passed.
+func (t *trial) end() bool {
+	if t == nil || t.timer.Stop() {
+		return false
+	}
+	<-t.passed
+	return true
 }
 
 func wait(ctx context.Context, d time.Duration) {

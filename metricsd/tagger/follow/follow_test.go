@@ -24,6 +24,7 @@ func TestFollower(t *testing.T) {
 			if up, _ := f.Up(); !up {
 				t.Error("it is not up")
 			}
+			time.Sleep(20 * time.Millisecond) // longer than any pause
 			return nil
 		case calls == 6:
 			up()
@@ -40,6 +41,30 @@ func TestFollower(t *testing.T) {
 		if n := strings.Count(log.String(), text); n != want {
 			t.Errorf("the log has %d times %q, want %d:\n%s", n, text, want, log.String())
 		}
+	}
+}
+
+// TestFollowerOfAListAlone has a source that gives its list each time and fails behind it: its
+// pauses grow, and the log has one line of each sort however often it fails.
+func TestFollowerOfAListAlone(t *testing.T) {
+	var log strings.Builder
+	f := Follower{Name: "x", Log: slog.New(slog.NewTextHandler(&log, nil)), FirstPause: time.Millisecond,
+		LastPause: time.Hour}
+	ctx, cancel := context.WithCancel(t.Context())
+	calls, began, waited := 0, time.Now(), time.Duration(0)
+	f.Run(ctx, func(_ context.Context, up func()) error {
+		up()
+		if calls++; calls == 8 {
+			waited = time.Since(began)
+			cancel()
+		}
+		return errors.New("watching is forbidden")
+	})
+	if least := (1<<7 - 1) * time.Millisecond / 2; waited < least { // seven pauses, at least half of each
+		t.Errorf("it asked 8 times within %v, want pauses of %v", waited, least)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 2 {
+		t.Errorf("the log has %d lines, want 2:\n%s", n, log.String())
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package kubernetes finds the tags of the pods of one node by asking the API server, as its public
 // API has it: a list in pages, then a watch from the list's version on. The server says when a
 // version is too old to go on from (410 Gone): then the list is read again, as it is after each
-// failure.
+// failure. A new list whose version is too old at once is a failure itself.
 //
 // # Limits
 //
@@ -54,6 +54,7 @@ type Source struct {
 	client  *http.Client
 	base    string
 	version string // to go on from; empty for a list
+	stale   bool   // the last watch was refused for its version, and nothing has come since
 }
 
 // New makes a source that puts what it finds into a feed.
@@ -129,12 +130,15 @@ func (s *Source) once(ctx context.Context, up func()) error {
 	}
 	up()
 	err := s.watch(ctx)
-	if gone := new(follow.StatusError); errors.As(err, &gone) && gone.Status == http.StatusGone {
-		s.version = ""
+	if err == nil {
+		s.stale = false
 		return nil
 	}
-	if err != nil {
-		s.version = ""
+	s.version = ""
+	gone := new(follow.StatusError)
+	if errors.As(err, &gone) && gone.Status == http.StatusGone && !s.stale {
+		s.stale = true
+		return nil
 	}
 	return err
 }
@@ -245,7 +249,7 @@ func (s *Source) change(line []byte) error {
 		s.feed.Drop(p.Metadata.UID)
 	}
 	if v := p.Metadata.ResourceVersion; v != "" { // a bookmark has nothing else
-		s.version = v
+		s.version, s.stale = v, false
 	}
 	return nil
 }

@@ -85,7 +85,8 @@ type api struct {
 	token   string
 	pages   map[string]string // by continue
 	asked   []url.Values
-	refuses int // the status of watches, when it is not 0
+	refuses int  // the status of watches, when it is not 0
+	once    bool // only one watch is refused
 }
 
 func startAPI(t *testing.T) *api {
@@ -120,6 +121,9 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	a.asked = append(a.asked, q)
 	allowed, page, refuses := r.Header.Get("Authorization") == "Bearer "+a.token, a.pages[q.Get("continue")], a.refuses
+	if a.once && q.Get("watch") == "true" {
+		a.refuses = 0
+	}
 	a.mu.Unlock()
 	switch {
 	case !allowed:
@@ -305,10 +309,8 @@ func TestAVersionThatIsGone(t *testing.T) {
 	for name, gone := range map[string]func(*api){
 		"in the stream": func(a *api) { a.watches <- changeOf("ERROR", goneObject) },
 		"by its status": func(a *api) {
-			a.set(func() { a.refuses = http.StatusGone })
+			a.set(func() { a.refuses, a.once = http.StatusGone, true })
 			a.watches <- ""
-			wait(a.t, "listed again", func() bool { lists, _ := a.lists(); return lists > 1 })
-			a.set(func() { a.refuses = 0 })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -382,6 +384,32 @@ func TestWhatCannotBe(t *testing.T) {
 	err = s.once(t.Context(), func() {})
 	if err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a server with another certificate: %v", err)
+	}
+}
+
+// TestAWatchThatIsRefused has a server that gives its list and refuses each watch behind it: that
+// is a failure each time, the pauses grow, and the log is not filled.
+func TestAWatchThatIsRefused(t *testing.T) {
+	for _, status := range []int{http.StatusForbidden, http.StatusGone} {
+		a := startAPI(t)
+		a.set(func() { a.refuses = status })
+		var log strings.Builder
+		o := optionsFor(a)
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		s, err := New(o, tagger.NewStore(tagger.StoreOptions{}).Feed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.FirstPause, s.LastPause = time.Second, time.Hour
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { s.Run(ctx) })
+		wait(t, "refused twice", func() bool { _, failures := s.Up(); return failures >= 2 })
+		cancel()
+		running.Wait()
+		if n := strings.Count(log.String(), "\n"); n != 2 {
+			t.Errorf("status %d: the log has %d lines, want 2:\n%s", status, n, log.String())
+		}
 	}
 }
 
