@@ -56,3 +56,36 @@ func TestResumeBudget(t *testing.T) {
 		t.Errorf("in a workflow, not given: %v", err)
 	}
 }
+
+// TestCampaignOwned: while a process has a campaign, it is neither carried out by another one nor
+// handed to a server.
+func TestCampaignOwned(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := s.LockCampaign("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &campaigning{store: s, state: &campaign.State{Campaign: beagle.Campaign{ID: "c1"}},
+		watch: newProgress(io.Discard, true), server: fleet.Server{Address: "127.0.0.1:1"}, spec: flow.Defaults()}
+	w := o.work()
+	var bad *beagle.UsageError
+	if err := o.hand(t.Context(), &w); !errors.As(err, &bad) {
+		t.Errorf("handed over: %v", err)
+	}
+	if _, placed, err := w.Placed(); placed || err != nil {
+		t.Errorf("placed %v, %v", placed, err)
+	}
+	o.server = fleet.Server{}
+	if _, err := o.carry(t.Context()); !errors.As(err, &bad) {
+		t.Errorf("carried out: %v", err)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.own(); err != nil {
+		t.Errorf("when it is free: %v", err)
+	}
+}
