@@ -134,7 +134,7 @@ func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int
 		return exitUsage, err
 	}
 	if o.resume != "" {
-		err = o.load(sources)
+		err = o.load(f, sources)
 	} else {
 		err = o.begin(ctx, f, sources)
 	}
@@ -292,7 +292,7 @@ func (o *campaigning) save() error {
 }
 
 // load takes up a campaign that was stopped.
-func (o *campaigning) load(sources []string) error {
+func (o *campaigning) load(f *flagSet, sources []string) error {
 	if len(sources) > 0 {
 		return &beagle.UsageError{
 			What:   "--resume with a SOURCE",
@@ -328,6 +328,11 @@ func (o *campaigning) load(sources []string) error {
 			What:   fmt.Sprintf("a workflow on %s carries campaign %s out", at.Address, b.ID),
 			Remedy: fmt.Sprintf("follow it with --temporal %s", at.Address),
 		}
+	case placed && f.given("budget-usd"):
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("--budget-usd with campaign %s, which a workflow on %s has", b.ID, at.Address),
+			Remedy: "leave it out: the workflow keeps the budget that the campaign was planned with",
+		}
 	case placed:
 		return nil // its state is the workflow's
 	}
@@ -335,6 +340,9 @@ func (o *campaigning) load(sources []string) error {
 	o.spec.Dir, o.spots.dir = o.state.Dir, o.state.Dir
 	if o.processor > 0 {
 		o.state.Campaign.Budget.ProcessorSeconds = o.processor.Seconds()
+	}
+	if money := &o.state.Campaign.Budget.Dollars; f.given("budget-usd") || *money == 0 {
+		*money = llm.Micros(o.spec.Models.Caps.Money).Dollars()
 	}
 	return nil
 }

@@ -35,6 +35,11 @@ func (o *campaigning) hand(ctx context.Context, w *campaigns.Work) error {
 	if _, placed, err := w.Placed(); err != nil || placed {
 		return err
 	}
+	lock, err := o.own()
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
 	if o.at != "" {
 		// A worker may not reach the probes, so that the calls are captured here.
 		for i := range o.state.Campaign.Targets {

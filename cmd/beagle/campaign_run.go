@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/campaigns"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/store"
 )
 
 // relate notes what the profile says of the hot spots to each other.
@@ -68,6 +70,11 @@ func (o *campaigning) carry(ctx context.Context) (int, error) {
 	if o.server.Address != "" {
 		err = o.away(ctx)
 	} else {
+		lock, lerr := o.own()
+		if lerr != nil {
+			return exitUsage, lerr
+		}
+		defer lock.Unlock()
 		l := &campaigns.Local{Work: o.work(), State: o.state, Used: o.used}
 		err = l.Carry(ctx)
 	}
@@ -94,6 +101,22 @@ func (o *campaigning) carry(ctx context.Context) (int, error) {
 		}
 	}
 	return exitOK, nil
+}
+
+// own takes the campaign for this process, as long as no workflow and no other process has it.
+func (o *campaigning) own() (*store.Lock, error) {
+	b := campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}
+	lock, err := o.store.LockCampaign(b.ID)
+	if err != nil {
+		return nil, err
+	}
+	if at, placed, err := b.Placed(); err != nil || placed {
+		lock.Unlock()
+		return nil, cmp.Or(err, error(&beagle.UsageError{
+			What:   fmt.Sprintf("a workflow on %s carries campaign %s out", at.Address, b.ID),
+			Remedy: "follow it with --temporal " + at.Address}))
+	}
+	return lock, nil
 }
 
 // report writes the reports of the searches that came to a result.

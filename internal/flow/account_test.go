@@ -63,6 +63,15 @@ func TestFailedTurnsCost(t *testing.T) {
 	if err != nil || sums.Dollars != 0.060001 || sums.Calls != 0 || sums.Authors[0].Dollars != 0.060001 {
 		t.Errorf("%v: the result says %+v", err, sums)
 	}
+	if none, err := Paid(s, "another run"); err != nil || none != 0 {
+		t.Errorf("a run that is not there has paid %v, %v", none, err)
+	}
+	if err := s.Save("run", "spec", x.spec); err != nil {
+		t.Fatal(err)
+	}
+	if paid, err := Paid(s, "run"); err != nil || paid != 60_001 {
+		t.Errorf("the run has paid %v, %v", paid, err)
+	}
 	again := agentSession(t, s, llm.Caps{Money: 1_000_000}, fail)
 	if spent := again.authors.budget.Spent(); spent.Money != 60_001 || spent.Calls != 1 {
 		t.Errorf("the resumed run starts with %+v spent", spent)

@@ -11,6 +11,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -304,6 +305,27 @@ func complaint(f *llm.Failure) string {
 		}
 	}
 	return "the reply is no candidate"
+}
+
+// Paid is what a run has paid for models so far, whether it goes on, failed or was stopped: what
+// its journal of calls says, and the most that answers can cost which nobody got. A run without
+// models, or that is not in the store, has paid nothing.
+func Paid(s *store.Store, run string) (llm.Micros, error) {
+	var spec Spec
+	if ok, err := s.Load(run, "spec", &spec); err != nil || !ok || !spec.Models.On() {
+		return 0, err
+	}
+	m := &spec.Models
+	price := func(model string) llm.Price { return m.model(model).Price }
+	calls, err := readCalls(s, run, price, m.Caps.Money/agentShare)
+	if err != nil {
+		return 0, err
+	}
+	if m.Replay != "" { // a lost answer of a recording costs nothing
+		all, _ := calls.total()
+		return all.money, nil
+	}
+	return calls.spent().Money, nil
 }
 
 // paid is the part of a result's summary of models that the journal of calls

@@ -1,9 +1,12 @@
 package forecast
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A Score is how a model did on a series' own past.
@@ -64,7 +67,7 @@ func backTest(m Model, series []float64, horizon int) (trial, error) {
 	}
 	var out trial
 	for _, at := range places {
-		values, err := m.Forecast(series[:at], horizon)
+		values, err := forecast(m, series[:at], horizon)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +93,8 @@ func (t trial) mae() float64 {
 
 // Choose tries the models on the series' own past, and forecasts with the best
 // one if that beats the seasonal naive model. A model that the series is too
-// short for has no score; when none has one, the series is too short.
+// short for has no score; when none has one, the series is too short. A model
+// that fails for another reason has no score either, and the result says why.
 func Choose(series []float64, season, horizon int, models ...Model) (Result, error) {
 	naive := SeasonalNaive{season}
 	base, err := backTest(naive, series, horizon)
@@ -98,9 +102,9 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 		return Result{}, err
 	}
 	out := Result{Model: naive.Name(), Scores: []Score{{naive.Name(), base.mae(), 1}}}
-	var best Model
-	var tried trial
-	least := gain*base.mae() - rounding*largest(series)
+	most := gain*base.mae() - rounding*largest(series)
+	var better []tried
+	var failed []string
 	var short *ShortError
 	for _, m := range models {
 		t, err := backTest(m, series, horizon)
@@ -108,34 +112,60 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 			continue
 		}
 		if err != nil {
-			return Result{}, err
+			failed = append(failed, fmt.Sprintf("%s has no score: %v", m.Name(), err))
+			continue
 		}
-		score := Score{m.Name(), t.mae(), math.Inf(1)}
-		if base.mae() > 0 {
-			score.MASE = t.mae() / base.mae()
-		} else {
-			score.MASE = 1
-		}
-		out.Scores = append(out.Scores, score)
-		if t.mae() < least {
-			best, tried, least = m, t, t.mae()
+		out.Scores = append(out.Scores, t.score(m, base))
+		if t.mae() < most {
+			better = append(better, tried{m, t})
 		}
 	}
-	if short != nil && len(out.Scores) == 1 {
+	if short != nil && len(out.Scores) == 1 && failed == nil {
 		return Result{}, short
 	}
-	if best == nil {
-		out.Why = "no model beats the seasonal naive one on this series' own past"
-		return out, nil
+	slices.SortStableFunc(better, func(a, b tried) int { return cmp.Compare(a.trial.mae(), b.trial.mae()) })
+	out.Why = "no model beats the seasonal naive one on this series' own past"
+	for _, b := range better {
+		values, err := forecast(b.model, series, horizon)
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("%s did well on it, and fails now: %v", b.model.Name(), err))
+			continue
+		}
+		out.Shown, out.Model = true, b.model.Name()
+		out.Why = "it beats the seasonal naive model on this series' own past"
+		out.Values = b.trial.around(values)
+		break
 	}
-	values, err := best.Forecast(series, horizon)
-	if err != nil {
-		return Result{}, err
-	}
-	out.Shown, out.Model = true, best.Name()
-	out.Why = "it beats the seasonal naive model on this series' own past"
-	out.Values = tried.around(values)
+	out.Why = strings.Join(append([]string{out.Why}, failed...), "; ")
 	return out, nil
+}
+
+// A tried is a model with its forecasts of the past.
+type tried struct {
+	model Model
+	trial trial
+}
+
+// forecast asks a model, and takes numbers only: an infinite one has no error that can be compared.
+func forecast(m Model, series []float64, horizon int) ([]float64, error) {
+	values, err := m.Forecast(series, horizon)
+	if err != nil {
+		return nil, err
+	}
+	for h, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("its forecast of step %d after %d values is %g", h+1, len(series), v)
+		}
+	}
+	return values, nil
+}
+
+// score compares a model's trial with that of the seasonal naive one.
+func (t trial) score(m Model, base trial) Score {
+	if base.mae() > 0 {
+		return Score{m.Name(), t.mae(), t.mae() / base.mae()}
+	}
+	return Score{m.Name(), t.mae(), 1}
 }
 
 // around adds the 5 % and 95 % quantiles of the errors at about the same

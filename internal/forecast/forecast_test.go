@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -106,6 +107,55 @@ func TestIntervals(t *testing.T) {
 	}
 	if share := float64(inside) / float64(values); values < 100 || share < 0.8 || share > 0.97 {
 		t.Errorf("%d of %d values lie within the interval", inside, values)
+	}
+}
+
+// failing is a model that cannot forecast what has more values than it knows.
+type failing struct {
+	HoltWinters
+	most int
+	with float64 // what it forecasts then; 0: it returns an error
+}
+
+func (f failing) Name() string { return "failing" }
+
+func (f failing) Forecast(series []float64, horizon int) ([]float64, error) {
+	values, err := f.HoltWinters.Forecast(series, horizon)
+	if len(series) <= f.most || err != nil {
+		return values, err
+	}
+	if f.with == 0 {
+		return nil, errors.New("planted")
+	}
+	values[horizon-1] = f.with
+	return values, nil
+}
+
+// TestFailingModel: a model that fails on the past, or only when it is asked for the future, costs
+// the others nothing, and the result says why it has no part.
+func TestFailingModel(t *testing.T) {
+	series, good := drawn(1, 336, 0.3, 2, 0), HoltWinters{Season: 24}
+	alone, err := Choose(series, 24, 24, good)
+	if err != nil || !alone.Shown {
+		t.Fatalf("%+v, %v", alone, err)
+	}
+	for name, row := range map[string]struct {
+		bad    failing
+		scores int
+		why    string
+	}{
+		"past":     {failing{good, 0, 0}, 2, "failing has no score: planted"},
+		"infinite": {failing{good, 0, math.Inf(1)}, 2, "failing has no score: its forecast of step 24"},
+		"future":   {failing{good, 335, 0}, 3, "failing did well on it, and fails now: planted"},
+	} {
+		r, err := Choose(series, 24, 24, row.bad, good)
+		if err != nil || r.Model != alone.Model || !slices.Equal(r.Values, alone.Values) ||
+			len(r.Scores) != row.scores || !strings.Contains(r.Why, row.why) {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+		if r, err = Choose(series, 24, 24, row.bad); err != nil || r.Shown || !strings.Contains(r.Why, row.why) {
+			t.Errorf("%s, alone: %+v, %v", name, r, err)
+		}
 	}
 }
 

@@ -72,6 +72,17 @@ func LockMachine(what string) (*Lock, error) {
 		"one process measures at a time; wait for it, or stop it")
 }
 
+// LockCampaign takes the right to carry a campaign out, or to hand it to a server. It lies beside
+// the campaign's state, and ends with the process.
+func (s *Store) LockCampaign(id string) (*Lock, error) {
+	dir := filepath.Join(s.home, "campaigns")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return lockFile(filepath.Join(dir, id+".lock"), "beagle campaign "+id, "campaign "+id,
+		"wait for it, or stop it with "+canceling)
+}
+
 func lockFile(path, what, thing, remedy string) (*Lock, error) {
 	f, ok, err := tryLock(path)
 	// A prober holds the lock shared, for microseconds or a little longer on a busy machine.

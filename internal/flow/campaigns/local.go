@@ -45,8 +45,7 @@ func (l *Local) Take(target string) (Taken, error) {
 	t, err := Take(l, target)
 	t.Spent.ProcessorSeconds = l.Used() - before
 	if l.ctx.Err() != nil {
-		l.stopped(t)
-		return t, errors.Join(l.ctx.Err(), l.Save(l.State))
+		return t, errors.Join(l.ctx.Err(), l.stopped(t), l.Save(l.State))
 	}
 	if err != nil {
 		t.Target.State, t.Target.Reason = beagle.CampaignFailed, err.Error()
@@ -55,18 +54,20 @@ func (l *Local) Take(target string) (Taken, error) {
 }
 
 // stopped keeps where a target stands whose search was stopped.
-func (l *Local) stopped(t Taken) {
+func (l *Local) stopped(t Taken) error {
 	s := l.State
 	if at := s.Target(t.Target.Target); at != nil {
-		spent := at.Spent.ProcessorSeconds + t.Spent.ProcessorSeconds
+		spent := at.Spent
 		if *at = t.Target; at.State != beagle.CampaignRunning {
 			at.State = beagle.CampaignWaiting
 		}
-		at.Spent.ProcessorSeconds = spent
+		at.Spent = spent
+		at.Spent.ProcessorSeconds += t.Spent.ProcessorSeconds
 	}
 	s.Campaign.Spent.ProcessorSeconds += t.Spent.ProcessorSeconds
 	s.Campaign.State = "stopped"
 	s.Tally()
+	return l.Bill(s, t.Target.Target)
 }
 
 // Look is the first part; see [Parts].

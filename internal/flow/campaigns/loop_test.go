@@ -52,21 +52,22 @@ func TestTake(t *testing.T) {
 }
 
 // TestEnterKeeps: what became of a target is in the state and in the memory, and a target that
-// nothing was spent on is not remembered.
+// nothing was spent on is not remembered, also when it was refused for what surrounds it.
 func TestEnterKeeps(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &Work{Base: Base{Store: s, ID: "c"}}
-	state := &campaign.State{Most: 2, Table: beagle.Hotspots{Hotspots: []beagle.Hotspot{{Target: "m.a", Net: 0.2},
-		{Target: "m.b", Net: 0.1}}}}
+	state := &campaign.State{Most: 3, Table: beagle.Hotspots{Hotspots: []beagle.Hotspot{{Target: "m.a", Net: 0.2},
+		{Target: "m.b", Net: 0.1}, {Target: "m.c", Net: 0.05}}}}
 	state.Plan()
 	for i, row := range []struct {
 		target, state string
 		searched      bool
 		remembered    int
-	}{{"m.a", beagle.CampaignNothing, false, 0}, {"m.b", beagle.CampaignNothing, true, 1}} {
+	}{{"m.a", beagle.CampaignNothing, false, 0}, {"m.b", beagle.CampaignRefused, false, 0},
+		{"m.c", beagle.CampaignNothing, true, 1}} {
 		at, err := w.Enter(state, Taken{Target: beagle.CampaignTarget{Target: row.target, State: row.state},
 			Attempt: beagle.CampaignAttempt{Target: row.target, By: "x"}, Searched: row.searched})
 		kept, lerr := w.Load()

@@ -214,8 +214,8 @@ func (w *Work) Spec(s *campaign.State, t *beagle.CampaignTarget) flow.Spec {
 		spec.Evidence = w.Order.Evidence
 	}
 	if money := s.Campaign.Budget.Dollars; money > 0 {
-		left := money - s.Campaign.Spent.Dollars
-		if spec.Models.Caps.Money = llm.MicrosOf(left); left <= 0 {
+		left := llm.MicrosOf(money - s.Campaign.Spent.Dollars)
+		if spec.Models.Caps.Money = left; left <= 0 {
 			spec.Models = flow.Models{} // the rules are free
 		}
 	}
@@ -226,9 +226,6 @@ func (w *Work) Spec(s *campaign.State, t *beagle.CampaignTarget) flow.Spec {
 func (t *Taken) Found(r *beagle.Result) {
 	t.Searched = true
 	t.Target.Run, t.Target.Reason = r.Run, r.Why
-	if r.Models != nil {
-		t.Spent.Dollars = r.Models.Dollars
-	}
 	if r.Outcome != beagle.Improved {
 		t.Target.State = beagle.CampaignNothing
 		return
@@ -257,8 +254,31 @@ func (w *Work) Judge(ctx context.Context, s *campaign.State, taken Taken) (Taken
 	return taken, ctx.Err()
 }
 
+// Bill counts what the search of a target has paid for models, however the search ended. What was
+// counted already is not counted again, so it can be billed as often as it stops.
+func (w *Work) Bill(s *campaign.State, target string) error {
+	at := s.Target(target)
+	if at == nil {
+		return nil
+	}
+	paid, err := flow.Paid(w.Store, w.Run(target))
+	if err != nil {
+		return err
+	}
+	more := paid.Dollars() - at.Spent.Dollars
+	if more <= 0 {
+		return nil
+	}
+	at.Spent.Dollars += more
+	s.Campaign.Spent.Dollars += more
+	return nil
+}
+
 // Enter takes what became of a target into the state, and keeps both it and what was tried.
 func (w *Work) Enter(s *campaign.State, t Taken) (Stand, error) {
+	if err := w.Bill(s, t.Target.Target); err != nil {
+		return Stand{}, err
+	}
 	if t.Module != "" {
 		s.Campaign.Module = t.Module
 	}
@@ -282,9 +302,9 @@ func (w *Work) remember(t Taken) error {
 	switch t.Target.State {
 	case beagle.CampaignKnown, beagle.CampaignUnspent, beagle.CampaignRunning, beagle.CampaignWaiting:
 		return nil
-	case beagle.CampaignNothing:
+	case beagle.CampaignNothing, beagle.CampaignRefused:
 		if !t.Searched {
-			return nil // nothing was searched, and the next campaign finds that out as quickly
+			return nil // the next campaign finds it out as quickly, or what surrounds it is better then
 		}
 	}
 	a := t.Attempt

@@ -9,8 +9,10 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/campaign"
+	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/campaigns"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // hotspots are the targets of a campaign on this module.
@@ -123,6 +125,48 @@ func TestCampaignCancel(t *testing.T) {
 	}
 	if s, err = base.Load(); err != nil || s.Campaign.State != "done" || redone(kept, evaluations(f.home())) > 0 {
 		t.Errorf("%+v, %v", s.Campaign, err)
+	}
+}
+
+// TestCampaignBills: the money of a search counts when its workflow fails, and when the campaign is
+// stopped within it.
+func TestCampaignBills(t *testing.T) {
+	s := openAt(t.TempDir())
+	base := campaigns.Base{Store: s, ID: "c"}
+	state := &campaign.State{Most: 2, Campaign: beagle.Campaign{ID: "c"}}
+	state.Table.Hotspots = []beagle.Hotspot{{Target: "m.a", Net: 0.2}, {Target: "m.b", Net: 0.1}}
+	state.Plan()
+	spec := flow.Spec{Models: flow.Models{Ask: []llm.Model{{Name: "test"}}}}
+	for _, target := range []string{"m.a", "m.b"} {
+		run := base.Run(target)
+		state.Target(target).State = beagle.CampaignRunning
+		j, err := s.Journal(run, "calls")
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := map[string]any{"id": "1", "reply": llm.Reply{Model: "test", Cost: 250_000}}
+		if err := errors.Join(s.Save(run, "spec", spec), j.Append(line), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := &bookkeeping{store: s}
+	part := TargetPart{Campaign: "c", Taken: campaigns.Taken{
+		Target: beagle.CampaignTarget{Target: "m.a", State: beagle.CampaignFailed, Reason: "planted"}}}
+	if err := errors.Join(base.Save(state), base.Keep(campaigns.Order{Spec: spec})); err != nil {
+		t.Fatal(err)
+	}
+	for n, step := range []func() error{
+		func() error { _, err := b.EnterTarget(t.Context(), part); return err },
+		func() error { return b.CloseCampaign(t.Context(), Campaigning{Campaign: "c"}) },
+		func() error { return b.CloseCampaign(t.Context(), Campaigning{Campaign: "c"}) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := base.Load()
+		if want := []float64{0.25, 0.5, 0.5}[n]; err != nil || kept.Campaign.Spent.Dollars != want {
+			t.Errorf("step %d: %+v, %v", n, kept.Campaign, err)
+		}
 	}
 }
 

@@ -82,6 +82,14 @@ func (b *bookkeeping) CloseCampaign(_ context.Context, c Campaigning) error {
 		return err
 	}
 	s.Campaign.State = "stopped"
+	for _, t := range s.Campaign.Targets {
+		if t.State != beagle.CampaignRunning {
+			continue // its money was counted when it was entered
+		}
+		if err := w.Bill(s, t.Target); err != nil {
+			return err
+		}
+	}
 	return w.Save(s)
 }
 
