@@ -56,6 +56,29 @@ func (b Base) Write(name string, data []byte) error {
 	return b.Store.WriteFile(b.Path(name), data)
 }
 
+// Lock takes the rollout for this process: two that drive it would undo what the other decided.
+func (b Base) Lock(what string) (*store.Lock, error) {
+	return b.Store.LockPart(b.Path(""), what, "rollout "+b.ID, "wait for it, end it with `beagle rollout stop "+
+		b.ID+"`, or give another --id")
+}
+
+// Ours returns a check that nobody but the caller, who is at the round, drives the rollout.
+func (b Base) Ours(round func() int) func() error {
+	return func() error {
+		f, err := b.Load()
+		switch {
+		case err != nil:
+			return err
+		case f.Over():
+			return fmt.Errorf("rollout %s is over: %s", b.ID, f.State.Cause)
+		case f.Log.Round != round():
+			return fmt.Errorf("rollout %s is at round %d in the store, and at %d here: another controller drives it",
+				b.ID, f.Log.Round, round())
+		}
+		return nil
+	}
+}
+
 // Stopped reports whether a person wants the rollout to end.
 func (b Base) Stopped() bool {
 	_, err := os.Stat(b.Path("stop"))

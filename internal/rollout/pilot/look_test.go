@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// TestPlanGuardsLateCalls: where calls are timed, every plan watches those beyond the cap once, with
-// the margin that the plan gives, and a note says what no guardrail shows.
+// TestPlanGuardsLateCalls: where calls are timed, every plan watches those beyond the cap once,
+// with the margin that the plan gives, and a note says what no guardrail shows.
 func TestPlanGuardsLateCalls(t *testing.T) {
 	late := func(margin float64) rollout.Guardrail {
 		return rollout.Guardrail{Metric: rollout.LateCalls, Margin: margin}
@@ -38,7 +38,8 @@ func TestPlanGuardsLateCalls(t *testing.T) {
 				got = append(got, g.Margin)
 			}
 		}
-		if want := slices.DeleteFunc([]float64{row.want}, func(m float64) bool { return m == 0 }); !slices.Equal(got, want) {
+		want := slices.DeleteFunc([]float64{row.want}, func(m float64) bool { return m == 0 })
+		if !slices.Equal(got, want) {
 			t.Errorf("%s: margins of late calls %v, want %v", name, got, want)
 		}
 		said := strings.Join(notes, "\n")
