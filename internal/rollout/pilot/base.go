@@ -130,6 +130,30 @@ func (b Base) Enter(o *Order, f *Flight, d rollout.Decision, at time.Time) error
 		c := b.change(o, f, at)
 		c.Reverted, c.Why = c.Shipped, d.Cause
 		return b.enter(c)
+	case d.Action == rollout.RollBack:
+		return b.revert(d, at)
+	}
+	return nil
+}
+
+// revert takes back a ship that the ledger has and the state lacks: its controller died between.
+func (b Base) revert(d rollout.Decision, at time.Time) error {
+	text, err := os.ReadFile(filepath.Join(b.Store.Dir(), "ledger.jsonl"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	all, err := ledger.Read(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.ID == b.ID && c.Reverted == "" {
+			c.Reverted, c.Why = at.UTC().Format(time.DateOnly), d.Cause
+			return b.enter(c)
+		}
 	}
 	return nil
 }
