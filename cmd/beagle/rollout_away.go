@@ -36,6 +36,7 @@ func (l *flight) away(ctx context.Context) (int, error) {
 	if err := l.place(); err != nil {
 		return exitNo, err
 	}
+	l.unlock() // others may follow: what is placed keeps other commands from driving it
 	f := &follower{flight: l, told: len(l.f.Log.Told), warned: l.f.Log.Warned}
 	stop, err := l.serve(f.standing)
 	if err != nil {

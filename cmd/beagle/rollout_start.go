@@ -19,6 +19,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/settings"
+	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -28,11 +29,13 @@ type flight struct {
 	base  pilot.Base
 	order pilot.Order
 	f     *pilot.Flight
+	lock  *store.Lock // nobody else drives the rollout meanwhile
 }
 
 // rolloutStart lets the versions take turns until the experiment is over.
 func rolloutStart(ctx context.Context, o *rolling) (int, error) {
 	l := &flight{rolling: o}
+	defer l.unlock()
 	if err := l.prepare(ctx); err != nil {
 		return exitUsage, err
 	}
@@ -69,6 +72,9 @@ func (l *flight) prepare(ctx context.Context) error {
 		return err
 	}
 	l.base.ID = o.id
+	if l.lock, err = l.base.Lock("beagle rollout start"); err != nil {
+		return err
+	}
 	if err := l.open(held.Build, func(p rollout.Plan) rollout.Plan {
 		p, notes := pilot.Plan(p, held)
 		for _, n := range notes {
@@ -92,6 +98,14 @@ func (l *flight) prepare(ctx context.Context) error {
 	return nil
 }
 
+// unlock lets others drive the rollout, or follow it.
+func (l *flight) unlock() {
+	if l.lock != nil {
+		l.lock.Unlock()
+	}
+	l.lock = nil
+}
+
 // here carries the rollout out in this process.
 func (l *flight) here(ctx context.Context) (int, error) {
 	switch at, placed, err := placedRollout(l.base); {
@@ -107,7 +121,7 @@ func (l *flight) here(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
-	crew.Warn = l.warn
+	crew.Warn, crew.Ours = l.warn, l.base.Ours(func() int { return l.f.Log.Round })
 	p := &pilot.Pilot{Crew: *crew, Flight: l.f, Limits: l.order.Limits, Save: l.base.Save, Told: l.told}
 	stop, err := l.serve(p.Standing)
 	if err != nil {
@@ -115,7 +129,6 @@ func (l *flight) here(ctx context.Context) (int, error) {
 	}
 	defer stop()
 	d, err := p.Run(ctx)
-	err = errors.Join(err, l.base.Save(l.f))
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(l.std.err, "stopped; the processes run the original. The same command goes on\n")
 		return exitInterrupted, nil

@@ -83,6 +83,15 @@ func (s *Store) LockCampaign(id string) (*Lock, error) {
 		"wait for it, or stop it with "+canceling)
 }
 
+// LockPart takes one part of the store for this process, as Lock does for the whole. The part is
+// the directory dir, called thing in messages; remedy says what others can do meanwhile.
+func (s *Store) LockPart(dir, what, thing, remedy string) (*Lock, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return lockFile(filepath.Join(dir, "lock"), what, thing, remedy)
+}
+
 func lockFile(path, what, thing, remedy string) (*Lock, error) {
 	f, ok, err := tryLock(path)
 	// A prober holds the lock shared, for microseconds or a little longer on a busy machine.

@@ -30,7 +30,8 @@ func certain(p *mutate.Pass, s ast.Stmt) []neighbour {
 	ends := endings(p, root)
 	var out []neighbour
 	for ix := range mutate.Nodes[*ast.IndexExpr](p, root) {
-		// A call ends the statement after the arguments that it contains, and perhaps before the rest.
+		// A call ends the statement after the arguments that it contains, and perhaps before the
+		// rest.
 		first := !slices.ContainsFunc(ends, func(e ast.Node) bool { return ix.Pos() < e.Pos() || e.End() < ix.End() })
 		if !first || conditional(p, ix, s) {
 			continue
@@ -99,7 +100,9 @@ func mayEnd(p *mutate.Pass, n ast.Node) bool {
 	case *ast.AssignStmt:
 		return mayFail(p, n.Tok, n.Rhs[0])
 	case *ast.CaseClause:
-		return slices.ContainsFunc(n.List, func(e ast.Expr) bool { return !p.Info.Types[e].IsType() && !plainOperand(p, e) })
+		return slices.ContainsFunc(n.List, func(e ast.Expr) bool {
+			return !p.Info.Types[e].IsType() && !plainOperand(p, e)
+		})
 	}
 	return false
 }

@@ -45,7 +45,7 @@ type Entry struct {
 // Rollout is the workflow of a rollout. Whatever ends it, the processes run the original: a worker
 // that can, tells them, and else their leases end.
 func Rollout(ctx workflow.Context, f Flying) (pilot.Leg, error) {
-	e := &rolloutEngine{ctx: ctx, flying: f, stop: workflow.GetSignalChannel(ctx, stopSignal)}
+	e := &rolloutEngine{ctx: ctx, flying: f, boarded: f.Leg.Begun, stop: workflow.GetSignalChannel(ctx, stopSignal)}
 	err := workflow.SetQueryHandler(ctx, legQuery, func() (pilot.Leg, error) { return e.flying.Leg, nil })
 	if err != nil {
 		return f.Leg, err
@@ -70,6 +70,7 @@ type rolloutEngine struct {
 	rounds  int // in this history
 	stop    workflow.ReceiveChannel
 	stopped bool // a person wants it to end
+	boarded bool // this workflow's own leases are in the state
 }
 
 var _ pilot.Engine[string] = (*rolloutEngine)(nil)
@@ -124,6 +125,7 @@ func (e *rolloutEngine) Enter(news string) (pilot.Leg, error) {
 	if err == nil {
 		e.flying.Leg = at
 		e.rounds++
+		e.boarded = e.boarded || news != ""
 	}
 	return at, err
 }
@@ -138,8 +140,11 @@ func (e *rolloutEngine) Rest() bool {
 }
 
 // Release has the processes run the original, also when the workflow was canceled. Where nobody can
-// tell them, their leases end by themselves.
+// tell them, their leases end by themselves. Leases of another controller are none of its business.
 func (e *rolloutEngine) Release() {
+	if !e.boarded {
+		return
+	}
 	apart, _ := workflow.NewDisconnectedContext(e.ctx)
 	o := rolloutOptions(30 * time.Second)
 	o.RetryPolicy.MaximumAttempts = 3

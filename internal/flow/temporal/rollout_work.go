@@ -118,7 +118,7 @@ func (a *rollouts) piece(base pilot.Base, b Beat) (*piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	crew.Beat = a.beat
+	crew.Beat, crew.Ours = a.beat, base.Ours(func() int { return b.Round })
 	return &piece{crew, f, f.Orders(o.Limits)}, nil
 }
 

@@ -56,6 +56,29 @@ func (b Base) Write(name string, data []byte) error {
 	return b.Store.WriteFile(b.Path(name), data)
 }
 
+// Lock takes the rollout for this process: two that drive it would undo what the other decided.
+func (b Base) Lock(what string) (*store.Lock, error) {
+	return b.Store.LockPart(b.Path(""), what, "rollout "+b.ID, "wait for it, end it with `beagle rollout stop "+
+		b.ID+"`, or give another --id")
+}
+
+// Ours returns a check that nobody but the caller, who is at the round, drives the rollout.
+func (b Base) Ours(round func() int) func() error {
+	return func() error {
+		f, err := b.Load()
+		switch {
+		case err != nil:
+			return err
+		case f.Over():
+			return fmt.Errorf("rollout %s is over: %s", b.ID, f.State.Cause)
+		case f.Log.Round != round():
+			return fmt.Errorf("rollout %s is at round %d in the store, and at %d here: another controller drives it",
+				b.ID, f.Log.Round, round())
+		}
+		return nil
+	}
+}
+
 // Stopped reports whether a person wants the rollout to end.
 func (b Base) Stopped() bool {
 	_, err := os.Stat(b.Path("stop"))
@@ -107,6 +130,30 @@ func (b Base) Enter(o *Order, f *Flight, d rollout.Decision, at time.Time) error
 		c := b.change(o, f, at)
 		c.Reverted, c.Why = c.Shipped, d.Cause
 		return b.enter(c)
+	case d.Action == rollout.RollBack:
+		return b.revert(d, at)
+	}
+	return nil
+}
+
+// revert takes back a ship that the ledger has and the state lacks: its controller died between.
+func (b Base) revert(d rollout.Decision, at time.Time) error {
+	text, err := os.ReadFile(filepath.Join(b.Store.Dir(), "ledger.jsonl"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	all, err := ledger.Read(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.ID == b.ID && c.Reverted == "" {
+			c.Reverted, c.Why = at.UTC().Format(time.DateOnly), d.Cause
+			return b.enter(c)
+		}
 	}
 	return nil
 }

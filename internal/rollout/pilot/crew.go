@@ -21,6 +21,7 @@ type Crew struct {
 	Clients []*capture.Client
 	Watch   func(context.Context) (hold, end string) // what others watch, asked in each beat; may be nil
 	Stop    func() bool                              // whether a person wants it to end; may be nil
+	Ours    func() error                             // why it must start no process any more; may be nil
 	Beat    time.Duration                            // between heartbeats; default a second
 	Warn    func(string)                             // what a person should know at once; may be nil
 }
@@ -41,10 +42,13 @@ func Stopped() *News { return &News{Round: rollout.Round{Stop: stopped}} }
 // Begin starts all processes, or none. Of a controller that was killed a lease may be left: it is
 // waited for.
 func (c *Crew) Begin(ctx context.Context, o *wire.RolloutOrders) (*News, error) {
+	if c.Stop != nil && c.Stop() {
+		return Stopped(), nil
+	}
 	n := &News{Seats: make([]Seat, len(c.Clients))}
 	for i, at := range c.Clients {
 		for tries := 0; ; tries++ {
-			err := start(ctx, at, o, &n.Seats[i])
+			err := c.start(ctx, at, o, &n.Seats[i])
 			if err == nil {
 				break
 			}
@@ -84,6 +88,37 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// start starts a process, if the rollout is still this crew's. One that was paused may wake after
+// another has rolled back, so it looks again once the process runs.
+func (c *Crew) start(ctx context.Context, at *capture.Client, o *wire.RolloutOrders, s *Seat) error {
+	if err := c.ours(); err != nil {
+		return err
+	}
+	if err := start(ctx, at, o, s); err != nil {
+		return err
+	}
+	err := c.ours()
+	if err != nil {
+		only := Crew{Clients: []*capture.Client{at}, Warn: c.Warn}
+		only.Release(context.WithoutCancel(ctx), []Seat{*s})
+		*s = Seat{}
+	}
+	return err
+}
+
+// A lost is an error of a crew whose rollout another controller drives or has ended.
+type lost struct{ error }
+
+func (c *Crew) ours() error {
+	if c.Ours == nil {
+		return nil
+	}
+	if err := c.Ours(); err != nil {
+		return lost{err}
+	}
+	return nil
+}
+
 func start(ctx context.Context, at *capture.Client, o *wire.RolloutOrders, s *Seat) error {
 	r, _, err := at.Do(ctx, wire.Request{Verb: wire.VerbRolloutStart, Rollout: o})
 	if err != nil {
@@ -114,9 +149,12 @@ func (c *Crew) Listen(
 			n.Round.Stop = stopped
 			return n, nil
 		}
-		said := c.beat(ctx, o, n)
+		said, err := c.beat(ctx, o, n)
 		if ctx.Err() != nil {
 			return nil, ctx.Err() // what failed by that says nothing of the processes
+		}
+		if err != nil {
+			return nil, err
 		}
 		c.warn(n, said...)
 		if n.tells(seats, held) || time.Since(start) >= most {
@@ -129,25 +167,25 @@ func (c *Crew) Listen(
 const beatWithin = 5 * time.Second
 
 // beat asks all processes and those who watch, at the same time. It returns what a person should
-// know.
-func (c *Crew) beat(ctx context.Context, o *wire.RolloutOrders, n *News) []string {
+// know. The error says that the rollout is not this crew's any more.
+func (c *Crew) beat(ctx context.Context, o *wire.RolloutOrders, n *News) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, beatWithin)
 	defer cancel()
 	n.Round.Heard = make([]rollout.Heard, len(c.Clients))
-	said := make([][]string, len(c.Clients))
+	said, gone := make([][]string, len(c.Clients)), make([]error, len(c.Clients))
 	var all sync.WaitGroup
 	if c.Watch != nil {
 		all.Go(func() { n.Round.Hold, n.Round.End = c.Watch(ctx) })
 	}
 	for i, at := range c.Clients {
 		all.Go(func() {
-			a := &asking{at: at, orders: o, seat: &n.Seats[i], heard: rollout.Heard{Process: at.Address}}
+			a := &asking{crew: c, at: at, orders: o, seat: &n.Seats[i], heard: rollout.Heard{Process: at.Address}}
 			a.ask(ctx)
-			n.Round.Heard[i], said[i] = a.heard, a.warnings
+			n.Round.Heard[i], said[i], gone[i] = a.heard, a.warnings, a.gone
 		})
 	}
 	all.Wait()
-	return slices.Concat(said...)
+	return slices.Concat(said...), errors.Join(gone...)
 }
 
 // tells reports whether there is something that must be entered.
@@ -162,11 +200,13 @@ func (n *News) tells(seats []Seat, held string) bool {
 
 // An asking is one beat of one process.
 type asking struct {
+	crew     *Crew
 	at       *capture.Client
 	orders   *wire.RolloutOrders
 	seat     *Seat
 	heard    rollout.Heard
 	warnings []string
+	gone     error // the rollout is not the crew's any more
 }
 
 func (a *asking) warn(format string, args ...any) {
@@ -178,7 +218,7 @@ func (a *asking) ask(ctx context.Context) {
 	r, _, err := a.at.Do(ctx, wire.Request{Verb: wire.VerbRolloutBeat, Lease: a.seat.Lease, Rollout: a.orders})
 	var refused *capture.Refused
 	if errors.As(err, &refused) {
-		err = start(ctx, a.at, a.orders, a.seat) // it was started again
+		err = a.crew.start(ctx, a.at, a.orders, a.seat) // it was started again
 	}
 	if err != nil {
 		a.silent(err)
@@ -200,6 +240,10 @@ func (a *asking) ask(ctx context.Context) {
 }
 
 func (a *asking) silent(err error) {
+	if errors.As(err, new(lost)) {
+		a.gone = err
+		return
+	}
 	if a.seat.Lost.IsZero() {
 		a.seat.Lost = time.Now().UTC().Round(0)
 		a.warn("lost %v", err)
@@ -235,7 +279,7 @@ func (a *asking) ended(ctx context.Context, r *wire.RolloutReply) {
 		case s.Tripped != "":
 			a.heard.Tripped = s.Tripped
 		case strings.Contains(s.Ended, "heartbeat"):
-			if err := start(ctx, a.at, a.orders, a.seat); err != nil {
+			if err := a.crew.start(ctx, a.at, a.orders, a.seat); err != nil {
 				a.silent(err)
 			}
 		default:

@@ -3,6 +3,7 @@ package pilot
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/capture"
@@ -56,6 +57,9 @@ func CanDraw(s *wire.RolloutSwitch) error {
 	return nil
 }
 
+// lateMargin is by how much the share of calls beyond the cap may rise.
+const lateMargin = 0.001
+
 // Plan fills in what a plan leaves out, by what the processes can tell.
 func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 	var notes []string
@@ -67,11 +71,14 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 		notes = append(notes, "requests share the process: what a version does to the collector, caches and locks "+
 			"reaches all arms, and its processor time and allocations are not compared. Slices show them")
 	}
-	if p.Guardrails != nil {
-		return p, notes
-	}
+	own := p.Guardrails != nil
 	if s.Times {
-		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.LateCalls, Margin: 0.001})
+		var said []string
+		p, said = guardLate(p)
+		notes = append(notes, said...)
+	}
+	if own {
+		return p, notes
 	}
 	if p.Unit == rollout.Requests {
 		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.FunctionTime, Margin: 0.02},
@@ -103,4 +110,26 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 			"to see failed and slow requests")
 	}
 	return p, notes
+}
+
+// guardLate has calls beyond the cap of call times watched, also under a plan with its own
+// guardrails: the cap hides from other metrics of the function how slow those calls are.
+func guardLate(p rollout.Plan) (rollout.Plan, []string) {
+	var notes []string
+	at := slices.IndexFunc(p.Guardrails, func(g rollout.Guardrail) bool { return g.Metric == rollout.LateCalls })
+	if at < 0 {
+		if p.Guardrails != nil {
+			notes = append(notes, fmt.Sprintf("the plan has no guardrail %s, and gets one: no other metric of the "+
+				"function shows how slow a call is beyond the cap", rollout.LateCalls))
+		}
+		at = len(p.Guardrails)
+		late := rollout.Guardrail{Metric: rollout.LateCalls, Margin: lateMargin}
+		p.Guardrails = append(slices.Clip(p.Guardrails), late)
+	}
+	unseen := "if they wait, the time of the function does not show them, nor does the processor time of the service"
+	if p.Unit == rollout.Requests {
+		unseen = "the time of the function does not show them, and processor time is not compared by request"
+	}
+	return p, append(notes, fmt.Sprintf("slow calls beyond the cap may be %g %% more of all calls: %s",
+		100*p.Guardrails[at].Margin, unseen))
 }

@@ -101,6 +101,16 @@ func TestFlight(t *testing.T) {
 		lines[0].ID != "x" || lines[0].Service != "web" {
 		t.Errorf("%+v, %v", lines, err)
 	}
+	// The state never had the ship: a roll-back takes it back, once.
+	for range 2 {
+		if err := b.Enter(&o, f, rollout.Decision{Action: rollout.RollBack, Cause: "why"}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lines, err := store.ReadLines[ledger.Change](s.Dir() + "/ledger.jsonl"); err != nil || len(lines) != 3 ||
+		lines[2].Reverted == "" || lines[2].Why != "why" {
+		t.Errorf("%+v, %v", lines, err)
+	}
 	told := f.Enter(Stopped(), time.Now())
 	if len(told) != 1 || told[0].Action != rollout.RollBack || !f.Over() || len(f.Log.Told) != 1 {
 		t.Errorf("%+v, %+v", told, f.Log)
