@@ -112,7 +112,8 @@ func once(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("candidate %d is %s; it was %s before the kill", i, trial.Candidate, earlier.Trials[i].Candidate)
 		}
 	}
-	if len(earlier.Trials) == 0 || len(result.Trials) < len(earlier.Trials) || len(result.Trials) != result.Candidates {
+	// Finalists without some of their steps are tried too, beyond the budget that is counted.
+	if len(earlier.Trials) == 0 || len(result.Trials) < len(earlier.Trials) || len(result.Trials) < result.Candidates {
 		ts.Fatalf("%d candidates before the kill, %d in the end, %d counted", len(earlier.Trials), len(result.Trials),
 			result.Candidates)
 	}
