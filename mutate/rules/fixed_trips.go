@@ -111,6 +111,9 @@ func countedTrips(p *mutate.Pass, s *ast.ForStmt) *fixedLoop {
 		}
 		l.trips = append(l.trips, map[*types.Var]mutate.Value{v: value})
 	}
+	if _, fits := valueOf(constant.MakeInt64(at), v.Type()); !fits {
+		return nil // the value that would end the loop wraps around, and the loop goes on
+	}
 	return l
 }
 
