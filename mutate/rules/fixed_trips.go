@@ -287,6 +287,10 @@ func staysArray(p *mutate.Pass, v *types.Var, loop *ast.RangeStmt) bool {
 			if addressOf(p, up) {
 				return false
 			}
+		case *ast.SelectorExpr:
+			if p.PointerMethod(up) { // it takes the address
+				return false
+			}
 		}
 	}
 	return true
