@@ -188,11 +188,18 @@ func (r *running) points(key, customer string) uint64 {
 	return e[0].Points
 }
 
+func (r *running) overview(key, customer string) (o Overview) {
+	decode(r.t, r.as(key, http.StatusOK, "GET", "/api/overview?customer="+customer, nil), &o)
+	return o
+}
+
 func lookForTraces(t *testing.T, r *running, rounds uint64) {
 	t.Helper()
+	const metrics = 3 // of each; a queue may hand over one before another
 	for name, s := range senders {
 		r.eventually("counted for "+name, func() bool {
-			return r.points(operatorToken, name) >= rounds*uint64(s.points)
+			return r.points(operatorToken, name) >= rounds*uint64(s.points) &&
+				r.overview(operatorToken, name).Names["metric"] >= metrics
 		})
 	}
 	r.eventually("ranked", func() bool { return r.processor.ranks.Load() != nil })
@@ -224,9 +231,8 @@ func lookForTraces(t *testing.T, r *running, rounds uint64) {
 			t.Errorf("acme learns of %s", name)
 		}
 	}
-	var o Overview
-	decode(t, r.as(acmeKey, http.StatusOK, "GET", "/api/overview", nil), &o)
-	if o.Customer != "acme" || o.Names["metric"] != 3 || o.Stages != nil || o.Customers != nil {
+	o := r.overview(acmeKey, "")
+	if o.Customer != "acme" || o.Names["metric"] != metrics || o.Stages != nil || o.Customers != nil {
 		t.Errorf("acme's overview: %+v", o)
 	}
 }

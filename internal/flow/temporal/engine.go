@@ -253,10 +253,11 @@ func (e *engine) draft() *Draw { return e.drawing.next(e.drawn) }
 // Evaluate has the islands evaluate the draft.
 func (e *engine) Evaluate() error {
 	shares := e.drawn.Shares
-	islands := e.begin(e.working, shares)
+	working, hangUp := workflow.WithCancel(e.working)
+	islands := e.begin(working, shares)
 	e.busy = true
-	workflow.Go(e.working, func(ctx workflow.Context) {
-		got, err := evaluatedShares(ctx, shares, islands)
+	workflow.Go(working, func(ctx workflow.Context) {
+		got, err := evaluatedShares(ctx, shares, islands, hangUp)
 		e.events.Send(ctx, happened{evaluated: got, err: err})
 	})
 	return nil

@@ -141,20 +141,28 @@ func (r *runner) begin(ctx workflow.Context, shares []Share) []workflow.ChildWor
 	return islands
 }
 
-// evaluatedShares waits for the islands.
-func evaluatedShares(ctx workflow.Context, shares []Share, islands []workflow.ChildWorkflowFuture) ([]string, error) {
+// evaluatedShares waits for all islands, the others' ends too where one fails: a run that ends
+// leaves none behind.
+func evaluatedShares(ctx workflow.Context, shares []Share, islands []workflow.ChildWorkflowFuture,
+	hangUp workflow.CancelFunc) ([]string, error) {
+	defer hangUp()
 	out := make([]string, len(shares))
+	var failed error
 	for i, f := range islands {
 		err := f.Get(ctx, &out[i])
-		for n := 0; lingers(err) && n < 30; n++ {
+		for n := 0; failed == nil && lingers(err) && n < 30; n++ {
 			if err = workflow.Sleep(ctx, time.Second); err == nil {
 				err = workflow.ExecuteChildWorkflow(islandContext(ctx, shares[i]), islandWorkflow, shares[i]).
 					Get(ctx, &out[i])
 			}
 		}
-		if err != nil {
-			return nil, err
+		if err != nil && failed == nil {
+			failed = err
+			hangUp()
 		}
+	}
+	if failed != nil {
+		return nil, failed
 	}
 	return out, nil
 }
