@@ -23,8 +23,9 @@ type buffer interface {
 	Write([]byte) (int, error)
 }
 
-// writeByte (catalogue S13) matches a write of one constant ASCII character as a rune or string,
-// and fmt.Fprintf of a constant text. It calls WriteByte or WriteString.
+// writeByte (catalogue S13) matches a write of one constant ASCII character as a rune or string, a
+// write of a list of one byte, and fmt.Fprintf of a constant text. It calls WriteByte or
+// WriteString.
 var writeByte = example.Rule{
 	Name: "write-byte",
 	Doc: "Write one constant ASCII character as a byte, and a constant text without fmt. Legal because the same " +
@@ -39,6 +40,8 @@ var writeByte = example.Rule{
 		Before: writeLetter[*bytes.Buffer], After: writeLetterByte[*bytes.Buffer],
 		When: func(s string) bool { return len(s) == 1 && s[0] < 0x80 },
 	}, {
+		Before: writeSlice[*bytes.Buffer], After: writeSliceByte[*bytes.Buffer],
+	}, {
 		Before: anyWriter[*strings.Builder], After: writeText[*strings.Builder], // as fmt.Fprint is spelled too
 	}},
 }.Mutator()
@@ -47,5 +50,7 @@ func writeRune[B buffer](b B, r rune)         { b.WriteRune(r) }
 func writeRuneByte[B buffer](b B, r rune)     { b.WriteByte(byte(r)) }
 func writeLetter[B buffer](b B, s string)     { b.WriteString(s) }
 func writeLetterByte[B buffer](b B, s string) { b.WriteByte(s[0]) }
+func writeSlice[B buffer](b B, c byte)        { b.Write([]byte{c}) }
+func writeSliceByte[B buffer](b B, c byte)    { b.WriteByte(c) }
 func anyWriter[B buffer](b B, s string)       { io.WriteString(b, s) }
 func writeText[B buffer](b B, s string)       { b.WriteString(s) }
