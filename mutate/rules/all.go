@@ -148,6 +148,7 @@ var written = []*mutate.Mutator{
 	modMask,
 	reciprocal,
 	bitLoop,
+	bigWord,
 }
 
 // docs/rewrites.md lists the catalogue's entries with their rules, and says why some have none.

@@ -81,8 +81,6 @@ var rare = map[string]string{
 	"range-array": "Ranging over an array copies it; few do, and nobody means to.",
 	"early-exit": "A loop that goes on after its answer wastes half of its turns, and nothing " +
 		"else finds it.",
-	"rune-to-byte-loop": "Most text is ASCII, and decoding is then the largest part of a loop " +
-		"that looks at bytes.",
 	"word-prefix": "Validators that return most inputs at once gain several times from eight bytes a step; they " +
 		"are few and called for each request.",
 	"case-order": "The order of cases follows the inputs, which only the corpus shows: no " +
