@@ -69,6 +69,7 @@ var written = []*mutate.Mutator{
 	cheapFirst,
 	onlyIfNeeded,
 	domainTable,
+	answerTable,
 	hexPairs,
 	specialiseValue,
 	shortNumber,
