@@ -45,6 +45,7 @@ var written = []*mutate.Mutator{
 	skipRun,
 	hoistInvariant,
 	rangeIndex,
+	elementPointer,
 	rangeArray,
 	unswitch,
 	fuseLoops,
