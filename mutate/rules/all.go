@@ -41,6 +41,7 @@ var written = []*mutate.Mutator{
 	compact,
 	unroll,
 	fixedTrips,
+	digitPairs,
 	accumulators,
 	skipRun,
 	hoistInvariant,
