@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -13,35 +14,35 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// digitPairs (catalogue L1 for divisions) matches a loop that takes a number apart, one digit a
-// turn. It puts a loop in front that takes two, as long as the number has them.
+// digitPairs (catalogue N3 for digits) matches a loop that writes a number, one digit a turn. It puts
+// a loop in front that writes two from a table, as long as the number has them.
 var digitPairs = &mutate.Mutator{
 	Name: "digit-pairs",
-	Doc: "Take two digits of a number at once. Each division waits for the one before; dividing by the square of " +
-		"the base halves their number, and the digits of a pair are found meanwhile. Exact: the body uses the " +
-		"number only for its last digit, and the old loop takes what is left.",
+	Doc: "Write two digits of a number at once from a table of pairs. Dividing by the square of the base halves the " +
+		"divisions, and the table saves those that part a pair. Exact: the body uses the number only for the " +
+		"character of its last digit, and the old loop takes what is left.",
 	Before: `for n >= 10 {
 	i--
 	buf[i] = byte(n%10) + '0'
 	n /= 10
 }`,
 	After: `for n >= 100 { // two digits a turn
-	pair := n % 100
+	pair := n % 100 * 2
 	n /= 100
 	i--
-	buf[i] = byte(pair%10) + '0'
+	buf[i] = digitPairs[pair+1]
 	i--
-	buf[i] = byte(pair/10) + '0'
+	buf[i] = digitPairs[pair]
 }
 for n >= 10 { ... }`,
 	Class:   beagle.E0,
-	Gain:    1.3,
+	Gain:    1.15,
 	Find:    findDigitPairs,
 	Rewrite: precomputed,
 }
 
-// largestBase bounds the bases of digits. Squares of larger ones are no usual divisors.
-const largestBase = 64
+// largestBase bounds the bases of digits, so that a table of pairs has 512 bytes at most.
+const largestBase = 16
 
 func findDigitPairs(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
@@ -54,8 +55,12 @@ func findDigitPairs(p *mutate.Pass) []mutate.Site {
 		if at < 0 || at > 0 && takesPairs(p, list[at-1], s) {
 			continue
 		}
-		if text := digitLoop(p, s); text != "" {
-			sites = append(sites, site(s, "digits of "+p.Text(s.Cond.(*ast.BinaryExpr).X), before(p, s, text)))
+		name := p.Fresh("digitPairs", "pairsOfDigits")
+		if text, table := digitLoop(p, s, name); text != "" {
+			decl := fmt.Sprintf("// %s holds the characters of each pair of digits.\nconst %s = %s", name, name,
+				strconv.Quote(table))
+			sites = append(sites, site(s, "digits of "+p.Text(s.Cond.(*ast.BinaryExpr).X), before(p, s, text),
+				p.Declare(fn, decl)))
 		}
 	}
 	return sites
@@ -72,47 +77,66 @@ func takesPairs(p *mutate.Pass, s ast.Stmt, next *ast.ForStmt) bool {
 	return isTest && isNext && p.Var(a.X) != nil && p.Var(a.X) == p.Var(b.X)
 }
 
-// digitLoop writes the loop that takes pairs, or "".
-func digitLoop(p *mutate.Pass, s *ast.ForStmt) string {
+// digitLoop writes the loop that takes pairs from a table with a name, and what the table holds. Both
+// are empty if the loop cannot.
+func digitLoop(p *mutate.Pass, s *ast.ForStmt, name string) (text, table string) {
 	cond, ok := s.Cond.(*ast.BinaryExpr)
 	if !ok {
-		return ""
+		return "", ""
 	}
 	v := p.Var(cond.X)
 	if v == nil || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] || takesAddress(p, v, p.FuncOf(s)) {
-		return ""
+		return "", ""
 	}
 	b, ok := types.Unalias(v.Type()).(*types.Basic)
 	if !ok || b.Info()&types.IsInteger == 0 {
-		return ""
+		return "", ""
 	}
 	base, rest := withoutDivision(p, s, v)
-	if base < 3 || base > largestBase || base&(base-1) == 0 || !fitsIn(constant.MakeInt64(base*base), v.Type()) ||
-		!holdsFrom(p, cond, base) || !digitsOnly(p, s, v, base, rest) {
-		return ""
+	if base < 3 || base > largestBase || base&(base-1) == 0 ||
+		!fitsIn(constant.MakeInt64(2*base*base), v.Type()) || !holdsFrom(p, cond, base) {
+		return "", ""
 	}
-	name, pair := v.Name(), p.Fresh("pair", "digits")
-	open, end := "", "\n"
+	digit := digitOnly(p, s, v, base, rest)
+	if digit == nil {
+		return "", ""
+	}
+	characters := charactersOf(p, digit, v, base)
+	for i := range len(characters) * len(characters) {
+		table += string([]byte{characters[i/len(characters)], characters[i%len(characters)]})
+	}
+	pair := p.Fresh("pair", "digits")
+	open, end := "", ""
 	if declares(rest) {
-		open, end = "{\n", "\n}\n"
+		open, end = "{\n", "}\n"
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "for %s >= %d { // two digits a turn\n%s := %s %% %d\n%s /= %d\n", name, base*base, pair, name,
-		base*base, name, base*base)
-	for _, op := range []string{"%", "/"} {
+	fmt.Fprintf(&out, "for %[1]s >= %[2]d { // two digits a turn\n%[3]s := %[1]s %% %[2]d * 2\n%[1]s /= %[2]d\n", v.Name(),
+		base*base, pair)
+	for _, at := range []string{pair + "+1", pair} {
 		out.WriteString(open)
 		for _, st := range rest {
 			out.WriteString(p.TextWith(st, func(n ast.Node) (string, bool) {
-				e, ok := n.(ast.Expr)
-				if !ok || !lastDigit(p, e, v, base) {
-					return "", false
-				}
-				return fmt.Sprintf("%s %s %d", pair, op, base), true
+				return name + "[" + at + "]", n == ast.Node(digit)
 			}) + "\n")
 		}
-		out.WriteString(strings.TrimPrefix(end, "\n"))
+		out.WriteString(end)
 	}
-	return out.String() + "}"
+	return out.String() + "}", table
+}
+
+// charactersOf evaluates a byte for each digit, or returns nil.
+func charactersOf(p *mutate.Pass, e ast.Expr, v *types.Var, base int64) (out []byte) {
+	for d := range base {
+		digit, _ := valueOf(constant.MakeInt64(d), v.Type())
+		c, err := p.Eval(e, map[*types.Var]mutate.Value{v: digit})
+		n, ok := c.(uint64)
+		if err != nil || !ok {
+			return nil
+		}
+		out = append(out, byte(n))
+	}
+	return out
 }
 
 // takesAddress reports whether code takes a variable's address.
@@ -180,35 +204,49 @@ func holdsFrom(p *mutate.Pass, cond *ast.BinaryExpr, base int64) bool {
 	return false
 }
 
-// digitsOnly reports whether the statements of a body take the last digit of a number, do nothing
-// else with it, and run from top to end in each turn.
-func digitsOnly(p *mutate.Pass, s *ast.ForStmt, v *types.Var, base int64, rest []ast.Stmt) bool {
+// digitOnly finds the byte that statements of a body make of a number's last digit. It is nil if they
+// do anything else with the number, or may end a turn early.
+func digitOnly(p *mutate.Pass, s *ast.ForStmt, v *types.Var, base int64, rest []ast.Stmt) (digit ast.Expr) {
 	division := token.NoPos
 	for _, st := range s.Body.List {
 		if _, ok := divides(p, st, v); ok {
 			division = st.Pos()
 		}
 	}
-	if len(rest) == 0 {
-		return false
-	}
-	used := 0
 	for _, st := range rest {
 		if !simple(st) || p.Effects(st).Jumps {
-			return false
+			return nil
 		}
 		for range mutate.Nodes[*ast.FuncLit](p, st) {
-			return false
+			return nil
 		}
 		for _, id := range p.Uses(v, st) {
 			e, ok := p.Parent(id).(*ast.BinaryExpr)
-			if !ok || !lastDigit(p, e, v, base) || division.IsValid() && id.Pos() > division {
-				return false
+			if !ok || digit != nil || !lastDigit(p, e, v, base) || division.IsValid() && id.Pos() > division {
+				return nil
 			}
-			used++
+			if digit = byteAround(p, e, v, base); digit == nil {
+				return nil
+			}
 		}
 	}
-	return used > 0
+	return digit
+}
+
+// byteAround finds the largest expression around another that is a byte and depends on a variable
+// and constants only.
+func byteAround(p *mutate.Pass, e ast.Expr, v *types.Var, base int64) (out ast.Expr) {
+	for _, up := range p.Path(e) {
+		around, ok := up.(ast.Expr)
+		if !ok {
+			break
+		}
+		if !isBasic(p, around, types.Uint8) || charactersOf(p, around, v, base) == nil {
+			continue
+		}
+		out = around
+	}
+	return out
 }
 
 // lastDigit recognises `n % base`.
