@@ -56,7 +56,7 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 		return nil
 	}
 	for _, s := range rest {
-		if !facts.ChangesOnly(p, s, nil, nil) || changesWhole(p, s) {
+		if !changesOthers(p, s, p.Var(ix.X)) || changesWhole(p, s) {
 			return nil
 		}
 	}
@@ -85,11 +85,24 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 	return edits
 }
 
+// changesOthers reports whether code changes nothing but local variables, elements of maps, which no
+// address reaches, and slices of the function's own, apart from one.
+func changesOthers(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
+	owned := func(v *types.Var) bool { return v != nil && v != elements && facts.Owned.Of(p)[v] }
+	return facts.ChangesOnly(p, code, func(l ast.Expr) bool {
+		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
+		return facts.MapElement(p, l) || ok && owned(p.Var(ix.X))
+	}, func(call *ast.CallExpr) bool {
+		_, more := p.IsBuiltin(call, "append")
+		return more && owned(p.Var(call.Args[0]))
+	})
+}
+
 // changesWhole reports whether code gives a variable that holds an array or a struct another value.
 // A slice may share the variable's memory.
 func changesWhole(p *mutate.Pass, code ast.Node) bool {
 	whole := func(e ast.Expr) bool {
-		if e == nil || isBlank(e) {
+		if identOf(e) == nil || isBlank(e) {
 			return false
 		}
 		switch p.Info.TypeOf(e).Underlying().(type) {
