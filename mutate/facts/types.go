@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"go/token"
 	"go/types"
 	"strconv"
 
@@ -30,4 +31,15 @@ func TypeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
 		return pkg.Name()
 	})
 	return text, ok
+}
+
+// Means reports whether a name that is written at a position stands for an object. Code that moves
+// there may not use the name otherwise.
+func Means(p *mutate.Pass, pos token.Pos, name string, obj types.Object) bool {
+	scope := p.Pkg.Scope().Innermost(pos)
+	if scope == nil {
+		return false
+	}
+	_, found := scope.LookupParent(name, pos)
+	return found == obj
 }

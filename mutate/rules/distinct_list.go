@@ -176,7 +176,7 @@ func namesMean(p *mutate.Pass, d facts.Declaration, pos token.Pos) bool {
 		if sel, ok := p.Parent(id).(*ast.SelectorExpr); obj == nil || ok && sel.Sel == id {
 			continue
 		}
-		if !means(p, pos, id.Name, obj) {
+		if !facts.Means(p, pos, id.Name, obj) {
 			return false
 		}
 	}

@@ -45,6 +45,7 @@ type fixedLoop struct {
 	body  *ast.BlockStmt
 	trips []map[*types.Var]mutate.Value // the loop variables that are known in each turn
 	texts []map[*types.Var]string       // the others: elements of an array
+	array *types.Var                    // the array, if there are others
 }
 
 func findFixedTrips(p *mutate.Pass) []mutate.Site {
@@ -241,6 +242,7 @@ func (l *fixedLoop) over(
 		}
 		l.trips, l.texts = append(l.trips, known), append(l.texts, text)
 	}
+	l.array = array
 	return l
 }
 
@@ -321,11 +323,28 @@ func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 		}
 	}
 	for v := range mutate.Nodes[*ast.Ident](p, l.body) {
-		if l.names(p, v) && p.Changes(v) {
+		if l.names(p, v) && (p.Changes(v) || !l.writable(p, v)) {
 			return false
 		}
 	}
 	return true
+}
+
+// writable reports whether what takes the place of a loop variable means there what it should: the
+// array's name, or the type of a constant. The body may use these names otherwise.
+func (l *fixedLoop) writable(p *mutate.Pass, id *ast.Ident) bool {
+	v := p.Var(id)
+	if _, known := l.trips[0][v]; !known {
+		return l.array == nil || v.Name() == l.array.Name() || facts.Means(p, id.Pos(), l.array.Name(), l.array)
+	}
+	if plainKind(v.Type())&types.IsBoolean != 0 {
+		for _, name := range []string{"true", "false"} {
+			if !facts.Means(p, id.Pos(), name, types.Universe.Lookup(name)) {
+				return false
+			}
+		}
+	}
+	return typeMeans(p, id.Pos(), v.Type())
 }
 
 // rootOf is the innermost operand of a chain of indices and fields.

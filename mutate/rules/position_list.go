@@ -173,21 +173,11 @@ func (s *positionSite) names(p *mutate.Pass) bool {
 		vars = append(vars, types.Universe.Lookup(name))
 	}
 	for _, obj := range vars {
-		if !means(p, s.ask.Pos(), obj.Name(), obj) {
+		if !facts.Means(p, s.ask.Pos(), obj.Name(), obj) {
 			return false
 		}
 	}
 	return typeMeans(p, s.ask.Pos(), s.set.key) && typeMeans(p, s.set.decl.Stmt.Pos(), s.set.key)
-}
-
-// means reports whether a name stands for obj at pos.
-func means(p *mutate.Pass, pos token.Pos, name string, obj types.Object) bool {
-	scope := p.Pkg.Scope().Innermost(pos)
-	if scope == nil {
-		return false
-	}
-	_, found := scope.LookupParent(name, pos)
-	return found == obj
 }
 
 // typeMeans reports whether a key's type, written at pos, is that type.
@@ -195,7 +185,7 @@ func typeMeans(p *mutate.Pass, pos token.Pos, t types.Type) bool {
 	var obj types.Object
 	switch t := t.(type) {
 	case *types.Basic:
-		return means(p, pos, t.Name(), types.Universe.Lookup(t.Name()))
+		return facts.Means(p, pos, t.Name(), types.Universe.Lookup(t.Name()))
 	case *types.Struct:
 		for f := range t.Fields() {
 			if !typeMeans(p, pos, f.Type()) {
@@ -214,7 +204,7 @@ func typeMeans(p *mutate.Pass, pos token.Pos, t types.Type) bool {
 		return false
 	}
 	if obj.Pkg() == p.Pkg {
-		return means(p, pos, obj.Name(), obj)
+		return facts.Means(p, pos, obj.Name(), obj)
 	}
 	text, ok := facts.TypeText(p, t)
 	pkg, _, qualified := strings.Cut(text, ".")

@@ -166,7 +166,7 @@ func (s *suffix) addressed(p *mutate.Pass) bool {
 // named reports whether the text's name means the text at all calls.
 func (s *suffix) named(p *mutate.Pass) bool {
 	for _, call := range s.calls {
-		if !means(p, call.Pos(), s.whole.Name(), s.whole) {
+		if !facts.Means(p, call.Pos(), s.whole.Name(), s.whole) {
 			return false
 		}
 	}
