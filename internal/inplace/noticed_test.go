@@ -82,6 +82,22 @@ func BenchmarkAddSlow(b *testing.B) {
 }
 `
 
+const guardManyTest = `
+func TestMany(t *testing.T) {
+	g := &Guard{told: func(error) {}}
+	for range 5_000_000 {
+		g.Add(1)
+	}
+}
+
+func TestZLast(t *testing.T) {
+	g := &Guard{told: func(error) {}}
+	for range 1000 {
+		g.Add(1)
+	}
+}
+`
+
 const guardTest = `
 func TestCheck(t *testing.T) {
 	g := &Guard{told: func(error) {}}
@@ -153,5 +169,19 @@ func TestIterations(t *testing.T) {
 	got := parseIterations([]byte(shown + "BenchmarkD\nBenchmarkD \t 7 \t 2 ns/op\n"))
 	if len(got) != 2 || got["BenchmarkC/size=1"] != 100 || got["BenchmarkD"] != 7 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestCountMany counts millions of short calls in little time, and sees who makes the last.
+func TestCountMany(t *testing.T) {
+	files := map[string]string{"guard.go": guardSource, "guard_test.go": guardCalls + guardManyTest}
+	u, p := newPlace(t, files, "./.Guard.Add")
+	e, err := p.Survey(t.Context(), u.Target.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := strings.Join(append(e.Tests, e.Slow...), " ")
+	if e.Calls < 4_000_000 || !strings.Contains(known, "TestMany") || !strings.Contains(known, "TestZLast") {
+		t.Errorf("%d calls by %s", e.Calls, known)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/rt"
@@ -21,11 +22,22 @@ type Seen struct {
 	Unnamed    int64            `json:"unnamed"`    // calls by none of these, such as a goroutine of its own
 }
 
-// closely is how many calls are looked at one by one. The others are counted only.
-const closely = 100_000
+// The first calls are looked at one by one. Later ones are looked at while that takes a part of the
+// time only, and stand for those before them: a look takes as long as the stack is deep, and would
+// keep tests from ending.
+const (
+	closely  = 1000
+	ofMany   = 16 // calls of which one may be looked at later
+	lookPart = 4  // of the time that passes
+	often    = 100_000
+)
 
 type counter struct {
+	all   atomic.Int64 // calls, nested ones too
 	mu    sync.Mutex
+	last  int64 // call that was looked at
+	begun time.Time
+	spent time.Duration // looking
 	seen  Seen
 	depth map[uint64]int // by goroutine
 	said  int64          // calls of the last report
@@ -35,47 +47,63 @@ var counted = counter{seen: Seen{Tests: map[string]int64{}}, depth: map[uint64]i
 
 // Counted counts a call, and returns what ends it.
 func Counted() func() {
-	id := rt.GoroutineID()
 	c := &counted
+	n := c.all.Add(1)
+	if n > closely && n%ofMany != 0 {
+		return passed
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := time.Now()
+	if c.begun.IsZero() {
+		c.begun = now
+	}
+	if n > closely && c.spent > now.Sub(c.begun)/lookPart {
+		return passed
+	}
+	stands := max(n-c.last, 1)
+	c.last = max(n, c.last)
+	id := rt.GoroutineID()
 	c.depth[id]++
 	if c.depth[id] > 1 {
-		c.seen.Nested++
+		c.seen.Nested += stands
 	} else {
-		c.outermost()
+		c.outermost(stands)
 	}
 	start := time.Now()
-	return func() { c.left(id, time.Since(start)) }
+	c.spent += start.Sub(now)
+	return func() { c.left(id, time.Since(start), stands) }
 }
 
-// outermost notes a call that is not nested. The caller holds the lock.
-func (c *counter) outermost() {
-	c.seen.Calls++
+// passed ends a call that is not looked at.
+func passed() {}
+
+// outermost notes a call that is not nested, and those that it stands for. The caller holds the
+// lock.
+func (c *counter) outermost(stands int64) {
+	c.seen.Calls += stands
 	c.seen.Concurrent = c.seen.Concurrent || len(c.depth) > 1
 	fresh := false
-	if c.seen.Calls <= closely {
-		if name := callingTest(); name != "" {
-			fresh = c.seen.Tests[name] == 0
-			c.seen.Tests[name]++
-		} else {
-			c.seen.Unnamed++
-		}
+	if name := callingTest(); name != "" {
+		fresh = c.seen.Tests[name] == 0
+		c.seen.Tests[name] += stands
+	} else {
+		c.seen.Unnamed += stands
 	}
-	if n := c.seen.Calls; fresh || n >= 2*c.said || n-c.said >= closely {
+	if n := c.seen.Calls; fresh || n >= 2*c.said || n-c.said >= often {
 		c.said = n
 		report.add(&Line{Seen: &c.seen})
 	}
 }
 
-func (c *counter) left(id uint64, took time.Duration) {
+func (c *counter) left(id uint64, took time.Duration, stands int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.depth[id]--; c.depth[id] > 0 {
 		return
 	}
 	delete(c.depth, id)
-	if c.seen.Nanos += int64(took); c.seen.Calls == c.said {
+	if c.seen.Nanos += int64(took) * stands; c.seen.Calls == c.said {
 		report.add(&Line{Seen: &c.seen}) // with the time of this call
 	}
 }
