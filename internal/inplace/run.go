@@ -170,7 +170,8 @@ var (
 		`^\s*(=== (?:RUN|NAME|CONT|PAUSE)|--- (?:PASS|FAIL|SKIP|BENCH):)\s+(\S+)(?: \((\d+\.\d+)s\))?`)
 	benchLine = regexp.MustCompile(`^(Benchmark\S+?)(?:-\d+)?\s+(\d+)\s+[\d.]+ ns/op`)
 	// what differs from run to run
-	volatile = regexp.MustCompile(`\(?\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b\)?|0x[0-9a-f]+|goroutine \d+`)
+	volatile = regexp.MustCompile(`\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?|` +
+		`\(?\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b\)?|0x[0-9a-f]+|goroutine \d+`)
 )
 
 // parseTests reads the output of a test binary in the form for test2json.
@@ -227,6 +228,9 @@ func parseIterations(out []byte) map[string]int64 {
 	}
 	return found
 }
+
+// plain is what a program printed, without times and addresses.
+func plain(text []byte) string { return volatile.ReplaceAllString(string(text), "*") }
 
 // top is the test that a subtest belongs to.
 func top(name string) string {

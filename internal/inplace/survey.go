@@ -26,7 +26,7 @@ const (
 // run, and how closely versions can be compared. It returns a [beagle.UsageError] when none calls
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
-	p.evidence, p.suites, p.own = beagle.InPlace{}, nil, &Program{}
+	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside}, nil, &Program{}
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
@@ -271,6 +271,9 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 			return err
 		}
 		s.took = max(s.took, runs[k].Wall)
+	}
+	if text := plain(runs[0].Stderr); p.u.Outside != "" && text == plain(runs[1].Stderr) {
+		s.stderr = &text
 	}
 	s.wanted = map[string]outcome{}
 	flaky := map[string]bool{}

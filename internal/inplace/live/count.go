@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/rt"
@@ -22,22 +21,22 @@ type Seen struct {
 	Unnamed    int64            `json:"unnamed"`    // calls by none of these, such as a goroutine of its own
 }
 
-// The first calls are looked at one by one. Later ones are looked at while that takes a part of the
-// time only, and stand for those before them: a look takes as long as the stack is deep, and would
-// keep tests from ending.
+// The first calls are looked at one by one. A later one is looked at when the last look was some
+// times as long ago as it took, and stands for those before it: a look takes as long as the stack is
+// deep, and would keep tests from ending.
 const (
-	closely  = 1000
-	ofMany   = 16 // calls of which one may be looked at later
-	lookPart = 4  // of the time that passes
-	often    = 100_000
+	closely = 1000
+	rest    = 3 // times as long as a look, at most longRest
+	often   = 100_000
+
+	longRest = time.Millisecond // the scheduler may stop a goroutine in a look, and a short test comes next
 )
 
 type counter struct {
-	all   atomic.Int64 // calls, nested ones too
 	mu    sync.Mutex
-	last  int64 // call that was looked at
-	begun time.Time
-	spent time.Duration // looking
+	all   int64     // calls, nested ones too
+	last  int64     // call that was looked at
+	next  time.Time // from when on one may be looked at again
 	seen  Seen
 	depth map[uint64]int // by goroutine
 	said  int64          // calls of the last report
@@ -48,21 +47,16 @@ var counted = counter{seen: Seen{Tests: map[string]int64{}}, depth: map[uint64]i
 // Counted counts a call, and returns what ends it.
 func Counted() func() {
 	c := &counted
-	n := c.all.Add(1)
-	if n > closely && n%ofMany != 0 {
-		return passed
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.all++
+	n := c.all
 	now := time.Now()
-	if c.begun.IsZero() {
-		c.begun = now
-	}
-	if n > closely && c.spent > now.Sub(c.begun)/lookPart {
+	if n > closely && now.Before(c.next) {
 		return passed
 	}
-	stands := max(n-c.last, 1)
-	c.last = max(n, c.last)
+	stands := n - c.last
+	c.last = n
 	id := rt.GoroutineID()
 	c.depth[id]++
 	if c.depth[id] > 1 {
@@ -71,7 +65,7 @@ func Counted() func() {
 		c.outermost(stands)
 	}
 	start := time.Now()
-	c.spent += start.Sub(now)
+	c.next = start.Add(min(rest*start.Sub(now), longRest))
 	return func() { c.left(id, time.Since(start), stands) }
 }
 
