@@ -12,8 +12,8 @@ func (r Record) ID() string { return HashOf("record", r.Args) }
 
 // A Corpus is what the target really receives. Train is what mutators and the
 // search may see; Holdout is seen by verification and by the final
-// measurement alone. Generated records serve verification only, unless there
-// is nothing else (GeneratedOnly).
+// measurement alone. Generated records serve verification only, unless fewer
+// than two inputs were recorded (GeneratedOnly).
 type Corpus struct {
 	Target        string   `json:"target"` // Target.ID
 	Train         []Record `json:"train"`

@@ -20,6 +20,7 @@ type InPlace struct {
 	Concurrent bool     `json:"concurrent,omitempty"` // several goroutines call it at once
 	Packages   []string `json:"packages"`             // whose tests these are
 	Because    string   `json:"because,omitempty"`    // why no record of a call serves
+	Outside    string   `json:"outside,omitempty"`    // by which it reads outside of its memory, or prints
 }
 
 // Within says how two versions are compared within one call of the target.
@@ -57,6 +58,10 @@ func (p *InPlace) Lacks() []string {
 		out = append(out, "the calls of callbacks and interfaces, which both versions share ("+p.Why+")")
 	case ByRuns:
 		out = append(out, "results of single calls: only whole runs of the tests are compared ("+p.Why+")")
+	}
+	if p.Outside != "" {
+		out = append(out, "other files, environments and standard streams than the tests' ("+p.Outside+
+			"), and what calls print: only the lines of whole runs of the tests are compared")
 	}
 	if len(p.Slow) > 0 {
 		out = append(out, "what these tests look at, which take long: "+someOf(p.Slow, notCheckedInLine))

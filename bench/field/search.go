@@ -214,6 +214,7 @@ var classes = []struct {
 	{"no Go body", regexp.MustCompile(`has no Go body`)},
 	{"generic without an instance", regexp.MustCompile(`no instantiation found`)},
 	{"no inputs", regexp.MustCompile(`no test calls it`)},
+	{"no calls in place, or none that the tests look at", regexp.MustCompile(`there is no evidence in place`)},
 	{"no benchmark times it in place", regexp.MustCompile(`cannot be timed in place`)},
 	{"the package is no target", regexp.MustCompile(`does not compile|not on this machine|uses cgo`)},
 }

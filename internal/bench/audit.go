@@ -47,10 +47,19 @@ func generatedOnly(_ *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Findi
 	if !c.GeneratedOnly {
 		return nil
 	}
+	n, recorded := len(c.Train)+len(c.Holdout)+len(c.Generated), 0
+	for _, r := range append(slices.Clone(c.Train), c.Holdout...) {
+		if r.Source == "test" || r.Source == "bench" || r.Source == "file" {
+			recorded++
+		}
+	}
+	figure := fmt.Sprintf("no recorded call; all %d inputs are generated from the types", n)
+	if recorded > 0 {
+		figure = fmt.Sprintf("%d recorded input; the other %d are generated from the types", recorded, n-recorded)
+	}
 	return &beagle.Finding{
-		Code: "generated-only",
-		Figure: fmt.Sprintf("no recorded call; all %d inputs are generated from the types",
-			len(c.Train)+len(c.Holdout)+len(c.Generated)),
+		Code:   "generated-only",
+		Figure: figure,
 		Remedy: "write a test or a benchmark that calls the function with realistic data, or give recorded calls " +
 			"with --corpus",
 	}

@@ -116,8 +116,8 @@ func (m *maker) gather() {
 // divide puts about a fifth of the records aside.
 func (m *maker) divide(ctx context.Context) error {
 	kept, _, err := m.survivors(ctx, m.all, oneInput)
-	if err == nil && len(kept) == 0 {
-		kept, err = m.fromNothing(ctx)
+	if err == nil && len(kept) < leastRecorded && len(m.u.Target.Params) > 0 {
+		kept, err = m.fromNothing(ctx, kept)
 	}
 	if err != nil {
 		return err
@@ -126,30 +126,41 @@ func (m *maker) divide(ctx context.Context) error {
 	return nil
 }
 
-// fromNothing makes a corpus of generated inputs. Those on which the original
-// panics are left out: among made-up inputs they are mistakes of the maker.
-func (m *maker) fromNothing(ctx context.Context) ([]beagle.Record, error) {
-	m.c.GeneratedOnly = true
+// leastRecorded is how many recorded inputs make a corpus. A constant does the same as the original
+// on a single one, so that inputs are generated beside it.
+const leastRecorded = 2
+
+// fromNothing makes a corpus of generated inputs, and of the recorded one if there is one. Those on
+// which the original panics are left out: among made-up inputs they are mistakes of the maker.
+func (m *maker) fromNothing(ctx context.Context, recorded []beagle.Record) ([]beagle.Record, error) {
 	made, err := m.within(ctx, Scratch(m.args, m.types, scratch, m.in.Seed))
 	if err != nil {
 		return nil, err
 	}
-	kept, panicked, err := m.survivors(ctx, made, oneGenerated)
+	kept, panicked, err := m.survivors(ctx, without(made, recorded), oneGenerated)
 	if err != nil {
 		return nil, err
 	}
 	if len(panicked) < len(kept) {
 		kept = without(kept, panicked)
 	}
-	if len(kept) == 0 {
+	switch {
+	case len(kept) > 0:
+		m.c.GeneratedOnly = true
+		m.c.Sources = append(m.c.Sources, fmt.Sprintf("%d inputs generated from the types", len(kept)))
+	case len(recorded) == 0:
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("%s: no test calls it, and the original survives none of %d generated inputs",
 				m.u.Target.Spec(), len(made)),
 			Remedy: "Write a test or a benchmark that calls it, or give recorded calls with --corpus.",
 		}
 	}
-	m.c.Sources = append(m.c.Sources, fmt.Sprintf("%d inputs generated from the types", len(kept)))
-	return kept, nil
+	// The recorded input counts as much as all generated ones together.
+	recorded = slices.Clone(recorded)
+	for i := range recorded {
+		recorded[i].Weight = max(1, float64(len(kept)))
+	}
+	return append(recorded, kept...), nil
 }
 
 // Split divides records by hash, about four to one. From ten records on no
@@ -183,7 +194,7 @@ func (m *maker) generate(ctx context.Context) error {
 		return err
 	}
 	if exit != nil {
-		return fmt.Errorf("generating inputs: %s", exit)
+		return m.unfit("the original ends the harness while inputs are generated", exit)
 	}
 	var made []beagle.Record
 	for _, b := range o.Made {
@@ -222,7 +233,7 @@ func (m *maker) describe(ctx context.Context) error {
 			return err
 		}
 		if exit != nil {
-			return fmt.Errorf("the original did not survive its own corpus twice: %s", exit)
+			return m.unfit("the original does not survive its own corpus twice", exit)
 		}
 	}
 	m.built.Train = first
@@ -291,7 +302,7 @@ func (m *maker) survivors(
 			continue
 		}
 		if exit.Record < 0 || exit.Record >= len(records) {
-			return nil, nil, fmt.Errorf("the original ends the harness: %s", exit)
+			return nil, nil, m.unfit("the original ends the harness", exit)
 		}
 		m.drop(exit.Kind, firstLine(exit.Detail))
 		if try >= maxRetries {
@@ -302,6 +313,14 @@ func (m *maker) survivors(
 		records = slices.Delete(slices.Clone(records), exit.Record, exit.Record+1)
 	}
 	return nil, nil, nil
+}
+
+// unfit says that the calls of the target cannot be replayed outside of its tests.
+func (m *maker) unfit(what string, exit *harness.Exit) error {
+	return &beagle.UsageError{
+		What:   fmt.Sprintf("%s: %s: %s", m.u.Target.Spec(), what, firstLine(fmt.Sprint(exit))),
+		Remedy: "give recorded calls that need less with --corpus, or let the package's tests judge with --evidence inplace",
+	}
 }
 
 // lighter leaves out the largest records, so that half of the bytes stay. It keeps

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,6 +169,7 @@ package text
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"testing"
 )
@@ -437,6 +439,23 @@ func TestBuildFromNothing(t *testing.T) {
 	}
 	if b.Unstable != 0 || b.Stateful != 0 || b.Outcomes < 20 {
 		t.Errorf("unstable %d, stateful %d, outcomes %d", b.Unstable, b.Stateful, b.Outcomes)
+	}
+}
+
+// TestBuildFromOne generates inputs beside a single recorded one, which counts for half of all.
+func TestBuildFromOne(t *testing.T) {
+	u := load(t, wordsDir(), "./text.Last")
+	records := fromJSON(t, u, `{"args":[[1,2,3]]}`)
+	records[0].Source = "test"
+	c := built(t, u, Input{Records: records, Seed: 1}).Corpus
+	one, all := 0.0, 0.0
+	for _, r := range append(slices.Clone(c.Train), c.Holdout...) {
+		if all += r.Weight; r.Source == "test" {
+			one += r.Weight
+		}
+	}
+	if !c.GeneratedOnly || len(c.Train) < 500 || math.Abs(one/all-0.5) > 0.05 {
+		t.Errorf("%d records, the recorded one counts %.3f of all", len(c.Train), one/all)
 	}
 }
 

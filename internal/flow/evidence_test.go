@@ -101,6 +101,66 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
+// TestInstead goes in place where recorded calls say nothing, and only if the tests say more.
+func TestInstead(t *testing.T) {
+	const source = "package each\n\nvar total int\n\n// Hit counts.\nfunc Hit(n int) { total += n }\n\n" +
+		"// Idle is called and not looked at.\nfunc Idle(n int) { total += n }\n"
+	const idle = "package each\n\nfunc Hit(n int) {}\n"
+	const same = "package each\n\nfunc Hit(n int) { total = n + total }\n"
+	prepare := func(target, evidence string) (*Activities, *Prepared, error) {
+		spec := inPlaceSpec(t, evidence)
+		spec.Target = target
+		for name, text := range map[string]string{"hit.go": source, "hit_test.go": `package each
+
+import "testing"
+
+func TestHit(t *testing.T) {
+	total = 0
+	for i := range 40 {
+		Hit(i)
+	}
+	if total != 780 {
+		t.Fatal(total)
+	}
+}
+
+func TestIdle(t *testing.T) {
+	for i := range 40 {
+		Idle(i)
+	}
+}
+`} {
+			if err := os.WriteFile(filepath.Join(spec.Dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := store.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		acts := &Activities{Store: s}
+		t.Cleanup(acts.Close)
+		ready, err := acts.Prepare(t.Context(), "run", spec)
+		return acts, ready, err
+	}
+	acts, ready, err := prepare("./.Hit", "")
+	if err != nil || ready.InPlace == nil || !strings.Contains(ready.InPlace.Because, "dead-result") {
+		t.Fatalf("the evidence is %+v: %v", ready, err)
+	}
+	for text, want := range map[string]beagle.Status{idle: beagle.Wrong, same: beagle.Equal} {
+		v, err := acts.JudgeSource(t.Context(), "run", text, "hit.go")
+		if err != nil || v.Status != want {
+			t.Errorf("%s: %+v, %v; want %s", text, v, err, want)
+		}
+	}
+	for _, x := range [][2]string{{"./.Idle", ""}, {"./.Hit", EvidenceCorpus}} {
+		var usage *beagle.UsageError
+		if _, _, err := prepare(x[0], x[1]); !errors.As(err, &usage) || !strings.Contains(usage.What, "dead-result") {
+			t.Errorf("%s with evidence %q: %v", x[0], x[1], err)
+		}
+	}
+}
+
 // TestEvidenceAskedFor: a run that wants a corpus, or wants to measure where no
 // benchmark is, is refused with what to do.
 func TestEvidenceAskedFor(t *testing.T) {

@@ -140,12 +140,18 @@ func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 	return in, nil
 }
 
+// fewDistinct is the finding that all calls have one input.
+const fewDistinct = "few-distinct"
+
 // audit refuses inputs that cannot tell faster from slower.
 func (n *inputs) audit(seen bench.Observed) error {
 	n.ready.Findings = bench.Audit(&n.unit.Target, n.corpus(), seen)
 	for _, f := range n.ready.Findings {
 		if f.Refuse && !n.spec.Force {
-			return n.refused(f)
+			if f.Code == fewDistinct { // in place a constant would pass for them, too
+				return n.refused(f)
+			}
+			return unmade(n.refused(f))
 		}
 		n.watch.Warn(fmt.Sprintf("%s: %s. %s", f.Code, f.Figure, f.Remedy))
 	}
@@ -159,15 +165,15 @@ func (n *inputs) refused(f beagle.Finding) error {
 	}
 }
 
-// hopeless refuses a target that no inputs can make worth a search, before they
-// are recorded.
+// hopeless refuses a target that no recorded inputs can make worth a search, before
+// they are recorded.
 func (n *inputs) hopeless() error {
 	if _, corpus := n.lab.behaviour().(recorded); !corpus || len(n.unit.Target.Params) > 0 || n.spec.Force {
 		return nil
 	}
 	for _, f := range bench.Audit(&n.unit.Target, new(beagle.Corpus), bench.Observed{}) {
 		if f.Code == "constant-foldable" && f.Refuse {
-			return n.refused(f)
+			return unmade(n.refused(f))
 		}
 	}
 	return nil

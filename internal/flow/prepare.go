@@ -64,10 +64,11 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	if ok, err := a.Store.Load(run, "prepared", &known); err != nil || ok {
 		return &known, errors.Join(err, x.lab.evidence.equip(ctx))
 	}
-	if err := x.inputs.hopeless(); err != nil {
-		return nil, err
+	err = x.inputs.hopeless()
+	if err == nil {
+		err = x.lab.evidence.observe(ctx)
 	}
-	if err := x.lab.evidence.observe(ctx); err != nil {
+	if err != nil {
 		if err = x.instead(ctx, err); err != nil {
 			return nil, err
 		}

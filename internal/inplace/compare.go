@@ -135,6 +135,8 @@ func (s *suite) unlike(r *ran, tests bool) (kind, why string) {
 		}
 	}
 	switch {
+	case r.OK() && tests && s.stderr != nil && plain(r.Stderr) != *s.stderr:
+		return "test", "the tests print other lines to the standard error: " + firstUnlike(*s.stderr, plain(r.Stderr))
 	case r.OK():
 		return "", ""
 	case r.Ended == sandbox.Wall || strings.Contains(string(r.Stdout)+string(r.Stderr), "panic: test timed out"):

@@ -161,7 +161,8 @@ func (d *dispatcher) dispatch(versions []int) string {
 func (d *dispatcher) call(versions []int) string {
 	declared, _ := d.types()
 	params, results := d.declared()
-	return fmt.Sprintf("\nfunc beagleCall%s(%s)%s {\n\tswitch v {\n%s\t}\n\tpanic(\"beagle: no such version\")\n}\n",
+	return fmt.Sprintf("\nfunc beagleCall%s(%s)%s {\n\tswitch v {\n%s\tcase beaglelive.Hollow:\n\t\treturn\n\t}\n"+
+		"\tpanic(\"beagle: no such version\")\n}\n",
 		declared, joined("v int", params), results, d.cases(versions))
 }
 
@@ -181,7 +182,7 @@ func (d *dispatcher) slow() string {
 	comparing := "beagleCompare" + targs + "(" + strings.Join(d.args(plainArg), ", ") + ")"
 	return fmt.Sprintf("\nfunc beagleSlow%s(%s)%s {\n\tswitch {\n"+
 		"\tcase beaglelive.Counting(w):\n\t\tdefer beaglelive.Counted()()\n\t\t%s\n"+
-		"\tcase beaglelive.Comparing(w):\n\t\t%s\n\t}\n"+
+		"\tcase beaglelive.Comparing(w):\n\t\t%s\n\tcase w == beaglelive.Hollow:\n\t\treturn\n\t}\n"+
 		"\tv := beaglelive.Begin()\n\tdefer beaglelive.End()\n\t%s\n}\n",
 		declared, joined("w int", params), results, d.giving(d.callVersion("0", plainArg)), d.giving(comparing),
 		d.giving(d.callVersion("v", plainArg)))

@@ -51,6 +51,7 @@ type suite struct {
 	bench  []string // leaf benchmarks that call it
 	timed  []timed
 	wanted map[string]outcome // of the tests, with the original
+	stderr *string            // of the tests; nil where it may differ, or the target does not print
 	race   bool               // calls came from several goroutines
 	took   time.Duration      // the longest run of them, with the original
 }

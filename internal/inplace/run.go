@@ -32,6 +32,8 @@ type ran struct {
 	tests  map[string]outcome // by name, subtests too
 	leaves []string           // benchmarks that printed a result
 	lines  []live.Line        // of the report
+
+	iterations map[string]int64 // of the last round, by benchmark
 }
 
 // A job is what one run of a test binary does.
@@ -134,6 +136,7 @@ func (p *Place) run(ctx context.Context, g *Program, j job) (*ran, error) {
 	}
 	out := &ran{Result: r}
 	out.tests, out.leaves = parseTests(r.Stdout)
+	out.iterations = parseIterations(r.Stdout)
 	text, err := os.ReadFile(report)
 	if err != nil {
 		return nil, err
@@ -165,9 +168,10 @@ func parseReport(text []byte) (lines []live.Line) {
 var (
 	framing = regexp.MustCompile(
 		`^\s*(=== (?:RUN|NAME|CONT|PAUSE)|--- (?:PASS|FAIL|SKIP|BENCH):)\s+(\S+)(?: \((\d+\.\d+)s\))?`)
-	benchLine = regexp.MustCompile(`^(Benchmark\S+?)(?:-\d+)?\s+\d+\s+[\d.]+ ns/op`)
+	benchLine = regexp.MustCompile(`^(Benchmark\S+?)(?:-\d+)?\s+(\d+)\s+[\d.]+ ns/op`)
 	// what differs from run to run
-	volatile = regexp.MustCompile(`\(?\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b\)?|0x[0-9a-f]+|goroutine \d+`)
+	volatile = regexp.MustCompile(`\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?|` +
+		`\(?\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b\)?|0x[0-9a-f]+|goroutine \d+`)
 )
 
 // parseTests reads the output of a test binary in the form for test2json.
@@ -211,6 +215,22 @@ func parseTests(out []byte) (tests map[string]outcome, leaves []string) {
 	}
 	return tests, leaves
 }
+
+// parseIterations reads how often each benchmark did its work in its last round.
+func parseIterations(out []byte) map[string]int64 {
+	found := map[string]int64{}
+	for line := range bytes.Lines(out) {
+		if m := benchLine.FindSubmatch(bytes.TrimLeft(line, "\x16")); m != nil {
+			if n, err := strconv.ParseInt(string(m[2]), 10, 64); err == nil {
+				found[string(m[1])] = n
+			}
+		}
+	}
+	return found
+}
+
+// plain is what a program printed, without times and addresses.
+func plain(text []byte) string { return volatile.ReplaceAllString(string(text), "*") }
 
 // top is the test that a subtest belongs to.
 func top(name string) string {

@@ -26,7 +26,7 @@ const (
 // run, and how closely versions can be compared. It returns a [beagle.UsageError] when none calls
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
-	p.evidence, p.suites, p.own = beagle.InPlace{}, nil, &Program{}
+	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside}, nil, &Program{}
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
@@ -41,7 +41,33 @@ func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, e
 	if len(p.evidence.Tests)+len(p.evidence.Benchmarks) == 0 {
 		return nil, p.uncalled("the tests that call it differ from run to run: " + list(p.evidence.Flaky))
 	}
-	return &p.evidence, nil
+	return &p.evidence, p.noticed(ctx, p.own)
+}
+
+// noticed refuses tests that end as with the original when the target does nothing and returns zero
+// values: they would take any version for equal.
+func (p *Place) noticed(ctx context.Context, g *Program) error {
+	p.watch("whether the tests notice a " + p.u.Target.Name + " that does nothing")
+	compare := []func(context.Context, *Program, int) (*comparison, error){p.runs}
+	if p.evidence.Within != beagle.ByRuns {
+		compare = append([]func(context.Context, *Program, int) (*comparison, error){p.closely}, compare...)
+	}
+	for _, f := range compare {
+		c, err := f(ctx, g, live.Hollow)
+		if err != nil || c.bad() != "" {
+			return err
+		}
+	}
+	return &beagle.UsageError{
+		What: fmt.Sprintf("%s: there is no evidence in place: the tests and benchmarks end as they do now when it does "+
+			"nothing and returns zero values", p.u.Target.Spec()),
+		Remedy: "write a test that looks at what it returns, changes or calls",
+	}
+}
+
+// closely compares a version within calls, for as long as a full check does.
+func (p *Place) closely(ctx context.Context, g *Program, version int) (*comparison, error) {
+	return p.within(ctx, g, version, compareTime)
 }
 
 // pair builds the original and its copy. When the recorders do not compile, it is
@@ -245,6 +271,9 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 			return err
 		}
 		s.took = max(s.took, runs[k].Wall)
+	}
+	if text := plain(runs[0].Stderr); p.u.Outside != "" && text == plain(runs[1].Stderr) {
+		s.stderr = &text
 	}
 	s.wanted = map[string]outcome{}
 	flaky := map[string]bool{}

@@ -165,14 +165,33 @@ type sliced struct {
 	wall          [][]int64
 	allocs, bytes []float64
 	failure       string
+	early         bool // the benchmark ended before every version had its turn
 }
 
-// slices runs one benchmark in which versions take turns.
+// slices runs one benchmark in which versions take turns. A benchmark that ends before every version
+// had its turn runs again, for longer.
 func (c *clock) slices(
 	ctx context.Context, g *Program, b timed, versions []int, budget time.Duration, seed uint64, exact bool,
 ) (*sliced, error) {
+	asked := 2*budget + benchTime
+	for {
+		out, err := c.slicesOf(ctx, g, b, versions, budget, asked, seed, exact)
+		if err != nil || !out.early || asked >= 4*budget+launch/2 {
+			return out, err
+		}
+		asked = min(longer*asked, 4*budget+launch/2)
+	}
+}
+
+// longer is how much longer a benchmark runs when the versions did not have their turns.
+const longer = 6
+
+// slicesOf runs the benchmark once. The testing package is asked for so much time.
+func (c *clock) slicesOf(
+	ctx context.Context, g *Program, b timed, versions []int, budget, asked time.Duration, seed uint64, exact bool,
+) (*sliced, error) {
 	j := job{
-		suite: b.suite, bench: exactly(b.name), time: (2*budget + benchTime).String(), threads: 1,
+		suite: b.suite, bench: exactly(b.name), time: asked.String(), threads: 1,
 		wall: 6*budget + launch,
 		plan: live.Plan{
 			Mode: live.Time, Versions: versions, Budget: int64(budget), Slice: int64(wantedSlice), Inside: b.inside,
@@ -206,6 +225,7 @@ func (c *clock) slices(
 	}
 	if reports == 0 {
 		out.failure = fmt.Sprintf("%s gives no slice in %v: %s", b.name, budget, how(r))
+		out.early = r.OK()
 	}
 	return out, nil
 }
@@ -250,19 +270,16 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 			if len(s.timed) >= mostTimed {
 				break
 			}
-			j := job{suite: i, bench: exactly(name), time: "20ms", threads: 1, wall: surveyTime,
-				plan: live.Plan{Mode: live.Count}}
-			r, err := c.run(ctx, g, j)
+			seen, err := c.steadily(ctx, g, i, name)
 			if err != nil {
 				return err
 			}
-			seen := lastSeen(r.lines)
-			if !r.OK() || seen.Calls == 0 || seen.Concurrent {
+			if seen == nil {
 				continue
 			}
 			b := timed{suite: i, name: name,
 				inside: time.Duration(seen.Nanos/max(seen.Calls, 1)) >= slowCall || seen.Nested > 0}
-			probe, err := c.slices(ctx, g, b, []int{0, 0}, probeTime, 1, false)
+			probe, err := c.slices(ctx, g, b, make([]int, mostVersions), probeTime, 1, false)
 			if err != nil {
 				return err
 			}
@@ -273,6 +290,51 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 	}
 	return nil
 }
+
+// steadily counts the calls of one benchmark. It returns nil when the benchmark fails, calls the
+// target in several goroutines, or calls it while it prepares only: what lies between such calls
+// is other work.
+func (c *clock) steadily(ctx context.Context, g *Program, suite int, name string) (*live.Seen, error) {
+	count := func(time string) (*live.Seen, int64, error) {
+		j := job{suite: suite, bench: exactly(name), time: time, threads: 1, wall: surveyTime,
+			plan: live.Plan{Mode: live.Count}}
+		r, err := c.run(ctx, g, j)
+		if err != nil || !r.OK() {
+			return nil, 0, err
+		}
+		seen := lastSeen(r.lines)
+		if seen.Calls == 0 || seen.Concurrent {
+			return nil, 0, nil
+		}
+		return &seen, r.iterations[name], nil
+	}
+	seen, iterations, err := count("20ms")
+	switch {
+	case err != nil || seen == nil:
+		return nil, err
+	case iterations >= 2*fewCalls:
+		if !regular(seen.Calls, iterations) {
+			return nil, nil
+		}
+		return seen, nil
+	}
+	// With so few iterations, the rounds of the testing package alone make as many calls.
+	again, _, err := count(fewIterations)
+	if err != nil || again == nil || again.Calls < fewCalls-1 {
+		return nil, err
+	}
+	return seen, nil
+}
+
+const (
+	fewCalls      = 4    // calls below which they may be those of the preparation
+	fewIterations = "3x" // one round of one iteration and one of three make four calls, or two
+	seldom        = 64   // iterations to a call from which on a slice holds little of the target
+)
+
+// regular reports whether calls grow with the iterations of a benchmark. The counter may have
+// reported half of the calls only.
+func regular(calls, iterations int64) bool { return calls >= fewCalls && calls >= iterations/seldom }
 
 // Profile takes a CPU profile of the original in the first benchmark that is timed, into a file. It
 // reports whether there is one.
@@ -305,7 +367,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	case len(e.Benchmarks) == 0:
 		e.Untimed = "no benchmark calls " + p.u.Target.Name
 	default:
-		e.Untimed = "no benchmark (" + list(e.Benchmarks) + ") calls it often enough, in one goroutine"
+		e.Untimed = "no benchmark (" + list(e.Benchmarks) + ") calls it often enough, in each iteration and in one goroutine"
 	}
 	return nil
 }

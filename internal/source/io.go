@@ -16,16 +16,37 @@ import (
 // or a log, unless its contract ignores that: the judge compares results and
 // memory, and would call a version equal that writes another file.
 //
+// In place it takes one that reads only, or prints: the tests read the same for
+// both versions, and the judge compares the lines that they print.
+//
 // It follows the calls that are written out, within the package. What an
 // interface or another module's code does is not known here.
 func (u *Unit) io() error {
 	if slices.Contains(u.Target.Contract.Ignore, beagle.IgnoreIO) {
 		return nil
 	}
-	at, name := u.reachesIO(u.target.decl, map[*types.Func]bool{})
+	at, name := u.reachesIO(u.target.decl, doesIO, map[*types.Func]bool{})
 	if name == "" {
 		return nil
 	}
+	if u.opts.InPlace {
+		worse := func(fn *types.Func) bool {
+			return doesIO(fn) && (fn.Signature().Recv() != nil || !listed(readsOrPrints, fn))
+		}
+		changes, what := u.reachesIO(u.target.decl, worse, map[*types.Func]bool{})
+		if what == "" {
+			u.Outside = name
+			if u.Unrecordable == nil {
+				u.Unrecordable = u.ioRefusal(at, name)
+			}
+			return nil
+		}
+		at, name = changes, what
+	}
+	return u.ioRefusal(at, name)
+}
+
+func (u *Unit) ioRefusal(at token.Pos, name string) error {
 	p := u.fset.Position(at)
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s reaches %s (%s:%d), and no check compares what that does outside of the program's memory",
@@ -35,9 +56,11 @@ func (u *Unit) io() error {
 	}
 }
 
-// reachesIO finds a use of a function that does input or output, in a
+// reachesIO finds a use of a function that does a kind of input or output, in a
 // declaration and what it calls in its package.
-func (u *Unit) reachesIO(decl ast.Node, seen map[*types.Func]bool) (at token.Pos, name string) {
+func (u *Unit) reachesIO(
+	decl ast.Node, does func(*types.Func) bool, seen map[*types.Func]bool,
+) (at token.Pos, name string) {
 	ast.Inspect(decl, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok || name != "" {
@@ -50,11 +73,11 @@ func (u *Unit) reachesIO(decl ast.Node, seen map[*types.Func]bool) (at token.Pos
 		fn = fn.Origin()
 		seen[fn] = true
 		switch {
-		case doesIO(fn):
+		case does(fn):
 			at, name = id.Pos(), shortName(fn)
 		case fn.Pkg().Path() == u.Target.PkgPath:
 			if d := u.declaration(fn); d != nil {
-				at, name = u.reachesIO(d, seen)
+				at, name = u.reachesIO(d, does, seen)
 			}
 		}
 		return name == ""
@@ -86,7 +109,22 @@ func doesIO(fn *types.Func) bool {
 	if r := fn.Signature().Recv(); r != nil && types.IsInterface(r.Type()) {
 		return false
 	}
-	names := strings.Fields(ioFunctions[fn.Pkg().Path()])
+	return listed(ioFunctions, fn)
+}
+
+// readsOrPrints are those of the ioFunctions that change nothing outside, or print lines
+// to the standard output or error: a test binary shows what they do.
+var readsOrPrints = map[string]string{
+	`os`: `Getenv LookupEnv Environ ExpandEnv Hostname Getpid Getppid Getuid Geteuid Getgid Getegid Getwd Executable
+		UserHomeDir UserCacheDir UserConfigDir TempDir ReadFile ReadDir Stat Lstat Readlink`,
+	`path/filepath`: `Abs EvalSymlinks Glob`, `io/ioutil`: `ReadFile ReadDir`,
+	`fmt`: `Print Printf Println`,
+	`log`: `Print Printf Println Output Flags Prefix Default`,
+}
+
+// listed reports whether a table lists a function of its package.
+func listed(table map[string]string, fn *types.Func) bool {
+	names := strings.Fields(table[fn.Pkg().Path()])
 	if slices.Contains(names, "*") {
 		return !slices.Contains(names, "-"+fn.Name())
 	}

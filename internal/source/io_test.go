@@ -38,6 +38,8 @@ func std() *os.File { return os.Stdout }
 
 func Value(s string) string { f := os.Getenv; return f(s) }
 
+func Both(l *log.Logger, s string) string { l.Print(s); return os.Getenv(s) }
+
 func Logs(n int) int { slog.Info("n"); return n }
 
 func Walks(s string) (string, error) { return filepath.Abs(s) }
@@ -72,7 +74,7 @@ func TestIO(t *testing.T) {
 	}
 	for name, reaches := range map[string]string{
 		"Sets": "os.Setenv (p.go:15)", "Deep": "fmt.Println (p.go:20)", "Method": "os.File.Write", "Value": "os.Getenv",
-		"Logs": "slog.Info", "Walks": "filepath.Abs", "Computes": "", "Writes": "", "Clock": "", "Asserts": "",
+		"Logs": "slog.Info", "Both": "log.Logger.Print", "Walks": "filepath.Abs", "Computes": "", "Writes": "", "Clock": "", "Asserts": "",
 	} {
 		o := Options{Dir: dir, Spec: "." + "/." + name}
 		_, err := Load(context.Background(), o)
@@ -82,6 +84,15 @@ func TestIO(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		case reaches != "" && (!errors.As(err, &bad) || !strings.Contains(bad.What, "reaches "+reaches)):
 			t.Errorf("%s: %v, want that it reaches %s", name, err, reaches)
+		}
+		o.InPlace = true
+		mild := map[string]bool{"Deep": true, "Value": true, "Walks": true}[name]
+		u, err := Load(context.Background(), o)
+		switch {
+		case (err == nil) != (reaches == "" || mild):
+			t.Errorf("%s in place: %v", name, err)
+		case mild && (u.Unrecordable == nil || u.Outside == "" || !strings.HasPrefix(reaches, u.Outside)):
+			t.Errorf("%s in place: outside is %q: %v", name, u.Outside, u.Unrecordable)
 		}
 		o.Ignore = []string{beagle.IgnoreIO}
 		if _, err := Load(context.Background(), o); err != nil {

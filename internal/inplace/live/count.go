@@ -21,11 +21,22 @@ type Seen struct {
 	Unnamed    int64            `json:"unnamed"`    // calls by none of these, such as a goroutine of its own
 }
 
-// closely is how many calls are looked at one by one. The others are counted only.
-const closely = 100_000
+// The first calls are looked at one by one. A later one is looked at when the last look was some
+// times as long ago as it took, and stands for those before it: a look takes as long as the stack is
+// deep, and would keep tests from ending.
+const (
+	closely = 1000
+	rest    = 3 // times as long as a look, at most longRest
+	often   = 100_000
+
+	longRest = time.Millisecond // the scheduler may stop a goroutine in a look, and a short test comes next
+)
 
 type counter struct {
 	mu    sync.Mutex
+	all   int64     // calls, nested ones too
+	last  int64     // call that was looked at
+	next  time.Time // from when on one may be looked at again
 	seen  Seen
 	depth map[uint64]int // by goroutine
 	said  int64          // calls of the last report
@@ -35,47 +46,58 @@ var counted = counter{seen: Seen{Tests: map[string]int64{}}, depth: map[uint64]i
 
 // Counted counts a call, and returns what ends it.
 func Counted() func() {
-	id := rt.GoroutineID()
 	c := &counted
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.all++
+	n := c.all
+	now := time.Now()
+	if n > closely && now.Before(c.next) {
+		return passed
+	}
+	stands := n - c.last
+	c.last = n
+	id := rt.GoroutineID()
 	c.depth[id]++
 	if c.depth[id] > 1 {
-		c.seen.Nested++
+		c.seen.Nested += stands
 	} else {
-		c.outermost()
+		c.outermost(stands)
 	}
 	start := time.Now()
-	return func() { c.left(id, time.Since(start)) }
+	c.next = start.Add(min(rest*start.Sub(now), longRest))
+	return func() { c.left(id, time.Since(start), stands) }
 }
 
-// outermost notes a call that is not nested. The caller holds the lock.
-func (c *counter) outermost() {
-	c.seen.Calls++
+// passed ends a call that is not looked at.
+func passed() {}
+
+// outermost notes a call that is not nested, and those that it stands for. The caller holds the
+// lock.
+func (c *counter) outermost(stands int64) {
+	c.seen.Calls += stands
 	c.seen.Concurrent = c.seen.Concurrent || len(c.depth) > 1
 	fresh := false
-	if c.seen.Calls <= closely {
-		if name := callingTest(); name != "" {
-			fresh = c.seen.Tests[name] == 0
-			c.seen.Tests[name]++
-		} else {
-			c.seen.Unnamed++
-		}
+	if name := callingTest(); name != "" {
+		fresh = c.seen.Tests[name] == 0
+		c.seen.Tests[name] += stands
+	} else {
+		c.seen.Unnamed += stands
 	}
-	if n := c.seen.Calls; fresh || n >= 2*c.said || n-c.said >= closely {
+	if n := c.seen.Calls; fresh || n >= 2*c.said || n-c.said >= often {
 		c.said = n
 		report.add(&Line{Seen: &c.seen})
 	}
 }
 
-func (c *counter) left(id uint64, took time.Duration) {
+func (c *counter) left(id uint64, took time.Duration, stands int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.depth[id]--; c.depth[id] > 0 {
 		return
 	}
 	delete(c.depth, id)
-	if c.seen.Nanos += int64(took); c.seen.Calls == c.said {
+	if c.seen.Nanos += int64(took) * stands; c.seen.Calls == c.said {
 		report.add(&Line{Seen: &c.seen}) // with the time of this call
 	}
 }

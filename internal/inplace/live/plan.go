@@ -60,6 +60,10 @@ const (
 	inside    = -3
 )
 
+// Hollow stands for a version that does nothing and returns zero values. It may be run, and compared
+// with the original.
+const Hollow = -4
+
 var (
 	plan   Plan
 	word   int  // the version that the next call runs, or one of the words above
