@@ -85,8 +85,9 @@ func search(n int, leaves []leaf, cols []any, goals []*goal, budget int, deadlin
 	b.inPlay = playing(leaves, goals)
 	full := ^uint64(0) >> (64 - n)
 	for i, l := range leaves {
-		t := &term{typ: l.typ, input: l.input, text: l.text, cost: 1, col: cols[i], mask: full}
-		b.enter(t)
+		if mask := b.unseen(l.typ, cols[i], full); mask != 0 {
+			b.keep(&term{typ: l.typ, input: l.input, text: l.text, cost: 1, col: cols[i], mask: mask})
+		}
 	}
 	for level := 2; level <= maxCost && !b.over && !b.solved(); level++ {
 		b.level(level)
@@ -204,6 +205,9 @@ func (b *bank) try(c *Component, args []*term) {
 	inputs := false
 	var cols [3]any
 	for i, a := range args {
+		if a.price >= absurd {
+			return
+		}
 		mask &= a.mask
 		cols[i] = a.col
 		inputs = inputs || a.input >= 0 || a.c != nil
@@ -216,32 +220,36 @@ func (b *bank) try(c *Component, args []*term) {
 		dst = c.Result.make(b.n)
 		b.scratch[c.Result] = dst
 	}
-	mask = c.eval(dst, cols[:len(args)], mask)
-	if mask == 0 {
+	if mask = c.eval(dst, cols[:len(args)], mask); mask == 0 {
+		return
+	}
+	if mask = b.unseen(c.Result, dst, mask); mask == 0 {
 		return
 	}
 	t := &term{c: c, args: slices.Clone(args), typ: c.Result, col: dst, mask: mask, input: -1, cost: 1, price: c.price,
 		library: c.library}
 	for _, a := range args {
 		t.cost, t.price, t.library = t.cost+a.cost, t.price+a.price, t.library || a.library
-		if a.price >= absurd {
-			return
-		}
 	}
-	b.enter(t)
+	b.keep(t)
 }
 
-// enter keeps a term that has values of its own.
-func (b *bank) enter(t *term) {
-	sum, small := t.typ.hash(t.col, t.mask)
-	if t.mask &= small; t.mask == 0 {
-		return
+// unseen masks the examples on which values may be kept; none where another term has the same values.
+func (b *bank) unseen(typ *Type, col any, mask uint64) uint64 {
+	sum, small := typ.hash(col, mask)
+	if mask &= small; mask == 0 {
+		return 0
 	}
-	key := mix(mix(sum, t.mask), t.typ.id)
+	key := mix(mix(sum, mask), typ.id)
 	if _, known := b.seen[key]; known {
-		return
+		return 0
 	}
 	b.seen[key] = struct{}{}
+	return mask
+}
+
+// keep takes a term that has values of its own.
+func (b *bank) keep(t *term) {
 	if b.kept++; b.kept > perArgument {
 		b.over = true
 		return
