@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-	"time"
 )
 
 // A term is an input, a constant, or a component applied to terms, with its
@@ -57,26 +56,26 @@ var choose = &Component{Name: "if"}
 
 // A bank is one search: all terms that differ on the examples, by type and cost.
 type bank struct {
-	n        int // examples
-	inPlay   []*Component
-	terms    map[*Type][][]*term // by cost
-	seen     map[uint64]struct{}
-	scratch  map[*Type]any
-	goals    []*goal
-	byType   map[*Type][]*goal
-	left     int // evaluations
-	kept     int
-	ticks    int
-	deadline time.Time
-	over     bool
+	n       int // examples
+	inPlay  []*Component
+	terms   map[*Type][][]*term // by cost
+	seen    map[uint64]struct{}
+	scratch map[*Type]any
+	goals   []*goal
+	byType  map[*Type][]*goal
+	left    int // evaluations
+	kept    int
+	ticks   int
+	late    func() bool
+	over    bool
 }
 
 // search fills goals with terms that agree with them on n examples. It ends when
 // each output has one, or when it has used up its evaluations.
-func search(n int, leaves []leaf, cols []any, goals []*goal, budget int, deadline time.Time) (used int) {
+func search(n int, leaves []leaf, cols []any, goals []*goal, budget int, late func() bool) (used int) {
 	b := &bank{
 		n: n, terms: map[*Type][][]*term{}, seen: map[uint64]struct{}{}, scratch: map[*Type]any{},
-		goals: goals, byType: map[*Type][]*goal{}, left: budget, deadline: deadline,
+		goals: goals, byType: map[*Type][]*goal{}, left: budget, late: late,
 	}
 	for _, g := range goals {
 		g.part = map[uint64]*term{}
@@ -197,7 +196,7 @@ func (b *bank) try(c *Component, args []*term) {
 		b.over = true
 		return
 	}
-	if b.ticks++; b.ticks%64 == 0 && !b.deadline.IsZero() && time.Now().After(b.deadline) {
+	if b.ticks++; b.ticks%64 == 0 && b.late() {
 		b.over = true
 		return
 	}
