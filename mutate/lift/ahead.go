@@ -38,7 +38,7 @@ func (s *Study) lookAhead(open []int, l *limits) *lookAhead {
 	for k := range a.early {
 		a.early[k].done = make(chan struct{})
 	}
-	for range min(runtime.GOMAXPROCS(0), maxWorkers, len(open)) - 1 { // who asks answers too
+	for range min(runtime.GOMAXPROCS(0), maxWorkers, len(open)) {
 		a.workers.Go(a.work)
 	}
 	return a
