@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/lift"
 )
@@ -23,6 +25,38 @@ type lifter struct {
 	watch  Watcher
 	lab    *lab
 	inputs *inputs
+	early  func() (first, error) // the program of all regions, if it was begun; else nil
+}
+
+// A first is a program of regions that was built before their inputs were known.
+type first struct {
+	text    string
+	program *harness.Program
+}
+
+// begin builds the program of all regions. It depends on the original alone, so that the inputs may
+// be recorded meanwhile.
+func (l *lifter) begin(ctx context.Context, p *mutate.Pass) (first, error) {
+	s := lift.NewStudy(p, lift.Options{Seed: l.spec.Seed, Inputs: 1})
+	if len(s.Regions()) == 0 {
+		return first{}, nil
+	}
+	text := s.Program(l.lab.unit.BuildName())
+	program, err := l.lab.builder.Program(ctx, liftProgram(0), text, lift.Entry)
+	return first{text, program}, err
+}
+
+// liftProgram names an attempt to build the regions.
+func liftProgram(attempt int) string { return "lift" + strconv.Itoa(attempt) }
+
+// build builds the regions of a study.
+func (l *lifter) build(ctx context.Context, attempt int, text string) (*harness.Program, error) {
+	if attempt == 0 && l.early != nil {
+		if begun, err := l.early(); err != nil || begun.text == text {
+			return begun.program, err
+		}
+	}
+	return l.lab.builder.Program(ctx, liftProgram(attempt), text, lift.Entry)
 }
 
 // lifts reports whether a spec asks for it.
@@ -48,44 +82,66 @@ func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	if len(s.Regions()) == 0 {
 		return nil
 	}
-	reply, err := l.run(ctx, s)
+	key, err := l.run(ctx, s, p)
 	if err != nil {
 		if ctx.Err() == nil {
 			l.watch.Warn(fmt.Sprintf("no piece of the function is looked up in the library: %v", err))
 		}
 		return nil
 	}
-	s.Read(reply)
-	report := s.Find()
+	report := l.search(s, key)
 	if len(report.Matches) > 0 {
 		l.watch.Stage("lift", report.Summary())
 	}
 	return report.Matches
 }
 
-// run builds the regions and runs them.
-func (l *lifter) run(ctx context.Context, s *lift.Study) ([]byte, error) {
-	for i := range liftBuilds {
-		name := "lift" + strconv.Itoa(i)
-		program, err := l.lab.builder.Program(ctx, name, s.Program(l.lab.unit.BuildName()), lift.Entry)
-		if err != nil {
-			return nil, err
+// search takes the report of an earlier run whose regions did the same with the same inputs, or
+// searches. A search that a busy machine may have cut short is not kept.
+func (l *lifter) search(s *lift.Study, key store.Key) lift.Report {
+	var known lift.Report
+	if !l.spec.Anew && l.inputs.works.store.Cached(key, &known) {
+		return known
+	}
+	start := time.Now()
+	report := s.Find()
+	if time.Since(start) < liftSearch {
+		if err := l.inputs.works.store.Cache(key, report); err != nil {
+			l.watch.Warn(fmt.Sprintf("what the library has of the function is not kept: %v", err))
 		}
-		if program.Path == "" {
-			if s.Drop(program.Lines) {
+	}
+	return report
+}
+
+// run builds the regions, runs them and gives the study what they did. The key tells regions, inputs
+// and what came of them apart.
+func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.Key, error) {
+	for i := range liftBuilds {
+		text := s.Program(l.lab.unit.BuildName())
+		built, err := l.build(ctx, i, text)
+		if err != nil {
+			return store.Key{}, err
+		}
+		if built.Path == "" {
+			if s.Drop(built.Lines) {
 				continue
 			}
-			return nil, fmt.Errorf("its pieces do not build alone: %s", program.Output)
+			return store.Key{}, fmt.Errorf("its pieces do not build alone: %s", built.Output)
 		}
 		request, err := s.Request()
 		if err != nil {
-			return nil, err
+			return store.Key{}, err
 		}
-		r, err := program.Run(ctx, l.lab.box, request,
+		r, err := built.Run(ctx, l.lab.box, request,
 			sandbox.Limits{CPU: liftRun, Wall: 10 * liftRun, Output: liftOutput, File: liftOutput})
-		return r.Stdout, err
+		s.Read(r.Stdout)
+		return store.Key{
+			Kind: "lifted", Candidate: l.inputs.works.root.ID, Toolchain: l.inputs.works.machine.Go,
+			Corpus: beagle.HashOf("lifted inputs", request, r.Stdout),
+			Extra:  beagle.HashOf("lifted", program(), string(p.Src), text, l.sorted(), l.spec.Seed),
+		}, err
 	}
-	return nil, fmt.Errorf("its pieces did not build alone in %d attempts", liftBuilds)
+	return store.Key{}, fmt.Errorf("its pieces did not build alone in %d attempts", liftBuilds)
 }
 
 // sorted are the parameters that are nearly always in order.

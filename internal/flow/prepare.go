@@ -118,9 +118,11 @@ func (x recorded) observe(ctx context.Context) error {
 		defer built.Store(true)
 		return x.alone(ctx)
 	})
-	go original()
+	regions := x.regions(ctx, original)
+	go regions.early()
 	defer func() {
 		stop()
+		regions.early()
 		if bin, err := original(); err == nil { // waits, before the session's files are removed
 			bin.Remove()
 		}
@@ -139,7 +141,24 @@ func (x recorded) observe(ctx context.Context) error {
 	if err := x.inputs.gather(ctx, bin, in); err != nil {
 		return err
 	}
-	return x.baseline(ctx, bin)
+	return x.baseline(ctx, bin, regions)
+}
+
+// regions looks for pieces of the original in the library. Its program is built as soon as the
+// original is, if that is asked for.
+func (x *session) regions(ctx context.Context, original func() (*harness.Binary, error)) *lifter {
+	l := &lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
+	l.early = sync.OnceValues(func() (first, error) {
+		if _, err := original(); err != nil || !x.spec.lifts() {
+			return first{}, err
+		}
+		p, problem := x.rewriter.work.pass(x.works.root)
+		if problem != nil {
+			return first{}, nil
+		}
+		return l.begin(ctx, p)
+	})
+	return l
 }
 
 // builds says what a harness is compiled from.
@@ -172,7 +191,7 @@ func (x *session) alone(ctx context.Context) (*harness.Binary, error) {
 
 // baseline takes down the original's compiler facts, its profile, and its first
 // moves.
-func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error) {
+func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *lifter) (err error) {
 	x.ready.RootID = x.works.root.ID
 	x.ready.Root = beagle.Verdict{
 		Candidate: x.works.root.ID,
@@ -180,7 +199,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 		Stage:     "compile",
 		Static:    bin.Static[0],
 	}
-	if err := x.study(ctx, bin); err != nil {
+	if err := x.study(ctx, bin, regions); err != nil {
 		return err
 	}
 	if x.spec.Models.On() {
@@ -198,7 +217,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 
 // study profiles the original, and looks meanwhile for what the library has of it. The profile
 // keeps one processor busy. It says where the time goes, not how long it takes.
-func (x *session) study(ctx context.Context, bin *harness.Binary) error {
+func (x *session) study(ctx context.Context, bin *harness.Binary, regions *lifter) error {
 	profiled := make(chan error, 1)
 	go func() {
 		profile, err := bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus())
@@ -206,8 +225,7 @@ func (x *session) study(ctx context.Context, bin *harness.Binary) error {
 		profiled <- err
 	}()
 	if p, problem := x.rewriter.work.pass(x.works.root); problem == nil && x.spec.lifts() {
-		lifter := lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
-		x.ready.Lifted = lifter.find(ctx, p)
+		x.ready.Lifted = regions.find(ctx, p)
 	}
 	return <-profiled
 }

@@ -32,7 +32,8 @@ func retarget(archive []byte, pkg string, target []byte) (out []byte, err error)
 	if err != nil {
 		return nil, err
 	}
-	index, err := o.translation(o.packageIndex(pkg), to)
+	self := o.packageIndex(pkg)
+	index, err := o.translation(self, to)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func retarget(archive []byte, pkg string, target []byte) (out []byte, err error)
 			ref := symRef{o.u32(at), o.u32(at + 4)}
 			if n, ok := index[ref]; ok {
 				binary.LittleEndian.PutUint32(o.b[at+4:], n)
-			} else if ref.pkg == o.packageIndex(pkg) && ref.pkg != 0 {
+			} else if ref.pkg == self && self != 0 {
 				return nil, fmt.Errorf("%w: a reference without a name", errObject)
 			}
 		}
@@ -64,10 +65,10 @@ func (o *object) packageIndex(pkg string) uint32 {
 	return 0
 }
 
+var escapes = strings.NewReplacer("%2e", ".", "%22", `"`, "%25", "%")
+
 // unescape undoes what symbol names do to import paths.
-func unescape(path string) string {
-	return strings.NewReplacer("%2e", ".", "%22", `"`, "%25", "%").Replace(path)
-}
+func unescape(path string) string { return escapes.Replace(path) }
 
 // translation maps the references to a package to that package's new indexes.
 func (o *object) translation(pkg uint32, to *object) (map[symRef]uint32, error) {

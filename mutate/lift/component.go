@@ -1,6 +1,7 @@
 package lift
 
 import (
+	"math/bits"
 	"reflect"
 	"regexp"
 	"slices"
@@ -94,65 +95,94 @@ func register(name string, result reflect.Type, args []reflect.Type, traits []tr
 	return c
 }
 
-// each calls f for the masked examples, and returns those that did not panic and
-// for which ok holds. Panics are slow: ok names the cases that are common.
-func each(n int, mask uint64, ok func(i int) bool, f func(i int)) (defined uint64) {
-	for from := 0; from < n; {
-		from = eachFrom(from, n, mask, &defined, ok, f)
-	}
-	return defined
-}
-
-// eachFrom returns the place after the example that panicked, or n.
-func eachFrom(from, n int, mask uint64, defined *uint64, ok func(i int) bool, f func(i int)) (next int) {
-	i := from
-	defer func() {
-		if recover() != nil {
-			next = i + 1
-		}
-	}()
-	for ; i < n; i++ {
-		if mask>>i&1 == 1 && (ok == nil || ok(i)) {
-			f(i)
-			*defined |= 1 << i
-		}
-	}
-	return n
-}
-
 func f1[A, R any](name string, f func(A) R, traits ...trait) { p1(name, nil, f, traits...) }
 
 func f2[A, B, R any](name string, f func(A, B) R, traits ...trait) { p2(name, nil, f, traits...) }
 
 func f3[A, B, C, R any](name string, f func(A, B, C) R, traits ...trait) { p3(name, nil, f, traits...) }
 
-// p1 registers a function that has a value where ok says so.
+// p1 registers a function that has a value where ok says so. Panics are slow: ok names the cases that
+// are common. The loops over examples are written out for each number of arguments, since a search
+// spends its time there.
 func p1[A, R any](name string, ok func(A) bool, f func(A) R, traits ...trait) {
 	c := register(name, reflect.TypeFor[R](), []reflect.Type{reflect.TypeFor[A]()}, traits)
+	if ok == nil {
+		ok = func(A) bool { return true }
+	}
 	c.eval = func(dst any, args []any, mask uint64) uint64 {
 		d, a := dst.([]R), args[0].([]A)
-		may := func(i int) bool { return ok == nil || ok(a[i]) }
-		return each(len(d), mask, may, func(i int) { d[i] = f(a[i]) })
+		return each(mask, func(r *remaining) {
+			for i := r.next(); i < len(d); i = r.next() {
+				if ok(a[i]) {
+					d[i] = f(a[i])
+					r.defined |= 1 << i
+				}
+			}
+		})
 	}
 }
 
 func p2[A, B, R any](name string, ok func(A, B) bool, f func(A, B) R, traits ...trait) {
 	c := register(name, reflect.TypeFor[R](), []reflect.Type{reflect.TypeFor[A](), reflect.TypeFor[B]()}, traits)
+	if ok == nil {
+		ok = func(A, B) bool { return true }
+	}
 	c.eval = func(dst any, args []any, mask uint64) uint64 {
 		d, a, b := dst.([]R), args[0].([]A), args[1].([]B)
-		may := func(i int) bool { return ok == nil || ok(a[i], b[i]) }
-		return each(len(d), mask, may, func(i int) { d[i] = f(a[i], b[i]) })
+		return each(mask, func(r *remaining) {
+			for i := r.next(); i < len(d); i = r.next() {
+				if ok(a[i], b[i]) {
+					d[i] = f(a[i], b[i])
+					r.defined |= 1 << i
+				}
+			}
+		})
 	}
 }
 
 func p3[A, B, C, R any](name string, ok func(A, B, C) bool, f func(A, B, C) R, traits ...trait) {
 	c := register(name, reflect.TypeFor[R](),
 		[]reflect.Type{reflect.TypeFor[A](), reflect.TypeFor[B](), reflect.TypeFor[C]()}, traits)
+	if ok == nil {
+		ok = func(A, B, C) bool { return true }
+	}
 	c.eval = func(dst any, args []any, mask uint64) uint64 {
 		d, x, y, z := dst.([]R), args[0].([]A), args[1].([]B), args[2].([]C)
-		may := func(i int) bool { return ok == nil || ok(x[i], y[i], z[i]) }
-		return each(len(d), mask, may, func(i int) { d[i] = f(x[i], y[i], z[i]) })
+		return each(mask, func(r *remaining) {
+			for i := r.next(); i < len(d); i = r.next() {
+				if ok(x[i], y[i], z[i]) {
+					d[i] = f(x[i], y[i], z[i])
+					r.defined |= 1 << i
+				}
+			}
+		})
 	}
+}
+
+// remaining are the examples that a component was not evaluated on yet.
+type remaining struct{ mask, defined uint64 }
+
+// next takes the next example; 64 when there is none.
+func (r *remaining) next() int {
+	i := bits.TrailingZeros64(r.mask)
+	r.mask &= r.mask - 1
+	return i
+}
+
+// each calls f until it comes to an end for all masked examples. An example on which it panics has no
+// value. It returns those that have one.
+func each(mask uint64, f func(r *remaining)) (defined uint64) {
+	r := remaining{mask: mask}
+	for again := true; again; {
+		again = panics(&r, f)
+	}
+	return r.defined
+}
+
+func panics(r *remaining, f func(r *remaining)) (yes bool) {
+	defer func() { yes = recover() != nil }()
+	f(r)
+	return false
 }
 
 // text writes the call with the texts of its arguments.

@@ -190,7 +190,7 @@ func (p *pool) explain(l *limits) ([][]*term, string) {
 	right := make([][]*term, len(p.outs))
 	for range rounds {
 		goals := p.goals(at)
-		l.spent += search(len(at), p.leaves, p.at(at), goals, l.perSearch, l.deadline)
+		l.spent += search(len(at), p.leaves, p.at(at), goals, l.perSearch, l.late)
 		wrong := p.sort(goals, right)
 		missing := slices.ContainsFunc(right, func(ts []*term) bool { return len(ts) == 0 })
 		if !missing {

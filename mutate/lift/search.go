@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-	"time"
 )
 
 // A term is an input, a constant, or a component applied to terms, with its
@@ -57,26 +56,26 @@ var choose = &Component{Name: "if"}
 
 // A bank is one search: all terms that differ on the examples, by type and cost.
 type bank struct {
-	n        int // examples
-	inPlay   []*Component
-	terms    map[*Type][][]*term // by cost
-	seen     map[uint64]struct{}
-	scratch  map[*Type]any
-	goals    []*goal
-	byType   map[*Type][]*goal
-	left     int // evaluations
-	kept     int
-	ticks    int
-	deadline time.Time
-	over     bool
+	n       int // examples
+	inPlay  []*Component
+	terms   map[*Type][][]*term // by cost
+	seen    map[uint64]struct{}
+	scratch map[*Type]any
+	goals   []*goal
+	byType  map[*Type][]*goal
+	left    int // evaluations
+	kept    int
+	ticks   int
+	late    func() bool
+	over    bool
 }
 
 // search fills goals with terms that agree with them on n examples. It ends when
 // each output has one, or when it has used up its evaluations.
-func search(n int, leaves []leaf, cols []any, goals []*goal, budget int, deadline time.Time) (used int) {
+func search(n int, leaves []leaf, cols []any, goals []*goal, budget int, late func() bool) (used int) {
 	b := &bank{
 		n: n, terms: map[*Type][][]*term{}, seen: map[uint64]struct{}{}, scratch: map[*Type]any{},
-		goals: goals, byType: map[*Type][]*goal{}, left: budget, deadline: deadline,
+		goals: goals, byType: map[*Type][]*goal{}, left: budget, late: late,
 	}
 	for _, g := range goals {
 		g.part = map[uint64]*term{}
@@ -85,8 +84,9 @@ func search(n int, leaves []leaf, cols []any, goals []*goal, budget int, deadlin
 	b.inPlay = playing(leaves, goals)
 	full := ^uint64(0) >> (64 - n)
 	for i, l := range leaves {
-		t := &term{typ: l.typ, input: l.input, text: l.text, cost: 1, col: cols[i], mask: full}
-		b.enter(t)
+		if mask := b.unseen(l.typ, cols[i], full); mask != 0 {
+			b.keep(&term{typ: l.typ, input: l.input, text: l.text, cost: 1, col: cols[i], mask: mask})
+		}
 	}
 	for level := 2; level <= maxCost && !b.over && !b.solved(); level++ {
 		b.level(level)
@@ -196,7 +196,7 @@ func (b *bank) try(c *Component, args []*term) {
 		b.over = true
 		return
 	}
-	if b.ticks++; b.ticks%64 == 0 && !b.deadline.IsZero() && time.Now().After(b.deadline) {
+	if b.ticks++; b.ticks%64 == 0 && b.late() {
 		b.over = true
 		return
 	}
@@ -204,6 +204,9 @@ func (b *bank) try(c *Component, args []*term) {
 	inputs := false
 	var cols [3]any
 	for i, a := range args {
+		if a.price >= absurd {
+			return
+		}
 		mask &= a.mask
 		cols[i] = a.col
 		inputs = inputs || a.input >= 0 || a.c != nil
@@ -216,32 +219,36 @@ func (b *bank) try(c *Component, args []*term) {
 		dst = c.Result.make(b.n)
 		b.scratch[c.Result] = dst
 	}
-	mask = c.eval(dst, cols[:len(args)], mask)
-	if mask == 0 {
+	if mask = c.eval(dst, cols[:len(args)], mask); mask == 0 {
+		return
+	}
+	if mask = b.unseen(c.Result, dst, mask); mask == 0 {
 		return
 	}
 	t := &term{c: c, args: slices.Clone(args), typ: c.Result, col: dst, mask: mask, input: -1, cost: 1, price: c.price,
 		library: c.library}
 	for _, a := range args {
 		t.cost, t.price, t.library = t.cost+a.cost, t.price+a.price, t.library || a.library
-		if a.price >= absurd {
-			return
-		}
 	}
-	b.enter(t)
+	b.keep(t)
 }
 
-// enter keeps a term that has values of its own.
-func (b *bank) enter(t *term) {
-	sum, small := t.typ.hash(t.col, t.mask)
-	if t.mask &= small; t.mask == 0 {
-		return
+// unseen masks the examples on which values may be kept; none where another term has the same values.
+func (b *bank) unseen(typ *Type, col any, mask uint64) uint64 {
+	sum, small := typ.hash(col, mask)
+	if mask &= small; mask == 0 {
+		return 0
 	}
-	key := mix(mix(sum, t.mask), t.typ.id)
+	key := mix(mix(sum, mask), typ.id)
 	if _, known := b.seen[key]; known {
-		return
+		return 0
 	}
 	b.seen[key] = struct{}{}
+	return mask
+}
+
+// keep takes a term that has values of its own.
+func (b *bank) keep(t *term) {
 	if b.kept++; b.kept > perArgument {
 		b.over = true
 		return

@@ -2,6 +2,7 @@ package lift
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,24 @@ func TestSeed(t *testing.T) {
 	_, b := study(t, endless, Options{Seed: 5, Inputs: 200, Terms: 5_000})
 	if x, y := fmt.Sprint(a), fmt.Sprint(b); x != y {
 		t.Errorf("two studies of one seed differ:\n%s\n%s", x, y)
+	}
+}
+
+// TestLookAhead finds the same whether questions are looked at one after the other or together, also
+// where the terms are used up before the last one.
+func TestLookAhead(t *testing.T) {
+	processors := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(processors)
+	for _, total := range []int{20_000, 60_000, 150_000, 1 << 40} {
+		o := Options{Seed: 4, Inputs: 200, Terms: 8_000, Total: total}
+		runtime.GOMAXPROCS(1)
+		_, alone := study(t, endless, o)
+		runtime.GOMAXPROCS(4)
+		_, ahead := study(t, endless, o)
+		if x, y := fmt.Sprint(alone), fmt.Sprint(ahead); x != y {
+			t.Errorf("with %d terms, looking ahead changes the study:\n%s\n%s", total, x, y)
+		}
+		t.Logf("%d terms of %d, %d matches", alone.Terms, total, len(alone.Matches))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/beagle-go/beagle/mutate"
@@ -58,13 +59,19 @@ type limits struct {
 	total     int
 	region    int // what spent may be until the next region
 	deadline  time.Time
-	spent     int // terms tried
+	ended     atomic.Bool // nobody waits for what is found
+	spent     int         // terms tried
 	restarts  int
 }
 
 // over reports whether a region has had its share.
 func (l *limits) over() bool {
-	return l.spent >= l.total || l.spent >= l.region || !l.deadline.IsZero() && time.Now().After(l.deadline)
+	return l.spent >= l.total || l.spent >= l.region || l.late()
+}
+
+// late reports whether the search is to end whatever it has found.
+func (l *limits) late() bool {
+	return l.ended.Load() || !l.deadline.IsZero() && time.Now().After(l.deadline)
 }
 
 // NewStudy cuts a candidate into regions and draws their inputs.
@@ -184,24 +191,38 @@ func (s *Study) Find() Report {
 		rep.Answers = append(rep.Answers, Answer{Region: q.r.String(), Kind: q.r.Kind, Func: q.r.Func})
 	}
 	for _, l.perSearch = range []int{min(cheapTerms, s.o.Terms), s.o.Terms} {
-		for i, q := range s.questions {
-			a := &rep.Answers[i]
-			if a.Term != "" || a.final {
-				continue
-			}
-			if covered(rep.Matches, s.p, q.r) {
-				a.Why = "a larger region is a term already"
-			} else if f, why := s.answer(q, l); why == "" {
-				rep.Matches = append(rep.Matches, f)
-				a.Term, a.Why = f.Term, ""
-			} else {
-				a.Why, a.final = why, why != noTerm && why != noneHeld && why != noTime
-			}
-		}
+		s.round(l, &rep)
 	}
 	slices.SortStableFunc(rep.Matches, func(a, b Match) int { return cmp.Compare(a.Price, b.Price) })
 	rep.Terms, rep.Restarts = l.spent, l.restarts
 	return rep
+}
+
+// round asks each question that has no answer yet.
+func (s *Study) round(l *limits, rep *Report) {
+	var open []int
+	for i, a := range rep.Answers {
+		if a.Term == "" && !a.final {
+			open = append(open, i)
+		}
+	}
+	ahead := s.lookAhead(open, l)
+	defer ahead.end()
+	for k, i := range open {
+		q, a := s.questions[i], &rep.Answers[i]
+		if covered(rep.Matches, s.p, q.r) {
+			ahead.skip(k)
+			a.Why = "a larger region is a term already"
+			continue
+		}
+		got := ahead.answer(k, l)
+		if got.why == "" {
+			rep.Matches, q.found = append(rep.Matches, got.match), got.found
+			a.Term, a.Why = got.match.Term, ""
+			continue
+		}
+		a.Why, a.final = got.why, got.why != noTerm && got.why != noneHeld && got.why != noTime
+	}
 }
 
 // Why a region has no term, where a harder search could change that.
@@ -218,13 +239,20 @@ func covered(found []Match, p *mutate.Pass, r *Region) bool {
 	})
 }
 
+// An answered question has a match, with a term for each output, or a reason why not.
+type answered struct {
+	match Match
+	found []*term
+	why   string
+}
+
 // answer looks for the terms of one region.
-func (s *Study) answer(q *question, l *limits) (Match, string) {
+func (s *Study) answer(q *question, l *limits) answered {
 	if q.status == nil {
-		return Match{}, "it did not run"
+		return answered{why: "it did not run"}
 	}
 	if l.region = l.spent + regionSearches*l.perSearch; l.over() {
-		return Match{}, noTime
+		return answered{why: noTime}
 	}
 	pools := []*pool{q.pool(nil)}
 	if in := q.sorted(s); in >= 0 {
@@ -247,10 +275,9 @@ func (s *Study) answer(q *question, l *limits) (Match, string) {
 			continue
 		}
 		f.Sorted = k > 0
-		q.found = q.best(terms)
-		return f, ""
+		return answered{match: f, found: q.best(terms)}
 	}
-	return Match{}, why
+	return answered{why: why}
 }
 
 // sorted is the place of an input that is nearly always in order; -1 for none.
