@@ -112,7 +112,7 @@ func readPlan(file string) (p rollout.Plan, err error) {
 }
 
 func loadExperiment(file string) (*rollout.Experiment, error) {
-	f, err := pilot.Load(file)
+	f, err := pilot.Load(file, "name another file with --state, or remove it to begin anew")
 	if err != nil {
 		return nil, err
 	}

@@ -110,27 +110,33 @@ func DefaultGuardrails(unit Unit) []Guardrail {
 	}
 }
 
-// difference returns how much worse arm b is than arm a in a block, on the
-// metric's scale, in units of the baseline for relative metrics. The baseline
-// was known before the block, so that chance alone gives a mean of zero.
-func difference(m Metric, a, b Counts, baseline float64) (x, level, first float64, ok bool) {
-	measure := measures[m]
-	va, okA := measure.value(a)
-	vb, okB := measure.value(b)
-	if !okA || !okB {
-		return 0, 0, 0, false
-	}
-	level = (va + vb) / 2
-	if measure.scale == Absolute {
-		return vb - va, level, va, true
+// A pair is what two arms had in a block, on a metric's scale.
+type pair struct{ first, second float64 }
+
+// pairOf reads a metric of two arms. It is false where an arm has no value.
+func pairOf(m Metric, a, b Counts) (pair, bool) {
+	first, okA := measures[m].value(a)
+	second, okB := measures[m].value(b)
+	return pair{first, second}, okA && okB
+}
+
+// level is the mean of both arms.
+func (p pair) level() float64 { return (p.first + p.second) / 2 }
+
+// difference returns how much worse the second arm is, as a share of the baseline for relative
+// metrics. A baseline that was known before the block leaves a mean of zero to chance alone. Without
+// one it is the level.
+func (p pair) difference(scale Scale, baseline float64) float64 {
+	if scale == Absolute {
+		return p.second - p.first
 	}
 	if baseline == 0 {
-		baseline = level
+		baseline = p.level()
 	}
 	if baseline == 0 {
-		return 0, 0, 0, true // both are zero
+		return 0 // both are zero
 	}
-	return (vb - va) / baseline, level, va, true
+	return (p.second - p.first) / baseline
 }
 
 // memory is how many blocks a pod's baseline goes back. It is short against a
@@ -175,16 +181,17 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 	if t.Own {
 		baseline = 0
 	}
-	x, level, first, ok := difference(m, a, b, baseline)
+	arms, ok := pairOf(m, a, b)
+	x := arms.difference(measures[m].scale, baseline)
 	if !ok || math.IsInf(x, 0) || math.IsNaN(x) {
 		return
 	}
 	r.Blocks = min(r.Blocks+1, memory)
-	r.Baseline += (first - r.Baseline) / float64(r.Blocks)
+	r.Baseline += (arms.first - r.Baseline) / float64(r.Blocks)
 	t.Moments.add(x)
 	t.Signs.add(x)
 	scaled := x
-	if measures[m].scale == Relative && baseline > 0 && level > 0 {
+	if level := arms.level(); measures[m].scale == Relative && baseline > 0 && level > 0 {
 		scaled = x * baseline / level
 	}
 	t.Scaled.add(scaled)
