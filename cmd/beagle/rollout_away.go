@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,9 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/rollout"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
+	"github.com/beagle-go/beagle/internal/settings"
 )
 
 // lookEvery is how often a command looks how far a workflow has brought a rollout.
@@ -21,7 +24,7 @@ const lookEvery = 500 * time.Millisecond
 
 // placedRollout is the server whose workflow drives a rollout, if one does.
 func placedRollout(b pilot.Base) (at fleet.Server, ok bool, err error) {
-	data, err := os.ReadFile(b.Path("temporal.json"))
+	data, err := os.ReadFile(b.Path(pilot.Placed))
 	if missing(err) {
 		return at, false, nil
 	}
@@ -33,7 +36,7 @@ func placedRollout(b pilot.Base) (at fleet.Server, ok bool, err error) {
 
 // away has a workflow carry the rollout out, and follows it by its state in the store.
 func (l *flight) away(ctx context.Context) (int, error) {
-	if err := l.place(); err != nil {
+	if err := l.place(ctx); err != nil {
 		return exitNo, err
 	}
 	l.unlock() // others may follow: what is placed keeps other commands from driving it
@@ -69,25 +72,27 @@ func (l *flight) away(ctx context.Context) (int, error) {
 	return l.ended(l.f.Log.Last)
 }
 
-// place keeps what the worker needs to know, with paths that hold wherever it runs.
-func (l *flight) place() error {
-	o := l.order
-	o.At = nil
-	for _, at := range l.order.At {
-		if !strings.HasPrefix(at, "http://") && !strings.HasPrefix(at, "https://") {
-			var err error
-			if at, err = filepath.Abs(strings.TrimPrefix(at, "unix:")); err != nil {
-				return err
-			}
-		}
-		o.At = append(o.At, at)
+// place keeps what the worker needs to know. What a workflow that runs was started with stays.
+func (l *flight) place(ctx context.Context) error {
+	o, err := absolute(l.order)
+	if err != nil {
+		return err
 	}
-	if o.Token != "" {
-		whole, err := filepath.Abs(o.Token)
+	follows, err := l.follows(ctx)
+	if err != nil {
+		return err
+	}
+	if follows {
+		kept, err := l.base.Order()
 		if err != nil {
 			return err
 		}
-		o.Token = whole
+		if flags := differing(kept, o); len(flags) > 0 {
+			l.warn(fmt.Sprintf("the workflow goes on with what it was started with: %s of this command change nothing; "+
+				"'beagle rollout stop %s' ends it", strings.Join(flags, ", "), l.id))
+		}
+		l.order = kept
+		return nil
 	}
 	if err := l.base.Keep(o); err != nil {
 		return err
@@ -96,7 +101,68 @@ func (l *flight) place() error {
 	if err != nil {
 		return err
 	}
-	return l.base.Write("temporal.json", data)
+	return l.base.Write(pilot.Placed, data)
+}
+
+// absolute is an order with paths that hold wherever the worker runs.
+func absolute(o pilot.Order) (pilot.Order, error) {
+	all := o.At
+	o.At = nil
+	for _, at := range all {
+		if !strings.HasPrefix(at, "http://") && !strings.HasPrefix(at, "https://") {
+			var err error
+			if at, err = filepath.Abs(strings.TrimPrefix(at, "unix:")); err != nil {
+				return o, err
+			}
+		}
+		o.At = append(o.At, at)
+	}
+	if o.Token == "" {
+		return o, nil
+	}
+	var err error
+	o.Token, err = filepath.Abs(o.Token)
+	return o, err
+}
+
+// follows reports whether a workflow drives the rollout, which this command then follows. One on
+// another server, or on a server that does not answer, is an error.
+func (l *flight) follows(ctx context.Context) (bool, error) {
+	at, placed, err := placedRollout(l.base)
+	if err != nil || !placed {
+		return false, err
+	}
+	s, err := (&fleet.Driver{Store: l.base.Store, Server: at}).RolloutStatus(ctx, l.id)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("whether a workflow on %s drives rollout %s: %w", at.Address, l.id, err)
+	case s.State != "running":
+		return false, nil
+	case at.Address != l.server.Address || at.Namespace != l.server.Namespace:
+		return false, &beagle.UsageError{What: fmt.Sprintf("a workflow on %s drives rollout %s", at.Address, l.id),
+			Remedy: "follow it with --temporal " + at.Address + ", or give another --id"}
+	}
+	return true, nil
+}
+
+// differing names the flags whose values differ in two orders.
+func differing(was, now pilot.Order) (flags []string) {
+	for _, f := range []struct {
+		name     string
+		was, now any
+	}{
+		{"--at", was.At, now.At}, {"--token", was.Token, now.Token}, {"--service", was.Service, now.Service},
+		{"--cores", was.Cores, now.Cores}, {"--predicted", was.Predicted, now.Predicted},
+		{"--slice, --turns or another limit of the processes", was.Limits, now.Limits},
+		{"guardrails of " + settings.Name, was.Guards, now.Guards},
+	} {
+		a, errA := json.Marshal(f.was)
+		b, errB := json.Marshal(f.now)
+		if errA != nil || errB != nil || !bytes.Equal(a, b) {
+			flags = append(flags, f.name)
+		}
+	}
+	return flags
 }
 
 // A follower tells what a workflow has decided since it looked last.

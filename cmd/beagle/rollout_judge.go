@@ -112,7 +112,7 @@ func readPlan(file string) (p rollout.Plan, err error) {
 }
 
 func loadExperiment(file string) (*rollout.Experiment, error) {
-	f, err := pilot.Load(file)
+	f, err := pilot.Load(file, "name another file with --state, or remove it to begin anew")
 	if err != nil {
 		return nil, err
 	}
@@ -186,18 +186,20 @@ func printRollout(out io.Writer, r *pilot.Report) {
 		return
 	}
 	w := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nMETRIC\tROLE\tEFFECT\tPLACEBO\tMARGIN\tP\tLAG 1\tSAYS")
+	fmt.Fprintln(w, "\nMETRIC\tROLE\tEFFECT\tPLACEBO\tMARGIN\tP\tLAG 1\tWIDER\tSAYS")
 	for _, s := range r.Standings {
-		margin, placebo := "-", "-"
+		margin, placebo, wider := "-", "-", "-"
 		if s.Margin > 0 {
 			margin = s.Metric.Text(s.Margin)
 		}
 		if s.Placebo != nil {
 			placebo = s.Metric.Span(*s.Placebo)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.2g\t%+.2f\t%s\n", s.Metric, s.Role, s.Metric.Span(s.Effect), placebo,
-			margin,
-			s.P, s.Lag, verdictOf(s))
+		if s.Widened > 1 {
+			wider = fmt.Sprintf("%.1fx", s.Widened)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.2g\t%+.2f\t%s\t%s\n", s.Metric, s.Role, s.Metric.Span(s.Effect), placebo,
+			margin, s.P, s.Lag, wider, verdictOf(s))
 	}
 	w.Flush()
 	if text := r.Late.Text(); text != "" {

@@ -207,7 +207,7 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 			e.Plan.Build, build), Remedy: "build the service again, or correct the plan"}
 	}
 	l.f = &pilot.Flight{Experiment: *e}
-	return l.base.Save(l.f)
+	return l.base.Begin(l.f)
 }
 
 // unitOf is the unit of randomisation by the flag and the plan.

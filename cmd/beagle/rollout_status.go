@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/beagle-go/beagle"
@@ -75,10 +74,16 @@ func rolloutStop(ctx context.Context, o *rolling) (int, error) {
 		return exitNo, err
 	}
 	b := pilot.Base{Store: s, ID: o.rest[0]}
-	if _, err := os.Stat(b.Path("state.json")); err != nil {
+	f, err := b.Load()
+	if errors.Is(err, fs.ErrNotExist) {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no rollout %q", o.rest[0]),
 			Remedy: "'beagle rollout status' lists them"}
 	}
+	if err == nil && f.Over() {
+		fmt.Fprintf(o.std.out, "%s has ended before (%s): %s\n", b.ID, f.State.Phase, clean(f.State.Cause))
+		return exitOK, nil
+	}
+	// A state that cannot be read must not keep a rollout from being stopped.
 	// The file ends it also when no Temporal server answers.
 	if err := b.Write("stop", nil); err != nil {
 		return exitNo, err

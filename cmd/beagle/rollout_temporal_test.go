@@ -63,7 +63,7 @@ func TestRolloutTemporal(t *testing.T) {
 		"long.json", "--turns", "2", "--slice", "5ms", "tags.Count"}
 	first, said := begin("beagle", start...)
 	flight := func() *pilot.Flight {
-		f, err := pilot.Load(filepath.Join(dir, "home", "rollouts", "x", "state.json"))
+		f, err := pilot.Load(filepath.Join(dir, "home", "rollouts", "x", "state.json"), "")
 		if err != nil {
 			return new(pilot.Flight)
 		}
@@ -97,6 +97,21 @@ func TestRolloutTemporal(t *testing.T) {
 		return w == "--temporal" || w == address
 	})...); c.Run() == nil || !strings.Contains(out.String(), "a workflow on "+address+" drives rollout x") {
 		t.Errorf("without the server: %s", out)
+	}
+	order := func() []byte {
+		data, err := os.ReadFile(filepath.Join(dir, "home", "rollouts", "x", "order.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	was := order()
+	other, said := begin("beagle", append([]string{"rollout", "start", "--slice", "9ms", "--cores", "3"}, start[2:]...)...)
+	until(t, "a note on other flags", func() bool { return strings.Contains(said.String(), "change nothing") })
+	other.Process.Kill()
+	other.Wait()
+	if text := said.String(); !strings.Contains(text, "--cores") || !bytes.Equal(was, order()) {
+		t.Errorf("other flags: %s", text)
 	}
 	if c, out := command("beagle", "rollout", "stop", "x"); c.Run() != nil ||
 		strings.Contains(out.String(), "warning") {

@@ -150,3 +150,36 @@ func TestLag(t *testing.T) {
 		}
 	}
 }
+
+// TestMerged compares what a track merges with means of the whole series, for two pods.
+func TestMerged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	track, pods := &Track{}, map[string]*Reading{"a": {}, "b": {}}
+	all := map[string][]float64{}
+	for range 1000 {
+		for _, pod := range []string{"a", "b"} {
+			x := rng.NormFloat64()
+			track.merge(pods[pod], x)
+			all[pod] = append(all[pod], x)
+		}
+	}
+	for k, m := range track.Merged {
+		length, want := 2<<k, Moments{}
+		for _, series := range all {
+			for at := 0; at+length <= len(series); at += length {
+				sum := 0.0
+				for _, x := range series[at : at+length] {
+					sum += x
+				}
+				want.add(sum / float64(length))
+			}
+		}
+		if m.Moments.N != want.N || math.Abs(m.Moments.Mean-want.Mean) > 1e-9 || math.Abs(m.Moments.M2-want.M2) > 1e-9 ||
+			m.Lag.Pairs != want.N-2 {
+			t.Errorf("runs of %d: %+v, want %+v", length, m, want)
+		}
+	}
+	if len(track.Merged) != 9 { // runs of 512
+		t.Errorf("%d lengths", len(track.Merged))
+	}
+}

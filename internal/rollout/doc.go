@@ -13,7 +13,8 @@
 // difference. A process may sum some tens of such pairs into one block before it
 // sends it, so that a block lasts about a second. The lag-1 correlation of the
 // differences shows what is left. Above 0.1 the experiment calls itself not valid
-// and ships nothing.
+// and ships nothing, unless the placebo says that the noise has no memory. Then the
+// effect itself drifts, and its interval is as wide as runs of blocks ask (see [Drift]).
 //
 // The unit can also be the request: each one draws its arm by chance, and what
 // all arms had in one stretch of time is a block. Within a block chance alone
@@ -53,7 +54,8 @@
 //
 // The placebo is a second copy of the original behind the same switch. Link
 // order alone can move a service by several percent. The candidate must beat
-// both copies, and the two copies must not differ.
+// both copies. Where the two copies differ beyond doubt, it must beat them by far more
+// than they differ.
 //
 // # Limits
 //

@@ -5,28 +5,36 @@ import (
 	"math"
 )
 
-// interval is a track's confidence sequence under the plan.
+// interval is a track's confidence sequence under the plan, as wide as the drift of the effect asks.
 func (e *Experiment) interval(t *Track, m Metric) Interval {
-	return t.interval(m, Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)), e.Plan.Alpha)
+	return t.interval(m, e.tuning(), e.Plan.Alpha, t.drift(e.Plan.MostLag).Variance)
 }
+
+func (e *Experiment) tuning() float64 { return Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)) }
 
 // harm returns which guardrail got worse, or "". A guardrail is worse when its
 // difference is beyond doubt above zero, and the estimate is above the margin.
-// Harm counts whether or not the experiment is valid: to stop is always safe.
+// Harm counts whether or not the experiment is valid, and whether or not it lasts: to stop is always
+// safe.
 func (e *Experiment) harm() string {
 	for _, g := range e.Plan.Guardrails {
 		for _, t := range []*Track{e.State.Effect[g.Metric], e.State.After[g.Metric]} {
 			if t != nil && e.worse(g, t) {
-				return fmt.Sprintf("guardrail %s is worse: %s, margin %s", g.Metric,
-					g.Metric.Span(e.interval(t, g.Metric)), g.Metric.Text(g.Margin))
+				return fmt.Sprintf("guardrail %s is worse: %s, margin %s", g.Metric, g.Metric.Span(e.soFar(t, g.Metric)),
+					g.Metric.Text(g.Margin))
 			}
 		}
 	}
 	return ""
 }
 
+// soFar is the interval of what the blocks so far had, whether or not that lasts.
+func (e *Experiment) soFar(t *Track, m Metric) Interval {
+	return t.interval(m, e.tuning(), e.Plan.Alpha, 1)
+}
+
 func (e *Experiment) worse(g Guardrail, t *Track) bool {
-	i := e.interval(t, g.Metric)
+	i := e.soFar(t, g.Metric)
 	if i.Estimate <= g.Margin {
 		return false
 	}
@@ -57,7 +65,15 @@ func (e *Experiment) doubt() string {
 		return cause
 	}
 	for _, g := range e.Plan.Guardrails {
-		i := e.interval(e.State.Effect[g.Metric], g.Metric)
+		t := e.State.Effect[g.Metric]
+		i := e.interval(t, g.Metric)
+		if g.HarmOnly {
+			if t.suspect(g) {
+				return fmt.Sprintf("guardrail %s may be worse, though not beyond doubt: %s, margin %s", g.Metric,
+					g.Metric.Span(i), g.Metric.Text(g.Margin))
+			}
+			continue
+		}
 		if i.N < e.Plan.LeastBlocks || i.High >= g.Margin {
 			return fmt.Sprintf("guardrail %s is not yet non-inferior: %s, margin %s", g.Metric, g.Metric.Span(i),
 				g.Metric.Text(g.Margin))
@@ -103,13 +119,8 @@ func (e *Experiment) better(m Metric) string {
 // invalid returns why the comparison says nothing, or "".
 func (e *Experiment) invalid() string {
 	for _, m := range e.Plan.metrics() {
-		t := e.State.Effect[m]
-		if t == nil {
-			continue
-		}
-		if r := t.lag(); r > e.Plan.MostLag {
-			return fmt.Sprintf("not valid: the lag-1 correlation of blocks in %s is %.2f, above %.2f: "+
-				"blocks are shorter than the memory of the noise; make them longer", m, r, e.Plan.MostLag)
+		if cause := e.correlated(m); cause != "" {
+			return cause
 		}
 	}
 	if e.Plan.NoPlacebo {
@@ -123,12 +134,66 @@ func (e *Experiment) invalid() string {
 			}
 			continue
 		}
-		if i := e.interval(t, m); i.Low > 0 || i.High < 0 {
-			return fmt.Sprintf("not valid: two copies of the original differ in %s by %s: "+
-				"link order moves this service; align the functions and build again", m, m.Span(i))
+		if luck := e.luck(m); luck > 0 && e.gain(m) <= luck {
+			return fmt.Sprintf("not valid: two copies of the original differ in %s by %s: link order moves this service, "+
+				"and only a gain of more than %s would be beyond that; align the functions and build again", m,
+				m.Span(e.interval(t, m)), m.Text(luck))
 		}
 	}
 	return ""
+}
+
+// correlated returns why a metric's blocks tell too little of each other's truth, or "". Noise that
+// outlasts a block shows in the placebo too, whose truth cannot drift. Where only the candidate's
+// blocks correlate its effect drifts, and the interval is as wide as that asks.
+func (e *Experiment) correlated(m Metric) string {
+	t, placebo := e.State.Effect[m], e.State.Placebo[m]
+	if t == nil {
+		return ""
+	}
+	quiet := placebo != nil && placebo.Moments.N >= e.Plan.LeastBlocks &&
+		!remembers(placebo.lag(), placebo.Moments.N, e.Plan.MostLag)
+	if r := t.lag(); r > e.Plan.MostLag && !quiet {
+		return fmt.Sprintf("not valid: the lag-1 correlation of blocks in %s is %.2f, above %.2f, and no placebo shows "+
+			"that only the effect drifts: blocks are shorter than the memory of the noise; make them longer", m, r,
+			e.Plan.MostLag)
+	}
+	if cause := t.drift(e.Plan.MostLag).unsettled(m); cause != "" {
+		return cause
+	}
+	if t := e.State.Beyond[m]; t != nil {
+		return t.drift(e.Plan.MostLag).unsettled(m)
+	}
+	return ""
+}
+
+// luck returns the gain that link order alone may show, where two copies of the original differ beyond
+// doubt, and else 0. The candidate is a third copy. If the luck of copies is normal and alike, a third
+// one beats the better of two by c times their difference with a chance of
+// atan(sqrt(3)/(2c+1))/pi. The luck is the multiple for which that is alpha/2.
+func (e *Experiment) luck(m Metric) float64 {
+	t := e.State.Placebo[m]
+	if e.Plan.NoPlacebo || t == nil {
+		return 0
+	}
+	i := e.interval(t, m)
+	if i.Low <= 0 && i.High >= 0 {
+		return 0
+	}
+	c := (math.Sqrt(3)/math.Tan(math.Pi*e.Plan.Alpha/2) - 1) / 2
+	return c * max(-i.Low, i.High)
+}
+
+// gain returns the least gain over both copies of the original that is beyond doubt.
+func (e *Experiment) gain(m Metric) float64 {
+	least := math.Inf(1)
+	for _, t := range []*Track{e.State.Effect[m], e.State.Beyond[m]} {
+		if t == nil || t.Moments.N < e.Plan.LeastBlocks {
+			return 0
+		}
+		least = min(least, -e.interval(t, m).High)
+	}
+	return least
 }
 
 // has reports whether a metric has any data.
@@ -146,7 +211,11 @@ type Standing struct {
 	Margin  float64   `json:"margin,omitempty"`
 	P       float64   `json:"p"`   // always valid, for no difference
 	Lag     float64   `json:"lag"` // lag-1 correlation of blocks
-	Says    string    `json:"says"`
+	// PlaceboLag is that of the placebo's blocks.
+	PlaceboLag float64 `json:"placebo_lag"`
+	// Widened is how many times as wide as for independent blocks the effect's interval is.
+	Widened float64 `json:"widened"`
+	Says    string  `json:"says"`
 }
 
 // Standings returns every metric as it stands, success metrics first.
@@ -169,7 +238,9 @@ func (e *Experiment) Standings() []Standing {
 			s.Says = "no data"
 		case e.worse(g, t):
 			s.Says = "worse"
-		case s.Effect.N >= e.Plan.LeastBlocks && s.Effect.High < g.Margin:
+		case g.HarmOnly && s.Effect.N >= e.Plan.LeastBlocks && !t.suspect(g):
+			s.Says = "not worse"
+		case !g.HarmOnly && s.Effect.N >= e.Plan.LeastBlocks && s.Effect.High < g.Margin:
 			s.Says = "non-inferior"
 		default:
 			s.Says = "undecided"
@@ -180,14 +251,15 @@ func (e *Experiment) Standings() []Standing {
 }
 
 func (e *Experiment) standing(m Metric, role string) Standing {
-	s := Standing{Metric: m, Role: role, P: 1}
+	s := Standing{Metric: m, Role: role, P: 1, Widened: 1}
 	if t := e.State.Effect[m]; t != nil {
-		s.Effect, s.Lag = e.interval(t, m), t.lag()
-		s.P = t.pValue(m, Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)))
+		times := t.drift(e.Plan.MostLag).Variance
+		s.Effect, s.Lag, s.Widened = e.interval(t, m), t.lag(), math.Sqrt(times)
+		s.P = t.pValue(m, e.tuning(), times)
 	}
 	if t := e.State.Placebo[m]; t != nil {
 		i := e.interval(t, m)
-		s.Placebo = &i
+		s.Placebo, s.PlaceboLag = &i, t.lag()
 	}
 	return s
 }

@@ -13,6 +13,7 @@ type Metric string
 const (
 	FunctionTime Metric = "function-time" // time of the function per call, up to a cap (see capShare)
 	LateCalls    Metric = "late-calls"    // share of the function's calls that pass the cap
+	LateTime     Metric = "late-time"     // time of the function's calls beyond the cap, as a share of that up to it
 	ServiceCPU   Metric = "service-cpu"   // processor time of the process per request
 	RequestTime  Metric = "request-time"  // time from a request's arrival to its answer
 	ErrorRate    Metric = "errors"        // share of requests that failed
@@ -47,6 +48,12 @@ var measures = map[Metric]struct {
 		}
 		return ratio(c.late, c.Calls)
 	}},
+	LateTime: {scale: Absolute, value: func(c Counts) (float64, bool) {
+		if len(c.Times) == 0 {
+			return 0, false
+		}
+		return ratio(c.lateNanos, c.FunctionNanos)
+	}},
 	RequestTime: {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.RequestNanos, c.Requests) }},
 	ServiceCPU: {scale: Relative, whole: true,
 		value: func(c Counts) (float64, bool) { return ratio(c.CPUNanos, c.Requests) }},
@@ -61,8 +68,10 @@ var measures = map[Metric]struct {
 		value: func(c Counts) (float64, bool) { return ratio(c.HeapBytes, c.Slices) }},
 	HeapGrowth: {scale: Absolute, whole: true,
 		value: func(c Counts) (float64, bool) { return ratio(c.HeapGrowth, c.HeapBytes) }},
+	// The runtime books a whole cycle when it ends, which may be more than the processor time of a
+	// short slice. Such a slice was all collection.
 	GCShare: {scale: Absolute, whole: true,
-		value: func(c Counts) (float64, bool) { return ratio(c.GCNanos, c.CPUNanos) }},
+		value: func(c Counts) (float64, bool) { return ratio(min(c.GCNanos, c.CPUNanos), c.CPUNanos) }},
 }
 
 // leastAlloc is added to the bytes that a request allocates. Of a service that allocates next to
@@ -80,43 +89,54 @@ func ratio(a, b float64) (float64, bool) {
 type Guardrail struct {
 	Metric Metric  `json:"metric"`
 	Margin float64 `json:"margin"` // in the metric's scale
+	// HarmOnly is for metrics whose noise leaves no proof that they are non-inferior. Such a guardrail
+	// rolls back when it is worse beyond doubt, and holds the ship while a single look would say so.
+	HarmOnly bool `json:"harm_only,omitempty"`
 }
 
 // DefaultGuardrails are those of a plan that names none.
 func DefaultGuardrails(unit Unit) []Guardrail {
 	if unit == Requests {
-		return []Guardrail{{ErrorRate, 0.001}, {SlowShare, 0.002}, {FunctionTime, 0.02}, {RequestTime, 0.05}}
+		return []Guardrail{{Metric: ErrorRate, Margin: 0.001}, {Metric: SlowShare, Margin: 0.002},
+			{Metric: FunctionTime, Margin: 0.02}, {Metric: RequestTime, Margin: 0.05}}
 	}
-	heap := Guardrail{HeapGrowth, 0.005}
+	heap := Guardrail{Metric: HeapGrowth, Margin: 0.005}
 	if unit == Pods {
-		heap = Guardrail{LiveHeap, 0.02}
+		heap = Guardrail{Metric: LiveHeap, Margin: 0.02}
 	}
 	return []Guardrail{
-		{ErrorRate, 0.001}, {SlowShare, 0.002}, {ServiceCPU, 0.005}, {AllocBytes, 0.01}, heap, {GCShare, 0.005},
+		{Metric: ErrorRate, Margin: 0.001}, {Metric: SlowShare, Margin: 0.002}, {Metric: ServiceCPU, Margin: 0.005},
+		{Metric: AllocBytes, Margin: 0.01}, heap, {Metric: GCShare, Margin: 0.005},
 	}
 }
 
-// difference returns how much worse arm b is than arm a in a block, on the
-// metric's scale, in units of the baseline for relative metrics. The baseline
-// was known before the block, so that chance alone gives a mean of zero.
-func difference(m Metric, a, b Counts, baseline float64) (x, level, first float64, ok bool) {
-	measure := measures[m]
-	va, okA := measure.value(a)
-	vb, okB := measure.value(b)
-	if !okA || !okB {
-		return 0, 0, 0, false
-	}
-	level = (va + vb) / 2
-	if measure.scale == Absolute {
-		return vb - va, level, va, true
+// A pair is what two arms had in a block, on a metric's scale.
+type pair struct{ first, second float64 }
+
+// pairOf reads a metric of two arms. It is false where an arm has no value.
+func pairOf(m Metric, a, b Counts) (pair, bool) {
+	first, okA := measures[m].value(a)
+	second, okB := measures[m].value(b)
+	return pair{first, second}, okA && okB
+}
+
+// level is the mean of both arms.
+func (p pair) level() float64 { return (p.first + p.second) / 2 }
+
+// difference returns how much worse the second arm is, as a share of the baseline for relative
+// metrics. A baseline that was known before the block leaves a mean of zero to chance alone. Without
+// one it is the level.
+func (p pair) difference(scale Scale, baseline float64) float64 {
+	if scale == Absolute {
+		return p.second - p.first
 	}
 	if baseline == 0 {
-		baseline = level
+		baseline = p.level()
 	}
 	if baseline == 0 {
-		return 0, 0, 0, true // both are zero
+		return 0 // both are zero
 	}
-	return (vb - va) / baseline, level, va, true
+	return (p.second - p.first) / baseline
 }
 
 // memory is how many blocks a pod's baseline goes back. It is short against a
@@ -135,6 +155,8 @@ type Track struct {
 	// block may be exchanged: then what the load does to all of them cancels.
 	Own  bool                `json:"own,omitempty"`
 	Pods map[string]*Reading `json:"pods,omitempty"`
+	// Merged are runs of 2, 4, 8, ... blocks of Scaled.
+	Merged []Merged `json:"merged,omitempty"`
 }
 
 // A Reading is what a track remembers of a pod.
@@ -142,6 +164,7 @@ type Reading struct {
 	Baseline float64  `json:"baseline"`       // level of the first arm before the next block
 	Blocks   int      `json:"blocks"`         // that the baseline rests on
 	Last     *float64 `json:"last,omitempty"` // the previous difference, related to its own level
+	Merges   []Merge  `json:"merges,omitempty"`
 }
 
 // add takes one block of a pod.
@@ -158,16 +181,17 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 	if t.Own {
 		baseline = 0
 	}
-	x, level, first, ok := difference(m, a, b, baseline)
+	arms, ok := pairOf(m, a, b)
+	x := arms.difference(measures[m].scale, baseline)
 	if !ok || math.IsInf(x, 0) || math.IsNaN(x) {
 		return
 	}
 	r.Blocks = min(r.Blocks+1, memory)
-	r.Baseline += (first - r.Baseline) / float64(r.Blocks)
+	r.Baseline += (arms.first - r.Baseline) / float64(r.Blocks)
 	t.Moments.add(x)
 	t.Signs.add(x)
 	scaled := x
-	if measures[m].scale == Relative && baseline > 0 && level > 0 {
+	if level := arms.level(); measures[m].scale == Relative && baseline > 0 && level > 0 {
 		scaled = x * baseline / level
 	}
 	t.Scaled.add(scaled)
@@ -180,6 +204,7 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 		t.Lag.add(*r.Last, scaled)
 	}
 	r.Last = &scaled
+	t.merge(r, scaled)
 }
 
 // lag returns the lag-1 correlation of the blocks, each related to its own level. On a machine that
@@ -192,16 +217,16 @@ func (t *Track) lag() float64 {
 	return t.Lag.correlation(t.Scaled)
 }
 
-// interval returns the confidence sequence of the mean difference. Where events
-// are rare the variance is at least that of one event in all blocks, so that
-// no event in n requests bounds the rate by about 4/n and not by 0.
-func (t *Track) interval(m Metric, rho, alpha float64) Interval {
+// interval returns the confidence sequence of the mean difference, for so many times the variance of
+// independent blocks (see Drift). Where events are rare the variance is at least that of one event in
+// all blocks, so that no event in n requests bounds the rate by about 4/n and not by 0.
+func (t *Track) interval(m Metric, rho, alpha, times float64) Interval {
 	n := float64(t.Moments.N)
 	out := Interval{Estimate: t.Moments.Mean, Low: -math.MaxFloat64, High: math.MaxFloat64, N: t.Moments.N}
 	if n < 2 {
 		return out
 	}
-	half := HalfWidth(n, t.variance(m), rho, alpha)
+	half := HalfWidth(n, times*t.variance(m), rho, alpha)
 	out.Low, out.High = out.Estimate-half, out.Estimate+half
 	if t.Own && measures[m].scale == Relative {
 		out.Estimate, out.Low, out.High = ofFirst(out.Estimate), ofFirst(out.Low), ofFirst(out.High)
@@ -231,13 +256,22 @@ func (t *Track) variance(m Metric) float64 {
 	return variance
 }
 
+// oneLook is the quantile of the normal law that a one-sided test of level 5 % asks for, which looks
+// once.
+const oneLook = 1.645
+
+// suspect reports whether a single look would say that the effect is above a guardrail's margin.
+func (t *Track) suspect(g Guardrail) bool {
+	return t.Moments.Mean-oneLook*math.Sqrt(t.variance(g.Metric)/float64(max(1, t.Moments.N))) > g.Margin
+}
+
 // pValue is always valid, for no difference. It is the inverse of interval, so both have the same
-// least variance; fewer than two blocks say nothing.
-func (t *Track) pValue(m Metric, rho float64) float64 {
+// variance; fewer than two blocks say nothing.
+func (t *Track) pValue(m Metric, rho, times float64) float64 {
 	if t.Moments.N < 2 {
 		return 1
 	}
-	return PValue(float64(t.Moments.N), t.Moments.Mean, t.variance(m), rho)
+	return PValue(float64(t.Moments.N), t.Moments.Mean, times*t.variance(m), rho)
 }
 
 // Text says a value of the metric's scale in words.

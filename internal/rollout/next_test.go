@@ -215,22 +215,88 @@ func TestNeverShips(t *testing.T) {
 	}
 }
 
-// TestMemoryOfNoise: noise that lasts from block to block makes it not valid.
+// TestMemoryOfNoise: noise of every arm that lasts from block to block makes it not valid.
 func TestMemoryOfNoise(t *testing.T) {
-	s := newSource()
-	drift := 0.0
+	s, lasting := newSource(), map[Arm]float64{}
+	s.cost = func(arm Arm) float64 {
+		lasting[arm] = 0.9*lasting[arm] + 0.03*s.rng.NormFloat64()
+		if arm == Candidate {
+			return 0.6 + lasting[arm]
+		}
+		return 1 + lasting[arm]
+	}
+	all := play(t, start(t, Plan{}), s)
+	last := all[len(all)-1]
+	if last.Action != RollBack || !strings.Contains(last.Cause, "not valid: the lag-1 correlation") {
+		t.Errorf("ended with %+v", last)
+	}
+}
+
+// drifting is a source whose candidate's cost drifts around a mean.
+func drifting(seed uint64, mean, deviation, memory float64) *source {
+	s, drift := newSource(), 0.0
+	s.rng = rand.New(rand.NewPCG(seed, 8))
 	s.cost = func(arm Arm) float64 {
 		if arm != Candidate {
 			return 1
 		}
-		drift = 0.9*drift + 0.03*s.rng.NormFloat64()
-		return 0.9 + drift
+		drift = memory*drift + math.Sqrt(1-memory*memory)*deviation*s.rng.NormFloat64()
+		return mean + drift
 	}
-	e := start(t, Plan{})
-	all := play(t, e, s)
-	last := all[len(all)-1]
-	if last.Action != RollBack || !strings.Contains(last.Cause, "not valid: the lag-1 correlation") {
-		t.Errorf("ended with %+v", last)
+	return s
+}
+
+// TestDrift: an effect that drifts ships when it is large beside its drift, with a wider interval.
+// One that drifts around none does not, nor does one that drifts too slowly to tell.
+func TestDrift(t *testing.T) {
+	one := Plan{Ramp: []float64{0.3}, Success: []Metric{FunctionTime}, HoldoutBlocks: 20, MostBlocks: 1200,
+		Guardrails: []Guardrail{{Metric: ErrorRate, Margin: 0.01}}}
+	e := start(t, one)
+	if all := play(t, e, drifting(1, 0.5, 0.1, 0.9)); all[0].Action != Ship {
+		t.Errorf("half the time: %+v", all)
+	}
+	st := e.Standings()[0]
+	if st.Lag < 0.5 || math.Abs(st.PlaceboLag) > 0.2 || st.Widened < 2 || st.Widened > 9 {
+		t.Errorf("%+v", st)
+	}
+	shipped := 0
+	for seed := range uint64(100) {
+		all := play(t, start(t, one), drifting(seed, 1, 0.1, 0.9))
+		if all[0].Action == Ship {
+			shipped++
+		}
+	}
+	if shipped > 4 {
+		t.Errorf("%d of 100 effects around none shipped", shipped)
+	}
+	slow, n := newSource(), 0
+	slow.cost = func(arm Arm) float64 {
+		if arm != Candidate {
+			return 1
+		}
+		n++
+		return 0.8 + 0.3*math.Sin(float64(n)/100)
+	}
+	all := play(t, start(t, one), slow)
+	if last := all[len(all)-1]; last.Action != RollBack || !strings.Contains(last.Cause, "drifts too slowly") {
+		t.Errorf("a slow drift: %+v", all)
+	}
+}
+
+// TestCopiesDiffer: where two copies of the original differ, only a gain far beyond that ships.
+func TestCopiesDiffer(t *testing.T) {
+	for _, row := range []struct {
+		cost float64
+		want Action
+	}{{0.4, Ship}, {0.9, RollBack}} {
+		s := newSource()
+		s.cost = func(arm Arm) float64 {
+			return map[Arm]float64{Original: 1, Candidate: row.cost, Placebo: 1.02}[arm]
+		}
+		all := play(t, start(t, Plan{Ramp: []float64{0.3}, MostBlocks: 600, HoldoutBlocks: 20}), s)
+		if all[0].Action != row.want || row.want == RollBack && !strings.Contains(all[0].Cause, "two copies of the original") {
+			t.Errorf("cost %g: %+v", row.cost, all)
+		}
 	}
 }
 
@@ -290,7 +356,7 @@ func TestStateIsJSON(t *testing.T) {
 // TestRequestMetrics: what the whole process does says nothing of the arm of a request.
 func TestRequestMetrics(t *testing.T) {
 	for _, m := range []Metric{ServiceCPU, AllocBytes, GCShare, HeapGrowth, LiveHeap} {
-		_, err := New(Plan{Build: "b1", Unit: Requests, Guardrails: []Guardrail{{m, 0.01}}})
+		_, err := New(Plan{Build: "b1", Unit: Requests, Guardrails: []Guardrail{{Metric: m, Margin: 0.01}}})
 		if err == nil || !strings.Contains(err.Error(), "of the whole process") {
 			t.Errorf("%s: %v", m, err)
 		}
@@ -320,7 +386,7 @@ func TestPlanChecked(t *testing.T) {
 		"link order":        {Build: "b", NoPlacebo: true},
 		"ramp":              {Build: "b", Ramp: []float64{0.5, 0.1}},
 		"alpha":             {Build: "b", Alpha: math.NaN()},
-		"guardrail":         {Build: "b", Guardrails: []Guardrail{{ErrorRate, 0}}},
+		"guardrail":         {Build: "b", Guardrails: []Guardrail{{Metric: ErrorRate, Margin: 0}}},
 		"no guardrail":      {Build: "b", Guardrails: []Guardrail{}},
 		"no success metric": {Build: "b", Success: []Metric{}},
 		"success metric":    {Build: "b", Success: []Metric{LiveHeap}},
@@ -346,7 +412,7 @@ func TestPods(t *testing.T) {
 	}{{8, 0.7, ""}, {3, 0.7, "pods of the original"}, {8, 0.97, "service-cpu is not better"}} {
 		s := newSource()
 		s.rng = rand.New(rand.NewPCG(uint64(row.pods), 9))
-		e := start(t, Plan{Unit: Pods, NoPlacebo: true, LeastGain: 0.1, Guardrails: []Guardrail{{ErrorRate, 0.001}}})
+		e := start(t, Plan{Unit: Pods, NoPlacebo: true, LeastGain: 0.1, Guardrails: []Guardrail{{Metric: ErrorRate, Margin: 0.001}}})
 		for range 1200 {
 			s.seq++
 			b := Block{ID: "fleet", Seq: s.seq, Planned: []Arm{Original, Candidate}}
@@ -435,7 +501,7 @@ func TestPAgreesWithInterval(t *testing.T) {
 		for i := range 100 {
 			track.add(row.metric, "pod", Counts{Requests: 100}, Counts{Requests: 100, Errors: row.errors(i)})
 		}
-		span, p := track.interval(row.metric, rho, 0.05), track.pValue(row.metric, rho)
+		span, p := track.interval(row.metric, rho, 0.05, 1), track.pValue(row.metric, rho, 1)
 		if misses := span.Low > 0 || span.High < 0; misses != (p < 0.05) {
 			t.Errorf("%s: p = %g beside %+v", row.name, p, span)
 		}
@@ -446,7 +512,7 @@ func TestPAgreesWithInterval(t *testing.T) {
 func TestHeld(t *testing.T) {
 	e, err := New(Plan{Function: "p.F", Build: "b1", Ramp: []float64{0.3}, StepBlocks: 20, Horizon: 100,
 		MostBlocks: 300,
-		Success:    []Metric{ServiceCPU}, Guardrails: []Guardrail{{ErrorRate, 0.01}}})
+		Success:    []Metric{ServiceCPU}, Guardrails: []Guardrail{{Metric: ErrorRate, Margin: 0.01}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,8 @@ type Counts struct {
 	// can outweigh the rest of it.
 	Times []Times `json:"times,omitempty"`
 	late  float64 // calls that passed the block's cap
+	// lateNanos is their time beyond it.
+	lateNanos float64
 }
 
 // A Slice is one arm's stretch of time in one process.

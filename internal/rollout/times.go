@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -24,6 +25,9 @@ type Times struct {
 //     slow on the candidate moves the mean, by capFactor an ordinary long call at most for each.
 //   - How many calls pass the cap is compared as a metric of its own, [LateCalls]. A version that
 //     is slow beyond the cap on more calls than the original shows there.
+//   - Their time beyond the cap is a metric too, [LateTime]: a class of calls that is too rare for
+//     LateCalls may still wait for longer than all others take. Preempted calls make it noisy, so it
+//     shows harm, and hardly ever shows that there is none.
 const (
 	capShare  = 0.99
 	capFactor = 8
@@ -50,21 +54,20 @@ func (c *Counts) checkTimes() error {
 // addTimes adds calls by size.
 func (c *Counts) addTimes(more []Times) {
 	for _, t := range more {
-		at, found := slices.BinarySearchFunc(c.Times, t.Below, func(t Times, below float64) int {
-			switch {
-			case t.Below < below:
-				return -1
-			case t.Below > below:
-				return 1
-			}
-			return 0
-		})
-		if !found {
-			c.Times = slices.Insert(c.Times, at, Times{Below: t.Below})
-		}
-		c.Times[at].Calls += t.Calls
-		c.Times[at].Nanos += t.Nanos
+		c.AddTimes(t)
 	}
+}
+
+// AddTimes adds calls of one size. Calls by size stay in order.
+func (c *Counts) AddTimes(t Times) {
+	at, found := slices.BinarySearchFunc(c.Times, t.Below, func(t Times, below float64) int {
+		return cmp.Compare(t.Below, below)
+	})
+	if !found {
+		c.Times = slices.Insert(c.Times, at, Times{Below: t.Below})
+	}
+	c.Times[at].Calls += t.Calls
+	c.Times[at].Nanos += t.Nanos
 }
 
 // capBlock bounds the times of calls in a block's sums, if every arm that was timed has them by
@@ -102,7 +105,7 @@ func (c *Counts) cap() float64 {
 
 // capped sums the times of calls up to a cap, and counts the calls that pass it.
 func (c *Counts) capped(most float64) {
-	c.Calls, c.FunctionNanos, c.late = 0, 0, 0
+	c.Calls, c.FunctionNanos, c.late, c.lateNanos = 0, 0, 0, 0
 	for _, t := range c.Times {
 		c.Calls += t.Calls
 		if t.Below <= most {
@@ -110,6 +113,7 @@ func (c *Counts) capped(most float64) {
 			continue
 		}
 		c.late += t.Calls
+		c.lateNanos += max(0, t.Nanos-t.Calls*most)
 		c.FunctionNanos += t.Calls * most
 	}
 }
@@ -125,7 +129,6 @@ func (l Late) Text() string {
 	if l.Timed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("of %.0f timed calls %.0f (%.2g %%) took more than %d times what 99 %% of a block's calls "+
-		"take, "+
+	return fmt.Sprintf("of %.0f timed calls %.0f (%.2g %%) took more than %d times what 99 %% of a block's calls take, "+
 		"and count as that", l.Timed, l.Late, 100*l.Late/l.Timed, capFactor)
 }

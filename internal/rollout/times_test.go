@@ -39,10 +39,12 @@ func clocked(rng *rand.Rand, calls int, preempted, class, times float64) Counts 
 
 // clockedExperiment feeds blocks of calls whose candidate has a class of slow ones, and takes so
 // many times what the original takes.
-func clockedExperiment(t *testing.T, seed uint64, bySize bool, factor, class, times float64) *Experiment {
+func clockedExperiment(t *testing.T, seed uint64, bySize bool, factor, class, times float64,
+	more ...Guardrail) *Experiment {
 	t.Helper()
 	e, err := New(Plan{Build: "b", Success: []Metric{FunctionTime}, Horizon: 100, MostBlocks: 1000,
-		Guardrails: []Guardrail{{LateCalls, 0.001}, {FunctionTime, 0.02}}, Ramp: []float64{0.3}, StepBlocks: 20})
+		Guardrails: append(more, Guardrail{Metric: LateCalls, Margin: 0.001},
+			Guardrail{Metric: FunctionTime, Margin: 0.02}), Ramp: []float64{0.3}, StepBlocks: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,40 +154,38 @@ func TestBadTimes(t *testing.T) {
 }
 
 // TestSlowMachine: where the machine is slow for a while, a large effect is larger for that while.
-// That is no memory of the noise; noise that lasts is.
+// That is no memory of the noise.
 func TestSlowMachine(t *testing.T) {
-	for _, row := range []struct {
-		name    string
-		invalid bool
-		cost    func(slow, lasting float64) func(Arm) float64
-	}{
-		{"slow for all arms", false, func(slow, _ float64) func(Arm) float64 {
-			return func(arm Arm) float64 {
-				if arm == Candidate {
-					return 0.35 * slow
-				}
-				return slow
+	e, s := start(t, Plan{Ramp: []float64{0.33}, MostBlocks: 5000, LeastGain: 0.8}), newSource()
+	rng, ar := rand.New(rand.NewPCG(1, 9)), 0.0
+	for e.State.Blocks < 400 && !e.done() {
+		ar = 0.9*ar + math.Sqrt(1-0.81)*rng.NormFloat64()
+		slow := math.Exp(0.3 * ar)
+		s.cost = func(arm Arm) float64 {
+			if arm == Candidate {
+				return 0.35 * slow
 			}
-		}},
-		{"noise of one arm that lasts", true, func(_, lasting float64) func(Arm) float64 {
-			return func(arm Arm) float64 {
-				if arm == Candidate {
-					return 0.35 + 0.1*lasting
-				}
-				return 1
-			}
-		}},
-	} {
-		e, s := start(t, Plan{Ramp: []float64{0.33}, MostBlocks: 5000, LeastGain: 0.8}), newSource()
-		rng, ar := rand.New(rand.NewPCG(1, 9)), 0.0
-		for e.State.Blocks < 400 && !e.done() {
-			ar = 0.9*ar + math.Sqrt(1-0.81)*rng.NormFloat64()
-			s.cost = row.cost(math.Exp(0.3*ar), ar)
-			e.Next(s.block(e))
+			return slow
 		}
-		if why := e.invalid(); strings.Contains(why, "lag-1") != row.invalid {
-			t.Errorf("%s: %q; %s %s", row.name, why, e.State.Phase, e.State.Cause)
+		e.Next(s.block(e))
+	}
+	if why := e.invalid(); strings.Contains(why, "lag-1") {
+		t.Errorf("%q; %s %s", why, e.State.Phase, e.State.Cause)
+	}
+}
+
+// TestRareWaits: calls too rare for the share of late calls, which wait for long, do not ship.
+func TestRareWaits(t *testing.T) {
+	for _, harmOnly := range []bool{true, false} {
+		g := Guardrail{Metric: LateTime, Margin: 0.05, HarmOnly: harmOnly}
+		e := clockedExperiment(t, 3, true, 0.9, 0.0004, 1e6, g)
+		if e.State.Phase != RolledBack || !strings.Contains(e.State.Cause, "late-time is worse") {
+			t.Errorf("%+v: %s, %s", g, e.State.Phase, e.State.Cause)
 		}
+	}
+	g := Guardrail{Metric: LateTime, Margin: 0.05, HarmOnly: true}
+	if e := clockedExperiment(t, 3, true, 0.9, 0, 1, g); e.State.Phase != Holdout {
+		t.Errorf("without such calls: %s, %s", e.State.Phase, e.doubt())
 	}
 }
 
@@ -197,7 +197,7 @@ func TestHalf(t *testing.T) {
 			a, b := Counts{Requests: 1, CPUNanos: 100 + rng.NormFloat64()}, Counts{Requests: 1, CPUNanos: 50}
 			track.add(ServiceCPU, "p", a, b)
 		}
-		i := track.interval(ServiceCPU, Tuning(0.05, 100), 0.05)
+		i := track.interval(ServiceCPU, Tuning(0.05, 100), 0.05, 1)
 		if math.Abs(i.Estimate+0.5) > 0.01 || i.Low > i.Estimate || i.High < i.Estimate || i.High > -0.45 {
 			t.Errorf("own level %v: %+v", own, i)
 		}

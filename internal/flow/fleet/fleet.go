@@ -55,7 +55,7 @@ func CampaignRun(id string) string { return "campaign/" + id }
 
 // A RolloutStatus says how the workflow of a rollout stands.
 type RolloutStatus struct {
-	State   string `json:"state"`             // as the server has it, in lower case: running, completed, failed, ...
+	State   string `json:"state"`             // as the server has it, in lower case: running, completed, failed, ...; or absent
 	Round   int    `json:"round"`             // rounds so far
 	Waits   bool   `json:"waits"`             // no worker asks for its work
 	Unknown string `json:"unknown,omitempty"` // why the workflow itself does not answer

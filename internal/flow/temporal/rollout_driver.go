@@ -54,6 +54,9 @@ func (d *Driver) RolloutStatus(ctx context.Context, id string) (s fleet.RolloutS
 	}
 	defer c.Close()
 	e, err := c.DescribeWorkflowExecution(ctx, rolloutPrefix+id, "")
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return fleet.RolloutStatus{State: "absent"}, nil
+	}
 	if err != nil {
 		return s, err
 	}

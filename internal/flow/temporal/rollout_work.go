@@ -111,8 +111,8 @@ func (a *rollouts) piece(base pilot.Base, b Beat) (*piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Log.Round != b.Round {
-		return nil, elsewhere(b.Rollout, f.Log.Round, b.Round)
+	if err := f.At(b.Round, b.Rollout); err != nil {
+		return nil, err
 	}
 	crew, err := base.Crew(&o)
 	if err != nil {
@@ -120,11 +120,6 @@ func (a *rollouts) piece(base pilot.Base, b Beat) (*piece, error) {
 	}
 	crew.Beat, crew.Ours = a.beat, base.Ours(func() int { return b.Round })
 	return &piece{crew, f, f.Orders(o.Limits)}, nil
-}
-
-func elsewhere(id string, stored, asked int) error {
-	return fmt.Errorf("rollout %s is at round %d in the store, and at %d in its workflow: another controller "+
-		"writes its state", id, stored, asked)
 }
 
 func keepNews(base pilot.Base, n *pilot.News) (string, error) {
@@ -155,8 +150,8 @@ func (a *rollouts) enter(e Entry) (pilot.Leg, error) {
 	if f.Log.Round == e.Round+1 && f.Log.News == e.News {
 		return f.Leg(), nil
 	}
-	if f.Log.Round != e.Round {
-		return pilot.Leg{}, elsewhere(e.Rollout, f.Log.Round, e.Round)
+	if err := f.At(e.Round, e.Rollout); err != nil {
+		return pilot.Leg{}, err
 	}
 	news := pilot.Stopped()
 	if e.News != "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -40,7 +41,23 @@ type Base struct {
 func (b Base) Path(name string) string { return filepath.Join(b.Store.Dir(), "rollouts", b.ID, name) }
 
 // Load reads how the rollout stands.
-func (b Base) Load() (*Flight, error) { return Load(b.Path("state.json")) }
+func (b Base) Load() (*Flight, error) {
+	return Load(b.Path("state.json"), "give another --id, or remove the file to begin anew")
+}
+
+// Begin keeps a flight that has just begun. What an earlier one of the same name left is about other
+// processes: its stop, its orders and its server.
+func (b Base) Begin(f *Flight) error {
+	for _, name := range []string{"stop", "order.json", Placed} {
+		if err := os.Remove(b.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return b.Save(f)
+}
+
+// Placed is the file that names the server whose workflow drives a rollout.
+const Placed = "temporal.json"
 
 // Save keeps how the rollout stands.
 func (b Base) Save(f *Flight) error {
@@ -71,11 +88,8 @@ func (b Base) Ours(round func() int) func() error {
 			return err
 		case f.Over():
 			return fmt.Errorf("rollout %s is over: %s", b.ID, f.State.Cause)
-		case f.Log.Round != round():
-			return fmt.Errorf("rollout %s is at round %d in the store, and at %d here: another controller drives it",
-				b.ID, f.Log.Round, round())
 		}
-		return nil
+		return f.At(round(), b.ID)
 	}
 }
 

@@ -75,6 +75,16 @@ func (l *Log) NewWarnings(seen int) []string {
 	return l.Warnings[max(0, len(l.Warnings)-max(0, l.Warned-seen)):]
 }
 
+// At refuses a state that is not at the round of the controller named by its rollout: another one has
+// gone on with it.
+func (f *Flight) At(round int, id string) error {
+	if f.Log.Round == round {
+		return nil
+	}
+	return fmt.Errorf("rollout %s is at round %d in the store, and at %d here: another controller drives it", id,
+		f.Log.Round, round)
+}
+
 // Over reports whether nothing is left to decide.
 func (f *Flight) Over() bool {
 	return f.State.Phase == rollout.RolledBack || f.State.Phase == rollout.Released
@@ -115,20 +125,18 @@ func (f *Flight) Orders(limits wire.RolloutOrders) *wire.RolloutOrders {
 }
 
 // Load reads a state. One that is broken must not count as none: a rollout that was ended would
-// begin anew.
-func Load(file string) (*Flight, error) {
+// begin anew. The remedy tells a person what to do then.
+func Load(file, remedy string) (*Flight, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
 	f := new(Flight)
 	if err := json.Unmarshal(data, f); err != nil {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("%s is no experiment: %v", file, err),
-			Remedy: "name another file with --state, or remove it to begin anew"}
+		return nil, &beagle.UsageError{What: fmt.Sprintf("%s is no experiment: %v", file, err), Remedy: remedy}
 	}
 	if err := f.Check(); err != nil {
-		return nil, &beagle.UsageError{What: file + ": " + err.Error(),
-			Remedy: "name another file with --state, or remove it to begin anew"}
+		return nil, &beagle.UsageError{What: file + ": " + err.Error(), Remedy: remedy}
 	}
 	return f, nil
 }

@@ -57,8 +57,11 @@ func CanDraw(s *wire.RolloutSwitch) error {
 	return nil
 }
 
-// lateMargin is by how much the share of calls beyond the cap may rise.
-const lateMargin = 0.001
+const (
+	lateMargin = 0.001 // by how much the share of calls beyond the cap may rise
+	// lateTimeMargin is by how much their time beyond the cap may rise, as a share of the function's.
+	lateTimeMargin = 0.05
+)
 
 // Plan fills in what a plan leaves out, by what the processes can tell.
 func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
@@ -116,20 +119,23 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 // guardrails: the cap hides from other metrics of the function how slow those calls are.
 func guardLate(p rollout.Plan) (rollout.Plan, []string) {
 	var notes []string
-	at := slices.IndexFunc(p.Guardrails, func(g rollout.Guardrail) bool { return g.Metric == rollout.LateCalls })
-	if at < 0 {
-		if p.Guardrails != nil {
-			notes = append(notes, fmt.Sprintf("the plan has no guardrail %s, and gets one: no other metric of the "+
-				"function shows how slow a call is beyond the cap", rollout.LateCalls))
+	own := p.Guardrails != nil
+	for _, g := range []rollout.Guardrail{{Metric: rollout.LateCalls, Margin: lateMargin},
+		{Metric: rollout.LateTime, Margin: lateTimeMargin, HarmOnly: true}} {
+		if slices.ContainsFunc(p.Guardrails, func(has rollout.Guardrail) bool { return has.Metric == g.Metric }) {
+			continue
 		}
-		at = len(p.Guardrails)
-		late := rollout.Guardrail{Metric: rollout.LateCalls, Margin: lateMargin}
-		p.Guardrails = append(slices.Clip(p.Guardrails), late)
+		if own {
+			notes = append(notes, fmt.Sprintf("the plan has no guardrail %s, and gets one: no other metric of the "+
+				"function shows how slow a call is beyond the cap", g.Metric))
+		}
+		p.Guardrails = append(slices.Clip(p.Guardrails), g)
 	}
-	unseen := "if they wait, the time of the function does not show them, nor does the processor time of the service"
+	at := slices.IndexFunc(p.Guardrails, func(g rollout.Guardrail) bool { return g.Metric == rollout.LateCalls })
+	unseen := "if they wait, the processor time of the service does not show them"
 	if p.Unit == rollout.Requests {
-		unseen = "the time of the function does not show them, and processor time is not compared by request"
+		unseen = "processor time, which would show them, is not compared by request"
 	}
-	return p, append(notes, fmt.Sprintf("slow calls beyond the cap may be %g %% more of all calls: %s",
-		100*p.Guardrails[at].Margin, unseen))
+	return p, append(notes, fmt.Sprintf("slow calls beyond the cap may be %g %% more of all calls, unless they take so "+
+		"long that %s shows it: %s", 100*p.Guardrails[at].Margin, rollout.LateTime, unseen))
 }

@@ -27,7 +27,7 @@ func TestPlanGuardsLateCalls(t *testing.T) {
 		"none given":      {true, rollout.Slices, nil, lateMargin, false, "if they wait"},
 		"its own":         {true, rollout.Slices, []rollout.Guardrail{speed}, lateMargin, true, "0.1 %"},
 		"an empty list":   {true, rollout.Slices, []rollout.Guardrail{}, lateMargin, true, "if they wait"},
-		"its own margin":  {true, rollout.Slices, []rollout.Guardrail{late(0.05), speed}, 0.05, false, "5 %"},
+		"its own margin":  {true, rollout.Slices, []rollout.Guardrail{late(0.05), speed}, 0.05, true, "5 %"},
 		"by request":      {true, rollout.Requests, []rollout.Guardrail{speed}, lateMargin, true, "by request"},
 		"without a clock": {false, rollout.Slices, []rollout.Guardrail{speed}, 0, false, ""},
 	} {
@@ -47,8 +47,12 @@ func TestPlanGuardsLateCalls(t *testing.T) {
 			strings.Contains(said, "beyond the cap may be") != row.times {
 			t.Errorf("%s: %s", name, said)
 		}
-		if row.own != nil && len(p.Guardrails) > len(row.own)+1 {
+		if row.own != nil && len(p.Guardrails) > len(row.own)+2 {
 			t.Errorf("%s: %v", name, p.Guardrails)
+		}
+		times := slices.IndexFunc(p.Guardrails, func(g rollout.Guardrail) bool { return g.Metric == rollout.LateTime })
+		if row.times != (times >= 0 && p.Guardrails[times].HarmOnly) {
+			t.Errorf("%s: the time of late calls: %v", name, p.Guardrails)
 		}
 	}
 }

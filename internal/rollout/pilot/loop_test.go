@@ -2,6 +2,7 @@ package pilot
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -114,5 +115,37 @@ func TestFlight(t *testing.T) {
 	told := f.Enter(Stopped(), time.Now())
 	if len(told) != 1 || told[0].Action != rollout.RollBack || !f.Over() || len(f.Log.Told) != 1 {
 		t.Errorf("%+v, %+v", told, f.Log)
+	}
+}
+
+// TestBegin: a rollout that begins anew is not stopped, ordered or driven by what an earlier one left.
+func TestBegin(t *testing.T) {
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := rollout.New(rollout.Plan{Function: "p.F", Build: "b1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, f := Base{Store: st, ID: "x"}, &Flight{Experiment: *e}
+	if err := errors.Join(b.Begin(f), b.Keep(Order{Service: "web"}), b.Write("stop", nil), b.Write(Placed, []byte("{}")),
+		os.Remove(b.Path("state.json"))); err != nil || !b.Stopped() {
+		t.Fatal(err)
+	}
+	if err := b.Begin(f); err != nil || b.Stopped() {
+		t.Errorf("stopped: %v; %v", b.Stopped(), err)
+	}
+	if _, err := b.Order(); err == nil {
+		t.Error("the orders are left")
+	}
+	if _, err := os.Stat(b.Path(Placed)); err == nil {
+		t.Error("the server is left")
+	}
+	if err := b.Write("state.json", []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Load(); err == nil || strings.Contains(err.Error(), "--state") {
+		t.Errorf("a broken state: %v", err)
 	}
 }

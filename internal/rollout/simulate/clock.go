@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"math"
-	"slices"
 
 	"github.com/beagle-go/beagle/internal/rollout"
 )
@@ -17,8 +16,12 @@ const (
 
 // clock times calls one by one, and enters them by size as package probe/rollout does.
 func (w *world) clock(c *rollout.Counts, arm rollout.Arm, truth Truth, factor float64) {
-	c.Calls = timedCalls
-	for range timedCalls {
+	timed := w.Timed
+	if timed == 0 {
+		timed = timedCalls
+	}
+	c.Calls = float64(timed)
+	for range timed {
 		nanos := functionNanos * factor * (1 + truth.Function + w.luck[arm]) * math.Exp(callNoise*w.rng.NormFloat64())
 		if truth.Class > 0 && w.rng.Float64() < truth.Class {
 			nanos *= truth.Times
@@ -38,13 +41,5 @@ func enter(c *rollout.Counts, nanos float64) {
 	if fraction < 0.75 {
 		below = math.Ldexp(0.75, exponent)
 	}
-	at := 0
-	for at < len(c.Times) && c.Times[at].Below < below {
-		at++
-	}
-	if at == len(c.Times) || c.Times[at].Below != below {
-		c.Times = slices.Insert(c.Times, at, rollout.Times{Below: below})
-	}
-	c.Times[at].Calls++
-	c.Times[at].Nanos += nanos
+	c.AddTimes(rollout.Times{Below: below, Calls: 1, Nanos: nanos})
 }

@@ -19,6 +19,7 @@ const (
 
 // requests lets each request draw its arm, and sums up what the arms had in some seconds.
 func (w *world) requests(e *rollout.Experiment) rollout.Block {
+	w.age()
 	arms := e.Arms()[0]
 	p := w.pods[w.blocks%len(w.pods)]
 	w.blocks++
@@ -47,7 +48,9 @@ func (w *world) drawn(p *process, arm rollout.Arm, share, factor, load float64) 
 	var truth Truth
 	if arm == rollout.Candidate {
 		truth = w.truth
+		truth.Function += w.drift
 	}
+	factor *= max(0.1, 1+w.errors[arm])
 	n := max(10, w.poisson(share*requestsEach*load))
 	if w.Users > 0 {
 		factor *= w.ofUsers(arm)

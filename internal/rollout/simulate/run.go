@@ -30,7 +30,8 @@ func Run(s Service, truth Truth, set Settings, seed uint64) (Outcome, error) {
 	}
 	if s.Clock {
 		plan.Guardrails = append(rollout.DefaultGuardrails(s.Unit), rollout.Guardrail{Metric: rollout.FunctionTime,
-			Margin: 0.02}, rollout.Guardrail{Metric: rollout.LateCalls, Margin: 0.001})
+			Margin: 0.02}, rollout.Guardrail{Metric: rollout.LateCalls, Margin: 0.001},
+			rollout.Guardrail{Metric: rollout.LateTime, Margin: 0.05, HarmOnly: true})
 	}
 	if s.Unit == rollout.Pods {
 		plan.NoPlacebo, plan.LeastGain = true, 0.1

@@ -43,7 +43,21 @@ func Nothing() []Scenario {
 		{"arms by request, with all of these",
 			Service{Unit: rollout.Requests, Pods: 4, SickPod: true, Tails: true, Wave: true, Lost: 0.05,
 				Memory: 0.9}, same},
+		{"errors of each copy that last, 0.9", Service{Memory: 0.5, Clock: true, Lasting: 0.1, LastingMemory: 0.9}, same},
+		{"an effect that drifts around none, 0.9", Service{Memory: 0.5, Clock: true}, drifts(0, 0.1, 0.9)},
+		{"an effect that drifts around none under noise, 0.97", Service{Memory: 0.5, Clock: true}, drifts(0, 0.02, 0.97)},
+		{"by request, an effect that drifts around none, 0.9", Service{Unit: rollout.Requests, Memory: 0.9},
+			drifts(0, 0.1, 0.9)},
+		{"by request, an effect that drifts around none, 0.97", Service{Unit: rollout.Requests, Memory: 0.9},
+			drifts(0, 0.1, 0.97)},
+		{"by request, an effect that drifts around none, 0.99", Service{Unit: rollout.Requests, Memory: 0.9},
+			drifts(0, 0.1, 0.99)},
 	}
+}
+
+// drifts is a change of the function that drifts.
+func drifts(function, deviation, memory float64) func(uint64) Truth {
+	return always(Truth{Function: function, Drift: deviation, DriftMemory: memory})
 }
 
 // Users is a scenario in which requests do not draw: each user keeps an arm. The
@@ -82,6 +96,10 @@ func Harms() []Scenario {
 			faster(Truth{Class: 0.05, Times: 40})},
 		{"100 times as slow on 0.4 % of the calls, timed by the clock", Service{Memory: 0.5, Clock: true},
 			faster(Truth{Class: 0.004, Times: 100})},
+		{"waits 20 ms on 0.05 % of the calls, 1,200 timed in a block", Service{Memory: 0.5, Clock: true, Timed: 1200},
+			faster(Truth{Class: 0.0005, Times: 20000, Waits: true})},
+		{"waits 3 ms on 0.05 % of the calls, 1,200 timed in a block", Service{Memory: 0.5, Clock: true, Timed: 1200},
+			faster(Truth{Class: 0.0005, Times: 3000, Waits: true})},
 		{"errors: 0.5 points more, arms by request", Service{Memory: 0.5, Unit: rollout.Requests},
 			faster(Truth{Errors: 0.005})},
 		{"p99: 1 point more, arms by request", Service{Memory: 0.5, Unit: rollout.Requests}, faster(Truth{Slow: 0.01})},
@@ -100,6 +118,9 @@ func Gains() []Scenario {
 		{"autocorrelation 0.5, no profile of the function", Service{Memory: 0.5, NoSymbols: true}, gain},
 		{"calls timed by the clock, some preempted", Service{Memory: 0.5, Clock: true}, gain},
 		{"arms by request, autocorrelation 0.9", Service{Memory: 0.9, Unit: rollout.Requests}, gain},
+		{"an effect that drifts, 0.9, timed by the clock", Service{Memory: 0.5, Clock: true}, drifts(-0.25, 0.1, 0.9)},
+		{"by request, an effect that drifts, 0.9", Service{Memory: 0.9, Unit: rollout.Requests},
+			drifts(-0.25, 0.1, 0.9)},
 	}
 }
 

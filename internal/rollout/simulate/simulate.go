@@ -29,6 +29,10 @@ type Service struct {
 	LinkLuck  float64 // standard deviation of what link order does to each copy, as a share of the service
 	NoSymbols bool    // the profiler does not see the function
 	Clock     bool    // the process times calls by the clock, which runs on while they are preempted
+	Timed     int     // calls of an arm in a block that it times; default 120
+	// Lasting is the standard deviation of an error of each copy, as a share of its cost. It lasts
+	// from block to block with the AR(1) coefficient LastingMemory, so blocks are too short for it.
+	Lasting, LastingMemory float64
 
 	Unit rollout.Unit
 	// Users is, where requests are the unit, how many users each arm has: a user keeps his arm, as
@@ -49,10 +53,19 @@ type Truth struct {
 	Bursts   bool    // errors and slow requests come in one slice of ten
 	Class    float64 // share of the function's calls that take Times as long
 	Times    float64
+	Waits    bool // they do not compute meanwhile
+	// Drift is the standard deviation of an effect on the function's time that drifts from block to
+	// block, with the AR(1) coefficient DriftMemory, around Function.
+	Drift, DriftMemory float64
 }
 
-// onClass is what the slow class of calls adds to the function, as a share of its time.
-func (t Truth) onClass() float64 { return (1 + t.Function) * t.Class * max(0, t.Times-1) }
+// onClass is what the slow class of calls adds to the function's processor time, as a share of it.
+func (t Truth) onClass() float64 {
+	if t.Waits {
+		return 0
+	}
+	return (1 + t.Function) * t.Class * max(0, t.Times-1)
+}
 
 // What the simulated service is like.
 const (
@@ -87,6 +100,8 @@ type world struct {
 	pods   []*process
 	luck   map[rollout.Arm]float64
 	users  map[rollout.Arm]float64
+	errors map[rollout.Arm]float64 // that last, as a share of the cost
+	drift  float64                 // of the candidate's effect on the function
 	blocks int
 	slices []rollout.Slice
 }
@@ -94,7 +109,8 @@ type world struct {
 var epoch = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 
 func newWorld(s Service, truth Truth, seed uint64) *world {
-	w := &world{Service: s, truth: truth, rng: rand.New(rand.NewPCG(seed, 18)), luck: map[rollout.Arm]float64{}}
+	w := &world{Service: s, truth: truth, rng: rand.New(rand.NewPCG(seed, 18)), luck: map[rollout.Arm]float64{},
+		errors: map[rollout.Arm]float64{}}
 	w.Pods = max(w.Pods, 1)
 	for i := range w.Pods {
 		w.pods = append(w.pods, &process{name: fmt.Sprintf("pod-%d", i), now: epoch, sick: s.SickPod && i == 0})
@@ -107,8 +123,24 @@ func newWorld(s Service, truth Truth, seed uint64) *world {
 	return w
 }
 
+// age moves what lasts from block to block on by one block.
+func (w *world) age() {
+	next := func(x, deviation, memory float64) float64 {
+		return memory*x + math.Sqrt(1-memory*memory)*deviation*w.rng.NormFloat64()
+	}
+	if w.Lasting > 0 {
+		for _, arm := range []rollout.Arm{rollout.Original, rollout.Candidate, rollout.Placebo} {
+			w.errors[arm] = next(w.errors[arm], w.Lasting, w.LastingMemory)
+		}
+	}
+	if w.truth.Drift > 0 {
+		w.drift = next(w.drift, w.truth.Drift, w.truth.DriftMemory)
+	}
+}
+
 // block lets a process run the arms in some turns, each in random order.
 func (w *world) block(e *rollout.Experiment) rollout.Block {
+	w.age()
 	kinds := e.Arms()
 	p := w.pods[w.blocks%len(w.pods)]
 	arms := kinds[w.blocks/len(w.pods)%len(kinds)]
@@ -170,9 +202,10 @@ func (w *world) slice(p *process, arm rollout.Arm, factor, n float64) rollout.Sl
 	var truth Truth
 	if arm == rollout.Candidate {
 		truth = w.truth
+		truth.Function += w.drift
 	}
 	load := w.load()
-	factor *= 0.7 + 0.3*load
+	factor *= (0.7 + 0.3*load) * max(0.1, 1+w.errors[arm])
 	requests := max(1, w.poisson(n*perSlice*load))
 	ofTruth := functionShare*(truth.Function+truth.onClass()) + truth.Service
 	cpu := requests * requestNanos * factor * (1 + ofTruth + w.luck[arm])
