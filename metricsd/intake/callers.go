@@ -3,6 +3,7 @@ package intake
 import (
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -16,19 +17,23 @@ type caller struct {
 	operator bool   // has the token, or there is none: sees all customers and how the intake is
 }
 
-// given are the keys, tokens and passwords of a request, wherever senders and people put them.
-func given(r *http.Request) (all []string) {
+// given are the keys and tokens of a request, wherever senders and people put them, and among them
+// the password that a browser sends. key says whether one is an API key, not the password.
+func given(r *http.Request) (all []string, key bool) {
 	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	_, password, basic := r.BasicAuth()
 	if basic { // the header is then no key itself
 		bearer = ""
 	}
-	for _, one := range []string{r.Header.Get("DD-API-KEY"), bearer, r.URL.Query().Get("api_key"), password} {
+	for _, one := range []string{r.Header.Get("DD-API-KEY"), bearer, r.URL.Query().Get("api_key")} {
 		if one != "" {
-			all = append(all, one)
+			all, key = append(all, one), true
 		}
 	}
-	return all
+	if password != "" {
+		all = append(all, password)
+	}
+	return all, key
 }
 
 // caller finds out who calls; false is for nobody whom the door lets in.
@@ -36,7 +41,7 @@ func (d *door) caller(r *http.Request) (c caller, ok bool) {
 	if d.token == "" {
 		return caller{operator: true}, true
 	}
-	all := given(r)
+	all, _ := given(r)
 	for _, one := range all {
 		if subtle.ConstantTimeCompare([]byte(one), []byte(d.token)) == 1 {
 			return caller{operator: true}, true
@@ -104,16 +109,19 @@ func (d *door) counts(h http.HandlerFunc) http.Handler {
 	})
 }
 
+// deny answers as Datadog's API does: 403 for a wrong key, 401 for none. A wrong password is no key,
+// since a browser asks for another at 401 only.
 func (d *door) deny(w http.ResponseWriter, r *http.Request) {
 	d.denied.Add(1)
-	what, realm := "the token is missing or wrong", "metricsd, the token as password"
+	what, realm := "token", "metricsd, the token as password"
 	if d.keys.Load() != nil {
-		what, realm = "the API key is missing or no customer's", "metricsd, the API key or the token as password"
+		what, realm = "API key", "metricsd, the API key or the token as password"
 	}
-	status := http.StatusForbidden // what agents know
-	if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/v1/") {
-		status = http.StatusUnauthorized // at this a browser asks for the password
-		w.Header().Set("WWW-Authenticate", `Basic realm="`+realm+`"`)
+	if _, key := given(r); key {
+		fail(w, http.StatusForbidden, fmt.Errorf("the %s is not known here; give another", what))
+		return
 	}
-	fail(w, status, errors.New(what+"; send it as DD-API-KEY, as a bearer token or as a password"))
+	w.Header().Set("WWW-Authenticate", `Basic realm="`+realm+`"`)
+	fail(w, http.StatusUnauthorized,
+		fmt.Errorf("the %s is missing, or the password wrong; send it as DD-API-KEY, bearer token or password", what))
 }

@@ -277,10 +277,10 @@ func TestWhatCustomersMayNot(t *testing.T) {
 	for _, path := range []string{"/api/v1/series", "/api/v2/series", "/api/beta/sketches", "/api/v1/check_run",
 		"/intake/"} {
 		text := r.as(unknownKey, http.StatusForbidden, "POST", path, series)
-		if !strings.Contains(string(text), "no customer's") || strings.Contains(string(text), unknownKey) {
+		if !strings.Contains(string(text), "not known") || strings.Contains(string(text), unknownKey) {
 			t.Errorf("%s: an unknown key is told %s", path, text)
 		}
-		if got := r.status("POST", path, series); got != http.StatusForbidden {
+		if got := r.status("POST", path, series); got != http.StatusUnauthorized {
 			t.Errorf("%s without a key: %d", path, got)
 		}
 	}
@@ -291,7 +291,7 @@ func TestWhatCustomersMayNot(t *testing.T) {
 	}
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/cmdline"} {
 		r.as(acmeKey, http.StatusForbidden, "GET", path, nil)
-		r.as(unknownKey, http.StatusUnauthorized, "GET", path, nil)
+		r.as(unknownKey, http.StatusForbidden, "GET", path, nil)
 		r.as(operatorToken, http.StatusOK, "GET", path, nil)
 	}
 	for _, path := range []string{"/?", "/api/overview?", "/api/names?", "/api/entries?", "/api/top?"} {
@@ -301,7 +301,7 @@ func TestWhatCustomersMayNot(t *testing.T) {
 		r.as(acmeKey, http.StatusForbidden, "GET", path+"customer=no%20name", nil)
 		r.as(operatorToken, http.StatusOK, "GET", path+"customer=globex", nil)
 		r.as(operatorToken, http.StatusNotFound, "GET", path+"customer=nobody", nil)
-		r.as(unknownKey, http.StatusUnauthorized, "GET", path, nil)
+		r.as(unknownKey, http.StatusForbidden, "GET", path, nil)
 		password := "Basic " + base64.StdEncoding.EncodeToString([]byte("x:"+acmeKey))
 		if got := r.status("GET", path, nil, "Authorization", password); got != http.StatusOK {
 			t.Errorf("%s with the key as password: %d", path, got)

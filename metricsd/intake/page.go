@@ -40,7 +40,7 @@ func (in *Intake) servePage(w http.ResponseWriter, r *http.Request, c caller) {
 		"Nonce":    nonce,
 	})
 	if err != nil {
-		fail(w, http.StatusInternalServerError, err)
+		in.failed(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
