@@ -1,15 +1,10 @@
 package intake
 
 import (
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/beagle-go/beagle/metricsd/intake/index"
-	"github.com/beagle-go/beagle/metricsd/intake/index/pgtest"
 )
 
 // TestTextThatNoNameHolds asks each question with text that PostgreSQL cannot hold, and with text
@@ -38,31 +33,4 @@ func TestTextThatNoNameHolds(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestErrorsOfTheIndexStayInside asks while PostgreSQL is away: the answer is short, and the log
-// says why.
-func TestErrorsOfTheIndexStayInside(t *testing.T) {
-	server := pgtest.Start(t)
-	x, err := index.OpenPostgres(t.Context(), server.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := twoCustomers(t)
-	o.Flush = time.Hour
-	var log safeText
-	r := runLogged(t, o, queues["embedded"](t, t.TempDir())(), x, slog.New(slog.NewTextHandler(&log, nil)))
-	r.as(acmeKey, http.StatusOK, "GET", "/api/entries", nil)
-	server.Kill()
-	for _, path := range []string{"/api/entries", "/api/entries?name=x"} {
-		text := string(r.as(acmeKey, http.StatusInternalServerError, "GET", path, nil))
-		if !strings.Contains(text, errUnanswered.Error()) || strings.Contains(text, "127.0.0.1") || len(text) > 200 {
-			t.Errorf("%s: a customer is told %s", path, text)
-		}
-	}
-	if told := log.String(); strings.Count(told, "a question was not answered") != 2 ||
-		!strings.Contains(told, "path=/api/entries") {
-		t.Errorf("the operator is told %s", told)
-	}
-	server.Run() // the intake writes once more when it stops
 }

@@ -13,13 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kfake"
-
 	"github.com/beagle-go/beagle/metricsd/intake/bus"
-	"github.com/beagle-go/beagle/metricsd/intake/bus/kafkatest"
 	"github.com/beagle-go/beagle/metricsd/intake/customer"
 	"github.com/beagle-go/beagle/metricsd/intake/index"
-	"github.com/beagle-go/beagle/metricsd/intake/index/pgtest"
 )
 
 const (
@@ -70,7 +66,7 @@ func (r *running) all(key, customer string) (text string) {
 	return text
 }
 
-// queues are what stands between door and processor; each opens the same queue again.
+// queues are what can stand between door and processor; each opens the same queue again.
 var queues = map[string]func(t *testing.T, dir string) func() bus.Bus{
 	"embedded": func(t *testing.T, dir string) func() bus.Bus {
 		return func() bus.Bus {
@@ -81,44 +77,12 @@ var queues = map[string]func(t *testing.T, dir string) func() bus.Bus{
 			return b
 		}
 	},
-	"kafka": func(t *testing.T, _ string) func() bus.Bus { // its protocol, over TCP
-		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(cluster.Close)
-		return openKafka(t, cluster.ListenAddrs()...)
-	},
-	"Apache's kafka": func(t *testing.T, _ string) func() bus.Bus {
-		return openKafka(t, kafkatest.Start(t).Address)
-	},
-}
-
-func openKafka(t *testing.T, brokers ...string) func() bus.Bus {
-	return func() bus.Bus {
-		b, err := bus.OpenKafka(t.Context(), bus.KafkaOptions{Brokers: brokers, Topic: "customers", Partitions: 2,
-			Replicas: 1, Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
 }
 
 var indexes = map[string]func(t *testing.T, dir string) func() index.Index{
 	"embedded": func(t *testing.T, dir string) func() index.Index {
 		return func() index.Index {
 			x, err := index.OpenPebble(index.PebbleOptions{Dir: filepath.Join(dir, "index")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return x
-		}
-	},
-	"postgres": func(t *testing.T, _ string) func() index.Index {
-		address := pgtest.Start(t).Address
-		return func() index.Index {
-			x, err := index.OpenPostgres(t.Context(), address)
 			if err != nil {
 				t.Fatal(err)
 			}
