@@ -2,7 +2,7 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/pem"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -86,21 +86,34 @@ type api struct {
 	asked   []url.Values
 	refuses int  // the status of watches, when it is not 0
 	once    bool // only one watch is refused
+	// certificate is shown to who comes, unless it is nil.
+	certificate *tls.Certificate
 }
 
 func startAPI(t *testing.T) *api {
 	t.Helper()
 	a := &api{t: t, secrets: t.TempDir(), watches: make(chan string, 10), token: "first-token"}
-	a.server = httptest.NewTLSServer(http.HandlerFunc(a.serve))
+	a.server = httptest.NewUnstartedServer(http.HandlerFunc(a.serve))
+	a.server.TLS = &tls.Config{GetConfigForClient: a.shown}
+	a.server.StartTLS()
 	t.Cleanup(a.server.Close)
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
-	a.write("ca.crt", string(cert))
+	a.write("ca.crt", inPEM(a.server.Certificate().Raw))
 	a.write("token", a.token+"\n")
 	a.pages = map[string]string{
 		"":   listOf("100", "p2", checkoutPod(90, "Running")),
 		"p2": listOf("100", "", jobPod(95)),
 	}
 	return a
+}
+
+// shown is how a connection begins; nil for the server's own way.
+func (a *api) shown(*tls.ClientHelloInfo) (*tls.Config, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.certificate == nil {
+		return nil, nil
+	}
+	return &tls.Config{Certificates: []tls.Certificate{*a.certificate}}, nil
 }
 
 func (a *api) write(name, text string) {
@@ -311,7 +324,7 @@ func TestWhatCannotBe(t *testing.T) {
 	watch(t, o).Eventually(ofPod, podLow)
 
 	other := startAPI(t) // whose certificate this cluster's authority has not signed
-	other.write("ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: selfSigned(t)})))
+	other.write("ca.crt", inPEM(selfSigned(t).Certificate[0]))
 	s, err := New(optionsFor(other), tagger.NewStore(tagger.StoreOptions{}).Feed())
 	if err != nil {
 		t.Fatal(err)
