@@ -92,12 +92,12 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 		mux.Handle("GET "+path, in.door.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 			k, limit, err := query(r)
 			if err != nil {
-				fail(w, http.StatusBadRequest, err)
+				web.Fail(w, http.StatusBadRequest, err)
 				return
 			}
 			whose, err := in.shelf(r, c)
 			if refused := (refusal{}); errors.As(err, &refused) {
-				fail(w, refused.status, err)
+				web.Fail(w, refused.status, err)
 				return
 			}
 			v, err := answer(question{r, c, whose, k, limit})
@@ -128,7 +128,7 @@ func (in *Intake) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil { // otherwise the caller has gone
 		in.log.Error("a question was not answered", "path", r.URL.Path, "error", err)
 	}
-	fail(w, http.StatusInternalServerError, errUnanswered)
+	web.Fail(w, http.StatusInternalServerError, errUnanswered)
 }
 
 // complete is auto-completion: prefix=, or contains= for any substring. A tag is looked for as it

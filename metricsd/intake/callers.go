@@ -1,14 +1,12 @@
 package intake
 
 import (
-	"crypto/subtle"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/intake/customer"
+	"github.com/beagle-go/beagle/metricsd/web"
 )
 
 // A caller is somebody whom the door lets in.
@@ -17,35 +15,14 @@ type caller struct {
 	operator bool   // has the token, or there is none: sees all customers and how the intake is
 }
 
-// given are the keys and tokens of a request, wherever senders and people put them, and among them
-// the password that a browser sends. key says whether one is an API key, not the password.
-func given(r *http.Request) (all []string, key bool) {
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	_, password, basic := r.BasicAuth()
-	if basic { // the header is then no key itself
-		bearer = ""
-	}
-	for _, one := range []string{r.Header.Get("DD-API-KEY"), bearer, r.URL.Query().Get("api_key")} {
-		if one != "" {
-			all, key = append(all, one), true
-		}
-	}
-	if password != "" {
-		all = append(all, password)
-	}
-	return all, key
-}
-
 // caller finds out who calls; false is for nobody whom the door lets in.
 func (d *door) caller(r *http.Request) (c caller, ok bool) {
 	if d.token == "" {
 		return caller{operator: true}, true
 	}
-	all, _ := given(r)
-	for _, one := range all {
-		if subtle.ConstantTimeCompare([]byte(one), []byte(d.token)) == 1 {
-			return caller{operator: true}, true
-		}
+	all, _ := web.Credentials(r)
+	if web.Holds(all, d.token) {
+		return caller{operator: true}, true
 	}
 	keys := d.keys.Load()
 	if keys == nil {
@@ -90,7 +67,7 @@ func (d *door) operators(h http.HandlerFunc) http.Handler {
 	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 		if !c.operator {
 			d.denied.Add(1)
-			fail(w, http.StatusForbidden, errors.New("a customer's key does not open this; give the operator's token"))
+			web.Fail(w, http.StatusForbidden, errors.New("a customer's key does not open this; give the operator's token"))
 			return
 		}
 		h(w, r)
@@ -109,19 +86,11 @@ func (d *door) counts(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// deny answers as Datadog's API does: 403 for a wrong key, 401 for none. A wrong password is no key,
-// since a browser asks for another at 401 only.
 func (d *door) deny(w http.ResponseWriter, r *http.Request) {
 	d.denied.Add(1)
-	what, realm := "token", "metricsd, the token as password"
 	if d.keys.Load() != nil {
-		what, realm = "API key", "metricsd, the API key or the token as password"
-	}
-	if _, key := given(r); key {
-		fail(w, http.StatusForbidden, fmt.Errorf("the %s is not known here; give another", what))
+		web.Refuse(w, r, "API key", "metricsd, the API key or the token as password")
 		return
 	}
-	w.Header().Set("WWW-Authenticate", `Basic realm="`+realm+`"`)
-	fail(w, http.StatusUnauthorized,
-		fmt.Errorf("the %s is missing, or the password wrong; send it as DD-API-KEY, bearer token or password", what))
+	web.Refuse(w, r, "token", web.Realm)
 }

@@ -3,23 +3,8 @@ package intake
 import (
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
 )
-
-// TestGiven finds a key that comes as a password, and nothing else: the log has the fingerprint of
-// the first.
-func TestGiven(t *testing.T) {
-	r := httptest.NewRequest("GET", "/", nil)
-	r.SetBasicAuth("anybody", "the-key-of-somebody")
-	if got, key := given(r); !slices.Equal(got, []string{"the-key-of-somebody"}) || key {
-		t.Errorf("given %q, a key %v", got, key)
-	}
-	r.Header.Set("Authorization", "Bearer another-key")
-	if got, key := given(r); !slices.Equal(got, []string{"another-key"}) || !key {
-		t.Errorf("given %q, a key %v", got, key)
-	}
-}
 
 // TestOneRuleOfRefusal asks everywhere with a wrong key, without any and with a wrong password.
 func TestOneRuleOfRefusal(t *testing.T) {
