@@ -144,14 +144,18 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 	t.Logf("%d kills; %d acknowledged, %d counted, %d sent", kills, acknowledged.Load(), counted, sent.Load())
 }
 
-// postOne sends one point under a key and reports whether it was acknowledged.
-func postOne(metric, key string, at int64) bool {
+// postOne sends one point under a key and reports whether it was acknowledged. A customer has an API
+// key besides.
+func postOne(metric, key string, at int64, apiKey ...string) bool {
 	body := fmt.Sprintf(`{"series":[{"metric":%q,"points":[[%d,1]]}]}`, metric, at)
 	request, err := http.NewRequest("POST", "http://"+intakeAddress+"/api/v1/series", strings.NewReader(body))
 	if err != nil {
 		return false
 	}
 	request.Header.Set("Idempotency-Key", key)
+	for _, k := range apiKey {
+		request.Header.Set("DD-API-KEY", k)
+	}
 	resp, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return false
