@@ -23,8 +23,8 @@ import (
 // TestMain is metricsd itself when a test asks for it, so that a process can be
 // killed.
 func TestMain(m *testing.M) {
-	if os.Getenv("METRICSD_TEST_AS_PROGRAM") != "" {
-		os.Unsetenv("METRICSD_TEST_AS_PROGRAM")
+	if os.Getenv("TEST_AS_METRICSD") != "" {
+		os.Unsetenv("TEST_AS_METRICSD")
 		main()
 	}
 	reserve()
@@ -59,7 +59,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), "METRICSD_TEST_AS_PROGRAM=1")
+	cmd.Env = append(os.Environ(), "TEST_AS_METRICSD=1")
 	cmd.Stdout, cmd.Stderr = new(bytes.Buffer), new(bytes.Buffer)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -144,14 +144,18 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 	t.Logf("%d kills; %d acknowledged, %d counted, %d sent", kills, acknowledged.Load(), counted, sent.Load())
 }
 
-// postOne sends one point under a key and reports whether it was acknowledged.
-func postOne(metric, key string, at int64) bool {
+// postOne sends one point under a key and reports whether it was acknowledged. A customer has an
+// API key besides.
+func postOne(metric, key string, at int64, apiKey ...string) bool {
 	body := fmt.Sprintf(`{"series":[{"metric":%q,"points":[[%d,1]]}]}`, metric, at)
 	request, err := http.NewRequest("POST", "http://"+intakeAddress+"/api/v1/series", strings.NewReader(body))
 	if err != nil {
 		return false
 	}
 	request.Header.Set("Idempotency-Key", key)
+	for _, k := range apiKey {
+		request.Header.Set("DD-API-KEY", k)
+	}
 	resp, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return false
@@ -225,6 +229,14 @@ func TestAll(t *testing.T) {
 	healthy(t)
 	if code, _, err := metricsd("", "load", "-address=127.0.0.1:28125", "-for=1s", "-rate=100000"); code != 0 {
 		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/metrics": 401, "/metrics?api_key=t": 200, "/debug/pprof/cmdline": 401,
+		"/debug/pprof/cmdline?api_key=x": 403, "/malformed": 401, "/healthz": 200} {
+		if resp, err := http.Get("http://127.0.0.1:29125" + path); err != nil || resp.StatusCode != want {
+			t.Errorf("the agent's %s: %v, %v; want %d, as the intake answers", path, resp, err, want)
+		} else {
+			resp.Body.Close()
+		}
 	}
 	conn, err := net.Dial("udp", "127.0.0.1:28125")
 	if err != nil {

@@ -35,7 +35,8 @@ type monitored struct {
 	agent, intake           string // where /metrics is
 	udp, prometheus         string
 	agentProcess, intakeRun *exec.Cmd
-	refuses                 atomic.Bool // the receiver of remote write
+	refuses                 atomic.Bool  // the receiver of remote write
+	engine                  *http.Server // Docker's, without containers
 }
 
 // TestMonitoring loads the alert rules into a real Prometheus and asks it every question of the
@@ -58,8 +59,10 @@ func TestMonitoring(t *testing.T) {
 	m.namesExist(rules)
 
 	m.breakThings()
+	m.engine.Close()
 	m.fires("MetricsdKernelDrops", "MetricsdDropsMetrics", "MetricsdMalformedLines", "MetricsdOutputLoses",
-		"MetricsdIntakeRefuses", "MetricsdIntakeQueueFills", "MetricsdIntakeDenies", "MetricsdIntakeNamesFull")
+		"MetricsdIntakeRefuses", "MetricsdIntakeQueueFills", "MetricsdIntakeDenies", "MetricsdIntakeNamesFull",
+		"MetricsdTaggerAway")
 	m.intakeRun.Process.Kill()
 	m.fires("MetricsdDown", "MetricsdOutputWaits")
 }
@@ -83,11 +86,31 @@ func (m *monitored) start() {
 		}
 	}))
 	m.t.Cleanup(receiver.Close)
+	socket := filepath.Join(dir, "docker.sock")
+	m.startEngine(socket)
 	m.agentProcess = program(m.t, "agent", "-http", m.agent, "-listen.udp", m.udp, "-listen.receive_buffer=4096",
 		"-limits.contexts=200", "-datadog.url", "http://"+m.intake, "-datadog.api_key", monitoringKey,
 		"-datadog.queue", filepath.Join(dir, "out"), "-remote_write.url", receiver.URL,
-		"-remote_write.queue", filepath.Join(dir, "written"))
+		"-remote_write.queue", filepath.Join(dir, "written"), "-tagger.docker", socket)
 	await(m.t, m.agent, "metricsd_contexts 0")
+}
+
+// startEngine answers as Docker's engine does that runs no container.
+func (m *monitored) startEngine(socket string) {
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/_ping", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Api-Version", "1.47") })
+	mux.HandleFunc("/v1.47/containers/json", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "[]") })
+	mux.HandleFunc("/v1.47/events", func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	m.engine = &http.Server{Handler: mux}
+	go m.engine.Serve(l)
+	m.t.Cleanup(func() { m.engine.Close() })
 }
 
 var (

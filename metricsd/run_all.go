@@ -26,7 +26,7 @@ func runAll(args []string, s streams) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- in.Run(rest) }()
 
-	a, outputs, err := openAgent(sendTo(run.config, in.Address()), run.log)
+	a, outputs, err := openAgent(guardLike(sendTo(run.config, in.Address())), run.log)
 	if err != nil {
 		stopIntake()
 		return errors.Join(err, <-stopped)
@@ -47,6 +47,15 @@ func runAll(args []string, s streams) error {
 	err = runWith(ctx, a, outputs)
 	stopIntake()
 	return errors.Join(err, <-ended)
+}
+
+// guardLike has the agent's pages ask for the intake's token, unless they have one of their own:
+// they show what the intake's pages show, and values besides.
+func guardLike(c config.Config) config.Config {
+	if c.HTTPToken == "" {
+		c.HTTPToken = c.Intake.Token
+	}
+	return c
 }
 
 // sendTo points the agent's Datadog output at an intake, unless it has a target of

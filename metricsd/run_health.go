@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,17 +15,22 @@ func runHealth(args []string, s streams) error {
 	patience := set.Duration("within", 3*time.Second, "how long the answers may take")
 	set.Usage = func() {
 		fmt.Fprintln(s.err,
-			"usage: metricsd health [flags] ADDRESS..., as 127.0.0.1:9125; the status is 0 when all are well")
+			"usage: metricsd health [flags] [ADDRESS...], as 127.0.0.1:9125; the status is 0 when all are well.\n"+
+				"Without an address, on Linux, it asks what each metricsd of this user and container serves.")
 		set.PrintDefaults()
 	}
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	if set.NArg() == 0 {
-		return errors.New("no address; give that of /healthz, as 127.0.0.1:9125")
+	addresses := set.Args()
+	if len(addresses) == 0 {
+		var err error
+		if addresses, err = servedHere("/proc"); err != nil {
+			return fmt.Errorf("%w; give the address of /healthz, as 127.0.0.1:9125", err)
+		}
 	}
 	client := &http.Client{Timeout: *patience}
-	for _, address := range set.Args() {
+	for _, address := range addresses {
 		resp, err := client.Get("http://" + address + "/healthz")
 		if err != nil {
 			return err

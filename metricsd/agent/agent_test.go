@@ -84,7 +84,9 @@ func scrape(t *testing.T, a *Agent) string {
 func get(t *testing.T, a *Agent, path string) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	a.Handler().ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
+	r := httptest.NewRequest("GET", path, nil)
+	r.RemoteAddr = "127.0.0.1:4000"
+	a.Handler().ServeHTTP(answer, r)
 	if answer.Code != http.StatusOK {
 		t.Fatalf("%s: %d %s", path, answer.Code, answer.Body)
 	}
@@ -249,6 +251,30 @@ func TestHealthAndProfiles(t *testing.T) {
 	a.Handler().ServeHTTP(stopping, httptest.NewRequest("GET", "/healthz", nil))
 	if stopping.Code != http.StatusServiceUnavailable {
 		t.Errorf("a stopping agent says %d", stopping.Code)
+	}
+}
+
+// TestPagesAskForTheToken asks for each page with and without a token, of an agent that has one and
+// of one that has none, from another machine.
+func TestPagesAskForTheToken(t *testing.T) {
+	for _, token := range []string{"", "the-agents-token"} {
+		a := startAgent(t)
+		a.config.HTTPToken = token
+		for path, open := range map[string]bool{"/healthz": true, "/metrics": token == "", "/malformed": token == "",
+			"/events": token == "", "/debug/pprof/cmdline": false, "/debug/pprof/": false} {
+			for given, want := range map[string]bool{"": open, "another-token": open, token: open || token != ""} {
+				r := httptest.NewRequest("GET", path, nil)
+				r.RemoteAddr = "192.0.2.7:4000"
+				if given != "" {
+					r.Header.Set("Authorization", "Bearer "+given)
+				}
+				answer := httptest.NewRecorder()
+				a.Handler().ServeHTTP(answer, r)
+				if (answer.Code == http.StatusOK) != want {
+					t.Errorf("a token of %q, %s with %q: %d, want it to be open: %v", token, path, given, answer.Code, want)
+				}
+			}
+		}
 	}
 }
 

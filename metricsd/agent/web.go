@@ -7,18 +7,20 @@ import (
 	"github.com/beagle-go/beagle/metricsd/web"
 )
 
-// Handler answers /metrics, /healthz, /malformed, /events and /debug/pprof.
+// Handler answers /metrics, /healthz, /malformed, /events and /debug/pprof. All but /healthz ask
+// for the token, if there is one.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", a.serveMetrics)
+	guard := web.Guard(a.config.HTTPToken)
+	mux.Handle("GET /metrics", guard(a.serveMetrics))
 	mux.HandleFunc("GET /healthz", a.serveHealth)
-	mux.HandleFunc("GET /malformed", func(w http.ResponseWriter, _ *http.Request) {
+	mux.Handle("GET /malformed", guard(func(w http.ResponseWriter, _ *http.Request) {
 		web.JSON(w, http.StatusOK, a.Malformed.List())
-	})
-	mux.HandleFunc("GET /events", func(w http.ResponseWriter, _ *http.Request) {
+	}))
+	mux.Handle("GET /events", guard(func(w http.ResponseWriter, _ *http.Request) {
 		web.JSON(w, http.StatusOK, map[string]any{"events": a.Events.List(), "checks": a.Checks.List()})
-	})
-	web.Debug(mux, web.Open)
+	}))
+	web.Debug(mux, a.config.HTTPToken, guard)
 	return mux
 }
 

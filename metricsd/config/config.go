@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Host        string      `yaml:"host" help:"host of metrics that do not name one; empty for none"`
 	HTTP        string      `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
+	HTTPToken   string      `yaml:"http_token" help:"required of readers of http, but for /healthz, as bearer token, DD-API-KEY or password; metricsd all asks for intake.token unless it is set; empty for nobody, and /debug/pprof is then for this machine only; the environment keeps it out of lists of processes"`
 	Listen      Listen      `yaml:"listen"`
 	Limits      Limits      `yaml:"limits"`
 	Tagger      Tagger      `yaml:"tagger"`

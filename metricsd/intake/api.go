@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/beagle-go/beagle/metricsd/intake/customer"
 	"github.com/beagle-go/beagle/metricsd/intake/index"
@@ -44,9 +47,21 @@ type stage struct {
 
 const mostListed = 1000
 
-// query reads what all requests for names have in common.
+// asked are the parameters that hold names, or parts of names.
+var asked = []string{"name", "after", "prefix", "contains"}
+
+// query reads what all requests for names have in common. It refuses text that no name holds:
+// PostgreSQL would answer it with an error.
 func query(r *http.Request) (k index.Kind, limit int, err error) {
-	q := r.URL.Query()
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return 0, 0, fmt.Errorf("the query cannot be read: %w; escape its values as in ?prefix=web%%20a", err)
+	}
+	for _, parameter := range asked {
+		if text := q.Get(parameter); !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return 0, 0, fmt.Errorf("%s is %+q; give UTF-8 text without NUL", parameter, text)
+		}
+	}
 	name := q.Get("kind")
 	if name == "" {
 		name = "metric"
@@ -77,18 +92,17 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 		mux.Handle("GET "+path, in.door.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 			k, limit, err := query(r)
 			if err != nil {
-				fail(w, http.StatusBadRequest, err)
+				web.Fail(w, http.StatusBadRequest, err)
 				return
 			}
 			whose, err := in.shelf(r, c)
 			if refused := (refusal{}); errors.As(err, &refused) {
-				fail(w, refused.status, err)
+				web.Fail(w, refused.status, err)
 				return
 			}
 			v, err := answer(question{r, c, whose, k, limit})
 			if err != nil {
-				in.log.Error("a question was not answered", "path", path, "error", err)
-				fail(w, http.StatusInternalServerError, err)
+				in.failed(w, r, err)
 				return
 			}
 			web.JSON(w, http.StatusOK, v)
@@ -103,6 +117,18 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 	ask("/api/overview", func(q question) (any, error) {
 		return in.overview(q.Context(), q.shelf, q.operator, q.limit), nil
 	})
+}
+
+// errUnanswered is all that a caller learns of an error of ours, which may name hosts, directories
+// and other customers.
+var errUnanswered = errors.New("the intake could not answer, its log says why; retry later")
+
+// failed answers a question that met an error of ours, and tells the operator of it.
+func (in *Intake) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() == nil { // otherwise the caller has gone
+		in.log.Error("a question was not answered", "path", r.URL.Path, "error", err)
+	}
+	web.Fail(w, http.StatusInternalServerError, errUnanswered)
 }
 
 // complete is auto-completion: prefix=, or contains= for any substring. A tag is looked for as it

@@ -1,13 +1,12 @@
 package intake
 
 import (
-	"crypto/subtle"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/intake/customer"
+	"github.com/beagle-go/beagle/metricsd/web"
 )
 
 // A caller is somebody whom the door lets in.
@@ -16,31 +15,14 @@ type caller struct {
 	operator bool   // has the token, or there is none: sees all customers and how the intake is
 }
 
-// given are the keys, tokens and passwords of a request, wherever senders and people put them.
-func given(r *http.Request) (all []string) {
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	_, password, basic := r.BasicAuth()
-	if basic { // the header is then no key itself
-		bearer = ""
-	}
-	for _, one := range []string{r.Header.Get("DD-API-KEY"), bearer, r.URL.Query().Get("api_key"), password} {
-		if one != "" {
-			all = append(all, one)
-		}
-	}
-	return all
-}
-
 // caller finds out who calls; false is for nobody whom the door lets in.
 func (d *door) caller(r *http.Request) (c caller, ok bool) {
 	if d.token == "" {
 		return caller{operator: true}, true
 	}
-	all := given(r)
-	for _, one := range all {
-		if subtle.ConstantTimeCompare([]byte(one), []byte(d.token)) == 1 {
-			return caller{operator: true}, true
-		}
+	all, _ := web.Credentials(r)
+	if web.Holds(all, d.token) {
+		return caller{operator: true}, true
 	}
 	keys := d.keys.Load()
 	if keys == nil {
@@ -85,7 +67,8 @@ func (d *door) operators(h http.HandlerFunc) http.Handler {
 	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 		if !c.operator {
 			d.denied.Add(1)
-			fail(w, http.StatusForbidden, errors.New("a customer's key does not open this; give the operator's token"))
+			web.Fail(w, http.StatusForbidden,
+				errors.New("a customer's key does not open this; give the operator's token"))
 			return
 		}
 		h(w, r)
@@ -106,14 +89,9 @@ func (d *door) counts(h http.HandlerFunc) http.Handler {
 
 func (d *door) deny(w http.ResponseWriter, r *http.Request) {
 	d.denied.Add(1)
-	what, realm := "the token is missing or wrong", "metricsd, the token as password"
 	if d.keys.Load() != nil {
-		what, realm = "the API key is missing or no customer's", "metricsd, the API key or the token as password"
+		web.Refuse(w, r, "API key", "metricsd, the API key or the token as password")
+		return
 	}
-	status := http.StatusForbidden // what agents know
-	if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/v1/") {
-		status = http.StatusUnauthorized // at this a browser asks for the password
-		w.Header().Set("WWW-Authenticate", `Basic realm="`+realm+`"`)
-	}
-	fail(w, status, errors.New(what+"; send it as DD-API-KEY, as a bearer token or as a password"))
+	web.Refuse(w, r, "token", web.Realm)
 }

@@ -114,11 +114,11 @@ func (d *door) notQueued(err error) error {
 func (d *door) refuse(w http.ResponseWriter, err error) {
 	if errors.Is(err, wire.ErrTooLarge) {
 		d.tooLarge.Add(1)
-		fail(w, http.StatusRequestEntityTooLarge, err)
+		web.Fail(w, http.StatusRequestEntityTooLarge, err)
 		return
 	}
 	d.refused.Add(1)
-	fail(w, http.StatusBadRequest, err)
+	web.Fail(w, http.StatusBadRequest, err)
 }
 
 // ignore reads and drops a body within the bound.
@@ -132,12 +132,8 @@ func (d *door) ignore(w http.ResponseWriter, r *http.Request, _ caller) {
 	web.JSON(w, http.StatusAccepted, map[string]string{"status": "ok"})
 }
 
-func fail(w http.ResponseWriter, status int, err error) {
-	web.JSON(w, status, map[string][]string{"errors": {err.Error()}})
-}
-
 // later is an answer that makes every sender try again.
 func later(w http.ResponseWriter, err error) {
 	w.Header().Set("Retry-After", "1")
-	fail(w, http.StatusServiceUnavailable, err)
+	web.Fail(w, http.StatusServiceUnavailable, err)
 }

@@ -87,7 +87,7 @@ func (in *Intake) Handler() http.Handler {
 	mux.Handle("GET /{$}", in.door.known(in.servePage))
 	mux.Handle("GET /metrics", in.door.counts(in.serveMetrics))
 	mux.HandleFunc("GET /healthz", in.serveHealth)
-	web.Debug(mux, in.door.operators)
+	web.Debug(mux, in.door.token, in.door.operators)
 	return mux
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/intake/index"
+	"github.com/beagle-go/beagle/metricsd/web"
 )
 
 //go:embed page.html
@@ -28,7 +29,7 @@ func (in *Intake) servePage(w http.ResponseWriter, r *http.Request, c caller) {
 	const rows = 15
 	whose, err := in.shelf(r, c)
 	if refused := (refusal{}); errors.As(err, &refused) {
-		fail(w, refused.status, err)
+		web.Fail(w, refused.status, err)
 		return
 	}
 	nonce := rand.Text()
@@ -40,7 +41,7 @@ func (in *Intake) servePage(w http.ResponseWriter, r *http.Request, c caller) {
 		"Nonce":    nonce,
 	})
 	if err != nil {
-		fail(w, http.StatusInternalServerError, err)
+		in.failed(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

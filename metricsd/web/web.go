@@ -51,9 +51,13 @@ func (s *Server) Stop(patience time.Duration) error {
 	return nil
 }
 
-// Debug adds /debug/pprof behind a guard. It shows the command line, and with it the secrets
-// that somebody put there.
-func Debug(mux *http.ServeMux, guard func(http.HandlerFunc) http.Handler) {
+// Debug adds /debug/pprof, which shows the command line, and with it the secrets that somebody put
+// there. The guard has to keep others out when there is a token; without one only callers from this
+// machine are let in.
+func Debug(mux *http.ServeMux, token string, guard func(http.HandlerFunc) http.Handler) {
+	if token == "" {
+		guard = Near
+	}
 	for path, handler := range map[string]http.HandlerFunc{
 		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol,
 		"trace": pprof.Trace,
@@ -61,9 +65,6 @@ func Debug(mux *http.ServeMux, guard func(http.HandlerFunc) http.Handler) {
 		mux.Handle("/debug/pprof/"+path, guard(handler))
 	}
 }
-
-// Open is the guard that lets everybody in.
-func Open(h http.HandlerFunc) http.Handler { return h }
 
 // JSON answers with a value.
 func JSON(w http.ResponseWriter, status int, v any) {

@@ -9,31 +9,13 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kfake"
-
-	"github.com/beagle-go/beagle/metricsd/intake/bus/kafkatest"
 )
 
-// openers open an empty queue of every sort, and open it again. Kafka is a broker
-// of Kafka's protocol in this process, spoken to over TCP.
+// openers open an empty queue of every sort that is built in, and open it again.
 var openers = map[string]func(t *testing.T) func() Bus{
 	"nats": func(t *testing.T) func() Bus {
 		dir := t.TempDir()
 		return func() Bus { return opened(t)(OpenNATS(t.Context(), NATSOptions{Dir: dir, Bytes: 64 << 20})) }
-	},
-	"kafka": func(t *testing.T) func() Bus {
-		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(cluster.Close)
-		o := KafkaOptions{Brokers: cluster.ListenAddrs(), Topic: "series", Partitions: 3, Replicas: 1}
-		return func() Bus { return opened(t)(OpenKafka(t.Context(), o)) }
-	},
-	"kafka, Apache's broker": func(t *testing.T) func() Bus {
-		o := KafkaOptions{Brokers: []string{kafkatest.Start(t).Address}, Topic: "series", Partitions: 3, Replicas: 1}
-		return func() Bus { return opened(t)(OpenKafka(t.Context(), o)) }
 	},
 }
 
@@ -127,6 +109,20 @@ func readAll(t *testing.T, b Bus, after map[int32]int64, n int) (all []string, p
 	}
 	slices.Sort(all)
 	return all, places
+}
+
+// awaits waits until all texts have come; others may come between.
+func awaits(t *testing.T, got <-chan string, want []string) {
+	t.Helper()
+	end := time.After(5 * time.Minute) // generous: the machine is shared
+	for missing := slices.Clone(want); len(missing) > 0; {
+		select {
+		case s := <-got:
+			missing = slices.DeleteFunc(missing, func(m string) bool { return m == s })
+		case <-end:
+			t.Fatalf("%q do not come", missing)
+		}
+	}
 }
 
 func TestAFullQueueSaysSo(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/bus/kafkatest"
 )
 
-// brokers are a broker of Kafka's protocol in this process, and Apache's.
+// brokers are a broker of Kafka's protocol in this process, spoken to over TCP, and Apache's.
 var brokers = map[string]func(*testing.T) string{
 	"kafka": func(t *testing.T) string {
 		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
@@ -30,6 +30,15 @@ var brokers = map[string]func(*testing.T) string{
 		return cluster.ListenAddrs()[0]
 	},
 	"kafka, Apache's broker": func(t *testing.T) string { return kafkatest.Start(t).Address },
+}
+
+func init() {
+	for name, start := range brokers {
+		openers[name] = func(t *testing.T) func() Bus {
+			o := KafkaOptions{Brokers: []string{start(t)}, Topic: "series", Partitions: 3, Replicas: 1}
+			return func() Bus { return opened(t)(OpenKafka(t.Context(), o)) }
+		}
+	}
 }
 
 func openTopic(t *testing.T, address string) *kafkaBus {
@@ -155,20 +164,6 @@ func TestKafkaLosesTheLogsEndWhileItIsRead(t *testing.T) {
 	awaits(t, got, texts(100, 105))
 	if m := b.Moves(); m.EndLost == 0 {
 		t.Errorf("the operator is told of %+v", m)
-	}
-}
-
-// awaits waits until all texts have come; others may come between.
-func awaits(t *testing.T, got <-chan string, want []string) {
-	t.Helper()
-	end := time.After(5 * time.Minute) // generous: the machine is shared
-	for missing := slices.Clone(want); len(missing) > 0; {
-		select {
-		case s := <-got:
-			missing = slices.DeleteFunc(missing, func(m string) bool { return m == s })
-		case <-end:
-			t.Fatalf("%q do not come", missing)
-		}
 	}
 }
 

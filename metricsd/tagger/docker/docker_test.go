@@ -1,11 +1,9 @@
 package docker
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,8 +15,8 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
-	"github.com/beagle-go/beagle/metricsd/tag"
 	"github.com/beagle-go/beagle/metricsd/tagger"
+	"github.com/beagle-go/beagle/metricsd/tagger/taggertest"
 )
 
 // The replies are as the Docker Engine API v1.47 has them: ContainerList, ContainerInspect,
@@ -107,20 +105,7 @@ func (e *engine) stream(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	e.streams++
 	e.mu.Unlock()
-	w.WriteHeader(http.StatusOK)
-	w.(http.Flusher).Flush()
-	for {
-		select {
-		case <-r.Context().Done():
-			return
-		case line := <-e.events:
-			if line == "" {
-				return
-			}
-			w.Write([]byte(line))
-			w.(http.Flusher).Flush()
-		}
-	}
+	taggertest.Stream(w, r, e.events)
 }
 
 func (e *engine) set(do func()) {
@@ -129,12 +114,10 @@ func (e *engine) set(do func()) {
 	do()
 }
 
-// A watched source, and the tagger of what it has told last.
+// A watched source tells the tags that it finds.
 type watched struct {
-	t      *testing.T
+	*taggertest.Watched
 	source *Source
-	mu     sync.Mutex
-	all    map[string]tagger.Entity
 }
 
 func watch(t *testing.T, socket string) *watched {
@@ -143,48 +126,20 @@ func watch(t *testing.T, socket string) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := tagger.NewStore(tagger.StoreOptions{Settle: time.Millisecond, Keep: 200 * time.Millisecond})
-	o := Options{Socket: socket, Labels: labels, Log: slog.New(slog.DiscardHandler)}
-	w := &watched{t: t, source: New(o, store.Feed())}
-	w.source.FirstPause, w.source.LastPause = 5*time.Millisecond, 20*time.Millisecond
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { w.source.Run(ctx) })
-	running.Go(func() {
-		store.Run(ctx, func(all map[string]tagger.Entity) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.all = all
-		})
-	})
-	t.Cleanup(func() { cancel(); running.Wait() })
-	return w
+	store := taggertest.NewStore()
+	source := New(Options{Socket: socket, Labels: labels, Log: slog.New(slog.DiscardHandler)}, store.Feed())
+	source.FirstPause, source.LastPause = 5*time.Millisecond, 20*time.Millisecond
+	return &watched{taggertest.Watch(t, store, source.Run), source}
 }
 
-// tags are those that a message of a container gets through a Joiner, as in the agent.
-func (w *watched) tags(id string) string {
-	w.mu.Lock()
-	all := maps.Clone(w.all)
-	w.mu.Unlock()
-	made, err := tagger.New("low", all)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	s := dogstatsd.Source{ContainerID: id, Cardinality: dogstatsd.CardinalityHigh}
-	joined, _ := tagger.NewJoiner(7).Join(made, []string{"own:x"}, []uint64{1}, &s, "")
-	return strings.Join(tag.MergeTags(joined, nil), " ")
+// from is the source of a message of a container.
+func from(id string) dogstatsd.Source {
+	return dogstatsd.Source{ContainerID: id, Cardinality: dogstatsd.CardinalityHigh}
 }
 
-func (w *watched) eventually(id, want string) {
-	w.t.Helper()
-	last := ""
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if last = w.tags(id); last == want {
-			return
-		}
-	}
-	w.t.Fatalf("%.8s has %q, want %q", id, last, want)
-}
+func (w *watched) tags(id string) string { return w.Tags(from(id), "own:x") }
+
+func (w *watched) eventually(id, want string) { w.Eventually(from(id), want, "own:x") }
 
 const webTags = "container_id:" + web + " container_name:shop-web-1 " +
 	"docker_image:registry:5000/shop/web:1.4.2 env:prod image_name:registry:5000/shop/web image_tag:1.4.2 own:x " +

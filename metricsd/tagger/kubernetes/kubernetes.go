@@ -11,6 +11,7 @@
 package kubernetes
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -52,9 +53,12 @@ type Source struct {
 	options Options
 	feed    *tagger.Feed
 	client  *http.Client
-	base    string
-	version string // to go on from; empty for a list
-	stale   bool   // the last watch was refused for its version, and nothing has come since
+	pem     []byte // of the authorities that client trusts, as they were read
+	// distrust is why ca.crt was not read again, as the log was told last.
+	distrust string
+	base     string
+	version  string // to go on from; empty for a list
+	stale    bool   // the last watch was refused for its version, and nothing has come since
 }
 
 // New makes a source that puts what it finds into a feed.
@@ -69,25 +73,45 @@ func New(o Options, feed *tagger.Feed) (*Source, error) {
 	if o.Anew == 0 {
 		o.Anew = 5 * time.Minute
 	}
-	transport := &http.Transport{
-		MaxIdleConns: 2, ForceAttemptHTTP2: true, TLSHandshakeTimeout: patience, ResponseHeaderTimeout: patience,
-	}
-	if strings.HasPrefix(base, "https:") {
-		pem, err := os.ReadFile(filepath.Join(o.Secrets, "ca.crt"))
-		if err != nil {
-			return nil, fmt.Errorf("tagger.kubernetes_secrets: %w; is automountServiceAccountToken false?", err)
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tagger.kubernetes_secrets: %s holds no certificate; give the cluster's",
-				filepath.Join(o.Secrets, "ca.crt"))
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	}
-	return &Source{
+	s := &Source{
 		Follower: follow.Follower{Name: "kubernetes", Log: o.Log},
-		options:  o, feed: feed, client: &http.Client{Transport: transport}, base: base,
-	}, nil
+		options:  o, feed: feed, client: &http.Client{Transport: transport(nil)}, base: base,
+	}
+	if err := s.trust(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// transport speaks with an API server that one of the roots has signed for.
+func transport(roots *x509.CertPool) *http.Transport {
+	return &http.Transport{
+		MaxIdleConns: 2, ForceAttemptHTTP2: true, TLSHandshakeTimeout: patience, ResponseHeaderTimeout: patience,
+		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+	}
+}
+
+// trust reads ca.crt and takes up what has changed there: the cluster puts a new authority into the
+// file before its servers change. After an error the source trusts whom it trusted before.
+func (s *Source) trust() error {
+	if !strings.HasPrefix(s.base, "https:") {
+		return nil
+	}
+	name := filepath.Join(s.options.Secrets, "ca.crt")
+	pem, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("tagger.kubernetes_secrets: %w; is automountServiceAccountToken false?", err)
+	}
+	if bytes.Equal(pem, s.pem) {
+		return nil
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("tagger.kubernetes_secrets: %s holds no certificate; give the cluster's", name)
+	}
+	s.client.CloseIdleConnections()
+	s.client.Transport, s.pem = transport(roots), pem
+	return nil
 }
 
 func address(configured string) (string, error) {
@@ -121,6 +145,10 @@ const patience = 30 * time.Second
 
 // once reads the list, unless there is a version to go on from, and watches until the stream ends.
 func (s *Source) once(ctx context.Context, up func()) error {
+	if err := s.trust(); err != nil && err.Error() != s.distrust {
+		s.distrust = err.Error()
+		s.options.Log.Warn("the cluster's authority was not read again; the old one holds", "error", err)
+	}
 	if s.version == "" {
 		version, err := s.list(ctx)
 		if err != nil {

@@ -2,10 +2,9 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/pem"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -18,8 +17,8 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
-	"github.com/beagle-go/beagle/metricsd/tag"
 	"github.com/beagle-go/beagle/metricsd/tagger"
+	"github.com/beagle-go/beagle/metricsd/tagger/taggertest"
 )
 
 // The replies are as the Kubernetes API v1 has them: PodList, WatchEvent, Status; with some of the
@@ -87,21 +86,34 @@ type api struct {
 	asked   []url.Values
 	refuses int  // the status of watches, when it is not 0
 	once    bool // only one watch is refused
+	// certificate is shown to who comes, unless it is nil.
+	certificate *tls.Certificate
 }
 
 func startAPI(t *testing.T) *api {
 	t.Helper()
 	a := &api{t: t, secrets: t.TempDir(), watches: make(chan string, 10), token: "first-token"}
-	a.server = httptest.NewTLSServer(http.HandlerFunc(a.serve))
+	a.server = httptest.NewUnstartedServer(http.HandlerFunc(a.serve))
+	a.server.TLS = &tls.Config{GetConfigForClient: a.shown}
+	a.server.StartTLS()
 	t.Cleanup(a.server.Close)
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
-	a.write("ca.crt", string(cert))
+	a.write("ca.crt", inPEM(a.server.Certificate().Raw))
 	a.write("token", a.token+"\n")
 	a.pages = map[string]string{
 		"":   listOf("100", "p2", checkoutPod(90, "Running")),
 		"p2": listOf("100", "", jobPod(95)),
 	}
 	return a
+}
+
+// shown is how a connection begins; nil for the server's own way.
+func (a *api) shown(*tls.ClientHelloInfo) (*tls.Config, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.certificate == nil {
+		return nil, nil
+	}
+	return &tls.Config{Certificates: []tls.Certificate{*a.certificate}}, nil
 }
 
 func (a *api) write(name, text string) {
@@ -135,24 +147,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	case refuses != 0:
 		http.Error(w, strings.ReplaceAll(goneObject, "\n", ""), refuses)
 	default:
-		a.watch(w, r)
-	}
-}
-
-func (a *api) watch(w http.ResponseWriter, r *http.Request) {
-	w.WriteHeader(http.StatusOK)
-	w.(http.Flusher).Flush()
-	for {
-		select {
-		case <-r.Context().Done():
-			return
-		case line := <-a.watches:
-			if line == "" {
-				return
-			}
-			w.Write([]byte(line))
-			w.(http.Flusher).Flush()
-		}
+		taggertest.Stream(w, r, a.watches)
 	}
 }
 
@@ -170,74 +165,27 @@ func (a *api) lists() (lists int, versions []string) {
 	return lists, versions
 }
 
-// A watched source, and what it has told last.
-type watched struct {
-	t      *testing.T
-	source *Source
-	mu     sync.Mutex
-	all    map[string]tagger.Entity
-}
-
 func optionsFor(a *api) Options {
 	return Options{URL: a.server.URL, Secrets: a.secrets, Node: "node-1", Log: slog.New(slog.DiscardHandler),
 		Labels:      tagger.Labels{"app.kubernetes.io/name": "app"},
 		Annotations: tagger.Labels{"team.example.org/owner": "team"}}
 }
 
+// A watched source tells the tags that it finds.
+type watched struct {
+	*taggertest.Watched
+	source *Source
+}
+
 func watch(t *testing.T, o Options) *watched {
 	t.Helper()
-	store := tagger.NewStore(tagger.StoreOptions{Settle: time.Millisecond, Keep: 200 * time.Millisecond})
+	store := taggertest.NewStore()
 	source, err := New(o, store.Feed())
 	if err != nil {
 		t.Fatal(err)
 	}
 	source.FirstPause, source.LastPause = 5*time.Millisecond, 20*time.Millisecond
-	w := &watched{t: t, source: source}
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { w.source.Run(ctx) })
-	running.Go(func() {
-		store.Run(ctx, func(all map[string]tagger.Entity) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.all = all
-		})
-	})
-	t.Cleanup(func() { cancel(); running.Wait() })
-	return w
-}
-
-// tags are those that a message gets through a Joiner, as in the agent.
-func (w *watched) tags(s dogstatsd.Source) string {
-	w.mu.Lock()
-	all := maps.Clone(w.all)
-	w.mu.Unlock()
-	made, err := tagger.New("low", all)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	joined, _ := tagger.NewJoiner(7).Join(made, nil, nil, &s, "")
-	return strings.Join(tag.MergeTags(joined, nil), " ")
-}
-
-func (w *watched) eventually(s dogstatsd.Source, want string) {
-	w.t.Helper()
-	last := ""
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if last = w.tags(s); last == want {
-			return
-		}
-	}
-	w.t.Fatalf("got %q, want %q", last, want)
-}
-
-func wait(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not %s within a minute", what)
-		}
-	}
+	return &watched{taggertest.Watch(t, store, source.Run), source}
 }
 
 const (
@@ -260,10 +208,10 @@ var (
 func TestPodsComeAndGo(t *testing.T) {
 	a := startAPI(t)
 	w := watch(t, optionsFor(a))
-	w.eventually(ofPod, podLow)
-	w.eventually(ofContainer, containerLow)
-	w.eventually(ofJob, jobOrchestrator)
-	high := w.tags(dogstatsd.Source{ContainerID: checkoutID, Cardinality: dogstatsd.CardinalityHigh})
+	w.Eventually(ofPod, podLow)
+	w.Eventually(ofContainer, containerLow)
+	w.Eventually(ofJob, jobOrchestrator)
+	high := w.Tags(dogstatsd.Source{ContainerID: checkoutID, Cardinality: dogstatsd.CardinalityHigh})
 	for _, one := range []string{"container_id:" + checkoutID,
 		"display_container_name:checkout_checkout-7d9f8b6c5-x2x4q",
 		"pod_name:checkout-7d9f8b6c5-x2x4q"} {
@@ -276,12 +224,12 @@ func TestPodsComeAndGo(t *testing.T) {
 	}
 	moved := strings.ReplaceAll(checkoutPod(101, "Running"), checkoutID, renewedID) // its container was started anew
 	a.watches <- changeOf("MODIFIED", moved)
-	w.eventually(dogstatsd.Source{ContainerID: renewedID}, containerLow)
-	w.eventually(ofContainer, "") // after a while
+	w.Eventually(dogstatsd.Source{ContainerID: renewedID}, containerLow)
+	w.Eventually(ofContainer, "") // after a while
 	a.watches <- changeOf("MODIFIED", checkoutPod(102, "Succeeded"))
 	a.watches <- changeOf("DELETED", jobPod(103))
-	w.eventually(ofPod, "")
-	w.eventually(ofJob, "")
+	w.Eventually(ofPod, "")
+	w.Eventually(ofJob, "")
 	if n, _ := w.source.Stats(); n > 4 {
 		t.Errorf("%d entities are kept", n)
 	}
@@ -291,14 +239,14 @@ func TestPodsComeAndGo(t *testing.T) {
 func TestAWatchGoesOn(t *testing.T) {
 	a := startAPI(t)
 	w := watch(t, optionsFor(a))
-	w.eventually(ofPod, podLow)
+	w.Eventually(ofPod, podLow)
 	a.watches <- bookmark(140)
 	a.watches <- ""
-	wait(t, "watched again", func() bool { _, v := a.lists(); return len(v) == 2 })
+	taggertest.Wait(t, "watched again", func() bool { _, v := a.lists(); return len(v) == 2 })
 	if lists, versions := a.lists(); lists != 1 || !slices.Equal(versions, []string{"100", "140"}) {
 		t.Errorf("%d lists, watches from %q", lists, versions)
 	}
-	if got := w.tags(ofPod); got != podLow {
+	if got := w.Tags(ofPod); got != podLow {
 		t.Errorf("got %q", got)
 	}
 }
@@ -316,12 +264,12 @@ func TestAVersionThatIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := startAPI(t)
 			w := watch(t, optionsFor(a))
-			w.eventually(ofPod, podLow)
+			w.Eventually(ofPod, podLow)
 			a.set(func() { a.pages[""] = listOf("200", "", jobPod(95)) })
 			gone(a)
-			w.eventually(ofPod, "")
-			w.eventually(ofJob, jobOrchestrator)
-			wait(t, "watched", func() bool { _, v := a.lists(); return v[len(v)-1] == "200" })
+			w.Eventually(ofPod, "")
+			w.Eventually(ofJob, jobOrchestrator)
+			taggertest.Wait(t, "watched", func() bool { _, v := a.lists(); return v[len(v)-1] == "200" })
 			if _, failures := w.source.Up(); failures != 0 {
 				t.Errorf("%d failures: that a version grows old is none", failures)
 			}
@@ -334,17 +282,17 @@ func TestAVersionThatIsGone(t *testing.T) {
 func TestTheServerIsAway(t *testing.T) {
 	a := startAPI(t)
 	w := watch(t, optionsFor(a))
-	w.eventually(ofPod, podLow)
+	w.Eventually(ofPod, podLow)
 	a.set(func() { a.token = "second-token" })
 	a.server.CloseClientConnections()
-	wait(t, "away", func() bool { _, failures := w.source.Up(); return failures > 1 })
-	if got := w.tags(ofPod); got != podLow {
+	taggertest.Wait(t, "away", func() bool { _, failures := w.source.Up(); return failures > 1 })
+	if got := w.Tags(ofPod); got != podLow {
 		t.Errorf("while the server is away: %q", got)
 	}
 	a.write("token", "second-token")
-	wait(t, "back", func() bool { up, _ := w.source.Up(); return up })
+	taggertest.Wait(t, "back", func() bool { up, _ := w.source.Up(); return up })
 	a.watches <- changeOf("DELETED", checkoutPod(300, "Running"))
-	w.eventually(ofPod, "")
+	w.Eventually(ofPod, "")
 }
 
 func TestWhatCannotBe(t *testing.T) {
@@ -373,10 +321,10 @@ func TestWhatCannotBe(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_PORT", u.Port())
 	o := optionsFor(a)
 	o.URL = InCluster
-	watch(t, o).eventually(ofPod, podLow)
+	watch(t, o).Eventually(ofPod, podLow)
 
 	other := startAPI(t) // whose certificate this cluster's authority has not signed
-	other.write("ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: selfSigned(t)})))
+	other.write("ca.crt", inPEM(selfSigned(t).Certificate[0]))
 	s, err := New(optionsFor(other), tagger.NewStore(tagger.StoreOptions{}).Feed())
 	if err != nil {
 		t.Fatal(err)
@@ -404,7 +352,7 @@ func TestAWatchThatIsRefused(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { s.Run(ctx) })
-		wait(t, "refused twice", func() bool { _, failures := s.Up(); return failures >= 2 })
+		taggertest.Wait(t, "refused twice", func() bool { _, failures := s.Up(); return failures >= 2 })
 		cancel()
 		running.Wait()
 		if n := strings.Count(log.String(), "\n"); n != 2 {

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle/metricsd/config"
+)
+
+// servedHere returns where each running service answers /healthz, by the flags, the environment and
+// the file that it was started with. A service is a process of this very program; proc is where the
+// kernel shows those that this user may look at. In a container these are the container's.
+func servedHere(proc string) (addresses []string, _ error) {
+	self, err := os.Stat(filepath.Join(proc, "self", "exe"))
+	if err != nil {
+		return nil, fmt.Errorf("processes cannot be looked at: %w", err)
+	}
+	running := false
+	entries, err := os.ReadDir(proc)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		dir := filepath.Join(proc, e.Name())
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		if program, err := os.Stat(filepath.Join(dir, "exe")); err != nil || !os.SameFile(program, self) {
+			continue
+		}
+		args := words(filepath.Join(dir, "cmdline"))
+		if len(args) < 2 || args[1] != "all" && args[1] != "agent" && args[1] != "intake" {
+			continue
+		}
+		running = true
+		loader, err := config.NewLoader(args[1], args[2:], words(filepath.Join(dir, "environ")), io.Discard)
+		if err != nil {
+			return nil, fmt.Errorf("process %s: %w", e.Name(), err)
+		}
+		c, err := loader.Load()
+		if err != nil {
+			return nil, fmt.Errorf("process %s: %w", e.Name(), err)
+		}
+		addresses = append(addresses, served(args[1], c)...)
+	}
+	if !running {
+		return nil, errors.New("no metricsd agent, intake or all of this user runs here")
+	}
+	return addresses, nil
+}
+
+// words are the strings of a file of the kernel, each of which ends with a NUL.
+func words(file string) []string {
+	text, _ := os.ReadFile(file) // of a process that has just ended there is none
+	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+}
+
+// served are the addresses at which a configuration has a verb answer.
+func served(verb string, c config.Config) (addresses []string) {
+	if verb != "intake" && c.HTTP != "" {
+		addresses = append(addresses, near(c.HTTP))
+	}
+	if verb != "agent" {
+		addresses = append(addresses, near(c.Intake.HTTP))
+	}
+	return addresses
+}
+
+// near is how this machine reaches what listens on an address, which may stand for all of its own.
+func near(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case host == "", err == nil && ip == netip.IPv4Unspecified():
+		host = "127.0.0.1"
+	case err == nil && ip == netip.IPv6Unspecified():
+		host = "::1"
+	}
+	return net.JoinHostPort(host, port)
+}
