@@ -8,8 +8,9 @@ import (
 
 // Unchanged names the unexported package variables that always hold what their initialisers give
 // them, with the elements of their slices and maps. No code of the files may assign them or a part
-// of them, take an address of a part, or hand a slice or map on to code that may. Other packages
-// cannot reach them.
+// of them, take an address of a part, receive from a channel in them, or hand a slice, map or
+// pointer on to code that may. A loop that gets pointers as keys or values counts as such code. Other
+// packages cannot reach the variables.
 func Unchanged(files []*ast.File, pkg *types.Package, info *types.Info) map[string]bool {
 	u := &unchanged{info: info, out: map[string]bool{}, params: map[*types.Var]bool{},
 		bodies: map[*types.Var]ast.Node{},
@@ -86,7 +87,8 @@ func (u *unchanged) looks(path []ast.Node) bool {
 		switch up := up.(type) {
 		case *ast.IndexExpr:
 			if ast.Unparen(up.X) != e {
-				return true // an index is a value
+				// A map may keep a key, and whoever ranges over it gets the key back.
+				return !sharesElements(u.info.TypeOf(e))
 			}
 			e = up
 			continue
@@ -102,9 +104,9 @@ func (u *unchanged) looks(path []ast.Node) bool {
 			if isPattern(u.info.TypeOf(e)) {
 				return up.Sel.Name != "Longest" && up.Sel.Name != "UnmarshalText"
 			}
+			// What shares nothing is no pointer: a method with a pointer receiver takes its address.
 			_, byAddress := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
-			_, has := s.Recv().Underlying().(*types.Pointer)
-			return (!byAddress || has) && !sharesElements(u.info.TypeOf(e))
+			return !byAddress && !sharesElements(u.info.TypeOf(e))
 		case *ast.SliceExpr:
 			if _, array := u.info.TypeOf(up.X).Underlying().(*types.Array); array && ast.Unparen(up.X) == e {
 				return false
@@ -115,7 +117,7 @@ func (u *unchanged) looks(path []ast.Node) bool {
 			e = up
 			continue
 		case *ast.UnaryExpr:
-			return up.Op != token.AND
+			return up.Op != token.AND && up.Op != token.ARROW
 		case *ast.IncDecStmt:
 			return false
 		case *ast.AssignStmt:
@@ -128,7 +130,7 @@ func (u *unchanged) looks(path []ast.Node) bool {
 			if ast.Unparen(up.X) != e {
 				return false
 			}
-			return up.Value == nil || !sharesElements(u.info.TypeOf(up.Value))
+			return u.looksOver(up)
 		case *ast.BinaryExpr:
 			return true
 		case *ast.CallExpr:
@@ -139,11 +141,33 @@ func (u *unchanged) looks(path []ast.Node) bool {
 	return true
 }
 
+// looksOver reports whether a loop over a variable takes nothing out of it, and gets no key and no
+// value that shares elements with it.
+func (u *unchanged) looksOver(loop *ast.RangeStmt) bool {
+	if _, ok := u.info.TypeOf(loop.X).Underlying().(*types.Chan); ok {
+		return false
+	}
+	for _, got := range []ast.Expr{loop.Key, loop.Value} {
+		if id, ok := got.(*ast.Ident); got == nil || ok && id.Name == "_" {
+			continue
+		}
+		if sharesElements(u.info.TypeOf(got)) {
+			return false
+		}
+	}
+	return true
+}
+
 // callLooks reports whether a call only looks at an argument.
 func (u *unchanged) callLooks(call *ast.CallExpr, e ast.Expr) bool {
-	_, name := Called(call)
+	fun, name := Called(call)
 	if name == nil || call.Ellipsis.IsValid() {
 		return false
+	}
+	if sel, ok := fun.(*ast.SelectorExpr); ok {
+		if s := u.info.Selections[sel]; s != nil && s.Kind() == types.MethodExpr {
+			return false // its first argument is the receiver
+		}
 	}
 	switch f := u.info.Uses[name].(type) {
 	case *types.Builtin:
@@ -191,6 +215,8 @@ func sharesElements(t types.Type) bool {
 		return !plainTerms(p)
 	}
 	switch t := t.Underlying().(type) {
+	case *types.Basic:
+		return t.Kind() == types.UnsafePointer
 	case *types.Slice, *types.Map, *types.Pointer, *types.Chan:
 		return true
 	case *types.Array:
