@@ -62,6 +62,17 @@ func (f *function) generic() (in instance, err error) {
 // ownName matches the names that generated functions use themselves.
 var ownName = regexp.MustCompile(`^([arx][0-9]+|c|args|results|take)$`)
 
+// refuseSecond returns why a build that captures one instantiation of a function cannot capture f,
+// or nil if both are the same. They would be one site, whose records hold values of two types.
+func (f *function) refuseSecond(first *function) error {
+	if f.in.args == first.in.args {
+		return nil
+	}
+	return f.refused(fmt.Sprintf("--probe %s captures the calls with %s already, and one build captures one "+
+		"instantiation of a function", first.spec, first.in.args),
+		"Name one of them, or make a second build for "+f.in.args+".")
+}
+
 func (f *function) refused(why, remedy string) error {
 	return &beagle.UsageError{What: fmt.Sprintf("--probe %s: %s", f.spec, why), Remedy: remedy}
 }
