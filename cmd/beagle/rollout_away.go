@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,14 +19,7 @@ const lookEvery = 500 * time.Millisecond
 
 // placedRollout is the server whose workflow drives a rollout, if one does.
 func placedRollout(b pilot.Base) (at fleet.Server, ok bool, err error) {
-	data, err := os.ReadFile(b.Path("temporal.json"))
-	if missing(err) {
-		return at, false, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &at)
-	}
-	return at, err == nil, err
+	return fleet.PlacedIn(b.Path(""))
 }
 
 // away has a workflow carry the rollout out, and follows it by its state in the store.
@@ -92,11 +83,7 @@ func (l *flight) place() error {
 	if err := l.base.Keep(o); err != nil {
 		return err
 	}
-	data, err := json.Marshal(l.server)
-	if err != nil {
-		return err
-	}
-	return l.base.Write("temporal.json", data)
+	return l.base.Store.WriteJSON(l.base.Path(fleet.PlaceFile), l.server)
 }
 
 // A follower tells what a workflow has decided since it looked last.
