@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // An instance is a generic function with type arguments. Declarations beside the function repeat
@@ -61,6 +62,14 @@ func (f *function) generic() (in instance, err error) {
 
 // ownName matches the names that generated functions use themselves.
 var ownName = regexp.MustCompile(`^([arx][0-9]+|c|args|results|take)$`)
+
+// refuseArgs returns why a function without type parameters cannot be named with type arguments.
+func (f *function) refuseArgs() error {
+	if _, args := syntax.CutTypeArgs(f.spec); len(args) > 0 {
+		return f.refused("it has no type parameters", "Name it without "+f.spec[strings.Index(f.spec, "["):]+".")
+	}
+	return nil
+}
 
 // refuseSecond returns why a build that captures one instantiation of a function cannot capture f,
 // or nil if both are the same. They would be one site, whose records hold values of two types.

@@ -129,7 +129,8 @@ func TestGenericVersions(t *testing.T) {
 
 // TestSecondInstantiation checks that a build never captures fewer instantiations than were named.
 func TestSecondInstantiation(t *testing.T) {
-	dir := newModule(t, map[string]string{"go.mod": "module example.com/lib\n\ngo 1.24\n", "lib.go": genericLib})
+	dir := newModule(t, map[string]string{"go.mod": "module example.com/lib\n\ngo 1.24\n", "lib.go": genericLib,
+		"plain.go": "package lib\n\nfunc Plain(n int) int { return n }\n"})
 	for _, c := range []struct {
 		specs []string
 		sites int
@@ -141,6 +142,7 @@ func TestSecondInstantiation(t *testing.T) {
 			"the calls with [string] already"},
 		{[]string{"./.Table.Put[string, int]", "./.Table.Put[string, string]"}, 0, "captures the calls with " +
 			"[string, int] already"},
+		{[]string{"./.Plain[int]"}, 0, "--probe ./.Plain[int]: it has no type parameters"},
 	} {
 		o, err := Write(t.Context(), Options{Dir: dir, Specs: c.specs, TypeArgs: named}, t.TempDir())
 		switch {

@@ -151,8 +151,11 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 
 // choose finds the instantiation of a generic function whose calls are captured.
 func (o *Options) choose(ctx context.Context, f *function) (err error) {
-	if f.in, err = f.generic(); err != nil || f.in.declared == "" {
+	if f.in, err = f.generic(); err != nil {
 		return err
+	}
+	if f.in.declared == "" {
+		return f.refuseArgs()
 	}
 	if o.TypeArgs == nil {
 		return f.refused("it is generic, and nothing says which instantiation counts",
