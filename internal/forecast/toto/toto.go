@@ -214,8 +214,8 @@ func (m *Model) rows(series []Series, horizon int) ([]row, error) {
 func newRow(values []float64, patch, context int) (row, error) {
 	before := float32(0)
 	for _, v := range values[:max(0, len(values)-context)] {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			before = float32(v)
+		if x := float32(v); !math.IsNaN(v) && !math.IsInf(float64(x), 0) {
+			before = x
 		}
 	}
 	cut := max(0, len(values)-context)
