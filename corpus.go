@@ -113,3 +113,15 @@ type Finding struct {
 	Figure string `json:"figure"` // the number that was found: "3 distinct inputs"
 	Remedy string `json:"remedy"`
 }
+
+// Spread returns n records of a list, at even distances, or all if there are no more.
+func Spread(list []Record, n int) []Record {
+	if len(list) <= n {
+		return list
+	}
+	out := make([]Record, n)
+	for i := range out {
+		out[i] = list[i*len(list)/n]
+	}
+	return out
+}

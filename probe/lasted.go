@@ -27,7 +27,7 @@ type lasting struct {
 	by    [64 * perOctave]atomic.Uint32
 }
 
-// add enters a call that began at a time of elapsed.
+// add enters a call that began at a time of elapsed, or 0 for a call whose beginning nobody noted.
 func (l *lasting) add(from int64) {
 	if from == 0 {
 		return

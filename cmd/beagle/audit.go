@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/audit"
 )
 
@@ -64,6 +65,10 @@ func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, e
 // writeSARIF writes a report to a file, whole or not at all.
 func writeSARIF(name string, r *audit.Report) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".sarif")
+	if failed := (*os.PathError)(nil); errors.As(err, &failed) {
+		return &beagle.UsageError{What: fmt.Sprintf("--sarif %s: cannot write there: %v", name, failed.Err),
+			Remedy: "name a file in a directory that is there and that you may write to"}
+	}
 	if err != nil {
 		return err
 	}

@@ -275,7 +275,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 
 // remembered reads what campaigns tried.
 func (o *campaigning) remembered() (map[string][]beagle.CampaignAttempt, error) {
-	all, err := campaigns.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
+	all, err := store.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +349,7 @@ func (o *campaigning) load(f *flagSet, sources []string) error {
 
 // printMemory lists what campaigns tried.
 func (o *campaigning) printMemory() (int, error) {
-	all, err := campaigns.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
+	all, err := store.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
 	if err != nil {
 		return exitNo, err
 	}

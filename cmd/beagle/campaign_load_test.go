@@ -64,7 +64,7 @@ func TestCampaignOwned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := s.LockCampaign("c1")
+	lock, err := campaigns.Base{Store: s, ID: "c1"}.Lock()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func (o *campaigning) carry(ctx context.Context) (int, error) {
 // own takes the campaign for this process, as long as no workflow and no other process has it.
 func (o *campaigning) own() (*store.Lock, error) {
 	b := campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}
-	lock, err := o.store.LockCampaign(b.ID)
+	lock, err := b.Lock()
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	}
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("capture %s: %d arguments given", o.verb, n),
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("capture %s: %s given", o.verb, countOf(o.rest)),
 			Remedy: "'beagle capture --help' shows examples"}
 	}
 	if o.out != "" && len(o.rest) != 1 {

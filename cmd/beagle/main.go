@@ -190,22 +190,61 @@ func hasFlags(f *flag.FlagSet) bool {
 	return some
 }
 
-var badValue = regexp.MustCompile(`^invalid value "([0-9.]+)" for flag -(\S+): `)
+var (
+	badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): `)
+	badFlag  = regexp.MustCompile(`^flag provided but not defined: -+(\S+)$`)
+	digits   = regexp.MustCompile(`^[0-9.]+$`)
+)
 
 // mistake words what the flag package complains of.
 func (f *flagSet) mistake(err error) error {
 	bad := &beagle.UsageError{What: err.Error(), Remedy: fmt.Sprintf("'beagle %s --help' lists the flags", f.Name())}
+	if m := badFlag.FindStringSubmatch(bad.What); m != nil {
+		bad.What = "there is no flag --" + m[1]
+		var names []string
+		f.VisitAll(func(g *flag.Flag) { names = append(names, g.Name) })
+		if near := source.Near(m[1], names); near != "" {
+			bad.Remedy = fmt.Sprintf("Did you mean --%s? %s", near, bad.Remedy)
+		}
+		return bad
+	}
 	m := badValue.FindStringSubmatch(bad.What)
 	if m == nil {
 		return bad
 	}
-	if g, ok := f.Lookup(m[2]).Value.(flag.Getter); ok {
-		if _, ok := g.Get().(time.Duration); ok {
-			bad.What = fmt.Sprintf("--%s %s is not a duration", m[2], m[1])
-			bad.Remedy = fmt.Sprintf("give a unit, as in --%s=%ss", m[2], m[1])
-		}
+	g, ok := f.Lookup(m[2]).Value.(flag.Getter)
+	if !ok {
+		return bad
 	}
+	wants := ""
+	switch g.Get().(type) {
+	case time.Duration:
+		wants = "a duration"
+		if digits.MatchString(m[1]) {
+			bad.Remedy = fmt.Sprintf("give a unit, as in --%s=%ss", m[2], m[1])
+		} else {
+			bad.Remedy = fmt.Sprintf("give a number with a unit, as in --%s=20s or --%s=5m", m[2], m[2])
+		}
+	case int, int64, uint, uint64:
+		wants, bad.Remedy = "a whole number", fmt.Sprintf("give one, as in --%s=20", m[2])
+	case float64:
+		wants, bad.Remedy = "a number", fmt.Sprintf("give one, as in --%s=0.5", m[2])
+	case bool:
+		wants, bad.Remedy = "true or false", fmt.Sprintf("write --%s alone, or --%s=false", m[2], m[2])
+	default:
+		return bad
+	}
+	bad.What = fmt.Sprintf("--%s %s is not %s", m[2], m[1], wants)
 	return bad
+}
+
+// countOf says how many arguments there are, and which: a flag without its dashes is one, too.
+func countOf(args []string) string {
+	const most = 3
+	if len(args) == 0 || len(args) > most {
+		return plural(len(args), "argument")
+	}
+	return fmt.Sprintf("%s (%s)", plural(len(args), "argument"), strings.Join(args, ", "))
 }
 
 // parse reads flags before and after the arguments, since people write both.
@@ -227,7 +266,7 @@ func parse(f *flagSet, args []string, least, most int) ([]string, error) {
 	if len(rest) < least || len(rest) > most {
 		takes := cmp.Or(f.args, "no arguments")
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("%d arguments given, it takes %s", len(rest), takes),
+			What:   fmt.Sprintf("%s given, it takes %s", countOf(rest), takes),
 			Remedy: fmt.Sprintf("'beagle %s --help' shows examples", f.Name()),
 		}
 	}

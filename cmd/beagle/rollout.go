@@ -128,7 +128,7 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 	}
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("rollout %s: %d arguments given", o.verb, n),
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("rollout %s: %s given", o.verb, countOf(o.rest)),
 			Remedy: "'beagle rollout --help' shows examples"}
 	}
 	if o.id != "" && !plainName.MatchString(o.id) {

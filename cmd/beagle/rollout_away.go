@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,14 +23,7 @@ const lookEvery = 500 * time.Millisecond
 
 // placedRollout is the server whose workflow drives a rollout, if one does.
 func placedRollout(b pilot.Base) (at fleet.Server, ok bool, err error) {
-	data, err := os.ReadFile(b.Path(pilot.Placed))
-	if missing(err) {
-		return at, false, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &at)
-	}
-	return at, err == nil, err
+	return fleet.PlacedIn(b.Path(""))
 }
 
 // away has a workflow carry the rollout out, and follows it by its state in the store.

@@ -111,6 +111,10 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err != nil {
 		return exitUsage, err
 	}
+	if spec.NoMeasure && f.given("measure") {
+		return exitUsage, &beagle.UsageError{What: "--measure and --no-measure exclude each other",
+			Remedy: "leave one of them out"}
+	}
 	spec.Target = rest[0]
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err

@@ -3,10 +3,7 @@ package benchfile
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -36,15 +33,12 @@ func Build(ctx context.Context, u *source.Unit, path, text, pgo string) (*Bench,
 		return nil, err
 	}
 	b := &Bench{unit: u, scratch: dir, program: filepath.Join(dir.Path, "bench.test")}
-	args := []string{"test", "-c", "-o", b.program}
-	if len(u.Target.Tags) > 0 {
-		args = append(args, "-tags="+strings.Join(u.Target.Tags, ","))
-	}
+	args := append([]string{"test", "-c", "-o", b.program}, source.TagFlags(u.Target.Tags)...)
 	if pgo != "" {
 		args = append(args, "-pgo="+pgo)
 	}
 	if path != "" {
-		overlay, err := overlaid(dir.Path, path, text)
+		overlay, err := source.WriteOverlay(dir.Path, map[string]string{path: text})
 		if err != nil {
 			b.Close()
 			return nil, err
@@ -64,17 +58,6 @@ func Build(ctx context.Context, u *source.Unit, path, text, pgo string) (*Bench,
 		}
 	}
 	return b, nil
-}
-
-// overlaid writes an overlay for the go command with one file.
-func overlaid(dir, path, text string) (string, error) {
-	file := filepath.Join(dir, "file.go")
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: file}})
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Join(dir, "overlay.json")
-	return name, errors.Join(os.WriteFile(file, []byte(text), 0o666), os.WriteFile(name, overlay, 0o666))
 }
 
 // Close removes the program.

@@ -167,7 +167,7 @@ func (l *lifter) recorded(p *mutate.Pass) []map[string]any {
 	}
 	args := reflect.StructOf(fields)
 	var out []map[string]any
-	for _, r := range spread(l.inputs.corpus().Train, liftRecorded) {
+	for _, r := range beagle.Spread(l.inputs.corpus().Train, liftRecorded) {
 		v := reflect.New(args)
 		if rt.DecodeValue(r.Args, v.Interface(), nil) != nil {
 			return nil
@@ -177,18 +177,6 @@ func (l *lifter) recorded(p *mutate.Pass) []map[string]any {
 			row[name] = v.Elem().Field(i).Interface()
 		}
 		out = append(out, row)
-	}
-	return out
-}
-
-// spread takes n records, evenly.
-func spread(records []beagle.Record, n int) []beagle.Record {
-	if len(records) <= n {
-		return records
-	}
-	out := make([]beagle.Record, n)
-	for i := range out {
-		out[i] = records[i*len(records)/n]
 	}
 	return out
 }

@@ -45,10 +45,7 @@ func (t *Toolchain) Env() []string {
 
 // TagArgs is the flag of the build tags, if there are any.
 func (t *Toolchain) TagArgs() []string {
-	if len(t.tags) == 0 {
-		return nil
-	}
-	return []string{"-tags=" + strings.Join(t.tags, ",")}
+	return source.TagFlags(t.tags)
 }
 
 // A Listed is what go list says of one.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A listed is what `go list` says of a package.
@@ -119,9 +120,7 @@ func (t *toolchain) packages(
 ) (map[string]*listed, error) {
 	args := []string{"list", "-export", "-deps", "-json=" + listFields, "-race=false", "-buildvcs=false",
 		"-pgo=" + profile}
-	if len(target.Tags) > 0 {
-		args = append(args, "-tags="+strings.Join(target.Tags, ","))
-	}
+	args = append(args, source.TagFlags(target.Tags)...)
 	args = append(append(args, "--"), patterns...)
 	out, err := GoOutput(ctx, t.goCommand(), target.PkgDir, append(os.Environ(), t.env()...), args...)
 	if err != nil {

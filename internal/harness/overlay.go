@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // An overlay is what the go command sees instead of the user's files: path
@@ -89,9 +90,7 @@ func (t *batch) viaGo(ctx context.Context, bin *Binary) error {
 	}
 	overlayFile, notes := filepath.Join(t.dir, "overlay.json"), filepath.Join(t.dir, "account")
 	bin.goArgs = append([]string{"build", "-overlay=" + overlayFile, "-buildvcs=false", "-trimpath"}, bin.goArgs...)
-	if len(b.target.Tags) > 0 {
-		bin.goArgs = append(bin.goArgs, "-tags="+strings.Join(b.target.Tags, ","))
-	}
+	bin.goArgs = append(bin.goArgs, source.TagFlags(b.target.Tags)...)
 	if bin.Link.Race {
 		bin.goArgs = append(bin.goArgs, "-race")
 	} else {

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // programFile is the name of the file that Program adds to the target's package.
@@ -48,9 +48,7 @@ func (b *Builder) Program(ctx context.Context, name, text, entry string) (*Progr
 	p := &Program{Path: filepath.Join(dir, "program")}
 	args := []string{"build", "-overlay=" + list, "-buildvcs=false", "-trimpath", "-pgo=off",
 		"-gcflags=" + b.target.PkgPath + "=-e", "-ldflags=-s -w"}
-	if len(b.target.Tags) > 0 {
-		args = append(args, "-tags="+strings.Join(b.target.Tags, ","))
-	}
+	args = append(args, source.TagFlags(b.target.Tags)...)
 	r, err := b.goBuild(ctx, nil, append(args, "-o", p.Path, b.target.PkgPath+mainDir)...)
 	if err != nil || r.OK() {
 		return p, err

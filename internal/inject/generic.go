@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // An instance is a generic function with type arguments. Declarations beside the function repeat
@@ -61,6 +62,25 @@ func (f *function) generic() (in instance, err error) {
 
 // ownName matches the names that generated functions use themselves.
 var ownName = regexp.MustCompile(`^([arx][0-9]+|c|args|results|take)$`)
+
+// refuseArgs returns why a function without type parameters cannot be named with type arguments.
+func (f *function) refuseArgs() error {
+	if _, args := syntax.CutTypeArgs(f.spec); len(args) > 0 {
+		return f.refused("it has no type parameters", "Name it without "+f.spec[strings.Index(f.spec, "["):]+".")
+	}
+	return nil
+}
+
+// refuseSecond returns why a build that captures one instantiation of a function cannot capture f,
+// or nil if both are the same. They would be one site, whose records hold values of two types.
+func (f *function) refuseSecond(first *function) error {
+	if f.in.args == first.in.args {
+		return nil
+	}
+	return f.refused(fmt.Sprintf("--probe %s captures the calls with %s already, and one build captures one "+
+		"instantiation of a function", first.spec, first.in.args),
+		"Name one of them, or make a second build for "+f.in.args+".")
+}
 
 func (f *function) refused(why, remedy string) error {
 	return &beagle.UsageError{What: fmt.Sprintf("--probe %s: %s", f.spec, why), Remedy: remedy}

@@ -126,3 +126,35 @@ func TestGenericVersions(t *testing.T) {
 		t.Error("the tree was changed")
 	}
 }
+
+// TestSecondInstantiation checks that a build never captures fewer instantiations than were named.
+func TestSecondInstantiation(t *testing.T) {
+	dir := newModule(t, map[string]string{"go.mod": "module example.com/lib\n\ngo 1.24\n", "lib.go": genericLib,
+		"plain.go": "package lib\n\nfunc Plain(n int) int { return n }\n"})
+	for _, c := range []struct {
+		specs []string
+		sites int
+		error string
+	}{
+		{[]string{"./.Sum[string]", "./.Sum[ string ]"}, 1, ""},
+		{[]string{"./.Sum[string]", "./.Largest[[]int, int]", "./.Sum[string]"}, 2, ""},
+		{[]string{"./.Sum[string]", "./.Sum[[]byte]"}, 0, "--probe ./.Sum[[]byte]: --probe ./.Sum[string] captures " +
+			"the calls with [string] already"},
+		{[]string{"./.Table.Put[string, int]", "./.Table.Put[string, string]"}, 0, "captures the calls with " +
+			"[string, int] already"},
+		{[]string{"./.Plain[int]"}, 0, "--probe ./.Plain[int]: it has no type parameters"},
+	} {
+		o, err := Write(t.Context(), Options{Dir: dir, Specs: c.specs, TypeArgs: named}, t.TempDir())
+		switch {
+		case c.error == "" && (err != nil || len(o.Sites) != c.sites):
+			t.Errorf("%q: got %v, %v", c.specs, o, err)
+		case c.error != "" && (err == nil || !strings.Contains(err.Error(), c.error)):
+			t.Errorf("%q: got %v", c.specs, err)
+		}
+	}
+	specs := []string{"./.Sum[string]", "./.Sum[[]byte]"}
+	o, err := Write(t.Context(), Options{Dir: dir, Specs: specs, TypeArgs: named, Skip: true}, t.TempDir())
+	if err != nil || len(o.Sites) != 1 || len(o.Left) != 1 || o.Left[0].Spec != specs[1] {
+		t.Errorf("with Skip: got %+v, %v", o, err)
+	}
+}

@@ -87,8 +87,7 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 // functions resolves all specifications. It refuses what cannot be instrumented, or leaves it out.
 func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled []*function, err error) {
 	loaded := map[string]*packages.Package{}
-	seen := map[*function]bool{}
-	byName := map[string]bool{}
+	byName := map[string]*function{}
 	for _, spec := range o.Specs {
 		f, err := o.resolve(ctx, loaded, spec)
 		if err != nil {
@@ -97,6 +96,10 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 		if err = f.refuse(); err == nil {
 			err = o.choose(ctx, f)
 		}
+		first := byName[f.name()]
+		if err == nil && first != nil {
+			err = f.refuseSecond(first)
+		}
 		if err != nil {
 			if why := (*beagle.UsageError)(nil); o.Skip && errors.As(err, &why) {
 				*left = append(*left, LeftOut{spec, strings.TrimPrefix(why.What, "--probe "+spec+": ")})
@@ -104,10 +107,10 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 			}
 			return nil, nil, err
 		}
-		if byName[f.name()] || seen[f] {
+		if first != nil {
 			continue
 		}
-		byName[f.name()] = true
+		byName[f.name()] = f
 		all = append(all, f)
 		if root := all[0].pkg.Module.Path; f.pkg.Module.Path != root {
 			return nil, nil, &beagle.UsageError{
@@ -139,7 +142,7 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 	case len(all) > 0 && len(rolled) > 0 && all[0].pkg.Module.Path != rolled[0].pkg.Module.Path:
 		return nil, nil, &beagle.UsageError{What: "--rollout and --probe name functions of two modules",
 			Remedy: "Name functions of one module."}
-	case len(rolled) > 0 && byName[rolled[0].name()]:
+	case len(rolled) > 0 && byName[rolled[0].name()] != nil:
 		return nil, nil, &beagle.UsageError{What: "--rollout and --probe name the same function",
 			Remedy: "Record calls of a function that calls it."}
 	}
@@ -148,8 +151,11 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 
 // choose finds the instantiation of a generic function whose calls are captured.
 func (o *Options) choose(ctx context.Context, f *function) (err error) {
-	if f.in, err = f.generic(); err != nil || f.in.declared == "" {
+	if f.in, err = f.generic(); err != nil {
 		return err
+	}
+	if f.in.declared == "" {
+		return f.refuseArgs()
 	}
 	if o.TypeArgs == nil {
 		return f.refused("it is generic, and nothing says which instantiation counts",

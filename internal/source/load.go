@@ -82,10 +82,7 @@ func (o *Options) config(ctx context.Context, mode packages.LoadMode) *packages.
 	// Beagle works offline: a module that needs a download is told so, rather
 	// than fetched behind the user's back.
 	c.Env = append(append(os.Environ(), o.Env...), "GOPROXY=off")
-	c.BuildFlags = []string{"-buildvcs=false"}
-	if len(o.Tags) > 0 {
-		c.BuildFlags = append(c.BuildFlags, "-tags="+strings.Join(o.Tags, ","))
-	}
+	c.BuildFlags = append([]string{"-buildvcs=false"}, TagFlags(o.Tags)...)
 	return c
 }
 

@@ -1,142 +1,193 @@
 package source
 
 import (
-	"cmp"
 	"go/ast"
 	"go/format"
 	"go/token"
-	"slices"
+	"go/types"
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Narrow takes back the private copies of a candidate that say what their originals
-// say: see [Unit.Widen]. A copy that calls a changed one stays.
+// say: see [Unit.Widen]. A copy stays if it uses one that changed, if the candidate
+// writes to it, or where the original's name means something else.
 func (u *Unit) Narrow(src string) (string, error) {
 	f, problem := u.Parse(src)
 	if problem != nil {
 		return src, nil // who checks the candidate says why
 	}
-	n := &narrower{unit: u, file: f, tok: f.Fset.File(f.AST.FileStart), copies: map[string]*privateCopy{}}
-	n.find()
+	n := &narrower{unit: u, file: f, tok: f.Fset.File(f.AST.FileStart), copies: map[types.Object]*privateCopy{}}
+	n.imports = importedNames(u, f.AST)
+	n.findFuncs()
 	n.findVars()
-	if len(n.copies) == 0 && len(n.vars) == 0 {
+	if len(n.copies) == 0 {
 		return src, nil
 	}
+	n.findUses()
 	n.settle()
-	var edits []syntax.Edit
-	for _, c := range n.copies {
-		if c.same {
-			start := c.decl.Pos()
-			if c.decl.Doc != nil {
-				start = c.decl.Doc.Pos()
-			}
-			edits = append(edits, syntax.Edit{Start: n.tok.Offset(start), End: n.tok.Offset(c.decl.End()), New: ""})
-		}
-	}
-	gone := map[ast.Node]bool{}
-	for _, c := range n.vars {
-		if c.same {
-			gone[c.node] = true
-			start := c.node.Pos()
-			if doc := c.node.(*ast.GenDecl).Doc; doc != nil {
-				start = doc.Pos()
-			}
-			edits = append(edits, syntax.Edit{Start: n.tok.Offset(start), End: n.tok.Offset(c.node.End()), New: ""})
-		}
-	}
+	edits := n.edits()
 	if len(edits) == 0 {
 		return src, nil
 	}
-	for _, d := range f.AST.Decls {
-		if gone[d] {
-			continue
-		}
-		fn, ok := d.(*ast.FuncDecl)
-		if c := n.copies[nameOf(fn, ok)]; c == nil || !c.same {
-			edits = append(edits, n.restore(d, func(c *privateCopy) bool { return c.same })...)
-		}
-	}
-	slices.SortStableFunc(edits, func(a, b syntax.Edit) int { return cmp.Compare(a.Start, b.Start) })
 	return u.Normalize(syntax.Apply(src, edits))
-}
-
-func nameOf(fn *ast.FuncDecl, ok bool) string {
-	if !ok || fn.Recv != nil {
-		return ""
-	}
-	return fn.Name.Name
 }
 
 // A narrower takes copies back.
 type narrower struct {
-	unit   *Unit
-	file   *File
-	tok    *token.File
-	copies map[string]*privateCopy // by name
-	vars   map[string]*privateVarCopy
+	unit    *Unit
+	file    *File
+	tok     *token.File
+	imports map[string]string // paths, by the name in the candidate
+	copies  map[types.Object]*privateCopy
+	uses    []copyUse
 }
 
-// A privateCopy is a copy in a candidate.
+// A privateCopy is the copy of a function or variable in a candidate.
 type privateCopy struct {
 	piece *piece // the original
-	decl  *ast.FuncDecl
-	same  bool // it says what the original says, and calls what that calls
+	decl  ast.Decl
+	same  bool // it says what the original says, and everything that it uses does
 }
 
-// find lists the copies.
-func (n *narrower) find() {
+// A copyUse is an identifier that names a copy.
+type copyUse struct {
+	of, in *privateCopy  // in is the copy that holds the identifier, or nil
+	back   []syntax.Edit // names the original instead; empty if that is impossible
+}
+
+// findFuncs lists the copies of functions.
+func (n *narrower) findFuncs() {
 	of := n.unit.privates()
 	for _, d := range n.file.AST.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if p := of[nameOf(fn, ok)]; p != nil {
-			n.copies[fn.Name.Name] = &privateCopy{piece: p, decl: fn}
+		if !ok || fn.Recv != nil {
+			continue
+		}
+		if p := of[fn.Name.Name]; p != nil {
+			n.copies[n.file.Info.Defs[fn.Name]] = &privateCopy{piece: p, decl: fn}
 		}
 	}
+}
+
+// findUses lists the uses of copies.
+func (n *narrower) findUses() {
+	for _, d := range n.file.AST.Decls {
+		in := n.declared(d)
+		calls := map[*ast.Ident]*ast.CallExpr{}
+		ast.Inspect(d, func(node ast.Node) bool {
+			switch node := node.(type) {
+			case *ast.CallExpr:
+				if id, sel := calledName(node); id != nil && sel == nil {
+					calls[id] = node
+				}
+			case *ast.Ident:
+				if c := n.copies[n.file.Info.Uses[node]]; c != nil {
+					n.uses = append(n.uses, copyUse{of: c, in: in, back: n.back(node, calls[node], c)})
+				}
+			}
+			return true
+		})
+	}
+}
+
+// declared is the copy that a declaration declares, or nil.
+func (n *narrower) declared(d ast.Decl) *privateCopy {
+	for _, c := range n.copies {
+		if c.decl == d {
+			return c
+		}
+	}
+	return nil
 }
 
 // settle finds out which copies are the same.
 func (n *narrower) settle() {
-	all := func(*privateCopy) bool { return true }
 	for _, c := range n.copies {
-		c.same = n.restored(c, all) == n.original(c)
+		if fn, ok := c.decl.(*ast.FuncDecl); ok {
+			c.same = n.restored(c, fn) == n.original(c, fn) && n.sameImports(c)
+		}
+	}
+	for _, use := range n.uses {
+		if len(use.back) == 0 {
+			use.of.same = false
+		}
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, c := range n.copies {
-			if !c.same {
-				continue
+		for _, use := range n.uses {
+			if use.in != nil && use.in.same && !use.of.same {
+				use.in.same, changed = false, true
 			}
-			ast.Inspect(c.decl.Body, func(node ast.Node) bool {
-				if call, ok := node.(*ast.CallExpr); ok && c.same {
-					if to := n.called(call); to != nil && !to.same {
-						c.same, changed = false, true
-					}
-				}
-				return true
-			})
 		}
 	}
 }
 
-// restored is a copy's text with calls of the originals.
-func (n *narrower) restored(c *privateCopy, which func(*privateCopy) bool) string {
-	from := n.tok.Offset(c.decl.Pos())
-	edits := n.restore(c.decl.Body, which)
-	for i := range edits {
-		edits[i].Start -= from
-		edits[i].End -= from
+// edits remove the copies that are the same, and name their originals.
+func (n *narrower) edits() []syntax.Edit {
+	var edits []syntax.Edit
+	for _, c := range n.copies {
+		if !c.same {
+			continue
+		}
+		start := c.decl.Pos()
+		if doc := docOf(c.decl); doc != nil {
+			start = doc.Pos()
+		}
+		edits = append(edits, syntax.Edit{Start: n.tok.Offset(start), End: n.tok.Offset(c.decl.End())})
 	}
-	slices.SortStableFunc(edits, func(a, b syntax.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	return printed(syntax.Apply(n.file.Src[from:n.tok.Offset(c.decl.End())], edits))
+	for _, use := range n.uses {
+		if use.of.same && (use.in == nil || !use.in.same) {
+			edits = append(edits, use.back...)
+		}
+	}
+	return edits
+}
+
+func docOf(d ast.Decl) *ast.CommentGroup {
+	if fn, ok := d.(*ast.FuncDecl); ok {
+		return fn.Doc
+	}
+	return d.(*ast.GenDecl).Doc
+}
+
+// sameImports reports whether a copy means the same packages by their names as its
+// original does.
+func (n *narrower) sameImports(c *privateCopy) bool {
+	original := n.unit.graph.uses[c.piece].imports
+	same := true
+	ast.Inspect(c.decl, func(node ast.Node) bool {
+		if id, ok := node.(*ast.Ident); ok {
+			if _, ok := n.file.Info.Uses[id].(*types.PkgName); ok && n.imports[id.Name] != original[id.Name] {
+				same = false
+			}
+		}
+		return same
+	})
+	return same
+}
+
+// restored is a copied function's text with the originals' names.
+func (n *narrower) restored(c *privateCopy, fn *ast.FuncDecl) string {
+	from := n.tok.Offset(fn.Pos())
+	var edits []syntax.Edit
+	for _, use := range n.uses {
+		if use.in != c {
+			continue
+		}
+		for _, e := range use.back {
+			edits = append(edits, syntax.Edit{Start: e.Start - from, End: e.End - from, New: e.New})
+		}
+	}
+	return printed(syntax.Apply(n.file.Src[from:n.tok.Offset(fn.End())], edits))
 }
 
 // original is what Widen would make of the original, with calls of originals.
-func (n *narrower) original(c *privateCopy) string {
-	fn, f := c.piece.decl.(*ast.FuncDecl), c.piece.file
-	return printed(n.unit.privateHead(c.piece, c.decl.Name.Name) + " " +
-		f.text[f.offset(fn.Body.Lbrace):f.offset(fn.Body.End())])
+func (n *narrower) original(c *privateCopy, fn *ast.FuncDecl) string {
+	body, f := c.piece.decl.(*ast.FuncDecl).Body, c.piece.file
+	return printed(n.unit.privateHead(c.piece, fn.Name.Name) + " " +
+		f.text[f.offset(body.Lbrace):f.offset(body.End())])
 }
 
 // printed is a declaration as gofmt prints it.
@@ -148,78 +199,69 @@ func printed(text string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// restore is how calls of some copies become calls of the originals.
-func (n *narrower) restore(in ast.Node, which func(*privateCopy) bool) []syntax.Edit {
-	var edits []syntax.Edit
-	ast.Inspect(in, func(node ast.Node) bool {
-		if id, ok := node.(*ast.Ident); ok {
-			if v := n.variable(id); v != nil && v.same {
-				edits = append(edits, syntax.Edit{
-					Start: n.tok.Offset(id.Pos()),
-					End:   n.tok.Offset(id.End()),
-					New:   v.original,
-				})
-			}
-		}
-		call, ok := node.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		if c := n.called(call); c != nil && which(c) {
-			edits = append(edits, n.back(call, c)...)
-		}
-		return true
-	})
-	return edits
-}
-
-// called is the copy that a call names, or nil.
-func (n *narrower) called(call *ast.CallExpr) *privateCopy {
-	id, sel := calledName(call)
-	if id == nil || sel != nil {
-		return nil
-	}
-	c := n.copies[id.Name]
-	if c == nil || n.file.Info.Uses[id] != n.file.Info.Defs[c.decl.Name] {
-		return nil
-	}
-	return c
-}
-
-// back is how one call becomes a call of the original.
-func (n *narrower) back(call *ast.CallExpr, c *privateCopy) []syntax.Edit {
-	id, _ := calledName(call)
-	at := func(p token.Pos) int { return n.tok.Offset(p) }
+// back is how one use of a copy becomes a use of the original. call is the call that
+// it names, or nil. It is empty where the original cannot be named.
+func (n *narrower) back(id *ast.Ident, call *ast.CallExpr, c *privateCopy) []syntax.Edit {
 	name := c.piece.names[0].Name
-	if c.piece.recv == "" {
-		return []syntax.Edit{{Start: at(id.Pos()), End: at(id.End()), New: name}}
+	if c.piece.recv != "" {
+		if call == nil {
+			return nil
+		}
+		return n.backMethod(call, c.piece)
 	}
-	if len(call.Args) == 0 {
+	// A local of this name would hide the original.
+	inner := n.file.Types.Scope().Innermost(id.Pos())
+	if inner == nil {
 		return nil
 	}
-	recv := call.Args[0]
+	if in, _ := inner.LookupParent(name, id.Pos()); in != n.file.Types.Scope() {
+		return nil
+	}
+	return []syntax.Edit{{Start: n.tok.Offset(id.Pos()), End: n.tok.Offset(id.End()), New: name}}
+}
+
+// backMethod is how a call of a method's copy becomes a call of the method: its first
+// argument becomes the receiver, without the & or * that Widen may have put there.
+func (n *narrower) backMethod(call *ast.CallExpr, p *piece) []syntax.Edit {
+	if len(call.Args) == 0 || manyValued(call, n.file.Info) {
+		return nil
+	}
+	name, recv := p.names[0].Name, call.Args[0]
 	from := recv
 	switch x := recv.(type) {
 	case *ast.UnaryExpr:
-		if x.Op == token.AND {
+		if _, literal := ast.Unparen(x.X).(*ast.CompositeLit); x.Op == token.AND && !literal {
 			from = x.X
 		}
 	case *ast.StarExpr:
 		from = x.X
+	}
+	if !n.selects(from, p) {
+		return nil
 	}
 	open, shut := "", ""
 	switch from.(type) {
 	case *ast.UnaryExpr, *ast.StarExpr, *ast.BinaryExpr, *ast.FuncLit, *ast.CompositeLit:
 		open, shut = "(", ")"
 	}
-	after := recv.End()
+	after := call.Rparen
 	if len(call.Args) > 1 {
 		after = call.Args[1].Pos()
-	} else if call.Ellipsis.IsValid() || call.Rparen.IsValid() {
-		after = call.Rparen
 	}
+	at := func(p token.Pos) int { return n.tok.Offset(p) }
 	return []syntax.Edit{
 		{Start: at(call.Pos()), End: at(from.Pos()), New: open},
 		{Start: at(from.End()), End: at(after), New: shut + "." + name + "("},
 	}
+}
+
+// selects reports whether a method's name means the method p behind an expression.
+func (n *narrower) selects(e ast.Expr, p *piece) bool {
+	t := n.file.Info.TypeOf(e)
+	if t == nil {
+		return false
+	}
+	obj, path, _ := types.LookupFieldOrMethod(t, true, n.file.Types, p.names[0].Name)
+	fn, ok := obj.(*types.Func)
+	return ok && len(path) == 1 && syntax.FuncName(fn) == p.key()
 }

@@ -52,7 +52,7 @@ func (u *Unit) Widen(src string) (widened string, copies []string) {
 			}
 		}
 	}
-	w.imports()
+	w.paths, w.locals = importedNames(u, f.AST), declaredInside(f.Info, f.Types)
 	edits := w.calls(f.AST, f.Info, f.Fset.File(f.AST.FileStart), 0)
 	for len(w.next) > 0 {
 		c := w.next[0]
@@ -80,6 +80,7 @@ type widener struct {
 	taken map[string]bool   // functions that the candidate declares
 
 	takenVars map[string]bool // variables that the candidate declares
+	locals    map[string]bool // names that the candidate's functions declare inside
 
 	paths map[string]string // of imports, by the name in the candidate
 	next  []private
@@ -95,16 +96,36 @@ type private struct {
 	depth int
 }
 
-func (w *widener) imports() {
-	w.paths = map[string]string{}
-	for _, s := range w.file.AST.Imports {
+// importedNames are the paths of a file's imports, by their names in the file.
+func importedNames(u *Unit, f *ast.File) map[string]string {
+	paths := map[string]string{}
+	for _, s := range f.Imports {
 		path := strings.Trim(s.Path.Value, `"`)
-		name, _ := w.unit.packageName(path)
+		name, _ := u.packageName(path)
 		if s.Name != nil {
 			name = s.Name.Name
 		}
-		w.paths[name] = path
+		paths[name] = path
 	}
+	return paths
+}
+
+// declaredInside are the names that some function declares inside. A copy of such a name
+// could be hidden where it is to be called.
+func declaredInside(info *types.Info, pkg *types.Package) map[string]bool {
+	out := map[string]bool{}
+	for id, obj := range info.Defs {
+		if obj != nil && obj.Parent() != nil && obj.Parent() != pkg.Scope() {
+			out[id.Name] = true
+		}
+	}
+	return out
+}
+
+// localNames are the names that the functions of the package declare inside.
+func (u *Unit) localNames() map[string]bool {
+	u.naming.Do(func() { u.local = declaredInside(u.info, u.Types) })
+	return u.local
 }
 
 // calls are the edits by which code calls copies. depth is how many calls away from
@@ -212,7 +233,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 		return ""
 	}
 	name := w.unit.privateName(p)
-	if w.unit.privates()[name] != p {
+	if w.unit.privates()[name] != p || w.locals[name] {
 		return ""
 	}
 	if w.taken[name] { // an earlier step changed it
@@ -333,7 +354,7 @@ func (u *Unit) privates() map[string]*piece {
 			}
 			name := u.privateName(p)
 			_, shared := u.copied[name]
-			if u.copied[name] = p; shared || u.Types.Scope().Lookup(name) != nil {
+			if u.copied[name] = p; shared || u.Types.Scope().Lookup(name) != nil || u.localNames()[name] {
 				u.copied[name] = nil
 			}
 		}

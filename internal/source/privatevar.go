@@ -34,6 +34,9 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 		return ""
 	}
 	name := w.unit.privateVarName(v.Name())
+	if w.locals[name] {
+		return ""
+	}
 	if w.takenVars[name] { // an earlier step changed it
 		w.names[key] = name
 		return name
@@ -76,7 +79,7 @@ func (u *Unit) privateVar(name string) (*piece, *ast.ValueSpec) {
 		return nil, nil
 	}
 	copied := u.privateVarName(name)
-	if u.Types.Scope().Lookup(copied) != nil || u.privates()[copied] != nil {
+	if u.Types.Scope().Lookup(copied) != nil || u.privates()[copied] != nil || u.localNames()[copied] {
 		return nil, nil
 	}
 	return p, spec
@@ -113,44 +116,31 @@ func (u *Unit) plainValue(e ast.Expr) bool {
 	return plain
 }
 
-// A privateVarCopy is the copy of a variable in a candidate.
-type privateVarCopy struct {
-	original string
-	obj      types.Object
-	node     ast.Node // the declaration, with its comment
-	same     bool
-}
-
 // findVars lists the copies of variables, and which of them say what the originals say.
 func (n *narrower) findVars() {
 	originals := map[string]string{}
 	for name := range n.unit.Unchanged() {
 		originals[n.unit.privateVarName(name)] = name
 	}
-	n.vars = map[string]*privateVarCopy{}
+	var kept map[string]bool
 	for _, d := range n.file.AST.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok || g.Tok != token.VAR || len(g.Specs) != 1 {
 			continue
 		}
 		spec := g.Specs[0].(*ast.ValueSpec)
-		c := &privateVarCopy{original: originals[spec.Names[0].Name], obj: n.file.Info.Defs[spec.Names[0]], node: g}
-		p, was := n.unit.privateVar(c.original)
+		name := spec.Names[0].Name
+		p, was := n.unit.privateVar(originals[name])
 		if p == nil || len(spec.Names) != 1 {
 			continue
 		}
+		if kept == nil {
+			kept = n.unit.unchangedIn(n.file)
+		}
 		text := n.file.Src[n.tok.Offset(spec.Names[0].End()):n.tok.Offset(spec.End())]
 		before := p.file.text[p.file.offset(was.Names[0].End()):p.file.offset(was.End())]
-		c.same = printed("var x"+text) == printed("var x"+before)
-		n.vars[spec.Names[0].Name] = c
+		c := &privateCopy{piece: p, decl: g}
+		c.same = printed("var x"+text) == printed("var x"+before) && n.sameImports(c) && kept[name]
+		n.copies[n.file.Info.Defs[spec.Names[0]]] = c
 	}
-}
-
-// variable is the copy that an identifier names, or nil.
-func (n *narrower) variable(id *ast.Ident) *privateVarCopy {
-	c := n.vars[id.Name]
-	if c == nil || n.file.Info.Uses[id] != c.obj {
-		return nil
-	}
-	return c
 }

@@ -221,13 +221,31 @@ var (
 // give them: see [syntax.Unchanged]. Tests and other configurations may not even
 // name them.
 func (u *Unit) Unchanged() map[string]bool {
+	u.watch()
+	return u.unchanged
+}
+
+// watch finds out which code of the package changes variables, once.
+func (u *Unit) watch() {
 	u.keeping.Do(func() {
-		u.unchanged = syntax.Unchanged(asts(u.files), u.Types, u.info)
+		w := syntax.NewWatch(asts(u.files), u.info)
+		u.unchanged, u.lookers = w.Unchanged(u.Types), w.Lookers()
 		for name := range outsideNames(u.Target.PkgDir, u.Target.PkgName, u.files) {
 			delete(u.unchanged, name)
 		}
 	})
-	return u.unchanged
+}
+
+// unchangedIn names the variables that a candidate does not change. Of a function of the rest, the
+// candidate knows no body, but the package does.
+func (u *Unit) unchangedIn(f *File) map[string]bool {
+	u.watch()
+	w := syntax.NewWatch([]*ast.File{f.AST}, f.Info)
+	w.Beyond = func(fn *types.Func, i int) bool {
+		all := u.lookers[syntax.FuncName(fn)]
+		return fn.Pkg() == f.Types && i < len(all) && all[i]
+	}
+	return w.Unchanged(f.Types)
 }
 
 // outsideNames are the package-level names that test files, files of other

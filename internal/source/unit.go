@@ -47,7 +47,11 @@ type Unit struct {
 	declare map[string]bool
 
 	keeping   sync.Once
-	unchanged map[string]bool // see Unchanged
+	unchanged map[string]bool   // see Unchanged
+	lookers   map[string][]bool // see syntax.Watch.Lookers
+
+	naming sync.Once
+	local  map[string]bool // see localNames
 
 	copying sync.Once
 	copied  map[string]*piece // by the names of their private copies, see privates

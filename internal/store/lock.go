@@ -72,17 +72,6 @@ func LockMachine(what string) (*Lock, error) {
 		"one process measures at a time; wait for it, or stop it")
 }
 
-// LockCampaign takes the right to carry a campaign out, or to hand it to a server. It lies beside
-// the campaign's state, and ends with the process.
-func (s *Store) LockCampaign(id string) (*Lock, error) {
-	dir := filepath.Join(s.home, "campaigns")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
-	}
-	return lockFile(filepath.Join(dir, id+".lock"), "beagle campaign "+id, "campaign "+id,
-		"wait for it, or stop it with "+canceling)
-}
-
 // LockPart takes one part of the store for this process, as Lock does for the whole. The part is
 // the directory dir, called thing in messages; remedy says what others can do meanwhile.
 func (s *Store) LockPart(dir, what, thing, remedy string) (*Lock, error) {

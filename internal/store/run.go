@@ -118,17 +118,11 @@ func (s *Store) Save(run, name string, v any) error {
 
 // Load reads what Save wrote, and reports whether there is something.
 func (s *Store) Load(run, name string, v any) (bool, error) {
-	data, err := os.ReadFile(filepath.Join(s.RunDir(run), name+".json"))
+	err := ReadJSON(filepath.Join(s.RunDir(run), name+".json"), v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		return false, fmt.Errorf("store: load %s of run %s: %w", name, run, err)
-	}
-	return true, nil
+	return err == nil, err
 }
 
 // RequestCancel asks the process that works on a run to end it. It needs no

@@ -99,6 +99,27 @@ func (s *Store) WriteFile(path string, data []byte) error {
 	return s.write(path, data, true)
 }
 
+// WriteJSON writes a value as a file for people too, whole or not at all.
+func (s *Store) WriteJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", path, err)
+	}
+	return s.WriteFile(path, append(data, '\n'))
+}
+
+// ReadJSON reads a value from a file. If there is no such file, the error is fs.ErrNotExist.
+func ReadJSON(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("store: %s: %w", path, err)
+	}
+	return nil
+}
+
 func (s *Store) write(path string, data []byte, sync bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("store: %w", err)

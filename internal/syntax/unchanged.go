@@ -4,47 +4,68 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // Unchanged names the unexported package variables that always hold what their initialisers give
 // them, with the elements of their slices and maps. No code of the files may assign them or a part
-// of them, take an address of a part, or hand a slice or map on to code that may. Other packages
-// cannot reach them.
+// of them, take an address of a part, receive from a channel in them, or hand a slice, map or
+// pointer on to code that may. A loop that gets pointers as keys or values counts as such code. Other
+// packages cannot reach the variables.
 func Unchanged(files []*ast.File, pkg *types.Package, info *types.Info) map[string]bool {
-	u := &unchanged{info: info, out: map[string]bool{}, params: map[*types.Var]bool{},
-		bodies: map[*types.Var]ast.Node{},
-		uses:   map[*types.Var][][]ast.Node{}}
-	for _, name := range pkg.Scope().Names() {
-		if v, ok := pkg.Scope().Lookup(name).(*types.Var); ok && !v.Exported() {
-			u.out[name] = true
-		}
-	}
-	for _, f := range files {
-		u.read(f)
-	}
-	for name := range u.out {
-		v := pkg.Scope().Lookup(name).(*types.Var)
-		for _, path := range u.uses[v] {
-			if !u.looks(path) {
-				delete(u.out, name)
-				break
-			}
-		}
-	}
-	return u.out
+	return NewWatch(files, info).Unchanged(pkg)
 }
 
-// unchanged looks for code that changes variables.
-type unchanged struct {
+// A Watch tells which variables the code of some files may change.
+type Watch struct {
+	// Beyond reports whether a function whose body is not in the files only looks at its i-th
+	// parameter. Without it, all such functions may change what they get.
+	Beyond func(fn *types.Func, i int) bool
+
 	info   *types.Info
-	out    map[string]bool
 	params map[*types.Var]bool         // whether code only looks at a parameter
 	bodies map[*types.Var]ast.Node     // of the functions that have the parameters
 	uses   map[*types.Var][][]ast.Node // the nodes around each use, the use first
+	funcs  []*types.Func               // that have a body
+}
+
+// NewWatch reads files that info describes.
+func NewWatch(files []*ast.File, info *types.Info) *Watch {
+	w := &Watch{info: info, params: map[*types.Var]bool{}, bodies: map[*types.Var]ast.Node{},
+		uses: map[*types.Var][][]ast.Node{}}
+	for _, f := range files {
+		w.read(f)
+	}
+	return w
+}
+
+// Unchanged names the package's variables that the files leave as they are: see [Unchanged].
+func (w *Watch) Unchanged(pkg *types.Package) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range pkg.Scope().Names() {
+		if v, ok := pkg.Scope().Lookup(name).(*types.Var); ok && !v.Exported() && w.onlyLooks(v) {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// Lookers returns for each function of the files which of its parameters it only looks at, by
+// [FuncName].
+func (w *Watch) Lookers() map[string][]bool {
+	out := map[string][]bool{}
+	for _, fn := range w.funcs {
+		var all []bool
+		for v := range fn.Signature().Params().Variables() {
+			all = append(all, w.onlyLooked(v))
+		}
+		out[FuncName(fn)] = all
+	}
+	return out
 }
 
 // read notes the uses of all variables of a file, and the parameters of its functions.
-func (u *unchanged) read(f *ast.File) {
+func (w *Watch) read(f *ast.File) {
 	var path []ast.Node
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
@@ -54,15 +75,18 @@ func (u *unchanged) read(f *ast.File) {
 		path = append(path, n)
 		switch n := n.(type) {
 		case *ast.FuncDecl:
+			if fn, ok := w.info.Defs[n.Name].(*types.Func); ok && n.Body != nil {
+				w.funcs = append(w.funcs, fn)
+			}
 			for _, field := range n.Type.Params.List {
 				for _, id := range field.Names {
-					if v, ok := u.info.Defs[id].(*types.Var); ok && n.Body != nil {
-						u.bodies[v] = n.Body
+					if v, ok := w.info.Defs[id].(*types.Var); ok && n.Body != nil {
+						w.bodies[v] = n.Body
 					}
 				}
 			}
 		case *ast.Ident:
-			v, ok := u.info.Uses[n].(*types.Var)
+			v, ok := w.info.Uses[n].(*types.Var)
 			if !ok {
 				return true
 			}
@@ -72,7 +96,7 @@ func (u *unchanged) read(f *ast.File) {
 					around = append(around, path[i])
 				}
 			}
-			u.uses[v] = append(u.uses[v], around)
+			w.uses[v] = append(w.uses[v], around)
 		}
 		return true
 	})
@@ -80,18 +104,19 @@ func (u *unchanged) read(f *ast.File) {
 
 // looks reports whether the code around a use of a variable changes neither it nor a part of it,
 // and gives no part another name under which it could be changed.
-func (u *unchanged) looks(path []ast.Node) bool {
+func (w *Watch) looks(path []ast.Node) bool {
 	e := path[0].(ast.Expr)
 	for _, up := range path[1:] {
 		switch up := up.(type) {
 		case *ast.IndexExpr:
 			if ast.Unparen(up.X) != e {
-				return true // an index is a value
+				// A map may keep a key, and whoever ranges over it gets the key back.
+				return !sharesElements(w.info.TypeOf(e))
 			}
 			e = up
 			continue
 		case *ast.SelectorExpr:
-			s := u.info.Selections[up]
+			s := w.info.Selections[up]
 			switch {
 			case s == nil:
 				return true // the variable is named through its package
@@ -99,14 +124,14 @@ func (u *unchanged) looks(path []ast.Node) bool {
 				e = up
 				continue
 			}
-			if isPattern(u.info.TypeOf(e)) {
+			if isPattern(w.info.TypeOf(e)) {
 				return up.Sel.Name != "Longest" && up.Sel.Name != "UnmarshalText"
 			}
+			// What shares nothing is no pointer: a method with a pointer receiver takes its address.
 			_, byAddress := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
-			_, has := s.Recv().Underlying().(*types.Pointer)
-			return (!byAddress || has) && !sharesElements(u.info.TypeOf(e))
+			return !byAddress && !sharesElements(w.info.TypeOf(e))
 		case *ast.SliceExpr:
-			if _, array := u.info.TypeOf(up.X).Underlying().(*types.Array); array && ast.Unparen(up.X) == e {
+			if _, array := w.info.TypeOf(up.X).Underlying().(*types.Array); array && ast.Unparen(up.X) == e {
 				return false
 			}
 			if ast.Unparen(up.X) != e {
@@ -115,7 +140,7 @@ func (u *unchanged) looks(path []ast.Node) bool {
 			e = up
 			continue
 		case *ast.UnaryExpr:
-			return up.Op != token.AND
+			return up.Op != token.AND && up.Op != token.ARROW
 		case *ast.IncDecStmt:
 			return false
 		case *ast.AssignStmt:
@@ -128,24 +153,46 @@ func (u *unchanged) looks(path []ast.Node) bool {
 			if ast.Unparen(up.X) != e {
 				return false
 			}
-			return up.Value == nil || !sharesElements(u.info.TypeOf(up.Value))
+			return w.looksOver(up)
 		case *ast.BinaryExpr:
 			return true
 		case *ast.CallExpr:
-			return !sharesElements(u.info.TypeOf(e)) || u.callLooks(up, e)
+			return !sharesElements(w.info.TypeOf(e)) || w.callLooks(up, e)
 		}
-		return !sharesElements(u.info.TypeOf(e))
+		return !sharesElements(w.info.TypeOf(e))
+	}
+	return true
+}
+
+// looksOver reports whether a loop over a variable takes nothing out of it, and gets no key and no
+// value that shares elements with it.
+func (w *Watch) looksOver(loop *ast.RangeStmt) bool {
+	if _, ok := w.info.TypeOf(loop.X).Underlying().(*types.Chan); ok {
+		return false
+	}
+	for _, got := range []ast.Expr{loop.Key, loop.Value} {
+		if id, ok := got.(*ast.Ident); got == nil || ok && id.Name == "_" {
+			continue
+		}
+		if sharesElements(w.info.TypeOf(got)) {
+			return false
+		}
 	}
 	return true
 }
 
 // callLooks reports whether a call only looks at an argument.
-func (u *unchanged) callLooks(call *ast.CallExpr, e ast.Expr) bool {
-	_, name := Called(call)
+func (w *Watch) callLooks(call *ast.CallExpr, e ast.Expr) bool {
+	fun, name := Called(call)
 	if name == nil || call.Ellipsis.IsValid() {
 		return false
 	}
-	switch f := u.info.Uses[name].(type) {
+	if sel, ok := fun.(*ast.SelectorExpr); ok {
+		if s := w.info.Selections[sel]; s != nil && s.Kind() == types.MethodExpr {
+			return false // its first argument is the receiver
+		}
+	}
+	switch f := w.info.Uses[name].(type) {
 	case *types.Builtin:
 		return f.Name() == "len" || f.Name() == "cap"
 	case *types.Func:
@@ -154,10 +201,11 @@ func (u *unchanged) callLooks(call *ast.CallExpr, e ast.Expr) bool {
 			if ast.Unparen(arg) != e {
 				continue
 			}
-			if sig.Variadic() || i >= sig.Params().Len() || !u.onlyLooked(sig.Params().At(i)) {
+			if sig.Variadic() || i >= sig.Params().Len() {
 				return false
 			}
-			return true
+			v := sig.Params().At(i)
+			return w.onlyLooked(v) || w.bodies[v] == nil && w.Beyond != nil && w.Beyond(f.Origin(), i)
 		}
 	}
 	return false
@@ -165,21 +213,21 @@ func (u *unchanged) callLooks(call *ast.CallExpr, e ast.Expr) bool {
 
 // onlyLooked reports whether a function only looks at a parameter. One that hands it to itself
 // counts as one that does not.
-func (u *unchanged) onlyLooked(v *types.Var) bool {
-	if known, ok := u.params[v]; ok {
+func (w *Watch) onlyLooked(v *types.Var) bool {
+	if known, ok := w.params[v]; ok {
 		return known
 	}
-	if u.bodies[v] == nil {
+	if w.bodies[v] == nil {
 		return false
 	}
-	u.params[v] = false
-	for _, path := range u.uses[v] {
-		if !u.looks(path) {
-			return false
-		}
-	}
-	u.params[v] = true
-	return true
+	w.params[v] = false
+	w.params[v] = w.onlyLooks(v)
+	return w.params[v]
+}
+
+// onlyLooks reports whether no use of a variable changes it.
+func (w *Watch) onlyLooks(v *types.Var) bool {
+	return !slices.ContainsFunc(w.uses[v], func(path []ast.Node) bool { return !w.looks(path) })
 }
 
 // sharesElements reports whether a copy of a value has elements in common with it.
@@ -191,6 +239,8 @@ func sharesElements(t types.Type) bool {
 		return !plainTerms(p)
 	}
 	switch t := t.Underlying().(type) {
+	case *types.Basic:
+		return t.Kind() == types.UnsafePointer
 	case *types.Slice, *types.Map, *types.Pointer, *types.Chan:
 		return true
 	case *types.Array:

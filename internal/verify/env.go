@@ -117,7 +117,7 @@ func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 		train = c.Generated
 	}
 	for name, list := range map[string][]beagle.Record{
-		"train": train, "quick": append(counterexamples(c), spread(train, quickRecords)...), "holdout": c.Holdout,
+		"train": train, "quick": append(counterexamples(c), beagle.Spread(train, quickRecords)...), "holdout": c.Holdout,
 		"generated": c.Generated,
 	} {
 		if err := l.write(filepath.Join(dir, name), name, list); err != nil {
@@ -150,18 +150,6 @@ func counterexamples(c *beagle.Corpus) []beagle.Record {
 		if r.Source == "counterexample" && len(out) < quickRecords/2 {
 			out = append(out, r)
 		}
-	}
-	return out
-}
-
-// spread picks n records at even distances.
-func spread(list []beagle.Record, n int) []beagle.Record {
-	if len(list) <= n {
-		return list
-	}
-	out := make([]beagle.Record, n)
-	for i := range out {
-		out[i] = list[i*len(list)/n]
 	}
 	return out
 }

@@ -76,7 +76,7 @@ func (j *Job) lookCold(ctx context.Context, q *rt.Replay, procs int) (*Finding, 
 func (j *Job) firstOfAll(ctx context.Context) (*Finding, error) {
 	var list []beagle.Record
 	for _, set := range [][]beagle.Record{j.Corpus.Train, j.Corpus.Generated} {
-		list = append(list, spread(set, coldAlone/2)...)
+		list = append(list, beagle.Spread(set, coldAlone/2)...)
 	}
 	for _, r := range list {
 		path, remove, err := j.single(r.Args)

@@ -116,7 +116,7 @@ func (s *nearing) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	sample := spread(s.corpus.Generated, lossSamples)
+	sample := beagle.Spread(s.corpus.Generated, lossSamples)
 	weighed, err := s.bin.Sift(ctx, s.e.Box, sample)
 	if err != nil {
 		return err

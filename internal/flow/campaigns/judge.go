@@ -2,11 +2,8 @@ package campaigns
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -27,26 +24,15 @@ func (w *Work) test(ctx context.Context, t *beagle.CampaignTarget, u *source.Uni
 		return err
 	}
 	defer dir.Remove()
-	replace := map[string]string{}
-	for i, f := range r.Files {
-		file := filepath.Join(dir.Path, fmt.Sprintf("%d_%s", i, path.Base(f.Path)))
-		if err := os.WriteFile(file, []byte(f.After), 0o666); err != nil {
-			return err
-		}
-		replace[filepath.Join(u.Target.Dir, filepath.FromSlash(f.Path))] = file
+	texts := map[string]string{}
+	for _, f := range r.Files {
+		texts[filepath.Join(u.Target.Dir, filepath.FromSlash(f.Path))] = f.After
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	overlay, err := source.WriteOverlay(dir.Path, texts)
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(dir.Path, "overlay.json")
-	if err := os.WriteFile(name, overlay, 0o666); err != nil {
-		return err
-	}
-	args := []string{"test", "-overlay=" + name}
-	if len(w.Order.Spec.Tags) > 0 {
-		args = append(args, "-tags="+strings.Join(w.Order.Spec.Tags, ","))
-	}
+	args := append([]string{"test", "-overlay=" + overlay}, source.TagFlags(w.Order.Spec.Tags)...)
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
 	cmd.Dir = u.Target.PkgDir
 	out, err := cmd.CombinedOutput()

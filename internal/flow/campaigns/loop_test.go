@@ -71,7 +71,7 @@ func TestEnterKeeps(t *testing.T) {
 		at, err := w.Enter(state, Taken{Target: beagle.CampaignTarget{Target: row.target, State: row.state},
 			Attempt: beagle.CampaignAttempt{Target: row.target, By: "x"}, Searched: row.searched})
 		kept, lerr := w.Load()
-		memory, rerr := ReadLines[beagle.CampaignAttempt](filepath.Join(s.Dir(), "campaigns.jsonl"))
+		memory, rerr := store.ReadLines[beagle.CampaignAttempt](filepath.Join(s.Dir(), "campaigns.jsonl"))
 		if err := errors.Join(err, lerr, rerr); err != nil {
 			t.Fatal(err)
 		}

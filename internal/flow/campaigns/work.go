@@ -1,13 +1,10 @@
 package campaigns
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -47,49 +44,32 @@ func (b Base) File(name string) string { return filepath.Join(b.Store.Dir(), "ca
 // Load reads the state.
 func (b Base) Load() (*campaign.State, error) {
 	s := new(campaign.State)
-	return s, read(b.Path(), s)
+	return s, store.ReadJSON(b.Path(), s)
 }
 
 // Save keeps the state, so that another process can go on.
-func (b Base) Save(s *campaign.State) error { return b.write(b.Path(), s) }
+func (b Base) Save(s *campaign.State) error { return b.Store.WriteJSON(b.Path(), s) }
 
 // Order reads what was asked for.
-func (b Base) Order() (o Order, err error) { return o, read(b.File("order.json"), &o) }
+func (b Base) Order() (o Order, err error) {
+	err = store.ReadJSON(b.File("order.json"), &o)
+	return o, err
+}
 
 // Keep writes what was asked for.
-func (b Base) Keep(o Order) error { return b.write(b.File("order.json"), o) }
+func (b Base) Keep(o Order) error { return b.Store.WriteJSON(b.File("order.json"), o) }
+
+// Lock takes the campaign for this process, to carry it out or to hand it to a server.
+func (b Base) Lock() (*store.Lock, error) {
+	return b.Store.LockPart(b.File(""), "beagle campaign "+b.ID, "campaign "+b.ID,
+		"wait for it, or stop it with Ctrl-C where it was started")
+}
 
 // Place notes the server whose workflow carries the campaign out.
-func (b Base) Place(at fleet.Server) error { return b.write(b.File("temporal.json"), at) }
+func (b Base) Place(at fleet.Server) error { return b.Store.WriteJSON(b.File(fleet.PlaceFile), at) }
 
 // Placed returns the server whose workflow carries the campaign out, and whether one does.
-func (b Base) Placed() (at fleet.Server, ok bool, err error) {
-	file := b.File("temporal.json")
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return at, false, nil
-	}
-	err = read(file, &at)
-	return at, err == nil, err
-}
-
-func (b Base) write(file string, v any) error {
-	data, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		return err
-	}
-	return b.Store.WriteFile(file, data)
-}
-
-func read(file string, v any) error {
-	data, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return nil
-}
+func (b Base) Placed() (fleet.Server, bool, error) { return fleet.PlacedIn(b.File("")) }
 
 // Run names the search of a target, so that a campaign that is killed finds it again.
 func (b Base) Run(target string) string { return b.ID + "-" + beagle.HashOf("target", target)[:8] }
@@ -318,22 +298,4 @@ func (w *Work) remember(t Taken) error {
 		return err
 	}
 	return errors.Join(j.Append(a), j.Sync(), j.Close())
-}
-
-// ReadLines reads a file of JSON lines. The last line may be cut short.
-func ReadLines[T any](file string) (all []T, err error) {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for line := range bytes.Lines(data) {
-		var v T
-		if bytes.HasSuffix(line, []byte("\n")) && json.Unmarshal(line, &v) == nil {
-			all = append(all, v)
-		}
-	}
-	return all, nil
 }

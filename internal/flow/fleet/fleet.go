@@ -9,8 +9,11 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"path/filepath"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
@@ -81,7 +84,9 @@ type Canceled struct{ Run string }
 
 func (e *Canceled) Error() string { return "run " + e.Run + " was stopped" }
 
-// place is the name under which a run's server is saved.
+// PlaceFile is the file of a run, campaign or rollout that names the server that it is on.
+const PlaceFile = place + ".json"
+
 const place = "temporal"
 
 // Place saves the server that a run is on.
@@ -89,9 +94,17 @@ func Place(s *store.Store, run string, at Server) error { return s.Save(run, pla
 
 // Placed returns the server that a run is on, and whether it is on one.
 func Placed(s *store.Store, run string) (Server, bool, error) {
-	var at Server
-	ok, err := s.Load(run, place, &at)
-	return at, ok, err
+	return PlacedIn(s.RunDir(run))
+}
+
+// PlacedIn returns the server that the directory of a run, campaign or rollout names, and whether it
+// names one.
+func PlacedIn(dir string) (at Server, ok bool, err error) {
+	err = store.ReadJSON(filepath.Join(dir, PlaceFile), &at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return at, false, nil
+	}
+	return at, err == nil, err
 }
 
 // MarkKilled tells runs whose process is gone from those that go on: who works

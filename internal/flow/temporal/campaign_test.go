@@ -12,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/campaigns"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
+	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -86,7 +87,7 @@ func TestCampaign(t *testing.T) {
 	if s.Campaign.State != "done" || len(s.Campaign.Targets) != 2 || s.Round != 2 {
 		t.Errorf("%+v, round %d", s.Campaign, s.Round)
 	}
-	memory, err := campaigns.ReadLines[beagle.CampaignAttempt](filepath.Join(f.home(), "campaigns.jsonl"))
+	memory, err := store.ReadLines[beagle.CampaignAttempt](filepath.Join(f.home(), "campaigns.jsonl"))
 	if err != nil || len(memory) != 2 || memory[0].By == "" || memory[0].Go == "" || memory[0].TargetID == "" {
 		t.Errorf("%+v, %v", memory, err)
 	}

@@ -214,11 +214,12 @@ func (m *Model) rows(series []Series, horizon int) ([]row, error) {
 func newRow(values []float64, patch, context int) (row, error) {
 	before := float32(0)
 	for _, v := range values[:max(0, len(values)-context)] {
-		if !math.IsNaN(v) {
-			before = float32(v)
+		if x := float32(v); !math.IsNaN(v) && !math.IsInf(float64(x), 0) {
+			before = x
 		}
 	}
-	values = values[max(0, len(values)-context):]
+	cut := max(0, len(values)-context)
+	values = values[cut:]
 	r := row{patch: patch}
 	pad := (patch - len(values)%patch) % patch
 	r.values, r.seen = make([]float32, pad), make([]bool, pad)
@@ -229,7 +230,7 @@ func newRow(values []float64, patch, context int) (row, error) {
 			before = float32(v)
 		}
 		if math.IsInf(float64(before), 0) {
-			return r, fmt.Errorf("value %d is %g: leave it out, or fill it", i, v)
+			return r, fmt.Errorf("value %d is %g: leave it out, or fill it", cut+i, v)
 		}
 		r.values, r.seen = append(r.values, before), append(r.seen, seen || last)
 	}

@@ -61,11 +61,7 @@ const Placed = "temporal.json"
 
 // Save keeps how the rollout stands.
 func (b Base) Save(f *Flight) error {
-	text, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return err
-	}
-	return b.Write("state.json", append(text, '\n'))
+	return b.Store.WriteJSON(b.Path("state.json"), f)
 }
 
 // Write writes a file of the rollout whole or not at all.
@@ -101,23 +97,13 @@ func (b Base) Stopped() bool {
 
 // Order reads what was asked for.
 func (b Base) Order() (o Order, err error) {
-	data, err := os.ReadFile(b.Path("order.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &o)
-	}
-	if err != nil {
-		return o, fmt.Errorf("what was asked of rollout %s: %w", b.ID, err)
-	}
-	return o, nil
+	err = store.ReadJSON(b.Path("order.json"), &o)
+	return o, err
 }
 
 // Keep writes what was asked for.
 func (b Base) Keep(o Order) error {
-	data, err := json.MarshalIndent(o, "", "  ")
-	if err != nil {
-		return err
-	}
-	return b.Write("order.json", append(data, '\n'))
+	return b.Store.WriteJSON(b.Path("order.json"), o)
 }
 
 // Crew is who talks to the processes of an order.
