@@ -41,7 +41,6 @@ var written = []*mutate.Mutator{
 	compact,
 	unroll,
 	fixedTrips,
-	digitPairs,
 	accumulators,
 	skipRun,
 	hoistInvariant,

@@ -78,6 +78,8 @@ var rare = map[string]string{
 		"profiles end in them.",
 	"range-pointer": "Copies of large elements are invisible in the source, and the edit is one that reviewers ask " +
 		"for.",
+	"element-pointer": "Searches in tables of ranges copy an entry for each probe, and profiles of text end in " +
+		"them.",
 	"range-array": "Ranging over an array copies it; few do, and nobody means to.",
 	"early-exit": "A loop that goes on after its answer wastes half of its turns, and nothing " +
 		"else finds it.",
