@@ -113,8 +113,8 @@ func (l *lifter) search(s *lift.Study, key store.Key) lift.Report {
 	return report
 }
 
-// run builds the regions, runs them and gives the study what they did. The key tells regions, inputs
-// and what came of them apart.
+// run builds the regions, runs them and gives the study what they did. The key tells regions,
+// inputs and what came of them apart.
 func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.Key, error) {
 	for i := range liftBuilds {
 		text := s.Program(l.lab.unit.BuildName())

@@ -101,9 +101,9 @@ func f2[A, B, R any](name string, f func(A, B) R, traits ...trait) { p2(name, ni
 
 func f3[A, B, C, R any](name string, f func(A, B, C) R, traits ...trait) { p3(name, nil, f, traits...) }
 
-// p1 registers a function that has a value where ok says so. Panics are slow: ok names the cases that
-// are common. The loops over examples are written out for each number of arguments, since a search
-// spends its time there.
+// p1 registers a function that has a value where ok says so. Panics are slow: ok names the cases
+// that are common. The loops over examples are written out for each number of arguments, since a
+// search spends its time there.
 func p1[A, R any](name string, ok func(A) bool, f func(A) R, traits ...trait) {
 	c := register(name, reflect.TypeFor[R](), []reflect.Type{reflect.TypeFor[A]()}, traits)
 	if ok == nil {
@@ -169,8 +169,8 @@ func (r *remaining) next() int {
 	return i
 }
 
-// each calls f until it comes to an end for all masked examples. An example on which it panics has no
-// value. It returns those that have one.
+// each calls f until it comes to an end for all masked examples. An example on which it panics has
+// no value. It returns those that have one.
 func each(mask uint64, f func(r *remaining)) (defined uint64) {
 	r := remaining{mask: mask}
 	for again := true; again; {

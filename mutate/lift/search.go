@@ -233,7 +233,8 @@ func (b *bank) try(c *Component, args []*term) {
 	b.keep(t)
 }
 
-// unseen masks the examples on which values may be kept; none where another term has the same values.
+// unseen masks the examples on which values may be kept; none where another term has the same
+// values.
 func (b *bank) unseen(typ *Type, col any, mask uint64) uint64 {
 	sum, small := typ.hash(col, mask)
 	if mask &= small; mask == 0 {

@@ -112,8 +112,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestLookAhead finds the same whether questions are looked at one after the other or together, also
-// where the terms are used up before the last one.
+// TestLookAhead finds the same whether questions are looked at one after the other or together,
+// also where the terms are used up before the last one.
 func TestLookAhead(t *testing.T) {
 	processors := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(processors)
