@@ -144,8 +144,8 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 	t.Logf("%d kills; %d acknowledged, %d counted, %d sent", kills, acknowledged.Load(), counted, sent.Load())
 }
 
-// postOne sends one point under a key and reports whether it was acknowledged. A customer has an API
-// key besides.
+// postOne sends one point under a key and reports whether it was acknowledged. A customer has an
+// API key besides.
 func postOne(metric, key string, at int64, apiKey ...string) bool {
 	body := fmt.Sprintf(`{"series":[{"metric":%q,"points":[[%d,1]]}]}`, metric, at)
 	request, err := http.NewRequest("POST", "http://"+intakeAddress+"/api/v1/series", strings.NewReader(body))

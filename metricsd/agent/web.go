@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/web"
 )
 
-// Handler answers /metrics, /healthz, /malformed, /events and /debug/pprof. All but /healthz ask for
-// the token, if there is one.
+// Handler answers /metrics, /healthz, /malformed, /events and /debug/pprof. All but /healthz ask
+// for the token, if there is one.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	guard := web.Guard(a.config.HTTPToken)

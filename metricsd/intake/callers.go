@@ -67,7 +67,8 @@ func (d *door) operators(h http.HandlerFunc) http.Handler {
 	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 		if !c.operator {
 			d.denied.Add(1)
-			web.Fail(w, http.StatusForbidden, errors.New("a customer's key does not open this; give the operator's token"))
+			web.Fail(w, http.StatusForbidden,
+				errors.New("a customer's key does not open this; give the operator's token"))
 			return
 		}
 		h(w, r)

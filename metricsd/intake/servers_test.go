@@ -17,7 +17,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/index/pgtest"
 )
 
-// The queues and the index that are servers of their own.
+// init adds the queues and the index that are servers of their own.
 func init() {
 	queues["kafka"] = func(t *testing.T, _ string) func() bus.Bus { // its protocol, over TCP
 		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCredentials finds a key that comes as a password, and nothing else: the log has the fingerprint of
-// the first.
+// TestCredentials finds a key that comes as a password, and nothing else: the log has the
+// fingerprint of the first.
 func TestCredentials(t *testing.T) {
 	r := httptest.NewRequest("GET", "/", nil)
 	r.SetBasicAuth("anybody", "the-key-of-somebody")
