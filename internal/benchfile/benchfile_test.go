@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -269,17 +270,25 @@ func TestReweigh(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Production = production.run.Subtree
-	fit, err := f.Fit(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range p.Groups {
-		t.Logf("%s: recorded %.3f, now %.3f", g.Name, g.Share, g.Weight)
-	}
-	if before := min(fit.Tried[0].Callees, fit.Tried[0].Lines); before > 0.9 {
-		t.Fatalf("the plain shares are %.3f alike already: nothing is tried", before)
-	}
-	if got := min(fit.Callees.High, fit.Lines.High); got < 0.98 || p.Groups[0].Weight > 0.5 {
-		t.Errorf("%.3f alike at most: %+v", got, fit.Tried)
+	for tries := 3; ; tries-- { // a profile of one second can miss
+		moved := *p
+		moved.Groups = slices.Clone(p.Groups)
+		fit, err := f.Fit(t.Context(), &moved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range moved.Groups {
+			t.Logf("%s: recorded %.3f, now %.3f", g.Name, g.Share, g.Weight)
+		}
+		if before := min(fit.Tried[0].Callees, fit.Tried[0].Lines); before > 0.9 {
+			t.Fatalf("the plain shares are %.3f alike already: nothing is tried", before)
+		}
+		got := min(fit.Callees.High, fit.Lines.High)
+		if got >= 0.98 && moved.Groups[0].Weight <= 0.5 {
+			return
+		}
+		if tries == 1 {
+			t.Fatalf("%.3f alike at most: %+v", got, fit.Tried)
+		}
 	}
 }
