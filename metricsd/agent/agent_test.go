@@ -271,7 +271,7 @@ func TestPagesAskForTheToken(t *testing.T) {
 				answer := httptest.NewRecorder()
 				a.Handler().ServeHTTP(answer, r)
 				if (answer.Code == http.StatusOK) != want {
-					t.Errorf("a token of %q, %s with %q: %d, want it to be open: %v", token, path, given, answer.Code, want)
+					t.Errorf("a token of %q, %s with %q: %d, want open: %v", token, path, given, answer.Code, want)
 				}
 			}
 		}
