@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/audit"
 )
 
@@ -66,8 +65,8 @@ func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, e
 func writeSARIF(name string, r *audit.Report) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".sarif")
 	if failed := (*os.PathError)(nil); errors.As(err, &failed) {
-		return &beagle.UsageError{What: fmt.Sprintf("--sarif %s: cannot write there: %v", name, failed.Err),
-			Remedy: "name a file in a directory that is there and that you may write to"}
+		return fmt.Errorf("--sarif %s: cannot write there: %w; name a file in a directory that is there and that "+
+			"you may write to", name, failed.Err)
 	}
 	if err != nil {
 		return err
