@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -364,6 +362,3 @@ func (o *campaigning) printMemory() (int, error) {
 	}
 	return exitOK, nil
 }
-
-// missing reports whether a file is not there.
-func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -106,7 +106,8 @@ func TestRolloutTemporal(t *testing.T) {
 		return data
 	}
 	was := order()
-	other, said := begin("beagle", append([]string{"rollout", "start", "--slice", "9ms", "--cores", "3"}, start[2:]...)...)
+	other, said := begin("beagle",
+		append([]string{"rollout", "start", "--slice", "9ms", "--cores", "3"}, start[2:]...)...)
 	until(t, "a note on other flags", func() bool { return strings.Contains(said.String(), "change nothing") })
 	other.Process.Kill()
 	other.Wait()

@@ -318,8 +318,9 @@ func (m *maker) survivors(
 // unfit says that the calls of the target cannot be replayed outside of its tests.
 func (m *maker) unfit(what string, exit *harness.Exit) error {
 	return &beagle.UsageError{
-		What:   fmt.Sprintf("%s: %s: %s", m.u.Target.Spec(), what, firstLine(fmt.Sprint(exit))),
-		Remedy: "give recorded calls that need less with --corpus, or let the package's tests judge with --evidence inplace",
+		What: fmt.Sprintf("%s: %s: %s", m.u.Target.Spec(), what, firstLine(fmt.Sprint(exit))),
+		Remedy: "give recorded calls that need less with --corpus, or let the package's tests judge with --evidence " +
+			"inplace",
 	}
 }
 

@@ -168,8 +168,8 @@ type sliced struct {
 	early         bool // the benchmark ended before every version had its turn
 }
 
-// slices runs one benchmark in which versions take turns. A benchmark that ends before every version
-// had its turn runs again, for longer.
+// slices runs one benchmark in which versions take turns. A benchmark that ends before every
+// version had its turn runs again, for longer.
 func (c *clock) slices(
 	ctx context.Context, g *Program, b timed, versions []int, budget time.Duration, seed uint64, exact bool,
 ) (*sliced, error) {
@@ -367,7 +367,8 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	case len(e.Benchmarks) == 0:
 		e.Untimed = "no benchmark calls " + p.u.Target.Name
 	default:
-		e.Untimed = "no benchmark (" + list(e.Benchmarks) + ") calls it often enough, in each iteration and in one goroutine"
+		e.Untimed = "no benchmark (" + list(e.Benchmarks) +
+			") calls it often enough, in each iteration and in one goroutine"
 	}
 	return nil
 }

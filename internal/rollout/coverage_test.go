@@ -174,7 +174,8 @@ func TestMerged(t *testing.T) {
 				want.add(sum / float64(length))
 			}
 		}
-		if m.Moments.N != want.N || math.Abs(m.Moments.Mean-want.Mean) > 1e-9 || math.Abs(m.Moments.M2-want.M2) > 1e-9 ||
+		if m.Moments.N != want.N || math.Abs(m.Moments.Mean-want.Mean) > 1e-9 ||
+			math.Abs(m.Moments.M2-want.M2) > 1e-9 ||
 			m.Lag.Pairs != want.N-2 {
 			t.Errorf("runs of %d: %+v, want %+v", length, m, want)
 		}

@@ -5,16 +5,17 @@ import (
 	"math"
 )
 
-// An effect may drift: a candidate gains more on the traffic of one minute than on that of the next.
-// Precise times show such a drift as a correlation of neighbouring blocks, and the variance of
-// single blocks then promises too narrow an interval for what will last. White noise may hide a slow
-// drift from neighbours, so a track also merges runs of 2, 4, 8, ... blocks of a pod. Merging averages
-// the noise away and leaves the drift.
+// An effect may drift: a candidate gains more on the traffic of one minute than on that of the
+// next. Precise times show such a drift as a correlation of neighbouring blocks, and the variance
+// of single blocks then promises too narrow an interval for what will last. White noise may hide a
+// slow drift from neighbours, so a track also merges runs of 2, 4, 8, ... blocks of a pod. Merging
+// averages the noise away and leaves the drift.
 //
 // Where a run still resembles the next one, the variance of runs and the factor (1+r)/(1-r) of a
-// first-order autoregression with their lag-1 correlation r estimate the long-run variance of a block
-// (batch means: Law, Carson, A sequential procedure for determining the length of a steady-state
-// simulation, Operations Research 27, 1979). The interval takes the largest of these estimates.
+// first-order autoregression with their lag-1 correlation r estimate the long-run variance of a
+// block (batch means: Law, Carson, A sequential procedure for determining the length of a
+// steady-state simulation, Operations Research 27, 1979). The interval takes the largest of these
+// estimates.
 
 // A Merged follows runs of blocks, each merged into its mean.
 type Merged struct {
@@ -70,8 +71,8 @@ type Drift struct {
 	Runs     float64 // independent runs that tell as much as all blocks
 }
 
-// remembers reports whether the lag-1 correlation of n runs is above the limit, and above what chance
-// shows.
+// remembers reports whether the lag-1 correlation of n runs is above the limit, and above what
+// chance shows.
 func remembers(lag float64, n int, limit float64) bool {
 	return lag > max(limit, beyondChance/math.Sqrt(float64(n)))
 }
@@ -106,5 +107,6 @@ func (d Drift) unsettled(m Metric) string {
 		return ""
 	}
 	return fmt.Sprintf("not valid: the effect in %s drifts too slowly: runs of %d blocks have a lag-1 correlation of "+
-		"%.2f, so all blocks tell as much as %.1f independent runs, and %d are needed", m, d.Run, d.Lag, d.Runs, leastRuns)
+		"%.2f, so all blocks tell as much as %.1f independent runs, and %d are needed", m, d.Run, d.Lag,
+		d.Runs, leastRuns)
 }

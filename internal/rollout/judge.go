@@ -5,22 +5,23 @@ import (
 	"math"
 )
 
-// interval is a track's confidence sequence under the plan, as wide as the drift of the effect asks.
+// interval is a track's confidence sequence under the plan, as wide as the drift of the effect
+// asks.
 func (e *Experiment) interval(t *Track, m Metric) Interval {
 	return t.interval(m, e.tuning(), e.Plan.Alpha, t.drift(e.Plan.MostLag).Variance)
 }
 
 func (e *Experiment) tuning() float64 { return Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)) }
 
-// harm returns which guardrail got worse, or "". A guardrail is worse when its
-// difference is beyond doubt above zero, and the estimate is above the margin.
-// Harm counts whether or not the experiment is valid, and whether or not it lasts: to stop is always
-// safe.
+// harm returns which guardrail got worse, or "". A guardrail is worse when its difference is beyond
+// doubt above zero, and the estimate is above the margin. Harm counts whether or not the experiment
+// is valid, and whether or not it lasts: to stop is always safe.
 func (e *Experiment) harm() string {
 	for _, g := range e.Plan.Guardrails {
 		for _, t := range []*Track{e.State.Effect[g.Metric], e.State.After[g.Metric]} {
 			if t != nil && e.worse(g, t) {
-				return fmt.Sprintf("guardrail %s is worse: %s, margin %s", g.Metric, g.Metric.Span(e.soFar(t, g.Metric)),
+				return fmt.Sprintf("guardrail %s is worse: %s, margin %s", g.Metric,
+					g.Metric.Span(e.soFar(t, g.Metric)),
 					g.Metric.Text(g.Margin))
 			}
 		}
@@ -135,7 +136,8 @@ func (e *Experiment) invalid() string {
 			continue
 		}
 		if luck := e.luck(m); luck > 0 && e.gain(m) <= luck {
-			return fmt.Sprintf("not valid: two copies of the original differ in %s by %s: link order moves this service, "+
+			return fmt.Sprintf("not valid: two copies of the original differ in %s by %s: link order moves this "+
+				"service, "+
 				"and only a gain of more than %s would be beyond that; align the functions and build again", m,
 				m.Span(e.interval(t, m)), m.Text(luck))
 		}
@@ -154,7 +156,8 @@ func (e *Experiment) correlated(m Metric) string {
 	quiet := placebo != nil && placebo.Moments.N >= e.Plan.LeastBlocks &&
 		!remembers(placebo.lag(), placebo.Moments.N, e.Plan.MostLag)
 	if r := t.lag(); r > e.Plan.MostLag && !quiet {
-		return fmt.Sprintf("not valid: the lag-1 correlation of blocks in %s is %.2f, above %.2f, and no placebo shows "+
+		return fmt.Sprintf("not valid: the lag-1 correlation of blocks in %s is %.2f, above %.2f, and no placebo "+
+			"shows "+
 			"that only the effect drifts: blocks are shorter than the memory of the noise; make them longer", m, r,
 			e.Plan.MostLag)
 	}
@@ -167,9 +170,9 @@ func (e *Experiment) correlated(m Metric) string {
 	return ""
 }
 
-// luck returns the gain that link order alone may show, where two copies of the original differ beyond
-// doubt, and else 0. The candidate is a third copy. If the luck of copies is normal and alike, a third
-// one beats the better of two by c times their difference with a chance of
+// luck returns the gain that link order alone may show, where two copies of the original differ
+// beyond doubt, and else 0. The candidate is a third copy. If the luck of copies is normal and
+// alike, a third one beats the better of two by c times their difference with a chance of
 // atan(sqrt(3)/(2c+1))/pi. The luck is the multiple for which that is alpha/2.
 func (e *Experiment) luck(m Metric) float64 {
 	t := e.State.Placebo[m]

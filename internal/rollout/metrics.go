@@ -89,8 +89,9 @@ func ratio(a, b float64) (float64, bool) {
 type Guardrail struct {
 	Metric Metric  `json:"metric"`
 	Margin float64 `json:"margin"` // in the metric's scale
-	// HarmOnly is for metrics whose noise leaves no proof that they are non-inferior. Such a guardrail
-	// rolls back when it is worse beyond doubt, and holds the ship while a single look would say so.
+	// HarmOnly is for metrics whose noise leaves no proof that they are non-inferior. Such a
+	// guardrail rolls back when it is worse beyond doubt, and holds the ship while a single look
+	// would say so.
 	HarmOnly bool `json:"harm_only,omitempty"`
 }
 
@@ -124,8 +125,8 @@ func pairOf(m Metric, a, b Counts) (pair, bool) {
 func (p pair) level() float64 { return (p.first + p.second) / 2 }
 
 // difference returns how much worse the second arm is, as a share of the baseline for relative
-// metrics. A baseline that was known before the block leaves a mean of zero to chance alone. Without
-// one it is the level.
+// metrics. A baseline that was known before the block leaves a mean of zero to chance alone.
+// Without one it is the level.
 func (p pair) difference(scale Scale, baseline float64) float64 {
 	if scale == Absolute {
 		return p.second - p.first
@@ -217,9 +218,9 @@ func (t *Track) lag() float64 {
 	return t.Lag.correlation(t.Scaled)
 }
 
-// interval returns the confidence sequence of the mean difference, for so many times the variance of
-// independent blocks (see Drift). Where events are rare the variance is at least that of one event in
-// all blocks, so that no event in n requests bounds the rate by about 4/n and not by 0.
+// interval returns the confidence sequence of the mean difference, for so many times the variance
+// of independent blocks (see Drift). Where events are rare the variance is at least that of one
+// event in all blocks, so that no event in n requests bounds the rate by about 4/n and not by 0.
 func (t *Track) interval(m Metric, rho, alpha, times float64) Interval {
 	n := float64(t.Moments.N)
 	out := Interval{Estimate: t.Moments.Mean, Low: -math.MaxFloat64, High: math.MaxFloat64, N: t.Moments.N}
@@ -256,8 +257,8 @@ func (t *Track) variance(m Metric) float64 {
 	return variance
 }
 
-// oneLook is the quantile of the normal law that a one-sided test of level 5 % asks for, which looks
-// once.
+// oneLook is the quantile of the normal law that a one-sided test of level 5 % asks for, which
+// looks once.
 const oneLook = 1.645
 
 // suspect reports whether a single look would say that the effect is above a guardrail's margin.

@@ -294,7 +294,8 @@ func TestCopiesDiffer(t *testing.T) {
 			return map[Arm]float64{Original: 1, Candidate: row.cost, Placebo: 1.02}[arm]
 		}
 		all := play(t, start(t, Plan{Ramp: []float64{0.3}, MostBlocks: 600, HoldoutBlocks: 20}), s)
-		if all[0].Action != row.want || row.want == RollBack && !strings.Contains(all[0].Cause, "two copies of the original") {
+		if all[0].Action != row.want ||
+			row.want == RollBack && !strings.Contains(all[0].Cause, "two copies of the original") {
 			t.Errorf("cost %g: %+v", row.cost, all)
 		}
 	}
@@ -412,7 +413,12 @@ func TestPods(t *testing.T) {
 	}{{8, 0.7, ""}, {3, 0.7, "pods of the original"}, {8, 0.97, "service-cpu is not better"}} {
 		s := newSource()
 		s.rng = rand.New(rand.NewPCG(uint64(row.pods), 9))
-		e := start(t, Plan{Unit: Pods, NoPlacebo: true, LeastGain: 0.1, Guardrails: []Guardrail{{Metric: ErrorRate, Margin: 0.001}}})
+		e := start(t, Plan{
+			Unit:       Pods,
+			NoPlacebo:  true,
+			LeastGain:  0.1,
+			Guardrails: []Guardrail{{Metric: ErrorRate, Margin: 0.001}},
+		})
 		for range 1200 {
 			s.seq++
 			b := Block{ID: "fleet", Seq: s.seq, Planned: []Arm{Original, Candidate}}
@@ -541,7 +547,8 @@ func TestHeld(t *testing.T) {
 
 // FuzzBlocks: no bytes that come in as a block make an experiment panic, or ship.
 func FuzzBlocks(f *testing.F) {
-	f.Add([]byte(`{"id":"a","seq":1,"planned":["original","candidate"],"slices":[{"arm":"candidate","pod":"a","build":"b1",` +
+	f.Add([]byte(`{"id":"a","seq":1,"planned":["original","candidate"],` +
+		`"slices":[{"arm":"candidate","pod":"a","build":"b1",` +
 		`"start":"2026-01-05T00:00:00Z","end":"2026-01-05T00:00:01Z","counts":{"requests":10,"cpu_nanos":5}}]}`))
 	f.Add([]byte(`{"id":"a","seq":1e3}`))
 	f.Add([]byte(`{"id":"a","seq":9,"slices":[{"arm":"x"}]}`))

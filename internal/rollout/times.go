@@ -26,8 +26,8 @@ type Times struct {
 //   - How many calls pass the cap is compared as a metric of its own, [LateCalls]. A version that
 //     is slow beyond the cap on more calls than the original shows there.
 //   - Their time beyond the cap is a metric too, [LateTime]: a class of calls that is too rare for
-//     LateCalls may still wait for longer than all others take. Preempted calls make it noisy, so it
-//     shows harm, and hardly ever shows that there is none.
+//     LateCalls may still wait for longer than all others take. Preempted calls make it noisy, so
+//     it shows harm, and hardly ever shows that there is none.
 const (
 	capShare  = 0.99
 	capFactor = 8
@@ -129,6 +129,7 @@ func (l Late) Text() string {
 	if l.Timed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("of %.0f timed calls %.0f (%.2g %%) took more than %d times what 99 %% of a block's calls take, "+
+	return fmt.Sprintf("of %.0f timed calls %.0f (%.2g %%) took more than %d times what 99 %% of a block's calls "+
+		"take, "+
 		"and count as that", l.Timed, l.Late, 100*l.Late/l.Timed, capFactor)
 }

@@ -78,8 +78,9 @@ func TestNarrow(t *testing.T) {
 			[]string{"helpForF", "namesForF"}, "digits[names] + namesForF"},
 		{"an element is written", "func F(digits []int, b *box) int { digitsForF[0]++; return digits[0] }" + digits,
 			[]string{"digitsForF"}, "digitsForF[0]++"},
-		{"a map is written through another name", "func F(list []int, b *box) int {\n\tm := namesForF\n\tm[\"b\"] = 2\n" +
-			"\treturn namesForF[\"a\"]\n}" + names, []string{"namesForF"}, "m := namesForF"},
+		{"a map is written through another name",
+			"func F(list []int, b *box) int {\n\tm := namesForF\n\tm[\"b\"] = 2\n" +
+				"\treturn namesForF[\"a\"]\n}" + names, []string{"namesForF"}, "m := namesForF"},
 		{"a copy uses what is written", "func F(list []int, b *box) int { namesForF[\"a\"]++; return helpForF(1) }" +
 			help + digits + names, []string{"namesForF", "helpForF"}, "helpForF(1)"},
 		{"a function of the rest looks", "func F(list []int, b *box) int { return look(digitsForF) }" + digits, nil,
@@ -110,7 +111,8 @@ func TestNarrow(t *testing.T) {
 			if _, problem := u.Parse(out); problem != nil {
 				t.Fatalf("%+v\n%s", problem, out)
 			}
-			for _, name := range []string{"digitsForF", "namesForF", "firstForF", "helpForF", "boxSizeForF", "baseForF"} {
+			for _, name := range []string{"digitsForF", "namesForF", "firstForF", "helpForF",
+				"boxSizeForF", "baseForF"} {
 				if strings.Contains(out, name) != slices.Contains(c.kept, name) {
 					t.Errorf("%s: wants the copies %v:\n%s", name, c.kept, out)
 				}

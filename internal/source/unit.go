@@ -30,7 +30,8 @@ type Unit struct {
 	// why no record of a call can hold its arguments or results; nil when one can. It is a
 	// [beagle.UsageError]
 	Unrecordable error
-	// the function by which the target reads outside of the program's memory, or prints; "" for none
+	// the function by which the target reads outside of the program's memory, or prints; "" for
+	// none
 	Outside string
 
 	opts    Options

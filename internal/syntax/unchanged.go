@@ -10,8 +10,8 @@ import (
 // Unchanged names the unexported package variables that always hold what their initialisers give
 // them, with the elements of their slices and maps. No code of the files may assign them or a part
 // of them, take an address of a part, receive from a channel in them, or hand a slice, map or
-// pointer on to code that may. A loop that gets pointers as keys or values counts as such code. Other
-// packages cannot reach the variables.
+// pointer on to code that may. A loop that gets pointers as keys or values counts as such code.
+// Other packages cannot reach the variables.
 func Unchanged(files []*ast.File, pkg *types.Package, info *types.Info) map[string]bool {
 	return NewWatch(files, info).Unchanged(pkg)
 }
@@ -127,7 +127,8 @@ func (w *Watch) looks(path []ast.Node) bool {
 			if isPattern(w.info.TypeOf(e)) {
 				return up.Sel.Name != "Longest" && up.Sel.Name != "UnmarshalText"
 			}
-			// What shares nothing is no pointer: a method with a pointer receiver takes its address.
+			// What shares nothing is no pointer: a method with a pointer receiver takes its
+			// address.
 			_, byAddress := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
 			return !byAddress && !sharesElements(w.info.TypeOf(e))
 		case *ast.SliceExpr:

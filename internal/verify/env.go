@@ -117,7 +117,8 @@ func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 		train = c.Generated
 	}
 	for name, list := range map[string][]beagle.Record{
-		"train": train, "quick": append(counterexamples(c), beagle.Spread(train, quickRecords)...), "holdout": c.Holdout,
+		"train": train, "quick": append(counterexamples(c), beagle.Spread(train, quickRecords)...),
+		"holdout":   c.Holdout,
 		"generated": c.Generated,
 	} {
 		if err := l.write(filepath.Join(dir, name), name, list); err != nil {

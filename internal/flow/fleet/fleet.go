@@ -97,8 +97,8 @@ func Placed(s *store.Store, run string) (Server, bool, error) {
 	return PlacedIn(s.RunDir(run))
 }
 
-// PlacedIn returns the server that the directory of a run, campaign or rollout names, and whether it
-// names one.
+// PlacedIn returns the server that the directory of a run, campaign or rollout names, and whether
+// it names one.
 func PlacedIn(dir string) (at Server, ok bool, err error) {
 	err = store.ReadJSON(filepath.Join(dir, PlaceFile), &at)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -22,8 +22,8 @@ type Seen struct {
 }
 
 // The first calls are looked at one by one. A later one is looked at when the last look was some
-// times as long ago as it took, and stands for those before it: a look takes as long as the stack is
-// deep, and would keep tests from ending.
+// times as long ago as it took, and stands for those before it: a look takes as long as the stack
+// is deep, and would keep tests from ending.
 const (
 	closely = 1000
 	rest    = 3 // times as long as a look, at most longRest

@@ -60,8 +60,8 @@ const (
 	inside    = -3
 )
 
-// Hollow stands for a version that does nothing and returns zero values. It may be run, and compared
-// with the original.
+// Hollow stands for a version that does nothing and returns zero values. It may be run, and
+// compared with the original.
 const Hollow = -4
 
 var (

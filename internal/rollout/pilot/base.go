@@ -45,8 +45,8 @@ func (b Base) Load() (*Flight, error) {
 	return Load(b.Path("state.json"), "give another --id, or remove the file to begin anew")
 }
 
-// Begin keeps a flight that has just begun. What an earlier one of the same name left is about other
-// processes: its stop, its orders and its server.
+// Begin keeps a flight that has just begun. What an earlier one of the same name left is about
+// other processes: its stop, its orders and its server.
 func (b Base) Begin(f *Flight) error {
 	for _, name := range []string{"stop", "order.json", Placed} {
 		if err := os.Remove(b.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

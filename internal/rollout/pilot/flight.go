@@ -75,8 +75,8 @@ func (l *Log) NewWarnings(seen int) []string {
 	return l.Warnings[max(0, len(l.Warnings)-max(0, l.Warned-seen)):]
 }
 
-// At refuses a state that is not at the round of the controller named by its rollout: another one has
-// gone on with it.
+// At refuses a state that is not at the round of the controller named by its rollout: another one
+// has gone on with it.
 func (f *Flight) At(round int, id string) error {
 	if f.Log.Round == round {
 		return nil

@@ -59,7 +59,8 @@ func CanDraw(s *wire.RolloutSwitch) error {
 
 const (
 	lateMargin = 0.001 // by how much the share of calls beyond the cap may rise
-	// lateTimeMargin is by how much their time beyond the cap may rise, as a share of the function's.
+	// lateTimeMargin is by how much their time beyond the cap may rise, as a share of the
+	// function's.
 	lateTimeMargin = 0.05
 )
 
@@ -136,6 +137,7 @@ func guardLate(p rollout.Plan) (rollout.Plan, []string) {
 	if p.Unit == rollout.Requests {
 		unseen = "processor time, which would show them, is not compared by request"
 	}
-	return p, append(notes, fmt.Sprintf("slow calls beyond the cap may be %g %% more of all calls, unless they take so "+
-		"long that %s shows it: %s", 100*p.Guardrails[at].Margin, rollout.LateTime, unseen))
+	return p,
+		append(notes, fmt.Sprintf("slow calls beyond the cap may be %g %% more of all calls, unless they take so "+
+			"long that %s shows it: %s", 100*p.Guardrails[at].Margin, rollout.LateTime, unseen))
 }

@@ -118,7 +118,8 @@ func TestFlight(t *testing.T) {
 	}
 }
 
-// TestBegin: a rollout that begins anew is not stopped, ordered or driven by what an earlier one left.
+// TestBegin: a rollout that begins anew is not stopped, ordered or driven by what an earlier one
+// left.
 func TestBegin(t *testing.T) {
 	st, err := store.Open(t.TempDir())
 	if err != nil {
@@ -129,7 +130,8 @@ func TestBegin(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, f := Base{Store: st, ID: "x"}, &Flight{Experiment: *e}
-	if err := errors.Join(b.Begin(f), b.Keep(Order{Service: "web"}), b.Write("stop", nil), b.Write(Placed, []byte("{}")),
+	if err := errors.Join(b.Begin(f), b.Keep(Order{Service: "web"}), b.Write("stop", nil),
+		b.Write(Placed, []byte("{}")),
 		os.Remove(b.Path("state.json"))); err != nil || !b.Stopped() {
 		t.Fatal(err)
 	}
