@@ -169,7 +169,6 @@ package text
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"testing"
 )
