@@ -60,8 +60,7 @@ func (p *Place) noticed(ctx context.Context, g *Program) error {
 	}
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s: there is no evidence in place: the tests and benchmarks end as they do now when it "+
-			"does "+
-			"nothing and returns zero values", p.u.Target.Spec()),
+			"does nothing and returns zero values", p.u.Target.Spec()),
 		Remedy: "write a test that looks at what it returns, changes or calls",
 	}
 }

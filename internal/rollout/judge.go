@@ -137,8 +137,7 @@ func (e *Experiment) invalid() string {
 		}
 		if luck := e.luck(m); luck > 0 && e.gain(m) <= luck {
 			return fmt.Sprintf("not valid: two copies of the original differ in %s by %s: link order moves this "+
-				"service, "+
-				"and only a gain of more than %s would be beyond that; align the functions and build again", m,
+				"service, and only a gain of more than %s would be beyond that; align the functions and build again", m,
 				m.Span(e.interval(t, m)), m.Text(luck))
 		}
 	}
@@ -157,9 +156,8 @@ func (e *Experiment) correlated(m Metric) string {
 		!remembers(placebo.lag(), placebo.Moments.N, e.Plan.MostLag)
 	if r := t.lag(); r > e.Plan.MostLag && !quiet {
 		return fmt.Sprintf("not valid: the lag-1 correlation of blocks in %s is %.2f, above %.2f, and no placebo "+
-			"shows "+
-			"that only the effect drifts: blocks are shorter than the memory of the noise; make them longer", m, r,
-			e.Plan.MostLag)
+			"shows that only the effect drifts: blocks are shorter than the memory of the noise; make them longer",
+			m, r, e.Plan.MostLag)
 	}
 	if cause := t.drift(e.Plan.MostLag).unsettled(m); cause != "" {
 		return cause

@@ -130,6 +130,5 @@ func (l Late) Text() string {
 		return ""
 	}
 	return fmt.Sprintf("of %.0f timed calls %.0f (%.2g %%) took more than %d times what 99 %% of a block's calls "+
-		"take, "+
-		"and count as that", l.Timed, l.Late, 100*l.Late/l.Timed, capFactor)
+		"take, and count as that", l.Timed, l.Late, 100*l.Late/l.Timed, capFactor)
 }

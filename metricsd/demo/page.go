@@ -179,8 +179,7 @@ func (p *page) verdict() string {
 		return "Nothing found that pays: no change of a function was proven faster, and metricsd stays as it is."
 	case m.Proven.Low <= 0:
 		return fmt.Sprintf("Nothing proven in whole programs: %d changes were promoted, and the interval of their "+
-			"saving, "+
-			"%s, reaches zero.", len(m.Promoted), range3(m.Proven))
+			"saving, %s, reaches zero.", len(m.Promoted), range3(m.Proven))
 	}
 	return fmt.Sprintf("metricsd takes %s less processor time for a message; predicted were %s.", range3(m.Proven),
 		range3(m.Predicted))

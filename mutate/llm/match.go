@@ -153,8 +153,7 @@ func ambiguous(i int, at []int) error {
 		lines = append(lines, fmt.Sprint(l+1))
 	}
 	return wrong("SEARCH block %d occurs %d times (lines %s), and which of them is meant is not clear: add lines "+
-		"around "+
-		"it until it matches one place", i+1, len(at), strings.Join(lines, ", "))
+		"around it until it matches one place", i+1, len(at), strings.Join(lines, ", "))
 }
 
 // lineSpan replaces whole lines.
