@@ -49,13 +49,7 @@ func TestKilledIntakeKeepsCustomersApart(t *testing.T) {
 		running.Go(func() { s.post(ctx) })
 	}
 	for i := range kills {
-		before := senders[i%2].acknowledged.Load()
-		eventually(t, "more is acknowledged", func() bool { return senders[i%2].acknowledged.Load() >= before+60 })
-		time.Sleep(time.Duration(70*i) * time.Millisecond)
-		cmd.Process.Kill()
-		cmd.Wait()
-		cmd = program(t, args...)
-		healthy(t)
+		cmd = killed(t, cmd, args, &senders[i%2].acknowledged, 60, time.Duration(70*i)*time.Millisecond)
 	}
 	time.Sleep(500 * time.Millisecond)
 	stop()

@@ -87,6 +87,22 @@ func healthy(t *testing.T) {
 	t.Fatal("the intake does not become healthy")
 }
 
+// killed kills an intake some time after so many more requests were acknowledged, and starts
+// another.
+func killed(
+	t *testing.T, cmd *exec.Cmd, args []string, acknowledged *atomic.Int64, more int64, later time.Duration,
+) *exec.Cmd {
+	t.Helper()
+	before := acknowledged.Load()
+	eventually(t, "more is acknowledged", func() bool { return acknowledged.Load() >= before+more })
+	time.Sleep(later)
+	cmd.Process.Kill()
+	cmd.Wait()
+	cmd = program(t, args...)
+	healthy(t)
+	return cmd
+}
+
 // TestKilledIntakeCountsOnce kills the intake, with its queue and index, again and again while
 // senders post, and repeat what was not acknowledged under the same key, as an agent does.
 // In the end every point must be counted, and none twice.
@@ -118,13 +134,7 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 		})
 	}
 	for i := range kills {
-		before := acknowledged.Load()
-		eventually(t, "more is acknowledged", func() bool { return acknowledged.Load() >= before+100 })
-		time.Sleep(time.Duration(100*i) * time.Millisecond)
-		cmd.Process.Kill()
-		cmd.Wait()
-		cmd = program(t, args...)
-		healthy(t)
+		cmd = killed(t, cmd, args, &acknowledged, 100, time.Duration(100*i)*time.Millisecond)
 	}
 	time.Sleep(500 * time.Millisecond)
 	stop()

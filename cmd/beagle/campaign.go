@@ -322,10 +322,7 @@ func (o *campaigning) load(f *flagSet, sources []string) error {
 	case err != nil:
 		return err
 	case placed && at != o.server:
-		return &beagle.UsageError{
-			What:   fmt.Sprintf("a workflow on %s carries campaign %s out", at.Address, b.ID),
-			Remedy: fmt.Sprintf("follow it with --temporal %s", at.Address),
-		}
+		return elsewhere(b, at)
 	case placed && f.given("budget-usd"):
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("--budget-usd with campaign %s, which a workflow on %s has", b.ID, at.Address),

@@ -112,11 +112,17 @@ func (o *campaigning) own() (*store.Lock, error) {
 	}
 	if at, placed, err := b.Placed(); err != nil || placed {
 		lock.Unlock()
-		return nil, cmp.Or(err, error(&beagle.UsageError{
-			What:   fmt.Sprintf("a workflow on %s carries campaign %s out", at.Address, b.ID),
-			Remedy: "follow it with --temporal " + at.Address}))
+		return nil, cmp.Or(err, elsewhere(b, at))
 	}
 	return lock, nil
+}
+
+// elsewhere says that a workflow has a campaign.
+func elsewhere(b campaigns.Base, at fleet.Server) error {
+	return &beagle.UsageError{
+		What:   fmt.Sprintf("a workflow on %s carries campaign %s out", at.Address, b.ID),
+		Remedy: "follow it with --temporal " + at.Address,
+	}
 }
 
 // report writes the reports of the searches that came to a result.

@@ -32,10 +32,10 @@ func module(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// place surveys a target in a module.
-func place(t *testing.T, dir, target string) (*source.Unit, *Place, *beagle.InPlace) {
+// newPlace is a place that is not surveyed yet.
+func newPlace(t *testing.T, o source.Options) (*source.Unit, *Place) {
 	t.Helper()
-	u, err := source.Load(context.Background(), source.Options{Dir: dir, Spec: target, InPlace: true})
+	u, err := source.Load(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +47,13 @@ func place(t *testing.T, dir, target string) (*source.Unit, *Place, *beagle.InPl
 	if err != nil {
 		t.Fatal(err)
 	}
+	return u, p
+}
+
+// place surveys a target in a module.
+func place(t *testing.T, dir, target string) (*source.Unit, *Place, *beagle.InPlace) {
+	t.Helper()
+	u, p := newPlace(t, source.Options{Dir: dir, Spec: target, InPlace: true})
 	e, err := p.Survey(context.Background(), u.Target.Source)
 	if err != nil {
 		t.Fatal(err)

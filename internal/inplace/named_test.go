@@ -1,7 +1,6 @@
 package inplace
 
 import (
-	"context"
 	"errors"
 	"math"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
-	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -101,19 +99,7 @@ func BenchmarkOther(b *testing.B) {
 // named is a place for Join.
 func named(t *testing.T) (*source.Unit, *Place) {
 	t.Helper()
-	u, err := source.Load(context.Background(), source.Options{Dir: module(t, counted), Spec: "./.Join"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	box, err := sandbox.New(sandbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := New(context.Background(), u, box, t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u, p
+	return newPlace(t, source.Options{Dir: module(t, counted), Spec: "./.Join"})
 }
 
 func TestUse(t *testing.T) {

@@ -1,13 +1,11 @@
 package inplace
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -112,35 +110,17 @@ type failure struct{}
 func (failure) Error() string { return "failure" }
 `
 
-// newPlace is a place that is not surveyed yet.
-func newPlace(t *testing.T, files map[string]string, target string) (*source.Unit, *Place) {
-	t.Helper()
-	u, err := source.Load(context.Background(), source.Options{Dir: module(t, files), Spec: target, InPlace: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	box, err := sandbox.New(sandbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := New(context.Background(), u, box, t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u, p
-}
-
 // TestNoticed refuses tests that say nothing of a target: one that does nothing passes them all.
 func TestNoticed(t *testing.T) {
 	files := map[string]string{"guard.go": guardSource, "guard_test.go": guardCalls}
-	u, p := newPlace(t, files, "./.Guard.Check")
+	u, p := newPlace(t, source.Options{Dir: module(t, files), Spec: "./.Guard.Check", InPlace: true})
 	_, err := p.Survey(t.Context(), u.Target.Source)
 	var usage *beagle.UsageError
 	if !errors.As(err, &usage) || !strings.Contains(usage.What, "does nothing") {
 		t.Fatalf("a target that no test looks at: %v", err)
 	}
 	files["guard_test.go"] += guardTest
-	u, p = newPlace(t, files, "./.Guard.Check")
+	u, p = newPlace(t, source.Options{Dir: module(t, files), Spec: "./.Guard.Check", InPlace: true})
 	if e, err := p.Survey(t.Context(), u.Target.Source); err != nil || e.Calls == 0 {
 		t.Fatalf("a test looks at it: %v, %+v", err, e)
 	}
@@ -148,7 +128,8 @@ func TestNoticed(t *testing.T) {
 
 // TestChoose times no benchmark that calls the target while it prepares only.
 func TestChoose(t *testing.T) {
-	u, p := newPlace(t, map[string]string{"guard.go": guardSource, "guard_test.go": guardCalls}, "./.Guard.Add")
+	files := map[string]string{"guard.go": guardSource, "guard_test.go": guardCalls}
+	u, p := newPlace(t, source.Options{Dir: module(t, files), Spec: "./.Guard.Add", InPlace: true})
 	e, err := p.Survey(t.Context(), u.Target.Source)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +156,7 @@ func TestIterations(t *testing.T) {
 // TestCountMany counts millions of short calls in little time, and sees who makes the last.
 func TestCountMany(t *testing.T) {
 	files := map[string]string{"guard.go": guardSource, "guard_test.go": guardCalls + guardManyTest}
-	u, p := newPlace(t, files, "./.Guard.Add")
+	u, p := newPlace(t, source.Options{Dir: module(t, files), Spec: "./.Guard.Add", InPlace: true})
 	e, err := p.Survey(t.Context(), u.Target.Source)
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,8 @@ func TestIO(t *testing.T) {
 	}
 	for name, reaches := range map[string]string{
 		"Sets": "os.Setenv (p.go:15)", "Deep": "fmt.Println (p.go:20)", "Method": "os.File.Write", "Value": "os.Getenv",
-		"Logs": "slog.Info", "Both": "log.Logger.Print", "Walks": "filepath.Abs", "Computes": "", "Writes": "", "Clock": "", "Asserts": "",
+		"Logs": "slog.Info", "Both": "log.Logger.Print", "Walks": "filepath.Abs", "Computes": "",
+		"Writes": "", "Clock": "", "Asserts": "",
 	} {
 		o := Options{Dir: dir, Spec: "." + "/." + name}
 		_, err := Load(context.Background(), o)
