@@ -89,11 +89,7 @@ func (l *flight) place(ctx context.Context) error {
 	if err := l.base.Keep(o); err != nil {
 		return err
 	}
-	data, err := json.Marshal(l.server)
-	if err != nil {
-		return err
-	}
-	return l.base.Write(pilot.Placed, data)
+	return l.base.Store.WriteJSON(l.base.Path(fleet.PlaceFile), l.server)
 }
 
 // absolute is an order with paths that hold wherever the worker runs.

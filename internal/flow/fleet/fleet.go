@@ -84,7 +84,8 @@ type Canceled struct{ Run string }
 
 func (e *Canceled) Error() string { return "run " + e.Run + " was stopped" }
 
-// PlaceFile is the file of a run, campaign or rollout that names the server that it is on.
+// PlaceFile is the file of a run, campaign or rollout that names the server that it is on. Package
+// pilot, which imports no fleet, removes it by the same name.
 const PlaceFile = place + ".json"
 
 const place = "temporal"

@@ -56,7 +56,7 @@ func (b Base) Begin(f *Flight) error {
 	return b.Save(f)
 }
 
-// Placed is the file that names the server whose workflow drives a rollout.
+// Placed is the file that names the server whose workflow drives a rollout. The fleet writes it.
 const Placed = "temporal.json"
 
 // Save keeps how the rollout stands.
