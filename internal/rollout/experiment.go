@@ -46,6 +46,7 @@ type Plan struct {
 	Alpha         float64 `json:"alpha"`          // level of the intervals; default 0.05
 	MostLag       float64 `json:"most_lag"`       // largest lag-1 correlation of a valid experiment; default 0.1
 	LeastBlocks   int     `json:"least_blocks"`   // no interval is believed before; default 50
+	LeastTimed    int     `json:"least_timed"`    // calls of the candidate that the clock takes; default 40,000
 	MostSkew      float64 `json:"most_skew"`      // seconds that clocks may differ; default 60
 	MostLost      int     `json:"most_lost"`      // unusable blocks in a row that end it; default 20
 	MismatchAlpha float64 `json:"mismatch_alpha"` // level of the sample-ratio test; default 0.001
@@ -72,6 +73,7 @@ func (p Plan) withDefaults() Plan {
 	setDefault(&p.Alpha, 0.05)
 	setDefault(&p.MostLag, 0.1)
 	setDefault(&p.LeastBlocks, 50)
+	setDefault(&p.LeastTimed, leastTimed)
 	setDefault(&p.MostSkew, 60)
 	setDefault(&p.MostLost, 20)
 	setDefault(&p.MismatchAlpha, 0.001)
@@ -129,6 +131,7 @@ func (p Plan) checkNumbers() error {
 	}{
 		{"alpha", p.Alpha, 1e-6, 0.2}, {"most_lag", p.MostLag, 0.01, 0.5}, {"least_gain", p.LeastGain, 0, 0.9},
 		{"holdout_share", p.HoldoutShare, 0.001, 0.5}, {"mismatch_alpha", p.MismatchAlpha, 1e-9, 0.05},
+		{"least_timed", float64(p.LeastTimed), 0, 1e12},
 		{"least_blocks", float64(p.LeastBlocks), 20, 1e6}, {"step_blocks", float64(p.StepBlocks), 1, 1e9},
 		{"horizon", float64(p.Horizon), 20, 1e9}, {"most_blocks", float64(p.MostBlocks), 20, 1e10},
 		{"most_skew", p.MostSkew, 0.001, 86400}, {"most_lost", float64(p.MostLost), 1, 1e6},

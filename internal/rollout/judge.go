@@ -65,16 +65,20 @@ func (e *Experiment) doubt() string {
 	if cause := e.invalid(); cause != "" {
 		return cause
 	}
+	if cause := e.State.Late.few(e.Plan.LeastTimed); cause != "" {
+		return cause
+	}
+	// Both copies of the original were preempted by chance, so the candidate stands beside each.
+	for _, tracks := range []map[Metric]*Track{e.State.Effect, e.State.Beyond} {
+		if cause := e.suspected(tracks); cause != "" {
+			return cause
+		}
+	}
 	for _, g := range e.Plan.Guardrails {
-		t := e.State.Effect[g.Metric]
-		i := e.interval(t, g.Metric)
 		if g.HarmOnly {
-			if t.suspect(g) {
-				return fmt.Sprintf("guardrail %s may be worse, though not beyond doubt: %s, margin %s", g.Metric,
-					g.Metric.Span(i), g.Metric.Text(g.Margin))
-			}
 			continue
 		}
+		i := e.interval(e.State.Effect[g.Metric], g.Metric)
 		if i.N < e.Plan.LeastBlocks || i.High >= g.Margin {
 			return fmt.Sprintf("guardrail %s is not yet non-inferior: %s, margin %s", g.Metric, g.Metric.Span(i),
 				g.Metric.Text(g.Margin))
@@ -92,6 +96,17 @@ func (e *Experiment) doubt() string {
 		why += doubt
 	}
 	return why
+}
+
+// suspected returns which guardrail that shows only harm may be worse, or "".
+func (e *Experiment) suspected(tracks map[Metric]*Track) string {
+	for _, g := range e.Plan.Guardrails {
+		if t := tracks[g.Metric]; g.HarmOnly && t != nil && t.suspect(g) {
+			return fmt.Sprintf("guardrail %s may be worse, though not beyond doubt: %s, margin %s", g.Metric,
+				g.Metric.Span(e.interval(t, g.Metric)), g.Metric.Text(g.Margin))
+		}
+	}
+	return ""
 }
 
 // better returns why a success metric is not better beyond doubt, or "".

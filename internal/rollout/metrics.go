@@ -288,5 +288,8 @@ func (m Metric) Span(i Interval) string {
 	if i.N < 2 {
 		return "unknown"
 	}
+	if i.High == math.MaxFloat64 {
+		return fmt.Sprintf("%s (%s to no upper limit)", m.Text(i.Estimate), m.Text(i.Low))
+	}
 	return fmt.Sprintf("%s (%s to %s)", m.Text(i.Estimate), m.Text(i.Low), m.Text(i.High))
 }

@@ -150,10 +150,14 @@ func (e *Experiment) count(b *Block) {
 	}
 	arms := b.totals()
 	capBlock(arms)
-	for _, c := range arms {
-		if len(c.Times) > 0 {
-			s.Late.Timed += c.Calls
-			s.Late.Late += c.late
+	for arm, c := range arms {
+		if len(c.Times) == 0 {
+			continue
+		}
+		s.Late.Timed += c.Calls
+		s.Late.Late += c.late
+		if arm == Candidate {
+			s.Late.Candidate += c.Calls
 		}
 	}
 	for _, m := range e.Plan.metrics() {
@@ -269,15 +273,21 @@ func (e *Experiment) decideHoldout() Decision {
 	if n < e.Plan.HoldoutBlocks {
 		return e.hold("the hold-out has not had its blocks yet")
 	}
+	suspected := e.suspected(e.State.After)
 	for _, m := range e.Plan.Success {
-		if t := e.State.After[m]; t != nil && e.interval(t, m).High < 0 {
+		if t := e.State.After[m]; suspected == "" && t != nil && e.interval(t, m).High < 0 {
 			e.State.Phase = Released
 			return e.change(Finish, fmt.Sprintf("the hold-out shows the gain once more: %s changes by %s", m,
 				m.Span(e.interval(t, m))))
 		}
 	}
-	if n >= 4*e.Plan.HoldoutBlocks {
+	switch {
+	case n >= 4*e.Plan.HoldoutBlocks && suspected != "":
+		return e.end(fmt.Sprintf("after %d blocks of the hold-out %s", n, suspected))
+	case n >= 4*e.Plan.HoldoutBlocks:
 		return e.end(fmt.Sprintf("the hold-out did not show the gain in %d blocks", n))
+	case suspected != "":
+		return e.hold(suspected)
 	}
 	return e.hold("the hold-out does not show the gain yet")
 }

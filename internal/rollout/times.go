@@ -33,6 +33,11 @@ const (
 	capFactor = 8
 )
 
+// leastTimed is the default of [Plan].LeastTimed. A class of one call in 5,000 is then among the
+// timed calls eight times on average, and not at all in one rollout of 3,000. With fewer calls a
+// class that waits for long is often not among them, and no metric shows it.
+const leastTimed = 40_000
+
 // checkTimes refuses sizes that no source sends.
 func (c *Counts) checkTimes() error {
 	last := 0.0
@@ -120,8 +125,18 @@ func (c *Counts) capped(most float64) {
 
 // Late are the calls of all arms that passed the cap, in all blocks.
 type Late struct {
-	Timed float64 `json:"timed"`
-	Late  float64 `json:"late"`
+	Timed     float64 `json:"timed"`
+	Late      float64 `json:"late"`
+	Candidate float64 `json:"candidate"` // timed calls of the candidate alone
+}
+
+// few returns why too few calls of the candidate were timed, or "".
+func (l Late) few(least int) string {
+	if l.Timed == 0 || l.Candidate >= float64(least) {
+		return ""
+	}
+	return fmt.Sprintf("%.0f of %d calls of the candidate are timed: with fewer, slow calls that are rare may "+
+		"not be among them", l.Candidate, least)
 }
 
 // Text says how many calls were capped, or nothing where none was timed by size.

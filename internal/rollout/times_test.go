@@ -206,3 +206,60 @@ func TestHalf(t *testing.T) {
 		t.Error("the ends are off")
 	}
 }
+
+// TestFewTimed: nothing ships on so few timed calls that a rare wait may not be among them.
+func TestFewTimed(t *testing.T) {
+	for _, row := range []struct {
+		late Late
+		few  bool
+	}{{Late{}, false}, {Late{Timed: 9e5, Candidate: leastTimed - 1}, true},
+		{Late{Timed: 9e5, Candidate: leastTimed}, false}} {
+		e := clockedExperiment(t, 3, true, 0.9, 0, 1)
+		e.State.Late = row.late
+		if got := strings.Contains(e.doubt(), "calls of the candidate are timed"); got != row.few {
+			t.Errorf("%+v: %s", row.late, e.doubt())
+		}
+	}
+	e := clockedExperiment(t, 3, true, 0.9, 0, 1)
+	if l := e.State.Late; e.State.Phase != Holdout || l.Candidate < leastTimed || l.Candidate >= l.Timed {
+		t.Errorf("%s, %+v", e.State.Phase, l)
+	}
+}
+
+// TestHoldoutSuspects: the hold-out does not end well while a class of calls may wait for long.
+func TestHoldoutSuspects(t *testing.T) {
+	g := Guardrail{Metric: LateTime, Margin: 0.05, HarmOnly: true}
+	for _, suspect := range []bool{false, true} {
+		e := clockedExperiment(t, 3, true, 0.9, 0, 1, g)
+		if e.State.Phase != Holdout {
+			t.Fatal(e.State.Phase, e.doubt())
+		}
+		gain, late := &Track{}, &Track{}
+		for i := range 2 * e.Plan.HoldoutBlocks {
+			noise := float64(i%2) / 100
+			gain.Moments.add(-0.1 + noise)
+			late.Moments.add(noise)
+			if suspect {
+				late.Moments.add(1)
+			}
+		}
+		e.State.After = map[Metric]*Track{FunctionTime: gain, LateTime: late}
+		e.State.InStep = e.Plan.HoldoutBlocks
+		d := e.decideHoldout()
+		if held := d.Action == Hold && strings.Contains(d.Cause, "late-time may be worse"); held != suspect {
+			t.Errorf("suspected %v: %+v", suspect, d)
+		}
+		e.State.InStep = 4 * e.Plan.HoldoutBlocks
+		if d := e.decideHoldout(); suspect && (d.Action != RollBack || !strings.Contains(d.Cause, "late-time")) {
+			t.Errorf("at its end: %+v", d)
+		}
+	}
+}
+
+// TestNoUpperLimit: an interval that is open says so.
+func TestNoUpperLimit(t *testing.T) {
+	says := FunctionTime.Span(Interval{Low: -0.1, High: math.MaxFloat64, N: 2})
+	if !strings.Contains(says, "no upper limit") {
+		t.Error(says)
+	}
+}
