@@ -128,6 +128,7 @@ type plan struct {
 	LeastBlocks   int       `json:"least_blocks"`
 	HoldoutShare  float64   `json:"holdout_share"`
 	HoldoutBlocks int       `json:"holdout_blocks"`
+	LeastTimed    int       `json:"least_timed,omitempty"`
 }
 
 type guard struct {
@@ -150,6 +151,7 @@ var full = settings{
 var tiny = settings{
 	Profile: 4, Spots: 16, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "30s",
 	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.3},
-		StepBlocks: 20, Horizon: 20, MostBlocks: 40, LeastBlocks: 20, HoldoutShare: 0.3, HoldoutBlocks: 20},
+		StepBlocks: 20, Horizon: 20, MostBlocks: 40, LeastBlocks: 20, HoldoutShare: 0.3, HoldoutBlocks: 20,
+		LeastTimed: 1000},
 	Layouts: 2, Turns: 1, Turn: 0.5,
 }

@@ -91,3 +91,37 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 }
+
+// TestRareWaits: a candidate that is faster, and waits for long on calls of a rare class, is hardly
+// ever released, however few of its calls a block times. The same without the class ships.
+func TestRareWaits(t *testing.T) {
+	const trials = 100
+	for _, row := range []struct {
+		name         string
+		class, times float64
+		least, most  int // released
+	}{
+		{"20 ms on 0.05 % of the calls", 0.0005, 20_000, 0, 0},
+		{"3 ms on 0.05 % of the calls", 0.0005, 3_000, 0, trials / 20},
+		{"20 ms on 0.02 % of the calls", 0.0002, 20_000, 0, trials / 20},
+		{"nowhere", 0, 0, trials * 4 / 5, trials},
+	} {
+		truth := Truth{Function: -0.25, Class: row.class, Times: row.times, Waits: row.class > 0}
+		settings := Usual
+		settings.Holdout = true
+		all, err := Scenario{row.name, Service{Memory: 0.5, Clock: true}, always(truth)}.Try(trials, settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shipped, released := Shipped(all), 0
+		for _, o := range all {
+			if o.Finished {
+				released++
+			}
+		}
+		t.Logf("waits %s: %d rollouts, %d shipped, %d released", row.name, trials, shipped, released)
+		if released < row.least || released > row.most {
+			t.Errorf("waits %s: %d released", row.name, released)
+		}
+	}
+}
