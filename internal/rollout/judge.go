@@ -186,7 +186,8 @@ func (e *Experiment) correlated(m Metric) string {
 // luck returns the gain that link order alone may show, where two copies of the original differ
 // beyond doubt, and else 0. The candidate is a third copy. If the luck of copies is normal and
 // alike, a third one beats the better of two by c times their difference with a chance of
-// atan(sqrt(3)/(2c+1))/pi. The luck is the multiple for which that is alpha/2.
+// atan(sqrt(3)/(2c+1))/pi. The luck is the multiple for which that is alpha/2. It multiplies times,
+// so it is normal in their logarithms, and no luck is a gain of all.
 func (e *Experiment) luck(m Metric) float64 {
 	t := e.State.Placebo[m]
 	if e.Plan.NoPlacebo || t == nil {
@@ -197,7 +198,7 @@ func (e *Experiment) luck(m Metric) float64 {
 		return 0
 	}
 	c := (math.Sqrt(3)/math.Tan(math.Pi*e.Plan.Alpha/2) - 1) / 2
-	return c * max(-i.Low, i.High)
+	return -math.Expm1(-c * max(-math.Log1p(max(i.Low, -1)), math.Log1p(i.High)))
 }
 
 // gain returns the least gain over both copies of the original that is beyond doubt.
