@@ -31,6 +31,10 @@ type Plan struct {
 	Guardrails []Guardrail `json:"guardrails"` // default DefaultGuardrails
 	// LeastGain is the relative gain that a success metric must show beyond doubt; default 0.
 	LeastGain float64 `json:"least_gain,omitempty"`
+	// LeastFunctionGain is the relative gain in function-time alone that ships; default 0.02. What
+	// link order does to copies of a function is a percent or two where all are aligned, and one
+	// placebo is too few to measure it. A smaller gain ships if it shows in another metric.
+	LeastFunctionGain float64 `json:"least_function_gain"`
 	// NoPlacebo leaves out the second copy of the original. Then LeastGain must exceed what link
 	// order can do.
 	NoPlacebo bool `json:"no_placebo,omitempty"`
@@ -74,6 +78,7 @@ func (p Plan) withDefaults() Plan {
 	setDefault(&p.MostLag, 0.1)
 	setDefault(&p.LeastBlocks, 50)
 	setDefault(&p.LeastTimed, leastTimed)
+	setDefault(&p.LeastFunctionGain, 0.02)
 	setDefault(&p.MostSkew, 60)
 	setDefault(&p.MostLost, 20)
 	setDefault(&p.MismatchAlpha, 0.001)
@@ -130,6 +135,7 @@ func (p Plan) checkNumbers() error {
 		low, high float64
 	}{
 		{"alpha", p.Alpha, 1e-6, 0.2}, {"most_lag", p.MostLag, 0.01, 0.5}, {"least_gain", p.LeastGain, 0, 0.9},
+		{"least_function_gain", p.LeastFunctionGain, 0, 0.9},
 		{"holdout_share", p.HoldoutShare, 0.001, 0.5}, {"mismatch_alpha", p.MismatchAlpha, 1e-9, 0.05},
 		{"least_timed", float64(p.LeastTimed), 0, 1e12},
 		{"least_blocks", float64(p.LeastBlocks), 20, 1e6}, {"step_blocks", float64(p.StepBlocks), 1, 1e9},

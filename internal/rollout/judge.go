@@ -122,14 +122,31 @@ func (e *Experiment) better(m Metric) string {
 		if t == nil || t.Moments.N < e.Plan.LeastBlocks {
 			return fmt.Sprintf("%s has too few blocks against the %s", m, with.name)
 		}
-		if i := e.interval(t, m); i.High >= -e.Plan.LeastGain {
-			return fmt.Sprintf("%s is not better than the %s beyond doubt: %s", m, with.name, m.Span(i))
+		least := e.Plan.leastGain(m)
+		if i := e.interval(t, m); i.High >= -least {
+			return fmt.Sprintf("%s is not better than the %s%s beyond doubt: %s", m, with.name, by(least), m.Span(i))
 		}
 	}
 	if e.Plan.Unit == Pods {
 		return e.betterAcrossPods(m)
 	}
 	return ""
+}
+
+// leastGain is the relative gain that a success metric must show beyond doubt.
+func (p Plan) leastGain(m Metric) float64 {
+	if m == FunctionTime {
+		return max(p.LeastGain, p.LeastFunctionGain)
+	}
+	return p.LeastGain
+}
+
+// by says a least gain, if there is one.
+func by(least float64) string {
+	if least == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" by %g %%", 100*least)
 }
 
 // invalid returns why the comparison says nothing, or "".

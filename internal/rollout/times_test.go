@@ -263,3 +263,21 @@ func TestNoUpperLimit(t *testing.T) {
 		t.Error(says)
 	}
 }
+
+// TestLeastFunctionGain: a gain in function-time alone that link order may give does not ship,
+// though it is beyond doubt. The same gain ships where the plan asks for no more.
+func TestLeastFunctionGain(t *testing.T) {
+	for least, phase := range map[float64]Phase{0: RolledBack, 0.001: Holdout} {
+		e, s := start(t, Plan{Success: []Metric{FunctionTime}, LeastFunctionGain: least, MostBlocks: 2000}), newSource()
+		s.cost = func(a Arm) float64 { return map[Arm]float64{Original: 1, Placebo: 1, Candidate: 0.99}[a] }
+		for !e.done() && e.State.Phase != Holdout {
+			e.Next(s.block(e))
+		}
+		if e.State.Phase != phase {
+			t.Errorf("least %g: %s: %s", least, e.State.Phase, e.State.Cause)
+		}
+		if least == 0 && !strings.Contains(e.State.Cause, "not better than the original by 2 % beyond doubt") {
+			t.Error(e.State.Cause)
+		}
+	}
+}

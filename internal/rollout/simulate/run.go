@@ -36,6 +36,9 @@ func Run(s Service, truth Truth, set Settings, seed uint64) (Outcome, error) {
 	if s.Unit == rollout.Pods {
 		plan.NoPlacebo, plan.LeastGain = true, 0.1
 	}
+	if s.Users > 0 {
+		plan.LeastFunctionGain = 1e-6 // the trap is that users keep an arm, not how little they gain
+	}
 	e, err := rollout.New(plan)
 	if err != nil {
 		return Outcome{}, err
