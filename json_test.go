@@ -11,6 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/ledger"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
+	"github.com/beagle-go/beagle/internal/watch"
 	"github.com/beagle-go/beagle/internal/watch/windows"
 	"github.com/beagle-go/beagle/probe/wire"
 	"github.com/beagle-go/beagle/suite"
@@ -41,6 +42,7 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[beagle.CampaignAttempt](), objects)
 	reach(reflect.TypeFor[ledger.Ledger](), objects)
 	reach(reflect.TypeFor[windows.Report](), objects)
+	reach(reflect.TypeFor[watch.Turn](), objects)
 	reach(reflect.TypeFor[pilot.Report](), objects)
 	reach(reflect.TypeFor[pilot.Shadow](), objects)
 	for name, typ := range objects {

@@ -59,6 +59,7 @@ type campaigning struct {
 	spec       flow.Spec
 	processor  time.Duration
 	targets    int
+	first      []string // hot spots that go before others
 	inputs, at string
 	evidence   string            // of targets without recorded calls
 	files      map[string]string // inputs by target, of beagle.yaml
@@ -88,6 +89,7 @@ func (o *campaigning) flags(f *flagSet) {
 	f.Float64Var(&o.spots.least, "least", 0.5, "least net share in percent that is worth a change")
 	f.IntVar(&o.spots.seconds, "seconds", 30, "of a live profile")
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
+	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
 	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 is no limit")
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
@@ -248,7 +250,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 	if err != nil {
 		return err
 	}
-	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, Memory: memory,
+	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, First: o.first, Memory: memory,
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
 		Subtrees: map[string]*campaign.Subtree{}}
 	s.Campaign = beagle.Campaign{
@@ -262,6 +264,12 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 		s.Campaign.Score = o.spec.Score.String()
 	}
 	o.relate(t, s)
+	for _, name := range o.first {
+		if !slices.ContainsFunc(t.Hotspots.Hotspots, func(h beagle.Hotspot) bool { return h.Target == name }) {
+			s.Campaign.Notes = append(s.Campaign.Notes,
+				name+" of --first is no hot spot: beagle hotspots --why says why")
+		}
+	}
 	s.Plan()
 	o.state = s
 	if s.Next() == nil {

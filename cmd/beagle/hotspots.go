@@ -155,6 +155,9 @@ type hotspotJob struct {
 	all     []*hotspots.Profile
 	module  string // of the checkout, once the profiles are ranked
 	toto    string // the file of weights that beagle.yaml names
+
+	settings *settings.Service // what beagle.yaml says; nil when it says nothing
+	file     string            // beagle.yaml
 }
 
 func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
@@ -168,6 +171,7 @@ func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.settings, j.file = s, file
 	if s != nil {
 		if j.options.Service, err = s.Money(name); err != nil {
 			return nil, err

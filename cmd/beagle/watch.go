@@ -33,6 +33,10 @@ more or less, a shipped win is gone, its source, toolchain or inputs changed, or
 an interval, a cause and the command that answers it, and is told once. SOURCE is as for 'beagle hotspots'; beagle.yaml
 names the sources too.
 
+It also tells when the service passes a limit of beagle.yaml, or will by the forecast: an SLO's error budget, what a
+month may cost, and the processors of an instance. Such a service goes before others in --next. With --campaigns, and
+only then, findings start campaigns, within that much money for 30 days.
+
 Without --once it takes profiles every --every until it is stopped. It opens nothing by itself. The windows are in the
 store. A process that is stopped goes on where it was. docs/watch.md has the details.
 
@@ -41,6 +45,8 @@ Examples:
   beagle watch --once --season 24 'pyroscope+https://pyroscope.example?service=intake&from=now-7d'
   beagle watch --window 10m http://localhost:6060
   beagle watch --once --all --json                  what was found so far
+  beagle watch --next                               which services and functions to work on first
+  beagle watch --campaigns 20 http://localhost:6060 answer what is found with campaigns, for at most 20 USD
   beagle watch --once --toto Toto-2.0-4m profiles/  Toto 2.0 forecasts too, where you downloaded its weights
 
 Exit status with --once: 0 nothing new; 1 there are findings; 2 bad input; 130 interrupted.`,
@@ -56,7 +62,8 @@ type watching struct {
 	window, every, keep     time.Duration
 	season, settle, horizon int
 	change                  float64
-	once, all               bool
+	once, all, next         bool
+	campaigns               float64 // money for 30 days
 	inputs                  []string
 	std                     stdio
 }
@@ -87,6 +94,11 @@ func (o *watching) flags(f *flagSet) {
 	f.Float64Var(&o.change, "change", 1, "least change in percent of a function's share")
 	f.BoolVar(&o.once, "once", false, "read the sources once and end")
 	f.BoolVar(&o.all, "all", false, "print all findings so far, not only new ones")
+	f.BoolVar(&o.next, "next", false, "print the services that were watched, in the order in which to work on them")
+	f.Float64Var(&o.campaigns, "campaigns", 0, "start campaigns that answer findings, for this much `money` in 30 "+
+		"days, in the currency of --price; 0 for none")
+	f.StringVar(&o.price, "price", "", "what an hour of one core costs: `0.04`, 0.04EUR, or a family such as aws/c7g; "+
+		"price of "+settings.Name+" by default")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object for each look (docs/json.md)")
 	f.BoolVar(&o.quiet, "quiet", false, "no warnings on standard error")
 }
@@ -111,6 +123,9 @@ func (o *watching) check(f *flagSet) error {
 		return bad("settle", fmt.Sprintf("%d is not between 0 and 100", o.settle), "6 is common")
 	case !(o.change > 0 && o.change <= 100):
 		return bad("change", fmt.Sprintf("%g is not between 0 and 100 %%", o.change), "1 is common")
+	case !(o.campaigns >= 0 && o.campaigns <= 1e6):
+		return bad("campaigns", fmt.Sprintf("%g is no amount of money between 0 and a million", o.campaigns),
+			"20 is a begin")
 	case o.as != "" && !plainName.MatchString(o.as):
 		return bad("as", fmt.Sprintf("%q is no name", o.as), "use letters, digits, dots and dashes")
 	}
@@ -129,6 +144,13 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 	}
 	if err := o.check(f); err != nil {
 		return exitUsage, err
+	}
+	if o.next {
+		if len(sources) > 0 {
+			return exitUsage, &beagle.UsageError{What: "--next with a SOURCE",
+				Remedy: "it prints what is known: leave it out"}
+		}
+		return o.printNext()
 	}
 	if o.once && o.all && len(sources) == 0 {
 		sources = []string{os.DevNull} // what was found needs no source
@@ -162,6 +184,8 @@ type watcher struct {
 	archive *windows.Archive
 	gauges  watchGauges
 	models  []forecast.Model // that forecast beside the built-in one
+
+	monitored *monitor
 }
 
 func (o *watching) open(job *hotspotJob) (*watcher, error) {
@@ -191,6 +215,13 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 	}
 	if w.models, err = o.pretrained(job.toto); err != nil {
 		return nil, err
+	}
+	if w.monitored, err = w.monitor(); err != nil {
+		return nil, err
+	}
+	if o.campaigns > 0 && job.options.Service.Price == nil {
+		return nil, &beagle.UsageError{What: "--campaigns without a price",
+			Remedy: "say with --price what an hour of a core costs, or in " + settings.Name}
 	}
 	if w.store, err = openStore(); err != nil {
 		return nil, err
@@ -283,6 +314,7 @@ func (w *watcher) look(ctx context.Context) (int, error) {
 	if err := w.read(ctx); err != nil {
 		return exitUsage, err
 	}
+	w.archive.Bad = w.monitored.badIn(ctx)
 	j, err := w.archive.Judge(time.Now(), w.options)
 	if err != nil {
 		return exitUsage, err
@@ -290,12 +322,18 @@ func (w *watcher) look(ctx context.Context) (int, error) {
 	if err := w.archive.Prune(time.Now().Add(-w.keep)); err != nil {
 		return exitNo, err
 	}
-	w.gauges.count(w.archive, j)
 	r, err := w.report(j)
 	if err != nil {
 		return exitNo, err
 	}
+	if err := w.limits(ctx, j, r); err != nil {
+		return exitNo, err
+	}
+	w.gauges.count(w.archive, j)
 	if err := w.print(r); err != nil {
+		return exitNo, err
+	}
+	if err := w.campaign(ctx, j.Findings); err != nil {
 		return exitNo, err
 	}
 	if len(r.Findings) > 0 {

@@ -71,10 +71,10 @@ func (w *watcher) print(r *windows.Report) error {
 }
 
 func printFinding(p painter, f watch.Finding) {
-	p.heading(fmt.Sprintf("%s  %s", f.Kind, clean(f.Function)))
+	p.heading(fmt.Sprintf("%s  %s", f.Kind, clean(cmp.Or(f.Function, f.Subject))))
 	if f.Kind == watch.NewInputs {
 		fmt.Fprintf(p, "  drift      %.2f (95 %%: %.2f to %.2f)\n", f.Change.Estimate, f.Change.Low, f.Change.High)
-	} else if f.Change != (watch.Interval{}) {
+	} else if f.Subject == "" && f.Change != (watch.Interval{}) {
 		fmt.Fprintf(p, "  share      %s -> %s of the service (change %s, 95 %%: %s to %s)\n", percent(f.Before),
 			percent(f.After), points(f.Change.Estimate), points(f.Change.Low), points(f.Change.High))
 	}
@@ -143,8 +143,7 @@ func (g *watchGauges) write(service string) string {
 	defer g.mu.Unlock()
 	var b strings.Builder
 	b.WriteString("# TYPE beagle_watch_findings_total counter\n")
-	for _, kind := range []watch.Kind{watch.Regression, watch.Improvement, watch.NewToolchain, watch.NewSource,
-		watch.WinGone, watch.TooSmall, watch.NewInputs} {
+	for _, kind := range watch.Kinds {
 		fmt.Fprintf(&b, "beagle_watch_findings_total{service=%q,kind=%q} %d\n", service, kind, g.findings[kind])
 	}
 	fmt.Fprintf(&b, "# TYPE beagle_watch_windows_total counter\nbeagle_watch_windows_total{service=%q} %d\n", service,

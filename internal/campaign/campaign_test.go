@@ -126,6 +126,16 @@ func TestInstead(t *testing.T) {
 	}
 }
 
+// TestFirst takes up what was named before what saves more.
+func TestFirst(t *testing.T) {
+	s := table()
+	s.First = []string{"m.gone", "m.b"}
+	s.Plan()
+	if got := s.Campaign.Targets; len(got) != 2 || got[0].Target != "m.b" || got[1].Target != "m.a" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestMemoryOfOthers checks that what other rewrites, models or toolchains tried is tried again,
 // with the reason.
 func TestMemoryOfOthers(t *testing.T) {

@@ -24,9 +24,10 @@ type State struct {
 	Campaign beagle.Campaign                     `json:"campaign"`
 	Dir      string                              `json:"dir"`
 	Table    beagle.Hotspots                     `json:"table"`
-	Most     int                                 `json:"most"`     // targets to take up
-	Callers  map[string][]beagle.CostShare       `json:"callers"`  // who pays for a target without an entry
-	Together map[string]map[string]float64       `json:"together"` // shares in which both are on the stack
+	Most     int                                 `json:"most"`            // targets to take up
+	First    []string                            `json:"first,omitempty"` // hot spots that go before others
+	Callers  map[string][]beagle.CostShare       `json:"callers"`         // who pays for a target without an entry
+	Together map[string]map[string]float64       `json:"together"`        // shares in which both are on the stack
 	Subtrees map[string]*Subtree                 `json:"subtrees"`
 	Memory   map[string][]beagle.CampaignAttempt `json:"memory"` // earlier attempts, by target
 	Round    int                                 `json:"round"`  // targets that were entered, each time
@@ -59,13 +60,22 @@ func (s *State) another() bool {
 		return false
 	}
 	h := slices.MinFunc(spots, func(a, b beagle.Hotspot) int {
-		return cmp.Or(cmp.Compare(b.SaveYear, a.SaveYear), cmp.Compare(b.Net, a.Net), cmp.Compare(a.Target, b.Target))
+		return cmp.Or(cmp.Compare(s.place(a), s.place(b)), cmp.Compare(b.SaveYear, a.SaveYear),
+			cmp.Compare(b.Net, a.Net), cmp.Compare(a.Target, b.Target))
 	})
 	s.Campaign.Targets = append(s.Campaign.Targets, beagle.CampaignTarget{
 		Target: h.Target, Net: h.Net, Cum: h.Cum, State: beagle.CampaignWaiting,
 		Why: fmt.Sprintf("hot spot: %.2f %% of the service", 100*h.Net),
 	})
 	return true
+}
+
+// place is where a hot spot stands among those that go before others.
+func (s *State) place(h beagle.Hotspot) int {
+	if at := slices.Index(s.First, h.Target); at >= 0 {
+		return at
+	}
+	return len(s.First)
 }
 
 // fallen finds functions that an earlier campaign improved, and that have no entry now. It says

@@ -35,7 +35,17 @@ type Service struct {
 	LeastPercent  float64  `yaml:"least_percent"`
 	Rollout       *Rollout `yaml:"rollout"`
 	Campaign      Campaign `yaml:"campaign"`
+	Watch         Watch    `yaml:"watch"`
 	Toto          string   `yaml:"toto"` // weights that forecast, beside beagle.yaml
+}
+
+// A Watch says what limits `beagle watch` looks after.
+type Watch struct {
+	Prometheus string   `yaml:"prometheus"` // that of the rollout by default
+	From       []string `yaml:"from"`       // files of sloth or OpenSLO; those of the rollout by default
+	Budget     float64  `yaml:"budget"`     // for the service's processors a month, in the price's currency
+	Cores      float64  `yaml:"cores"`      // that an instance may use
+	Saturated  float64  `yaml:"saturated"`  // share of them that is too much; default 0.8
 }
 
 // A Rollout is what others watch while a version is rolled out.
@@ -128,12 +138,14 @@ func Parse(file string, data []byte, name string) (*Service, string, error) {
 
 var fields = []string{
 	"sources", "own", "cores", "utilisation", "price", "replicas_follow_cpu", "fraction", "replicas", "least_replicas",
-	"least_percent", "rollout", "campaign", "toto",
+	"least_percent", "rollout", "campaign", "watch", "toto",
 }
 
 var campaignFields = []string{"processor", "usd", "targets", "candidates", "inputs"}
 
 var rolloutFields = []string{"prometheus", "alerts", "rules", "guardrails", "from"}
+
+var watchFields = []string{"prometheus", "from", "budget", "cores", "saturated"}
 
 // known refuses fields that nobody reads, which are slips.
 func known(file string, node *yaml.Node) error {
@@ -145,7 +157,8 @@ func known(file string, node *yaml.Node) error {
 		return err
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		parts := map[string][]string{"campaign": campaignFields, "rollout": rolloutFields}
+		parts := map[string][]string{"campaign": campaignFields, "rollout": rolloutFields,
+			"watch": watchFields}
 		if names := parts[node.Content[i].Value]; names != nil && node.Content[i+1].Kind == yaml.MappingNode {
 			if err := only(file, node.Content[i+1], "a "+node.Content[i].Value, names); err != nil {
 				return err
@@ -194,6 +207,12 @@ func (s *Service) check(file string, node *yaml.Node) error {
 		return bad("cores", "a number is negative", "write how many there are")
 	case s.Campaign.Processor < 0 || s.Campaign.Dollars < 0 || s.Campaign.Targets < 0 || s.Campaign.Candidates < 0:
 		return bad("campaign", "a number is negative", "write processor: 30m, usd: 2, targets: 5, candidates: 60")
+	case !(s.Watch.Budget >= 0) || !(s.Watch.Cores >= 0):
+		return bad("watch", "a number is negative", "write budget: 3000, cores: 16")
+	case !(s.Watch.Saturated >= 0 && s.Watch.Saturated <= 1):
+		return bad("watch", fmt.Sprintf("saturated: %g is not between 0 and 1", s.Watch.Saturated), "0.8 is common")
+	case s.Watch.Budget > 0 && s.Price == "":
+		return bad("watch", "a budget without a price", "write price: aws/c7g, or what an hour of a core costs")
 	case s.LeastPercent < 0 || s.LeastPercent > 50:
 		return bad("least_percent", fmt.Sprintf("%g is not between 0 and 50", s.LeastPercent), "0.5 is common")
 	}

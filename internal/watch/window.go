@@ -28,6 +28,7 @@ type Window struct {
 	Rows    []Row     `json:"rows"`
 	// Inputs are the buckets of facets of recorded calls, by function and facet.
 	Inputs map[string]map[string][]float64 `json:"inputs,omitempty"`
+	Bad    map[string]float64              `json:"bad,omitempty"` // share of bad events, by SLO
 }
 
 func (w *Window) check() error {
@@ -112,17 +113,30 @@ const (
 	WinGone      Kind = "win-gone"      // production no longer shows a win
 	TooSmall     Kind = "too-small"     // a target fell below the least share
 	NewInputs    Kind = "new-inputs"    // recorded calls differ from the corpus
+	BurnRate     Kind = "burn-rate"     // an SLO's error budget burns too fast
+	SLOBreached  Kind = "slo-breached"  // more bad events than an SLO allows
+	OverBudget   Kind = "over-budget"   // a month costs more than it may
+	Saturated    Kind = "saturated"     // an instance has hardly a processor left
+	BreachAhead  Kind = "breach-ahead"  // a forecast passes one of these limits
+)
+
+// Kinds are all kinds of findings, and Monitored those about limits of the whole service.
+var (
+	Kinds = append([]Kind{Regression, Improvement, NewToolchain, NewSource, WinGone, TooSmall, NewInputs},
+		Monitored...)
+	Monitored = []Kind{BurnRate, SLOBreached, OverBudget, Saturated, BreachAhead}
 )
 
 // A Finding is something that a person or a campaign may act on.
 type Finding struct {
 	Kind     Kind      `json:"kind"`
 	Service  string    `json:"service"`
-	Function string    `json:"function"`
+	Function string    `json:"function,omitempty"`
+	Subject  string    `json:"subject,omitempty"` // what is limited, where it is no function
 	Since    time.Time `json:"since"`
-	Before   float64   `json:"before"` // share of the service's samples
+	Before   float64   `json:"before"` // share of the service's samples, or the limit
 	After    float64   `json:"after"`
-	Change   Interval  `json:"change"` // of the share, or of the drift
+	Change   Interval  `json:"change"` // of the share, of the drift, or beyond the limit
 	Q        float64   `json:"q,omitempty"`
 	Cause    string    `json:"cause"`
 	Command  string    `json:"command"` // that answers it

@@ -36,7 +36,8 @@ type Guards struct {
 	Alerts     map[string]string // labels of the service's alerts
 	Rules      []string          // alerts that must be loaded, evaluated without error, and quiet
 	Guardrails []Guard
-	Token      string `json:"-"` // of the environment, on the machine that asks
+	Token      string    `json:"-"` // of the environment, on the machine that asks
+	At         time.Time `json:"-"` // of which the figures are; now when zero
 
 	client http.Client
 }
@@ -88,7 +89,7 @@ func (g *Guards) Ask(ctx context.Context) (hold, end string) {
 		hold = g.rules(ctx)
 	}
 	for _, r := range g.Guardrails {
-		v, err := g.figure(ctx, &r)
+		v, err := g.Figure(ctx, &r)
 		why := ""
 		switch {
 		case err != nil:
@@ -201,8 +202,8 @@ func (g *Guards) rules(ctx context.Context) string {
 	return why
 }
 
-// figure is a guardrail's value now.
-func (g *Guards) figure(ctx context.Context, r *Guard) (float64, error) {
+// Figure is a guardrail's value now, or at the time of g.
+func (g *Guards) Figure(ctx context.Context, r *Guard) (float64, error) {
 	if r.Query != "" {
 		return g.value(ctx, r.Query)
 	}
@@ -211,7 +212,7 @@ func (g *Guards) figure(ctx context.Context, r *Guard) (float64, error) {
 		return 0, fmt.Errorf("total: %w", err)
 	}
 	if least := max(r.Least, 1e-9); total < least {
-		return 0, fmt.Errorf("only %g events, and %g are needed: nothing can be said", total, least)
+		return 0, fmt.Errorf("only %g events, and %g are needed: %w", total, least, ErrFewEvents)
 	}
 	bad, err := g.value(ctx, r.Bad)
 	if r.Absent == "zero" && errors.Is(err, errNoSeries) {
@@ -228,6 +229,9 @@ func (g *Guards) figure(ctx context.Context, r *Guard) (float64, error) {
 	return bad / total, nil
 }
 
+// ErrFewEvents says that there are too few events for a ratio.
+var ErrFewEvents = errors.New("nothing can be said")
+
 var errNoSeries = errors.New("the query gives 0 series, not one: no data")
 
 // value asks for one number.
@@ -236,7 +240,11 @@ func (g *Guards) value(ctx context.Context, query string) (float64, error) {
 		Type   string          `json:"resultType"`
 		Result json.RawMessage `json:"result"`
 	}
-	if err := g.get(ctx, "/api/v1/query", url.Values{"query": {query}}, &data); err != nil {
+	ask := url.Values{"query": {query}}
+	if !g.At.IsZero() {
+		ask.Set("time", g.At.UTC().Format(time.RFC3339))
+	}
+	if err := g.get(ctx, "/api/v1/query", ask, &data); err != nil {
 		return 0, err
 	}
 	var point [2]any

@@ -20,6 +20,15 @@ type Guardrails struct {
 	Alerts     map[string]string `yaml:"alerts,omitempty"`     // labels of the service's alerts
 	Rules      []string          `yaml:"rules,omitempty"`      // names of alerts that must be there and quiet
 	Guardrails []Guardrail       `yaml:"guardrails,omitempty"` // ratios of events
+	Objectives []Objective       `yaml:"-"`                    // from which the guardrails come
+}
+
+// An Objective is a service level with the share of bad events that it allows.
+type Objective struct {
+	Name    string
+	Allowed float64
+	// Queries are the bad events and all events in a window, or the ratio itself.
+	Queries func(window string) (bad, total, ratio string)
 }
 
 // A Guardrail is a ratio of bad events with its bound.
@@ -93,6 +102,7 @@ func (g *Guardrails) Add(other *Guardrails) error {
 	}
 	g.Rules = append(g.Rules, other.Rules...)
 	g.Guardrails = append(g.Guardrails, other.Guardrails...)
+	g.Objectives = append(g.Objectives, other.Objectives...)
 	return nil
 }
 
@@ -236,6 +246,7 @@ func window(query, w string) string {
 
 // burns adds a fast burn, which rolls back, and a slow one, which holds.
 func (g *Guardrails) burns(name string, allowed float64, queries func(w string) (bad, total, ratio string)) {
+	g.Objectives = append(g.Objectives, Objective{name, allowed, queries})
 	for _, b := range []struct {
 		suffix, window, then string
 		rate                 float64

@@ -25,6 +25,9 @@ type Archive struct {
 	state state
 	Watch *watch.Watch
 
+	// Bad returns the share of bad events of a window by SLO; nil when there are no SLOs.
+	Bad func(end time.Time, length time.Duration) map[string]float64
+
 	inputs map[string]map[string][]float64 // of the next window
 }
 
@@ -167,6 +170,9 @@ func (a *Archive) close(now time.Time, length time.Duration) error {
 		if len(newest) > 0 && !w.End.After(newest[0].End) {
 			continue
 		}
+		if a.Bad != nil {
+			w.Bad = a.Bad(w.End, length)
+		}
 		if err := a.keep(a.month(w.Start), w); err != nil {
 			return err
 		}
@@ -198,6 +204,17 @@ func (a *Archive) save() error {
 		return err
 	}
 	return a.write(a.path("state.json"), append(text, '\n'))
+}
+
+// News keeps what stands of limits now, and returns what was not told before.
+func (a *Archive) News(standing []watch.Finding) ([]watch.Finding, error) {
+	fresh := a.Watch.News(standing)
+	for _, f := range fresh {
+		if err := a.keep(a.path("findings.jsonl"), f); err != nil {
+			return nil, err
+		}
+	}
+	return fresh, a.save()
 }
 
 // Findings returns all that were ever found, in the order of finding.

@@ -12,7 +12,7 @@ import (
 
 // An Outlook is a forecast of one series of a service.
 type Outlook struct {
-	Series string          `json:"series"` // "cores", or a function whose share it is
+	Series string          `json:"series"` // "cores", "slo NAME", or a function whose share it is
 	Step   float64         `json:"step"`   // seconds from one value to the next
 	Latest float64         `json:"latest"` // the last value that was seen
 	Result forecast.Result `json:"forecast"`
@@ -33,6 +33,9 @@ type Horizon struct {
 // why says so when none has one.
 func Outlooks(windows []watch.Window, length time.Duration, h Horizon) (out []Outlook, why string) {
 	run := regular(windows, length)
+	if len(run) == 0 {
+		return nil, "there is no window"
+	}
 	if len(run) < len(windows) {
 		why = fmt.Sprintf("a gap: only the last %d windows follow each other", len(run))
 	}
@@ -52,6 +55,28 @@ func Outlooks(windows []watch.Window, length time.Duration, h Horizon) (out []Ou
 		why = ""
 	}
 	return out, why
+}
+
+// Trends are the series of [Outlooks] with what their forecasts expect, by name. A series that is
+// too short for a forecast is there without one.
+func Trends(windows []watch.Window, length time.Duration, ahead []Outlook) map[string]watch.Trend {
+	out := map[string]watch.Trend{}
+	run := regular(windows, length)
+	if len(run) == 0 {
+		return out
+	}
+	for _, s := range series(run) {
+		t := watch.Trend{Past: s.values, End: run[len(run)-1].End, Step: length}
+		for _, o := range ahead {
+			if o.Series == s.name && o.Result.Shown {
+				for _, v := range o.Result.Values {
+					t.Ahead = append(t.Ahead, watch.Expected{Mean: v.Mean, Low: v.Low, High: v.High})
+				}
+			}
+		}
+		out[s.name] = t
+	}
+	return out
 }
 
 // regular returns the last windows that begin one length apart, give or take half of it.
@@ -92,6 +117,19 @@ func series(windows []watch.Window) (out []named) {
 		}
 	}
 	out = append(out, cores)
+	for slo := range windows[len(windows)-1].Bad {
+		s := named{name: "slo " + slo, most: 1}
+		for _, w := range windows {
+			bad, ok := w.Bad[slo]
+			if !ok {
+				s.values = nil // the series goes on behind the gap
+				continue
+			}
+			s.values = append(s.values, bad)
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out[1:], func(a, b named) int { return cmp.Compare(a.name, b.name) })
 	var names []string
 	for name := range flat {
 		names = append(names, name)

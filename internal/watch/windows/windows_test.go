@@ -165,8 +165,23 @@ func TestOutlooks(t *testing.T) {
 	if !rising[0].Result.Shown || rising[0].Result.Values[11].Mean < 22 {
 		t.Errorf("a trend: %+v", rising[0])
 	}
+	trend := Trends(make(func(i int) float64 { return 10 + 0.1*float64(i) }), time.Hour, rising)["cores"]
+	f := trend.Against(watch.Limit{Name: "saturation", Kind: watch.Saturated, Most: 22.5, Over: 1})
+	if f == nil || f.Kind != watch.BreachAhead || f.Since.Sub(trend.End) < 5*time.Hour ||
+		f.Since.Sub(trend.End) > 7*time.Hour || !strings.Contains(f.Cause, "the forecast passes 22.5") {
+		t.Errorf("a limit that will be passed in six hours: %+v", f)
+	}
 	if rising[1].Series != "m/p.F" || rising[1].Result.Shown {
 		t.Errorf("a constant share: %+v", rising[1])
+	}
+	slos := make(func(int) float64 { return 1 })
+	for i := range slos {
+		if i != 90 { // nobody was there to ask, then
+			slos[i].Bad = map[string]float64{"a": 0.01}
+		}
+	}
+	if got := Trends(slos, time.Hour, nil)["slo a"]; len(got.Past) != 29 || got.Past[0] != 0.01 {
+		t.Errorf("an SLO since its gap: %+v", got)
 	}
 	gap := make(func(int) float64 { return 1 })
 	for i := 100; i < len(gap); i++ {

@@ -1,0 +1,419 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rollout/pilot"
+	"github.com/beagle-go/beagle/internal/rollout/slo"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/watch"
+	"github.com/beagle-go/beagle/internal/watch/windows"
+)
+
+// A monitor looks after the limits of a service: its SLOs, what it costs, and how busy an instance
+// may be.
+type monitor struct {
+	*hotspotJob
+	prometheus *pilot.Guards // nil without SLOs
+	objectives []slo.Objective
+	season     int
+	settle     int
+	length     time.Duration
+	warn       func(string)
+}
+
+// hoursAMonth is what a month's cost counts.
+const hoursAMonth = 730
+
+// monitor reads what beagle.yaml says of limits.
+func (w *watcher) monitor() (*monitor, error) {
+	m := &monitor{hotspotJob: w.job, season: w.season, settle: cmp.Or(w.settle, 6), length: w.window,
+		warn: func(text string) {
+			if !w.quiet {
+				fmt.Fprintf(w.std.err, "warning: %s\n", clean(text))
+			}
+		}}
+	s := w.job.settings
+	if s == nil {
+		return m, nil
+	}
+	address, from := s.Watch.Prometheus, s.Watch.From
+	if s.Rollout != nil {
+		address = cmp.Or(address, s.Rollout.Prometheus)
+		if len(from) == 0 {
+			from = s.Rollout.From
+		}
+	}
+	if len(from) == 0 {
+		return m, nil
+	}
+	m.prometheus = &pilot.Guards{Prometheus: address, Token: os.Getenv("BEAGLE_PROMETHEUS_TOKEN")}
+	if err := m.prometheus.Check(); err != nil {
+		return nil, &beagle.UsageError{What: w.job.file + ": watch: " + err.Error(),
+			Remedy: "docs/watch.md has an example"}
+	}
+	for _, name := range from {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(w.job.file), name)
+		}
+		g, err := deriveGuardrails(name)
+		if err != nil {
+			return nil, err
+		}
+		m.objectives = append(m.objectives, g.Objectives...)
+	}
+	return m, nil
+}
+
+// bad asks for the share of bad events of an objective in a window that ends at a time. Without
+// events there is none.
+func (m *monitor) bad(ctx context.Context, o slo.Objective, window string, end time.Time) (float64, bool) {
+	bad, total, ratio := o.Queries(window)
+	ask := *m.prometheus
+	ask.At = end
+	v, err := ask.Figure(ctx, &pilot.Guard{Name: o.Name, Bad: bad, Total: total, Query: ratio, Absent: "zero"})
+	switch {
+	case err == nil:
+		return v, true
+	case !errors.Is(err, pilot.ErrFewEvents) && ctx.Err() == nil:
+		m.warn(fmt.Sprintf("SLO %s over %s: %v", o.Name, window, err))
+	}
+	return 0, false
+}
+
+// badIn is what a window keeps of the SLOs.
+func (m *monitor) badIn(ctx context.Context) func(time.Time, time.Duration) map[string]float64 {
+	if len(m.objectives) == 0 {
+		return nil
+	}
+	return func(end time.Time, length time.Duration) map[string]float64 {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		out := map[string]float64{}
+		for _, o := range m.objectives {
+			if v, ok := m.bad(ctx, o, fmt.Sprintf("%.0fs", length.Seconds()), end); ok {
+				out[o.Name] = v
+			}
+		}
+		return out
+	}
+}
+
+// standing returns what passes a limit now, or will.
+func (m *monitor) standing(ctx context.Context, trends map[string]watch.Trend, now time.Time) (out []watch.Finding) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for _, o := range m.objectives {
+		s := watch.SLO{Name: o.Name, Allowed: o.Allowed, Bad: map[string]float64{}}
+		for _, b := range watch.Burns {
+			for _, window := range []string{b.Long, b.Short} {
+				if v, ok := m.bad(ctx, o, window, now); ok {
+					s.Bad[window] = v
+				}
+			}
+		}
+		if f := s.Burning(now); f != nil {
+			out = append(out, *f)
+		}
+		out = append(out, against(trends["slo "+o.Name], watch.Limit{Name: "slo " + o.Name, Kind: watch.SLOBreached,
+			Most: o.Allowed, Over: int(watch.BudgetPeriod / m.length), Unit: "of all events", Percent: true})...)
+	}
+	if m.settings == nil {
+		return out
+	}
+	limits, cores := m.settings.Watch, trends["cores"]
+	out = append(out, against(cores, watch.Limit{Name: "saturation", Kind: watch.Saturated, Over: 1,
+		Most: limits.Cores * cmp.Or(limits.Saturated, 0.8), Unit: "processors of an instance"})...)
+	if price := m.options.Service.Price; price != nil {
+		out = append(out, against(scaled(cores, m.monthly(1)), watch.Limit{Name: "cost", Kind: watch.OverBudget,
+			Most: limits.Budget, Over: max(m.season, m.settle), Unit: price.Currency + " a month"})...)
+	}
+	return out
+}
+
+// against looks at a limit, if there is one.
+func against(t watch.Trend, l watch.Limit) []watch.Finding {
+	if l.Most > 0 {
+		if f := t.Against(l); f != nil {
+			return []watch.Finding{*f}
+		}
+	}
+	return nil
+}
+
+// monthly is what so many processors of each instance cost in a month.
+func (m *monitor) monthly(cores float64) float64 {
+	s := &m.options.Service
+	return cores * cmp.Or(s.Replicas, 1) / cmp.Or(s.Utilisation, 1) * s.Price.Amount * hoursAMonth
+}
+
+func scaled(t watch.Trend, by float64) watch.Trend {
+	out := watch.Trend{End: t.End, Step: t.Step}
+	for _, x := range t.Past {
+		out.Past = append(out.Past, x*by)
+	}
+	for _, e := range t.Ahead {
+		out.Ahead = append(out.Ahead, watch.Expected{Mean: e.Mean * by, Low: e.Low * by, High: e.High * by})
+	}
+	return out
+}
+
+// limits enters what stands of the limits: new findings join those of the look, and the service
+// moves ahead of others as long as something stands.
+func (w *watcher) limits(ctx context.Context, j *windows.Judged, r *windows.Report) error {
+	now := time.Now().UTC()
+	all := w.archive.Watch.Windows
+	standing := w.monitored.standing(ctx, windows.Trends(all, w.window, r.Outlooks), now)
+	for i := range standing {
+		f := &standing[i]
+		f.Service, f.Command = w.name, "beagle campaign"
+		if f.Kind == watch.BurnRate || f.Kind == watch.SLOBreached {
+			f.Command = "beagle hotspots" // an error has other causes than processor time, slowness may not
+		}
+		if w.service != "" {
+			f.Command += " --service " + w.service
+		}
+	}
+	fresh, err := w.archive.News(standing)
+	if err != nil {
+		return err
+	}
+	j.Findings = append(j.Findings, fresh...)
+	r.Findings = append(r.Findings, fresh...)
+	if len(all) == 0 {
+		return nil
+	}
+	return w.keepTurn(w.turn(all, r.Outlooks, standing, now))
+}
+
+// turn says when the service's hot spots are due. What is passed now, or will be, keeps them in
+// front of others' until the forecast's end, or for an hour at least; the next look renews that.
+func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []watch.Finding,
+	now time.Time) watch.Turn {
+	last := all[len(all)-1]
+	t := watch.Turn{Service: w.name, At: now, Cost: last.Cores, Spots: []watch.Spot{}}
+	if price := w.job.options.Service.Price; price != nil {
+		t.Cost, t.Currency = w.monitored.monthly(last.Cores), price.Currency
+	}
+	if len(standing) > 0 {
+		f := slices.MinFunc(standing, func(a, b watch.Finding) int { return a.Since.Compare(b.Since) })
+		steps := 1
+		for _, o := range ahead {
+			steps = max(steps, len(o.Result.Values))
+		}
+		t.First, t.Until = f.Subject+": "+f.Cause, now.Add(max(time.Hour, time.Duration(steps)*w.window))
+	}
+	rows := slices.Clone(last.Rows)
+	slices.SortStableFunc(rows, func(a, b watch.Row) int { return cmp.Compare(b.Flat, a.Flat) })
+	for _, row := range rows {
+		share := float64(row.Flat) / float64(last.Samples)
+		if w.options.Checkout == nil || !w.options.Checkout.Owns(watch.PackageOf(row.Function)) ||
+			share < w.job.least/100 || len(t.Spots) == mostSpots {
+			continue
+		}
+		t.Spots = append(t.Spots, watch.Spot{Function: row.Function, Share: share})
+	}
+	if old, err := readTurn(w.turnFile()); err == nil && w.options.Checkout == nil {
+		t.Spots = old.Spots // this look read no profile
+	}
+	return t
+}
+
+// mostSpots is how many functions a turn names.
+const mostSpots = 5
+
+func (w *watcher) turnFile() string {
+	return filepath.Join(w.store.Dir(), "watch", w.name, "turn.json")
+}
+
+func (w *watcher) keepTurn(t watch.Turn) error {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return w.store.WriteFile(w.turnFile(), append(text, '\n'))
+}
+
+func readTurn(file string) (t watch.Turn, err error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &t)
+	}
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", file, err)
+	}
+	return t, nil
+}
+
+// turns lists the services that were watched, the one that is next first.
+func turns(dir string, now time.Time) ([]watch.Turn, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "watch", "*", "turn.json"))
+	if err != nil {
+		return nil, err
+	}
+	out := []watch.Turn{}
+	for _, file := range files {
+		t, err := readTurn(file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	watch.Order(out, now)
+	return out, nil
+}
+
+// printNext prints which services and functions are next.
+func (o *watching) printNext() (int, error) {
+	s, err := openStore()
+	if err != nil {
+		return exitNo, err
+	}
+	now := time.Now()
+	all, err := turns(s.Dir(), now)
+	if err != nil {
+		return exitNo, err
+	}
+	if o.asJSON {
+		return exitOK, printJSON(o.std.out, all)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(o.std.out, "No service was watched yet.")
+	}
+	p := newPainter(o.std.out)
+	for i, t := range all {
+		cost := fmt.Sprintf("%.2f processors of an instance", t.Cost)
+		if t.Currency != "" {
+			cost = amount(t.Cost) + " " + t.Currency + " a month"
+		}
+		p.heading(fmt.Sprintf("%d  %s  %s", i+1, clean(t.Service), cost))
+		if t.Ahead(now) {
+			fmt.Fprintf(p, "  first until %s: %s\n", t.Until.Format(time.RFC3339), clean(t.First))
+		}
+		for _, spot := range t.Spots {
+			fmt.Fprintf(p, "  %7s  %s\n", percent(spot.Share), clean(spot.Function))
+		}
+	}
+	return exitOK, nil
+}
+
+// A start is a campaign that answers a finding.
+type start struct {
+	because watch.Finding
+	first   string // function to take up; "" for the hot spots in their order
+}
+
+// startOf picks what a campaign can answer, limits of the service before functions, or nil.
+func startOf(found []watch.Finding) *start {
+	var best *start
+	for _, f := range found {
+		function, search := strings.CutPrefix(f.Command, "beagle evolve ")
+		switch {
+		case strings.HasPrefix(f.Command, "beagle campaign"):
+			return &start{because: f}
+		case search && !strings.Contains(function, " ") && f.Kind != watch.Improvement:
+			if best == nil || worth(f) > worth(best.because) {
+				best = &start{because: f, first: function}
+			}
+		}
+	}
+	return best
+}
+
+const (
+	usualCampaign = 10 * time.Minute // of processor time, where beagle.yaml does not say
+	leastCampaign = 10 * time.Second
+)
+
+// campaign answers what was found, as far as the money goes. What it may take at most is written
+// down before it begins, and what it did not take is given back.
+func (w *watcher) campaign(ctx context.Context, found []watch.Finding) error {
+	s := startOf(found)
+	if s == nil || w.campaigns == 0 {
+		return nil
+	}
+	say := func(form string, args ...any) { fmt.Fprintf(w.std.err, form+"\n", args...) }
+	queue, err := turns(w.store.Dir(), time.Now())
+	if err != nil {
+		return err
+	}
+	if len(queue) > 0 && queue[0].Service != w.name && queue[0].Ahead(time.Now()) {
+		say("no campaign: %s is first (beagle watch --next)", queue[0].Service)
+		return nil
+	}
+	price, processor := w.job.options.Service.Price, usualCampaign
+	if y := w.job.settings; y != nil && y.Campaign.Processor > 0 {
+		processor = y.Campaign.Processor
+	}
+	reserved, processor, err := w.reserve(price, processor, s)
+	if err != nil {
+		return err
+	}
+	if reserved == 0 {
+		say("no campaign: of %g %s for 30 days too little is left (%s)", w.campaigns, price.Currency, w.spendingFile())
+		return nil
+	}
+	args := []string{"-C", w.dir, "--targets", "1", "--processor", processor.String()}
+	for flag, value := range map[string]string{"config": w.config, "service": w.service, "first": s.first,
+		"price": w.price} {
+		if value != "" {
+			args = append(args, "--"+flag, value)
+		}
+	}
+	say("campaign, since %s: %s", cmp.Or(s.because.Function, s.because.Subject), s.because.Cause)
+	before := processorSeconds()
+	_, failed := campaignCommand.run(ctx, campaignCommand, append(args, w.job.sources...),
+		stdio{out: w.std.err, err: w.std.err})
+	took := (processorSeconds() - before) / 3600 * price.Amount
+	err = w.spend(watch.Spending{Service: w.name, At: time.Now().UTC(), Amount: took - reserved,
+		Currency: price.Currency, Why: "not used"})
+	if failed != nil {
+		failed = fmt.Errorf("the campaign: %w", failed)
+	}
+	return errors.Join(failed, err)
+}
+
+// reserve writes down what a campaign may cost, which is less where less is left: 0 where nothing
+// is.
+func (w *watcher) reserve(price *beagle.CorePrice, processor time.Duration, s *start) (float64, time.Duration, error) {
+	lock, err := w.store.LockPart(filepath.Join(w.store.Dir(), "watch", "spending"), "beagle watch --campaigns",
+		"the record of spendings", "try again")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer lock.Unlock()
+	all, err := store.ReadLines[watch.Spending](w.spendingFile())
+	if err != nil {
+		return 0, 0, err
+	}
+	left := watch.Left(w.campaigns, price.Currency, all, time.Now())
+	processor = min(processor, time.Duration(left/price.Amount*float64(time.Hour))).Truncate(time.Second)
+	if processor < leastCampaign {
+		return 0, 0, nil
+	}
+	cost := processor.Hours() * price.Amount
+	return cost, processor, w.spend(watch.Spending{Service: w.name, At: time.Now().UTC(), Amount: cost,
+		Currency: price.Currency, Why: cmp.Or(s.because.Function, s.because.Subject) + ": " + s.because.Cause})
+}
+
+func (w *watcher) spendingFile() string {
+	return filepath.Join(w.store.Dir(), "watch", "spending", "spending.jsonl")
+}
+
+func (w *watcher) spend(s watch.Spending) error {
+	j, err := store.OpenJournal(w.spendingFile())
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.Append(s), j.Sync(), j.Close())
+}
