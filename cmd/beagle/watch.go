@@ -326,14 +326,15 @@ func (w *watcher) look(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
-	if err := w.limits(ctx, j, r); err != nil {
+	standing, err := w.limits(ctx, j, r)
+	if err != nil {
 		return exitNo, err
 	}
 	w.gauges.count(w.archive, j)
 	if err := w.print(r); err != nil {
 		return exitNo, err
 	}
-	if err := w.campaign(ctx, j.Findings); err != nil {
+	if err := w.campaign(ctx, standing); err != nil {
 		return exitNo, err
 	}
 	if len(r.Findings) > 0 {

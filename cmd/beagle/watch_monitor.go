@@ -170,10 +170,11 @@ func scaled(t watch.Trend, by float64) watch.Trend {
 
 // limits enters what stands of the limits: new findings join those of the look, and the service
 // moves ahead of others as long as something stands.
-func (w *watcher) limits(ctx context.Context, j *windows.Judged, r *windows.Report) error {
+func (w *watcher) limits(ctx context.Context, j *windows.Judged, r *windows.Report) (standing []watch.Finding,
+	err error) {
 	now := time.Now().UTC()
 	all := w.archive.Watch.Windows
-	standing := w.monitored.standing(ctx, windows.Trends(all, w.window, r.Outlooks), now)
+	standing = w.monitored.standing(ctx, windows.Trends(all, w.window, r.Outlooks), now)
 	for i := range standing {
 		f := &standing[i]
 		f.Service, f.Command = w.name, "beagle campaign"
@@ -186,18 +187,18 @@ func (w *watcher) limits(ctx context.Context, j *windows.Judged, r *windows.Repo
 	}
 	fresh, err := w.archive.News(standing)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	j.Findings = append(j.Findings, fresh...)
 	r.Findings = append(r.Findings, fresh...)
 	if len(all) == 0 {
-		return nil
+		return standing, nil
 	}
-	return w.keepTurn(w.turn(all, r.Outlooks, standing, now))
+	return standing, w.keepTurn(w.turn(all, r.Outlooks, standing, now))
 }
 
 // turn says when the service's hot spots are due. What is passed now, or will be, keeps them in
-// front of others' until the forecast's end, or for an hour at least; the next look renews that.
+// front of others' until the forecast's end, or for a window more; the next look renews that.
 func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []watch.Finding,
 	now time.Time) watch.Turn {
 	last := all[len(all)-1]
@@ -211,7 +212,10 @@ func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []w
 		for _, o := range ahead {
 			steps = max(steps, len(o.Result.Values))
 		}
-		t.First, t.Until = f.Subject+": "+f.Cause, now.Add(max(time.Hour, time.Duration(steps)*w.window))
+		t.First, t.Until = f.Subject+": "+f.Cause, last.End.Add(time.Duration(1+steps)*w.window)
+		if f.Kind == watch.BurnRate {
+			t.Until = now.Add(w.window) // it is of now, whenever the service was profiled
+		}
 	}
 	rows := slices.Clone(last.Rows)
 	slices.SortStableFunc(rows, func(a, b watch.Row) int { return cmp.Compare(b.Flat, a.Flat) })
@@ -313,21 +317,19 @@ type start struct {
 	first   string // function to take up; "" for the hot spots in their order
 }
 
-// startOf picks what a campaign can answer, limits of the service before functions, or nil.
+// startOf picks what a campaign can answer, limits of the service before functions, or nil. The
+// findings are in the order of [watch.Unanswered].
 func startOf(found []watch.Finding) *start {
-	var best *start
 	for _, f := range found {
 		function, search := strings.CutPrefix(f.Command, "beagle evolve ")
 		switch {
 		case strings.HasPrefix(f.Command, "beagle campaign"):
 			return &start{because: f}
-		case search && !strings.Contains(function, " ") && f.Kind != watch.Improvement:
-			if best == nil || worth(f) > worth(best.because) {
-				best = &start{because: f, first: function}
-			}
+		case search && !strings.Contains(function, " "):
+			return &start{because: f, first: function}
 		}
 	}
-	return best
+	return nil
 }
 
 const (
@@ -337,9 +339,20 @@ const (
 
 // campaign answers what was found, as far as the money goes. What it may take at most is written
 // down before it begins, and what it did not take is given back.
-func (w *watcher) campaign(ctx context.Context, found []watch.Finding) error {
-	s := startOf(found)
-	if s == nil || w.campaigns == 0 {
+func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error {
+	if w.campaigns == 0 {
+		return nil
+	}
+	found, err := w.archive.Findings()
+	if err != nil {
+		return err
+	}
+	spent, err := store.ReadLines[watch.Spending](w.spendingFile())
+	if err != nil {
+		return err
+	}
+	s := startOf(watch.Unanswered(w.name, standing, found, spent, time.Now()))
+	if s == nil {
 		return nil
 	}
 	say := func(form string, args ...any) { fmt.Fprintf(w.std.err, form+"\n", args...) }
@@ -403,7 +416,8 @@ func (w *watcher) reserve(price *beagle.CorePrice, processor time.Duration, s *s
 	}
 	cost := processor.Hours() * price.Amount
 	return cost, processor, w.spend(watch.Spending{Service: w.name, At: time.Now().UTC(), Amount: cost,
-		Currency: price.Currency, Why: cmp.Or(s.because.Function, s.because.Subject) + ": " + s.because.Cause})
+		Currency: price.Currency, Answers: s.because.Answer(),
+		Why: cmp.Or(s.because.Function, s.because.Subject) + ": " + s.because.Cause})
 }
 
 func (w *watcher) spendingFile() string {

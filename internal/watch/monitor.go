@@ -187,7 +187,39 @@ type Spending struct {
 	At       time.Time `json:"at"`
 	Amount   float64   `json:"amount"` // reserved before it starts; then what was not used, negative
 	Currency string    `json:"currency"`
+	Answers  string    `json:"answers,omitempty"` // kind and name of the finding
 	Why      string    `json:"why"`
+}
+
+// Answer is what a spending says that it answers.
+func (f Finding) Answer() string { return key(f.Kind, cmp.Or(f.Function, f.Subject)) }
+
+// A limit that still stands is answered once more after a day, by the next hot spot. A function
+// that changed is answered once, within a week.
+const (
+	againAfter = 24 * time.Hour
+	worthWhile = 7 * 24 * time.Hour
+)
+
+// Unanswered are the findings of a service for which no money was spent yet: what stands of limits,
+// then what was found of functions, the latest first.
+func Unanswered(service string, standing, found []Finding, spent []Spending, now time.Time) (out []Finding) {
+	answered := func(f Finding, since time.Time) bool {
+		return slices.ContainsFunc(spent, func(s Spending) bool {
+			return s.Service == service && s.Answers == f.Answer() && !s.At.Before(since)
+		})
+	}
+	for _, f := range standing {
+		if !answered(f, now.Add(-againAfter)) {
+			out = append(out, f)
+		}
+	}
+	for _, f := range slices.Backward(found) {
+		if f.Function != "" && f.Since.After(now.Add(-worthWhile)) && !answered(f, f.Since) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // BudgetPeriod is the time over which a budget for campaigns counts.

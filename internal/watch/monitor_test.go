@@ -117,3 +117,31 @@ func TestLeft(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestUnanswered(t *testing.T) {
+	limit := Finding{Kind: OverBudget, Subject: "cost", Since: noon}
+	old := Finding{Kind: Regression, Function: "a.Old", Since: noon.Add(-8 * 24 * time.Hour)}
+	f := Finding{Kind: Regression, Function: "a.F", Since: noon.Add(-2 * time.Hour)}
+	g := Finding{Kind: Regression, Function: "a.G", Since: noon.Add(-time.Hour)}
+	spent := func(of Finding, service string, ago time.Duration) Spending {
+		return Spending{Service: service, Answers: of.Answer(), At: noon.Add(-ago)}
+	}
+	for _, row := range []struct {
+		name  string
+		spent []Spending
+		want  string
+	}{
+		{"nothing spent", nil, "cost a.G a.F"},
+		{"by another service", []Spending{spent(limit, "other", 0)}, "cost a.G a.F"},
+		{"today", []Spending{spent(limit, "s", time.Hour), spent(g, "s", 0)}, "a.F"},
+		{"two days ago", []Spending{spent(limit, "s", 48*time.Hour), spent(f, "s", 48*time.Hour)}, "cost a.G a.F"},
+	} {
+		var got []string
+		for _, x := range Unanswered("s", []Finding{limit}, []Finding{old, f, g}, row.spent, noon) {
+			got = append(got, x.Function+x.Subject)
+		}
+		if strings.Join(got, " ") != row.want {
+			t.Errorf("%s: %v", row.name, got)
+		}
+	}
+}
