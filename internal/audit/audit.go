@@ -128,6 +128,10 @@ func load(ctx context.Context, dir string, o Options) ([]*packages.Package, erro
 	var out []*packages.Package
 	for _, p := range pkgs {
 		if len(p.Errors) > 0 {
+			if e := p.Errors[0]; len(p.GoFiles) == 0 && e.Kind == packages.ListError {
+				return nil, &beagle.UsageError{What: fmt.Sprintf("there is no package %s: %s", p.PkgPath, e.Msg),
+					Remedy: "name packages that are there: beagle audit ./pkg, or ./... for all"}
+			}
 			// The go command's errors have a first line that names the package.
 			_, why, listed := strings.Cut(p.Errors[0].Error(), "]\n")
 			if !listed {

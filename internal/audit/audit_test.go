@@ -118,8 +118,9 @@ func TestBadInput(t *testing.T) {
 		!strings.Contains(usage.What, "does not compile") {
 		t.Errorf("a package that does not compile: %v", err)
 	}
-	if _, err := Run(t.Context(), Options{Dir: dir, Patterns: []string{"./none"}}); err == nil {
-		t.Error("a package that is not there")
+	if _, err := Run(t.Context(), Options{Dir: dir, Patterns: []string{"./none"}}); !errors.As(err, &usage) ||
+		!strings.Contains(usage.What, "there is no package ./none") {
+		t.Errorf("a package that is not there: %v", err)
 	}
 }
 

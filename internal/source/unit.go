@@ -212,6 +212,10 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
 	}
+	if where, _, ok := strings.Cut(name, "."); ok && u.Types.Scope().Lookup(where) == nil {
+		e.What = fmt.Sprintf("%s: there is no directory %s, and package %s has no type of that name", u.opts.Spec,
+			where, p.PkgPath)
+	}
 	if len(near) == 0 && strings.Contains(name, ".") {
 		// Not Type.Method here, but perhaps package.Func elsewhere.
 		near = nearest(lastElem(u.opts.Spec), packageDirs(u.opts.Dir), lastElem)
