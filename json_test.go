@@ -45,6 +45,7 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[watch.Turn](), objects)
 	reach(reflect.TypeFor[pilot.Report](), objects)
 	reach(reflect.TypeFor[pilot.Shadow](), objects)
+	reach(reflect.TypeFor[pilot.Rehearsal](), objects)
 	for name, typ := range objects {
 		rows := documented[name]
 		if rows == nil {

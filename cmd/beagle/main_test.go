@@ -78,6 +78,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   status,
+			"ships":    ships,
 			"await":    await,
 			"profile":  writeProfile,
 			"armed":    armed,
@@ -148,6 +149,16 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%q ends with status %d, want %d", args[1:], got, want)
+	}
+}
+
+// ships starts a rollout of a good candidate: ships ARGUMENTS OF ROLLOUT START. On a machine that
+// does much else the right answer may be that it is inconclusive, and no loss; anything else is an
+// error.
+func ships(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec("beagle", append([]string{"rollout", "start"}, args...)...)
+	if out := ts.ReadFile("stdout"); err != nil && !strings.Contains(out, "inconclusive after") {
+		ts.Fatalf("the candidate is good, and did not ship: %v", err)
 	}
 }
 

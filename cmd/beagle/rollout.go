@@ -19,7 +19,7 @@ import (
 const exitUndecided = 3
 
 var rolloutCommand = &command{
-	name: "rollout", args: "shadow|patch|start|status|judge|stop|guardrails|template [arguments]",
+	name: "rollout", args: "shadow|patch|rehearse|start|status|judge|stop|guardrails|template [arguments]",
 	short: "try a faster version in production, and decide",
 	long: `
 Compares a candidate with the original in production, and decides by evidence: it ships when a success metric is better
@@ -27,6 +27,7 @@ beyond doubt and every guardrail is non-inferior. An inconclusive rollout never 
 
   beagle rollout shadow --corpus CALLS CANDIDATE.go PKG.F   replay captured calls with both versions, in the sandbox
   beagle rollout patch CANDIDATE.go PKG.F                   print a patch with both versions behind a switch, to merge
+  beagle rollout rehearse --run S --load L PKG.F            let them take turns in a service of its own, under load
   beagle rollout start --at SOCKETS PKG.F                   let the versions take turns, while this command runs
   beagle rollout status [ID]                                how rollouts stand
   beagle rollout stop ID                                    end one: the original runs again
@@ -41,6 +42,7 @@ rollout, by a worker that reaches the processes ('beagle worker --queues rollout
 
 Examples:
   beagle rollout shadow --corpus calls.jsonl faster.go ./tags.Normalize
+  beagle rollout rehearse --run './service -listen :8080' --load 'vegeta attack -targets calls.txt' ./tags.Normalize
   beagle rollout start --at /run/service.sock --token token --listen 127.0.0.1:9110 ./tags.Normalize
   beagle rollout start --at /run/service.sock --temporal temporal.internal:7233 ./tags.Normalize
   beagle rollout judge --plan plan.json --state state.json --json new-blocks.jsonl
@@ -68,6 +70,9 @@ type rolling struct {
 	server           fleet.Server // whose workflow drives it; none: this process does
 	std              stdio
 	rest             []string
+
+	program, load string        // of a rehearsal
+	lasts         time.Duration // a rehearsal
 }
 
 func (o *rolling) flags(f *flagSet) {
@@ -98,6 +103,10 @@ func (o *rolling) flags(f *flagSet) {
 	f.Float64Var(&o.orders.Stuck, "stuck", 3, "start: seconds after which calls that do not return count as hung")
 	f.Float64Var(&o.orders.TTL, "ttl", 86400, "start: seconds until a process ends the rollout by itself")
 	f.BoolVar(&o.noShadow, "no-shadow", false, "start: without a shadow of these versions")
+	f.StringVar(&o.program, "run", "", "rehearse: `command` that runs the service, built with both versions")
+	f.StringVar(&o.load, "load", "",
+		"rehearse: `command` that puts load on it; run again and again until the time is over")
+	f.DurationVar(&o.lasts, "for", time.Minute, "rehearse: how long")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON (docs/json.md)")
 }
 
@@ -106,7 +115,7 @@ var rolloutVerbs = map[string]struct {
 	least, most int
 	run         func(ctx context.Context, o *rolling) (int, error)
 }{
-	"shadow": {2, 2, rolloutShadow}, "patch": {2, 2, rolloutPatch},
+	"shadow": {2, 2, rolloutShadow}, "patch": {2, 2, rolloutPatch}, "rehearse": {1, 1, rolloutRehearse},
 	"start": {1, 1, rolloutStart}, "status": {0, 1, rolloutStatus},
 	"stop": {1, 1, rolloutStop}, "judge": {1, 1000, rolloutJudge}, "template": {1, 1, rolloutTemplate},
 	"guardrails": {1, 100, rolloutGuardrails},

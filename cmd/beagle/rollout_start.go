@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -30,6 +31,8 @@ type flight struct {
 	order pilot.Order
 	f     *pilot.Flight
 	lock  *store.Lock // nobody else drives the rollout meanwhile
+
+	rehearses bool // under load of its own, for nobody's record
 }
 
 // rolloutStart lets the versions take turns until the experiment is over.
@@ -71,11 +74,24 @@ func (l *flight) prepare(ctx context.Context) error {
 	if l.base.Store, err = openStore(); err != nil {
 		return err
 	}
+	if l.rehearses {
+		o.id = "rehearsal-" + held.Build
+	} else if err := l.rehearsed(held.Build); err != nil {
+		return err
+	}
 	l.base.ID = o.id
 	if l.lock, err = l.base.Lock("beagle rollout start"); err != nil {
 		return err
 	}
+	if l.rehearses { // the processes of an earlier one are gone
+		if err := os.RemoveAll(l.base.Path("state.json")); err != nil {
+			return err
+		}
+	}
 	if err := l.open(held.Build, func(p rollout.Plan) rollout.Plan {
+		if l.rehearses {
+			p.Ramp, p.StepBlocks, p.MostBlocks = []float64{rehearsedShare}, neverBlocks, neverBlocks
+		}
 		p, notes := pilot.Plan(p, held)
 		for _, n := range notes {
 			fmt.Fprintf(o.std.err, "note: %s\n", n)
@@ -89,8 +105,10 @@ func (l *flight) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if l.order.Guards, err = o.guards(); err != nil {
-		return err
+	if !l.rehearses {
+		if l.order.Guards, err = o.guards(); err != nil {
+			return err
+		}
 	}
 	l.order.Service, l.order.Cores, l.order.At, l.order.Token = o.service, o.cores, o.at, o.token
 	l.order.Limits = o.orders
@@ -117,12 +135,10 @@ func (l *flight) here(ctx context.Context) (int, error) {
 			Remedy: "follow it with --temporal " + at.Address + ", or give another --id",
 		}
 	}
-	crew, err := l.base.Crew(&l.order)
+	p, err := l.pilot()
 	if err != nil {
 		return exitUsage, err
 	}
-	crew.Warn, crew.Ours = l.warn, l.base.Ours(func() int { return l.f.Log.Round })
-	p := &pilot.Pilot{Crew: *crew, Flight: l.f, Limits: l.order.Limits, Save: l.base.Save, Told: l.told}
 	stop, err := l.serve(p.Standing)
 	if err != nil {
 		return exitUsage, err
@@ -137,6 +153,31 @@ func (l *flight) here(ctx context.Context) (int, error) {
 		return exitNo, err
 	}
 	return l.ended(d)
+}
+
+// pilot is what carries the rollout out in this process.
+func (l *flight) pilot() (*pilot.Pilot, error) {
+	crew, err := l.base.Crew(&l.order)
+	if err != nil {
+		return nil, err
+	}
+	crew.Warn, crew.Ours = l.warn, l.base.Ours(func() int { return l.f.Log.Round })
+	return &pilot.Pilot{Crew: *crew, Flight: l.f, Limits: l.order.Limits, Save: l.base.Save, Told: l.told}, nil
+}
+
+// rehearsed refuses versions whose last rehearsal did harm.
+func (l *flight) rehearsed(build string) error {
+	r, err := rehearsalOf(l.base.Store, build)
+	switch {
+	case err != nil:
+		return err
+	case r == nil && !l.noShadow:
+		fmt.Fprintf(l.std.err, "note: build %s had no rehearsal under load: beagle rollout rehearse\n", build)
+	case r != nil && r.Harm != "":
+		return &beagle.UsageError{What: "the rehearsal was rolled back: " + r.Harm,
+			Remedy: "correct the candidate, or rehearse once more where the load was at fault"}
+	}
+	return nil
 }
 
 func (l *flight) warn(text string) { fmt.Fprintf(l.std.err, "warning: %s\n", clean(text)) }
@@ -228,6 +269,9 @@ func (o *rolling) unitOf(planned rollout.Unit) (rollout.Unit, error) {
 // told prints and keeps a decision that changes something.
 func (l *flight) told(d rollout.Decision) {
 	l.say(pilot.Told{At: time.Now(), Decision: d})
+	if l.rehearses {
+		return
+	}
 	if err := l.base.Enter(&l.order, l.f, d, time.Now()); err != nil {
 		l.warn("the ledger: " + err.Error())
 	}

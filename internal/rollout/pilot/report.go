@@ -1,6 +1,10 @@
 package pilot
 
-import "github.com/beagle-go/beagle/internal/rollout"
+import (
+	"time"
+
+	"github.com/beagle-go/beagle/internal/rollout"
+)
 
 // A Report is how an experiment stands.
 type Report struct {
@@ -17,6 +21,15 @@ type Report struct {
 	// Controller is the workflow that drives it, and how that stands. Empty: a command did or does.
 	Controller string       `json:"controller,omitempty"`
 	Late       rollout.Late `json:"late,omitzero"` // calls whose time was capped
+}
+
+// A Rehearsal is what a rollout under load showed before the service saw live traffic.
+type Rehearsal struct {
+	Build    string    `json:"build"`
+	At       time.Time `json:"at"`
+	Seconds  float64   `json:"seconds"`
+	Requests float64   `json:"requests"`       // that the candidate answered
+	Harm     string    `json:"harm,omitempty"` // why it was rolled back
 }
 
 // A Shadow is what the replay of captured calls with both versions showed.
