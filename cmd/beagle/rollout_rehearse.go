@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/probe"
 )
 
@@ -74,7 +72,7 @@ func rolloutRehearse(ctx context.Context, o *rolling) (int, error) {
 	}
 	l.unlock()
 	os.RemoveAll(filepath.Dir(l.base.Path("state.json"))) // it is no rollout that status should list
-	return o.rehearsed(l.base.Store, r)
+	return o.keepRehearsal(l.base.Store, r)
 }
 
 // A rehearsal ends by harm or by its time: it never ships.
@@ -83,8 +81,8 @@ const (
 	neverBlocks    = 10_000_000
 )
 
-// rehearsed keeps and prints what a rehearsal showed.
-func (o *rolling) rehearsed(s *store.Store, r *pilot.Rehearsal) (int, error) {
+// keepRehearsal keeps and prints what a rehearsal showed.
+func (o *rolling) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return exitNo, err
@@ -147,7 +145,7 @@ func (o *rolling) stage(ctx context.Context, dir string) (*stage, error) {
 	start := func(flag, line string, again bool, env ...string) {
 		running.Go(func() {
 			for ctx.Err() == nil {
-				var out tail
+				var out tail.Writer
 				cmd := exec.CommandContext(ctx, "sh", "-c", line)
 				cmd.Dir, cmd.Stdout, cmd.Stderr = o.dir, &out, &out
 				cmd.Env = append(os.Environ(), env...)
@@ -179,45 +177,6 @@ func (o *rolling) stage(ctx context.Context, dir string) (*stage, error) {
 	}
 	start("load", o.load, true)
 	return s, nil
-}
-
-// A tail keeps the end of what a program prints.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const mostTail = 2000
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = bytes.Clone(t.text[max(0, len(t.text)-mostTail):])
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
-}
-
-// rehearsalOf returns the last rehearsal of a build, or nil.
-func rehearsalOf(s *store.Store, build string) (*pilot.Rehearsal, error) {
-	file := rehearsalFile(s, build)
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	r := new(pilot.Rehearsal)
-	if err == nil {
-		err = json.Unmarshal(text, r)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; rehearse again", file, err)
-	}
-	return r, nil
 }
 
 func rehearsalFile(s *store.Store, build string) string {

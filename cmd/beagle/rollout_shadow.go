@@ -157,6 +157,12 @@ func shadowOf(build string) (*pilot.Shadow, error) {
 	if err != nil {
 		return nil, err
 	}
+	return kept[pilot.Shadow](file, "take the shadow again")
+}
+
+// kept reads what a command left in a file, nil where there is none. The remedy is for a file that
+// cannot be read.
+func kept[T any](file, remedy string) (*T, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -164,11 +170,11 @@ func shadowOf(build string) (*pilot.Shadow, error) {
 	if err != nil {
 		return nil, err
 	}
-	sh := new(pilot.Shadow)
-	if err := json.Unmarshal(text, sh); err != nil {
-		return nil, fmt.Errorf("%s: %w; take the shadow again", file, err)
+	v := new(T)
+	if err := json.Unmarshal(text, v); err != nil {
+		return nil, fmt.Errorf("%s: %w; %s", file, err, remedy)
 	}
-	return sh, nil
+	return v, nil
 }
 
 func printShadow(std stdio, sh *pilot.Shadow) {

@@ -167,7 +167,7 @@ func (l *flight) pilot() (*pilot.Pilot, error) {
 
 // rehearsed refuses versions whose last rehearsal did harm.
 func (l *flight) rehearsed(build string) error {
-	r, err := rehearsalOf(l.base.Store, build)
+	r, err := kept[pilot.Rehearsal](rehearsalFile(l.base.Store, build), "rehearse again")
 	switch {
 	case err != nil:
 		return err

@@ -26,8 +26,6 @@ type monitor struct {
 	*hotspotJob
 	prometheus *pilot.Guards // nil without SLOs
 	objectives []slo.Objective
-	season     int
-	settle     int
 	length     time.Duration
 	warn       func(string)
 }
@@ -37,7 +35,7 @@ const hoursAMonth = 730
 
 // monitor reads what beagle.yaml says of limits.
 func (w *watcher) monitor() (*monitor, error) {
-	m := &monitor{hotspotJob: w.job, season: w.season, settle: cmp.Or(w.settle, 6), length: w.window,
+	m := &monitor{hotspotJob: w.job, length: w.window,
 		warn: func(text string) {
 			if !w.quiet {
 				fmt.Fprintf(w.std.err, "warning: %s\n", clean(text))
@@ -57,7 +55,7 @@ func (w *watcher) monitor() (*monitor, error) {
 	if len(from) == 0 {
 		return m, nil
 	}
-	m.prometheus = &pilot.Guards{Prometheus: address, Token: os.Getenv("BEAGLE_PROMETHEUS_TOKEN")}
+	m.prometheus = &pilot.Guards{Prometheus: address, Token: os.Getenv(pilot.PrometheusToken)}
 	if err := m.prometheus.Check(); err != nil {
 		return nil, &beagle.UsageError{What: w.job.file + ": watch: " + err.Error(),
 			Remedy: "docs/watch.md has an example"}
@@ -110,7 +108,8 @@ func (m *monitor) badIn(ctx context.Context) func(time.Time, time.Duration) map[
 }
 
 // standing returns what passes a limit now, or will.
-func (m *monitor) standing(ctx context.Context, trends map[string]watch.Trend, now time.Time) (out []watch.Finding) {
+func (m *monitor) standing(ctx context.Context, c watch.Config, trends map[string]watch.Trend,
+	now time.Time) (out []watch.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for _, o := range m.objectives {
@@ -136,7 +135,7 @@ func (m *monitor) standing(ctx context.Context, trends map[string]watch.Trend, n
 		Most: limits.Cores * cmp.Or(limits.Saturated, 0.8), Unit: "processors of an instance"})...)
 	if price := m.options.Service.Price; price != nil {
 		out = append(out, against(scaled(cores, m.monthly(1)), watch.Limit{Name: "cost", Kind: watch.OverBudget,
-			Most: limits.Budget, Over: max(m.season, m.settle), Unit: price.Currency + " a month"})...)
+			Most: limits.Budget, Over: max(c.Season, c.Settle), Unit: price.Currency + " a month"})...)
 	}
 	return out
 }
@@ -174,7 +173,8 @@ func (w *watcher) limits(ctx context.Context, j *windows.Judged, r *windows.Repo
 	err error) {
 	now := time.Now().UTC()
 	all := w.archive.Watch.Windows
-	standing = w.monitored.standing(ctx, windows.Trends(all, w.window, r.Outlooks), now)
+	standing = w.monitored.standing(ctx, w.archive.Watch.Config,
+		windows.Trends(all, w.window, r.Outlooks), now)
 	for i := range standing {
 		f := &standing[i]
 		f.Service, f.Command = w.name, "beagle campaign"
@@ -227,14 +227,19 @@ func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []w
 		}
 		t.Spots = append(t.Spots, watch.Spot{Function: row.Function, Share: share})
 	}
-	if old, err := readTurn(w.turnFile()); err == nil && w.options.Checkout == nil {
-		t.Spots = old.Spots // this look read no profile
+	if w.options.Checkout == nil { // this look read no profile
+		if old, err := kept[watch.Turn](w.turnFile(), lookAgain); err == nil && old != nil {
+			t.Spots = old.Spots
+		}
 	}
 	return t
 }
 
 // mostSpots is how many functions a turn names.
 const mostSpots = 5
+
+// lookAgain mends a turn that cannot be read.
+const lookAgain = "look at the service again"
 
 func (w *watcher) turnFile() string {
 	return filepath.Join(w.store.Dir(), "watch", w.name, "turn.json")
@@ -248,17 +253,6 @@ func (w *watcher) keepTurn(t watch.Turn) error {
 	return w.store.WriteFile(w.turnFile(), append(text, '\n'))
 }
 
-func readTurn(file string) (t watch.Turn, err error) {
-	text, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(text, &t)
-	}
-	if err != nil {
-		return t, fmt.Errorf("%s: %w", file, err)
-	}
-	return t, nil
-}
-
 // turns lists the services that were watched, the one that is next first.
 func turns(dir string, now time.Time) ([]watch.Turn, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "watch", "*", "turn.json"))
@@ -267,11 +261,13 @@ func turns(dir string, now time.Time) ([]watch.Turn, error) {
 	}
 	out := []watch.Turn{}
 	for _, file := range files {
-		t, err := readTurn(file)
+		t, err := kept[watch.Turn](file, lookAgain)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, t)
+		if t != nil {
+			out = append(out, *t)
+		}
 	}
 	watch.Order(out, now)
 	return out, nil
@@ -425,9 +421,5 @@ func (w *watcher) spendingFile() string {
 }
 
 func (w *watcher) spend(s watch.Spending) error {
-	j, err := store.OpenJournal(w.spendingFile())
-	if err != nil {
-		return err
-	}
-	return errors.Join(j.Append(s), j.Sync(), j.Close())
+	return store.AppendLine(w.spendingFile(), s)
 }

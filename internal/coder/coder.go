@@ -13,6 +13,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -205,7 +206,7 @@ func (t *turn) converse(ctx context.Context, w *workspace) (said string, err err
 	defer func() {
 		p.end()
 		t.stderr, t.exit = p.tail.String(), p.cmd.ProcessState.ExitCode()
-		if at := strings.IndexAny(t.stderr, " \t\n"); len(t.stderr) > tailBytes-100 && at > 0 {
+		if at := strings.IndexAny(t.stderr, " \t\n"); len(t.stderr) > tail.Most-100 && at > 0 {
 			t.stderr = t.stderr[at:] // what was cut at its begin may be a key
 		}
 	}()

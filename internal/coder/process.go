@@ -7,9 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // marker is the variable by which an agent's descendants are known, whatever
@@ -21,7 +21,7 @@ const marker = "BEAGLE_AGENT"
 type process struct {
 	cmd  *exec.Cmd
 	mark string
-	tail tail
+	tail tail.Writer
 
 	line   *os.File // the keeper's lifeline: it ends the agent when this is closed; nil without a keeper
 	farEnd *os.File // what the keeper holds of it
@@ -101,28 +101,4 @@ func killMarked(mark string) (found int) {
 func ownProc() bool {
 	self, err := os.Readlink("/proc/self")
 	return err == nil && self == strconv.Itoa(os.Getpid())
-}
-
-// A tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const tailBytes = 2 << 10
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, b...)
-	if over := len(t.text) - tailBytes; over > 0 {
-		t.text = t.text[over:]
-	}
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.ToValidUTF8(strings.TrimSpace(string(t.text)), "?")
 }

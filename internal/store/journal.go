@@ -84,6 +84,15 @@ func (j *Journal) Sync() error { return j.f.Sync() }
 // Close closes the journal.
 func (j *Journal) Close() error { return j.f.Close() }
 
+// AppendLine adds a line to a file of any name, and returns when it is on the disk.
+func AppendLine(path string, v any) error {
+	j, err := OpenJournal(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.Append(v), j.Sync(), j.Close())
+}
+
 // ReadJournal returns the entries of a run's journal, none if there is none. A
 // torn last line is left out; damage before that is an error that names it.
 func ReadJournal[T any](s *Store, run, name string) ([]T, error) {

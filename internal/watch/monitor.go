@@ -3,7 +3,9 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -105,7 +107,7 @@ func (s SLO) Burning(now time.Time) *Finding {
 	for _, b := range Burns {
 		long, ok := s.Bad[b.Long]
 		short, also := s.Bad[b.Short]
-		if most := b.most(s.Allowed); ok && also && long > most && short > most {
+		if most := b.Bound(s.Allowed); ok && also && long > most && short > most {
 			return &Finding{Kind: BurnRate, Subject: "slo " + s.Name, Since: now, Before: most, After: long,
 				Change: Interval{long - most, long - most, long - most},
 				Cause: fmt.Sprintf("the error budget burns %.3g times as fast as it lasts: %.3g %% of the events "+
@@ -116,9 +118,9 @@ func (s SLO) Burning(now time.Time) *Finding {
 	return nil
 }
 
-// most is the share of bad events above which an alert fires. Where the budget is so large that
+// Bound is the share of bad events above which an alert fires. Where the budget is so large that
 // all events would have to be bad, and more, it is half way between the budget and all.
-func (b Burn) most(allowed float64) float64 {
+func (b Burn) Bound(allowed float64) float64 {
 	if most := b.Rate * allowed; most < 1 {
 		return most
 	}
@@ -137,13 +139,10 @@ func (w *Watch) News(standing []Finding) (fresh []Finding) {
 			fresh = append(fresh, f)
 		}
 	}
-	for _, kind := range Monitored {
-		for k := range w.Known {
-			if len(k) > len(kind) && k[:len(kind)+1] == string(kind)+" " && !stands[k] {
-				delete(w.Known, k)
-			}
-		}
-	}
+	maps.DeleteFunc(w.Known, func(k string, _ time.Time) bool {
+		kind, _, _ := strings.Cut(k, " ")
+		return slices.Contains(Monitored, Kind(kind)) && !stands[k]
+	})
 	return fresh
 }
 

@@ -293,9 +293,5 @@ func (w *Work) remember(t Taken) error {
 	if t.Target.Ratio != nil {
 		a.Ratio = t.Target.Ratio.Point
 	}
-	j, err := store.OpenJournal(filepath.Join(w.Store.Dir(), "campaigns.jsonl"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(j.Append(a), j.Sync(), j.Close())
+	return store.AppendLine(filepath.Join(w.Store.Dir(), "campaigns.jsonl"), a)
 }

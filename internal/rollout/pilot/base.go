@@ -180,9 +180,5 @@ func (b Base) enter(c ledger.Change) error {
 	if err != nil {
 		return err
 	}
-	j, err := store.OpenJournal(filepath.Join(b.Store.Dir(), "ledger.jsonl"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(j.Append(c), j.Sync(), j.Close())
+	return store.AppendLine(filepath.Join(b.Store.Dir(), "ledger.jsonl"), c)
 }

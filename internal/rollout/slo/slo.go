@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/beagle-go/beagle/internal/watch"
 )
 
 // Guardrails are what [Derive] finds. Their form is that of `rollout` in beagle.yaml.
@@ -40,13 +42,6 @@ type Guardrail struct {
 	Above float64 `yaml:"above"`
 	Then  string  `yaml:"then,omitempty"`
 }
-
-// Burn rates are those of Google's multi-window alerts: at 14.4 an hour takes 2 % of a month's
-// budget.
-const (
-	fastBurn, fastWindow = 14.4, "5m"
-	slowBurn, slowWindow = 6, "30m"
-)
 
 // mostText bounds a file.
 const mostText = 4 << 20
@@ -247,23 +242,12 @@ func window(query, w string) string {
 // burns adds a fast burn, which rolls back, and a slow one, which holds.
 func (g *Guardrails) burns(name string, allowed float64, queries func(w string) (bad, total, ratio string)) {
 	g.Objectives = append(g.Objectives, Objective{name, allowed, queries})
-	for _, b := range []struct {
-		suffix, window, then string
-		rate                 float64
-	}{{"fast", fastWindow, "roll-back", fastBurn}, {"slow", slowWindow, "hold", slowBurn}} {
-		bad, total, ratio := queries(b.window)
+	for i, b := range []struct{ suffix, then string }{{"fast", "roll-back"}, {"slow", "hold"}} {
+		burn := watch.Burns[i] // a step of a rollout is short: the short window says enough
+		bad, total, ratio := queries(burn.Short)
 		g.Guardrails = append(g.Guardrails, Guardrail{Name: name + "-" + b.suffix + "-burn", Bad: bad, Total: total,
-			Query: ratio, Above: rounded(bound(b.rate, allowed)), Then: b.then})
+			Query: ratio, Above: rounded(burn.Bound(allowed)), Then: b.then})
 	}
-}
-
-// bound is the share of bad events that burns a budget at a rate. Where the budget is so large that
-// all events would have to be bad, and more, it is half way between the budget and all.
-func bound(rate, allowed float64) float64 {
-	if above := rate * allowed; above < 1 {
-		return above
-	}
-	return (1 + allowed) / 2
 }
 
 // rounded takes the noise of 1-0.999 out of a number.

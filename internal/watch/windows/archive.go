@@ -146,7 +146,7 @@ func (a *Archive) Judge(now time.Time, o Options) (*Judged, error) {
 		for _, f := range found {
 			f.Command = o.command(f)
 			out.Findings = append(out.Findings, f)
-			if err := a.keep(a.path("findings.jsonl"), f); err != nil {
+			if err := store.AppendLine(a.path("findings.jsonl"), f); err != nil {
 				return nil, err
 			}
 		}
@@ -173,7 +173,7 @@ func (a *Archive) close(now time.Time, length time.Duration) error {
 		if a.Bad != nil {
 			w.Bad = a.Bad(w.End, length)
 		}
-		if err := a.keep(a.month(w.Start), w); err != nil {
+		if err := store.AppendLine(a.month(w.Start), w); err != nil {
 			return err
 		}
 	}
@@ -186,15 +186,6 @@ func (o Options) command(f watch.Finding) string {
 		return f.Command
 	}
 	return "beagle hotspots --why " + f.Function
-}
-
-// keep appends a line that is on the disk when it returns.
-func (a *Archive) keep(file string, v any) error {
-	j, err := store.OpenJournal(file)
-	if err != nil {
-		return err
-	}
-	return errors.Join(j.Append(v), j.Sync(), j.Close())
 }
 
 func (a *Archive) save() error {
@@ -210,7 +201,7 @@ func (a *Archive) save() error {
 func (a *Archive) News(standing []watch.Finding) ([]watch.Finding, error) {
 	fresh := a.Watch.News(standing)
 	for _, f := range fresh {
-		if err := a.keep(a.path("findings.jsonl"), f); err != nil {
+		if err := store.AppendLine(a.path("findings.jsonl"), f); err != nil {
 			return nil, err
 		}
 	}

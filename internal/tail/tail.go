@@ -1,0 +1,33 @@
+// Package tail keeps the end of what a program prints, for the message of its error.
+package tail
+
+import (
+	"strings"
+	"sync"
+)
+
+// A Writer keeps the last [Most] bytes of what is written to it.
+type Writer struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Most is how much is kept.
+const Most = 2 << 10
+
+func (t *Writer) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	if over := len(t.text) - Most; over > 0 {
+		t.text = t.text[over:]
+	}
+	return len(b), nil
+}
+
+// String is the text as UTF-8, without the space around it.
+func (t *Writer) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.ToValidUTF8(strings.TrimSpace(string(t.text)), "?")
+}
