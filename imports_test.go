@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"internal/chat/chattest":     {"internal/chat", "internal/llmtest"},
 	"internal/mcp":               {"", "mutate/llm", "internal/hotspots", "internal/profiles"},
 	"internal/campaign":          {""},
-	"internal/hotspots":          {""},
+	"internal/hotspots":          {"", "internal/special"},
 	"internal/profiles":          {"", "internal/hotspots", "internal/syntax"},
 	"internal/settings":          {"", "internal/hotspots"},
 	"internal/audit":             {""},

@@ -2,8 +2,9 @@ package hotspots
 
 import (
 	"cmp"
-	"math"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // A cost is what a function costs in all stacks.
@@ -182,12 +183,6 @@ func dearest(of map[*function]float64, n int) []*function {
 
 // wilson is the 95 % interval of a share that was seen in n samples.
 func wilson(p, n float64) (low, high float64) {
-	if n <= 0 {
-		return 0, 1
-	}
-	const z = 1.959964
-	p = min(max(p, 0), 1)
-	mid := (p + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return max(0, mid-half), min(1, mid+half)
+	low, high = special.Wilson(min(max(p, 0), 1), n, 1.959964)
+	return max(0, low), min(1, high)
 }

@@ -1,5 +1,5 @@
 // Package special has functions of mathematics that package math lacks and that
-// tests of significance need.
+// tests of significance and intervals need.
 package special
 
 import "math"
@@ -80,4 +80,16 @@ func UpperGamma(a, x float64) float64 {
 		}
 	}
 	return scale * h
+}
+
+// Wilson is Wilson's score interval of a share p that was seen in n samples, for a normal quantile
+// z: 1.96 for 95 %. Rounding may put an end a little outside of 0 to 1.
+func Wilson(p, n, z float64) (low, high float64) {
+	if n <= 0 {
+		return 0, 1
+	}
+	z2 := z * z
+	middle := (p + z2/(2*n)) / (1 + z2/n)
+	half := z / (1 + z2/n) * math.Sqrt(p*(1-p)/n+z2/(4*n*n))
+	return middle - half, middle + half
 }

@@ -28,16 +28,13 @@ func ProportionChange(a, n, b, m float64) Interval {
 	return Interval{d, d - math.Hypot(q-lowQ, highP-p), d + math.Hypot(highQ-q, p-lowP)}
 }
 
-// wilson is Wilson's score interval of a share.
+// wilson is the 95 % interval of the share of n samples that hit.
 func wilson(hits, n float64) (p, low, high float64) {
-	if n <= 0 {
-		return 0, 0, 1
+	if n > 0 {
+		p = hits / n
 	}
-	p = hits / n
-	z2 := normal95 * normal95
-	middle := (p + z2/(2*n)) / (1 + z2/n)
-	half := normal95 / (1 + z2/n) * math.Sqrt(p*(1-p)/n+z2/(4*n*n))
-	return p, middle - half, middle + half
+	low, high = special.Wilson(p, n, normal95)
+	return p, low, high
 }
 
 // proportionP is the two-sided p-value of equal shares, by the pooled z-test.
