@@ -49,15 +49,6 @@ type operator struct {
 	find func(m *maker, n ast.Node)
 }
 
-// Operators are the names of all operators.
-func Operators() []string {
-	var names []string
-	for _, op := range operators {
-		names = append(names, op.name)
-	}
-	return names
-}
-
 var operators = []operator{
 	{"relation", relation},
 	{"arithmetic", arithmetic},

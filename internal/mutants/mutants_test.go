@@ -43,9 +43,9 @@ func TestMake(t *testing.T) {
 		}
 		seen[m.Source], ops[m.Op] = true, true
 	}
-	for _, name := range Operators() {
-		if !ops[name] && name != "truth" {
-			t.Errorf("operator %q made nothing", name)
+	for _, o := range operators {
+		if !ops[o.name] && o.name != "truth" {
+			t.Errorf("operator %q made nothing", o.name)
 		}
 	}
 	for _, want := range []string{"n >= 9", "len(s) != 0", "case s[i] == 'b':", "n--", "'c'", `"x"`, "s[(1)+1:]",

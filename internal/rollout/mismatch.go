@@ -1,10 +1,6 @@
 package rollout
 
-import (
-	"math"
-
-	"github.com/beagle-go/beagle/internal/special"
-)
+import "math"
 
 // A Mismatch watches whether units reach the arms in the planned ratio. LogE is
 // the logarithm of the Dirichlet-multinomial e-value (Lindon and Malek,
@@ -55,22 +51,3 @@ func logRising(a, n, sign float64) float64 {
 
 // P returns the always-valid p-value of the planned ratio.
 func (m Mismatch) P() float64 { return math.Min(1, math.Exp(-m.LogE)) }
-
-// SampleRatioP returns the p-value of Pearson's chi-square test of counts
-// against weights. It holds for one look; [Mismatch] holds for all.
-func SampleRatioP(counts, weights []float64) float64 {
-	total, weight := 0.0, 0.0
-	for i := range counts {
-		total += counts[i]
-		weight += weights[i]
-	}
-	if total == 0 || weight == 0 || len(counts) < 2 {
-		return 1
-	}
-	statistic := 0.0
-	for i := range counts {
-		expected := total * weights[i] / weight
-		statistic += (counts[i] - expected) * (counts[i] - expected) / expected
-	}
-	return special.UpperGamma(float64(len(counts)-1)/2, statistic/2)
-}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -364,19 +363,6 @@ func TestRequestMetrics(t *testing.T) {
 	}
 	if _, err := New(Plan{Build: "b1", Unit: Requests, Success: []Metric{ServiceCPU}}); err == nil {
 		t.Error("processor time is compared by request")
-	}
-}
-
-func TestBetween(t *testing.T) {
-	before := Counts{Requests: 100, CPUNanos: 5e9, HeapBytes: 3e8}
-	after := Counts{Requests: 160, CPUNanos: 6e9, HeapBytes: 2e8}
-	got, err := Between(before, after)
-	want := Counts{Requests: 60, CPUNanos: 1e9, HeapBytes: 2e8, HeapGrowth: -1e8}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	if _, err := Between(after, before); err == nil || !strings.Contains(err.Error(), "requests fell from 160 to 100") {
-		t.Errorf("reset: %v", err)
 	}
 }
 

@@ -87,34 +87,6 @@ type field struct {
 // signed are the fields that may fall below zero.
 func (f field) signed() bool { return f.name == "heap_growth" }
 
-// level are the fields that are no counters: they may fall between readings.
-func (f field) level() bool { return f.name == "heap_bytes" || f.name == "slices" }
-
-// Between returns what happened between two readings of a process's counters.
-// A counter that fell means that the process restarted: then nothing can be
-// said of the time between the readings.
-func Between(before, after Counts) (Counts, error) {
-	var out Counts
-	from, to, result := before.fields(), after.fields(), out.fields()
-	for i := range to {
-		switch {
-		case to[i].level():
-			*result[i].value = *to[i].value
-		case to[i].signed():
-			*result[i].value = after.HeapBytes - before.HeapBytes
-		case *to[i].value < *from[i].value:
-			return Counts{}, fmt.Errorf("counter %s fell from %g to %g: the process restarted; drop this slice",
-				to[i].name, *from[i].value, *to[i].value)
-		default:
-			*result[i].value = *to[i].value - *from[i].value
-		}
-	}
-	if before.Times != nil || after.Times != nil {
-		return Counts{}, errors.New("times by size are no counters: send those of a slice")
-	}
-	return out, out.check()
-}
-
 // mostCount is more than nanoseconds or bytes of any slice: 30 years, 1 EB.
 const mostCount = 1e18
 

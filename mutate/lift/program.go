@@ -29,15 +29,8 @@ type writer struct {
 	burning map[gotypes.Object]bool // functions that have a copy with fuel
 }
 
-// Program is the text of a file for the package of p. Its function [Entry] reads
-// inputs of the regions from the standard input and writes what each of them
-// leaves to the standard output. Loops end when they run out of fuel.
-func Program(p *mutate.Pass, pkg string, regions []*Region) string {
-	text, _ := program(p, pkg, regions)
-	return text
-}
-
-// program also returns the line at which the text of each region begins.
+// program returns the text of [Study.Program], and the line at which the text of each region
+// begins.
 func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 	w := &writer{p: p, imports: map[string]string{}, burning: map[gotypes.Object]bool{}}
 	for _, d := range p.File.Decls {

@@ -136,7 +136,9 @@ func (s *Study) Regions() []*Region {
 	return out
 }
 
-// Program is the text of a file for the candidate's package: see [Program].
+// Program returns the text of a file for the candidate's package. Its function [Entry] reads inputs
+// of the regions from the standard input, and writes the values that each region leaves to the
+// standard output. Loops end when they run out of fuel.
 func (s *Study) Program(pkg string) string {
 	text, starts := program(s.p, pkg, s.Regions())
 	s.starts = starts
