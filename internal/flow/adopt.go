@@ -6,8 +6,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Adopt takes over verdicts of a recorded run, as if they had been made here.
-// They must be of this kind of machine. What the store has already stays.
+// Adopt takes over verdicts of a recorded run as if this run had made them. They must come from
+// the same kind of machine. Verdicts that the store has already stay.
 func (a *Activities) Adopt(ctx context.Context, run string, evaluated []Evaluation) error {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
@@ -24,9 +24,8 @@ func (a *Activities) Adopt(ctx context.Context, run string, evaluated []Evaluati
 	return nil
 }
 
-// StartFrom has a run start from what a recorded run of the same target and the
-// same inputs started from: its profile and what follows from that differ from
-// time to time.
+// StartFrom starts a run from the prepared state of a recorded run with the same target and
+// inputs. Preparing again would give another profile, and so another trajectory.
 func (a *Activities) StartFrom(ctx context.Context, run string, p Prepared) (*Prepared, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {

@@ -18,8 +18,8 @@ func (d *Draft) TakeAsked(c *Course, p evolve.Proposal, a Asked) {
 	d.Take(c, []evolve.Proposal{p}, []Proposed{a.Proposed})
 }
 
-// fates says in a line what became of each reply in a draft. It comes before the
-// search learns of them.
+// fates describes the fate of each reply in a draft in one line. It must run before the search
+// learns of the replies.
 func (d *Draft) fates(c *Course, feedback []evolve.Feedback) []string {
 	var out []string
 	for i := range feedback {
@@ -37,7 +37,7 @@ func (d *Draft) fates(c *Course, feedback []evolve.Feedback) []string {
 	return out
 }
 
-// fate is what became of a reply.
+// fate describes the fate of one reply.
 func fate(c *Course, a *Asked, o *evolve.Feedback) string {
 	v := &o.Verdict
 	switch {
@@ -93,8 +93,8 @@ func (c *Course) Accounts(s *Spec) map[string]evolve.Account {
 	return out
 }
 
-// SumModels adds what the search knows of the models to what the journal of calls
-// does. shut says that they were not asked any more when it ended.
+// SumModels adds the search's knowledge of the models to the sums of the journal of calls. shut
+// says that the search had stopped asking them when it ended.
 func SumModels(s *Spec, m *beagle.ModelSummary, accounts map[string]evolve.Account, shut bool) {
 	m.Redacted, m.Replayed, m.Closed = s.Redacted(), s.Models.Replay != "", shut
 	m.Authors = append([]beagle.AuthorSum{{Author: evolve.Rules}}, m.Authors...)

@@ -15,16 +15,16 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// An Asked is what became of a proposal for a model: a candidate, or why there
-// is none, and what it cost.
+// An Asked is the outcome of a proposal for a model: a candidate, or the reason why there is
+// none, and the cost.
 type Asked struct {
 	Proposed
-	Model    string     `json:"model"`             // who was asked
+	Model    string     `json:"model"`             // the author that was asked
 	Unheard  string     `json:"unheard,omitempty"` // why the model did not answer; empty when it did
 	Spent    bool       `json:"spent,omitempty"`   // it was not asked, because the budget is used up
 	Repaired bool       `json:"repaired,omitempty"`
-	Note     string     `json:"note,omitempty"`   // what the model said of its change, in a line
-	Known    bool       `json:"known,omitempty"`  // the answer is what it was to change
+	Note     string     `json:"note,omitempty"`   // the model's own note on its change, in a line
+	Known    bool       `json:"known,omitempty"`  // the reply repeats its parent
 	Untold   bool       `json:"untold,omitempty"` // an agent did not say how many tokens it used
 	Calls    int        `json:"calls"`            // answers that it took, from the journal or not
 	In       int        `json:"in"`               // tokens
@@ -33,8 +33,8 @@ type Asked struct {
 	Seconds  float64    `json:"seconds"`
 }
 
-// The authors are the models and agents that write candidates. What they need is
-// made when the first is asked.
+// The authors are the models and agents that write candidates. The first request opens their
+// journal and connections.
 type authors struct {
 	spec     *Spec
 	unit     *source.Unit
@@ -67,7 +67,7 @@ func (a *Activities) Ask(ctx context.Context, run string, p evolve.Proposal) (*A
 	return x.authors.write(ctx, p)
 }
 
-// Used is what the models of a run have used of its budget so far.
+// Used returns how much of its budget for models a run has used.
 func (a *Activities) Used(ctx context.Context, run string) (llm.Spent, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil || !x.spec.Models.On() {
@@ -79,7 +79,7 @@ func (a *Activities) Used(ctx context.Context, run string) (llm.Spent, error) {
 	return x.authors.budget.Spent(), nil
 }
 
-// Usage is what a watcher is told of the models of a run.
+// Usage returns the state of a run's models for a watcher.
 func (a *Activities) Usage(ctx context.Context, run string) (*ModelsEvent, error) {
 	spent, err := a.Used(ctx, run)
 	if err != nil {
@@ -98,7 +98,7 @@ func (au *authors) open() error {
 	return au.err
 }
 
-// priceOf is what a model of the run costs.
+// priceOf returns the price of a model of the run.
 func (au *authors) priceOf(model string) llm.Price { return au.spec.Models.model(model).Price }
 
 func (au *authors) ready() error {
@@ -118,8 +118,8 @@ func (au *authors) ready() error {
 	return err
 }
 
-// write asks, and asks once more with what was wrong. A proposal that follows others
-// goes on with their conversation.
+// write asks a model, and asks once more with the failure of its first reply. A proposal that
+// follows others continues their conversation.
 func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error) {
 	e, err := au.briefing.evidence(ctx, p)
 	if err != nil {
@@ -158,8 +158,8 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 	return out, nil
 }
 
-// conversation is what was said in the turns that a proposal follows; nothing when
-// the journal does not have them at hand any more.
+// conversation returns the turns that a proposal continues, or nil if the journal no longer holds
+// them in memory.
 func (au *authors) conversation(p evolve.Proposal) []llm.Turn {
 	if len(p.Talk) == 0 {
 		return nil
@@ -212,8 +212,8 @@ func (au *authors) consult(
 	return reply, err
 }
 
-// unheard sorts the ways in which a call can fail: those that the user must
-// see to end the run; of the others the search hears that nobody answered.
+// unheard sorts the ways in which a call can fail. Faults that the user must mend end the run. Of
+// the others the search learns only that the model did not answer.
 func (au *authors) unheard(out *Asked, round int, err error) error {
 	var fault *llm.Error
 	if !errors.As(err, &fault) {
@@ -228,7 +228,7 @@ func (au *authors) unheard(out *Asked, round int, err error) error {
 		out.Refused = fault.Message
 		return nil
 	}
-	if round == 0 { // a reply whose repair failed was heard all the same
+	if round == 0 { // if only the repair failed, the search heard the first reply
 		out.Unheard = fault.Message
 	}
 	return nil
@@ -307,9 +307,9 @@ func complaint(f *llm.Failure) string {
 	return "the reply is no candidate"
 }
 
-// Paid is what a run has paid for models so far, whether it goes on, failed or was stopped: what
-// its journal of calls says, and the most that answers can cost which nobody got. A run without
-// models, or that is not in the store, has paid nothing.
+// Paid returns how much a run has paid for models, whether it goes on, failed or was stopped. It
+// adds up the journal of calls, and counts lost answers at their highest possible cost. A run
+// without models, or one that the store does not have, has paid nothing.
 func Paid(s *store.Store, run string) (llm.Micros, error) {
 	var spec Spec
 	if ok, err := s.Load(run, "spec", &spec); err != nil || !ok || !spec.Models.On() {
@@ -328,9 +328,9 @@ func Paid(s *store.Store, run string) (llm.Micros, error) {
 	return calls.spent().Money, nil
 }
 
-// paid is the part of a result's summary of models that the journal of calls
-// knows: what was answered, what was paid, and what was lost, whether or not the
-// search came to make anything of it. It is nil when no model was asked.
+// paid returns the part of a result's summary of models that the journal of calls knows: answers,
+// money and losses, whether or not the search could use them. It returns nil if no model was
+// asked.
 func (au *authors) paid() (*beagle.ModelSummary, error) {
 	m := &au.spec.Models
 	if !m.On() {

@@ -36,7 +36,7 @@ func AgentModel(command string) (llm.Model, error) {
 
 func isAgent(m llm.Model) bool { return m.Provider == coder.Provider }
 
-// connect is who answers: models and agents, or a recording of them.
+// connect returns the askers of a run: models and agents, or a recording of them.
 func (au *authors) connect(budget *llm.Budget) (llm.Asker, error) {
 	m := &au.spec.Models
 	if m.Replay != "" {
@@ -53,7 +53,7 @@ func (au *authors) connect(budget *llm.Budget) (llm.Asker, error) {
 	return out, nil
 }
 
-// coder is who asks the agents. They get Beagle's own tools, if this is Beagle.
+// coder returns the asker of agents. They get Beagle's own tools if this program is Beagle.
 func (au *authors) coder(budget *llm.Budget) *coder.Coder {
 	m := &au.spec.Models
 	c := &coder.Coder{
@@ -73,7 +73,7 @@ func (au *authors) coder(budget *llm.Budget) *coder.Coder {
 	return c
 }
 
-// A splitter sends a request to whom it is for.
+// A splitter routes a request to its model or agent.
 type splitter struct {
 	spec           *Models
 	models, agents llm.Asker

@@ -25,7 +25,7 @@ type briefing struct {
 	rewriter *rewriter
 
 	lessons []llm.Lesson
-	called  []llm.Callee                      // what the target calls
+	called  []llm.Callee                      // functions that the target calls
 	listing atomic.Pointer[[]llm.Instruction] // of the original, once it is known
 }
 
@@ -146,10 +146,9 @@ func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error)
 	return v, err
 }
 
-// attempt is what became of a candidate. What its last step bought is told where the
-// search knew its parent: of a version on the way to a stack of moves, the store may
-// learn something at any time, and the prompt would not be the same when it is made
-// again.
+// attempt describes the fate of a candidate for a prompt. It describes the last step only if the
+// search knew the step's parent: the store may learn of a version in the middle of a stack at any
+// time, and the same prompt could not be made again.
 func (b *briefing) attempt(id string) (*llm.Attempt, error) {
 	c, err := b.works.candidate(id)
 	if err != nil {
@@ -198,7 +197,7 @@ func inputClasses(list []beagle.InputClassRatio) []llm.InputClass {
 	return out
 }
 
-// label names who took a step: a rewrite, or a model.
+// label names the author of a step: a rewrite or a model.
 func label(s beagle.Step) string {
 	if s.Site == handedIn {
 		return handedIn

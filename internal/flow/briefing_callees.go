@@ -77,7 +77,7 @@ func (b *briefing) declarations(names map[string]bool) map[string]string {
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			continue // what the compiler takes and we cannot read is left out
+			continue // the compiler takes it, and this reader cannot
 		}
 		for _, d := range f.Decls {
 			fd, ok := d.(*ast.FuncDecl)

@@ -22,10 +22,10 @@ const (
 	topResults   = 4
 )
 
-// sample has a program with the original make whole calls of the training corpus with
-// their results, and says how these are distributed: what nobody can guess from the code.
-// It is nil for a target whose values cannot be written in Go. With redaction it holds
-// shapes alone.
+// sample runs a program with the original, which samples whole calls of the training corpus with
+// their results and counts how they are distributed. Nobody can guess that from the code. sample
+// returns nil for a target whose values cannot be written in Go. With redaction it keeps shapes
+// only.
 func (b *briefing) sample(ctx context.Context, bin *harness.Binary) (*llm.Calls, error) {
 	records := b.inputs.corpus().Train
 	if !writable(b.unit.Sig) || len(records) == 0 {
@@ -43,8 +43,8 @@ func (b *briefing) sample(ctx context.Context, bin *harness.Binary) (*llm.Calls,
 	return out, nil
 }
 
-// weights are how many calls each spelled call stands for. Where some of the records
-// panicked, nobody knows which call is of which record: all count the same.
+// weights returns how many calls each spelled call stands for. If some records panicked, the
+// spelled calls cannot be matched to their records, and all count the same.
 func weights(records []beagle.Record, calls int) []float64 {
 	out := make([]float64, calls)
 	for i := range out {

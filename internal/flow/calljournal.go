@@ -21,7 +21,7 @@ type call struct {
 	ID       string       `json:"id"` // llm.Request.ID
 	Proposal int          `json:"proposal"`
 	Round    int          `json:"round,omitempty"`  // 1 for a repair
-	Parent   string       `json:"parent,omitempty"` // what the proposal is to change
+	Parent   string       `json:"parent,omitempty"` // the candidate to change
 	Request  *llm.Request `json:"request,omitempty"`
 	Reply    *llm.Reply   `json:"reply,omitempty"`
 	Error    *llm.Error   `json:"error,omitempty"`
@@ -39,8 +39,7 @@ type exchange struct {
 	reply   llm.Reply
 }
 
-// maxTurnsHeld is how many turns are at hand: those of a conversation that goes on are
-// among the latest.
+// maxTurnsHeld bounds the turns in memory. Conversations that go on are among the latest.
 const maxTurnsHeld = 256
 
 // answered returns the last question that was answered for a proposal.
@@ -51,7 +50,7 @@ func (b *callJournal) answered(proposal int) (llm.Request, llm.Reply, bool) {
 	return t.request, t.reply, ok
 }
 
-// holdTurn keeps a turn at hand. b.mu is locked, or nobody else has b yet.
+// holdTurn keeps a turn in memory. The caller holds b.mu, or is the only user of b.
 func (b *callJournal) holdTurn(proposal int, t exchange) {
 	if _, again := b.turns[proposal]; !again {
 		b.latest = append(b.latest, proposal)
@@ -63,15 +62,15 @@ func (b *callJournal) holdTurn(proposal int, t exchange) {
 	}
 }
 
-// An answer is what a request brought, for good.
+// An answer is the final outcome of a request.
 type answer struct {
 	reply llm.Reply
 	err   *llm.Error
 }
 
-// A callJournal is the journal of calls with its content at hand. What it holds of a
-// call that this process made is what another will read of it, so that a result,
-// the budget of a run that goes on, and the journal say the same.
+// A callJournal is the journal of calls, with its content in memory. For the calls of this
+// process it holds exactly what another process would read back, so that a result, the budget of
+// a resumed run and the journal agree.
 type callJournal struct {
 	run      string
 	price    func(model string) llm.Price
@@ -112,9 +111,8 @@ func (p bill) add(q bill) bill {
 	return bill{p.answers + q.answers, p.attempts + q.attempts, p.usage.Add(q.usage), llm.Costs(p.money, q.money)}
 }
 
-// A place is where in a search a request belongs. A search that takes another
-// way, because Beagle is another by now, may have the same proposal for another
-// parent.
+// A place is a request's place in a search. A newer Beagle may take another way, and reach the
+// same proposal with another parent.
 type place struct {
 	proposal, round int
 	parent          string
@@ -143,24 +141,23 @@ func (b *callJournal) recall(c *call) {
 	}
 }
 
-// A lost sums up the calls that were sent and whose answer nobody has, because
-// their process ended or gave them up. Who goes on with the run asks them again,
-// by the same idempotency key: where the provider does not know such keys, they
-// may be paid twice.
+// A lost sums up calls that were sent and whose answers are lost, because their process ended or
+// gave them up. A resumed run sends them again with the same idempotency key. A provider that
+// does not know such keys may charge twice.
 type lost struct {
 	calls  int
 	money  llm.Micros // the most that they can have cost
 	tokens int64      // the most that they can have used
 }
 
-// lostNow is what was lost so far.
+// lostNow returns the losses so far.
 func (b *callJournal) lostNow() lost {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lost
 }
 
-// total is what came to an end so far, and what each author's part of it is.
+// total returns the bill of all calls that ended, and each author's part of it.
 func (b *callJournal) total() (all bill, each map[payee]bill) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,8 +167,8 @@ func (b *callJournal) total() (all bill, each map[payee]bill) {
 	return all, maps.Clone(b.paid)
 }
 
-// spent is what counts against the budget of who goes on with the run: attempts
-// one by one, and of what was lost the most.
+// spent returns the use that counts against the budget of a resumed run: each attempt that ended,
+// and lost calls at their highest possible cost.
 func (b *callJournal) spent() llm.Spent {
 	all, _ := b.total()
 	l := b.lostNow()
@@ -188,8 +185,8 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 	return b, err
 }
 
-// readCalls reads what a run has asked so far. Requests without an end were
-// under way when their process ended: what they may have cost counts as spent.
+// readCalls reads the calls of a run. A request without an end was in flight when its process
+// ended: its possible cost counts as spent.
 func readCalls(s *store.Store, run string, price func(string) llm.Price, turn llm.Micros) (*callJournal, error) {
 	lines, err := store.ReadJournal[call](s, run, journalName)
 	if err != nil {
@@ -212,7 +209,7 @@ func readCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 	return b, nil
 }
 
-// write adds a line to the journal, and then to what is known.
+// write appends a line to the journal, and then to the content in memory.
 func (b *callJournal) write(c call) error {
 	if err := b.journal.Append(c); err != nil {
 		return err
@@ -264,8 +261,8 @@ func (b *callJournal) pay(q llm.Request, p bill) {
 	b.paid[who] = b.paid[who].add(p)
 }
 
-// forsake books a request whose answer nobody waits for any more: its attempts
-// that ended, and the most that the last one can have cost.
+// forsake books a request whose answer the run no longer waits for: its attempts that ended, and
+// the highest possible cost of the last one.
 func (b *callJournal) forsake(id string) {
 	q := b.open[id]
 	b.pay(q, b.spentOnNothing(q.Model, b.retried[id]))
@@ -282,7 +279,7 @@ func (b *callJournal) forsake(id string) {
 	b.lost.tokens += int64(most.In) + int64(most.Out)
 }
 
-// spentOn is what an answer has cost with all attempts.
+// spentOn returns the cost of an answer with all attempts.
 func (b *callJournal) spentOn(a answer) bill {
 	if e := a.err; e != nil {
 		return b.spentOnNothing(e.Model, llm.Tried{Attempts: e.Attempts, Wasted: e.Wasted, Cost: e.Cost})
@@ -295,7 +292,7 @@ func (b *callJournal) spentOn(a answer) bill {
 	return p
 }
 
-// spentOnNothing is what attempts have cost that brought no reply.
+// spentOnNothing returns the cost of attempts that brought no reply.
 func (b *callJournal) spentOnNothing(model string, t llm.Tried) bill {
 	p := bill{attempts: t.Attempts, usage: t.Wasted, money: t.Cost}
 	if p.money == 0 {
@@ -321,7 +318,7 @@ func (b *callJournal) settle(id string, key uint64, a answer) {
 // questions is the seed of the hashes that tell questions apart in this process.
 var questions = maphash.MakeSeed()
 
-// question identifies what is asked of whom, whichever time it is.
+// question hashes a request without its sample number.
 func question(q llm.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(questions)
@@ -346,9 +343,9 @@ func question(q llm.Request) uint64 {
 // brought before.
 const askedBefore = "asked-before"
 
-// ask returns the answer to a request: from the journal if it is there, else
-// from the model. What was asked for a proposal before is asked as it was. A
-// question that brought the same text twice is not asked a third time.
+// ask returns the answer to a request: from the journal if it is there, else from the model. A
+// retried proposal reuses its original request. A question that brought the same text twice is
+// not asked a third time.
 func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply, bool, error) {
 	b.recall(&c)
 	q := *c.Request
@@ -435,9 +432,8 @@ func (b *callJournal) end(c call, q llm.Request, a answer) (llm.Reply, error) {
 	return b.record(q, a, true)
 }
 
-// record makes an answer part of the recording, if there is one, and returns it.
-// When that fails, the run ends, with the answer in its journal: who goes on with
-// the run records it then.
+// record adds an answer to the recording, if there is one, and returns it. If recording fails,
+// the run ends with the answer in its journal, and a resumed run records it.
 func (b *callJournal) record(q llm.Request, a answer, fresh bool) (llm.Reply, error) {
 	var err error
 	if a.err != nil {

@@ -15,7 +15,7 @@ type Course struct {
 	Search *evolve.Search `json:"search"`
 	Log    Log            `json:"log"`
 
-	fates []string // of the replies of the last generation, for who watches
+	fates []string // of the last generation's replies, for the watcher
 }
 
 // NewCourse begins the search of a run that is prepared.
@@ -45,20 +45,18 @@ func (c *Course) Done() bool { return c.Search.Done() || c.Log.Thin >= maxThin }
 // Late reports whether the time for searching is used up.
 func (c *Course) Late(s *Spec) bool { return s.Time > 0 && c.Log.Seconds > s.Time.Seconds() }
 
-// MaxRefills bounds how often a generation asks again for what came to
-// nothing.
+// MaxRefills bounds how often a generation asks again to replace proposals that made nothing new.
 const MaxRefills = 8
 
-// A Draft is a generation in the making. Ideas that cannot be made, or that
-// make what exists already, are known at once and replaced, since a build costs
-// about the same for few candidates as for many.
+// A Draft is a generation in the making. Proposals that make nothing new are settled at once and
+// replaced, since a build costs about the same for few candidates as for many.
 type Draft struct {
-	Proposals  []evolve.Proposal `json:"proposals,omitempty"` // of what was made, by index
+	Proposals  []evolve.Proposal `json:"proposals,omitempty"` // behind Made, by index
 	Made       []Proposed        `json:"made,omitempty"`
 	Known      []evolve.Feedback `json:"known,omitempty"`
-	Asked      map[int]Asked     `json:"asked,omitempty"` // what models were asked for, by proposal
+	Asked      map[int]Asked     `json:"asked,omitempty"` // the models' outcomes, by proposal
 	Evaluating time.Duration     `json:"judging,omitempty"`
-	Guests     map[int]string    `json:"guests,omitempty"` // IDs of what was handed in, by proposal
+	Guests     map[int]string    `json:"guests,omitempty"` // IDs of submissions, by proposal
 
 	Visits   []Visit  `json:"visits,omitempty"`   // guests that are not received yet
 	Visitors []string `json:"visitors,omitempty"` // IDs of all guests, those that were refused too
@@ -66,7 +64,7 @@ type Draft struct {
 	Full     int      `json:"full,omitempty"`     // how many are in Made when nothing is missing
 }
 
-// Take sorts what became of proposals into the draft.
+// Take sorts the outcomes of proposals into the draft.
 func (d *Draft) Take(c *Course, asked []evolve.Proposal, fresh []Proposed) {
 	for i, m := range fresh {
 		if m.Candidate == "" || c.Search.Seen[m.Candidate] || c.Search.Seen[m.Shape] || d.has(m) {
@@ -94,7 +92,7 @@ func nothingNew(m Proposed) evolve.Feedback {
 	return o
 }
 
-// Welcome notes that a proposal is of what was handed in under an ID.
+// Welcome links a proposal to the submission with this ID.
 func (d *Draft) Welcome(proposal int, submission string) {
 	if d.Guests == nil {
 		d.Guests = map[int]string{}
@@ -131,7 +129,7 @@ func (c *Course) Tell(s *Spec, d *Draft, evaluated *EvaluatedBatch, took time.Du
 	}
 	feedback := slices.Concat(d.Known, d.feedback(evaluated.Candidates))
 	trims := len(feedback) > 0 && c.Search.IsTrim(feedback[0].Proposal)
-	if s.Models.On() && !trims { // what is trimmed is nobody's
+	if s.Models.On() && !trims { // no author is charged for trims
 		d.charge(feedback)
 	}
 	c.fates = d.fates(c, feedback)
@@ -149,7 +147,7 @@ func (c *Course) Tell(s *Spec, d *Draft, evaluated *EvaluatedBatch, took time.Du
 	return nil
 }
 
-// feedback joins what was made with what became of it.
+// feedback joins the candidates of a draft with their evaluations.
 func (d *Draft) feedback(evaluated []Evaluation) []evolve.Feedback {
 	out := make([]evolve.Feedback, len(d.Made))
 	for i, m := range d.Made {
@@ -163,7 +161,7 @@ func (d *Draft) feedback(evaluated []Evaluation) []evolve.Feedback {
 	return out
 }
 
-// Event is what a watcher is told after a generation. It tells of a reply once.
+// Event returns the news of a generation for a watcher. It reports each reply once.
 func (c *Course) Event(s *Spec) *EvaluatedEvent {
 	fates := c.fates
 	c.fates = nil
@@ -175,12 +173,12 @@ func (c *Course) Event(s *Spec) *EvaluatedEvent {
 	}
 }
 
-// Field is what the search leaves to be judged.
+// Field returns the finalists of the search.
 func (c *Course) Field() Field {
 	return Field{Finalists: c.Search.Finalists(), Tried: c.Search.Spent}
 }
 
-// Sum fills in what a result says of the search.
+// Sum fills in the search's part of a result.
 func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
 	r.Candidates = c.Search.Spent
 	r.Search = beagle.SearchSummary{

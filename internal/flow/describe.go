@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A Described is what is known of a prepared run's target, for people and
-// agents that want to make versions of it themselves.
+// A Described describes a prepared run's target to people and agents that want to write versions
+// of it themselves.
 type Described struct {
 	Evidence *llm.Evidence // of the original, without lessons
 	Findings []beagle.Finding

@@ -13,9 +13,9 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// The door is where source text from outside comes in: what people and agents
-// hand in, entries of a suite, and what models reply. Who enters by it has the
-// text of a candidate; what behaves as the original is for the verifier to say.
+// The door is where source text from outside comes in: hand-ins of people and agents, entries of
+// a suite, and models' replies. A text that passes is a candidate; the verifier decides whether
+// it behaves.
 type door struct {
 	unit *source.Unit
 	root beagle.Candidate
@@ -33,7 +33,7 @@ const (
 type arrival struct {
 	beagle.Candidate              // of the canonical text, or of the text as it came if there is none
 	text             string       // as it came
-	whole            string       // with what was completed from the original, below what was written
+	whole            string       // the text, followed by the parts that were completed from the original
 	file             *source.File // nil when the text is refused
 
 	problem   *source.Problem // why it is refused
@@ -99,8 +99,8 @@ func (a *arrival) complaint() string {
 	return compilerWords(a.problem.Message, a.problem.Line, a.Source)
 }
 
-// oversized is the verdict on a text that nobody may read any further, and nil
-// for any other.
+// oversized returns the verdict on a text that is too large or too deep to be read any further,
+// and nil for any other.
 func (d *door) oversized(a *arrival) *beagle.Verdict {
 	if !a.unread {
 		return nil
@@ -120,11 +120,11 @@ func (d *door) static(ctx context.Context, a *arrival) (*beagle.Verdict, error) 
 	return verify.Static(ctx, &verify.Env{Unit: d.unit}, a.Candidate, nil)
 }
 
-// inCanonical is where the checks that read a version say that something is.
+// inCanonical finds the line numbers in the messages of the checks.
 var inCanonical = regexp.MustCompile(`(?m)^line (\d+): `)
 
-// placed words a verdict for who wrote the text, in a file of some name: with the
-// lines of that file, not of the text that it was formatted to.
+// placed rewrites the lines that a verdict names, from the formatted text to the author's own
+// file.
 func (a *arrival) placed(v *beagle.Verdict, name string) *beagle.Verdict {
 	if v.OK() || !inCanonical.MatchString(v.Reason) {
 		return v
@@ -139,7 +139,7 @@ func (a *arrival) placed(v *beagle.Verdict, name string) *beagle.Verdict {
 			n = nearest(lines, n)
 		}
 		switch {
-		case n == 0 || n > most: // of what was completed from the original
+		case n == 0 || n > most: // in a part that was completed from the original
 			return name + ": "
 		case filepath.Ext(name) == "": // no file
 			return fmt.Sprintf("line %d: ", n)
@@ -149,8 +149,8 @@ func (a *arrival) placed(v *beagle.Verdict, name string) *beagle.Verdict {
 	return v
 }
 
-// nearest is where a line comes from, or else the nearest line above on which
-// something begins; 0 when there is none.
+// nearest returns the line of the author's file that a formatted line comes from, or the nearest
+// known one above it; 0 if there is none.
 func nearest(lines map[int]int, n int) int {
 	for ; n > 0; n-- {
 		if from := lines[n]; from != 0 {

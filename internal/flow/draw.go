@@ -16,8 +16,7 @@ type Visit struct {
 	Submission store.Submission `json:"submission"`
 }
 
-// A Received is what became of a visit: a candidate, or the verdict that refuses
-// it.
+// A Received is the outcome of a visit: a candidate, or the verdict that refuses it.
 type Received struct {
 	Proposed
 	Refusal *beagle.Verdict `json:"refusal,omitempty"`
@@ -37,8 +36,8 @@ func (c *Course) Begin(guests []store.Submission) *Draft {
 	return d
 }
 
-// Admit takes what became of the guests into the draft, and writes down for who
-// handed them in that they are taken.
+// Admit takes the candidates of guests into the draft, and tells their submitters that the search
+// has taken them.
 func (c *Course) Admit(s *store.Store, run string, d *Draft, received []Received) error {
 	if len(received) != len(d.Visits) {
 		return fmt.Errorf("run %s: of %d versions that were handed in, %d were received", run, len(d.Visits),
@@ -76,15 +75,15 @@ func (c *Course) Enter(run string, d *Draft, asked []*Asked, rules int) error {
 	return nil
 }
 
-// A Lack is what a draft asks the search for next.
+// A Lack says which proposals a draft needs next.
 type Lack struct {
 	Trims bool // versions that leave out steps of the finalists
 	Drawn bool // so many proposals of the rules; of none the search learns that none was wanted
 	Rules int
 }
 
-// Lacks says what a draft asks the search for in a round, from 0 on. A draft of
-// trims is filled once. What comes to nothing is replaced in others.
+// Lacks returns what a draft needs in a round, from 0 on. A draft of trims is filled once; any
+// other asks again to replace proposals that made nothing new.
 func (d *Draft) Lacks(round int, trim bool) Lack {
 	switch {
 	case trim:
@@ -95,8 +94,7 @@ func (d *Draft) Lacks(round int, trim bool) Lack {
 	return Lack{Drawn: true, Rules: d.Full - len(d.Made)}
 }
 
-// Answer writes down what became of the guests of a draft that was judged, for
-// who handed them in.
+// Answer tells the submitters the verdicts on the guests of a draft.
 func (d *Draft) Answer(s *store.Store, run string, evaluated []Evaluation) error {
 	for proposal, submission := range d.Guests {
 		fate, ok := d.Fate(proposal, evaluated)

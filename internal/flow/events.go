@@ -31,7 +31,7 @@ type EvaluatedEvent struct {
 	Best       *beagle.Attempt
 	Statuses   map[beagle.Status]int
 	Models     *ModelsEvent // nil when no model is asked
-	Replies    []string     `json:",omitempty"` // what became of each reply of this generation, a line each
+	Replies    []string     `json:",omitempty"` // the fate of each reply of this generation, a line each
 }
 
 // A ModelsEvent says what models have used so far.

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// An evidence is where it comes from that a version behaves as the original and is faster: from a
-// corpus of calls, or from inside the user's tests.
+// An evidence is the source of the evidence that a version behaves as the original and is faster:
+// a corpus of calls, or the user's own tests.
 type evidence interface {
 	// equip sets up what builds and runs versions.
 	equip(ctx context.Context) error

@@ -54,7 +54,7 @@ func (x *session) goInPlace(because string) {
 	}
 }
 
-// reasonOf is what a usage error says, without what to do.
+// reasonOf returns the reason of a usage error, without the remedy.
 func reasonOf(err error) string {
 	var usage *beagle.UsageError
 	if errors.As(err, &usage) {
@@ -231,7 +231,7 @@ func (t *placeTrial) screen(ctx context.Context, versions []int, budget time.Dur
 	return t.screenIn(ctx, t.place, t.program, versions, budget)
 }
 
-// placeTimes is how much longer a screening takes in place: the benchmarks do other work, too.
+// placeTimes is how much longer a screening takes in place, since benchmarks do other work, too.
 const placeTimes = 4
 
 // classes says nothing here: each benchmark has a say when versions are confirmed.

@@ -19,8 +19,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// The inputs are what versions are called with: recorded or given, audited, and
-// grown by those on which candidates failed.
+// The inputs are the calls on which versions are run: recorded or given, audited, and extended by
+// counterexamples of earlier candidates.
 type inputs struct {
 	spec  *Spec
 	watch Watcher
@@ -185,7 +185,7 @@ func (n *inputs) fresh(ctx context.Context, seed uint64) (fresh []beagle.Record,
 	return corpus.Alike(ctx, n.unit, n.lab.builder, n.lab.box, n.corpus(), freshInputs, seed)
 }
 
-// facets are what is true of all recorded inputs.
+// facets describe all recorded inputs.
 func (n *inputs) facets() *beagle.Facets { return &n.corpus().Facets }
 
 // private reports whether models may not see a candidate: captured values are
@@ -228,7 +228,7 @@ func unmade(err error) error {
 	return err
 }
 
-// mostReason bounds what a message repeats of the reasons for which calls were dropped.
+// mostReason bounds the reasons for dropped calls that a message repeats.
 const mostReason = 200
 
 func cut(text string) string {

@@ -7,8 +7,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// learn keeps the inputs on which candidates failed, as inputs for the
-// verification of later candidates.
+// learn keeps the inputs on which candidates failed, to verify later candidates on them.
 func learn(s *store.Store, run string, out []Evaluation) error {
 	found, err := learned(s, run)
 	if err != nil {

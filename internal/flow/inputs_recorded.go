@@ -20,15 +20,15 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A recording is what tests passed to a target, and when. It is taken again as
-// long as nothing changed that the tests are made of: they are not run again.
+// A recording holds the calls that tests made of a target, and when. A later run takes it over
+// while the tests' files stay the same, and runs no test again.
 type recording struct {
 	At       string          `json:"at"` // UTC
 	Captured corpus.Captured `json:"captured"`
 }
 
-// recording takes the recording of an earlier run, or makes one with record. One
-// with failures is not kept: what fails may pass the next time.
+// recording returns the recording of an earlier run, or makes one with record. A recording with
+// failures is not kept, since those tests may pass the next time.
 func (n *inputs) recording(record func() (*corpus.Captured, error)) (*corpus.Captured, error) {
 	key, ok := n.recordingKey()
 	var known recording
@@ -45,8 +45,8 @@ func (n *inputs) recording(record func() (*corpus.Captured, error)) (*corpus.Cap
 	return captured, n.works.store.Cache(key, recording{time.Now().UTC().Format(time.DateTime), *captured})
 }
 
-// recordingKey identifies a recording by what the tests are made of; false when
-// that is too much to be looked at.
+// recordingKey identifies a recording by the files that the tests depend on; false if they are
+// too many to read.
 func (n *inputs) recordingKey() (store.Key, bool) {
 	t := &n.unit.Target
 	f := fingerprint{hash: sha256.New(), judged: n.spec.Judged}
@@ -63,8 +63,8 @@ func (n *inputs) recordingKey() (store.Key, bool) {
 	}, true
 }
 
-// localModules are the directories of a module, of its workspace, and of the
-// replacements on this disk: what people change without changing go.sum.
+// localModules lists the directories of a module, of its workspace and of its replacements on
+// this disk: code that people change without changing go.sum.
 func localModules(dir string) []string {
 	dirs := []string{filepath.Clean(dir)}
 	add := func(base, path string) {
@@ -133,10 +133,9 @@ const (
 
 var errTooMany = errors.New("too many files to look at")
 
-// A fingerprint is what the files of modules are: names and contents. What tests
-// are made of counts: all files beside Go files and under testdata, but for the
-// versions that are judged, which people write wherever they like. A test that
-// reads something else may do so from a recording that is older than it.
+// A fingerprint identifies the files of modules by name and content. It covers all files beside
+// Go files and under testdata, but no versions under judgement, which people write wherever they
+// like. A test that reads other files may be served a recording that is older than those.
 type fingerprint struct {
 	hash   hash.Hash
 	judged []string // paths that do not count
@@ -192,7 +191,7 @@ func (f *fingerprint) file(path string, e fs.DirEntry) error {
 // built takes the corpus that an earlier run made of the same records, or makes
 // it.
 func (n *inputs) built(in *corpus.Input, build func() (*corpus.Built, error)) (*corpus.Built, error) {
-	key, ok := n.recordingKey() // what the original calls decides too
+	key, ok := n.recordingKey() // the packages that the original calls count too
 	key.Kind, key.Machine = "built", kind(n.works.machine)
 	key.Extra += beagle.HashOf("built", n.unit.Target.ID(), in)
 	known := new(corpus.Built)

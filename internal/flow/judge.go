@@ -27,8 +27,7 @@ type judge struct {
 	pedigree *pedigree
 }
 
-// A Field is what a search leaves: what to measure in full, the most promising
-// first, and how many competed.
+// A Field is the finalists of a search, the most promising first, and how many versions competed.
 type Field struct {
 	Finalists []evolve.Finalist `json:"finalists"`
 	Tried     int               `json:"tried"`
@@ -221,8 +220,7 @@ func (jd *judge) nothing(ctx context.Context, tried int) (*Judged, error) {
 	return &Judged{Winner: jd.works.root, Measurement: &ms[0], Why: why}, nil
 }
 
-// known is a judgement that the store had. The time of this run is its own: what
-// an earlier one took is no part of it.
+// known returns a judgement from the store. Its time is that of this run alone.
 func (jd *judge) known(k kept[Judged], start time.Time) *Judged {
 	j, from := &k.Value, jd.works.elsewhere(k.Origin)
 	if from == nil {
@@ -267,9 +265,8 @@ func steps(c beagle.Candidate) string {
 	return strings.Join(names, " + ")
 }
 
-// preference orders finalists: by what they promise at least, but of those
-// that promise about as much as the best the one that is easiest to read comes
-// first.
+// preference orders finalists by their least gain. Of those about as fast as the best, the one
+// that is easiest to read comes first.
 func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []int {
 	order := make([]int, len(ms))
 	for i := range order {

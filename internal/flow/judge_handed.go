@@ -18,7 +18,7 @@ type Entry struct {
 type Compared struct {
 	Name    string          `json:"name"`
 	Verdict *beagle.Verdict `json:"verdict"`
-	Advice  []beagle.Advice `json:"advice,omitempty"` // what a person could still change in it
+	Advice  []beagle.Advice `json:"advice,omitempty"` // changes that a person could still make
 }
 
 // Compare gives several versions the verdict that a search would give its
@@ -93,7 +93,7 @@ func (jd *judge) verifyFull(ctx context.Context, c beagle.Candidate) (*beagle.Ve
 	})
 }
 
-// judgeSource judges a version that somebody wrote: see [Activities.JudgeSource].
+// judgeSource judges a text from outside: see [Activities.JudgeSource].
 func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Verdict, error) {
 	arrived := jd.door.admit(text, partial)
 	if v := jd.door.oversized(arrived); v != nil {

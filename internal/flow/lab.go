@@ -15,8 +15,8 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// A lab is where versions are built, run and timed: a sandbox, a builder, the
-// two judges, and a directory for their files.
+// A lab builds, runs and times versions. It has a sandbox, a builder, the two judges, and a
+// directory for their files.
 type lab struct {
 	unit     *source.Unit
 	root     beagle.Candidate
@@ -24,12 +24,12 @@ type lab struct {
 	builder  *harness.Builder // from equip on, as the judges
 	bench    *bench.Env
 	evidence evidence
-	score    beagle.Score // by which versions are compared
+	score    beagle.Score // that compares versions
 	verify   *verify.Env
 	scratch  *scratch.Dir
 	dir      string       // scratch, removed at the end
 	ahead    func()       // ends what is compiled ahead, which works there
-	timing   sync.RWMutex // held while something is timed; what would disturb that takes it to read
+	timing   sync.RWMutex // held during a measurement; work that would disturb one takes the read lock
 }
 
 // newLab makes a lab without walls: see enclose.
@@ -41,8 +41,8 @@ func newLab() (*lab, error) {
 	return &lab{scratch: dir, dir: dir.Path, ahead: func() {}}, nil
 }
 
-// enclose sets up the sandbox. What harnesses of the target need is compiled in
-// it from then on.
+// enclose sets up the sandbox. From then on the sandbox compiles what harnesses of the target
+// need.
 func (l *lab) enclose(ctx context.Context, spec *Spec) (err error) {
 	l.box, err = sandbox.New(sandbox.Options{Require: spec.Sandbox == "require"})
 	if err == nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
-// A lifter looks for pieces of the original that do what the standard library
-// does. It asks once for each run: what it found is part of what the search
-// starts from, and a step like those of the rules.
+// A lifter looks for pieces of the original that do what a function of the standard library does.
+// It looks once for each run. Its matches are part of the state that the search starts from, and
+// steps like those of the rules.
 type lifter struct {
 	spec   *Spec
 	watch  Watcher
@@ -74,7 +74,7 @@ const (
 	inOrderShare = 0.98        // of the recorded calls, for a parameter that counts as sorted
 )
 
-// find studies the original. What goes wrong ends the study and no search.
+// find studies the original. A failure ends the study, and no search.
 func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	s := lift.NewStudy(p, lift.Options{
 		Seed: l.spec.Seed, Time: liftSearch, Recorded: l.recorded(p), Sorted: l.sorted(),

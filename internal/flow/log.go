@@ -7,8 +7,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A Log is what the report tells of the course of a search. It is saved with
-// every checkpoint.
+// A Log records the course of a search for the report. Each checkpoint saves it.
 type Log struct {
 	Attempts       []beagle.Attempt `json:"trials"`
 	Seconds        float64          `json:"seconds"` // of searching
@@ -25,8 +24,8 @@ type Log struct {
 	sums *attemptSums // of Attempts, as far as they were summed up
 }
 
-// attemptSums are what is asked of the attempts after every generation, so that
-// nobody has to go through all of them.
+// attemptSums are sums over the attempts, kept so that no generation has to walk through all of
+// them.
 type attemptSums struct {
 	seen     map[string]bool // candidates, in as many attempts as there are
 	statuses map[beagle.Status]int
@@ -52,7 +51,7 @@ func (l *Log) summed() *attemptSums {
 	return s
 }
 
-// A Split is where the time of evaluations went, in all.
+// A Split says where the time of evaluations went, in all.
 type Split struct {
 	Candidates int           `json:"candidates"`
 	Cached     int           `json:"cached"`

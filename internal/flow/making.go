@@ -44,9 +44,8 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 	return out, nil
 }
 
-// making identifies this program and the rules of a run. What another version
-// of Beagle found out about a candidate, or a run with other rules, does not say
-// which steps can be taken from it now.
+// making identifies this program and the rules of a run. Another version of Beagle, or a run with
+// other rules, may offer other next steps on the same candidate.
 func making(mutators []*mutate.Mutator) string {
 	parts := []any{program()}
 	for _, m := range mutators {
@@ -55,8 +54,8 @@ func making(mutators []*mutate.Mutator) string {
 	return beagle.HashOf("making", parts...)
 }
 
-// Making identifies who writes the candidates of a search, and what ranks them: this version of
-// Beagle, the rules of the spec, its models and agents, and its score.
+// Making identifies the authors of a search's candidates and their ranking: this version of
+// Beagle, the rules, models and agents of the spec, and its score.
 func Making(s *Spec) (string, error) {
 	mutators, err := chosen(s.Rules)
 	if err != nil {

@@ -28,7 +28,7 @@ type mender struct {
 	) (*verify.Near, error)
 }
 
-// nearTime is what the quick measurement of a near miss may take.
+// nearTime bounds the quick measurement of a near miss.
 const nearTime = 400 * time.Millisecond
 
 // offer ends the rejection of a version with the contract under which it would
@@ -122,8 +122,7 @@ func (m *mender) guarded(c beagle.Candidate, near *verify.Near) (*beagle.Candida
 // guardStep is the name of the step that makes a guarded form.
 const guardStep = "guard"
 
-// judgeGuarded gives a guarded form the full verdict, as if somebody had handed
-// it in.
+// judgeGuarded gives a guarded form the full verdict, as for a hand-in.
 func (m *mender) judgeGuarded(ctx context.Context, c beagle.Candidate, tried int) (*beagle.Guarded, error) {
 	m.watch.Stage("guarded", "its fast way behind a guard, and the original for the rest: judged without the contract")
 	out := &beagle.Guarded{Source: c.Source}

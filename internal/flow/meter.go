@@ -49,8 +49,8 @@ func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*be
 	return &ms[0], nil
 }
 
-// measuring names a measurement in the store: what is measured, how, and on top
-// of which profile.
+// measuring names a measurement in the store: its subject, its method, and the profile that it
+// builds on.
 func (m *meter) measuring(kind string, what ...any) (string, error) {
 	var profile []byte
 	if path := m.modulePGO(); path != "" {
@@ -72,7 +72,7 @@ func (m *meter) modulePGO() string {
 	filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil // what cannot be read holds no profile for us
+			return nil // an unreadable directory holds no profile for us
 		case d.IsDir() && path != t.Dir &&
 			(strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" ||
 				d.Name() == "testdata"):

@@ -20,11 +20,11 @@ const (
 	classTime    = 60 * time.Millisecond // of timing, for one version on one class in one layout
 	classLayouts = 3
 	maxClasses   = 12
-	commonClass  = 0.10 // share of the calls from which on a class may not become slower at all
+	commonClass  = 0.10 // least share of the calls at which a class may not become slower at all
 	ruinous      = 0.5  // ratio below which no class may fall, however rare
 
-	// that a search looks at: the rarest of the common ones, of which the figure for all inputs
-	// says least
+	// that a search times: the rarest of the common ones, which the figure for all inputs shows
+	// least
 	searchClasses = 3
 	searchTime    = screenTime / 4 // of timing, for one version on one class
 )

@@ -30,8 +30,7 @@ type Models struct {
 	NoRules bool     `json:"no_rules,omitempty"`
 }
 
-// Defaults of [Models]. A run that costs money has a limit even when nobody
-// gave one.
+// Defaults of [Models]. A run that costs money has a limit even if the user gave none.
 const (
 	defaultInFlight  = 4
 	defaultMaxTokens = 8192
@@ -43,7 +42,7 @@ const (
 // On reports whether any model is asked.
 func (m *Models) On() bool { return len(m.Ask) > 0 }
 
-// settle fills in what the user left open.
+// settle fills in defaults.
 func (m *Models) settle() {
 	if !m.On() {
 		return
@@ -223,7 +222,7 @@ func list(values []float64) string {
 	return strings.Join(texts, ",")
 }
 
-// DescribeModels says in a line who is asked, and what leaves the machine.
+// DescribeModels names, in a line, the models and the values that leave the machine.
 func (s *Spec) DescribeModels() string {
 	m := &s.Models
 	names := make([]string, len(m.Ask))
@@ -271,9 +270,8 @@ func (m *Models) pricesInWords() string {
 	return " (" + strings.Join(from, ", ") + ")"
 }
 
-// Redacted reports whether models get shapes instead of captured values. What
-// comes from a file may come from production; what the package's own tests pass
-// is in the source anyway.
+// Redacted reports whether models get shapes instead of captured values. Values in a file may
+// come from production; those of the package's own tests are in the source anyway.
 func (s *Spec) Redacted() bool {
 	return s.Models.Redact == "yes" || s.Models.Redact != "no" && s.CorpusFile != ""
 }

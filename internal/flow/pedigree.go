@@ -73,7 +73,7 @@ func (p *pedigree) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 	return chain, nil
 }
 
-// retrace takes the last of the steps on what the others have made.
+// retrace takes the last of the steps on the result of the others.
 func (p *pedigree) retrace(at beagle.Candidate, steps []beagle.Step) (beagle.Candidate, error) {
 	step := steps[len(steps)-1]
 	if step.Mutator != evolve.ByAuthor {
@@ -119,7 +119,7 @@ func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) ([]bea
 	return out, nil
 }
 
-// explain is what a rewrite says of itself, or a model of what it wrote.
+// explain returns a rewrite's own description, or a model's note on its change.
 func (p *pedigree) explain(step beagle.Step) string {
 	if step.Mutator == evolve.ByAuthor {
 		by := "Written by the model " + step.Site

@@ -12,8 +12,8 @@ const ratesRun, ratesName = "rates", "rates"
 // KeepRates makes reports of later runs carry these rates.
 func KeepRates(s *store.Store, r *beagle.ErrorRates) error { return s.Save(ratesRun, ratesName, r) }
 
-// rates are how often the judge errs: as measured on this machine if the store
-// knows that, else as measured when beagle was made.
+// rates returns how often the judge errs: as measured on this machine if the store has that, else
+// as measured when Beagle was made.
 func (rp *reporter) rates() *beagle.ErrorRates {
 	if rp.ready.InPlace != nil || !rp.spec.Score.IsZero() {
 		return nil // they were measured with corpora, by time

@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// What a reader of a version must take in, in lines. A helper is more than its lines,
-// since its name stands for something that is elsewhere. A table has to be checked value
-// by value. A name that does not say what a thing is has to be kept in mind.
+// Weights of what a reader must take in, in lines. A helper costs more than its lines, since its
+// name stands for code elsewhere. A table has to be checked value by value. A name that does not
+// say what it names has to be kept in mind.
 const (
 	perHelper  = 4
 	perTable   = 6
@@ -18,9 +18,9 @@ const (
 	perBadName = 2
 )
 
-// reading is what it takes to read a version: its lines without comments, and so much for
-// each helper, table, number and name of the package. Of versions that are about as fast
-// the one with the least wins.
+// reading returns the effort to read a version: its lines without comments, and a weight for each
+// helper, table, number and name of the package. Of versions about as fast, the one with the
+// least effort wins.
 func reading(src string) int {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution)
@@ -66,8 +66,8 @@ func codeLines(fset *token.FileSet, d ast.Decl, src string) (n int) {
 	return n
 }
 
-// badName is what a name of the package costs that does not say what it names: a single
-// letter, or one that is told from another by a number alone.
+// badName returns the cost of a package-level name that says too little: a single letter, or a
+// name that only a number tells from another.
 func badName(name string) float64 {
 	last := rune(name[len(name)-1])
 	width := strings.HasSuffix(name, "8") || strings.HasSuffix(name, "16") || strings.HasSuffix(name, "32") ||

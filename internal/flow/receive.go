@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A Fate is what became of a version that was handed in to a run.
+// A Fate is the outcome of a version that was handed in to a run.
 type Fate struct {
 	Candidate string         `json:"candidate,omitempty"` // its ID; empty when nothing could be made of it
 	Verdict   beagle.Verdict `json:"verdict"`             // without a status as long as it is being judged
@@ -20,19 +20,18 @@ func fateKey(run, submission string) store.Key {
 	return store.Key{Kind: "submission", Candidate: submission, Extra: run}
 }
 
-// KeepFate writes down what became of a version that was handed in.
+// KeepFate stores the outcome of a submission.
 func KeepFate(s *store.Store, run, submission string, f Fate) error {
 	return s.Cache(fateKey(run, submission), f)
 }
 
-// FateOf is what became of a version that was handed in; false when the search
-// has not taken it.
+// FateOf returns the outcome of a submission; false if the search has not taken it yet.
 func FateOf(s *store.Store, run, submission string) (f Fate, taken bool) {
 	taken = s.Cached(fateKey(run, submission), &f)
 	return f, taken
 }
 
-// Fate is what a draft says of a proposal that was judged with it.
+// Fate returns the outcome of a proposal that was evaluated with the draft.
 func (d *Draft) Fate(proposal int, evaluated []Evaluation) (f Fate, ok bool) {
 	for i, m := range d.Made {
 		if m.Proposal == proposal {
@@ -49,14 +48,14 @@ func (d *Draft) Fate(proposal int, evaluated []Evaluation) (f Fate, ok bool) {
 	return Fate{}, false
 }
 
-// MaxGuests is how many versions from outside a generation takes.
+// MaxGuests bounds the versions from outside in one generation.
 const MaxGuests = 4
 
 // handedIn is the site of the step that a version from outside is.
 const handedIn = "handed in"
 
-// Receive makes the candidate of a version that somebody handed in. What is no
-// candidate is refused at once, with the verdict that judging it would give.
+// Receive makes the candidate of a submission. A text that is no candidate is refused at once,
+// with the verdict that judging it would give.
 func (a *Activities) Receive(
 	ctx context.Context, run string, p evolve.Proposal, v store.Submission,
 ) (*Proposed, *beagle.Verdict, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// A reporter writes down what became of a run.
+// A reporter writes the result of a run.
 type reporter struct {
 	spec     *Spec
 	watch    Watcher
@@ -34,7 +34,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 	return x.reporter.result(ctx, j, log)
 }
 
-// result is what a run came to. What only a driver knows is not in it.
+// result returns the result of a run, without the parts that only its driver knows.
 func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.Result, err error) {
 	r := &beagle.Result{
 		Run: rp.works.run, Target: rp.reference(), Outcome: beagle.NoImprovement, Why: j.Why,
@@ -73,7 +73,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 	return r, rp.improved(ctx, r, j)
 }
 
-// improved fills in what only a winner has.
+// improved fills in the parts of a result that only a winner has.
 func (rp *reporter) improved(ctx context.Context, r *beagle.Result, j *Judged) error {
 	m := j.Measurement
 	r.Outcome = beagle.Improved
@@ -107,7 +107,7 @@ func (rp *reporter) reference() beagle.TargetRef {
 	return ref
 }
 
-// verification tells what was done, and what nobody should think was done.
+// verification lists the checks that were made, and warns of those that were not.
 func verification(v *beagle.Verdict) beagle.Verification {
 	out := beagle.Verification{Checks: v.Checks, Cases: cases(v), Assurance: v.Assurance}
 	a := v.Assurance

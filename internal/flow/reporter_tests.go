@@ -25,7 +25,7 @@ const (
 	testCalls  = 40       // calls in a regression test
 	testBytes  = 400      // of one call's arguments
 	benchCalls = 512      // calls in a benchmark
-	madeCalls  = 64       // calls in a benchmark of generated inputs, which nobody wants to read
+	madeCalls  = 64       // calls in a benchmark of generated inputs; more would bury the reader
 	benchBytes = 48 << 10 // of source text in a benchmark
 )
 
@@ -51,7 +51,7 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	imports := append(append([]string{"testing"}, tested.Imports...), timed.Imports...)
 	for _, r := range t.Results {
 		if r.Type != "error" && !comparable(r.Kind) {
-			imports = append(imports, "reflect", "fmt") // what is not used is left out
+			imports = append(imports, "reflect", "fmt") // formatting drops unused ones
 		}
 	}
 	slices.Sort(imports)
@@ -176,8 +176,8 @@ func testFile(
 	return beagle.PatchFile{Path: file, After: string(text)}, true
 }
 
-// distinct leaves out calls that read like an earlier one: records can differ in what a literal
-// does not show, such as the capacity of a slice.
+// distinct leaves out calls that read like an earlier one. Records can differ in properties that
+// a literal does not show, such as the capacity of a slice.
 func distinct(calls []rt.SpelledCall) []rt.SpelledCall {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(calls), func(c rt.SpelledCall) bool {

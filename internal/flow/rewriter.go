@@ -23,8 +23,8 @@ type rewriter struct {
 	faults ruleFaults
 }
 
-// weigh gives the rewriter what is known of the target by now: what is true of
-// the inputs, the profile of the original, and what of it the library has.
+// weigh gives the rewriter the facts about the target: facets of the inputs, the profile of the
+// original, and the matches with the library.
 func (rw *rewriter) weigh(profile map[int]float64) {
 	mutators := rw.work.mutators
 	if lifted := rw.inputs.ready.Lifted; len(lifted) > 0 {
@@ -89,7 +89,7 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 	return chain, nil
 }
 
-// putChains keeps what proposals made, in their order: which way to a text is
+// putChains stores what proposals made, in the proposals' order: which way to a text counts as
 // the first must not depend on which processor was faster.
 func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error {
 	for i, chain := range chains {
@@ -119,7 +119,7 @@ func (rw *rewriter) moves(c beagle.Candidate) (moves []beagle.Move, without []st
 	return slices.DeleteFunc(moves, func(m beagle.Move) bool { return slices.Contains(without, m.Mutator) }), without
 }
 
-// advice is what a person could change in a version.
+// advice returns changes that a person could make to a version.
 func (rw *rewriter) advice(c beagle.Candidate) []beagle.Advice {
 	p, problem := rw.work.alone(c)
 	if problem != nil {

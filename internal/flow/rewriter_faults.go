@@ -71,8 +71,8 @@ func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 	return true, rw.works.store.Save(rw.works.run, "faults", f.list)
 }
 
-// keepLaterFaults is keepFaults for what failed outside of proposals: the rules
-// are off from the next proposal on.
+// keepLaterFaults is keepFaults for rules that failed outside of proposals: they are off from the
+// next proposal on.
 func (rw *rewriter) keepLaterFaults() error {
 	rw.faults.mu.Lock()
 	next := rw.faults.latest + 1

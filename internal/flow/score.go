@@ -113,7 +113,7 @@ func (x *session) inBenchmarks() {
 	}
 }
 
-// behaviour is the evidence for what versions do.
+// behaviour returns the evidence that versions behave as the original.
 func (l *lab) behaviour() evidence {
 	if b, ok := l.evidence.(*benched); ok {
 		return b.evidence
@@ -121,7 +121,7 @@ func (l *lab) behaviour() evidence {
 	return l.evidence
 }
 
-// observe looks at the benchmarks first: what is wrong with them is known soon.
+// observe runs the benchmarks first, so that faults in them show early.
 func (b *benched) observe(ctx context.Context) error {
 	found, err := b.use(ctx)
 	if err != nil {
@@ -248,8 +248,8 @@ func (b *benched) trial(ctx context.Context, cs []beagle.Candidate) (trial, erro
 	return &benchedTrial{trial: t, benched: b, cs: cs}, nil
 }
 
-// A benchedTrial is a program that says how versions behave, and, once that is known, one in which
-// they are timed.
+// A benchedTrial is a program that shows how versions behave and, later, another one that times
+// them.
 type benchedTrial struct {
 	trial
 	*benched
@@ -297,8 +297,8 @@ func (t *benchedTrial) classes(
 
 func (t *benchedTrial) Remove() error { return t.trial.Remove() }
 
-// scoreKey names the score in the keys of the store: "" for the default. What a benchmark does
-// hangs on the text of the module.
+// scoreKey names the score in the keys of the store: "" for the default. It includes the text of
+// the module, since benchmarks depend on it.
 func (x *session) scoreKey() string {
 	s := x.spec.Score
 	if s.IsZero() {

@@ -53,7 +53,7 @@ type group struct {
 	cost  Split
 }
 
-// An entrant is a candidate that nothing speaks against so far.
+// An entrant is a candidate that has passed all checks so far.
 type entrant struct {
 	out       int // index in group.out
 	variant   int // index in the binary
@@ -257,7 +257,7 @@ func merge(into *beagle.Verdict, v *beagle.Verdict) {
 	into.Warnings = append(into.Warnings, v.Warnings...)
 }
 
-// screenTime is what one candidate's quick measurement may take.
+// screenTime bounds the quick measurement of one candidate.
 const screenTime = 20 * time.Millisecond
 
 func (b *group) screen(ctx context.Context) error {

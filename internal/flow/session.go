@@ -13,8 +13,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A session is what a process holds open for one run: all of it can be made
-// again from the run's spec and the store.
+// A session holds what a process needs for one run. All of it can be made again from the run's
+// spec and the store.
 type session struct {
 	spec    Spec
 	watch   Watcher

@@ -7,10 +7,9 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// Settle decides, in the order of a batch, which of its candidates are
-// duplicates of others by their machine code, and keeps the inputs on which
-// candidates failed. What shares of the batch were evaluated at the same time,
-// and where, makes no difference to it; it may be repeated.
+// Settle decides, in the order of a batch, which candidates have another one's machine code, and
+// keeps the inputs on which candidates failed. It does not depend on where or when shares of the
+// batch were evaluated, and may be repeated.
 func Settle(s *store.Store, run string, batch []Evaluation) error {
 	var ready Prepared
 	if ok, err := s.Load(run, "prepared", &ready); err != nil || !ok {

@@ -15,8 +15,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// shape identifies a candidate by what its text says: comments and the names of
-// its local variables left out.
+// shape identifies a candidate by its text without comments and names of local variables.
 func shape(f *source.File) string {
 	names, src := localNames(f), []byte(f.Src)
 	file := token.NewFileSet().AddFile("", -1, len(src))
@@ -76,12 +75,12 @@ func local(obj types.Object) bool {
 	return obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope()
 }
 
-// maxNesting is how deep the syntax of a candidate may nest. People stay far
-// below; what is deeper is meant to exhaust those who read it.
+// maxNesting bounds how deep the syntax of a candidate may nest. People stay far below; deeper
+// code is meant to exhaust its readers.
 const maxNesting = 300
 
-// depth is how deep the syntax of a text nests; 0 when it does not parse, which
-// others find out too. It is asked before anything that recurses over types.
+// depth returns how deep the syntax of a text nests; 0 if it does not parse, which other checks
+// report. It must run before any code that recurses over types.
 func depth(text string) int {
 	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	if err != nil {

@@ -39,14 +39,14 @@ type Spec struct {
 	Time       time.Duration `json:"time"`               // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`            // "auto" or "require"
 	Evidence   string        `json:"evidence,omitempty"` // "auto", "corpus" or "inplace"; "" is auto
-	Score      beagle.Score  `json:"score,omitzero"`     // by which versions are ranked and judged
+	Score      beagle.Score  `json:"score,omitzero"`     // that ranks and judges versions
 	// only these mutators and sets of them; empty is the default set
 	Rules     []string `json:"rules,omitempty"`
 	NoLift    bool     `json:"no_lift,omitempty"`    // look up no piece of the function in the library
 	Apply     bool     `json:"apply"`                // the improvement will be written to the user's files
 	Force     bool     `json:"force"`                // go on although the audit refuses
 	Anew      bool     `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
-	NoMeasure bool     `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
+	NoMeasure bool     `json:"no_measure,omitempty"` // judge the behaviour of hand-ins, not their speed
 	// look for no contract under which a rejected version would be right
 	Strict bool `json:"strict,omitempty"`
 	// the fastest version wins, not the simplest of those that are about as fast

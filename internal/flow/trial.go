@@ -6,11 +6,10 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Trial measures a version of a run's target of which the truth is known, as
-// Judge and JudgeSource do, and does nothing else: no check of its behaviour.
-// The version is the target's text after an edit. It is judged by the times
-// alone, even if its machine code is the original's. The seed decides layouts,
-// orders and the fresh inputs: trials with different seeds are independent.
+// Trial measures a version whose true gain is known, as Judge and JudgeSource do. It checks no
+// behaviour. The version is the target's text after an edit. It is judged by the times alone,
+// even if its machine code is the original's. The seed decides layouts, orders and the fresh
+// inputs: trials with different seeds are independent.
 func (a *Activities) Trial(
 	ctx context.Context, run string, edit func(string) string, seed uint64,
 ) (*beagle.Measurement, error) {

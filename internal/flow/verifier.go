@@ -50,7 +50,7 @@ func (vf *verifier) survive(text string, judge func() (*beagle.Verdict, error)) 
 	return v, err
 }
 
-// failed is the verdict on a candidate on which the judge panicked.
+// failed returns the verdict on a candidate on which the judge panicked.
 func (vf *verifier) failed(p *verify.JudgePanic) (*beagle.Verdict, error) {
 	path := filepath.Join(vf.works.store.RunDir(vf.works.run), "judge-failed-"+p.Candidate+".txt")
 	said := fmt.Sprintf("%v\n\n%s", p, p.Stack)

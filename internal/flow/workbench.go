@@ -27,7 +27,7 @@ type workbench struct {
 	guard    *mutate.Guard
 	profile  map[int]float64 // share of the time by line of the original's candidate file
 	lines    map[string]float64
-	// what is measured of a version that a model wrote; nil when nothing is
+	// the measurements of a version that a model wrote, or nil
 	insight func(id string) *bench.Insight
 
 	mu     sync.Mutex
@@ -35,9 +35,8 @@ type workbench struct {
 	older  map[string]*workpiece // those asked for before
 }
 
-// A workpiece is a source on the workbench, with the steps that were taken from
-// it: combinations of the same few steps are what a search tries, so that most
-// of the way to a candidate has been gone before.
+// A workpiece is a source on the workbench, with the pieces that steps made of it. A search tries
+// combinations of the same few steps, so most of the way to a candidate is there already.
 type workpiece struct {
 	*mutate.Pass
 	mu    sync.Mutex
@@ -56,8 +55,8 @@ type stepped struct {
 	err  error // a refusal
 }
 
-// maxPieces is how many workpieces a workbench holds at most. Of those the half
-// that was not asked for lately goes: the versions that a search builds on stay.
+// maxPieces bounds the workpieces of a workbench. A full one forgets the half that was used least
+// recently: the versions that a search builds on stay.
 const maxPieces = 256
 
 func newWorkbench(
@@ -122,7 +121,7 @@ func (w *workbench) hold(src string, v *workpiece) {
 	w.pieces[src] = v
 }
 
-// pass makes what mutators see of a version: it, and private copies of what it calls.
+// pass makes what mutators see of a version: the version, with private copies of its callees.
 func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 	if _, problem := w.unit.Parse(c.Source); problem != nil {
 		return nil, problem
@@ -158,8 +157,8 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 	return p, nil
 }
 
-// measured is what is known of the version that a model wrote and that another goes
-// back to, or is itself; nil when nothing is.
+// measured returns the measurements of the model's version that a candidate goes back to, or is
+// itself; nil if there are none.
 func (w *workbench) measured(c beagle.Candidate) (base string, in *bench.Insight) {
 	for _, st := range slices.Backward(c.Steps) {
 		if st.Mutator == evolve.ByAuthor {
@@ -172,9 +171,8 @@ func (w *workbench) measured(c beagle.Candidate) (base string, in *bench.Insight
 	return "", nil
 }
 
-// shares are guesses of what each line of a version takes, for choosing moves: a
-// measured profile where there is one, else what is carried over from the version
-// that it goes back to.
+// shares estimates each line's share of a version's time, to choose moves: from a measured
+// profile if there is one, else carried over from the version that it goes back to.
 func (w *workbench) shares(c beagle.Candidate, src string) map[int]float64 {
 	base, in := w.measured(c)
 	switch {

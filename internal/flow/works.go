@@ -9,23 +9,23 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// The works are what a run has made so far: its candidates and the verdicts on
-// them. They alone know under which keys the store has them.
+// The works are a run's candidates and their verdicts. No other part knows their keys in the
+// store.
 type works struct {
 	run     string
 	store   *store.Store
 	anew    bool      // nothing of earlier runs counts
-	ready   *Prepared // what the run starts from, once that is known
+	ready   *Prepared // the prepared state, once it is known
 	root    beagle.Candidate
-	machine beagle.Machine // of which the results are
-	making  string         // what makes and judges candidates; see making
-	score   string         // by which they are ranked; see scoreKey
+	machine beagle.Machine // that measured the results
+	making  string         // identifies who makes and judges candidates; see making
+	score   string         // identifies the ranking; see scoreKey
 	memory  memory
 }
 
 // key is the cache key of a stage's result for a candidate.
 func (w *works) key(stage, candidate, extra string) store.Key {
-	if w.anew { // what this run finds out itself, it finds again when it is resumed
+	if w.anew { // its own results count when it is resumed
 		extra += w.run
 	}
 	return store.Key{
@@ -70,23 +70,21 @@ func (w *works) candidate(id string) (beagle.Candidate, error) {
 	return c, nil
 }
 
-// A storedVerdict is what the store keeps of an evaluation.
+// A storedVerdict is an evaluation as the store keeps it.
 type storedVerdict struct {
 	Verdict beagle.Verdict `json:"verdict"`
 	Moves   []beagle.Move  `json:"moves,omitempty"`
-	Without []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
+	Without []string       `json:"without,omitempty"` // rules that failed, so that Moves lacks theirs
 	Insight *bench.Insight `json:"insight,omitempty"`
 }
 
-// evaluation is what the store has of a candidate's evaluation, in this run or
-// an earlier one.
+// evaluation returns a candidate's evaluation from the store, by this run or an earlier one.
 func (w *works) evaluation(id string) (o storedVerdict, ok bool) {
 	ok = w.store.Shelved(w.evaluatedKey(id), &o)
 	return o, ok
 }
 
-// insight is what the store has of where a version's time goes; nil when nobody
-// looked.
+// insight returns where a version's time goes, from the store; nil if nothing was profiled.
 func (w *works) insight(id string) *bench.Insight {
 	if in, ok := w.memory.insight(id); ok {
 		return in

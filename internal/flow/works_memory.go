@@ -8,11 +8,10 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 )
 
-// A memory holds what a session has read of the store and what stays as it is:
-// prompts quote the same few candidates and verdicts again and again. What a
-// session has written it holds as it would be read back, so that a process that
-// goes on with the run sees the same to the last bit. Whatever it gives out is
-// shared, and only read.
+// A memory caches what a session has read from the store and cannot change: prompts quote the
+// same few candidates and verdicts again and again. It holds the session's own writes as they
+// would be read back, so that a resumed run sees the same to the last bit. Callers share its
+// values and must not change them.
 type memory struct {
 	mu         sync.Mutex
 	candidates map[string]beagle.Candidate
@@ -20,8 +19,8 @@ type memory struct {
 	insights   map[string]*bench.Insight
 }
 
-// memorable is how many of each are held before all are forgotten, so that a
-// long run does not grow with its candidates.
+// memorable bounds each kind in memory. When it is reached, all are forgotten, so that a long run
+// does not grow with its candidates.
 const memorable = 1024
 
 func (m *memory) candidate(id string) (beagle.Candidate, bool) {
@@ -57,8 +56,8 @@ func (m *memory) keepCandidate(c beagle.Candidate) {
 	m.candidates = hold(m.candidates, c.ID, c)
 }
 
-// keepVerdict holds a verdict, unless it may change: what is a duplicate in one
-// run is judged anew in the next.
+// keepVerdict caches a verdict that cannot change. A duplicate of one run is judged anew in the
+// next.
 func (m *memory) keepVerdict(id string, v beagle.Verdict) {
 	if v.Status == beagle.Duplicate {
 		return

@@ -6,14 +6,14 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A kept is what the store keeps of a long stage, with the run that found it out: a report
-// must not pass off another run's measurement as its own.
+// A kept is the result of a long stage in the store, with the run that measured it: a report must
+// not pass off another run's measurement as its own.
 type kept[T any] struct {
 	Origin beagle.Origin `json:"origin"`
 	Value  T             `json:"value"`
 }
 
-// origin is that of what this run finds out now.
+// origin names this run as the origin of a result.
 func (w *works) origin() beagle.Origin {
 	return beagle.Origin{Run: w.run, At: time.Now().UTC().Format(time.DateTime)}
 }
