@@ -13,9 +13,9 @@ import (
 // An archive holds the best member of each kind (cell) on an island, by cell.
 type archive map[string]string
 
-// cell says of what kind a candidate is: which mutators made it, what the compiler made of it, and
-// which classes of inputs pay for it. Candidates that differ only in parameters or in order share a
-// cell.
+// cell names the kind of a candidate: the mutators that made it, the compiler's counts for it,
+// and the classes of inputs that pay for it. Candidates that differ only in parameters or in
+// order share a cell.
 func cell(c beagle.Candidate, v *beagle.Verdict) string {
 	set := map[string]bool{}
 	for _, st := range c.Steps {
@@ -26,9 +26,8 @@ func cell(c beagle.Candidate, v *beagle.Verdict) string {
 		v.Static.BoundsChecks, v.Static.Escapes, bits.Len(uint(max(0, v.Static.CodeBytes))), payers(v))
 }
 
-// maxCells is how many elites an island keeps: as many as a search of some
-// hundred candidates makes kinds, so that a long one does not get slower and
-// slower.
+// maxCells bounds the elites of an island: as many as a search of some hundred candidates makes
+// kinds, so that a long one does not get slower and slower.
 const maxCells = 128
 
 // place puts a member into its cell if it is better than the one that is there.

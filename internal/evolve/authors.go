@@ -25,11 +25,10 @@ type Author struct {
 	Alone bool `json:"alone,omitempty"`
 }
 
-// An Account is what an author has cost and earned. Earned is verified gain, in
-// logarithms of the conservative end of the ratio. A candidate that raises the best
-// earns its author what it gains on its parent: all of it, where another author had
-// found a part of it by another way. One that does not earns a tenth of what it
-// gains on its parent beyond its siblings.
+// An Account sums up the cost and the earnings of an author. Earned is verified gain, in
+// logarithms of the conservative end of the ratio. A candidate that raises the best earns its
+// whole gain on its parent, even if another author found part of that gain by another way. A
+// candidate that does not earns a tenth of its gain on its parent beyond its siblings.
 type Account struct {
 	Asked     int     `json:"asked"`    // proposals
 	Unheard   int     `json:"unheard"`  // calls that brought no answer
@@ -40,8 +39,7 @@ type Account struct {
 	Seconds   float64 `json:"seconds"` // waiting for answers and evaluating
 	Earned    float64 `json:"earned"`
 
-	// Recent is the same with older entries fading, so that who has nothing
-	// more to say loses their place.
+	// The same with older entries fading, so that an author that has run dry loses its place.
 	RecentCost   float64 `json:"recent_cost"` // dollars, seconds included
 	RecentEarned float64 `json:"recent_earned"`
 	RecentCalls  float64 `json:"recent_calls"`
@@ -52,7 +50,7 @@ type Account struct {
 }
 
 const (
-	fading    = 0.93 // what an entry of an account still counts for after the next
+	fading    = 0.93 // weight of an entry of an account after the next
 	lookahead = 0.03 // gain that an author without a record is trusted with
 	freeCost  = 1e-4 // dollars that a proposal costs at least, for the division
 )
@@ -94,9 +92,9 @@ func (b *Account) worth() float64 {
 	return (b.RecentEarned + lookahead) / (b.RecentCost + each)
 }
 
-// author draws who is asked next: a race of exponential clocks by worth. An
-// island prefers its own one of the authors, so that islands stay different;
-// an author who does not answer is asked less and less.
+// author draws the author to ask next: a race of exponential clocks by worth. An island prefers
+// its own author, so that islands stay different. An author that does not answer is asked less
+// and less.
 func (s *Search) author(island int) Author {
 	var first Author
 	soonest := math.Inf(1)
@@ -158,7 +156,7 @@ func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 	b.RecentEarned += earned
 }
 
-// earns is what a candidate of this score earns the author of its proposal.
+// earns returns what a candidate of this score earns the author of its proposal.
 func (s *Search) earns(p Proposal, score float64) float64 {
 	parent := s.index[p.Parent]
 	if score > s.Best().Score {
@@ -167,22 +165,20 @@ func (s *Search) earns(p Proposal, score float64) float64 {
 	return 0.1 * max(0, score-max(parent.Score, parent.Bred))
 }
 
-// silent is how many calls in a row a model may leave unanswered before it
-// counts as gone.
+// silent is how many calls in a row a model may leave unanswered before it counts as gone.
 const silent = 4
 
-// useless is how many answers in a row may bring nothing new before the models
-// count as spent. Answers that are broken each in its own way are among them: who
-// tries may yet succeed.
+// useless is how many answers in a row may bring nothing new before the models are closed.
+// Answers that are broken each in its own way count too: their author may yet succeed.
 const useless = 20
 
-// echoes is how many paid answers in a row of one author may be what was there
-// already before it is not asked any more. It is the most that does not hide a good
-// answer that comes after nine of no use; what costs nothing has only [useless].
+// echoes is how many paid answers in a row may repeat known candidates before an author is
+// dismissed. It is the smallest limit that still finds a good answer after nine useless ones. For
+// answers that cost nothing only [useless] holds.
 const echoes = 10
 
-// echo counts answers that were there already. What was not even asked again
-// costs nothing and counts for nothing.
+// echo counts answers that repeat a known candidate. A question that was not sent again costs
+// nothing and does not count.
 func (b *Account) echo(o *Feedback) {
 	switch {
 	case o.Dollars == 0:
@@ -221,8 +217,8 @@ func (s *Search) closeIfGone() {
 // [Rules].
 func (s *Search) Account(author string) Account { return *s.account(author) }
 
-// base is the last candidate on the way to a member that a model wrote, or the
-// original: what a member can be made again from.
+// base returns the last candidate on the way to a member that a model wrote, or the original. The
+// member can be made again from it.
 func (s *Search) base(m *Member) *Member {
 	if b := s.index[m.Base]; b != nil {
 		return b

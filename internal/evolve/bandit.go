@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// An arm is what is known of a mutator on this target, apart from its gain,
-// which is for the fit to say.
+// An arm holds the record of a mutator on this target, apart from its gain, which the fit
+// estimates.
 type arm struct {
 	Prior  float64 `json:"prior"`  // highest Move.Weight seen
 	Params int     `json:"params"` // parameters seen at one site
@@ -17,7 +17,7 @@ type arm struct {
 	None   int     `json:"none"`   // times that it fitted nowhere
 }
 
-// A ledger is what a kind of proposal has earned.
+// A ledger holds the tries and earnings of a kind of proposal.
 type ledger struct {
 	Tries  float64 `json:"tries"`
 	Earned float64 `json:"earned"`
@@ -91,8 +91,7 @@ func (s *Search) blame(steps []beagle.Step) {
 	}
 }
 
-// neutral is how much slower than its parent a candidate may be and still be a
-// stepping stone.
+// neutral is how much slower than its parent a candidate may be and still be a stepping stone.
 const neutral = 0.05
 
 // creditKind pays a kind for new bests, and a little for stepping stones.
@@ -111,14 +110,14 @@ func (s *Search) creditKind(p Proposal, o *Feedback) {
 	}
 }
 
-// worth is what a try of a kind is expected to earn.
+// worth estimates the earnings of one more try of a kind.
 func (l *ledger) worth() float64 { return (l.Earned + 1) / (l.Tries + 2) }
 
 func (m *Member) has(mutator string) bool {
 	return slices.ContainsFunc(m.Steps, func(st beagle.Step) bool { return st.Mutator == mutator })
 }
 
-// times is how many steps of a mutator led to a member.
+// times returns how many steps of a mutator led to a member.
 func (m *Member) times(mutator string) int {
 	n := 0
 	for _, st := range m.Steps {

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// independent stacks one to four moves of the original, drawn by weight. It
-// learns nothing: what it finds is what luck and the number of tries give.
+// independent stacks one to four moves on the original, drawn by weight. It learns nothing: it
+// shows what luck and the number of tries find.
 func (s *Search) independent() (Proposal, bool) {
 	root := s.index[s.Root]
 	if len(root.Moves) == 0 {
@@ -59,8 +59,7 @@ func (s *Search) greedyStep() (Proposal, bool) {
 	return Proposal{Kind: Step, Parent: cur.ID, Move: &mv}, true
 }
 
-// gate is what a step must gain to be believed, as in a search that accepts
-// only what is better.
+// gate is the least gain of a step to be believed, as in a search that accepts improvements only.
 const gate = 0.03
 
 func (s *Search) stepTo(m *Member) {

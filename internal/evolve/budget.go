@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Lend lets the rules have n candidates of the models' share, because the
-// models keep the evaluator waiting. What is reserved for calls is never lent.
+// Lend lets the rules have n candidates of the models' share, because the models keep the
+// evaluator waiting. Candidates that are reserved for calls are never lent.
 func (s *Search) Lend(n int) { s.Lent += n }
 
 // CanLend reports whether the rules would have more room after [Search.Lend].
@@ -17,9 +17,9 @@ func (s *Search) CanLend() bool {
 // leastShare and mostShare are the least and the most of the budget that is kept for models.
 const leastShare, mostShare = 0.3, 0.8
 
-// share is the part of the budget that is kept for the models: by what a dollar
-// spent on either has lately brought, a half as long as nothing is known. They
-// need no more than their calls can fill.
+// share returns the part of the budget that is kept for the models, by the recent worth of a
+// dollar spent on either; half as long as that is unknown. The models need no more than their
+// calls can fill.
 func (s *Search) share() float64 {
 	switch {
 	case !s.Open():
@@ -47,9 +47,9 @@ func (s *Search) answered() bool {
 	return slices.ContainsFunc(s.Config.Authors, func(a Author) bool { return s.account(a.Name).RecentCalls > 0 })
 }
 
-// reserved is how many candidates the rules may not have even when they are lent
-// some: one for each call that is left, within the most that models get. Where the
-// number of calls is not known, it is the least that models get.
+// reserved returns how many candidates are never lent to the rules: one for each call that is
+// left, within the models' largest share. If the number of calls is unknown, it is the models'
+// smallest share.
 func (s *Search) reserved() int {
 	if !s.Open() {
 		return 0
@@ -78,7 +78,7 @@ func (s *Search) free() int {
 	return max(0, s.Config.Budget-s.Spent-len(s.Pending)-s.reserved())
 }
 
-// Room is how many proposals the rules may make now.
+// Room returns how many proposals the rules may make now.
 func (s *Search) Room() int {
 	switch {
 	case s.Config.NoRules || s.dry():
@@ -101,8 +101,8 @@ func (s *Search) CanCommission() bool {
 	return s.Open() && !s.Ended && s.Config.Budget > s.Spent+len(s.Pending)
 }
 
-// maxBehind is how many candidates the rules make of one reply while models write:
-// a reply that is followed by many small steps leaves no room for the next.
+// maxBehind bounds the candidates that the rules make of one reply while models write. Without
+// it, many small steps on one reply leave no room for the next.
 const maxBehind = 6
 
 // crowded reports whether the rules have made enough of the reply that a member
@@ -122,5 +122,5 @@ func (s *Search) noteBehind(p Proposal) {
 	}
 }
 
-// Finish ends a search of which the caller knows that nothing comes any more.
+// Finish ends a search whose caller knows that no more proposals or feedback will come.
 func (s *Search) Finish() { s.Ended = true }

@@ -29,9 +29,9 @@ func (s *Search) AskModels(n int) []Proposal {
 	return out
 }
 
-// commission is what a model is to write for an island: a better version of the
-// best or of the best of another family, sometimes the best of two in one, or what
-// follows from its last reply.
+// commission returns a task for a model on an island: a better version of the best or of the best
+// of another family, sometimes the best of two in one, or a version that follows from its last
+// reply.
 func (s *Search) commission(island int) Proposal {
 	a := s.author(island)
 	p := Proposal{
@@ -59,7 +59,7 @@ func (s *Search) commission(island int) Proposal {
 
 const (
 	maxFamilies = 12 // best families that are kept at hand
-	memorySize  = 6  // the latest candidates that fell, of which models are told
+	memorySize  = 6  // the latest failed candidates that a prompt shows
 	maxIdeas    = 40 // candidates of models that models are told of
 	maxTurns    = 3  // replies in one conversation
 	maxTalks    = 8  // conversations that are kept
@@ -73,10 +73,10 @@ type RuleNote struct {
 	Gain float64 `json:"gain"`           // the factor that a step of it brings, by regression
 }
 
-// maxRuleNotes is how many rules a model is told of.
+// maxRuleNotes bounds the rules that a prompt lists.
 const maxRuleNotes = 24
 
-// ruleNotes are what the tested rules brought, the best first.
+// ruleNotes lists the gains of the tested rules, the best first.
 func (s *Search) ruleNotes() []RuleNote {
 	var out []RuleNote
 	for _, name := range slices.Sorted(maps.Keys(s.Arms)) {
@@ -88,8 +88,7 @@ func (s *Search) ruleNotes() []RuleNote {
 	return out[:min(len(out), maxRuleNotes)]
 }
 
-// halfAsFast is how far below the best, in logarithms, a version may be and still
-// be what a model is to improve: half as fast.
+// halfAsFast is how far below the best, in logarithms, the parent of a model's version may be.
 const halfAsFast = math.Ln2
 
 // A Talk is a conversation with a model that may go on: its last reply was judged,
@@ -97,7 +96,7 @@ const halfAsFast = math.Ln2
 type Talk struct {
 	Author    string `json:"author"`
 	Proposals []int  `json:"proposals"`      // its turns
-	Parent    string `json:"parent"`         // what the next turn is to change
+	Parent    string `json:"parent"`         // the candidate that the next turn changes
 	Fell      string `json:"fell,omitempty"` // the candidate of the last turn, when it is wrong
 }
 
@@ -174,9 +173,9 @@ func (s *Search) subject(island int) string {
 	return out
 }
 
-// families are the best members that models may see of the best families, the best
-// first. A family is what goes back to one reply of a model, or to the original by
-// rules alone: its members differ in steps, not in structure.
+// families returns the best members that models may see, one of each of the best families, the
+// best first. A family goes back to one reply of a model, or to the original by rules alone: its
+// members differ in steps, not in structure.
 func (s *Search) families() []*Member { return s.kin }
 
 // addKin puts a member among the best of the families if it belongs there.

@@ -6,13 +6,10 @@ import (
 	"slices"
 )
 
-// A fit is what the population says of each mutator: a linear regression of
-// the members' scores on which mutators made them, with the rule authors'
-// estimates as the prior. A stack is judged as a whole; the regression is what
-// tells the step that paid from the one that came along.
-//
-// It is made anew from the sums over the members whenever those changed, and
-// not part of the state.
+// A fit estimates the gain of each mutator: a linear regression of the members' scores on the
+// mutators that made them, with the rule authors' estimates as the prior. A stack is judged as a
+// whole, and the regression tells the step that paid from the one that came along. A fit is no
+// part of the state: it is computed from the sums over the members whenever those change.
 type fit struct {
 	at   map[string]int
 	mean []float64
@@ -96,8 +93,7 @@ func regress(t *sums, arms map[string]*arm) *fit {
 	return m
 }
 
-// usual is how many of the mutators that were tested behave; five of six are
-// expected before any was.
+// usual returns the share of the tested mutators that behave; it begins at five of six.
 func usual(arms map[string]*arm) float64 {
 	good, bad := 2.5, 0.5
 	for _, n := range slices.Sorted(maps.Keys(arms)) { // in one order, since sums of fractions depend on it
@@ -173,8 +169,8 @@ func (s *Search) gain(mutator string) float64 {
 	return 0
 }
 
-// draw samples the gain (Thompson): what is little known is sometimes drawn
-// high, and so gets its chance.
+// draw samples the gain (Thompson): a mutator of which little is known is sometimes drawn high,
+// and so gets its chance.
 func (s *Search) draw(mutator string) float64 {
 	m := s.fit()
 	i := m.at[mutator]

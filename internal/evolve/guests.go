@@ -1,10 +1,10 @@
 package evolve
 
-// Guest is the kind of a proposal for a candidate that somebody handed in
-// while the search was going on.
+// Guest is the kind of a proposal for a candidate that a person or an agent handed in during the
+// search.
 const Guest Kind = "guest"
 
-// Guests is the author of all of them, by which their account is found.
+// Guests is the author of all guests, with one account.
 const Guests = "guests"
 
 // Invite returns the proposal for a candidate from outside, which is told of

@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// maxStack is how many unjudged moves a proposal stacks at most; maxCross is
-// how many judged steps it takes over from other lineages.
+// maxStack bounds the unjudged moves that a proposal stacks; maxCross bounds the judged steps
+// that it takes over from other lineages.
 const (
 	maxStack = 4
 	maxCross = 12
@@ -41,9 +41,9 @@ func (s *Search) tryKind(k Kind, island int) (Proposal, bool) {
 	return s.grow(island, maxStack)
 }
 
-// kinds returns all kinds in a drawn order: by how far the search is and by
-// what they have earned. First moves must be known, then their combinations
-// tried, and in the end what was not needed taken away.
+// kinds returns all kinds in a drawn order, by the progress of the search and the earnings of
+// each kind. A search first has to learn the moves, then to try their combinations, and in the
+// end to take useless steps away.
 func (s *Search) kinds() []Kind {
 	weight := map[Kind]float64{Step: 0.5, Stack: 2, Cross: 1.5, Sibling: 0.4}
 	progress := float64(s.Spent+len(s.Pending)) / float64(s.Config.Budget)
@@ -66,10 +66,9 @@ func (s *Search) kinds() []Kind {
 	return order
 }
 
-// parents are the elites of an island in the order in which to try them:
-// drawn, the fast ones more likely first, those that carry many steps too,
-// because they are further on the way to a combination, those that were asked
-// often less. Those behind a reply that the rules have made enough of are none.
+// parents returns the elites of an island in a drawn order. Fast ones are likely to come first,
+// and so are those with many steps, which are further on the way to a combination, and those that
+// were asked rarely. It leaves out members behind a reply that the rules have built on enough.
 func (s *Search) parents(island int) []*Member {
 	elites := slices.DeleteFunc(s.elites(island), s.crowded)
 	if shun := s.shunned(island); shun != "" {
@@ -88,9 +87,8 @@ func (s *Search) parents(island int) []*Member {
 	return elites
 }
 
-// shunned is the mutator that an island must do without: when the search
-// stands still, the last island looks for what the most profitable step of the
-// best candidate may exclude.
+// shunned returns the mutator that an island must do without. When the search stands still, the
+// last island looks for gains that the best candidate's most profitable step may exclude.
 func (s *Search) shunned(island int) string {
 	if s.SinceBest == 0 || island == 0 || island != s.Config.Islands-1 {
 		return ""
@@ -152,7 +150,7 @@ type option struct {
 // hopeless is the probability of behaving below which a mutator is given up.
 const hopeless = 0.35
 
-// options are what could come next on a member, the most promising first.
+// options returns the mutators that could come next on a member, the most promising first.
 func (s *Search) options(m *Member, shun string) []option {
 	var out []option
 	at := map[string]int{}
@@ -176,9 +174,9 @@ func (s *Search) options(m *Member, shun string) []option {
 	return out
 }
 
-// value is a drawn estimate of what a mutator would add to a member. What was
-// never tested comes first, and what is just being tested waits for the
-// result. The more often a member has it, the less is left for it to do.
+// value is a drawn estimate of a mutator's gain on a member. Untested mutators come first, and
+// those under test wait for the result. The more often a member has a mutator, the less is left
+// for it to gain.
 func (s *Search) value(m *Member, mutator string) float64 {
 	v := s.draw(mutator) + 0.1*math.Log(s.behaves(mutator))
 	if !s.arm(mutator).tested() {
@@ -292,9 +290,9 @@ func (s *Search) prune() (Proposal, bool) {
 	return Proposal{}, false
 }
 
-// drops are the sets of steps, by index, that the best candidate may do
-// without: what another about as fast does not have, what seems to buy
-// nothing, the poorer half, and then a few and one at a time.
+// drops returns sets of steps, by index, that the best candidate may do without: those that
+// another one about as fast lacks, those that seem to gain nothing, the poorer half, and then
+// three at a time and each one alone.
 func (s *Search) drops(b *Member) [][]int {
 	var out [][]int
 	for _, m := range s.near(b) {
@@ -314,7 +312,7 @@ func (s *Search) drops(b *Member) [][]int {
 	return out
 }
 
-// maxNear is how many members about as fast as the best are looked at.
+// maxNear bounds the members about as fast as the best that drops looks at.
 const maxNear = 64
 
 // near are members about as fast as another, the best first.

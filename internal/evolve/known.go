@@ -6,11 +6,11 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// knownSteps is what is known of the steps that members took. It follows from the
-// members and is not part of the state.
+// knownSteps indexes the steps that members took. It follows from the members and is not part of
+// the state.
 type knownSteps struct {
-	// of each mutator the one of its best member, in the order in which mutators were first seen to
-	// behave
+	// for each mutator the step of its best member, in the order in which mutators were first
+	// seen to behave
 	best   []beagle.Step
 	at     map[string]int
 	from   []float64           // fitness of that member

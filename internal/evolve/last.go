@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// AsGoodAs is the share of the fastest version's speed that a simpler one must reach
-// to be preferred. Who asks for the fastest gives up no more than a look can tell.
+// AsGoodAs returns the share of the fastest version's speed at which a simpler version is
+// preferred. With fastest it gives up no more than one look can tell.
 func AsGoodAs(fastest bool) float64 {
 	if fastest {
 		return 0.995
@@ -31,7 +31,7 @@ type Trim struct {
 	// the member with its machine code, often itself; empty when it does not behave
 	As      string        `json:"as,omitempty"`
 	Steps   []beagle.Step `json:"steps,omitempty"`
-	Reading int           `json:"reading,omitempty"` // what it takes to read its source
+	Reading int           `json:"reading,omitempty"` // the effort to read its source
 }
 
 // A Finalist is a candidate to measure in full. Steps is set where another way to
@@ -79,8 +79,8 @@ func (s *Search) pickFinalists() []string {
 	return ids
 }
 
-// extends reports whether a member takes all the steps of another, with the same
-// parameters, and more: unless these pay, it would be trimmed to what is there.
+// extends reports whether a member takes all the steps of another, with the same parameters, and
+// more. Unless these gain something, trimming it would give the other one.
 func (m *Member) extends(of *Member) bool {
 	for _, s := range of.Steps {
 		same := func(t beagle.Step) bool { return t.Mutator == s.Mutator && t.Param == s.Param }
@@ -205,12 +205,11 @@ func (m *Member) without(cut []int) []beagle.Step {
 	return out
 }
 
-// Finalists are the candidates to measure in full, the most promising first: each
-// of the best few members in its simplest form that was measured to be about as fast.
-// Of the best, the simplest form that may be as fast is another. The best also stays
-// as it was found, since a quick measurement may err, most of all on a busy
-// machine, and then everything would be lost. Who asks for the fastest gets no form
-// that only may be.
+// Finalists returns the candidates to measure in full, the most promising first: the simplest
+// form of each of the best few members that was measured to be about as fast. For the best member
+// it adds the simplest form that may be as fast, and the member as it was found, since a quick
+// measurement may err, most of all on a busy machine. With Config.Fastest it leaves out forms
+// that only may be as fast.
 func (s *Search) Finalists() []Finalist {
 	var out []Finalist
 	add := func(f Finalist) {
@@ -232,8 +231,8 @@ func (s *Search) Finalists() []Finalist {
 	return out
 }
 
-// tellable is how much lower, in logarithms, the low end of a simpler form may be: more
-// would be a form that some kind of input pays for.
+// tellable is how much lower, in logarithms, the low end of a simpler form may be. With a larger
+// one, some kind of input may pay for the form.
 const tellable = 0.15
 
 // simplest is the form of a finalist that is easiest to read of those that are good

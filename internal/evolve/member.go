@@ -15,13 +15,13 @@ type Member struct {
 	Score   float64       `json:"score"`             // logarithm of the conservative end of the ratio
 	Point   float64       `json:"point,omitempty"`   // the ratio as screened; 0 when it was not
 	High    float64       `json:"high,omitempty"`    // the upper end of that ratio
-	Reading int           `json:"reading,omitempty"` // what it takes to read its source
+	Reading int           `json:"reading,omitempty"` // the effort to read its source
 	Island  int           `json:"island"`            // where it arrived
 	Kind    Kind          `json:"kind,omitempty"`    // of the proposal that it came of
 	Cell    string        `json:"cell"`
 	Asked   int           `json:"asked"`            // proposals made from it
 	Ground  float64       `json:"ground,omitempty"` // score of the base
-	Bred    float64       `json:"bred,omitempty"`   // the best score of what was made from it
+	Bred    float64       `json:"bred,omitempty"`   // the best score of its children
 	Private bool          `json:"private,omitempty"`
 	// the last candidate on the way here that a model wrote; none is the original
 	Base string `json:"base,omitempty"`
@@ -54,8 +54,7 @@ func (s *Search) join(m *Member) {
 	}
 }
 
-// count keeps what follows from all members, so that nobody has to go through
-// them for each candidate.
+// count updates the sums over all members, so that no candidate needs a walk through them.
 func (s *Search) count(m *Member) {
 	s.index[m.ID] = m
 	s.sums.add(m)
@@ -66,7 +65,7 @@ func (s *Search) count(m *Member) {
 	}
 }
 
-// perStep is what a step must buy to be worth reading.
+// perStep is the least gain of a step that is worth reading.
 const perStep = 0.01
 
 // news is how much faster a new best must be to change the course.

@@ -15,7 +15,7 @@ const surelySlower = 0.97
 // Pays reports whether a class of inputs is surely slower with a candidate.
 func Pays(c beagle.InputClassRatio) bool { return c.Ratio.High > 0 && c.Ratio.High < surelySlower }
 
-// pays are the classes of inputs on which a candidate is surely slower.
+// pays returns the classes of inputs on which a candidate is surely slower.
 func pays(v *beagle.Verdict) (names []string, worst float64) {
 	worst = 1
 	for _, c := range v.InputClasses {
@@ -26,9 +26,9 @@ func pays(v *beagle.Verdict) (names []string, worst float64) {
 	return names, worst
 }
 
-// score is what a verdict is worth: a tenth faster is about 0.1, whatever the
-// speed. A candidate that is faster because one class of inputs pays for the
-// others is worth what that class says: whoever pays nothing dominates it.
+// score returns the worth of a verdict: a tenth faster is about 0.1, whatever the speed. If one
+// class of inputs pays for the others, that class sets the score: a candidate that no class pays
+// for dominates it.
 func score(v *beagle.Verdict) float64 {
 	if v.Screen == nil || v.Screen.Low <= 0 {
 		return 0

@@ -26,8 +26,8 @@ type Wish struct {
 	Not     []string `json:"not,omitempty"`
 }
 
-// A Proposal is a candidate to make: the first move on the parent, exactly,
-// then the wishes in their order on what came out of it.
+// A Proposal is a candidate to make: the first move on the parent, exactly, then the wishes in
+// their order on the result.
 type Proposal struct {
 	ID         int    `json:"id"`
 	Generation int    `json:"generation"`
@@ -48,7 +48,7 @@ type Proposal struct {
 	Fell string `json:"fell,omitempty"`
 	// all that models have written so far, the first first
 	Ideas []string `json:"ideas,omitempty"`
-	// what rewriting rules brought, the best first
+	// gains of the rewriting rules, the best first
 	Rules       []RuleNote `json:"rules,omitempty"`
 	Author      string     `json:"author,omitempty"` // Author.Name
 	Model       string     `json:"model,omitempty"`
@@ -58,25 +58,22 @@ type Proposal struct {
 	Tried       []string   `json:"tried,omitempty"`    // candidates that fell, the latest first
 }
 
-// Feedback is what became of a proposal.
-//
-// Candidate needs no Source. Its Steps are all steps since the original. It is
-// the zero value when nothing could be made, because no rewrite fitted; that,
-// and a Duplicate verdict, costs no budget. Moves are the moves that its
-// source offers next.
+// Feedback is the outcome of a proposal. Candidate needs no Source. Its Steps are all steps since
+// the original. It is the zero value if no rewrite fitted; that, and a Duplicate verdict, costs
+// no budget. Moves are the moves that its source offers next.
 type Feedback struct {
 	Proposal  int              `json:"proposal"` // Proposal.ID
 	Candidate beagle.Candidate `json:"candidate"`
 	Verdict   beagle.Verdict   `json:"verdict"`
 	Moves     []beagle.Move    `json:"moves,omitempty"`
 
-	Dollars float64 `json:"dollars,omitempty"` // what making it cost
+	Dollars float64 `json:"dollars,omitempty"` // the cost of making it
 	Seconds float64 `json:"seconds,omitempty"` // that making and judging it took
 	Unheard bool    `json:"unheard,omitempty"` // the model did not answer; there is no candidate
 	Unsent  bool    `json:"unsent,omitempty"`  // the model was not asked: there was no money for the call
 	Twin    string  `json:"twin,omitempty"`    // of a duplicate: the candidate that had its machine code first
-	Known   bool    `json:"known,omitempty"`   // what the model answered was there already
+	Known   bool    `json:"known,omitempty"`   // the model's answer repeats a known candidate
 	Shape   string  `json:"shape,omitempty"`   // candidates of one shape are the same; empty when it is not known
 	Private bool    `json:"private,omitempty"` // its source may not be shown to models
-	Reading int     `json:"reading,omitempty"` // what it takes to read its source; 0 when that is not known
+	Reading int     `json:"reading,omitempty"` // the effort to read its source; 0 if unknown
 }

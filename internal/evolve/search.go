@@ -31,7 +31,8 @@ type Config struct {
 
 	Authors []Author `json:"authors,omitempty"`  // models that write candidates; none by default
 	NoRules bool     `json:"no_rules,omitempty"` // models alone
-	// what an hour of waiting is worth, in dollars: makes seconds and dollars one scale; default 1
+	// the price of an hour of waiting, in dollars, to put seconds and dollars on one scale;
+	// default 1
 	Hour float64 `json:"hour,omitempty"`
 	// the most calls of models; 0 is no limit that is known. Candidates for as many are
 	// kept from the rules
@@ -97,7 +98,7 @@ type state struct {
 	// models' latest candidates that were judged, the first first
 	Replies []string       `json:"replies,omitempty"`
 	Talks   []Talk         `json:"talks,omitempty"`  // conversations that may go on
-	Behind  map[string]int `json:"behind,omitempty"` // what the rules proposed behind each reply
+	Behind  map[string]int `json:"behind,omitempty"` // the rules' proposals behind each reply
 	Repeats int            `json:"repeats"`          // models' answers in a row without a new candidate
 	Lent    int            `json:"lent"`             // of the models' share to the rules
 	Closed  bool           `json:"closed"`           // models are not asked any more
@@ -281,8 +282,8 @@ func (p *Proposal) key() string {
 // barrenLimit ends a search that produces nothing new any more.
 const barrenLimit = 100
 
-// Tell says what became of proposals, in any order, all or some of those that
-// are pending. It is an error to tell of one that is not.
+// Tell takes feedback on proposals, in any order, on all or some of those that are pending.
+// Feedback on any other is an error.
 func (s *Search) Tell(feedback []Feedback) error {
 	before := s.Best().Score
 	sorted := slices.Clone(feedback)
@@ -310,8 +311,7 @@ func (s *Search) Tell(feedback []Feedback) error {
 	return nil
 }
 
-// dry reports whether the rules produce nothing new any more. What a model
-// writes can change that.
+// dry reports whether the rules produce nothing new any more. A model's version can change that.
 func (s *Search) dry() bool { return s.Barren > barrenLimit }
 
 func (s *Search) take(id int) (Proposal, error) {

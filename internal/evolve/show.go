@@ -2,8 +2,7 @@ package evolve
 
 import "math"
 
-// IslandBests returns the screened ratio of each island's best, for people who
-// watch.
+// IslandBests returns the screened ratio of each island's best, for watchers.
 func (s *Search) IslandBests() []float64 {
 	out := make([]float64, len(s.Archives))
 	for i := range s.Archives {

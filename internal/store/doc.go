@@ -1,6 +1,6 @@
-// Package store keeps what outlives a process: blobs by content, results by
-// what they depend on, and runs with their journals. It is files under one
-// directory, nothing clever, so that a user can look at it and copy it:
+// Package store keeps what outlives a process: blobs by content, results by what they depend on,
+// and runs with their journals. It is files under one directory, nothing clever, so that a user
+// can look at it and copy it:
 //
 //	format             version of this layout
 //	lock               held by the process that works, with its number
@@ -12,15 +12,13 @@
 //	runs/ID/*.jsonl    what it appended, for example its events
 //	tmp/               files being written
 //
-// A file is written beside its place, synced and renamed, so that it is there
-// whole or not at all whenever the process ends. Journals are appended to; a
-// line that was being written when the process ended is cut off the next time
-// it is opened. Cache entries are not synced: each carries the hash of its
-// content, and one that power loss damaged counts as absent.
+// A file is written beside its place, synced and renamed, so that it is whole or absent whenever
+// the process ends. Journals are appended to; a line that was being written when the process
+// ended is cut off the next time it is opened. Cache entries are not synced: each carries the
+// hash of its content, and one that power loss damaged counts as absent.
 //
-// The store never deletes a run or a blob by itself. It is not a database: a
-// process that works alone locks it (see [Store.Lock]), any number may read.
-// Workers of a fleet share it without a lock: what they write is named by its
-// content or by what it depends on, so that two that write the same do no harm,
-// and a run's own files are written for one driver at a time.
+// The store never deletes a run or a blob by itself. It is not a database: a process that works
+// alone locks it (see [Store.Lock]), any number may read. Workers of a fleet share it without a
+// lock: they name files by content or by dependencies, so that two writers of the same file do no
+// harm, and only one driver at a time writes a run's own files.
 package store

@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A Submission is a version that somebody hands to a run that is going on.
+// A Submission is a version that was handed in to a running search.
 type Submission struct {
 	ID     string    `json:"id"` // hash of the source: the same text twice is one
 	Source string    `json:"source"`
@@ -23,7 +23,7 @@ type Submission struct {
 	At     time.Time `json:"at"`
 }
 
-// maxInbox is how many submissions may wait.
+// maxInbox bounds the submissions that wait.
 const maxInbox = 64
 
 // Submit puts a version into a run's inbox. It needs no lock: the process that

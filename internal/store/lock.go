@@ -18,7 +18,7 @@ type Lock struct {
 	store  *Store // nil for the lock of a machine
 }
 
-// holder is what the lock file says of the process that holds it.
+// A holder describes, in the lock file, the process that holds the lock.
 type holder struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
@@ -26,13 +26,12 @@ type holder struct {
 	Run   string    `json:"run,omitempty"` // the run that can be canceled
 }
 
-// canceling stands in a remedy for the command that stops who has the lock.
+// canceling stands in a remedy for the command that stops the lock's holder.
 const canceling = "<its cancel command>"
 
-// Lock takes the store for this process; what says what for, as in
-// "beagle evolve ./tags.Normalize". When another process has it, the error is
-// a *beagle.UsageError that names it. The lock ends with the process, however
-// that ends.
+// Lock takes the store for this process; what names its work, as in "beagle evolve
+// ./tags.Normalize". If another process has it, the error is a *beagle.UsageError that names that
+// process. The lock ends with this process, however that ends.
 func (s *Store) Lock(what string) (*Lock, error) {
 	l, err := lockFile(filepath.Join(s.home, "lock"), what, "the store "+s.home,
 		"wait for it, stop it with "+canceling+
@@ -45,9 +44,8 @@ func (s *Store) Lock(what string) (*Lock, error) {
 	return l, err
 }
 
-// Works reports whether somebody works on a run: a process has the store, and says
-// that it is for this run, or had it when the run's entry was last written. It takes
-// nothing and disturbs nobody.
+// Works reports whether a process works on a run: it has the store and names this run, or had the
+// store when the run's entry was last written. Works takes no lock and disturbs no process.
 func (s *Store) Works(r Run) bool {
 	path := filepath.Join(s.home, "lock")
 	if !held(path) {
@@ -128,8 +126,7 @@ func (l *Lock) write() error {
 	return nil
 }
 
-// holderOf says who has a lock, and how that is stopped. Its file may be just being
-// written.
+// holderOf names the holder of a lock, and the way to stop it. The file may be half written.
 func holderOf(path string) (who, stop string) {
 	var h holder
 	text, err := os.ReadFile(path)

@@ -30,8 +30,8 @@ func tryLock(path string) (f *os.File, ok bool, err error) {
 // glance says that held takes the lock for an instant.
 const glance = true
 
-// held reports whether a process holds the lock. It shares it for an instant, so
-// that those who look do not see each other.
+// held reports whether a process holds the lock. It shares the lock for an instant, so that two
+// probers do not see each other.
 func held(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

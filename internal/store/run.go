@@ -17,7 +17,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// State is where a run stands.
+// A State is the stage of a run's life.
 type State string
 
 const (

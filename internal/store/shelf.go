@@ -12,19 +12,19 @@ import (
 	"sync"
 )
 
-// A shelf holds the results of many candidates whose keys differ in the
-// candidate alone, in one file of lines: making a file takes many times as long
-// as adding a line. Whoever has the store's lock adds to it; others read it.
+// A shelf holds the results of many candidates whose keys differ in the candidate only, in one
+// file of lines: making a file takes many times as long as adding a line. The holder of the
+// store's lock adds to it; others read it.
 type shelf struct {
 	mu    sync.Mutex
 	path  string
 	read  int64             // bytes of the file that are in the index
 	index map[string]extent // by candidate; the last line counts
-	mine  bool              // this process has the lock, and nobody else adds
+	mine  bool              // this process has the lock, and is the only writer
 	out   *os.File          // open for appending; nil until something is added
 }
 
-// An extent is where a line is in its file.
+// An extent is the place of a line in its file.
 type extent struct{ at, length int64 }
 
 // A book is a line of a shelf.
@@ -92,7 +92,7 @@ func (s *Store) ownShelves(alone bool) {
 	s.shelves = nil
 }
 
-// close leaves a shelf to others, for those too who still have it at hand.
+// close gives up a shelf, also for callers that still hold it.
 func (h *shelf) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,8 +154,8 @@ func (h *shelf) open() error {
 	return nil
 }
 
-// find reads the entry of a candidate. Who is not alone looks for what has been
-// added by now.
+// find reads the entry of a candidate. Without the lock it first reads the lines that were added
+// since.
 func (h *shelf) find(candidate string) (json.RawMessage, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

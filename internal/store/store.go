@@ -29,8 +29,7 @@ type Store struct {
 	shelves map[Key]*shelf
 }
 
-// Home is where the store is kept: $BEAGLE_HOME, or beagle in the user's cache
-// directory.
+// Home returns the directory of the store: $BEAGLE_HOME, or beagle in the user's cache directory.
 func Home() (string, error) {
 	if dir := os.Getenv("BEAGLE_HOME"); dir != "" {
 		if !filepath.IsAbs(dir) { // every command would look elsewhere, and make a store in the user's module

@@ -20,7 +20,7 @@ const actionsName = "turns"
 
 // A head says what a recording is of.
 type head struct {
-	Prepared flow.Prepared  `json:"prepared"` // what the search started from: prompts quote its profile
+	Prepared flow.Prepared  `json:"prepared"` // the state that the search started from: prompts quote its profile
 	Machine  beagle.Machine `json:"machine"`
 }
 
@@ -167,7 +167,7 @@ func (t *actions) next() (loop.Action, error) {
 		t.own--
 		t.taken++
 		if x.Telling != nil {
-			return x, nil // who has the verdicts again keeps it
+			return x, nil // the caller has the verdicts, and keeps it
 		}
 		return x, t.addToRecording(x)
 	}

@@ -9,16 +9,15 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A checkpointer saves the course of a run now and then. Checkpoints grow with the
-// search, so they may take a share of the time only. What came after the last one
-// is in the journals. The disk is slow, and the search need not wait for it: it
-// goes on while a checkpoint is written.
+// A checkpointer saves the course of a run now and then. Checkpoints grow with the search, so
+// they may take only a share of the time. The journals hold everything after the last one.
+// Writing is slow, and the search goes on meanwhile.
 type checkpointer struct {
 	store *store.Store
 	run   string
 
 	ended   time.Time     // the last checkpoint
-	took    time.Duration // what it took to put together
+	took    time.Duration // of putting it together
 	writing chan error    // tells when it is on disk; nil when that is known
 }
 
@@ -37,9 +36,9 @@ func (k *checkpointer) saveIfDue(c *flow.Course, actions *store.Journal, last bo
 	return k.await()
 }
 
-// begin saves the course as it is now. The actions that it counts come first, or
-// nobody could go on from it. Then comes the log: what it tells twice is left
-// out, what it never told would be lost.
+// begin saves the course. The actions that it counts must be on disk first, or no process could
+// go on from it. The log comes last: an entry that it repeats is left out, an entry that it lacks
+// would be lost.
 func (k *checkpointer) begin(c *flow.Course, actions *store.Journal) error {
 	if err := k.await(); err != nil {
 		return err

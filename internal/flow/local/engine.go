@@ -24,7 +24,7 @@ type engine struct {
 
 	draft    *flow.Draft
 	replies  []*flow.Asked // that the draft is to take
-	begun    *loop.Begun   // what it is made of
+	begun    *loop.Begun   // its parts
 	received []flow.Received
 	asked    []evolve.Proposal // drawn, and made next
 	made     []flow.Proposed
@@ -34,7 +34,7 @@ type engine struct {
 	evaluated  *flow.EvaluatedBatch
 }
 
-// verdicts are what evaluating a draft came to.
+// verdicts are the result of evaluating a draft.
 type verdicts struct {
 	evaluated *flow.EvaluatedBatch
 	err       error
@@ -125,8 +125,8 @@ func (e *engine) Take(x loop.Action) (calls int, err error) {
 	return e.launch(loop.Apply(e.r.course.Search, x)), nil
 }
 
-// Relaunch asks again for what was pending at the checkpoint: replies that
-// arrived are in the journal.
+// Relaunch sends the calls again that were pending at the checkpoint. Replies that arrived since
+// are in the journal.
 func (e *engine) Relaunch() (calls int, err error) {
 	return e.launch(loop.Pending(e.r.course.Search)), nil
 }
@@ -146,10 +146,10 @@ func (e *engine) launch(list []evolve.Proposal) (calls int) {
 	return len(list)
 }
 
-// Visited reports whether somebody handed in what the search can take.
+// Visited reports whether the inbox holds a version that the search can take.
 func (e *engine) Visited() bool { return e.r.course.Search.CanInvite() && len(e.r.inbox()) > 0 }
 
-// Guests are what was handed in.
+// Guests returns the versions in the inbox.
 func (e *engine) Guests() []store.Submission {
 	if !e.r.course.Search.CanInvite() {
 		return nil
@@ -187,7 +187,7 @@ func (e *engine) Make() (err error) {
 	return nil
 }
 
-// Redraw takes in what was made.
+// Redraw takes the new candidates into the draft.
 func (e *engine) Redraw() (loop.Drawn, error) {
 	if len(e.draft.Visits) == 0 {
 		e.draft.Take(e.r.course, e.asked, e.made)
@@ -200,7 +200,7 @@ func (e *engine) Redraw() (loop.Drawn, error) {
 	return e.drawRules()
 }
 
-// drawRules asks the rules for what the draft lacks.
+// drawRules draws proposals of the rules for the candidates that the draft lacks.
 func (e *engine) drawRules() (loop.Drawn, error) {
 	if e.rounds == 0 {
 		if err := e.r.course.Enter(e.r.entry.ID, e.draft, e.replies, e.begun.Rules); err != nil {
@@ -254,8 +254,8 @@ func (e *engine) Tell(t loop.Telling, again bool) error {
 	if e.actions.taken <= log.Actions {
 		c.Log = log // it was saved, and the search that goes with it was not
 	}
-	// Not before they have their fate: who asks for a verdict finds the version in
-	// the inbox or has its fate, and the same text handed in meanwhile is one.
+	// Only after they have their fate: a client finds a version in the inbox or its fate, at any
+	// time, and the same text handed in meanwhile counts once.
 	return e.draft.Dismiss(e.r.d.Store, e.r.entry.ID)
 }
 
@@ -284,8 +284,7 @@ func (e *engine) Show(calls int) {
 func (e *engine) Warn(text string) { e.r.d.Watch.Warn(text) }
 func (e *engine) Say(text string)  { e.r.d.Watch.Stage("models", text) }
 
-// inbox is what was handed in for the run and not taken yet, as much as a
-// generation takes.
+// inbox returns the versions that wait in the run's inbox, as many as a generation takes.
 func (r *run) inbox() []store.Submission {
 	waiting, err := r.d.Store.Inbox(r.entry.ID)
 	if err != nil && !r.deaf { // a search that waits for an agent looks several times a second

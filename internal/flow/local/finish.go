@@ -23,7 +23,7 @@ func (r *run) finish(ctx context.Context) (*beagle.Result, error) {
 	return result, r.d.Store.Save(r.entry.ID, "result", result)
 }
 
-// A SourceFile is what somebody wrote, in a file of some name.
+// A SourceFile is the text of a version, with the name of its file.
 type SourceFile struct{ Name, Source string }
 
 // Verify judges hand-written versions as a search would judge its winner, and

@@ -1,8 +1,7 @@
-// Package local drives a run in this process. It carries out what package loop
-// decides, with a journal of the actions that the search takes and a checkpoint now
-// and then. It needs no server. Killed at any moment, a run goes on from the last
-// checkpoint and takes the actions after it again; what was evaluated by then is
-// found in the store under its content.
+// Package local drives a run in this process. It carries out the decisions of package loop, with
+// a journal of the search's actions and a checkpoint now and then. It needs no server. Killed at
+// any moment, a run resumes from the last checkpoint and repeats the actions after it; the store
+// has the verdicts that were made by then.
 package local
 
 import (

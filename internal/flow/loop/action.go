@@ -7,10 +7,9 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// An Action is something that a search did because of the time at which something
-// else happened. Everything in between follows from the search's state. So the
-// actions, with the replies and the verdicts, are the way that a search took: who
-// takes them again takes it again. One field is set.
+// An Action is a decision of the search that depended on when something else happened. Everything
+// in between follows from the search's state. So the actions, with the replies and the verdicts,
+// replay a search. One field is set.
 type Action struct {
 	Ask     int      `json:"ask,omitempty"`    // so many proposals for models were asked for
 	Begin   *Begun   `json:"begin,omitempty"`  // a generation was put together
@@ -19,21 +18,20 @@ type Action struct {
 	Closed  string   `json:"closed,omitempty"` // models are not asked any more, and why
 
 	Dismissed string `json:"dismissed,omitempty"` // this model is not asked any more: there is no money for it
-	Finished  bool   `json:"finished,omitempty"`  // nobody has anything left to try
+	Finished  bool   `json:"finished,omitempty"`  // no author has anything left to try
 }
 
-// Begun is what a generation is made of.
+// Begun lists the parts of a generation.
 type Begun struct {
 	Arrived []int `json:"arrived,omitempty"` // proposals whose replies had arrived
-	Rules   int   `json:"rules,omitempty"`   // what the rules are asked for
+	Rules   int   `json:"rules,omitempty"`   // candidates wanted from the rules
 	Trim    bool  `json:"trim,omitempty"`    // one of the last generations, which leave steps out of the finalists
 
 	// versions that were handed in, whole: the inbox does not keep them
 	Guests []store.Submission `json:"guests,omitempty"`
 }
 
-// Telling is what the search is told of a generation. Evaluated is set in recordings
-// only.
+// Telling holds the search's news of a generation. Evaluated is set in recordings only.
 type Telling struct {
 	Took       time.Duration     `json:"took"`    // since the last generation
 	Evaluating time.Duration     `json:"judging"` // of it

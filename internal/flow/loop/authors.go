@@ -61,9 +61,9 @@ func (l *loop) send() error {
 	return l.act(Action{Ask: n})
 }
 
-// holds reports whether the next call waits for a verdict. A prompt is worth more
-// when it knows what became of the last reply, and of what the rules find at once.
-// Where an evaluation takes longer than a call, waiting would cost more.
+// holds reports whether the next call waits for a verdict. A prompt is worth more when it knows
+// the fate of the last reply and the first gains of the rules. Where an evaluation takes longer
+// than a call, waiting would cost more.
 func (l *loop) holds() bool {
 	s := l.Standing()
 	waiting := len(l.arrived) > 0 || l.judging
@@ -131,8 +131,8 @@ func (l *loop) linger() error {
 	return nil
 }
 
-// Patience is how long a search waits for models while the rules have used up
-// their share. After that the rules go on with the models' share.
+// Patience is how long a search waits for models after the rules have used up their share. Then
+// the rules go on with the models' share.
 const Patience = 15 * time.Second
 
 // wait waits for a reply, and for no longer than the rules can bear.

@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// Terms are what the loop must know of a run.
+// Terms are the loop's settings for a run.
 type Terms struct {
 	Batch    int           `json:"batch"`               // candidates that are evaluated together
 	InFlight int           `json:"in_flight,omitempty"` // calls to models under way at once; 0 when none is asked
@@ -33,11 +33,11 @@ func TermsOf(s *flow.Spec) Terms {
 	return t
 }
 
-// A Standing is what the loop must know of the search.
+// A Standing is the loop's view of the search.
 type Standing struct {
 	Done    bool     `json:"done"`              // nothing is left to try
 	Open    bool     `json:"open,omitempty"`    // models may be asked
-	Asks    bool     `json:"asks,omitempty"`    // and there is budget for what they would write
+	Asks    bool     `json:"asks,omitempty"`    // and the budget has room for their versions
 	Room    int      `json:"room,omitempty"`    // how many proposals the rules may make
 	Lends   bool     `json:"lends,omitempty"`   // they would have more room if they were lent some
 	Told    int      `json:"told,omitempty"`    // generations that the search was told of
@@ -46,7 +46,7 @@ type Standing struct {
 	Gone    []string `json:"gone,omitempty"`    // models that are not asked any more
 }
 
-// StandingOf is where a search stands.
+// StandingOf returns the loop's view of a search.
 func StandingOf(s *flow.Spec, c *flow.Course) Standing {
 	return Standing{
 		Done: c.Done(), Open: c.Search.Open(), Asks: c.Search.CanCommission(), Room: c.Search.Room(),
@@ -78,12 +78,11 @@ type Drawn struct {
 	Made    int  // candidates in the draft
 }
 
-// A Happening is what the loop waits for. One field is set; none when the time
-// is over.
+// A Happening is an event that the loop waits for. One field is set; none if the time ran out.
 type Happening struct {
 	Reply     *Reply
 	Evaluated bool // the generation is evaluated
-	Visited   bool // somebody handed a version in
+	Visited   bool // a version was handed in
 }
 
 // An Engine carries out what the loop decides. Its methods are called one at a
@@ -106,7 +105,7 @@ type Clock interface {
 	// without end when most is negative. It looks for versions that are handed
 	// in if door is set.
 	Await(most time.Duration, door bool) (Happening, error)
-	Enough() bool // somebody asked to end the search
+	Enough() bool // the user asked to end the search
 	Pause() bool  // no call is to be begun, and the loop returns when none is under way
 }
 
@@ -138,8 +137,7 @@ type Search interface {
 
 // A Generation is drafted, evaluated and told, in this order.
 type Generation interface {
-	// Draw begins a draft with what others than the rules have written, and
-	// draws what the rules are to make.
+	// Draw begins a draft with replies and hand-ins, and draws proposals for the rules.
 	Draw(b *Begun, replies []Reply) (Drawn, error)
 	// Make makes what was drawn.
 	Make() error
@@ -156,5 +154,5 @@ type Generation interface {
 type Audience interface {
 	Show(calls int)
 	Warn(text string)
-	Say(text string) // what happened that nobody need do anything about
+	Say(text string) // news that needs no action
 }

@@ -22,7 +22,7 @@ type loop struct {
 	judging  bool          // replies are among what is evaluated
 	asked    time.Time     // when calls were last begun
 	call     time.Duration // that the last call took, at least
-	trimming bool          // the last generations are under way: nobody is asked any more
+	trimming bool          // the last generations are under way: models are not asked any more
 
 	dry    bool // the rules had no new idea when they were last asked
 	warned map[string]int
@@ -55,8 +55,8 @@ func Run(e Engine, t Terms) (ended bool, err error) {
 	return true, l.end()
 }
 
-// end takes the last generations, which leave steps out of the finalists: what is
-// shipped is settled, verified and logged like all else.
+// end runs the last generations, which leave steps out of the finalists. So the version that
+// ships was settled, verified and logged like all others.
 func (l *loop) end() error {
 	l.trimming = true
 	for {
@@ -77,13 +77,12 @@ func (l *loop) end() error {
 	}
 }
 
-// goesOn is the stop rule. A search that has nothing left to try goes on with
-// what is handed in.
+// goesOn is the stop rule. A search that has nothing left to try goes on with hand-ins.
 func (l *loop) goesOn() bool {
 	return !l.Enough() && l.timeLeft() > 0 && (!l.Standing().Done || l.Visited())
 }
 
-// timeLeft is what is left of the time for searching.
+// timeLeft returns the rest of the time for searching.
 func (l *loop) timeLeft() time.Duration {
 	if l.Time == 0 {
 		return time.Hour
@@ -91,9 +90,8 @@ func (l *loop) timeLeft() time.Duration {
 	return l.Time - time.Duration(l.Standing().Seconds*float64(time.Second)) - l.Now().Sub(l.mark)
 }
 
-// gather puts the next generation together of what is there: replies first, and
-// rules beside them. It waits when there is neither, and is false when something
-// else happened that may end the search.
+// gather puts the next generation together: replies first, and rules beside them. Without either
+// it waits, and returns false when something else happened that may end the search.
 func (l *loop) gather() (begun bool, err error) {
 	for _, step := range []func() error{l.sweep, l.send, l.linger} {
 		if err := step(); err != nil {
