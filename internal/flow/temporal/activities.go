@@ -16,15 +16,14 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// activities are what a worker carries out.
+// activities are the work of a worker.
 type activities struct {
 	store *store.Store
 	desks *desks
 	stop  context.Context // ends when the worker is told to
 
-	// quiet is what a measurement takes all of, and everything else that
-	// keeps a processor busy takes one of: on a machine that does all kinds
-	// of work, nothing of ours runs beside a measurement.
+	// quiet keeps a measurement alone on its machine: a measurement takes all of it, other busy
+	// work takes one.
 	quiet *semaphore.Weighted
 
 	own string // queue that only this worker takes work from
@@ -121,7 +120,7 @@ func (a *activities) Identify(_ context.Context, o Order) (Delivery, error) {
 	return Delivery{What: digest}, err
 }
 
-// Prepare makes the inputs and all else that a search starts from.
+// Prepare makes the inputs and the rest of the state that a search starts from.
 func (a *activities) Prepare(ctx context.Context, o Order) (out Delivery, err error) {
 	var spec flow.Spec
 	var m beagle.Machine

@@ -13,15 +13,14 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
-// targetsAtOnce is how many targets a history holds.
+// targetsAtOnce bounds the targets in one history.
 const targetsAtOnce = 100
 
-// A Campaigning is what a Campaign workflow starts with, and hands to itself when it continues as
-// new.
+// A Campaigning is the input of a Campaign workflow, which passes it on when it continues as new.
 type Campaigning struct {
 	Campaign    string `json:"campaign"`
 	MachineKind string `json:"machine_kind"` // of the machines that measure
-	Again       bool   `json:"again"`        // what a budget ended is taken up
+	Again       bool   `json:"again"`        // take up targets that a budget ended
 }
 
 // A TargetOrder asks for a part of a target.
@@ -31,7 +30,7 @@ type TargetOrder struct {
 	Target      string `json:"target"`
 }
 
-// A TargetPart is what became of a target so far.
+// A TargetPart is the state of a target so far.
 type TargetPart struct {
 	Campaign    string          `json:"campaign"`
 	MachineKind string          `json:"machine_kind,omitempty"`
@@ -84,13 +83,13 @@ func (e *campaignEngine) Stand() (campaigns.Stand, error) {
 // Rest reports whether this history is long enough; see [campaigns.Engine].
 func (e *campaignEngine) Rest() bool { return e.taken >= targetsAtOnce }
 
-// Enter keeps what became of a target; see [campaigns.Engine].
+// Enter stores the state of a target; see [campaigns.Engine].
 func (e *campaignEngine) Enter(t campaigns.Taken) (campaigns.Stand, error) {
 	err := locally(e.ctx, enterTargetLocal, TargetPart{Campaign: e.c.Campaign, Round: e.at.Round, Taken: t}, &e.at)
 	return e.at, err
 }
 
-// Take has a child bring a target to its end; see [campaigns.Engine]. What fails is the target's,
+// Take has a child bring a target to its end; see [campaigns.Engine]. A failure is the target's,
 // unless a person stopped the campaign.
 func (e *campaignEngine) Take(target string) (t campaigns.Taken, err error) {
 	e.taken++

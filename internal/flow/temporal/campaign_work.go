@@ -53,8 +53,7 @@ func (b *bookkeeping) StandCampaign(_ context.Context, c Campaigning) (campaigns
 	return w.Stand(s)
 }
 
-// EnterTarget keeps what became of a target. What was entered before its worker died is not entered
-// again.
+// EnterTarget stores the state of a target. It enters nothing twice if its worker died.
 func (b *bookkeeping) EnterTarget(_ context.Context, p TargetPart) (campaigns.Stand, error) {
 	w, s, err := worked(b.store, p.Campaign)
 	switch {
@@ -137,7 +136,7 @@ func (b *bookkeeping) PlanSearch(_ context.Context, p TargetPart) (out Planned, 
 		Created: time.Now(), Updated: time.Now()}), b.store.Save(t.Run, task, out.Task))
 }
 
-// place notes on which server a search is, so that 'beagle resume' and 'beagle cancel' find it.
+// place stores the server of a search, so that 'beagle resume' and 'beagle cancel' find it.
 func (b *bookkeeping) place(w *campaigns.Work, run string) error {
 	at, ok, err := w.Placed()
 	if err != nil || !ok {

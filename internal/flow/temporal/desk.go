@@ -29,9 +29,8 @@ type Stages interface {
 	Close()
 }
 
-// desks are what a worker holds open, for each run one: the loaded target, the
-// builder's files. Those of runs that it has not worked on for a while are
-// closed.
+// desks are the open sessions of a worker, one for each run, with the loaded target and the
+// builder's files. It closes those of runs that it has not worked on for a while.
 type desks struct {
 	open func(watch flow.Watcher) Stages
 
@@ -54,7 +53,7 @@ type desk struct {
 
 const (
 	deskIdle = 10 * time.Minute
-	maxIdle  = 4 // desks that nobody uses
+	maxIdle  = 4 // idle desks
 )
 
 // sit returns the desk of a run; leave must be called.
@@ -99,16 +98,15 @@ func (d *desks) leave(k *desk) {
 	}
 }
 
-// closeIfLeft closes a desk that nobody will sit down at any more.
+// closeIfLeft closes a desk that no activity will use again.
 func (k *desk) closeIfLeft() {
 	if k.users == 0 {
 		k.stages.Close()
 	}
 }
 
-// anew has the next who sits down for a run find the journal of calls as it is in
-// the store: another worker may have written to it since this one read it. Calls
-// that are still made here end first.
+// anew makes the next user of a run's desk read the journal of calls from the store: another
+// worker may have written to it meanwhile. It waits for calls that this process still makes.
 func (d *desks) anew(run string) {
 	d.mu.Lock()
 	k := d.byRun[run]
@@ -190,7 +188,7 @@ func (h *hub) forget(n *notes) {
 	delete(h.notes, n)
 }
 
-// notes are what an activity has said so far.
+// notes are the messages of an activity so far.
 type notes struct {
 	mu     sync.Mutex
 	events []flow.Event

@@ -112,7 +112,7 @@ func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) 
 	return d.carry(ctx, c, t)
 }
 
-// stood is where the search of a run stood when it was last seen.
+// stood returns the last known state of a run's search.
 func (d *Driver) stood(id string) (RunState, error) {
 	var s RunState
 	_, err := d.Store.Load(id, standing, &s)

@@ -24,8 +24,8 @@ type engine struct {
 
 	drawing   Draw // the last draw
 	drawn     Drawn
-	made      string   // digest of what was made of what was drawn
-	received  string   // digest of what became of guests
+	made      string   // digest of the candidates that were made of the last draw
+	received  string   // digest of the outcomes of guests
 	busy      bool     // islands are at work
 	evaluated []string // digests of flow.EvaluatedBatch
 
@@ -64,8 +64,7 @@ func (e *engine) Pause() bool {
 	return e.generations > 0 && (e.generations >= e.block || workflow.GetInfo(e.ctx).GetContinueAsNewSuggested())
 }
 
-// doorEvery is how often a search that waits for models looks for versions that
-// were handed in.
+// doorEvery is how often a search that waits for models looks into its inbox.
 const doorEvery = 2 * time.Second
 
 // Await waits for a call or for the islands, and, with a door, for guests.
@@ -136,7 +135,7 @@ func (e *engine) End(int) {
 	for e.calls > 0 || e.busy {
 		var h happened
 		e.events.Receive(e.ctx, &h)
-		_, _ = e.heard(h) // what ends now is nobody's any more
+		_, _ = e.heard(h) // calls that end now come too late
 	}
 }
 
@@ -240,7 +239,7 @@ func (e *engine) Make() error {
 	return err
 }
 
-// Redraw takes in what was made.
+// Redraw takes the new candidates into the draft.
 func (e *engine) Redraw() (loop.Drawn, error) {
 	next := *e.draft()
 	next.Made, next.Received = e.made, e.received

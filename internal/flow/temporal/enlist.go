@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// answerWithin is how long a call may lie in the queue of the worker that makes a
-// run's calls: one that lives takes it at once.
+// answerWithin is how long a call may lie in the queue of the worker that makes a run's calls. A
+// living worker takes it at once.
 const answerWithin = 15 * time.Second
 
 // callOptions are those of a call: a question, and one more if the reply does not

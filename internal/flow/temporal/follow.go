@@ -84,8 +84,8 @@ func (f *follower) outcome(ctx context.Context, away chan<- error) error {
 	}
 }
 
-// unreachable reports whether an error says that the server did not answer. What
-// it answers (that there is no such run, that it may not be read) is final.
+// unreachable reports whether an error says that the server did not answer. An answer of the
+// server, such as that there is no such run, is final.
 func unreachable(err error) bool {
 	var unavailable *serviceerror.Unavailable
 	var late *serviceerror.DeadlineExceeded
@@ -128,8 +128,8 @@ func (f *follower) look(ctx context.Context) {
 	}
 }
 
-// tell passes on what a finished activity said, but for what its heartbeats
-// have told.
+// tell passes on the messages of a finished activity, except those that its heartbeats have
+// brought already.
 func (f *follower) tell(events []flow.Event) {
 	for name, n := range f.said {
 		if n > 0 {

@@ -44,7 +44,7 @@ type link struct {
 	Trim   bool         `json:"trim,omitempty"`
 }
 
-// tellLink is what a search was told in a step.
+// A tellLink is the news of a generation in the chain of states.
 type tellLink struct {
 	Draft     string        `json:"draft"`
 	Evaluated string        `json:"judged"` // digest of a settled flow.EvaluatedBatch
@@ -58,8 +58,7 @@ type tellLink struct {
 // as large as the last.
 const leastWhole = 1 << 20
 
-// take returns the search in a state, and forgets it: whoever takes it changes
-// it.
+// take returns the search in a state, and forgets it, since the caller changes it.
 func (k *keeper) take(run, state string) (*position, error) {
 	k.mu.Lock()
 	p := k.held[run]

@@ -7,8 +7,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/loop"
 )
 
-// A Task is what a Run workflow starts with, and hands to itself when it
-// continues as new.
+// A Task is the input of a Run workflow, which passes it on when it continues as new.
 type Task struct {
 	Run         string   `json:"run"`
 	Spec        string   `json:"spec"`  // digest of a flow.Spec
@@ -18,7 +17,7 @@ type Task struct {
 	RunState    RunState `json:"stand"`
 }
 
-// Limits are what a workflow must know of the spec.
+// Limits are the parts of the spec that a workflow needs.
 type Limits struct {
 	Time    time.Duration `json:"time"`    // of searching; 0 is no limit
 	Measure time.Duration `json:"measure"` // of the finalists
@@ -37,14 +36,14 @@ func limitsOf(s *flow.Spec) Limits {
 	return l
 }
 
-// A RunState is how far a run has come.
+// A RunState says how far a run has come.
 type RunState struct {
 	State   string   `json:"state,omitempty"` // of the search; "" before it began
 	Seconds float64  `json:"seconds"`         // of searching
 	Done    bool     `json:"done"`            // there is nothing left to try
-	Enough  bool     `json:"enough"`          // somebody asked to judge what there is
+	Enough  bool     `json:"enough"`          // the user asked to judge the finalists so far
 	Event   string   `json:"event,omitempty"` // digest of the last flow.EvaluatedEvent
-	Notes   []string `json:"notes,omitempty"` // digests of what activities said, in order
+	Notes   []string `json:"notes,omitempty"` // digests of the activities' messages, in order
 
 	Standing loop.Standing `json:"standing,omitzero"`
 	Visited  bool          `json:"visited,omitempty"` // versions were handed in that the search can take
@@ -52,8 +51,8 @@ type RunState struct {
 	Desk     string        `json:"desk,omitempty"`    // queue of the worker that makes the calls
 }
 
-// A Draw asks for the next step of a draft: what became of the proposals that
-// were drawn before is taken in, and new ones are drawn for what is missing.
+// A Draw orders the next step of a draft: it takes in the candidates of the last draw, and draws
+// proposals for those that are missing.
 type Draw struct {
 	Run   string `json:"run"`
 	State string `json:"state"`
@@ -62,7 +61,7 @@ type Draw struct {
 	Asked string `json:"asked,omitempty"` // digest of []evolve.Proposal
 	Made  string `json:"made,omitempty"`  // digest of []flow.Proposed
 
-	Begin    *loop.Begun `json:"begin,omitempty"`    // what the generation is made of, where models write too
+	Begin    *loop.Begun `json:"begin,omitempty"`    // the parts of the generation, if models write too
 	Received string      `json:"received,omitempty"` // digest of []flow.Received
 	Resumed  bool        `json:"resumed,omitempty"`  // nothing is to be drawn: the draft was full when the run stopped
 }
@@ -107,7 +106,7 @@ type Telling struct {
 	Evaluating time.Duration `json:"judging,omitempty"`
 	Used       string        `json:"used,omitempty"`   // digest of a flow.ModelsEvent
 	Calls      int           `json:"calls,omitempty"`  // under way
-	Says       []flow.Event  `json:"events,omitempty"` // for who watches
+	Says       []flow.Event  `json:"events,omitempty"` // for the watcher
 }
 
 // A Told is the search after a generation.
@@ -130,7 +129,7 @@ type Acting struct {
 	Action  loop.Action  `json:"turn"`
 	Pending bool         `json:"pending,omitempty"` // no action: the calls are asked for that the search waits for
 	Draft   *Draw        `json:"draft,omitempty"`   // of the generation under way
-	Says    []flow.Event `json:"events,omitempty"`  // for who watches
+	Says    []flow.Event `json:"events,omitempty"`  // for the watcher
 }
 
 // An Acted is the search after an action.
@@ -143,21 +142,20 @@ type Acted struct {
 	Notes    string        `json:"notes,omitempty"` // digest of []flow.Event
 }
 
-// An Answered is what came of a call. The whole of it is in the store.
+// An Answered is the short outcome of a call. The store has the whole.
 type Answered struct {
 	Reply loop.Reply `json:"reply"`
-	Used  string     `json:"used"` // digest of a flow.ModelsEvent: what the models have used so far
+	Used  string     `json:"used"` // digest of a flow.ModelsEvent: the models' use so far
 }
 
-// An Order is an activity's input: the run, and the digest of what to work on.
+// An Order is an activity's input: the run, and the digest of its subject.
 type Order struct {
 	Run  string `json:"run"`
 	What string `json:"what,omitempty"`
 	More string `json:"more,omitempty"` // a second digest, or a candidate
 }
 
-// A Delivery is an activity's result: the digest of what came out, what the
-// user should know of it, and a few IDs.
+// A Delivery is an activity's result: its digest, messages for the user, and a few IDs.
 type Delivery struct {
 	What  string   `json:"what,omitempty"`
 	Notes string   `json:"notes,omitempty"` // digest of []flow.Event
@@ -165,7 +163,7 @@ type Delivery struct {
 	Yes   bool     `json:"yes,omitempty"`
 }
 
-// A Closing is what a search leaves to the report.
+// A Closing is the search's part of the report.
 type Closing struct {
 	Run     string  `json:"run"`
 	Judged  string  `json:"judged"`  // digest of a flow.Judged
@@ -191,7 +189,7 @@ type Progress struct {
 	About   string   `json:"about"`
 	Notes   []string `json:"notes,omitempty"` // as in RunState
 	Event   string   `json:"event,omitempty"`
-	Waiting string   `json:"waiting,omitempty"` // queue whose work nobody takes
+	Waiting string   `json:"waiting,omitempty"` // queue that no worker serves
 }
 
 // Names on the wire. They are in histories: do not change them.

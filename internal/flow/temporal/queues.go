@@ -13,7 +13,7 @@ import (
 
 // Queues, apart from those of kinds of machines.
 const (
-	runQueue    = "run" // workflows: whoever does more than measure takes them
+	runQueue    = "run" // workflows: any worker that does more than measure takes them
 	llmQueue    = fleet.LLM
 	buildQueue  = fleet.Build
 	verifyQueue = fleet.Verify
@@ -31,7 +31,7 @@ var (
 )
 
 const (
-	startWithin = 10 * time.Minute // then the user is told that nobody takes the work
+	startWithin = 10 * time.Minute // after that the user learns that no worker serves the queue
 	grace       = 10 * time.Minute // beyond what the spec asks for, on a slow machine and after a wait for quiet
 	attempts    = 3                // of work that fails; see act
 	losses      = 20               // workers that one piece of work may lose
@@ -71,10 +71,9 @@ func localOptions() workflow.LocalActivityOptions {
 	}
 }
 
-// act has an activity done. Work that fails is tried a few times; that workers
-// die, stop or are not there is not the work's fault, so it stays in the
-// queue. waiting is told the queue that nobody serves, and "" when somebody
-// does.
+// act runs an activity. Work that fails is tried a few times. Work whose worker dies, stops or is
+// missing stays in the queue, since that is no fault of the work. act calls waiting with the
+// unserved queue, or "" once a worker polls it.
 func act(
 	ctx workflow.Context, queue string, limit time.Duration, name string, in, out any, waiting func(string),
 ) error {

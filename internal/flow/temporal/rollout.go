@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
-// rolloutQueue has the workflows of rollouts and their work: whoever takes one reaches the
-// processes, and has their token.
+// rolloutQueue has the workflows of rollouts and their work. Its workers reach the processes and
+// have their token.
 const rolloutQueue = fleet.Rollout
 
 const (
@@ -21,7 +21,7 @@ const (
 	rolloutPrefix = "rollout/"       // of the workflow's ID
 )
 
-// A Flying is what a Rollout workflow starts with, and hands to itself when it continues as new.
+// A Flying is the input of a Rollout workflow, which passes it on when it continues as new.
 type Flying struct {
 	Rollout string    `json:"rollout"`
 	Leg     pilot.Leg `json:"leg"`
@@ -92,7 +92,7 @@ func (e *rolloutEngine) land() (pilot.Leg, error) {
 // Begin starts the processes; see [pilot.Engine].
 func (e *rolloutEngine) Begin() (string, error) { return e.await(boardActivity, 2*time.Minute) }
 
-// Listen waits for what the processes tell; see [pilot.Engine].
+// Listen waits for news of the processes; see [pilot.Engine].
 func (e *rolloutEngine) Listen() (string, error) { return e.await(listenActivity, time.Minute) }
 
 // await has an activity done, unless a person ends the rollout meanwhile.
@@ -113,7 +113,7 @@ func (e *rolloutEngine) await(name string, limit time.Duration) (news string, er
 		return news, err
 	}
 	cancel()
-	_ = done.Get(e.ctx, nil) // what it heard changes nothing any more
+	_ = done.Get(e.ctx, nil) // its news come too late
 	return "", e.ctx.Err()
 }
 
@@ -139,8 +139,8 @@ func (e *rolloutEngine) Rest() bool {
 	return e.rounds >= most || e.rounds > 0 && workflow.GetInfo(e.ctx).GetContinueAsNewSuggested()
 }
 
-// Release has the processes run the original, also when the workflow was canceled. Where nobody can
-// tell them, their leases end by themselves. Leases of another controller are none of its business.
+// Release makes the processes run the original, also after the workflow was canceled. Leases of
+// processes that it cannot reach end by themselves. It leaves leases of other controllers alone.
 func (e *rolloutEngine) Release() {
 	if !e.boarded {
 		return

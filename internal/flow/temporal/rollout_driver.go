@@ -28,7 +28,7 @@ func (d *Driver) Rollout(ctx context.Context, id string) error {
 		return err
 	}
 	at := f.Leg()
-	at.Begun = false // whoever held the leases is gone, or is followed
+	at.Begun = false // the holder of the leases is gone, or is followed
 	if err := join(ctx, c, rolloutPrefix+id, rolloutQueue, rolloutWorkflow,
 		Flying{Rollout: id, Leg: at, Rounds: d.Block}); err != nil {
 		return fmt.Errorf("start rollout %s on %s: %w", id, d.Server.Address, err)
@@ -36,7 +36,7 @@ func (d *Driver) Rollout(ctx context.Context, id string) error {
 	return d.followRollout(ctx, c, id)
 }
 
-// followRollout waits for the end. Once it warns that nobody takes the work, and once that the
+// followRollout waits for the end. It warns once if no worker takes the work, and once if the
 // server is away.
 func (d *Driver) followRollout(ctx context.Context, c client.Client, id string) error {
 	w := &waiter{c: c, workflow: rolloutPrefix + id, warn: d.Watch.Warn, server: d.Server.Address,

@@ -21,7 +21,7 @@ import (
 // failedType marks an error of the machinery that a repetition does not mend.
 const failedType = "failed"
 
-// rollouts are what workers of rollouts carry out.
+// rollouts are the activities of rollouts.
 type rollouts struct {
 	store *store.Store
 	stop  context.Context // ends when the worker is told to
@@ -52,7 +52,7 @@ func (a *rollouts) Listen(ctx context.Context, b Beat) (string, error) {
 	})
 }
 
-// A piece is what one piece of work on processes needs.
+// A piece holds what one activity on processes needs.
 type piece struct {
 	crew   *pilot.Crew
 	flight *pilot.Flight
@@ -100,7 +100,7 @@ func pulse(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// piece reads what a piece of work needs. A state of another round is refused: whoever has it works
+// piece reads what an activity needs. It refuses a state of another round: that activity works
 // for a workflow that has gone on without it.
 func (a *rollouts) piece(base pilot.Base, b Beat) (*piece, error) {
 	o, err := base.Order()
@@ -131,8 +131,8 @@ func keepNews(base pilot.Base, n *pilot.News) (string, error) {
 	return name, base.Write(name, data)
 }
 
-// Enter has the experiment decide on news, and keeps the ledger and the state. It is a local
-// activity. What was entered before its worker died is not entered again.
+// Enter lets the experiment decide on news, and stores the ledger and the state. It is a local
+// activity, and enters nothing twice if its worker died.
 func (a *rollouts) Enter(_ context.Context, e Entry) (pilot.Leg, error) {
 	at, err := a.enter(e)
 	if err != nil {

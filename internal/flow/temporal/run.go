@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/loop"
 )
 
-// defaultBlock is how many generations a history holds before the run
-// continues as new: about 2,000 events, far from what a server takes.
+// defaultBlock is how many generations a history holds before the run continues as new: about
+// 2,000 events, far below a server's limit.
 const defaultBlock = 40
 
 // Run is the workflow of a run.
@@ -24,7 +24,7 @@ func Run(ctx workflow.Context, t Task) (Outcome, error) {
 	}
 	out, err := r.carry(ctx)
 	if err != nil && !workflow.IsContinueAsNewError(err) {
-		// What ended the run is noted even when it was canceled.
+		// A canceled run is closed, too.
 		apart, _ := workflow.NewDisconnectedContext(ctx)
 		end := Ending{Run: t.Run, Canceled: ctx.Err() != nil || temporal.IsCanceledError(err), Why: reason(err)}
 		if lerr := locally(apart, closeLocal, end, nil); lerr != nil {
@@ -68,8 +68,7 @@ func (r *runner) carry(ctx workflow.Context) (Outcome, error) {
 	return r.finish(ctx)
 }
 
-// search carries the search to its end, or to the end of what this history should
-// hold.
+// search carries the search to its end, or until this history is full.
 func (r *runner) search(ctx workflow.Context) (ended bool, err error) {
 	e := newEngine(ctx, r)
 	terms := r.task.Limits.Terms
@@ -231,7 +230,7 @@ func Island(ctx workflow.Context, s Share) (string, error) {
 	return out.What, err
 }
 
-// reason is the innermost of an error's causes, which is what a user reads.
+// reason returns the innermost of an error's causes, for the user.
 func reason(err error) string {
 	var a *temporal.ApplicationError
 	if errors.As(err, &a) {

@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// bookkeeping are the local activities: what decides how a run goes on. They
-// may change freely, since their results are in the history.
+// bookkeeping are the local activities, which decide how a run goes on. They may change freely,
+// since their results are in the history.
 type bookkeeping struct {
 	store *store.Store
 	keeper
@@ -68,8 +68,8 @@ func (b *bookkeeping) Draw(_ context.Context, d Draw) (Drawn, error) {
 	return b.drawn(p, d, draft, asked)
 }
 
-// drawn says how far a draft is. Where models write, it is saved as well: what
-// they wrote is paid for.
+// drawn says how far a draft is. If models write, it also saves the draft, since their versions
+// are paid for.
 func (b *bookkeeping) drawn(p *position, d Draw, draft *flow.Draft, asked []evolve.Proposal) (out Drawn, err error) {
 	out = Drawn{State: p.state, Outside: draft.Outside, Made: len(draft.Made), Standing: loop.StandingOf(&p.spec, p.c)}
 	if out.Draft, err = b.store.PutJSON(draft); err != nil {
@@ -140,7 +140,7 @@ func (b *bookkeeping) replies(d Draw, batch int) (out []*flow.Asked, rules int, 
 	return out, d.Begin.Rules, nil
 }
 
-// askedKey is the place of what came of a call.
+// askedKey is the key of a call's outcome in the store.
 func askedKey(run string, proposal int) store.Key {
 	return store.Key{Kind: "asked", Candidate: fmt.Sprint(proposal), Extra: run}
 }
@@ -186,8 +186,8 @@ func (b *bookkeeping) draft(p *position, d Draw) (*flow.Draft, error) {
 	return draft, nil
 }
 
-// guests are the versions that were handed in, as many as a generation takes. An
-// inbox that cannot be read keeps nobody from searching.
+// guests returns the versions that wait in the inbox, as many as a generation takes. A search
+// goes on without an inbox that cannot be read.
 func (b *bookkeeping) guests(run string, p *position) []store.Submission {
 	if !p.c.Search.CanInvite() {
 		return nil
@@ -249,8 +249,7 @@ func (b *bookkeeping) Tell(_ context.Context, t Telling) (Told, error) {
 	return out, nil
 }
 
-// Act takes an action that is no part of a generation. Without one it looks who
-// waits at the door.
+// Act takes an action that is no part of a generation. Without one it looks into the inbox.
 func (b *bookkeeping) Act(_ context.Context, t Acting) (out Acted, err error) {
 	p, err := b.take(t.Run, t.State)
 	if err != nil {
@@ -287,7 +286,7 @@ func (b *bookkeeping) Act(_ context.Context, t Acting) (out Acted, err error) {
 	return out, err
 }
 
-// notes keeps events for who follows the run.
+// notes stores events for followers of the run.
 func (b *bookkeeping) notes(events []flow.Event) (string, error) {
 	if len(events) == 0 {
 		return "", nil
@@ -358,7 +357,7 @@ func (b *bookkeeping) stands(run string, p *position, s RunState) error {
 	return b.store.Save(run, standing, s)
 }
 
-// reportInput is what the report needs of the search.
+// reportInput is the search's part of the report.
 type reportInput struct {
 	Log flow.Log      `json:"log"`
 	Sum beagle.Result `json:"sum"` // only what Course.Sum fills in

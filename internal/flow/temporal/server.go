@@ -16,8 +16,8 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
-// Variables of the environment that say how to reach a server that asks who is
-// there: the names that Temporal's own tools use.
+// Variables of the environment for a server with authentication, by the names of Temporal's own
+// tools.
 const (
 	keyVariable  = "TEMPORAL_API_KEY"
 	caVariable   = "TEMPORAL_TLS_SERVER_CA_CERT_PATH"
@@ -88,8 +88,8 @@ func transport() (*tls.Config, error) {
 	return c, nil
 }
 
-// quiet is a log of what a person should see: the SDK warns of every
-// connection that it makes again by itself.
+// quiet returns a log that drops the SDK's warnings about connections that it makes again by
+// itself.
 func quiet() log.Logger {
 	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{
 		Level: slog.LevelError,

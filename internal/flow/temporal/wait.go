@@ -55,7 +55,7 @@ type waiter struct {
 	warn     func(string)
 	server   string
 	queue    string // whose workers are looked for
-	missing  string // what is said when there is none
+	missing  string // the message if there is none
 }
 
 // wait returns the workflow's own error. A server that is away says nothing of it: it is asked

@@ -27,7 +27,7 @@ type Worker struct {
 	Kinds       []string                         // of [fleet.Kinds]
 	MachineKind string                           // of this machine; default what [flow.MachineKind] says
 	Open        func(watch flow.Watcher) Stages  // default [flow.Activities] over the store
-	Says        func(format string, args ...any) // a line for whoever looks after the worker; may be nil
+	Says        func(format string, args ...any) // prints a line for the worker's operator; may be nil
 }
 
 // Serve works until ctx ends. Then it gives back what it was at: its programs
@@ -88,11 +88,10 @@ func (w *Worker) open() func(flow.Watcher) Stages {
 	return func(watch flow.Watcher) Stages { return &flow.Activities{Store: w.Store, Watch: watch} }
 }
 
-// calls are how many calls to models a worker makes at once. Each run has a limit
-// of its own.
+// calls bounds the calls to models that a worker makes at once. Each run has a limit of its own.
 const calls = 256
 
-// mostRollouts are how many a worker drives at once: they mostly wait.
+// mostRollouts bounds the rollouts that a worker drives at once: they mostly wait.
 const mostRollouts = 64
 
 // A queue is a place that a worker takes work from.
@@ -102,11 +101,9 @@ type queue struct {
 	workflows bool
 }
 
-// queues are those of the worker's kinds. Whoever does more than measure takes
-// workflows too: they are little work, and a machine that measures is left in
-// peace.
-//
-// own is the queue of the calls of those runs that this worker is enlisted for.
+// queues returns the queues of the worker's kinds. A worker that does more than measure takes
+// workflows too: they are little work, and measuring machines are left in peace. own is the queue
+// for the calls of runs that enlisted this worker.
 func (w *Worker) queues(own string) ([]queue, error) {
 	machineKind := w.MachineKind
 	if machineKind == "" {
@@ -148,7 +145,7 @@ func (q queue) options() worker.Options {
 		Identity:                           fmt.Sprintf("%s %d %s", host, os.Getpid(), q.name),
 		MaxConcurrentActivityExecutionSize: q.at,
 		DisableWorkflowWorker:              !q.workflows,
-		DisableEagerActivities:             true, // work goes through its queue, to whoever is free
+		DisableEagerActivities:             true, // work goes through its queue, to any free worker
 		StickyScheduleToStartTimeout:       time.Second,
 		MaxHeartbeatThrottleInterval:       beatEvery / 2, // so that a cancellation arrives soon
 		DefaultHeartbeatThrottleInterval:   beatEvery / 2,
