@@ -20,7 +20,7 @@ type region struct {
 	lo, hi uintptr
 	ptr    unsafe.Pointer // lo
 	c      *coder         // type of the elements; the map's own for a map
-	live   uintptr        // end of what may be read without reslicing
+	live   uintptr        // end of the memory that may be read without reslicing
 	isMap  bool
 	shared bool // referred to more than once
 	top    int  // 1 + index of the part that is this region; 0 for others
@@ -122,7 +122,7 @@ func (s *scanner) slice(elem *coder, h *sliceHeader) {
 	s.elems(elem, elem.at(h.data, first), h.len-first)
 }
 
-// liveEnd is how far the elements of a region were already scanned.
+// liveEnd returns the end of the elements of a region that were scanned already.
 func (s *scanner) liveEnd(r region) uintptr {
 	if i := s.find(r); i >= 0 {
 		return s.regions[i].live

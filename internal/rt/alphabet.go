@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// An Alphabet is what inputs are made of when every short one is tried: the
-// constants of the versions that are compared, their neighbours, and the
-// values where code tends to break.
+// An Alphabet holds the parts of inputs when every short input is tried: the constants of the
+// compared versions, their neighbours, and values where code tends to break.
 type Alphabet struct {
 	Bytes  []byte   `json:"bytes"` // letters of strings and byte slices, most interesting first
 	Texts  []string `json:"texts"` // whole strings and pieces of them
@@ -35,7 +34,7 @@ func DefaultAlphabet() Alphabet {
 	return a
 }
 
-// AddInt adds a constant and its neighbours, ahead of what is there.
+// AddInt adds a constant and its neighbours, ahead of the others.
 func (a *Alphabet) AddInt(n int64) {
 	list := []int64{n, n + 1, n - 1}
 	a.Ints = unique(append(list, a.Ints...))

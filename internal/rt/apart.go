@@ -96,7 +96,7 @@ func (x *exhauster[A, R]) deep(yield func() bool) {
 			ok = false
 			return true
 		})
-		// what earlier calls of the candidate left is not for the original's time to pay
+		// the original's time must not pay for the candidate's garbage
 		runtime.GC()
 		if ok || x.small() && !yield() { // there are no sequences
 			return

@@ -20,20 +20,20 @@ type Diff struct {
 	Kind  string   `json:"kind"`
 	Call  []string `json:"call"`            // the arguments as Go expressions
 	Setup []string `json:"setup,omitempty"` // statements before the call: memory that the arguments share
-	Want  string   `json:"want"`            // what the original does, for people
-	Got   string   `json:"got"`             // what the candidate does
-	Check string   `json:"check"`           // what was done to see it, when one call does not show it
+	Want  string   `json:"want"`            // the original's outcome, for people
+	Got   string   `json:"got"`             // the candidate's outcome
+	Check string   `json:"check"`           // how the difference shows, if one call does not show it
 
 	WantGo    []string `json:"want_go,omitempty"`    // the original's results as Go expressions; empty when it panics
 	WantTexts []string `json:"want_texts,omitempty"` // the texts of the errors among them
 	WantTypes []string `json:"want_types,omitempty"` // their types where the candidate's differ, as %T spells them
-	WantArgs  []string `json:"want_args,omitempty"`  // what the original leaves of the arguments, if Kind is "argument"
+	WantArgs  []string `json:"want_args,omitempty"`  // the arguments after the original's call, if Kind is "argument"
 	WantPanic bool     `json:"want_panic,omitempty"`
 	// statements after the call that show what is shared; WantGo is then what the results are
 	After   []string `json:"after,omitempty"`
 	Other   []string `json:"other,omitempty"`   // the arguments of a later call that shows the difference
-	Imports []string `json:"imports,omitempty"` // what the expressions need
-	Shrunk  int      `json:"shrunk"`            // steps by which Args was made smaller
+	Imports []string `json:"imports,omitempty"` // imports of the expressions
+	Shrunk  int      `json:"shrunk"`            // steps that made Args smaller
 
 	// of each result, if it is an error: the fields that it shows, as %#v spells them
 	WantFields []map[string]string `json:"want_fields,omitempty"`
@@ -64,9 +64,8 @@ func (p *thrown) same(q *thrown, level string) bool {
 
 func (p *thrown) String() string { return "panic: " + p.text }
 
-// catch makes a thrown of what recover returned. Numbers in runtime errors
-// (which index, which length) are dropped: they depend on the form of the
-// access, not on what is accessed.
+// catch makes a thrown of a recovered value. It drops the numbers in runtime errors (which index,
+// which length): they depend on the form of the access, not on the memory that is accessed.
 func catch(v any) *thrown {
 	switch e := v.(type) {
 	case *runtime.TypeAssertionError:
@@ -103,7 +102,7 @@ func panicText(v any) (text string) {
 // A guard calls variants under the eyes of a watchdog.
 type guard[A, R any] struct {
 	h     *Harness[A, R]
-	input atomic.Pointer[A]      // what the current call received; never handed to a variant itself
+	input atomic.Pointer[A]      // the input of the current call; never handed to a variant itself
 	calls atomic.Int64           // odd while a call is under way
 	limit atomic.Int64           // processor time that the current call may take, in nanoseconds
 	spare atomic.Pointer[[]byte] // a Diff to report instead when a call hangs while a counterexample is made smaller

@@ -122,7 +122,7 @@ var captureBuffers = sync.Pool{New: func() any { return new([]byte) }}
 func (s *Site[A]) note(b []byte) {
 	h := hashBytes(b)
 	if !s.mu.TryLock() {
-		atomic.AddUint64(&s.counts[countConcurrent], 1) // somebody else is in here now
+		atomic.AddUint64(&s.counts[countConcurrent], 1) // another goroutine is in here
 		s.mu.Lock()
 	}
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"sort"
 )
 
-// Captured is what one process, or several, recorded.
+// Captured holds the records of one process, or of several.
 type Captured struct {
 	Records    []Record // the kept ones by hash; the weight is the number of calls
 	Calls      float64

@@ -78,15 +78,15 @@ var brinks = []string{"", "0", "00", "-0", "-1", "+1", "1", "127", "128", "129",
 	"340282366920938463463374607431768211457", "99999999999999999999", "1e3", "0x1", "0b1", "0o7", "1_0", "1.5", ".",
 	"٣", "\uff11"}
 
-// numberChanges are what a run of digits becomes: the numbers at which types
-// end, and itself with zeros and signs in front.
+// numberChanges returns replacements for a run of digits: the numbers at which types end, and the
+// run itself with zeros and signs in front.
 func numberChanges(digits string) []string {
 	list := slices.Clone(brinks)
 	for _, before := range []string{"0", "00", strings.Repeat("0", 30), strings.Repeat("0", 300), "+", "-",
 		" ", "_", "0x"} {
 		list = append(list, before+digits)
 	}
-	for _, more := range []string{"4294967296", "18446744073709551616", "256", "65536"} { // what wraps back to itself
+	for _, more := range []string{"4294967296", "18446744073709551616", "256", "65536"} { // each wraps to itself
 		list = append(list, added(more, digits))
 	}
 	return append(list, digits+"0", digits+" ", digits+digits, digits+".", digits+"e1")
@@ -129,7 +129,7 @@ func (x *exhauster[A, R]) changed(yield func() bool) {
 	}
 }
 
-// outside is what stands before and behind a whole text.
+// outside is put before and behind a whole text.
 var outside = []string{"\n", "\r\n", " ", "\t", "\x00", "\ufeff", "\"", "'", "#", ",", ";", "\\", "\u00a0", "\u205f"}
 
 func (x *exhauster[A, R]) changeWhole(_ spot, text []byte, try func([]byte) bool) bool {

@@ -15,11 +15,10 @@ type ballastNode struct {
 	_           [6]uint64
 }
 
-// collectionCost is what a collection costs for each byte that is live. With
-// GOGC at its default of 100 one byte is marked for each byte allocated, so it
-// is also what a byte costs that a call allocates: garbage itself is never
-// marked, it only brings the next collection nearer. The live heap of the
-// user's service is unknown; a ballast of small linked objects stands for it.
+// collectionCost returns the cost of a collection for each live byte. With GOGC at its default of
+// 100 one byte is marked for each byte allocated, so it is also the cost of a byte that a call
+// allocates: garbage itself is never marked, it only brings the next collection nearer. The live
+// heap of the user's service is unknown; a ballast of small linked objects stands for it.
 func collectionCost() float64 {
 	const nodes = 1 << 18 // 16 MB
 	runtime.GC()

@@ -78,8 +78,8 @@ func (p *replayer[A, R]) refilled() {
 	}
 }
 
-// inPlace calls the candidate with the caller's own memory and compares with
-// what the original does with that content in memory of its own.
+// inPlace calls the candidate with the caller's own memory and compares it with the original's
+// call on the same content in memory of its own.
 func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff {
 	c := p.check
 	c.input.Store(now)
@@ -110,8 +110,8 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 	return d
 }
 
-// refill puts the content of src, which nobody else has, into the memory that
-// dst leads to where there is room for it.
+// refill copies the content of src, which no other code has, into the memory behind dst, where
+// there is room.
 func refill(dst, src reflect.Value) {
 	if special(dst.Type()) != nil || !leadsToMemory(dst.Type()) {
 		dst.Set(src)
@@ -156,8 +156,7 @@ func refill(dst, src reflect.Value) {
 	}
 }
 
-// nudge changes the middle element of each sequence that a value leads to.
-// What lies in the variable itself stays.
+// nudge changes the middle element of each sequence behind a value. The variable itself stays.
 func nudge(v reflect.Value, inside bool) {
 	if special(v.Type()) != nil {
 		return

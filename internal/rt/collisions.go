@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Whoever compares hashes instead of strings is right on all strings but those
-// of one hash. Some are known.
+// Code that compares hashes instead of strings is right on all strings but those with equal
+// hashes. Some of these are known.
 
 // collided puts each pair of strings with one hash into the texts and lists.
 func (x *exhauster[A, R]) collided(yield func() bool) {
@@ -73,8 +73,8 @@ func worded(v reflect.Value, home, text string, depth int) bool {
 	return false
 }
 
-// pairInTexts makes texts of both with what may divide words, and puts them
-// into the records instead of the first two words.
+// pairInTexts joins both with characters that may divide words, and puts the texts into the
+// records in place of the first two words.
 func (x *exhauster[A, R]) pairInTexts(pair [2]string, yield func() bool) bool {
 	for _, s := range x.spots(0) {
 		x.ground(0, s)

@@ -252,7 +252,7 @@ func (c *checker[A, R]) left(side int) string {
 			parts = append(parts, c.h.Params[i]+" = "+cutTo(e, maxShown))
 		}
 	}
-	if len(parts) == 0 { // capacity, say, which nobody sees in the values
+	if len(parts) == 0 { // a difference that values do not show, such as capacity
 		return "leaves the arguments as " + shown(&c.a[side])
 	}
 	return "leaves " + strings.Join(parts, ", ")

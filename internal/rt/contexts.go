@@ -44,8 +44,8 @@ var folding = func() (list []rune) {
 	return list
 }
 
-// pieces are what is put into contexts, the most telling first. The first few
-// of them are the same for every target.
+// pieces returns the texts to put into contexts, the most telling first. The first few are the
+// same for every target.
 func (x *exhauster[A, R]) pieces() (list []string, few int) {
 	seen := map[string]bool{}
 	add := func(s string) {

@@ -73,8 +73,8 @@ func (x *exhauster[A, R]) factors() (list []factor) {
 	return list
 }
 
-// levelsOf is how many levels each factor of a type has; level 0 of the first
-// leaves the slot as it is.
+// levelsOf returns the number of levels of each factor of a type; level 0 of the first leaves the
+// slot as it is.
 func (x *exhauster[A, R]) levelsOf(t reflect.Type) []int {
 	switch {
 	case isText(t):
@@ -160,7 +160,7 @@ var (
 	listLens     = []int{-1, -2, 0, 1, 2, 3, 8, 65, 300, 1001}
 	listPatterns = []pattern{patterns[0], patterns[1], patterns[3], patterns[4], patterns[5], patterns[6],
 		{at: func(k, n int) int { return 0 }}}
-	listEnds = []int{low - 8, low, high, 0, 1} // what its last element becomes; the first leaves it
+	listEnds = []int{low - 8, low, high, 0, 1} // new values of its last element; the first leaves it
 )
 
 func (x *exhauster[A, R]) coveredList(f reflect.Value, own []int) {
@@ -239,7 +239,7 @@ func (c *cover) next(rng *rand.Rand) []int {
 	return levels
 }
 
-// gain is how many new pairs a level of factor i makes with those chosen.
+// gain returns how many new pairs a level of factor i makes with the chosen ones.
 func (c *cover) gain(levels []int, i, level int) (n int) {
 	for k, l := range levels {
 		if l < 0 || k == i {

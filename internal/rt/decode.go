@@ -20,7 +20,7 @@ type decoder struct {
 	types   map[string]reflect.Type
 	defs    []def
 	objects map[uint64]object
-	later   []func(d *decoder) // references to what was not there yet, then what holds them
+	later   []func(d *decoder) // references to values that follow, then their holders
 	depth   int
 	alloc   uintptr
 }

@@ -79,8 +79,7 @@ func (d *decoder) locate(r reference, want reflect.Type) (p unsafe.Pointer, room
 	return p, room
 }
 
-// whenDefined runs f now, or when the record has been read if it refers to
-// what comes later.
+// whenDefined runs f now, or at the end of the record if that refers to a value that follows.
 func (d *decoder) whenDefined(id uint64, f func(d *decoder)) {
 	if d.err != nil {
 		return

@@ -15,14 +15,14 @@ import (
 type domain struct {
 	home    string // the target's package
 	ints    []int64
-	letters []string // what words are made of
+	letters []string // parts of words
 	strings []string // constants of either version
 	pool    map[reflect.Type][]reflect.Value
 
 	palettes map[reflect.Type][]reflect.Value
 }
 
-// maxPool is how many values of one type are kept from the records.
+// maxPool bounds the values of one type that are kept from the records.
 const maxPool = 12
 
 func newDomain(q *Exhaust, home string) *domain {
@@ -49,9 +49,9 @@ func newDomain(q *Exhaust, home string) *domain {
 	return d
 }
 
-// alphabet is what words over small scopes are made of: the bytes among the
-// constants, their neighbours, the ends of ASCII, one rune of two bytes and
-// one of three, and a letter and a digit for ordinary text.
+// alphabet returns the letters of words in small scopes: the bytes among the constants, their
+// neighbours, the ends of ASCII, one rune of two bytes and one of three, and a letter and a digit
+// for ordinary text.
 func alphabet(q *Exhaust) []string {
 	var list []string
 	add := func(s string) {
@@ -154,7 +154,7 @@ func (d *domain) values(t reflect.Type, n, depth int) []reflect.Value {
 	case depth < 4 && special(t) == nil:
 		d.build(t, n, depth, add)
 	}
-	if room := n / 2; len(list) > room { // leave room for what really occurs
+	if room := n / 2; len(list) > room { // leave room for real values
 		list = append(list[:min(len(list), max(room, n-len(d.pool[t])))], d.pool[t]...)
 	} else {
 		list = append(list, d.pool[t]...)

@@ -12,7 +12,7 @@ import (
 //go:embed *.go
 var Source embed.FS
 
-// A Part is what one kind of generated program needs of this package. All of it
+// A Part names the files of this package that one kind of generated program needs. The whole
 // takes seconds to compile, and a recording program needs a third of it.
 type Part int
 

@@ -13,7 +13,7 @@ import (
 // what the last phase does, and that is seeded.
 type Exhaust struct {
 	Variant int      `json:"variant"`
-	Records []string `json:"records,omitempty"` // files; their first records are the surroundings of what is generated
+	Records []string `json:"records,omitempty"` // files; their first records surround the generated values
 	Bases   int      `json:"bases,omitempty"`   // records to use; 0 means 4
 	Ints    []int64  `json:"ints,omitempty"`    // integer and rune constants of either version
 	Strings []string `json:"strings,omitempty"` // string constants of either version
@@ -74,11 +74,10 @@ var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", 
 	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "torn", "runs", "spare", "long",
 	"random", "shared", "deep", "samples", "solved", "odd"}
 
-// slowCase is how long the original may take on a generated input before
-// larger ones are left out.
+// slowCase bounds the original's time on a generated input. Beyond it, larger ones are left out.
 const slowCase = 5 * time.Millisecond
 
-// dearCase is what a call takes after which looking at the clock costs little.
+// dearCase is the length of a call beside which a look at the clock costs little.
 const dearCase = 20 * time.Microsecond
 
 func (h *Harness[A, R]) exhaust(q *Exhaust) (any, error) {
@@ -137,7 +136,7 @@ type exhauster[A, R any] struct {
 
 	phase    int
 	index    int
-	patience time.Duration // what the original may take on a case before the phase ends
+	patience time.Duration // bounds the original's time on a case before the phase ends
 	cut      bool          // the phase ended before its end, or left out what is too dear
 	// of the phase, as processor time of the process: a loaded machine makes it slower, not blinder
 	deadline time.Duration
@@ -296,8 +295,8 @@ func (x *exhauster[A, R]) slowFor(id int, a *A) bool {
 // ask before they make one.
 func (x *exhauster[A, R]) late() bool { return ProcessCPU() > x.deadline }
 
-// pass counts n cases that are left out, so that the numbers of later ones do
-// not depend on what the original is too slow for.
+// pass counts n cases that are left out, so that the numbers of later cases do not depend on the
+// original's speed.
 func (x *exhauster[A, R]) pass(n int) {
 	x.index += n
 	x.cut = true
@@ -312,8 +311,7 @@ func (x *exhauster[A, R]) unless(out bool, yield func() bool) bool {
 	return yield()
 }
 
-// brief reports whether this is the quick check, which has no time for what is
-// large.
+// brief reports whether this is the quick check, which has no time for large inputs.
 func (x *exhauster[A, R]) brief() bool { return x.q.Budget > 0 && x.q.Budget < int64(deepBudget) }
 
 func (x *exhauster[A, R]) id() int { return (x.phase+1)<<caseShift | x.index }

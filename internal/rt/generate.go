@@ -19,8 +19,8 @@ type Words[A any] struct {
 	s space
 }
 
-// NewWords plans at most limit inputs. Parameters share the number evenly;
-// what does not fit is sampled evenly rather than cut off.
+// NewWords plans at most limit inputs. Parameters share the number evenly. If there are more
+// inputs, it samples them evenly rather than cutting them off.
 func NewWords[A any](alpha Alphabet, limit int, types map[string]reflect.Type) *Words[A] {
 	t := reflect.TypeOf((*A)(nil)).Elem()
 	g := newMaker(t.PkgPath(), types)

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// A Growth is a way of making inputs longer by which the candidate falls behind
-// the original.
+// A Growth is a way of making inputs longer on which the candidate falls behind the original.
 type Growth struct {
 	Way     string  `json:"way"`
 	Lengths []int   `json:"lengths"` // of the sequence
@@ -20,9 +19,8 @@ type Growth struct {
 	Steep   bool    `json:"steep"`   // it grows faster; otherwise it is only slower there than on short inputs
 }
 
-// stretchings are the factors by which recorded inputs are stretched.
-// The last steps are for what is short even then: there, what a call costs anyway
-// still hides how its time grows.
+// stretchings are the factors by which recorded inputs are stretched. The last steps are for
+// inputs that are short even then: the fixed cost of a call still hides how its time grows.
 var stretchings = []int{1, 2, 4, 16, 64, 256, 1024, 4096}
 
 const (
@@ -210,7 +208,7 @@ func (g *grower[A, R]) follow(was, now int) {
 	}
 }
 
-// varied is a text in which neighbours and distant pieces differ.
+// varied returns a text in which neighbours and distant pieces differ.
 func varied(n int, rng *rand.Rand) []byte {
 	b := make([]byte, n)
 	for i := range b {

@@ -27,7 +27,7 @@ type Guide struct {
 
 // A GuideReply says how far the search got.
 type GuideReply struct {
-	Inputs    int     `json:"inputs"`              // on which both versions were compared
+	Inputs    int     `json:"inputs"`              // compared inputs
 	Kept      int     `json:"kept"`                // of them, because they showed something new
 	Last      int     `json:"last"`                // the input that showed something new last
 	Saturated bool    `json:"saturated"`           // the search ended because it met nothing new
@@ -103,9 +103,8 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	return g.reply(), nil
 }
 
-// A guide is a search under way. Inputs are pointers to the struct of the
-// arguments; what depends on its type is behind functions, since all that does
-// is compiled for each target.
+// A guide is a search under way. Inputs are pointers to the struct of the arguments. Functions
+// hide its type, since code that depends on the type is compiled for each target.
 type guide struct {
 	q   *Guide
 	rng *rand.Rand
@@ -300,7 +299,7 @@ func (g *guide) lower(v reflect.Value) {
 	}
 }
 
-// smallEnough is what limits for slow originals do not go below.
+// smallEnough is the least limit for slow originals.
 const smallEnough = 64
 
 func (g *guide) reply() *GuideReply {

@@ -106,7 +106,7 @@ func (g *guide) everywhere(places []place, p *tracePair) (n int) {
 	return n
 }
 
-// substitutes yields the ways in which y may stand at a place instead of x.
+// substitutes yields the ways to put y at a place instead of x.
 func (g *guide) substitutes(at place, p *tracePair, yield func(set func(reflect.Value)) bool) {
 	switch {
 	case at.kind == intPlace && p.kind == pairInt:
@@ -137,7 +137,7 @@ func (g *guide) otherInts(at place, p *tracePair, yield func(func(reflect.Value)
 	}
 }
 
-// shifts are those by which programs cut numbers.
+// shifts are common shift counts of programs that cut numbers.
 var shifts = []int{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56}
 
 // otherFactors are the numbers that make x equal to y if x is n shifted,
@@ -235,8 +235,8 @@ func (g *guide) otherNumbers(b []byte, p *tracePair, yield func(func(reflect.Val
 	}
 }
 
-// newNumbers puts a number into a text: what was compared may have been 0 because
-// none stood there.
+// newNumbers puts a number into a text: a compared value may have been 0 because no number stood
+// there.
 func (g *guide) newNumbers(b, number []byte, yield func(func(reflect.Value)) bool) {
 	for i := range min(len(b)+1, maxOccurrence) {
 		out := insert(b, i, i, number)
@@ -279,8 +279,8 @@ func (g *guide) exchange(b, x, y []byte, most int, yield func(func(reflect.Value
 	return true
 }
 
-// otherTexts replaces a text by what it was compared with; a text that does not
-// occur may have been cut out or changed first, so that y is tried at the ends.
+// otherTexts replaces a text by the one that it was compared with. A text that does not occur may
+// have been cut out or changed first, so y is tried at the ends.
 func (g *guide) otherTexts(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
 	x, y := bytes.Clone(p.xs[:p.nx]), bytes.Clone(p.ys[:p.ny])
 	if len(x) > 0 && bytes.Contains(b, x) {

@@ -401,8 +401,7 @@ func (g *guide) piece(k *kept, list []place) []byte {
 	return []byte{byte(n)}
 }
 
-// encodings are the ways in which a number may stand in a text. The order is
-// the same for all numbers.
+// encodings returns the ways to write a number in a text, in the same order for all numbers.
 func encodings(n uint64) [][]byte {
 	le, be := binary.LittleEndian, binary.BigEndian
 	return [][]byte{

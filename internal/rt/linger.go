@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// Goroutines that outlive the call that started them work at the expense of
-// whoever is timed next, and never end or still hold what the caller has back.
-// A version may leave none behind unless the original does.
+// Goroutines that outlive their call slow the next measurement, may never end, and may hold
+// memory that the caller has back. A version may leave none behind unless the original does.
 
 // CheckEnded is the look for goroutines after a call.
 const CheckEnded = "goroutines outlive the call that started them"
 
-// lingering is how long a goroutine may live after its call. One that is about
-// to end gets to it in that time on a busy machine too.
+// lingering is how long a goroutine may live after its call. It is long enough for a goroutine
+// that is about to end on a busy machine.
 const lingering = 2 * time.Second
 
 // lingers waits for the goroutines that came since there were base of them, and
@@ -35,7 +34,7 @@ func lingers(base int) int {
 	}
 }
 
-// A stray is what a call left behind.
+// A stray counts the goroutines that a call left behind.
 type stray struct{ v, goroutines int }
 
 // ended looks for goroutines that the last call of variant v left behind, of
@@ -62,8 +61,8 @@ func (c *checker[A, R]) strayed(id int, src *A) *Diff {
 	return d
 }
 
-// join waits for the goroutines that the calls of a slice left behind. What
-// does not end in time belongs to the target's ways, and nobody waits again.
+// join waits for the goroutines that the calls of a slice left behind. If some do not end in
+// time, the target leaves goroutines by design, and no slice waits again.
 func (t *timer[A, R]) join() {
 	if runtime.NumGoroutine() <= t.alive {
 		return

@@ -33,7 +33,7 @@ type keptCall[A, R any] struct {
 	snap []byte
 }
 
-// keepCalls is how many calls lie between a call and its second reading.
+// keepCalls is the number of calls between a call and its second reading.
 const keepCalls = 32
 
 // memory makes the checks on the candidate's last call.

@@ -16,8 +16,8 @@ func Minimise(v Value, fails func(Value) bool, budget time.Duration) (Value, int
 	return minimise(v, nil, fails, budget)
 }
 
-// minimise is Minimise for a value of type t. What only its package can put
-// together stays whole: a part of it would be a value that nobody can make.
+// minimise is Minimise for a value of type t. Values that only their package can make stay whole,
+// since no caller can make a part of one.
 func minimise(v Value, t reflect.Type, fails func(Value) bool, budget time.Duration) (Value, int) {
 	m := &minimiser{root: v.Clone(), fails: fails, end: time.Now().Add(budget)}
 	if t != nil {

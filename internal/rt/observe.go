@@ -11,9 +11,8 @@ import (
 	"unsafe"
 )
 
-// Observe is the request of the observe mode: what does the original do with
-// these records? Every record is called twice in a row and a third time, in
-// the opposite order, after all others.
+// Observe is the request of the observe mode: run the original on these records. It calls every
+// record twice in a row and, after all others, a third time in the opposite order.
 type Observe struct {
 	Records string `json:"records,omitempty"` // record file
 	// time for all of it; 0 means 10 s. Records that it does not reach are left out
@@ -50,8 +49,8 @@ type Refusal struct {
 	Why    string `json:"why"`
 }
 
-// Mined is what the original does to every short text: see beagle.Mined,
-// which has the same form.
+// Mined holds the original's outcome on every short text: see beagle.Mined, which has the same
+// form.
 type Mined struct {
 	Fixed1 []byte   `json:"fixed1"`
 	Fixed2 [][]byte `json:"fixed2"`
@@ -201,7 +200,7 @@ func (o *observer[A, R]) name(i int, f field) string {
 	return f.name
 }
 
-// observed is what one call of the original did.
+// observed is the outcome of one call of the original.
 type observed[R any] struct {
 	result   R
 	panicked bool

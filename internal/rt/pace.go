@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// A pace is what the original took on sequences of two lengths. It tells what
-// is too dear for it before it is called: a call that takes a second ends the
-// process, and the phase with it.
+// A pace holds the original's times on sequences of two lengths. It foresees calls that are too
+// expensive: a call that takes a second ends the process, and the phase with it.
 type pace struct {
 	short, long time.Duration // added up over the ways to fill
 	swept       int           // the length up to which every length was tried

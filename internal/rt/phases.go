@@ -178,7 +178,7 @@ func (x *exhauster[A, R]) random(yield func() bool) {
 					long = long || n > x.capLen
 				}
 			case s.t.Kind() == reflect.Struct || s.t.Kind() == reflect.Pointer:
-				// what they hold has slots of its own
+				// their contents have slots of their own
 			case rng.IntN(3) > 0:
 				x.field(i).Set(lists[i][rng.IntN(len(lists[i]))])
 			}

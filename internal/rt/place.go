@@ -33,8 +33,8 @@ func sharesHeap[A, R any](r, q *R, arguments ...*A) bool {
 	return false
 }
 
-// A span is memory from lo to below hi; spans are what a value leads to,
-// strings included.
+// A span is memory from lo to below hi. The spans of a value cover all memory behind it, strings
+// included.
 type span struct{ lo, hi uintptr }
 
 type spans []span

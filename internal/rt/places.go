@@ -100,16 +100,15 @@ func (x *exhauster[A, R]) pairPlaces(marks []string, grounds []clean, lens []int
 	return true
 }
 
-// A clean is a text in which nothing is special. It is repeated as often as a
-// length asks for.
+// A clean is a text without special characters. It is repeated to reach a length.
 type clean struct {
 	spot spot
 	base int
 	text []byte
 }
 
-// cleanTexts are what letters are put into: texts that the original takes for
-// ordinary, and the records.
+// cleanTexts returns the texts to put letters into: texts that the original takes for ordinary,
+// and the records.
 func (x *exhauster[A, R]) cleanTexts() (list []clean) {
 	for _, s := range x.spots(0) {
 		for _, l := range x.ordinary(s) {
@@ -176,8 +175,7 @@ func repeated(text []byte, n int) []byte {
 	return out[:n]
 }
 
-// disorders are what is wrong at one place of a list of different elements in
-// ascending order.
+// disorders put one place of an ascending list of different elements out of order.
 var disorders = []func(k, at, n int) int{
 	func(k, at, n int) int { return k - btoi(k == at+1) },                   // two neighbours alike
 	func(k, at, n int) int { return k + btoi(k == at) - btoi(k == at+1) },   // two neighbours exchanged

@@ -25,8 +25,8 @@ func (h *Harness[A, R]) profile(q *Time) (any, error) {
 	t.calibrate()
 	t.cut(max(1, min(minWindows, minSequence/t.out.Calls, t.within(sequenceBytes)/t.out.Calls)))
 	var buf bytes.Buffer
-	// StartCPUProfile sets its own rate and keeps this one, with a line on
-	// standard error that nobody reads.
+	// StartCPUProfile sets its own rate and keeps this one; its line on standard error goes
+	// nowhere
 	runtime.SetCPUProfileRate(profileRate)
 	if err := pprof.StartCPUProfile(&buf); err != nil {
 		return nil, err

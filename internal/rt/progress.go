@@ -16,8 +16,8 @@ import (
 // idle is the place between inputs.
 const idle = -1
 
-// progress is the word: bits 0 to 31 the input's index, bits 32 to 63 the
-// variant's. Without a file it is a variable that nobody reads.
+// progress is the word: bits 0 to 31 the input's index, bits 32 to 63 the variant's. Without a
+// file it is a variable that no process reads.
 var progress = new(atomic.Int64)
 
 // Begin says that a variant is about to get an input.

@@ -104,7 +104,7 @@ type replayer[A, R any] struct {
 	records []A
 	picks   []int
 	check   *checker[A, R]
-	hashes  []uint64 // of what the candidate did, by pick
+	hashes  []uint64 // of the candidate's outcomes, by pick
 	kept    []keptCall[A, R]
 	pages   []byte // for sealed
 	noPages bool
@@ -207,7 +207,7 @@ func (p *replayer[A, R]) one(n, i int, deep bool) *Diff {
 
 var hashSeed = maphash.MakeSeed()
 
-// hash is what the candidate's last call did, in 64 bits; never 0.
+// hash hashes the outcome of the candidate's last call into 64 bits; never 0.
 func (p *replayer[A, R]) hash() uint64 {
 	c := p.check
 	if c.p[1] != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Terms are the contract that a request keeps to: on which inputs the versions
-// are compared, and which differences count for nothing.
+// Terms are the contract of a request: the inputs on which versions are compared, and the
+// differences that do not count.
 type Terms struct {
 	Requires []int    `json:"requires,omitempty"` // places in Predicates; an input for which one is false is left out
 	Ignore   []string `json:"ignore,omitempty"`   // some of the Ignore constants
@@ -14,11 +14,11 @@ type Terms struct {
 
 // The differences that Terms may ignore.
 const (
-	IgnoreErrorText  = "error-text"  // what an error says; its type and what it wraps count
-	IgnorePanicValue = "panic-value" // what a panic carries; that it happens counts
+	IgnoreErrorText  = "error-text"  // the text of an error; its type and the errors that it wraps count
+	IgnorePanicValue = "panic-value" // the value of a panic; the panic itself counts
 	IgnoreNilEmpty   = "nil-empty"   // nil against an empty slice or map that shares no memory
-	IgnoreCapacity   = "capacity"    // what lies between length and capacity: how much, and whose it is
-	IgnoreScratch    = "scratch"     // what is written between length and capacity of the arguments
+	IgnoreCapacity   = "capacity"    // the memory between length and capacity: its size and its owner
+	IgnoreScratch    = "scratch"     // writes between length and capacity of the arguments
 )
 
 // Predicates are functions of type func(*A) bool over the arguments. The shim's

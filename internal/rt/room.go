@@ -9,10 +9,10 @@ import (
 // CheckRoom is the look at the capacity of arguments behind their length.
 const CheckRoom = "the capacity behind an argument's length"
 
-// wrote reports whether the candidate wrote behind the length of an argument
-// slice where the original did not: a caller that cut the slice off a longer one
-// sees that. Where the original writes too, as scratch or by appending, another
-// value is no offence of its own: what a result shows of it is compared there.
+// wrote reports whether the candidate wrote behind the length of an argument slice where the
+// original did not: a caller that cut the slice off a longer one sees that. Where the original
+// writes too, as scratch or by appending, another value is no offence: if a result shows it, the
+// results are compared.
 func (c *checker[A, R]) wrote(src *A) bool {
 	if !hasRoom(src) || !differInRoom(&c.a[0], &c.a[1]) {
 		return false
@@ -83,7 +83,7 @@ func differInRoom[A any](a, b *A) bool {
 	return false
 }
 
-// room is what lies behind the length, in the form of snapshots.
+// room returns the memory behind the length, in the form of snapshots.
 func room(c *coder, h *sliceHeader) ([]byte, error) {
 	behind := sliceHeader{c.elem.at(h.data, h.len), h.cap - h.len, h.cap - h.len}
 	return encodeParts(nil, SnapshotLimit, true, part{c, unsafe.Pointer(&behind)})

@@ -25,8 +25,7 @@ type Variant[A, R any] struct {
 	Time func(a []A)      // calls the version once for each element, in order, and drops the results
 }
 
-// A Harness is what a generated program knows of the target. Variants[0] is
-// the original.
+// A Harness is a generated program's view of the target. Variants[0] is the original.
 type Harness[A, R any] struct {
 	Variants []Variant[A, R]
 	Params   []string                // names of the fields of A, for people
@@ -35,8 +34,8 @@ type Harness[A, R any] struct {
 	requires []func(*A) bool // of the request's terms
 }
 
-// A Request is what the parent process asks of a harness, as JSON on its
-// standard input. Exactly one of the pointers is set.
+// A Request is an order of the parent process, as JSON on standard input. Exactly one of the
+// pointers is set.
 type Request struct {
 	Nonce string `json:"nonce"` // returned in the reply, so that a candidate's own output is not taken for it
 	Procs int    `json:"procs"` // GOMAXPROCS; 0 means 1
@@ -56,7 +55,7 @@ type Request struct {
 	Sift    *Sift    `json:"sift,omitempty"`
 }
 
-// A Reply is what a harness answers, as one line of JSON on standard output.
+// A Reply is the answer of a harness, as one line of JSON on standard output.
 type Reply struct {
 	Nonce  string          `json:"nonce"`
 	Error  string          `json:"error,omitempty"` // the request could not be carried out

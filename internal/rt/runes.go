@@ -9,10 +9,10 @@ import (
 // seldom tell fewer neighbours apart.
 const runeBlock = 16
 
-// notable are the runes that code for ASCII meets by way of the library, each
-// for a reason of its own: letters that fold, lower or upper into ASCII or
-// change their length by it, spaces and line ends beyond ASCII, marks, and
-// neighbours of what is no rune. contexts.go has the places where they are tried.
+// notable are the runes that code for ASCII meets by way of the library, each for a reason of its
+// own: letters that fold, lower or upper into ASCII or change their length by it, spaces and line
+// ends beyond ASCII, marks, and neighbours of values that are no runes. contexts.go puts them
+// into texts.
 var notable = []rune{'\u0130', '\u0131', '\u017f', '\u212a', '\u00df', '\u1e9e', '\u00b5', '\u0149', '\u01f0', '\ufb01',
 	'\u00aa', '\u00b2', '\u2160',
 	'\u0085', '\u00a0', '\u1680', '\u2003', '\u2028', '\u2029', '\u202f', '\u3000', '\u200b', '\u200d', '\u00ad',
@@ -20,7 +20,7 @@ var notable = []rune{'\u0130', '\u0131', '\u017f', '\u212a', '\u00df', '\u1e9e',
 	'\u0660', '\uff10', '\uff21', '\uff41', '\ud7ff', '\ue000', '\ufffd', '\uffff', '\U00010000',
 	'\U0001f600', '\U0010ffff'}
 
-// common is where the scripts end that most code was tried with.
+// common is the end of the scripts that most code was tried with.
 const common = 0x3100
 
 // runes puts every rune beyond ASCII into every text, alone, before, behind and between letters,

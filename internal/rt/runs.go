@@ -15,8 +15,8 @@ import (
 var runLengths = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 24, 31, 32, 33, 63, 64, 65,
 	127, 128, 129, 255, 256, 257, 300}
 
-// runeRuns are how often a rune beyond ASCII is repeated: a text that it makes
-// longer or shorter outgrows a small buffer.
+// runeRuns are how often a rune beyond ASCII is repeated: a text that grows or shrinks by its
+// runes outgrows a small buffer.
 var runeRuns = []int{2, 5, 9, 17, 65}
 
 // mostRunes bounds the runes that are repeated.

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Code that looks at samples of what is large is right on all that is uniform.
-// So large sequences get one element out of line: at the ends, in the middle
-// and at the borders of pages.
+// Code that samples large values is right on all uniform ones. So large sequences get one element
+// out of line: at the ends, in the middle and at the borders of pages.
 
 var (
 	sampleLens = []int{1<<17 + 1, 1 << 18, 1 << 20}

@@ -28,8 +28,8 @@ type sealer struct {
 	keep  []reflect.Value
 }
 
-// sealed calls both versions with one argument after the other sealed. What
-// the original itself writes to is left alone.
+// sealed calls both versions with one argument after the other sealed. It leaves out arguments
+// that the original itself writes to.
 func (p *replayer[A, R]) sealed(i int) *Diff {
 	c := p.check
 	if c.flat || c.p[0] != nil || c.p[1] != nil || p.noPages {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// A Shape is a Go type as data: what is needed to write a value of it as a
-// literal, to read it from JSON and to make a new one, in a process that does
-// not have the type. Shapes of recursive types are cyclic.
+// A Shape is a Go type as data. With it, a process that does not have the type can write a value
+// as a literal, read it from JSON and make a new one. Shapes of recursive types are cyclic.
 type Shape struct {
 	Name   string // as written in the target's package: "[]string", "Kind", "*url.URL"
 	Type   string // TypeName

@@ -14,9 +14,9 @@ import (
 // mask, as a shift, or as a number type that is too narrow. These phases visit
 // those lengths, with contents at the ends of what elements can be.
 
-// What a case of these phases may cost.
+// Limits for a case of these phases.
 const (
-	largeCase   = 100 * time.Millisecond // what the original may take, by extrapolation
+	largeCase   = 100 * time.Millisecond // the original's time, by extrapolation
 	largestText = 1<<20 + 1
 	largestList = 4 << 20 // bytes of elements
 	briefLength = 1 << 10
@@ -36,8 +36,7 @@ type pattern struct {
 	at    func(k, n int) int
 }
 
-// patterns are what sequences of every size are filled with, the most telling
-// first.
+// patterns fill sequences of every size, the most telling first.
 var patterns = []pattern{
 	{false, largestText, tail},
 	{false, largestText, func(k, n int) int { return high }},
@@ -83,8 +82,7 @@ func (x *exhauster[A, R]) sizesOf() []int {
 	return slices.DeleteFunc(slices.Compact(list), func(n int) bool { return n < 1 || n > largestText })
 }
 
-// distances are how far apart equal elements stand: the hints, the sides of
-// powers of two.
+// distances between equal elements: the hints, and both sides of powers of two.
 func (x *exhauster[A, R]) distances() []int {
 	list := []int{63, 64, 65, 66}
 	for _, c := range x.q.Lens {
@@ -193,8 +191,8 @@ func (z *sizer[A, R]) one(slot, n int, fill func()) bool {
 	return true
 }
 
-// foreseen is what the original is likely to take, from the first length and
-// the longest. Neighbours would tell more of the noise than of the growth.
+// foreseen estimates the original's time, from the first length and the longest. Neighbours would
+// show the noise rather than the growth.
 func (z *sizer[A, R]) foreseen(slot, n int) time.Duration {
 	a, b := z.spent[slot][0], z.spent[slot][1]
 	if b.n == 0 || n <= b.n {
@@ -207,7 +205,7 @@ func (z *sizer[A, R]) foreseen(slot, n int) time.Duration {
 	return time.Duration(float64(b.took) * math.Pow(float64(n)/float64(b.n), min(max(power, 1), 2.5)))
 }
 
-// longestOf is how long sequences of a type get.
+// longestOf returns the largest length of sequences of a type.
 func longestOf(t reflect.Type) int {
 	if isText(t) {
 		return largestText
@@ -234,7 +232,7 @@ func (x *exhauster[A, R]) elems(s reflect.Value, p pattern) {
 	}
 }
 
-// element sets an element to what its number stands for.
+// element sets an element to the value that its number stands for.
 func (x *exhauster[A, R]) element(e reflect.Value, number int, from []reflect.Value) {
 	switch {
 	case number == low:

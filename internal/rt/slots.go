@@ -15,8 +15,8 @@ type slot struct {
 // maxSlots bounds the work on large structs; parameters come first.
 const maxSlots = 32
 
-// slotsOf lists the slots of t. What own may not write, other than by asking its
-// package, is no slot.
+// slotsOf lists the slots of t. A variable that package own can only write by calling the type's
+// package is no slot.
 func slotsOf(t reflect.Type, own string) []slot {
 	var list []slot
 	level := []slot{{t: t}}

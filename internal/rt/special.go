@@ -47,8 +47,8 @@ var bound = map[string]bool{
 	"sync.Pool": true,
 }
 
-// isBound reports whether a type is tied to its process: of what points to it, a copy points to
-// the same.
+// isBound reports whether a type is tied to its process: a copy of its pointer points to the same
+// value.
 func isBound(t reflect.Type) bool { return t.Name() != "" && bound[t.PkgPath()+"."+t.Name()] }
 
 func boundCoder(_ builder, c *coder) {
@@ -65,8 +65,8 @@ func boundCoder(_ builder, c *coder) {
 	c.sites = 0
 }
 
-// isLock reports whether a type is a lock. Locks are recorded as unlocked: who held them at the
-// time of the call is not part of its arguments, and a copy that is held for ever only hangs.
+// isLock reports whether a type is a lock. Locks are recorded as unlocked: their holder at the
+// time of the call is not part of the arguments, and a copy that is held for ever only hangs.
 func isLock(t reflect.Type) bool {
 	return t == reflect.TypeOf(sync.Mutex{}) || t == reflect.TypeOf(sync.RWMutex{})
 }
@@ -169,9 +169,8 @@ func commonGlobal(p unsafe.Pointer) bool {
 	return name != "" && globals.common[name]
 }
 
-// global writes the name of a global as a prefix of its value. It reports
-// whether the name is enough: what every program knows is not copied, and
-// what time.Local holds depends on the machine.
+// global writes the name of a global as a prefix of its value. It reports whether the name is
+// enough: values that every program knows are not copied, and time.Local depends on the machine.
 func (e *encoder) global(p unsafe.Pointer) bool {
 	name := globalName(p)
 	if name == "" {

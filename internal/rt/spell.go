@@ -357,8 +357,8 @@ func (w *speller) copied(v reflect.Value, depth int) string {
 	return w.expr(c, depth+1)
 }
 
-// maxShown bounds what is sent of a value. Whoever shows it to people shortens it
-// further, since only he has both versions' values and sees where they differ.
+// maxShown bounds the text of a value that is sent. The parent process shortens it further for
+// people, since it alone has both versions' values and sees where they differ.
 const maxShown = 1 << 16
 
 // shown is a struct of results or arguments for people.

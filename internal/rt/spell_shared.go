@@ -57,7 +57,7 @@ func overlap(x, y reflect.Value) bool {
 	return from < end && start < to
 }
 
-// extent is where a slice's memory begins and ends.
+// extent returns the ends of a slice's memory.
 func extent(s reflect.Value) (from, to uintptr) {
 	from = uintptr(unsafe.Pointer(s.UnsafePointer()))
 	return from, from + uintptr(s.Cap())*s.Type().Elem().Size()

@@ -16,7 +16,7 @@ type Spell struct {
 // A SpellReply holds the calls that return, in the order of the records.
 type SpellReply struct {
 	Calls   []SpelledCall `json:"calls"`
-	Imports []string      `json:"imports"` // what the expressions need
+	Imports []string      `json:"imports"` // imports of the expressions
 }
 
 // A SpelledCall is one call. Errors are written as their text, nil as "".

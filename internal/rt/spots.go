@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// A spot is where a text stands in a case: a slot, or an element of a list of
-// texts.
+// A spot is the place of a text in a case: a slot, or an element of a list of texts.
 type spot struct {
 	slot int
 	elem int // whole for the slot itself, every for all elements of the list

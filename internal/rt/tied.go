@@ -2,10 +2,9 @@ package rt
 
 import "reflect"
 
-// Many functions take a number that is the length of another argument, and
-// leave at once when it is not. Inputs whose sequence is exchanged and whose
-// number stays see nothing of what comes behind. So each case of such a function
-// is tried twice: as it was made, and with the number set to the length.
+// Many functions take a number that is the length of another argument, and leave at once when it
+// is not. An input with another sequence and the same number never gets past that test. So each
+// case of such a function is tried twice: as it was made, and with the number set to the length.
 
 // A knot ties a number to the length of a sequence, by their slots.
 type knot struct{ number, sequence int }

@@ -32,7 +32,7 @@ import (
 //     differ, the slice was preempted; the parent decides what to do with it. No
 //     statistics happen here: raw samples go back.
 
-// Time is the request of the time mode: what to time and how.
+// Time is the request of the time mode.
 type Time struct {
 	Variants []int     `json:"variants"` // indexes into the harness's variants; the first one calibrates
 	Sets     []TimeSet `json:"sets"`
@@ -53,7 +53,7 @@ type Time struct {
 type TimeSet struct {
 	Records string `json:"records"`
 	Budget  int64  `json:"budget_ns"`
-	// its inputs are like those of the first set: what was found out of the variants there holds
+	// its inputs are like those of the first set, whose calibration of the variants holds for it
 	Alike bool `json:"alike,omitempty"`
 }
 
@@ -71,10 +71,10 @@ type Timing struct {
 	// passes that one slice makes; above 1 for variants too fast for the slice
 	Passes   []int     `json:"passes"`
 	Windows  int       `json:"windows"`           // windows in the sequence
-	Weights  []float64 `json:"weights,omitempty"` // what each window counts; none: all the same
+	Weights  []float64 `json:"weights,omitempty"` // weight of each window; none: all the same
 	Distinct int       `json:"distinct"`
 	Skipped  int       `json:"skipped"` // records on which the original panics
-	Empty    [2]int64  `json:"empty"`   // what the two clocks show for a slice without calls: to be subtracted
+	Empty    [2]int64  `json:"empty"`   // readings of the two clocks for a slice without calls, to be subtracted
 	Window   []int     `json:"window"`  // of each round
 	Turn     []int64   `json:"turn"`    // in which each round began, with Time.Turns
 	Wall     [][]int64 `json:"wall"`    // nanoseconds of each slice, by variant and round
@@ -158,7 +158,7 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 	return reply, nil
 }
 
-// costs are what a call of each variant takes and allocates.
+// costs are the time and allocations of a call of each variant.
 type costs struct{ nanos, allocs, bytes []float64 }
 
 // A timer times the variants on one set.
@@ -167,7 +167,7 @@ type timer[A, R any] struct {
 	known     *costs      // where this set is like the first one
 	run1      []func([]A) // the variants' Time functions
 	rng       *rand.Rand  // of the windows and of the order
-	aside     *rand.Rand  // of what is drawn beside them
+	aside     *rand.Rand  // for draws beside them
 	records   []A
 	weights   []float64
 	mutable   []*restorer[A] // one a window, when the target changes its arguments
@@ -283,7 +283,7 @@ func (t *timer[A, R]) round(w int) {
 	}
 	t.out.Window = append(t.out.Window, w)
 	if slice := t.cost[0] * float64(t.out.Calls); !t.q.Mutates && !t.q.Cold && slice < float64(slowest*t.sliceNanos()) {
-		t.run1[t.rng.IntN(len(t.run1))](t.windows[w]) // whoever it is, it is not always the same
+		t.run1[t.rng.IntN(len(t.run1))](t.windows[w]) // never always the same variant
 	}
 	for _, v := range t.rng.Perm(len(t.run1)) {
 		wall, cpu := t.slice(v, w)
@@ -347,7 +347,7 @@ func (t *timer[A, R]) room(bytes float64) bool {
 	return true
 }
 
-// empty is what the clocks show for nothing.
+// empty returns the clocks' readings for a slice without calls.
 func (t *timer[A, R]) empty() [2]int64 {
 	best := [2]int64{1 << 40, 1 << 40}
 	for range 100 {

@@ -9,7 +9,7 @@ import (
 // version. They count, and hand their operands back unchanged. They allocate
 // nothing; whatever goroutine calls them, they write into memory of fixed size.
 
-// A traceSite is what is known of one decision.
+// A traceSite holds the facts about one decision.
 type traceSite struct {
 	sides  uint8  // outcomes met in any run: 1 true, 2 false
 	loop   bool   // outcome false means: reached and never entered
@@ -22,7 +22,7 @@ type traceSite struct {
 	places [4]uint64
 }
 
-// A tracePair is what one comparison compared.
+// A tracePair holds the operands of one comparison.
 type tracePair struct {
 	site   uint32
 	kind   uint8

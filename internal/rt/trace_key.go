@@ -2,12 +2,12 @@ package rt
 
 import "math/bits"
 
-// maxTracedKeys is how many keys of a map one question logs: the search tries
-// them in the place of the one that was asked for.
+// maxTracedKeys bounds the keys of a map that one look-up logs: the search tries them in place of
+// the key that was looked up.
 const maxTracedKeys = maxSitePairs
 
-// TraceKeyText is a key of a map with which it is about to be asked. Where the
-// map has no such key, some that it has are what the search should try.
+// TraceKeyText traces a look-up of key k in a map. If the map has no such key, it logs some that
+// it has, for the search to try.
 func TraceKeyText[M ~map[K]V, K ~string, V any](id uint32, m M, k K) K {
 	s, missing := asked(id, m, k)
 	if missing {

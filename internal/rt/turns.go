@@ -9,11 +9,11 @@ import "time"
 type Turns struct {
 	Length int64  `json:"length_ns"`
 	Second bool   `json:"second"` // its own are the odd turns, the even ones otherwise
-	Meet   string `json:"meet"`   // file of eight zero bytes in which the processes count who is ready
+	Meet   string `json:"meet"`   // file of eight zero bytes in which the processes count those that are ready
 }
 
-// longestWait is what a process waits for the other to be ready. It goes on
-// alone then, as when the other died.
+// longestWait bounds a process's wait for the other one. Then it goes on alone, as when the other
+// died.
 const longestWait = 5 * time.Second
 
 // meet waits for the other process. Where memory cannot be shared, each begins

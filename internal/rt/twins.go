@@ -61,7 +61,7 @@ func (x *exhauster[A, R]) twinBytes(i, k int, yield func() bool) bool {
 // relatives: alone and between letters.
 func (x *exhauster[A, R]) twinRunes(i, k int, yield func() bool) bool {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if r == 0x3000 { // hardly any cases are in what follows
+		if r == 0x3000 { // hardly any runes beyond have cases
 			r = 0xa640
 		}
 		if r == 0x1f000 {

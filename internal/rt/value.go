@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// A Value is a record, or a part of one, without its Go types: what the
-// parent process can look at, edit and write back. It is the binary form of
-// Encode as a tree.
+// A Value is a record, or a part of one, without its Go types. The parent process can look at it,
+// edit it and write it back. It is the binary form of Encode as a tree.
 type Value struct {
 	Kind  Kind
 	Bits  uint64   // bool (0 or 1), integers, floats as IEEE bits; real part of a complex
@@ -16,8 +15,8 @@ type Value struct {
 	Str   string   // string and bytes; type name of an interface value, an error or an opaque value; name of a global
 	Text  string   // text of an error or of an opaque value
 	Names []string // fields of a struct, as Elems
-	// elements; fields; keys and values in turn; what a pointer or an interface holds; what an
-	// error wraps
+	// elements; fields; keys and values in turn; the value behind a pointer or in an interface;
+	// the error that an error wraps
 	Elems []Value
 	Spare int // capacity beyond the length of a slice
 
@@ -258,8 +257,8 @@ func (r *valueReader) refer(tag byte, v *Value) {
 	}
 }
 
-// Append writes the value in the binary form: what ParseValue read is written
-// back byte for byte if it was written by Encode.
+// Append writes the value in the binary form. A value that ParseValue read comes out byte for
+// byte as Encode wrote it.
 func (v *Value) Append(dst []byte) []byte {
 	w := valueWriter{encoder: encoder{buf: dst}}
 	w.value(v)

@@ -42,7 +42,7 @@ func (t *timer[A, R]) estimate() error {
 	return nil
 }
 
-// calls is how many calls a slice of all variants should have.
+// calls returns how many calls a slice of all variants should have.
 func (t *timer[A, R]) calls() int {
 	if t.q.Cold { // so few that the first of them count
 		return max(1, int(coldSlice/slices.Min(t.cost)))
@@ -56,12 +56,11 @@ func (t *timer[A, R]) calls() int {
 	return int(max(wanted, min(2*shortSlice/slices.Min(t.cost), slowest*wanted)))
 }
 
-// passes is how many passes a slice makes when one takes so many nanoseconds.
-// A second pass over the same inputs meets branches that were learned on the
-// first, which makes the same code look up to a quarter faster. So it is one for
-// whatever is up to a hundred times as fast as the first variant, unless that
-// takes a slice for a single call. What is faster makes a power of four of them,
-// lest copies of it differ, and its figure is a little too good.
+// passes returns how many passes a slice makes when one takes so many nanoseconds. A second pass
+// over the same inputs meets branches that were learned on the first, which makes the same code
+// look up to a quarter faster. So there is one pass for any variant up to a hundred times as fast
+// as the first, unless that makes a slice a single call. Faster variants make a power of four,
+// lest copies of one differ, and their figure is a little too good.
 func (t *timer[A, R]) passes(one float64) int {
 	n := 1
 	for ; !t.q.Mutates && !t.q.Cold && n < maxPasses && one*float64(n) < shortSlice; n *= 4 {
@@ -69,9 +68,8 @@ func (t *timer[A, R]) passes(one float64) int {
 	return n
 }
 
-// probe is a sequence that the first variant takes two slices for, or a few: long
-// enough to average over different inputs, of which one may take most of the
-// time.
+// probe returns a sequence that takes the first variant two slices or a few: long enough to
+// average over different inputs, of which one may take most of the time.
 func (t *timer[A, R]) probe() []A {
 	const different = 64
 	all := t.sequence(min(1024, t.within(windowBytes)))
@@ -201,9 +199,9 @@ func (t *timer[A, R]) cut(windows int) {
 	}
 }
 
-// sequence is a weighted, shuffled sequence of n records, for what is not
-// compared. How many are drawn for it depends on what was measured, so it has
-// random numbers of its own: the windows of two processes stay the same.
+// sequence returns a weighted, shuffled sequence of n records for uncompared calls. It has random
+// numbers of its own: how many it draws depends on measured times, and the windows of two
+// processes must stay the same.
 func (t *timer[A, R]) sequence(n int) []A {
 	s := make([]A, n)
 	for i, p := range t.draw(t.aside, n) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxSweep is the length up to which every length is tried: beyond the tails
-// of any unrolled loop and beyond most corpora.
+// maxSweep bounds the lengths that are all tried: beyond the tails of any unrolled loop and
+// beyond most corpora.
 const maxSweep = 300
 
 // lengths gives each sequence every length from 0 to 300, filled in different
@@ -408,8 +408,8 @@ func odometer(n, base int, f func(digits []int) bool) bool {
 // maxClasses bounds the alphabet of the long words.
 const maxClasses = 8
 
-// classes picks one letter for each way in which the original treats letters:
-// alone, after and before an ordinary letter.
+// classes picks one letter for each way in which the original treats letters: alone, after and
+// before an ordinary letter.
 func (x *exhauster[A, R]) classes(i int) []string {
 	var list []string
 	seen := map[string]bool{}

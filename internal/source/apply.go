@@ -32,8 +32,8 @@ func Apply(dir string, p beagle.Patch) error {
 	return nil
 }
 
-// Clean refuses a target whose files have uncommitted changes: what Apply would
-// refuse at the end of a run, known at its beginning.
+// Clean refuses a target whose files have uncommitted changes, so that Apply does not refuse them
+// after a whole run.
 func (u *Unit) Clean() error {
 	for _, d := range u.Target.Scope {
 		local, err := filepath.Rel(u.Target.Dir, d.File)
@@ -92,8 +92,8 @@ func applicable(dir string, f beagle.PatchFile) (string, error) {
 	return string(text), nil
 }
 
-// gitStatus is what git says of a file, or "" if it is clean, not in a
-// repository, or ignored.
+// gitStatus returns the status of a file in git, or "" if it is clean, not in a repository, or
+// ignored.
 func gitStatus(dir, path string) string {
 	c := exec.Command("git", "-C", dir, "status", "--porcelain", "--", path)
 	c.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")

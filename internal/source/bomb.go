@@ -42,7 +42,7 @@ func (u *Unit) checkSize(f *File) *Problem {
 // A measurer adds up sizes by names alone, before any types are known: two
 // declarations of one name count as one that is as large as both.
 type measurer struct {
-	texts, types map[string][]ast.Expr // what a name stands for
+	texts, types map[string][]ast.Expr // definitions by name
 	known        map[string]int        // -1 while under way
 }
 
@@ -64,8 +64,8 @@ func (m *measurer) declare(n ast.Node) bool {
 	return true
 }
 
-// named is the size of what a name stands for. One that stands for itself, as
-// an inner constant of the same name does, is as large as can be.
+// named returns the size of a name's definition. A name that is defined by itself, as an inner
+// constant of the same name is, counts as infinitely large.
 func (m *measurer) named(key string, list []ast.Expr, size func(ast.Expr) int) int {
 	if n, ok := m.known[key]; ok {
 		if n < 0 {
@@ -107,8 +107,7 @@ func (m *measurer) text(e ast.Expr) int {
 	return 0
 }
 
-// parts counts the parts of a type that lie in it. What pointers, slices and
-// maps lead to does not.
+// parts counts the parts of a type that lie in it. It does not follow pointers, slices and maps.
 func (m *measurer) parts(e ast.Expr) int {
 	switch e := e.(type) {
 	case *ast.Ident:

@@ -46,7 +46,7 @@ func (u *Unit) CallSites(ctx context.Context, conds []*Predicate) (proved, all i
 	return proved, all, nil
 }
 
-// loadCallers loads packages of the module with what their expressions mean.
+// loadCallers loads packages of the module with types.
 func (u *Unit) loadCallers(ctx context.Context, patterns ...string) ([]*packages.Package, error) {
 	o := u.opts
 	o.Dir = u.Target.Dir
@@ -85,7 +85,7 @@ type site struct {
 	u    *Unit
 	info *types.Info
 	call *ast.CallExpr
-	args []ast.Expr // the receiver first; nil for what is not known, as in F(g())
+	args []ast.Expr // the receiver first; nil for an argument that is not written out, as in F(g())
 	path []ast.Node // from the file down to the call
 }
 

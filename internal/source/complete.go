@@ -11,10 +11,9 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Complete appends to a version that a person or an agent wrote what it uses of
-// the original's candidate file and does not declare again: who changes one
-// function need not copy its helpers. A text that does not parse is returned as
-// it is.
+// Complete appends to a version from outside the declarations of the original's candidate file
+// that it uses and lacks: an author who changes one function need not copy its helpers. Complete
+// returns a text that does not parse as it is.
 func (u *Unit) Complete(src string) string {
 	own := declared(u.Target.Source)
 	for {
@@ -43,8 +42,8 @@ func (u *Unit) Complete(src string) string {
 	}
 }
 
-// declared are the package-level names of a file, methods as T.M, with the text
-// of what declares them.
+// declared maps the package-level names of a file, methods as T.M, to the text of their
+// declarations.
 func declared(src string) map[string]string {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)

@@ -114,7 +114,7 @@ func (u *Unit) contract() error {
 	return err
 }
 
-// directive is what follows a directive's name on its line.
+// directive returns the rest of a line after a directive's name.
 func directive(line, name string) (string, bool) {
 	rest, ok := strings.CutPrefix(line, name)
 	if !ok || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
@@ -144,8 +144,8 @@ func Ignores(kinds []string) ([]string, error) {
 	return out, nil
 }
 
-// Predicate reads a condition over the target's parameters. What it may not be
-// is a *beagle.UsageError that names the place in it.
+// Predicate reads a condition over the target's parameters. Its error is a *beagle.UsageError
+// that names the offending place.
 func (u *Unit) Predicate(text string) (*Predicate, error) {
 	text = strings.TrimSpace(text)
 	bad := func(column int, what, remedy string) error {
@@ -230,9 +230,8 @@ func (u *Unit) paramNames() string {
 	return orList(names)
 }
 
-// contractScope is a package in which the parameters stand beside what the
-// target's package declares and its file imports, and the standard packages
-// that the expression names.
+// contractScope returns a package that declares the parameters, the names of the target's package
+// and of its file's imports, and the standard packages that the expression names.
 func (u *Unit) contractScope(expr ast.Expr) (*types.Package, error) {
 	q := types.NewPackage(u.Types.Path(), u.Types.Name())
 	for i, v := range u.variables() {
@@ -301,9 +300,8 @@ func (u *Unit) predicate(text string, fset *token.FileSet, expr ast.Expr, info *
 	return p
 }
 
-// Stated is a version with what the options demand written above the target, so
-// that a patch says under which contract it holds. What the target's comment
-// says already stays as it is.
+// Stated writes the demands of the options above the target of a version, so that a patch names
+// its contract. Demands in the target's own comment stay.
 func (u *Unit) Stated(src string) string {
 	var lines []string
 	if e := strings.TrimSpace(u.opts.Requires); e != "" {

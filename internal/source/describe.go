@@ -12,9 +12,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// describe fills in what the target's declaration says: signature,
-// parameters, the instantiation that is measured; and refuses what cannot be
-// recorded and compared.
+// describe reads the target's declaration: signature, parameters, and the instantiation to
+// measure. It refuses targets that cannot be recorded and compared.
 func (u *Unit) describe(ctx context.Context) error {
 	f := u.target.decl.(*ast.FuncDecl)
 	fn := u.info.Defs[f.Name].(*types.Func)

@@ -1,28 +1,25 @@
-// Package source stands between the user's files and everything that works on
-// a function. It resolves a name to a [Unit], checks and renames versions of
-// the function, and turns a version back into a change of the files.
+// Package source stands between the user's files and everything that works on a function. It
+// resolves a name to a [Unit], checks and renames versions of the function, and turns a version
+// back into a change of the files.
 //
 // # The candidate file
 //
-// A version of the target is one complete Go file: package clause, imports,
-// the target, and the declarations that may change with it (the scope). The
-// scope holds the unexported functions, variables and constants that nothing
-// but the target uses, directly or through one another. What any other
-// declaration, any test file, any file that the build tags exclude, assembly
-// or a compiler directive names stays out: it is not only the target's to
-// change. Types and methods stay out too.
+// A version of the target is one complete Go file: package clause, imports, the target, and the
+// declarations that may change with it (the scope). The scope holds the unexported functions,
+// variables and constants that nothing but the target uses, directly or through one another. A
+// name that any other declaration uses stays out, since it is not only the target's to change. So
+// does a name in a test file, in a file that the build tags exclude, in assembly or in a compiler
+// directive. Types and methods stay out too.
 //
-// The rest of the package is the original files without the scope. A
-// candidate is type-checked together with the rest, whose function bodies are
-// dropped because they cannot be affected; that is what makes [Unit.Parse]
-// cheap enough to run on every candidate.
+// The rest of the package is the original files without the scope. A candidate is type-checked
+// together with the rest. Function bodies of the rest are dropped, since no candidate affects
+// them. So [Unit.Parse] is cheap enough to run on every candidate.
 //
 // # Limits
 //
-// A helper whose file imports another package under a name that the target's
-// file uses differently stays out of the scope, and so do declarations that
-// need cgo's names. A call that leaves the scope and comes back (target ->
-// other function -> target) reaches the original, not the variant. An unused
-// import whose package name cannot be known is left for the type checker to
-// report.
+// A helper whose file imports another package under a name that the target's file uses
+// differently stays out of the scope, and so do declarations that need cgo's names. A call that
+// leaves the scope and comes back (target -> other function -> target) reaches the original, not
+// the variant. An unused import whose package name cannot be known is left for the type checker
+// to report.
 package source

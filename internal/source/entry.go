@@ -14,9 +14,10 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Entered returns the text of the target's file with one statement more at the target's beginning.
-// The statement stands on the line of the opening brace, so that lines keep their numbers. It is
-// made from the declaration and the names of the receiver and the parameters, all of which get one.
+// Entered returns the text of the target's file with one statement more at the target's
+// beginning. The statement stands on the line of the opening brace, so that lines keep their
+// numbers. statement makes it from the declaration and the names of the receiver and the
+// parameters; unnamed ones get a name.
 func (u *Unit) Entered(statement func(fn *ast.FuncDecl, names []string) string) (string, error) {
 	text, err := os.ReadFile(u.Target.File)
 	if err != nil {
@@ -85,8 +86,8 @@ func (m Imports) Block() string {
 	return b.String() + ")\n"
 }
 
-// A Global is what a package variable points to, or is. A sentinel error keeps its identity in
-// records by the name.
+// A Global is a package variable, or the memory that it points to. Records keep the identity of a
+// sentinel error by the variable's name.
 type Global struct {
 	Name string // with the path of the package
 	Expr string // in the package

@@ -74,7 +74,7 @@ func (w *factWalk) visit(n ast.Node) bool {
 		w.write(n.X)
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
-			w.write(n.X) // whoever holds the address may write
+			w.write(n.X) // the holder of the address may write
 		}
 	case *ast.CallExpr:
 		w.call(n)

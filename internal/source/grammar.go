@@ -5,9 +5,9 @@ import (
 	"go/types"
 )
 
-// Grammar lists the simple conditions over the target's parameters from which
-// a contract can be proposed: the widest first among those of one kind. most
-// gives the largest length that was recorded of a parameter, 0 when it has none.
+// Grammar lists the simple conditions over the target's parameters that a contract may propose.
+// Those of one kind come widest first. most gives the largest recorded length of a parameter, or
+// 0 for one without lengths.
 func (u *Unit) Grammar(most func(param int) int) []*Predicate {
 	g := &grammar{u: u, seen: map[string]bool{}}
 	var all []operand
@@ -35,7 +35,7 @@ type operand struct {
 	param int
 }
 
-// fieldsOf are the fields of a struct, or of what a pointer leads to.
+// fieldsOf returns the fields of a struct, or of the struct behind a pointer.
 func (u *Unit) fieldsOf(o operand) []operand {
 	const most = 8
 	t := o.typ.Underlying()

@@ -124,7 +124,7 @@ func (g *guarding) choose() error {
 			}
 		}
 	}
-	for changed := true; changed; { // what uses a helper that changed is another one itself
+	for changed := true; changed; { // a user of a changed helper changes too
 		changed = false
 		for i, p := range same {
 			if p == nil || !g.uses(p) {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/tools/go/gcexportdata"
 )
 
-// importPos is where the positions of imported packages begin: beyond every
-// position in the target's package, so that the two are never confused.
+// importPos is the first position of imported packages. It lies beyond every position in the
+// target's package, so that the two are never confused.
 const importPos = 1 << 40
 
 // An exports is an importer of compiled packages. It is safe for concurrent

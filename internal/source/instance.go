@@ -297,8 +297,8 @@ func (u *Unit) moduleInstances(ctx context.Context, name string) [][]types.Type 
 	return u.instancesIn(files, name)
 }
 
-// instancesIn type-checks files, one directory and package at a time, as well
-// as it can: what it cannot import stays unknown, and most uses do not need it.
+// instancesIn type-checks files, one directory and package at a time. Failing imports stay
+// unknown: most uses do not need them.
 func (u *Unit) instancesIn(files []string, name string) [][]types.Type {
 	fset := token.NewFileSet()
 	groups := map[string][]*ast.File{}

@@ -12,15 +12,11 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// io refuses a target that reads or writes files, the environment, the network
-// or a log, unless its contract ignores that: the judge compares results and
-// memory, and would call a version equal that writes another file.
-//
-// In place it takes one that reads only, or prints: the tests read the same for
-// both versions, and the judge compares the lines that they print.
-//
-// It follows the calls that are written out, within the package. What an
-// interface or another module's code does is not known here.
+// io refuses a target that reads or writes files, the environment, the network or a log, unless
+// its contract ignores that: the judge compares results and memory, and would call a version
+// equal that writes another file. In place it allows targets that only read or print: the tests
+// read the same for both versions, and the judge compares the printed lines. io follows direct
+// calls within the package. It does not know the code behind interfaces or in other modules.
 func (u *Unit) io() error {
 	if slices.Contains(u.Target.Contract.Ignore, beagle.IgnoreIO) {
 		return nil
@@ -85,11 +81,10 @@ func (u *Unit) reachesIO(
 	return at, name
 }
 
-// ioFunctions are the functions and methods of the standard library that read
-// or write outside of the program's memory: "*" is all of a package's but those
-// after a minus. Clocks and random numbers are not among them: with those, a
-// function differs from itself, which the judge notices. Nor is what ends the
-// process, as assertions do.
+// ioFunctions are the functions and methods of the standard library that read or write outside of
+// the program's memory: "*" is all of a package's but those after a minus. Clocks and random
+// numbers are not among them: with those, a function differs from itself, which the judge
+// notices. Nor are functions that end the process, as assertions do.
 var ioFunctions = map[string]string{
 	`os`: `* -IsExist -IsNotExist -IsPermission -IsTimeout -IsPathSeparator -NewSyscallError -Expand -Getpagesize
 		-Error -Unwrap -Timeout -String -IsDir -IsRegular -Perm -Type -Exit`,

@@ -6,11 +6,10 @@ import (
 	"go/token"
 )
 
-// Lines says for the lines of a candidate's canonical text which line of the
-// text that somebody wrote they come from. Formatting moves what is declared but
-// changes none of it, so that both parse to the same declarations; imports, which
-// are sorted, are found by their path, and comments by their order. A line on
-// which nothing begins is not in the map.
+// Lines maps the lines of a candidate's canonical text to the lines of its author's text.
+// Formatting moves declarations but changes none, so both texts parse to the same declarations.
+// Imports, which are sorted, are found by path, and comments by order. A line on which nothing
+// begins is not in the map.
 func Lines(canonical, written string) map[int]int {
 	out := map[int]int{}
 	fset := token.NewFileSet()

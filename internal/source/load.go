@@ -35,8 +35,8 @@ type Options struct {
 	InPlace bool
 }
 
-// Load resolves a function and everything that is known of it before anything
-// runs. What the user can mend is a *beagle.UsageError.
+// Load resolves a function, and collects all facts about it that need no run. An error that the
+// user can mend is a *beagle.UsageError.
 func Load(ctx context.Context, o Options) (*Unit, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -123,7 +123,7 @@ func (o *Options) stdExport(ctx context.Context, path string) (string, error) {
 func (o *Options) resolve(ctx context.Context) (*packages.Package, string, error) {
 	rs := readings(o.Dir, o.Spec)
 	var trouble error
-	said := "" // what the go command said first, in case nothing better is known
+	said := "" // the go command's first message, if there is no better one
 	for _, r := range rs {
 		pkgs, err := packages.Load(o.config(ctx, listMode), r.pattern)
 		if err != nil {
@@ -162,8 +162,7 @@ func (o *Options) resolve(ctx context.Context) (*packages.Package, string, error
 	return nil, "", unknownPackage(o.Dir, o.Spec, said)
 }
 
-// complaint is what the go command writes when it fails as a whole, which
-// go/packages does not pass on.
+// complaint returns the go command's message when it fails as a whole; go/packages drops it.
 func (o *Options) complaint(ctx context.Context, pattern string) string {
 	conf := o.config(ctx, 0)
 	c := exec.CommandContext(ctx, "go", append(append([]string{"list", "-find"}, conf.BuildFlags...), "--", pattern)...)
@@ -271,10 +270,10 @@ func goCommandError(o *Options, msg string) error {
 	return nil
 }
 
-// newerGo is what the type checker says of a language that it does not know.
+// newerGo matches the type checker's message about a newer language.
 var newerGo = regexp.MustCompile(`requires newer Go version (go1\.\d+)`)
 
-// place is how the go command begins a complaint about an import.
+// place matches the start of the go command's message about an import.
 var place = regexp.MustCompile(`^(\S+\.go):(\d+):\d+: `)
 
 // importAt names the import that a complaint is about, when it only says where
@@ -317,7 +316,7 @@ func usable(p *packages.Package) error {
 	return compileErrors(p)
 }
 
-// compileErrors words the first errors of the package or of what it imports.
+// compileErrors returns the first errors of the package or of its imports.
 func compileErrors(p *packages.Package) error {
 	var found []string
 	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) {
@@ -341,7 +340,7 @@ func compileErrors(p *packages.Package) error {
 	}
 }
 
-// moduleRoot is where a patch's paths begin.
+// moduleRoot returns the directory to which a patch's paths are relative.
 func moduleRoot(p *packages.Package) string {
 	if p.Module.Dir != "" {
 		return p.Module.Dir
@@ -359,7 +358,7 @@ func language(p *packages.Package) string {
 	if v := p.Module.GoVersion; version.IsValid("go" + v) {
 		return strings.TrimPrefix(version.Lang("go"+v), "go")
 	}
-	return "1.16" // what the go command assumes of a module that does not say
+	return "1.16" // the go command's default for a module that names no version
 }
 
 func sizes() types.Sizes {

@@ -16,7 +16,7 @@ import (
 func (u *Unit) Narrow(src string) (string, error) {
 	f, problem := u.Parse(src)
 	if problem != nil {
-		return src, nil // who checks the candidate says why
+		return src, nil // the check of the candidate says why
 	}
 	n := &narrower{unit: u, file: f, tok: f.Fset.File(f.AST.FileStart), copies: map[types.Object]*privateCopy{}}
 	n.imports = importedNames(u, f.AST)
@@ -183,7 +183,7 @@ func (n *narrower) restored(c *privateCopy, fn *ast.FuncDecl) string {
 	return printed(syntax.Apply(n.file.Src[from:n.tok.Offset(fn.End())], edits))
 }
 
-// original is what Widen would make of the original, with calls of originals.
+// original returns the copy that Widen would make of the original, with calls of originals.
 func (n *narrower) original(c *privateCopy, fn *ast.FuncDecl) string {
 	body, f := c.piece.decl.(*ast.FuncDecl).Body, c.piece.file
 	return printed(n.unit.privateHead(c.piece, fn.Name.Name) + " " +
@@ -199,8 +199,8 @@ func printed(text string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// back is how one use of a copy becomes a use of the original. call is the call that
-// it names, or nil. It is empty where the original cannot be named.
+// back returns the edits that replace one use of a copy by the original's name; none if the
+// original cannot be named. call is the call of that use, or nil.
 func (n *narrower) back(id *ast.Ident, call *ast.CallExpr, c *privateCopy) []syntax.Edit {
 	name := c.piece.names[0].Name
 	if c.piece.recv != "" {
@@ -220,8 +220,8 @@ func (n *narrower) back(id *ast.Ident, call *ast.CallExpr, c *privateCopy) []syn
 	return []syntax.Edit{{Start: n.tok.Offset(id.Pos()), End: n.tok.Offset(id.End()), New: name}}
 }
 
-// backMethod is how a call of a method's copy becomes a call of the method: its first
-// argument becomes the receiver, without the & or * that Widen may have put there.
+// backMethod returns the edits that turn a call of a method's copy into a call of the method: its
+// first argument becomes the receiver, without the & or * that Widen may have added.
 func (n *narrower) backMethod(call *ast.CallExpr, p *piece) []syntax.Edit {
 	if len(call.Args) == 0 || manyValued(call, n.file.Info) {
 		return nil

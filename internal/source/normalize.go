@@ -32,9 +32,8 @@ func (s importSpec) String() string {
 	return s.name + " " + strconv.Quote(s.path)
 }
 
-// Normalize gives a candidate its canonical text: one import block of what is
-// used, standard library first, and gofmt. Normalize(Normalize(s)) equals
-// Normalize(s).
+// Normalize gives a candidate its canonical text: one block of the imports that it uses, standard
+// library first, and gofmt. Normalize(Normalize(s)) equals Normalize(s).
 func (u *Unit) Normalize(src string) (string, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments)
@@ -71,9 +70,9 @@ func (u *Unit) Normalize(src string) (string, error) {
 	return formatted(b.String(), src, fset, f)
 }
 
-// formatted is gofmt of a text. f is what src was parsed to, which saves parsing
-// a text that is the same; it is changed. [format.Node] would print a file with
-// a group of imports, parse that and print it again, so as to leave f alone.
+// formatted formats a text as gofmt does. f is the parsed src, and saves parsing text if both are
+// the same; formatted changes it. [format.Node] leaves its file alone: it prints a file with a
+// group of imports, parses that and prints it again.
 func formatted(text, src string, fset *token.FileSet, f *ast.File) (string, error) {
 	if text == src {
 		ast.SortImports(fset, f)
@@ -88,7 +87,7 @@ func formatted(text, src string, fset *token.FileSet, f *ast.File) (string, erro
 	return string(out), nil
 }
 
-// gofmt is how [format.Source] prints.
+// gofmt prints as [format.Source] does.
 var gofmt = printer.Config{Mode: printer.UseSpaces | printer.TabIndent | normalizeNumbers, Tabwidth: 8}
 
 // normalizeNumbers writes numbers as 0xFF and 0o17, as go/format and cmd/gofmt
@@ -148,8 +147,8 @@ func (u *Unit) wanted(f *ast.File) []importSpec {
 	return out
 }
 
-// imported is the import by which the package's own files know a name, the
-// target's file first: what a version keeps of them needs the same.
+// imported returns the import by which the package's own files know a name, the target's file
+// first. Code that a version keeps of them needs the same import.
 func (u *Unit) imported(name string) (importSpec, bool) {
 	var found importSpec
 	ok := false

@@ -14,8 +14,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A File is a candidate that stands for the target. Many share it, so that
-// nobody may change it.
+// A File is a parsed candidate. Many callers share it, so none may change it.
 type File struct {
 	Src   string
 	Fset  *token.FileSet
@@ -34,33 +33,31 @@ type Problem struct {
 
 const candidateName = "candidate.go"
 
-// A parsed text holds types for its whole package. maxParsed is how many are held
-// before all are forgotten, so that a long run does not grow with its candidates,
-// and parsedBytes the memory for those of a large package: one with 5 MB of text
-// takes 25 MB for each.
+// A parsed text holds types for its whole package. maxParsed bounds their number: when it is
+// reached, all are forgotten, so that a long run does not grow with its candidates. parsedBytes
+// bounds their memory: a package with 5 MB of text takes 25 MB for each.
 const (
 	maxParsed    = 256
 	parsedBytes  = 256 << 20
 	bytesPerByte = 5
 )
 
-// roomFor is how many parsed texts to hold of a package with so much text.
+// roomFor returns how many parsed texts to keep of a package of this size.
 func roomFor(text int) int {
 	return min(max(parsedBytes/(bytesPerByte*(text+1)), 8), maxParsed)
 }
 
-// Room is how many parsed texts a process should hold on to at most.
+// Room returns how many parsed texts a process should keep at most.
 func (u *Unit) Room() int { return u.room }
 
-// A parsed is what a text was found to be.
+// A parsed is the result of parsing a text.
 type parsed struct {
 	file    *File
 	problem *Problem
 }
 
-// Parse reads a candidate file and type-checks it together with the rest of
-// the package. What it read lately it knows: every stage that a candidate goes
-// through asks for it.
+// Parse reads a candidate file and type-checks it together with the rest of the package. It
+// remembers recent results, since every stage of a candidate asks for them.
 func (u *Unit) Parse(src string) (*File, *Problem) {
 	u.mu.Lock()
 	p, ok := u.parsed[src]
@@ -132,7 +129,7 @@ func (u *Unit) checkTypes(f *File) *Problem {
 	return first
 }
 
-// checkScope holds a candidate to what it may declare and import.
+// checkScope checks a candidate's declarations and imports.
 func (u *Unit) checkScope(f *File) *Problem {
 	if f.AST.Name.Name != u.Target.PkgName {
 		return f.problem("scope", f.AST.Name.Pos(), "the package clause says %s, the target's package is %s",

@@ -87,8 +87,7 @@ func fileHash(text string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// A matching says which pieces of a candidate stand for which pieces of the
-// user's files.
+// A matching maps pieces of a candidate to pieces of the user's files.
 type matching struct {
 	u          *Unit
 	file       *srcFile            // the candidate

@@ -43,7 +43,7 @@ type piece struct {
 	file       *srcFile
 	decl       ast.Decl
 	spec       *ast.ValueSpec // set if the piece is one spec of a parenthesised group
-	names      []*ast.Ident   // what it declares; for a method, its name
+	names      []*ast.Ident   // declared names; for a method, its name
 	kind       string         // "func", "var", "const", "type" or "import"
 	recv       string         // base type of a method's receiver
 	start, end int            // byte range, doc comment and trailing comment included
@@ -109,7 +109,7 @@ func (p *piece) doc() string {
 	return p.file.text[p.start:p.file.offset(p.bare())]
 }
 
-// bare is where the piece starts without its doc comment.
+// bare returns the start of the piece after its doc comment.
 func (p *piece) bare() token.Pos {
 	if p.spec != nil {
 		return p.spec.Pos()

@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Limits of what [Unit.Widen] adds.
+// Limits of the copies that [Unit.Widen] adds.
 const (
 	privateLines = 120 // of one function
 	widenedLines = 400 // of all
@@ -128,8 +128,8 @@ func (u *Unit) localNames() map[string]bool {
 	return u.local
 }
 
-// calls are the edits by which code calls copies. depth is how many calls away from
-// the candidate's own code it stands.
+// calls returns the edits that make code call copies. depth counts the calls between the
+// candidate's own code and this code.
 func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth int) []syntax.Edit {
 	var edits []syntax.Edit
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -155,8 +155,7 @@ func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth in
 	return edits
 }
 
-// calledName is the identifier by which a call names a function, and the selector
-// of a method.
+// calledName returns the identifier of a called function, and the selector of a method.
 func calledName(call *ast.CallExpr) (*ast.Ident, *ast.SelectorExpr) {
 	switch f := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:

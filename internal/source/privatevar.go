@@ -59,8 +59,8 @@ func (u *Unit) privateVarName(name string) string {
 	return lowered(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
 }
 
-// privateVar is the declaration of a variable of which a copy says the same: nothing
-// changes it, and it holds a list or map of plain values, or a compiled pattern.
+// privateVar returns the declaration of a variable that a copy can replace: nothing changes it,
+// and it holds a list or map of plain values, or a compiled pattern.
 func (u *Unit) privateVar(name string) (*piece, *ast.ValueSpec) {
 	v, ok := u.Types.Scope().Lookup(name).(*types.Var)
 	if !ok || !u.Unchanged()[name] {

@@ -8,10 +8,9 @@ import (
 	"math"
 )
 
-// A prover shows conditions over a target's parameters for one call. It knows
-// the arguments, what the caller's local variables are defined as, and the
-// conditions that must hold for the call to be reached. What it cannot show it
-// does not claim.
+// A prover shows conditions over a target's parameters for one call. It knows the arguments, the
+// definitions of the caller's local variables, and the conditions that must hold for the call to
+// be reached. It claims only conditions that it can show.
 type prover struct {
 	info   *types.Info
 	fn     ast.Node // the calling function
@@ -20,7 +19,7 @@ type prover struct {
 	depth  int
 }
 
-// A value is what a parameter stands for.
+// A value is the argument for a parameter.
 type value struct {
 	expr   ast.Expr // in the caller
 	list   bool     // the arguments of a variadic parameter, so many
@@ -59,8 +58,8 @@ func (v *prover) holds(e ast.Expr) bool {
 	return v.known(e)
 }
 
-// compared decides a comparison by intervals, by what is known of the very two
-// operands, or as a comparison with nil.
+// compared decides a comparison by intervals, by facts about the very two operands, or as a
+// comparison with nil.
 func (v *prover) compared(x ast.Expr, op token.Token, y ast.Expr) bool {
 	if id, ok := ast.Unparen(y).(*ast.Ident); ok && id.Name == "nil" && op == token.NEQ {
 		return v.notNil(x)

@@ -210,7 +210,7 @@ func pointed(fn *types.Func) bool {
 	return is
 }
 
-// declaration is where the package declares a function; nil when it does not.
+// declaration returns the package's declaration of a function, or nil.
 func (u *Unit) declaration(fn *types.Func) *ast.FuncDecl {
 	for _, p := range u.graph.all {
 		if d, ok := p.decl.(*ast.FuncDecl); ok && u.info.Defs[d.Name] == types.Object(fn) {

@@ -78,8 +78,8 @@ var opaque = map[string]string{
 	"go/token.FileSet":        "Name a function that takes the text.",
 }
 
-// inert are types with fields that cannot be recorded, whose zero state is
-// what a record needs.
+// inert are types with fields that cannot be recorded, and whose zero value serves a record as
+// well.
 var inert = map[string]bool{
 	"sync.Mutex": true, "sync.RWMutex": true, "sync.Once": true, "sync.WaitGroup": true, "sync.Cond": false,
 	"sync/atomic.Int32": true, "sync/atomic.Int64": true, "sync/atomic.Uint32": true, "sync/atomic.Uint64": true,
@@ -130,7 +130,7 @@ func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]boo
 	case *types.Struct:
 		return u.walkFields(x, path, seen)
 	}
-	return nil // an interface: what it holds is judged when it is seen
+	return nil // an interface: its values are judged when they are recorded
 }
 
 func (u *Unit) basicReason(b *types.Basic, t types.Type, path string) *reason {
@@ -147,8 +147,7 @@ func (u *Unit) basicReason(b *types.Basic, t types.Type, path string) *reason {
 	return nil
 }
 
-// walkFields looks into a struct. A field that nobody ever sets is harmless
-// whatever its type.
+// walkFields looks into a struct. A field that no code ever sets is harmless, whatever its type.
 func (u *Unit) walkFields(s *types.Struct, path string, seen map[types.Type]bool) *reason {
 	for f := range s.Fields() {
 		r := u.walk(f.Type(), path+"."+f.Name(), false, seen)

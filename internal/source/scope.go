@@ -17,7 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A usage is what a piece names: other pieces and packages.
+// A usage lists the pieces and packages that a piece names.
 type usage struct {
 	pieces  map[*piece]bool
 	imports map[string]string // local name -> path; a dot import is ".path" -> path
@@ -248,9 +248,9 @@ func (u *Unit) unchangedIn(f *File) map[string]bool {
 	return w.Unchanged(f.Types)
 }
 
-// outsideNames are the package-level names that test files, files of other
-// build configurations, assembly or directives may refer to. What cannot be
-// type-checked under this configuration is judged by its free identifiers.
+// outsideNames returns the package-level names that test files, files of other build
+// configurations, assembly or directives may refer to. For files that cannot be type-checked
+// under this configuration it takes their free identifiers.
 func outsideNames(dir, pkgName string, compiled []*srcFile) map[string]bool {
 	out := map[string]bool{}
 	known := map[string]bool{}

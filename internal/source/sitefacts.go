@@ -15,7 +15,7 @@ type fact struct {
 	op token.Token // ILLEGAL: x is a condition that holds
 	y  string
 
-	left, right span // what the operands are bounded by on their own
+	left, right span // bounds of the operands on their own
 }
 
 var mirrored = map[token.Token]token.Token{
@@ -53,7 +53,7 @@ func (v *prover) around(path []ast.Node) []fact {
 	}
 	for i, n := range path {
 		if n == v.fn {
-			out = nil // what was true where a function literal was made need not be when it is called
+			out = nil // facts at the creation of a function literal need not hold at its call
 		}
 		if i+1 == len(path) {
 			break
@@ -175,7 +175,7 @@ func (v *prover) says(cond ast.Expr, is bool, in ast.Node) []fact {
 	return nil
 }
 
-// bound is what is known of an operand without facts.
+// bound returns the bounds of an operand without facts.
 func (v *prover) bound(e ast.Expr) span {
 	if t, ok := v.info.TypeOf(e).Underlying().(*types.Basic); !ok || t.Info()&types.IsInteger == 0 {
 		return anything
@@ -225,7 +225,7 @@ func (v *prover) text(e ast.Expr) string {
 	return expr
 }
 
-// lengthText names the length of an argument by what decides it.
+// lengthText names the length of an argument by the expression that decides it.
 func (v *prover) lengthText(e ast.Expr) string {
 	e = ast.Unparen(e)
 	if id, ok := e.(*ast.Ident); ok {
@@ -298,7 +298,7 @@ func (v *prover) related(x string, op token.Token, y string) bool {
 	})
 }
 
-// bounded is what facts say of the value of a text.
+// bounded returns the bounds that facts give the value of a text.
 func (v *prover) bounded(text string) span {
 	out := anything
 	for _, f := range v.facts {

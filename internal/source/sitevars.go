@@ -11,10 +11,10 @@ import (
 
 // What a prover may rely on of the calling function's variables.
 
-// lasting reports whether what an expression speaks of stays as it is in a
-// piece of code: local variables that nothing there writes and whose address
-// nobody takes, their lengths, and constants. Strings and the headers of slices
-// are part of the variable; what a slice or pointer leads to is not.
+// lasting reports whether the value of an expression stays as it is in a piece of code. Its parts
+// must be constants, lengths, and local variables whose address is never taken and that nothing
+// there writes. Strings and the headers of slices are part of the variable; the memory behind a
+// slice or pointer is not.
 func (v *prover) lasting(e ast.Expr, in ast.Node) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -87,8 +87,8 @@ func (v *prover) written(w *types.Var, in ast.Node) bool {
 	return false
 }
 
-// exposed reports whether somebody else may write a variable: its address is
-// taken, or a function literal assigns to it.
+// exposed reports whether other code may write a variable: its address is taken, or a function
+// literal assigns to it.
 func (v *prover) exposed(w *types.Var) bool {
 	found := false
 	ast.Inspect(v.fn, func(n ast.Node) bool {
@@ -116,8 +116,7 @@ func (v *prover) exposed(w *types.Var) bool {
 	return found
 }
 
-// definition is what a local variable is defined as, once and for all; nil when
-// it is written again.
+// definition returns the only definition of a local variable, or nil if it is written again.
 func (v *prover) definition(id *ast.Ident) ast.Expr {
 	w, ok := v.info.Uses[id].(*types.Var)
 	if !ok || v.fn == nil || !v.local(w) || v.written(w, v.fn) || v.exposed(w) {

@@ -112,8 +112,8 @@ func fileNamed(spec string) error {
 	}
 }
 
-// Near words which of the names are close to what was typed: "evolve or explain",
-// "" for none.
+// Near lists the names that are close to the typed one, as in "evolve or explain"; "" if there
+// are none.
 func Near(typed string, names []string) string {
 	near := nearest(typed, names, func(name string) string { return name })
 	if len(near) == 0 {

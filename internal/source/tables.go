@@ -26,7 +26,7 @@ func (f *File) TableBytes() (total int64, known bool) {
 					total, known = total+n, known && ok
 				}
 			}
-		case *ast.FuncDecl: // what a function holds as literals lies in the binary all the same
+		case *ast.FuncDecl: // literals inside a function lie in the binary, too
 			total += f.literals(d)
 		}
 	}
@@ -233,7 +233,7 @@ func (m *measure) elements(lit *ast.CompositeLit, depth int) int64 {
 	return n
 }
 
-// length is how many elements a literal of a slice has: keys move the index.
+// length returns how many elements a slice literal makes: keys move the index.
 func (m *measure) length(lit *ast.CompositeLit) int64 {
 	var next, most int64
 	for _, e := range lit.Elts {

@@ -9,9 +9,8 @@ import (
 	"slices"
 )
 
-// CheckTest type-checks a test file that is to be added to the package: what
-// is wrong with it, nil when it would build. Names that the package's other
-// test files declare are not seen.
+// CheckTest type-checks a test file that is to be added to the package. It returns nil if the
+// file would build. It does not see names that the package's other test files declare.
 func (u *Unit) CheckTest(name, text string) error {
 	f, err := parser.ParseFile(u.fset, name, text, parser.SkipObjectResolution)
 	if err != nil {

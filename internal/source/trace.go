@@ -20,11 +20,10 @@ type Site struct {
 	Mark  int       // offset of the statement that it marks; 0 for a decision
 }
 
-// Traced returns [Unit.Variant] with calls of the package rt at each branch,
-// comparison, switch and table access inside its functions, and in front of the
-// statements that other statements may skip. rt is the import path; first is the
-// number of the first site. What the version computes stays as it is. Lines keep
-// their numbers.
+// Traced returns [Unit.Variant] with calls of the package rt at each branch, comparison, switch
+// and table access inside its functions, and in front of the statements that other statements may
+// skip. rt is the import path; first is the number of the first site. Results stay the same.
+// Lines keep their numbers.
 func (u *Unit) Traced(f *File, suffix, rt string, first int) (text string, sites []Site, err error) {
 	edits, err := u.renames(f, suffix)
 	if err != nil {
@@ -66,7 +65,7 @@ func (t *tracer) importing(rt string) []syntax.Edit {
 	return t.edits
 }
 
-// traceName is what a traced file calls package rt.
+// traceName is a traced file's name for package rt.
 const traceName = "beaglert"
 
 // bareStack reports whether a function may have no room for calls.
@@ -82,9 +81,8 @@ func bareStack(d *ast.FuncDecl) bool {
 	return false
 }
 
-// A tracer collects the edits of one version. Edits at one place are carried
-// out in the order in which they are made: outer calls open first and close
-// last.
+// A tracer collects the edits of one version. Edits at one place are applied in the order in
+// which they were added: outer calls open first and close last.
 type tracer struct {
 	f      *File
 	first  int

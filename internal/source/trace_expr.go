@@ -17,7 +17,7 @@ const (
 
 func (t *tracer) constant(e ast.Expr) bool { return t.f.Info.Types[e].Value != nil }
 
-// kind is what an expression's values are; 0 for what rt cannot compare.
+// kind returns the kind of an expression's values; 0 for values that rt cannot compare.
 func (t *tracer) kind(e ast.Expr) int {
 	typ := t.f.Info.Types[e].Type
 	if typ == nil {
@@ -42,8 +42,8 @@ func (t *tracer) plainBool(e ast.Expr) bool {
 	return typ == types.Typ[types.Bool] || typ == types.Typ[types.UntypedBool]
 }
 
-// loose reports whether an expression holds a shift of an untyped constant: its
-// type comes from what stands around it.
+// loose reports whether an expression holds a shift of an untyped constant, whose type comes from
+// the code around it.
 func loose(info *types.Info, e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -225,8 +225,7 @@ func (t *tracer) index(e *ast.IndexExpr) bool {
 	return true
 }
 
-// key traces the key with which a map is asked: the keys that the map has are what
-// the search should try instead.
+// key traces the key of a map look-up, so that the search can try the keys that the map has.
 func (t *tracer) key(e *ast.IndexExpr, x types.TypeAndValue) bool {
 	if !x.IsValue() || !isPath(e.X) || t.constant(e.Index) || loose(t.f.Info, e.Index) {
 		return false

@@ -23,8 +23,8 @@ func (t *tracer) mark(list []ast.Stmt) {
 	}
 }
 
-// caseOf reports whether a statement is a case of a switch or select, in front
-// of which no call may stand.
+// caseOf reports whether a statement is a case of a switch or select: no call may stand in front
+// of it.
 func caseOf(s ast.Stmt) bool {
 	switch s.(type) {
 	case *ast.CaseClause, *ast.CommClause:

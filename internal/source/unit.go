@@ -30,7 +30,7 @@ type Unit struct {
 	// why no record of a call can hold its arguments or results; nil when one can. It is a
 	// [beagle.UsageError]
 	Unrecordable error
-	// the function by which the target reads outside of the program's memory, or prints; "" for
+	// the function that makes the target read outside of the program's memory, or print; "" for
 	// none
 	Outside string
 
@@ -276,8 +276,8 @@ func (u *Unit) buildRest() {
 	}
 }
 
-// lean is a declaration of the rest, reduced to what other declarations can
-// see of it, or nil.
+// lean reduces a declaration of the rest to the parts that other declarations can see, or returns
+// nil.
 func (u *Unit) lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -390,8 +390,7 @@ func (u *Unit) extract() error {
 // without bodies. Nobody may change them.
 func (u *Unit) Rest() []*ast.File { return u.rest }
 
-// Syntax is the package as the user wrote it, with what the type checker found.
-// Nobody may change it.
+// Syntax returns the package as the user wrote it, with its types. Callers must not change it.
 func (u *Unit) Syntax() (*token.FileSet, []*ast.File, *types.Info) {
 	return u.fset, asts(u.files), u.info
 }

@@ -41,7 +41,7 @@ func (u *Unit) Hidden(f *File, suffix string) (string, error) {
 	return syntax.Apply(f.Src, edits), nil
 }
 
-// commonEnd is the number of bytes in which two names end alike.
+// commonEnd returns the length of the longest common suffix of two names.
 func commonEnd(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -50,7 +50,7 @@ func commonEnd(a, b string) int {
 	return n
 }
 
-// renamed lists the identifiers that stand for what the candidate declares.
+// renamed lists the identifiers that name the candidate's declarations.
 func (u *Unit) renamed(f *File) (all []*ast.Ident) {
 	declared := u.declared(f)
 	ast.Inspect(f.AST, func(n ast.Node) bool {
@@ -92,7 +92,7 @@ func (u *Unit) renames(f *File, suffix string) ([]syntax.Edit, error) {
 	return edits, nil
 }
 
-// objectOf is what an identifier declares or else uses.
+// objectOf returns the object that an identifier declares or else uses.
 func objectOf(info *types.Info, id *ast.Ident) types.Object {
 	if obj := info.Defs[id]; obj != nil {
 		return obj

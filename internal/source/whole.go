@@ -21,9 +21,9 @@ type Whole struct {
 	Candidate *ast.File
 }
 
-// Whole type-checks a version together with the bodies of the rest, for those
-// who look at what is called. [Unit.Parse], which leaves the bodies out, is
-// the cheaper way to know whether a text is a version at all.
+// Whole type-checks a version together with the bodies of the rest, for callers that follow
+// calls. [Unit.Parse], which leaves the bodies out, is the cheaper way to check that a text is a
+// version.
 func (u *Unit) Whole(src string) (*Whole, *Problem) {
 	fset := token.NewFileSet()
 	for _, f := range u.files {
