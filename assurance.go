@@ -8,15 +8,15 @@ import (
 
 // An Assurance says how far the evidence for a candidate's behaviour reaches.
 type Assurance struct {
-	Inputs int `json:"inputs"` // on which both versions were compared
+	Inputs int `json:"inputs"` // that both versions were compared on
 	// the guided search ended because it met nothing new, not for want of time
 	Saturated   bool     `json:"saturated"`
 	Unreached   []Branch `json:"unreached,omitempty"`   // branches of either version that no input reached
 	Proof       *Proof   `json:"proof,omitempty"`       // nil when nothing was proved
 	Constructed []string `json:"constructed,omitempty"` // rewrites among the steps whose lemma is proved
 	Steps       int      `json:"steps,omitempty"`       // rewrites that led to the version; none when it was written
-	NotChecked  []string `json:"not_checked,omitempty"` // what no check looked at, and why
-	// the evidence is from inside the user's tests, and Inputs are the calls of the target there in
+	NotChecked  []string `json:"not_checked,omitempty"` // parts that no check looked at, and why
+	// the evidence is from inside the user's tests, and Inputs counts the target's calls there in
 	// which both versions were compared
 	InPlace bool `json:"in_place,omitempty"`
 }
@@ -29,12 +29,12 @@ type Branch struct {
 	Side    string `json:"side"` // "true", "false", "case", "loop never entered"
 }
 
-// A Proof is what a solver, or terms that came out equal, proved.
+// A Proof says how far a solver, or equal terms, proved two versions equal.
 type Proof struct {
 	Complete bool     `json:"complete"`          // for all inputs; otherwise up to Length
 	Length   int      `json:"length,omitempty"`  // of every string and slice
 	Solvers  []string `json:"solvers,omitempty"` // that agree; none when the terms were equal already
-	Not      []string `json:"not,omitempty"`     // what the proof does not compare: "error texts", "capacity"
+	Not      []string `json:"not,omitempty"`     // parts of an outcome that the proof does not compare: "error texts", "capacity"
 	Millis   float64  `json:"millis"`
 }
 

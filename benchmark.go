@@ -7,7 +7,7 @@ type Similarity struct {
 	Low          float64 `json:"low"`           // 95 % interval
 	High         float64 `json:"high"`          //
 	Plain        float64 `json:"plain"`         // of the samples as they are
-	Noise        float64 `json:"noise"`         // what two profiles of the same program would show in the mean
+	Noise        float64 `json:"noise"`         // expected difference of two profiles of the same program
 	Samples      float64 `json:"samples"`       // of production, of equal weight
 	BenchSamples float64 `json:"bench_samples"` // of the benchmark
 	// Parts are all parts, the largest difference first.
@@ -60,7 +60,7 @@ type BenchmarkFit struct {
 	Callees  Similarity     `json:"callees"`
 	Lines    Similarity     `json:"lines"`
 	Tried    []BenchmarkTry `json:"tried"`
-	Why      []string       `json:"why,omitempty"` // what is not alike, and why
+	Why      []string       `json:"why,omitempty"` // the parts that differ, and why
 	Warnings []string       `json:"warnings,omitempty"`
 }
 

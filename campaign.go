@@ -1,6 +1,6 @@
 package beagle
 
-// A Campaign is what was done about the hot spots of a service, and what that saves.
+// A Campaign records the work on the hot spots of a service, and its saving.
 type Campaign struct {
 	ID       string           `json:"id"`
 	Module   string           `json:"module"`
@@ -9,16 +9,16 @@ type Campaign struct {
 	Created  string           `json:"created"`         // UTC
 	Least    float64          `json:"least"`           // share under which a function is not worth a change
 	Samples  float64          `json:"samples"`         // of the profile, of equal weight
-	Score    string           `json:"score,omitempty"` // what versions were ranked by, if not the time of recorded calls
+	Score    string           `json:"score,omitempty"` // the ranking of versions, if not the time of recorded calls
 	Budget   CampaignCost     `json:"budget"`          // 0: no limit
 	Spent    CampaignCost     `json:"spent"`
-	Targets  []CampaignTarget `json:"targets"` // in the order in which they were taken up
+	Targets  []CampaignTarget `json:"targets"` // in the order of work
 	Saving   CampaignSaving   `json:"saving"`  // of all improvements together
 	Notes    []string         `json:"notes,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"` // of the profile
 }
 
-// CampaignCost is what a campaign may use, or has used.
+// CampaignCost is the budget of a campaign, or the part that it has used.
 type CampaignCost struct {
 	ProcessorSeconds float64 `json:"processor_seconds"`
 	Dollars          float64 `json:"dollars"`
@@ -56,7 +56,7 @@ type CampaignTarget struct {
 	Next       string          `json:"next,omitempty"` // the caller that is taken up after it, and why
 }
 
-// A CampaignSaving is a share of the service's processor time, with what it is worth.
+// A CampaignSaving is a share of the service's processor time, and its price.
 type CampaignSaving struct {
 	Share    float64 `json:"share"`
 	Low      float64 `json:"low"` // 95 % interval, of the profile, the benchmark and the measurement
@@ -68,7 +68,7 @@ type CampaignSaving struct {
 	Currency string  `json:"currency,omitempty"`
 }
 
-// A CampaignAttempt is what a campaign remembers of a target.
+// A CampaignAttempt is a campaign's memory of a target.
 type CampaignAttempt struct {
 	At         string  `json:"at"` // UTC
 	Campaign   string  `json:"campaign"`

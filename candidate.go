@@ -18,7 +18,7 @@ func NewCandidate(source string, parents []string, steps []Step) Candidate {
 // A Step is one application of a mutator.
 type Step struct {
 	Mutator string `json:"mutator"`
-	Site    string `json:"site"` // what was rewritten, for people: "for loop at line 12"
+	Site    string `json:"site"` // the rewritten place, for people: "for loop at line 12"
 	Param   string `json:"param,omitempty"`
 	Class   Class  `json:"class"`
 }
@@ -31,8 +31,8 @@ type Move struct {
 	Weight  float64 `json:"weight"` // share of the profile on the site's lines times the mutator's expected gain
 }
 
-// Written is the mutator of a step whose version a model or a person wrote. Such a
-// step promises nothing: what it claims of panics is not relied on.
+// Written is the mutator of a step whose version a model or a person wrote. Such a step promises
+// nothing: the judge does not rely on its claims about panics.
 const Written = "model"
 
 // Class is a legality class: how a rewrite may differ from the original, and

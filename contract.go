@@ -1,8 +1,7 @@
 package beagle
 
-// A Contract says on which inputs, and in which respects, a candidate must
-// behave like the original. The zero Contract demands it of all inputs in every
-// respect that a caller can see.
+// A Contract says on which inputs, and in which respects, a candidate must behave like the
+// original. The zero Contract covers all inputs, in every respect that a caller can see.
 type Contract struct {
 	// Requires is a Go expression over the parameters and the receiver, as in
 	// "n >= 0 && len(s) < 1<<16". Inputs for which it is false are never tried.
@@ -27,7 +26,7 @@ type NearMiss struct {
 	Records  [2]int   `json:"records"` // recorded calls that keep to it, and all
 	Sites    [2]int   `json:"sites"`   // call sites in the module that provably keep to it, and all
 	Gain     *Ratio   `json:"gain,omitempty"`
-	Flag     string   `json:"flag"` // what accepts it: --requires 'len(s) < 1<<16'
+	Flag     string   `json:"flag"` // the flag that accepts it: --requires 'len(s) < 1<<16'
 	Guarded  *Guarded `json:"guarded,omitempty"`
 }
 
@@ -35,7 +34,7 @@ type NearMiss struct {
 // hold, it does what the original does. It was judged without the contract.
 type Guarded struct {
 	Source  string       `json:"source"`            // a candidate file
-	Status  Status       `json:"status"`            // accepted, or what speaks against it
+	Status  Status       `json:"status"`            // accepted, or the status that refuses it
 	Reason  string       `json:"reason,omitempty"`  // why it is not accepted
 	Measure *Measurement `json:"measure,omitempty"` // when it behaves
 }

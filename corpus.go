@@ -10,10 +10,9 @@ type Record struct {
 // ID is the content hash that also decides between train and holdout.
 func (r Record) ID() string { return HashOf("record", r.Args) }
 
-// A Corpus is what the target really receives. Train is what mutators and the
-// search may see; Holdout is seen by verification and by the final
-// measurement alone. Generated records serve verification only, unless fewer
-// than two inputs were recorded (GeneratedOnly).
+// A Corpus holds the calls that the target really receives. Mutators and the search see Train.
+// Only verification and the final measurement see Holdout. Generated records serve verification
+// only, unless fewer than two inputs were recorded (GeneratedOnly).
 type Corpus struct {
 	Target        string   `json:"target"` // Target.ID
 	Train         []Record `json:"train"`
@@ -60,9 +59,9 @@ type InFlight struct {
 	Most   float64 `json:"most"`
 }
 
-// An Again says how often a call has the same arguments as one of so many calls before it, beside
-// how often two calls at any distance have. What is far above chance is temporal locality: a small
-// cache would hit.
+// An Again says how often a call has the same arguments as one of the so many calls before it,
+// beside how often two calls at any distance have. A rate far above chance is temporal locality:
+// a small cache would hit.
 type Again struct {
 	Calls  float64 `json:"calls"` // distance
 	Share  float64 `json:"share"`
@@ -96,15 +95,15 @@ type TopValue struct {
 	Share float64 `json:"share"`
 }
 
-// Mined is what the original does to every short input, for targets that map
-// a string or a byte slice to the same type: the fixed points of the function
-// are the guard of an identity fast path.
+// Mined holds the original's outcome on every short input, for targets that map a string or a
+// byte slice to the same type. The fixed points of the function are the guard of an identity fast
+// path.
 type Mined struct {
 	Fixed1 []byte   `json:"fixed1"` // the bytes b for which f(b) == b
 	Fixed2 [][]byte `json:"fixed2"` // for each first byte, a 32-byte bit set of the second bytes for which f(ab) == ab
 }
 
-// A Finding is what the audit of a corpus and its benchmark found.
+// A Finding is a remark of the audit on a corpus and its benchmark.
 type Finding struct {
 	// "few-distinct", "one-class", "dead-result", "constant-foldable", "mutates-input",
 	// "non-deterministic", "generated-only"

@@ -1,9 +1,9 @@
 package beagle
 
-// ErrorRates say how often the judge of speed errs, as it was measured on
-// functions of which the truth is known.
+// ErrorRates say how often the judge of speed errs, as measured on functions whose truth is
+// known.
 type ErrorRates struct {
-	Machine   Machine `json:"machine"` // on which it was measured
+	Machine   Machine `json:"machine"` // that measured them
 	Rule      string  `json:"rule"`    // of decision
 	Seconds   float64 `json:"seconds"` // of timing that a trial could take
 	MinGain   float64 `json:"min_gain"`
@@ -14,8 +14,8 @@ type ErrorRates struct {
 	Elsewhere bool    `json:"elsewhere"`  // on another kind of machine or toolchain than the result beside it
 }
 
-// A Rate is how often something happened in independent trials, with the exact
-// 95 % interval of Clopper and Pearson.
+// A Rate is the frequency of an event in independent trials, with the exact 95 % interval of
+// Clopper and Pearson.
 type Rate struct {
 	Hits   int     `json:"hits"`
 	Trials int     `json:"trials"`

@@ -1,23 +1,23 @@
 package beagle
 
-// Hotspots ranks the functions of a service's own code by what they cost.
+// Hotspots ranks the functions of a service's own code by cost.
 type Hotspots struct {
 	Service   string  `json:"service,omitempty"`
 	Kind      string  `json:"kind"`  // cpu, alloc, block or mutex
 	Unit      string  `json:"unit"`  // of Total: cores, seconds or bytes a second, seconds or bytes
-	Total     float64 `json:"total"` // what the whole service spends
+	Total     float64 `json:"total"` // cost of the whole service
 	Samples   int64   `json:"samples"`
 	Effective float64 `json:"effective_samples"` // fewer than Samples when instances weigh differently
 	// processor cores that the service keeps busy; 0 when unknown
 	Cores       float64     `json:"cores,omitempty"`
 	Price       *CorePrice  `json:"price,omitempty"`
 	Autoscaling Autoscaling `json:"autoscaling"`
-	// what divided the collector's time: allocated bytes, or time in the allocator
+	// divides the collector's time: allocated bytes, or time in the allocator
 	GCBy     string    `json:"gc_by,omitempty"`
 	Least    float64   `json:"least"` // share of the whole under which a function gets no entry
 	Hotspots []Hotspot `json:"hotspots"`
 	More     int       `json:"more,omitempty"` // hot spots beyond the limit of the list
-	// what no hot spot accounts for; with all hot spots it is the whole
+	// costs beside all hot spots; with them it is the whole
 	Rest         []CostShare       `json:"rest"`
 	Dropped      []DroppedFunction `json:"dropped"`
 	DroppedCount int               `json:"dropped_count"` // all functions without an entry; Dropped holds the dearest
@@ -39,19 +39,19 @@ type Hotspot struct {
 	Net       float64  `json:"net"`            // with all callees that have no entry of their own, and with GC
 	NetLow    float64  `json:"net_low"`
 	NetHigh   float64  `json:"net_high"`
-	GC        float64  `json:"gc"`      // the part of Net that the collector spends on what it allocates
+	GC        float64  `json:"gc"`      // the part of Net that the collector spends on its allocations
 	Runtime   float64  `json:"runtime"` // the part of Net in Go's runtime, GC left out
 	Samples   int64    `json:"samples"` // behind Net
 	Cores     float64  `json:"cores,omitempty"`
 	CostYear  float64  `json:"cost_year,omitempty"`
-	SaveYear  float64  `json:"save_year"` // what would be saved if it cost nothing
+	SaveYear  float64  `json:"save_year"` // saving if it cost nothing
 	SaveNote  string   `json:"save_note,omitempty"`
 	Calls     float64  `json:"calls_per_second,omitempty"` // of the whole service
 	NanosCall float64  `json:"ns_per_call,omitempty"`
 	Callees   []string `json:"callees,omitempty"` // callees whose cost counts here, the dearest first
 }
 
-// CorePrice is what an hour of one processor core costs.
+// CorePrice is the price of an hour of one processor core.
 type CorePrice struct {
 	Amount   float64 `json:"amount"`
 	Currency string  `json:"currency"`
@@ -80,12 +80,11 @@ type DroppedFunction struct {
 	Cum      float64 `json:"cum"`
 	Net      float64 `json:"net,omitempty"` // before its cost went to its callers
 	Reason   string  `json:"reason"`
-	// CountsFor are the hot spots in which its cost is contained.
+	// CountsFor are the hot spots whose cost contains this one's.
 	CountsFor []CostShare `json:"counts_for,omitempty"`
 }
 
-// ProfileAdvice is what a profile says to a person and no rewrite of one
-// function can do.
+// ProfileAdvice is advice from a profile that no rewrite of one function can follow.
 type ProfileAdvice struct {
 	Kind     string  `json:"kind"` // contention, channels, logging or syscalls
 	Function string  `json:"function"`

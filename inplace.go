@@ -2,13 +2,13 @@ package beagle
 
 import "fmt"
 
-// InPlace is what the tests of a module can say of a target that no record of a call can feed:
-// the evidence for its versions is found inside these tests.
+// InPlace describes the evidence from inside a module's tests, for a target whose inputs cannot
+// be recorded.
 type InPlace struct {
 	Calls      int64    `json:"calls"`                // of the target in one run of the tests and benchmarks
 	Tests      []string `json:"tests,omitempty"`      // tests, examples and fuzz tests that call it
 	Benchmarks []string `json:"benchmarks,omitempty"` // that call it
-	Timed      []string `json:"timed,omitempty"`      // benchmarks in which versions take turns; none: nothing is timed
+	Timed      []string `json:"timed,omitempty"`      // benchmarks in which versions take turns; without one, nothing is timed
 	Untimed    string   `json:"untimed,omitempty"`    // why there are none
 	Flaky      []string `json:"flaky,omitempty"`      // tests that call it and differ from run to run: left out
 	Slow       []string `json:"slow,omitempty"`       // tests that call it and take too long: left out
@@ -20,7 +20,7 @@ type InPlace struct {
 	Concurrent bool     `json:"concurrent,omitempty"` // several goroutines call it at once
 	Packages   []string `json:"packages"`             // whose tests these are
 	Because    string   `json:"because,omitempty"`    // why no record of a call serves
-	Outside    string   `json:"outside,omitempty"`    // by which it reads outside of its memory, or prints
+	Outside    string   `json:"outside,omitempty"`    // the function that makes it read outside of its memory, or print
 }
 
 // Within says how two versions are compared within one call of the target.
@@ -29,7 +29,7 @@ type Within string
 // The ways, the strongest first.
 const (
 	ByTape   Within = "tape"   // on copies; callbacks and interfaces are recorded and answer again
-	ByCopies Within = "copies" // on copies; what cannot be copied is shared
+	ByCopies Within = "copies" // on copies; values that cannot be copied are shared
 	ByRuns   Within = "runs"   // not at all: whole runs of the tests are compared
 )
 

@@ -1,6 +1,6 @@
 package beagle
 
-// Outcome is how a run ended.
+// An Outcome says how a run ended.
 type Outcome string
 
 const (
@@ -8,8 +8,8 @@ const (
 	NoImprovement Outcome = "no-improvement"
 )
 
-// A Result is what a run found: the object that --json prints, and all that
-// the report needs.
+// A Result holds the findings of a run: the object that --json prints, with everything that the
+// report needs.
 type Result struct {
 	Run            string       `json:"run"` // the run's ID, as `beagle show` takes it
 	Target         TargetRef    `json:"target"`
@@ -29,17 +29,17 @@ type Result struct {
 	Verification Verification   `json:"verification"`
 	Corpus       CorpusSummary  `json:"corpus"`
 	InPlace      *InPlace       `json:"in_place,omitempty"` // the evidence, where it is not a corpus
-	// by which versions were ranked, where it is not the time of the recorded calls
+	// that ranked the versions, if not the time of the recorded calls
 	Score      *Score        `json:"score,omitempty"`
 	Findings   []Finding     `json:"findings,omitempty"` // of the audit
-	Warnings   []string      `json:"warnings,omitempty"` // what the machine could not offer
+	Warnings   []string      `json:"warnings,omitempty"` // evidence that this machine could not give
 	RuleFaults []RuleFault   `json:"rule_faults,omitempty"`
 	Search     SearchSummary `json:"search"`
 	// finalists that were faster and fell in the full verification
 	Rejected []string      `json:"rejected,omitempty"`
 	NearMiss *NearMiss     `json:"near_miss,omitempty"` // of the first finalist that fell and has one
 	Lineage  []LineageStep `json:"lineage,omitempty"`   // of the winner, from the original
-	// what a person may want to change in the original, and no rewrite may
+	// changes to the original that a person may want to make, and no rewrite may
 	Advice   []Advice      `json:"advice,omitempty"`
 	Attempts []Attempt     `json:"trials"`           // every candidate, in the order of evaluation
 	Models   *ModelSummary `json:"models,omitempty"` // none when no model was asked
@@ -98,7 +98,7 @@ type Version struct {
 // was not.
 type Verification struct {
 	Checks  []CheckResult `json:"checks"`
-	Cases   int           `json:"cases"` // inputs on which both versions were compared, in all
+	Cases   int           `json:"cases"` // inputs that both versions were compared on, in all
 	NotDone []string      `json:"not_done"`
 
 	Assurance *Assurance `json:"assurance,omitempty"` // how far the evidence reaches
@@ -128,8 +128,7 @@ type SearchSummary struct {
 	Stopped     string `json:"stopped"` // "budget", "time", "exhausted", "interrupted"
 }
 
-// A LineageStep is what one step of the winner bought, measured in one run
-// with all the others.
+// A LineageStep is the gain of one step of the winner, measured in one run with all the others.
 type LineageStep struct {
 	Step  Step   `json:"step"`
 	Why   string `json:"why"`   // the rewrite's own explanation
@@ -143,8 +142,8 @@ type LineageStep struct {
 type Advice struct {
 	Name string `json:"name"` // as `beagle explain` takes it: "lock-in-loop"
 	Line int    `json:"line"` // in the original as a candidate file
-	Site string `json:"site"` // what stands there
-	Doc  string `json:"doc"`  // what could be done, what it is worth, and what has to be true
+	Site string `json:"site"` // the code there
+	Doc  string `json:"doc"`  // the change, its worth, and the condition for it
 }
 
 // An Attempt is one evaluated candidate.
@@ -168,7 +167,7 @@ type Split struct {
 	Build                 float64 `json:"build_ms"`
 	Verify                float64 `json:"verify_ms"`
 	Screen                float64 `json:"screen_ms"`
-	Orchestration         float64 `json:"orchestration_ms"` // all else: ask, propose, tell, checkpoint
+	Orchestration         float64 `json:"orchestration_ms"` // the rest: ask, propose, tell, checkpoint
 	Cached                int     `json:"cached"`           // verdicts taken from the store
 }
 
@@ -187,5 +186,5 @@ type RuleFault struct {
 	Rule     string `json:"rule"`
 	Function string `json:"function"` // Find, Params, or Rewrite
 	Reason   string `json:"reason"`   // "panicked: index out of range [3] with length 3"
-	From     int    `json:"from"`     // the first proposal of the search for which the rule is off
+	From     int    `json:"from"`     // the search's first proposal without the rule
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// A Score says what makes one version better than another. The zero Score is the time of the
-// recorded calls. Weights of what is counted add up to 1, and so do those of the benchmarks.
+// A Score ranks versions. The zero Score is the time of the recorded calls. The weights of time
+// and counts add up to 1, and so do those of the benchmarks.
 type Score struct {
 	Time   float64 `json:"time,omitempty"`   // weight of the time
 	Allocs float64 `json:"allocs,omitempty"` // of the allocations a call
 	Bytes  float64 `json:"bytes,omitempty"`  // of the bytes that a call allocates
-	// the user's benchmarks in which versions take turns; none: the recorded calls
+	// the user's benchmarks, in which versions take turns; none: the recorded calls
 	Benchmarks []ScoreBenchmark `json:"benchmarks,omitempty"`
 }
 
@@ -31,8 +31,8 @@ func (s Score) TimeAlone() bool { return s.Allocs == 0 && s.Bytes == 0 }
 // Counts reports whether time does not count: a version may not take longer, and that is all.
 func (s Score) Counts() bool { return !s.TimeAlone() && s.Time == 0 }
 
-// What is added to counts before they are divided, so that a version without an allocation has a
-// ratio too. Bytes get the size of a small object.
+// Added to counts before they are divided, so that a version without an allocation has a ratio,
+// too. Bytes get the size of a small object.
 const (
 	addAllocs = 1
 	addBytes  = 16

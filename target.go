@@ -22,7 +22,7 @@ type Target struct {
 	Go        string   `json:"go"`     // language version of the module, "1.26"
 	Tags      []string `json:"tags,omitempty"`
 	Facts     Facts    `json:"facts"`
-	Contract  Contract `json:"contract,omitzero"` // what is demanded of a candidate; zero: strict equivalence
+	Contract  Contract `json:"contract,omitzero"` // demands on a candidate; zero: strict equivalence
 }
 
 // ID identifies the target by its content: the same function with the same
@@ -34,7 +34,7 @@ func (t *Target) ID() string {
 	return HashOf("target", t.PkgPath, t.Name, t.TypeArgs, t.Source, t.Contract)
 }
 
-// Spec is how a user names the target on the command line.
+// Spec returns the target's name for the command line.
 func (t *Target) Spec() string { return t.PkgPath + "." + t.Name }
 
 // A Param is a parameter, the receiver or a result.
@@ -53,7 +53,7 @@ type Decl struct {
 	End   int    `json:"end"`
 }
 
-// Facts are what is known of a target before anything runs.
+// Facts are known of a target before anything runs.
 type Facts struct {
 	Generic      bool     `json:"generic"`
 	Method       bool     `json:"method"`

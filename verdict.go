@@ -2,7 +2,7 @@ package beagle
 
 import "math"
 
-// Status is how the evaluation of a candidate ended.
+// A Status says how the evaluation of a candidate ended.
 type Status string
 
 const (
@@ -57,15 +57,15 @@ type CheckResult struct {
 	Passed bool    `json:"passed"`
 	Cases  int     `json:"cases"` // inputs tried
 	Millis float64 `json:"millis"`
-	Note   string  `json:"note,omitempty"` // what it did not cover
+	Note   string  `json:"note,omitempty"` // cases that it did not cover
 }
 
 // A Counterexample is an input on which a candidate and the original differ.
 type Counterexample struct {
 	Args []byte `json:"args"` // in the encoding of internal/rt, minimised
 	Go   string `json:"go"`   // the call in Go syntax, after declarations of memory that its arguments share
-	Want string `json:"want"` // what the original does
-	Got  string `json:"got"`  // what the candidate does
+	Want string `json:"want"` // the original's outcome
+	Got  string `json:"got"`  // the candidate's outcome
 	// "result", "panic", "argument", "alias", "state", "race", "hang", "crash", "slow"; in place
 	// "trace", "test"
 	Kind string `json:"kind"`
@@ -127,9 +127,9 @@ type Ratio struct {
 	High  float64 `json:"high"`
 }
 
-// Over is how many times as fast as the candidate of another ratio this one is,
-// with the interval that their logarithms give when the two are independent. It
-// is the zero Ratio when one of them says nothing.
+// Over returns how many times as fast this candidate is as the candidate of another ratio, with
+// the interval that their logarithms give if the two are independent. It is the zero Ratio if one
+// of them says nothing.
 func (r Ratio) Over(other Ratio) Ratio {
 	if r.Low <= 0 || other.Low <= 0 {
 		return Ratio{}
@@ -139,8 +139,8 @@ func (r Ratio) Over(other Ratio) Ratio {
 	return Ratio{Point: point, Low: point * math.Exp(-half), High: point * math.Exp(half)}
 }
 
-// An InputClassRatio is how fast a candidate is on one class of inputs: a gain on
-// one must not hide a loss on another.
+// An InputClassRatio is the speed of a candidate on one class of inputs: a gain on one must not
+// hide a loss on another.
 type InputClassRatio struct {
 	Name  string  `json:"name"`  // "non-ASCII", "empty", "unsorted a"
 	Share float64 `json:"share"` // of the calls, 0 to 1
@@ -172,11 +172,11 @@ type Measurement struct {
 	Seconds float64  `json:"seconds"`
 	Faster  bool     `json:"faster"`
 	Why     string   `json:"why,omitempty"`   // why it is not called faster
-	Notes   []string `json:"notes,omitempty"` // what the timed inputs lack
+	Notes   []string `json:"notes,omitempty"` // kinds of inputs that were not timed
 }
 
-// Worth is the figure by which versions are ranked: the score, which is [Measurement.Corrected]
-// when time alone counts.
+// Worth returns the figure that ranks versions: the score, which is [Measurement.Corrected] if
+// time alone counts.
 func (m *Measurement) Worth() Ratio {
 	if m.Score != nil {
 		return *m.Score
@@ -191,7 +191,7 @@ type Layout struct {
 	Ratio Ratio  `json:"ratio"`
 }
 
-// Resources is what one call costs.
+// Resources is the cost of one call.
 type Resources struct {
 	Nanos  float64 `json:"ns"`
 	Allocs float64 `json:"allocs"`

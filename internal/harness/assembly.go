@@ -15,14 +15,14 @@ import (
 // An Instruction is one line of the compiler's assembly.
 type Instruction struct {
 	Func string // the function whose code it is, as the version names it
-	PC   int    // offset in the function, which is how jumps name their goals
+	PC   int    // offset in the function; jumps name their goals by it
 	Line int    // line of the version's source; 0 when it has none there
 	Text string // "MOVBLZX (AX)(CX*1), DX"
 }
 
-// Assembly compiles a version once more for the compiler's assembly of its own
-// functions. It is empty for packages that only the go command can build, and
-// for what does not compile: a Verdict tells that, not this.
+// Assembly compiles a version once more for the compiler's assembly of its own functions. It
+// returns nothing for packages that only the go command can build, and for versions that do not
+// compile: their Verdict says so.
 func (b *Builder) Assembly(ctx context.Context, v Variant) ([]Instruction, error) {
 	if b.viaGo != "" {
 		return nil, nil
@@ -42,8 +42,8 @@ func (b *Builder) Assembly(ctx context.Context, v Variant) ([]Instruction, error
 	return readListing(listing, suffix(1), filepath.Base(t.variantFile(1))), nil
 }
 
-// listing is what the compiler prints of the package with the original and one
-// version; nothing when it refuses the version.
+// listing returns the compiler's assembly of the package with the original and one version;
+// nothing if it refuses the version.
 func (t *batch) listing(ctx context.Context) ([]byte, error) {
 	b := t.b
 	w, err := b.world(ctx, "off")
@@ -69,7 +69,7 @@ func (t *batch) listing(ctx context.Context) ([]byte, error) {
 			return nil, nil
 		}
 		return r.Stdout, nil
-	case r.Ended == sandbox.Output: // a huge package: what came before the limit may hold the version or not
+	case r.Ended == sandbox.Output: // a huge package: the listing may end before the version
 		return nil, nil
 	}
 	return nil, fmt.Errorf("the compiler's assembly: %s", outputOf(r))
@@ -105,8 +105,8 @@ func readListing(listing []byte, sfx, file string) []Instruction {
 	return out
 }
 
-// instruction reads a line of the listing; what is for the linker and the
-// garbage collector alone is left out.
+// instruction reads a line of the listing. It leaves out lines for the linker and the garbage
+// collector.
 func instruction(text, sfx, file string) (Instruction, bool) {
 	m := listedLine.FindStringSubmatch(text)
 	if m == nil {

@@ -93,7 +93,7 @@ func importsOf(f *source.File) []string {
 	return out
 }
 
-// imports is what the batch's versions import.
+// imports lists the imports of the batch's versions.
 func (t *batch) imports() []string {
 	out := sortedKeys(t.b.frame.imports)
 	for _, p := range t.predicates {

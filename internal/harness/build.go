@@ -189,9 +189,9 @@ func (t *batch) setMain(w *world, archive []byte) {
 	w.main = archive
 }
 
-// mainKey hashes what the main package depends on: rt, and the types of the
-// arguments and results. Those of the language and the standard library are
-// what their names say; for others, all that they may come from counts.
+// mainKey hashes the dependencies of the main package: rt, and the types of the arguments and
+// results. Types of the language and the standard library are known by name; for others, every
+// package that they may come from counts.
 func (t *batch) mainKey(w *world) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

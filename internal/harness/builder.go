@@ -75,7 +75,7 @@ type world struct {
 	dir     string
 	pkgs    map[string]*listed
 	rt      string // archive
-	rtKey   string // hash of what went into it
+	rtKey   string // hash of its inputs
 	main    []byte // archive of the main package as the first batch compiled it
 	config  string // of the compiler, for as many packages as listed says
 	listed  int
@@ -205,8 +205,8 @@ func foreignCgo(pkgs map[string]*listed) bool {
 	return false
 }
 
-// need makes packages that a version imports available. What cannot be
-// imported is left out; the compiler says so.
+// need makes packages that a version imports available. It leaves out packages that cannot be
+// imported; the compiler reports them.
 func (b *Builder) need(ctx context.Context, w *world, imports []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// A fingerprint walks the code of one version from its one-call function
-// through everything that is the version's own. What it meets gets a number
-// in the order of the walk, so that names do not matter.
+// A fingerprint walks the code of one version from its one-call function through all of the
+// version's own declarations. It numbers them in the order of the walk, so that names do not
+// matter.
 type fingerprint struct {
 	o      *object
 	suffix string

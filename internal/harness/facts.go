@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A diagnostic is one line of what the compiler writes under -json.
+// A diagnostic is one line of the compiler's output under -json.
 type diagnostic struct {
 	Range struct {
 		Start struct{ Line, Character int }

@@ -10,7 +10,7 @@ import (
 )
 
 func (o Link) linkerFlags() []string {
-	flags := []string{"-s", "-w"} // half of what a link costs; the table for tracebacks stays
+	flags := []string{"-s", "-w"} // they save half of a link's cost; the table for tracebacks stays
 	if o.FuncAlign > 0 {
 		flags = append(flags, "-funcalign="+strconv.Itoa(o.FuncAlign))
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// A listed is what `go list` says of a package.
+// A listed is the output of `go list` for a package.
 type listed struct {
 	ImportPath  string
 	Export      string
@@ -52,7 +52,7 @@ func (p *listed) needsGoBuild() string {
 	return ""
 }
 
-// A toolchain is how the go command that the module selects sees the world.
+// A toolchain describes the go command that the module selects.
 type toolchain struct {
 	GOROOT, GOTOOLDIR, GOCACHE, GOMODCACHE, GOVERSION string
 	GOOS, GOARCH, GOAMD64, GOARM64, GOEXPERIMENT      string
@@ -90,7 +90,7 @@ func (t *toolchain) goCommand() string { return filepath.Join(t.GOROOT, "bin", "
 
 func (t *toolchain) tool(name string) string { return filepath.Join(t.GOTOOLDIR, name) }
 
-// env is what the tools need beyond the sandbox's own environment.
+// env returns the tools' variables beyond the sandbox's own environment.
 func (t *toolchain) env() []string {
 	cgo := "0"
 	if t.cgo {
@@ -102,7 +102,7 @@ func (t *toolchain) env() []string {
 	)
 }
 
-// machine is what code is compiled for.
+// machine returns the variables that name the machine to compile for.
 func (t *toolchain) machine() []string {
 	return []string{"GOOS=" + t.GOOS, "GOARCH=" + t.GOARCH, "GOAMD64=" + t.GOAMD64, "GOARM64=" + t.GOARM64,
 		"GOEXPERIMENT=" + t.GOEXPERIMENT}

@@ -9,15 +9,15 @@ import (
 	"runtime"
 )
 
-// A Machine is what a program may be built for besides the toolchain's own.
+// A Machine is a kind of machine to build for besides the toolchain's own.
 type Machine struct {
 	GOARCH string
-	Doc    string // what differs there
+	Doc    string // its differences
 	qemu   string // its name there; "" when programs run without
 }
 
-// Machines are those on which versions are compared. On the first one a
-// program for amd64 needs no emulation.
+// Machines are the other machines on which versions are compared. On the first one a program for
+// amd64 needs no emulation.
 var Machines = []Machine{
 	{"386", "int has 32 bits", "i386"},
 	{"s390x", "the first byte of a word is the highest", "s390x"},

@@ -114,7 +114,7 @@ func (o *object) count(block int, size uint32) int {
 	return int((o.block[block+1] - o.block[block]) / size)
 }
 
-// defs is how many symbols the object defines.
+// defs returns how many symbols the object defines.
 func (o *object) defs() int {
 	return int((o.block[blkNonpkgref] - o.block[blkSymdef]) / symSize)
 }

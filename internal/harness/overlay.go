@@ -15,8 +15,8 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// An overlay is what the go command sees instead of the user's files: path
-// there -> path of the content; "" hides a file.
+// An overlay replaces files for the go command: path there -> path of the content; "" hides a
+// file.
 type overlay map[string]string
 
 func (o overlay) write(path string) error {

@@ -14,10 +14,9 @@ import (
 	"strings"
 )
 
-// profile makes the profile that a batch is compiled with: what was recorded
-// of the original's functions is said of every version's too, else a
-// version would be compiled as if it were cold. Line offsets are relative to
-// the function, so that they hold where a version did not change.
+// profile makes the profile that a batch is compiled with. The recorded samples of the original's
+// functions count for every version's too, or a version would be compiled as if it were cold.
+// Line offsets are relative to the function, so that they hold where a version did not change.
 func (t *batch) profile(ctx context.Context, path string) (string, error) {
 	plain := filepath.Join(t.dir, "pgo.txt")
 	r, err := t.b.sandboxed(ctx, t.b.tools.tool("preprofile"), t.dir, nil, []string{"-i", path, "-o", plain},

@@ -13,7 +13,7 @@ import (
 // programFile is the name of the file that Program adds to the target's package.
 const programFile = "beagle_program.go"
 
-// A Program is what came of building a file into the target's package.
+// A Program is the result of building a file into the target's package.
 type Program struct {
 	Path   string // of the program; empty when it did not build
 	Lines  []int  // of the file, that the compiler refused

@@ -23,7 +23,7 @@ func (b *Builder) predicates() []*source.Predicate {
 	return []*source.Predicate{b.u.Requires}
 }
 
-// Own is how many predicates every program has for the target's own contract.
+// Own returns how many predicates every program has for the target's own contract.
 func (b *Builder) Own() int { return len(b.predicates()) }
 
 // Terms are the target's contract as a request states it; nil for none.

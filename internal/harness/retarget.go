@@ -55,7 +55,7 @@ func retarget(archive []byte, pkg string, target []byte) (out []byte, err error)
 	return out, nil
 }
 
-// packageIndex is how the object refers to a package; 0 when it does not.
+// packageIndex returns the object's index for a package; 0 if it has none.
 func (o *object) packageIndex(pkg string) uint32 {
 	for k := 1; k < o.pkgs; k++ {
 		if unescape(o.str(o.block[blkPkgIdx]+uint32(k)*8)) == pkg {

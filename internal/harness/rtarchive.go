@@ -20,8 +20,8 @@ import (
 // shim imports is this.
 const rtPath = "beagle.invalid/rt"
 
-// archiveRT compiles what a harness needs of rt, or takes it from the cache.
-// The archive goes to dir; key is the hash of what went into it.
+// archiveRT compiles the part of rt that a harness needs, or takes it from the cache. The archive
+// goes to dir; key is the hash of its inputs.
 func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*listed) (archive, key string, err error) {
 	names, imports, err := b.tools.rt()
 	if err != nil {
@@ -73,8 +73,8 @@ var rtPrefix = sync.OnceValue(func() string {
 
 var archiving sync.Map // key -> *sync.Mutex
 
-// oneAtATime has whoever comes second for an archive wait for it, rather than
-// compile it too. The caller calls what it returns when it is done.
+// oneAtATime makes later callers for an archive wait for the first one instead of compiling it
+// too. The caller calls the returned function when it is done.
 func oneAtATime(key string) func() {
 	m, _ := archiving.LoadOrStore(key, new(sync.Mutex))
 	m.(*sync.Mutex).Lock()

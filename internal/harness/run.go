@@ -30,7 +30,7 @@ type RunOptions struct {
 // An Exit says how a version ended its harness before the reply.
 type Exit struct {
 	Kind    string // "hang", "crash", "memory", "output", "denied", "race"
-	Detail  string // what was printed last
+	Detail  string // the end of its output
 	Variant int    // the version that had the input; -1 unknown
 	Record  int    // the last input begun; -1 unknown
 }
@@ -49,9 +49,9 @@ const (
 
 const progressName = "beagle-progress"
 
-// Run sends a request to a fresh process and decodes the reply into result.
-// What a version does to the process is an Exit; an error means that the
-// machinery failed, or that the request could not be carried out.
+// Run sends a request to a fresh process and decodes the reply into result. A process that a
+// version ends is an Exit. An error means that the machinery failed, or that the request could
+// not be carried out.
 func (bin *Binary) Run(
 	ctx context.Context, box *sandbox.Sandbox, q *rt.Request, result any, o RunOptions,
 ) (*Exit, error) {

@@ -139,10 +139,9 @@ func (s *frame) typeString(t types.Type) string {
 // isSelf tells the target's package by the path that rt was put under.
 func (s *frame) isSelf(p *types.Package) bool { return p.Path()+rtDir == s.rtPath }
 
-// version writes the functions that call one version. The one-call function
-// is never inlined and returns the results: a small target may be inlined
-// into it as into any caller, but nothing that it computes is folded away.
-// Eval goes through it too, so that what is checked is what is timed.
+// version writes the functions that call one version. The one-call function is never inlined and
+// returns the results: a small target may be inlined into it as into any caller, but no result is
+// folded away. Eval calls it too, so that checks and timing run the same code.
 func (s *frame) version(i int) string {
 	sfx, ret, to := suffix(i), "", ""
 	if n := len(s.results); n > 0 {

@@ -13,21 +13,21 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// A Startup is what the initialisation of the target's package costs a
-// program, by the account of the runtime: no measurement of calls sees it.
+// A Startup is the runtime's account of a program's start with the target's package. No
+// measurement of calls sees that cost.
 type Startup struct {
 	Clock time.Duration // wall time
 	Bytes int64         // allocated on the heap
 }
 
-// What a start may take before it counts as one that never ends.
+// Limits for a start before it counts as one that never ends.
 const (
 	startWall = 20 * time.Second
 	startCPU  = 2 * time.Second
 )
 
-// Start starts the program and ends it again at once. The Exit is how the
-// initialisation of its packages failed; an error means that the machinery did.
+// Start starts the program and ends it again at once. The Exit says how the initialisation of its
+// packages failed; an error means that the machinery did.
 func (bin *Binary) Start(ctx context.Context, box *sandbox.Sandbox, pkg string) (Startup, *Exit, error) {
 	nonce := rand.Text()
 	stdin, err := json.Marshal(&rt.Request{Nonce: nonce})
@@ -46,8 +46,7 @@ func (bin *Binary) Start(ctx context.Context, box *sandbox.Sandbox, pkg string) 
 	if r.Ended == sandbox.Canceled {
 		return Startup{}, nil, context.Cause(ctx)
 	}
-	// A reply means that main was reached; what it says is that there is
-	// nothing to do.
+	// Any reply means that main was reached.
 	if exit := endOf(&r, findReply(r.Stdout, nonce)); exit != nil {
 		exit.Variant, exit.Record = -1, -1
 		return Startup{}, exit, nil
