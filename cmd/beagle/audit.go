@@ -78,7 +78,7 @@ func writeSARIF(name string, r *audit.Report) error {
 	return os.Rename(f.Name(), name)
 }
 
-// printAudit prints findings as compilers do, with what to do below each.
+// printAudit prints findings as compilers do, each with its remedy below.
 func printAudit(w io.Writer, r *audit.Report) {
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n\t%s\n", f.File, f.Line, f.Column, f.Benchmark, f.Reason,

@@ -45,7 +45,7 @@ Exit status:
 
 func init() { benchCommand.run = runBench }
 
-// benching is what the command line says.
+// benching holds the command line.
 type benching struct {
 	spec           flow.Spec
 	out, corpusOut string
@@ -154,7 +154,7 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 	return o.deliver(plan, fit, out)
 }
 
-// path is where the benchmark goes.
+// path returns the path of the benchmark.
 func (o *benching) path(plan *benchfile.Plan) string {
 	switch o.out {
 	case "":
@@ -333,7 +333,7 @@ func writeSample(plan *benchfile.Plan, file string) error {
 	return replaceFile(file, b.Bytes())
 }
 
-// replaceFile writes a file at once, so that nobody reads half of it.
+// replaceFile replaces a file at once, so that no reader sees half of it.
 func replaceFile(file string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".beagle-*")
 	if err != nil {

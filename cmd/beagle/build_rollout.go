@@ -14,7 +14,7 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// alignment is what functions of a build with two versions are aligned to: without it link order
+// alignment is the alignment of functions in a build with two versions. Without it link order
 // alone moves a service by several percent.
 const alignment = 64
 

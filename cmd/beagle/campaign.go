@@ -53,7 +53,7 @@ Exit status:
 
 func init() { campaignCommand.run = runCampaign }
 
-// A campaigning is what the command line and beagle.yaml say.
+// A campaigning holds the settings of the command line and of beagle.yaml.
 type campaigning struct {
 	spots      hotspotFlags
 	spec       flow.Spec

@@ -30,7 +30,8 @@ func (o *campaigning) away(ctx context.Context) error {
 	return err
 }
 
-// hand leaves to the workflow what it needs. What is kept already stays: it may be at work.
+// hand stores the workflow's inputs. Inputs that are stored already stay: the workflow may use
+// them.
 func (o *campaigning) hand(ctx context.Context, w *campaigns.Work) error {
 	if _, placed, err := w.Placed(); err != nil || placed {
 		return err
@@ -70,7 +71,8 @@ type campaignFollower struct {
 
 func (f *campaignFollower) follow(ctx context.Context) { lookOften(ctx, f.look) }
 
-// look reads the state, which is written whole or not at all. What cannot be read is read later.
+// look reads the state, which is written whole or not at all. If it cannot be read, the next look
+// reads it.
 func (f *campaignFollower) look() {
 	now, err := f.base.Load()
 	if err != nil {

@@ -42,7 +42,7 @@ func (o *campaigning) relate(t *hotspots.Table, s *campaign.State) {
 	}
 }
 
-// work is what does the parts of targets.
+// work returns the worker on targets.
 func (o *campaigning) work() campaigns.Work {
 	w := campaigns.Work{Base: campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}, Order: o.order(),
 		Watch: o.watch.watch}

@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// processorSeconds is the processor time of this process, of its children that have ended, and of
-// what ran in sandboxes.
+// processorSeconds returns the processor time of this process, of its children that have ended,
+// and of sandboxed programs.
 func processorSeconds() float64 {
 	sum := sandbox.Elsewhere().Seconds()
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {

@@ -47,7 +47,7 @@ Exit status: 0 done; 1 a process refused, or was lost; 2 bad usage.`,
 
 func init() { captureCommand.run = runCapture }
 
-// A capturing is what the flags of all verbs say.
+// A capturing holds the flags of all verbs.
 type capturing struct {
 	verb    string
 	at      []string

@@ -103,7 +103,7 @@ func printCost(w io.Writer, all []capture.Pulled) {
 // printBlind says what a capture with these options will not show.
 func printBlind(w io.Writer, address string, s wire.Site, q wire.Start, outside bool) {
 	if s.Note != "" && q.Results {
-		s.Note = "" // it tells of what is asked for here
+		s.Note = "" // the note asks for this very option
 	}
 	fmt.Fprintf(w, "%s: %s\n", address, describeSite(s))
 	for _, what := range s.Unseen {

@@ -279,7 +279,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return f.Close()
 }
 
-// printResult is what a person reads at the end of a run.
+// printResult prints the end of a run for people.
 func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	fmt.Fprintln(w)
 	if r.Patch != "" {

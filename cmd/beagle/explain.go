@@ -182,7 +182,7 @@ func offMark(m *mutate.Mutator) string {
 	return ""
 }
 
-// recalled says how often a rule applies to code that nobody here has written.
+// recalled says how often a rule applies to public code.
 func recalled(r rules.Recall) string {
 	text := fmt.Sprintf("On %d functions of %d public packages: it finds a place in %d", r.Functions,
 		r.Packages, r.Found)

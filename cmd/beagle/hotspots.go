@@ -48,7 +48,7 @@ Exit status:
 
 func init() { hotspotsCommand.run = runHotspots }
 
-// hotspotFlags are what the command line says.
+// hotspotFlags holds the command line.
 type hotspotFlags struct {
 	dir, own, kind, config, service string
 	price, why, diff, calls, binary string
@@ -146,7 +146,7 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 	return exitOK, nil
 }
 
-// A hotspotJob is the flags together with what beagle.yaml says.
+// A hotspotJob joins the flags with the settings of beagle.yaml.
 type hotspotJob struct {
 	hotspotFlags
 	sources []string
@@ -156,7 +156,7 @@ type hotspotJob struct {
 	module  string // of the checkout, once the profiles are ranked
 	toto    string // the file of weights that beagle.yaml names
 
-	settings *settings.Service // what beagle.yaml says; nil when it says nothing
+	settings *settings.Service // of beagle.yaml; nil if it has none
 	file     string            // beagle.yaml
 }
 
@@ -299,7 +299,7 @@ func readCalls(file string) (map[string]float64, error) {
 	return calls, nil
 }
 
-// writeFlame writes the flame graph of what was ranked.
+// writeFlame writes the flame graph of the ranking.
 func writeFlame(file string, t *hotspots.Table) error {
 	p, unit, scale := t.Costs()
 	title := "hot spots"

@@ -49,7 +49,7 @@ Examples:
 
 func init() { lessonsCommand.run = runLessons }
 
-// lessonLibrary is where the user's own lessons and proposals are.
+// A lessonLibrary finds the user's own lessons and proposals.
 type lessonLibrary struct {
 	store *store.Store
 	home  string // of the store

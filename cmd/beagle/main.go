@@ -25,16 +25,16 @@ import (
 // no (or the machinery failed, with an error), 2 bad usage.
 type command struct {
 	name  string
-	args  string // what follows the flags
+	args  string // arguments after the flags
 	short string // one line
 	long  string // paragraphs and examples
 	run   func(ctx context.Context, c *command, args []string, std stdio) (int, error)
 }
 
-// stdio is where a command writes.
+// stdio holds the outputs of a command.
 type stdio struct{ out, err io.Writer }
 
-// commands are in the order in which a new user meets them.
+// commands lists the verbs in the order in which a new user meets them.
 func commands() []*command {
 	return []*command{
 		evolveCommand, verifyCommand, hotspotsCommand, auditCommand, benchCommand, campaignCommand, buildCommand,
@@ -100,7 +100,7 @@ func run(args []string, std stdio) int {
 	return exitUsage
 }
 
-// nearCommands are those whose names are close to what was typed.
+// nearCommands names the verbs that are close to the typed one.
 func nearCommands(name string) string {
 	var names []string
 	for _, c := range commands() {
@@ -157,7 +157,7 @@ Commands:
 type flagSet struct {
 	*flag.FlagSet
 	help func()
-	args string // what the command takes besides
+	args string // arguments beside the flags
 }
 
 // flags makes the flag set of a command, with help that shows its examples.

@@ -53,7 +53,7 @@ func init() { mcpCommand.run = runMCP }
 
 const tokenVariable = "BEAGLE_MCP_TOKEN"
 
-// mcpOptions are the flags that say who is served.
+// mcpOptions holds the flags that say which clients are served.
 type mcpOptions struct {
 	http           string
 	remote         bool
@@ -118,13 +118,13 @@ func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, err
 	}
 	err = server.Run(ctx, &sdk.StdioTransport{MaxLineLength: mcp.MaxRequest})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
-		err = nil // the client is gone, which is how it ends
+		err = nil // the client is gone: the usual end
 	}
 	return exitOK, err
 }
 
-// plainRedact is a command line in which --redact has a value: configurations of
-// clients may have it without one, or with that of a switch, as it once was.
+// plainRedact rewrites a command line so that --redact has a value. Clients' configurations may
+// have it without one, or with the value of a switch, as it once was.
 func plainRedact(args []string) []string {
 	values := map[string]string{"auto": "auto", "yes": "yes", "no": "no", "true": "yes", "false": "no"}
 	out := slices.Clone(args)

@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// production is what tools may do about production: the verbs of the command line, at the processes
+// production returns the tools for production: the verbs of the command line, at the processes
 // and profiles that the flags name.
 func (o *mcpOptions) production(spec *flow.Spec) (mcp.Production, error) {
 	home, err := store.Home()

@@ -62,8 +62,8 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 	f.BoolVar(&m.NoRules, "no-rules", false, "models alone: no rewrite proposes anything")
 }
 
-// needless refuses what is said about models when none is asked: who gives
-// --redact believes that something is sent. --offline holds without a model too.
+// needless refuses flags about models if no model is asked: a user who gives --redact expects
+// values to be sent. --offline holds without a model too.
 func (o *modelOptions) needless() error {
 	if len(o.models)+len(o.agents) > 0 {
 		return nil
@@ -87,11 +87,11 @@ func (o *modelOptions) needless() error {
 	}
 }
 
-// started refuses agents whose command is not there, before anything is done that
-// takes time. What a shell makes of a command is not looked into.
+// started refuses agents whose command is missing, before any long work. It does not look into a
+// shell's arguments.
 func (o *modelOptions) started(m *flow.Models) error {
 	if m.Replay != "" {
-		return nil // nobody is asked
+		return nil // no model is asked
 	}
 	for _, command := range o.agents {
 		words := strings.Fields(command)
@@ -178,8 +178,7 @@ func (l manyFlag) Set(s string) error {
 	return nil
 }
 
-// spending is what models have used so far: "$0.12 of $1.00, 14 calls, 3 in
-// flight".
+// spending sums up the models' use so far: "$0.12 of $1.00, 14 calls, 3 in flight".
 func spending(m *flow.ModelsEvent) string {
 	parts := []string{m.Spent.Money.String()}
 	if m.Caps.Money > 0 {

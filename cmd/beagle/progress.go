@@ -30,7 +30,7 @@ type progress struct {
 	start time.Time
 	lines int // of the block that is on the screen
 	stage string
-	last  string // what the last plain line said
+	last  string // the last plain line
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -114,7 +114,7 @@ func (p *progress) watch(e flow.Event) {
 	}
 }
 
-// replies prints what became of models' replies, which stays on the screen.
+// replies prints the fates of models' replies, which stay on the screen.
 func (p *progress) replies(e *flow.EvaluatedEvent) {
 	for _, line := range e.Replies {
 		p.clear()

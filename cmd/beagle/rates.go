@@ -86,7 +86,7 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	return exitOK, nil
 }
 
-// ratesReport is what --json prints.
+// ratesReport is the object that --json prints.
 type ratesReport struct {
 	Rates  *beagle.ErrorRates `json:"rates"`
 	Trials []trials.Done      `json:"trials"`

@@ -147,7 +147,7 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 	return verb.run(ctx, o)
 }
 
-// rolloutDir is where a rollout is kept.
+// rolloutDir returns the directory of a rollout.
 func rolloutDir(id string) (string, error) {
 	s, err := openStore()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/beagle-go/beagle/internal/settings"
 )
 
-// lookEvery is how often a command looks how far a workflow has brought a rollout.
+// lookEvery is the time between two looks at a workflow's progress.
 const lookEvery = 500 * time.Millisecond
 
 // placedRollout is the server whose workflow drives a rollout, if one does.
@@ -31,7 +31,7 @@ func (l *flight) away(ctx context.Context) (int, error) {
 	if err := l.place(ctx); err != nil {
 		return exitNo, err
 	}
-	l.unlock() // others may follow: what is placed keeps other commands from driving it
+	l.unlock() // other commands may follow: the placement keeps them from driving it
 	f := &follower{flight: l, told: len(l.f.Log.Told), warned: l.f.Log.Warned}
 	stop, err := l.serve(f.standing)
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *flight) away(ctx context.Context) (int, error) {
 	return l.ended(l.f.Log.Last)
 }
 
-// place keeps what the worker needs to know. What a workflow that runs was started with stays.
+// place stores the worker's inputs. A running workflow keeps the inputs that it was started with.
 func (l *flight) place(ctx context.Context) error {
 	o, err := absolute(l.order)
 	if err != nil {
@@ -174,7 +174,8 @@ func lookOften(ctx context.Context, look func()) {
 	}
 }
 
-// look reads the state, which is written whole or not at all. What cannot be read is read later.
+// look reads the state, which is written whole or not at all. If it cannot be read, the next look
+// reads it.
 func (f *follower) look() {
 	now, err := f.base.Load()
 	if err != nil {

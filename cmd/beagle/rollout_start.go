@@ -30,9 +30,9 @@ type flight struct {
 	base  pilot.Base
 	order pilot.Order
 	f     *pilot.Flight
-	lock  *store.Lock // nobody else drives the rollout meanwhile
+	lock  *store.Lock // keeps other commands from driving the rollout
 
-	rehearses bool // under load of its own, for nobody's record
+	rehearses bool // under load of its own, without a record
 }
 
 // rolloutStart lets the versions take turns until the experiment is over.
@@ -155,7 +155,7 @@ func (l *flight) here(ctx context.Context) (int, error) {
 	return l.ended(d)
 }
 
-// pilot is what carries the rollout out in this process.
+// pilot returns the pilot that carries the rollout out in this process.
 func (l *flight) pilot() (*pilot.Pilot, error) {
 	crew, err := l.base.Crew(&l.order)
 	if err != nil {
@@ -308,7 +308,7 @@ func parseSaving(text string) (s ledger.Saving, err error) {
 	return s, bad
 }
 
-// guards are what beagle.yaml has others watch.
+// guards returns the outside guardrails of beagle.yaml.
 func (o *rolling) guards() (*pilot.Guards, error) {
 	file := o.config
 	if file == "" {

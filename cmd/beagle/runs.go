@@ -102,8 +102,8 @@ func printRuns(w io.Writer, s *store.Store, asJSON bool) (int, error) {
 	return exitOK, listRuns(w, runs, terminalWidth(w))
 }
 
-// listRuns prints a line for each run. What does not fit the width of a terminal
-// is cut; a file, whose width is 0, gets all.
+// listRuns prints a line for each run, cut to the width of a terminal. A file, whose width is 0,
+// gets whole lines.
 func listRuns(w io.Writer, runs []store.Run, width int) error {
 	var table strings.Builder
 	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)

@@ -149,7 +149,7 @@ func (o *suiteOptions) run(ctx context.Context, by *runner.Runner, tasks []suite
 			failed = fmt.Errorf("task %s: %w", t.Name, err)
 			if bad := new(beagle.UsageError); errors.As(err, &bad) {
 				failed = usageError("task "+t.Name+": "+bad.What, bad.Remedy)
-				break // what is wrong with the input concerns the others too, or must be mended first
+				break // the fault concerns the other versions too, or must be mended first
 			}
 			fmt.Fprintln(std.err, failed)
 			continue

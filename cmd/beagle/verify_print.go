@@ -11,9 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/report"
 )
 
-// printVerdict is what a person reads of a version; name is its file where there
-// are several. The reason shows the difference, the test shows the whole input:
-// nothing is said twice.
+// printVerdict prints a verdict for people; name is its file if there are several. The reason
+// shows the difference, the test shows the whole input: nothing is said twice.
 func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
 	fmt.Fprintln(w)
 	if name != "" {
@@ -59,8 +58,7 @@ func printCounterexample(w io.Writer, x *beagle.Counterexample) {
 	}
 }
 
-// printRatios shows the figures on which a measurement rests, the one to quote
-// first.
+// printRatios shows the figures of a measurement, the one to quote first.
 func printRatios(w io.Writer, quoted beagle.Ratio, m *beagle.Measurement) {
 	for _, line := range []struct {
 		label string
@@ -74,7 +72,7 @@ func printRatios(w io.Writer, quoted beagle.Ratio, m *beagle.Measurement) {
 	}
 }
 
-// reasonInTable is how much of a reason a table has room for.
+// reasonInTable bounds a reason in a table.
 const reasonInTable = 100
 
 // printSummary is one line for each version.

@@ -153,7 +153,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 		return o.printNext()
 	}
 	if o.once && o.all && len(sources) == 0 {
-		sources = []string{os.DevNull} // what was found needs no source
+		sources = []string{os.DevNull} // a finding needs no source
 	}
 	job, err := o.job(sources, std)
 	if err != nil {

@@ -30,7 +30,7 @@ type monitor struct {
 	warn       func(string)
 }
 
-// hoursAMonth is what a month's cost counts.
+// hoursAMonth is the length of a month for its cost.
 const hoursAMonth = 730
 
 // monitor reads what beagle.yaml says of limits.
@@ -89,7 +89,7 @@ func (m *monitor) bad(ctx context.Context, o slo.Objective, window string, end t
 	return 0, false
 }
 
-// badIn is what a window keeps of the SLOs.
+// badIn returns a window's counts for the SLOs.
 func (m *monitor) badIn(ctx context.Context) func(time.Time, time.Duration) map[string]float64 {
 	if len(m.objectives) == 0 {
 		return nil
@@ -150,7 +150,7 @@ func against(t watch.Trend, l watch.Limit) []watch.Finding {
 	return nil
 }
 
-// monthly is what so many processors of each instance cost in a month.
+// monthly returns the cost of so many processors of each instance in a month.
 func (m *monitor) monthly(cores float64) float64 {
 	s := &m.options.Service
 	return cores * cmp.Or(s.Replicas, 1) / cmp.Or(s.Utilisation, 1) * s.Price.Amount * hoursAMonth
@@ -197,8 +197,8 @@ func (w *watcher) limits(ctx context.Context, j *windows.Judged, r *windows.Repo
 	return standing, w.keepTurn(w.turn(all, r.Outlooks, standing, now))
 }
 
-// turn says when the service's hot spots are due. What is passed now, or will be, keeps them in
-// front of others' until the forecast's end, or for a window more; the next look renews that.
+// turn says when the service's hot spots are due. A limit that is passed, or will be, puts them
+// in front of others' until the forecast's end, or for a window more; the next look renews that.
 func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []watch.Finding,
 	now time.Time) watch.Turn {
 	last := all[len(all)-1]
@@ -235,7 +235,7 @@ func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []w
 	return t
 }
 
-// mostSpots is how many functions a turn names.
+// mostSpots bounds the functions that a turn names.
 const mostSpots = 5
 
 // lookAgain mends a turn that cannot be read.
@@ -333,8 +333,8 @@ const (
 	leastCampaign = 10 * time.Second
 )
 
-// campaign answers what was found, as far as the money goes. What it may take at most is written
-// down before it begins, and what it did not take is given back.
+// campaign answers findings with a campaign, within the money. It books the highest possible cost
+// before it begins, and gives the rest back at the end.
 func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error {
 	if w.campaigns == 0 {
 		return nil

@@ -44,7 +44,7 @@ func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 	return r, nil
 }
 
-// worth orders findings: what costs most comes first.
+// worth orders findings: the most expensive one comes first.
 func worth(f watch.Finding) float64 { return max(f.Change.Estimate, -f.Change.Estimate) }
 
 func (w *watcher) print(r *windows.Report) error {

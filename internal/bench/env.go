@@ -19,14 +19,14 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// An Env is where measurements happen. One timing runs at a time: two at once
-// would measure each other.
+// An Env is a place to measure in. One timing runs at a time: two at once would measure each
+// other.
 type Env struct {
 	Box     *sandbox.Sandbox
 	Builder *harness.Builder
 	Dir     string       // scratch directory, made when needed, the caller's to remove
 	CPU     int          // processor to pin timed processes to; -1 for none
-	Score   beagle.Score // by which [Screen] compares; zero is the time
+	Score   beagle.Score // that [Screen] compares; zero is the time
 
 	files atomic.Int64
 	clock sync.Mutex // held while a process is timed
@@ -122,8 +122,8 @@ func timed(c *beagle.Corpus) []beagle.Record {
 	return c.Train
 }
 
-// inputs is a request over sets of records, with their files. Who asks again for the same records
-// gets the same file.
+// inputs returns a request over sets of records, with their files. The same records always get
+// the same file.
 func (e *Env) inputs(c *beagle.Corpus, sets ...[]beagle.Record) (q rt.Time, files map[string]string, err error) {
 	q = rt.Time{Seed: 1, Mutates: len(c.Facets.Mutates) > 0, SkipPanics: c.Facets.Panics > 0}
 	files = map[string]string{}
@@ -137,7 +137,7 @@ func (e *Env) inputs(c *beagle.Corpus, sets ...[]beagle.Record) (q rt.Time, file
 	return q, files, nil
 }
 
-// written is the file of records that nobody changes any more.
+// written returns the file of records that stay as they are.
 func (e *Env) written(rs []beagle.Record) (string, error) {
 	if len(rs) == 0 {
 		return e.records(rs)
@@ -165,10 +165,9 @@ type listed struct {
 	n     int
 }
 
-// Screen compares the variants idx of a binary with its variant 0, quickly.
-// The result has an entry for each of idx; the zero Ratio stands for a variant
-// that killed the process. The intervals are those of this binary: what
-// another layout would give is not in them.
+// Screen compares the variants idx of a binary with its variant 0, quickly. The result has an
+// entry for each of idx; the zero Ratio stands for a variant that killed the process. The
+// intervals are those of this binary alone; another layout may give other ratios.
 func Screen(
 	ctx context.Context, e *Env, bin *harness.Binary, idx []int, c *beagle.Corpus, budget time.Duration,
 ) ([]beagle.Ratio, error) {

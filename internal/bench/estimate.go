@@ -90,9 +90,9 @@ func Compare(t *rt.Timing, b, c int) Estimate {
 	return e
 }
 
-// few is how much wider than a normal one an interval of Student's is, with the
-// degrees of freedom that Welch and Satterthwaite give a sum of variances: a
-// window that was visited three times and takes most of the time has two.
+// few returns how much wider a Student interval is than a normal one, with the degrees of freedom
+// that Welch and Satterthwaite give a sum of variances: a window that was visited three times and
+// takes most of the time has two.
 func few(df float64) float64 {
 	if !(df < 200) {
 		return 1
@@ -100,7 +100,7 @@ func few(df float64) float64 {
 	return studentQuantile(0.975, math.Round(max(df, 1))) / z95
 }
 
-// weight is what a window counts.
+// weight returns the weight of a window.
 func weight(t *rt.Timing, w int) float64 {
 	if w < len(t.Weights) {
 		return t.Weights[w]
@@ -148,8 +148,8 @@ func pairs(t *rt.Timing, b, c int) (logs, times [][]float64, clean float64) {
 	if good == nil || len(t.CPU) <= max(b, c) || len(t.CPU[b]) != len(good) {
 		return logs, times, clean
 	}
-	// A call that takes longer than the system lets a thread run is preempted
-	// every time. Its windows may not go missing: it is what takes the time.
+	// A call that takes longer than the system lets a thread run is preempted every time. Its
+	// windows must stay: they take most of the time.
 	lost := make([]bool, t.Windows)
 	for w := range lost {
 		lost[w] = len(logs[w]) == 0

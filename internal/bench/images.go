@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// images links a look's layouts, so that every candidate of which so much is known can be compared
-// in so many of them. Layouts in which no copies match are of no use and are drawn anew; the choice
-// looks at addresses only, never at times.
+// images links a look's layouts. Every candidate in this state of knowledge must be comparable in
+// the wanted number of them. Layouts without matching copies are drawn anew. The choice looks at
+// addresses only, never at times.
 func (m *confirmer) images(ctx context.Context, pgo string, of finding, wanted int) ([]image, error) {
 	first, failed, err := m.lab.build(ctx, pgo, m.layoutSeed())
 	if err != nil {

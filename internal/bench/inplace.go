@@ -40,8 +40,8 @@ type PlaceProgram interface {
 	Remove()
 }
 
-// ConfirmIn is [Confirm] in a place. What it says is about the benchmarks: there are no held-out
-// and no fresh inputs, no processes apart, and no profile. A ratio for each benchmark is among the
+// ConfirmIn is [Confirm] in a place. It speaks of the benchmarks only: there are no held-out and
+// no fresh inputs, no processes apart, and no profile. A ratio for each benchmark is among the
 // input classes.
 func ConfirmIn(
 	ctx context.Context, p Place, u *source.Unit, cs []beagle.Candidate, tried int, o Options,

@@ -8,9 +8,8 @@ import (
 	"github.com/beagle-go/beagle/internal/harness"
 )
 
-// An Insight is where a version's time goes and what a call of it costs. It is for
-// readers and for choosing what to try next, not for deciding: it is one look in one
-// layout.
+// An Insight shows the costs of a version's lines and of a call. It is one look in one layout: it
+// serves readers and the choice of the next try, and no decision.
 type Insight struct {
 	Lines   map[int]float64    `json:"lines"`   // share of the time by line of the version's source
 	Texts   map[string]float64 `json:"texts"`   // the same by the text of the lines
@@ -66,8 +65,8 @@ func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beag
 	return out, nil
 }
 
-// EnoughSamples is how many samples a profile has that tells a line that does not run
-// from one that was not met. A busy machine may not give as many.
+// EnoughSamples is the number of samples that tells a line that does not run from one that was
+// not met. A busy machine may give fewer.
 const EnoughSamples = 100
 
 // mostLooks is how often a busy machine is asked for more samples.

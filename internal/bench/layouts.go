@@ -67,7 +67,7 @@ func pool(es []Estimate) Estimate {
 	return p
 }
 
-// A Combined is what several layouts, each one observation, say together.
+// A Combined is the joint result of several layouts, each one observation.
 type Combined struct {
 	Log    float64 // Hodges-Lehmann estimate of the log ratio
 	Mean   float64 // plain mean
@@ -128,7 +128,7 @@ func (c Combined) bounds(confidence float64) (low, high float64) {
 	return math.Min(low, c.Log-half), math.Max(high, c.Log+half)
 }
 
-// unknown is a ratio of which nothing is known. It is finite, because JSON is.
+// unknown returns the ratio of an unmeasured version. It is finite, because JSON is.
 func unknown() beagle.Ratio { return beagle.Ratio{Point: 1, Low: 0, High: math.MaxFloat64} }
 
 // Correct is the ratio after the winner's-curse correction. finalists were

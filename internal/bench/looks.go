@@ -25,7 +25,7 @@ const (
 	negligible = 0.01
 )
 
-// A finding is what is known of a candidate so far.
+// A finding is the state of knowledge about a candidate.
 type finding int
 
 const (
@@ -57,7 +57,7 @@ func detects(logs []float64, alpha float64) bool {
 	return k > 0 && walsh(logs)[k-1] > 0
 }
 
-// at are the live candidates of which so much is known.
+// at returns the live candidates in this state of knowledge.
 func (m *confirmer) at(f finding) []*finalist {
 	return slices.DeleteFunc(m.live(), func(t *finalist) bool { return t.finding != f })
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Plan names how layouts and time are divided, so that what another division left open is not taken
-// for the answer of this one. What decides has a name of its own, [Rule].
+// Plan names the division of layouts and time, so that a verdict left open by another division is
+// not taken for one of this. The rule of decision has a name of its own, [Rule].
 const Plan = "first look long enough for its finalists"
 
 // leastPace is the least share of its planned time that a layout is given.
@@ -44,8 +44,8 @@ func (m *confirmer) left() time.Duration {
 // overdrawn reports whether the layouts have used up their time.
 func (m *confirmer) overdrawn() bool { return m.left() < 0 }
 
-// pace is the share of its planned time that the next layout gets. It is less than 1 when those
-// before it took longer than planned: what other layouts show says more than more time in fewer of
+// pace returns the share of its planned time that the next layout gets. It is less than 1 if
+// those before it took longer than planned: another layout shows more than more time in fewer of
 // them.
 func (m *confirmer) pace() float64 {
 	if m.layouts >= planned {

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// notSlower is the time ratio above which a version that is ranked by its counts alone takes no
-// longer than the original: a margin for what cannot be told from noise.
+// notSlower is the time ratio above which a version that is ranked by its counts alone counts as
+// no slower than the original: a margin for noise.
 const notSlower = 0.98
 
 // Least is the ratio below which the time of a part may surely not fall, be it a benchmark of
@@ -40,7 +40,7 @@ func scored(s beagle.Score, t *rt.Timing, b, c int) Estimate {
 	return e
 }
 
-// costs are what a timing counted of a variant.
+// costs returns a timing's counts for a variant.
 func costs(t *rt.Timing, v int) beagle.Resources {
 	return beagle.Resources{Allocs: t.Allocs[v], Bytes: t.Bytes[v]}
 }
@@ -67,7 +67,7 @@ func scoredRatio(r beagle.Ratio, weight, memory float64) beagle.Ratio {
 	return beagle.Ratio{Point: of(r.Point), Low: of(r.Low), High: of(r.High)}
 }
 
-// inScore is the evidence with scores in place of times, for a score in which time has a part. The
+// inScore returns the evidence with scores in place of times, for a score that includes time. The
 // control is the original against itself, which allocates the same.
 func (e *Evidence) inScore() *Evidence {
 	w, memory := e.Score.TimeWeight(), e.Score.Memory(e.Baseline, e.Best)

@@ -21,12 +21,12 @@ import (
 // as a hundred rounds.
 const maxStages = 3
 
-// stageShares are the shares of a version's time that the stages take: few pairs tell who is far
-// behind, and the time that they had is not spent on others.
+// stageShares divides a version's time among the stages: few pairs show which versions are far
+// behind, and their time goes to no others.
 var stageShares = [maxStages + 1][]float64{1: {1}, 2: {0.4, 0.6}, 3: {0.25, 0.3, 0.45}}
 
-// stages is how many stages n candidates are worth: none is dropped while two
-// or fewer are left.
+// stages returns the number of stages for n candidates: none is dropped while two or fewer are
+// left.
 func stages(n int) int { return min(maxStages, max(1, bits.Len(uint(max(n, 1)-1)))) }
 
 // A timeFunc times a request in a fresh process; a failure says how the

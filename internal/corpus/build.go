@@ -16,16 +16,16 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// Input is what a corpus is made of.
+// Input holds the parts of a corpus to be made.
 type Input struct {
 	Records  []beagle.Record // from Load, or from Capture
 	Captured *Captured       // nil if nothing was captured; its records are used too
 	Source   string          // where Records came from, for the report: "200 records from calls.jsonl"
-	Alphabet *rt.Alphabet    // what generated inputs are made of; nil means the default
+	Alphabet *rt.Alphabet    // of generated inputs; nil means the default
 	Seed     uint64
 }
 
-// Built is a corpus with what was seen while it was made.
+// Built is a corpus with the findings of its making.
 type Built struct {
 	Corpus *beagle.Corpus
 	Train  rt.Observation // the original over Train; counts are of its records
@@ -44,7 +44,7 @@ const (
 	oneGenerated = 250  // for a generated one
 	maxRetries   = 12   // processes that may die of one list of records
 
-	observeTime = 5 * time.Second // for one list of records; what is beyond is not looked at
+	observeTime = 5 * time.Second // for one list of records; the rest is not observed
 )
 
 // Build makes a corpus: it drops what the original does not survive, divides
@@ -59,7 +59,7 @@ func Build(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox
 	return With(ctx, u, bin, box, in)
 }
 
-// With is Build for whoever has a program with the original in it already.
+// With is Build for a caller that has a program with the original already.
 func With(ctx context.Context, u *source.Unit, bin *harness.Binary, box *sandbox.Sandbox, in Input) (*Built, error) {
 	m := &maker{u: u, bin: bin, box: box, in: in}
 	m.args, m.types = ArgsShape(u)
@@ -130,8 +130,8 @@ func (m *maker) divide(ctx context.Context) error {
 // on a single one, so that inputs are generated beside it.
 const leastRecorded = 2
 
-// fromNothing makes a corpus of generated inputs, and of the recorded one if there is one. Those on
-// which the original panics are left out: among made-up inputs they are mistakes of the maker.
+// fromNothing makes a corpus of generated inputs, and of the recorded one if there is one. It
+// leaves out generated inputs on which the original panics: those are mistakes of the generator.
 func (m *maker) fromNothing(ctx context.Context, recorded []beagle.Record) ([]beagle.Record, error) {
 	made, err := m.within(ctx, Scratch(m.args, m.types, scratch, m.in.Seed))
 	if err != nil {
@@ -167,7 +167,7 @@ func (m *maker) fromNothing(ctx context.Context, recorded []beagle.Record) ([]be
 // side is empty.
 func Split(records []beagle.Record) (train, holdout []beagle.Record) {
 	for _, r := range records {
-		// its beginning decides what a sample keeps, its end on which side it is
+		// its beginning decides which records a sample keeps, its end on which side they are
 		id := r.ID()
 		if len(records) >= 10 && id[len(id)-1] <= '2' { // 3 of 16 digits
 			holdout = append(holdout, r)
@@ -270,10 +270,9 @@ func unstable(a, b *rt.Observation) int {
 	return len(bad)
 }
 
-// survivors observes records and leaves out those that cannot be read, and
-// those that end the process or take too long. When too many do, the rest is
-// left out from there. panicked are those of the kept on which the original
-// panics.
+// survivors observes records and leaves out those that cannot be read, and those that end the
+// process or take too long. When too many do, the rest is left out from there. panicked lists the
+// kept ones on which the original panics.
 func (m *maker) survivors(
 	ctx context.Context, records []beagle.Record, stall float64,
 ) (kept, panicked []beagle.Record, err error) {

@@ -23,10 +23,10 @@ type CaptureOptions struct {
 	Budget    time.Duration                  // for all of it; 0 means a minute
 	BenchTime string                         // for each benchmark; "" means 300ms
 	Packages  int                            // test suites at most; 0 means 12
-	Progress  func(what string, records int) // called before each test suite, with what was recorded so far; may be nil
+	Progress  func(what string, records int) // called before each test suite, with the count so far; may be nil
 }
 
-// Captured is what the tests of a module pass to the target.
+// Captured holds the calls that a module's tests make of the target.
 type Captured struct {
 	Records    []beagle.Record // weighted, see the package's documentation
 	Calls      float64
@@ -34,7 +34,7 @@ type Captured struct {
 	Why        []string // why calls were dropped
 	Concurrent bool
 	Sources    []string // for the report, one for each test suite that called the target
-	Failures   []string // test suites that did not build or did not pass, with what they said
+	Failures   []string // test suites that did not build or did not pass, with their messages
 	Unasked    []string // packages whose tests the budget did not reach
 }
 
@@ -171,7 +171,7 @@ type capturer struct {
 	out     Captured
 }
 
-// A group is what one run of tests or of benchmarks recorded.
+// A group holds the records of one run of tests or of benchmarks.
 type group struct {
 	bench   bool
 	records []rt.Record
@@ -260,7 +260,7 @@ func stopped(ctx context.Context, r sandbox.Result, err error) error {
 	return err
 }
 
-// leastTime is what a run gets even when the budget is used up.
+// leastTime is a run's time even after the budget is used up.
 const leastTime = 5 * time.Second
 
 // record runs a binary of tests and adds what it recorded. ok says that all of it ran.

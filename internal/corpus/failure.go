@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// quoted is how much of a program's output a message repeats.
+// quoted bounds a program's output in a message.
 const quoted = 300
 
 // missing matches what the go command says when it may not download.
@@ -78,7 +78,7 @@ func ownFrame(out, dir string) string {
 	return ""
 }
 
-// testFailure is how tests or benchmarks of the module in dir ended.
+// testFailure says how tests or benchmarks of the module in dir failed.
 func testFailure(r sandbox.Result, dir string) string {
 	const kept = "; the calls recorded until then are kept"
 	if r.Ended == sandbox.Wall {

@@ -122,7 +122,7 @@ func (f *fresher) note(path string, v *rt.Value) {
 func (p *pool) keep(rng *rand.Rand, v *rt.Value) {
 	p.seen++
 	if refers(v) {
-		return // what it refers to belongs to its own record
+		return // it refers to values of its own record
 	}
 	if len(p.values) < maxPool {
 		p.values = append(p.values, *v)

@@ -20,8 +20,8 @@ const (
 	longer       = 4            // times the median that a long input has
 )
 
-// A trait sorts an input by what one parameter receives: it is of the first
-// class, of the second, or of neither.
+// A trait sorts an input by the argument for one parameter: into the first class, into the
+// second, or into neither.
 type trait struct {
 	yes, no string
 	of      func(v *rt.Value, elems []rt.Value, median int) (is, known bool)
@@ -89,9 +89,9 @@ func size(v *rt.Value, elems []rt.Value) int {
 	return len(elems)
 }
 
-// InputClasses sorts the training inputs by what each parameter receives: ASCII or
-// not, empty, long, sorted. A trait that nearly all inputs share, or nearly
-// none, makes no class. One input may be of several.
+// InputClasses sorts the training inputs by each argument: ASCII or not, empty, long, sorted. A
+// trait that nearly all inputs share, or nearly none, makes no class. One input may be of
+// several.
 func InputClasses(c *beagle.Corpus) ([]InputClass, error) {
 	total := 0.0
 	for _, r := range c.Train {

@@ -7,14 +7,14 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// Seen is what a capture tells of calls beyond their arguments.
+// Seen holds a capture's findings on calls beyond their arguments.
 type Seen struct {
 	Calls    float64 // that the records stand for, with those that were dropped
 	Dropped  int
 	Why      []string       // why calls were dropped
 	Together bool           // several goroutines called at once
 	Sources  []string       // for the report
-	Ended    float64        // calls of which it was seen how they ended
+	Ended    float64        // calls whose end was seen
 	Panics   float64        // of these, those that did not return
 	Again    []beagle.Again // how often a call is an earlier one again
 	InFlight *beagle.InFlight

@@ -52,7 +52,7 @@ func mineRelations(records []rt.Value, weights []float64, rng *rand.Rand) *relat
 	r.places = len(placesOf(&records[0]))
 	counts := map[order]float64{}
 	total := 0.0
-	differ := map[[2]int]bool{} // pairs of which the measures are not always the same
+	differ := map[[2]int]bool{} // pairs whose measures are not always the same
 	for i := range records {
 		places := placesOf(&records[i])
 		if len(places) != r.places {

@@ -35,7 +35,7 @@ func stratified(records []beagle.Record, n int, args *rt.Shape, types func(strin
 	}
 	params, err := paramFacets(records, args, types)
 	if err != nil {
-		return records[:n] // what cannot be read is dropped where records are tried
+		return records[:n] // unreadable records are dropped when records are tried
 	}
 	type group struct {
 		kept        int

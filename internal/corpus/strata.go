@@ -18,7 +18,7 @@ const (
 )
 
 // Strata divides records into groups of alike inputs, the largest first. Unlike the classes of
-// [InputClasses], strata do not overlap, and they keep what is rare: 0.01 % of the calls. Records
+// [InputClasses], strata do not overlap, and they keep rare inputs: 0.01 % of the calls. Records
 // are alike when they share all traits of all parameters (ASCII, empty, long, sorted) and the
 // power of two in which each length lies.
 func Strata(facets *beagle.Facets, records []beagle.Record) ([]InputClass, error) {

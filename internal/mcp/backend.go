@@ -32,20 +32,20 @@ type Backend interface {
 	// Submitted is the verdict of a search on a version that it was handed, by
 	// the submission's ID; nil when the run knows no such ID.
 	Submitted(run, id string) (*beagle.Verdict, error)
-	// Result is what a finished search found.
+	// Result returns the result of a finished search.
 	Result(run string) (*beagle.Result, error)
 }
 
 // Progress tells how far a long call is: a stage and what it is about.
 type Progress func(stage, detail string)
 
-// A Module is what the server works in.
+// A Module is the module that the server works in.
 type Module struct {
 	Path string // "github.com/org/service"
 	Dir  string // absolute
 }
 
-// A Description is what is known of a target, or why it is refused.
+// A Description describes a target, or says why it is refused.
 type Description struct {
 	Evidence *llm.Evidence // of the original, without lessons; nil when the target is refused
 	Findings []beagle.Finding
@@ -53,7 +53,7 @@ type Description struct {
 	Refused  *beagle.UsageError
 }
 
-// An Evaluation is a verdict with what it is about.
+// An Evaluation is a verdict with its subject.
 type Evaluation struct {
 	ID      string         `json:"id"`
 	Target  string         `json:"target"`

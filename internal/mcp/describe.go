@@ -81,7 +81,7 @@ func compilerLines(v *llm.Version) []Line {
 	return out[:min(len(out), 40)]
 }
 
-// descriptionInWords is what an agent reads of a target.
+// descriptionInWords describes a target for an agent.
 func descriptionInWords(d *Described) string {
 	if r := d.Refused; r != nil {
 		return fmt.Sprintf("%s cannot be judged: %s\n%s\n", llm.OneLine(d.Target), llm.OneLine(r.What),
@@ -134,7 +134,7 @@ func blockOf(b *strings.Builder) string {
 	return llm.Block("text", llm.Clean(text))
 }
 
-// explainAttempt is Explain for a candidate of a search, of which less is kept.
+// explainAttempt is Explain for a candidate of a search, of which the store keeps less.
 func explainAttempt(r *beagle.Result, prefix string) (*Explained, error) {
 	for _, t := range r.Attempts {
 		if strings.HasPrefix(t.Candidate, prefix) {

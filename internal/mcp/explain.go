@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// stages say what each check is, in the order in which they are made.
+// stages describe the checks in their order.
 var stages = []struct{ name, is string }{
 	{"propose", "What the search has had before is not judged again."},
 	{"parse", "The file must be Go and declare the function again in the same package."},
@@ -51,7 +51,7 @@ var stages = []struct{ name, is string }{
 	{"measure", "Both versions are timed in alternating slices over several layouts of the program."},
 }
 
-// advice is what to do about an end of a judgement.
+// advice names the next step after each status.
 var advice = map[beagle.Status]string{
 	beagle.Invalid: "Hand in the whole file again without the mistake. describe_target gives the original in the " +
 		"form that is wanted.",
@@ -96,7 +96,7 @@ func Explain(v *beagle.Verdict) *Explained {
 	return out
 }
 
-// verdictInWords is what an agent reads of an evaluation.
+// verdictInWords words an evaluation for an agent.
 func verdictInWords(e *Evaluation) string {
 	v := &e.Verdict
 	var b strings.Builder

@@ -78,7 +78,7 @@ func (h *Hotspots) drop(d Dropped) {
 	}
 }
 
-// reading is what the figures say of a function.
+// reading explains the figures of a function.
 func reading(h beagle.Hotspot) string {
 	half := fmt.Sprintf("were it twice as fast, the program would need about %.1f %% less processor time", 50*h.Net)
 	switch {

@@ -19,13 +19,13 @@ import (
 // source with every byte escaped, and what is around it.
 const MaxRequest = 2 << 20
 
-// sessionTimeout ends sessions that nobody uses any more. A client that comes
-// back later gets 404 and begins a new one, as the protocol has it.
+// sessionTimeout ends idle sessions. A client that comes back later gets 404 and begins a new
+// one, as the protocol has it.
 const sessionTimeout = time.Hour
 
 // A Door decides who may talk to a server over HTTP.
 type Door struct {
-	Token   string   // what every request must carry; never empty
+	Token   string   // every request must carry it; never empty
 	Origins []string // of web pages that may talk to it, besides those of this machine: "https://app.example"
 	Hosts   []string // names in the Host header that it answers to, besides those of the loopback interface
 }
@@ -91,7 +91,7 @@ func (d *Door) origin(headers []string) bool {
 	return true
 }
 
-// token compares in a time that does not depend on what was sent.
+// token compares in a time that does not depend on the token that was sent.
 func (d *Door) token(headers []string) bool {
 	if len(headers) != 1 || d.Token == "" {
 		return false

@@ -19,7 +19,7 @@ import (
 )
 
 // Commands carries out a verb of the command line, such as "capture", with its arguments. It
-// returns what the verb prints and its exit status; what the verb says meanwhile goes to tell.
+// returns the verb's output and exit status, and passes its progress to tell.
 type Commands func(ctx context.Context, tell Progress, verb string, args ...string) (out string, status int, err error)
 
 // Production says what tools may do about production: they are the command line's own verbs.
@@ -32,7 +32,7 @@ type Production struct {
 	Veiled  bool     // captured values are not shown
 }
 
-// Printed is what a verb of the command line prints.
+// Printed is the output of a verb of the command line.
 type Printed struct {
 	Status int    `json:"status" jsonschema:"exit status: 0 done, 1 a process refused or was lost, or the benchmark is not alike enough"`
 	Output any    `json:"output,omitempty" jsonschema:"the object that the same command prints with --json (docs/json.md), without recorded calls"`
@@ -246,8 +246,8 @@ func name(target string) string { return "f" + beagle.HashOf("captured", target)
 // ServerSources stands for the profiles of production that the server was started with.
 const ServerSources = "server:"
 
-// source is the file of a profile below the module. Without a name it is what the server has, if
-// that is wanted.
+// source returns the file of a profile below the module. Without a name it returns the server's
+// own source, if wanted.
 func (t tools) source(ctx context.Context, name string, wanted bool) ([]string, error) {
 	switch {
 	case name != "":

@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// instructions are what a client shows its model once.
+// instructions go to a client's model once.
 const instructions = `Beagle makes Go functions faster and checks that they still do the same. You write versions of a function; Beagle judges them.
 
 1. list_hotspots finds functions that cost processor time in a CPU profile, if there is one.
@@ -30,20 +30,20 @@ Only code counts. No comment, note or argument changes a verdict, and the checks
 What a version must keep:
 `
 
-// redacted is what instructions say of captured values that are not shown.
+// redacted is the part of the instructions about captured values that are not shown.
 const redacted = `
 Captured values are not shown here: inputs, counterexamples and messages come as shapes (lengths and kinds of characters), panics with their type only, and words that are not known to be harmless as "(withheld)".
 `
 
-// within is what instructions say to an agent that a search has asked for a version.
+// within is the part of the instructions for an agent that a search has asked for a version.
 const within = `
 You were asked by a search, which holds the machine: describe_target and evaluate_candidate are not offered. What they would say of the function is in the evidence that you were given; submit_candidate with the search's ID (list_runs) has a version judged while you work, and explain_rejection with the same says what came of it.
 `
 
-// Manner is what a server may do and show.
+// A Manner says which tools a server offers and which values it shows.
 type Manner struct {
 	Redacted bool // shapes are shown instead of captured values
-	Within   bool // it serves an agent that a search asked: what needs the machine is not offered
+	Within   bool // it serves an agent that a search asked: tools that need the machine are not offered
 
 	Production Production
 }

@@ -2,7 +2,7 @@ package mcp
 
 import "github.com/beagle-go/beagle"
 
-// Limits of what a call may carry.
+// Limits of a call.
 const (
 	MaxSource  = 256 << 10 // bytes of a candidate; the policy's own limit is lower for all but huge functions
 	MaxNote    = 400       // bytes
@@ -49,7 +49,7 @@ type describeIn struct {
 	Target string `json:"target" jsonschema:"./pkg.Func, ./pkg.Type.Method, or an import path in the place of ./pkg"`
 }
 
-// Described is what describe_target answers.
+// Described is the answer of describe_target.
 type Described struct {
 	Target    string             `json:"target"`
 	Refused   *Refusal           `json:"refused,omitempty" jsonschema:"why the function cannot be judged; nothing else is set then"`
@@ -82,7 +82,7 @@ type Callee struct {
 	Source string `json:"source,omitempty"`
 }
 
-// A Line is a line of the candidate file with what is known of it.
+// A Line is a line of the candidate file with its facts.
 type Line struct {
 	Line  int     `json:"line"`
 	Share float64 `json:"share_percent,omitempty"`
@@ -111,7 +111,7 @@ type evaluateIn struct {
 	Note   string `json:"note,omitempty" jsonschema:"one line on the idea, for the record; it has no influence"`
 }
 
-// Evaluated is what evaluate_candidate answers.
+// Evaluated is the answer of evaluate_candidate.
 type Evaluated struct {
 	Evaluation string         `json:"evaluation" jsonschema:"ID for explain_rejection"`
 	Accepted   bool           `json:"accepted" jsonschema:"equivalent as far as checked, and confirmed faster"`
@@ -124,7 +124,7 @@ type explainIn struct {
 	Candidate  string `json:"candidate,omitempty" jsonschema:"ID that submit_candidate gave, of a running search too, or the beginning of the ID of a candidate of a finished one"`
 }
 
-// Explained is what explain_rejection answers.
+// Explained is the answer of explain_rejection.
 type Explained struct {
 	Status         string          `json:"status"`
 	Stage          string          `json:"stage"`
@@ -147,7 +147,7 @@ type lessonsIn struct {
 	Facts map[string]float64 `json:"facts,omitempty" jsonschema:"facts as describe_target gives them: the fitting lessons are read whole"`
 }
 
-// Lessons are what read_lessons answers.
+// Lessons are the answer of read_lessons.
 type Lessons struct {
 	Lessons []Lesson `json:"lessons"`
 }
@@ -163,7 +163,7 @@ type Lesson struct {
 
 type runsIn struct{}
 
-// Runs are what list_runs answers.
+// Runs are the answer of list_runs.
 type Runs struct {
 	Runs []Run `json:"runs"`
 }
@@ -178,7 +178,7 @@ type patchIn struct {
 	Run string `json:"run,omitempty" jsonschema:"ID of a finished search; the newest finished one when left out"`
 }
 
-// Patch is what fetch_patch answers.
+// Patch is the answer of fetch_patch.
 type Patch struct {
 	Run     string        `json:"run"`
 	Target  string        `json:"target"`
