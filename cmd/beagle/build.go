@@ -118,6 +118,7 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 		_, err := parse(c.flags(std), []string{"--help"}, 0, 0)
 		return exitOK, err
 	}
+	// Split our own flags from those of the go command.
 	candidate, rolled, rest, err := rolloutFlag(args)
 	if err != nil {
 		return exitUsage, err
@@ -141,12 +142,14 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 		}
 		return u.Target.TypeArgs, nil
 	}
+	// A rollout needs the original, the candidate and a placebo.
 	if rolled != "" {
 		if options.Versions, err = versions(ctx, "", candidate, rolled, tagsOf(options.Flags)); err != nil {
 			return exitUsage, err
 		}
 		rest = aligned(rest)
 	}
+	// Write the instrumented files beside the checkout, and build with an overlay.
 	dir, err := scratch.New("build")
 	if err != nil {
 		return exitNo, err

@@ -159,6 +159,7 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 	if file == "" {
 		file = filepath.Join(o.spots.dir, settings.Name)
 	}
+	// Take the settings of beagle.yaml that no flag gives.
 	s, _, err := settings.Read(file, o.spots.service, o.spots.config != "" || o.spots.service != "")
 	if err != nil {
 		return err
@@ -185,6 +186,7 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 			o.files[target] = name
 		}
 	}
+	// Check the flags against each other.
 	bad := func(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }
 	switch {
 	case o.targets < 1 || o.targets > 1000:
@@ -208,6 +210,7 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 			return bad("--inputs "+o.inputs+" is no directory", "name one with files such as tags.Normalize.jsonl")
 		}
 	}
+	// The parts check their own flags.
 	o.spots.limit, o.spots.leastSet = 0, f.given("least")
 	if err := o.spots.check(f); err != nil {
 		return err
@@ -215,6 +218,7 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 	if err := models.settle(&o.spec.Models); err != nil {
 		return err
 	}
+	// Check the spec of the searches now, under the name of any target.
 	o.spec.Dir = o.spots.dir
 	spec := o.spec
 	spec.Target, spec.Evidence = "target", o.evidence
@@ -232,6 +236,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 		return err
 	}
 	flow.Watcher(o.watch.watch).Stage("profile", fmt.Sprintf("%d sources", len(job.sources)))
+	// Rank the hot spots, and ask whether a saving frees a machine.
 	t, err := job.table(ctx)
 	if err != nil {
 		return err
@@ -250,6 +255,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 	if err != nil {
 		return err
 	}
+	// Plan the campaign from the table and the memory of earlier ones.
 	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, First: o.first, Memory: memory,
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
 		Subtrees: map[string]*campaign.Subtree{}}
@@ -263,6 +269,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 	if !o.spec.Score.IsZero() {
 		s.Campaign.Score = o.spec.Score.String()
 	}
+	// Callers are needed for escalation.
 	o.relate(t, s)
 	for _, name := range o.first {
 		if !slices.ContainsFunc(t.Hotspots.Hotspots, func(h beagle.Hotspot) bool { return h.Target == name }) {
@@ -305,6 +312,7 @@ func (o *campaigning) load(f *flagSet, sources []string) error {
 			Remedy: "a campaign keeps the profile that it began with",
 		}
 	}
+	// Find the campaign by the start of its ID.
 	names, err := filepath.Glob(campaigns.Base{Store: o.store, ID: "*"}.Path())
 	if err != nil {
 		return err
@@ -339,6 +347,7 @@ func (o *campaigning) load(f *flagSet, sources []string) error {
 	case placed:
 		return nil // its state is the workflow's
 	}
+	// Go on here, with a larger budget if the flags give one.
 	o.state.Again()
 	o.spec.Dir, o.spots.dir = o.state.Dir, o.state.Dir
 	if o.processor > 0 {

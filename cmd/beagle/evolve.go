@@ -149,10 +149,12 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
 			"default, suite and all; lift is what the library has)")
 	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
+	// Flags that other verbs share.
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}
 	onFleet.flags(f)
+	// Check the flags before any work: first alone, then with each other.
 	rest, err := parse(f, args, 1, 1)
 	if err != nil {
 		return exitUsage, err
@@ -182,6 +184,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err := models.started(&spec.Models); err != nil {
 		return exitUsage, err
 	}
+	// Search on a fleet, or else in this process.
 	if away, err := onFleet.asked(); err != nil || away {
 		if err != nil {
 			return exitUsage, err

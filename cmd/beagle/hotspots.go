@@ -161,6 +161,7 @@ type hotspotJob struct {
 }
 
 func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
+	// Settings of beagle.yaml count where the command line gives none.
 	j := &hotspotJob{hotspotFlags: *h, sources: sources}
 	own := strings.FieldsFunc(h.own, func(r rune) bool { return r == ',' })
 	file := h.config
@@ -189,6 +190,7 @@ func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 			j.least = s.LeastPercent
 		}
 	}
+	// Flags go before the file.
 	if h.price != "" {
 		if j.options.Service.Price, err = hotspots.ParsePrice(h.price); err != nil {
 			return nil, err
@@ -206,6 +208,7 @@ func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 	if j.options.Calls, err = readCalls(h.calls); err != nil {
 		return nil, err
 	}
+	// How to rank, and how to read the sources.
 	j.options.Kind, j.options.Least, j.options.Limit = h.kind, j.least/100, h.limit
 	j.options.Checkout = &hotspots.Checkout{Own: own}
 	j.read = profiles.Options{Seconds: h.seconds, Instances: h.instances, Token: os.Getenv("BEAGLE_PROFILES_TOKEN")}

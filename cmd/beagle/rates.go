@@ -44,6 +44,7 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err
 	}
+	// Check the numbers.
 	if *n < 0 || f.given("gains") && *gains < 0 {
 		return exitUsage, &beagle.UsageError{
 			What:   "a number of trials is negative",
@@ -61,6 +62,7 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if !*quiet {
 		o.Log = func(t trials.Done) { fmt.Fprintln(std.err, line(t)) }
 	}
+	// Run the missing trials, and sum up all trials of this machine.
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err

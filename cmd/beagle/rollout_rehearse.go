@@ -34,6 +34,7 @@ func rolloutRehearse(ctx context.Context, o *rolling) (int, error) {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--for %s is not between 5s and 24h", o.lasts),
 			Remedy: "1m is common"}
 	}
+	// Start the service and its load.
 	dir, err := scratch.New("rehearsal")
 	if err != nil {
 		return exitNo, err
@@ -44,6 +45,7 @@ func rolloutRehearse(ctx context.Context, o *rolling) (int, error) {
 		return exitUsage, err
 	}
 	defer s.clear()
+	// Drive a rollout on it that cannot ship.
 	l := &flight{rolling: o, rehearses: true}
 	defer l.unlock()
 	if err := l.prepare(s.ctx); err != nil {
@@ -65,6 +67,7 @@ func rolloutRehearse(ctx context.Context, o *rolling) (int, error) {
 	case err != nil && limited.Err() == nil:
 		return exitNo, err
 	}
+	// Keep the outcome for rollout start, and nothing of the rollout.
 	r := &pilot.Rehearsal{Build: l.f.Plan.Build, At: began.UTC(), Seconds: time.Since(began).Seconds(),
 		Requests: l.f.State.Exposure.Requests}
 	if l.f.State.Phase == rollout.RolledBack {

@@ -54,6 +54,7 @@ func rolloutStart(ctx context.Context, o *rolling) (int, error) {
 // prepare looks at the processes, and takes up the rollout or begins one.
 func (l *flight) prepare(ctx context.Context) error {
 	o := l.rolling
+	// Ask the processes which build they hold.
 	clients, err := capture.New(o.at, o.token)
 	if err != nil {
 		return err
@@ -71,6 +72,7 @@ func (l *flight) prepare(ctx context.Context) error {
 	if o.id == "" {
 		o.id = held.Build
 	}
+	// A rehearsal has a state of its own, and an order refuses a build whose rehearsal did harm.
 	if l.base.Store, err = openStore(); err != nil {
 		return err
 	}
@@ -88,6 +90,7 @@ func (l *flight) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	// Take up the state of an earlier start, or begin with a plan that the processes can carry out.
 	if err := l.open(held.Build, func(p rollout.Plan) rollout.Plan {
 		if l.rehearses {
 			p.Ramp, p.StepBlocks, p.MostBlocks = []float64{rehearsedShare}, neverBlocks, neverBlocks
@@ -110,6 +113,7 @@ func (l *flight) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	// The rest of the order, for this process or a workflow.
 	l.order.Service, l.order.Cores, l.order.At, l.order.Token = o.service, o.cores, o.at, o.token
 	l.order.Limits = o.orders
 	l.order.Limits.Slice = float64(o.slice) / float64(time.Millisecond)

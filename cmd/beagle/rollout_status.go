@@ -19,6 +19,7 @@ func rolloutStatus(ctx context.Context, o *rolling) (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
+	// Without names, list all rollouts of the store.
 	names := o.rest
 	if len(names) == 0 {
 		found, err := filepath.Glob(pilot.Base{Store: s, ID: "*"}.Path("state.json"))

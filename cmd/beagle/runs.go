@@ -214,6 +214,7 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err != nil {
 		return exitNo, err
 	}
+	// The ID may name a campaign on a Temporal server.
 	b := campaigns.Base{Store: s, ID: rest[0]}
 	if at, away, err := b.Placed(); plainName.MatchString(b.ID) && (err != nil || away) {
 		if err == nil {
@@ -227,6 +228,7 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 			"takes it up again.\n", b.ID, at.Address)
 		return exitOK, nil
 	}
+	// Else it names a run: on a server, or of a process on this machine.
 	run, err := s.Run(rest[0])
 	if err != nil {
 		return exitUsage, err

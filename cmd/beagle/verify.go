@@ -119,6 +119,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err
 	}
+	// The versions are no inputs: a recording of the tests does not depend on them.
 	versions, several, err := readVersions(rest[1:])
 	if err != nil {
 		return exitUsage, err
@@ -138,6 +139,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 			Remedy: "give one version, whose guarded form is written",
 		}
 	}
+	// Print each verdict as soon as it is known.
 	show := &verdicts{
 		w:        std.out,
 		versions: versions,

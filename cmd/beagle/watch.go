@@ -200,6 +200,7 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("the service's name %q is no name of a directory", w.name),
 			Remedy: "give one with --as"}
 	}
+	// Windows keep the Go version, so that a new compiler explains a change.
 	w.options = windows.Options{Service: w.name, Length: o.window}
 	if o.binary != "" {
 		info, err := buildinfo.ReadFile(o.binary)
@@ -209,6 +210,7 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 		}
 		w.options.Go = info.GoVersion
 	}
+	// Targets with proven wins, forecasters, and limits of beagle.yaml.
 	targets, err := readTargets(o.targets)
 	if err != nil {
 		return nil, err
@@ -223,6 +225,7 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 		return nil, &beagle.UsageError{What: "--campaigns without a price",
 			Remedy: "say with --price what an hour of a core costs, or in " + settings.Name}
 	}
+	// Open the archive of windows. Long seasons need longer looks.
 	if w.store, err = openStore(); err != nil {
 		return nil, err
 	}
@@ -233,6 +236,7 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 	if w.archive, err = windows.Open(w.store, w.name, o.window, config, targets...); err != nil {
 		return nil, err
 	}
+	// Shipped changes are watched, too.
 	l, err := readLedger(filepath.Join(w.store.Dir(), "ledger.jsonl"))
 	if err != nil {
 		return nil, err

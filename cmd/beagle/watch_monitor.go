@@ -339,6 +339,7 @@ func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error 
 	if w.campaigns == 0 {
 		return nil
 	}
+	// Pick the first finding that no campaign has answered.
 	found, err := w.archive.Findings()
 	if err != nil {
 		return err
@@ -352,6 +353,7 @@ func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error 
 		return nil
 	}
 	say := func(form string, args ...any) { fmt.Fprintf(w.std.err, form+"\n", args...) }
+	// Wait for a service with a limit that is passed or will be.
 	queue, err := turns(w.store.Dir(), time.Now())
 	if err != nil {
 		return err
@@ -360,6 +362,7 @@ func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error 
 		say("no campaign: %s is first (beagle watch --next)", queue[0].Service)
 		return nil
 	}
+	// Reserve the money.
 	price, processor := w.job.options.Service.Price, usualCampaign
 	if y := w.job.settings; y != nil && y.Campaign.Processor > 0 {
 		processor = y.Campaign.Processor
@@ -372,6 +375,7 @@ func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error 
 		say("no campaign: of %g %s for 30 days too little is left (%s)", w.campaigns, price.Currency, w.spendingFile())
 		return nil
 	}
+	// Run the campaign as its own verb would, with the flags of this one.
 	args := []string{"-C", w.dir, "--targets", "1", "--processor", processor.String()}
 	for flag, value := range map[string]string{"config": w.config, "service": w.service, "first": s.first,
 		"price": w.price} {
@@ -383,6 +387,7 @@ func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error 
 	before := processorSeconds()
 	_, failed := campaignCommand.run(ctx, campaignCommand, append(args, w.job.sources...),
 		stdio{out: w.std.err, err: w.std.err})
+	// Give back the money that it did not take.
 	took := (processorSeconds() - before) / 3600 * price.Amount
 	err = w.spend(watch.Spending{Service: w.name, At: time.Now().UTC(), Amount: took - reserved,
 		Currency: price.Currency, Why: "not used"})

@@ -40,6 +40,7 @@ func (h *Hold) Run(ctx context.Context, clients []*Client) ([]Pulled, error) {
 	if every == 0 {
 		every = heartbeat
 	}
+	// Arm all processes, or none.
 	leases := make([]string, len(clients))
 	all := make([]Pulled, len(clients))
 	defer h.stop(context.WithoutCancel(ctx), clients, leases)
@@ -58,6 +59,7 @@ func (h *Hold) Run(ctx context.Context, clients []*Client) ([]Pulled, error) {
 	if h.Last != nil {
 		defer h.Last(context.WithoutCancel(ctx))
 	}
+	// Renew the leases until the end, and pull what was captured.
 	end := time.NewTimer(h.Long)
 	defer end.Stop()
 	beat := time.NewTicker(every)

@@ -62,6 +62,7 @@ func (o *Outside) attach(ctx context.Context, program string, pid int, w Wish) e
 	if err != nil {
 		return err
 	}
+	// One capture at a time: the socket of a process has one owner.
 	token := rand.Text()
 	socket, secret := place(dir, pid)
 	if _, err := os.Stat(socket); err == nil && alive(socket, token) {
@@ -70,6 +71,7 @@ func (o *Outside) attach(ctx context.Context, program string, pid int, w Wish) e
 	if err := os.WriteFile(secret, []byte(token+"\n"), 0o600); err != nil {
 		return err
 	}
+	// Start the helper. It ends when its standard input closes.
 	args := append([]string{"-pid", strconv.Itoa(pid), "-socket", socket, "-token", secret, "-symbols", w.Symbols,
 		fmt.Sprintf("-records=%t", w.Records), "--"}, w.Names...)
 	h := &helper{cmd: exec.Command(program, args...)}
@@ -86,6 +88,7 @@ func (o *Outside) attach(ctx context.Context, program string, pid int, w Wish) e
 	}
 	o.helpers = append(o.helpers, h)
 	defer context.AfterFunc(ctx, func() { h.in.Close() })()
+	// Wait for its answer: ready, or a reason and a remedy.
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s ended without an answer", program), ctx.Err())

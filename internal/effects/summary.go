@@ -155,6 +155,7 @@ func (s *Summary) add(word string) error {
 	if !ok || key == "" {
 		return fmt.Errorf("effect %q: the colon after its letter is missing", word)
 	}
+	// Each letter has its own form; refs reads the references in it.
 	refs := func(texts ...string) (out []Ref, err error) {
 		for _, t := range texts {
 			r, err := parseRef(t)

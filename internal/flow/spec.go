@@ -111,6 +111,7 @@ func (s *Spec) Validate() error {
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox),
 			"it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
+	// Options that depend on each other.
 	if kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace}; !slices.Contains(kinds, s.Evidence) {
 		return usage(fmt.Sprintf("--evidence %q is not known", s.Evidence),
 			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus or inplace")

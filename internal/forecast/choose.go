@@ -96,6 +96,7 @@ func (t trial) mae() float64 {
 // short for has no score; when none has one, the series is too short. A model
 // that fails for another reason has no score either, and the result says why.
 func Choose(series []float64, season, horizon int, models ...Model) (Result, error) {
+	// The naive model sets the mark.
 	naive := SeasonalNaive{season}
 	base, err := backTest(naive, series, horizon)
 	if err != nil {
@@ -103,6 +104,7 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 	}
 	out := Result{Model: naive.Name(), Scores: []Score{{naive.Name(), base.mae(), 1}}}
 	most := gain*base.mae() - rounding*largest(series)
+	// Try all models on the past.
 	var better []tried
 	var failed []string
 	var short *ShortError
@@ -123,6 +125,7 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 	if short != nil && len(out.Scores) == 1 && failed == nil {
 		return Result{}, short
 	}
+	// The best one that beats the mark, and can still forecast, wins.
 	slices.SortStableFunc(better, func(a, b tried) int { return cmp.Compare(a.trial.mae(), b.trial.mae()) })
 	out.Why = "no model beats the seasonal naive one on this series' own past"
 	for _, b := range better {

@@ -92,6 +92,8 @@ func (t *batch) direct(ctx context.Context, bin *Binary) error {
 	if err != nil {
 		return err
 	}
+	// Compile the package with all versions. Those that the compiler refuses are dropped, and the
+	// rest is compiled again.
 	archive, notes := filepath.Join(t.dir, "target.a"), filepath.Join(t.dir, "account")
 	args := b.compileArgs(archive, b.target.PkgPath, b.lang(), config, t.dir)
 	args = append(args, "-json=0,"+notes)
@@ -113,6 +115,7 @@ func (t *batch) direct(ctx context.Context, bin *Binary) error {
 	if err != nil {
 		return err
 	}
+	// Compile the main package, or take it from the cache.
 	object, err := os.ReadFile(archive)
 	if err != nil {
 		return err
@@ -121,6 +124,7 @@ func (t *batch) direct(ctx context.Context, bin *Binary) error {
 		return err
 	}
 	bin.Compile = time.Since(start)
+	// Link, and read facts off the object file meanwhile.
 	linked := make(chan error, 1)
 	go func() { linked <- b.link(ctx, bin) }()
 	err = t.inspect(bin, object, notes)

@@ -13,6 +13,7 @@ func skew(all []*Profile) []string {
 		source     string
 		begin, end time.Time
 	}
+	// Join the profiles of each host to one window.
 	hosts := map[string]*window{}
 	for _, p := range all {
 		if p.Start.IsZero() || p.Kind != CPU {
@@ -41,6 +42,7 @@ func skew(all []*Profile) []string {
 	if text := oneAfterTheOther(all); text != "" {
 		return []string{text}
 	}
+	// Compare the first window with the last.
 	var by []*window
 	for _, w := range hosts {
 		by = append(by, w)

@@ -88,6 +88,7 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled []*function, err error) {
 	loaded := map[string]*packages.Package{}
 	byName := map[string]*function{}
+	// Functions to capture: all of one module, each once.
 	for _, spec := range o.Specs {
 		f, err := o.resolve(ctx, loaded, spec)
 		if err != nil {
@@ -120,6 +121,7 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 			}
 		}
 	}
+	// The function to roll out.
 	if o.Versions != nil {
 		f, err := o.resolve(ctx, loaded, o.Versions.Spec)
 		if err != nil {
@@ -133,6 +135,7 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 		}
 		rolled = []*function{f}
 	}
+	// Check both lists together.
 	switch {
 	case len(all)+len(rolled) == 0 && len(*left) > 0:
 		return nil, nil, &beagle.UsageError{What: "no function can be instrumented: " + (*left)[0].Spec + ": " +

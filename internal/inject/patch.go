@@ -44,10 +44,12 @@ func WritePatch(ctx context.Context, o Options, dir string) (*Patch, error) {
 	}
 	required := o.probe(ctx) != ""
 	out := &Patch{Package: f.pkg.PkgPath, Required: required}
+	// The texts of the patch, as the user will have them.
 	texts, before, err := patched(f, o.Versions)
 	if err != nil {
 		return nil, err
 	}
+	// The overlay tries the patch. Without the probe in go.mod, it brings a copy inside the module.
 	root := f.pkg.Module
 	w := &overlay{dir: dir, replace: map[string]string{}}
 	inner := module
@@ -104,6 +106,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 	before = string(text)
 	e := &edited{text: before}
 	offset := func(p token.Pos) int { return f.pkg.Fset.PositionFor(p, false).Offset }
+	// Name the arguments, and choose names that nothing else has.
 	args, err := e.arguments(f)
 	if err != nil {
 		return nil, "", err
@@ -119,6 +122,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 	name := syntax.Hidden(strings.ReplaceAll(base, "_", ""))
 	s := &switched{writer: writer{f: f, args: args, results: results, in: f.in.passed()}, v: v,
 		sw: name + "Switch", routed: name + "Routed"}
+	// Put the gate at the start of the function. A formatted file stays formatted.
 	body := offset(f.decl.Body.Lbrace) + 1
 	gate := s.openGate()
 	if strings.HasPrefix(before[body:], "\n") {
@@ -134,6 +138,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 		after = string(formatted)
 	}
 	files = append(files, PatchFile{Path: f.path, After: after})
+	// The switch and the three versions get files of their own, to be deleted after the rollout.
 	beside := filepath.Join(filepath.Dir(f.path), strings.ToLower(base)+"_rollout")
 	own, err := s.file()
 	if err != nil {

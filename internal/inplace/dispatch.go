@@ -193,6 +193,7 @@ func (d *dispatcher) compare() string {
 	declared, targs := d.types()
 	params, results := d.declared()
 	var b strings.Builder
+	// Structs for the arguments and results.
 	fmt.Fprintf(&b, "\ntype beagleArgs%s struct {\n", declared)
 	for i, v := range d.params {
 		fmt.Fprintf(&b, "\tA%d %s\n", i, d.text(v.Type()))
@@ -202,6 +203,8 @@ func (d *dispatcher) compare() string {
 		fmt.Fprintf(&b, "\tR%d %s\n", i, d.text(d.sig.Results().At(i).Type()))
 	}
 	b.WriteString("}\n")
+	// A tape records the first version's calls of a function or interface that must run once, and
+	// answers the second version's calls.
 	taped := map[int]bool{}
 	for i, v := range d.params {
 		if text, ok := d.taped(i, v.Type()); ok && d.tape {
@@ -209,6 +212,7 @@ func (d *dispatcher) compare() string {
 			taped[i] = true
 		}
 	}
+	// The function that runs both: without a comparison under way, just the version in place.
 	fmt.Fprintf(&b,
 		"\nfunc beagleCompare%s(%s)%s {\n\tc, v, done := beaglelive.Enter()\n\tif c == nil {\n\t\tdefer done()\n"+
 			"\t\t%s\n\t}\n"+
@@ -221,6 +225,7 @@ func (d *dispatcher) compare() string {
 				i, i, i, i, nameOf(v, i), i, i, i, i, i, i)
 		}
 	}
+	// The original runs first on the real arguments, the other version on copies or tapes.
 	b.WriteString("\tother := beaglelive.Copy(&args)\n")
 	fmt.Fprintf(&b, "\tvar got, otherGot beagleResults%s\n", targs)
 	fmt.Fprintf(&b, "\tc.First(func() { %s%s })\n", d.into("got"), d.callVersion("0", plainArg))

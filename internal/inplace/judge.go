@@ -140,6 +140,7 @@ func (p *Place) race(ctx context.Context, v *beagle.Verdict, both []Version) err
 	if p.norace {
 		return note("left out")
 	}
+	// One program with the original and the candidate.
 	g, err := p.Build(ctx, both, Link{Race: true})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -152,6 +153,7 @@ func (p *Place) race(ctx context.Context, v *beagle.Verdict, both []Version) err
 		if g.paths[i] == "" || len(s.tests) == 0 {
 			continue
 		}
+		// Run the tests with the original first: a race of its own says nothing of the candidate.
 		var racy [2]bool
 		for k := range racy {
 			j := job{suite: i, plan: live.Plan{Mode: live.Run, Version: k}, tests: s.tests, wall: 3 * s.bound()}

@@ -99,6 +99,7 @@ func (p *Place) run(ctx context.Context, g *Program, j job) (*ran, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	// The test binary reads its plan from the environment, and writes its report to a file.
 	report := filepath.Join(dir, reportFile)
 	if err := os.WriteFile(report, nil, 0o600); err != nil {
 		return nil, err
@@ -116,6 +117,7 @@ func (p *Place) run(ctx context.Context, g *Program, j job) (*ran, error) {
 	if j.profile != "" {
 		args = append(args, "-test.outputdir="+dir)
 	}
+	// Run it.
 	r, err := p.box.Run(ctx, sandbox.Command{
 		Profile: p.walls(g), Path: g.paths[j.suite], Args: args, Dir: p.suites[j.suite].pkg.Dir, Env: env,
 		Read: p.read, Write: []string{dir}, CPUs: j.cpu,
@@ -127,6 +129,7 @@ func (p *Place) run(ctx context.Context, g *Program, j job) (*ran, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Keep the profile, and read the output and the report.
 	if j.profile != "" {
 		if text, err := os.ReadFile(filepath.Join(dir, "cpu.prof")); err == nil {
 			if err := os.WriteFile(j.profile, text, 0o600); err != nil {

@@ -263,6 +263,7 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 		return nil
 	}
 	p.watch(fmt.Sprintf("%d tests of %s twice, with the original", len(s.tests), s.pkg.ImportPath))
+	// Run all tests twice.
 	var runs [2]*ran
 	for k := range runs {
 		var err error
@@ -272,9 +273,11 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 		}
 		s.took = max(s.took, runs[k].Wall)
 	}
+	// What a target prints is compared only if two runs print the same.
 	if text := plain(runs[0].Stderr); p.u.Outside != "" && text == plain(runs[1].Stderr) {
 		s.stderr = &text
 	}
+	// Keep the outcomes that both runs share. A flaky subtest makes its whole test flaky.
 	s.wanted = map[string]outcome{}
 	flaky := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(runs[0].tests)) {
@@ -294,6 +297,7 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 			delete(s.wanted, name)
 		}
 	}
+	// Leave out the flaky tests.
 	s.tests = slices.DeleteFunc(s.tests, func(n string) bool {
 		_, known := s.wanted[n]
 		if !known {

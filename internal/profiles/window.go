@@ -37,6 +37,7 @@ func storeSource(address, label string, o Options) (*storeQuery, error) {
 		return nil, &beagle.UsageError{What: redacted(address) + " is no address",
 			Remedy: "write pyroscope+https://HOST?service=NAME&from=now-1h"}
 	}
+	// The selector, from query= or from service=.
 	values := u.Query()
 	q := &storeQuery{selector: values.Get("query"), tenant: values.Get("tenant")}
 	for key := range values {
@@ -60,6 +61,7 @@ func storeSource(address, label string, o Options) (*storeQuery, error) {
 				Remedy: "give how many nodes of the call tree the server may send, as in nodes=100000"}
 		}
 	}
+	// The window, an hour up to now by default.
 	now := o.Now()
 	if q.to, err = moment(values.Get("until"), now, now); err != nil {
 		return nil, err

@@ -270,6 +270,7 @@ func (p *prover) ask(t *term.Term) (map[*term.Term]uint64, solve.Status) {
 		p.res.Why = "z3 is not installed: nothing proved; apt install z3"
 		return nil, solve.Unknown
 	}
+	// Write the question in SMT-LIB, and list the variables that it mentions.
 	var text strings.Builder
 	if err := p.pool.Write(&text, t); err != nil {
 		p.res.Why = err.Error()
@@ -282,6 +283,7 @@ func (p *prover) ask(t *term.Term) (map[*term.Term]uint64, solve.Status) {
 			names, vars = append(names, name), append(vars, v)
 		}
 	}
+	// Ask all solvers in turn. A model is an answer, but two solvers must not disagree.
 	var said []string
 	for i := range p.b.Solvers {
 		s := &p.b.Solvers[i]
@@ -313,6 +315,7 @@ func (p *prover) ask(t *term.Term) (map[*term.Term]uint64, solve.Status) {
 			said = append(said, s.Name)
 		}
 	}
+	// Unsat counts if at least one solver says so.
 	if len(said) == 0 {
 		return nil, solve.Unknown
 	}

@@ -38,6 +38,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	if err := c.checkMachine(); err != nil {
 		return Result{}, fmt.Errorf("sandbox: %w", err)
 	}
+	// A directory of its own, with links to the files.
 	home, err := os.MkdirTemp("", "beagle-box-")
 	if err != nil {
 		return Result{}, err
@@ -48,6 +49,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 			return Result{}, err
 		}
 	}
+	// Wall time and output stop the whole process group.
 	l := c.Limits.or(defaults[c.Profile])
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -64,6 +66,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	if cmd.ProcessState == nil {
 		return Result{}, fmt.Errorf("sandbox: %w", err)
 	}
+	// Tell an end by a limit from an end by itself.
 	r := Result{Code: cmd.ProcessState.ExitCode(), Stdout: stdout.bytes(), Stderr: stderr.bytes(),
 		Wall: time.Since(start),
 		User: cmd.ProcessState.UserTime(), System: cmd.ProcessState.SystemTime()}

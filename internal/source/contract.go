@@ -148,6 +148,7 @@ func Ignores(kinds []string) ([]string, error) {
 // that names the offending place.
 func (u *Unit) Predicate(text string) (*Predicate, error) {
 	text = strings.TrimSpace(text)
+	// bad words an error with its column.
 	bad := func(column int, what, remedy string) error {
 		at := ""
 		if column > 0 {
@@ -158,6 +159,7 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 			Remedy: remedy,
 		}
 	}
+	// Parse one line of one expression.
 	if strings.ContainsAny(text, "\r\n") || commented(text) {
 		return nil,
 			bad(0, "it has a comment or more than one line",
@@ -175,6 +177,7 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 		}
 		return nil, bad(0, err.Error(), contractRemedy)
 	}
+	// Type-check it in a scope with the parameters.
 	info := newInfo()
 	scope, err := u.contractScope(expr)
 	if err != nil {
@@ -189,6 +192,7 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 		}
 		return nil, bad(0, err.Error(), contractRemedy)
 	}
+	// It must depend on the inputs, be a bool, and change nothing.
 	tv := info.Types[expr]
 	switch {
 	case tv.Value != nil:

@@ -11,6 +11,7 @@ import (
 // on to the next element or chunk. The copies are a queue: their own references come later.
 func follow() asm.Instructions {
 	const slot, chunk, ref = asm.R7, asm.R8, asm.R9
+	// Find the slot of this call, its current chunk and the layout of the chunk.
 	p := asm.Instructions{
 		load(asm.R1, asm.R2, 0), store(asm.RFP, -8, asm.R1), // R2 points to fpSlot of the caller
 	}
@@ -89,6 +90,7 @@ func follow() asm.Instructions {
 		load(asm.R1, slot, slotOver).WithSymbol("over"), asm.Add.Imm(asm.R1, 1), store(slot, slotOver, asm.R1),
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("next"), asm.Return(),
 		asm.Mov.Imm(asm.R0, 1).WithSymbol("stop"), asm.Return())
+	// The verifier wants the type of a callback.
 	number := &btf.Int{Name: "long", Size: 8, Encoding: btf.Signed}
 	word32 := &btf.Int{Name: "u32", Size: 4}
 	p[0] = btf.WithFuncMetadata(p[0].WithSymbol("follow"), &btf.Func{Name: "follow", Linkage: btf.StaticFunc,

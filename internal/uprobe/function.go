@@ -118,6 +118,8 @@ func (b *Binary) declarations(want string) ([]*declared, error) {
 		by string
 	}
 	var copies []copied
+	// Walk the tree of entries. Subprograms are declarations or out-of-line copies; inlined
+	// subroutines tell their caller.
 	r := b.dbg.Reader()
 	caller, depth := "", 0
 	for {
@@ -155,6 +157,7 @@ func (b *Binary) declarations(want string) ([]*declared, error) {
 			depth++
 		}
 	}
+	// Join the inlined copies with their declarations.
 	for _, c := range copies {
 		if d := byAbstract[c.of]; d != nil {
 			d.inlined[b.plainName(c.by)] = true

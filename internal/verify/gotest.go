@@ -156,6 +156,7 @@ func (w *testWriter) hang(call string) {
 }
 
 func (w *testWriter) results(call string, args []string) {
+	// Each check has its own way to make the call.
 	got := names("got", len(w.t.Results))
 	assign := ""
 	if len(got) > 0 {
@@ -205,6 +206,7 @@ func (w *testWriter) results(call string, args []string) {
 		w.line("\t}")
 		w.line("\t%s%s", assign, call)
 	}
+	// Compare the results, and the arguments where they differ.
 	w.compare("want", got, w.t.Results, w.d.WantGo)
 	if w.d.Kind == "argument" {
 		w.compare("wantArg", args, w.t.Params, w.d.WantArgs)

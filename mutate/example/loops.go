@@ -40,6 +40,7 @@ func (c *compiled) headParam(e ast.Expr) *types.Var {
 func (c *compiled) headOf(s ast.Stmt) head {
 	switch s := s.(type) {
 	case *ast.RangeStmt:
+		// A range over a parameter of type iter.Seq2 stands for any head; else the type decides.
 		h := head{seq: s.X, body: s.Body}
 		if s.Tok == token.ASSIGN {
 			return h
@@ -68,6 +69,7 @@ func (c *compiled) headOf(s ast.Stmt) head {
 		}
 		return h
 	case *ast.ForStmt:
+		// A loop that counts from 0 up to a bound: for i := 0; i < n; i++.
 		h := head{body: s.Body}
 		init, ok := s.Init.(*ast.AssignStmt)
 		cond, isBinary := s.Cond.(*ast.BinaryExpr)

@@ -64,6 +64,7 @@ func newType[T any](name string, k kind[T]) *Type {
 	t := &Type{Name: name, id: hashString(name)}
 	t.make = func(n int) any { return make([]T, n) }
 	t.clone = func(col any) any { return slices.Clone(col.([]T)) }
+	// Columns are compared row by row. A mask says which rows count.
 	t.hash = func(col any, mask uint64) (sum, small uint64) {
 		for i, v := range col.([]T) {
 			if mask>>i&1 == 0 {
@@ -86,6 +87,7 @@ func newType[T any](name string, k kind[T]) *Type {
 		}
 		return same
 	}
+	// Columns are built from rows of other columns.
 	t.pick = func(col any, at []int) any {
 		out := make([]T, len(at))
 		for i, k := range at {
@@ -99,6 +101,7 @@ func newType[T any](name string, k kind[T]) *Type {
 		}
 		return append(col.([]T), more.([]T)...)
 	}
+	// Single rows.
 	t.same = func(a any, i int, b any, j int) bool { return k.equal(a.([]T)[i], b.([]T)[j]) }
 	t.key = func(col any, i int) uint64 { return k.hash(col.([]T)[i]) }
 	t.empty = func(col any, i int) bool { return k.size != nil && k.size(col.([]T)[i]) == 0 }
@@ -106,6 +109,7 @@ func newType[T any](name string, k kind[T]) *Type {
 	t.holds = func(v any) bool { _, ok := v.(T); return ok }
 	t.at = func(col any, i int) any { return col.([]T)[i] }
 	t.length = func(col any) int { return len(col.([]T)) }
+	// Columns cross the boundary to the program that runs the regions.
 	t.encode = func(e *gob.Encoder, col any) error { return e.Encode(col.([]T)) }
 	t.decode = func(d *gob.Decoder) (any, error) {
 		var col []T
@@ -113,6 +117,7 @@ func newType[T any](name string, k kind[T]) *Type {
 		return col, err
 	}
 	t.draw = func(g *drawer) any { return k.draw(g) }
+	// What a search may do with values of this type.
 	t.slice = reflect.TypeFor[T]().Kind() == reflect.Slice
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Bool, reflect.String, reflect.Slice:

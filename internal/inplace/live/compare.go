@@ -191,6 +191,7 @@ func skip(why string) {
 
 // Judge compares what two versions made of their arguments.
 func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
+	// A comparison counts only if no other goroutine was in the target.
 	told := func(kind, want, got string) {
 		if !alone() {
 			return
@@ -201,6 +202,8 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 		skip("another goroutine is in it at the same time")
 		return
 	}
+	// Differences that the calls themselves showed: answers of arguments, and calls that one
+	// version left out.
 	if c.unlike != nil {
 		told(c.unlike.Kind, c.unlike.Want, c.unlike.Got)
 	}
@@ -209,6 +212,7 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 			told("trace", want, "no such call")
 		}
 	}
+	// How the calls ended, their results, and their arguments.
 	switch {
 	case c.first.end == left:
 		skip("the original ends its goroutine")
@@ -232,6 +236,7 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 		skip(err.Error())
 		return
 	}
+	// Memory in common: the snapshots encode sharing.
 	want, err := rt.SnapshotCall(nil, a, r)
 	got, err2 := rt.SnapshotCall(nil, otherA, otherR)
 	switch {
@@ -241,6 +246,7 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 	case !bytes.Equal(want, got):
 		told("alias", "other memory in common", "")
 	}
+	// The result of an earlier call must have stayed as it was.
 	if judge.kept != nil {
 		if got := judge.kept(); got != "" {
 			told("state", "the result stays as it was", got)

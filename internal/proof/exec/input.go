@@ -178,6 +178,7 @@ func (m *Machine) variable(name string, t types.Type, w int) *term.Term {
 }
 
 func (m *Machine) makeInput(s *state, t types.Type, name string, shape Shape, at *int) (Param, Value) {
+	// The shape lists, in the order of the walk, the lengths and which pointers are nil.
 	take := func() int { *at++; return shape[*at-1] }
 	p := Param{Type: t}
 	part := func(t types.Type, name string) Value {

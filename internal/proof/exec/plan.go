@@ -188,6 +188,7 @@ func (p *plan) use(set map[int]bool, v ssa.Value) {
 // read, and all that they are computed from.
 func (p *plan) findSteer() {
 	p.steer = make([]bool, len(p.reg))
+	// mark follows a value to the values that it is computed from.
 	var mark func(v ssa.Value)
 	mark = func(v ssa.Value) {
 		r, ok := p.reg[v]
@@ -210,6 +211,7 @@ func (p *plan) findSteer() {
 			}
 		}
 	}
+	// Start from indexes, sizes, integers that leave the function, and tests that end loops.
 	for _, b := range p.fn.Blocks {
 		for _, in := range b.Instrs {
 			switch in := in.(type) {

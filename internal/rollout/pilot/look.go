@@ -75,6 +75,7 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 		notes = append(notes, "requests share the process: what a version does to the collector, caches and locks "+
 			"reaches all arms, and its processor time and allocations are not compared. Slices show them")
 	}
+	// Late calls are guarded under any plan. A plan with its own guardrails gets no others.
 	own := p.Guardrails != nil
 	if s.Times {
 		var said []string
@@ -84,6 +85,7 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 	if own {
 		return p, notes
 	}
+	// By requests, only what belongs to one request can be guarded.
 	if p.Unit == rollout.Requests {
 		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.FunctionTime, Margin: 0.02},
 			rollout.Guardrail{Metric: rollout.RequestTime, Margin: 0.05},
@@ -94,6 +96,7 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 		}
 		return p, append(notes, noThreshold)
 	}
+	// By slices, the whole process counts; failed and slow requests if the program reports them.
 	p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.ServiceCPU, Margin: 0.005},
 		rollout.Guardrail{Metric: rollout.FunctionTime, Margin: 0.02},
 		rollout.Guardrail{Metric: rollout.AllocBytes, Margin: 0.01},
