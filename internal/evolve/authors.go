@@ -50,7 +50,7 @@ type Account struct {
 }
 
 const (
-	fading    = 0.93 // weight of an entry of an account after the next
+	fading    = 0.93 // weight of an entry of an account once the next one has come
 	lookahead = 0.03 // gain that an author without a record is trusted with
 	freeCost  = 1e-4 // dollars that a proposal costs at least, for the division
 )
@@ -103,7 +103,7 @@ func (s *Search) author(island int) Author {
 		if b.Dismissed {
 			continue
 		}
-		rate := b.worth() * max(a.Weight, 0.01) * math.Pow(0.5, float64(b.Silence))
+		rate := b.worth() * max(a.Weight, leastWeight) * math.Pow(0.5, float64(b.Silence))
 		if i == island%len(s.Config.Authors) {
 			rate *= 2
 		}
@@ -162,7 +162,7 @@ func (s *Search) earns(p Proposal, score float64) float64 {
 	if score > s.Best().Score {
 		return score - parent.Score
 	}
-	return 0.1 * max(0, score-max(parent.Score, parent.Bred))
+	return siblingEarns * max(0, score-max(parent.Score, parent.Bred))
 }
 
 // silent is how many calls in a row a model may leave unanswered before it counts as gone.

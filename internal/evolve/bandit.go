@@ -47,7 +47,7 @@ func (a *arm) tested() bool { return a.OK+a.Bad > 0 }
 
 // priorGain is the rule author's estimate, with the caution that rule authors
 // deserve.
-func (a *arm) priorGain() float64 { return min(0.4, 0.5*math.Log1p(a.Prior)) }
+func (a *arm) priorGain() float64 { return min(mostPrior, priorTrust*math.Log1p(a.Prior)) }
 
 // behaves is the probability that a step of this mutator leaves a candidate
 // correct. A mutator that is new is taken to be like the others on this
@@ -106,7 +106,7 @@ func (s *Search) creditKind(p Proposal, o *Feedback) {
 	case sc > s.Best().Score+news:
 		l.Earned++
 	case p.Kind != Prune && sc > s.index[p.Parent].Score-neutral:
-		l.Earned += 0.3
+		l.Earned += steppingStone
 	}
 }
 

@@ -30,11 +30,11 @@ func (s *Search) independent() (Proposal, bool) {
 func (s *Search) byWeight(m *Member) int {
 	total := 0.0
 	for _, mv := range m.Moves {
-		total += mv.Weight + 0.05
+		total += mv.Weight + unweighted
 	}
 	x := s.rng.Float64() * total
 	for i, mv := range m.Moves {
-		if x -= mv.Weight + 0.05; x < 0 {
+		if x -= mv.Weight + unweighted; x < 0 {
 			return i
 		}
 	}

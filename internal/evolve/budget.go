@@ -33,7 +33,7 @@ func (s *Search) share() float64 {
 			models = max(models, b.worth())
 		}
 	}
-	share := 0.5
+	share := evenShare
 	if rules := s.account(Rules).worth(); s.account(Rules).Evaluated > 0 && s.answered() {
 		share = min(mostShare, max(leastShare, models/(models+rules)))
 	}

@@ -43,7 +43,7 @@ func (s *Search) commission(island int) Proposal {
 	}
 	if !s.goOn(a, &p) {
 		p.Parent = s.subject(island)
-		if mate := s.mate(p.Parent); mate != "" && s.rng.Float64() < 0.25 {
+		if mate := s.mate(p.Parent); mate != "" && s.rng.Float64() < mateShare {
 			p.Mate = mate
 		}
 	}
@@ -138,7 +138,7 @@ func (s *Search) goOn(a Author, p *Proposal) bool {
 		}
 		s.Talks = slices.Delete(s.Talks, i, i+1)
 		m := s.index[t.Parent]
-		if m.Private || m.Score < s.Best().Score-halfAsFast || t.Fell == "" && s.rng.Float64() < 0.4 {
+		if m.Private || m.Score < s.Best().Score-halfAsFast || t.Fell == "" && s.rng.Float64() < newBeginning {
 			continue
 		}
 		p.Talk, p.Parent, p.Fell = t.Proposals, t.Parent, t.Fell
@@ -165,7 +165,7 @@ func (s *Search) subject(island int) string {
 		if m.Score < s.Best().Score-halfAsFast {
 			continue
 		}
-		rate := math.Exp((m.Score-s.Best().Score)/0.3) / float64(1+m.Asked)
+		rate := math.Exp((m.Score-s.Best().Score)/subjectSpread) / float64(1+m.Asked)
 		if at := s.rng.ExpFloat64() / rate; at < soonest {
 			out, soonest = m.ID, at
 		}

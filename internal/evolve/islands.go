@@ -45,15 +45,17 @@ func (s *Search) tryKind(k Kind, island int) (Proposal, bool) {
 // each kind. A search first has to learn the moves, then to try their combinations, and in the
 // end to take useless steps away.
 func (s *Search) kinds() []Kind {
-	weight := map[Kind]float64{Step: 0.5, Stack: 2, Cross: 1.5, Sibling: 0.4}
+	weight := map[Kind]float64{
+		Step: stepWeight, Stack: stackWeight, Cross: crossWeight, Sibling: siblingWeight,
+	}
 	progress := float64(s.Spent+len(s.Pending)) / float64(s.Config.Budget)
 	switch {
-	case progress < 0.4:
+	case progress < combineFrom:
 		weight[Cross], weight[Sibling] = 0, 0
-	case progress > 0.8:
-		weight[Prune] = 3
-	case progress > 0.6:
-		weight[Prune] = 0.5
+	case progress > pruneMostly:
+		weight[Prune] = lastPruneWeight
+	case progress > pruneFrom:
+		weight[Prune] = pruneWeight
 	}
 	draw := map[Kind]float64{}
 	order := []Kind{Step, Stack, Cross, Sibling, Prune}
@@ -80,7 +82,7 @@ func (s *Search) parents(island int) []*Member {
 	}
 	draw := map[*Member]float64{}
 	for _, m := range elites {
-		w := math.Exp((m.Score-top)/0.05+0.1*float64(len(m.Steps))) / float64(1+m.Asked)
+		w := math.Exp((m.Score-top)/parentSpread+perTaken*float64(len(m.Steps))) / float64(1+m.Asked)
 		draw[m] = s.rng.ExpFloat64() / (w + 1e-9)
 	}
 	slices.SortStableFunc(elites, func(a, b *Member) int { return cmp.Compare(draw[a], draw[b]) })
@@ -93,7 +95,7 @@ func (s *Search) shunned(island int) string {
 	if s.SinceBest == 0 || island == 0 || island != s.Config.Islands-1 {
 		return ""
 	}
-	top, name := 0.1, ""
+	top, name := dominant, ""
 	for _, st := range s.Best().Steps {
 		if g := s.gain(st.Mutator); g > top {
 			top, name = g, st.Mutator
@@ -126,7 +128,7 @@ func (s *Search) growOn(m *Member, depth int, shun string) []Proposal {
 	m.Tried = append(m.Tried, opts[0].move)
 	mv := m.Moves[opts[0].move]
 	p := Proposal{Parent: m.ID, Move: &mv}
-	if s.behaves(mv.Mutator) < 0.6 {
+	if s.behaves(mv.Mutator) < goesAlone {
 		return []Proposal{p}
 	}
 	for d := 1; d < min(depth, len(opts)); d++ {
@@ -146,9 +148,6 @@ type option struct {
 	value   float64
 	weight  float64 // of all moves among which it was drawn
 }
-
-// hopeless is the probability of behaving below which a mutator is given up.
-const hopeless = 0.35
 
 // options returns the mutators that could come next on a member, the most promising first.
 func (s *Search) options(m *Member, shun string) []option {
@@ -178,12 +177,12 @@ func (s *Search) options(m *Member, shun string) []option {
 // those under test wait for the result. The more often a member has a mutator, the less is left
 // for it to gain.
 func (s *Search) value(m *Member, mutator string) float64 {
-	v := s.draw(mutator) + 0.1*math.Log(s.behaves(mutator))
+	v := s.draw(mutator) + perDoubt*math.Log(s.behaves(mutator))
 	if !s.arm(mutator).tested() {
-		v += 0.2
+		v += untestedBonus
 	}
-	v -= 0.15 * float64(m.times(mutator))
-	return v - 0.5*float64(s.pendingWith(mutator))
+	v -= perRepeat * float64(m.times(mutator))
+	return v - perPending*float64(s.pendingWith(mutator))
 }
 
 func (s *Search) pendingWith(mutator string) int {
@@ -203,7 +202,7 @@ func (s *Search) pendingWith(mutator string) int {
 func (s *Search) cross(island int) (Proposal, bool) {
 	shun := s.shunned(island)
 	for _, m := range s.parents(island) {
-		if s.rng.Float64() < 0.2 {
+		if s.rng.Float64() < fromRoot {
 			m = s.index[s.Root]
 		}
 		p := Proposal{Parent: m.ID, Then: s.transplants(m, shun)}
@@ -225,7 +224,7 @@ func (s *Search) transplants(m *Member, shun string) []Wish {
 		if st.Mutator == shun || m.has(st.Mutator) {
 			continue
 		}
-		if g := s.draw(st.Mutator); g > -0.03 {
+		if g := s.draw(st.Mutator); g > leastCross {
 			ts = append(ts, transplant{st, g})
 		}
 	}
@@ -276,7 +275,7 @@ func (s *Search) others(st beagle.Step) []Wish {
 // prune makes the best candidate again without some of its steps.
 func (s *Search) prune() (Proposal, bool) {
 	b := s.Best()
-	if len(b.loose()) < 2 || b.Score < 0.05 {
+	if len(b.loose()) < 2 || b.Score < pruneScore {
 		return Proposal{}, false
 	}
 	for _, drop := range s.drops(b) {
@@ -301,7 +300,7 @@ func (s *Search) drops(b *Member) [][]int {
 	steps := b.loose()
 	order := s.byGain(steps)
 	out = append(out,
-		slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(steps[i].Mutator) > 1.5*perStep }))
+		slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(steps[i].Mutator) > dropGain }))
 	out = append(out, order[:len(order)/2])
 	for chunk := range slices.Chunk(order, 3) {
 		out = append(out, chunk)
