@@ -44,7 +44,7 @@ func main() {
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr, os.Environ()}))
 }
 
-// run returns the exit code: 0, 1 for what failed, 2 for what was not understood.
+// run returns the exit code: 0, 1 for a failure, 2 for bad usage.
 func run(args []string, s streams) int {
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
 		usage(s.err)

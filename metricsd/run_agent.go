@@ -44,7 +44,7 @@ func openAgent(c config.Config, log *slog.Logger) (*agent.Agent, []output, error
 	return a, outputs, err
 }
 
-// output is where flushes go.
+// An output takes flushes.
 type output interface {
 	agent.Sink
 	Run(context.Context)
@@ -81,8 +81,7 @@ func openOutputs(c config.Config, log *slog.Logger) (outputs []output, _ error) 
 	return outputs, nil
 }
 
-// lastWords is how long the last points may take to be delivered; what is not
-// waits on disk.
+// lastWords bounds the delivery of the last points; the rest waits on disk.
 const lastWords = 5 * time.Second
 
 // runWith runs the agent and its outputs. The agent's last flush comes after the

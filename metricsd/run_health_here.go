@@ -56,7 +56,7 @@ func servedHere(proc string) (addresses []string, _ error) {
 	return addresses, nil
 }
 
-// words are the strings of a file of the kernel, each of which ends with a NUL.
+// words splits a file of the kernel into strings, each of which ends with a NUL.
 func words(file string) []string {
 	text, _ := os.ReadFile(file) // of a process that has just ended there is none
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
@@ -73,7 +73,8 @@ func served(verb string, c config.Config) (addresses []string) {
 	return addresses
 }
 
-// near is how this machine reaches what listens on an address, which may stand for all of its own.
+// near returns an address at which this machine reaches a listener. The listener's own address
+// may stand for all of the machine's.
 func near(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -42,7 +42,7 @@ func customersOf(c config.Intake) (*customer.Keys, error) {
 	return customer.Load(c.Customers)
 }
 
-// boundsOf are what can be changed while the intake runs.
+// boundsOf returns the settings that can change while the intake runs.
 func boundsOf(c config.Intake) intake.Bounds {
 	limits := wire.DefaultLimits()
 	limits.Body, limits.Opened = int64(c.Body), int64(c.Opened)

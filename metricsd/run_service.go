@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake"
 )
 
-// service is what agent, intake and both of them in one process have in common.
+// A service is the common part of the agent, the intake, and both of them in one process.
 type service struct {
 	loader *config.Loader
 	config config.Config

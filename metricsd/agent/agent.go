@@ -134,8 +134,8 @@ func (a *Agent) close() error {
 	return errors.Join(errs...)
 }
 
-// Addresses are where the agent listens, by network, with the ports chosen for
-// port 0; "http" is the page's.
+// Addresses returns the agent's listening addresses by network, with the ports chosen for port 0;
+// "http" is the page's.
 func (a *Agent) Addresses() map[string]string {
 	m := make(map[string]string)
 	for _, s := range a.sockets {
@@ -150,7 +150,7 @@ func (a *Agent) Addresses() map[string]string {
 	return m
 }
 
-// patience is how long requests under way may take at the end.
+// patience bounds requests under way at the end.
 const patience = 2 * time.Second
 
 // Run works until ctx is done. Then it takes what the sockets hold, flushes the
@@ -188,7 +188,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return errors.Join(err, listen.CloseAll(a.sockets))
 }
 
-// receiversOf is how many goroutines receive from a socket: its share of the network's.
+// receiversOf returns how many goroutines receive from a socket: its share of the network's.
 func (a *Agent) receiversOf(s *listen.Socket) int {
 	sockets := 0
 	for _, other := range a.sockets {

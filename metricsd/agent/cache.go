@@ -21,11 +21,11 @@ type cache struct {
 	sets   []cachedSet // as many as a power of two
 	most   int         // the bound of their number
 	filled int         // places that are in use
-	salt   uint64      // stands for what else decides on a line's context
+	salt   uint64      // stands for everything else that decides on a line's context
 	rates  []float64   // those that lines have had; isSet is the first
 }
 
-// cached is what is known of a line.
+// cached holds the facts about a line.
 type cached struct {
 	handle aggregate.Handle
 	rate   float64 // isSet for sets, of which it says nothing
@@ -60,7 +60,7 @@ func newCache(lines int) *cache {
 	return &cache{seed: maphash.MakeSeed(), sets: sets, most: most, rates: []float64{isSet, 1}}
 }
 
-// salted has the next lines told apart by who sent them.
+// salted makes the next lines distinct by their sender.
 func (c *cache) salted(sender string) {
 	c.salt = 0
 	if sender != "" {
@@ -106,7 +106,7 @@ func (s *cachedSet) place(sum uint64) int {
 
 // ask returns what is at a place.
 func (c *cache) ask(s *cachedSet, i int) cached {
-	if !s.again[i] { // what is written each time is slower to read
+	if !s.again[i] { // memory that is written each time is slower to read
 		s.again[i] = true
 	}
 	return cached{s.handles[i], c.rates[s.rates[i]]}
@@ -152,7 +152,7 @@ func (c *cache) enter(sum uint64, handle aggregate.Handle, rate uint8) {
 }
 
 // next returns the place for a new line: a free one, or else the oldest that was not asked for
-// again. What is passed over must be asked for again to stay the next time.
+// again. A line that it passes over must be asked for again to stay the next time.
 func (s *cachedSet) next() (i int) {
 	if s.room() {
 		return s.place(0)

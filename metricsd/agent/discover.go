@@ -19,8 +19,8 @@ type source interface {
 	Stats() (entities int, refused uint64)
 }
 
-// tags are all that is known of containers and pods: what the configuration says, and what sources
-// have found.
+// tags holds all known tags of containers and pods: those of the configuration, and those that
+// sources have found.
 type tags struct {
 	store   *tagger.Store
 	sources map[string]source

@@ -21,17 +21,17 @@ type recall struct {
 	learnt cached    // of the line that was read last, if it may be known again
 	again  func(*aggregate.Known)
 	ahead  [ahead]scanned
-	// tagger and expired are what the cache's handles were true for.
+	// tagger and expired identify the state for which the cache's handles are valid.
 	tagger  *tagger.Tagger
 	expired uint64
 }
 
-// ahead is how many lines are hashed before the first of them is looked up: look-ups that do not
-// wait for each other wait for memory together.
+// ahead is how many lines are hashed before the first of them is looked up: independent look-ups
+// wait for memory together.
 const ahead = 32
 
-// fullBatch is how many samples wait at most, or a few more: what waits is to stay in the
-// processor's nearest memory until it is taken.
+// fullBatch bounds the samples that wait, but for a few more: they are to stay in the processor's
+// nearest memory until they are taken.
 const fullBatch = 64
 
 // scanned is a line and what it is known by.
@@ -98,8 +98,8 @@ func (r *recall) scan(s *scanned) {
 	}
 }
 
-// take has the lines that are known wait in the batch, and reads the others, for which what waits
-// makes way.
+// take puts known lines into the batch and reads the others. Before it reads one, it empties the
+// batch.
 func (r *recall) take(lines []scanned) {
 	found := 0
 	for i := range lines {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// maxRecent is how many items are kept to be shown.
+// maxRecent bounds the items that are kept to be shown.
 const maxRecent = 64
 
 // Recent keeps the last items for the operator.

@@ -7,14 +7,14 @@ import (
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
-// What waits for a flush is bounded in number and in bytes.
+// Bounds of the items that wait for a flush, in number and in bytes.
 const (
 	maxWaiting      = 10_000
 	maxWaitingBytes = 16 << 20
 )
 
-// waiting are the events and service checks since the last flush. What comes when there
-// is no room is dropped and counted.
+// waiting holds the events and service checks since the last flush. It drops and counts items for
+// which there is no room.
 type waiting struct {
 	dropped atomic.Uint64
 
@@ -34,8 +34,8 @@ func (w *waiting) room(bytes int) bool {
 	return true
 }
 
-// weight is what an item takes besides its place in the list: its line, of which its texts
-// are made, the headers of its tags, and the host and the tags that were added to it.
+// weight returns the bytes of an item besides its place in the list: its line, which its texts
+// share, the headers of its tags, and the added host and tags.
 func weight(line int, tags []string, host string) int {
 	const header = 16
 	n := line + len(host) + header*len(tags)

@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tagger"
 )
 
-// Counters are what all workers count together.
+// Counters are the joint counts of all workers.
 type Counters struct {
 	Datagrams, Bytes, Truncated    atomic.Uint64
 	Metrics, Events, Checks        atomic.Uint64
@@ -23,12 +23,12 @@ type Counters struct {
 	Known atomic.Uint64
 }
 
-// Intake is what workers share.
+// Intake holds the state that workers share.
 type Intake struct {
 	Aggregator *aggregate.Aggregator
 	// Host is for metrics that do not name one.
 	Host string
-	// Cache is how many lines each worker knows again by their bytes, at least; 0 for none.
+	// Cache is how many lines each worker recognises by their bytes, at least; 0 for none.
 	Cache    int
 	Counters Counters
 	// Malformed holds lines that were dropped, and parts of lines that were.
@@ -37,7 +37,7 @@ type Intake struct {
 	Checks    Recent[dogstatsd.Check]
 	seed      uint64
 	tagger    atomic.Pointer[tagger.Tagger] // nil when there are no tags to add
-	waiting   *waiting                      // nil when nobody wants events and checks
+	waiting   *waiting                      // nil if no output takes events and checks
 	idle      sync.Pool                     // of *Worker, see Frame
 }
 
@@ -133,7 +133,7 @@ func (w *Worker) Read(datagram []byte, truncated bool, now int64) {
 	}
 }
 
-// Settle sees to what Read has left.
+// Settle finishes the work that Read has left.
 func (w *Worker) Settle(now int64) {
 	if w.recall != nil {
 		w.recall.settle(now)

@@ -8,7 +8,7 @@ type accumulator interface {
 	// close writes the bucket's result to the point, starts the next bucket, and gives the
 	// budget back what it no longer needs. It says whether there is a point at all.
 	close(*Point, *budget) bool
-	// grown is how many bytes of the budget it has.
+	// grown returns its bytes of the budget.
 	grown() int
 	// show writes what a scrape sees.
 	show(*State)
@@ -48,7 +48,7 @@ func (c *counter) show(s *State) { s.Value = c.total }
 type gauge struct {
 	fixed
 	bucket float64 // of the open bucket
-	last   float64 // what a scrape sees, of the time at
+	last   float64 // a scrape's value, of the time at
 	at     int64
 }
 
@@ -104,7 +104,7 @@ func (t *set) add(s *Sample, _ int64, limits *Limits, _ *budget) lost {
 	return lost{}
 }
 
-// setValueBytes is how long the values of a full exact set may be on average.
+// setValueBytes bounds the average length of the values of a full exact set.
 const setValueBytes = 64
 
 // estimate goes from counting to estimating.

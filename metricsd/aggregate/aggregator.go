@@ -82,7 +82,7 @@ func (a *Aggregator) Stats() (stats Stats) {
 // TopOrigins returns the n senders that hold most contexts.
 func (a *Aggregator) TopOrigins(n int) []Origin { return a.budget.top(n) }
 
-// SetLimits changes the bounds. What is over a new bound stays until it expires.
+// SetLimits changes the bounds. Contexts over a new bound stay until they expire.
 func (a *Aggregator) SetLimits(limits Limits) {
 	a.each(func(s *sampler) { s.limits = limits })
 }

@@ -114,11 +114,11 @@ const (
 	shareOfTagSets = 18 * 16 / 7
 )
 
-// stringBytes has room for what the allocator rounds up.
+// stringBytes rounds up as the allocator does.
 func stringBytes(s string) int { return (len(s) + 15) &^ 15 }
 
-// objectBytes are of an entry with its accumulator, by type, and of what comes with the first
-// sample.
+// objectBytes are the bytes of an entry with its accumulator, by type, and of the objects that
+// its first sample makes.
 var objectBytes = func() (bytes [dogstatsd.Distribution + 1]int) {
 	bytes[dogstatsd.Count] = allocated(unsafe.Sizeof(object[counter]{}))
 	bytes[dogstatsd.Gauge] = allocated(unsafe.Sizeof(object[gauge]{}))
@@ -135,7 +135,8 @@ var objectBytes = func() (bytes [dogstatsd.Distribution + 1]int) {
 var summaryBytes = allocated(unsafe.Sizeof(Summary{})) + allocated(unsafe.Sizeof(ddsketch.DDSketch{})) +
 	2*allocated(unsafe.Sizeof(store.CollapsingLowestDenseStore{}))
 
-// allocated is what an object of so many bytes takes, for the allocator has sizes of its own.
+// allocated returns the size of an object of so many bytes in the allocator, which has sizes of
+// its own.
 func allocated(bytes uintptr) int { return cap(append([]byte(nil), make([]byte, bytes)...)) }
 
 // Origin is a sender, or what else holds contexts, and their number.

@@ -1,8 +1,8 @@
 package aggregate
 
 // Handle leads to a context without its key: to its entry in an aggregator. The zero Handle leads
-// nowhere. A handle keeps its entry in memory, also when the context has expired since: who keeps
-// handles lets go of those that are [Aggregator.Gone].
+// nowhere. A handle keeps its entry in memory, even after the context has expired: owners of
+// handles drop those that are [Aggregator.Gone].
 type Handle struct{ entry *entry }
 
 // Leads reports whether there is a context behind the handle, or was.
@@ -70,7 +70,7 @@ func (b *Batch) Take(now int64, gone func(*Known)) (added int) {
 		}
 		b.turns[i] = b.turns[i][:0]
 	}
-	clear(b.known) // what it led to may go
+	clear(b.known) // its entries may go
 	b.known = b.known[:0]
 	return added
 }

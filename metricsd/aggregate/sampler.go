@@ -21,7 +21,7 @@ type sampler struct {
 	timestamped int
 	flushes     int32
 	stats       Stats
-	known       Sample // what a Known brings, for the accumulators
+	known       Sample // the sample of a Known, for the accumulators
 }
 
 // entryKey is the context's key for one type: a name may come with two. One word is looked up
@@ -29,9 +29,9 @@ type sampler struct {
 // number makes keys coincide no more often than chance does.
 func entryKey(sample *Sample) uint64 { return sample.Key + uint64(sample.Type)*0x9e3779b97f4a7c15 }
 
-// entry is what is kept of a context. What every sample touches is at its end, and the
-// accumulator follows in the same object (see newEntry): with many contexts, waiting
-// for memory is most of what a sample costs.
+// An entry is the state of a context. The fields that every sample touches are at its end, and
+// the accumulator follows in the same object (see newEntry): with many contexts, waiting for
+// memory is most of a sample's cost.
 type entry struct {
 	Context
 	accumulator accumulator

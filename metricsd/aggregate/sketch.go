@@ -36,7 +36,7 @@ var maxMagnitude = sketchMapping.MaxIndexableValue()
 type sketch struct {
 	count, sum float64
 	waiting    []weighted
-	// positive and negative are what the bins of bucket reach over, when those that wait are there.
+	// positive and negative are the spans of the bins of bucket, with the values that wait.
 	positive, negative span
 	bucket, last       *Summary
 	// bytes and lastBytes are of the budget, for bucket and for last.
@@ -46,7 +46,7 @@ type sketch struct {
 // weighted is a value that stands for several: for ten with a sample rate of 0.1.
 type weighted struct{ value, weight float64 }
 
-// handful is how many values wait at most.
+// handful bounds the values that wait.
 const handful = 16
 
 func (k *sketch) add(s *Sample, _ int64, limits *Limits, b *budget) (l lost) {
@@ -98,7 +98,7 @@ func (k *sketch) pour() {
 	k.waiting = k.waiting[:0]
 }
 
-// reserve asks the budget for what a value needs: the bins, and the sketch if it is the bucket's
+// reserve asks the budget for a value's room: the bins, and the sketch if it is the bucket's
 // first.
 func (k *sketch) reserve(v float64, limits *Limits, b *budget) bool {
 	side := &k.positive

@@ -9,13 +9,13 @@ import (
 // BucketSeconds is the length of a bucket.
 const BucketSeconds = 10
 
-// Context is what makes a series: two samples with equal contexts add up.
+// A Context identifies a series: two samples with equal contexts add up.
 type Context struct {
 	Name string
 	Host string
 	Tags []string
 	Type dogstatsd.Type
-	// Origin is who sent the first sample: it pays for the context's place.
+	// Origin is the sender of the first sample: it pays for the context's place.
 	Origin string
 }
 
@@ -50,7 +50,7 @@ type Summary struct {
 	Sketch               *ddsketch.DDSketch
 }
 
-// Flush is what an output gets once a bucket.
+// A Flush is an output's part of a bucket.
 type Flush struct {
 	// Time is now, in Unix seconds.
 	Time   int64
@@ -62,7 +62,7 @@ type Flush struct {
 	States func() []State
 }
 
-// State is what a scrape sees of a context.
+// State is a scrape's view of a context.
 type State struct {
 	Context
 	// Value is a count's total since the context was first seen, a gauge's latest

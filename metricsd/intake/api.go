@@ -172,8 +172,8 @@ func (in *Intake) entries(r *http.Request, whose *shelf, k index.Kind, limit int
 	return shown(entries), err
 }
 
-// Overview is what the page shows of a customer. Only the operator sees Stages and Customers, which
-// tell of all customers.
+// Overview is the page's view of a customer. Only the operator sees Stages and Customers, which
+// describe all customers.
 type Overview struct {
 	Customer  string                 `json:"customer,omitempty"` // when there are customers
 	Names     map[string]int         `json:"names"`              // by kind

@@ -28,8 +28,7 @@ type batcher struct {
 	running sync.WaitGroup
 }
 
-// A parcel is what one request brings, or a part of it, and where to tell it that it is
-// safe.
+// A parcel is a request, or a part of one, with the place to report that it is safe.
 type parcel struct {
 	wire.Parcel
 	bytes int
@@ -50,7 +49,7 @@ var errStopping = errors.New("shutting down; retry later")
 // and the same series: its parcels are then known.
 func (w *batcher) put(ctx context.Context, id wire.ID, customer string, series []wire.Series) error {
 	parcels := split(id, customer, series)
-	done := make(chan error, len(parcels)) // the writer never waits for whoever has gone
+	done := make(chan error, len(parcels)) // the writer never waits for senders that have gone
 	for _, p := range parcels {
 		p.done = done
 		select {
@@ -154,5 +153,5 @@ func (w *batcher) close() {
 	w.running.Wait()
 }
 
-// fill is how many parcels wait, and how many may.
+// fill returns how many parcels wait, and their bound.
 func (w *batcher) fill() (waiting, bound int) { return len(w.waiting), cap(w.waiting) }

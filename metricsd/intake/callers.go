@@ -9,13 +9,13 @@ import (
 	"github.com/beagle-go/beagle/metricsd/web"
 )
 
-// A caller is somebody whom the door lets in.
+// A caller is a sender or reader that the door lets in.
 type caller struct {
 	customer string // whose names these are; empty for the default customer
 	operator bool   // has the token, or there is none: sees all customers and how the intake is
 }
 
-// caller finds out who calls; false is for nobody whom the door lets in.
+// caller identifies the caller of a request; false if the door lets nobody in with it.
 func (d *door) caller(r *http.Request) (c caller, ok bool) {
 	if d.token == "" {
 		return caller{operator: true}, true
@@ -37,7 +37,8 @@ func (d *door) caller(r *http.Request) (c caller, ok bool) {
 	return caller{}, false
 }
 
-// tellEvery is how often unknown keys are told: one who tries many must not fill the log.
+// tellEvery is the time between two log lines about unknown keys: a client that tries many must
+// not fill the log.
 const tellEvery = 10 * time.Second
 
 // tellUnknown tells the operator of a key that is in no line, by its fingerprint.
@@ -62,7 +63,7 @@ func (d *door) known(h func(http.ResponseWriter, *http.Request, caller)) http.Ha
 	})
 }
 
-// operators lets in who may see what belongs to no customer.
+// operators lets in callers that may see data of no customer.
 func (d *door) operators(h http.HandlerFunc) http.Handler {
 	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 		if !c.operator {

@@ -78,11 +78,10 @@ func hostName(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxHost)], "")
 }
 
-// maxTag is the length up to which a tag is looked at as a whole; longer ones are cut.
+// maxTag bounds the tags that are looked at as a whole; longer ones are cut.
 const maxTag = 200
 
-// A tagCleaner brings tags into form. The keys in it are those of which the values are kept as
-// people wrote them.
+// A tagCleaner normalises tags. It keeps the values of the keys in it as people wrote them.
 type tagCleaner map[string]bool
 
 // newTagCleaner reads a list of keys, separated by commas.

@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/names"
 )
 
-// A shelf is what the intake has in memory of one customer.
+// A shelf holds one customer's data in memory.
 type shelf struct {
 	customer string // empty for the default customer
 	owner    uint64 // keeps the keys of the history apart from those of others
@@ -23,7 +23,7 @@ type shelf struct {
 	points   atomic.Uint64 // processed since the start
 }
 
-// known is how many names of all kinds can be completed.
+// known returns how many names of all kinds can be completed.
 func (s *shelf) known() (n int) {
 	for _, d := range s.names {
 		known, _ := d.Len()
@@ -69,7 +69,7 @@ func (s *shelves) open(customer string) *shelf {
 	for k := range made.names {
 		made.names[k] = names.Within(s.room[k], s.most)
 	}
-	if found := s.of[customer]; found != nil { // somebody was faster
+	if found := s.of[customer]; found != nil { // another goroutine was faster
 		return found
 	}
 	s.of[customer] = made
@@ -93,7 +93,7 @@ func (s *shelves) all() (all []*shelf) {
 	return all
 }
 
-// len is how many names of a kind all customers have, and how many found no room.
+// len returns how many names of a kind all customers have, and how many found no room.
 func (s *shelves) len(k index.Kind) (known int, refused uint64) {
 	for _, one := range s.all() {
 		n, none := one.names[k].Len()

@@ -59,7 +59,7 @@ func (in *Intake) SetBounds(b Bounds) {
 	in.processor.bounds.Store(&b)
 }
 
-// Address is where the intake listens, with the port chosen for port 0.
+// Address returns the address of the listener, with the port chosen for port 0.
 func (in *Intake) Address() string { return in.listener.Addr().String() }
 
 // Run works until ctx is done or the queue fails. Then it finishes the requests

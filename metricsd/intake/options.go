@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// Bounds are what can be changed while the intake runs. The zero value of a field means
+// Bounds are the settings that can change while the intake runs. The zero value of a field means
 // its default.
 type Bounds struct {
 	Limits   wire.Limits // of one request

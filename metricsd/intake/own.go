@@ -90,7 +90,7 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 		if s.Away {
 			up = 0
 			if s.Name == stageQueue {
-				continue // nobody knows
+				continue // unknown
 			}
 		}
 		waiting = append(waiting, expose.Labelled("stage", is, s.Waiting))

@@ -86,7 +86,7 @@ func ago(now, t time.Time) string {
 	return fmt.Sprintf("%d d ago", int(d.Hours()/24))
 }
 
-// share is how full a stage is, in percent.
+// share returns how full a stage is, in percent.
 func share(s stage) int {
 	if s.Bound == 0 {
 		return 0

@@ -17,8 +17,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A processor reads the queue and keeps the index. Its own state belongs to one
-// goroutine; what others may read is atomic or has its own lock.
+// A processor reads the queue and keeps the index. Its own state belongs to one goroutine; state
+// for other readers is atomic or has its own lock.
 type processor struct {
 	options Options
 	bounds  atomic.Pointer[Bounds] // may be changed
@@ -49,9 +49,9 @@ type batch struct {
 	parcels []wire.Parcel
 }
 
-// counts are what the processor tells of itself.
+// counts are the processor's counters for others.
 type counts struct {
-	messages, series, points, touches atomic.Uint64 // touches are what a write for every name seen would have written
+	messages, series, points, touches atomic.Uint64 // touches counts the writes that one for every name seen would make
 	writes, flushes, failures         atomic.Uint64
 	damaged, expired, forgotten       atomic.Uint64
 	repeated                          atomic.Uint64 // parcels that had been counted
@@ -125,8 +125,8 @@ func (p *processor) run(ctx context.Context) error {
 	return nil
 }
 
-// decode unpacks messages. What cannot be unpacked is counted and skipped: it would
-// stand in the way for ever.
+// decode unpacks messages. It counts and skips those that cannot be unpacked, which would block
+// the queue for ever.
 func (p *processor) decode() {
 	defer close(p.batches)
 	for m := range p.messages {
@@ -150,7 +150,7 @@ func (p *processor) work(ctx context.Context) {
 	for {
 		select {
 		case b, ok := <-p.batches:
-			if !ok { // what was counted is kept although ctx is done
+			if !ok { // counts are kept although ctx is done
 				last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 				p.flush(last)
 				cancel()
@@ -172,11 +172,10 @@ func (p *processor) work(ctx context.Context) {
 	}
 }
 
-// lastWords is how long the last writing may take; what is not written is still in
-// the queue.
+// lastWords bounds the last write; the rest is still in the queue.
 const lastWords = 10 * time.Second
 
-// epochLength is the unit in which the history counts time.
+// epochLength is the history's unit of time.
 const epochLength = time.Hour
 
 func epoch(t time.Time) uint32 { return uint32(t.Unix() / int64(epochLength/time.Second)) }
@@ -275,9 +274,8 @@ func (p *processor) tellNews(ctx context.Context) {
 	p.news = p.news[:0]
 }
 
-// flush writes all that was counted, with the place up to which it counts. What fails may
-// have been written nevertheless: it is tried again as it is, and what is counted meanwhile is
-// kept apart.
+// flush writes all counts, with the place up to which they count. A failed write may have been
+// written nevertheless: flush repeats it as it is, and keeps later counts apart.
 func (p *processor) flush(ctx context.Context) {
 	p.tellNews(ctx)
 	if !p.settle(ctx) {
@@ -336,8 +334,8 @@ func (p *processor) apply(ctx context.Context, c index.Change) bool {
 	return false
 }
 
-// elapsed is the span, in seconds, that the pending counts cover. A clock that was set
-// back says nothing about it; then it is what it usually is.
+// elapsed returns the span, in seconds, that the pending counts cover. A clock that was set back
+// says nothing about it; then it is the usual span.
 func (p *processor) elapsed(now time.Time) float64 {
 	if now.Before(p.since) {
 		return p.options.Flush.Seconds()

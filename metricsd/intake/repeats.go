@@ -5,8 +5,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// maxRepeats is how many parcels are remembered, so that one that comes again is not
-// counted again: for a hundred agents, a day. They take about 50 MB.
+// maxRepeats bounds the parcels that are remembered, so that a repeated one is not counted again:
+// for a hundred agents, a day. They take about 50 MB.
 const maxRepeats = 1 << 20
 
 // repeats remembers the IDs of parcels that were counted. It is written together with the
@@ -42,7 +42,7 @@ func (r *repeats) again(id wire.ID) bool {
 	return false
 }
 
-// full says that it is time to write: what was not written cannot be forgotten.
+// full reports whether it is time to write: unwritten IDs cannot be forgotten.
 func (r *repeats) full() bool { return len(r.fresh) >= max(1, r.most/4) }
 
 // group takes out what has to be written, and says before which groups may be forgotten. It

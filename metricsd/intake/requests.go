@@ -20,23 +20,24 @@ import (
 // taken for a repetition only of one that was not acknowledged, and only this process knows of
 // these.
 
-// keyHeader is what `metricsd agent` sends; it is kept with the payload on the disk.
+// keyHeader is the header that `metricsd agent` sends; the agent keeps it with the payload on its
+// disk.
 const keyHeader = "Idempotency-Key"
 
 // maxUnanswered bounds the requests whose repetition is awaited.
 const maxUnanswered = 4096
 
-// unanswered are the requests that were not acknowledged, by a digest of what they say.
+// unanswered holds the requests that were not acknowledged, by a digest of their text.
 type unanswered struct {
 	mu     sync.Mutex
 	ids    map[wire.ID][]wire.ID
-	oldest []wire.ID // digests, in the order in which they came; one may have been answered since
+	oldest []wire.ID // digests, in the order of arrival; one may have been answered since
 }
 
 // identify returns the request's ID, and what to call when it was not acknowledged.
 func (u *unanswered) identify(r *http.Request, customer string, body []byte) (id wire.ID, failed func()) {
 	if customer != "" {
-		customer += "\x00" // what two customers say is never the same request
+		customer += "\x00" // requests of two customers are never the same
 	}
 	if key := r.Header.Get(keyHeader); key != "" {
 		return digest(customer+"key "+key, r.URL.Path, body), func() {} // two senders may have thought of one key

@@ -30,8 +30,7 @@ func NewContainers(proc string) *Containers {
 }
 
 const (
-	// believed is how many seconds an answer holds: the system gives a number of a
-	// process again, but not soon.
+	// seconds that an answer holds: the system reuses a process's number, but not soon
 	believed = 10
 	maxKnown = 4096
 	maxFile  = 64 << 10

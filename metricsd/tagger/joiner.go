@@ -17,12 +17,12 @@ type Joiner struct {
 	known map[sender]*added
 	last  sender // the messages of a datagram have one sender
 	added *added // of the last
-	// What Join returns.
+	// The result of Join.
 	tags   []string
 	hashes []uint64
 }
 
-// added are what a sender's messages get, sorted and each once.
+// added holds the tags for a sender's messages, sorted and each once.
 type added struct {
 	tags   []string
 	hashes []uint64

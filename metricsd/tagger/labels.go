@@ -47,8 +47,8 @@ func (l Labels) Tags(labels map[string]string) (tags []string) {
 // maxValue bounds a tag's value: annotations hold whole documents.
 const maxValue = 200
 
-// Add adds a tag unless its value is empty. Values of APIs are whatever people have written there:
-// control characters go, and long ones are cut.
+// Add adds a tag unless its value is empty. People write values of APIs: control characters go,
+// and long ones are cut.
 func Add(tags []string, name, value string) []string {
 	value = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {

@@ -12,13 +12,12 @@ import (
 
 // StoreOptions bound what a [Store] keeps. The zero value of a field means its default.
 type StoreOptions struct {
-	// Most is how many entities all feeds may have, 20,000 unless set; others are refused and
-	// counted.
+	// Most bounds the entities of all feeds, 20,000 unless set; others are refused and counted.
 	Most int
-	// Keep is how long an entity stays after it was dropped, five minutes unless set: what a
-	// container sent last may come after its end.
+	// Keep is how long an entity stays after it was dropped, five minutes unless set: the last
+	// messages of a container may come after its end.
 	Keep time.Duration
-	// Settle is how long changes wait for others before they are told, a second unless set.
+	// Settle is how long changes wait for others before they are reported, a second unless set.
 	Settle time.Duration
 	Now    func() time.Time
 }
@@ -141,8 +140,8 @@ func (f *Feed) Sync(there map[string]bool) {
 	}
 }
 
-// Stats are how many entities a feed has, those that have ended among them, and how often a group
-// found no room.
+// Stats returns how many entities a feed has, ended ones included, and how often a group found no
+// room.
 func (f *Feed) Stats() (entities int, refused uint64) {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

@@ -56,7 +56,8 @@ type sender struct {
 	cardinality            dogstatsd.Cardinality
 }
 
-// sender reads who sent a message. detected is its container as the kernel knows it, or empty.
+// sender reads the sender of a message. detected is its container as the kernel knows it, or
+// empty.
 func (t *Tagger) sender(s *dogstatsd.Source, detected string) sender {
 	return sender{
 		container:   cmp.Or(s.ContainerID, detected),

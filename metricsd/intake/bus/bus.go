@@ -26,12 +26,12 @@ import (
 	"maps"
 )
 
-// A Message is what was published, with its place. Places of one partition grow, until its log
+// A Message is a published message with its place. Places of one partition grow, until its log
 // loses its end: then they go on from there.
 type Message struct {
 	Partition int32
 	Place     int64
-	Mark      int64 // what tells the message from another at the same place; 0 for nothing
+	Mark      int64 // tells the message from another one at the same place; 0 for nothing
 	Data      []byte
 }
 
@@ -45,7 +45,7 @@ func (m Message) Note(places map[int32]int64) {
 	}
 }
 
-// A Fill is how much waits in a queue.
+// A Fill says how much waits in a queue.
 type Fill struct {
 	Messages int64
 	Bytes    int64 // 0 where the queue does not say
@@ -59,7 +59,7 @@ type Moves struct {
 	Anew    uint64 // Kafka's topic was deleted and made again
 }
 
-// ErrFull is a queue that takes no more: what was not accepted was not kept.
+// ErrFull says that a queue takes no more, and has not kept the message.
 var ErrFull = errors.New("the queue is full")
 
 // A Bus is a queue.

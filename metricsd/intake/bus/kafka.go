@@ -33,11 +33,11 @@ type kafkaBus struct {
 	moves Moves
 }
 
-// Brokers may be away for long, and nobody waits for them that long: a sender is told to
-// come again, the processor goes on and the page says that they are away.
+// Brokers may be away for long. Nothing waits that long: senders are told to retry later, the
+// processor goes on, and the page says that brokers are away.
 const (
 	publishWithin = 5 * time.Second // as JetStream's client does
-	tellWithin    = 2 * time.Second // what only people read
+	tellWithin    = 2 * time.Second // for figures that only people read
 	startWithin   = time.Minute     // brokers that are away just when reading starts
 )
 
@@ -50,8 +50,8 @@ func OpenKafka(ctx context.Context, o KafkaOptions) (Bus, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(o.Brokers...), kgo.DefaultProduceTopic(o.Topic),
 		kgo.ProducerBatchMaxBytes(batchBytes),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), // messages are compressed already
-		// A message that nobody waits for any more goes. It may be there nevertheless, and
-		// come twice: its parcels have IDs, and each is counted once.
+		// A message whose sender has given up is dropped. It may be in the topic nevertheless,
+		// and come twice: its parcels have IDs, and each is counted once.
 		kgo.AllowIdempotentProduceCancellation())
 	if err != nil {
 		return nil, fmt.Errorf("kafka %q: %w", o.Brokers, err)
@@ -81,13 +81,13 @@ func (b *kafkaBus) topic(ctx context.Context) error {
 	}
 	_, err = b.admin.CreateTopic(ctx, b.options.Partitions, b.options.Replicas,
 		map[string]*string{maxMessageBytes: kadm.StringPtr(strconv.Itoa(batchBytes))}, name)
-	if errors.Is(err, kerr.TopicAlreadyExists) { // somebody else made it just now
+	if errors.Is(err, kerr.TopicAlreadyExists) { // another process made it just now
 		return b.checkTopic(ctx)
 	}
 	return err
 }
 
-// unfit is what is wrong with a topic that would refuse messages.
+// unfit is a fault of a topic that would refuse messages.
 type unfit struct{ error }
 
 // checkTopic refuses a topic that would refuse messages: their senders would send them for

@@ -74,7 +74,7 @@ func findLog(ctx context.Context, brokers *kadm.Client, name string, within time
 	return l, nil
 }
 
-// forever is how long brokers may be away that were there before.
+// forever is the wait for brokers that were there before.
 const forever = time.Duration(math.MaxInt64)
 
 // patiently asks brokers until they answer, or so long. An answer that does not look as if
@@ -101,7 +101,7 @@ func answered(err error) bool {
 	return errors.As(err, &is) && (!is.Retriable || is == kerr.UnknownTopicOrPartition)
 }
 
-// listed looks up a partition in what a broker has listed.
+// listed looks up a partition in a broker's list.
 func (b *kafkaBus) listed(all kadm.ListedOffsets, err error) func(partition int32) (int64, error) {
 	return func(partition int32) (int64, error) {
 		if err != nil {

@@ -8,5 +8,5 @@ type KafkaOptions struct {
 	Topic      string
 	Partitions int32 // of the topic, when it has to be made
 	Replicas   int16
-	Log        *slog.Logger // is told when the topic is not as it was read; nil for nobody
+	Log        *slog.Logger // gets a line when the topic is not as it was read; nil for no log
 }

@@ -19,11 +19,11 @@ type NATSOptions struct {
 	Dir   string
 	Bytes int64 // most bytes that wait; more are refused with ErrFull
 	Sync  bool  // write through to the disk before Publish returns: survives a power cut, not only a crash
-	// Reserve is how many bytes of the disk have to stay free: messages that come when
-	// there are fewer are refused. After a write that met the disk's end nevertheless the server
-	// takes nothing more, and is opened again when so much is free.
+	// Reserve is how many bytes of the disk have to stay free: with fewer, messages are refused.
+	// If a write meets the disk's end nevertheless, the server takes nothing more, and is opened
+	// again when so much is free.
 	Reserve int64
-	Log     *slog.Logger // is told of that; nil for nobody
+	Log     *slog.Logger // gets a line about that; nil for no log
 }
 
 type natsBus struct {
@@ -35,7 +35,7 @@ type natsBus struct {
 	mu       sync.Mutex
 	open     *natsServer // nil while it is closed after a write that failed
 	reopened uint64
-	begun    *natsServer // that is read: what was read of it may be removed
+	begun    *natsServer // that is read; Done may remove its messages
 	lost     [2]int64    // place and mark that were read of what the stream has lost
 	moves    Moves
 }
@@ -84,7 +84,7 @@ func (b *natsBus) keep() {
 	}
 }
 
-// roomToOpen is what a server needs to open that has no reserve.
+// roomToOpen is the room that a server without a reserve needs to open.
 const roomToOpen = 4 << 20
 
 func (b *natsBus) room() error { return disk.Room(b.options.Dir, max(b.options.Reserve, roomToOpen)) }
@@ -109,7 +109,7 @@ func (b *natsBus) reopen() *natsServer {
 	}
 }
 
-// Reopened is how often the server was opened again after a write that failed.
+// Reopened returns how often the server was opened again after a failed write.
 func (b *natsBus) Reopened() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

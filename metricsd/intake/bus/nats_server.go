@@ -71,9 +71,8 @@ func (s *natsServer) open(ctx context.Context, o NATSOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	// Sequence numbers begin anew with a new stream. Its birth is its partition, so
-	// that places in an old stream, whose files somebody removed, say nothing about
-	// this one.
+	// Sequence numbers begin anew with a new stream. Its birth is its partition, so that places
+	// in an old stream, whose files were removed, say nothing about this one.
 	born := s.stream.CachedInfo().Created.UTC().Format(time.RFC3339Nano)
 	s.partition = int32(crc32.ChecksumIEEE([]byte(born)) >> 1)
 	return nil
@@ -112,8 +111,8 @@ func (s *natsServer) failed() bool {
 	}
 }
 
-// natsLog listens to what the server says. After a write that failed it never answers
-// a message of that stream again, and tells nobody but its log; or not even that, see [stuck].
+// natsLog listens to the server's log. After a failed write the server never answers a message of
+// that stream again, and only its log says so, or not even that: see [stuck].
 type natsLog struct{ fail func() }
 
 func (l natsLog) Errorf(format string, args ...any) {

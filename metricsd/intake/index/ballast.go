@@ -66,8 +66,8 @@ func (b *ballast) try(write func() error) error {
 	}
 }
 
-// wait waits for room; false while the store is opened: who opens it is better told than left
-// waiting.
+// wait waits for room; false while the store is opened: whoever opens it gets an error rather
+// than a wait.
 func (b *ballast) wait() bool {
 	if !b.opened.Load() {
 		return false

@@ -24,7 +24,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// Kind is what a name names.
+// A Kind is the kind of thing that a name names.
 type Kind byte
 
 // The kinds, in the order of the page.
@@ -52,7 +52,7 @@ func Named(name string) (Kind, bool) {
 	return 0, false
 }
 
-// An Entry is what is known of a name of a customer. Times are seconds since 1970, as senders give
+// An Entry holds the facts about a customer's name. Times are seconds since 1970, as senders give
 // them.
 type Entry struct {
 	Customer    string // whose name it is; empty for the default customer's
@@ -64,8 +64,8 @@ type Entry struct {
 	At          int64   // when the rate was written; 0 when none was
 }
 
-// join is what two writings of one entry come to. The rate is that of the later
-// writing, whatever the clock said then.
+// join merges two writings of one entry. The rate is that of the later writing, whatever the
+// clock said then.
 func join(a, b Entry) Entry {
 	a.First = min(a.First, b.First)
 	a.Last = max(a.Last, b.Last)
@@ -95,7 +95,7 @@ type Group struct {
 	IDs    []wire.ID
 }
 
-// packIDs is how both stores keep a group.
+// packIDs encodes a group for both stores.
 func packIDs(ids []wire.ID) []byte {
 	b := make([]byte, 0, len(ids)*len(wire.ID{}))
 	for i := range ids {

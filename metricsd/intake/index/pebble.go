@@ -189,7 +189,7 @@ func (x *pebbleIndex) begin(ctx context.Context) error {
 
 func (x *pebbleIndex) end() { <-x.turn }
 
-// batch is what a change writes; nil where it is written already, or may not be.
+// batch returns the writes of a change; nil if it is written already, or may not be.
 func (x *pebbleIndex) batch(ctx context.Context, c Change) (*pebble.Batch, error) {
 	if written, err := x.Read(ctx); err != nil || has(written, c.Read) {
 		return nil, err
@@ -382,7 +382,7 @@ func (x *pebbleIndex) Forget(ctx context.Context, before int64) (gone int, _ err
 	return gone, x.commit(ctx, b)
 }
 
-// old is what removes entries that were last seen before; nil where there are none, or
+// old returns the removal of entries that were last seen before; nil if there are none, or
 // nothing may be written.
 func (x *pebbleIndex) old(before int64) (_ *pebble.Batch, gone int, _ error) {
 	if err := x.room(); err != nil {
@@ -404,7 +404,7 @@ func (x *pebbleIndex) old(before int64) (_ *pebble.Batch, gone int, _ error) {
 	return b, gone, nil
 }
 
-// closeWithin is how long Close waits for a write that nobody waits for any more.
+// closeWithin bounds Close's wait for a write whose caller has gone.
 const closeWithin = 10 * time.Second
 
 // Close implements [Index]. A store whose write, or whose log when it is closed, waits for room, or
