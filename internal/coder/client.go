@@ -39,7 +39,7 @@ func (c *client) inside(path string) (string, error) {
 		return "", err
 	}
 	known, rest := filepath.Clean(path), ""
-	for { // the longest part that exists is what a link could lead astray
+	for { // a link in the longest part that exists could lead astray
 		resolved, err := filepath.EvalSymlinks(known)
 		if err == nil {
 			known = resolved
@@ -103,12 +103,12 @@ func (c *client) WriteTextFile(_ context.Context, r acp.WriteTextFileRequest) (o
 	return out, writeRegular(path, r.Content)
 }
 
-// writeRegular writes a file of the copy, which may be new: no device, no pipe,
-// which would block for as long as nobody reads it.
+// writeRegular writes a file of the copy, which may be new. It refuses devices and pipes: a pipe
+// would block until something reads it.
 func writeRegular(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|noBlock|noFollow, 0o644)
 	switch {
-	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ELOOP): // a pipe that nobody reads, a socket, a link
+	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ELOOP): // a pipe without a reader, a socket, a link
 		return fmt.Errorf("%s is no regular file", path)
 	case err != nil:
 		return err
@@ -125,8 +125,8 @@ func writeRegular(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// RequestPermission implements [acp.Client]: once for what stays in the copy, never
-// for what names a place outside.
+// RequestPermission implements [acp.Client]. It allows once what stays in the copy, and never
+// what names a place outside.
 func (c *client) RequestPermission(
 	_ context.Context, r acp.RequestPermissionRequest,
 ) (acp.RequestPermissionResponse, error) {

@@ -104,13 +104,13 @@ func (c *Coder) model(name string) llm.Model {
 	return llm.Model{Name: name}
 }
 
-// A turn is one conversation: a task, and what became of it.
+// A turn is one conversation: a task and its outcome.
 type turn struct {
 	coder   *Coder
 	model   llm.Model
 	request llm.Request
 	usage   llm.Usage
-	counted bool // usage is what the agent says
+	counted bool // usage comes from the agent
 
 	mu      sync.Mutex
 	dollars float64
@@ -171,7 +171,7 @@ func (t *turn) start(w *workspace) error {
 	return w.remember()
 }
 
-// task is what the agent is told; everything else is in the evidence.
+// task words the task for the agent; everything else is in the evidence.
 func (t *turn) task(w *workspace) string {
 	target := &t.coder.Unit.Target
 	file, _ := filepath.Rel(target.Dir, target.File) // it is inside its module
@@ -207,7 +207,7 @@ func (t *turn) converse(ctx context.Context, w *workspace) (said string, err err
 		p.end()
 		t.stderr, t.exit = p.tail.String(), p.cmd.ProcessState.ExitCode()
 		if at := strings.IndexAny(t.stderr, " \t\n"); len(t.stderr) > tail.Most-100 && at > 0 {
-			t.stderr = t.stderr[at:] // what was cut at its begin may be a key
+			t.stderr = t.stderr[at:] // half a line at the start may be half a key
 		}
 	}()
 	mine := &client{dir: w.dir, spent: func(dollars float64) { t.pay(dollars, stop) }}
@@ -223,7 +223,7 @@ func (t *turn) converse(ctx context.Context, w *workspace) (said string, err err
 	return mine.message(), nil
 }
 
-// talk says what the protocol asks for: who we are, a session, the task.
+// talk carries out the protocol: our name, a session, the task.
 func (t *turn) talk(ctx context.Context, conn *acp.ClientSideConnection, w *workspace) error {
 	_, err := conn.Initialize(ctx, acp.InitializeRequest{
 		ProtocolVersion: acp.ProtocolVersionNumber,

@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// discard takes the protocol library's log: what matters comes back as an error.
+// discard drops the protocol library's log: it returns its errors, too.
 var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // fault says what went wrong in the terms of a model that failed.
@@ -60,8 +60,8 @@ func (t *turn) fault(ctx context.Context, err error) error {
 	return e
 }
 
-// lastWords are the end of what an agent wrote to its standard error, which may
-// hold its keys and what moves a terminal's cursor.
+// lastWords returns the end of an agent's standard error, without keys and control sequences of
+// terminals.
 func lastWords(text string) string {
 	const most = 300 // bytes
 	text = strings.TrimSpace(text)

@@ -110,10 +110,10 @@ func keepAgent(command []string) int {
 	return 128 + int(syscall.SIGKILL)
 }
 
-// endAll kills children until there is none any more: as orphans come to the keeper,
-// there is no descendant then. What is left of the agent's group is found at once.
+// endAll kills children until none is left. Orphans come to the keeper, so no descendant is left
+// then. The rest of the agent's group is found at once.
 func endAll(agent int) {
-	const most = time.Second // for what cannot be killed
+	const most = time.Second // for processes that cannot be killed
 	for pause := time.Millisecond; ; pause = min(2*pause, most) {
 		for {
 			var status syscall.WaitStatus

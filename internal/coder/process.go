@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/tail"
 )
 
-// marker is the variable by which an agent's descendants are known, whatever
-// group or session they moved to.
+// marker is the variable that marks an agent's descendants, whatever group or session they moved
+// to.
 const marker = "BEAGLE_AGENT"
 
 // A process is the agent's program with everything that it started. On Linux a
@@ -24,10 +24,10 @@ type process struct {
 	tail tail.Writer
 
 	line   *os.File // the keeper's lifeline: it ends the agent when this is closed; nil without a keeper
-	farEnd *os.File // what the keeper holds of it
+	farEnd *os.File // the keeper's end of it
 }
 
-// patience is how long a keeper may take to end what the agent started.
+// patience bounds the keeper's work of ending the agent's processes.
 const patience = 5 * time.Second
 
 // launch prepares a command line through the shell, as the user typed it, in a group
@@ -58,7 +58,7 @@ func (p *process) end() {
 	if late != nil {
 		late.Stop()
 	}
-	for range 50 { // who forks while he is looked for is found the next time
+	for range 50 { // a process that forks during a scan is found by the next one
 		if killMarked(p.mark) == 0 {
 			break
 		}

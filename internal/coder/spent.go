@@ -9,8 +9,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// More than these no turn comes to. Who says more, or less than nothing, counts as
-// one who said nothing.
+// Bounds of a turn's plausible usage. A report beyond them, or below zero, counts as no report.
 const (
 	maxTokens  = 1_000_000_000
 	maxDollars = 1e6
@@ -31,8 +30,8 @@ func (t *turn) pay(dollars float64, stop func(error)) {
 	}
 }
 
-// price is what the turn has cost as far as the agent says; when what it says
-// cannot be, the most that a turn may cost.
+// price returns the cost of the turn by the agent's report, or the highest possible cost if that
+// report is implausible.
 func (t *turn) price() llm.Micros {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,7 +72,7 @@ func (t *turn) tokens() llm.Usage {
 	return llm.Usage{Estimated: true}
 }
 
-// spent is what a turn is booked with.
+// spent returns the charge for a turn.
 func (t *turn) spent() llm.Spent {
 	u := t.tokens()
 	return llm.Spent{Money: t.price(), Tokens: int64(u.In) + int64(u.Out), Calls: 1}

@@ -10,8 +10,8 @@ import (
 // Possible is nil: agents run on every Unix, and are ended best on Linux.
 func Possible() error { return nil }
 
-// How files that an agent had its hands on are opened: without waiting for who
-// would write into a pipe, and without following a link.
+// Flags for files that an agent may have touched: never wait for a pipe's writer, never follow a
+// link.
 const (
 	noBlock  = syscall.O_NONBLOCK
 	noFollow = syscall.O_NOFOLLOW

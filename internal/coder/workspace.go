@@ -22,8 +22,8 @@ import (
 // ours is the directory in the copy that belongs to Beagle.
 const ours = ".beagle"
 
-// maxCopy bounds the copy of a module: what is larger holds data that no agent needs
-// to see, and would be copied for every turn.
+// maxCopy bounds the copy of a module. A larger one holds data that no agent needs to see, and
+// every turn would copy it.
 const maxCopy = 2 << 30
 
 // skipped are directories that are not copied.
@@ -132,8 +132,8 @@ func standsAlone(root string) error {
 	return nil
 }
 
-// loads refuses a module of which a copy cannot be loaded, before an agent is paid
-// for work on it: it may stand in a workspace (go.work) that the copy is not in.
+// loads refuses a module whose copy cannot be loaded, before an agent is paid for work on it. The
+// module may need a workspace (go.work) that the copy lacks.
 func (c *Coder) loads(ctx context.Context, w *workspace) error {
 	c.checked.Lock()
 	defer c.checked.Unlock()
@@ -166,8 +166,8 @@ func (c *Coder) loads(ctx context.Context, w *workspace) error {
 	return nil
 }
 
-// scarce reports whether an error is the machine's rather than the module's. What the
-// go command meets comes as text only.
+// scarce reports whether an error is the machine's rather than the module's. The go command
+// passes errors on as text only.
 func scarce(err error) bool {
 	for _, short := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE,
 		syscall.ENOMEM, syscall.EAGAIN} {
@@ -178,7 +178,7 @@ func scarce(err error) bool {
 	return false
 }
 
-// loadIn is how the target is loaded in a copy.
+// loadIn returns the options for loading the target in a copy.
 func (c *Coder) loadIn(w *workspace) (source.Options, error) {
 	o, target := c.Load, &c.Unit.Target
 	pkg, err := filepath.Rel(target.Dir, target.PkgDir)

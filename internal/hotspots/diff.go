@@ -51,7 +51,7 @@ func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 	return out
 }
 
-// A part is what one function has of a profile.
+// A part is one function's part of a profile.
 type part struct {
 	net, cum float64
 	caller   string // the entry above it that contains most of it

@@ -8,7 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// class: what the code of a frame is, as far as it decides who pays for it.
+// A class is the kind of a frame's code, as far as it decides who pays for it.
 type class uint8
 
 const (
@@ -17,8 +17,8 @@ const (
 	own
 )
 
-// A function is what several linker names, file names and instances of a
-// generic function are for the user: one declaration.
+// A function is one declaration of the user's code. Several linker names, file names and
+// instances of a generic function may belong to it.
 type function struct {
 	key     string // target for own code, else the linker name
 	class   class

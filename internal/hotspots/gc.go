@@ -1,8 +1,8 @@
 package hotspots
 
-// bill divides the collector's time among the stacks that allocate, and
-// returns what it went by: bytes when there is an allocation profile, for
-// which stacks without processor time are added, else time in the allocator.
+// bill divides the collector's time among the stacks that allocate, and names its measure: bytes
+// if there is an allocation profile, for which stacks without processor time are added, else time
+// in the allocator.
 func bill(m, alloc *merged) (by string) {
 	gc := 0.0
 	for _, s := range m.stacks {

@@ -118,9 +118,9 @@ func seconds(g []*Profile) float64 {
 	return sum
 }
 
-// standsFor is how many instances a group stands for. When nobody said, it is
-// the number of instances that can be told apart: a process has one CPU
-// profile at a time, so windows that overlap are of several.
+// standsFor returns how many instances a group stands for. If nobody said, it is the number of
+// instances that can be told apart: a process has one CPU profile at a time, so windows that
+// overlap are of several.
 func standsFor(g []*Profile) (n float64, warning string) {
 	if g[0].Stands > 0 {
 		return g[0].Stands, ""

@@ -11,7 +11,7 @@ import (
 
 const hoursAYear = 365 * 24
 
-// A Service is what is known of how a service runs and what it costs.
+// A Service describes how a service runs, and its costs.
 type Service struct {
 	Name        string
 	Cores       float64 // that it keeps busy; 0 to take them from the profiles
@@ -89,7 +89,7 @@ func families() []string {
 	return all
 }
 
-// year is what so many busy cores cost a year.
+// year returns the price of so many busy cores for a year.
 func (s *Service) year(cores float64) float64 {
 	if s.Price == nil {
 		return 0
@@ -123,7 +123,7 @@ func (s *Service) scaling() beagle.Autoscaling {
 	return a
 }
 
-// saving is what would be saved a year if a function cost nothing.
+// saving returns the saving in a year if a function cost nothing.
 func (s *Service) saving(a beagle.Autoscaling, share, cost float64) (saved float64, note string) {
 	if a.Fraction == 0 {
 		return 0, a.Reason

@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle/internal/special"
 )
 
-// A cost is what a function costs in all stacks.
+// A cost sums up a function in all stacks.
 type cost struct {
 	fn       *function
 	flat     float64
@@ -20,7 +20,7 @@ type cost struct {
 	entry    bool
 	folded   float64 // net before it went to the callers
 	callees  map[*function]float64
-	carriers map[*function]float64 // entries in which its cum is contained
+	carriers map[*function]float64 // entries whose cum contains it
 	stacks   []int                 // in which it is on the stack
 }
 
@@ -169,7 +169,7 @@ func (c *cost) hottest() int {
 	return int(best)
 }
 
-// dearest are the functions of a table, by what they cost.
+// dearest returns the most expensive functions of a table.
 func dearest(of map[*function]float64, n int) []*function {
 	var all []*function
 	for f := range of {

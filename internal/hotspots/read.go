@@ -28,13 +28,13 @@ const (
 	Mutex = "mutex"
 )
 
-// A Profile is one profile with what is known of where it comes from.
+// A Profile is one profile with its origin.
 type Profile struct {
 	Source   string // how a person finds it again
 	Group    string // profiles of one group are of instances that do the same
 	Instance string // the host or process, "" when unknown
-	// Stands is how many instances the group stands for: 0 when unknown. All
-	// profiles of a group have the same.
+	// Stands is how many instances the group stands for; 0 if unknown. All profiles of a group
+	// have the same.
 	Stands float64
 	// Whole says that the profile is a sum over all instances already, as
 	// profile stores give it. Seconds is then the time of the window.
@@ -104,7 +104,7 @@ func unpack(data []byte) ([]byte, error) {
 
 func packed(data []byte) bool { return len(data) > 1 && data[0] == 0x1f && data[1] == 0x8b }
 
-// unreadable words why bytes are no profile, by what they look like.
+// unreadable guesses from the bytes why they are no profile.
 func unreadable(name string, data []byte, err error) error {
 	bad := &beagle.UsageError{
 		What:   fmt.Sprintf("%s is no pprof profile: %v", name, err),
@@ -254,8 +254,8 @@ func (p *Profile) check() error {
 	return p.cutToOther()
 }
 
-// cutToOther refuses answers of profile stores that summed up small nodes of
-// the tree: what they cost in themselves is lost then.
+// cutToOther refuses answers of profile stores that summed up small nodes of the tree: the own
+// cost of those functions is lost.
 func (p *Profile) cutToOther() error {
 	var other float64
 	for _, s := range p.Pprof.Sample {
@@ -288,7 +288,7 @@ func (p *Profile) Total() float64 {
 // of is the value of a sample in nanoseconds or bytes.
 func (p *Profile) of(s *profile.Sample) float64 { return float64(s.Value[p.value]) * p.scale }
 
-// samplesOf is how many samples a stack of the profile stands for.
+// samplesOf returns how many samples a stack of the profile stands for.
 func (p *Profile) samplesOf(s *profile.Sample) int64 {
 	if p.count >= 0 {
 		return s.Value[p.count]

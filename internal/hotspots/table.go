@@ -134,7 +134,7 @@ func (t *Table) fill(kind string) {
 	t.Total, t.Cores, t.Effective = tidy(t.Total), tidy(t.Cores), tidy(t.Effective)
 }
 
-// tidy rounds to what a figure is worth: sums of many samples end in noise.
+// tidy drops digits that are noise in a sum of many samples.
 func tidy(v float64) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64)
 	if err != nil {
@@ -206,7 +206,7 @@ func (t *Table) dropped(c *cost) beagle.DroppedFunction {
 	return d
 }
 
-// rest says where the time goes for which no entry pays.
+// rest divides the time for which no entry pays.
 func (t *Table) rest() []beagle.CostShare {
 	const (
 		small     = iota // own code under the least share

@@ -8,13 +8,13 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A Tally is what one profile shows of one declaration, in samples.
+// A Tally sums up one declaration in one profile, in samples.
 type Tally struct {
 	Function   string // as a target for own code, else the linker name
 	Own        bool
 	Flat       int64
 	Cumulative int64
-	Caller     string // from which most of its samples come, "" at the root
+	Caller     string // the caller of most of its samples, "" at the root
 	Text       string // hash of its text in the checkout, when that is of the same build
 }
 

@@ -31,7 +31,7 @@ func (t *Table) Why(name string) (dropped []beagle.DroppedFunction, entries []be
 	}
 }
 
-// ruleOfThree bounds the share of what was not seen in n samples.
+// ruleOfThree bounds the share of something that n samples did not show.
 func ruleOfThree(n float64) float64 { return min(1, 3/max(n, 1)) }
 
 // is reports whether a cost is of the function that a person means: the whole

@@ -67,8 +67,8 @@ func (p *Place) link(ctx context.Context, g *Program) (map[int]string, error) {
 	return nil, nil
 }
 
-// BuildStarting is Build for versions of which one may keep the program from starting: such a one
-// is left out.
+// BuildStarting is Build for versions that may keep the program from starting. It leaves those
+// out.
 func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, error) {
 	g, err := p.Build(ctx, vs, Link{Align: alignment})
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, erro
 // alignment of functions in programs that screen, so that chance has less of a say.
 const alignment = 64
 
-// startTime is how long a program may take to start without a test to run.
+// startTime bounds the start of a program without a test to run.
 const startTime = 10 * time.Second
 
 // start says why a program does not start; "" when it does.

@@ -20,7 +20,7 @@ const (
 	patience    = 20 * time.Second       // wall time of a run beyond ten times the original's
 )
 
-// A comparison is what comparing one version with the original found.
+// A comparison holds the findings on one version beside the original.
 type comparison struct {
 	calls, taped int64
 	skipped      map[string]int64
@@ -29,7 +29,7 @@ type comparison struct {
 	kind         string // of the trouble: "crash", "hang", "test"
 }
 
-// bad says what speaks against the version; "" for nothing.
+// bad names the fault of the version; "" for none.
 func (c *comparison) bad() string {
 	switch {
 	case c.difference != nil:
@@ -80,7 +80,7 @@ func (p *Place) within(ctx context.Context, g *Program, version int, budget time
 	return out, nil
 }
 
-// bound is how long one run of a version may take.
+// bound returns the time limit of one run of a version.
 func (s *suite) bound() time.Duration { return 10*s.took + patience }
 
 // tops is the pattern for the benchmarks that leaves belong to.

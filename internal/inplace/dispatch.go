@@ -108,7 +108,7 @@ func (d *dispatcher) declared() (params, results string) {
 	return strings.Join(ps, ", "), results
 }
 
-// args are the arguments a0, a1, ... of a call; of is how argument i is spelled.
+// args returns the arguments a0, a1, ... of a call; of spells argument i.
 func (d *dispatcher) args(of func(i int) string) []string {
 	var out []string
 	for i := range d.params {

@@ -62,7 +62,8 @@ func (p *Place) Full(ctx context.Context, original string, c beagle.Candidate) (
 	return v, p.race(ctx, v, both)
 }
 
-// again is how often the original is compared with its own copy before a difference counts.
+// again is the number of comparisons of the original with its own copy before a difference
+// counts.
 const again = 2
 
 // certain compares version 1 within calls. A difference does not count when the original shows one
@@ -85,7 +86,7 @@ func (p *Place) certain(ctx context.Context, g *Program) (*comparison, error) {
 	return c, nil
 }
 
-// Evidence is what the survey found.
+// Evidence returns the findings of the survey.
 func (p *Place) Evidence() *beagle.InPlace { return &p.evidence }
 
 // check runs a comparison and takes it down.

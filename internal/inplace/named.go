@@ -123,8 +123,8 @@ func (h *home) add(path string) {
 	}
 }
 
-// stopsInLoop reports whether a loop stops the benchmark's timer: what is between the calls does
-// not count then.
+// stopsInLoop reports whether a loop stops the benchmark's timer: then the time between the calls
+// does not count.
 func stopsInLoop(body *ast.BlockStmt) bool {
 	found := false
 	stops := func(n ast.Node) bool {

@@ -23,10 +23,10 @@ const (
 	liveDir = "/internal/beaglelive"
 )
 
-// suffix is what the names of version i end in, as in harness programs.
+// suffix ends the names of version i, as in harness programs.
 func suffix(i int) string { return "__b" + strconv.Itoa(i) }
 
-// An overlay is what the go command sees: path there -> path of the content.
+// An overlay replaces files for the go command: path there -> path of the content.
 type overlay map[string]string
 
 // put writes a text to a file of its own and places it.
@@ -69,7 +69,7 @@ func (p *Place) runtimes(dir string) (overlay, error) {
 	return o, nil
 }
 
-// ownRT is how package live imports package rt.
+// ownRT is package live's import of package rt.
 const ownRT = "github.com/beagle-go/beagle/internal/rt"
 
 // edited is the target's file with a call of the dispatcher as the target's first statement.

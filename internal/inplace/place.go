@@ -18,17 +18,17 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// A Place is where versions of a target run: inside the tests of its module. Several goroutines
-// may use it at once.
+// A Place runs versions of a target inside the tests of its module. Several goroutines may use it
+// at once.
 type Place struct {
 	u     *source.Unit
 	box   *sandbox.Sandbox
 	dir   string
 	tools *gotool.Toolchain
-	watch func(what string) // what goes on, for people
+	watch func(what string) // progress, for people
 
 	shell   *dispatcher
-	base    overlay // what all programs have in common
+	base    overlay // the common part of all programs
 	read    []string
 	suites  []*suite
 	own     *Program        // the original and its copy, from the survey

@@ -18,10 +18,10 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// An outcome is what became of one test.
+// An outcome is the end of one test.
 type outcome struct {
 	Status string // "PASS", "FAIL" or "SKIP"; "" when it did not end
-	Output string // what it printed, without times and addresses
+	Output string // its output, without times and addresses
 
 	seconds float64 // that it took
 }
@@ -36,7 +36,7 @@ type ran struct {
 	iterations map[string]int64 // of the last round, by benchmark
 }
 
-// A job is what one run of a test binary does.
+// A job is one run of a test binary.
 type job struct {
 	suite   int
 	plan    live.Plan
@@ -172,7 +172,7 @@ var (
 	framing = regexp.MustCompile(
 		`^\s*(=== (?:RUN|NAME|CONT|PAUSE)|--- (?:PASS|FAIL|SKIP|BENCH):)\s+(\S+)(?: \((\d+\.\d+)s\))?`)
 	benchLine = regexp.MustCompile(`^(Benchmark\S+?)(?:-\d+)?\s+(\d+)\s+[\d.]+ ns/op`)
-	// what differs from run to run
+	// text that differs from run to run
 	volatile = regexp.MustCompile(`\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?|` +
 		`\(?\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b\)?|0x[0-9a-f]+|goroutine \d+`)
 )
@@ -232,7 +232,7 @@ func parseIterations(out []byte) map[string]int64 {
 	return found
 }
 
-// plain is what a program printed, without times and addresses.
+// plain returns a program's output without times and addresses.
 func plain(text []byte) string { return volatile.ReplaceAllString(string(text), "*") }
 
 // top is the test that a subtest belongs to.

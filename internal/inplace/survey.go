@@ -273,7 +273,7 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 		}
 		s.took = max(s.took, runs[k].Wall)
 	}
-	// What a target prints is compared only if two runs print the same.
+	// Output of a target is compared only if two runs print the same.
 	if text := plain(runs[0].Stderr); p.u.Outside != "" && text == plain(runs[1].Stderr) {
 		s.stderr = &text
 	}

@@ -15,15 +15,15 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// A timed benchmark is one in which versions take turns.
+// A timed benchmark lets versions take turns.
 type timed struct {
 	suite  int
 	name   string
 	inside bool    // the calls alone are timed, not what the benchmark does between them
-	weight float64 // what it counts beside the others, 0 for 1: see Use
+	weight float64 // its weight beside the others, 0 for 1: see Use
 }
 
-// counts is what a benchmark counts beside others.
+// counts returns the weight of a benchmark beside others.
 func (b timed) counts() float64 { return cmp.Or(b.weight, 1) }
 
 const (
@@ -352,7 +352,7 @@ func (p *Place) Profile(ctx context.Context, path string, cpu int) (bool, error)
 	return err == nil && r.OK(), err
 }
 
-// Choose finds the benchmarks in which versions can take turns. What it finds is in the evidence.
+// Choose finds the benchmarks in which versions can take turns, and adds them to the evidence.
 func (p *Place) Choose(ctx context.Context, cpu int) error {
 	c := &clock{Place: p, cpu: cpu}
 	if err := c.choose(ctx, p.own); err != nil {

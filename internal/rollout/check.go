@@ -104,7 +104,7 @@ func (b *Block) totals() map[Arm]*Counts {
 	return out
 }
 
-// lost returns the planned arms of which nothing arrived.
+// lost returns the planned arms that sent nothing.
 func (b *Block) lost() []Arm {
 	var out []Arm
 	for _, arm := range b.Planned {

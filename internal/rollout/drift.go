@@ -23,7 +23,7 @@ type Merged struct {
 	Lag     Lag     `json:"lag"`
 }
 
-// A Merge is what a pod's runs of one length wait for.
+// A Merge holds a pod's run of blocks until it has its length.
 type Merge struct {
 	Half *float64 `json:"half,omitempty"` // the first half of a run
 	Last *float64 `json:"last,omitempty"` // the run before
@@ -31,7 +31,7 @@ type Merge struct {
 
 const (
 	mostMerges = 16 // runs of 65,536 blocks
-	// leastRuns is how many independent runs an interval must rest on, and how many runs show a
+	// leastRuns is how many independent runs an interval needs, and how many runs show a
 	// correlation at all.
 	leastRuns = 20
 	// beyondChance times 1/sqrt(n) is the correlation that n independent runs hardly reach.
@@ -63,7 +63,7 @@ func (t *Track) merge(r *Reading, x float64) {
 	}
 }
 
-// A Drift is what the correlation of blocks does to an interval.
+// A Drift widens an interval for the correlation of blocks.
 type Drift struct {
 	Variance float64 // times that of independent blocks; at least 1
 	Run      int     // length in blocks of the runs that show it

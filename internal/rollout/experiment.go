@@ -18,8 +18,8 @@ const (
 	Pods     Unit = "pods"     // whole processes: the weakest unit, see doc.go
 )
 
-// A Plan is what a person decides before an experiment. The zero value of a
-// field that has a default means that default.
+// A Plan holds the decisions of a person before an experiment. The zero value of a field that has
+// a default means that default.
 type Plan struct {
 	Function string `json:"function"`
 	Build    string `json:"build"` // ID of the binary that holds all arms
@@ -66,7 +66,7 @@ type Plan struct {
 // measurements alignment alone moved a service by up to 8 %.
 const linkLuck = 0.08
 
-// withDefaults fills in what the plan leaves out.
+// withDefaults fills in defaults.
 func (p Plan) withDefaults() Plan {
 	setDefault(&p.Unit, Slices)
 	setDefault(&p.StepBlocks, 30)
@@ -179,7 +179,7 @@ func (p Plan) metrics() []Metric {
 	return out
 }
 
-// A Phase is where an experiment stands.
+// A Phase is the stage of an experiment.
 type Phase string
 
 // The phases. The last two are final.
@@ -206,7 +206,7 @@ type State struct {
 	Began  float64 `json:"began"`           // seconds since 1970 of the first block of this step
 	Cause  string  `json:"cause"`           // of the last decision that changed something
 	Doubt  string  `json:"doubt,omitempty"` // why it did not ship at the last look
-	Held   string  `json:"held,omitempty"`  // why it must not go further, by what others watch
+	Held   string  `json:"held,omitempty"`  // why outside guardrails hold it
 
 	Effect  map[Metric]*Track `json:"effect"`  // candidate less original
 	Beyond  map[Metric]*Track `json:"beyond"`  // candidate less placebo
@@ -224,13 +224,13 @@ type State struct {
 	Late     Late                       `json:"late,omitzero"`    // calls whose time was capped
 }
 
-// A Stream is what an experiment knows of a source of blocks.
+// A Stream is an experiment's record of a source of blocks.
 type Stream struct {
 	Seq int64     `json:"seq"`
 	End time.Time `json:"end"` // of its last slice
 }
 
-// Exposure is what has run on the candidate so far.
+// Exposure sums up the candidate's calls so far.
 type Exposure struct {
 	Requests float64 `json:"requests"`
 	Errors   float64 `json:"errors"`

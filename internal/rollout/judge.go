@@ -29,7 +29,7 @@ func (e *Experiment) harm() string {
 	return ""
 }
 
-// soFar is the interval of what the blocks so far had, whether or not that lasts.
+// soFar returns the interval of the blocks so far, whether or not the effect lasts.
 func (e *Experiment) soFar(t *Track, m Metric) Interval {
 	return t.interval(m, e.tuning(), e.Plan.Alpha, 1)
 }
@@ -247,7 +247,7 @@ type Standing struct {
 	Lag     float64   `json:"lag"` // lag-1 correlation of blocks
 	// PlaceboLag is that of the placebo's blocks.
 	PlaceboLag float64 `json:"placebo_lag"`
-	// Widened is how many times as wide as for independent blocks the effect's interval is.
+	// Widened is the factor by which the effect's interval is wider than for independent blocks.
 	Widened float64 `json:"widened"`
 	Says    string  `json:"says"`
 }

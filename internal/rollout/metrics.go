@@ -24,7 +24,7 @@ const (
 	GCShare      Metric = "gc-share"      // the collector's share of processor time
 )
 
-// A Scale says in what a metric's effect is expressed.
+// A Scale is the unit of a metric's effect.
 type Scale string
 
 const (
@@ -111,7 +111,7 @@ func DefaultGuardrails(unit Unit) []Guardrail {
 	}
 }
 
-// A pair is what two arms had in a block, on a metric's scale.
+// A pair holds the values of two arms in a block, on a metric's scale.
 type pair struct{ first, second float64 }
 
 // pairOf reads a metric of two arms. It is false where an arm has no value.
@@ -140,9 +140,9 @@ func (p pair) difference(scale Scale, baseline float64) float64 {
 	return (p.second - p.first) / baseline
 }
 
-// memory is how many blocks a pod's baseline goes back. It is short against a
-// day, so that differences do not follow the load, and long enough that the
-// baseline's own noise hardly widens the interval.
+// memory is the length of a pod's baseline, in blocks. It is short against a day, so that
+// differences do not follow the load, and long enough that the baseline's own noise hardly widens
+// the interval.
 const memory = 50
 
 // A Track follows the difference of two arms in one metric.
@@ -160,7 +160,7 @@ type Track struct {
 	Merged []Merged `json:"merged,omitempty"`
 }
 
-// A Reading is what a track remembers of a pod.
+// A Reading is a track's memory of a pod.
 type Reading struct {
 	Baseline float64  `json:"baseline"`       // level of the first arm before the next block
 	Blocks   int      `json:"blocks"`         // that the baseline rests on

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// An Action is what the delivery of a version does next.
+// An Action is the next step of a delivery.
 type Action string
 
 // The actions.
@@ -231,8 +231,8 @@ func (e *Experiment) decide() Decision {
 	return e.ship()
 }
 
-// lookEvery is how many blocks pass between two looks whether to ship. Harm is
-// looked for after every block.
+// lookEvery is the number of blocks between two decisions whether to ship. Every block is checked
+// for harm.
 const lookEvery = 5
 
 // orEnd holds, or ends the experiment when it had its time.

@@ -2,21 +2,22 @@ package rollout
 
 import "fmt"
 
-// A Round is what a controller learned from all processes since the round before.
+// A Round holds a controller's news of all processes since the last round.
 type Round struct {
 	Stop string `json:"stop,omitempty"` // why a person ends the experiment
-	// Hold and End are what others watch: why the step is held, and why the experiment is to end.
+	// Hold and End come from outside guardrails: why the step is held, and why the experiment is
+	// to end.
 	Hold  string  `json:"hold,omitempty"`
 	End   string  `json:"end,omitempty"`
 	Heard []Heard `json:"heard,omitempty"`
 }
 
-// A Heard is what one process told.
+// A Heard is the news of one process.
 type Heard struct {
 	Process string  `json:"process"` // its address
 	Blocks  []Block `json:"blocks,omitempty"`
-	Silent  float64 `json:"silent,omitempty"`  // seconds for which it has not answered
-	Fault   string  `json:"fault,omitempty"`   // what came instead of an answer
+	Silent  float64 `json:"silent,omitempty"`  // seconds without an answer
+	Fault   string  `json:"fault,omitempty"`   // the error in place of an answer
 	Tripped string  `json:"tripped,omitempty"` // why it runs the original for good
 	Ended   string  `json:"ended,omitempty"`   // why it runs the original now
 }
@@ -46,8 +47,8 @@ func (e *Experiment) Take(r Round) (all []Decision) {
 	return all
 }
 
-// ends says why what a process told ends the experiment. Of a process that stays silent nobody can
-// say what its candidate does.
+// ends says why a process's news ends the experiment. A silent process ends it, too: nobody knows
+// what its candidate does.
 func (h Heard) ends() string {
 	switch {
 	case h.Tripped != "":

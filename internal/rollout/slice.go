@@ -21,7 +21,7 @@ const (
 
 var allArms = [...]Arm{Original, Candidate, Placebo}
 
-// Counts are what one arm did and cost. They add up over slices and pods.
+// Counts sum up the calls and costs of one arm. They add up over slices and pods.
 type Counts struct {
 	Requests      float64 `json:"requests"`
 	Errors        float64 `json:"errors,omitempty"`         // failed requests, time-outs included
@@ -57,9 +57,9 @@ type Slice struct {
 	Tripped    string    `json:"tripped,omitempty"`    // why the process switched to the original by itself
 }
 
-// A Block is what is compared: slices of two or three arms, side by side in time
-// and in random order. Where requests are the unit, an arm's slice holds the
-// requests of the block's time that drew this arm.
+// A Block is the unit of comparison: slices of two or three arms, side by side in time and in
+// random order. If requests are the unit, an arm's slice holds the requests of the block's time
+// that drew this arm.
 type Block struct {
 	ID       string    `json:"id"`       // of the process, or of the fleet when pods are the unit
 	Seq      int64     `json:"seq"`      // increasing within the ID, from 1

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A cgroupRoot is where control groups may be made: one directory under
-// version 2, one for each controller under version 1, none when not allowed.
+// A cgroupRoot holds the directories for new control groups: one under version 2, one for each
+// controller under version 1, none if not allowed.
 type cgroupRoot struct {
 	dirs    []string
 	unified bool

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A kernel for amd64 runs programs for 386 too. Those enter it by another
-// table, in which numbers mean other calls and one number stands for many
-// (socketcall, ipc). So the filter for them names what is allowed: what a Go
-// program needs that computes, reads its files and answers.
+// A kernel for amd64 runs programs for 386 too. Those enter it by another table, in which numbers
+// mean other calls and one number stands for many (socketcall, ipc). So the filter for them lists
+// the allowed calls: those of a Go program that computes, reads its files and answers.
 
 // compatAllowed are the numbers for 386; package unix has those of this
 // program's own machine.
@@ -41,7 +40,7 @@ var compatAllowed = []uint32{
 	195, 196, 197, // stat64, lstat64, fstat64
 	300, 383, // fstatat64, statx
 	55, 220, 221, // fcntl, getdents64, fcntl64
-	199, 200, 201, 202, // who the user and the group are
+	199, 200, 201, 202, // ids of the user and the group
 	240, 422, // futex and its form with 64 bits
 	243, 244, // set_thread_area, get_thread_area
 	258, 311, // set_tid_address, set_robust_list

@@ -16,12 +16,12 @@ var passed = []string{
 	"CGO_ENABLED", "CGO_CFLAGS", "CGO_CPPFLAGS", "CGO_CXXFLAGS", "CGO_LDFLAGS", "CC", "CXX", "AR", "PKG_CONFIG_PATH",
 }
 
-// offline keeps the toolchain from what it could not reach anyway, so that it
-// says so at once.
+// offline makes the toolchain fail at once where it would wait for a network that it cannot
+// reach.
 var offline = []string{"GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "GOVCS=*:off",
 	"GIT_TERMINAL_PROMPT=0"}
 
-// environment is what the program sees. home is its work directory.
+// environment returns the program's environment. home is its work directory.
 func (c *Command) environment(home string) []string {
 	env := []string{"HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8"}
 	if c.Profile == Build || c.Profile == Test {
@@ -50,7 +50,7 @@ func lastWins(env []string) []string {
 	return out
 }
 
-// systemPaths are what dynamically linked programs and C compilers need.
+// systemPaths are needed by dynamically linked programs and C compilers.
 var systemPaths = append([]string{
 	"/usr", "/bin", "/sbin", "/etc/alternatives", "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf",
 	"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/protocols", "/etc/services", "/etc/ssl/certs",

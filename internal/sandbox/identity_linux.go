@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wallCaps are what building the walls takes, within a new user namespace.
+// wallCaps are the capabilities for building the walls, within a new user namespace.
 var wallCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 
 // unusedUID is an identity that owns nothing on this machine. The limit of

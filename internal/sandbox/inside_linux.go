@@ -150,8 +150,8 @@ func seconds(l Limits) int64 {
 	return max(1, int64((l.CPU+999_999_999)/1_000_000_000))
 }
 
-// dieWithParent asks again for what the parent asked for at the start: the
-// change of identity cleared it. The parent may have died in between.
+// dieWithParent repeats the parent's request for a signal at its death: the change of identity
+// cleared it. The parent may have died in between.
 func dieWithParent(*orders) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return err

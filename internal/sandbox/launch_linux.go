@@ -17,7 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/scratch"
 )
 
-// kernel is what the probe found.
+// A kernel holds the findings of the probe.
 type kernel struct {
 	Namespaces bool
 	Nobody     bool // root may become another user
@@ -26,7 +26,7 @@ type kernel struct {
 	cgroup     cgroupRoot
 }
 
-// orders are what the parent tells the process that becomes the program.
+// orders go from the parent to the process that becomes the program.
 type orders struct {
 	Kernel    kernel
 	Profile   Profile
@@ -163,9 +163,8 @@ func (s *Sandbox) launch(ctx context.Context, o *orders, stdin []byte) (Result, 
 	return res, nil
 }
 
-// whenDone calls f when ctx ends. What it returns undoes that, and waits for an f
-// that has begun: the numbers of the descriptors that f uses may be somebody
-// else's afterwards.
+// whenDone calls f when ctx ends. release undoes that, and waits for an f that has begun:
+// afterwards the numbers of f's descriptors may belong to other files.
 func whenDone(ctx context.Context, f func()) (release func()) {
 	ran := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -185,7 +184,7 @@ type process struct {
 	line           line // to the porter
 	orders, faults *os.File
 	stdout, stderr *capped
-	copied         sync.WaitGroup // what is read of the program and written to it
+	copied         sync.WaitGroup // the copies of input and output
 	pipes          []*os.File     // for that
 	group          *cgroup
 	supervised     bool
@@ -300,8 +299,8 @@ func (fs files) close() {
 	}
 }
 
-// waitDelay is how long the output of a program that has ended may take to
-// arrive: a process that it left behind may hold the pipe open.
+// waitDelay bounds the wait for output after a program's end: a process that it left behind may
+// hold the pipe open.
 const waitDelay = 2 * time.Second
 
 // wait waits for the end of the process and of its output.
@@ -341,7 +340,7 @@ func (p *process) close() {
 	p.group.remove()
 }
 
-// fault is what went wrong before the program began.
+// fault returns the error that kept the program from its start.
 func (p *process) fault() string {
 	text, _ := io.ReadAll(io.LimitReader(p.faults, 4096))
 	return strings.TrimSpace(string(text))

@@ -33,12 +33,11 @@ const (
 	entryFDs   = 6 // that come with an entry: standard input, output and error, orders, faults and the line
 )
 
-// superviseDelay is how long a supervisor has to end the others. It takes some
-// milliseconds, and seconds on a machine that has much else to do; whoever is
-// left when it is killed itself stays.
+// superviseDelay is how long a supervisor has to end the other processes. It takes milliseconds,
+// and seconds on a busy machine. Processes that are left when it is killed itself stay.
 const superviseDelay = 10 * time.Second
 
-// An entry is what the porter must know of orders.
+// An entry is the porter's part of orders.
 type entry struct{ Supervise, Namespaces, Root bool }
 
 // admitted says that a door is open.
@@ -203,10 +202,9 @@ func porter() {
 	os.Exit(0)
 }
 
-// admit opens a door and waits for the end of who went through. The last of the
-// descriptors is the line to the parent. When this process may not open that
-// many more, the kernel leaves the last ones out, and the parent hears that
-// nobody has its line.
+// admit starts a program and waits for its end. The last of the descriptors is the line to the
+// parent. If this process may not open that many more, the kernel leaves the last ones out, and
+// the parent sees its line closed.
 func admit(e entry, fds []int) {
 	if len(fds) != entryFDs {
 		for _, fd := range fds {

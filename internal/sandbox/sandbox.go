@@ -116,7 +116,7 @@ const (
 	Canceled = "canceled" // the context ended
 )
 
-// A Result is how a program ended. That it failed is a result, not an error.
+// A Result is the end of a program. A program that failed is a result, not an error.
 type Result struct {
 	Ended  string // one of the constants above
 	Code   int    // exit status; -1 when killed
@@ -203,8 +203,7 @@ func ended(r *Result, l Limits, cause error) string {
 	return Exited
 }
 
-// outOfMemory goes by what the Go runtime prints; it has several messages, for
-// memory and for threads.
+// outOfMemory looks for the Go runtime's messages; it has several, for memory and for threads.
 func outOfMemory(r *Result) bool {
 	if r.OK() {
 		return false

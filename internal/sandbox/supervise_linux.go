@@ -64,9 +64,8 @@ func startChild(o *orders) (pid int, tell *os.File, err error) {
 	return cmd.Process.Pid, w, json.NewEncoder(w).Encode(&inner)
 }
 
-// reap waits for every child, and for the orphans that become children, until
-// there are none, and says when it had some. It is the only one who waits: two
-// would take each other's.
+// reap waits for every child, and for the orphans that become children, until there are none, and
+// reports when it had some. Only reap waits: two waiters would take each other's children.
 func reap(child int, ended chan<- int, some, none chan<- struct{}) {
 	defer close(none)
 	for {

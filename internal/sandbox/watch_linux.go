@@ -52,8 +52,8 @@ func (o *orders) watch(k kernel, pid int, stop context.CancelCauseFunc) (end fun
 	return func() { close(done) }
 }
 
-// watchedDirs are where the program may write and no file system bounds it.
-// The caches that Build and Test write to are the user's, and large.
+// watchedDirs returns the writable directories that no file system bounds. The caches that Build
+// and Test write to are the user's, and large.
 func (o *orders) watchedDirs() []string {
 	var dirs []string
 	if !o.Kernel.Namespaces {

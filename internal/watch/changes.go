@@ -15,8 +15,8 @@ type ChangePoint struct {
 	After  float64 `json:"after"`
 }
 
-// Options are how change points are searched for. Its zero value has no
-// meaning: see [DefaultOptions].
+// Options are the parameters of the search for change points. Its zero value has no meaning: see
+// [DefaultOptions].
 type Options struct {
 	Window    int     `json:"window"`     // values that are looked at together
 	P         float64 `json:"p"`          // largest p-value of a change

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Limit is what a series of a service must stay below: the processors of an instance, what a
-// month costs, the error budget of an SLO. What counts is the mean of the last Over values.
+// A Limit bounds a series of a service: the processors of an instance, the cost of a month, the
+// error budget of an SLO. The mean of the last Over values counts.
 type Limit struct {
 	Name    string  // as findings and people call it: "saturation", "cost", "slo NAME"
 	Kind    Kind    // of the finding when it is passed
@@ -65,7 +65,7 @@ func (t Trend) Against(l Limit) *Finding {
 	return nil
 }
 
-// mean is that of the last values, n of which are forecast.
+// mean returns the mean of the last values, n of which are forecast.
 func (t Trend) mean(over, n int, of func(Expected) float64) float64 {
 	over = max(1, over)
 	ahead := t.Ahead[max(0, n-over):n]
@@ -95,7 +95,7 @@ type Burn struct {
 // Burns are the alerts, the fastest first.
 var Burns = []Burn{{"1h", "5m", 14.4}, {"6h", "30m", 6}, {"1d", "2h", 3}, {"3d", "6h", 1}}
 
-// An SLO is what a service promises, with the share of bad events in windows until now.
+// An SLO is a promise of a service, with the share of bad events in windows until now.
 type SLO struct {
 	Name    string
 	Allowed float64            // share of bad events that the objective leaves
@@ -127,8 +127,8 @@ func (b Burn) Bound(allowed float64) float64 {
 	return (1 + allowed) / 2
 }
 
-// News takes what stands of limits and burn rates now, and returns what was not told before. What
-// no longer stands is news when it comes back.
+// News takes the present findings on limits and burn rates, and returns the new ones. A finding
+// that went away is new when it comes back.
 func (w *Watch) News(standing []Finding) (fresh []Finding) {
 	stands := map[string]bool{}
 	for _, f := range standing {
@@ -152,7 +152,7 @@ type Turn struct {
 	At       time.Time `json:"at"`                 // when it was last looked at
 	Cost     float64   `json:"cost"`               // processors that an instance keeps busy; USD a month with a price
 	Currency string    `json:"currency,omitempty"` // of the cost, "" for processors
-	First    string    `json:"first,omitempty"`    // what it breaches, or will: it goes before others until then
+	First    string    `json:"first,omitempty"`    // the limit that it breaches, or will: it goes first until then
 	Until    time.Time `json:"until,omitzero"`
 	Spots    []Spot    `json:"spots"` // the largest first
 }
@@ -166,8 +166,7 @@ type Spot struct {
 // Ahead reports whether a service goes before others at a time.
 func (t Turn) Ahead(now time.Time) bool { return t.First != "" && now.Before(t.Until) }
 
-// Order sorts services by who is next: those that breach a limit or will, then those that cost
-// most.
+// Order sorts services: first those that breach a limit or will, then the most expensive ones.
 func Order(turns []Turn, now time.Time) {
 	slices.SortStableFunc(turns, func(a, b Turn) int {
 		if a.Ahead(now) != b.Ahead(now) {
@@ -190,7 +189,7 @@ type Spending struct {
 	Why      string    `json:"why"`
 }
 
-// Answer is what a spending says that it answers.
+// Answer returns the key by which a spending names its finding.
 func (f Finding) Answer() string { return key(f.Kind, cmp.Or(f.Function, f.Subject)) }
 
 // A limit that still stands is answered once more after a day, by the next hot spot. A function
@@ -200,8 +199,8 @@ const (
 	worthWhile = 7 * 24 * time.Hour
 )
 
-// Unanswered are the findings of a service for which no money was spent yet: what stands of limits,
-// then what was found of functions, the latest first.
+// Unanswered returns the findings of a service for which no money was spent yet: those on limits,
+// then those on functions, the latest first.
 func Unanswered(service string, standing, found []Finding, spent []Spending, now time.Time) (out []Finding) {
 	answered := func(f Finding, since time.Time) bool {
 		return slices.ContainsFunc(spent, func(s Spending) bool {
@@ -224,7 +223,7 @@ func Unanswered(service string, standing, found []Finding, spent []Spending, now
 // BudgetPeriod is the time over which a budget for campaigns counts.
 const BudgetPeriod = 30 * 24 * time.Hour
 
-// Left is what remains of a budget after the spendings of the last 30 days in its currency.
+// Left returns the rest of a budget after the spendings of the last 30 days in its currency.
 func Left(budget float64, currency string, all []Spending, now time.Time) float64 {
 	for _, s := range all {
 		if s.Currency == currency && s.At.After(now.Add(-BudgetPeriod)) {

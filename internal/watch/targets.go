@@ -35,8 +35,7 @@ func (k Kind) lasts() bool { return k != Regression && k != Improvement }
 
 func (w *Watch) last() *Window { return &w.Windows[len(w.Windows)-1] }
 
-// since returns the start of the first window of those at the end for which
-// something holds.
+// since returns the start of the trailing windows for which holds is true.
 func (w *Watch) since(holds func(*Window) bool) time.Time {
 	start := w.last().Start
 	for i := len(w.Windows) - 1; i >= 0 && holds(&w.Windows[i]); i-- {

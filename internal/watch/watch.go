@@ -40,9 +40,9 @@ func (w *Watch) Add(next Window) ([]Finding, error) {
 	return slices.DeleteFunc(found, w.known), nil
 }
 
-// known reports whether a finding was made before, and remembers it. A shift of
-// the same kind in the same function is new again only where it began after the
-// last one was found. What lasts is new again when it went away in between.
+// known reports whether a finding was made before, and remembers it. A shift of the same kind in
+// the same function is new again only where it began after the last one was found. A lasting
+// finding is new again if it went away in between.
 func (w *Watch) known(f Finding) bool {
 	last, ok := w.Known[key(f.Kind, f.Function)]
 	if ok && (f.Kind.lasts() || !f.Since.After(last)) {
@@ -191,8 +191,8 @@ func (w *Watch) measure(s series, from, until, at, to int) shift {
 	return shift{at: at, before: a / n, after: b / m, change: ProportionChange(a, n, b, m), p: proportionP(a, n, b, m)}
 }
 
-// dispersion is how much more the windows' shares vary than samples alone
-// would: Pearson's chi-square over its degrees of freedom.
+// dispersion returns how much more the windows' shares vary than samples alone would: Pearson's
+// chi-square over its degrees of freedom.
 func dispersion(s series, from, to, season int) float64 {
 	phases := make([]series, season)
 	for i := from; i < to; i++ {
@@ -220,7 +220,7 @@ func dispersion(s series, from, to, season int) float64 {
 func (w *Watch) filter(look *table, s shift) string {
 	common := look.common(w.Config.LeastShare, s)
 	least := w.Config.LeastChange * s.before
-	drift := (common - 1) * s.before // what the share does because others changed
+	drift := (common - 1) * s.before // the share's change that comes from others' changes
 	if s.change.Low-drift < least && s.change.High-drift > -least {
 		return "the change is smaller than the least change, or others' changes explain it"
 	}

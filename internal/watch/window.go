@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A Row is what a window knows of one function.
+// A Row sums up one function in a window.
 type Row struct {
 	Function   string `json:"function"` // as profiles name it: import/path.Name
 	Flat       int64  `json:"flat"`     // samples in the function itself
 	Cumulative int64  `json:"cumulative"`
-	Caller     string `json:"caller,omitempty"` // from which most of its samples come
+	Caller     string `json:"caller,omitempty"` // the caller of most of its samples
 	Source     string `json:"source,omitempty"` // hash of the function's text
 }
 
@@ -132,7 +132,7 @@ type Finding struct {
 	Kind     Kind      `json:"kind"`
 	Service  string    `json:"service"`
 	Function string    `json:"function,omitempty"`
-	Subject  string    `json:"subject,omitempty"` // what is limited, where it is no function
+	Subject  string    `json:"subject,omitempty"` // the limited series, if it is no function
 	Since    time.Time `json:"since"`
 	Before   float64   `json:"before"` // share of the service's samples, or the limit
 	After    float64   `json:"after"`
@@ -153,7 +153,7 @@ type Skipped struct {
 type Target struct {
 	Function string               `json:"function"`
 	Source   string               `json:"source,omitempty"` // hash of the text that won
-	Go       string               `json:"go,omitempty"`     // toolchain with which it won
+	Go       string               `json:"go,omitempty"`     // toolchain at the win
 	Won      float64              `json:"won,omitempty"`    // cumulative share after the win
 	Files    string               `json:"files,omitempty"`  // the winning version, for `beagle verify`
 	Least    float64              `json:"least,omitempty"`  // share below which it is not worth a search

@@ -17,21 +17,21 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// An Order is what a person asked for when a rollout was started.
+// An Order holds a person's orders at the start of a rollout.
 type Order struct {
 	Service   string             `json:"service,omitempty"` // in the ledger
 	Cores     float64            `json:"cores,omitempty"`
-	Predicted ledger.Saving      `json:"predicted"` // what the benchmark promises
+	Predicted ledger.Saving      `json:"predicted"` // the benchmark's promise
 	At        []string           `json:"at"`        // addresses of the processes
 	Token     string             `json:"token"`     // file of their token; empty: the environment names it
 	Limits    wire.RolloutOrders `json:"limits"`
-	Guards    *Guards            `json:"guards,omitempty"` // what others watch
+	Guards    *Guards            `json:"guards,omitempty"` // guardrails outside of the processes
 }
 
 // PrometheusToken names the token of the Prometheus server in the environment.
 const PrometheusToken = "BEAGLE_PROMETHEUS_TOKEN"
 
-// A Base is where a rollout is kept in the store.
+// A Base is a rollout's place in the store.
 type Base struct {
 	Store *store.Store
 	ID    string
@@ -45,8 +45,8 @@ func (b Base) Load() (*Flight, error) {
 	return Load(b.Path("state.json"), "give another --id, or remove the file to begin anew")
 }
 
-// Begin keeps a flight that has just begun. What an earlier one of the same name left is about
-// other processes: its stop, its orders and its server.
+// Begin stores a new flight. It removes the stop, the orders and the server of an earlier one of
+// the same name, which was about other processes.
 func (b Base) Begin(f *Flight) error {
 	for _, name := range []string{"stop", "order.json", Placed} {
 		if err := os.Remove(b.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +75,7 @@ func (b Base) Lock(what string) (*store.Lock, error) {
 		b.ID+"`, or give another --id")
 }
 
-// Ours returns a check that nobody but the caller, who is at the round, drives the rollout.
+// Ours returns a check that no other controller drives the rollout. The caller is at the round.
 func (b Base) Ours(round func() int) func() error {
 	return func() error {
 		f, err := b.Load()
@@ -106,7 +106,7 @@ func (b Base) Keep(o Order) error {
 	return b.Store.WriteJSON(b.Path("order.json"), o)
 }
 
-// Crew is who talks to the processes of an order.
+// Crew returns the crew for the processes of an order.
 func (b Base) Crew(o *Order) (*Crew, error) {
 	clients, err := capture.New(o.At, o.Token)
 	if err != nil {
@@ -158,7 +158,7 @@ func (b Base) revert(d rollout.Decision, at time.Time) error {
 	return nil
 }
 
-// change is the ledger's line for the rollout: what was proven beside what was promised.
+// change returns the rollout's line of the ledger, with the promised and the proven saving.
 func (b Base) change(o *Order, f *Flight, at time.Time) ledger.Change {
 	service := o.Service
 	if service == "" {

@@ -15,18 +15,17 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// A Crew talks to the processes of a rollout, and to those who watch it from outside. It decides
-// nothing.
+// A Crew talks to the processes of a rollout, and to its outside guardrails. It decides nothing.
 type Crew struct {
 	Clients []*capture.Client
-	Watch   func(context.Context) (hold, end string) // what others watch, asked in each beat; may be nil
+	Watch   func(context.Context) (hold, end string) // asks the outside guardrails in each beat; may be nil
 	Stop    func() bool                              // whether a person wants it to end; may be nil
 	Ours    func() error                             // why it must start no process any more; may be nil
 	Beat    time.Duration                            // between heartbeats; default a second
-	Warn    func(string)                             // what a person should know at once; may be nil
+	Warn    func(string)                             // warns a person at once; may be nil
 }
 
-// News are what a crew heard. They have a JSON form.
+// News are a crew's findings. They have a JSON form.
 type News struct {
 	Round    rollout.Round `json:"round"`
 	Seats    []Seat        `json:"seats"`
@@ -151,7 +150,7 @@ func (c *Crew) Listen(
 		}
 		said, err := c.beat(ctx, o, n)
 		if ctx.Err() != nil {
-			return nil, ctx.Err() // what failed by that says nothing of the processes
+			return nil, ctx.Err() // a canceled request says nothing of the processes
 		}
 		if err != nil {
 			return nil, err
@@ -166,8 +165,8 @@ func (c *Crew) Listen(
 // beatWithin bounds a beat: a process that hangs must not cost the others their leases.
 const beatWithin = 5 * time.Second
 
-// beat asks all processes and those who watch, at the same time. It returns what a person should
-// know. The error says that the rollout is not this crew's any more.
+// beat asks all processes and outside guardrails at the same time. It returns warnings for a
+// person. Its error says that another controller has the rollout.
 func (c *Crew) beat(ctx context.Context, o *wire.RolloutOrders, n *News) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, beatWithin)
 	defer cancel()

@@ -17,7 +17,7 @@ type Flight struct {
 	Log Log `json:"flight"`
 }
 
-// A Log is what a controller notes beside the experiment.
+// A Log holds a controller's notes beside the experiment.
 type Log struct {
 	Round    int              `json:"round"`
 	News     string           `json:"news,omitempty"` // name of the news of this round, where they have one
@@ -34,14 +34,14 @@ type Told struct {
 	rollout.Decision
 }
 
-// A Seat is what a controller knows of a process.
+// A Seat is a controller's record of a process.
 type Seat struct {
 	Lease string    `json:"lease"`
 	Lost  time.Time `json:"lost,omitzero"`    // since when it does not answer
 	NoArm string    `json:"no_arm,omitempty"` // why requests got no arm
 }
 
-// mostWarnings is how many a state keeps.
+// mostWarnings bounds the warnings in a state.
 const mostWarnings = 50
 
 // Enter takes news into a flight: the experiment decides on them. It returns the decisions that
@@ -102,7 +102,7 @@ func (f *Flight) Anew() {
 	f.Log.Last = rollout.Decision{Action: rollout.Hold, Cause: "it has just begun", Share: f.Share()}
 }
 
-// Orders are what the processes are to do now, within the limits that a person gave.
+// Orders returns the present orders for the processes, within the limits that a person gave.
 func (f *Flight) Orders(limits wire.RolloutOrders) *wire.RolloutOrders {
 	o := limits
 	o.Function, o.Build, o.Share = f.Plan.Function, f.Plan.Build, f.Share()

@@ -64,7 +64,7 @@ const (
 	lateTimeMargin = 0.05
 )
 
-// Plan fills in what a plan leaves out, by what the processes can tell.
+// Plan completes a plan by the metrics that the processes can give.
 func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 	var notes []string
 	p.Function = s.Function

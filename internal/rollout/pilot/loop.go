@@ -2,7 +2,7 @@ package pilot
 
 import "github.com/beagle-go/beagle/internal/rollout"
 
-// A Leg is how far a rollout has come, in a few words.
+// A Leg is the progress of a rollout, in a few words.
 type Leg struct {
 	Round int  `json:"round"` // how many were entered
 	Begun bool `json:"begun"` // the processes have been told to begin
@@ -12,8 +12,8 @@ type Leg struct {
 	Decision rollout.Decision `json:"decision"` // the last
 }
 
-// An Engine has the effects of a rollout: on processes, files and time. N is what it hands from
-// Listen to Enter: news, or their name.
+// An Engine has the effects of a rollout: on processes, files and time. N is the type of the news
+// that it hands from Listen to Enter, or of their name.
 type Engine[N any] interface {
 	// Begin lets the arms take turns in all processes, or in none.
 	Begin() (N, error)

@@ -30,14 +30,14 @@ type Guard struct {
 	Then   string  // "hold", the default, or "roll-back"
 }
 
-// Guards are what a Prometheus server says of a service.
+// Guards are guardrails of a service on a Prometheus server.
 type Guards struct {
 	Prometheus string            // its address
 	Alerts     map[string]string // labels of the service's alerts
 	Rules      []string          // alerts that must be loaded, evaluated without error, and quiet
 	Guardrails []Guard
 	Token      string    `json:"-"` // of the environment, on the machine that asks
-	At         time.Time `json:"-"` // of which the figures are; now when zero
+	At         time.Time `json:"-"` // the time of the figures; now when zero
 
 	client http.Client
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout"
 )
 
-// A Report is how an experiment stands.
+// A Report sums up an experiment.
 type Report struct {
 	Function  string             `json:"function"`
 	Build     string             `json:"build,omitempty"`
@@ -23,7 +23,7 @@ type Report struct {
 	Late       rollout.Late `json:"late,omitzero"` // calls whose time was capped
 }
 
-// A Rehearsal is what a rollout under load showed before the service saw live traffic.
+// A Rehearsal is the outcome of a rollout under load, before the service saw live traffic.
 type Rehearsal struct {
 	Build    string    `json:"build"`
 	At       time.Time `json:"at"`
@@ -32,7 +32,7 @@ type Rehearsal struct {
 	Harm     string    `json:"harm,omitempty"` // why it was rolled back
 }
 
-// A Shadow is what the replay of captured calls with both versions showed.
+// A Shadow is the outcome of replaying captured calls with both versions.
 type Shadow struct {
 	Function string  `json:"function"`
 	Build    string  `json:"build"`             // of the versions, as 'beagle build --rollout' names it

@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout"
 )
 
-// An Answer is what the judge says to Argo Rollouts' web metric, and to whoever asks.
+// An Answer is the judge's answer to Argo Rollouts' web metric, and to any other client.
 type Answer struct {
 	Advance  bool    `json:"advance"`  // the experiment is past the share in question
 	Rollback bool    `json:"rollback"` // it was rolled back
