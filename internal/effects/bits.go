@@ -49,3 +49,13 @@ func (s set) all(yield func(int) bool) {
 		}
 	}
 }
+
+// covers reports whether t is a subset of s.
+func (s set) covers(t set) bool {
+	for i, w := range t {
+		if w != 0 && (i >= len(s) || w&^s[i] != 0) {
+			return false
+		}
+	}
+	return true
+}

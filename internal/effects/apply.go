@@ -1,0 +1,195 @@
+package effects
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// apply applies a callee's summary to the arguments. With a table, a callee's own caches and pools
+// do not count as state, because the table lists the functions that may use them.
+func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []set, name string) {
+	for _, w := range s.Writes {
+		if w.Kind != Shared || w.Name == kept || u.p.Table == nil {
+			u.write(u.resolve(in, w, args), name)
+		}
+	}
+	for _, k := range s.Stores {
+		if k.Into.Kind == Shared {
+			u.keep(in, k, args)
+			continue
+		}
+		u.store(u.resolve(in, k.Into, args), u.resolve(in, k.From, args))
+	}
+	for _, r := range s.Runs {
+		u.runCode(in, r, args)
+	}
+	for _, r := range s.Panics {
+		u.throw(u.resolve(in, r, args))
+	}
+	for i, list := range s.Results {
+		for _, r := range list {
+			u.result(in, site, i, r, args)
+		}
+	}
+}
+
+// keep notes that a callee leaves a reference in memory that outlives the callee.
+func (u *unit) keep(in ssa.CallInstruction, k Store, args []set) {
+	u.store(u.resolve(in, k.Into, args), u.resolve(in, k.From, args))
+}
+
+func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, args []set) {
+	if site == nil {
+		return
+	}
+	t := site.Type()
+	if tuple, ok := t.(*types.Tuple); ok {
+		if i >= tuple.Len() {
+			return
+		}
+		t = tuple.At(i).Type()
+	}
+	if !u.p.hasRefs(t) {
+		return
+	}
+	to := u.resolve(in, r.Ref, args)
+	if r.Deep {
+		inner := u.single(
+			u.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: in, field: Whole, inner: 1 + r.Field - Whole}))
+		if r.Ref.Kind == Fresh {
+			to = inner
+		}
+		fresh := u.fresh(in)
+		if r.Field != Whole {
+			fresh = u.field(fresh, r.Field)
+		}
+		u.store(u.single(fresh), to)
+		u.store(inner, to)
+		return
+	}
+	u.grow(site, i, to)
+}
+
+// resolve translates a callee's name for memory into places of the caller.
+func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
+	switch r.Kind {
+	case Fresh:
+		return u.single(u.fresh(in))
+	case Shared:
+		name := r.Name
+		if f := in.Common().StaticCallee(); name == "" && f != nil {
+			name = "memory of " + calleeName(f)
+		}
+		return u.single(u.shared(name))
+	case Top, Deep:
+		if r.Param >= len(args) {
+			return nil
+		}
+		if r.Kind == Deep && r.Param < len(u.given) && !u.p.holdsRefs(u.given[r.Param].Type(), r.Field) {
+			return nil
+		}
+		return u.memory(r, u.open(args[r.Param]))
+	}
+	return nil
+}
+
+func (u *unit) memory(r Ref, arg set) set {
+	var top set
+	for i := range arg.all {
+		if r.Field != Whole && u.places[i].box == nil && u.places[i].fn == nil {
+			i = u.field(i, r.Field)
+		}
+		top.add(i)
+	}
+	if r.Kind == Deep {
+		return u.reach(u.load(top))
+	}
+	return top
+}
+
+// runCode applies the calls that a callee makes of functions and methods that it received.
+func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
+	arg := u.resolve(in, r.Arg, args)
+	code := u.codeOf(in, r.Code, args)
+	defer func(given []ssa.Value) { u.given = given }(u.given)
+	u.given = nil // the calls that follow have arguments of their own
+	for i := range code.all {
+		u.p.took(1)
+		// A method may call itself through the callee; one round on each place is enough.
+		if now := (running{i, r.Method}); u.running[now] {
+			continue
+		} else {
+			u.running[now] = true
+			defer delete(u.running, now)
+		}
+		switch p := u.places[i]; {
+		// A function of the unit or of the program: any parameter may get the argument.
+		case p.fn != nil && r.Method == "":
+			all := make([]set, p.fn.Signature.Params().Len()+1) // one more for a receiver
+			for j := range all {
+				all[j] = arg
+			}
+			u.static(in, nil, p.fn, all)
+			u.answerOf(in, i, p.fn, all)
+		case p.fn != nil:
+		// An interface value of known type: run its method of that name.
+		case p.box != nil && r.Method != "":
+			if f := u.p.method(p.box, r.Method); f != nil {
+				all := make([]set, f.Signature.Params().Len()+1)
+				for j := range all {
+					all[j] = arg
+				}
+				all[0] = u.content[i]
+				u.static(in, nil, f, all)
+				u.answerOf(in, i, f, all)
+			}
+		case p.box != nil:
+		// Code from shared memory: any function that the program uses as a value.
+		case r.Method == "" && p.ref.Kind == Shared:
+			for _, f := range u.p.callees {
+				all := make([]set, f.Signature.Params().Len()+1)
+				for j := range all {
+					all[j] = arg
+				}
+				u.static(in, nil, f, all)
+			}
+		// Code that the caller's own caller passed in.
+		case p.ref.Kind == Top || p.ref.Kind == Deep:
+			u.foreign(in, nil, p.ref, r.Method, i, []set{arg})
+		case r.Method != "":
+			u.knownMethod(in, nil, r.Method, []set{u.single(i), arg})
+		}
+	}
+}
+
+// answerOf adds the result of code that the callee ran to the content of that code's place.
+func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []set) {
+	var out set
+	if u.in[f] {
+		for j := range f.Signature.Results().Len() {
+			out.union(u.returned(f, j))
+		}
+	} else if s := u.p.Of(f); s != nil {
+		for _, list := range s.Results {
+			for _, r := range list {
+				out.union(u.resolve(in, r.Ref, args))
+			}
+		}
+	} else {
+		out.add(u.shared("memory of " + calleeName(f)))
+	}
+	if !u.content[i].covers(out) {
+		u.content[i] = append(set(nil), u.content[i]...)
+		u.content[i].union(out)
+		u.changed = true
+	}
+}
+
+// codeOf resolves a reference to code, and looks inside interface values for it.
+func (u *unit) codeOf(in ssa.CallInstruction, r Ref, args []set) set {
+	if r.Kind == Top && r.Param < len(args) && r.Field == Whole {
+		return args[r.Param]
+	}
+	return u.resolve(in, r, args)
+}

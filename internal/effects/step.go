@@ -1,0 +1,215 @@
+package effects
+
+import (
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// solve applies all instructions again and again until nothing changes.
+func (u *unit) solve() {
+	for u.changed = true; u.changed; {
+		u.changed = false
+		for i := 0; i < len(u.fns); i++ {
+			for _, b := range u.fns[i].Blocks {
+				for _, in := range b.Instrs {
+					u.at = in
+					u.p.took(1)
+					u.step(in)
+				}
+			}
+		}
+	}
+	u.at = nil
+}
+
+func (u *unit) step(in ssa.Instruction) {
+	switch in := in.(type) {
+	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap, *ssa.MakeChan:
+		u.grow(in.(ssa.Value), 0, u.single(u.fresh(in)))
+	case *ssa.MakeInterface:
+		u.box(in)
+	case *ssa.MakeClosure:
+		u.closure(in)
+	case *ssa.Phi:
+		for _, e := range in.Edges {
+			u.assign(in, u.value(e))
+		}
+	case *ssa.ChangeType:
+		u.assign(in, u.value(in.X))
+	case *ssa.ChangeInterface:
+		u.assign(in, u.value(in.X))
+	case *ssa.SliceToArrayPointer:
+		u.assign(in, u.value(in.X))
+	case *ssa.Convert:
+		u.convert(in, in.X)
+	case *ssa.MultiConvert:
+		u.convert(in, in.X)
+	case *ssa.Slice:
+		u.assign(in, u.open(u.value(in.X)))
+	case *ssa.FieldAddr:
+		u.fieldAddr(in)
+	case *ssa.IndexAddr:
+		u.grow(in, 0, u.open(u.value(in.X)))
+	case *ssa.Field:
+		u.assign(in, u.value(in.X))
+	case *ssa.Index:
+		u.assign(in, u.value(in.X))
+	case *ssa.Lookup:
+		u.first(in, u.load(u.open(u.value(in.X))))
+	case *ssa.TypeAssert:
+		u.typeAssert(in)
+	case *ssa.UnOp:
+		u.unOp(in)
+	case *ssa.Extract:
+		u.assign(in, u.part(in.Tuple, in.Index))
+	case *ssa.Range:
+		u.grow(in, 0, u.open(u.value(in.X)))
+	case *ssa.Next:
+		s := u.load(u.value(in.Iter))
+		u.grow(in, 1, s)
+		u.grow(in, 2, s)
+	case *ssa.Store:
+		u.storeAt(in.Addr, in.Val)
+	case *ssa.MapUpdate:
+		m := u.open(u.value(in.Map))
+		u.write(m, "")
+		u.store(m, u.value(in.Key))
+		u.store(m, u.value(in.Value))
+	case *ssa.Send:
+		u.write(u.value(in.Chan), "")
+		u.store(u.value(in.Chan), u.value(in.X))
+	case *ssa.Select:
+		u.selects(in)
+	case *ssa.Panic:
+		u.throw(u.value(in.X))
+	case ssa.CallInstruction:
+		u.call(in)
+	}
+}
+
+// first adds s to a value, or to the first part of a tuple.
+func (u *unit) first(v ssa.Value, s set) {
+	t := v.Type()
+	if tuple, ok := t.(*types.Tuple); ok {
+		t = tuple.At(0).Type()
+	}
+	if u.p.hasRefs(t) {
+		u.grow(v, 0, s)
+	}
+}
+
+func (u *unit) storeAt(addr, val ssa.Value) {
+	to := u.open(u.value(addr))
+	u.write(to, "")
+	if u.p.hasRefs(val.Type()) {
+		u.store(to, u.value(val))
+	}
+}
+
+// throw records what a caller that recovers from a panic can reach through the panic's value.
+func (u *unit) throw(s set) {
+	for i := range u.reach(u.open(s)).all {
+		p := u.places[i]
+		if p.ref.Kind == Invalid || p.ref.Kind == Fresh {
+			continue
+		}
+		if _, known := u.thrown[p.ref]; !known {
+			u.thrown[p.ref] = u.finding(p.ref)
+			u.changed = true
+		}
+	}
+}
+
+func (u *unit) selects(in *ssa.Select) {
+	for i, st := range in.States {
+		ch := u.value(st.Chan)
+		if st.Dir == types.SendOnly {
+			u.store(ch, u.value(st.Send))
+		}
+		u.grow(in, 2+i, u.load(ch))
+	}
+}
+
+func (u *unit) unOp(in *ssa.UnOp) {
+	switch in.Op {
+	case token.MUL:
+		if _, global := in.X.(*ssa.Global); global && isErrorType(in.Type()) {
+			return // by convention, nobody changes sentinel errors
+		}
+		u.assign(in, u.load(u.open(u.value(in.X))))
+	case token.ARROW:
+		u.first(in, u.load(u.value(in.X)))
+	}
+}
+
+func (u *unit) fieldAddr(in *ssa.FieldAddr) {
+	var out set
+	for i := range u.open(u.value(in.X)).all {
+		if u.places[i].box == nil && u.places[i].fn == nil {
+			out.add(u.field(i, in.Field))
+		}
+	}
+	u.grow(in, 0, out)
+}
+
+// convert makes fresh memory for a conversion between strings and slices. Other conversions keep
+// their memory.
+func (u *unit) convert(in ssa.Value, x ssa.Value) {
+	if b, ok := x.Type().Underlying().(*types.Basic); ok && b.Kind() != types.UnsafePointer {
+		if b.Kind() == types.Uintptr && u.p.hasRefs(in.Type()) {
+			u.grow(in, 0, u.single(u.shared("an address")))
+		} else if u.p.hasRefs(in.Type()) {
+			u.grow(in, 0, u.single(u.fresh(in.(ssa.Instruction))))
+		}
+		return
+	}
+	u.assign(in, u.value(x))
+}
+
+func (u *unit) box(in *ssa.MakeInterface) {
+	box := u.place(place{box: in.X.Type(), site: in, field: Whole})
+	u.grow(in, 0, u.single(box))
+	if s := u.value(in.X); !u.content[box].covers(s) {
+		u.content[box].union(s)
+		u.changed = true
+	}
+}
+
+func (u *unit) typeAssert(in *ssa.TypeAssert) {
+	x := u.value(in.X)
+	if !types.IsInterface(in.AssertedType) {
+		var out set
+		for i := range x.all {
+			switch p := u.places[i]; {
+			case p.box == nil:
+				out.add(i)
+			case types.Identical(p.box, in.AssertedType) || mentionsParam(p.box):
+				out.union(u.content[i])
+			}
+		}
+		x = out
+	}
+	u.first(in, x)
+}
+
+func mentionsParam(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.TypeParam)
+	return ok
+}
+
+func (u *unit) closure(in *ssa.MakeClosure) {
+	f := in.Fn.(*ssa.Function)
+	u.enter(f)
+	place := u.function(f)
+	u.grow(in, 0, u.single(place))
+	for i, b := range in.Bindings {
+		s := u.value(b)
+		u.grow(f.FreeVars[i], 0, s)
+		if !u.content[place].covers(s) {
+			u.content[place].union(s)
+			u.changed = true
+		}
+	}
+}
