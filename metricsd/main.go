@@ -55,7 +55,7 @@ func run(args []string, s streams) int {
 			return report(c.run(args[1:], s), s.err)
 		}
 	}
-	fmt.Fprintf(s.err, "metricsd: %q is no command\n\n", args[0])
+	fmt.Fprintf(s.err, "metricsd: %q is not a command\n\n", args[0])
 	usage(s.err)
 	return 2
 }

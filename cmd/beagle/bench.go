@@ -91,7 +91,7 @@ func (o *benching) check() error {
 	case o.existing != "" && len(o.profile) == 0:
 		return bad("--bench without --profile", "give production's profile, to compare the benchmark with")
 	case o.existing != "" && !strings.HasPrefix(o.existing, "Benchmark"):
-		return bad(fmt.Sprintf("--bench %q is no benchmark", o.existing),
+		return bad(fmt.Sprintf("--bench %q is not a benchmark", o.existing),
 			"name it as it is declared: BenchmarkNormalize")
 	case !(o.similar > 0 && o.similar <= 100):
 		return bad(fmt.Sprintf("--similar %g is not between 0 and 100 %%", o.similar), "98 is the default")

@@ -119,7 +119,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 // within the policy.
 func admitted(ctx context.Context, u *source.Unit, name, text string) (*source.File, error) {
 	bad := func(why string) error {
-		return &beagle.UsageError{What: fmt.Sprintf("--rollout: %s is no version of %s: %s", name, u.Target.Spec(),
+		return &beagle.UsageError{What: fmt.Sprintf("--rollout: %s is not a version of %s: %s", name, u.Target.Spec(),
 			why),
 			Remedy: "'beagle verify' judges it, and says more."}
 	}

@@ -207,7 +207,7 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 		}
 		o.inputs = whole
 		if info, err := os.Stat(o.inputs); err != nil || !info.IsDir() {
-			return bad("--inputs "+o.inputs+" is no directory", "name one with files such as tags.Normalize.jsonl")
+			return bad("--inputs "+o.inputs+" is not a directory", "name one with files such as tags.Normalize.jsonl")
 		}
 	}
 	// The parts check their own flags.

@@ -300,7 +300,7 @@ func (p pidFlag) Set(text string) error {
 	for _, s := range strings.Split(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(s))
 		if err != nil || n <= 0 {
-			return fmt.Errorf("%q is no number of a process", s)
+			return fmt.Errorf("%q is not the number of a process", s)
 		}
 		*p.all = append(*p.all, n)
 	}

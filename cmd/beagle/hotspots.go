@@ -293,7 +293,8 @@ func readCalls(file string) (map[string]float64, error) {
 		}
 		if !(n >= 0 && n < 1e15) {
 			return nil, &beagle.UsageError{
-				What:   fmt.Sprintf("%s:%d: %q is no target and calls a second", file, line, strings.TrimSpace(text)),
+				What: fmt.Sprintf("%s:%d: %q is not a target and calls a second", file, line,
+					strings.TrimSpace(text)),
 				Remedy: "write example.com/service/tags.Normalize 125000",
 			}
 		}

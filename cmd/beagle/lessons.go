@@ -75,7 +75,7 @@ func ownLessons(named []string) ([]string, error) {
 			out = append(out, abs)
 		case slices.Contains(named, dir):
 			return nil, &beagle.UsageError{
-				What:   "--lessons " + dir + " is no directory",
+				What:   "--lessons " + dir + " is not a directory",
 				Remedy: "name a directory of .md files ('beagle lessons --help' shows their form)",
 			}
 		}

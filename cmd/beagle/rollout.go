@@ -141,7 +141,7 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 			Remedy: "'beagle rollout --help' shows examples"}
 	}
 	if o.id != "" && !plainName.MatchString(o.id) {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--id %q is no name", o.id),
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--id %q is not a name", o.id),
 			Remedy: "use letters, digits, dots and dashes"}
 	}
 	return verb.run(ctx, o)

@@ -105,7 +105,7 @@ func readPlan(file string) (p rollout.Plan, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
-		return p, &beagle.UsageError{What: fmt.Sprintf("%s is no plan: %v", file, err),
+		return p, &beagle.UsageError{What: fmt.Sprintf("%s is not a plan: %v", file, err),
 			Remedy: "docs/rollout.md has the fields of a plan"}
 	}
 	return p, nil

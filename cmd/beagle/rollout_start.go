@@ -202,7 +202,7 @@ func (o *rolling) shadowed(build string) error {
 		return &beagle.UsageError{What: "the shadow found a difference: " + sh.Differs, Remedy: "correct the candidate"}
 	case sh == nil && !o.noShadow:
 		return &beagle.UsageError{
-			What:   fmt.Sprintf("build %s had no shadow: nobody replayed captured calls with both versions", build),
+			What:   fmt.Sprintf("build %s had no shadow: replay captured calls with both versions first", build),
 			Remedy: "beagle rollout shadow --corpus calls.jsonl CANDIDATE.go PKG.F, or give --no-shadow",
 		}
 	}
@@ -261,7 +261,7 @@ func (o *rolling) unitOf(planned rollout.Unit) (rollout.Unit, error) {
 	unit, ok := units[o.unit]
 	switch {
 	case !ok:
-		return "", &beagle.UsageError{What: fmt.Sprintf("--unit %q is no unit", o.unit),
+		return "", &beagle.UsageError{What: fmt.Sprintf("--unit %q is not a unit", o.unit),
 			Remedy: "give slice or request"}
 	case planned != "" && planned != unit:
 		return "", &beagle.UsageError{What: fmt.Sprintf("--unit is %s, and the plan's unit is %q", o.unit, planned),
@@ -293,7 +293,7 @@ func parseSaving(text string) (s ledger.Saving, err error) {
 	if text == "" {
 		return s, nil
 	}
-	bad := &beagle.UsageError{What: fmt.Sprintf("--predicted %q is no saving", text),
+	bad := &beagle.UsageError{What: fmt.Sprintf("--predicted %q is not a saving", text),
 		Remedy: "write shares of the service, as in 0.0075,0.006,0.009"}
 	var n []float64
 	for _, word := range strings.Split(text, ",") {

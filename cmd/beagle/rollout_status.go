@@ -67,7 +67,7 @@ func rolloutStatus(ctx context.Context, o *rolling) (int, error) {
 // rolloutStop has the controller end a rollout, or the next start of it.
 func rolloutStop(ctx context.Context, o *rolling) (int, error) {
 	if !plainName.MatchString(o.rest[0]) {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("%q is no name of a rollout", o.rest[0]),
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("%q is not the name of a rollout", o.rest[0]),
 			Remedy: "'beagle rollout status' lists them"}
 	}
 	s, err := openStore()

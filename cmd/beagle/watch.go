@@ -124,10 +124,10 @@ func (o *watching) check(f *flagSet) error {
 	case !(o.change > 0 && o.change <= 100):
 		return bad("change", fmt.Sprintf("%g is not between 0 and 100 %%", o.change), "1 is common")
 	case !(o.campaigns >= 0 && o.campaigns <= 1e6):
-		return bad("campaigns", fmt.Sprintf("%g is no amount of money between 0 and a million", o.campaigns),
+		return bad("campaigns", fmt.Sprintf("%g is not an amount of money between 0 and a million", o.campaigns),
 			"20 is a begin")
 	case o.as != "" && !plainName.MatchString(o.as):
-		return bad("as", fmt.Sprintf("%q is no name", o.as), "use letters, digits, dots and dashes")
+		return bad("as", fmt.Sprintf("%q is not a name", o.as), "use letters, digits, dots and dashes")
 	}
 	return o.hotspotFlags.check(f)
 }
@@ -197,8 +197,10 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 		w.name = "service"
 	}
 	if !plainName.MatchString(w.name) {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("the service's name %q is no name of a directory", w.name),
-			Remedy: "give one with --as"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("the service's name %q cannot be the name of a directory", w.name),
+			Remedy: "give one with --as",
+		}
 	}
 	// Windows keep the Go version, so that a new compiler explains a change.
 	w.options = windows.Options{Service: w.name, Length: o.window}
@@ -305,7 +307,7 @@ func readTargets(file string) (out []watch.Target, err error) {
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&t); err != nil || t.Function == "" {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("%s:%d is no target: %v", file, n, err),
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%s:%d is not a target: %v", file, n, err),
 				Remedy: `write {"function":"example.com/m/tags.Normalize","won":0.02,"least":0.005}`}
 		}
 		out = append(out, t)

@@ -122,7 +122,7 @@ func readReply(r io.Reader) (*wire.Reply, []byte, error) {
 	line, err := in.ReadBytes('\n')
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("the process hung up: its probe has too many controllers, or is no probe")
+			err = errors.New("the process hung up: its probe has too many controllers, or is not a probe")
 		}
 		return nil, nil, err
 	}

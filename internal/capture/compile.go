@@ -24,7 +24,7 @@ func Compile(text string, site wire.Site) (*wire.Program, error) {
 	c := compiler{site: site, prog: &wire.Program{Text: text}}
 	t := c.expr(x)
 	if c.err == "" && t.kind != "bool" {
-		c.err = "it is no condition: it gives " + t.what()
+		c.err = "it is not a condition: it gives " + t.what()
 	}
 	if c.err != "" {
 		return nil, wrong(text, site, c.err)
@@ -134,7 +134,7 @@ func (c *compiler) literal(x *ast.BasicLit) typed {
 	case token.FLOAT:
 		f, err := strconv.ParseFloat(x.Value, 64)
 		if err != nil {
-			return c.fail("%s is no number", x.Value)
+			return c.fail("%s is not a number", x.Value)
 		}
 		c.emitN(wire.OpFloat, int64(len(c.prog.Floats)))
 		c.prog.Floats = append(c.prog.Floats, f)

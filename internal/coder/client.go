@@ -109,14 +109,14 @@ func writeRegular(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|noBlock|noFollow, 0o644)
 	switch {
 	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ELOOP): // a pipe without a reader, a socket, a link
-		return fmt.Errorf("%s is no regular file", path)
+		return fmt.Errorf("%s is not a regular file", path)
 	case err != nil:
 		return err
 	}
 	info, err := f.Stat()
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is no regular file", path)
+		err = fmt.Errorf("%s is not a regular file", path)
 	case err == nil:
 		if err = f.Truncate(0); err == nil {
 			_, err = f.WriteString(text)

@@ -304,7 +304,7 @@ func complaint(f *llm.Failure) string {
 			return line
 		}
 	}
-	return "the reply is no candidate"
+	return "the reply is not a candidate"
 }
 
 // Paid returns how much a run has paid for models, whether it goes on, failed or was stopped. It

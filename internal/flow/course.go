@@ -124,7 +124,7 @@ func (c *Course) Tell(s *Spec, d *Draft, evaluated *EvaluatedBatch, took time.Du
 	for _, m := range d.Made {
 		is := func(e Evaluation) bool { return e.Candidate == m.Candidate }
 		if !slices.ContainsFunc(evaluated.Candidates, is) {
-			return fmt.Errorf("nobody evaluated candidate %s of the generation", m.Candidate)
+			return fmt.Errorf("candidate %s of the generation was not evaluated", m.Candidate)
 		}
 	}
 	feedback := slices.Concat(d.Known, d.feedback(evaluated.Candidates))

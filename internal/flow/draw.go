@@ -66,7 +66,7 @@ func (c *Course) Enter(run string, d *Draft, asked []*Asked, rules int) error {
 	for _, a := range asked {
 		i := slices.IndexFunc(c.Search.Pending, func(p evolve.Proposal) bool { return p.ID == a.Proposal })
 		if i < 0 {
-			return fmt.Errorf("run %s: nobody waits for the reply to proposal %d", run, a.Proposal)
+			return fmt.Errorf("run %s: proposal %d, which was answered, is not pending", run, a.Proposal)
 		}
 		d.TakeAsked(c, c.Search.Pending[i], *a)
 	}

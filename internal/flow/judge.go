@@ -126,7 +126,7 @@ func (jd *judge) proves(ctx context.Context, f Field, candidate string) (bool, e
 	}
 	i := slices.IndexFunc(field, func(c beagle.Candidate) bool { return c.ID == candidate })
 	if i < 0 {
-		return false, fmt.Errorf("candidate %s is no finalist of run %s", candidate, jd.works.run)
+		return false, fmt.Errorf("candidate %s is not a finalist of run %s", candidate, jd.works.run)
 	}
 	v, _, err := jd.verifier.proven(ctx, field[i])
 	return err == nil && v.OK() && ms[i].Faster, err

@@ -32,7 +32,7 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 			set, ok = []*mutate.Mutator{m}, true
 		}
 		if !ok {
-			return nil, usage(fmt.Sprintf("--rules names %q, which is no rewrite", name),
+			return nil, usage(fmt.Sprintf("--rules names %q, which is not a rewrite", name),
 				"'beagle explain' lists them; the sets are default, suite and all")
 		}
 		for _, m := range set {

@@ -77,7 +77,7 @@ func (m *Models) check() error {
 	if !m.On() {
 		switch {
 		case m.NoRules:
-			return usage("--no-rules leaves nobody to write candidates", named)
+			return usage("--no-rules needs a model or an agent", named)
 		case m.Record != "" || m.Replay != "":
 			return usage("--record and --replay are about models, and none is named", named)
 		case m.Caps != llm.Caps{}:

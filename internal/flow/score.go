@@ -57,7 +57,7 @@ func ParseBenchmarks(text string, into *beagle.Score) error {
 	for _, w := range weights {
 		switch name := w.name[strings.LastIndex(w.name, ".")+1:]; {
 		case !strings.HasPrefix(name, "Benchmark"):
-			return fmt.Errorf("%q is no benchmark: give names such as BenchmarkParse=3,BenchmarkFormat=1", w.name)
+			return fmt.Errorf("%q is not a benchmark: give names such as BenchmarkParse=3,BenchmarkFormat=1", w.name)
 		case strings.Contains(name, "/"):
 			return fmt.Errorf("%q is a sub-benchmark: name the whole, whose parts share its weight", w.name)
 		}
@@ -81,7 +81,7 @@ func parseWeights(text string) ([]namedWeight, error) {
 		if given {
 			var err error
 			if w.weight, err = strconv.ParseFloat(value, 64); err != nil || !(w.weight > 0) || math.IsInf(w.weight, 0) {
-				return nil, fmt.Errorf("%q is no weight: give a number above 0", value)
+				return nil, fmt.Errorf("%q is not a weight: give a number above 0", value)
 			}
 		}
 		switch {

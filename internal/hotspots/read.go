@@ -107,7 +107,7 @@ func packed(data []byte) bool { return len(data) > 1 && data[0] == 0x1f && data[
 // unreadable guesses from the bytes why they are no profile.
 func unreadable(name string, data []byte, err error) error {
 	bad := &beagle.UsageError{
-		What:   fmt.Sprintf("%s is no pprof profile: %v", name, err),
+		What:   fmt.Sprintf("%s is not a pprof profile: %v", name, err),
 		Remedy: "give a profile as runtime/pprof, net/http/pprof or 'go test -cpuprofile' writes it",
 	}
 	head := string(bytes.TrimSpace(data[:min(len(data), 512)]))

@@ -72,7 +72,7 @@ func date(s string) bool {
 
 func (s Saving) check() error {
 	if !(s.Low <= s.Estimate && s.Estimate <= s.High && s.High <= 1 && s.Low >= -10) {
-		return fmt.Errorf("%g (%g to %g) is no saving: give shares of the service, with low <= estimate <= high <= 1",
+		return fmt.Errorf("%g (%g to %g) is not a saving: give shares of the service, low <= estimate <= high <= 1",
 			s.Estimate, s.Low, s.High)
 	}
 	return nil

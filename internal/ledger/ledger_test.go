@@ -40,14 +40,14 @@ func TestSummarise(t *testing.T) {
 
 func TestBadLines(t *testing.T) {
 	for cause, line := range map[string]string{
-		"unknown field": `{"ID":"a","savings":1}`,
-		"needs id":      `{"id":"a"}`,
-		"as in 2026":    `{"id":"a","service":"s","function":"f"}`,
-		"is no saving":  `{"id":"a","service":"s","function":"f","shipped":"2026-01-01","predicted":{"estimate":2,"low":1,"high":3}}`,
-		"cores":         `{"id":"a","service":"s","function":"f","shipped":"2026-01-01","cores":-1}`,
-		"before it was": `{"id":"a","service":"s","function":"f","shipped":"2026-01-02","reverted":"2026-01-01"}`,
-		"more than one": `{"id":"a","service":"s","function":"f","shipped":"2026-01-01"} {}`,
-		"unexpected":    `{"id":`,
+		"unknown field":   `{"ID":"a","savings":1}`,
+		"needs id":        `{"id":"a"}`,
+		"as in 2026":      `{"id":"a","service":"s","function":"f"}`,
+		"is not a saving": `{"id":"a","service":"s","function":"f","shipped":"2026-01-01","predicted":{"estimate":2,"low":1,"high":3}}`,
+		"cores":           `{"id":"a","service":"s","function":"f","shipped":"2026-01-01","cores":-1}`,
+		"before it was":   `{"id":"a","service":"s","function":"f","shipped":"2026-01-02","reverted":"2026-01-01"}`,
+		"more than one":   `{"id":"a","service":"s","function":"f","shipped":"2026-01-01"} {}`,
+		"unexpected":      `{"id":`,
 	} {
 		_, err := Read(strings.NewReader("\n" + line))
 		if err == nil || !strings.Contains(err.Error(), cause) || !strings.Contains(err.Error(), "line 2") {

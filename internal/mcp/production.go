@@ -147,7 +147,7 @@ func (t tools) process(pid int) ([]string, error) {
 	case pid == 0 && len(known) == 1:
 		pid = known[0]
 	case !slices.Contains(known, pid):
-		return nil, &beagle.UsageError{What: fmt.Sprintf("pid %d is no process that the server may look into", pid),
+		return nil, &beagle.UsageError{What: fmt.Sprintf("pid %d is not a process that the server may look into", pid),
 			Remedy: fmt.Sprintf("give one of %v; 'beagle mcp --pid' names them", known)}
 	}
 	return []string{"--pid", strconv.Itoa(pid)}, nil

@@ -64,7 +64,7 @@ func New(b Backend, version string, m Manner) *sdk.Server {
 	t := tools{b, m.Production}
 	add(s, "list_hotspots", "List hot functions",
 		"Rank the functions of a CPU profile by their net processor time: the module's own that can be made faster, "+
-			"and what else costs time with the reason why it is no target.", true, t.hotspots)
+			"and what else costs time with the reason why it is not a target.", true, t.hotspots)
 	if !m.Within {
 		addJudge(s, t)
 		if m.Production.Run != nil {

@@ -55,6 +55,6 @@ func TestMake(t *testing.T) {
 		}
 	}
 	if _, err := Make("package"); err == nil {
-		t.Error("what is no Go file has no mutants")
+		t.Error("what is not a Go file has no mutants")
 	}
 }

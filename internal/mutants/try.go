@@ -64,7 +64,7 @@ func (f *Function) Source() string { return f.env.Unit.Target.Source }
 type Status string
 
 const (
-	NoVersion Status = "no version" // it does not compile, or is no version of the function
+	NoVersion Status = "no version" // it does not compile, or is not a version of the function
 	SameCode  Status = "same code"  // the compiler makes the same machine code of it: it is equivalent
 	Rejected  Status = "rejected"
 	Survived  Status = "survived"

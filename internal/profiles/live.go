@@ -25,7 +25,7 @@ import (
 func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return nil, &beagle.UsageError{What: redacted(address) + " is no address", Remedy: "write http://HOST:PORT"}
+		return nil, &beagle.UsageError{What: redacted(address) + " is not an address", Remedy: "write http://HOST:PORT"}
 	}
 	pages := []string{"profile", "allocs", "mutex", "block"}
 	if i := strings.Index(u.Path, "/debug/pprof"); i < 0 {
@@ -114,7 +114,7 @@ func (o *Options) skewed(u *url.URL, p *hotspots.Profile, began time.Time) {
 func get(ctx context.Context, u *url.URL, o Options) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, &beagle.UsageError{What: u.Redacted() + " is no address", Remedy: "write http://HOST:PORT"}
+		return nil, &beagle.UsageError{What: u.Redacted() + " is not an address", Remedy: "write http://HOST:PORT"}
 	}
 	return do(r, o)
 }

@@ -91,7 +91,7 @@ func checkProgram(t *testing.T, h *hotspots.Table) {
 	}
 	for target := range shares {
 		if strings.ContainsAny(target, "[(*") || strings.Contains(target, ".func") || strings.HasSuffix(target, "-fm") {
-			t.Errorf("%s is no name of a declaration", target)
+			t.Errorf("%s is not a name of a declaration", target)
 		}
 	}
 	if h.GCBy != "allocated bytes" {

@@ -109,7 +109,7 @@ func instances(text string) (n float64, source string, err error) {
 	n, err = strconv.ParseFloat(head, 64)
 	if err != nil || n < 1 || n > 1e7 || tail == "" {
 		return 0, "", &beagle.UsageError{
-			What:   fmt.Sprintf("%q: %s is no number of instances", text, head),
+			What:   fmt.Sprintf("%q: %s is not a number of instances", text, head),
 			Remedy: "write N@SOURCE, as in 40@cpu.pprof for a profile that stands for 40 instances",
 		}
 	}
@@ -151,7 +151,7 @@ func files(name string) ([]*hotspots.Profile, error) {
 func file(name string) (*hotspots.Profile, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		return nil, &beagle.UsageError{What: name + " is no regular file", Remedy: "name a profile"}
+		return nil, &beagle.UsageError{What: name + " is not a regular file", Remedy: "name a profile"}
 	}
 	if err == nil && info.Size() > hotspots.MaxPacked {
 		return nil, &beagle.UsageError{

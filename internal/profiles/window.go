@@ -34,7 +34,7 @@ const (
 func storeSource(address, label string, o Options) (*storeQuery, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return nil, &beagle.UsageError{What: redacted(address) + " is no address",
+		return nil, &beagle.UsageError{What: redacted(address) + " is not an address",
 			Remedy: "write pyroscope+https://HOST?service=NAME&from=now-1h"}
 	}
 	// The selector, from query= or from service=.

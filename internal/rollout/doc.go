@@ -25,7 +25,7 @@
 //   - Each request draws anew. Where an arm belongs to a user or a key, the key is
 //     the unit: what sets its users apart looks like an effect that lasts. No
 //     correlation between blocks shows it, and the placebo shows it at times: of
-//     1,000 simulated experiments with 100 users an arm and no effect 95 ship.
+//     1,000 simulated experiments with 100 users an arm and no effect 103 ship.
 //   - All arms count the same share of requests. Some of an arm with more traffic
 //     are left out by chance: with unequal numbers a rare error would not be as
 //     likely to show on one arm as on the other.

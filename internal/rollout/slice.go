@@ -127,7 +127,7 @@ func ParseBlock(line []byte) (Block, error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&b); err != nil {
-		return Block{}, fmt.Errorf("this is no block: %w", err)
+		return Block{}, fmt.Errorf("this is not a block: %w", err)
 	}
 	if d.More() {
 		return Block{}, errors.New("there is more than one object")

@@ -132,7 +132,7 @@ func Ignores(kinds []string) ([]string, error) {
 	var out []string
 	for _, kind := range kinds {
 		if !slices.Contains(beagle.Ignorable, kind) {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("%q is no difference that a contract can ignore", kind),
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%q is not a difference that a contract can ignore", kind),
 				Remedy: "Give some of " + strings.Join(beagle.Ignorable, ", ") + ": see docs/contracts.md."}
 		}
 	}

@@ -60,7 +60,7 @@ func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*typ
 		t := u.written(text)
 		if t == nil {
 			return nil, &beagle.UsageError{
-				What:   fmt.Sprintf("%s: %q is no type that a file of its package can name", u.opts.Spec, text),
+				What:   fmt.Sprintf("%s: %q is not a type that a file of its package can name", u.opts.Spec, text),
 				Remedy: "Write types as the package's files do: int, []byte, *pkg.Type.",
 			}
 		}

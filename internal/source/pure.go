@@ -120,7 +120,7 @@ func (p *purity) call(c *ast.CallExpr) {
 			p.refuse(c.Pos(), "slices.Compact changes its argument; give it slices.Clone of it")
 		}
 	default:
-		p.refuse(c.Pos(), "a call of %s, which is no function that is known here", id.Name)
+		p.refuse(c.Pos(), "a call of %s, which is not a function that is known here", id.Name)
 	}
 }
 

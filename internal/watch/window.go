@@ -132,7 +132,7 @@ type Finding struct {
 	Kind     Kind      `json:"kind"`
 	Service  string    `json:"service"`
 	Function string    `json:"function,omitempty"`
-	Subject  string    `json:"subject,omitempty"` // the limited series, if it is no function
+	Subject  string    `json:"subject,omitempty"` // the limited series, if it is not a function
 	Since    time.Time `json:"since"`
 	Before   float64   `json:"before"` // share of the service's samples, or the limit
 	After    float64   `json:"after"`

@@ -53,7 +53,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown field", "listen:\n  upd: x\n", nil, nil, "line 2: field upd not found"},
 		{"wrong type", "limits:\n  contexts: many\n", nil, nil, "line 2"},
 		{"two documents", "host: a\n---\nhost: b\n", nil, nil, "second document"},
-		{"unknown variable", "", []string{"METRICSD_LISTEN_UPD=x"}, nil, "METRICSD_LISTEN_UPD is no setting"},
+		{"unknown variable", "", []string{"METRICSD_LISTEN_UPD=x"}, nil, "METRICSD_LISTEN_UPD is not a setting"},
 		{"variable's value", "", []string{"METRICSD_LISTEN_BATCH=x"}, nil, `METRICSD_LISTEN_BATCH: "x" is not a whole number`},
 		{"unknown flag", "", nil, []string{"-listen.upd=x"}, "listen.upd"},
 		{"flag's value", "", nil, []string{"-log.json=maybe"}, `-log.json: "maybe" is neither`},

@@ -127,7 +127,7 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 		}
 		path, known := paths[name]
 		if !known {
-			return fmt.Errorf("environment: %s is no setting; metricsd all -h lists them, %s stands for -listen.udp",
+			return fmt.Errorf("environment: %s is not a setting; metricsd all -h lists them, %s stands for -listen.udp",
 				name, variable("listen.udp"))
 		}
 		if err := assign(fields[path].value, value); err != nil {

@@ -94,7 +94,7 @@ type Stats struct {
 func New(o Options, q *queue.Queue, log *slog.Logger) (*Sender, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no URL to post to; give one like http://127.0.0.1:8428", o.URL)
+		return nil, fmt.Errorf("%q is not a URL to post to; give one like http://127.0.0.1:8428", o.URL)
 	}
 	for _, d := range []struct {
 		to    *time.Duration

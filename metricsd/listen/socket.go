@@ -122,7 +122,7 @@ func clearPath(network, path string) error {
 		return err
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("listen on %s %s: a file that is no socket is in the way; choose another path", network, path)
+		return fmt.Errorf("listen on %s %s: another file is in the way; choose another path", network, path)
 	}
 	if c, err := net.Dial(network, path); err == nil {
 		c.Close()

@@ -72,7 +72,7 @@ func (x *extract) pair(p *Pair, lit *ast.CompositeLit) error {
 		for _, e := range also.Elts {
 			way, ok := e.(*ast.CompositeLit)
 			if !ok {
-				return errors.New("an element of Also is no literal")
+				return errors.New("an element of Also is not a literal")
 			}
 			after := field(way, "After")
 			if after == nil && len(way.Elts) == 2 {
@@ -82,7 +82,7 @@ func (x *extract) pair(p *Pair, lit *ast.CompositeLit) error {
 		}
 	}
 	if len(values) != 2+len(p.Also) {
-		return errors.New("the field Also is no literal")
+		return errors.New("the field Also is not a literal")
 	}
 	if p.When != nil {
 		values = append(values, field(lit, "When"))

@@ -747,7 +747,7 @@ func TestKeyFile(t *testing.T) {
 		}
 	}
 	if _, err := llm.FileKeys(dir); err == nil {
-		t.Error("a directory is no key file")
+		t.Error("a directory is not a key file")
 	}
 }
 

@@ -30,7 +30,7 @@ type Server struct {
 func (s Server) Check() error {
 	if _, _, err := net.SplitHostPort(s.Address); err != nil {
 		return &beagle.UsageError{
-			What:   fmt.Sprintf("--temporal %q is no address: %v", s.Address, err),
+			What:   fmt.Sprintf("--temporal %q is not an address: %v", s.Address, err),
 			Remedy: "give host:port, as in --temporal localhost:7233",
 		}
 	}

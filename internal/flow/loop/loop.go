@@ -187,7 +187,7 @@ func (l *loop) arrival(id int) (Reply, error) {
 			return Reply{}, l.missing[i].Err
 		}
 		if l.out == 0 {
-			return Reply{}, fmt.Errorf("a generation is made of proposal %d, which nobody was asked for", id)
+			return Reply{}, fmt.Errorf("a generation holds proposal %d, which no model was asked for", id)
 		}
 		h, err := l.Await(-1, false)
 		if err == nil {

@@ -122,7 +122,7 @@ func (w *Worker) queues(own string) ([]queue, error) {
 			out = append(out, queue{name: k, at: mostRollouts, workflows: true})
 		default:
 			return nil, &beagle.UsageError{
-				What:   fmt.Sprintf("--queues names %q, which is no kind of work", k),
+				What:   fmt.Sprintf("--queues names %q, which is not a kind of work", k),
 				Remedy: fmt.Sprintf("give some of %q and %q, separated by commas", fleet.Kinds, fleet.Rollout),
 			}
 		}

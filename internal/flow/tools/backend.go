@@ -147,7 +147,7 @@ func (b *Backend) Profile(name string) (io.ReadCloser, error) {
 		return nil, refuse(err.Error())
 	case !info.Mode().IsRegular():
 		f.Close()
-		return nil, refuse("it is no file")
+		return nil, refuse("it is not a file")
 	case info.Size() > mcp.MaxProfile:
 		f.Close()
 		return nil, refuse(fmt.Sprintf("it has %d bytes, more than %d", info.Size(), mcp.MaxProfile))

@@ -147,7 +147,7 @@ func TestHidesErrors(t *testing.T) {
 	for field, shown := range map[string]bool{"args.n": true, "args": true, "Ursula": false, "args.Ursula": false,
 		"args.4711": false} {
 		e := v.usage(&beagle.UsageError{
-			What:   fmt.Sprintf("prod.jsonl:1: field %q: \"x\" is no number", field),
+			What:   fmt.Sprintf("prod.jsonl:1: field %q: \"x\" is not a number", field),
 			Remedy: `A record of Count looks like {"args": {"s":"","n":0}, "weight": 1}`,
 		})
 		if strings.Contains(e.What, `"`+field+`"`) != shown || strings.Contains(e.What, `"x"`) {

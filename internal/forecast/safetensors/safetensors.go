@@ -135,7 +135,7 @@ func (t tensor) check(left int64) error {
 		return fmt.Errorf("type %q is unknown", t.Type)
 	}
 	if len(t.Range) != 2 || t.Range[0] < 0 || t.Range[1] < t.Range[0] {
-		return fmt.Errorf("data_offsets %d is no range", t.Range)
+		return fmt.Errorf("data_offsets %d is not a range", t.Range)
 	}
 	if t.Range[1] > left {
 		return fmt.Errorf("the file is cut: its numbers end at byte %d, and %d follow the header", t.Range[1], left)

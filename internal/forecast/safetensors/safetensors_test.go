@@ -98,7 +98,7 @@ func TestForeign(t *testing.T) {
 		"does not begin with {":        file(`[1]`),
 		"is no JSON":                   file(`{"a":`),
 		"type \"F8\" is unknown":       one(`{"dtype":"F8","shape":[4],"data_offsets":[0,4]}`),
-		"is no range":                  one(`{"dtype":"F32","shape":[1],"data_offsets":[4,0]}`),
+		"is not a range":               one(`{"dtype":"F32","shape":[1],"data_offsets":[4,0]}`),
 		"takes 8 bytes":                one(`{"dtype":"F32","shape":[2],"data_offsets":[0,4]}`),
 		"is none":                      one(`{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,4]}`),
 		"begins at byte 2":             one(`{"dtype":"F16","shape":[1],"data_offsets":[2,4]}`),

@@ -133,7 +133,7 @@ func Load(file, remedy string) (*Flight, error) {
 	}
 	f := new(Flight)
 	if err := json.Unmarshal(data, f); err != nil {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("%s is no experiment: %v", file, err), Remedy: remedy}
+		return nil, &beagle.UsageError{What: fmt.Sprintf("%s is not an experiment: %v", file, err), Remedy: remedy}
 	}
 	if err := f.Check(); err != nil {
 		return nil, &beagle.UsageError{What: file + ": " + err.Error(), Remedy: remedy}

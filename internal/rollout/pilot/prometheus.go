@@ -51,7 +51,7 @@ var window = regexp.MustCompile(`\b(rate|increase|irate|histogram_fraction)\s*\(
 // Check says what is wrong with the settings.
 func (g *Guards) Check() error {
 	if u, err := url.Parse(g.Prometheus); err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("rollout: prometheus: %q is no address: write http://prometheus:9090", g.Prometheus)
+		return fmt.Errorf("rollout: prometheus: %q is not an address: write http://prometheus:9090", g.Prometheus)
 	}
 	for _, r := range g.Guardrails {
 		switch {

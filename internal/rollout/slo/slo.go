@@ -320,7 +320,7 @@ func (m *metric) events(counter bool, w string) (string, error) {
 		return query, nil
 	case !selector.MatchString(query):
 		return "",
-			fmt.Errorf("the counter %q is no plain series: write it as one, such as requests_total{code=\"500\"}",
+			fmt.Errorf("the counter %q is not a plain series: write it as one, such as requests_total{code=\"500\"}",
 				query)
 	}
 	return "sum(increase(" + query + "[" + w + "]))", nil

@@ -118,8 +118,7 @@ func address(configured string) (string, error) {
 	if configured != InCluster {
 		u, err := url.Parse(configured)
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return "",
-				errors.New("tagger.kubernetes is no address; give in-cluster, or the API server's as https://host:port")
+			return "", errors.New("tagger.kubernetes is not an address; give in-cluster, or https://host:port")
 		}
 		return strings.TrimSuffix(configured, "/"), nil
 	}

@@ -301,7 +301,7 @@ func TestWhatCannotBe(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		"kubernetes_node":                      func(o *Options) { o.Node = "" },
 		"kubernetes_secrets: open":             func(o *Options) { o.Secrets = t.TempDir() },
-		"tagger.kubernetes is no address":      func(o *Options) { o.URL = "node-1:6443" },
+		"tagger.kubernetes is not an address":  func(o *Options) { o.URL = "node-1:6443" },
 		"KUBERNETES_SERVICE_HOST is not":       func(o *Options) { o.URL = InCluster },
 		"kubernetes_secrets: ca.crt is no one": nil,
 	} {

@@ -34,10 +34,10 @@ func cut(before, after *pkg, function string, keep []string) (string, error) {
 		differs: map[*decl]bool{}, names: map[types.Object]string{}}
 	target := after.byKey[function]
 	if target == nil || target.token != token.FUNC {
-		return "", fmt.Errorf("%s is no function of the later version", function)
+		return "", fmt.Errorf("%s is not a function of the later version", function)
 	}
 	if old := before.byKey[function]; old == nil || old.token != token.FUNC {
-		return "", fmt.Errorf("%s is no function of the earlier version", function)
+		return "", fmt.Errorf("%s is not a function of the earlier version", function)
 	}
 	c.graph()
 	c.compare(keep)

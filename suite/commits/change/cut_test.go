@@ -117,7 +117,7 @@ func F(t T) int { return t.Get() }
 			"var table [256]int\n\nfunc init() { table[1] = 1 }\n\nfunc F(t T) int { return table[t.a] }\n",
 			"set by an init function"},
 		{"same", before, "F is the same in both versions"},
-		{"gone", "func G() {}\n", "F is no function of the later version"},
+		{"gone", "func G() {}\n", "F is not a function of the later version"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := cut(version(t, false, before), version(t, true, c.after), "F", nil)
