@@ -43,7 +43,8 @@ func favourableMined() *beagle.Mined {
 	return m
 }
 
-// favourableTop is what most calls pass for a parameter: a plain value of its kind, if it has one.
+// favourableTop returns the value that most calls pass for a parameter: a plain value of its
+// kind, if it has one.
 func favourableTop(p beagle.Param) []beagle.TopValue {
 	value := ""
 	switch kind := cmp.Or(p.Kind, p.Type); {

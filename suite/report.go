@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A Report is what `beagle suite --json` prints.
+// A Report is the object that `beagle suite --json` prints.
 type Report struct {
 	Optimiser  string         `json:"optimiser"`            // "beagle", or the command of --against
 	Strategy   string         `json:"strategy,omitempty"`   // of Beagle's search
@@ -21,7 +21,7 @@ type Report struct {
 	Machine    beagle.Machine `json:"machine"`
 }
 
-// A Row is what came of one task.
+// A Row is the outcome of one task.
 type Row struct {
 	Task     string `json:"task"`
 	Function string `json:"function"` // the target
@@ -48,7 +48,7 @@ type Row struct {
 type Advised struct {
 	Name    string `json:"name"`
 	Named   bool   `json:"named"`   // the advisory was reported
-	Applied bool   `json:"applied"` // some version did it all the same
+	Applied bool   `json:"applied"` // some version did it nevertheless
 }
 
 // A Run is one run of the optimiser on a task.
@@ -75,7 +75,7 @@ type Means struct {
 // One is the ratio of the original to itself.
 var One = beagle.Ratio{Point: 1, Low: 1, High: 1}
 
-// Settle fills in what follows from the runs and the expert's ratio.
+// Settle computes the row's sums from the runs and the expert's ratio.
 func (r *Row) Settle() {
 	if len(r.Runs) == 0 {
 		return

@@ -28,14 +28,14 @@ type Task struct {
 	Target    string    `json:"target"`          // "Func" or "Type.Method" of the folder's package
 	Expert    string    `json:"expert"`          // candidate file of the expert's version, relative to the folder
 	Technique string    `json:"technique"`       // how the expert's version is faster
-	Published Published `json:"published"`       // what others achieved
+	Published Published `json:"published"`       // gains of others
 	Known     *Known    `json:"known,omitempty"` // the gain that the goal is half of; none for no goal
 	// the advisory that must be named because no rewrite is safe; "" where rewriting applies
 	Advice string  `json:"advice,omitempty"`
 	Goal   float64 `json:"goal,omitempty"` // times as fast as the original, from Known; 0 is no goal
 }
 
-// Published is what the source of a task achieved there.
+// Published is the gain that the source of a task reports.
 type Published struct {
 	Gain   string `json:"gain"`
 	Source string `json:"source"`

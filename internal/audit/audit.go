@@ -33,7 +33,7 @@ type Finding struct {
 	Remedy    string `json:"remedy"`
 }
 
-// A Report is what an audit found.
+// A Report holds the findings of an audit.
 type Report struct {
 	Benchmarks int       `json:"benchmarks"` // that were read
 	Findings   []Finding `json:"findings"`
@@ -42,7 +42,7 @@ type Report struct {
 // A Rule is a mistake that is looked for.
 type Rule struct {
 	ID   string `json:"id"`
-	Text string `json:"text"` // what is wrong, in one sentence
+	Text string `json:"text"` // the fault, in one sentence
 
 	check func(*pass)
 }
@@ -69,7 +69,7 @@ type Options struct {
 }
 
 // Run audits the benchmarks of packages. Packages that do not type-check are a
-// [beagle.UsageError]: what is said of them would be a guess.
+// [beagle.UsageError]: findings on them would be guesses.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	dir, err := filepath.Abs(cmp.Or(o.Dir, "."))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// A Server is where a model is asked.
+// A Server is a server of models, with the key for it.
 type Server struct {
 	URL    string       // the base address, as in https://api.openai.com/v1
 	Key    Secret       // "" sends none

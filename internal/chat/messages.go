@@ -83,12 +83,12 @@ type messagesEvent struct {
 	Usage messagesUsage `json:"usage"`
 }
 
-// prompt is what the start of a reply tells of its tokens.
+// prompt returns the tokens that the start of a reply reports.
 func (u messagesUsage) prompt() *Usage {
 	return &Usage{In: int64(u.In), CacheWrite: int64(u.CacheWrite), CacheRead: int64(u.CacheRead), Start: true}
 }
 
-// total is what its end tells.
+// total returns the tokens that its end reports.
 func (u messagesUsage) total() *Usage { return &Usage{In: int64(u.In), Out: int64(u.Out)} }
 
 func (e *messagesEvent) event() Event {
@@ -154,8 +154,7 @@ type message struct {
 	Error      json.RawMessage `json:"error"`
 }
 
-// readMessage yields a reply in one piece, as two events: what went in, and
-// what came out.
+// readMessage yields a whole reply as two events: the tokens of the prompt, and the text.
 func readMessage(body io.Reader, yield func(Event, error) bool) {
 	data, err := readWhole(body)
 	var m message

@@ -91,7 +91,7 @@ func readWhole(r io.Reader) ([]byte, error) {
 // A count is a number of tokens. Some servers write it as 12.0 or "12".
 type count int64
 
-// UnmarshalJSON reads a count; what is none leaves 0.
+// UnmarshalJSON reads a count; any other value leaves 0.
 func (c *count) UnmarshalJSON(data []byte) error {
 	text := strings.Trim(string(data), `"`)
 	n, err := strconv.ParseInt(text, 10, 64)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Score is how a model did on a series' own past.
+// A Score is the error of a model on a series' own past.
 type Score struct {
 	Model string  `json:"model"`
 	MAE   float64 `json:"mae"`  // mean absolute error
@@ -23,7 +23,7 @@ type Value struct {
 	High float64 `json:"high"`
 }
 
-// A Result is what may be said of a series' future.
+// A Result is a series' forecast, or the reason for none.
 type Result struct {
 	Shown  bool    `json:"shown"` // a model beats the seasonal naive one
 	Why    string  `json:"why"`
@@ -45,8 +45,8 @@ const (
 // distance.
 type trial [][]float64
 
-// Origins are the places of a series from which models are tried, spread over its last half. A
-// series that is too short has none.
+// Origins returns the places of a series from which models are tried, spread over its last half.
+// A series that is too short has none.
 func Origins(n, horizon int) (all []int) {
 	first := n / 2
 	span := n - horizon - first

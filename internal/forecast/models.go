@@ -67,7 +67,7 @@ func (m HoltWinters) Forecast(series []float64, horizon int) ([]float64, error) 
 	return out, nil
 }
 
-// A state is where smoothing stands.
+// A state is the state of smoothing.
 type state struct {
 	level, trend float64
 	season       []float64

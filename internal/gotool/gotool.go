@@ -36,7 +36,7 @@ func Find(ctx context.Context, u *source.Unit) (*Toolchain, error) {
 // Command is the path of the go command.
 func (t *Toolchain) Command() string { return filepath.Join(t.GOROOT, "bin", "go") }
 
-// Env is what the go command needs to know in a sandbox.
+// Env returns the go command's variables in a sandbox.
 func (t *Toolchain) Env() []string {
 	return []string{"GOROOT=" + t.GOROOT, "GOCACHE=" + t.GOCACHE, "GOMODCACHE=" + t.GOMODCACHE, "GOWORK=" + t.GOWORK,
 		"GOFLAGS=" + t.GOFLAGS,
@@ -48,7 +48,7 @@ func (t *Toolchain) TagArgs() []string {
 	return source.TagFlags(t.tags)
 }
 
-// A Listed is what go list says of one.
+// A Listed is go list's output for one package.
 type Listed struct {
 	ImportPath, Dir, Name, ForTest     string
 	Imports, TestImports, XTestImports []string
@@ -136,7 +136,7 @@ func distances(all []*Listed, target string) map[string]int {
 	}
 }
 
-// Deps are what the tests of packages are linked with.
+// Deps returns the packages that the tests of packages are linked with.
 func (t *Toolchain) Deps(ctx context.Context, u *source.Unit, tests []*Listed) ([]*Listed, error) {
 	args := []string{"-deps", "-test", "-json=Module"}
 	for _, p := range tests {

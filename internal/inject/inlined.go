@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// canInline is what the compiler says of a function that it inlines.
+// canInline matches the compiler's note on a function that it inlines.
 var canInline = regexp.MustCompile(`^(?:\./)?(\S+\.go):(\d+):\d+: can inline .* with cost (\d+) as:`)
 
 // inlined asks the compiler which functions it inlines, and at which cost. It is for a warning: a

@@ -32,11 +32,11 @@ type Site struct {
 	Name    string
 	Results bool     // results and panics are captured too
 	Note    string   // why not, if not
-	Blind   []string // what a capture does not show by default
-	Warning string   // what the instrumented function loses; "" for nothing
+	Blind   []string // parameters that a capture does not show by default
+	Warning string   // optimisations that the instrumented function loses; "" for none
 }
 
-// An Overlay is what the go command needs for an instrumented build.
+// An Overlay is the go command's overlay for an instrumented build.
 type Overlay struct {
 	Path  string // of its description, for -overlay
 	Sites []Site

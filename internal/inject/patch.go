@@ -212,7 +212,7 @@ func (f *function) typeImports() (all []string) {
 	return all
 }
 
-// importName is the name by which the file knows an import.
+// importName returns the file's name for an import.
 func (f *function) importName(i *ast.ImportSpec) string {
 	if i.Name != nil {
 		return i.Name.Name

@@ -26,7 +26,7 @@ type Options struct {
 	// TypeArgs chooses the instantiation of a generic function whose calls are captured. The types
 	// are as the package writes them.
 	TypeArgs func(ctx context.Context, spec string) ([]string, error)
-	// Versions are what one function of the build chooses from; nil for none.
+	// Versions are the versions of one function of the build; nil for none.
 	Versions *Versions
 }
 

@@ -130,8 +130,8 @@ func (s *switched) enter() string {
 	return "Enter()"
 }
 
-// compare runs the original again on some calls. The arguments are values, so that they are what
-// they were.
+// compare runs the original again on some calls. The arguments are values, so no call has changed
+// them.
 func (s *switched) compare(b *strings.Builder) {
 	var same []string
 	for i := range s.results {

@@ -31,7 +31,7 @@ type Change struct {
 	ID        string  `json:"id"`
 	Service   string  `json:"service"`
 	Function  string  `json:"function"`
-	Score     string  `json:"score,omitempty"` // by which it was found, where that is not the time of recorded calls
+	Score     string  `json:"score,omitempty"` // that ranked the versions, if not the time of recorded calls
 	Cores     float64 `json:"cores"`           // that the service takes
 	Shipped   string  `json:"shipped"`         // date, as in 2026-01-31
 	Predicted Saving  `json:"predicted"`
@@ -122,7 +122,7 @@ func Read(lines io.Reader) ([]Change, error) {
 	return out, nil
 }
 
-// A ServiceSum is what a service saves.
+// A ServiceSum is the saving of a service.
 type ServiceSum struct {
 	Service   string  `json:"service"`
 	Changes   int     `json:"changes"`
@@ -131,14 +131,14 @@ type ServiceSum struct {
 	Proven    float64 `json:"proven_cores"`    // of those with a proof
 }
 
-// A Ledger is what all changes come to.
+// A Ledger sums up all changes.
 type Ledger struct {
 	Changes  []Change        `json:"changes"`
 	Services []ServiceSum    `json:"services"` // by name
 	Error    PredictionError `json:"error"`
 }
 
-// A PredictionError is how far predictions were off, over the changes with a proof.
+// A PredictionError is the error of predictions, over the changes with a proof.
 type PredictionError struct {
 	Changes int     `json:"changes"`
 	Median  float64 `json:"median"` // of |proven - predicted| / predicted

@@ -18,7 +18,7 @@ import (
 type Server struct {
 	Script     Script
 	Key        string    // when set, calls without it are refused
-	Models     []string  // what /v1/models lists
+	Models     []string  // of /v1/models
 	Limit      RateLimit // calls that it takes; zero takes all
 	Idempotent bool      // calls of the same idempotency key get the same answer, and pay for it once
 	KeepFaults bool      // the same error too, as some services do
@@ -43,7 +43,7 @@ type RateLimit struct {
 	Per   time.Duration
 }
 
-// Stats are what a server has seen.
+// Stats count a server's calls.
 type Stats struct {
 	Calls     int // all that named a model, refused ones included
 	Refused   int // answered with an error
@@ -55,7 +55,7 @@ type Stats struct {
 	MostBusy  int // under way at once, at the most
 }
 
-// A Call is what was asked.
+// A Call is one request.
 type Call struct {
 	Number   int // from 1, in the order of arrival
 	At       time.Time
@@ -135,7 +135,7 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 // Close ends the server and all that is under way.
 func (s *Server) Close() { s.http.Close() }
 
-// Stats are what it has seen so far.
+// Stats returns the counts so far.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

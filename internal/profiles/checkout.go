@@ -84,7 +84,7 @@ func sourceFiles(root string, names map[string]bool) (map[string]*hotspots.Sourc
 	files := map[string]*hotspots.SourceFile{}
 	err := filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // no right to read it: not part of what was built here
+			return nil // unreadable: not part of what was built here
 		}
 		if e.IsDir() {
 			if at != root && skipped(at, e.Name()) {

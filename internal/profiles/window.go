@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots"
 )
 
-// A storeQuery is what a source says of a profile store.
+// A storeQuery is a query to a profile store.
 type storeQuery struct {
 	base     *url.URL // of the server
 	selector string   // of series, in the store's language

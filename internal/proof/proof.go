@@ -50,7 +50,7 @@ func (b Budget) orDefaults() Budget {
 	return b
 }
 
-// A Result is what is known in the end.
+// A Result sums up a proof.
 type Result struct {
 	Proved   bool
 	Complete bool     // for all inputs
@@ -62,8 +62,7 @@ type Result struct {
 	Nodes    int
 }
 
-// A Witness is an input: what was chosen for its lengths, and a value for each
-// of its variables.
+// A Witness is an input: the chosen lengths, and a value for each of its variables.
 type Witness struct {
 	Params []exec.Param
 	Values map[*term.Term]uint64
@@ -108,7 +107,7 @@ type question struct {
 	d  *exec.Difference
 }
 
-// maxShapes is how many combinations of lengths are looked at for one bound.
+// maxShapes bounds the combinations of lengths for one bound.
 const maxShapes = 600
 
 // climb doubles the bound until the budget is spent.
@@ -141,7 +140,7 @@ func (p *prover) level(from, to int) (sized, ok bool) {
 	list, why := p.questions(shapes, to)
 	if why != "" {
 		p.res.Why = why
-		// What was made is still worth a look.
+		// The terms so far are still worth a look.
 		p.simulate(list)
 		return sized, false
 	}

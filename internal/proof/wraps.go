@@ -11,13 +11,13 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
-// Extremes is what sums and products that wrap around lead to.
+// Extremes sums up where sums and products wrap around.
 type Extremes struct {
 	Inputs []*Witness
 	Notes  []string // where each wrap is and at which length it begins
 }
 
-// A fill is how arguments are made as large as they can be.
+// A fill makes arguments as large as they can be.
 type fill struct {
 	name string
 	of   func(t types.Type, w int) uint64

@@ -17,7 +17,7 @@ import (
 //go:embed report.md.tmpl report.html.tmpl
 var templates embed.FS
 
-// funcs are what both templates may call.
+// funcs are the functions of both templates.
 var funcs = map[string]any{
 	"ratio":   Ratio,
 	"percent": func(f float64) string { return fmt.Sprintf("%.3g %%", 100*f) },
@@ -85,8 +85,7 @@ func Nanos(ns float64) string {
 const besideEachOther = "Timed beside each other, briefly, after the full measurement: these ratios are no part of " +
 	"the figure to quote, and that of the last step need not equal it."
 
-// Count prints how much something happens in a call, on average over a sample: what
-// is beyond two decimals hangs on which calls were drawn.
+// Count prints an average a call over a sample. It drops digits that depend on the drawn calls.
 func Count(f float64) string {
 	s := fmt.Sprintf("%.2f", f)
 	switch {
@@ -170,9 +169,8 @@ func diff(patch string) htmltemplate.HTML {
 	return htmltemplate.HTML(b.String())
 }
 
-// ChangedOnly is the part of a patch that changes existing files: what a
-// reviewer reads first. New files (the test that goes with the change) can be
-// long.
+// ChangedOnly returns the part of a patch that changes existing files, which a reviewer reads
+// first. New files, such as the test of the change, can be long.
 func ChangedOnly(patch string) string {
 	var b strings.Builder
 	for _, file := range files(patch) {

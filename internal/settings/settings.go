@@ -1,5 +1,5 @@
-// Package settings reads beagle.yaml, where a team keeps what no profile and
-// no source text says of its services: what they cost and how they scale.
+// Package settings reads beagle.yaml, where a team keeps facts about its services that no profile
+// and no source text has: their costs and how they scale.
 package settings
 
 import (
@@ -48,7 +48,7 @@ type Watch struct {
 	Saturated  float64  `yaml:"saturated"`  // share of them that is too much; default 0.8
 }
 
-// A Rollout is what others watch while a version is rolled out.
+// A Rollout names outside guardrails of a rollout.
 type Rollout struct {
 	Prometheus string            `yaml:"prometheus"`
 	Alerts     map[string]string `yaml:"alerts"`
@@ -147,7 +147,7 @@ var rolloutFields = []string{"prometheus", "alerts", "rules", "guardrails", "fro
 
 var watchFields = []string{"prometheus", "from", "budget", "cores", "saturated"}
 
-// known refuses fields that nobody reads, which are slips.
+// known refuses unknown fields, which are slips.
 func known(file string, node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
 		return &beagle.UsageError{What: fmt.Sprintf("%s:%d: a service is a table of fields", file, node.Line),
@@ -219,7 +219,7 @@ func (s *Service) check(file string, node *yaml.Node) error {
 	return nil
 }
 
-// Money is what the file says of the service's cost.
+// Money returns the service's costs as the file states them.
 func (s *Service) Money(name string) (hotspots.Service, error) {
 	out := hotspots.Service{
 		Name: name, Cores: s.Cores, Utilisation: s.Utilisation, Follows: s.Follow, Fraction: s.Fraction,

@@ -39,7 +39,7 @@ type Match struct {
 	swapFirst bool
 }
 
-// A role is what a variable of a loop's head is in the loop.
+// A role is the part of a variable in a loop's head.
 type role struct {
 	loop  *facts.Loop
 	value bool

@@ -111,11 +111,11 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// stopGrace is how long a command that must stop may take to do so.
+// stopGrace is the time for a command to stop.
 const stopGrace = 5 * time.Second
 
-// command runs the optimiser in dir, and returns the end of what it said. It and
-// all that it started are stopped when its time is over.
+// command runs the optimiser in dir, and returns the end of its output. When its time is over, it
+// and all its processes are stopped.
 func (r *Runner) command(ctx context.Context, t suite.Task, seed uint64, dir string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, r.Limit)
 	defer stop()
@@ -148,7 +148,7 @@ func declaring(dir, target string) (string, error) {
 	return unit.Target.File, nil
 }
 
-// lastLines shows the end of what a command said, after a colon.
+// lastLines shows the end of a command's output, after a colon.
 func lastLines(s string) string {
 	const most = 400
 	s = strings.TrimSpace(s)

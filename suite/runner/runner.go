@@ -146,8 +146,8 @@ func (r *Runner) compare(ctx context.Context, t suite.Task, runs []suite.Run) ([
 	return r.Driver.Compare(ctx, runs[0].ID, r.spec(t, 1), entries)
 }
 
-// judged puts the verdict on a run's version into the run. What was refused is
-// worth as much as the original.
+// judged puts the verdict on a run's version into the run. A refused version is worth as much as
+// the original.
 func judged(r *suite.Run, v *beagle.Verdict) {
 	r.Status, r.Ratio = v.Status, suite.One
 	if v.Final != nil {

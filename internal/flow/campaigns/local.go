@@ -30,13 +30,13 @@ func (l *Local) Carry(ctx context.Context) error {
 // Stand says what is next; see [Engine].
 func (l *Local) Stand() (Stand, error) { return l.Work.Stand(l.State) }
 
-// Enter keeps what became of a target; see [Engine].
+// Enter stores the outcome of a target; see [Engine].
 func (l *Local) Enter(t Taken) (Stand, error) { return l.Work.Enter(l.State, t) }
 
 // Rest is for engines that end before the campaign does.
 func (l *Local) Rest() bool { return false }
 
-// Take brings a target to its end; see [Engine]. What fails is the target's, unless a person
+// Take brings a target to its end; see [Engine]. A failure is the target's, unless a person
 // stopped the campaign.
 func (l *Local) Take(target string) (Taken, error) {
 	l.n++

@@ -5,16 +5,16 @@ package campaigns
 
 import "github.com/beagle-go/beagle"
 
-// A Stand is how far a campaign has come.
+// A Stand is the progress of a campaign.
 type Stand struct {
 	Round int    `json:"round"` // targets that were entered
 	Next  string `json:"next"`  // the target that is next; empty when there is none
 }
 
-// A Taken is what became of a target.
+// A Taken is the outcome of a target.
 type Taken struct {
 	Target   beagle.CampaignTarget  `json:"target"`
-	Attempt  beagle.CampaignAttempt `json:"attempt"` // what was tried, for the campaigns to come
+	Attempt  beagle.CampaignAttempt `json:"attempt"` // its line in the memory of later campaigns
 	Module   string                 `json:"module,omitempty"`
 	Spent    beagle.CampaignCost    `json:"spent"`
 	Searched bool                   `json:"searched,omitempty"` // its search came to a result
@@ -23,7 +23,7 @@ type Taken struct {
 // Over reports whether the target needs no further part.
 func (t *Taken) Over() bool { return t.Target.State != beagle.CampaignRunning }
 
-// An Engine has targets taken up, and keeps what became of them.
+// An Engine takes targets up, and stores their outcomes.
 type Engine interface {
 	// Stand says what is next.
 	Stand() (Stand, error)
@@ -48,7 +48,7 @@ func Run(e Engine) error {
 	return err
 }
 
-// Parts are what is done about one target.
+// Parts are the steps of work on one target.
 type Parts interface {
 	// Look finds its text and its inputs, and whether it is worth a search: then it is running.
 	Look(target string) (Taken, error)

@@ -19,7 +19,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// An Order is what a person asked for when a campaign was started.
+// An Order holds a person's orders at the start of a campaign.
 type Order struct {
 	Spec     flow.Spec         `json:"spec"`             // of each search, without its target
 	Evidence string            `json:"evidence"`         // of targets without recorded calls
@@ -29,7 +29,7 @@ type Order struct {
 	NoBench  bool              `json:"no_bench,omitempty"`
 }
 
-// A Base is where a campaign is kept in the store.
+// A Base is a campaign's place in the store.
 type Base struct {
 	Store *store.Store
 	ID    string
@@ -234,8 +234,8 @@ func (w *Work) Judge(ctx context.Context, s *campaign.State, taken Taken) (Taken
 	return taken, ctx.Err()
 }
 
-// Bill counts what the search of a target has paid for models, however the search ended. What was
-// counted already is not counted again, so it can be billed as often as it stops.
+// Bill counts the money that the search of a target has paid for models, however the search
+// ended. It counts nothing twice, so a search can be billed whenever it stops.
 func (w *Work) Bill(s *campaign.State, target string) error {
 	at := s.Target(target)
 	if at == nil {
@@ -254,7 +254,7 @@ func (w *Work) Bill(s *campaign.State, target string) error {
 	return nil
 }
 
-// Enter takes what became of a target into the state, and keeps both it and what was tried.
+// Enter takes the outcome of a target into the state, and stores the state and the attempt.
 func (w *Work) Enter(s *campaign.State, t Taken) (Stand, error) {
 	if err := w.Bill(s, t.Target.Target); err != nil {
 		return Stand{}, err

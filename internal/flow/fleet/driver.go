@@ -23,7 +23,7 @@ type Driver struct {
 	Store  *store.Store
 	Server Server
 	Watch  flow.Watcher
-	Log    io.Writer // what a worker says
+	Log    io.Writer // for a worker's messages
 }
 
 var _ Backend = (*Driver)(nil)
@@ -88,8 +88,7 @@ func (d *Driver) Work(ctx context.Context, kinds []string) error {
 	return err
 }
 
-// patience is how long beagle-temporal may take to stop. A worker gives back
-// what it was at.
+// patience bounds beagle-temporal's time to stop. A worker gives its work back.
 const patience = 40 * time.Second
 
 // ask starts beagle-temporal with a request, passes its events on and returns
@@ -137,7 +136,7 @@ func (d *Driver) ask(ctx context.Context, r request) (*end, error) {
 	return last, last.outcome()
 }
 
-// hear passes on what beagle-temporal says until it says how it ended.
+// hear passes on beagle-temporal's messages until its end.
 func (d *Driver) hear(out io.Reader) (*end, error) {
 	lines := json.NewDecoder(bufio.NewReader(out))
 	for {

@@ -20,7 +20,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A Server is where a Temporal server answers.
+// A Server is the address of a Temporal server.
 type Server struct {
 	Address   string `json:"address"` // host:port
 	Namespace string `json:"namespace"`
@@ -74,7 +74,7 @@ func (s RolloutStatus) String() string {
 	return fmt.Sprintf("%s, %d rounds", s.State, s.Round)
 }
 
-// Detached says that nobody follows the run any more, which goes on.
+// Detached says that the command stopped following the run, which goes on.
 type Detached struct{ Run string }
 
 func (e *Detached) Error() string { return "run " + e.Run + " goes on by itself" }
@@ -108,9 +108,8 @@ func PlacedIn(dir string) (at Server, ok bool, err error) {
 	return at, err == nil, err
 }
 
-// MarkKilled tells runs whose process is gone from those that go on: who works
-// holds the store's lock. It is only looked at, so that nobody who wants it at the
-// same time is refused.
+// MarkKilled tells runs whose process is gone from those that go on, by the store's lock. It only
+// looks at the lock, so that no other process is refused meanwhile.
 func MarkKilled(s *store.Store, runs []store.Run) {
 	for i := range runs {
 		if runs[i].State != store.Running || s.Works(runs[i]) {

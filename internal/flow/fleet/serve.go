@@ -14,7 +14,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A Session is what a [Backend] is opened for.
+// A Session holds the parameters for opening a [Backend].
 type Session struct {
 	Store   *store.Store
 	Server  Server
@@ -40,7 +40,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		_, _ = io.Copy(io.Discard, lines) // whatever ends it, nobody listens any more
+		_, _ = io.Copy(io.Discard, lines) // the reader has gone
 		stop()
 	}()
 	result, err := answer(ctx, line, says, open)

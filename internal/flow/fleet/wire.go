@@ -13,7 +13,7 @@ import (
 // form.
 const protocol = 2
 
-// What can be asked for.
+// The requests.
 const (
 	start  = "start"
 	resume = "resume"
@@ -26,7 +26,7 @@ const (
 	stopRollout   = "stop-rollout"
 )
 
-// A request is what beagle asks for.
+// A request is a request of beagle.
 type request struct {
 	Protocol int        `json:"protocol"`
 	Verb     string     `json:"verb"`
@@ -36,16 +36,16 @@ type request struct {
 	Spec     *flow.Spec `json:"spec,omitempty"`
 	Enough   bool       `json:"enough,omitempty"`
 	Kinds    []string   `json:"kinds,omitempty"`
-	Process  int        `json:"process,omitempty"` // of who asks
+	Process  int        `json:"process,omitempty"` // of the asking process
 }
 
-// A message is what beagle-temporal says. One field is set. An end is the last.
+// A message is a message of beagle-temporal. One field is set. An end is the last.
 type message struct {
 	Event *flow.Event `json:"event,omitempty"`
 	End   *end        `json:"end,omitempty"`
 }
 
-// An end is how a request ended: with a result, with an error, or with neither.
+// An end is the outcome of a request: a result, an error, or neither.
 type end struct {
 	Result   *beagle.Result     `json:"result,omitempty"`
 	Rollout  *RolloutStatus     `json:"rollout,omitempty"`

@@ -29,11 +29,11 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A Backend is what the tools of 'beagle mcp' do.
+// A Backend carries out the tools of 'beagle mcp'.
 type Backend struct {
 	*judge
 	dir     string // of the module, absolute
-	search  string // ID of the run that asked the agent, of which alone it hears; empty for a user's
+	search  string // ID of the run that asked the agent, the only run that it sees; empty for a user's
 	redact  bool
 	lessons []string
 	module  func() (mcp.Module, error)
@@ -195,8 +195,8 @@ func (b *Backend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error) {
 	return &out, nil
 }
 
-// shapes is a verdict with shapes instead of values. The function's own name stays:
-// it is known to who asks about it.
+// shapes returns a verdict with shapes instead of values. The function's own name stays: the
+// asker knows it.
 func shapes(v *beagle.Verdict, target string) *beagle.Verdict {
 	return llm.RedactVerdict(v, &beagle.Target{Name: path.Base(target)})
 }
@@ -322,7 +322,7 @@ func (b *Backend) Submitted(run, id string) (*beagle.Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The inbox first: what has left it by now has a fate by then.
+	// The inbox first: a submission that has left it has a fate.
 	waiting, err := b.store.Inbox(entry.ID)
 	if err != nil {
 		return nil, err

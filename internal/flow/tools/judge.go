@@ -22,7 +22,7 @@ type judge struct {
 	spec  flow.Spec // but for the target
 	store *store.Store
 
-	turn chan struct{} // holds one token: whoever takes it works
+	turn chan struct{} // holds one token; its taker works
 
 	mu   sync.Mutex
 	tell mcp.Progress // of the call that works
@@ -171,7 +171,7 @@ func (j *judge) describe(ctx context.Context, target string, tell mcp.Progress) 
 	return out, err
 }
 
-// versionName is how verdicts call what an agent wrote.
+// versionName names an agent's text in verdicts.
 const versionName = "the agent's version"
 
 // evaluate judges a version. The same text of the same target is judged once.

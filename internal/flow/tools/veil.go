@@ -12,16 +12,15 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A veil is what messages go through on their way to an agent that gets shapes
-// instead of captured values: a file of inputs that cannot be read is quoted in
-// errors, warnings and what is told meanwhile. A nil veil hides nothing.
+// A veil hides captured values in messages to an agent that gets shapes instead: errors, warnings
+// and progress quote a file of inputs that cannot be read. A nil veil hides nothing.
 type veil struct{ shown []string }
 
 // recordWords are those that errors about files of inputs have besides the words of
 // all messages.
 const recordWords = "looks like is wanted missing known holds"
 
-// veil is the one for what is said of a target.
+// veil returns the veil for messages about a target.
 func (b *Backend) veil(target string) *veil {
 	if !b.redact {
 		return nil
@@ -48,8 +47,7 @@ func (v *veil) remedy(s string) string {
 	return v.text(s)
 }
 
-// zeroRecord reports whether a text is an input without a value: what
-// a target's parameters look like.
+// zeroRecord reports whether a text is an input without values: the form of a target's parameters.
 func zeroRecord(text string) bool {
 	var r struct{ Args, Weight any }
 	d := json.NewDecoder(strings.NewReader(text))
@@ -77,7 +75,7 @@ func zero(v any) bool {
 	return true
 }
 
-// inField is where an error places what is wrong with an input: a path of names.
+// inField finds the place of a fault in an input: a path of names.
 var inField = regexp.MustCompile(`field "([\pL_.]+)"`)
 
 // usage is bad input as it may be shown. The names of fields that the remedy has
@@ -115,7 +113,7 @@ func (v *veil) error(err error) error {
 	return errors.New(v.text(err.Error()))
 }
 
-// progress passes on what happens, as it may be shown.
+// progress passes on messages as they may be shown.
 func (v *veil) progress(tell mcp.Progress) mcp.Progress {
 	if v == nil {
 		return tell

@@ -18,7 +18,7 @@ type row struct {
 	patch  int
 }
 
-// A measure is the mean of what was seen until the end of a patch, and its deviation.
+// A measure holds the mean and deviation of the values until the end of a patch.
 type measure struct{ mean, deviation float32 }
 
 // measures returns one for each patch. Patches that end before enough was seen share the measure of
@@ -69,8 +69,8 @@ func (r row) early() measure {
 	return measure{float32(mean), float32(max(leastScale, deviation))}
 }
 
-// token is what the model sees of a patch: scaled values, bent so that large ones weigh less, and
-// which of them are none.
+// token returns the model's view of a patch: scaled values, bent so that large ones weigh less,
+// and marks for missing ones.
 func (r row) token(p int, m measure, into []float32) {
 	for i := range r.patch {
 		at := p*r.patch + i
@@ -92,7 +92,7 @@ func (r row) blank(p int) bool {
 	return true
 }
 
-// bounds is how far a forecast may lie from what was seen.
+// bounds returns the limits of a forecast, from the values seen.
 func (r row) bounds(last measure) (low, high float32) {
 	low, high = float32(math.Inf(1)), float32(math.Inf(-1))
 	for i, v := range r.values {

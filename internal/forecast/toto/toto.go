@@ -102,7 +102,7 @@ func (m *Model) Forecast(series []float64, horizon int) ([]float64, error) {
 	return all[0][median], nil
 }
 
-// A Series is what is forecast. A value that is missing is NaN.
+// A Series is a series to forecast. A missing value is NaN.
 type Series struct {
 	Values []float64
 	Group  int // series of one group are forecast together; 0 or more

@@ -4,15 +4,15 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
-// A Difference is what two runs on one input may have against each other.
+// A Difference holds the conditions under which two runs on one input differ.
 type Difference struct {
 	Differ  *term.Term // holds on the inputs on which they differ
 	Unknown *term.Term // and on those that one of them was not followed on
 	Whys    []string   // why not
 }
 
-// Compare says when the outcomes of two machines on one input differ. Both
-// work over one pool. What is not compared is listed in [NotCompared].
+// Compare says when the outcomes of two machines on one input differ. Both work over one pool.
+// [NotCompared] lists the parts of an outcome that it leaves out.
 func Compare(m, n *Machine, in *Input, a, b []*Outcome) *Difference {
 	p := m.Pool
 	d := &Difference{Differ: p.Bool(false), Unknown: p.Bool(false)}
@@ -48,7 +48,7 @@ func Compare(m, n *Machine, in *Input, a, b []*Outcome) *Difference {
 	return d
 }
 
-// NotCompared is what a proof by [Compare] does not speak of.
+// NotCompared lists the parts of outcomes that [Compare] leaves out.
 var NotCompared = []string{"panic values", "what a panic leaves behind", "error texts of fmt.Errorf",
 	"nil or empty", "capacity",
 	"which memory results share", "arguments that share memory"}

@@ -34,8 +34,8 @@ func (m *Machine) newGlobal(g *ssa.Global) int {
 	return id
 }
 
-// start runs a package's initialisation on constants. What it cannot follow
-// leaves poison behind, or bars the whole package.
+// start runs a package's initialisation on constants. Code that it cannot follow leaves poison
+// behind, or bars the whole package.
 func (m *Machine) start(p *ssa.Package) {
 	m.started[p] = true
 	fn := p.Func("init")

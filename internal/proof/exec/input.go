@@ -8,9 +8,8 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
-// A Shape fixes what is no integer in the arguments: lengths, and which
-// pointers are nil. It is a list of choices, in the order in which the
-// arguments' types ask for them.
+// A Shape fixes the parts of arguments that are not integers: lengths, and which pointers are
+// nil. It is a list of choices, in the order of a walk over the arguments' types.
 type Shape []int
 
 // A Chooser walks through all shapes up to a length.

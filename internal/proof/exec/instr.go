@@ -316,7 +316,7 @@ func (a *activation) index(s *state, in *ssa.Index) (Value, []*state, bool) {
 	return a.m.selectValue(list[:max(1, clip(i, len(list)))], i), nil, true
 }
 
-// clip is how many of n elements an index can reach.
+// clip returns how many of n elements an index can reach.
 func clip(i *term.Term, n int) int {
 	if _, hi := i.Bounds(); hi < uint64(n) {
 		return int(hi) + 1

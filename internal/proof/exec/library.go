@@ -51,7 +51,7 @@ func NewLibrary(dir string) *Library {
 	return &Library{dir: dir, pkgs: map[string]map[string]*ssa.Function{}}
 }
 
-// model is what stands for a function, or nil.
+// model returns the function that stands for a function of the library, or nil.
 func (l *Library) model(fn *ssa.Function) *ssa.Function {
 	if name := models[fn.String()]; name != "" {
 		return l.named(name)
@@ -243,7 +243,7 @@ func named(f *ast.File, info *types.Info, target string) *types.Func {
 	return nil
 }
 
-// listTime is how long the go command may take. It compiles what its cache lacks.
+// listTime bounds the go command, which compiles what its cache lacks.
 const listTime = time.Minute
 
 // list asks the go command where the readable packages are.

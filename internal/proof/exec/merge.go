@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
-// shapeOf is what two values must have in common to become one: all but the
-// terms in them.
+// shapeOf returns the shape of a value: all but its terms. Two values of one shape can become
+// one.
 func shapeOf(v Value) string { return string(appendShape(nil, v, false)) }
 
 // appendShape writes a value's shape. With steer, constant integers belong to

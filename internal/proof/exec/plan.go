@@ -7,13 +7,13 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A plan is what is known of a function before it runs.
+// A plan holds the facts about a function before it runs.
 type plan struct {
 	fn     *ssa.Function
 	reg    map[ssa.Value]int
 	live   [][]int // by block: registers that are needed at its beginning
 	steer  []bool  // by register: a position, length or count that must stay a constant
-	rank   []int   // by block: place in an order in which loops' exits come last
+	rank   []int   // by block: its place in an order that puts loops' exits last
 	loops  []*loop // outer ones first
 	within [][]int // by block: the loops around it, the outermost first
 }
@@ -335,8 +335,8 @@ func (p *plan) direction(v ssa.Value, from *ssa.Phi, depth int) int {
 	return 0
 }
 
-// progress is how far a loop is, by the registers that drive it; ok is false
-// when none is a constant.
+// progress returns how far a loop is, by the registers that drive it; ok is false if none is a
+// constant.
 func (l *loop) progress(env []Value) (n int, ok bool) {
 	for _, d := range l.drive {
 		if size, is := sizeOf(env[d.reg]); is {

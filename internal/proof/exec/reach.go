@@ -12,7 +12,7 @@ import (
 // each sum and product that may exceed its width.
 func (m *Machine) Observe() { m.observe, m.Wraps, m.Branches = true, nil, nil }
 
-// Uniform is the shape in which each length is n and no pointer is nil.
+// Uniform returns the shape in which each length is n and no pointer is nil.
 func Uniform(params []types.Type, n int) (Shape, error) {
 	b := builder{c: &Chooser{most: n, top: true}}
 	for _, t := range params {

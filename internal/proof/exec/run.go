@@ -35,7 +35,7 @@ type Machine struct {
 	Wraps    []Wrap
 	Branches []Branch
 	observe  bool
-	fill     func(t types.Type, w int) *term.Term // what stands for the input's variables, if they are constants
+	fill     func(t types.Type, w int) *term.Term // makes constants in place of the input's variables, if set
 
 	Tick func() // is called for each state; it may panic with [Stopped]
 }
@@ -54,7 +54,7 @@ type Branch struct {
 	When *term.Term // the path and the side
 }
 
-// Kind is how an outcome ends.
+// A Kind is the way in which an outcome ends.
 type Kind int
 
 // The kinds of outcomes.
@@ -175,7 +175,7 @@ func (m *Machine) tickState() {
 	}
 }
 
-// Stopped is what a machine panics with when a limit is reached.
+// Stopped is the value of a machine's panic at a limit.
 type Stopped struct{ Why string }
 
 // block runs a state to the end of its block. A state that splits at an

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
-// A Value is what a register or a piece of memory holds. Values never change:
-// writing makes new ones. Integers and truth values are *term.Term.
+// A Value is the content of a register or of a piece of memory. Values never change: writing
+// makes new ones. Integers and truth values are *term.Term.
 type Value any
 
 // A Str is a string of constant length.
@@ -59,8 +59,7 @@ type Func struct {
 	Bind []Value
 }
 
-// An Opaque is a value of which nothing is known but that it is there: the
-// error that fmt.Errorf makes.
+// An Opaque is a value without known content, such as the error that fmt.Errorf makes.
 type Opaque struct{ What string }
 
 // Poison is a value that could not be computed. Whatever uses it is unknown.
@@ -71,7 +70,7 @@ type unknown struct{ why string }
 
 func giveUp(format string, args ...any) { panic(unknown{fmt.Sprintf(format, args...)}) }
 
-// width is how many bits an integer type or bool has, or 0.
+// width returns the bits of an integer type or bool, or 0.
 func (m *Machine) width(t types.Type) int {
 	b, ok := t.Underlying().(*types.Basic)
 	if !ok {

@@ -27,7 +27,7 @@ const (
 	Unknown Status = "unknown" // it gave up, or was stopped
 )
 
-// An Answer is what a solver says of one query.
+// An Answer is a solver's answer to one query.
 type Answer struct {
 	Status Status
 	Model  map[string]uint64 // of the variables asked for, when Sat

@@ -249,8 +249,7 @@ func (p *Pool) otherThan(x, arg *Term) *Term {
 	return x.Args[0]
 }
 
-// maxRuns is how many runs of ones a constant may have that cuts a word into
-// parts.
+// maxRuns bounds the runs of ones of a constant that cuts a word into parts.
 const maxRuns = 8
 
 // piecewise applies a bitwise operation part by part, or is nil when there is

@@ -1,8 +1,7 @@
 package term
 
-// compute is what the operation of t yields for values of its arguments. It is
-// the only place that says what operations mean: folding, tables and Eval use
-// it.
+// compute returns the result of t's operation on values of its arguments. It alone defines the
+// operations: folding, tables and Eval use it.
 func (p *Pool) compute(t *Term, v []uint64) uint64 {
 	m := mask(t.W)
 	switch t.Op {

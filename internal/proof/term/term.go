@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// An Op is what a term does with its arguments.
+// An Op is an operation on terms.
 type Op uint8
 
 // The operations. All but the comparisons, Extract, Concat and SExt have
@@ -73,7 +73,7 @@ func (t *Term) SameByte(o *Term) bool { return t.sole != nil && t.sole == o.sole
 // ID tells terms of one pool apart; arguments have smaller ones.
 func (t *Term) ID() int { return t.id }
 
-// A Limit is what a [Pool] panics with when it may make no more terms.
+// Limit is the value of a [Pool]'s panic when it may make no more terms.
 type Limit struct{ Nodes int }
 
 func (l Limit) Error() string { return fmt.Sprintf("more than %d terms", l.Nodes) }
@@ -110,10 +110,10 @@ func NewPool(limit int, tick func()) *Pool {
 	}
 }
 
-// Nodes is how many terms the pool holds.
+// Nodes returns how many terms the pool holds.
 func (p *Pool) Nodes() int { return len(p.all) }
 
-// Vars are the variables, in the order in which they were made.
+// Vars returns the variables in the order in which they were made.
 func (p *Pool) Vars() []*Term { return p.vars }
 
 func mask(w int) uint64 { return ^uint64(0) >> (64 - w) }
