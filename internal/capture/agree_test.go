@@ -284,7 +284,7 @@ func TestCompileErrors(t *testing.T) {
 	site := wire.Site{Name: "m/p.F", Params: []wire.Type{{Name: "s", Type: "string", Kind: "string"},
 		{Name: "m", Type: "map[string]int", Kind: "map"}}}
 	for text, want := range map[string]string{
-		"len(s)": "no condition", "s + s == s": "does not fit", "x > 1": "there is no x", "os.Exit(1)": "cannot call",
+		"len(s)": "not a condition", "s + s == s": "does not fit", "x > 1": "there is no x", "os.Exit(1)": "cannot call",
 		"s == 1": "cannot be compared", "s == nil": "never nil", "sorted(s)": "does not fit", "m[s] == 1": "an index must",
 		"func() bool { return true }()": "cannot call", "s.x == 1": "no fields", "len(s, s) > 1": "one argument",
 		"(": "no Go expression", "99999999999999999999 > 1": "does not fit 64 bits", "*s == 1": "no pointer",

@@ -152,7 +152,7 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 			return err
 		}
 		_, err := a.conn.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionId: "s", Path: path})
-		if err == nil || !strings.Contains(err.Error(), "no regular file") {
+		if err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			return fmt.Errorf("a pipe can be read: %v", err)
 		}
 		return nil
@@ -167,7 +167,7 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 			return err
 		}
 		_, err := a.conn.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionId: "s", Path: path, Content: "x"})
-		if err == nil || !strings.Contains(err.Error(), "no regular file") {
+		if err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			return fmt.Errorf("a pipe can be written to: %v", err)
 		}
 		return nil

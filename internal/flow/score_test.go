@@ -53,7 +53,7 @@ func TestBadScores(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"Parse": "no benchmark", "BenchmarkX/sub": "sub-benchmark", "BenchmarkX=1,BenchmarkX": "twice",
+		"Parse": "not a benchmark", "BenchmarkX/sub": "sub-benchmark", "BenchmarkX=1,BenchmarkX": "twice",
 	} {
 		if err := ParseBenchmarks(text, &s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("--bench %q: %v, want %q", text, err, want)

@@ -33,7 +33,7 @@ func TestBadProfiles(t *testing.T) {
 		"text":       {[]byte("goroutine profile: total 4\n1 @ 0x1\n"), "as text"},
 		"perf":       {[]byte("PERFILE2 ......"), "perf_to_profile"},
 		"trace":      {[]byte("go 1.23 trace\x00\x00\x00"), "execution trace"},
-		"noise":      {[]byte("not a profile"), "no pprof profile"},
+		"noise":      {[]byte("not a profile"), "not a pprof profile"},
 		"no samples": {edited(func(p *profile.Profile) { p.Sample = nil }), "holds no samples"},
 		"no symbols": {edited(func(p *profile.Profile) {
 			p.Function = nil

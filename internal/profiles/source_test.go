@@ -76,10 +76,10 @@ func TestBadSources(t *testing.T) {
 		dir + "/none.pprof":        "no such file",
 		dir + "/empty":             "holds no profiles",
 		dir + "/cut":               "cut off",
-		"0@" + dir + "/ok.pprof":   "no number of instances",
+		"0@" + dir + "/ok.pprof":   "not a number of instances",
 		"ftp://user:secret@host/x": "unknown kind of source",
-		"http://":                  "no address",
-		"/dev/null":                "no regular file",
+		"http://":                  "not an address",
+		"/dev/null":                "not a regular file",
 	} {
 		_, err := Read(t.Context(), []string{dir + "/ok.pprof", source}, Options{})
 		var bad *beagle.UsageError

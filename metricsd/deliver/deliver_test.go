@@ -147,7 +147,7 @@ func TestForeignPayloadsAreDropped(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	for _, url := range []string{"", "x", "ftp://x", "http://", "127.0.0.1:80"} {
-		if _, err := New(Options{URL: url}, nil, nil); err == nil || !strings.Contains(err.Error(), "no URL") {
+		if _, err := New(Options{URL: url}, nil, nil); err == nil || !strings.Contains(err.Error(), "not a URL") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}

@@ -125,7 +125,7 @@ func TestPathsInTheWay(t *testing.T) {
 	}
 	file := filepath.Join(dir, "file")
 	os.WriteFile(file, []byte("keep"), 0o600)
-	if _, err := Open("unixgram", file, Options{}); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := Open("unixgram", file, Options{}); err == nil || !strings.Contains(err.Error(), "another file") {
 		t.Errorf("a file: %v", err)
 	}
 	if kept, _ := os.ReadFile(file); string(kept) != "keep" {

@@ -121,7 +121,7 @@ func TestRefused(t *testing.T) {
 		{replace(slothText, "objective: 99.9", "objective: .nan"), "objective NaN"},
 		{replace(slothText, `service: "intake"`, ""), "names no service"},
 		{replace(slothText, "events:", "plugin:"), "neither events nor"},
-		{replace(open, "query: http_requests_total", "query: sum(http_requests_total)"), "no plain series"},
+		{replace(open, "query: http_requests_total", "query: sum(http_requests_total)"), "not a plain series"},
 		{replace(open, "type: Prometheus", "type: Datadog"), `type "Datadog"`},
 		{replace(open, "indicatorRef: good", "indicatorRef: other"), "no ratio"},
 		{replace(open, "[{target: 0.98}]", "[{target: 0.98}, {target: 0.9}]"), "2 objectives"},
