@@ -128,6 +128,7 @@ func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int
 	if o.memory {
 		return o.printMemory()
 	}
+	// Plan a campaign, or take one up.
 	o.watch = newProgress(std.err, o.spots.quiet)
 	defer o.watch.stop()
 	if err := o.settle(f, &models); err != nil {
@@ -141,6 +142,7 @@ func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int
 	if err != nil {
 		return exitUsage, err
 	}
+	// Carry it out, and print its sum.
 	status, err := o.carry(ctx)
 	o.watch.stop()
 	if err != nil {

@@ -64,6 +64,7 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	if err != nil {
 		return exitUsage, err
 	}
+	// One rewrite, an advice, or all.
 	chosen := rules.All
 	if len(rest) == 1 {
 		m := rules.Named(rest[0])
@@ -82,6 +83,7 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 		}
 		chosen = []*mutate.Mutator{m}
 	}
+	// Print it.
 	switch {
 	case *asJSON:
 		docs, here := make([]ruleDoc, len(chosen)), rules.MeasuredHere()

@@ -32,6 +32,7 @@ func rolloutShadow(ctx context.Context, o *rolling) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
+	// The build names the versions, so that rollout start finds their shadow.
 	v, err := versions(ctx, o.dir, candidate, o.rest[1], nil)
 	if err != nil {
 		return exitUsage, err
@@ -40,6 +41,7 @@ func rolloutShadow(ctx context.Context, o *rolling) (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
+	// Keep the outcome and print it.
 	sh.Function, sh.Build, sh.Taken = v.Function, v.Build, time.Now().UTC().Format(time.RFC3339)
 	if !verdict.OK() {
 		sh.Differs, sh.Bound = verdict.Reason, 1

@@ -212,6 +212,7 @@ func (o *rolling) shadowed(build string) error {
 // open goes on with the state of an earlier start, or begins by the plan.
 func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) error {
 	var err error
+	// Go on with the state of an earlier start, if it is about this build.
 	l.f, err = l.base.Load()
 	if err == nil {
 		if l.f.Plan.Build != build {
@@ -227,6 +228,7 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	// Else begin: the plan, completed by flags and by the shadow.
 	var p rollout.Plan
 	if l.plan != "" {
 		if p, err = readPlan(l.plan); err != nil {
@@ -243,6 +245,7 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 		p.ShadowCalls = sh.Calls
 	}
 	p.PredictedCPU = -l.order.Predicted.Estimate
+	// Check the plan before any process hears of it.
 	e, err := rollout.New(complete(p))
 	if err != nil {
 		return &beagle.UsageError{What: err.Error(), Remedy: "docs/rollout.md has the fields of a plan"}

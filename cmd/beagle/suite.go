@@ -100,6 +100,7 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if f.given("against") && strings.TrimSpace(o.against) == "" {
 		return exitUsage, usageError("--against names no command", "leave it out for Beagle's own search")
 	}
+	// Load and check the tasks.
 	tasks, err := suite.Load(o.dir, names...)
 	if err != nil {
 		return exitUsage, err
@@ -114,6 +115,7 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if o.list {
 		return exitOK, listTasks(std.out, tasks, o.json)
 	}
+	// Run them.
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err

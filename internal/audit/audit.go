@@ -82,6 +82,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Run every rule on every benchmark.
 	out := &Report{Findings: []Finding{}}
 	for _, p := range pkgs {
 		list := benchmarksOf(p)
@@ -104,6 +105,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			out.Findings = append(out.Findings, x.found...)
 		}
 	}
+	// Sort by place. Two benchmarks may share a finding.
 	slices.SortFunc(out.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Rule, b.Rule))
 	})

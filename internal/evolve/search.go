@@ -327,6 +327,7 @@ func (s *Search) take(id int) (Proposal, error) {
 // learn takes feedback into the population and the accounts.
 func (s *Search) learn(p Proposal, o *Feedback) {
 	c := o.Candidate
+	// Feedback on a known candidate counts for the accounts only.
 	fresh := c.ID != "" && o.Verdict.Status != beagle.Duplicate && !s.Seen[c.ID] && (o.Shape == "" || !s.Seen[o.Shape])
 	s.enter(p, o, fresh)
 	if p.Kind == Model && !o.Unsent {
@@ -339,6 +340,7 @@ func (s *Search) learn(p Proposal, o *Feedback) {
 		}
 		return
 	}
+	// A new candidate uses budget, unless it is a trim.
 	s.Barren = 0
 	if s.trim(p.ID) == nil {
 		s.Spent++
@@ -347,12 +349,14 @@ func (s *Search) learn(p Proposal, o *Feedback) {
 	if o.Shape != "" {
 		s.Seen[o.Shape] = true
 	}
+	// Credit or blame its mutators.
 	s.credit(p, o)
 	s.noteReply(p, o)
 	if !o.Verdict.OK() {
 		s.remember(c.ID)
 		return
 	}
+	// A candidate that behaves joins the population, and its island.
 	m := newMember(c, o.Verdict, o.Moves)
 	m.Island, m.Kind, m.Private, m.Reading = p.Island, p.Kind, o.Private, o.Reading
 	if parent := s.index[p.Parent]; parent != nil {

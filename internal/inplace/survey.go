@@ -103,11 +103,13 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 	}
 	p.read = p.tools.Readable(p.u, deps)
 	var trouble []string
+	// The own package first.
 	if own.Tests() > 0 {
 		if err := p.try(ctx, own, original, &trouble); err != nil {
 			return err
 		}
 	}
+	// Then packages that import it, if a benchmark is still missing.
 	if len(p.suites) == 0 || len(p.suites[0].bench) == 0 {
 		others, err := p.tools.Importers(ctx, p.u)
 		if err != nil {
@@ -312,6 +314,7 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 // differ from its own copy, and sums up.
 func (p *Place) reach(ctx context.Context, g *Program) error {
 	e := &p.evidence
+	// Sum up the survey.
 	for _, s := range p.suites {
 		e.Packages = append(e.Packages, s.pkg.ImportPath)
 		e.Tests = append(e.Tests, s.tests...)
@@ -319,6 +322,7 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 		e.Flaky = append(e.Flaky, s.flaky...)
 		e.Slow = append(e.Slow, s.slow...)
 	}
+	// Some targets can only be compared by whole runs.
 	e.Within = beagle.ByRuns
 	if len(p.u.Target.TypeArgs) > 0 {
 		e.Why = "the function is generic"
@@ -328,6 +332,7 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 		e.Why = "an argument holds a lock: what other goroutines change meanwhile cannot be copied"
 		return nil
 	}
+	// Try the stronger ways, the strongest first: the original must agree with its copy.
 	ways := []beagle.Within{beagle.ByTape, beagle.ByCopies}
 	if !p.tape {
 		ways = ways[1:]

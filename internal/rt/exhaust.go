@@ -226,6 +226,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			return
 		}
 	}
+	// Run the maker. It calls the function below with each case in x.a, until that returns false.
 	x.phase, x.index, x.patience, x.cut = i, 0, slowCase, false
 	p := Phase{Name: phaseNames[i], Done: true}
 	start := ProcessCPU()
@@ -235,11 +236,13 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			p.Done, p.Note = false, "more cases than can be numbered"
 			return false
 		}
+		// Stop at the end of the time, or of the cases.
 		if (x.index&15 == 0 || x.check.took > dearCase) && x.late() || x.out.Cases >= x.end ||
 			x.q.Each > 0 && p.Cases >= x.q.Each {
 			p.Done = false
 			return false
 		}
+		// Compare. A difference ends all phases; an input outside of the contract is no case.
 		if x.before != nil {
 			x.before()
 		}

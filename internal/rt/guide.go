@@ -58,6 +58,7 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The guide knows no types: it calls and compares through these functions.
 	g := newGuide(q, x.domain, x.v.Type().PkgPath(), h.Types)
 	g.clone = func(p any) any { return Clone(p.(*A)) }
 	g.call = func(id int, p any) *Diff { return x.check.compare(id, p.(*A)) }
@@ -68,6 +69,7 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 		x.check.run(0, id, p.(*A))
 		return x.check.diff(id, p.(*A), "result", "")
 	}
+	// Seeds are the records, and the cases of an exhaustion that reached something new.
 	for _, path := range q.Records {
 		list, _, err := LoadArgs[A](path, h.Types)
 		if err != nil {
@@ -90,6 +92,7 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	if q.Stop == 0 || PhaseOf(q.Stop) == "" {
 		x.run()
 	}
+	// Only what the seeds reach was asked for.
 	if q.Reach {
 		return g.reply(), nil
 	}

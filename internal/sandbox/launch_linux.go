@@ -224,6 +224,7 @@ func (p *process) knock(o *orders, stdin []byte) error {
 	if err := p.feed(stdin, &theirs); err != nil {
 		return err
 	}
+	// Pipes for the output, the orders and the faults. The porter gets their other ends.
 	for _, to := range []*capped{p.stdout, p.stderr} {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -242,6 +243,7 @@ func (p *process) knock(o *orders, stdin []byte) error {
 		return err
 	}
 	p.faults, theirs = faultsR, append(theirs, faultsW)
+	// The line on which the porter answers.
 	ours, far, err := newLines()
 	if err != nil {
 		return err
@@ -252,6 +254,7 @@ func (p *process) knock(o *orders, stdin []byte) error {
 	if err != nil {
 		return err
 	}
+	// Wait for the number of the process, or a fault.
 	var a admitted
 	if _, err := p.line.hear(&a); err != nil {
 		return fmt.Errorf("the porter: %w", err)

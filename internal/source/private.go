@@ -36,6 +36,7 @@ func (u *Unit) Widen(src string) (widened string, copies []string) {
 	}
 	w := &widener{unit: u, file: f, names: map[string]string{}, taken: map[string]bool{},
 		takenVars: map[string]bool{}}
+	// Names that the candidate declares already.
 	for _, d := range f.AST.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -52,6 +53,7 @@ func (u *Unit) Widen(src string) (widened string, copies []string) {
 			}
 		}
 	}
+	// Redirect the calls of the candidate, and then those of each copy.
 	w.paths, w.locals = importedNames(u, f.AST), declaredInside(f.Info, f.Types)
 	edits := w.calls(f.AST, f.Info, f.Fset.File(f.AST.FileStart), 0)
 	for len(w.next) > 0 {
@@ -62,6 +64,7 @@ func (u *Unit) Widen(src string) (widened string, copies []string) {
 	if len(w.added) == 0 {
 		return src, nil
 	}
+	// If the whole is no candidate, the text stays as it was.
 	text, err := u.Normalize(syntax.Apply(src, edits) + w.text.String())
 	if err != nil {
 		return src, nil

@@ -45,6 +45,7 @@ func (s *Store) Submit(run string, v Submission) (waiting int, err error) {
 			Remedy: "judge the version by itself when the run is done",
 		}
 	}
+	// The inbox is bounded. A version that waits already is not added again.
 	have, err := s.Inbox(entry.ID)
 	if err != nil {
 		return 0, err

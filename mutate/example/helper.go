@@ -118,6 +118,8 @@ func (w *writer) copyText(h *helper, own string, types []string) string {
 		doc := h.text(h.decl.Doc.Pos(), h.decl.Pos())
 		out.WriteString(strings.Replace(doc, h.decl.Name.Name, own, 1))
 	}
+	// Replace type parameters, imports, called helpers and the own name. The rest is copied as it
+	// is.
 	ast.Inspect(h.decl, func(n ast.Node) bool {
 		text := ""
 		switch n := n.(type) {

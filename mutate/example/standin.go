@@ -82,6 +82,7 @@ var kitPackage = sync.OnceValue(func() *types.Package {
 
 // namedTypes lists the types of a package that the examples mention where only a type can stand.
 func (s standIns) namedTypes(importPath, name string) []string {
+	// Find the name under which the examples import the package.
 	for _, d := range s.decls {
 		if g, ok := d.(*ast.GenDecl); ok {
 			for _, spec := range g.Specs {
@@ -92,6 +93,7 @@ func (s standIns) namedTypes(importPath, name string) []string {
 			}
 		}
 	}
+	// Collect what is selected from it in places for types.
 	var out []string
 	add := func(e ast.Node) {
 		if e == nil {

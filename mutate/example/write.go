@@ -52,6 +52,7 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	m, p := w.m, w.m.Pass
 	w.chooseNames()
 	var edits []mutate.Edit
+	// The statements of After take the place of those of Before.
 	if len(m.list) > 0 || len(w.way.list) > 0 {
 		text := w.statements()
 		switch {
@@ -70,6 +71,7 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 			edits = append(edits, p.Span(m.list[0].Pos(), m.list[len(m.list)-1].End(), text))
 		}
 	}
+	// The expression of After takes the place of that of Before.
 	if w.way.expr != nil {
 		text := w.node(w.way.expr)
 		if parens(rootOf(w, w.way.expr), p.Parent(m.tail), m.tail) {
@@ -81,6 +83,7 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
+	// Imports and helpers that After needs.
 	var imports []mutate.Edit
 	for _, path := range w.paths {
 		_, more := p.Import(path)

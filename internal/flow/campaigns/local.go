@@ -80,6 +80,7 @@ func (l *Local) Judge(t Taken) (Taken, error) { return l.Work.Judge(l.ctx, l.Sta
 func (l *Local) Search(t Taken) (Taken, error) {
 	at := &t.Target
 	spec := l.Spec(l.State, at)
+	// Store the name of the run first, so that a killed campaign finds it.
 	begun := false
 	if at.Run != "" {
 		entry, err := l.Store.Run(at.Run)
@@ -92,6 +93,7 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	if err := l.Save(l.State); err != nil {
 		return t, err
 	}
+	// Start or resume the search, within the processor time that is left.
 	bounded, end := l.bounded()
 	defer end()
 	d := &local.Driver{Store: l.Store, Watch: l.Watch, ID: at.Run}
@@ -102,6 +104,7 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	} else {
 		r, err = d.Start(bounded, spec)
 	}
+	// An interruption is the budget or a person; the target can be taken up again.
 	var stopped *local.Interrupted
 	if errors.As(err, &stopped) {
 		if at.Run = stopped.Run; l.ctx.Err() == nil {

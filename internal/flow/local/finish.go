@@ -40,6 +40,7 @@ func (d *Driver) Verify(
 	acts := &flow.Activities{Store: d.Store, Watch: d.Watch}
 	defer acts.Close()
 	id := store.NewID()
+	// Static checks need no inputs.
 	var left []int
 	for i, w := range versions {
 		v, err := acts.ReadSource(ctx, id, spec, w.Source, w.Name)
@@ -55,6 +56,7 @@ func (d *Driver) Verify(
 	if len(left) == 0 {
 		return nil
 	}
+	// Record the inputs, once for all versions that are left.
 	if _, err := acts.Prepare(ctx, id, spec); err != nil {
 		return err
 	}

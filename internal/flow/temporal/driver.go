@@ -43,6 +43,7 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 	if id == "" {
 		id = store.NewID()
 	}
+	// Store the spec and the entry, unless the run has begun.
 	if err := spec.Anchor(); err != nil {
 		return nil, err
 	}
@@ -58,6 +59,7 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 		Updated: time.Now()}); err != nil {
 		return nil, err
 	}
+	// Note the server, so that resume and cancel find the run, and start the workflow.
 	if err := fleet.Place(d.Store, id, d.Server); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 	if err != nil {
 		return err
 	}
+	// One worker at a time measures on a machine.
 	if slices.Contains(w.Kinds, benchKind) {
 		lock, err := store.LockMachine("beagle worker")
 		if err != nil {
@@ -48,6 +49,7 @@ func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 	desks := &desks{open: w.open()}
 	defer desks.close()
 	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody), own: own}
+	// One poller for each queue.
 	fatal := make(chan error, len(queues))
 	for _, q := range queues {
 		o := q.options()
