@@ -56,7 +56,7 @@ type CampaignTarget struct {
 	Next       string          `json:"next,omitempty"` // the caller that is taken up after it, and why
 }
 
-// A CampaignSaving is a share of the service's processor time, and its price.
+// A CampaignSaving is a share of the service's processor time, with what it is worth.
 type CampaignSaving struct {
 	Share    float64 `json:"share"`
 	Low      float64 `json:"low"` // 95 % interval, of the profile, the benchmark and the measurement

@@ -20,7 +20,7 @@ type InPlace struct {
 	Concurrent bool     `json:"concurrent,omitempty"` // several goroutines call it at once
 	Packages   []string `json:"packages"`             // whose tests these are
 	Because    string   `json:"because,omitempty"`    // why no record of a call serves
-	Outside    string   `json:"outside,omitempty"`    // the function that makes it read outside of its memory, or print
+	Outside    string   `json:"outside,omitempty"`    // by which it reads outside of its memory, or prints
 }
 
 // Within says how two versions are compared within one call of the target.

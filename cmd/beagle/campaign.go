@@ -257,7 +257,6 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 	if err != nil {
 		return err
 	}
-	// Plan the campaign from the table and the memory of earlier ones.
 	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, First: o.first, Memory: memory,
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
 		Subtrees: map[string]*campaign.Subtree{}}

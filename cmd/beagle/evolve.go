@@ -154,7 +154,6 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}
 	onFleet.flags(f)
-	// Check the flags before any work: first alone, then with each other.
 	rest, err := parse(f, args, 1, 1)
 	if err != nil {
 		return exitUsage, err

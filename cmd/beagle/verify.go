@@ -119,7 +119,6 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err
 	}
-	// The versions are no inputs: a recording of the tests does not depend on them.
 	versions, several, err := readVersions(rest[1:])
 	if err != nil {
 		return exitUsage, err

@@ -86,8 +86,8 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 	return nil
 }
 
-// withPGO repeats the measurement on top of profile-guided optimisation. If the module has a
-// profile of its own, all builds had that.
+// withPGO measures what was found on top of profile-guided optimisation. With
+// a profile of the module's own, that is what all builds had.
 func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	ts := m.at(found)
 	if m.o.PGO != "" || len(ts) == 0 {

@@ -21,8 +21,8 @@ import (
 // as a hundred rounds.
 const maxStages = 3
 
-// stageShares divides a version's time among the stages: few pairs show which versions are far
-// behind, and their time goes to no others.
+// stageShares are the shares of a version's time that the stages take: few pairs tell who is far
+// behind, and the time that they had is not spent on others.
 var stageShares = [maxStages + 1][]float64{1: {1}, 2: {0.4, 0.6}, 3: {0.25, 0.3, 0.45}}
 
 // stages returns the number of stages for n candidates: none is dropped while two or fewer are

@@ -23,7 +23,7 @@ type CaptureOptions struct {
 	Budget    time.Duration                  // for all of it; 0 means a minute
 	BenchTime string                         // for each benchmark; "" means 300ms
 	Packages  int                            // test suites at most; 0 means 12
-	Progress  func(what string, records int) // called before each test suite, with the count so far; may be nil
+	Progress  func(what string, records int) // called before each test suite, with what was recorded so far; may be nil
 }
 
 // Captured holds the calls that a module's tests make of the target.

@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// AsGoodAs returns the share of the fastest version's speed at which a simpler version is
-// preferred. With fastest it gives up no more than one look can tell.
+// AsGoodAs is the share of the fastest version's speed that a simpler one must reach
+// to be preferred. Who asks for the fastest gives up no more than a look can tell.
 func AsGoodAs(fastest bool) float64 {
 	if fastest {
 		return 0.995

@@ -23,8 +23,8 @@ type rewriter struct {
 	faults ruleFaults
 }
 
-// weigh gives the rewriter the facts about the target: facets of the inputs, the profile of the
-// original, and the matches with the library.
+// weigh gives the rewriter what is known of the target by now: what is true of
+// the inputs, the profile of the original, and what of it the library has.
 func (rw *rewriter) weigh(profile map[int]float64) {
 	mutators := rw.work.mutators
 	if lifted := rw.inputs.ready.Lifted; len(lifted) > 0 {

@@ -39,7 +39,7 @@ type Spec struct {
 	Time       time.Duration `json:"time"`               // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`            // "auto" or "require"
 	Evidence   string        `json:"evidence,omitempty"` // "auto", "corpus" or "inplace"; "" is auto
-	Score      beagle.Score  `json:"score,omitzero"`     // that ranks and judges versions
+	Score      beagle.Score  `json:"score,omitzero"`     // by which versions are ranked and judged
 	// only these mutators and sets of them; empty is the default set
 	Rules     []string `json:"rules,omitempty"`
 	NoLift    bool     `json:"no_lift,omitempty"`    // look up no piece of the function in the library
@@ -111,7 +111,6 @@ func (s *Spec) Validate() error {
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox),
 			"it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
-	// Options that depend on each other.
 	if kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace}; !slices.Contains(kinds, s.Evidence) {
 		return usage(fmt.Sprintf("--evidence %q is not known", s.Evidence),
 			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus or inplace")

@@ -27,7 +27,7 @@ type workbench struct {
 	guard    *mutate.Guard
 	profile  map[int]float64 // share of the time by line of the original's candidate file
 	lines    map[string]float64
-	// the measurements of a version that a model wrote, or nil
+	// what is measured of a version that a model wrote; nil when nothing is
 	insight func(id string) *bench.Insight
 
 	mu     sync.Mutex
@@ -171,8 +171,9 @@ func (w *workbench) measured(c beagle.Candidate) (base string, in *bench.Insight
 	return "", nil
 }
 
-// shares estimates each line's share of a version's time, to choose moves: from a measured
-// profile if there is one, else carried over from the version that it goes back to.
+// shares are guesses of what each line of a version takes, for choosing moves: a
+// measured profile where there is one, else what is carried over from the version
+// that it goes back to.
 func (w *workbench) shares(c beagle.Candidate, src string) map[int]float64 {
 	base, in := w.measured(c)
 	switch {

@@ -62,8 +62,7 @@ func (p *Place) Full(ctx context.Context, original string, c beagle.Candidate) (
 	return v, p.race(ctx, v, both)
 }
 
-// again is the number of comparisons of the original with its own copy before a difference
-// counts.
+// again is how often the original is compared with its own copy before a difference counts.
 const again = 2
 
 // certain compares version 1 within calls. A difference does not count when the original shows one

@@ -117,7 +117,6 @@ func (p *Place) run(ctx context.Context, g *Program, j job) (*ran, error) {
 	if j.profile != "" {
 		args = append(args, "-test.outputdir="+dir)
 	}
-	// Run it.
 	r, err := p.box.Run(ctx, sandbox.Command{
 		Profile: p.walls(g), Path: g.paths[j.suite], Args: args, Dir: p.suites[j.suite].pkg.Dir, Env: env,
 		Read: p.read, Write: []string{dir}, CPUs: j.cpu,

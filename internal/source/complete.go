@@ -42,8 +42,8 @@ func (u *Unit) Complete(src string) string {
 	}
 }
 
-// declared maps the package-level names of a file, methods as T.M, to the text of their
-// declarations.
+// declared are the package-level names of a file, methods as T.M, with the text
+// of what declares them.
 func declared(src string) map[string]string {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)
