@@ -3,8 +3,6 @@ package hotspots
 import (
 	"cmp"
 	"slices"
-
-	"github.com/beagle-go/beagle/internal/special"
 )
 
 // A cost sums up a function in all stacks.
@@ -179,10 +177,4 @@ func dearest(of map[*function]float64, n int) []*function {
 		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a.key, b.key))
 	})
 	return all[:min(n, len(all))]
-}
-
-// wilson is the 95 % interval of a share that was seen in n samples.
-func wilson(p, n float64) (low, high float64) {
-	low, high = special.Wilson(min(max(p, 0), 1), n, 1.959964)
-	return max(0, low), min(1, high)
 }

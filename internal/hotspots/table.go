@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // Options say what is ranked, and how.
@@ -335,4 +336,10 @@ func others(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (and %d more functions)", n)
+}
+
+// wilson is the 95 % interval of a share that was seen in n samples.
+func wilson(p, n float64) (low, high float64) {
+	low, high = special.Wilson(min(max(p, 0), 1), n, 1.959964)
+	return max(0, low), min(1, high)
 }
