@@ -230,7 +230,7 @@ func testHotspots(t *testing.T, s *served, c *client) {
 	}
 	defer os.Remove(filepath.Join(s.dir, "link.pprof"))
 	for name, why := range map[string]string{"../cpu.pprof": "escapes", "/etc/hostname": "escapes",
-		"link.pprof": "escapes", "none.pprof": "no such file", "clean": "no file", "go.mod": "not a pprof profile"} {
+		"link.pprof": "escapes", "none.pprof": "no such file", "clean": "not a file", "go.mod": "not a pprof profile"} {
 		if text, failed := c.call(t.Context(), "list_hotspots", map[string]any{"profile": name}, nil); !failed ||
 			!strings.Contains(text, why) {
 			t.Errorf("%s: failed %v: %s", name, failed, text)
