@@ -194,6 +194,9 @@ func (t *Table) dropped(c *cost) beagle.DroppedFunction {
 		d.Reason = "it collects garbage: the functions that allocate pay for it, by " +
 			cmp.Or(t.GCBy, "nothing that the profiles show")
 	}
+	if d.Reason == "" && c.into != nil {
+		d.Reason = "the compiler inlines it into " + c.into.target + ", and a search of that one changes both"
+	}
 	if d.Reason == "" {
 		d.Reason = fmt.Sprintf("its net share of %.2f %% is below the least of %.2f %%", 100*d.Net, 100*t.Least)
 		if d.Cum >= t.Least {

@@ -1,0 +1,51 @@
+package hotspots
+
+import (
+	"strings"
+	"testing"
+)
+
+// A hash whose steps are inlined is one hot spot, and the first one. A function that several inline,
+// one that another package inlines, and one that is called, keep their own.
+func TestInlinedCountsForItsHost(t *testing.T) {
+	const (
+		hash  = "ex.com/svc/parse.Sum@/src/svc/parse/sum.go:5"
+		below = " ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4"
+	)
+	table, err := Rank([]*Profile{planned{Kind: CPU, Seconds: 10, Start: noon, Stacks: []string{
+		"30 " + hash + below,
+		"40 ex.com/svc/parse.mix@/src/svc/parse/line.go:50>" + hash + below,
+		"30 ex.com/svc/parse.turn@/src/svc/parse/line.go:60>ex.com/svc/parse.mix@/src/svc/parse/line.go:51>" + hash + below,
+		"50 ex.com/svc/parse.trim@/src/svc/parse/line.go:40>ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4",
+		"20 ex.com/svc/serve.audit@/src/svc/serve/serve.go:30>ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4",
+		"20 ex.com/svc/serve.audit@/src/svc/serve/serve.go:30" + below,
+		"10" + below,
+	}}.parse(t, "inlined.pprof")}, Options{Least: 0.005, Checkout: checkoutWith("parse/line.go", "mix", "turn")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]float64{
+		"parse.Sum": 0.5, "parse.trim": 0.25, "serve.audit": 0.2, "serve.Handle": 0.05,
+	} {
+		if got := find(t, table, svc+"/"+target).Net; got != want {
+			t.Errorf("%s has %v of the service, want %v", target, got, want)
+		}
+	}
+	for _, name := range []string{"mix", "turn"} {
+		dropped, _, err := table.Why("parse." + name)
+		if err != nil || len(dropped) != 1 || !strings.Contains(dropped[0].Reason, "inlines it into") ||
+			dropped[0].CountsFor[0].What != svc+"/parse.Sum" {
+			t.Errorf("%s: %+v, %v", name, dropped, err)
+		}
+	}
+}
+
+// checkoutWith is the service's checkout with more functions in one of its files.
+func checkoutWith(file string, names ...string) *Checkout {
+	c := checkout()
+	for i, name := range names {
+		at := 50 + 10*i
+		c.Files[file].Decls = append(c.Files[file].Decls, SourceFunc{name, at, at + 5, true, ""})
+	}
+	return c
+}
