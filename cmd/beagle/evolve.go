@@ -144,7 +144,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
 	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew, also what earlier runs found out")
 	f.BoolVar(&spec.Fastest, "fastest", false,
-		"the fastest version wins, not the simplest of those within 5 % of it")
+		"the fastest version wins, not the simplest of those within 5 % of it and three quarters of its gain")
 	f.Var(listFlag{&spec.Rules}, "rules",
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
 			"default, suite and all; lift is what the library has)")
