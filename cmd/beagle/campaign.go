@@ -96,8 +96,8 @@ func (o *campaigning) flags(f *flagSet) {
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as evolve has it")
 	scoreFlags(f, s)
-	f.StringVar(&o.evidence, "evidence", flow.EvidenceAuto,
-		"how targets without recorded calls are judged: auto, corpus or inplace, as evolve has it")
+	f.StringVar(&o.evidence, "evidence", flow.EvidenceState,
+		"how targets without recorded calls are judged: auto, corpus, inplace or state, as evolve has it")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the searches")
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")

@@ -38,7 +38,7 @@ type Spec struct {
 	MinGain    float64       `json:"min_gain"`           // gain below which nothing is called faster: 0.01 is 1 %
 	Time       time.Duration `json:"time"`               // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`            // "auto" or "require"
-	Evidence   string        `json:"evidence,omitempty"` // "auto", "corpus" or "inplace"; "" is auto
+	Evidence   string        `json:"evidence,omitempty"` // "auto", "corpus", "inplace" or "state"; "" is auto
 	Score      beagle.Score  `json:"score,omitzero"`     // by which versions are ranked and judged
 	// only these mutators and sets of them; empty is the default set
 	Rules     []string `json:"rules,omitempty"`
@@ -111,9 +111,10 @@ func (s *Spec) Validate() error {
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox),
 			"it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
-	if kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace}; !slices.Contains(kinds, s.Evidence) {
+	if kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace, EvidenceState}; !slices.Contains(kinds, s.Evidence) {
 		return usage(fmt.Sprintf("--evidence %q is not known", s.Evidence),
-			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus or inplace")
+			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus, inplace, "+
+				"or state (inplace for methods whose receiver keeps state, else auto)")
 	}
 	if s.Evidence == EvidenceInPlace && s.CorpusFile != "" {
 		return usage("--evidence inplace with --corpus "+s.CorpusFile,
