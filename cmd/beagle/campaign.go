@@ -60,6 +60,7 @@ type campaigning struct {
 	processor  time.Duration
 	targets    int
 	first      []string // hot spots that go before others
+	heads      bool     // outer functions go before those that a search of them reaches
 	inputs, at string
 	evidence   string            // of targets without recorded calls
 	files      map[string]string // inputs by target, of beagle.yaml
@@ -90,6 +91,7 @@ func (o *campaigning) flags(f *flagSet) {
 	f.IntVar(&o.spots.seconds, "seconds", 30, "of a live profile")
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
 	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
+	f.BoolVar(&o.heads, "heads", false, "take up a function before those of its package that a search of it reaches")
 	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 is no limit")
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
@@ -250,9 +252,9 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 	if err != nil {
 		return err
 	}
-	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, First: o.first, Memory: memory,
+	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, First: o.first, Heads: o.heads, Memory: memory,
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
-		Subtrees: map[string]*campaign.Subtree{}}
+		Subtrees: map[string]*campaign.Subtree{}, Inside: map[string][]string{}}
 	s.Campaign = beagle.Campaign{
 		ID: store.NewID(), Module: job.module, Service: t.Service, Created: time.Now().UTC().Format(time.DateTime),
 		Least:   t.Least,

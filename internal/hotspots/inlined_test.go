@@ -49,3 +49,28 @@ func checkoutWith(file string, names ...string) *Checkout {
 	}
 	return c
 }
+
+// A function reaches what it calls of its package and of the library, and nothing of other packages.
+func TestReach(t *testing.T) {
+	const (
+		top   = " ex.com/svc/parse.Sum@/src/svc/parse/sum.go:5 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 "
+		outer = "main.main@/src/svc/main.go:4"
+	)
+	table, err := Rank([]*Profile{planned{Kind: CPU, Seconds: 10, Start: noon, Stacks: []string{
+		"20" + top + outer,
+		"30 ex.com/svc/parse.trim@/src/svc/parse/line.go:40" + top + outer,
+		"10 runtime.memmove@/go/a.s:1 strings.Clone@/go/s.go:2 ex.com/svc/parse.trim@/src/svc/parse/line.go:41" + top + outer,
+		"40 ex.com/svc/store.Put@/src/svc/store/put.go:3 ex.com/svc/parse.trim@/src/svc/parse/line.go:41" + top + outer,
+	}}.parse(t, "reach.pprof")}, Options{Least: 0.005, Checkout: checkout()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]float64{"parse.Sum": 0.6, "parse.trim": 0.4, "store.Put": 0.4} {
+		if got := find(t, table, svc+"/"+target).Reach; got != want {
+			t.Errorf("%s reaches %v of the service, want %v", target, got, want)
+		}
+	}
+	if got := table.Inside(svc + "/parse.Sum"); len(got) != 1 || got[0] != svc+"/parse.trim" {
+		t.Errorf("inside: %q", got)
+	}
+}

@@ -156,7 +156,7 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	h := beagle.Hotspot{
 		Target: c.fn.target, Symbols: slices.Clone(c.fn.symbols), File: c.fn.file, Line: c.hottest(),
 		Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.net / total), GC: tidy(c.gc / total),
-		Runtime: tidy(c.runtime / total),
+		Runtime: tidy(c.runtime / total), Reach: tidy(t.ranking.reach(c) / total),
 		Samples: c.count,
 	}
 	slices.Sort(h.Symbols)
