@@ -227,7 +227,7 @@ func (w *Work) Judge(ctx context.Context, s *campaign.State, taken Taken) (Taken
 	if err := w.test(ctx, t, u, r); err != nil || t.State == beagle.CampaignTests {
 		return taken, err
 	}
-	w.compare(ctx, s, t)
+	w.compare(ctx, s, t, u, r)
 	if ctx.Err() == nil {
 		t.State = beagle.CampaignImproved
 	}
