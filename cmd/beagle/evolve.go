@@ -71,8 +71,8 @@ func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox,
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
 	f.StringVar(&s.Evidence, "evidence", flow.EvidenceAuto,
-		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; inplace; "+
-			"state: inplace for methods whose receiver may keep state, else auto")
+		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; "+
+			"inplace; state: inplace for methods whose receiver may keep state, else auto")
 	scoreFlags(f, s)
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }

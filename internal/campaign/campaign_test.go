@@ -220,8 +220,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestHeads takes an outer function up before those that a search of it reaches, and those only when
-// the outer one ended without an improvement.
+// TestHeads takes an outer function up before those that a search of it reaches, and those only
+// when the outer one ended without an improvement.
 func TestHeads(t *testing.T) {
 	planned := func() *State {
 		s := table()

@@ -111,7 +111,8 @@ func (s *Spec) Validate() error {
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox),
 			"it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
-	if kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace, EvidenceState}; !slices.Contains(kinds, s.Evidence) {
+	kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace, EvidenceState}
+	if !slices.Contains(kinds, s.Evidence) {
 		return usage(fmt.Sprintf("--evidence %q is not known", s.Evidence),
 			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus, inplace, "+
 				"or state (inplace for methods whose receiver keeps state, else auto)")

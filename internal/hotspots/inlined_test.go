@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A hash whose steps are inlined is one hot spot, and the first one. A function that several inline,
-// one that another package inlines, and one that is called, keep their own.
+// TestInlinedCountsForItsHost: a hash whose steps are inlined is one hot spot, and the first one. A
+// function that another package inlines, and one that is called at times, keep their own.
 func TestInlinedCountsForItsHost(t *testing.T) {
 	const (
 		hash  = "ex.com/svc/parse.Sum@/src/svc/parse/sum.go:5"
@@ -50,7 +50,8 @@ func checkoutWith(file string, names ...string) *Checkout {
 	return c
 }
 
-// A function reaches what it calls of its package and of the library, and nothing of other packages.
+// TestReach: a function reaches what it calls of its package and of the library, and nothing of
+// other packages.
 func TestReach(t *testing.T) {
 	const (
 		top   = " ex.com/svc/parse.Sum@/src/svc/parse/sum.go:5 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 "

@@ -319,7 +319,7 @@ func TestLock(t *testing.T) {
 }
 
 // TestAllocationsCounted: a test that counts allocations fails while calls are compared, since
-// copies allocate. A version of equal behaviour passes all the same, and one that allocates does not.
+// copies allocate. A version of equal behaviour passes all the same, one that allocates does not.
 func TestAllocationsCounted(t *testing.T) {
 	judgeAll(t, map[string]string{"go.mod": "module m\n\ngo 1.24\n", "m.go": `package m
 

@@ -330,8 +330,9 @@ func stamp() (out string) {
 	}
 }
 
-// A copy of a callee calls what the callee calls, also where that changes memory. What the original
-// never reaches, and what the library keeps, stays refused.
+// TestPolicyLetsCopiesCallWhatTheirOriginalsCall: a copy of a callee calls what the callee calls,
+// also where that changes memory. What the original never reaches, and what the library keeps,
+// stays refused.
 func TestPolicyLetsCopiesCallWhatTheirOriginalsCall(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/cheats\n\ngo 1.24\n")

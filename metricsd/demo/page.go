@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -65,6 +66,7 @@ func (d *demo) writePage() (string, error) {
 		"range3":  range3, "short": path.Base, "mean3": mean3, "bar": bar, "scale": p.scale, "rows": p.rows,
 		"duration": func(s float64) string { return fmt.Sprintf("%d:%02d", int(s)/60, int(s)%60) },
 		"verdict":  p.verdict,
+		"goal":     p.goal,
 		"reason":   p.reason,
 	}).Parse(pageText)
 	if err != nil {
@@ -183,6 +185,24 @@ func (p *page) verdict() string {
 	}
 	return fmt.Sprintf("metricsd takes %s less processor time for a message; predicted were %s.", range3(m.Proven),
 		range3(m.Predicted))
+}
+
+// What the demo is to reach: a saving, and how far the prediction may be off it.
+const (
+	goalSaving = 0.15
+	goalOff    = 0.20
+)
+
+// goal says whether the demo reached what it is to reach.
+func (p *page) goal() string {
+	m := p.Measured
+	if m == nil || len(m.Promoted) == 0 {
+		return ""
+	}
+	said := func(ok bool) string { return map[bool]string{true: "met", false: "missed"}[ok] }
+	off := math.Abs(m.Predicted.Share-m.Proven.Share) / max(math.Abs(m.Proven.Share), 1e-9)
+	return fmt.Sprintf("The goals: %.0f %% less, %s; predicted within %.0f %% of what is proven, %s (%.0f %% off).",
+		100*goalSaving, said(m.Proven.Share >= goalSaving), 100*goalOff, said(off <= goalOff), 100*off)
 }
 
 // reason says in a sentence why nothing came of the search, where nothing did.
