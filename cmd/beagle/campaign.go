@@ -97,6 +97,7 @@ func (o *campaigning) flags(f *flagSet) {
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as evolve has it")
+	f.BoolVar(&s.Across, "across", false, acrossText)
 	scoreFlags(f, s)
 	f.StringVar(&o.evidence, "evidence", flow.EvidenceState,
 		"how targets without recorded calls are judged: auto, corpus, inplace or state, as evolve has it")

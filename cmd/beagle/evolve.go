@@ -77,6 +77,8 @@ func specFlags(f *flagSet, s *flow.Spec) {
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }
 
+const acrossText = "let rewrites change what the target calls in other packages of its module, too, in copies"
+
 // scoreFlags say what versions are ranked by.
 func scoreFlags(f *flagSet, s *flow.Spec) {
 	f.Func("bench", "rank by these `benchmarks` of the user, with weights: BenchmarkX or BenchmarkX=3,BenchmarkY=1 "+
@@ -144,6 +146,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.IntVar(&spec.Batch, "batch", spec.Batch, "versions built and screened together")
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
 	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew, also what earlier runs found out")
+	f.BoolVar(&spec.Across, "across", false, acrossText)
 	f.BoolVar(&spec.Fastest, "fastest", false,
 		"the fastest version wins, not the simplest of those within 5 % of it and three quarters of its gain")
 	f.Var(listFlag{&spec.Rules}, "rules",

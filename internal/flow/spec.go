@@ -49,6 +49,8 @@ type Spec struct {
 	NoMeasure bool     `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
 	// look for no contract under which a rejected version would be right
 	Strict bool `json:"strict,omitempty"`
+	// versions may hold copies of functions of other packages of the module
+	Across bool `json:"across,omitempty"`
 	// the fastest version wins, not the simplest of those that are about as fast
 	Fastest bool `json:"fastest,omitempty"`
 	// absolute paths of the versions that are handed in, which no test is made of
@@ -134,7 +136,7 @@ func (s *Spec) Validate() error {
 // load says which target to load, and how.
 func (s *Spec) load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
-		InPlace: s.mayGoInPlace()}
+		InPlace: s.mayGoInPlace(), Across: s.Across}
 }
 
 // Anchor makes a spec mean the same wherever a process stands that goes on with
@@ -196,6 +198,7 @@ func (s *Spec) Command() string {
 	add(s.Force, "force", s.Force)
 	add(s.Anew, "anew", s.Anew)
 	add(s.Strict, "strict", s.Strict)
+	add(s.Across, "across", s.Across)
 	add(s.Fastest, "fastest", s.Fastest)
 	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")

@@ -155,11 +155,13 @@ func (r *ranking) reach(c *cost) float64 {
 // insideShare is the share of a function's time below another from which on it counts as inside.
 const insideShare = 0.9
 
-// Inside are the entries of a target's package that spend nearly all their time below it. A search
-// of the target reaches them.
-func (t *Table) Inside(target string) (inside []string) {
+// Inside are the entries of a target's package that spend nearly all their time below it; across
+// packages the functions of others, too, which are no methods. A search of the target reaches them.
+func (t *Table) Inside(target string, across bool) (inside []string) {
 	for _, c := range byCost(t.ranking.order) {
-		if c.entry && c.fn.target != target && packageOf(c.fn.target) == packageOf(target) &&
+		reached := packageOf(c.fn.target) == packageOf(target) ||
+			across && !strings.Contains(strings.TrimPrefix(c.fn.target, packageOf(c.fn.target)+"."), ".")
+		if c.entry && c.fn.target != target && reached &&
 			t.Together(target, c.fn.target) >= insideShare*c.cum/t.ranking.m.total {
 			inside = append(inside, c.fn.target)
 		}

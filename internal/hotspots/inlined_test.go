@@ -71,7 +71,10 @@ func TestReach(t *testing.T) {
 			t.Errorf("%s reaches %v of the service, want %v", target, got, want)
 		}
 	}
-	if got := table.Inside(svc + "/parse.Sum"); len(got) != 1 || got[0] != svc+"/parse.trim" {
+	if got := table.Inside(svc+"/parse.Sum", false); len(got) != 1 || got[0] != svc+"/parse.trim" {
 		t.Errorf("inside: %q", got)
+	}
+	if got := table.Inside(svc+"/parse.Sum", true); len(got) != 2 {
+		t.Errorf("inside across packages: %q", got)
 	}
 }

@@ -37,7 +37,8 @@ func run(ctx context.Context, args []string) int {
 	f.StringVar(&d.found, "found", "", "keep promoted patches and their evidence in this directory")
 	f.StringVar(&d.set.Rules, "rules", d.set.Rules, "rewrites that the campaign may use; empty for the default set")
 	f.IntVar(&d.set.Cache, "cache", 0, "-listen.cache of the service: with 0 it parses every `line`, known or not")
-	f.DurationVar(&d.within, "within", 29*time.Minute, "time for all steps together: searches and rollouts end early for it")
+	f.DurationVar(&d.within, "within", 29*time.Minute,
+		"time for all steps together: searches and rollouts end early for it")
 	processor := f.Duration("processor", 0, "processor time of the campaign (default 10m)")
 	if err := f.Parse(args); err != nil {
 		return 2

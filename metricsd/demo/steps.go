@@ -269,7 +269,7 @@ type saving struct {
 const leastCampaign = 2 * time.Minute
 
 func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
-	args := []string{"campaign", "--json", "--heads", "--processor", d.set.Processor,
+	args := []string{"campaign", "--json", "--heads", "--across", "--processor", d.set.Processor,
 		"--targets", fmt.Sprint(d.set.Targets),
 		"--candidates", fmt.Sprint(d.set.Each), "--measure", d.set.Measure, "--fuzz", d.set.Fuzz}
 	if d.set.Rules != "" {

@@ -125,7 +125,8 @@ func (w *Work) Look(ctx context.Context, s *campaign.State, target string) (Take
 }
 
 func (w *Work) load(ctx context.Context, s *campaign.State, target string) (*source.Unit, error) {
-	return source.Load(ctx, source.Options{Dir: s.Dir, Spec: target, Tags: w.Order.Spec.Tags})
+	return source.Load(ctx, source.Options{Dir: s.Dir, Spec: target, Tags: w.Order.Spec.Tags,
+		Across: w.Order.Spec.Across})
 }
 
 // refused ends a target whose input is bad: the others go on.
