@@ -175,7 +175,8 @@ func TestLate(t *testing.T) {
 	w := &work{demo: d, dir: t.TempDir()}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	out, status, err := w.program(ctx, "slow", w.dir, "sh", "-c", "trap 'echo so far; exit 3' INT; while :; do sleep 0.1; done")
+	out, status, err := w.program(ctx, "slow", w.dir, "sh", "-c",
+		"trap 'echo so far; exit 3' INT; while :; do sleep 0.1; done")
 	if err != nil || status != 3 || string(out) != "so far\n" || len(w.commands) != 1 {
 		t.Errorf("%q, status %d, %v", out, status, err)
 	}
