@@ -78,8 +78,8 @@ func (p *Parser) take(s string) { p.sum += hash.Sum(s, 1) }
 func TestWidenAcross(t *testing.T) {
 	u := abroad(t, true)
 	wide, copies := u.Widen(u.Target.Source)
-	for _, want := range []string{"hashSumForLine([]byte(s), 7)", "p.sum += hashSumForLine(s, 1)", "func hashMixForLine(a, b uint64)",
-		"a*hashFirstForLine", `"math/bits"`, "hash.Kept(s)", "hash.Of(1).A",
+	for _, want := range []string{"hashSumForLine([]byte(s), 7)", "p.sum += hashSumForLine(s, 1)",
+		"func hashMixForLine(a, b uint64)", "a*hashFirstForLine", `"math/bits"`, "hash.Kept(s)", "hash.Of(1).A",
 		"// hashSumForLine is hash.Sum as Parser.Line needs it."} {
 		if !strings.Contains(wide, want) {
 			t.Errorf("%q is missing in\n%s", want, wide)
