@@ -177,6 +177,9 @@ func (p *page) verdict() string {
 	switch {
 	case m == nil:
 		return "Not finished: run the same command again, and it goes on."
+	case len(m.Promoted) == 0 && p.cutShort():
+		return "Nothing found in the time that there was: no change of a function was proven faster, and the search " +
+			"did not come to its end."
 	case len(m.Promoted) == 0:
 		return "Nothing found that pays: no change of a function was proven faster, and metricsd stays as it is."
 	case m.Proven.Low <= 0:
@@ -185,6 +188,12 @@ func (p *page) verdict() string {
 	}
 	return fmt.Sprintf("metricsd takes %s less processor time for a message; predicted were %s.", range3(m.Proven),
 		range3(m.Predicted))
+}
+
+// cutShort reports whether a search was stopped for the time of the demo.
+func (p *page) cutShort() bool {
+	stopped := func(t target) bool { return t.State == "running" }
+	return p.Campaign != nil && slices.ContainsFunc(p.Campaign.Targets, stopped)
 }
 
 // What the demo is to reach: a saving, and how far the prediction may be off it.
@@ -220,7 +229,7 @@ func (p *page) reason() string {
 	}
 	return fmt.Sprintf(
 		"Of %d functions that the campaign took up, none of the rewrites applies to %d; %d were searched "+
-			"without a faster version; %d cannot be judged; for %d the budget ended; %d became faster, and were not "+
-			"promoted by their rollouts.", len(p.Campaign.Targets), barren, by["no-improvement"]-barren, by["refused"]+
-			by["failed"]+by["tests-failed"], by["budget"]+by["waiting"], by["improved"])
+			"without a faster version; %d cannot be judged; for %d the time or the budget ended; %d became faster, "+
+			"and were not promoted by their rollouts.", len(p.Campaign.Targets), barren, by["no-improvement"]-barren, by["refused"]+
+			by["failed"]+by["tests-failed"], by["budget"]+by["waiting"]+by["running"], by["improved"])
 }

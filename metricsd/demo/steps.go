@@ -247,6 +247,7 @@ type target struct {
 	Target  string `json:"target"`
 	State   string `json:"state"`
 	InPlace bool   `json:"in_place"` // it was judged in its package's tests and benchmarks
+	Report  bool   `json:"report"`   // its search came to a report
 
 	Why    string  `json:"why"`
 	Reason string  `json:"reason"`
@@ -311,7 +312,7 @@ func (d *demo) keepReport(w *work, t *target) error {
 	var result struct {
 		InPlace *struct{} `json:"in_place"`
 	}
-	if readJSON(filepath.Join(d.home(), "runs", t.Run, "result.json"), &result) == nil {
+	if readJSON(filepath.Join(d.home(), "runs", t.Run, "prepared.json"), &result) == nil {
 		t.InPlace = result.InPlace != nil
 	}
 	for _, name := range []string{"report.html", "patch.diff"} {
@@ -322,6 +323,7 @@ func (d *demo) keepReport(w *work, t *target) error {
 		if err := os.WriteFile(w.file(path.Base(t.Target)+"."+name), data, 0o644); err != nil {
 			return err
 		}
+		t.Report = t.Report || name == "report.html"
 	}
 	return nil
 }
