@@ -230,6 +230,7 @@ func (p *page) reason() string {
 	return fmt.Sprintf(
 		"Of %d functions that the campaign took up, none of the rewrites applies to %d; %d were searched "+
 			"without a faster version; %d cannot be judged; for %d the time or the budget ended; %d became faster, "+
-			"and were not promoted by their rollouts.", len(p.Campaign.Targets), barren, by["no-improvement"]-barren, by["refused"]+
-			by["failed"]+by["tests-failed"], by["budget"]+by["waiting"]+by["running"], by["improved"])
+			"and were not promoted by their rollouts.",
+		len(p.Campaign.Targets), barren, by["no-improvement"]-barren,
+		by["refused"]+by["failed"]+by["tests-failed"], by["budget"]+by["waiting"]+by["running"], by["improved"])
 }
