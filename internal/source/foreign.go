@@ -368,7 +368,8 @@ func (n *narrower) usedOutside(c *privateCopy) bool {
 	return false
 }
 
-// backAbroad names the original of a foreign, or is empty where another thing has the package's name.
+// backAbroad names the original of a foreign. It is empty where another thing has the name of the
+// package.
 func (n *narrower) backAbroad(id *ast.Ident, f *foreign) []syntax.Edit {
 	inner := n.file.Types.Scope().Innermost(id.Pos())
 	if inner == nil {
