@@ -328,9 +328,13 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 	if !p.tape {
 		ways = ways[1:]
 	}
+	compare := p.calls
+	if p.u.Outside != "" {
+		compare = p.within // what it prints or takes from outside, two calls print and take twice
+	}
 	for _, way := range ways {
 		e.Within = way
-		w, err := p.calls(ctx, g, 1, compareTime)
+		w, err := compare(ctx, g, 1, compareTime)
 		if err != nil {
 			return err
 		}
