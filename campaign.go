@@ -56,6 +56,15 @@ type CampaignTarget struct {
 	Next       string          `json:"next,omitempty"` // the caller that is taken up after it, and why
 }
 
+// InVain reports whether the target is done, and nothing came of it.
+func (t *CampaignTarget) InVain() bool {
+	switch t.State {
+	case CampaignNothing, CampaignKnown, CampaignRefused, CampaignTests, CampaignFailed:
+		return true
+	}
+	return false
+}
+
 // A CampaignSaving is a share of the service's processor time, with what it is worth.
 type CampaignSaving struct {
 	Share    float64 `json:"share"`

@@ -36,6 +36,7 @@ type Hotspot struct {
 	Line      int      `json:"line,omitempty"` // the line that costs most
 	Flat      float64  `json:"flat"`           // its own instructions
 	Cum       float64  `json:"cum"`            // with all callees
+	Reach     float64  `json:"reach"`          // with those of its package, and the library's: what a search of it can change
 	Net       float64  `json:"net"`            // with all callees that have no entry of their own, and with GC
 	NetLow    float64  `json:"net_low"`
 	NetHigh   float64  `json:"net_high"`

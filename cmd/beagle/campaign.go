@@ -60,6 +60,7 @@ type campaigning struct {
 	processor  time.Duration
 	targets    int
 	first      []string // hot spots that go before others
+	heads      bool     // outer functions go before those that a search of them reaches
 	inputs, at string
 	evidence   string            // of targets without recorded calls
 	files      map[string]string // inputs by target, of beagle.yaml
@@ -90,14 +91,16 @@ func (o *campaigning) flags(f *flagSet) {
 	f.IntVar(&o.spots.seconds, "seconds", 30, "of a live profile")
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
 	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
+	f.BoolVar(&o.heads, "heads", false, "take up a function before those of its package that a search of it reaches")
 	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 is no limit")
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as evolve has it")
+	f.BoolVar(&s.Across, "across", false, acrossText)
 	scoreFlags(f, s)
-	f.StringVar(&o.evidence, "evidence", flow.EvidenceAuto,
-		"how targets without recorded calls are judged: auto, corpus or inplace, as evolve has it")
+	f.StringVar(&o.evidence, "evidence", flow.EvidenceState,
+		"how targets without recorded calls are judged: auto, corpus, inplace or state, as evolve has it")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the searches")
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
@@ -257,9 +260,9 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 	if err != nil {
 		return err
 	}
-	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, First: o.first, Memory: memory,
+	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, First: o.first, Heads: o.heads, Memory: memory,
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
-		Subtrees: map[string]*campaign.Subtree{}}
+		Subtrees: map[string]*campaign.Subtree{}, Inside: map[string][]string{}}
 	s.Campaign = beagle.Campaign{
 		ID: store.NewID(), Module: job.module, Service: t.Service, Created: time.Now().UTC().Format(time.DateTime),
 		Least:   t.Least,

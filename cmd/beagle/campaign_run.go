@@ -22,6 +22,7 @@ func (o *campaigning) relate(t *hotspots.Table, s *campaign.State) {
 			break // no campaign gets that far
 		}
 		s.Callers[a.Target] = t.Payers(a.Target)
+		s.Inside[a.Target] = t.Inside(a.Target, o.spec.Across)
 		s.Together[a.Target] = map[string]float64{}
 		for _, b := range t.Hotspots.Hotspots {
 			if both := t.Together(a.Target, b.Target); both > 0 && a.Target != b.Target {

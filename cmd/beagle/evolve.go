@@ -71,10 +71,13 @@ func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox,
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
 	f.StringVar(&s.Evidence, "evidence", flow.EvidenceAuto,
-		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; inplace")
+		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; "+
+			"inplace; state: inplace for methods whose receiver may keep state, else auto")
 	scoreFlags(f, s)
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }
+
+const acrossText = "let rewrites change what the target calls in other packages of its module, too, in copies"
 
 // scoreFlags say what versions are ranked by.
 func scoreFlags(f *flagSet, s *flow.Spec) {
@@ -143,8 +146,9 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.IntVar(&spec.Batch, "batch", spec.Batch, "versions built and screened together")
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
 	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew, also what earlier runs found out")
+	f.BoolVar(&spec.Across, "across", false, acrossText)
 	f.BoolVar(&spec.Fastest, "fastest", false,
-		"the fastest version wins, not the simplest of those within 5 % of it")
+		"the fastest version wins, not the simplest of those within 5 % of it and three quarters of its gain")
 	f.Var(listFlag{&spec.Rules}, "rules",
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
 			"default, suite and all; lift is what the library has)")

@@ -219,3 +219,36 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestHeads takes an outer function up before those that a search of it reaches, and those only
+// when the outer one ended without an improvement.
+func TestHeads(t *testing.T) {
+	planned := func() *State {
+		s := table()
+		s.Heads, s.Most = true, 2
+		s.Table.Hotspots[1].Reach = 0.05 // b, which calls a
+		s.Inside = map[string][]string{"m.b": {"m.a"}}
+		s.Plan()
+		return s
+	}
+	s := planned()
+	if n := s.Next(); n == nil || n.Target != "m.b" || !strings.Contains(n.Why, "5.00 % with what it calls") {
+		t.Fatalf("%+v", s.Campaign.Targets)
+	}
+	if s.Campaign.Targets[1].Target != "m.c" {
+		t.Errorf("what is inside is planned beside it: %+v", s.Campaign.Targets)
+	}
+	improved := *s.Next()
+	improved.State, improved.Ratio = beagle.CampaignImproved, &beagle.Ratio{Point: 1.1, Low: 1.05, High: 1.2}
+	s.Enter(improved, beagle.CampaignCost{}, true)
+	if s.Target("m.a") != nil {
+		t.Error("what an improved function calls is taken up again")
+	}
+	s = planned()
+	vain := *s.Next()
+	vain.State = beagle.CampaignNothing
+	s.Enter(vain, beagle.CampaignCost{}, true)
+	if s.Target("m.a") == nil {
+		t.Error("what is inside is not taken up after a search in vain")
+	}
+}

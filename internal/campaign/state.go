@@ -26,11 +26,16 @@ type State struct {
 	Table    beagle.Hotspots                     `json:"table"`
 	Most     int                                 `json:"most"`            // targets to take up
 	First    []string                            `json:"first,omitempty"` // hot spots that go before others
+	Heads    bool                                `json:"heads,omitempty"` // see Inside
 	Callers  map[string][]beagle.CostShare       `json:"callers"`         // who pays for a target without an entry
 	Together map[string]map[string]float64       `json:"together"`        // shares in which both are on the stack
 	Subtrees map[string]*Subtree                 `json:"subtrees"`
 	Memory   map[string][]beagle.CampaignAttempt `json:"memory"` // earlier attempts, by target
 	Round    int                                 `json:"round"`  // targets that were entered, each time
+
+	// Inside are the hot spots that a search of another one reaches, by that one. With Heads the
+	// outer one goes first, and those inside are taken up only when it ends without an improvement.
+	Inside map[string][]string `json:"inside,omitempty"`
 }
 
 // Plan lists the targets of a campaign: the hot spots that save most, and callers of functions that
@@ -54,20 +59,34 @@ func (s *State) Instead() {
 // another adds the hot spot that saves most of those that are no targets, if there is one.
 func (s *State) another() bool {
 	spots := slices.DeleteFunc(slices.Clone(s.Table.Hotspots), func(h beagle.Hotspot) bool {
-		return s.target(h.Target) != nil
+		return s.target(h.Target) != nil || s.reached(h)
 	})
 	if len(spots) == 0 {
 		return false
 	}
 	h := slices.MinFunc(spots, func(a, b beagle.Hotspot) int {
-		return cmp.Or(cmp.Compare(s.place(a), s.place(b)), cmp.Compare(b.SaveYear, a.SaveYear),
+		byReach := 0
+		if s.Heads {
+			byReach = cmp.Compare(b.Reach, a.Reach)
+		}
+		return cmp.Or(cmp.Compare(s.place(a), s.place(b)), byReach, cmp.Compare(b.SaveYear, a.SaveYear),
 			cmp.Compare(b.Net, a.Net), cmp.Compare(a.Target, b.Target))
 	})
+	why := fmt.Sprintf("hot spot: %.2f %% of the service", 100*h.Net)
+	if s.Heads && h.Reach > h.Net {
+		why += fmt.Sprintf(", %.2f %% with what it calls of its package", 100*h.Reach)
+	}
 	s.Campaign.Targets = append(s.Campaign.Targets, beagle.CampaignTarget{
-		Target: h.Target, Net: h.Net, Cum: h.Cum, State: beagle.CampaignWaiting,
-		Why: fmt.Sprintf("hot spot: %.2f %% of the service", 100*h.Net),
+		Target: h.Target, Net: h.Net, Cum: h.Cum, State: beagle.CampaignWaiting, Why: why,
 	})
 	return true
+}
+
+// reached reports whether a target that is not given up has a hot spot inside.
+func (s *State) reached(h beagle.Hotspot) bool {
+	return s.Heads && slices.ContainsFunc(s.Campaign.Targets, func(t beagle.CampaignTarget) bool {
+		return !t.InVain() && slices.Contains(s.Inside[t.Target], h.Target)
+	})
 }
 
 // place is where a hot spot stands among those that go before others.
@@ -202,7 +221,8 @@ func (s *State) Enter(t beagle.CampaignTarget, spent beagle.CampaignCost, search
 	*at = t
 	s.Campaign.Spent.ProcessorSeconds += spent.ProcessorSeconds
 	s.Campaign.Spent.Dollars += spent.Dollars
-	if !searched && (t.State == beagle.CampaignNothing || t.State == beagle.CampaignRefused) {
+	free := !searched && (t.State == beagle.CampaignNothing || t.State == beagle.CampaignRefused)
+	if free || s.Heads && t.InVain() {
 		s.Instead()
 	}
 	why := s.Escalate(t.Target)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/types"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/inplace"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // The kinds of evidence that a user may ask for.
@@ -18,6 +20,9 @@ const (
 	EvidenceAuto    = "auto"    // a corpus where one can be made, and else in place
 	EvidenceCorpus  = "corpus"  // a corpus or nothing
 	EvidenceInPlace = "inplace" // in place, also where a corpus can be made
+	// EvidenceState is in place for methods whose receiver may keep state from call to call, where
+	// their tests and benchmarks allow it, and else as auto.
+	EvidenceState = "state"
 )
 
 // An inPlace is the evidence from inside the user's tests.
@@ -32,17 +37,33 @@ func (s *Spec) mayGoInPlace() bool { return s.Evidence != EvidenceCorpus && s.Co
 
 // settle chooses the evidence of a session that was just opened: that of the run, if it began
 // already.
-func (x *session) settle(known *beagle.InPlace) {
+func (x *session) settle(began *Prepared) {
 	switch unrecordable := x.unit.Unrecordable; {
-	case known != nil:
-		x.goInPlace(known.Because)
+	case began.InPlace != nil:
+		x.goInPlace(began.InPlace.Because)
+	case began.Target != "":
+		x.inBenchmarks()
 	case x.spec.Evidence == EvidenceInPlace:
 		x.goInPlace("")
 	case unrecordable != nil:
 		x.goInPlace(reasonOf(unrecordable))
+	case x.spec.Evidence == EvidenceState && x.spec.CorpusFile == "" && keepsState(x.unit):
+		x.tentative = true
+		x.goInPlace("its receiver may keep state from call to call")
 	default:
 		x.inBenchmarks()
 	}
+}
+
+// keepsState reports whether calls of the target may leave something in its receiver. With records
+// each call gets a receiver of its own, so that it comes from memory, or finds a cache empty.
+func keepsState(u *source.Unit) bool {
+	r := u.Sig.Recv()
+	if r == nil {
+		return false
+	}
+	_, pointer := types.Unalias(r.Type()).(*types.Pointer)
+	return pointer
 }
 
 // goInPlace makes the tests of the module the evidence.
@@ -63,10 +84,13 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// instead goes in place after no corpus could be made. It returns the error when that is no way
-// out of it.
+// instead goes in place after no corpus could be made, or makes a corpus where going in place was
+// only tried. It returns the error when that is no way out of it.
 func (x *session) instead(ctx context.Context, err error) error {
 	var usage *beagle.UsageError
+	if x.tentative && errors.As(err, &usage) && ctx.Err() == nil {
+		return x.withCorpus(ctx, usage)
+	}
 	if _, corpus := x.lab.behaviour().(recorded); !corpus || !x.spec.mayGoInPlace() || ctx.Err() != nil ||
 		!errors.As(err, &usage) || !errors.Is(err, errNoCorpus) {
 		return err
@@ -80,6 +104,18 @@ func (x *session) instead(ctx context.Context, err error) error {
 		return err
 	}
 	return nil
+}
+
+// withCorpus makes a corpus the evidence after all.
+func (x *session) withCorpus(ctx context.Context, why *beagle.UsageError) error {
+	x.tentative = false
+	x.lab.evidence = recorded{x}
+	x.inBenchmarks()
+	x.watch.Stage("evidence", "recorded calls, since "+why.What)
+	if err := x.inputs.hopeless(); err != nil {
+		return err
+	}
+	return x.lab.evidence.observe(ctx)
 }
 
 // errNoCorpus marks an error that says that no corpus can be made of the calls that there are.

@@ -183,3 +183,72 @@ func TestEvidenceAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestEvidenceOfState: a method that leaves something in its receiver is judged in the package's
+// benchmark, and with a corpus where there is none. A run that was prepared stays with what it has.
+func TestEvidenceOfState(t *testing.T) {
+	for _, c := range []struct {
+		target, bench string
+		inPlace       bool
+	}{
+		{"./.Set.Count", "func BenchmarkCount(b *testing.B) {\n\ts := new(Set)\n\tfor i := range b.N {\n" +
+			"\t\ts.Count(i % 100)\n\t}\n}\n", true},
+		{"./.Set.Count", "", false},
+		{"./.Plain", "func BenchmarkPlain(b *testing.B) {\n\tfor i := range b.N {\n\t\tPlain(i)\n\t}\n}\n", false},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "m.go": stateful,
+			"m_test.go": statefulTest + c.bench} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := store.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := Defaults()
+		spec.Dir, spec.Target, spec.Evidence = dir, c.target, EvidenceState
+		for range 2 {
+			acts := &Activities{Store: s, Watch: func(Event) {}}
+			ready, err := acts.Prepare(t.Context(), "run", spec)
+			acts.Close()
+			if err != nil || (ready.InPlace != nil) != c.inPlace {
+				t.Errorf("%s with %q: the evidence is %+v: %v", c.target, c.bench, ready, err)
+			}
+		}
+	}
+}
+
+const stateful = `package m
+
+type Set struct{ seen map[int]int }
+
+func (s *Set) Count(n int) int {
+	if s.seen == nil {
+		s.seen = map[int]int{}
+	}
+	s.seen[n]++
+	return s.seen[n]
+}
+
+func Plain(n int) int { return n*n%7 + n }
+`
+
+const statefulTest = `package m
+
+import "testing"
+
+func TestAll(t *testing.T) {
+	s := new(Set)
+	for i := range 40 {
+		if got := s.Count(i % 4); got != 1+i/4 {
+			t.Fatal(got)
+		}
+		if Plain(i) < i {
+			t.Fatal(i)
+		}
+	}
+}
+
+`

@@ -273,7 +273,7 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ms[b].Worth().Low, ms[a].Worth().Low) })
-	best, least := order[0], evolve.AsGoodAs(fastest)*ms[order[0]].Worth().Low
+	best, least := order[0], evolve.AsGoodAs(ms[order[0]].Worth().Low, fastest)
 	for i, at := range order[1:] {
 		simpler := cmp.Or(cmp.Compare(reading(cs[at].Source), reading(cs[best].Source)),
 			cmp.Compare(len(cs[at].Steps), len(cs[best].Steps))) < 0

@@ -22,6 +22,8 @@ type session struct {
 	ready   Prepared
 	waiting bool // it was opened before Prepare, which takes it
 
+	tentative bool // in place, and with a corpus where that says nothing
+
 	lab      *lab
 	works    *works
 	inputs   *inputs
@@ -69,7 +71,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	if _, err := s.Load(run, "prepared", &began); err != nil {
 		return nil, err
 	}
-	x.settle(began.InPlace)
+	x.settle(&began)
 	x.works.machine, x.works.making = ThisMachine(u.Target.PkgDir), making(mutators)
 	x.works.score = x.scoreKey()
 	return x, nil

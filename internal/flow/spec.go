@@ -38,7 +38,7 @@ type Spec struct {
 	MinGain    float64       `json:"min_gain"`           // gain below which nothing is called faster: 0.01 is 1 %
 	Time       time.Duration `json:"time"`               // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`            // "auto" or "require"
-	Evidence   string        `json:"evidence,omitempty"` // "auto", "corpus" or "inplace"; "" is auto
+	Evidence   string        `json:"evidence,omitempty"` // "auto", "corpus", "inplace" or "state"; "" is auto
 	Score      beagle.Score  `json:"score,omitzero"`     // by which versions are ranked and judged
 	// only these mutators and sets of them; empty is the default set
 	Rules     []string `json:"rules,omitempty"`
@@ -49,6 +49,8 @@ type Spec struct {
 	NoMeasure bool     `json:"no_measure,omitempty"` // judge the behaviour of hand-ins, not their speed
 	// look for no contract under which a rejected version would be right
 	Strict bool `json:"strict,omitempty"`
+	// versions may hold copies of functions of other packages of the module
+	Across bool `json:"across,omitempty"`
 	// the fastest version wins, not the simplest of those that are about as fast
 	Fastest bool `json:"fastest,omitempty"`
 	// absolute paths of the versions that are handed in, which no test is made of
@@ -111,9 +113,11 @@ func (s *Spec) Validate() error {
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox),
 			"it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
-	if kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace}; !slices.Contains(kinds, s.Evidence) {
+	kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace, EvidenceState}
+	if !slices.Contains(kinds, s.Evidence) {
 		return usage(fmt.Sprintf("--evidence %q is not known", s.Evidence),
-			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus or inplace")
+			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus, inplace, "+
+				"or state (inplace for methods whose receiver keeps state, else auto)")
 	}
 	if s.Evidence == EvidenceInPlace && s.CorpusFile != "" {
 		return usage("--evidence inplace with --corpus "+s.CorpusFile,
@@ -132,7 +136,7 @@ func (s *Spec) Validate() error {
 // load says which target to load, and how.
 func (s *Spec) load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
-		InPlace: s.mayGoInPlace()}
+		InPlace: s.mayGoInPlace(), Across: s.Across}
 }
 
 // Anchor makes a spec mean the same wherever a process stands that goes on with
@@ -194,6 +198,7 @@ func (s *Spec) Command() string {
 	add(s.Force, "force", s.Force)
 	add(s.Anew, "anew", s.Anew)
 	add(s.Strict, "strict", s.Strict)
+	add(s.Across, "across", s.Across)
 	add(s.Fastest, "fastest", s.Fastest)
 	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")

@@ -3,6 +3,7 @@ package hotspots
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -135,6 +136,38 @@ func (t *Table) Together(a, b string) float64 {
 		}
 	}
 	return sum / t.ranking.m.total
+}
+
+// reach is the time below a function that is spent in its own package and in what that calls of the
+// library: a candidate holds copies of functions of its package, and of no other.
+func (r *ranking) reach(c *cost) float64 {
+	sum, pkg := 0.0, packageOf(c.fn.target)
+	for _, i := range c.stacks {
+		s := r.m.stacks[i]
+		elsewhere := func(f frame) bool { return f.fn.class == own && packageOf(f.fn.key) != pkg }
+		if !slices.ContainsFunc(s.frames[:outermost(s.frames, c.fn)], elsewhere) {
+			sum += s.weight
+		}
+	}
+	return sum
+}
+
+// insideShare is the share of a function's time below another from which on it counts as inside.
+// What is left of it would be its own saving, once that other one has a copy.
+const insideShare = 0.75
+
+// Inside are the entries of a target's package that spend most of their time below it; across
+// packages the functions of others, too, which are no methods. A search of the target reaches them.
+func (t *Table) Inside(target string, across bool) (inside []string) {
+	for _, c := range byCost(t.ranking.order) {
+		reached := packageOf(c.fn.target) == packageOf(target) ||
+			across && !strings.Contains(strings.TrimPrefix(c.fn.target, packageOf(c.fn.target)+"."), ".")
+		if c.entry && c.fn.target != target && reached &&
+			t.Together(target, c.fn.target) >= insideShare*c.cum/t.ranking.m.total {
+			inside = append(inside, c.fn.target)
+		}
+	}
+	return inside
 }
 
 // Payers are the entries that would pay for a function if it had no entry of its own, the dearest

@@ -49,8 +49,9 @@ const (
 
 // A frame is a function at a line.
 type frame struct {
-	fn   *function
-	line int64
+	fn      *function
+	line    int64
+	inlined bool // into the next frame
 }
 
 // A namer makes functions of a profile's functions, and keeps them.

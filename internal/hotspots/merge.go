@@ -213,6 +213,11 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 			}
 			key = binary.AppendUvarint(key, ids[f.fn])
 			key = binary.AppendVarint(key, f.line)
+			if f.inlined {
+				key = append(key, 1)
+			} else {
+				key = append(key, 0)
+			}
 		}
 		k := index[string(key)]
 		if k == nil {
@@ -250,9 +255,9 @@ func (m *merged) effective() float64 {
 // frames are the functions of a location, the innermost of inlined calls first.
 func (n *namer) frames(l *profile.Location) []frame {
 	var out []frame
-	for _, line := range l.Line {
+	for i, line := range l.Line {
 		if line.Function != nil {
-			out = append(out, frame{n.of(line.Function), line.Line})
+			out = append(out, frame{n.of(line.Function), line.Line, i < len(l.Line)-1})
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package hotspots
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // A cost sums up a function in all stacks.
@@ -16,7 +17,8 @@ type cost struct {
 	count    int64 // samples of net
 	lines    map[int64]float64
 	entry    bool
-	folded   float64 // net before it went to the callers
+	folded   float64   // net before it went to the callers
+	into     *function // the function that it is a part of, see host
 	callees  map[*function]float64
 	carriers map[*function]float64 // entries whose cum contains it
 	stacks   []int                 // in which it is on the stack
@@ -49,6 +51,11 @@ func rank(m *merged, least float64) *ranking {
 	})
 	for i, s := range m.stacks {
 		r.assign(i, s)
+	}
+	for _, c := range r.order {
+		if c.into = r.host(c); c.into != nil {
+			r.fold(c)
+		}
 	}
 	for _, c := range r.order {
 		if c.entry && c.net < least*m.total {
@@ -110,6 +117,53 @@ func (r *ranking) fold(c *cost) {
 			r.assign(i, r.m.stacks[i])
 		}
 	}
+}
+
+// Shares of a function's time from which on it is a part of another function.
+const (
+	inlinedShare = 0.95 // in which it is inlined
+	hostShare    = 0.75 // in which it is inlined into that other one
+)
+
+// host is the function of the same package that a function is inlined into nearly everywhere; nil
+// without one. The two are one piece of machine code. A search of the host reaches both, and a
+// switch in production stands at the host's entry: at the entry of a function of some nanoseconds
+// it would cost more than the function.
+func (r *ranking) host(c *cost) *function {
+	if !c.entry {
+		return nil
+	}
+	inlined, hosts := 0.0, map[*function]float64{}
+	for _, i := range c.stacks {
+		s := r.m.stacks[i]
+		for at, f := range s.frames {
+			if f.fn != c.fn {
+				continue
+			}
+			if f.inlined && at+1 < len(s.frames) {
+				inlined += s.weight
+				if next := s.frames[at+1].fn; next != c.fn {
+					hosts[next] += s.weight
+				}
+			}
+			break
+		}
+	}
+	if inlined < inlinedShare*c.cum || len(hosts) == 0 {
+		return nil
+	}
+	host := dearest(hosts, 1)[0]
+	if host.target == "" || packageOf(host.target) != packageOf(c.fn.target) || hosts[host] < hostShare*c.cum {
+		return nil
+	}
+	return host
+}
+
+// packageOf is the package of a target's name.
+func packageOf(target string) string {
+	slash := strings.LastIndexByte(target, '/') + 1
+	name, _, _ := strings.Cut(target[slash:], ".")
+	return target[:slash] + name
 }
 
 // contain sums the entries up, and notes for each function without an entry which entries pay for

@@ -157,7 +157,7 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	h := beagle.Hotspot{
 		Target: c.fn.target, Symbols: slices.Clone(c.fn.symbols), File: c.fn.file, Line: c.hottest(),
 		Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.net / total), GC: tidy(c.gc / total),
-		Runtime: tidy(c.runtime / total),
+		Runtime: tidy(c.runtime / total), Reach: tidy(t.ranking.reach(c) / total),
 		Samples: c.count,
 	}
 	slices.Sort(h.Symbols)
@@ -194,6 +194,9 @@ func (t *Table) dropped(c *cost) beagle.DroppedFunction {
 	if c.fn.class == goRuntime && t.ranking.collecting(c) {
 		d.Reason = "it collects garbage: the functions that allocate pay for it, by " +
 			cmp.Or(t.GCBy, "nothing that the profiles show")
+	}
+	if d.Reason == "" && c.into != nil {
+		d.Reason = "the compiler inlines it into " + c.into.target + ", and a search of that one changes both"
 	}
 	if d.Reason == "" {
 		d.Reason = fmt.Sprintf("its net share of %.2f %% is below the least of %.2f %%", 100*d.Net, 100*t.Least)

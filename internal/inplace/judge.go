@@ -17,14 +17,14 @@ func (p *Place) Quick(ctx context.Context, g *Program, version int, c beagle.Can
 	if p.evidence.Within == beagle.ByRuns {
 		return v, p.check(v, "tests", func() (*comparison, error) { return p.runs(ctx, g, version) })
 	}
-	return v, p.check(v, "calls", func() (*comparison, error) { return p.within(ctx, g, version, quickTime) })
+	return v, p.check(v, "calls", func() (*comparison, error) { return p.calls(ctx, g, version, quickTime) })
 }
 
 // Behaves gives one version of a program the checks of Full that need no program of its own.
 func (p *Place) Behaves(ctx context.Context, g *Program, version int, c beagle.Candidate) (*beagle.Verdict, error) {
 	v := &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Contract: p.u.Target.Contract}
 	if p.evidence.Within != beagle.ByRuns {
-		err := p.check(v, "calls", func() (*comparison, error) { return p.within(ctx, g, version, compareTime) })
+		err := p.check(v, "calls", func() (*comparison, error) { return p.calls(ctx, g, version, compareTime) })
 		if err != nil || !v.OK() {
 			return v, err
 		}
@@ -62,13 +62,28 @@ func (p *Place) Full(ctx context.Context, original string, c beagle.Candidate) (
 	return v, p.race(ctx, v, both)
 }
 
+// calls compares a version within calls. A test that only ends otherwise says nothing: comparing
+// allocates and takes time, which a test may count. Then whole runs decide.
+func (p *Place) calls(ctx context.Context, g *Program, version int, budget time.Duration) (*comparison, error) {
+	c, err := p.within(ctx, g, version, budget)
+	if err != nil || c.difference != nil || c.kind != "test" {
+		return c, err
+	}
+	whole, err := p.runs(ctx, g, version)
+	if err != nil || whole.bad() != "" {
+		return whole, err
+	}
+	return &comparison{calls: c.calls, taped: c.taped, skipped: map[string]int64{
+		"beside the comparison a test ends otherwise, and without it as with the original (" + c.trouble + ")": 1}}, nil
+}
+
 // again is how often the original is compared with its own copy before a difference counts.
 const again = 2
 
 // certain compares version 1 within calls. A difference does not count when the original shows one
 // from its own copy, version 2, too: other goroutines may change what a call works on.
 func (p *Place) certain(ctx context.Context, g *Program) (*comparison, error) {
-	c, err := p.within(ctx, g, 1, compareTime)
+	c, err := p.calls(ctx, g, 1, compareTime)
 	if err != nil || c.difference == nil {
 		return c, err
 	}

@@ -317,3 +317,41 @@ func TestLock(t *testing.T) {
 			strings.Replace(loop, "return added, err", "break", 1)), beagle.Wrong, "test"},
 	})
 }
+
+// TestAllocationsCounted: a test that counts allocations fails while calls are compared, since
+// copies allocate. A version of equal behaviour passes all the same, one that allocates does not.
+func TestAllocationsCounted(t *testing.T) {
+	judgeAll(t, map[string]string{"go.mod": "module m\n\ngo 1.24\n", "m.go": `package m
+
+type Sums struct{ of []int }
+
+func (s *Sums) Add(n int) int {
+	if len(s.of) < 8 {
+		s.of = append(s.of, 0)
+	}
+	s.of[n%len(s.of)] += n
+	return s.of[n%len(s.of)]
+}
+`, "m_test.go": `package m
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+	s := new(Sums)
+	for i := range 20 {
+		if got := s.Add(i); got < i%8 {
+			t.Fatal(got)
+		}
+	}
+	if n := testing.AllocsPerRun(5, func() { s.Add(3) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+`}, "./.Sums.Add", beagle.ByTape, []planted{
+		{"another name", adding + "\tat := n % len(s.of)\n\ts.of[at] += n\n\treturn s.of[at]\n}\n", beagle.Equal, ""},
+		{"allocates", adding + "\tat := make([]int, n+100)\n\ts.of[n%len(s.of)] += n\n\treturn s.of[n%len(s.of)] + at[n]\n}\n",
+			beagle.Wrong, "test"},
+	})
+}
+
+const adding = "package m\n\nfunc (s *Sums) Add(n int) int {\n\tif len(s.of) < 8 {\n\t\ts.of = append(s.of, 0)\n\t}\n"

@@ -23,6 +23,16 @@ func TestParseTests(t *testing.T) {
 	}
 }
 
+// TestParseTestsOfAll: how all tests together ended is not the last one's output.
+func TestParseTestsOfAll(t *testing.T) {
+	for _, all := range []string{"\x16PASS\n", "\x16FAIL\n"} {
+		tests, _ := parseTests([]byte("\x16=== RUN   FuzzZ\nlast\n\x16--- PASS: FuzzZ (0.00s)\n" + all))
+		if got := tests["FuzzZ"].Output; got != "last\n" {
+			t.Errorf("behind %q the output is %q", all, got)
+		}
+	}
+}
+
 func FuzzParseTests(f *testing.F) {
 	f.Add([]byte(shown))
 	f.Add([]byte("\x16--- FAIL: "))

@@ -67,7 +67,7 @@ func (p *Place) noticed(ctx context.Context, g *Program) error {
 
 // closely compares a version within calls, for as long as a full check does.
 func (p *Place) closely(ctx context.Context, g *Program, version int) (*comparison, error) {
-	return p.within(ctx, g, version, compareTime)
+	return p.calls(ctx, g, version, compareTime)
 }
 
 // pair builds the original and its copy. When the recorders do not compile, it is
@@ -337,9 +337,13 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 	if !p.tape {
 		ways = ways[1:]
 	}
+	compare := p.calls
+	if p.u.Outside != "" {
+		compare = p.within // what it prints or takes from outside, two calls print and take twice
+	}
 	for _, way := range ways {
 		e.Within = way
-		w, err := p.within(ctx, g, 1, compareTime)
+		w, err := compare(ctx, g, 1, compareTime)
 		if err != nil {
 			return err
 		}

@@ -33,6 +33,9 @@ type Options struct {
 
 	// take what no record of a call can hold, too: [Unit.Unrecordable] says why
 	InPlace bool
+
+	// let candidates hold copies of functions of other packages of the module, too
+	Across bool
 }
 
 // Load resolves a function, and collects all facts about it that need no run. An error that the

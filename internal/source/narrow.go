@@ -22,6 +22,7 @@ func (u *Unit) Narrow(src string) (string, error) {
 	n.imports = importedNames(u, f.AST)
 	n.findFuncs()
 	n.findVars()
+	n.findForeign()
 	if len(n.copies) == 0 {
 		return src, nil
 	}
@@ -49,6 +50,9 @@ type privateCopy struct {
 	piece *piece // the original
 	decl  ast.Decl
 	same  bool // it says what the original says, and everything that it uses does
+
+	foreign *foreign   // the original, where it is of another package
+	more    []ast.Decl // its declarations
 }
 
 // A copyUse is an identifier that names a copy.
@@ -105,7 +109,7 @@ func (n *narrower) declared(d ast.Decl) *privateCopy {
 // settle finds out which copies are the same.
 func (n *narrower) settle() {
 	for _, c := range n.copies {
-		if fn, ok := c.decl.(*ast.FuncDecl); ok {
+		if fn, ok := c.decl.(*ast.FuncDecl); ok && c.foreign == nil {
 			c.same = n.restored(c, fn) == n.original(c, fn) && n.sameImports(c)
 		}
 	}
@@ -131,11 +135,17 @@ func (n *narrower) edits() []syntax.Edit {
 		if !c.same {
 			continue
 		}
-		start := c.decl.Pos()
-		if doc := docOf(c.decl); doc != nil {
-			start = doc.Pos()
+		decls := c.more
+		if c.foreign == nil {
+			decls = []ast.Decl{c.decl}
 		}
-		edits = append(edits, syntax.Edit{Start: n.tok.Offset(start), End: n.tok.Offset(c.decl.End())})
+		for _, d := range decls {
+			start := d.Pos()
+			if doc := docOf(d); doc != nil {
+				start = doc.Pos()
+			}
+			edits = append(edits, syntax.Edit{Start: n.tok.Offset(start), End: n.tok.Offset(d.End())})
+		}
 	}
 	for _, use := range n.uses {
 		if use.of.same && (use.in == nil || !use.in.same) {
@@ -202,6 +212,9 @@ func printed(text string) string {
 // back returns the edits that replace one use of a copy by the original's name; none if the
 // original cannot be named. call is the call of that use, or nil.
 func (n *narrower) back(id *ast.Ident, call *ast.CallExpr, c *privateCopy) []syntax.Edit {
+	if c.foreign != nil {
+		return n.backAbroad(id, c.foreign)
+	}
 	name := c.piece.names[0].Name
 	if c.piece.recv != "" {
 		if call == nil {

@@ -145,6 +145,10 @@ func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth in
 		if !ok {
 			return true
 		}
+		if sel, name := w.abroadCall(call, info); name != "" {
+			edits = append(edits, syntax.Edit{Start: file.Offset(sel.Pos()), End: file.Offset(sel.End()), New: name})
+			return true
+		}
 		if id, sel := calledName(call); id != nil {
 			if fn, ok := info.Uses[id].(*types.Func); ok && plainCall(call, sel, info) {
 				if name := w.copyOf(fn.Origin(), depth); name != "" {

@@ -54,6 +54,9 @@ type Unit struct {
 	naming sync.Once
 	local  map[string]bool // see localNames
 
+	abroad     sync.Mutex
+	foreigners map[string]*foreign // by path and name; nil for one that cannot be copied
+
 	copying sync.Once
 	copied  map[string]*piece // by the names of their private copies, see privates
 

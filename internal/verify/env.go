@@ -74,6 +74,7 @@ func (e *Env) original() (*code, error) {
 		}
 		e.orig = e.codeOf(f)
 		e.orig.literals = e.Unit.Literals()
+		e.orig.reached = reachedBy(e.Unit)
 	}
 	return e.orig, nil
 }

@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"sort"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type code struct {
 
 	helpers  func() *helpers  // of the rest of the package; may be nil
 	literals []constant.Value // of the original: the constants that its package contains
+	reached  map[string]bool  // of the original: see reachedBy
 
 	once  sync.Once
 	found []Violation // by inspect
@@ -75,6 +77,7 @@ func forbidden(orig, cand *code, known *Known) []Violation {
 	for _, v := range inspect(orig) {
 		excused[v.key] = true
 	}
+	maps.Copy(excused, orig.reached)
 	excused[sumKey] = excused[sumKey] || excused[digestKey] || orig.decidesBySums
 	var out []Violation
 	for _, v := range inspect(cand) {

@@ -329,3 +329,55 @@ func stamp() (out string) {
 		}
 	}
 }
+
+// TestPolicyLetsCopiesCallWhatTheirOriginalsCall: a copy of a callee calls what the callee calls,
+// also where that changes memory. What the original never reaches, and what the library keeps,
+// stays refused.
+func TestPolicyLetsCopiesCallWhatTheirOriginalsCall(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "go.mod"), "module ex.com/cheats\n\ngo 1.24\n")
+	put(t, filepath.Join(dir, "p", "a.go"), `package p
+
+import "sync"
+
+type Reader struct{ n int }
+
+func (r *Reader) Read(s string) int { return r.field(s) + 1 }
+
+func (r *Reader) field(s string) int { r.count(s); r.note(); return len(s) }
+
+func (r *Reader) count(s string) { r.n += len(s); counted += r.n }
+
+func (r *Reader) note() { seen.Store(r.n, true) }
+
+func (r *Reader) other(s string) { counted -= r.n }
+
+var counted int
+
+var seen sync.Map
+`)
+	env := environment(t, dir, "./p.Reader.Read")
+	for _, c := range []struct {
+		body   string
+		passes bool
+	}{
+		{"r.count(s)\n\tr.note()\n\treturn len(s)", true},
+		{"r.other(s)\n\tr.note()\n\treturn len(s)", false},
+		{"r.count(s)\n\tseen.Store(r.n, true)\n\treturn len(s)", false},
+		{"r.count(s)\n\tr.note()\n\tcounted++\n\treturn len(s)", false},
+	} {
+		f, problem := env.Unit.Parse("package p\n\n" +
+			"func (r *Reader) Read(s string) int { return readerFieldForRead(r, s) + 1 }\n\n" +
+			"func readerFieldForRead(r *Reader, s string) int {\n\t" + c.body + "\n}\n")
+		if problem != nil {
+			t.Fatal(c.body, problem.Message)
+		}
+		orig, err := env.original()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := forbidden(orig, env.codeOf(f), nil); (len(list) == 0) != c.passes {
+			t.Errorf("%s: %v", c.body, list)
+		}
+	}
+}

@@ -22,7 +22,22 @@ type demo struct {
 	set          settings
 	steps        []step
 	say          func(string)
+
+	within time.Duration // for all steps together
+	start  time.Time     // so long ago that what earlier attempts took is in it
 }
+
+// by is when a step has to end that may use the time up to a share of the whole.
+func (d *demo) by(share float64) time.Time {
+	return d.start.Add(time.Duration(share * float64(d.within)))
+}
+
+// Shares of the time by which steps end. What a rollout cannot decide until then is not promoted.
+const (
+	campaignShare = 0.55
+	rolloutShare  = 0.82
+	measureShare  = 0.97
+)
 
 // A step does one part of the chain. What it returns is kept as its result.
 type step struct {
@@ -51,6 +66,7 @@ func (d *demo) carry(ctx context.Context, until string) error {
 		return err
 	}
 	key := keyOf(string(text), tree)
+	d.start = time.Now()
 	for i, s := range d.steps {
 		key = keyOf(key, s.name)
 		dir := d.dir(i, s)
@@ -64,6 +80,7 @@ func (d *demo) carry(ctx context.Context, until string) error {
 			}
 		} else {
 			d.say(fmt.Sprintf("%d/%d %s: done before", i+1, len(d.steps), s.name))
+			d.start = d.start.Add(-time.Duration(r.Seconds * float64(time.Second)))
 		}
 		var plain bytes.Buffer // the file has the result indented
 		if err := json.Compact(&plain, r.Result); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (w *work) must(ctx context.Context, name, dir, program string, args ...stri
 }
 
 // program runs a program to its end, and keeps what it printed. An interrupt reaches it as SIGINT,
-// once: it has a process group of its own.
+// once: it has a process group of its own. So does the end of its time, which is no error.
 func (w *work) program(ctx context.Context, name, dir, program string, args ...string) ([]byte, int, error) {
 	var out bytes.Buffer
 	log, err := os.Create(w.file(name + ".log"))
@@ -73,11 +74,12 @@ func (w *work) program(ctx context.Context, name, dir, program string, args ...s
 	start := time.Now()
 	err = cmd.Run()
 	var exit *exec.ExitError
-	if ctx.Err() != nil {
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+	switch {
+	case ctx.Err() != nil && !late:
 		return nil, 0, ctx.Err()
-	}
-	if err != nil && !errors.As(err, &exit) {
-		return nil, 0, err
+	case cmd.ProcessState == nil || err != nil && !late && !errors.As(err, &exit):
+		return nil, 0, cmp.Or(err, ctx.Err())
 	}
 	c := command{
 		Line: w.line(program, args), Dir: w.relative(w.root, dir), Status: cmd.ProcessState.ExitCode(),

@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -36,6 +37,8 @@ func run(ctx context.Context, args []string) int {
 	f.StringVar(&d.found, "found", "", "keep promoted patches and their evidence in this directory")
 	f.StringVar(&d.set.Rules, "rules", d.set.Rules, "rewrites that the campaign may use; empty for the default set")
 	f.IntVar(&d.set.Cache, "cache", 0, "-listen.cache of the service: with 0 it parses every `line`, known or not")
+	f.DurationVar(&d.within, "within", 29*time.Minute,
+		"time for all steps together: searches and rollouts end early for it")
 	processor := f.Duration("processor", 0, "processor time of the campaign (default 10m)")
 	if err := f.Parse(args); err != nil {
 		return 2
@@ -142,14 +145,15 @@ var (
 )
 
 var full = settings{
-	Rules: "all", Profile: 30, Spots: 20, Capture: 5, Targets: 8, Each: 16, Measure: "5s", Fuzz: "2s", Processor: "10m",
+	Rules: "all", Profile: 30, Spots: 16, Capture: 4, Targets: 5, Each: 72, Measure: "15s", Fuzz: "2s",
+	Processor: "10m",
 	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.1, 0.3},
 		StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50, HoldoutShare: 0.25, HoldoutBlocks: 30},
-	Layouts: 5, Turns: 4, Turn: 3,
+	Layouts: 8, Turns: 3, Turn: 2,
 }
 
 var tiny = settings{
-	Profile: 4, Spots: 16, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "30s",
+	Profile: 4, Spots: 16, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "60s",
 	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.3},
 		StepBlocks: 20, Horizon: 20, MostBlocks: 40, LeastBlocks: 20, HoldoutShare: 0.3, HoldoutBlocks: 20,
 		LeastTimed: 1000},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -65,6 +66,7 @@ func (d *demo) writePage() (string, error) {
 		"range3":  range3, "short": path.Base, "mean3": mean3, "bar": bar, "scale": p.scale, "rows": p.rows,
 		"duration": func(s float64) string { return fmt.Sprintf("%d:%02d", int(s)/60, int(s)%60) },
 		"verdict":  p.verdict,
+		"goal":     p.goal,
 		"reason":   p.reason,
 	}).Parse(pageText)
 	if err != nil {
@@ -175,6 +177,9 @@ func (p *page) verdict() string {
 	switch {
 	case m == nil:
 		return "Not finished: run the same command again, and it goes on."
+	case len(m.Promoted) == 0 && p.cutShort():
+		return "Nothing found in the time that there was: no change of a function was proven faster, and the search " +
+			"did not come to its end."
 	case len(m.Promoted) == 0:
 		return "Nothing found that pays: no change of a function was proven faster, and metricsd stays as it is."
 	case m.Proven.Low <= 0:
@@ -183,6 +188,30 @@ func (p *page) verdict() string {
 	}
 	return fmt.Sprintf("metricsd takes %s less processor time for a message; predicted were %s.", range3(m.Proven),
 		range3(m.Predicted))
+}
+
+// cutShort reports whether a search was stopped for the time of the demo.
+func (p *page) cutShort() bool {
+	stopped := func(t target) bool { return t.State == "running" }
+	return p.Campaign != nil && slices.ContainsFunc(p.Campaign.Targets, stopped)
+}
+
+// What the demo is to reach: a saving, and how far the prediction may be off it.
+const (
+	goalSaving = 0.15
+	goalOff    = 0.20
+)
+
+// goal says whether the demo reached what it is to reach.
+func (p *page) goal() string {
+	m := p.Measured
+	if m == nil || len(m.Promoted) == 0 {
+		return ""
+	}
+	said := func(ok bool) string { return map[bool]string{true: "met", false: "missed"}[ok] }
+	off := math.Abs(m.Predicted.Share-m.Proven.Share) / max(math.Abs(m.Proven.Share), 1e-9)
+	return fmt.Sprintf("The goals: %.0f %% less, %s; predicted within %.0f %% of what is proven, %s (%.0f %% off).",
+		100*goalSaving, said(m.Proven.Share >= goalSaving), 100*goalOff, said(off <= goalOff), 100*off)
 }
 
 // reason says in a sentence why nothing came of the search, where nothing did.
@@ -200,7 +229,8 @@ func (p *page) reason() string {
 	}
 	return fmt.Sprintf(
 		"Of %d functions that the campaign took up, none of the rewrites applies to %d; %d were searched "+
-			"without a faster version; %d cannot be judged; for %d the budget ended; %d became faster, and were not "+
-			"promoted by their rollouts.", len(p.Campaign.Targets), barren, by["no-improvement"]-barren, by["refused"]+
-			by["failed"]+by["tests-failed"], by["budget"]+by["waiting"], by["improved"])
+			"without a faster version; %d cannot be judged; for %d the time or the budget ended; %d became faster, "+
+			"and were not promoted by their rollouts.",
+		len(p.Campaign.Targets), barren, by["no-improvement"]-barren,
+		by["refused"]+by["failed"]+by["tests-failed"], by["budget"]+by["waiting"]+by["running"], by["improved"])
 }

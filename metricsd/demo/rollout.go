@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -45,10 +47,11 @@ func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
 		return nil, err
 	}
 	all := []rolled{}
-	for _, t := range c.Targets {
-		if t.State != "improved" || t.Saving == nil {
-			continue
-		}
+	won := slices.DeleteFunc(slices.Clone(c.Targets), func(t target) bool {
+		return t.State != "improved" || t.Saving == nil
+	})
+	slices.SortStableFunc(won, func(a, b target) int { return cmp.Compare(b.Saving.Share, a.Saving.Share) })
+	for i, t := range won {
 		short := path.Base(t.Target)
 		file := w.file(short + ".json")
 		var r rolled
@@ -57,7 +60,7 @@ func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
 			continue
 		}
 		d.say("  " + short)
-		if r, err = w.roll(ctx, t); err != nil {
+		if r, err = w.roll(ctx, t, d.turnOf(len(won)-i)); err != nil {
 			return nil, fmt.Errorf("%s: %w", short, err)
 		}
 		if err := writeJSON(file, &r); err != nil {
@@ -68,8 +71,19 @@ func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
 	return all, d.keepFound(all)
 }
 
-// roll takes one winner from the shadow to the decision.
-func (w *work) roll(ctx context.Context, t target) (rolled, error) {
+// turnOf is when the rollout has to end that is next of so many, the dearest first: it may use half
+// of the time that is left, or its part where that is more.
+func (d *demo) turnOf(left int) time.Time {
+	now := time.Now()
+	return now.Add(time.Duration(max(0.5, 1/float64(left)) * float64(d.by(rolloutShare).Sub(now))))
+}
+
+// leastRollout is the time below which no rollout is begun: its program is to be built, and fewer
+// blocks decide nothing.
+const leastRollout = time.Minute
+
+// roll takes one winner from the shadow to the decision, which is to come by the end.
+func (w *work) roll(ctx context.Context, t target, end time.Time) (rolled, error) {
 	short := path.Base(t.Target)
 	dir := w.file(short)
 	r := rolled{Target: t.Target, Predicted: *t.Saving, Dir: w.relative(w.out, dir)}
@@ -82,6 +96,10 @@ func (w *work) roll(ctx context.Context, t target) (rolled, error) {
 	if err := in.evidence(t, candidate); err != nil {
 		return r, err
 	}
+	if time.Until(end) < leastRollout {
+		r.Phase, r.Cause = "not begun", outOfTime
+		return r, nil
+	}
 	if ok, err := in.shadow(ctx, t, candidate, &r); err != nil || !ok {
 		return r, err
 	}
@@ -91,8 +109,10 @@ func (w *work) roll(ctx context.Context, t target) (rolled, error) {
 	if err != nil {
 		return r, err
 	}
-	return r, in.live(ctx, t, binary, &r)
+	return r, in.live(ctx, t, binary, end, &r)
 }
+
+const outOfTime = "the time of the demo was up"
 
 // evidence copies what the search found: the version, the patch and the reports.
 func (w *work) evidence(t target, candidate string) error {
@@ -137,7 +157,7 @@ func (w *work) shadow(ctx context.Context, t target, candidate string, r *rolled
 }
 
 // live lets the versions take turns in a process under load.
-func (w *work) live(ctx context.Context, t target, binary string, r *rolled) error {
+func (w *work) live(ctx context.Context, t target, binary string, end time.Time, r *rolled) error {
 	if err := writeJSON(w.file("plan.json"), w.set.Plan); err != nil {
 		return err
 	}
@@ -159,12 +179,20 @@ func (w *work) live(ctx context.Context, t target, binary string, r *rolled) err
 	if !r.Shadowed {
 		args = append(args, "--no-shadow")
 	}
-	out, status, err := w.beagle(ctx, "rollout", append(args, t.Target)...)
+	bounded, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	out, status, err := w.beagle(bounded, "rollout", append(args, t.Target)...)
 	if err != nil {
 		return err
 	}
 	var report rolloutReport
-	if json.Unmarshal(out, &report) != nil {
+	switch broken := json.Unmarshal(out, &report) != nil; {
+	case broken && bounded.Err() != nil:
+		r.Phase, r.Cause = "stopped", outOfTime
+		return nil
+	case bounded.Err() != nil && status != 0:
+		report.Cause = outOfTime + "; " + report.Cause
+	case broken:
 		return fmt.Errorf("rollout start: status %d: %s", status, lastLines(w.file("rollout.log"), 3))
 	}
 	r.Phase, r.Cause, r.Promoted = report.Phase, report.Cause, status == 0

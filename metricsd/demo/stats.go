@@ -1,6 +1,9 @@
 package main
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // sum takes the figures from the turns. The unit is the layout: turns of one layout share its luck,
 // so they are one observation, however many there are.
@@ -17,7 +20,7 @@ func (m *measured) sum(all []turn) {
 				}
 			}
 			if len(in) > 0 {
-				of[arm] = mean(in)
+				of[arm] = median(in) // one turn beside other work may cost twice as much
 				logs[arm] = append(logs[arm], of[arm])
 			}
 		}
@@ -48,6 +51,11 @@ func less(logs []float64) saving {
 	}
 	e := around(logs)
 	return saving{1 - e.Mean, 1 - e.High, 1 - e.Low}
+}
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return (v[len(v)/2] + v[(len(v)-1)/2]) / 2
 }
 
 func mean(v []float64) (sum float64) {

@@ -24,8 +24,9 @@ var chain = []step{
 	{"capture", "capture real calls", "beagle build puts a probe into the dearest functions, by an overlay. " +
 		"beagle capture records calls of the running process.", captureStep},
 	{"campaign", "search for faster versions", "beagle campaign searches the hot spots within its budget, with the " +
-		"captured calls where there are any, else with what the package's tests pass. Rewrites only, no model. Every " +
-		"winner passes the package's own tests.", campaignStep},
+		"captured calls where there are any, else in the package's own tests and benchmarks. A function goes before " +
+		"those of its package that it calls. Rewrites only, no model. Every winner passes the package's own tests.",
+		campaignStep},
 	{"rollout", "shadow and roll out each winner", "beagle rollout shadow replays the captured calls with both " +
 		"versions. beagle rollout start then lets original, candidate and placebo take turns in a process under " +
 		"load, " +
@@ -243,8 +244,11 @@ type cost struct {
 }
 
 type target struct {
-	Target string  `json:"target"`
-	State  string  `json:"state"`
+	Target  string `json:"target"`
+	State   string `json:"state"`
+	InPlace bool   `json:"in_place"` // it was judged in its package's tests and benchmarks
+	Report  bool   `json:"report"`   // its search came to a report
+
 	Why    string  `json:"why"`
 	Reason string  `json:"reason"`
 	Inputs string  `json:"inputs"`
@@ -262,8 +266,12 @@ type saving struct {
 	High  float64 `json:"high"`
 }
 
+// leastCampaign is what a campaign gets whatever time is left: a search without one ends the demo.
+const leastCampaign = 2 * time.Minute
+
 func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
-	args := []string{"campaign", "--json", "--processor", d.set.Processor, "--targets", fmt.Sprint(d.set.Targets),
+	args := []string{"campaign", "--json", "--heads", "--across", "--processor", d.set.Processor,
+		"--targets", fmt.Sprint(d.set.Targets),
 		"--candidates", fmt.Sprint(d.set.Each), "--measure", d.set.Measure, "--fuzz", d.set.Fuzz}
 	if d.set.Rules != "" {
 		args = append(args, "--rules", d.set.Rules)
@@ -274,7 +282,13 @@ func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 		args = append(args, "--price", "aws/c7g", "--inputs", filepath.Join(d.out, "3-capture", "calls"),
 			filepath.Join(d.out, "2-hotspots", "profiles"))
 	}
-	out, status, err := w.beagle(ctx, "campaign", args...)
+	last := d.by(campaignShare)
+	if soon := time.Now().Add(leastCampaign); last.Before(soon) {
+		last = soon // the machine is slow, or the demo was stopped and goes on
+	}
+	bounded, end := context.WithDeadline(ctx, last)
+	defer end()
+	out, status, err := w.beagle(bounded, "campaign", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -282,18 +296,25 @@ func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err := json.Unmarshal(out, &r); err != nil {
 		return nil, fmt.Errorf("campaign: status %d: %s", status, lastLines(w.file("campaign.log"), 3))
 	}
-	for _, t := range r.Targets {
-		if t.Run != "" {
-			if err := d.keepReport(w, t); err != nil {
-				return nil, err
-			}
+	for i := range r.Targets {
+		if r.Targets[i].Run == "" {
+			continue
+		}
+		if err := d.keepReport(w, &r.Targets[i]); err != nil {
+			return nil, err
 		}
 	}
 	return &r, nil
 }
 
 // keepReport copies what a search says, so that the page can link it.
-func (d *demo) keepReport(w *work, t target) error {
+func (d *demo) keepReport(w *work, t *target) error {
+	var result struct {
+		InPlace *struct{} `json:"in_place"`
+	}
+	if readJSON(filepath.Join(d.home(), "runs", t.Run, "prepared.json"), &result) == nil {
+		t.InPlace = result.InPlace != nil
+	}
 	for _, name := range []string{"report.html", "patch.diff"} {
 		data, err := os.ReadFile(filepath.Join(d.home(), "runs", t.Run, name))
 		if err != nil {
@@ -302,6 +323,7 @@ func (d *demo) keepReport(w *work, t target) error {
 		if err := os.WriteFile(w.file(path.Base(t.Target)+"."+name), data, 0o644); err != nil {
 			return err
 		}
+		t.Report = t.Report || name == "report.html"
 	}
 	return nil
 }

@@ -2,9 +2,12 @@ package campaigns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -60,26 +63,13 @@ func firstOf(out []byte) string {
 // benchSeconds is the processor time of the profile of a winner's inputs.
 const benchSeconds = 3
 
-// compare says how alike production is to a benchmark of the winner's inputs. Where there can be
-// none, the report says that its interval lacks that part.
-func (w *Work) compare(ctx context.Context, s *campaign.State, t *beagle.CampaignTarget) {
+// compare says how alike production is to what a winner was measured in: its benchmark in place, or
+// one of its inputs. Where there can be none, the report says that its interval lacks that part.
+func (w *Work) compare(
+	ctx context.Context, s *campaign.State, t *beagle.CampaignTarget, u *source.Unit, r *beagle.Result,
+) {
 	below := s.Subtrees[t.Target]
 	if w.Order.NoBench || below == nil {
-		return
-	}
-	spec := w.Order.Spec
-	spec.Dir, spec.Target, spec.CorpusFile = s.Dir, t.Target, t.Inputs
-	warn := func(err error) {
-		w.Watch.Warn(fmt.Sprintf("%s: no benchmark is compared with production: %v", t.Target, err))
-	}
-	g, err := flow.Gather(ctx, w.Store, spec, nil)
-	if err != nil {
-		warn(err)
-		return
-	}
-	plan, err := benchfile.Select(g.Unit, g.Corpus, benchfile.Options{Inputs: 256, Bytes: 96 << 10})
-	if err != nil {
-		warn(err)
 		return
 	}
 	f := &benchfile.Fitting{
@@ -87,9 +77,15 @@ func (w *Work) compare(ctx context.Context, s *campaign.State, t *beagle.Campaig
 			Effective: below.Effective, Callees: below.Callees, Lines: below.Lines},
 		Needed: 0.98, Seconds: benchSeconds, Say: func(text string) { w.say("compare", text) },
 	}
-	fit, err := f.Measure(ctx, plan)
+	var fit *beagle.BenchmarkFit
+	var err error
+	if r.InPlace != nil {
+		fit, err = inPlace(ctx, f, u, r.InPlace)
+	} else {
+		fit, err = w.withInputs(ctx, f, s, t)
+	}
 	if err != nil {
-		warn(err)
+		w.Watch.Warn(fmt.Sprintf("%s: no benchmark is compared with production: %v", t.Target, err))
 		return
 	}
 	worst := fit.Callees
@@ -97,4 +93,45 @@ func (w *Work) compare(ctx context.Context, s *campaign.State, t *beagle.Campaig
 		worst = fit.Lines
 	}
 	t.Similarity = &worst
+}
+
+// inPlace compares production with the benchmarks in which versions took turns.
+func inPlace(
+	ctx context.Context, f *benchfile.Fitting, u *source.Unit, e *beagle.InPlace,
+) (*beagle.BenchmarkFit, error) {
+	if len(e.Timed) == 0 || !slices.Equal(e.Packages, []string{u.Target.PkgPath}) {
+		return nil, errors.New("it was timed in benchmarks of other packages")
+	}
+	b, err := benchfile.Build(ctx, u, "", "", "")
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	var tops []string
+	for _, name := range e.Timed {
+		top, _, _ := strings.Cut(name, "/")
+		tops = append(tops, regexp.QuoteMeta(top))
+	}
+	run, err := b.Profile(ctx, "^("+strings.Join(tops, "|")+")$", f.Seconds)
+	if err != nil {
+		return nil, err
+	}
+	return f.Compare(run.Subtree), nil
+}
+
+// withInputs compares production with a benchmark of a winner's inputs.
+func (w *Work) withInputs(
+	ctx context.Context, f *benchfile.Fitting, s *campaign.State, t *beagle.CampaignTarget,
+) (*beagle.BenchmarkFit, error) {
+	spec := w.Order.Spec
+	spec.Dir, spec.Target, spec.CorpusFile = s.Dir, t.Target, t.Inputs
+	g, err := flow.Gather(ctx, w.Store, spec, nil)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := benchfile.Select(g.Unit, g.Corpus, benchfile.Options{Inputs: 256, Bytes: 96 << 10})
+	if err != nil {
+		return nil, err
+	}
+	return f.Measure(ctx, plan)
 }

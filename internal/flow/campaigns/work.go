@@ -125,7 +125,8 @@ func (w *Work) Look(ctx context.Context, s *campaign.State, target string) (Take
 }
 
 func (w *Work) load(ctx context.Context, s *campaign.State, target string) (*source.Unit, error) {
-	return source.Load(ctx, source.Options{Dir: s.Dir, Spec: target, Tags: w.Order.Spec.Tags})
+	return source.Load(ctx, source.Options{Dir: s.Dir, Spec: target, Tags: w.Order.Spec.Tags,
+		Across: w.Order.Spec.Across})
 }
 
 // refused ends a target whose input is bad: the others go on.
@@ -227,7 +228,7 @@ func (w *Work) Judge(ctx context.Context, s *campaign.State, taken Taken) (Taken
 	if err := w.test(ctx, t, u, r); err != nil || t.State == beagle.CampaignTests {
 		return taken, err
 	}
-	w.compare(ctx, s, t)
+	w.compare(ctx, s, t, u, r)
 	if ctx.Err() == nil {
 		t.State = beagle.CampaignImproved
 	}

@@ -19,8 +19,9 @@ type Sketch struct {
 	Build   string
 	// Starts are the lines where functions begin, by linker name.
 	Starts map[string]int64
-	// Stacks are lines of "SAMPLES LEAF CALLER ...", frames as NAME@FILE:LINE. A
-	// sample is one of 10 ms, of 512 KiB or of a wait of a second.
+	// Stacks are lines of "SAMPLES LEAF CALLER ...", frames as NAME@FILE:LINE, and as
+	// INLINED@FILE:LINE>INTO@FILE:LINE where a call was inlined. A sample is one of 10 ms, of
+	// 512 KiB or of a wait of a second.
 	Stacks []string
 }
 
@@ -124,9 +125,19 @@ func (b *builder) location(word string) *profile.Location {
 	if l := b.locations[word]; l != nil {
 		return l
 	}
-	name, rest, _ := strings.Cut(word, "@")
-	file, at, _ := strings.Cut(rest, ":")
-	line, _ := strconv.ParseInt(at, 10, 64)
+	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Mapping: b.p.Mapping[0]}
+	for part := range strings.SplitSeq(word, ">") {
+		name, rest, _ := strings.Cut(part, "@")
+		file, at, _ := strings.Cut(rest, ":")
+		line, _ := strconv.ParseInt(at, 10, 64)
+		l.Line = append(l.Line, profile.Line{Function: b.function(name, file), Line: line})
+	}
+	b.locations[word] = l
+	b.p.Location = append(b.p.Location, l)
+	return l
+}
+
+func (b *builder) function(name, file string) *profile.Function {
 	f := b.functions[name+" "+file]
 	if f == nil {
 		f = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name, Filename: file,
@@ -134,9 +145,5 @@ func (b *builder) location(word string) *profile.Location {
 		b.functions[name+" "+file] = f
 		b.p.Function = append(b.p.Function, f)
 	}
-	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Mapping: b.p.Mapping[0],
-		Line: []profile.Line{{Function: f, Line: line}}}
-	b.locations[word] = l
-	b.p.Location = append(b.p.Location, l)
-	return l
+	return f
 }

@@ -1,0 +1,80 @@
+package hotspots
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestInlinedCountsForItsHost: a hash whose steps are inlined is one hot spot, and the first one. A
+// function that another package inlines, and one that is called at times, keep their own.
+func TestInlinedCountsForItsHost(t *testing.T) {
+	const (
+		hash  = "ex.com/svc/parse.Sum@/src/svc/parse/sum.go:5"
+		below = " ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4"
+	)
+	table, err := Rank([]*Profile{planned{Kind: CPU, Seconds: 10, Start: noon, Stacks: []string{
+		"30 " + hash + below,
+		"40 ex.com/svc/parse.mix@/src/svc/parse/line.go:50>" + hash + below,
+		"30 ex.com/svc/parse.turn@/src/svc/parse/line.go:60>ex.com/svc/parse.mix@/src/svc/parse/line.go:51>" + hash + below,
+		"50 ex.com/svc/parse.trim@/src/svc/parse/line.go:40>ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4",
+		"20 ex.com/svc/serve.audit@/src/svc/serve/serve.go:30>ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4",
+		"20 ex.com/svc/serve.audit@/src/svc/serve/serve.go:30" + below,
+		"10" + below,
+	}}.parse(t, "inlined.pprof")}, Options{Least: 0.005, Checkout: checkoutWith("parse/line.go", "mix", "turn")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]float64{
+		"parse.Sum": 0.5, "parse.trim": 0.25, "serve.audit": 0.2, "serve.Handle": 0.05,
+	} {
+		if got := find(t, table, svc+"/"+target).Net; got != want {
+			t.Errorf("%s has %v of the service, want %v", target, got, want)
+		}
+	}
+	for _, name := range []string{"mix", "turn"} {
+		dropped, _, err := table.Why("parse." + name)
+		if err != nil || len(dropped) != 1 || !strings.Contains(dropped[0].Reason, "inlines it into") ||
+			dropped[0].CountsFor[0].What != svc+"/parse.Sum" {
+			t.Errorf("%s: %+v, %v", name, dropped, err)
+		}
+	}
+}
+
+// checkoutWith is the service's checkout with more functions in one of its files.
+func checkoutWith(file string, names ...string) *Checkout {
+	c := checkout()
+	for i, name := range names {
+		at := 50 + 10*i
+		c.Files[file].Decls = append(c.Files[file].Decls, SourceFunc{name, at, at + 5, true, ""})
+	}
+	return c
+}
+
+// TestReach: a function reaches what it calls of its package and of the library, and nothing of
+// other packages.
+func TestReach(t *testing.T) {
+	const (
+		top   = " ex.com/svc/parse.Sum@/src/svc/parse/sum.go:5 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 "
+		outer = "main.main@/src/svc/main.go:4"
+	)
+	table, err := Rank([]*Profile{planned{Kind: CPU, Seconds: 10, Start: noon, Stacks: []string{
+		"20" + top + outer,
+		"30 ex.com/svc/parse.trim@/src/svc/parse/line.go:40" + top + outer,
+		"10 runtime.memmove@/go/a.s:1 strings.Clone@/go/s.go:2 ex.com/svc/parse.trim@/src/svc/parse/line.go:41" + top + outer,
+		"40 ex.com/svc/store.Put@/src/svc/store/put.go:3 ex.com/svc/parse.trim@/src/svc/parse/line.go:41" + top + outer,
+	}}.parse(t, "reach.pprof")}, Options{Least: 0.005, Checkout: checkout()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]float64{"parse.Sum": 0.6, "parse.trim": 0.4, "store.Put": 0.4} {
+		if got := find(t, table, svc+"/"+target).Reach; got != want {
+			t.Errorf("%s reaches %v of the service, want %v", target, got, want)
+		}
+	}
+	if got := table.Inside(svc+"/parse.Sum", false); len(got) != 1 || got[0] != svc+"/parse.trim" {
+		t.Errorf("inside: %q", got)
+	}
+	if got := table.Inside(svc+"/parse.Sum", true); len(got) != 2 {
+		t.Errorf("inside across packages: %q", got)
+	}
+}

@@ -1,0 +1,390 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
+)
+
+// Limits of the copies of functions of other packages.
+const (
+	foreignLines = 160 // of one function with what it calls
+	foreignMost  = 8   // functions that a unit loads: each costs a question to the go command
+)
+
+// A foreign is a function of another package of the module, as it can stand in a candidate: with
+// what it calls and the constants that it uses, all under names of their own.
+type foreign struct {
+	path, pkg, name string // of the original
+	decls           []foreignDecl
+	imports         map[string]string // paths, by name
+}
+
+// A foreignDecl is one declaration of a foreign. The first is the function's own.
+type foreignDecl struct {
+	names []string
+	text  string
+	fn    bool
+}
+
+func (f *foreign) entry() string { return f.decls[0].names[0] }
+
+// foreign returns a function of another package as a candidate may hold it, or nil. What its copy
+// would need of its package beside functions and constants keeps it out.
+func (u *Unit) foreign(fn *types.Func) *foreign {
+	if !u.opts.Across || fn.Pkg() == nil || fn.Pkg().Path() == u.Types.Path() || fn.Signature().Recv() != nil ||
+		!strings.HasPrefix(fn.Pkg().Path(), u.Target.Module+"/") {
+		return nil
+	}
+	u.abroad.Lock()
+	defer u.abroad.Unlock()
+	key := fn.Pkg().Path() + "." + fn.Name()
+	f, known := u.foreigners[key]
+	if !known && len(u.foreigners) < foreignMost {
+		f = u.fetch(fn.Pkg().Path(), fn.Name())
+		if u.foreigners == nil {
+			u.foreigners = map[string]*foreign{}
+		}
+		u.foreigners[key] = f
+	}
+	return f
+}
+
+// fetch loads a function of another package.
+func (u *Unit) fetch(path, name string) *foreign {
+	o := Options{Dir: u.opts.Dir, Spec: path + "." + name, Tags: u.opts.Tags, Env: u.opts.Env, InPlace: true}
+	other, err := Load(context.Background(), o)
+	if err != nil {
+		return nil
+	}
+	src, _ := other.Widen(other.Target.Source)
+	file, problem := other.Parse(src)
+	if problem != nil || strings.Count(src, "\n") > foreignLines || strings.Contains(src, "//go:") {
+		return nil
+	}
+	f := &foreign{path: path, pkg: other.Target.PkgName, name: name, imports: importedNames(other, file.AST)}
+	names, ok := u.adopted(f, file)
+	if !ok || !u.foreignConstants(file, names, f) || !u.foreignUses(file, names, f) {
+		return nil
+	}
+	for _, d := range file.AST.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			continue
+		}
+		f.decls = append(f.decls, foreignDeclOf(file, d, names))
+	}
+	slices.SortStableFunc(f.decls, func(a, b foreignDecl) int { return b.rank(names[name]) - a.rank(names[name]) })
+	return f
+}
+
+// rank puts the function itself first, and then functions.
+func (d *foreignDecl) rank(entry string) int {
+	switch {
+	case d.names[0] == entry:
+		return 2
+	case d.fn:
+		return 1
+	}
+	return 0
+}
+
+// adopted are the names that a foreign's declarations get. It is false where one of them cannot be
+// copied: a type would be another type, and a variable another variable.
+func (u *Unit) adopted(f *foreign, file *File) (names map[string]string, ok bool) {
+	names, taken := map[string]string{}, map[string]bool{}
+	give := func(id *ast.Ident) bool {
+		name := u.abroadName(f, strings.TrimSuffix(id.Name, "For"+Exported(f.name)))
+		clash := taken[name] || u.Types.Scope().Lookup(name) != nil || u.localNames()[name]
+		names[id.Name], taken[name] = name, true
+		return !clash
+	}
+	for _, d := range file.AST.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv != nil || d.Body == nil || !give(d.Name) {
+				return nil, false
+			}
+		case *ast.GenDecl:
+			if d.Tok == token.IMPORT {
+				continue
+			}
+			if d.Tok != token.CONST {
+				return nil, false
+			}
+			for _, s := range d.Specs {
+				for _, id := range s.(*ast.ValueSpec).Names {
+					if id.Name == "_" || !give(id) {
+						return nil, false
+					}
+				}
+			}
+		}
+	}
+	return names, names[f.name] != ""
+}
+
+// abroadName is the name of the copy of what another package declares.
+func (u *Unit) abroadName(f *foreign, name string) string {
+	target := u.Target.Name
+	return lowered(f.pkg) + Exported(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
+}
+
+// foreignConstants declares the constants of the package that the file uses and others use, too, by
+// their values. It is false where one has a type of the package, or a value that no literal spells.
+func (u *Unit) foreignConstants(file *File, names map[string]string, f *foreign) bool {
+	found := map[string]*types.Const{}
+	for id, obj := range file.Info.Uses {
+		c, ok := obj.(*types.Const)
+		if ok && file.contains(id) && c.Parent() == file.Types.Scope() && names[c.Name()] == "" {
+			found[c.Name()] = c
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		c := found[name]
+		basic, ok := c.Type().(*types.Basic)
+		if !ok {
+			return false
+		}
+		value := c.Val().ExactString()
+		switch c.Val().Kind() {
+		case constant.Int:
+			if n, exact := constant.Uint64Val(c.Val()); exact && n > 1<<16 {
+				value = fmt.Sprintf("%#x", n)
+			}
+		case constant.Bool, constant.String:
+		default:
+			return false
+		}
+		as := ""
+		if basic.Info()&types.IsUntyped == 0 {
+			as = " " + basic.Name()
+		} else if basic.Kind() == types.UntypedRune {
+			as, value = "", strconv.QuoteRune(rune(untyped(c.Val())))
+		}
+		copied := u.abroadName(f, name)
+		if u.Types.Scope().Lookup(copied) != nil || u.localNames()[copied] {
+			return false
+		}
+		names[name] = copied
+		f.decls = append(f.decls, foreignDecl{names: []string{copied}, text: "const " + copied + as + " = " + value})
+	}
+	return true
+}
+
+func untyped(v constant.Value) int64 {
+	n, _ := constant.Int64Val(v)
+	return n
+}
+
+// contains reports whether a node is of the candidate's own file.
+func (f *File) contains(n ast.Node) bool {
+	return f.AST.FileStart <= n.Pos() && n.Pos() < f.AST.FileEnd
+}
+
+// foreignUses reports whether all that a file uses means the same in a candidate of this unit.
+func (u *Unit) foreignUses(file *File, names map[string]string, f *foreign) bool {
+	for id, obj := range file.Info.Uses {
+		if !file.contains(id) {
+			continue
+		}
+		here := u.Types.Scope().Lookup(id.Name) != nil
+		switch {
+		case obj.Parent() == types.Universe:
+			if here {
+				return false
+			}
+		case obj.Parent() == file.Types.Scope():
+			if names[id.Name] == "" {
+				return false
+			}
+		case obj.Pkg() == file.Types && obj.Parent() == nil && !obj.Exported():
+			return false // a field or a method that the other package alone may name
+		}
+		if p, ok := obj.(*types.PkgName); ok {
+			spec, known := u.imported(id.Name)
+			if here || known && spec.path != p.Imported().Path() || !known && stdNames[id.Name] != p.Imported().Path() {
+				return false
+			}
+			f.imports[id.Name] = p.Imported().Path()
+		}
+	}
+	return true
+}
+
+// foreignDeclOf is a declaration under its new names.
+func foreignDeclOf(file *File, d ast.Decl, names map[string]string) foreignDecl {
+	var out foreignDecl
+	tok := file.Fset.File(file.AST.FileStart)
+	at := func(p token.Pos) int { return tok.Offset(p) }
+	var edits []syntax.Edit
+	ast.Inspect(d, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || names[id.Name] == "" {
+			return true
+		}
+		obj := file.Info.ObjectOf(id)
+		if obj == nil || obj.Parent() != file.Types.Scope() {
+			return true
+		}
+		if file.Info.Defs[id] != nil {
+			out.names = append(out.names, names[id.Name])
+		}
+		edits = append(edits, syntax.Edit{Start: at(id.Pos()) - at(d.Pos()), End: at(id.End()) - at(d.Pos()),
+			New: names[id.Name]})
+		return true
+	})
+	_, out.fn = d.(*ast.FuncDecl)
+	out.text = syntax.Apply(file.Src[at(d.Pos()):at(d.End())], edits)
+	return out
+}
+
+// abroadCall is the name of the copy of a function of another package that a call names, or "".
+func (w *widener) abroadCall(call *ast.CallExpr, info *types.Info) (sel *ast.SelectorExpr, name string) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil, ""
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	if !ok {
+		return nil, ""
+	}
+	fn, isFunc := info.Uses[sel.Sel].(*types.Func)
+	if _, qualified := info.Uses[pkg].(*types.PkgName); !qualified || !isFunc {
+		return nil, ""
+	}
+	return sel, w.copyAbroad(fn.Origin())
+}
+
+// copyAbroad is the name of the copy of a function of another package, or "" when it gets none.
+func (w *widener) copyAbroad(fn *types.Func) string {
+	key := fn.FullName()
+	if name, ok := w.names[key]; ok {
+		return name
+	}
+	w.names[key] = ""
+	f := w.unit.foreign(fn)
+	if f == nil {
+		return ""
+	}
+	if w.taken[f.entry()] { // an earlier step changed it
+		w.names[key] = f.entry()
+		return f.entry()
+	}
+	for name, path := range f.imports {
+		if was, ok := w.paths[name]; ok && was != path {
+			return ""
+		}
+	}
+	for _, d := range f.decls {
+		for _, name := range d.names {
+			if w.taken[name] || w.locals[name] || w.unit.declare[name] {
+				return ""
+			}
+		}
+	}
+	for name, path := range f.imports {
+		w.paths[name] = path
+	}
+	for i, d := range f.decls {
+		w.text.WriteString("\n")
+		if i == 0 {
+			fmt.Fprintf(&w.text, "// %s is %s.%s as %s needs it.\n", d.names[0], f.pkg, f.name, w.unit.Target.Name)
+		}
+		w.text.WriteString(d.text + "\n")
+		if d.fn {
+			w.added = append(w.added, d.names[0])
+		}
+	}
+	w.names[key] = f.entry()
+	return f.entry()
+}
+
+// findForeign lists the copies of functions of other packages, and which of them say what the
+// originals say.
+func (n *narrower) findForeign() {
+	n.unit.abroad.Lock()
+	defer n.unit.abroad.Unlock()
+	decls := map[string]ast.Decl{}
+	for _, d := range n.file.AST.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				decls[d.Name.Name] = d
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if s, ok := s.(*ast.ValueSpec); ok && d.Tok == token.CONST {
+					decls[s.Names[0].Name] = d
+				}
+			}
+		}
+	}
+	for _, f := range n.unit.foreigners {
+		if f == nil || decls[f.entry()] == nil {
+			continue
+		}
+		c := &privateCopy{foreign: f, decl: decls[f.entry()], same: true}
+		for _, d := range f.decls {
+			there := decls[d.names[0]]
+			if there == nil || printed(n.text(there)) != printed(d.text) {
+				c.same = false
+				break
+			}
+			c.more = append(c.more, there)
+		}
+		c.same = c.same && !n.usedOutside(c)
+		n.copies[n.file.Info.Defs[c.decl.(*ast.FuncDecl).Name]] = c
+	}
+}
+
+// text is a declaration without its comment.
+func (n *narrower) text(d ast.Decl) string {
+	return n.file.Src[n.tok.Offset(d.Pos()):n.tok.Offset(d.End())]
+}
+
+// usedOutside reports whether something beside a foreign's own declarations uses what it calls.
+func (n *narrower) usedOutside(c *privateCopy) bool {
+	inner := map[string]bool{}
+	for _, d := range c.foreign.decls {
+		for _, name := range d.names {
+			inner[name] = name != c.foreign.entry()
+		}
+	}
+	for id, obj := range n.file.Info.Uses {
+		within := func(d ast.Decl) bool { return d.Pos() <= id.Pos() && id.Pos() < d.End() }
+		if inner[id.Name] && obj.Parent() == n.file.Types.Scope() && !slices.ContainsFunc(c.more, within) {
+			return true
+		}
+	}
+	return false
+}
+
+// backAbroad names the original of a foreign. It is empty where another thing has the name of the
+// package.
+func (n *narrower) backAbroad(id *ast.Ident, f *foreign) []syntax.Edit {
+	inner := n.file.Types.Scope().Innermost(id.Pos())
+	if inner == nil {
+		return nil
+	}
+	if _, obj := inner.LookupParent(f.pkg, id.Pos()); obj != nil {
+		if p, ok := obj.(*types.PkgName); !ok || p.Imported().Path() != f.path {
+			return nil
+		}
+	}
+	if path, ok := n.imports[f.pkg]; ok && path != f.path {
+		return nil
+	}
+	if spec, known := n.unit.imported(f.pkg); !known || spec.path != f.path {
+		return nil
+	}
+	return []syntax.Edit{{Start: n.tok.Offset(id.Pos()), End: n.tok.Offset(id.End()), New: f.pkg + "." + f.name}}
+}

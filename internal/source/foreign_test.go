@@ -1,0 +1,108 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// abroad is a module whose parser hashes by a function of another package.
+func abroad(t *testing.T, across bool) *Unit {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module ex.com/m\n\ngo 1.24\n",
+		"hash/hash.go": `package hash
+
+import "math/bits"
+
+const (
+	first  = 3
+	second = 5
+)
+
+// Sum hashes.
+func Sum[T string | []byte](s T, seed uint64) uint64 {
+	for i := range len(s) {
+		seed = mix(seed, uint64(s[i]))
+	}
+	return seed
+}
+
+func mix(a, b uint64) uint64 { return bits.RotateLeft64(a*first, 7) ^ b*second }
+
+// Kept keeps state.
+func Kept(s string) int { calls++; return calls }
+
+var calls int
+
+type Pair struct{ A, b int }
+
+// Of makes a type of the package.
+func Of(n int) Pair { return Pair{n, n} }
+
+func Other() int { return first }
+`,
+		"parse/parse.go": `package parse
+
+import "ex.com/m/hash"
+
+type Parser struct{ sum uint64 }
+
+func (p *Parser) Line(s string) uint64 {
+	p.take(s)
+	return p.sum + hash.Sum([]byte(s), 7) + uint64(hash.Kept(s)+hash.Of(1).A)
+}
+
+func (p *Parser) take(s string) { p.sum += hash.Sum(s, 1) }
+`,
+	} {
+		at := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u, err := Load(t.Context(), Options{Dir: dir, Spec: "./parse.Parser.Line", InPlace: true, Across: across})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// TestWidenAcross copies a hash of another package with its helpers and constants, and neither what
+// keeps state there nor what makes a type of it. Unchanged copies are taken back.
+func TestWidenAcross(t *testing.T) {
+	u := abroad(t, true)
+	wide, copies := u.Widen(u.Target.Source)
+	for _, want := range []string{"hashSumForLine([]byte(s), 7)", "p.sum += hashSumForLine(s, 1)",
+		"func hashMixForLine(a, b uint64)", "a*hashFirstForLine", `"math/bits"`, "hash.Kept(s)", "hash.Of(1).A",
+		"// hashSumForLine is hash.Sum as Parser.Line needs it."} {
+		if !strings.Contains(wide, want) {
+			t.Errorf("%q is missing in\n%s", want, wide)
+		}
+	}
+	if got := strings.Join(copies, " "); got != "parserTakeForLine hashSumForLine hashMixForLine" {
+		t.Errorf("copies: %s", got)
+	}
+	if again, added := u.Widen(wide); again != wide || len(added) != 0 {
+		t.Errorf("widened again: %q\n%s", added, again)
+	}
+	if back, err := u.Narrow(wide); err != nil || back != u.Target.Source {
+		t.Errorf("%v\n%s", err, back)
+	}
+	changed := strings.Replace(wide, "7) ^ b", "9) ^ b", 1)
+	kept, err := u.Narrow(changed)
+	if err != nil || !strings.Contains(kept, "9) ^ b") || !strings.Contains(kept, "parserTakeForLine(p, s)") {
+		t.Errorf("%v\n%s", err, kept)
+	}
+	if _, problem := u.Parse(kept); problem != nil {
+		t.Error(problem.Message)
+	}
+	if wide, _ := abroad(t, false).Widen(u.Target.Source); strings.Contains(wide, "hashSum") {
+		t.Errorf("another package is copied unasked:\n%s", wide)
+	}
+}
