@@ -20,6 +20,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // roleVariable makes a process of the test binary something else than a test.
@@ -49,6 +50,7 @@ func TestMain(m *testing.M) {
 	}
 	// Workers are killed again and again, and each time the run waits until the server knows.
 	beatTimeout, beatEvery, taskTimeout = beatTimeout/3, beatEvery/3, taskTimeout/3
+	verify.Brief()
 	text := os.Getenv(roleVariable)
 	if text == "" {
 		os.Exit(m.Run())
