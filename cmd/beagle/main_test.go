@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 	"github.com/beagle-go/beagle/internal/sandbox"
@@ -38,13 +39,13 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// briefVariable has the commands of scripts check versions briefly. The first search of TestReadme
-// gives the checks their full time.
+// briefVariable has the commands of scripts judge versions briefly. The first search of TestReadme
+// judges them as users' searches do.
 const briefVariable = "BRIEF_CHECKS"
 
 func brief() {
 	if os.Getenv(briefVariable) != "" {
-		verify.Brief()
+		flow.Brief()
 	}
 }
 

@@ -24,7 +24,7 @@ type shownBlock struct {
 	prints []string // lines of the block of output that follows; "..." stands for any lines
 	notRun string   // the reason that its marker gives
 	with   string   // flags for beagle evolve that make it short
-	brief  bool     // its checks are, see briefVariable
+	brief  bool     // see briefVariable
 }
 
 // TestReadme runs the commands that the READMEs show, in the root of the repository and with a home
@@ -35,7 +35,7 @@ type shownBlock struct {
 //	<!-- run with FLAGS for beagle evolve -->
 //
 // A line may differ in what varies: numbers, hashes, the rewrites that were found. The first search
-// gives the checks their full time, as users' searches do.
+// judges versions as users' searches do, the others briefly.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole searches")

@@ -23,13 +23,12 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/store"
-	"github.com/beagle-go/beagle/internal/verify"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	verify.Brief()
+	flow.Brief()
 	if spec := os.Getenv("BEAGLE_TEST_RUN"); spec != "" {
 		os.Exit(child(spec))
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/store"
-	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // roleVariable makes a process of the test binary something else than a test.
@@ -53,7 +52,7 @@ func TestMain(m *testing.M) {
 	}
 	// Workers are killed again and again, and each time the run waits until the server knows.
 	beatTimeout, beatEvery, taskTimeout = beatTimeout/3, beatEvery/3, taskTimeout/3
-	verify.Brief()
+	flow.Brief()
 	// Most tests wait for a server. -parallel overrides this.
 	flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+2))
 	text := os.Getenv(roleVariable)
