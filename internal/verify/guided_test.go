@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -52,10 +51,9 @@ func (c *catalogue) job(t testing.TB, source string) *Job {
 	return j
 }
 
-// guidedHunt searches in a planted version, for so long at most; 0 means as long as commands do.
-func (c *catalogue) guidedHunt(t testing.TB, source string, most time.Duration) (h hunt) {
+// guidedHunt searches in a planted version.
+func (c *catalogue) guidedHunt(t testing.TB, source string) (h hunt) {
 	j := c.job(t, source)
-	j.Budget.Fuzz = cmp.Or(most, j.Budget.Fuzz)
 	start := time.Now()
 	traced, err := j.trace(t.Context())
 	if err != nil {
@@ -90,21 +88,17 @@ func TestPlanted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tens of seconds")
 	}
-	itself := time.Second // a search that finds nothing takes all of its time
-	if *allPlanted {
-		itself = 0
-	}
 	found, all, total := 0, 0, 0.0
 	var missed []string
 	for _, p := range sampleOf(t, plantings, functionsDrawn, *allPlanted) {
 		c := p.load(t)
-		h := c.guidedHunt(t, p.source, itself)
+		h := c.guidedHunt(t, p.source)
 		if h.found != nil {
 			t.Errorf("%s: the original differs from itself: %+v", p.name, h.found)
 		}
 		t.Logf("%-8s %5.2f s + build %.2f s %8d inputs, %s", p.name, h.search, h.build, h.inputs, h.note)
 		for _, condition := range sampleOf(t, p.conditions, conditionsDrawn, *allPlanted) {
-			h := c.guidedHunt(t, p.plant(condition), 0)
+			h := c.guidedHunt(t, p.plant(condition))
 			all++
 			total += h.search
 			what := "MISSED"
