@@ -15,10 +15,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 	"github.com/beagle-go/beagle/internal/sandbox"
@@ -39,14 +39,13 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// briefVariable has the commands of scripts check versions for a shorter time than users' do. What
-// each check finds is tested beside it; TestReadme gives all of them their full time.
+// briefVariable has the commands of scripts judge versions briefly. The first search of TestReadme
+// judges them as users' searches do.
 const briefVariable = "BRIEF_CHECKS"
 
 func brief() {
 	if os.Getenv(briefVariable) != "" {
-		verify.Default = verify.Budget{Exhaust: 500 * time.Millisecond, Fuzz: time.Second, Race: time.Second,
-			Proof: 500 * time.Millisecond}
+		flow.Brief()
 	}
 }
 

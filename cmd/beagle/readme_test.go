@@ -24,6 +24,7 @@ type shownBlock struct {
 	prints []string // lines of the block of output that follows; "..." stands for any lines
 	notRun string   // the reason that its marker gives
 	with   string   // flags for beagle evolve that make it short
+	brief  bool     // see briefVariable
 }
 
 // TestReadme runs the commands that the READMEs show, in the root of the repository and with a home
@@ -33,7 +34,8 @@ type shownBlock struct {
 //	<!-- not run: REASON -->
 //	<!-- run with FLAGS for beagle evolve -->
 //
-// A line may differ in what varies: numbers, hashes, the rewrites that were found.
+// A line may differ in what varies: numbers, hashes, the rewrites that were found. The first search
+// judges versions as users' searches do, the others briefly.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole searches")
@@ -43,13 +45,16 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := readmeEnv(t)
+	env, searched := readmeEnv(t), false
 	for _, name := range []string{"README.md", "suite/README.md", "suite/commits/README.md",
 		"bench/strangers/README.md",
 		"simd/README.md"} {
 		for _, b := range shownBlocks(t, filepath.Join(root, name)) {
 			if b.notRun != "" {
 				continue
+			}
+			if strings.Contains(b.script, " evolve ") {
+				b.brief, searched = searched, true
 			}
 			t.Run(fmt.Sprintf("%s:%d", name, b.line), func(t *testing.T) {
 				out := b.run(t, root, env)
@@ -140,6 +145,9 @@ func (b *shownBlock) run(t *testing.T, dir string, env []string) string {
 	const shown = "127.0.0.1:8080"
 	c := exec.Command("bash", "-ec", strings.ReplaceAll(b.script, shown, freeAddress(t)))
 	c.Dir, c.Env = dir, append(slices.Clone(env), "README_FLAGS="+b.with)
+	if b.brief {
+		c.Env = append(c.Env, briefVariable+"=1")
+	}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	path := filepath.Join(t.TempDir(), "out") // not a pipe, which what is in the background would hold open
 	out, err := os.Create(path)

@@ -116,7 +116,14 @@ const (
 	hangLimit     = 250 * time.Millisecond // plus hangFactor times what the original took
 	hangFactor    = 100
 	wallFactor    = 20
+	awake         = 50 // a process that gets a larger part of the time than one in so many does not sleep
 )
+
+// overdue reports whether a call takes too long, of which the process used so much. One that waits
+// for a processor on a crowded machine gets some of it now and then; one that sleeps gets nothing.
+func overdue(used, wall, limit time.Duration) bool {
+	return used > limit || wall > wallFactor*limit && used < wall/awake
+}
 
 // watched starts the watchdog.
 func watched[A, R any](h *Harness[A, R]) *guard[A, R] {
@@ -162,7 +169,7 @@ func (g *guard[A, R]) watch() {
 			g.bark("memory", fmt.Sprintf("allocates %d MB in one call and goes on", heap>>20))
 		case used > limit && heap > hungryHeap/4:
 			g.bark("memory", fmt.Sprintf("allocates %d MB in %v of processor time and goes on", heap>>20, used))
-		case used > limit || time.Since(since) > wallFactor*limit:
+		case overdue(used, time.Since(since), limit):
 			g.bark("hang", fmt.Sprintf("does not return within %v of processor time", limit.Round(time.Millisecond)))
 		}
 	}

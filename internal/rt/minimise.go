@@ -13,13 +13,20 @@ import (
 // as fails still holds. It stops when nothing can be made smaller or when the
 // time is up, and returns the number of steps that succeeded.
 func Minimise(v Value, fails func(Value) bool, budget time.Duration) (Value, int) {
-	return minimise(v, nil, fails, budget)
+	end := time.Now().Add(budget) // fails may start programs, whose processor time is not known here
+	return minimise(v, nil, fails, func() bool { return time.Now().After(end) })
+}
+
+// spending is late when a budget of processor time is spent.
+func spending(budget time.Duration) (late func() bool) {
+	began, spent := time.Now(), ProcessCPU()
+	return func() bool { return overdue(ProcessCPU()-spent, time.Since(began), budget) }
 }
 
 // minimise is Minimise for a value of type t. Values that only their package can make stay whole,
 // since no caller can make a part of one.
-func minimise(v Value, t reflect.Type, fails func(Value) bool, budget time.Duration) (Value, int) {
-	m := &minimiser{root: v.Clone(), fails: fails, end: time.Now().Add(budget)}
+func minimise(v Value, t reflect.Type, fails func(Value) bool, late func() bool) (Value, int) {
+	m := &minimiser{root: v.Clone(), fails: fails, late: late}
 	if t != nil {
 		m.home = t.PkgPath()
 	}
@@ -34,11 +41,9 @@ type minimiser struct {
 	home  string // the target's package
 	root  Value
 	fails func(Value) bool
-	end   time.Time
+	late  func() bool
 	steps int
 }
-
-func (m *minimiser) late() bool { return time.Now().After(m.end) }
 
 // try replaces *v if the whole still fails.
 func (m *minimiser) try(v *Value, smaller Value) bool {
@@ -235,7 +240,7 @@ func (c *checker[A, R]) smaller(d *Diff) *Diff {
 		}
 		best = n
 		return true
-	}, minimiseBudget)
+	}, spending(minimiseBudget))
 	best.Shrunk = steps
 	return best
 }

@@ -62,8 +62,7 @@ func watch(limit time.Duration) {
 			last, since, spent = now, time.Now(), ProcessCPU()
 			continue
 		}
-		wall := time.Since(since)
-		if wall > limit && ProcessCPU()-spent > limit || wall > wallFactor*limit {
+		if wall := time.Since(since); wall > limit && overdue(ProcessCPU()-spent, wall, limit) {
 			fmt.Fprintf(os.Stderr, "harness: one input took more than %v\n", limit)
 			os.Exit(StallStatus)
 		}

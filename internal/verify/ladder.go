@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,8 +93,16 @@ type Budget struct {
 	Proof   time.Duration // processor time: 4 s; negative leaves the proof out
 }
 
-// Default is what the zero fields of a Budget mean. Tests of whole searches shorten it.
+// Default is what the zero fields of a Budget mean.
 var Default = Budget{Exhaust: 3 * time.Second, Fuzz: 5 * time.Second, Race: 2 * time.Second, Proof: 4 * time.Second}
+
+// Brief has the process check versions for a shorter time, without a solver, and not for other
+// machines: that compiles each version twice more. Tests of whole searches call it; what each check
+// finds is tested beside it.
+func Brief() {
+	Default = Budget{Exhaust: 200 * time.Millisecond, Fuzz: time.Second, Race: time.Second, Proof: -1}
+	FullLadder = slices.DeleteFunc(FullLadder, func(c Check) bool { return c.Name == "machines" })
+}
 
 func (b Budget) orDefaults() Budget {
 	return Budget{

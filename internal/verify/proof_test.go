@@ -111,6 +111,7 @@ func TestProof(t *testing.T) {
 	point := func(body string) string {
 		return "package p\n\nfunc (p *Point) Add(q []int32, n uint8) int {\n" + body + "\n}\n"
 	}
+	envs := map[string]*Env{}
 	for _, c := range []struct {
 		name, spec, source, note string // a note of "" means that the test wants a difference
 		length                   int
@@ -124,8 +125,11 @@ func TestProof(t *testing.T) {
 		{"sum of 16 bits", "./p.Total", "package p\n\nfunc Total(s []byte) uint32 {\nn := uint16(0)\nfor i := range s {\nn += uint16(s[i])\n}\nreturn uint32(n)\n}\n", "", 0},
 		{"float", "./p.Scale", "package p\n\nfunc Scale(x float64) float64 { return x + x }\n", "nothing proved: an argument of type float64", 0},
 	} {
+		if envs[c.spec] == nil {
+			envs[c.spec] = environment(t, dir, c.spec)
+		}
 		t.Run(c.name, func(t *testing.T) {
-			e := environment(t, dir, c.spec)
+			e := envs[c.spec]
 			ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
 				return !slices.Contains([]string{"parse", "compile", "proof"}, k.Name)
 			})

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"math"
 	"os"
 	"os/exec"
@@ -228,7 +229,8 @@ func (e *entry) early() bool {
 // full runs the rest of the ladder with the given program.
 func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
-		return k.Name == "compile" || k.Name == "start" || k.Name == "fuzz" && e.check != "fuzz" && e.check != "good"
+		dear := k.Name == "fuzz" || k.Name == "machines"
+		return k.Name == "compile" || k.Name == "start" || dear && e.check != k.Name && e.check != "good"
 	})
 	j := &Job{Env: c.env, Candidate: e.candidate(), Corpus: c.corpus, bin: bin, idx: idx,
 		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: time.Second, Race: -1}}
@@ -276,8 +278,10 @@ func (e *entry) expect(t *testing.T, c *catalogue, v *beagle.Verdict) {
 	}
 }
 
-// prove runs the counterexamples' tests: the original passes all of them, and one candidate of each
-// kind fails its own.
+var allProofs = flag.Bool("proofs.all", false, "run the test of a counterexample of each kind, not of one kind")
+
+// prove runs the counterexamples' tests: the original passes all of them, and a candidate fails its
+// own. A run tries one kind of counterexamples for each function, drawn anew each time.
 func (c *catalogue) prove(t *testing.T) {
 	pkg := filepath.Join(c.dir, "p")
 	original, err := os.ReadFile(filepath.Join(pkg, "original.go"))
@@ -299,12 +303,8 @@ func (c *catalogue) prove(t *testing.T) {
 	for i := range c.proofs {
 		os.Remove(path(i)) // some are long, and each candidate would compile with them
 	}
-	tried := map[string]bool{"hang": true, "crash": true, "race": true} // race needs the race detector
-	for i, p := range c.proofs {
-		if tried[p.kind] && p.name != "scratch-in-spare.go" {
-			continue
-		}
-		tried[p.kind] = true
+	for _, i := range sampleOf(t, c.kinds(), 1, *allProofs) {
+		p := c.proofs[i]
 		put(t, filepath.Join(pkg, "original.go"), p.source)
 		put(t, path(i), p.test)
 		if out, err := c.goTest(t, "Counterexample"+string(rune('A'+i))+"$", "-vet=off"); err == nil ||
@@ -314,6 +314,18 @@ func (c *catalogue) prove(t *testing.T) {
 		os.Remove(path(i))
 	}
 	put(t, filepath.Join(pkg, "original.go"), string(original))
+}
+
+// kinds are the places of one proof of each kind.
+func (c *catalogue) kinds() (places []int) {
+	seen := map[string]bool{"hang": true, "crash": true, "race": true} // race needs the race detector
+	for i, p := range c.proofs {
+		if !seen[p.kind] || p.name == "scratch-in-spare.go" {
+			places = append(places, i)
+		}
+		seen[p.kind] = true
+	}
+	return places
 }
 
 func (c *catalogue) goTest(t *testing.T, run string, flags ...string) (string, error) {

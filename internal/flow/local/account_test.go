@@ -104,6 +104,7 @@ func journal(t *testing.T, s *store.Store, r *beagle.Result, most llm.Micros) {
 // TestOneDearModel checks that a model whose next call the budget does not cover is not asked any
 // more; one that costs nothing goes on.
 func TestOneDearModel(t *testing.T) {
+	alike(t)
 	server := llmtest.New(t, versions(0))
 	s := spec(t, server.URL(), "dear", "free")
 	s.Models.Ask[0].Price, s.Models.Caps.Money, s.Models.NoRules, s.Candidates = dear, 1000, true, 20
@@ -135,6 +136,7 @@ func TestOneDearModel(t *testing.T) {
 // TestRepeatsArePaidForTenTimes checks that a model that only repeats itself is not paid twenty
 // times more for it, and one whose tenth answer is good is heard.
 func TestRepeatsArePaidForTenTimes(t *testing.T) {
+	alike(t)
 	server := llmtest.New(t,
 		llmtest.Always(llmtest.Reply{Text: version(1), After: llmtest.Duration(100 * time.Millisecond)}))
 	s := spec(t, server.URL(), "test")
@@ -165,6 +167,7 @@ func TestRepeatsArePaidForTenTimes(t *testing.T) {
 // TestTornRecording checks that a recording that a sudden end cut short is completed by who goes on
 // with the run: a replay takes the same way.
 func TestTornRecording(t *testing.T) {
+	alike(t)
 	server := llmtest.New(t, versions(20*time.Millisecond))
 	s := spec(t, server.URL(), "one")
 	s.Candidates, s.Models.Record = 40, filepath.Join(t.TempDir(), "recorded")
@@ -237,6 +240,7 @@ func sameActions(t *testing.T, path string, journal []loop.Action) {
 // TestReplayOfASpentBudget checks that a run that its budget ended takes the same way when it is
 // replayed: what was not asked is not asked for in the recording either.
 func TestReplayOfASpentBudget(t *testing.T) {
+	alike(t)
 	server := llmtest.New(t, versions(20*time.Millisecond))
 	s := spec(t, server.URL(), "dear", "free")
 	s.Models.Ask[0].Price, s.Models.Caps.Money, s.Candidates = dear, 160_000, 60

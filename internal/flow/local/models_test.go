@@ -28,10 +28,20 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	flow.Brief()
 	if spec := os.Getenv("BEAGLE_TEST_RUN"); spec != "" {
 		os.Exit(child(spec))
 	}
 	os.Exit(m.Run())
+}
+
+// alike leaves a test out of the short ones, which are for the race detector: it has the goroutines
+// of TestBoth, and looks at what they say.
+func alike(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("its goroutines are those of TestBoth")
+	}
 }
 
 // known is an evaluator of known speed: it does no more than wait, on so many
@@ -245,6 +255,7 @@ func TestStalledProvider(t *testing.T) {
 
 // TestBadKeyEndsTheRun checks that a bad key ends the run at once, with what to do.
 func TestBadKeyEndsTheRun(t *testing.T) {
+	alike(t)
 	server := &llmtest.Server{Script: versions(0), Key: "right"}
 	server.StartFor(t)
 	s := spec(t, server.URL(), "test")
@@ -547,6 +558,7 @@ func repliesOnce(t *testing.T, s *store.Store, run string, server *llmtest.Serve
 // TestUnmatchedCostsNothing checks that a reply that fits nothing costs no evaluation and next to
 // no time.
 func TestUnmatchedCostsNothing(t *testing.T) {
+	alike(t)
 	server := llmtest.New(t, llmtest.Say("<<<<<<< SEARCH\nnothing of this kind\n=======\nx\n>>>>>>> REPLACE\n"))
 	s := spec(t, server.URL(), "test")
 	s.Models.NoRules = true
@@ -565,6 +577,7 @@ func TestUnmatchedCostsNothing(t *testing.T) {
 
 // TestEqualReplies checks that sixty equal replies are one candidate.
 func TestEqualReplies(t *testing.T) {
+	alike(t)
 	server := llmtest.New(t, llmtest.Say(version(1)))
 	s := spec(t, server.URL(), "test")
 	s.Models.NoRules, s.Models.Caps.Calls = true, 60

@@ -24,7 +24,7 @@ func TestGuardedFinalist(t *testing.T) {
 		}
 		part += uint16(s[i])
 	}
-	return (n + int(part)) * 40
+	return (n + int(part)) * 8
 }
 `
 	server := llmtest.New(t, llmtest.Say("One pass.\n\n```go\n"+once+"```\n"))
@@ -32,7 +32,7 @@ func TestGuardedFinalist(t *testing.T) {
 	for i := range args {
 		args[i] = fmt.Sprintf("[%q]", strings.Repeat("abcdefgh", 2+i%9)+fmt.Sprint(i))
 	}
-	s := specOf(t, "package p\n\n// Sum adds the bytes of s, forty times.\n"+passes("", "40", ""), args,
+	s := specOf(t, "package p\n\n// Sum adds the bytes of s, eight times.\n"+passes("", "8", ""), args,
 		server.URL(), "test")
 	s.Models.NoRules, s.Candidates, s.Models.Caps.Calls = true, 2, 3
 	d := &Driver{Store: openStore(t, t.TempDir())}

@@ -32,6 +32,7 @@ func (w *proposals) Propose(ctx context.Context, run string, list []evolve.Propo
 // makes versions that hold it. When captured values are sent as shapes, no model is asked for a
 // better form of such a version, or shown it, and the value never leaves.
 func TestModelsDoNotBuildOnCapturedValues(t *testing.T) {
+	alike(t)
 	const secret = "41111111"
 	const text = "package p\n\n// Sum adds the bytes of s and divides.\nfunc Sum(s string, by int) int {\n\tn := 0\n" +
 		"\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i]) * by\n\t}\n\treturn n\n}\n"
@@ -85,6 +86,7 @@ func TestPrivateOnlyWhenRedacted(t *testing.T) {
 // TestFirstLine checks that the first line of a run says who is asked, by whose prices, and what
 // they are shown.
 func TestFirstLine(t *testing.T) {
+	alike(t)
 	server := llmtest.New(t, versions(0))
 	for redact, want := range map[string]string{
 		"auto": "test (on this machine), at most $1.00 (prices as given), offline; captured values are sent as shapes only",

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"golang.org/x/sync/semaphore"
 
@@ -75,7 +76,8 @@ func (e *env) once() error {
 	suite.SetLogger(silent)
 	w := suite.NewTestWorkflowEnvironment()
 	w.SetDataConverter(&meter{DataConverter: converter.GetDefaultDataConverter(), most: &e.limit})
-	w.SetTestTimeout(time.Minute)
+	w.SetTestTimeout(soon)
+	w.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: mostYield})
 	acts := &activities{store: e.sim.store, stop: context.Background(), quiet: semaphore.NewWeighted(everybody),
 		own: "llm/here", desks: &desks{open: func(watch flow.Watcher) Stages {
 			e.sim.watch = watch

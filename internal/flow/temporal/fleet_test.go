@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,6 +52,9 @@ func TestMain(m *testing.M) {
 	}
 	// Workers are killed again and again, and each time the run waits until the server knows.
 	beatTimeout, beatEvery, taskTimeout = beatTimeout/3, beatEvery/3, taskTimeout/3
+	flow.Brief()
+	// Most tests wait for a server. -parallel overrides this.
+	flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+2))
 	text := os.Getenv(roleVariable)
 	if text == "" {
 		os.Exit(m.Run())

@@ -141,6 +141,10 @@ func (w *Worker) queues(own string) ([]queue, error) {
 	return out, nil
 }
 
+// mostYield is how long a workflow may go on without a pause before the SDK takes it for hanging
+// and has its task done again. The SDK's second is short on a machine that searches.
+const mostYield = time.Minute
+
 func (q queue) options() worker.Options {
 	host, _ := os.Hostname()
 	return worker.Options{
@@ -149,6 +153,7 @@ func (q queue) options() worker.Options {
 		DisableWorkflowWorker:              !q.workflows,
 		DisableEagerActivities:             true, // work goes through its queue, to any free worker
 		StickyScheduleToStartTimeout:       time.Second,
+		DeadlockDetectionTimeout:           mostYield,
 		MaxHeartbeatThrottleInterval:       beatEvery / 2, // so that a cancellation arrives soon
 		DefaultHeartbeatThrottleInterval:   beatEvery / 2,
 		WorkerStopTimeout:                  30 * time.Second, // for programs to be killed and work to be given back
