@@ -362,6 +362,14 @@ func (u *Unit) privates() map[string]*piece {
 	return u.copied
 }
 
+// CopyOf is the key of the function, such as T.Method, whose private copy has a name, or "".
+func (u *Unit) CopyOf(name string) string {
+	if p := u.privates()[name]; p != nil {
+		return p.key()
+	}
+	return ""
+}
+
 // constrained reports whether a file belongs to some systems only.
 func constrained(path, text string) bool {
 	head, _, _ := strings.Cut(text, "\npackage ")
