@@ -43,20 +43,24 @@ type scratchSite struct {
 	elem   string   // the element type as written
 	length ast.Expr // of make([]T, n); nil if it starts empty
 	size   int64    // of an element
+
+	returns []*ast.Ident // where it is a result
+	fresh   string       // the start of a copy: nil or empty, as the slice starts
 }
 
 func findStackScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := facts.Declares(p, list[i])
-		if !ok {
-			continue
+		all := facts.Grouped(p, list[i])
+		if d, ok := facts.Declares(p, list[i]); ok {
+			all = append(all, d)
 		}
-		s := scratchSite{decl: d}
-		if !s.empty(p) || !staysHere(p, d.Var) {
-			continue
+		for _, d := range all {
+			s := scratchSite{decl: d}
+			if s.empty(p) && staysHere(p, d.Var) {
+				sites = append(sites, mutate.Site{Node: d.Stmt, Label: "scratch slice " + d.Var.Name(), Data: s})
+			}
 		}
-		sites = append(sites, mutate.Site{Node: d.Stmt, Label: "scratch slice " + d.Var.Name(), Data: s})
 	}
 	return sites
 }
@@ -249,5 +253,14 @@ func rewriteStackScratch(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 		text += fmt.Sprintf("%s := %s[:]\nif %s <= len(%s) {\n%s = %s[:%s]\n} else {\n%s = make([]%s, %s)\n}",
 			name, array, n, array, name, name, n, name, site.elem, n)
 	}
-	return []mutate.Edit{p.Replace(site.decl.Stmt, text)}, nil
+	return site.start(p, text), nil
+}
+
+// start puts statements in place of the declaration. Where it is one of several, they go behind all:
+// the others cannot use it, or the version does not compile.
+func (s *scratchSite) start(p *mutate.Pass, text string) []mutate.Edit {
+	if s.decl.Spec != nil {
+		return []mutate.Edit{p.Replace(s.decl.Spec, ""), p.Insert(s.decl.Stmt.End(), "\n"+text)}
+	}
+	return []mutate.Edit{p.Replace(s.decl.Stmt, text)}
 }
