@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
@@ -41,30 +42,90 @@ func (w *workbench) knownShares() shares {
 	if len(w.profile.Lines) == 0 {
 		return out
 	}
+	own, problem := w.unit.Parse(target)
+	if problem != nil {
+		return out
+	}
 	src, copies := w.unit.Widen(target)
 	f, problem := w.unit.Parse(src)
 	if problem != nil {
 		return out
 	}
-	lines := maps.Clone(w.profile.Lines)
-	w.copied(f, copies, lines)
 	out.in, out.total = map[string]map[string]float64{}, map[string]float64{}
+	out.add(own, w.profile.Lines)
+	lines := moved(own, w.profile.Lines, f)
+	w.copied(f, copies, lines)
+	out.add(f, lines) // its calls of copies are spelled otherwise
+	return out
+}
+
+// add adds the lines of a file that are not known yet.
+func (s *shares) add(f *source.File, lines map[int]float64) {
+	sums, total := map[string]map[string]float64{}, map[string]float64{}
 	owner := owners(f)
-	for i, line := range strings.Split(src, "\n") {
+	for i, line := range strings.Split(f.Src, "\n") {
 		text, fn := strings.TrimSpace(line), owner[i+1]
 		if text == "" || fn == "" {
 			continue
 		}
-		if out.in[fn] == nil {
-			out.in[fn] = map[string]float64{}
+		if sums[fn] == nil {
+			sums[fn] = map[string]float64{}
 		}
-		out.in[fn][text] += lines[i+1]
-		out.total[fn] += lines[i+1]
-		if _, own := out.texts[text]; !own {
-			out.texts[text] = lines[i+1]
+		sums[fn][text] += lines[i+1]
+		total[fn] += lines[i+1]
+	}
+	for fn, texts := range sums {
+		if _, is := s.total[fn]; !is {
+			s.in[fn], s.total[fn] = map[string]float64{}, total[fn]
+		}
+		for text, share := range texts {
+			if _, is := s.in[fn][text]; !is {
+				s.in[fn][text] = share
+			}
+			if _, is := s.texts[text]; !is {
+				s.texts[text] = share
+			}
+		}
+	}
+}
+
+// moved are the shares of a file's lines where the same functions stand in another file, perhaps at
+// other lines, with calls that are spelled otherwise.
+func moved(from *source.File, lines map[int]float64, to *source.File) map[int]float64 {
+	first := map[string]int{}
+	for _, d := range from.AST.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			first[ownerName(fn)] = from.Fset.Position(fn.Pos()).Line
+		}
+	}
+	out := map[int]float64{}
+	for _, d := range to.AST.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		if was, is := first[ownerName(fn)]; is {
+			at := to.Fset.Position(fn.Pos()).Line
+			for line := at; line <= to.Fset.Position(fn.End()).Line; line++ {
+				out[line] = lines[was+line-at]
+			}
 		}
 	}
 	return out
+}
+
+// idle says which functions of the target's package take no time. Without a profile it is nil.
+func idle(callees bench.Callees) func(key string) bool {
+	if len(callees) == 0 {
+		return nil
+	}
+	return func(key string) bool {
+		sum := 0.0
+		for _, share := range callees[key] {
+			sum += share
+		}
+		return sum < idleShare
+	}
 }
 
 // owners are the functions that hold the lines of a file, "" for none.
@@ -107,7 +168,11 @@ func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string
 	base, in := w.measured(c)
 	switch {
 	case in == nil:
-		v.lines = carried(w.known, f.Src, owners(f))
+		own, problem := w.unit.Parse(c.Source)
+		if problem != nil {
+			own = f
+		}
+		v.lines = moved(own, carried(w.known, own.Src, owners(own)), f)
 		w.copied(f, copies, v.lines)
 		for name, share := range w.known.total {
 			v.idle[name] = share < idleShare && len(w.profile.Callees) > 0 && name != w.unit.Target.Name

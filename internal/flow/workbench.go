@@ -67,6 +67,7 @@ func newWorkbench(
 		profile:  profile,
 		insight:  func(string) *bench.Insight { return nil },
 	}
+	u.Idle = idle(profile.Callees)
 	w.known = w.knownShares()
 	return w
 }

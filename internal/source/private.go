@@ -241,7 +241,11 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 		return name
 	}
 	lines := strings.Count(p.file.text[p.start:p.end], "\n") + 1
-	if w.unit.declare[name] || lines > privateLines || w.lines+lines > widenedLines || w.clash(p) {
+	most := widenedLines
+	if w.unit.Idle != nil && w.unit.Idle(key) {
+		most /= 2 // the rest is for what takes time
+	}
+	if w.unit.declare[name] || lines > privateLines || w.lines+lines > most || w.clash(p) {
 		return ""
 	}
 	w.lines += lines
