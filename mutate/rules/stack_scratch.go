@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -150,6 +151,9 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 			return true
 		}
 		lhs, rhs, ok := assigned(up, assignTokens...)
+		if _, name := e.(*ast.Ident); ok && name && rhs == e && up.Tok == token.ASSIGN && p.Var(lhs) != v {
+			return takesOver(p, v, p.Var(lhs), up)
+		}
 		if !ok || p.Var(lhs) != v {
 			return false
 		}
@@ -169,6 +173,30 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 		return harmlessCall(p, v, up, e)
 	}
 	return false
+}
+
+// takesOver reports whether a statement hands the slice to a variable that has no other value, as the
+// statements of a helper do that stand in place of its call, and whether that one stays here, too.
+func takesOver(p *mutate.Pass, v, to *types.Var, as *ast.AssignStmt) bool {
+	d, ok := facts.Declared.Of(p)[to]
+	from, declared := facts.Declared.Of(p)[v]
+	if !ok || !declared || d.Value != nil || to == v || !types.Identical(to.Type(), v.Type()) ||
+		facts.Captured.Of(p)[to] {
+		return false
+	}
+	list, at := p.Siblings(as)
+	if at < 0 || !slices.Contains(list[:at], from.Stmt) || facts.UsedAfter(p, v, p.FuncOf(as), as.End()) {
+		return false
+	}
+	for _, id := range p.Uses(to, p.File) {
+		if p.Parent(id) == ast.Node(as) {
+			continue
+		}
+		if p.Changes(id) || !harmless(p, to, id) {
+			return false
+		}
+	}
+	return true
 }
 
 func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) bool {
