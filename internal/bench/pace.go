@@ -49,8 +49,8 @@ func (m *confirmer) looksFaster() bool {
 
 // extend gives the candidate that looks best the time for one more look, alone with the original,
 // when the time ends before a sure answer. Several finalists share the first look's time, so that
-// little of it is left, and alone it costs a fraction. All extensions together take no more than the
-// budget again. The looks share out their risk in advance, so taking one more adds none.
+// little of it is left, and alone it costs a fraction. All extensions together take no more than
+// the budget again. The looks share out their risk in advance, so taking one more adds none.
 func (m *confirmer) extend(look int) {
 	if look == len(looks)-1 || m.versions == 0 || !m.overdrawn() || !m.looksFaster() {
 		return

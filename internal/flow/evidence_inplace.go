@@ -163,7 +163,8 @@ func (x *inPlace) name() string {
 	return beagle.HashOf("in place", text, x.ready.InPlace.Within)
 }
 
-// profile says where the time of the original goes in the benchmarks; it is empty when none is timed.
+// profile says where the time of the original goes in the benchmarks; it is empty when none is
+// timed.
 func (x *inPlace) profile(ctx context.Context) (*bench.Profile, error) {
 	path := filepath.Join(x.lab.dir, "bench", "place.prof")
 	found, err := x.place.Profile(ctx, path, x.lab.bench.CPU)

@@ -161,8 +161,8 @@ type lineShares struct {
 // idleShare is the share of the time below which a callee is not worth a move.
 const idleShare = 0.01
 
-// sharesOf are what each line of a version takes: a measured profile where there is one, else what is
-// carried over from the version that it goes back to.
+// sharesOf are what each line of a version takes: a measured profile where there is one, else what
+// is carried over from the version that it goes back to.
 func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string) *lineShares {
 	v := &lineShares{file: f, idle: map[string]bool{}}
 	base, in := w.measured(c)
@@ -198,8 +198,8 @@ func (v *lineShares) weight(n ast.Node) float64 {
 	return min(sum, 1)
 }
 
-// cold reports whether a measured profile says that code takes no time: a line of a version that was
-// profiled, or a callee that does not run.
+// cold reports whether a measured profile says that code takes no time: a line of a version that
+// was profiled, or a callee that does not run.
 func (v *lineShares) cold(n ast.Node) bool {
 	for _, d := range v.file.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Pos() <= n.Pos() && n.Pos() < fn.End() {

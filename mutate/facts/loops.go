@@ -109,8 +109,8 @@ func forLoop(p *mutate.Pass, s *ast.ForStmt) *Loop {
 	return l
 }
 
-// throughLength turns a loop that counts to len(s), or to a variable of that value, into one through
-// the elements of s.
+// throughLength turns a loop that counts to len(s), or to a variable of that value, into one
+// through the elements of s.
 func (l *Loop) throughLength(p *mutate.Pass) {
 	v := p.LengthOf(l.Bound)
 	if v == nil {

@@ -283,7 +283,8 @@ func readByCallers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return ok
 }
 
-// readOnce reports whether the slice that a call returns is only read, while nothing changes memory.
+// readOnce reports whether the slice that a call returns is only read, while nothing changes
+// memory.
 func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 	switch up := p.Parent(call).(type) {
 	case *ast.RangeStmt:

@@ -182,8 +182,8 @@ func ownVariable(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// addressTaking returns the expression that takes the address of what an identifier names, or of a part
-// of it, or nil: by &, by a pointer method, or by slicing an array.
+// addressTaking returns the expression that takes the address of what an identifier names, or of a
+// part of it, or nil: by &, by a pointer method, or by slicing an array.
 func addressTaking(p *mutate.Pass, id *ast.Ident) ast.Expr {
 	var e ast.Expr = id
 	for {
@@ -263,7 +263,8 @@ func readsOnly(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 	return true
 }
 
-// givenAddress reports whether a pointer is a helper's parameter for which all calls pass an address.
+// givenAddress reports whether a pointer is a helper's parameter for which all calls pass an
+// address.
 func givenAddress(p *mutate.Pass, v *types.Var) bool {
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)

@@ -66,8 +66,8 @@ func hot(p *mutate.Pass, n ast.Node) bool {
 	return p.InLoop(n) || p.Weight(n) >= 0.02 || p.Weight(p.Func) == 0
 }
 
-// leadingCalls finds the calls of helpers that a statement evaluates before all else that matters: the
-// first, and those that take its result.
+// leadingCalls finds the calls of helpers that a statement evaluates before all else that matters:
+// the first, and those that take its result.
 func leadingCalls(p *mutate.Pass, s ast.Stmt) []*splice {
 	var init ast.Stmt
 	var first []ast.Expr
@@ -114,8 +114,8 @@ func soleValue(p *mutate.Pass, s *ast.AssignStmt) ast.Expr {
 	return s.Rhs[0]
 }
 
-// leadingOf are the calls that expressions evaluate in any case, and before which they evaluate nothing
-// that another order would show: the first, and those around it of which it is an operand.
+// leadingOf are the calls that expressions evaluate in any case, and before which they evaluate
+// nothing that another order would show: the first, and those around it of which it is an operand.
 func leadingOf(p *mutate.Pass, list []ast.Expr) []*ast.CallExpr {
 	for _, e := range list {
 		if e == nil {
@@ -159,8 +159,8 @@ func leadingIn(p *mutate.Pass, e ast.Expr) []*ast.CallExpr {
 	return nil
 }
 
-// unmoved reports whether an operand has the same value before and after a call of a helper: it is a
-// constant, or a local variable that no other function can reach.
+// unmoved reports whether an operand has the same value before and after a call of a helper: it is
+// a constant, or a local variable that no other function can reach.
 func unmoved(p *mutate.Pass, e ast.Expr) bool {
 	if tv := p.Info.Types[e]; tv.Value != nil || tv.IsNil() || tv.IsType() {
 		return true

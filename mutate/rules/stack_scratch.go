@@ -175,8 +175,9 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 	return false
 }
 
-// takesOver reports whether a statement hands the slice to a variable that has no other value, as the
-// statements of a helper do that stand in place of its call, and whether that one stays here, too.
+// takesOver reports whether a statement hands the slice to a variable that has no other value, as
+// the statements of a helper do that stand in place of its call, and whether that one stays here,
+// too.
 func takesOver(p *mutate.Pass, v, to *types.Var, as *ast.AssignStmt) bool {
 	d, ok := facts.Declared.Of(p)[to]
 	from, declared := facts.Declared.Of(p)[v]
@@ -284,8 +285,8 @@ func rewriteStackScratch(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 	return site.start(p, text), nil
 }
 
-// start puts statements in place of the declaration. Where it is one of several, they go behind all:
-// the others cannot use it, or the version does not compile.
+// start puts statements in place of the declaration. Where it is one of several, they go behind
+// all: the others cannot use it, or the version does not compile.
 func (s *scratchSite) start(p *mutate.Pass, text string) []mutate.Edit {
 	if s.decl.Spec != nil {
 		return []mutate.Edit{p.Replace(s.decl.Spec, ""), p.Insert(s.decl.Stmt.End(), "\n"+text)}
