@@ -86,7 +86,9 @@ func sliceCopyAt(p *mutate.Pass, list []ast.Stmt, i int) (c sliceCopy, ok bool) 
 // undisturbed reports whether statements change nothing but local variables, elements of maps, and
 // slices of the function's own, apart from one.
 func undisturbed(p *mutate.Pass, list []ast.Stmt, from *types.Var) bool {
-	return !slices.ContainsFunc(list, func(s ast.Stmt) bool { return !changesOthers(p, s, from) })
+	return !slices.ContainsFunc(list, func(s ast.Stmt) bool {
+		return !changesOthers(p, s, from) || changesWhole(p, s)
+	})
 }
 
 // cloned returns x for slices.Clone(x) and for append([]T(nil), x...), or nil.
@@ -288,7 +290,7 @@ func readByCallers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 	switch up := p.Parent(call).(type) {
 	case *ast.RangeStmt:
-		return readsSlice(p, call) && changesOthers(p, up.Body, nil)
+		return readsSlice(p, call) && undisturbed(p, up.Body.List, nil)
 	case *ast.AssignStmt:
 		list, i := p.Siblings(up)
 		d, ok := facts.Single.Of(p)[p.Var(up.Lhs[0])]

@@ -48,7 +48,7 @@ func findStackResults(p *mutate.Pass) []mutate.Site {
 			if kind == "" || !hot(p, list[i]) && p.FuncOf(list[i]) != p.Func || !s.empty(p) || !growsOften(p, d) {
 				continue
 			}
-			if s.returns = returnsOf(p, d); len(s.returns) > 0 {
+			if s.returns = returnsOf(p, d, kind == "nil"); len(s.returns) > 0 {
 				s.fresh = "[]" + s.elem + "(nil)"
 				if kind == "empty" {
 					s.fresh = "[]" + s.elem + "{}"
@@ -88,8 +88,9 @@ func sharesLoop(p *mutate.Pass, s, declaration ast.Stmt) bool {
 	return false
 }
 
-// returnsOf returns the places where a slice is a result, if no other use lets anybody keep it.
-func returnsOf(p *mutate.Pass, d facts.Declaration) []*ast.Ident {
+// returnsOf returns the places where a slice is a result, if no other use lets anybody keep it. A
+// slice that starts as nil may not be cut, since it is no longer nil when it is empty again.
+func returnsOf(p *mutate.Pass, d facts.Declaration, startsNil bool) []*ast.Ident {
 	if facts.Captured.Of(p)[d.Var] {
 		return nil
 	}
@@ -99,7 +100,8 @@ func returnsOf(p *mutate.Pass, d facts.Declaration) []*ast.Ident {
 			out = append(out, id)
 			continue
 		}
-		if !harmless(p, d.Var, id) {
+		_, cut := p.Parent(id).(*ast.SliceExpr)
+		if cut && startsNil || !harmless(p, d.Var, id) {
 			return nil
 		}
 	}
