@@ -50,14 +50,21 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 		}
 	case "append":
 		a.Allocs, a.Reads = true, true
-		v := a.p.Var(n.Args[0])
 		// the call may write behind the length
-		a.Writes = a.Writes || !a.inside(v) || a.parameter(v) || !a.p.ownMemory(v, a.root)
+		a.Writes = a.Writes || !a.p.isNew(n.Args[0]) && !a.own(n.Args[0])
+	case "copy":
+		a.Reads, a.Writes = true, a.Writes || !a.own(n.Args[0])
 	case "panic":
 		a.Panics = true
-	default: // copy, clear, delete, close, print, recover
+	default: // clear, delete, close, print, recover
 		a.Writes, a.Panics = true, true
 	}
+}
+
+// own reports whether a slice is a variable of the piece that only holds memory made for it.
+func (a *effects) own(e ast.Expr) bool {
+	v := a.p.Var(e)
+	return a.inside(v) && !a.parameter(v) && a.p.ownMemory(v, a.root)
 }
 
 func (a *effects) function(fn *types.Func) {

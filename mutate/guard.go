@@ -324,8 +324,8 @@ func (p *Pass) during(c *call) *Pass {
 	return &Pass{
 		Src: p.Src, Fset: p.Fset, File: p.File, Pkg: p.Pkg, Info: p.Info, Func: p.Func,
 		Target: p.Target, Facets: p.Facets, Weight: p.Weight, Guard: p.Guard,
-		Unchanged: p.Unchanged,
-		whole:     p.base(), call: c,
+		Unchanged: p.Unchanged, Cold: p.Cold,
+		whole: p.base(), call: c,
 	}
 }
 

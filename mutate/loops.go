@@ -36,7 +36,7 @@ func (p *Pass) Counted(s ast.Stmt) (*CountedLoop, bool) {
 	if !p.startsAt(l) {
 		return nil, false
 	}
-	l.Seq = p.lengthOf(l.Bound)
+	l.Seq = p.LengthOf(l.Bound)
 	if l.Seq != nil && p.Assigned(l.Seq, f) && !elementsOnly(p, l.Seq, f) {
 		return nil, false
 	}
@@ -57,8 +57,8 @@ func (p *Pass) startsAt(l *CountedLoop) bool {
 	return true
 }
 
-// lengthOf returns s for len(s), and for a variable n that always equals len(s).
-func (p *Pass) lengthOf(e ast.Expr) *types.Var {
+// LengthOf returns s for len(s), and for a variable n that always equals len(s).
+func (p *Pass) LengthOf(e ast.Expr) *types.Var {
 	if c, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(c.Args) == 1 && p.Info.Types[c.Fun].IsType() &&
 		p.holdsLength(c) {
 		e = c.Args[0] // uint(len(s))

@@ -183,6 +183,17 @@ func (p *Pass) ownMemory(v *types.Var, root ast.Node) bool {
 	return declared && own
 }
 
+// isNew reports whether an expression is a slice without memory or with new memory: a literal, or
+// nil of a type.
+func (p *Pass) isNew(e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if _, literal := e.(*ast.CompositeLit); literal {
+		return true
+	}
+	call, ok := e.(*ast.CallExpr)
+	return ok && p.Info.Types[call.Fun].IsType() && len(call.Args) == 1 && p.isNil(call.Args[0])
+}
+
 // isOwn reports whether the value that v gets is not the memory of another slice: nil, a new slice,
 // or v itself, appended to or cut.
 func (p *Pass) isOwn(v *types.Var, e ast.Expr) bool {

@@ -10,13 +10,16 @@ import (
 // Moves lists all steps that the mutators offer from a candidate, in the order of the slice, its
 // sites and their parameters. It leaves out advice (E5). A move's weight is the site's share of the
 // profile times the saving that the rule promises. A site that the profile does not know keeps a
-// small weight, so every move stays reachable.
+// small weight, so every move stays reachable, but for those in code that takes no time.
 func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 	ms = slices.DeleteFunc(slices.Clone(ms), func(m *Mutator) bool { return m.Class == beagle.E5 }) // advice
 	var out []beagle.Move
 	for k, offers := range p.offers(ms) {
 		m := ms[k]
 		for i, o := range offers {
+			if p.Cold != nil && p.Cold(o.site.Node) {
+				continue
+			}
 			weight := max(p.Weight(o.site.Node), 0.01) * max(1-1/m.Gain, 0.01)
 			for j := range o.params {
 				out = append(out, beagle.Move{Mutator: m.Name, Site: i, Param: j, Weight: weight})

@@ -67,6 +67,9 @@ type Pass struct {
 	Facets *beagle.Facets         // of the training corpus; never nil
 	Weight func(ast.Node) float64 // share of the profile on the node's lines, 0 to 1; never nil
 
+	// Cold reports whether a measured profile says that code takes no time; nil knows of none.
+	Cold func(ast.Node) bool
+
 	// Unchanged names the package's variables that hold what their initialisers give them, with all
 	// elements. It may be nil. It speaks of the package as the user wrote it.
 	Unchanged map[string]bool

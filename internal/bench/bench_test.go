@@ -205,13 +205,13 @@ func TestProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := Profile(ctx, f.env, bin, f.corpus)
+	p, err := TakeProfile(ctx, f.env, bin, f.corpus)
 	if err != nil {
 		t.Fatal(err)
 	}
 	src := strings.Split(f.unit.Target.Source, "\n")
 	loop := 0.0
-	for l, share := range lines {
+	for l, share := range p.Lines {
 		if l < 1 || l > len(src) {
 			t.Fatalf("line %d of %d", l, len(src))
 		}
@@ -220,6 +220,6 @@ func TestProfile(t *testing.T) {
 		}
 	}
 	if loop < 0.8 {
-		t.Errorf("%.0f %% of the time on the loop: %v", 100*loop, lines)
+		t.Errorf("%.0f %% of the time on the loop: %v", 100*loop, p.Lines)
 	}
 }

@@ -112,6 +112,7 @@ type confirmer struct {
 	accidents int           // processes that died
 	spent     time.Duration // of timing
 	looked    time.Duration // of timing, up to the last look
+	until     time.Duration // of timing, up to which the best candidate is measured on; 0 for the budget
 	layouts   int           // that were timed for the looks
 	hurried   bool          // the time ended before the plan
 	versions  int           // the original and those beside it, added up over these layouts

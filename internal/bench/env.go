@@ -210,9 +210,8 @@ func (e *Env) runs(bin *harness.Binary, files map[string]string) timeFunc {
 // profileTime is long enough for some hundred samples on common kernels.
 const profileTime = 400 * time.Millisecond
 
-// Profile takes a CPU profile of variant 0 and returns the share of the time
-// by line of Target.Source.
-func Profile(ctx context.Context, e *Env, bin *harness.Binary, c *beagle.Corpus) (map[int]float64, error) {
+// TakeProfile takes a CPU profile of variant 0.
+func TakeProfile(ctx context.Context, e *Env, bin *harness.Binary, c *beagle.Corpus) (*Profile, error) {
 	q, files, err := e.inputs(c, timed(c))
 	if err != nil {
 		return nil, err
@@ -225,6 +224,5 @@ func Profile(ctx context.Context, e *Env, bin *harness.Binary, c *beagle.Corpus)
 	if failure != "" {
 		return nil, fmt.Errorf("the original cannot be profiled: %s", failure)
 	}
-	lines, _, err := lineShares(reply.Profile, 0)
-	return lines, err
+	return ReadProfile(reply.Profile)
 }

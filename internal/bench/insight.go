@@ -56,11 +56,11 @@ func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beag
 		if err != nil || failure != "" {
 			return nil, err
 		}
-		lines, n, err := lineShares(reply.Profile, version)
+		p, err := readProfile(reply.Profile, version)
 		if err != nil {
 			return nil, err
 		}
-		out.add(lines, n)
+		out.add(p.Lines, p.Samples)
 	}
 	return out, nil
 }

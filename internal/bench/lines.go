@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -24,48 +25,108 @@ func base(symbol string) (name string, variant int) {
 	return symbol[:i] + symbol[end:], variant
 }
 
-// LineShares is the share of the time by line of version 0 in a CPU profile.
-func LineShares(data []byte) (map[int]float64, error) {
-	lines, _, err := lineShares(data, 0)
-	return lines, err
+// A Profile says where the time of a version goes.
+type Profile struct {
+	Lines   map[int]float64 // share by line of the version's source
+	Callees Callees
+	Samples int // on these lines
 }
 
-// lineShares reads, from a CPU profile of a variant, the share of the time that
+// Callees hold, for functions of the target's package outside of the version's source, the share of
+// the version's time that passes with a line of the function on the stack. Functions have the names
+// of [syntax.FuncName]; line 0 is the one with the word func.
+type Callees map[string]map[int]float64
+
+// ReadProfile reads a CPU profile in which version 0 ran.
+func ReadProfile(data []byte) (*Profile, error) { return readProfile(data, 0) }
+
+// readProfile reads, from a CPU profile of a variant, the share of the time that
 // each line of its source took, callees outside the scope included: a sample
-// counts for the innermost line of the scope on its stack. It returns the number
-// of samples that it counted as well.
-func lineShares(data []byte, variant int) (map[int]float64, int, error) {
+// counts for the innermost line of the scope on its stack.
+func readProfile(data []byte, variant int) (*Profile, error) {
 	p, err := profile.ParseData(data)
 	if err != nil {
-		return nil, 0, fmt.Errorf("the harness's CPU profile: %w", err)
+		return nil, fmt.Errorf("the harness's CPU profile: %w", err)
 	}
-	lines, total, samples := map[int]float64{}, 0.0, 0
+	out := &Profile{Lines: map[int]float64{}, Callees: Callees{}}
 	for _, s := range p.Sample {
-		if line := innermost(s, variant); line > 0 {
-			samples += int(s.Value[0])
-			weight := float64(s.Value[0])
-			lines[line] += weight
-			total += weight
+		if line, pkg, above := innermost(s, variant); line > 0 {
+			out.Samples += int(s.Value[0])
+			out.Lines[line] += float64(s.Value[0])
+			out.Callees.add(above, pkg, float64(s.Value[0]))
 		}
 	}
-	for l := range lines {
-		lines[l] /= total
+	for l := range out.Lines {
+		out.Lines[l] /= float64(out.Samples)
 	}
-	return lines, samples, nil
+	for _, lines := range out.Callees {
+		for l := range lines {
+			lines[l] /= float64(out.Samples)
+		}
+	}
+	return out, nil
 }
 
 // innermost is the line of the first frame, from the leaf, that belongs to
-// the variant; the shim's own functions are not the target's.
-func innermost(s *profile.Sample, variant int) int {
+// the variant; the shim's own functions are not the target's. It returns the
+// package of the function, and the frames that this one called.
+func innermost(s *profile.Sample, variant int) (line int, pkg string, above []profile.Line) {
 	for _, loc := range s.Location {
 		for _, l := range loc.Line {
 			if name, v := base(l.Function.Name); v == variant && !isShim(name) {
-				return int(l.Line)
+				pkg, _ := splitSymbol(name)
+				return int(l.Line), pkg, above
 			}
+			above = append(above, l)
 		}
 	}
-	return 0
+	return 0, "", nil
 }
+
+// add counts a sample for the frames that are functions of a package. A line that is on
+// the stack twice counts once.
+func (c Callees) add(frames []profile.Line, pkg string, weight float64) {
+	type at struct {
+		name string
+		line int
+	}
+	seen := map[at]bool{}
+	for _, f := range frames {
+		in, name := splitSymbol(f.Function.Name)
+		line := at{name, int(f.Line - f.Function.StartLine)}
+		if in != pkg || name == "" || f.Function.StartLine == 0 || seen[line] {
+			continue
+		}
+		seen[line] = true
+		if c[name] == nil {
+			c[name] = map[int]float64{}
+		}
+		c[name][line.line] += weight
+	}
+}
+
+// splitSymbol splits the name of a function into its package and its name there:
+// "a.com/b.(*T).F" is "a.com/b" and "T.F". Literals and instances have no name.
+func splitSymbol(symbol string) (pkg, name string) {
+	slash := strings.LastIndexByte(symbol, '/') + 1
+	pkg, name, _ = strings.Cut(symbol[slash:], ".")
+	pkg = symbol[:slash] + pkg
+	if star, ok := strings.CutPrefix(name, "(*"); ok {
+		name = strings.Replace(star, ")", "", 1)
+	}
+	recv, method, isMethod := strings.Cut(name, ".")
+	if strings.Contains(name, "[") || strings.Contains(method, ".") ||
+		isMethod && literal.MatchString(method) {
+		return pkg, ""
+	}
+	if isMethod {
+		return pkg, recv + "." + method
+	}
+	return pkg, name
+}
+
+// literal is how the compiler names function literals.
+var literal = regexp.MustCompile(`^(func|gowrap|deferwrap)\d+$`)
 
 func isShim(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]

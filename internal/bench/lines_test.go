@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -68,17 +69,18 @@ func (b *testProfile) bytes(t *testing.T) []byte {
 	return buf.Bytes()
 }
 
-func TestLineShares(t *testing.T) {
+func TestReadProfile(t *testing.T) {
 	b := newTestProfile()
 	b.sample(30, "m/p.F__b0", 12, "m/p.beagleOne__b0", 1)
 	b.sample(20, "runtime.memmove", 5, "m/p.F__b0", 13, "m/p.beagleOne__b0", 1)
 	b.sample(50, "m/p.help__b0", 20, "m/p.F__b0", 14)
 	b.sample(99, "m/p.beagleOne__b0", 1)
 	b.sample(99, "m/p.F__b1", 12)
-	got, samples, err := lineShares(b.bytes(t), 0)
+	p, err := readProfile(b.bytes(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	got, samples := p.Lines, p.Samples
 	want := map[int]float64{12: 0.3, 13: 0.2, 20: 0.5}
 	for l, w := range want {
 		if math.Abs(got[l]-w) > 1e-9 {
@@ -88,7 +90,37 @@ func TestLineShares(t *testing.T) {
 	if len(got) != len(want) || samples != 100 {
 		t.Errorf("%v of %d samples", got, samples)
 	}
-	if other, _, err := lineShares(b.bytes(t), 1); err != nil || len(other) != 1 || other[12] != 1 {
+	if other, err := readProfile(b.bytes(t), 1); err != nil || len(other.Lines) != 1 || other.Lines[12] != 1 {
 		t.Errorf("of version 1: %v, %v", other, err)
+	}
+}
+
+// TestCallees checks that functions of the package that a version calls get the time that passes
+// below their lines, and that nothing else does. The test profile's functions start in line 10.
+func TestCallees(t *testing.T) {
+	b := newTestProfile()
+	b.sample(40, "runtime.memmove", 5, "a.com/m/p.(*T).Fill", 13, "a.com/m/p.F__b0", 14)
+	b.sample(20, "a.com/m/p.(*T).Fill", 15, "a.com/m/p.(*T).Fill", 13, "a.com/m/p.F__b0", 14)
+	b.sample(10, "a.com/m/p.T.Sum.func1", 15, "a.com/m/p.T.Sum", 12, "a.com/m/p.F__b0", 15)
+	b.sample(30, "a.com/m/q.G", 12, "a.com/m/p.F__b0", 15)
+	b.sample(99, "a.com/m/p.(*T).Fill", 13, "a.com/m/p.Test", 15)
+	p, err := ReadProfile(b.bytes(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Callees{"T.Fill": {3: 0.6, 5: 0.2}, "T.Sum": {2: 0.1}}
+	if !reflect.DeepEqual(p.Callees, want) {
+		t.Errorf("%v, want %v", p.Callees, want)
+	}
+}
+
+func TestSplitSymbol(t *testing.T) {
+	for symbol, want := range map[string]string{
+		"a.com/b.F": "F", "a.com/b.T.F": "T.F", "a.com/b.(*T).F": "T.F", "b.F": "F", "a.com/b.F.func1": "",
+		"a.com/b.(*T).F.func2": "", "a.com/b.F[...]": "", "a.com/b.T.F-fm": "T.F-fm", "a.com/b.init": "init",
+	} {
+		if _, got := splitSymbol(symbol); got != want {
+			t.Errorf("%s is %q, want %q", symbol, got, want)
+		}
 	}
 }

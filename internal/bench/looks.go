@@ -83,6 +83,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 			t.finding = m.judged(t, look)
 		}
 		m.looked = m.spent
+		m.extend(look)
 		if m.hurried = m.hurried || look < len(looks)-1 && m.overdrawn(); len(m.at(open)) == 0 || m.hurried {
 			return nil
 		}

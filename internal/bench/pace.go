@@ -35,10 +35,28 @@ const planned = len(looks) * layoutsALook
 // while a candidate looks faster: without a decision nothing is repeated.
 func (m *confirmer) left() time.Duration {
 	share := layoutShare
-	if slices.ContainsFunc(m.at(open), func(t *finalist) bool { return m.lower(t) > 0 }) {
+	if m.looksFaster() {
 		share = 1
 	}
-	return time.Duration(share*float64(m.o.Budget)) - m.spent
+	return max(time.Duration(share*float64(m.o.Budget)), m.until) - m.spent
+}
+
+// looksFaster reports whether an open candidate is faster as far as was measured, without what its
+// choice among others takes off.
+func (m *confirmer) looksFaster() bool {
+	return slices.ContainsFunc(m.at(open), func(t *finalist) bool { return m.lower(t) > 0 })
+}
+
+// extend gives the candidate that looks best the time for one more look, alone with the original,
+// when the time ends before a sure answer. Several finalists share the first look's time, so that
+// little of it is left, and alone it costs a fraction. All extensions together take no more than
+// the budget again. The looks share out their risk in advance, so taking one more adds none.
+func (m *confirmer) extend(look int) {
+	if look == len(looks)-1 || m.versions == 0 || !m.overdrawn() || !m.looksFaster() {
+		return
+	}
+	version := m.spent / time.Duration(m.versions)
+	m.until = min(m.spent+version*2*layoutsALook, 2*m.o.Budget)
 }
 
 // overdrawn reports whether the layouts have used up their time.

@@ -35,7 +35,7 @@ func (a *Activities) StartFrom(ctx context.Context, run string, p Prepared) (*Pr
 	defer x.mu.Unlock()
 	p.CorpusBlob, p.Machine, p.Seconds = x.ready.CorpusBlob, x.ready.Machine, x.ready.Seconds
 	x.ready = p
-	x.rewriter.weigh(p.Profile)
+	x.rewriter.weigh(&p)
 	return &p, a.Store.Save(run, "prepared", p)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/lift"
@@ -21,7 +22,7 @@ func Barren(ctx context.Context, u *source.Unit, spec Spec) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	w := newWorkbench(u, mutate.Favourable(&u.Target), mutators, nil)
+	w := newWorkbench(u, mutate.Favourable(&u.Target), mutators, bench.Profile{})
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
 	if len(w.moves(root)) > 0 || ctx.Err() != nil {
 		return "", ctx.Err()

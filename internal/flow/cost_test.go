@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/rules"
@@ -20,7 +21,7 @@ func BenchmarkPropose(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		w := newWorkbench(u, &beagle.Facets{}, rules.All, nil)
+		w := newWorkbench(u, &beagle.Facets{}, rules.All, bench.Profile{})
 		root := beagle.NewCandidate(u.Target.Source, nil, nil)
 		moves := w.moves(root)
 		count := 0

@@ -155,11 +155,12 @@ func (x *inPlace) observe(ctx context.Context) error {
 	x.ready.Corpus = x.name()
 	x.ready.RootID = x.works.root.ID
 	x.ready.Root = beagle.Verdict{Candidate: x.works.root.ID, Status: beagle.Equal, Stage: "compile"}
-	var err error
-	if x.ready.Profile, err = x.profile(ctx); err != nil {
+	profile, err := x.profile(ctx)
+	if err != nil {
 		return err
 	}
-	x.rewriter.weigh(x.ready.Profile)
+	x.ready.Profile, x.ready.Callees = profile.Lines, profile.Callees
+	x.rewriter.weigh(&x.ready)
 	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
 	return nil
 }
@@ -198,19 +199,20 @@ func (x *inPlace) name() string {
 	return beagle.HashOf("in place", text, x.ready.InPlace.Within)
 }
 
-// profile is the share of the time by line of the original, in the benchmarks.
-func (x *inPlace) profile(ctx context.Context) (map[int]float64, error) {
+// profile says where the time of the original goes in the benchmarks; it is empty when none is
+// timed.
+func (x *inPlace) profile(ctx context.Context) (*bench.Profile, error) {
 	path := filepath.Join(x.lab.dir, "bench", "place.prof")
 	found, err := x.place.Profile(ctx, path, x.lab.bench.CPU)
 	if err != nil || !found {
-		return nil, err
+		return &bench.Profile{}, err
 	}
 	defer os.Remove(path)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return bench.LineShares(text)
+	return bench.ReadProfile(text)
 }
 
 func (x *inPlace) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {

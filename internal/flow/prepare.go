@@ -27,6 +27,7 @@ type Prepared struct {
 	Root       beagle.Verdict  `json:"root"` // of the original: its static facts
 	Moves      []beagle.Move   `json:"moves"`
 	Profile    map[int]float64 `json:"profile"`
+	Callees    bench.Callees   `json:"callees,omitempty"` // the profile's part outside of the candidate
 	// of a call of the original; nil when no model is told
 	Cost     *beagle.Resources `json:"cost,omitempty"`
 	Calls    *llm.Calls        `json:"calls,omitempty"` // that models are shown; shapes alone where values are redacted
@@ -210,7 +211,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 			return err
 		}
 	}
-	x.rewriter.weigh(x.ready.Profile)
+	x.rewriter.weigh(&x.ready)
 	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
 	return nil
 }
@@ -220,8 +221,10 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 func (x *session) study(ctx context.Context, bin *harness.Binary, regions *lifter) error {
 	profiled := make(chan error, 1)
 	go func() {
-		profile, err := bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus())
-		x.ready.Profile = profile
+		profile, err := bench.TakeProfile(ctx, x.lab.bench, bin, x.inputs.corpus())
+		if err == nil {
+			x.ready.Profile, x.ready.Callees = profile.Lines, profile.Callees
+		}
 		profiled <- err
 	}()
 	if p, problem := x.rewriter.work.pass(x.works.root); problem == nil && x.spec.lifts() {
@@ -245,6 +248,6 @@ func (x *session) restore(ctx context.Context) error {
 	if err := x.lab.evidence.restore(ctx); err != nil {
 		return err
 	}
-	x.rewriter.weigh(x.ready.Profile)
+	x.rewriter.weigh(&x.ready)
 	return nil
 }

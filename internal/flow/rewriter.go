@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate"
@@ -25,7 +26,7 @@ type rewriter struct {
 
 // weigh gives the rewriter what is known of the target by now: what is true of
 // the inputs, the profile of the original, and what of it the library has.
-func (rw *rewriter) weigh(profile map[int]float64) {
+func (rw *rewriter) weigh(p *Prepared) {
 	mutators := rw.work.mutators
 	if lifted := rw.inputs.ready.Lifted; len(lifted) > 0 {
 		mutators = slices.DeleteFunc(slices.Clone(mutators), func(m *mutate.Mutator) bool {
@@ -33,7 +34,7 @@ func (rw *rewriter) weigh(profile map[int]float64) {
 		})
 		mutators = append(mutators, lift.Mutator(lifted))
 	}
-	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, profile)
+	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, bench.Profile{Lines: p.Profile, Callees: p.Callees})
 	rw.work.insight = rw.works.insight
 }
 

@@ -95,8 +95,9 @@ func (x *session) again(b *testing.B) *session {
 		even[line+1] = 1.0 / 40
 	}
 	y.ready = x.ready
+	y.ready.Profile = even
+	y.rewriter.weigh(&y.ready)
 	y.inputs.hold(x.inputs.corpus(), 0)
-	y.rewriter.weigh(even)
 	y.ready.Moves = y.rewriter.work.moves(y.works.root)
 	return y
 }

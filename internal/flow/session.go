@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/internal/verify"
@@ -86,7 +87,8 @@ func newSession(
 	l.unit, l.root, l.evidence, l.score = u, root, recorded{x}, spec.Score
 	w := &works{run: run, store: s, anew: spec.Anew, ready: &x.ready, root: root}
 	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, ready: &x.ready}
-	rw := &rewriter{watch: watch, unit: u, works: w, inputs: in, work: newWorkbench(u, &beagle.Facets{}, mutators, nil)}
+	bare := newWorkbench(u, &beagle.Facets{}, mutators, bench.Profile{})
+	rw := &rewriter{watch: watch, unit: u, works: w, inputs: in, work: bare}
 	vf := &verifier{spec: &x.spec, watch: watch, works: w, lab: l, inputs: in}
 	x.works, x.inputs, x.rewriter, x.verifier = w, in, rw, vf
 	x.screener = &screener{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf}

@@ -3,12 +3,8 @@ package flow
 import (
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/token"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/beagle-go/beagle"
@@ -25,8 +21,8 @@ type workbench struct {
 	facets   *beagle.Facets
 	mutators []*mutate.Mutator
 	guard    *mutate.Guard
-	profile  map[int]float64 // share of the time by line of the original's candidate file
-	lines    map[string]float64
+	profile  bench.Profile // of the original
+	known    shares        // of the original with the private copies of its callees
 	// what is measured of a version that a model wrote; nil when nothing is
 	insight func(id string) *bench.Insight
 
@@ -60,7 +56,7 @@ type stepped struct {
 const maxPieces = 256
 
 func newWorkbench(
-	u *source.Unit, facets *beagle.Facets, mutators []*mutate.Mutator, profile map[int]float64,
+	u *source.Unit, facets *beagle.Facets, mutators []*mutate.Mutator, profile bench.Profile,
 ) *workbench {
 	w := &workbench{
 		unit:     u,
@@ -68,21 +64,11 @@ func newWorkbench(
 		mutators: mutators,
 		guard:    new(mutate.Guard),
 		profile:  profile,
-		lines:    byText(u.Target.Source, profile),
 		insight:  func(string) *bench.Insight { return nil },
 	}
+	u.Idle = idle(profile.Callees)
+	w.known = w.knownShares()
 	return w
-}
-
-// byText is a profile by the text of its lines.
-func byText(src string, profile map[int]float64) map[string]float64 {
-	out := map[string]float64{}
-	for i, line := range strings.Split(src, "\n") {
-		if text := strings.TrimSpace(line); text != "" {
-			out[text] += profile[i+1]
-		}
-	}
-	return out
 }
 
 // workpiece puts a version on the workbench.
@@ -144,16 +130,8 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
 		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard, Unchanged: w.unit.Unchanged(),
 	}
-	shares := w.shares(c, f.Src)
-	shareOut(f, copies, shares)
-	p.Weight = func(n ast.Node) float64 {
-		sum := 0.0
-		last := f.Fset.Position(n.End()).Line
-		for line := f.Fset.Position(n.Pos()).Line; line <= last; line++ {
-			sum += shares[line]
-		}
-		return min(sum, 1)
-	}
+	v := w.sharesOf(c, f, copies)
+	p.Weight, p.Cold = v.weight, v.cold
 	return p, nil
 }
 
@@ -171,79 +149,8 @@ func (w *workbench) measured(c beagle.Candidate) (base string, in *bench.Insight
 	return "", nil
 }
 
-// shares are guesses of what each line of a version takes, for choosing moves: a
-// measured profile where there is one, else what is carried over from the version
-// that it goes back to.
-func (w *workbench) shares(c beagle.Candidate, src string) map[int]float64 {
-	base, in := w.measured(c)
-	switch {
-	case in == nil:
-		return carried(w.lines, src)
-	case base == c.ID && src == c.Source:
-		return maps.Clone(in.Lines) // the measurement is shared, and copies of callees get shares here
-	}
-	return carried(in.Texts, src)
-}
-
-// carried carries a profile over to another version: lines that are still there
-// keep their share, and what the vanished lines cost is spread over the new ones.
-func carried(known map[string]float64, src string) map[int]float64 {
-	lines := strings.Split(src, "\n")
-	shares := make(map[int]float64, len(lines))
-	kept, fresh := 0.0, []int{}
-	for i, line := range lines {
-		text := strings.TrimSpace(line)
-		share, is := known[text]
-		switch {
-		case is:
-			shares[i+1] = share
-			kept += share
-		case text != "" && !strings.HasPrefix(text, "//"):
-			fresh = append(fresh, i+1)
-		}
-	}
-	for _, line := range fresh {
-		shares[line] = max(0, 1-kept) / float64(len(fresh))
-	}
-	return shares
-}
-
-// shareOut gives the lines of private copies what the lines that call them take: a
-// profile counts what a callee takes for its call.
-func shareOut(f *source.File, copies []string, shares map[int]float64) {
-	line := func(p token.Pos) int { return f.Fset.Position(p).Line }
-	decls, called := map[string]*ast.FuncDecl{}, map[string]map[int]bool{}
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			decls[n.Name.Name] = n
-		case *ast.CallExpr:
-			if id, ok := n.Fun.(*ast.Ident); ok {
-				if called[id.Name] == nil {
-					called[id.Name] = map[int]bool{}
-				}
-				called[id.Name][line(n.Pos())] = true
-			}
-		}
-		return true
-	})
-	for _, name := range copies { // callers come first
-		d, sum := decls[name], 0.0
-		if d == nil {
-			continue
-		}
-		for at := range called[name] {
-			sum += shares[at]
-		}
-		first, last := line(d.Pos()), line(d.End())
-		for i := first; i <= last; i++ {
-			shares[i] = sum / float64(last-first+1)
-		}
-	}
-}
-
 // moves lists every step that can be taken from a version, without those of some
-// rules. Where the profile is measured, lines that do not run offer none.
+// rules.
 func (w *workbench) moves(c beagle.Candidate, without ...string) []beagle.Move {
 	v, problem := w.workpiece(c)
 	if problem != nil {
@@ -255,11 +162,7 @@ func (w *workbench) moves(c beagle.Candidate, without ...string) []beagle.Move {
 			return slices.Contains(without, m.Name)
 		})
 	}
-	moves := mutate.Moves(v.Pass, asked)
-	if _, in := w.measured(c); in != nil {
-		moves = slices.DeleteFunc(moves, func(m beagle.Move) bool { return m.Weight == 0 })
-	}
-	return moves
+	return mutate.Moves(v.Pass, asked)
 }
 
 // A refusal says why no child came of a proposal.

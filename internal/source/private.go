@@ -247,7 +247,11 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 		return name
 	}
 	lines := strings.Count(p.file.text[p.start:p.end], "\n") + 1
-	if w.unit.declare[name] || lines > privateLines || w.lines+lines > widenedLines || w.clash(p) {
+	most := widenedLines
+	if w.unit.Idle != nil && w.unit.Idle(key) {
+		most /= 2 // the rest is for what takes time
+	}
+	if w.unit.declare[name] || lines > privateLines || w.lines+lines > most || w.clash(p) {
 		return ""
 	}
 	w.lines += lines
@@ -366,6 +370,14 @@ func (u *Unit) privates() map[string]*piece {
 		}
 	})
 	return u.copied
+}
+
+// CopyOf is the key of the function, such as T.Method, whose private copy has a name, or "".
+func (u *Unit) CopyOf(name string) string {
+	if p := u.privates()[name]; p != nil {
+		return p.key()
+	}
+	return ""
 }
 
 // constrained reports whether a file belongs to some systems only.

@@ -34,6 +34,10 @@ type Unit struct {
 	// none
 	Outside string
 
+	// Idle reports whether a profile says that a function of the package takes no time of the
+	// target's. [Unit.Widen] keeps room for the others. nil knows of none.
+	Idle func(key string) bool
+
 	opts    Options
 	fset    *token.FileSet
 	files   []*srcFile // as the compiler takes them

@@ -86,9 +86,7 @@ func rangeLoop(p *mutate.Pass, s *ast.RangeStmt) *Loop {
 			l.Kind = RuneLoop
 		case u.Info()&types.IsInteger != 0:
 			l.Kind, l.Bound, l.Seq = CountingLoop, s.X, nil
-			if call, ok := p.IsBuiltin(s.X, "len"); ok {
-				l.throughLength(p, call)
-			}
+			l.throughLength(p)
 		}
 	}
 	l.findElems(p)
@@ -106,16 +104,15 @@ func forLoop(p *mutate.Pass, s *ast.ForStmt) *Loop {
 		return l
 	}
 	l.Kind, l.Bound, l.Index = CountingLoop, c.Bound, c.Index
-	if call, ok := p.IsBuiltin(c.Bound, "len"); ok {
-		l.throughLength(p, call)
-	}
+	l.throughLength(p)
 	l.findElems(p)
 	return l
 }
 
-// throughLength turns a loop that counts to len(s) into one through the elements of s.
-func (l *Loop) throughLength(p *mutate.Pass, length *ast.CallExpr) {
-	v := p.Var(length.Args[0])
+// throughLength turns a loop that counts to len(s), or to a variable of that value, into one
+// through the elements of s.
+func (l *Loop) throughLength(p *mutate.Pass) {
+	v := p.LengthOf(l.Bound)
 	if v == nil {
 		return
 	}
@@ -128,7 +125,19 @@ func (l *Loop) throughLength(p *mutate.Pass, length *ast.CallExpr) {
 	default:
 		return
 	}
-	l.Kind, l.Seq = ElementLoop, length.Args[0]
+	if call, ok := p.IsBuiltin(l.Bound, "len"); ok {
+		l.Kind, l.Seq = ElementLoop, call.Args[0]
+		return
+	}
+	if !types.Identical(p.Info.TypeOf(l.Bound), types.Typ[types.Int]) {
+		return // the index has another type than a range would give it
+	}
+	for _, id := range p.Uses(v, l.Body) {
+		if Means(p, l.Stmt.Pos(), v.Name(), v) && !p.Reassigned(v, p.FuncOf(l.Stmt)) {
+			l.Kind, l.Seq = ElementLoop, id
+		}
+		return
+	}
 }
 
 // findElems lists the s[i] that have the value of the element throughout a turn.

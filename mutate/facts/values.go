@@ -13,6 +13,7 @@ import (
 // T`, `var v T = e`. Value is nil if there is none.
 type Declaration struct {
 	Stmt  ast.Stmt
+	Spec  *ast.ValueSpec // the variable's part of a statement that declares others too, or nil
 	Var   *types.Var
 	Name  *ast.Ident
 	Type  ast.Expr // as written, or nil
@@ -48,6 +49,33 @@ func Declares(p *mutate.Pass, s ast.Stmt) (d Declaration, ok bool) {
 	}
 	d.Var, _ = p.Info.Defs[d.Name].(*types.Var)
 	return d, d.Var != nil
+}
+
+// Grouped returns the declarations of a `var ( ... )` of several parts, of those parts that declare
+// one variable.
+func Grouped(p *mutate.Pass, s ast.Stmt) []Declaration {
+	ds, ok := s.(*ast.DeclStmt)
+	if !ok {
+		return nil
+	}
+	g := ds.Decl.(*ast.GenDecl)
+	if g.Tok != token.VAR || len(g.Specs) < 2 {
+		return nil
+	}
+	var out []Declaration
+	for _, spec := range g.Specs {
+		spec := spec.(*ast.ValueSpec)
+		v, _ := p.Info.Defs[spec.Names[0]].(*types.Var)
+		if len(spec.Names) != 1 || v == nil {
+			continue
+		}
+		d := Declaration{Stmt: s, Spec: spec, Var: v, Name: spec.Names[0], Type: spec.Type}
+		if len(spec.Values) == 1 {
+			d.Value = ast.Unparen(spec.Values[0])
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // Declared holds the declarations of all variables that a statement in a list declares alone.

@@ -151,6 +151,9 @@ func isLength(p *mutate.Pass, e ast.Expr) bool {
 		_, isLen := p.IsBuiltin(call, "len")
 		return isLen
 	}
+	if d, named := facts.Single.Of(p)[p.Var(e)]; named && d.Value != nil {
+		return isLength(p, d.Value)
+	}
 	if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.ADD || b.Op == token.MUL || b.Op == token.QUO) {
 		return isLength(p, b.X) && isLength(p, b.Y)
 	}

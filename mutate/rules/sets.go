@@ -30,6 +30,7 @@ var Suite = []*mutate.Mutator{
 	positionSet,
 	distinctList,
 	valueResult,
+	needlessCopy,
 	keyPointer,
 	sortExtreme,
 	sortSearch,
@@ -80,6 +81,8 @@ var rare = map[string]string{
 		"for.",
 	"element-pointer": "Searches in tables of ranges copy an entry for each probe, and profiles of text end in " +
 		"them.",
+	"pointer-param": "Accessors of large structs copy them for each call, and the counts leave out methods: a search " +
+		"sees private copies of these.",
 	"range-array": "Ranging over an array copies it; few do, and nobody means to.",
 	"early-exit": "A loop that goes on after its answer wastes half of its turns, and nothing " +
 		"else finds it.",

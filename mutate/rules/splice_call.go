@@ -4,9 +4,11 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // spliceCall (catalogue D4) matches a call of a helper that is too long for the compiler to inline,
@@ -49,11 +51,11 @@ type splice struct {
 func findSplice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		s, ok := leadingCall(p, list[i])
-		if !ok || !hot(p, s.call) || inFuncLit(p, s.call) || !splicable(p, s) {
-			continue
+		for _, s := range leadingCalls(p, list[i]) {
+			if hot(p, s.call) && !inFuncLit(p, s.call) && splicable(p, s) {
+				sites = append(sites, mutate.Site{Node: s.call, Label: "call of " + s.fn.Name.Name, Data: s})
+			}
 		}
-		sites = append(sites, mutate.Site{Node: s.call, Label: "call of " + s.fn.Name.Name, Data: s})
 	}
 	return sites
 }
@@ -64,43 +66,39 @@ func hot(p *mutate.Pass, n ast.Node) bool {
 	return p.InLoop(n) || p.Weight(n) >= 0.02 || p.Weight(p.Func) == 0
 }
 
-// leadingCall finds the call of a helper that a statement evaluates before all else.
-func leadingCall(p *mutate.Pass, s ast.Stmt) (*splice, bool) {
-	out := &splice{stmt: s}
-	var first ast.Expr
+// leadingCalls finds the calls of helpers that a statement evaluates before all else that matters:
+// the first, and those that take its result.
+func leadingCalls(p *mutate.Pass, s ast.Stmt) []*splice {
+	var init ast.Stmt
+	var first []ast.Expr
 	switch s := s.(type) {
 	case *ast.ExprStmt:
-		first = s.X
+		first = []ast.Expr{s.X}
 	case *ast.AssignStmt:
-		first = soleValue(p, s)
+		first = []ast.Expr{soleValue(p, s)}
 	case *ast.ReturnStmt:
-		if len(s.Results) == 1 {
-			first = s.Results[0]
-		}
+		first = s.Results
 	case *ast.IfStmt:
-		out.init, first = s.Init, s.Cond
+		init, first = s.Init, []ast.Expr{s.Cond}
 	case *ast.SwitchStmt:
-		out.init, first = s.Init, s.Tag
+		init, first = s.Init, []ast.Expr{s.Tag}
 	}
-	if out.init != nil {
-		as, ok := out.init.(*ast.AssignStmt)
+	if init != nil {
+		as, ok := init.(*ast.AssignStmt)
 		if !ok {
-			return nil, false
+			return nil
 		}
-		first = soleValue(p, as)
+		first = []ast.Expr{soleValue(p, as)}
 	}
-	if first == nil {
-		return nil, false
+	var out []*splice
+	for _, call := range leadingOf(p, first) {
+		sp := &splice{stmt: s, init: init, call: call, fn: p.Decl(p.Callee(call))}
+		sp.sole = len(first) == 1 && ast.Unparen(first[0]) == ast.Expr(call)
+		if sp.fn != nil && (init == nil || sp.sole) {
+			out = append(out, sp)
+		}
 	}
-	out.call = leadingOf(first)
-	if out.call == nil {
-		return nil, false
-	}
-	out.fn, out.sole = p.Decl(p.Callee(out.call)), ast.Unparen(first) == ast.Expr(out.call)
-	if out.fn == nil || out.init != nil && !out.sole {
-		return nil, false
-	}
-	return out, true
+	return out
 }
 
 // soleValue is the only right side of an assignment whose left sides are variables, or nil.
@@ -116,21 +114,60 @@ func soleValue(p *mutate.Pass, s *ast.AssignStmt) ast.Expr {
 	return s.Rhs[0]
 }
 
-// leadingOf is the call that an expression evaluates first and in any case, or nil.
-func leadingOf(e ast.Expr) *ast.CallExpr {
-	switch e := e.(type) {
-	case *ast.CallExpr:
-		return e
-	case *ast.ParenExpr:
-		return leadingOf(e.X)
-	case *ast.UnaryExpr:
-		if e.Op != token.AND && e.Op != token.ARROW {
-			return leadingOf(e.X)
+// leadingOf are the calls that expressions evaluate in any case, and before which they evaluate
+// nothing that another order would show: the first, and those around it of which it is an operand.
+func leadingOf(p *mutate.Pass, list []ast.Expr) []*ast.CallExpr {
+	for _, e := range list {
+		if e == nil {
+			return nil
 		}
-	case *ast.BinaryExpr:
-		return leadingOf(e.X)
+		if calls := leadingIn(p, ast.Unparen(e)); len(calls) > 0 || !unmoved(p, e) {
+			return calls
+		}
 	}
 	return nil
+}
+
+func leadingIn(p *mutate.Pass, e ast.Expr) []*ast.CallExpr {
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		switch p.Callee(e).(type) {
+		case *types.Func:
+			sel, method := e.Fun.(*ast.SelectorExpr)
+			if method && p.Info.Selections[sel] != nil && !unmoved(p, sel.X) {
+				return []*ast.CallExpr{e}
+			}
+			return append(leadingOf(p, e.Args), e)
+		case *types.Builtin:
+			return leadingOf(p, e.Args)
+		}
+		if p.Info.Types[e.Fun].IsType() {
+			return leadingOf(p, e.Args)
+		}
+	case *ast.UnaryExpr:
+		if e.Op != token.AND && e.Op != token.ARROW {
+			return leadingOf(p, []ast.Expr{e.X})
+		}
+	case *ast.BinaryExpr:
+		if e.Op == token.LAND || e.Op == token.LOR {
+			return leadingOf(p, []ast.Expr{e.X})
+		}
+		return leadingOf(p, []ast.Expr{e.X, e.Y})
+	case *ast.IndexExpr:
+		return leadingOf(p, []ast.Expr{e.X, e.Index})
+	}
+	return nil
+}
+
+// unmoved reports whether an operand has the same value before and after a call of a helper: it is
+// a constant, or a local variable that no other function can reach.
+func unmoved(p *mutate.Pass, e ast.Expr) bool {
+	if tv := p.Info.Types[e]; tv.Value != nil || tv.IsNil() || tv.IsType() {
+		return true
+	}
+	v := p.Var(e)
+	return facts.IsLocal(p, v) && !facts.Captured.Of(p)[v] && !slices.ContainsFunc(p.Uses(v, p.FuncOf(e)),
+		func(id *ast.Ident) bool { return addressTaking(p, id) != nil })
 }
 
 // Limits of the helpers that are spliced.

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -43,20 +44,24 @@ type scratchSite struct {
 	elem   string   // the element type as written
 	length ast.Expr // of make([]T, n); nil if it starts empty
 	size   int64    // of an element
+
+	returns []*ast.Ident // where it is a result
+	fresh   string       // the start of a copy: nil or empty, as the slice starts
 }
 
 func findStackScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := facts.Declares(p, list[i])
-		if !ok {
-			continue
+		all := facts.Grouped(p, list[i])
+		if d, ok := facts.Declares(p, list[i]); ok {
+			all = append(all, d)
 		}
-		s := scratchSite{decl: d}
-		if !s.empty(p) || !staysHere(p, d.Var) {
-			continue
+		for _, d := range all {
+			s := scratchSite{decl: d}
+			if s.empty(p) && staysHere(p, d.Var) {
+				sites = append(sites, mutate.Site{Node: d.Stmt, Label: "scratch slice " + d.Var.Name(), Data: s})
+			}
 		}
-		sites = append(sites, mutate.Site{Node: d.Stmt, Label: "scratch slice " + d.Var.Name(), Data: s})
 	}
 	return sites
 }
@@ -146,6 +151,9 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 			return true
 		}
 		lhs, rhs, ok := assigned(up, assignTokens...)
+		if _, name := e.(*ast.Ident); ok && name && rhs == e && up.Tok == token.ASSIGN && p.Var(lhs) != v {
+			return takesOver(p, v, p.Var(lhs), up)
+		}
 		if !ok || p.Var(lhs) != v {
 			return false
 		}
@@ -165,6 +173,31 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 		return harmlessCall(p, v, up, e)
 	}
 	return false
+}
+
+// takesOver reports whether a statement hands the slice to a variable that has no other value, as
+// the statements of a helper do that stand in place of its call, and whether that one stays here,
+// too.
+func takesOver(p *mutate.Pass, v, to *types.Var, as *ast.AssignStmt) bool {
+	d, ok := facts.Declared.Of(p)[to]
+	from, declared := facts.Declared.Of(p)[v]
+	if !ok || !declared || d.Value != nil || to == v || !types.Identical(to.Type(), v.Type()) ||
+		facts.Captured.Of(p)[to] {
+		return false
+	}
+	list, at := p.Siblings(as)
+	if at < 0 || !slices.Contains(list[:at], from.Stmt) || facts.UsedAfter(p, v, p.FuncOf(as), as.End()) {
+		return false
+	}
+	for _, id := range p.Uses(to, p.File) {
+		if p.Parent(id) == ast.Node(as) {
+			continue
+		}
+		if p.Changes(id) || !harmless(p, to, id) {
+			return false
+		}
+	}
+	return true
 }
 
 func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) bool {
@@ -249,5 +282,14 @@ func rewriteStackScratch(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 		text += fmt.Sprintf("%s := %s[:]\nif %s <= len(%s) {\n%s = %s[:%s]\n} else {\n%s = make([]%s, %s)\n}",
 			name, array, n, array, name, name, n, name, site.elem, n)
 	}
-	return []mutate.Edit{p.Replace(site.decl.Stmt, text)}, nil
+	return site.start(p, text), nil
+}
+
+// start puts statements in place of the declaration. Where it is one of several, they go behind
+// all: the others cannot use it, or the version does not compile.
+func (s *scratchSite) start(p *mutate.Pass, text string) []mutate.Edit {
+	if s.decl.Spec != nil {
+		return []mutate.Edit{p.Replace(s.decl.Spec, ""), p.Insert(s.decl.Stmt.End(), "\n"+text)}
+	}
+	return []mutate.Edit{p.Replace(s.decl.Stmt, text)}
 }

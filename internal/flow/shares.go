@@ -1,0 +1,313 @@
+package flow
+
+import (
+	"go/ast"
+	"go/token"
+	"maps"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/syntax"
+)
+
+// This file says what each line of a version takes, for choosing moves. The profile of the original
+// knows the lines of its source, and those of the functions that it calls. A version keeps what its
+// lines took there.
+
+// shares say what lines of some source take, by their text and by the function that holds them.
+type shares struct {
+	texts map[string]float64            // all lines of a text together
+	in    map[string]map[string]float64 // the same of one function; nil when lines are known by text alone
+	total map[string]float64            // of a function
+}
+
+// byText is a profile by the text of its lines.
+func byText(src string, profile map[int]float64) map[string]float64 {
+	out := map[string]float64{}
+	for i, line := range strings.Split(src, "\n") {
+		if text := strings.TrimSpace(line); text != "" {
+			out[text] += profile[i+1]
+		}
+	}
+	return out
+}
+
+// knownShares are the shares of the original's lines and of those of the private copies that rules
+// see. The copy of a callee does not hide a line of the original's own.
+func (w *workbench) knownShares() shares {
+	target := w.unit.Target.Source
+	out := shares{texts: byText(target, w.profile.Lines)}
+	if len(w.profile.Lines) == 0 {
+		return out
+	}
+	own, problem := w.unit.Parse(target)
+	if problem != nil {
+		return out
+	}
+	src, copies := w.unit.Widen(target)
+	f, problem := w.unit.Parse(src)
+	if problem != nil {
+		return out
+	}
+	out.in, out.total = map[string]map[string]float64{}, map[string]float64{}
+	out.add(own, w.profile.Lines)
+	lines := moved(own, w.profile.Lines, f)
+	w.copied(f, copies, lines)
+	out.add(f, lines) // its calls of copies are spelled otherwise
+	return out
+}
+
+// add adds the lines of a file that are not known yet.
+func (s *shares) add(f *source.File, lines map[int]float64) {
+	sums, total := map[string]map[string]float64{}, map[string]float64{}
+	owner := owners(f)
+	for i, line := range strings.Split(f.Src, "\n") {
+		text, fn := strings.TrimSpace(line), owner[i+1]
+		if text == "" || fn == "" {
+			continue
+		}
+		if sums[fn] == nil {
+			sums[fn] = map[string]float64{}
+		}
+		sums[fn][text] += lines[i+1]
+		total[fn] += lines[i+1]
+	}
+	for fn, texts := range sums {
+		if _, is := s.total[fn]; !is {
+			s.in[fn], s.total[fn] = map[string]float64{}, total[fn]
+		}
+		for text, share := range texts {
+			if _, is := s.in[fn][text]; !is {
+				s.in[fn][text] = share
+			}
+			if _, is := s.texts[text]; !is {
+				s.texts[text] = share
+			}
+		}
+	}
+}
+
+// moved are the shares of a file's lines where the same functions stand in another file, perhaps at
+// other lines, with calls that are spelled otherwise.
+func moved(from *source.File, lines map[int]float64, to *source.File) map[int]float64 {
+	first := map[string]int{}
+	for _, d := range from.AST.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			first[ownerName(fn)] = from.Fset.Position(fn.Pos()).Line
+		}
+	}
+	out := map[int]float64{}
+	for _, d := range to.AST.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		if was, is := first[ownerName(fn)]; is {
+			at := to.Fset.Position(fn.Pos()).Line
+			for line := at; line <= to.Fset.Position(fn.End()).Line; line++ {
+				out[line] = lines[was+line-at]
+			}
+		}
+	}
+	return out
+}
+
+// idle says which functions of the target's package take no time. Without a profile it is nil.
+func idle(callees bench.Callees) func(key string) bool {
+	if len(callees) == 0 {
+		return nil
+	}
+	return func(key string) bool {
+		sum := 0.0
+		for _, share := range callees[key] {
+			sum += share
+		}
+		return sum < idleShare
+	}
+}
+
+// owners are the functions that hold the lines of a file, "" for none.
+func owners(f *source.File) map[int]string {
+	out := map[int]string{}
+	for _, d := range f.AST.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			name := ownerName(fn)
+			for at := f.Fset.Position(fn.Pos()).Line; at <= f.Fset.Position(fn.End()).Line; at++ {
+				out[at] = name
+			}
+		}
+	}
+	return out
+}
+
+// ownerName is a function's name, with its receiver's type.
+func ownerName(fn *ast.FuncDecl) string {
+	if t := syntax.Receiver(fn); t != "" {
+		return t + "." + fn.Name.Name
+	}
+	return fn.Name.Name
+}
+
+// lineShares are the shares of one version's lines.
+type lineShares struct {
+	file  *source.File
+	lines map[int]float64
+	idle  map[string]bool // functions that do not run
+	exact bool            // the profile is of this version or of one that it goes back to
+}
+
+// idleShare is the share of the time below which a callee is not worth a move.
+const idleShare = 0.01
+
+// sharesOf are what each line of a version takes: a measured profile where there is one, else what
+// is carried over from the version that it goes back to.
+func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string) *lineShares {
+	v := &lineShares{file: f, idle: map[string]bool{}}
+	base, in := w.measured(c)
+	switch {
+	case in == nil:
+		own, problem := w.unit.Parse(c.Source)
+		if problem != nil {
+			own = f
+		}
+		v.lines = moved(own, carried(w.known, own.Src, owners(own)), f)
+		w.copied(f, copies, v.lines)
+		for name, share := range w.known.total {
+			v.idle[name] = share < idleShare && len(w.profile.Callees) > 0 && name != w.unit.Target.Name
+		}
+		return v
+	case base == c.ID && f.Src == c.Source:
+		v.lines = maps.Clone(in.Lines) // the measurement is shared, and copies of callees get shares here
+	default:
+		v.lines = carried(shares{texts: in.Texts}, f.Src, nil)
+	}
+	v.exact = true
+	shareOut(f, copies, v.lines)
+	return v
+}
+
+// weight is the share of a node's lines.
+func (v *lineShares) weight(n ast.Node) float64 {
+	sum := 0.0
+	last := v.file.Fset.Position(n.End()).Line
+	for line := v.file.Fset.Position(n.Pos()).Line; line <= last; line++ {
+		sum += v.lines[line]
+	}
+	return min(sum, 1)
+}
+
+// cold reports whether a measured profile says that code takes no time: a line of a version that
+// was profiled, or a callee that does not run.
+func (v *lineShares) cold(n ast.Node) bool {
+	for _, d := range v.file.AST.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Pos() <= n.Pos() && n.Pos() < fn.End() {
+			return v.exact && v.weight(n) == 0 || v.idle[ownerName(fn)]
+		}
+	}
+	return false
+}
+
+// carried carries a profile over to another version: lines that are still there
+// keep their share, and what the vanished lines of a function cost is spread over its new ones.
+// owner is the function of each line; nil is one for all.
+func carried(known shares, src string, owner map[int]string) map[int]float64 {
+	lines := strings.Split(src, "\n")
+	out := make(map[int]float64, len(lines))
+	kept, fresh := map[string]float64{}, map[string][]int{}
+	for i, line := range lines {
+		text, fn := strings.TrimSpace(line), owner[i+1]
+		share, is := known.in[fn][text]
+		if !is {
+			share, is = known.texts[text]
+		}
+		switch {
+		case is:
+			out[i+1] = share
+			kept[fn] += share
+		case text != "" && !strings.HasPrefix(text, "//"):
+			fresh[fn] = append(fresh[fn], i+1)
+		}
+	}
+	left := 0.0 // of the functions that are known, for those that are not
+	for fn, total := range known.total {
+		left = max(left, total-kept[fn])
+	}
+	if known.total == nil {
+		left = 1 - kept[""]
+	}
+	for fn, at := range fresh {
+		rest := left
+		if total, is := known.total[fn]; is {
+			rest = total - kept[fn]
+		}
+		for _, line := range at {
+			out[line] = max(0, rest) / float64(len(at))
+		}
+	}
+	return out
+}
+
+// copied gives the lines of private copies what the profile says of the lines of their originals.
+// Without a profile of callees it guesses.
+func (w *workbench) copied(f *source.File, copies []string, lines map[int]float64) {
+	if len(w.profile.Callees) == 0 {
+		shareOut(f, copies, lines)
+		return
+	}
+	for _, name := range copies {
+		d := declared(f.AST, name)
+		if d == nil {
+			continue
+		}
+		known := w.profile.Callees[w.unit.CopyOf(name)]
+		first, last := f.Fset.Position(d.Pos()).Line, f.Fset.Position(d.End()).Line
+		for at := first; at <= last; at++ {
+			lines[at] = known[at-first]
+		}
+	}
+}
+
+// declared is a function of a file, or nil.
+func declared(f *ast.File, name string) *ast.FuncDecl {
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == name {
+			return fn
+		}
+	}
+	return nil
+}
+
+// shareOut gives the lines of private copies what the lines that call them take, evenly.
+func shareOut(f *source.File, copies []string, shares map[int]float64) {
+	line := func(p token.Pos) int { return f.Fset.Position(p).Line }
+	decls, called := map[string]*ast.FuncDecl{}, map[string]map[int]bool{}
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			decls[n.Name.Name] = n
+		case *ast.CallExpr:
+			if id, ok := n.Fun.(*ast.Ident); ok {
+				if called[id.Name] == nil {
+					called[id.Name] = map[int]bool{}
+				}
+				called[id.Name][line(n.Pos())] = true
+			}
+		}
+		return true
+	})
+	for _, name := range copies { // callers come first
+		d, sum := decls[name], 0.0
+		if d == nil {
+			continue
+		}
+		for at := range called[name] {
+			sum += shares[at]
+		}
+		first, last := line(d.Pos()), line(d.End())
+		for i := first; i <= last; i++ {
+			shares[i] = sum / float64(last-first+1)
+		}
+	}
+}

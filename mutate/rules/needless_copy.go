@@ -1,0 +1,313 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// needlessCopy (catalogue A6 for copies) matches a copy of a slice of which code only reads, in the
+// function that makes it or in all callers of a helper that returns it. It reads the slice itself.
+var needlessCopy = &mutate.Mutator{
+	Name: "needless-copy",
+	Doc: "Read a slice itself instead of a copy that is only read. Accessors copy what they return so that callers " +
+		"cannot change it; a caller that does not needs no copy. Legal because nothing changes memory while the " +
+		"copy would live, and code only reads its elements and its length.",
+	Before: `func (v *version) numbers() []int { return slices.Clone(v.parts) }
+
+for i, n := range v.numbers() {`,
+	After: `func (v *version) numbers() []int { return v.parts }
+
+for i, n := range v.numbers() {`,
+	Class:   beagle.E0,
+	Gain:    1.4,
+	Find:    findNeedlessCopies,
+	Rewrite: precomputed,
+}
+
+func findNeedlessCopies(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		c, ok := sliceCopyAt(p, list, i)
+		if !ok || p.FuncOf(list[i]) == nil || !hot(p, list[i]) {
+			continue
+		}
+		returned, ok := c.onlyRead(p)
+		if ok && (!returned || readByCallers(p, p.FuncOf(list[i]))) {
+			sites = append(sites, site(list[i], "copy in "+c.v.Name(), c.edits(p)...))
+		}
+	}
+	for ret := range mutate.Nodes[*ast.ReturnStmt](p, nil) { // return slices.Clone(x)
+		if len(ret.Results) != 1 || !hot(p, ret) {
+			continue
+		}
+		from := cloned(p, ret.Results[0])
+		if from == nil || !types.Identical(p.Info.TypeOf(from), p.Info.TypeOf(ret.Results[0])) ||
+			!readByCallers(p, p.FuncOf(ret)) {
+			continue
+		}
+		sites = append(sites, site(ret, "copy of "+p.Text(from), p.Replace(ret.Results[0], p.Text(from))))
+	}
+	return sites
+}
+
+// A sliceCopy is a variable that holds a copy of a slice.
+type sliceCopy struct {
+	v    *types.Var
+	made ast.Expr   // its first value
+	from ast.Expr   // the slice
+	fill ast.Stmt   // copy(v, from), or nil
+	rest []ast.Stmt // behind the copy
+}
+
+// sliceCopyAt recognises the declaration of a copy.
+func sliceCopyAt(p *mutate.Pass, list []ast.Stmt, i int) (c sliceCopy, ok bool) {
+	d, ok := facts.Declares(p, list[i])
+	if !ok || d.Value == nil || !isSlice(d.Var.Type()) {
+		return c, false
+	}
+	c = sliceCopy{v: d.Var, made: d.Value, rest: list[i+1:]}
+	if c.from = cloned(p, d.Value); c.from == nil && len(c.rest) > 0 {
+		c.fill = c.rest[0]
+		c.from = filled(p, d, c.fill)
+		c.rest = c.rest[1:]
+	}
+	if c.from == nil || !types.Identical(p.Info.TypeOf(c.from), d.Var.Type()) {
+		return c, false
+	}
+	return c, undisturbed(p, c.rest, p.Var(c.from))
+}
+
+// undisturbed reports whether statements change nothing but local variables, elements of maps, and
+// slices of the function's own, apart from one.
+func undisturbed(p *mutate.Pass, list []ast.Stmt, from *types.Var) bool {
+	return !slices.ContainsFunc(list, func(s ast.Stmt) bool {
+		return !changesOthers(p, s, from) || changesWhole(p, s)
+	})
+}
+
+// cloned returns x for slices.Clone(x) and for append([]T(nil), x...), or nil.
+func cloned(p *mutate.Pass, e ast.Expr) ast.Expr {
+	var from ast.Expr
+	if call, ok := p.IsCall(e, "slices", "Clone"); ok && len(call.Args) == 1 {
+		from = call.Args[0]
+	}
+	if call, ok := p.IsBuiltin(e, "append"); ok && len(call.Args) == 2 && call.Ellipsis.IsValid() {
+		switch first := ast.Unparen(call.Args[0]).(type) {
+		case *ast.CompositeLit:
+			if len(first.Elts) == 0 {
+				from = call.Args[1]
+			}
+		case *ast.CallExpr:
+			if p.Info.Types[first.Fun].IsType() && len(first.Args) == 1 && p.Info.Types[first.Args[0]].IsNil() {
+				from = call.Args[1]
+			}
+		}
+	}
+	return place(p, from)
+}
+
+// filled returns x for `v := make([]T, len(x))` and copy(v, x) behind it, or nil.
+func filled(p *mutate.Pass, d facts.Declaration, next ast.Stmt) ast.Expr {
+	made, ok := p.IsBuiltin(d.Value, "make")
+	s, is := next.(*ast.ExprStmt)
+	if !ok || !is {
+		return nil
+	}
+	call, ok := p.IsBuiltin(s.X, "copy")
+	if !ok || p.Var(call.Args[0]) != d.Var {
+		return nil
+	}
+	for _, n := range made.Args[1:] {
+		length, ok := p.IsBuiltin(n, "len")
+		if !ok || !p.Same(length.Args[0], call.Args[1]) {
+			return nil
+		}
+	}
+	return place(p, call.Args[1])
+}
+
+// place returns an expression that names a slice in a variable or a field, or nil.
+func place(p *mutate.Pass, e ast.Expr) ast.Expr {
+	if e == nil || !isSlice(p.Info.TypeOf(e)) {
+		return nil
+	}
+	for at := ast.Unparen(e); ; {
+		switch x := at.(type) {
+		case *ast.Ident:
+			if p.Var(x) == nil {
+				return nil
+			}
+			return e
+		case *ast.SelectorExpr:
+			if s := p.Info.Selections[x]; s == nil || s.Kind() != types.FieldVal {
+				return nil
+			}
+			at = ast.Unparen(x.X)
+		default:
+			return nil
+		}
+	}
+}
+
+// onlyRead reports whether code only reads the copy or returns it, and whether it returns it.
+func (c *sliceCopy) onlyRead(p *mutate.Pass) (returned, ok bool) {
+	fn := p.FuncOf(c.made)
+	if facts.Captured.Of(p)[c.v] {
+		return false, false
+	}
+	for _, id := range p.Uses(c.v, fn) {
+		if c.fill != nil && facts.Inside(id, c.fill) {
+			continue
+		}
+		if ret, is := p.Parent(id).(*ast.ReturnStmt); is && len(ret.Results) == 1 && ret.Results[0] == ast.Expr(id) {
+			returned = true
+			continue
+		}
+		if !readsSlice(p, id) {
+			return false, false
+		}
+	}
+	if v := p.Var(c.from); v != nil { // it must keep its value, too
+		for _, s := range c.rest {
+			if p.Assigned(v, s) || facts.Captured.Of(p)[v] {
+				return false, false
+			}
+		}
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, c.from) {
+		if v := p.Var(id); v != nil && facts.IsLocal(p, v) && p.Assigned(v, &ast.BlockStmt{
+			Lbrace: c.made.Pos(), Rbrace: fn.End() - 1}) {
+			return false, false
+		}
+	}
+	return returned, true
+}
+
+// edits lets the variable be the slice itself.
+func (c *sliceCopy) edits(p *mutate.Pass) []mutate.Edit {
+	edits := []mutate.Edit{p.Replace(c.made, p.Text(c.from))}
+	if c.fill != nil {
+		edits = append(edits, p.Span(c.made.End(), c.fill.End(), ""))
+	}
+	return edits
+}
+
+// readsSlice reports whether the code around a slice only reads its elements or its length.
+func readsSlice(p *mutate.Pass, e ast.Expr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.IndexExpr:
+		return ast.Unparen(up.X) == e && !p.Changes(up)
+	case *ast.RangeStmt:
+		return ast.Unparen(up.X) == e
+	case *ast.SliceExpr:
+		return ast.Unparen(up.X) == e && !up.Slice3 && readsSlice(p, up)
+	case *ast.CallExpr:
+		if p.Info.Types[up.Fun].IsType() {
+			return p.Basic(up) == types.String
+		}
+		switch f := p.Callee(up).(type) {
+		case *types.Builtin:
+			return f.Name() == "len" || (f.Name() == "copy" || f.Name() == "append" && up.Ellipsis.IsValid()) &&
+				len(up.Args) == 2 && ast.Unparen(up.Args[1]) == e
+		case *types.Func:
+			return f.Pkg() != nil && (readByHelper(p, up, e) ||
+				!facts.Effects(p, up).Writes && p.Decl(f) == nil && flat(f.Signature().Results()))
+		}
+	}
+	return false
+}
+
+// flat reports whether values of a type share no memory with others, but the bytes of strings.
+func flat(t types.Type) bool {
+	if tuple, ok := t.(*types.Tuple); ok {
+		for v := range tuple.Variables() {
+			if !flat(v.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	if t == nil {
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Kind() != types.UnsafePointer
+	case *types.Array:
+		return flat(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !flat(f.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// readByHelper reports whether a helper only reads the slice that is an argument of its call.
+func readByHelper(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) bool {
+	fn := p.Decl(p.Callee(call))
+	if fn == nil || fn.Body == nil || fn.Recv != nil || recursive(p, fn) || facts.Effects(p, fn).Writes {
+		return false
+	}
+	params := parameters(p, fn)
+	at := slices.IndexFunc(call.Args, func(e ast.Expr) bool { return ast.Unparen(e) == arg })
+	if at < 0 || len(params) != len(call.Args) || params[at] == nil || facts.Captured.Of(p)[params[at]] {
+		return false
+	}
+	for _, id := range p.Uses(params[at], fn.Body) {
+		if !readsSlice(p, id) {
+			return false
+		}
+	}
+	return true
+}
+
+// readByCallers reports whether all calls of a helper only read the slice that it returns, while
+// nothing changes memory.
+func readByCallers(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	if fn == nil || fn == p.Func || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) ||
+		facts.Effects(p, fn).Writes {
+		return false
+	}
+	calls, ok := onlyCalls(p, fn)
+	for _, call := range calls {
+		ok = ok && readOnce(p, call)
+	}
+	return ok
+}
+
+// readOnce reports whether the slice that a call returns is only read, while nothing changes
+// memory.
+func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
+	switch up := p.Parent(call).(type) {
+	case *ast.RangeStmt:
+		return readsSlice(p, call) && undisturbed(p, up.Body.List, nil)
+	case *ast.AssignStmt:
+		list, i := p.Siblings(up)
+		d, ok := facts.Single.Of(p)[p.Var(up.Lhs[0])]
+		if i < 0 || !ok || up.Tok != token.DEFINE || d.Stmt != ast.Stmt(up) {
+			return false
+		}
+		for _, id := range p.Uses(d.Var, p.FuncOf(call)) {
+			if !readsSlice(p, id) {
+				return false
+			}
+		}
+		return undisturbed(p, list[i+1:], nil)
+	case *ast.IndexExpr:
+		return readsSlice(p, call) && !facts.Effects(p, up.Index).Writes
+	case *ast.CallExpr:
+		return readsSlice(p, call) && !facts.Effects(p, up).Writes &&
+			!slices.ContainsFunc(up.Args, func(e ast.Expr) bool { return facts.Effects(p, e).Writes })
+	}
+	return false
+}

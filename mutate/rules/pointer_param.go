@@ -1,0 +1,287 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// pointerParam (catalogue A7, the reverse) matches a helper that takes a large struct or array by
+// value and only reads it. It passes the address.
+var pointerParam = &mutate.Mutator{
+	Name: "pointer-param",
+	Doc: "Pass the address of a large struct or array to a helper that only reads it, instead of a copy for each " +
+		"call. Legal because the helper keeps neither the address nor anything behind it, and nothing changes the " +
+		"value during the call: it is a variable whose address nobody else has, or the helper changes no memory.",
+	Before: `func width(o options, text string) int {
+	return o.indent + len(text)
+}
+
+n += width(o, text)`,
+	After: `func width(o *options, text string) int {
+	return o.indent + len(text)
+}
+
+n += width(&o, text)`,
+	Class:   beagle.E0,
+	Gain:    1.1,
+	Find:    findPointerParams,
+	Rewrite: precomputed,
+}
+
+func findPointerParams(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for _, d := range p.File.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn == p.Func || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) {
+			continue
+		}
+		calls, ok := onlyCalls(p, fn)
+		if !ok || !slices.ContainsFunc(calls, func(c *ast.CallExpr) bool { return hot(p, c) }) {
+			continue
+		}
+		at := 0
+		for _, f := range fn.Type.Params.List {
+			if s := (&pointerPassing{p: p, fn: fn, calls: calls}).of(f, at); s != nil {
+				sites = append(sites, site(fn, f.Names[0].Name+" of "+fn.Name.Name, s...))
+			}
+			at += len(f.Names)
+		}
+	}
+	return sites
+}
+
+// onlyCalls returns all uses of a function in the file, which must be calls with one argument for
+// each parameter, made at once.
+func onlyCalls(p *mutate.Pass, fn *ast.FuncDecl) (calls []*ast.CallExpr, ok bool) {
+	obj := p.Info.Defs[fn.Name]
+	sig := obj.Type().(*types.Signature)
+	for _, id := range p.Uses(obj, p.File) {
+		call, is := p.Parent(id).(*ast.CallExpr)
+		if !is || ast.Unparen(call.Fun) != ast.Expr(id) || len(call.Args) != sig.Params().Len() || sig.Variadic() ||
+			p.FuncOf(call) == nil {
+			return nil, false
+		}
+		switch p.Parent(call).(type) {
+		case *ast.GoStmt, *ast.DeferStmt: // the value counts at the time of the statement
+			return nil, false
+		}
+		calls = append(calls, call)
+	}
+	return calls, len(calls) > 0
+}
+
+// A pointerPassing turns a parameter of a helper into a pointer.
+type pointerPassing struct {
+	p     *mutate.Pass
+	fn    *ast.FuncDecl
+	calls []*ast.CallExpr
+	edits []mutate.Edit
+}
+
+// of returns the edits for the parameters that a field declares, the first of which is the
+// helper's at-th parameter, or nil.
+func (s *pointerPassing) of(f *ast.Field, at int) []mutate.Edit {
+	t := s.p.Info.TypeOf(f.Type)
+	switch t.Underlying().(type) {
+	case *types.Struct, *types.Array:
+	default:
+		return nil
+	}
+	if len(f.Names) == 0 || inRegisters(t) || mentionsTypeParam(t) {
+		return nil
+	}
+	s.edits = []mutate.Edit{s.p.Insert(f.Type.Pos(), "*")}
+	for i, id := range f.Names {
+		v, ok := s.p.Info.Defs[id].(*types.Var)
+		if !ok || id.Name == "_" || !s.body(v) {
+			return nil
+		}
+		for _, call := range s.calls {
+			if !s.argument(call, at+i, t) {
+				return nil
+			}
+		}
+	}
+	return s.edits
+}
+
+// body rewrites the uses of a parameter, which must only read it.
+func (s *pointerPassing) body(v *types.Var) bool {
+	p := s.p
+	if facts.Captured.Of(p)[v] {
+		return false
+	}
+	for _, id := range p.Uses(v, s.fn.Body) {
+		up := p.Parent(id)
+		if addr, ok := up.(*ast.UnaryExpr); ok && addr.Op == token.AND && lentTo(p, addr) {
+			s.edits = append(s.edits, p.Replace(addr, id.Name))
+			continue
+		}
+		if p.Changes(id) {
+			return false
+		}
+		switch up := up.(type) {
+		case *ast.SelectorExpr: // Go follows the pointer by itself here
+			continue
+		case *ast.IndexExpr:
+			if ast.Unparen(up.X) == ast.Expr(id) {
+				continue
+			}
+		case *ast.RangeStmt:
+			if ast.Unparen(up.X) == ast.Expr(id) {
+				continue
+			}
+		}
+		s.edits = append(s.edits, p.Replace(id, "*"+id.Name))
+	}
+	return true
+}
+
+// argument rewrites an argument of a call.
+func (s *pointerPassing) argument(call *ast.CallExpr, at int, t types.Type) bool {
+	p, arg := s.p, ast.Unparen(call.Args[at])
+	if !types.Identical(p.Info.TypeOf(arg), t) {
+		return false
+	}
+	quiet := !facts.Effects(p, s.fn).Writes &&
+		!slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return facts.Effects(p, e).Writes })
+	if star, ok := arg.(*ast.StarExpr); ok {
+		q := p.Var(star.X)
+		if !quiet || q == nil || !givenAddress(p, q) {
+			return false
+		}
+		s.edits = append(s.edits, p.Replace(arg, p.Text(star.X)))
+		return true
+	}
+	if !p.Info.Types[arg].Addressable() || !quiet && !ownVariable(p, p.Var(arg)) {
+		return false
+	}
+	s.edits = append(s.edits, p.Replace(arg, "&"+p.Text(arg)))
+	return true
+}
+
+// ownVariable reports whether only its function's statements can reach a variable: no literal uses
+// it, and no pointer to it outlives a call of a helper that only reads.
+func ownVariable(p *mutate.Pass, v *types.Var) bool {
+	if !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] {
+		return false
+	}
+	for _, id := range p.Uses(v, p.File) {
+		if addr := addressTaking(p, id); addr != nil {
+			if u, ok := addr.(*ast.UnaryExpr); !ok || ast.Unparen(u.X) != ast.Expr(id) || !lentTo(p, u) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// addressTaking returns the expression that takes the address of what an identifier names, or of a
+// part of it, or nil: by &, by a pointer method, or by slicing an array.
+func addressTaking(p *mutate.Pass, id *ast.Ident) ast.Expr {
+	var e ast.Expr = id
+	for {
+		up := p.Parent(e)
+		switch n := up.(type) {
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				return n
+			}
+		case *ast.SelectorExpr:
+			if p.PointerMethod(n) {
+				return n
+			}
+			if s := p.Info.Selections[n]; s != nil && s.Kind() == types.FieldVal {
+				e = n
+				continue
+			}
+		case *ast.IndexExpr:
+			if ast.Unparen(n.X) == e {
+				e = n
+				continue
+			}
+		case *ast.SliceExpr:
+			if _, array := p.Info.TypeOf(n.X).Underlying().(*types.Array); array && ast.Unparen(n.X) == e {
+				return n
+			}
+		}
+		return nil
+	}
+}
+
+// lentTo reports whether an address is an argument of a helper that only reads what lies there.
+func lentTo(p *mutate.Pass, addr ast.Expr) bool {
+	call, ok := p.Parent(addr).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	fn := p.Decl(p.Callee(call))
+	if fn == nil || fn.Recv != nil || fn.Body == nil || recursive(p, fn) {
+		return false
+	}
+	params := parameters(p, fn)
+	at := slices.IndexFunc(call.Args, func(e ast.Expr) bool { return ast.Unparen(e) == addr })
+	if at < 0 || len(params) != len(call.Args) || params[at] == nil {
+		return false
+	}
+	return readsOnly(p, fn, params[at])
+}
+
+// readsOnly reports whether a helper only reads what a pointer parameter points to, and keeps no
+// address.
+func readsOnly(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
+	if !isPointer(v.Type()) || facts.Captured.Of(p)[v] {
+		return false
+	}
+	for _, id := range p.Uses(v, fn.Body) {
+		if p.Changes(id) || addressTaking(p, id) != nil {
+			return false
+		}
+		switch up := p.Parent(id).(type) {
+		case *ast.StarExpr:
+			if p.Changes(up) {
+				return false
+			}
+		case *ast.SelectorExpr:
+			if s := p.Info.Selections[up]; s == nil || s.Kind() != types.FieldVal {
+				return false
+			}
+		case *ast.IndexExpr:
+			if ast.Unparen(up.X) != ast.Expr(id) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// givenAddress reports whether a pointer is a helper's parameter for which all calls pass an
+// address.
+func givenAddress(p *mutate.Pass, v *types.Var) bool {
+	for _, d := range p.File.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn == p.Func || fn.Recv != nil || fn.Body == nil || recursive(p, fn) {
+			continue
+		}
+		at := slices.Index(parameters(p, fn), v)
+		if at < 0 {
+			continue
+		}
+		calls, ok := onlyCalls(p, fn)
+		for _, call := range calls {
+			addr, is := ast.Unparen(call.Args[at]).(*ast.UnaryExpr)
+			ok = ok && (is && addr.Op == token.AND || p.Var(call.Args[at]) != nil && p.Var(call.Args[at]) != v &&
+				givenAddress(p, p.Var(call.Args[at])))
+		}
+		return ok && !p.Assigned(v, fn)
+	}
+	return false
+}

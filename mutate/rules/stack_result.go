@@ -1,0 +1,120 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// stackResult (catalogue A3 for results) matches a slice that starts with nothing, grows, and is
+// returned. It grows in an array on the stack, and returns a copy of the final size.
+var stackResult = &mutate.Mutator{
+	Name: "stack-result",
+	Doc: "Collect a result that grows by append in an array on the stack, and return a copy of the size that it has " +
+		"in the end. Growing from nothing allocates at 8, 16, 32 and 64 bytes in turn and copies each time; this " +
+		"allocates once. Legal because only the capacity differs: what is empty stays nil, or not nil, as it was.",
+	Before: `var buf []byte
+for i, n := range numbers {
+	buf = strconv.AppendInt(append(buf, '.'), n, 10)
+}
+return buf`,
+	After: `var room [64]byte // holds most results while they grow
+buf := room[:0]
+for i, n := range numbers {
+	buf = strconv.AppendInt(append(buf, '.'), n, 10)
+}
+return append([]byte(nil), buf...)`,
+	Class:   beagle.E2,
+	Gain:    1.4,
+	Find:    findStackResults,
+	Params:  scratchSizes,
+	Rewrite: rewriteStackResult,
+}
+
+func findStackResults(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		all := facts.Grouped(p, list[i])
+		if d, ok := facts.Declares(p, list[i]); ok {
+			all = append(all, d)
+		}
+		for _, d := range all {
+			s := scratchSite{decl: d}
+			kind, _ := emptyValue(p, d)
+			if kind == "" || !hot(p, list[i]) && p.FuncOf(list[i]) != p.Func || !s.empty(p) || !growsOften(p, d) {
+				continue
+			}
+			if s.returns = returnsOf(p, d, kind == "nil"); len(s.returns) > 0 {
+				s.fresh = "[]" + s.elem + "(nil)"
+				if kind == "empty" {
+					s.fresh = "[]" + s.elem + "{}"
+				}
+				sites = append(sites, mutate.Site{Node: d.Stmt, Label: "result " + d.Var.Name(), Data: s})
+			}
+		}
+	}
+	return sites
+}
+
+// growsOften reports whether a slice may grow more than once: in a loop, or at two places.
+func growsOften(p *mutate.Pass, d facts.Declaration) bool {
+	n := 0
+	for as := range mutate.Nodes[*ast.AssignStmt](p, p.FuncOf(d.Stmt)) {
+		lhs, rhs, ok := assigned(as, assignTokens...)
+		if !ok || p.Var(lhs) != d.Var {
+			continue
+		}
+		if _, more := rhs.(*ast.CallExpr); more {
+			if n++; n > 1 || sharesLoop(p, as, d.Stmt) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sharesLoop reports whether a statement stands in a loop that does not hold the declaration.
+func sharesLoop(p *mutate.Pass, s, declaration ast.Stmt) bool {
+	for _, up := range p.Path(s) {
+		switch up.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			return !facts.Inside(declaration, up)
+		}
+	}
+	return false
+}
+
+// returnsOf returns the places where a slice is a result, if no other use lets anybody keep it. A
+// slice that starts as nil may not be cut, since it is no longer nil when it is empty again.
+func returnsOf(p *mutate.Pass, d facts.Declaration, startsNil bool) []*ast.Ident {
+	if facts.Captured.Of(p)[d.Var] {
+		return nil
+	}
+	var out []*ast.Ident
+	for _, id := range p.Uses(d.Var, p.File) {
+		if ret, ok := p.Parent(id).(*ast.ReturnStmt); ok && slices.Contains(ret.Results, ast.Expr(id)) {
+			out = append(out, id)
+			continue
+		}
+		_, cut := p.Parent(id).(*ast.SliceExpr)
+		if cut && startsNil || !harmless(p, d.Var, id) {
+			return nil
+		}
+	}
+	return out
+}
+
+func rewriteStackResult(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(scratchSite)
+	room, name := p.Fresh("room"), site.decl.Var.Name()
+	edits := site.start(p, fmt.Sprintf("var %s [%d]%s // holds most results while they grow\n%s := %s[:0]", room,
+		param.Value, site.elem, name, room))
+	for _, id := range site.returns {
+		edits = append(edits, p.Replace(id, fmt.Sprintf("append(%s, %s...)", site.fresh, name)))
+	}
+	return edits, nil
+}
