@@ -61,6 +61,8 @@ type byteLoop struct {
 	bare  bool       // the body moves the index on
 	runes bool       // a range over characters
 
+	known map[*types.Var]mutate.Value // variables that hold constants
+
 	set  [256]bool // the bytes that many turns can do at once
 	turn turn      // what a turn does with each
 }
@@ -276,6 +278,7 @@ func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
 
 // findPlain finds the bytes that a turn treats alike, if there are enough.
 func (l *byteLoop) findPlain(p *mutate.Pass) bool {
+	l.known = constantsIn(p, l.stmt)
 	turns := map[string]turn{}
 	sets := map[string]*[256]bool{}
 	sizes := map[string]int{}
@@ -302,6 +305,23 @@ func (l *byteLoop) findPlain(p *mutate.Pass) bool {
 	}
 	l.set, l.turn = *sets[best], turns[best]
 	return true
+}
+
+// constantsIn returns the local variables that code reads and that hold a constant from first to
+// last.
+func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
+	out := map[*types.Var]mutate.Value{}
+	single := facts.Single.Of(p)
+	for id := range mutate.Nodes[*ast.Ident](p, code) {
+		d, ok := single[p.Var(id)]
+		if !ok || d.Value == nil || p.Info.Types[d.Value].Value == nil || declaredWithin(d.Var, code) {
+			continue
+		}
+		if v, err := p.Eval(d.Value, map[*types.Var]mutate.Value{}); err == nil {
+			out[d.Var] = v
+		}
+	}
+	return out
 }
 
 func plainRunParams(p *mutate.Pass, s mutate.Site) []mutate.Param {

@@ -73,7 +73,7 @@ type walker struct {
 type outcome int
 
 const (
-	stays  outcome = iota
+	stays   outcome = iota
 	endsArm         // a break out of a switch
 	falls           // a fallthrough
 	endsTurn
@@ -83,7 +83,7 @@ const (
 // turnFor says what a turn does with a byte. ok is false where it does anything that many turns
 // cannot do at once.
 func (l *byteLoop) turnFor(p *mutate.Pass, c byte) (t turn, ok bool) {
-	w := &walker{p: p, l: l, char: c, env: map[*types.Var]mutate.Value{}}
+	w := &walker{p: p, l: l, char: c, env: maps.Clone(l.known)}
 	if l.value != nil {
 		w.env[l.value] = w.typed(l.value.Type())
 	}
@@ -323,7 +323,9 @@ func (w *walker) assign(s *ast.AssignStmt) outcome {
 func (w *walker) inBody(v *types.Var) bool { return v != nil && declaredWithin(v, w.l.body) }
 
 // declaredWithin reports whether an object is declared within a node.
-func declaredWithin(obj types.Object, n ast.Node) bool { return n.Pos() <= obj.Pos() && obj.Pos() < n.End() }
+func declaredWithin(obj types.Object, n ast.Node) bool {
+	return n.Pos() <= obj.Pos() && obj.Pos() < n.End()
+}
 
 // bind notes the value of a variable of the turn. One that depends on more is unknown to all tests.
 func (w *walker) bind(v *types.Var, e ast.Expr) outcome {
