@@ -97,22 +97,18 @@ func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exp
 		required := slices.ContainsFunc(m.Require, func(r *modfile.Require) bool {
 			return path == r.Mod.Path || strings.HasPrefix(path, r.Mod.Path+"/")
 		})
-		if x.files[path] != "" || !required {
+		if !required {
 			continue
 		}
 		found, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile), path)
 		if err == nil && len(found) == 1 && len(found[0].Errors) == 0 && found[0].ExportFile != "" {
-			x.files[path] = found[0].ExportFile
+			x.files[path], x.also[path] = found[0].ExportFile, found[0].Name
 		}
 	}
 }
 
 // MayImport reports whether a candidate may import a package that is not of the standard library.
-func (u *Unit) MayImport(path string) bool {
-	u.exports.mu.Lock()
-	defer u.exports.mu.Unlock()
-	return u.exports.files[path] != ""
-}
+func (u *Unit) MayImport(path string) bool { return u.direct[path] || u.exports.also[path] != "" }
 
 const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedExportFile | packages.NeedModule | packages.NeedEmbedFiles

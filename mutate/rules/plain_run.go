@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -326,12 +327,46 @@ func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
 
 func plainRunParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	l := s.Data.(*byteLoop)
-	out := []mutate.Param{{Label: "table", Value: "table"}}
+	var out []mutate.Param
+	if n := len(l.comparisons("c")); n <= mostComparisons {
+		out = append(out, mutate.Param{Label: "compare", Value: "compare"})
+	}
+	if len(l.comparisons("c")) > 2 {
+		out = append(out, mutate.Param{Label: "table", Value: "table"})
+	}
 	if l.others() == 1 {
 		out = append(out, mutate.Param{Label: "index", Value: "index"})
 	}
 	if l.seq != nil && wordRanges(l.set) != nil && canDeclare(p, l.stmt) {
 		out = append(out, mutate.Param{Label: "words", Value: "words"})
+	}
+	return out
+}
+
+// mostComparisons is how many comparisons of a byte are worth it, before a table is.
+const mostComparisons = 4
+
+// comparisons are tests that must all hold for a plain byte.
+func (l *byteLoop) comparisons(c string) (out []string) {
+	for low := 0; low < 256; low++ {
+		if l.set[low] {
+			continue
+		}
+		high := low
+		for high+1 < 256 && !l.set[high+1] {
+			high++
+		}
+		switch {
+		case low == high:
+			out = append(out, c+" != "+byteText(low))
+		case low == 0:
+			out = append(out, c+" > "+byteText(high))
+		case high == 255:
+			out = append(out, c+" < "+byteText(low))
+		default:
+			out = append(out, fmt.Sprintf("(%s < %s || %s > %s)", c, byteText(low), c, byteText(high)))
+		}
+		low = high
 	}
 	return out
 }

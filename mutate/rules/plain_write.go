@@ -28,8 +28,10 @@ func rewritePlainRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 		run = r.indexed()
 	case "words":
 		run = r.words()
+	case "compare":
+		run = r.each(r.compared())
 	default:
-		run = r.table()
+		run = r.each(r.lookedUp())
 	}
 	r.edits = append(r.edits, p.Span(l.stmt.Pos(), l.body.Lbrace+1, head+"\n"+run+r.element()))
 	return withImports(p, r.edits, "bytes", "strings", "unicode/utf8"), nil
@@ -71,12 +73,20 @@ func (r *runText) element() string {
 		v.Name(), r.seq, r.index, r.size, v.Name(), v.Name(), r.size, r.seq, r.index)
 }
 
-// table looks each byte up.
-func (r *runText) table() string {
-	name, i := r.name("plain"), r.index
-	return fmt.Sprintf("if %s%s[%s[%s]] {\nfor %s++; %s < len(%s) && %s[%s[%s]]; %s++ {\n}\n%s}", r.begin("; "), name, r.seq,
-		i, i, i, r.seq, name, r.seq, i, i, r.done())
+// each asks of one byte after the other whether it is plain.
+func (r *runText) each(is string) string {
+	i := r.index
+	return fmt.Sprintf("if %s%s {\nfor %s++; %s < len(%s) && %s; %s++ {\n}\n%s}", r.begin("; "), is, i, i, r.seq, is, i,
+		r.done())
 }
+
+// compared asks whether the byte at the index is plain, by comparisons.
+func (r *runText) compared() string {
+	return strings.Join(r.l.comparisons(r.seq+"["+r.index+"]"), " && ")
+}
+
+// lookedUp asks it by a table.
+func (r *runText) lookedUp() string { return r.name("plain") + "[" + r.seq + "[" + r.index + "]]" }
 
 // begin notes where a run begins, if that matters behind it.
 func (r *runText) begin(end string) string {
@@ -118,16 +128,18 @@ func (r *runText) indexed() string {
 		r.done())
 }
 
-// words tests eight bytes at a time, and looks the rest up.
+// words asks of eight bytes at a time, and of the rest one by one.
 func (r *runText) words() string {
 	p, l, i := r.p, r.l, r.index
 	load, edits := loadWord(p, l.stmt, l.seq, fmt.Sprintf("%s[%s:]", r.seq, i))
 	all := p.Fresh("allPlain", "wordPlain")
-	name := r.name("plain")
+	is := r.compared()
+	if len(l.comparisons("c")) > mostComparisons {
+		is = r.lookedUp()
+	}
 	r.edits = append(append(r.edits, edits...), p.Declare(l.stmt, wordTestOf(all, wordRanges(l.set))))
-	return fmt.Sprintf("if %s%s[%s[%s]] {\nfor %s+8 <= len(%s) && %s(%s) {\n%s += 8\n}\n"+
-		"for %s < len(%s) && %s[%s[%s]] {\n%s++\n}\n%s}", r.begin("; "), name, r.seq, i, i, r.seq, all, load, i, i, r.seq,
-		name, r.seq, i, i, r.done())
+	return fmt.Sprintf("if %s%s {\nfor %s+8 <= len(%s) && %s(%s) {\n%s += 8\n}\nfor %s < len(%s) && %s {\n%s++\n}\n%s}",
+		r.begin("; "), is, i, r.seq, all, load, i, i, r.seq, is, i, r.done())
 }
 
 // done does with the run from start to the index what the turns would have done.
