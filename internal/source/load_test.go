@@ -507,7 +507,8 @@ func Length(s string) int { return len(s) }
 		if got := u.MayImport("example.org/other"); got != want {
 			t.Errorf("with %q: %v, want %v", text, got, want)
 		}
-		_, problem := u.Parse("package k\n\nimport \"example.org/other\"\n\nfunc F(s string) int { return other.Length(s) }\n")
+		_, problem := u.Parse("package k\n\nimport \"example.org/other\"\n\n" +
+			"func F(s string) int { return other.Length(s) }\n")
 		if (problem == nil) != want {
 			t.Errorf("with %q: a candidate that imports it: %v", text, problem)
 		}

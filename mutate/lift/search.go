@@ -117,8 +117,8 @@ var companions = map[string][]string{
 	"[]float64": {"float64", "int", "bool"},
 }
 
-// playing are the components of a library over the types of the leaves and goals, and those close to
-// them; those that make an output first.
+// playing are the components of a library over the types of the leaves and goals, and those close
+// to them; those that make an output first.
 func playing(library []*Component, leaves []leaf, goals []*goal) []*Component {
 	in := map[*Type]bool{}
 	note := func(t *Type) {

@@ -79,3 +79,17 @@ func compared(t *testing.T, before, after string) {
 		t.Errorf("%v\n%s\n%s", err, out, after)
 	}
 }
+
+// TestSimdNames keeps the list of the judge's policy in step: it names what a study may offer.
+func TestSimdNames(t *testing.T) {
+	policy, err := os.ReadFile("../../internal/verify/allow.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := strings.Fields(strings.ReplaceAll(string(policy), "`", " "))
+	for _, c := range simdLibrary {
+		if name := strings.TrimPrefix(c.Name, "simd."); !slices.Contains(allowed, name) {
+			t.Errorf("the policy refuses %s, which a study offers", c.Name)
+		}
+	}
+}

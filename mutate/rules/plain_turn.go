@@ -13,9 +13,9 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// A turn is all that a turn of a loop does with one byte, apart from stepping on: it writes the byte
-// somewhere, sets variables to constants, and counts. So many turns that do the same are one turn
-// that writes all their bytes.
+// A turn is all that a turn of a loop does with one byte, apart from stepping on: it writes the
+// byte somewhere, sets variables to constants, and counts. So many turns that do the same are one
+// turn that writes all their bytes.
 type turn struct {
 	sink   *sink    // where the byte goes; nil if nowhere
 	sets   []string // assignments of constants, in order
@@ -260,8 +260,8 @@ func (w *walker) step(s ast.Stmt) outcome {
 	return unknown
 }
 
-// counted is the variable that a statement counts, where many steps may be one: a local integer of a
-// predeclared type that lives on.
+// counted is the variable that a statement counts, where many steps may be one: a local integer of
+// a predeclared type that lives on.
 func (w *walker) counted(s ast.Stmt) *types.Var {
 	var lhs ast.Expr
 	switch s := s.(type) {

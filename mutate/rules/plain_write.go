@@ -69,7 +69,8 @@ func (r *runText) element() string {
 	case !r.l.runes:
 		return fmt.Sprintf("\n%s := %s[%s]", v.Name(), r.seq, r.index)
 	}
-	return fmt.Sprintf("\n%s := rune(%s[%s])\n%s = 1\nif %s >= utf8.RuneSelf {\n%s, %s = utf8.DecodeRuneInString(%s[%s:])\n}",
+	return fmt.Sprintf("\n%s := rune(%s[%s])\n%s = 1\nif %s >= utf8.RuneSelf {\n"+
+		"%s, %s = utf8.DecodeRuneInString(%s[%s:])\n}",
 		v.Name(), r.seq, r.index, r.size, v.Name(), v.Name(), r.size, r.seq, r.index)
 }
 
