@@ -175,8 +175,14 @@ var comparisons = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, toke
 // EvalByte evaluates an expression that depends on one byte. Every expression that is the Same as
 // operand stands for the byte.
 func (p *Pass) EvalByte(e, operand ast.Expr, c byte) (Value, error) {
+	return p.EvalByteWith(e, operand, c, map[*types.Var]Value{})
+}
+
+// EvalByteWith is EvalByte with given values for some variables, too. A nil operand stands for
+// nothing.
+func (p *Pass) EvalByteWith(e, operand ast.Expr, c byte, env map[*types.Var]Value) (Value, error) {
 	return p.guarded(func(ev *evaluator) Value {
-		ev.operand, ev.byte = operand, uint64(c)
+		ev.operand, ev.byte, ev.vars = operand, uint64(c), env
 		return ev.expr(e)
 	})
 }

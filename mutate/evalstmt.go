@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A flow says how a statement ended.
@@ -240,6 +242,11 @@ func (ev *evaluator) callExpr(e *ast.CallExpr) Value {
 	case *types.Builtin:
 		return ev.builtin(e, f.Name())
 	case *types.Func:
+		if answer, known := characters[f.FullName()]; known && len(e.Args) == 1 {
+			if r, ok := ev.expr(e.Args[0]).(int64); ok {
+				return answer(rune(r))
+			}
+		}
 		d := ev.p.Decl(f)
 		if d == nil || d.Recv != nil || e.Ellipsis.IsValid() || f.Signature().Variadic() {
 			ev.fail(e)
@@ -252,6 +259,32 @@ func (ev *evaluator) callExpr(e *ast.CallExpr) Value {
 	}
 	ev.fail(e)
 	return nil
+}
+
+// characters are questions about one character that the library answers, the same at rewrite time
+// as at run time. Those whose answer follows the tables of Unicode are asked about ASCII only: a
+// later toolchain may have newer tables.
+var characters = map[string]func(rune) Value{
+	"unicode.IsControl": ofASCII(unicode.IsControl),
+	"unicode.IsDigit":   ofASCII(unicode.IsDigit),
+	"unicode.IsGraphic": ofASCII(unicode.IsGraphic),
+	"unicode.IsLetter":  ofASCII(unicode.IsLetter),
+	"unicode.IsLower":   ofASCII(unicode.IsLower),
+	"unicode.IsNumber":  ofASCII(unicode.IsNumber),
+	"unicode.IsPrint":   ofASCII(unicode.IsPrint),
+	"unicode.IsPunct":   ofASCII(unicode.IsPunct),
+	"unicode.IsSpace":   ofASCII(unicode.IsSpace),
+	"unicode.IsSymbol":  ofASCII(unicode.IsSymbol),
+	"unicode.IsUpper":   ofASCII(unicode.IsUpper),
+}
+
+func ofASCII(is func(rune) bool) func(rune) Value {
+	return func(r rune) Value {
+		if r < 0 || r >= utf8.RuneSelf {
+			panic(evalFailure{"a question about a character above ASCII"})
+		}
+		return is(r)
+	}
 }
 
 func (ev *evaluator) convert(e *ast.CallExpr, to types.Type) Value {

@@ -78,6 +78,7 @@ const (
 func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	s := lift.NewStudy(p, lift.Options{
 		Seed: l.spec.Seed, Time: liftSearch, Recorded: l.recorded(p), Sorted: l.sorted(),
+		Simd: l.lab.unit.MayImport(lift.SimdPath),
 	})
 	if len(s.Regions()) == 0 {
 		return nil
@@ -138,7 +139,8 @@ func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.
 		return store.Key{
 			Kind: "lifted", Candidate: l.inputs.works.root.ID, Toolchain: l.inputs.works.machine.Go,
 			Corpus: beagle.HashOf("lifted inputs", request, r.Stdout),
-			Extra:  beagle.HashOf("lifted", program(), string(p.Src), text, l.sorted(), l.spec.Seed),
+			Extra: beagle.HashOf("lifted", program(), string(p.Src), text, l.sorted(), l.spec.Seed,
+				l.lab.unit.MayImport(lift.SimdPath)),
 		}, err
 	}
 	return store.Key{}, fmt.Errorf("its pieces did not build alone in %d attempts", liftBuilds)

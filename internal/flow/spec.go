@@ -16,6 +16,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate/lift"
 )
 
 // A Spec is everything that a user decides about a run. With the recorded
@@ -136,7 +137,7 @@ func (s *Spec) Validate() error {
 // load says which target to load, and how.
 func (s *Spec) load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
-		InPlace: s.mayGoInPlace(), Across: s.Across}
+		InPlace: s.mayGoInPlace(), Across: s.Across, Also: []string{lift.SimdPath}}
 }
 
 // Anchor makes a spec mean the same wherever a process stands that goes on with

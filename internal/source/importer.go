@@ -25,12 +25,14 @@ type exports struct {
 	files map[string]string // import path -> export data
 	pkgs  map[string]*types.Package
 	find  func(path string) (string, error) // export data of a standard package not in files
+	also  map[string]string                 // names of packages that the target's does not import, and a candidate may
 }
 
 func newExports(find func(path string) (string, error)) *exports {
 	x := &exports{
 		fset:  token.NewFileSet(),
 		files: map[string]string{},
+		also:  map[string]string{},
 		pkgs:  map[string]*types.Package{"unsafe": types.Unsafe},
 		find:  find,
 	}

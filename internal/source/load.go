@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
@@ -34,6 +35,8 @@ type Options struct {
 	// take what no record of a call can hold, too: [Unit.Unrecordable] says why
 	InPlace bool
 
+	// Also names packages that candidates may import wherever the target's module requires theirs.
+	Also []string
 	// let candidates hold copies of functions of other packages of the module, too
 	Across bool
 }
@@ -74,8 +77,40 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 			x.files[p.PkgPath] = p.ExportFile
 		}
 	})
+	o.alsoExports(ctx, pkg, x)
 	return newUnit(ctx, o, pkg, name, x)
 }
+
+// alsoExports finds the export data of the packages of o.Also whose module the target's module
+// requires: a candidate may import them, as any other file of the module may.
+func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exports) {
+	if pkg.Module == nil || pkg.Module.GoMod == "" {
+		return
+	}
+	text, err := os.ReadFile(pkg.Module.GoMod)
+	if err != nil {
+		return
+	}
+	m, err := modfile.ParseLax(pkg.Module.GoMod, text, nil)
+	if err != nil {
+		return
+	}
+	for _, path := range o.Also {
+		required := slices.ContainsFunc(m.Require, func(r *modfile.Require) bool {
+			return path == r.Mod.Path || strings.HasPrefix(path, r.Mod.Path+"/")
+		})
+		if !required {
+			continue
+		}
+		found, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile), path)
+		if err == nil && len(found) == 1 && len(found[0].Errors) == 0 && found[0].ExportFile != "" {
+			x.files[path], x.also[path] = found[0].ExportFile, found[0].Name
+		}
+	}
+}
+
+// MayImport reports whether a candidate may import a package that is not of the standard library.
+func (u *Unit) MayImport(path string) bool { return u.direct[path] || u.exports.also[path] != "" }
 
 const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedExportFile | packages.NeedModule | packages.NeedEmbedFiles

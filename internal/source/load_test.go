@@ -473,3 +473,44 @@ func TestImportAt(t *testing.T) {
 		}
 	}
 }
+
+// TestMayImport loads a target of a module that requires one which the target's package does not
+// import, and of one that does not.
+func TestMayImport(t *testing.T) {
+	t.Parallel()
+	const files = `
+-- go.mod --
+module example.com/m
+
+go 1.26
+REQUIRE
+-- k/k.go --
+package k
+
+func F(s string) int { return len(s) }
+-- other/go.mod --
+module example.org/other
+
+go 1.26
+-- other/other.go --
+package other
+
+func Length(s string) int { return len(s) }
+`
+	const required = "\nrequire example.org/other v0.0.0\n\nreplace example.org/other => ./other\n"
+	for text, want := range map[string]bool{required: true, "\n": false} {
+		dir := module(t, strings.Replace(files, "\nREQUIRE", text, 1))
+		u, err := Load(t.Context(), Options{Dir: dir, Spec: "./k.F", Also: []string{"example.org/other"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := u.MayImport("example.org/other"); got != want {
+			t.Errorf("with %q: %v, want %v", text, got, want)
+		}
+		_, problem := u.Parse("package k\n\nimport \"example.org/other\"\n\n" +
+			"func F(s string) int { return other.Length(s) }\n")
+		if (problem == nil) != want {
+			t.Errorf("with %q: a candidate that imports it: %v", text, problem)
+		}
+	}
+}

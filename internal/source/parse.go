@@ -188,7 +188,7 @@ func (u *Unit) checkImport(f *File, s *ast.ImportSpec) *Problem {
 		return f.problem("scope", s.Pos(), "cgo is not possible in a candidate")
 	case s.Name != nil && s.Name.Name == "." && !strings.Contains(u.Target.Source, ". "+s.Path.Value):
 		return f.problem("scope", s.Pos(), "dot import of %s, which the original does not have", path)
-	case path == "unsafe" || u.direct[path]:
+	case path == "unsafe" || u.MayImport(path):
 		return nil
 	case isStd(path) && !strings.HasPrefix(path, "internal/") && !strings.Contains(path, "/internal/"):
 		if _, err := u.exports.Import(path); err == nil {

@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,6 +75,7 @@ func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x
 	u := &Unit{opts: o, fset: token.NewFileSet(), exports: x, direct: map[string]bool{}, names: map[string]string{},
 		qualify: map[string]string{}}
 	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) { u.names[q.PkgPath] = q.Name })
+	maps.Copy(u.names, x.also)
 	for path := range p.Imports {
 		u.direct[path] = true
 	}

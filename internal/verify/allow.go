@@ -27,7 +27,19 @@ var pureOnly = set(`
 	path/filepath.Base path/filepath.Clean path/filepath.Dir path/filepath.Ext
 	path/filepath.FromSlash path/filepath.IsAbs path/filepath.IsLocal
 	path/filepath.Join path/filepath.Match path/filepath.Rel path/filepath.Split
-	path/filepath.SplitList path/filepath.ToSlash path/filepath.VolumeName`)
+	path/filepath.SplitList path/filepath.ToSlash path/filepath.VolumeName ` + vectorised(`
+	ASCII ASCIIString IndexNonASCII IndexNonASCIIString TagValid TagValidString
+	IndexNonTag IndexNonTagString IndexInvalidTag SumInt64 MinMaxInt64 LowerASCIIInPlace`))
+
+// vectorised gives names of functions the path of Beagle's vector kernels, which keep no state. A
+// candidate may call them where the user's go.mod requires that module.
+func vectorised(names string) string {
+	var out []string
+	for name := range strings.FieldsSeq(names) {
+		out = append(out, "github.com/beagle-go/beagle/simd."+name)
+	}
+	return strings.Join(out, " ")
+}
 
 // stateful lists packages whose types keep state or break the rules of types. The policy refuses a
 // candidate that names one of these types.

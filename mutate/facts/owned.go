@@ -26,6 +26,58 @@ var Owned = &Fact[map[*types.Var]bool]{
 	},
 }
 
+// Fresh holds the local slices that only ever get new memory, or more of their own. Code may hand
+// their memory on, but nothing that was there before them shares it.
+var Fresh = &Fact[map[*types.Var]bool]{
+	Name:     "fresh",
+	Requires: []Named{Declared, Captured},
+	Find: func(p *mutate.Pass) map[*types.Var]bool {
+		out := map[*types.Var]bool{}
+		for v, d := range Declared.Of(p) {
+			if _, slice := v.Type().Underlying().(*types.Slice); slice && !Captured.Of(p)[v] &&
+				(d.Value == nil || fresh(p, v, d.Value)) && staysFresh(p, v) {
+				out[v] = true
+			}
+		}
+		return out
+	},
+}
+
+// staysFresh reports whether each assignment to v gives it new memory, or more of its own.
+func staysFresh(p *mutate.Pass, v *types.Var) bool {
+	for _, id := range p.Uses(v, p.File) {
+		if !p.Changes(id) {
+			continue
+		}
+		switch up := p.Parent(id).(type) {
+		case *ast.IndexExpr, *ast.CallExpr: // an element; copy and clear
+			if addressed(p, up) {
+				return false
+			}
+		case *ast.AssignStmt:
+			if !getsFresh(p, v, up) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// addressed reports whether code takes the address of what an expression names.
+func addressed(p *mutate.Pass, n ast.Node) bool {
+	for _, up := range p.Path(n) {
+		if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return true
+		}
+		if _, ok := up.(ast.Stmt); ok {
+			return false
+		}
+	}
+	return false
+}
+
 // staysOwned reports whether all uses of v leave its memory with it.
 func staysOwned(p *mutate.Pass, v *types.Var) bool {
 	for _, id := range p.Uses(v, p.File) {

@@ -26,7 +26,7 @@ func (s *Study) Held() (held []bool, of []*Region) {
 		}
 		ok := q.status != nil
 		if ok {
-			p := q.pool(nil)
+			p := q.pool(s.library(), nil)
 			for k, o := range p.outs {
 				ok = ok && p.refute(q.found[k], o) < 0
 			}

@@ -61,7 +61,7 @@ var paths = map[string]string{
 	"utf8": "unicode/utf8", "unicode": "unicode", "utf16": "unicode/utf16", "strconv": "strconv", "hex": "encoding/hex",
 	"base64": "encoding/base64", "base32": "encoding/base32", "binary": "encoding/binary", "crc32": "hash/crc32",
 	"crc64": "hash/crc64", "adler32": "hash/adler32", "html": "html", "path": "path", "url": "net/url",
-	"netip": "net/netip", "cmp": "cmp", "sort": "sort",
+	"netip": "net/netip", "cmp": "cmp", "sort": "sort", "simd": SimdPath,
 }
 
 var qualifier = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)

@@ -9,6 +9,7 @@ type pool struct {
 	leaves []leaf
 	cols   []any // by leaf, as long as the pool; nil for constants
 	outs   []output
+	terms  []*Component // that a search may use
 	n      int
 	first  int // so many are recorded calls
 }
@@ -190,7 +191,7 @@ func (p *pool) explain(l *limits) ([][]*term, string) {
 	right := make([][]*term, len(p.outs))
 	for range rounds {
 		goals := p.goals(at)
-		l.spent += search(len(at), p.leaves, p.at(at), goals, l.perSearch, l.late)
+		l.spent += search(len(at), p.terms, p.leaves, p.at(at), goals, l.perSearch, l.late)
 		wrong := p.sort(goals, right)
 		missing := slices.ContainsFunc(right, func(ts []*term) bool { return len(ts) == 0 })
 		if !missing {

@@ -135,7 +135,7 @@ var resultNames = map[string][]string{
 	"slices.BinarySearch": {"at", "found"}, "utf8.DecodeRuneInString": {"r", "size"},
 	"utf8.DecodeLastRuneInString": {"r", "size"}, "binary.Uvarint": {"value", "size"},
 	"binary.Varint": {"value", "size"},
-	"bits.Mul64":    {"hi", "lo"},
+	"bits.Mul64":    {"hi", "lo"}, "simd.MinMaxInt64": {"low", "high"},
 }
 
 // resultOf names the results of a call once, and returns the name of one of them.

@@ -70,9 +70,10 @@ type bank struct {
 	over    bool
 }
 
-// search fills goals with terms that agree with them on n examples. It ends when
-// each output has one, or when it has used up its evaluations.
-func search(n int, leaves []leaf, cols []any, goals []*goal, budget int, late func() bool) (used int) {
+// search fills goals with terms of a library that agree with them on n examples. It ends when each
+// output has one, or when it has used up its evaluations.
+func search(n int, library []*Component, leaves []leaf, cols []any, goals []*goal, budget int,
+	late func() bool) (used int) {
 	b := &bank{
 		n: n, terms: map[*Type][][]*term{}, seen: map[uint64]struct{}{}, scratch: map[*Type]any{},
 		goals: goals, byType: map[*Type][]*goal{}, left: budget, late: late,
@@ -81,7 +82,7 @@ func search(n int, leaves []leaf, cols []any, goals []*goal, budget int, late fu
 		g.part = map[uint64]*term{}
 		b.byType[g.typ] = append(b.byType[g.typ], g)
 	}
-	b.inPlay = playing(leaves, goals)
+	b.inPlay = playing(library, leaves, goals)
 	full := ^uint64(0) >> (64 - n)
 	for i, l := range leaves {
 		if mask := b.unseen(l.typ, cols[i], full); mask != 0 {
@@ -116,9 +117,9 @@ var companions = map[string][]string{
 	"[]float64": {"float64", "int", "bool"},
 }
 
-// playing are the components over the types of the leaves and goals, and those
-// close to them; those that make an output first.
-func playing(leaves []leaf, goals []*goal) []*Component {
+// playing are the components of a library over the types of the leaves and goals, and those close
+// to them; those that make an output first.
+func playing(library []*Component, leaves []leaf, goals []*goal) []*Component {
 	in := map[*Type]bool{}
 	note := func(t *Type) {
 		in[t] = true
@@ -137,7 +138,7 @@ func playing(leaves []leaf, goals []*goal) []*Component {
 		wanted[g.typ] = true
 	}
 	var first, then []*Component
-	for _, c := range all {
+	for _, c := range library {
 		switch {
 		case !in[c.Result] || slices.ContainsFunc(c.Args, func(t *Type) bool { return !in[t] }):
 		case wanted[c.Result]:

@@ -21,6 +21,7 @@ type Options struct {
 	Time     time.Duration    // for all regions, by the clock; 0 is a minute
 	Recorded []map[string]any // arguments of recorded calls of the target, by parameter
 	Sorted   []string         // parameters of the target that are nearly always in order
+	Simd     bool             // the user's module has the module of SimdPath
 }
 
 const (
@@ -256,9 +257,10 @@ func (s *Study) answer(q *question, l *limits) answered {
 	if l.region = l.spent + regionSearches*l.perSearch; l.over() {
 		return answered{why: noTime}
 	}
-	pools := []*pool{q.pool(nil)}
+	library := s.library()
+	pools := []*pool{q.pool(library, nil)}
 	if in := q.sorted(s); in >= 0 {
-		pools = append(pools, q.pool(func(i int) bool { return inOrder(q.inputs[in], i) }))
+		pools = append(pools, q.pool(library, func(i int) bool { return inOrder(q.inputs[in], i) }))
 	}
 	why := ""
 	for k, pool := range pools {
@@ -312,9 +314,17 @@ func inOrder(col any, i int) bool {
 	return false
 }
 
+// library are the functions that terms may have.
+func (s *Study) library() []*Component {
+	if s.o.Simd {
+		return slices.Concat(simdLibrary, all)
+	}
+	return all
+}
+
 // pool holds the inputs on which the region came to an end, where keep says so.
-func (q *question) pool(keep func(i int) bool) *pool {
-	p := &pool{leaves: q.words.leaves(q.r.Inputs, q.r.Outputs)}
+func (q *question) pool(library []*Component, keep func(i int) bool) *pool {
+	p := &pool{leaves: q.words.leaves(q.r.Inputs, q.r.Outputs), terms: library}
 	var at []int
 	for i, st := range q.status {
 		if st == 0 && (keep == nil || keep(i)) {

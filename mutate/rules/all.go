@@ -43,6 +43,7 @@ var written = []*mutate.Mutator{
 	fixedTrips,
 	accumulators,
 	skipRun,
+	plainRun,
 	hoistInvariant,
 	rangeIndex,
 	elementPointer,

@@ -1,0 +1,383 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// plainRun (part of catalogue L1) matches a loop over the bytes or characters of a text that does
+// one and the same thing with most of them: it copies them, counts them, or does nothing. It passes
+// a run of such bytes at once, in front of the statements for the others.
+var plainRun = &mutate.Mutator{
+	Name: "plain-run",
+	Doc: "Pass a run of ordinary bytes at once, in a loop that copies, counts or skips most bytes and treats a few " +
+		"in another way: escapers, scanners, decoders. A run is copied by one append instead of one for each " +
+		"byte. A search for its end is a comparison or a load for each byte, eight bytes at a time, or the " +
+		"library's IndexByte. Exact: what is ordinary is found by following the loop's body for all 256 bytes. " +
+		"Only the capacity of what is appended to may differ.",
+	Before: `for i := 0; i < len(s); i++ {
+	c := s[i]
+	switch c {
+	case '"', '\\':
+		dst = append(dst, '\\', c)
+	default:
+		dst = append(dst, c)
+	}
+}`,
+	After: `for i := 0; i < len(s); i++ {
+	if start := i; plain[s[i]] {
+		for i++; i < len(s) && plain[s[i]]; i++ {
+		}
+		dst = append(dst, s[start:i]...)
+		if i >= len(s) {
+			break
+		}
+	}
+	c := s[i]
+	...`,
+	Class:   beagle.E2,
+	Gain:    1.5,
+	Find:    findPlainRun,
+	Params:  plainRunParams,
+	Rewrite: rewritePlainRun,
+}
+
+// A byteLoop is a loop over the bytes of a text, or over the characters of a string.
+type byteLoop struct {
+	stmt  ast.Stmt
+	body  *ast.BlockStmt
+	label string
+	seq   *types.Var // nil for a range over what has no name
+	index *types.Var // nil for a range without one
+	value *types.Var // of a range
+	elem  ast.Expr   // an s[i] of the body or the condition; nil if there is none
+	tests []ast.Expr // what else must hold for a turn
+	bare  bool       // the body moves the index on
+	runes bool       // a range over characters
+
+	known map[*types.Var]mutate.Value // variables that hold constants
+
+	set  [256]bool // the bytes that many turns can do at once
+	turn turn      // what a turn does with each
+}
+
+// Limits of what is worth a run.
+const (
+	leastPlainBytes = 64 // of 256
+	leastPlainASCII = 32 // of 128
+)
+
+func findPlainRun(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		l := byteLoopOf(p, s)
+		if l == nil || !l.findPlain(p) {
+			continue
+		}
+		what := "skips"
+		if l.turn.sink != nil {
+			what = "copies to " + p.Text(l.turn.sink.place)
+		}
+		sites = append(sites, mutate.Site{Node: s, Label: "loop over " + l.text(p) + " that " + what, Data: l})
+	}
+	return sites
+}
+
+// text is what the loop goes through.
+func (l *byteLoop) text(p *mutate.Pass) string {
+	if l.seq != nil {
+		return l.seq.Name()
+	}
+	return p.Text(l.stmt.(*ast.RangeStmt).X)
+}
+
+// byteLoopOf recognises a loop whose index goes from byte to byte, or nil.
+func byteLoopOf(p *mutate.Pass, s ast.Stmt) *byteLoop {
+	if loopBody(s) == nil || p.FuncOf(s) == nil || redefined(p, s, "len") || redefined(p, s, "append") {
+		return nil
+	}
+	l := &byteLoop{stmt: s, body: loopBody(s)}
+	if up, ok := p.Parent(s).(*ast.LabeledStmt); ok {
+		l.label = up.Label.Name
+	}
+	ok := false
+	switch s := s.(type) {
+	case *ast.ForStmt:
+		ok = l.head(p, s)
+	case *ast.RangeStmt:
+		ok = l.ranges(p, s)
+	}
+	captured := facts.Captured.Of(p)
+	if !ok || l.seq != nil && (!facts.IsLocal(p, l.seq) || captured[l.seq] || p.Assigned(l.seq, s)) ||
+		l.index != nil && captured[l.index] || l.value != nil && captured[l.value] {
+		return nil
+	}
+	return l
+}
+
+// head reads `for i := 0; i < len(s); i++` and `for i < len(s)`, perhaps with further conditions.
+func (l *byteLoop) head(p *mutate.Pass, s *ast.ForStmt) bool {
+	if s.Cond == nil {
+		return false
+	}
+	tests := operands(s.Cond, token.LAND)
+	cond, ok := ast.Unparen(tests[0]).(*ast.BinaryExpr)
+	if !ok || cond.Op != token.LSS {
+		return false
+	}
+	l.index, l.tests = p.Var(cond.X), tests[1:]
+	if l.index == nil || !facts.IsLocal(p, l.index) || !isBasicType(l.index.Type(), types.Int) {
+		return false
+	}
+	if l.bare = s.Post == nil; !l.bare {
+		if by, ok := stepOf(p, s.Post, l.index); !ok || by != 1 {
+			return false
+		}
+	}
+	for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
+		if v := p.Var(ix.X); l.elem == nil && p.Var(ix.Index) == l.index && v != nil && isLengthOf(p, cond.Y, v) {
+			l.seq, l.elem = v, ix
+		}
+	}
+	if l.seq == nil || !isBasicOrBytes(l.seq.Type()) || p.LenOf(cond.Y) != l.seq && p.Assigned(l.seq, p.FuncOf(s)) {
+		return false
+	}
+	return neverNegative(p, l.index) || l.readsFirst(p)
+}
+
+// isBasicOrBytes reports whether a type is string or []byte under no other name.
+func isBasicOrBytes(t types.Type) bool {
+	return types.Identical(t, types.Typ[types.String]) || types.Identical(t, types.NewSlice(types.Typ[types.Uint8]))
+}
+
+// neverNegative reports whether an index begins at zero or above, and only grows.
+func neverNegative(p *mutate.Pass, v *types.Var) bool {
+	fn, begun := token.NoPos, false
+	for id, obj := range p.Info.Defs {
+		if obj == types.Object(v) {
+			fn = id.Pos()
+			as, ok := p.Parent(id).(*ast.AssignStmt)
+			if !ok || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
+				return false
+			}
+			n, ok := p.Int(as.Rhs[0])
+			begun = ok && n >= 0
+		}
+	}
+	if !begun || fn == token.NoPos {
+		return false
+	}
+	for _, id := range p.Uses(v, p.File) {
+		if !p.Changes(id) {
+			continue
+		}
+		s, ok := p.Parent(id).(ast.Stmt)
+		if !ok {
+			return false
+		}
+		by, steps := stepOf(p, s, v)
+		lhs, rhs, sets := assigned(s, token.ASSIGN)
+		n, number := int64(0), false
+		if sets && p.Var(lhs) == v {
+			n, number = p.Int(rhs)
+		}
+		if !(steps && by > 0 || number && n >= 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// readsFirst reports whether every turn begins with a read of the element.
+func (l *byteLoop) readsFirst(p *mutate.Pass) bool {
+	if len(l.tests) > 0 {
+		return l.leads(p, l.tests[0])
+	}
+	if len(l.body.List) == 0 {
+		return false
+	}
+	switch s := l.body.List[0].(type) {
+	case *ast.AssignStmt:
+		return s.Tok == token.DEFINE && len(s.Rhs) == 1 && l.leads(p, s.Rhs[0])
+	case *ast.IfStmt:
+		return s.Init == nil && l.leads(p, s.Cond)
+	case *ast.SwitchStmt:
+		if s.Init != nil || s.Tag == nil {
+			return false
+		}
+		return l.leads(p, s.Tag)
+	}
+	return false
+}
+
+// leads reports whether an expression begins with a read of the element.
+func (l *byteLoop) leads(p *mutate.Pass, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.BinaryExpr:
+		return l.leads(p, e.X)
+	case *ast.UnaryExpr:
+		return e.Op == token.NOT && l.leads(p, e.X)
+	case *ast.CallExpr:
+		return len(e.Args) == 1 && p.Info.Types[e.Fun].IsType() && l.leads(p, e.Args[0])
+	case *ast.IndexExpr:
+		return p.Same(e, l.elem)
+	}
+	return false
+}
+
+// ranges reads a range over a string, or over a slice of bytes.
+func (l *byteLoop) ranges(p *mutate.Pass, s *ast.RangeStmt) bool {
+	if s.Tok != token.DEFINE || isBlank(s.Value) || p.Info.Types[s.X].Value != nil {
+		return false
+	}
+	t := p.Info.TypeOf(s.X)
+	if t == nil || !isBasicOrBytes(t) {
+		return false
+	}
+	l.value = p.Var(s.Value)
+	if !isBlank(s.Key) {
+		l.index = p.Var(s.Key)
+	}
+	if l.value == nil || p.Assigned(l.value, l.body) || l.index != nil && p.Assigned(l.index, l.body) {
+		return false
+	}
+	_, slice := t.Underlying().(*types.Slice)
+	l.runes = !slice
+	l.seq = p.Var(s.X)
+	if slice {
+		return l.seq != nil && !isBlank(s.Value)
+	}
+	if l.seq != nil && (!facts.IsLocal(p, l.seq) || p.Assigned(l.seq, s) || facts.Captured.Of(p)[l.seq]) {
+		l.seq = nil // it is given a name
+	}
+	_, _, named := steadyText(p, s)
+	return named && canDeclare(p, s)
+}
+
+// apart reports whether writing to a place leaves the loop's text as it is. Nobody can write to a
+// string. A slice of bytes must be the function's own, or what is written to must be new: then a
+// parameter that keeps its value is older.
+func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
+	if l.runes || isString(l.seq) || kind == joinSink || facts.Owned.Of(p)[l.seq] {
+		return true
+	}
+	fn := p.FuncOf(l.stmt)
+	older := l.seq.Pos() < fn.Body.Pos() && !p.Reassigned(l.seq, fn)
+	if kind == appendSink {
+		v := p.Var(place)
+		return facts.Owned.Of(p)[v] || older && facts.Fresh.Of(p)[v]
+	}
+	return strings.TrimPrefix(p.Info.TypeOf(place).String(), "*") == "strings.Builder"
+}
+
+// findPlain finds the bytes that a turn treats alike, if there are enough.
+func (l *byteLoop) findPlain(p *mutate.Pass) bool {
+	l.known = constantsIn(p, l.stmt)
+	turns := map[string]turn{}
+	sets := map[string]*[256]bool{}
+	sizes := map[string]int{}
+	best, all, least := "", 256, leastPlainBytes
+	if l.runes {
+		all, least = 0x80, leastPlainASCII
+	}
+	for c := range all {
+		t, ok := l.turnFor(p, byte(c))
+		if !ok {
+			continue
+		}
+		k := t.key(p)
+		if sets[k] == nil {
+			sets[k], turns[k] = new([256]bool), t
+		}
+		sets[k][c] = true
+		if sizes[k]++; sizes[k] > sizes[best] {
+			best = k
+		}
+	}
+	if sizes[best] < least || sizes[best] == 256 {
+		return false
+	}
+	l.set, l.turn = *sets[best], turns[best]
+	return true
+}
+
+// constantsIn returns the local variables that code reads and that hold a constant from first to
+// last.
+func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
+	out := map[*types.Var]mutate.Value{}
+	single := facts.Single.Of(p)
+	for id := range mutate.Nodes[*ast.Ident](p, code) {
+		d, ok := single[p.Var(id)]
+		if !ok || d.Value == nil || p.Info.Types[d.Value].Value == nil || declaredWithin(d.Var, code) {
+			continue
+		}
+		if v, err := p.Eval(d.Value, map[*types.Var]mutate.Value{}); err == nil {
+			out[d.Var] = v
+		}
+	}
+	return out
+}
+
+func plainRunParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
+	l := s.Data.(*byteLoop)
+	var out []mutate.Param
+	if n := len(l.comparisons("c")); n <= mostComparisons {
+		out = append(out, mutate.Param{Label: "compare", Value: "compare"})
+	}
+	if len(l.comparisons("c")) > 2 {
+		out = append(out, mutate.Param{Label: "table", Value: "table"})
+	}
+	if l.others() == 1 {
+		out = append(out, mutate.Param{Label: "index", Value: "index"})
+	}
+	if l.seq != nil && wordRanges(l.set) != nil && canDeclare(p, l.stmt) {
+		out = append(out, mutate.Param{Label: "words", Value: "words"})
+	}
+	return out
+}
+
+// mostComparisons is how many comparisons of a byte are worth it, before a table is.
+const mostComparisons = 4
+
+// comparisons are tests that must all hold for a plain byte.
+func (l *byteLoop) comparisons(c string) (out []string) {
+	for low := 0; low < 256; low++ {
+		if l.set[low] {
+			continue
+		}
+		high := low
+		for high+1 < 256 && !l.set[high+1] {
+			high++
+		}
+		switch {
+		case low == high:
+			out = append(out, c+" != "+byteText(low))
+		case low == 0:
+			out = append(out, c+" > "+byteText(high))
+		case high == 255:
+			out = append(out, c+" < "+byteText(low))
+		default:
+			out = append(out, fmt.Sprintf("(%s < %s || %s > %s)", c, byteText(low), c, byteText(high)))
+		}
+		low = high
+	}
+	return out
+}
+
+// others is how many bytes are not plain.
+func (l *byteLoop) others() int {
+	n := 0
+	for _, plain := range l.set {
+		if !plain {
+			n++
+		}
+	}
+	return n
+}
