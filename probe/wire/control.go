@@ -149,6 +149,16 @@ type InFlight struct {
 	P95    float64 `json:"p95"`
 	P99    float64 `json:"p99"`
 	Most   float64 `json:"most"` // of the longest captured call
+
+	Beside *Beside `json:"beside,omitempty"` // once calls were followed
+}
+
+// Beside counts calls by how many others of the site were under way in the process when they began.
+type Beside struct {
+	None uint64 `json:"none"`
+	One  uint64 `json:"one"`
+	Few  uint64 `json:"few"`  // 2 or 3
+	Many uint64 `json:"many"` // 4 or more
 }
 
 // Dropped counts calls that were chosen and not recorded, by reason.
