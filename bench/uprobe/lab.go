@@ -33,6 +33,8 @@ type lab struct {
 	attach, detach []float64 // nanoseconds
 	own            []float64 // percent of a core that this program took in a captured second
 	hit, copying   float64   // nanoseconds that a hit costs, and a recorded one more, as the server says
+	seen           float64   // share of the calls that pay that, in the mean
+	turns          bool      // less than all, by turns
 	events         int
 }
 
@@ -123,6 +125,11 @@ func (l *lab) second(captured bool) (float64, error) {
 	l.events += len(p.Events)
 	for _, s := range p.Status.Sites {
 		l.hit, l.copying = s.Counts.Hit, s.Counts.Nanos
+		seen := 1.0
+		if s.Counts.Seen > 0 {
+			seen, l.turns = s.Counts.Seen, true
+		}
+		l.seen += (seen - l.seen) / float64(len(l.own))
 	}
 	began = time.Now()
 	_, _, err = l.client.Do(ctx, wire.Request{Verb: wire.VerbStop, Lease: r.Lease})

@@ -51,6 +51,9 @@ func rows() []row {
 		{"1,000 calls/s, 10 recorded", "framed", 1000, at(10)},
 		{"5,000 calls/s, 10 recorded", "framed", 5000, at(10)},
 		{"10,000 calls/s, 10 recorded", "framed", 10_000, at(10)},
+		{"nothing, 100,000 calls/s", "framed", 100_000, nil},
+		{"30,000 calls/s in turns, 10 recorded", "framed", 30_000, at(10)},
+		{"100,000 calls/s in turns, 10 recorded", "framed", 100_000, at(10)},
 		{"5,000 calls/s, 1,000 recorded", "framed", 5000, at(1000)},
 		{"no frame, 300 calls/s, 10 recorded", "leaf", 300, at(10)},
 		{"results too, 300 calls/s, 300 recorded", "framed", 300,
@@ -98,7 +101,10 @@ func measure(r row, pairs int, cost uprobe.Cost) error {
 	fmt.Printf("%-40s %+.3f %% of a core (95 %%: %+.3f to %+.3f)", r.name, median(differences), low, high)
 	if r.start != nil {
 		recorded := float64(l.events) / float64(pairs)
-		computed := (l.hit*float64(r.rate) + l.copying*recorded) / 1e7
+		computed := (l.hit*l.seen*float64(r.rate) + l.copying*recorded) / 1e7
+		if l.turns {
+			fmt.Printf("; in turns, %.1f %% of the calls", 100*l.seen)
+		}
 		fmt.Printf("; computed with %.3f; %.0f recorded/s, %.1f µs each; beagle-uprobe itself %.2f; attached and "+
 			"looked in %v, detached in %v", computed, recorded, l.copying/1000, median(l.own),
 			time.Duration(median(l.attach)).Round(time.Millisecond),
