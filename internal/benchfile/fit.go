@@ -28,13 +28,20 @@ func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 		return similarity.Shape{Parts: parts, Samples: n}
 	}
 	out := &beagle.BenchmarkFit{
-		Target: p.Target, Share: p.Share, Needed: f.Needed,
+		Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds,
 		Callees: similarity.Compare(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective)),
 		Lines:   similarity.Compare(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective)),
 	}
 	worst := similarity.Worst(out.Callees, out.Lines)
 	out.Reached = worst.Estimate >= f.Needed
 	out.Shown = min(out.Callees.Low, out.Lines.Low) >= f.Needed
+	if !out.Shown {
+		callees := similarity.Enough(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective), f.Needed)
+		lines := similarity.Enough(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective), f.Needed)
+		if callees > 0 && lines > 0 {
+			out.Enough = max(callees, lines)
+		}
+	}
 	return out
 }
 
@@ -247,18 +254,30 @@ func Explain(fit *beagle.BenchmarkFit) {
 		explain("callee", fit.Callees.Parts)
 		explain("line", fit.Lines.Parts)
 	}
-	if n := few(fit); n > 1 {
-		fit.Warnings = append(fit.Warnings,
-			fmt.Sprintf("%.0f samples of production are below the target: profile %.0f "+
-				"times as long to know the similarity to one point", fit.Callees.Samples, n))
+	if text := tooFew(fit); text != "" {
+		fit.Warnings = append(fit.Warnings, text)
 	}
 }
 
-// few is how many times longer production's profile should be; 1 when it will do.
-func few(fit *beagle.BenchmarkFit) float64 {
-	const width = 0.02
-	wide := max(fit.Callees.High-fit.Callees.Low, fit.Lines.High-fit.Lines.Low)
-	return math.Ceil(wide * wide / (width * width))
+// tooFew says how many samples would show what the estimate says; "" where they are there.
+func tooFew(fit *beagle.BenchmarkFit) string {
+	if fit.Shown || min(fit.Callees.High, fit.Lines.High) < fit.Needed {
+		return ""
+	}
+	have := fit.Callees.Samples
+	if fit.Enough == 0 {
+		return fmt.Sprintf("%.0f samples of production are below the function, and no profile of a sensible length "+
+			"shows %.4g %%", have, 100*fit.Needed)
+	}
+	text := fmt.Sprintf("%.0f samples of production are below the function; to show %.4g %%, of a benchmark that is "+
+		"exactly alike, takes about %.0f, and as many of the benchmark's own", have, 100*fit.Needed, fit.Enough)
+	if fit.Enough > have {
+		text += fmt.Sprintf(": a profile %.0f times as long, or of more instances", math.Ceil(fit.Enough/max(have, 1)))
+	}
+	if own := fit.Callees.BenchSamples; own < fit.Enough {
+		text += fmt.Sprintf(", and --seconds %.0f", math.Ceil(fit.Enough/max(own, 1)*max(fit.Seconds, 1)))
+	}
+	return text
 }
 
 // reason guesses from a part's name and shares what makes the difference.

@@ -133,9 +133,9 @@ type Counts struct {
 	Taken    uint64  `json:"taken"`    // calls that the gate chose
 	Recorded uint64  `json:"recorded"` // of these, those that went into the ring
 	Panicked uint64  `json:"panicked"`
-	Together bool    `json:"together"`      // several goroutines called at once
-	Nanos    float64 `json:"nanos"`         // median time to record the arguments of a call
-	Hit      float64 `json:"hit,omitempty"` // uprobe: nanoseconds that each call pays, recorded or not
+	Together bool    `json:"together"`       // several goroutines called at once
+	Nanos    float64 `json:"nanos"`          // median time to record the arguments of a call
+	Hit      float64 `json:"hit,omitempty"`  // uprobe: nanoseconds that each call pays, recorded or not
 	Seen     float64 `json:"seen,omitempty"` // uprobe in turns: share of the calls that pay Hit
 	// how many calls are under way at once; where it is seen how long a call takes, and the rate is
 	// known
