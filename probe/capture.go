@@ -237,6 +237,9 @@ func (a *arming) write(slot *slot, c *coder, p unsafe.Pointer) (ok bool) {
 			return false
 		}
 	}
+	if from > 0 {
+		flags &^= wire.Shared // among results: a function may return parts of one argument
+	}
 	slot.event.Flags |= flags
 	return true
 }

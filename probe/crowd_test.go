@@ -45,6 +45,31 @@ func TestCapturedOnce(t *testing.T) {
 	}
 }
 
+// TestResultsShare: results may be parts of one argument. The arguments do not share memory then.
+func TestResultsShare(t *testing.T) {
+	type in struct{ Line []byte }
+	type out struct{ Head, Tail []byte }
+	p, _ := newProber()
+	var site Site
+	add[in, out](p, &site, "m/p.F", "line", "head", "tail")
+	s := begin(t, p, wire.Start{Sites: []string{"m/p.F"}, Raw: true})
+	ready(t, p, s)
+	line := []byte("one two")
+	args := in{line}
+	c := Enter(&site, &args)
+	Leave(&c, &args, &out{line[:3], line[2:]})
+	events := pulled(t, s)
+	if len(events) != 1 || events[0].Flags&wire.Shared != 0 || events[0].Flags&wire.HasResults == 0 {
+		t.Errorf("%+v", events)
+	}
+	two := struct{ A, B []byte }{line, line[1:]}
+	e := encoder{o: &s.options, buf: make([]byte, 0, 256)}
+	e.structure(tupleCoder(typeOf(two), nil), ptr(&two))
+	if e.flags&wire.Shared == 0 {
+		t.Error("arguments that share memory do not say so")
+	}
+}
+
 // TestCrowd has three goroutines inside a function while others call it.
 func TestCrowd(t *testing.T) {
 	p, _ := newProber()

@@ -51,6 +51,7 @@ type session struct {
 	lease   string
 	began   time.Time
 	beat    time.Time
+	b       *Binary
 	k       *kernel
 	sites   []*arming
 	secrets *probe.Secrets
@@ -98,7 +99,7 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 	if q.Text > mostText {
 		return nil, fmt.Errorf("invalid text %d: a uprobe copies at most %d bytes", q.Text, mostText)
 	}
-	s := &session{start: q, lease: rand.Text(), seed: maphash.MakeSeed(), flying: map[flight]airborne{}}
+	s := &session{start: q, b: b, lease: rand.Text(), seed: maphash.MakeSeed(), flying: map[flight]airborne{}}
 	if s.secrets, err = probe.NewSecrets(q); err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 	}
 	err = s.tryOut()
 	s.open()
-	if err != nil && !s.takeTurns(b) {
+	if err != nil && !s.takeTurns(nil, turnMost) {
 		s.k.close()
 		return nil, err
 	}
@@ -317,6 +318,10 @@ func (s *session) tick(now time.Time) string {
 	passed := now.Sub(s.windowAt)
 	if spent > time.Duration(mostLater*float64(window)) {
 		s.rates(max(passed, tick))
+		if s.turns == nil && s.takeTurns(s.windowSaw, turnFirst) {
+			s.windowAt, s.windowSaw = now, s.tallies()
+			return ""
+		}
 		return s.tooMuch(float64(spent)/float64(max(passed, tick)), mostLater).Error()
 	}
 	if passed >= window {

@@ -3,16 +3,18 @@
 package uprobe
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 )
 
 // Bounds of a capture in turns.
 const (
-	turnSpends = 2 * time.Millisecond  // what the process may lose until the probes are taken away again
-	turnLeast  = 5 * time.Millisecond  // that they stay, to count the calls
-	turnMost   = 15 * time.Millisecond // what it may lose in a turn: more, and there is no other one
-	turnLook   = time.Millisecond      // between looks at the counters
+	turnSpends = 2 * time.Millisecond   // what the process may lose until the probes are taken away again
+	turnLeast  = 5 * time.Millisecond   // that they stay, to count the calls
+	turnMost   = 15 * time.Millisecond  // what it may lose in a turn: more, and there is no other one
+	turnLook   = time.Millisecond       // between looks at the counters
+	turnFirst  = 100 * time.Millisecond // what probes that stayed may have cost, to go on in turns
 )
 
 // Turns are how functions are captured that are called too often for probes that stay: the probes
@@ -29,26 +31,29 @@ type turns struct {
 	saw     []uint64      // hits in that time, by site
 }
 
-// takeTurns begins a capture in turns, after the probes were attached once and cost too much. It
-// returns false when one turn costs too much already.
-func (s *session) takeTurns(b *Binary) bool {
+// takeTurns goes on in turns, after probes cost too much since the counters stood at before. It
+// returns false where turns cannot help: they cost more than most already, or results are wanted.
+func (s *session) takeTurns(before []tally, most time.Duration) bool {
 	for i := range s.sites {
 		if s.k.get(i, siteReturn) != 0 {
 			return false // results of one turn could be taken for those of a call of another
 		}
 	}
 	s.k.detach()
-	first := s.spent(nil)
-	if first > turnMost {
+	first := s.spent(before)
+	if first > most {
 		return false
 	}
+	s.mu.Lock()
 	s.turns = &turns{stop: make(chan struct{}), done: make(chan struct{}), saw: make([]uint64, len(s.sites))}
-	go s.alternate(b, first)
+	s.pace()
+	s.mu.Unlock()
+	go s.alternate(first)
 	return true
 }
 
 // alternate takes turns until the session ends. spent is what the turn before cost.
-func (s *session) alternate(b *Binary, spent time.Duration) {
+func (s *session) alternate(spent time.Duration) {
 	t := s.turns
 	defer close(t.done)
 	began := time.Now()
@@ -62,7 +67,7 @@ func (s *session) alternate(b *Binary, spent time.Duration) {
 		}
 		began = time.Now()
 		var why string
-		if spent, why = s.turn(b); why != "" {
+		if spent, why = s.turn(); why != "" {
 			s.mu.Lock()
 			t.failed = why
 			s.mu.Unlock()
@@ -73,19 +78,19 @@ func (s *session) alternate(b *Binary, spent time.Duration) {
 
 // turn attaches the probes, and takes them away when their hits cost what a turn may. It returns
 // that, and why there can be no other turn.
-func (s *session) turn(b *Binary) (spent time.Duration, why string) {
+func (s *session) turn() (spent time.Duration, why string) {
 	t := s.turns
 	before := s.tallies()
-	now := uint64(monotonic())
-	for i := range s.sites {
-		s.k.set(i, siteNext, now) // nothing is made up for the time between turns
+	for i := range s.sites { // nothing is made up for the time between turns
+		first := rand.N(time.Duration(max(1, s.k.get(i, siteInterval))))
+		s.k.set(i, siteNext, uint64(monotonic()+first))
 	}
 	t.attaching.Lock()
 	if t.over {
 		t.attaching.Unlock()
 		return 0, ""
 	}
-	err := s.attach(b)
+	err := s.attach(s.b)
 	t.attaching.Unlock()
 	if err != nil {
 		return 0, err.Error()
