@@ -295,7 +295,8 @@ func reason(kind string, p beagle.SimilarPart) string {
 	case p.Production > p.Benchmark:
 		return "production takes longer there: other inputs, or data that is not in its caches"
 	}
-	return "production takes less time there: other inputs, or data that the benchmark lacks"
+	return "production takes less time there: other inputs, or its caller has just read the data, which then lies " +
+		"in nearer caches than the benchmark's"
 }
 
 // Measure compares the plan's benchmark with production as it is.

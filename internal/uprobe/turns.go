@@ -17,7 +17,7 @@ const (
 	turnFirst  = 100 * time.Millisecond // what probes that stayed may have cost, to go on in turns
 )
 
-// Turns are how functions are captured that are called too often for probes that stay: the probes
+// turns are how functions are captured that are called too often for probes that stay: the probes
 // are attached for a moment, and then away for so long that all together costs what is allowed.
 type turns struct {
 	attaching sync.Mutex // held while the probes come and go
