@@ -292,3 +292,26 @@ func TestReweigh(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainsSamples: short profiles that look alike are told how long they must be; those that
+// are not alike are told where.
+func TestExplainsSamples(t *testing.T) {
+	tree := func(a, b, c float64) *hotspots.Subtree {
+		parts := map[string]float64{"a": a, "b": b, "c": c}
+		return &hotspots.Subtree{Target: "m.F", Callees: parts, Lines: parts, Effective: a + b + c}
+	}
+	f := &Fitting{Production: tree(50, 30, 20), Needed: 0.98, Seconds: 10}
+	near := tree(100, 60, 40)
+	fit := f.Compare(near)
+	f.Explain(fit, near)
+	text := strings.Join(fit.Warnings, "\n")
+	if fit.Enough < 1000 || !strings.Contains(text, "times as long") || !strings.Contains(text, "--seconds") {
+		t.Errorf("%v samples; %s", fit.Enough, text)
+	}
+	far := tree(20, 30, 150)
+	fit = f.Compare(far)
+	f.Explain(fit, far)
+	if fit.Enough != 0 || len(fit.Warnings) != 0 || len(fit.Why) == 0 {
+		t.Errorf("%+v", fit)
+	}
+}

@@ -24,9 +24,6 @@ type Fitting struct {
 // Compare says how alike the profile of a run is to production's.
 func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	p := f.Production
-	shape := func(parts map[string]float64, n float64) similarity.Shape {
-		return similarity.Shape{Parts: parts, Samples: n}
-	}
 	out := &beagle.BenchmarkFit{
 		Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds,
 		Callees: similarity.Compare(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective)),
@@ -35,14 +32,11 @@ func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	worst := similarity.Worst(out.Callees, out.Lines)
 	out.Reached = worst.Estimate >= f.Needed
 	out.Shown = min(out.Callees.Low, out.Lines.Low) >= f.Needed
-	if !out.Shown {
-		callees := similarity.Enough(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective), f.Needed)
-		lines := similarity.Enough(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective), f.Needed)
-		if callees > 0 && lines > 0 {
-			out.Enough = max(callees, lines)
-		}
-	}
 	return out
+}
+
+func shape(parts map[string]float64, samples float64) similarity.Shape {
+	return similarity.Shape{Parts: parts, Samples: samples}
 }
 
 // A try is a form of the benchmark with its profile.
@@ -229,12 +223,13 @@ func (f *Fitting) told(tries []*try, best *try) *beagle.BenchmarkFit {
 			Moved: t.plan.moved, Accepted: t == best,
 		})
 	}
-	Explain(out)
+	f.Explain(out, best.run.Subtree)
 	return out
 }
 
-// Explain says of the parts that are clearly not alike why a benchmark may not match them.
-func Explain(fit *beagle.BenchmarkFit) {
+// Explain says of the parts that are clearly not alike why a benchmark may not match them, and what
+// longer profiles would show. run is the profile of the benchmark.
+func (f *Fitting) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 	fit.Why = nil
 	explain := func(kind string, parts []beagle.SimilarPart) {
 		const told, small = 5, 0.005
@@ -254,16 +249,20 @@ func Explain(fit *beagle.BenchmarkFit) {
 		explain("callee", fit.Callees.Parts)
 		explain("line", fit.Lines.Parts)
 	}
-	if text := tooFew(fit); text != "" {
-		fit.Warnings = append(fit.Warnings, text)
+	if fit.Shown || min(fit.Callees.High, fit.Lines.High) < fit.Needed {
+		return
 	}
+	p := f.Production
+	callees := similarity.Enough(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective), f.Needed)
+	lines := similarity.Enough(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective), f.Needed)
+	if callees > 0 && lines > 0 {
+		fit.Enough = max(callees, lines)
+	}
+	fit.Warnings = append(fit.Warnings, tooFew(fit))
 }
 
-// tooFew says how many samples would show what the estimate says; "" where they are there.
+// tooFew says how many samples would show what the estimate says.
 func tooFew(fit *beagle.BenchmarkFit) string {
-	if fit.Shown || min(fit.Callees.High, fit.Lines.High) < fit.Needed {
-		return ""
-	}
 	have := fit.Callees.Samples
 	if fit.Enough == 0 {
 		return fmt.Sprintf("%.0f samples of production are below the function, and no profile of a sensible length "+

@@ -182,14 +182,26 @@ func Enough(production, benchmark Shape, needed float64) float64 {
 	for i := range p {
 		both[i] = (n*p[i] + m*q[i]) / (n + m)
 	}
-	const most, step = 10_000_000, 1.25
-	for n = 100; n < most; n *= step {
+	shows := func(n float64) bool {
 		l := walk(both, both, n, n)
-		if 1-l.where(l[0].median, func(a point) float64 { return a.low }) >= needed {
-			return math.Round(n)
+		return 1-l.where(l[0].median, func(a point) float64 { return a.low }) >= needed
+	}
+	const most = 10_000_000
+	n = 100
+	for ; !shows(n); n *= 2 {
+		if n > most {
+			return 0
 		}
 	}
-	return 0
+	low, high := n/2, n
+	for range 2 { // halve the gap twice
+		if middle := math.Sqrt(low * high); shows(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return math.Round(high)
 }
 
 // where is the true distance at which a figure of the profiles reaches a value.
