@@ -28,8 +28,9 @@ const mostOff = 2.0
 // compared.
 const leastCompared = 0.5
 
-// enoughSamples tell a share of 50 % to 2 points.
-const enoughSamples = 2_400
+// enoughSamples tell a share of 50 % to 1.4 points, at 95 %: the goal is for the largest of some 30
+// differences.
+const enoughSamples = 5_000
 
 // leastSeconds and mostSeconds bound the short profile.
 const leastSeconds, mostSeconds = 60, 180
@@ -118,7 +119,7 @@ func compareProfiles(short, long *beagle.Hotspots, seconds int) *section {
 	s.text = text.String()
 	switch {
 	case short.Effective < enoughSamples:
-		s.miss("the short profile has %.0f samples, and %d tell a share of 50 %% to 2 points: the machine is busy",
+		s.miss("the short profile has %.0f samples, and not %d, which tell shares to 1.4 points: the machine is busy",
 			short.Effective, enoughSamples)
 	case worst > mostOff:
 		s.miss("a share is off by %.2f points, the goal is %g", worst, mostOff)
