@@ -293,6 +293,14 @@ func TestReweigh(t *testing.T) {
 	}
 }
 
+func TestSpacious(t *testing.T) {
+	text := `{32, append(make([]byte, 0, 63437), "make([]byte, 0, 5)"...)}, {1, append(make([]float64, 0, 128), 1)},
+		{2, append(make([]float64, 0, 4096), 1)}`
+	if n := spacious(text); n != 2 {
+		t.Errorf("%d slices, not 2", n)
+	}
+}
+
 // TestExplainsSamples: short profiles that look alike are told how long they must be; those that
 // are not alike are told where.
 func TestExplainsSamples(t *testing.T) {

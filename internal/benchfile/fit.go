@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -44,6 +46,7 @@ type try struct {
 	plan Plan
 	fit  *beagle.BenchmarkFit
 	what string
+	text string // of the file
 	run  *Run
 }
 
@@ -128,7 +131,7 @@ func (f *Fitting) attempt(ctx context.Context, plan Plan, what string) (*try, er
 	if err != nil {
 		return nil, err
 	}
-	t := &try{plan: plan, fit: f.Compare(run.Subtree), what: what, run: run}
+	t := &try{plan: plan, fit: f.Compare(run.Subtree), what: what, text: text, run: run}
 	f.Say(fmt.Sprintf("%s: %.1f %% alike by callee, %.1f %% by line, %.0f samples", what, 100*t.fit.Callees.Estimate,
 		100*t.fit.Lines.Estimate, run.Subtree.Effective))
 	return t, nil
@@ -224,7 +227,28 @@ func (f *Fitting) told(tries []*try, best *try) *beagle.BenchmarkFit {
 		})
 	}
 	f.Explain(out, best.run.Subtree)
+	if n := spacious(best.text); n > 0 && !out.Reached {
+		out.Why = append(out.Why, fmt.Sprintf("the place of data: %d slices have a capacity far above their length, as "+
+			"pieces of one buffer have. In the benchmark each lies in memory of its own, so its caches hold less of them "+
+			"than production's, which may lie side by side", n))
+	}
 	return out
+}
+
+// capacities are those of slices that the benchmark makes.
+var capacities = regexp.MustCompile(`make\(\[\][\w.]+, 0, (\d+)\)`)
+
+// farAbove is a capacity that puts slices of small things on pages of their own.
+const farAbove = 4096
+
+// spacious counts slices of such a capacity.
+func spacious(text string) (n int) {
+	for _, m := range capacities.FindAllStringSubmatch(text, -1) {
+		if c, err := strconv.Atoi(m[1]); err == nil && c >= farAbove {
+			n++
+		}
+	}
+	return n
 }
 
 // Explain says of the parts that are clearly not alike why a benchmark may not match them, and what
