@@ -2,10 +2,9 @@ package benchfile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -46,7 +45,6 @@ type try struct {
 	plan Plan
 	fit  *beagle.BenchmarkFit
 	what string
-	text string // of the file
 	run  *Run
 }
 
@@ -67,7 +65,21 @@ func (f *Fitting) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error
 	if err != nil {
 		return nil, err
 	}
-	if unlike(best) && f.State == "auto" && p.CanBeCold() {
+	if unlike(best) && f.State == "auto" && p.CanBeNear() {
+		other := *p
+		other.Near = true
+		t, err := attempt(other, "the recorded shares, "+other.state())
+		var failed *beagle.UsageError
+		switch {
+		case errors.As(err, &failed): // a call writes behind its input
+			f.Say("side by side: " + failed.What)
+		case err != nil:
+			return nil, err
+		case better(t, best):
+			best = t
+		}
+	}
+	if unlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Near {
 		other := *p
 		other.Cold = true
 		t, err := attempt(other, "the recorded shares, "+state(true))
@@ -84,7 +96,7 @@ func (f *Fitting) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error
 			return nil, err
 		}
 		if plan != nil {
-			t, err := attempt(*plan, "shares moved towards production's profile, "+state(plan.Cold))
+			t, err := attempt(*plan, "shares moved towards production's profile, "+plan.state())
 			if err != nil {
 				return nil, err
 			}
@@ -131,7 +143,7 @@ func (f *Fitting) attempt(ctx context.Context, plan Plan, what string) (*try, er
 	if err != nil {
 		return nil, err
 	}
-	t := &try{plan: plan, fit: f.Compare(run.Subtree), what: what, text: text, run: run}
+	t := &try{plan: plan, fit: f.Compare(run.Subtree), what: what, run: run}
 	f.Say(fmt.Sprintf("%s: %.1f %% alike by callee, %.1f %% by line, %.0f samples", what, 100*t.fit.Callees.Estimate,
 		100*t.fit.Lines.Estimate, run.Subtree.Effective))
 	return t, nil
@@ -227,28 +239,11 @@ func (f *Fitting) told(tries []*try, best *try) *beagle.BenchmarkFit {
 		})
 	}
 	f.Explain(out, best.run.Subtree)
-	if n := spacious(best.text); n > 0 && !out.Reached {
-		out.Why = append(out.Why, fmt.Sprintf("the place of data: %d slices have a capacity far above their length, as "+
-			"pieces of one buffer have. In the benchmark each lies in memory of its own, so its caches hold less of them "+
-			"than production's, which may lie side by side", n))
+	if best.plan.CanBeNear() && !best.plan.Near && !out.Reached {
+		out.Why = append(out.Why, "the place of data: inputs with a capacity far above their length have memory of "+
+			"their own here, and may lie side by side in production")
 	}
 	return out
-}
-
-// capacities are those of slices that the benchmark makes.
-var capacities = regexp.MustCompile(`make\(\[\][\w.]+, 0, (\d+)\)`)
-
-// farAbove is a capacity that puts slices of small things on pages of their own.
-const farAbove = 4096
-
-// spacious counts slices of such a capacity.
-func spacious(text string) (n int) {
-	for _, m := range capacities.FindAllStringSubmatch(text, -1) {
-		if c, err := strconv.Atoi(m[1]); err == nil && c >= farAbove {
-			n++
-		}
-	}
-	return n
 }
 
 // Explain says of the parts that are clearly not alike why a benchmark may not match them, and what
