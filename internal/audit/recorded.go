@@ -53,8 +53,8 @@ func CompareInputs(at Finding, bench, production Inputs) (all []Finding) {
 			"predicted and caches hit that are not there", bench.Distinct, production.Distinct), remedy)
 	}
 	if bench.Bytes <= nearestSize && production.Bytes >= beyondSize {
-		found("warm-only", fmt.Sprintf("its inputs have %d KiB and stay in the nearest cache; the recorded ones have %d",
-			(bench.Bytes+1023)>>10, production.Bytes>>10), remedy+" with --state cold")
+		found("warm-only", fmt.Sprintf("its inputs have %d KiB and stay in the nearest cache; the recorded ones have "+
+			"%d", (bench.Bytes+1023)>>10, production.Bytes>>10), remedy+" with --state cold")
 	}
 	if unlike := apart(bench.Groups, production.Groups); unlike >= mostUnlike {
 		found("unlike-corpus", fmt.Sprintf("%.0f %% of its calls are of other kinds than production's: %s", 100*unlike,

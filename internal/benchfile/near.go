@@ -56,8 +56,8 @@ func (p *Plan) CanBeNear() bool {
 
 // writeNear declares the block, and the function that lays a piece into it.
 func (p *Plan) writeNear(b *strings.Builder, room int) {
-	fmt.Fprintf(b, "\t// Production's slices have a capacity far above their length, as pieces of one buffer have. They\n"+
-		"\t// lie side by side here too, so that caches hold as many of them.\n"+
+	fmt.Fprintf(b, "\t// Production's slices have a capacity far above their length, as pieces of one buffer have.\n"+
+		"\t// They lie side by side here too, so that caches hold as many of them.\n"+
 		"\t%[1]sBlock = make([]byte, %[2]d)\n\tused := 0\n"+
 		"\tnear := func(capacity int, text string) []byte {\n"+
 		"\t\tpiece := %[1]sBlock[used : used+len(text) : used+capacity]\n\t\tused += copy(piece, text)\n"+

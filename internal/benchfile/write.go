@@ -98,8 +98,8 @@ func (p *Plan) writeCallType(b *strings.Builder) {
 	}
 	b.WriteString("}\n\n")
 	if p.Near {
-		fmt.Fprintf(b, "var (\n\t%[1]sBlock []byte // the inputs, side by side\n\t%[1]sText string // what it held first\n"+
-			")\n\n", p.lower())
+		fmt.Fprintf(b, "var (\n\t%[1]sBlock []byte // the inputs, side by side\n"+
+			"\t%[1]sText string // what it held first\n)\n\n", p.lower())
 	}
 }
 
