@@ -33,7 +33,7 @@ type ProductionBenchmark struct {
 	Distinct   int              `json:"distinct"` // inputs of the corpus
 	Inputs     int              `json:"inputs"`   // distinct ones in the benchmark
 	Rule       string           `json:"rule"`     // how the inputs stand for those of the corpus
-	State      string           `json:"state"`    // of caches: warm, or cold
+	State      string           `json:"state"`    // of caches: warm, near (inputs side by side) or cold
 	Groups     []BenchmarkGroup `json:"groups"`
 	Extremes   []string         `json:"extremes"`
 	Corpus     string           `json:"corpus,omitempty"` // file of the same inputs, for evolve and verify
@@ -53,10 +53,12 @@ type BenchmarkGroup struct {
 // A BenchmarkFit says how alike a benchmark's profile is to production's.
 type BenchmarkFit struct {
 	Target   string         `json:"target"`
-	Share    float64        `json:"share"`   // of production's time that is below the target
-	Needed   float64        `json:"needed"`  // similarity
-	Reached  bool           `json:"reached"` // the estimates of both are no less than needed
-	Shown    bool           `json:"shown"`   // and so is the lower end of both intervals
+	Share    float64        `json:"share"`            // of production's time that is below the target
+	Needed   float64        `json:"needed"`           // similarity
+	Reached  bool           `json:"reached"`          // the estimates of both are no less than needed
+	Shown    bool           `json:"shown"`            // and so is the lower end of both intervals
+	Enough   float64        `json:"enough,omitempty"` // samples of each that would show a likeness that is there
+	Seconds  float64        `json:"seconds"`          // of a processor that the benchmark ran
 	Callees  Similarity     `json:"callees"`
 	Lines    Similarity     `json:"lines"`
 	Tried    []BenchmarkTry `json:"tried"`

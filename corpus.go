@@ -49,7 +49,7 @@ type Facets struct {
 
 // InFlight says how many other calls of the target are under way in a process while one is. The
 // mean is that at any time (Little's law). A quantile counts the calls that begin, at an even rate,
-// while a call of that length is under way: bursts are not seen.
+// while a call of that length is under way: bursts are not seen. Beside counts them.
 type InFlight struct {
 	Calls  float64 `json:"calls"` // captured calls whose duration was seen
 	Mean   float64 `json:"mean"`
@@ -57,6 +57,18 @@ type InFlight struct {
 	P95    float64 `json:"p95"`
 	P99    float64 `json:"p99"`
 	Most   float64 `json:"most"`
+
+	Beside *Beside `json:"beside,omitempty"` // of calls that were followed to their ends
+}
+
+// Beside divides calls by how many others of the target were under way in the process when they
+// began. The shares add up to 1.
+type Beside struct {
+	Calls float64 `json:"calls"` // that were followed
+	None  float64 `json:"none"`
+	One   float64 `json:"one"`
+	Few   float64 `json:"few"`  // 2 or 3
+	Many  float64 `json:"many"` // 4 or more
 }
 
 // An Again says how often a call has the same arguments as one of the so many calls before it,

@@ -14,7 +14,8 @@ type Call struct {
 	a     *arming
 	slot  *slot
 	done  bool
-	began int64 // as elapsed has it; 0: it is not seen how long the call takes
+	began int64  // as elapsed has it; 0: it is not seen how long the call takes
+	crowd *crowd // it is followed, and not captured
 }
 
 // Enter captures the arguments of a call whose gate said yes. The struct is read at once, and no
@@ -43,7 +44,10 @@ func Leave[A, R any](c *Call, args *A, results *R) {
 	if c.a == nil || c.done {
 		return
 	}
-	c.done = true
+	if c.done = true; c.crowd != nil {
+		c.crowd.leave()
+		return
+	}
 	c.a.lasted.add(c.began)
 	about := &c.a.site.about
 	if about.argsType == reflect.TypeFor[A]() && about.resultsType == reflect.TypeFor[R]() {
@@ -58,7 +62,10 @@ func LeaveAt(c *Call, args, results unsafe.Pointer) {
 	if c.a == nil || c.done {
 		return
 	}
-	c.done = true
+	if c.done = true; c.crowd != nil {
+		c.crowd.leave()
+		return
+	}
 	c.a.lasted.add(c.began)
 	c.a.leave(c.slot, hidden(args), hidden(results))
 	c.finish()
@@ -70,7 +77,10 @@ func (c *Call) End() {
 	if c.a == nil || c.done {
 		return
 	}
-	c.done = true
+	if c.done = true; c.crowd != nil {
+		c.crowd.leave()
+		return
+	}
 	if c.a.site.about.returns {
 		c.a.lasted.add(c.began)
 		c.a.panicked.Add(1)
@@ -107,19 +117,26 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 	if s.over.Load() {
 		return Call{}
 	}
+	if crowd := a.crowd.Load(); crowd != nil {
+		return a.follow(crowd)
+	}
 	a.taken.Add(1)
 	if a.quota.Add(-1) > 0 {
-		a.site.open(a.skip.Load())
+		a.site.open(a.own(), a.skip.Load())
 	}
 	c.a = a
 	a.ask(earlyQuestions, frame{args: args})
+	now := int64(0)
 	if s.ring != nil && s.admit() {
-		began := time.Now()
-		c.slot = a.record(args, began)
-		a.spent(time.Since(began))
+		from := elapsed()
+		c.slot = a.record(args, from)
+		now = elapsed()
+		a.spent(time.Duration(now - from))
 	}
-	if a.site.about.returns {
-		c.began = elapsed() // what the probe took itself does not count
+	if a.site.about.returns { // what the probe took itself does not count
+		if c.began = now; now == 0 {
+			c.began = elapsed()
+		}
 	}
 	return c
 }
@@ -152,8 +169,9 @@ func (s *session) admit() bool {
 	return left >= 0
 }
 
-// record writes the arguments to a slot, or returns nil and counts why not.
-func (a *arming) record(args unsafe.Pointer, now time.Time) *slot {
+// record writes the arguments to a slot, or returns nil and counts why not. now is a time of
+// elapsed.
+func (a *arming) record(args unsafe.Pointer, now int64) *slot {
 	s := a.s
 	if s.bytes.Load() <= 0 {
 		s.dropped.bytes.Add(1)
@@ -164,7 +182,7 @@ func (a *arming) record(args unsafe.Pointer, now time.Time) *slot {
 		s.dropped.full.Add(1)
 		return nil
 	}
-	slot.event = wire.Event{Seq: s.seq.Add(1), Site: a.index, Time: now.UnixNano()}
+	slot.event = wire.Event{Seq: s.seq.Add(1), Site: a.index, Time: began.UnixNano() + now}
 	slot.buf, slot.args = slot.storage[:0], 0
 	if !a.write(slot, a.site.about.args, args) {
 		s.ring.release(slot)
@@ -202,9 +220,11 @@ func (a *arming) write(slot *slot, c *coder, p unsafe.Pointer) (ok bool) {
 			slot.buf = slot.buf[:from]
 		}
 	}()
-	b, flags, fits := encodeTuple(slot.buf[from:from:cap(slot.buf)], c, p, &s.options)
-	slot.buf = slot.buf[:from+len(b)]
-	if !fits {
+	e := encoder{o: &s.options, buf: slot.buf[from:from:cap(slot.buf)]}
+	e.structure(c, p)
+	flags := e.flags
+	slot.buf = slot.buf[:from+len(e.buf)]
+	if e.full {
 		s.dropped.large.Add(1)
 		return false
 	}
@@ -212,10 +232,13 @@ func (a *arming) write(slot *slot, c *coder, p unsafe.Pointer) (ok bool) {
 		scratch := s.scratch.Get().(*[]byte)
 		defer s.scratch.Put(scratch)
 		defer clear((*scratch)[:cap(*scratch)])
-		if !stable(b, *scratch, c, p, &s.options) {
+		if !e.stable(*scratch, c, p) {
 			s.dropped.torn.Add(1)
 			return false
 		}
+	}
+	if from > 0 {
+		flags &^= wire.Shared // among results: a function may return parts of one argument
 	}
 	slot.event.Flags |= flags
 	return true

@@ -24,6 +24,7 @@ type encoder struct {
 	ndefs   int
 	held    [maxHeld]span // memory of this value, to see what is shared
 	nheld   int
+	texts   texts
 }
 
 // A span is memory that a value refers to. It is kept as numbers, which keep nothing alive.
@@ -59,6 +60,14 @@ func (e *encoder) bytes(b []byte) {
 }
 
 func (e *encoder) uint(n uint64) {
+	if n < 0x80 {
+		e.byte(byte(n))
+		return
+	}
+	if cap(e.buf)-len(e.buf) >= binary.MaxVarintLen64 {
+		e.buf = binary.AppendUvarint(e.buf, n)
+		return
+	}
 	var b [binary.MaxVarintLen64]byte
 	e.bytes(b[:binary.PutUvarint(b[:], n)])
 }
@@ -76,10 +85,7 @@ func (e *encoder) string(s string) {
 // hole writes that a value is missing.
 func (e *encoder) hole(h wire.Hole) {
 	e.flags |= wire.HasHoles
-	e.byte(wire.TagHole)
-	e.byte(h.Reason)
-	e.byte(h.Kind)
-	e.byte(h.Class)
+	e.bytes([]byte{wire.TagHole, h.Reason, h.Kind, h.Class})
 	e.uint(h.Len)
 	e.uint(h.Spare)
 	e.uint(h.Hash)
@@ -214,20 +220,22 @@ func integer(k reflect.Kind, p unsafe.Pointer) (n int64, unsigned bool) {
 // text writes a string, or bytes as one.
 func (e *encoder) text(tag byte, s string, spare int) {
 	h := wire.Hole{Kind: tag, Len: uint64(len(s)), Spare: uint64(spare)}
-	switch {
-	case len(s) == 0 && tag != wire.TagArray: // nothing to hide
-	case !e.o.raw:
-		h.Reason, h.Class, h.Hash = wire.Shape, class(s), e.o.hash(s[:min(len(s), maxLook)])
-		e.hole(h)
-		return
-	case e.o.redact.text(s[:min(len(s), e.o.text+maxSecret)]):
-		h.Reason = wire.Redacted
-		e.hole(h)
-		return
-	case len(s) > e.o.text && tag != wire.TagArray:
-		h.Reason, h.Class = wire.Cut, class(s)
-		e.hole(h)
-		s, spare = s[:e.o.text], 0
+	if len(s) > 0 || tag == wire.TagArray { // else nothing is to hide
+		t := e.studied(tag, s)
+		switch {
+		case !e.o.raw:
+			h.Reason, h.Class, h.Hash = wire.Shape, t.class, t.hash
+			e.hole(h)
+			return
+		case t.secret:
+			h.Reason = wire.Redacted
+			e.hole(h)
+			return
+		case len(s) > e.o.text && tag != wire.TagArray:
+			h.Reason, h.Class = wire.Cut, t.class
+			e.hole(h)
+			s, spare = s[:e.o.text], 0
+		}
 	}
 	e.byte(tag)
 	if tag != wire.TagBytes {
@@ -308,15 +316,19 @@ func (e *encoder) slice(c *coder, h *sliceHeader) {
 	e.byte(wire.TagList)
 	e.uint(uint64(n))
 	e.uint(uint64(spare))
-	e.inside(func() { e.elems(c.elem, data, n) })
+	e.descend()
+	e.elems(c.elem, data, n)
+	e.ascend()
 }
 
-// inside runs f for memory behind a reference.
-func (e *encoder) inside(f func()) {
+// descend begins what lies behind a reference, and ascend ends it.
+func (e *encoder) descend() {
 	e.depth++
 	e.foreign++
 	e.flags |= wire.Followed
-	f()
+}
+
+func (e *encoder) ascend() {
 	e.foreign--
 	e.depth--
 }
@@ -360,7 +372,9 @@ func (e *encoder) pointer(c *coder, q unsafe.Pointer) {
 		hole.Reason = wire.Seen
 	default:
 		e.byte(wire.TagPtr)
-		e.inside(func() { e.value(c.elem, q) })
+		e.descend()
+		e.value(c.elem, q)
+		e.ascend()
 		return
 	}
 	e.hole(hole)

@@ -59,7 +59,9 @@ func (e *encoder) mapping(c *coder, p unsafe.Pointer) {
 		hole.Reason = wire.Seen
 	default:
 		e.byte(wire.TagMap)
-		e.inside(func() { e.entries(c, v) })
+		e.descend()
+		e.entries(c, v)
+		e.ascend()
 		return
 	}
 	e.hole(hole)
@@ -99,6 +101,52 @@ func compareKeys(k reflect.Kind, a, b unsafe.Pointer) int {
 		return cmp.Compare(uint64(x), uint64(y))
 	}
 	return cmp.Compare(x, y)
+}
+
+// texts are what the first reading of a value found out about its strings. The second reading takes
+// that over where it meets the same string: a string does not change. They are numbers, which keep
+// nothing alive.
+type texts struct {
+	list [maxTexts]text
+	at   int // of the reading that is under way
+	n    int
+}
+
+const maxTexts = 16
+
+type text struct {
+	span
+	hash   uint64
+	class  byte
+	secret bool
+}
+
+// study finds out what is written of a string in the place of it, or beside it.
+func (e *encoder) study(s string) (t text) {
+	if e.o.raw {
+		t.secret = e.o.redact.text(s[:min(len(s), e.o.text+maxSecret)])
+	} else {
+		t.hash = e.o.hash(s[:min(len(s), maxLook)])
+	}
+	if !e.o.raw || len(s) > e.o.text {
+		t.class = class(s)
+	}
+	return t
+}
+
+// studied is study for a string that may have been read before.
+func (e *encoder) studied(tag byte, s string) text {
+	if tag != wire.TagString || e.texts.at == maxTexts {
+		return e.study(s)
+	}
+	at := uintptr(unsafe.Pointer(unsafe.StringData(s)))
+	here, known := span{at, at + uintptr(len(s))}, &e.texts.list[e.texts.at]
+	if e.texts.at++; e.texts.at <= e.texts.n && known.span == here {
+		return *known
+	}
+	*known = e.study(s)
+	known.span, e.texts.n = here, max(e.texts.n, e.texts.at)
+	return *known
 }
 
 // maxLook is how much of a text is looked at for its class and its hash.
@@ -152,9 +200,11 @@ func encodeTuple(dst []byte, c *coder, p unsafe.Pointer, o *options) (b []byte, 
 	return e.buf, e.flags, !e.full
 }
 
-// stable reports whether a value reads the same a second time. What other goroutines write between
-// the two, and only that, is found so.
-func stable(first []byte, scratch []byte, c *coder, p unsafe.Pointer, o *options) bool {
-	b, _, ok := encodeTuple(scratch[:0], c, p, o)
-	return ok && bytes.Equal(first, b)
+// stable reports whether a value that was written reads the same a second time. What other
+// goroutines write between the two, and only that, is found so.
+func (e *encoder) stable(scratch []byte, c *coder, p unsafe.Pointer) bool {
+	first := e.buf
+	e.buf, e.ndefs, e.nheld, e.texts.at = scratch[:0], 0, 0, 0
+	e.structure(c, p)
+	return !e.full && bytes.Equal(first, e.buf)
 }

@@ -9,15 +9,18 @@ import (
 // known.
 type Site struct {
 	// word is 0 when nothing is wanted. Else it counts the calls down until one is captured, or
-	// has the bit counting set.
+	// has the bit counting set, and perhaps following.
 	word atomic.Uint32
 
 	armed atomic.Pointer[arming]
 	about description
 }
 
-// counting, in a site's word, has each call counted and none captured.
-const counting = 1 << 31
+// Bits in a site's word.
+const (
+	counting  = 1 << 31 // each call is counted and none captured
+	following = 1 << 30 // and followed to its end, see crowd
+)
 
 // maxSkip is how many calls may pass at most between the timer and the captured call. Without a
 // random number of them, the first call of each burst would be captured again and again.
@@ -36,10 +39,8 @@ func (s *Site) Gate() bool {
 //go:noinline
 func (s *Site) gateSlow(v uint32) bool {
 	if v&counting != 0 {
-		if a := s.armed.Load(); a != nil {
-			a.window.Add(1)
-		}
-		return false
+		a := s.armed.Load()
+		return a != nil && a.count(v)
 	}
 	if s.word.CompareAndSwap(v, v-1) {
 		return v == 1
@@ -52,13 +53,21 @@ func (s *Site) gateSlow(v uint32) bool {
 	return false
 }
 
-// open lets one of the next skip calls through, unless one is on its way already.
-func (s *Site) open(skip uint32) { s.word.CompareAndSwap(0, 1+rand.Uint32N(skip)) }
+// open lets one of the next skip calls through, unless one is on its way already. Before them own
+// calls pass: where a call is captured, the function is called a second time, behind the gate.
+// Without that the same call would be captured again and again where few are skipped.
+func (s *Site) open(own, skip uint32) { s.word.CompareAndSwap(0, own+1+rand.Uint32N(skip)) }
 
 // Pass gives back the turn of a call that the gate chose and that is not captured after all, as one
 // of another instantiation of a generic function. One of the next calls is chosen instead.
 func (s *Site) Pass() {
-	if a := s.armed.Load(); a != nil {
-		s.open(max(1, a.skip.Load()))
+	a := s.armed.Load()
+	if a == nil {
+		return
 	}
+	if c := a.crowd.Load(); c != nil {
+		c.inner.Add(1)
+		return
+	}
+	s.open(a.own(), max(1, a.skip.Load()))
 }

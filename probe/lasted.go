@@ -52,6 +52,17 @@ func middle(part int) float64 {
 	return math.Ldexp(1+(float64(within)+0.5)/perOctave, octave)
 }
 
+// quantile is a duration that a share of the captured calls did not exceed; 0 when none was seen.
+func (l *lasting) quantile(share float64) int64 {
+	n, seen := float64(l.calls.Load()), 0.0
+	for i := range l.by {
+		if seen += float64(l.by[i].Load()); n > 0 && seen >= share*n {
+			return int64(middle(i))
+		}
+	}
+	return 0
+}
+
 // inFlight says how many other calls are under way while one is, at a rate of calls a second. In
 // the mean that is the rate times the duration (Little's law), whatever the calls are. A quantile
 // is that of the durations: as many calls begin while one of so long is under way, at an even rate.

@@ -119,6 +119,7 @@ func (p *prober) disarm(s *session, why string) {
 	for _, a := range s.sites {
 		a.site.word.Store(0)
 		a.site.armed.Store(nil)
+		a.crowd.Store(nil)
 	}
 	close(s.stop)
 	p.session, p.disarmed = nil, why
@@ -200,7 +201,9 @@ func (a *arming) counts(now time.Time) *wire.Counts {
 	c.Calls = c.Rate * now.Sub(a.s.began).Seconds()
 	c.Calls = max(c.Calls, float64(c.Taken))
 	c.Nanos = float64(a.nanos.Load())
-	c.InFlight = a.lasted.inFlight(c.Rate)
+	if c.InFlight = a.lasted.inFlight(c.Rate); c.InFlight != nil {
+		c.InFlight.Beside = a.beside.counts()
+	}
 	return c
 }
 

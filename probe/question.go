@@ -167,14 +167,17 @@ func (s *session) answers() (all []wire.Answer) {
 	return all
 }
 
-// ask answers the questions of a call's entry or of its end.
+// ask answers the questions of a call's entry or of its end. Without any it allocates nothing.
 func (a *arming) ask(late bool, f frame) {
-	list := a.questions.Load()
-	if list == nil {
-		return
+	if list := a.questions.Load(); list != nil {
+		a.answer(*list, late, f)
 	}
+}
+
+//go:noinline
+func (a *arming) answer(list []*question, late bool, f frame) {
 	f.about = &a.site.about
-	for _, q := range *list {
+	for _, q := range list {
 		if q.late != late {
 			continue
 		}

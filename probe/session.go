@@ -43,6 +43,8 @@ type arming struct {
 	questions atomic.Pointer[[]*question]
 
 	window   atomic.Uint64 // calls in windows in which each is counted
+	crowd    atomic.Pointer[crowd]
+	beside   beside
 	together atomic.Bool
 	taken    atomic.Uint64
 	recorded atomic.Uint64
@@ -66,10 +68,12 @@ const (
 	defaultEvent, maxEvent       = 2048, 64 << 10
 	defaultEvents, maxEvents     = 512, 4096
 	maxRing                      = 64 << 20
+	between                      = 3 // seconds between two pulls of a controller, and one more
 )
 
 // complete sets defaults and refuses what is out of bounds.
 func complete(q wire.Start) (wire.Start, error) {
+	unasked := q.Events == 0
 	for _, b := range []struct {
 		name      string
 		v         *int
@@ -86,6 +90,9 @@ func complete(q wire.Start) (wire.Start, error) {
 		if *b.v < 0 || *b.v > b.most {
 			return q, fmt.Errorf("invalid %s %d: give 1 to %d", b.name, *b.v, b.most)
 		}
+	}
+	if unasked { // a ring that holds what comes between two pulls
+		q.Events = max(q.Events, min(between*q.Rate, maxEvents, maxRing/q.Event))
 	}
 	if q.TTL == 0 {
 		q.TTL = defaultTTL
@@ -160,16 +167,25 @@ func (s *session) choose(all []*Site) error {
 	return nil
 }
 
-// Ticks of a session.
+// Ticks of a session. To wake a process that sleeps costs more than what is done then: so there are
+// few of them. Every 15th opens a window, in which each call is counted.
 const (
-	tick       = 20 * time.Millisecond
-	windowEach = 50 // ticks from one counting window to the next
-	windowLong = 1  // ticks of a counting window
+	tick       = 70 * time.Millisecond
+	windowLong = 20 * time.Millisecond
+	windowEach = 15 // ticks from one window to the next: a second
 )
+
+// lasts is the time from tick n to the next.
+func lasts(n int) time.Duration {
+	if n%windowEach == 0 {
+		return windowLong
+	}
+	return tick
+}
 
 // run ticks until the session is stopped. It is the only goroutine of a session.
 func (s *session) run(p *prober) {
-	t := time.NewTicker(tick)
+	t := time.NewTimer(0)
 	defer t.Stop()
 	for n := 0; ; n++ {
 		select {
@@ -180,6 +196,7 @@ func (s *session) run(p *prober) {
 		if !p.tick(s, n) {
 			return
 		}
+		t.Reset(lasts(n))
 	}
 }
 
@@ -201,39 +218,54 @@ func (p *prober) tick(s *session, n int) bool {
 
 // tick hands out what may be captured until the next one.
 func (s *session) tick(n int, now time.Time) {
-	perTick := float64(tick) / float64(time.Second)
+	perTick := lasts(n).Seconds()
 	s.bytes.Store(min(s.bytes.Load()+int64(float64(s.start.Bytes)*perTick), int64(s.start.Bytes)))
 	for _, a := range s.sites {
 		switch n % windowEach {
 		case 0:
 			a.openWindow(now)
 			continue
-		case windowLong:
+		case 1:
 			a.closeWindow(now)
 		}
-		if n%windowEach < windowLong || s.over.Load() {
+		if s.over.Load() {
 			continue
 		}
-		a.owed = min(a.owed+float64(s.start.Rate)*perTick, max(1, float64(s.start.Rate)*perTick))
+		fair := float64(s.start.Rate) * perTick
+		a.owed = min(a.owed+fair, fair+1)
 		if whole := int64(a.owed); whole > 0 {
 			a.owed -= float64(whole)
 			a.quota.Store(whole)
-			a.site.open(a.skip.Load())
+			a.site.open(0, a.skip.Load())
 		}
 	}
 }
 
 func (a *arming) openWindow(now time.Time) {
 	a.opened = now
+	if c := a.newCrowd(); c != nil {
+		a.crowd.Store(c)
+		a.site.word.Store(counting | following)
+		return
+	}
 	a.site.word.Store(counting)
 }
 
 func (a *arming) closeWindow(now time.Time) {
+	a.disperse()
 	a.site.word.CompareAndSwap(counting, 0)
 	a.counted.Add(int64(now.Sub(a.opened)))
 	// Where few calls come, most of them are wanted: then fewer are skipped.
 	most := 2 * a.rate() / float64(a.s.start.Rate)
 	a.skip.Store(uint32(min(max(most, 1), maxSkip)))
+}
+
+// own is how often the gate is passed again by a call that it chose.
+func (a *arming) own() uint32 {
+	if a.site.about.returns {
+		return 1
+	}
+	return 0
 }
 
 // rate is the number of calls a second, from the windows that are closed.

@@ -152,7 +152,8 @@ func soakController(t *testing.T, p *prober, long time.Duration) (seen int) {
 		for range 10 {
 			call(t, p, wire.Request{Verb: wire.VerbAsk, Site: "p.F", Program: &wire.Program{
 				Code: []byte{wire.OpArg, 2, wire.OpCall, 6}}}, nil)
-			time.Sleep(long / 100)
+			time.Sleep(min(long/100, 500*time.Millisecond))
+			call(t, p, wire.Request{Verb: wire.VerbBeat, Lease: r.Lease}, nil)
 			payload := call(t, p, wire.Request{Verb: wire.VerbPull}, nil)
 			if bytes.Contains(payload, []byte(planted)) {
 				t.Fatal("a planted secret came out")

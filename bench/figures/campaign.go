@@ -22,7 +22,7 @@ const leastAlike = 0.98
 
 // alikeTarget is the function whose benchmark is compared with the service. It is not inlined, and
 // its calls can be captured.
-const alikeTarget = "./contextkey.Generator.KeyHashed"
+const alikeTarget = "./dogstatsd.Split"
 
 // campaigns profiles metricsd under load, writes the benchmark of one of its functions, and runs a
 // small campaign over its hot spots.

@@ -33,6 +33,8 @@ type lab struct {
 	attach, detach []float64 // nanoseconds
 	own            []float64 // percent of a core that this program took in a captured second
 	hit, copying   float64   // nanoseconds that a hit costs, and a recorded one more, as the server says
+	seen           float64   // share of the calls that pay that, in the mean
+	turns          bool      // less than all, by turns
 	events         int
 }
 
@@ -102,7 +104,7 @@ func (l *lab) close() {
 // second lets the service work for a second and returns its processor time in percent of a core.
 func (l *lab) second(captured bool) (float64, error) {
 	if !captured || l.client == nil {
-		return l.work()
+		return l.work(l.row.long)
 	}
 	ctx, began := context.Background(), time.Now()
 	r, _, err := l.client.Do(ctx, wire.Request{Verb: wire.VerbStart, Start: l.row.start})
@@ -110,12 +112,15 @@ func (l *lab) second(captured bool) (float64, error) {
 		return 0, err
 	}
 	l.attach = append(l.attach, float64(time.Since(began)))
+	if _, err := l.beating(ctx, r.Lease, l.row.settle); err != nil {
+		return 0, err
+	}
 	own := processor()
-	share, err := l.work()
+	share, err := l.beating(ctx, r.Lease, l.row.long)
 	if err != nil {
 		return 0, err
 	}
-	l.own = append(l.own, 100*(processor()-own).Seconds())
+	l.own = append(l.own, 100*(processor()-own).Seconds()/float64(l.row.long))
 	p := capture.Pulled{Address: l.client.Address}
 	if err := capture.Drain(ctx, l.client, &p); err != nil {
 		return 0, err
@@ -123,6 +128,11 @@ func (l *lab) second(captured bool) (float64, error) {
 	l.events += len(p.Events)
 	for _, s := range p.Status.Sites {
 		l.hit, l.copying = s.Counts.Hit, s.Counts.Nanos
+		seen := 1.0
+		if s.Counts.Seen > 0 {
+			seen, l.turns = s.Counts.Seen, true
+		}
+		l.seen += (seen - l.seen) / float64(len(l.own))
 	}
 	began = time.Now()
 	_, _, err = l.client.Do(ctx, wire.Request{Verb: wire.VerbStop, Lease: r.Lease})
@@ -130,7 +140,34 @@ func (l *lab) second(captured bool) (float64, error) {
 	return share, err
 }
 
-func (l *lab) work() (float64, error) {
+// beating is work under a lease, which it renews each second.
+func (l *lab) beating(ctx context.Context, lease string, seconds int) (sum float64, err error) {
+	for range seconds {
+		share, err := l.work(1)
+		if err != nil {
+			return 0, err
+		}
+		if _, _, err := l.client.Do(ctx, wire.Request{Verb: wire.VerbBeat, Lease: lease}); err != nil {
+			return 0, err
+		}
+		sum += share
+	}
+	return sum / float64(max(seconds, 1)), nil
+}
+
+// work has the service work for some seconds.
+func (l *lab) work(seconds int) (sum float64, err error) {
+	for range seconds {
+		share, err := l.workSecond()
+		if err != nil {
+			return 0, err
+		}
+		sum += share
+	}
+	return sum / float64(seconds), nil
+}
+
+func (l *lab) workSecond() (float64, error) {
 	if _, err := fmt.Fprintln(l.in); err != nil {
 		return 0, err
 	}

@@ -3,7 +3,8 @@
 // Command uprobe measures what a capture by uprobes costs the process that is captured: seconds
 // with it and without, ABBA, of a process that calls a function at a given rate.
 //
-//	go build -o uprobe ./bench/uprobe && ./uprobe    # as root: about five minutes
+//	go build -o uprobe ./bench/uprobe && ./uprobe    # as root: about ten minutes
+//	./uprobe -only turns                              # some rows
 //	./uprobe -pairs 2                                 # to see that it works
 //
 // The program starts itself as the service. It needs types, so `go run`, which leaves them out,
@@ -16,6 +17,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/uprobe"
@@ -24,12 +26,13 @@ import (
 
 func main() {
 	pairs := flag.Int("pairs", 16, "`number` of pairs of seconds for each row")
+	only := flag.String("only", "", "measure rows whose name has this `text`")
 	flag.Parse()
 	if len(flag.Args()) > 0 {
 		service(flag.Arg(0), flag.Arg(1))
 		return
 	}
-	if err := run(*pairs); err != nil {
+	if err := run(*pairs, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "uprobe:", err)
 		os.Exit(1)
 	}
@@ -41,24 +44,29 @@ type row struct {
 	function string
 	rate     int // calls a second
 	start    *wire.Start
+	settle   int // seconds of a capture that are not measured
+	long     int // seconds that are
 }
 
 func rows() []row {
 	at := func(rate int) *wire.Start { return &wire.Start{Rate: rate, Raw: true} }
 	return []row{
-		{"nothing, 1,000 calls/s", "framed", 1000, nil},
-		{"nothing, 10,000 calls/s", "framed", 10_000, nil},
-		{"1,000 calls/s, 10 recorded", "framed", 1000, at(10)},
-		{"5,000 calls/s, 10 recorded", "framed", 5000, at(10)},
-		{"10,000 calls/s, 10 recorded", "framed", 10_000, at(10)},
-		{"5,000 calls/s, 1,000 recorded", "framed", 5000, at(1000)},
-		{"no frame, 300 calls/s, 10 recorded", "leaf", 300, at(10)},
+		{"nothing, 1,000 calls/s", "framed", 1000, nil, 0, 1},
+		{"nothing, 10,000 calls/s", "framed", 10_000, nil, 0, 1},
+		{"1,000 calls/s, 10 recorded", "framed", 1000, at(10), 0, 1},
+		{"5,000 calls/s, 10 recorded", "framed", 5000, at(10), 0, 1},
+		{"10,000 calls/s, 10 recorded", "framed", 10_000, at(10), 0, 1},
+		{"5,000 calls/s, 1,000 recorded", "framed", 5000, at(1000), 0, 1},
+		{"no frame, 300 calls/s, 10 recorded", "leaf", 300, at(10), 0, 1},
 		{"results too, 300 calls/s, 300 recorded", "framed", 300,
-			&wire.Start{Rate: 1000, Raw: true, Results: true}},
+			&wire.Start{Rate: 1000, Raw: true, Results: true}, 0, 1},
+		{"nothing, 100,000 calls/s", "framed", 100_000, nil, 0, 5},
+		{"30,000 calls/s in turns, 10 recorded", "framed", 30_000, at(10), 3, 5},
+		{"100,000 calls/s in turns, 10 recorded", "framed", 100_000, at(10), 3, 5},
 	}
 }
 
-func run(pairs int) error {
+func run(pairs int, only string) error {
 	cost, err := uprobe.Measure()
 	if err != nil {
 		return err
@@ -66,6 +74,9 @@ func run(pairs int) error {
 	fmt.Printf("a hit, one after the other: %v where the kernel emulates the instruction, %v where it steps over it\n",
 		cost.Emulated, cost.Stepped)
 	for _, r := range rows() {
+		if !strings.Contains(r.name, only) {
+			continue
+		}
 		if err := measure(r, pairs, cost); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
@@ -97,8 +108,11 @@ func measure(r row, pairs int, cost uprobe.Cost) error {
 	low, high := interval(differences)
 	fmt.Printf("%-40s %+.3f %% of a core (95 %%: %+.3f to %+.3f)", r.name, median(differences), low, high)
 	if r.start != nil {
-		recorded := float64(l.events) / float64(pairs)
-		computed := (l.hit*float64(r.rate) + l.copying*recorded) / 1e7
+		recorded := float64(l.events) / float64(pairs*(r.settle+r.long))
+		computed := (l.hit*l.seen*float64(r.rate) + l.copying*recorded) / 1e7
+		if l.turns {
+			fmt.Printf("; in turns, %.1f %% of the calls", 100*l.seen)
+		}
 		fmt.Printf("; computed with %.3f; %.0f recorded/s, %.1f µs each; beagle-uprobe itself %.2f; attached and "+
 			"looked in %v, detached in %v", computed, recorded, l.copying/1000, median(l.own),
 			time.Duration(median(l.attach)).Round(time.Millisecond),

@@ -8,21 +8,27 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/audit"
+	"github.com/beagle-go/beagle/internal/flow"
 )
 
 var auditCommand = &command{
-	name: "audit", args: "[PACKAGE...]",
+	name: "audit", args: "[PACKAGE... | PKG.Func]",
 	short: "find mistakes in Go benchmarks",
 	long: `
 Reads the benchmarks of packages and the machine code that the compiler makes of them. It says which benchmarks measure
 something else than they seem to, with the line, the reason and what to do. It runs nothing. docs/audit.md has the rules.
+
+With --corpus it runs the benchmarks that --bench names, records what they pass to a function, and compares that with
+the recorded calls: a single value, few inputs, inputs of other kinds, inputs that stay in the nearest cache.
 
 Examples:
   beagle audit                               # the package in this directory
   beagle audit ./...
   beagle audit --json ./internal/codec
   beagle audit --sarif audit.sarif ./...     # for code hosts; '-' prints it
+  beagle audit --corpus calls.jsonl --bench BenchmarkNormalize ./tags.Normalize
 
 Exit status: 0 when nothing was found, 1 when something was, 2 for bad input.`,
 }
@@ -36,11 +42,24 @@ func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, e
 	f.Var(listFlag{&o.Tags}, "tags", "build `tags`, separated by commas")
 	asJSON := f.Bool("json", false, "print one JSON object (docs/audit.md)")
 	sarif := f.String("sarif", "", "write the findings in SARIF to this `file`; '-' prints them")
+	calls := f.String("corpus", "", "compare inputs with the recorded calls in this `file` (docs/corpus.md)")
+	var benchmarks []string
+	f.Var(listFlag{&benchmarks}, "bench", "with --corpus: `benchmarks` of the function's package, separated by commas")
 	var err error
 	if o.Patterns, err = parse(f, args, 0, 1<<10); err != nil {
 		return exitUsage, err
 	}
-	r, err := audit.Run(ctx, o)
+	run := func() (*audit.Report, error) { return audit.Run(ctx, o) }
+	if *calls != "" || len(benchmarks) > 0 {
+		if *calls == "" || len(benchmarks) == 0 || len(o.Patterns) != 1 {
+			return exitUsage, &beagle.UsageError{What: "--corpus and --bench go together, with one function",
+				Remedy: "as in 'beagle audit --corpus calls.jsonl --bench BenchmarkNormalize ./tags.Normalize'"}
+		}
+		spec := flow.Defaults()
+		spec.Dir, spec.Tags, spec.CorpusFile, spec.Target = o.Dir, o.Tags, *calls, o.Patterns[0]
+		run = func() (*audit.Report, error) { return flow.AuditInputs(ctx, spec, benchmarks) }
+	}
+	r, err := run()
 	if err != nil {
 		return exitNo, err
 	}

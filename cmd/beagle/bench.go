@@ -258,7 +258,7 @@ func (o *benching) compare(ctx context.Context, p *progress) (int, error) {
 		return exitNo, err
 	}
 	fit := f.Compare(run.Subtree)
-	benchfile.Explain(fit)
+	f.Explain(fit, run.Subtree)
 	fit.Warnings = append(fit.Warnings, warnings...)
 	made := &beagle.ProductionBenchmark{
 		Target: targetRef(u), Benchmarks: []string{o.existing}, Fit: fit,

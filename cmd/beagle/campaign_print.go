@@ -49,6 +49,7 @@ func printCampaign(w io.Writer, c *beagle.Campaign) {
 		}
 		if s := t.Saving; s != nil {
 			line("saves", "%.2f %% of the service (%.2f to %.2f)", 100*s.Share, 100*s.Low, 100*s.High)
+			line("prove", "beagle rollout start --predicted %.4g,%.4g,%.4g %s", s.Share, s.Low, s.High, t.Target)
 		}
 		if t.Run != "" {
 			line("run", "beagle show %s", t.Run)

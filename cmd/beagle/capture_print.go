@@ -88,9 +88,13 @@ func printCost(w io.Writer, all []capture.Pulled) {
 				continue
 			}
 			if c.Hit > 0 {
-				fmt.Fprintf(w, "%s %s: %.0f calls a second; each pays %.2f µs, a recorded one %.2f µs more: "+
-					"%.2f %% of a core\n", p.Address, s.Name, c.Rate, c.Hit/1000, c.Nanos/1000,
-					(c.Rate*c.Hit+min(rate, c.Rate)*c.Nanos)/1e7)
+				pays, seen := "each", 1.0
+				if c.Seen > 0 {
+					pays, seen = fmt.Sprintf("in turns %.2g %% of them", 100*c.Seen), c.Seen
+				}
+				fmt.Fprintf(w, "%s %s: %.0f calls a second; %s pays %.2f µs, a recorded one %.2f µs more: "+
+					"%.2f %% of a core\n", p.Address, s.Name, c.Rate, pays, c.Hit/1000, c.Nanos/1000,
+					(c.Rate*c.Hit*seen+min(rate, c.Rate)*c.Nanos)/1e7)
 				continue
 			}
 			fmt.Fprintf(w, "%s %s: %.0f calls a second; recording %.0f of them takes about %.3f %% of a core\n",

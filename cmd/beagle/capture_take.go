@@ -101,6 +101,10 @@ func printAgain(w io.Writer, c *beagle.Corpus) {
 	if f := c.Facets.InFlight; f != nil {
 		fmt.Fprintf(w, "  inside   %.2g other calls of a process are under way in the mean (while the median call is: "+
 			"%.2g, 99 of 100: %.2g at most)\n", f.Mean, f.Median, f.P99)
+		if b := f.Beside; b != nil {
+			fmt.Fprintf(w, "  beside   of %.0f calls %.3g %% begin while no other is under way, %.3g %% beside one, "+
+				"%.3g %% beside 2 or 3, %.3g %% beside more\n", b.Calls, 100*b.None, 100*b.One, 100*b.Few, 100*b.Many)
+		}
 	}
 }
 

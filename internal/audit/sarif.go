@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"io"
+	"slices"
 )
 
 // SARIF writes a report in the Static Analysis Results Interchange Format, version
@@ -50,6 +51,11 @@ func (r *Report) SARIF(w io.Writer, version string) error {
 	out := run{Tool: tool{driver{Name: "beagle audit", Version: version}}, Results: []result{}}
 	for _, x := range Rules {
 		out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, rule{x.ID, text{x.Text}})
+	}
+	for _, x := range RecordedRules {
+		if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == x.ID }) {
+			out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, rule{x.ID, text{x.Text}})
+		}
 	}
 	for _, f := range r.Findings {
 		out.Results = append(out.Results, result{

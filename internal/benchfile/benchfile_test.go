@@ -1,6 +1,7 @@
 package benchfile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -75,6 +76,17 @@ func (t *Tally) Add(list []int) int {
 }
 
 func Drain(b map[string]int) { clear(b) }
+
+func Spaces(line []byte) (n int) {
+	for _, c := range line {
+		if c == ' ' {
+			n++
+		}
+	}
+	return n
+}
+
+func Ended(line []byte) int { return len(append(line, '!')) }
 `
 
 // load writes the planted package, and loads one of its functions with calls.
@@ -290,5 +302,81 @@ func TestReweigh(t *testing.T) {
 		if tries == 1 {
 			t.Fatalf("%.3f alike at most: %+v", got, fit.Tried)
 		}
+	}
+}
+
+func TestSideBySide(t *testing.T) {
+	text := `{32, append(make([]byte, 0, 63437), "a \"make([]byte, 0, 5)\""...)}, {1, append(make([]byte, 0, 60), "b"...)},
+		{2, append(make([]byte, 0, 5000), "c\x00"...)}`
+	want := `{32, near(63437, "a \"make([]byte, 0, 5)\"")}, {1, append(make([]byte, 0, 60), "b"...)},
+		{2, near(5000, "c\x00")}`
+	if got, pieces, room := side(text); got != want || pieces != 2 || room != 22+2+63437 {
+		t.Errorf("%d pieces in %d bytes: %s", pieces, room, got)
+	}
+}
+
+// TestNear: inputs lie side by side, with their text and capacity. A benchmark of a function that
+// writes behind its input fails, and is not taken.
+func TestNear(t *testing.T) {
+	calls := []string{`{"args": [{"$cap": 8192, "value": "one two three"}]}`,
+		`{"args": [{"$cap": 8000, "value": "four five"}]}`, `{"args": [{"$cap": 16, "value": "six"}]}`}
+	near := func(name string) (*source.Unit, string) {
+		u, c := load(t, name, calls...)
+		p, err := Select(u, c, bounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.CanBeNear() {
+			t.Fatalf("%s: two slices of large capacity are not seen", name)
+		}
+		p.Near = true
+		text, err := p.File(Form{Apart: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u, text
+	}
+	u, text := near("Spaces")
+	run(t, u, text)
+	if strings.Count(text, "{1, near(") != 2 && strings.Count(text, "near(8") < 2 {
+		t.Errorf("%s", text)
+	}
+	u, text = near("Ended")
+	b, err := Build(t.Context(), u, filepath.Join(u.Target.PkgDir, "ended_replay_test.go"), text, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	var failed *beagle.UsageError
+	if _, err = b.Profile(t.Context(), "^BenchmarkEndedReplay$", 0.1); !errors.As(err, &failed) {
+		t.Errorf("a benchmark whose calls write into the next input: %v", err)
+	}
+	_, c := load(t, "Spaces", calls...)
+	c.Facets.Mutates = []string{"line"}
+	if p, err := Select(u, c, bounds); err == nil && p.CanBeNear() {
+		t.Error("inputs that a call changes lie side by side")
+	}
+}
+
+// TestExplainsSamples: short profiles that look alike are told how long they must be; those that
+// are not alike are told where.
+func TestExplainsSamples(t *testing.T) {
+	tree := func(a, b, c float64) *hotspots.Subtree {
+		parts := map[string]float64{"a": a, "b": b, "c": c}
+		return &hotspots.Subtree{Target: "m.F", Callees: parts, Lines: parts, Effective: a + b + c}
+	}
+	f := &Fitting{Production: tree(50, 30, 20), Needed: 0.98, Seconds: 10}
+	near := tree(100, 60, 40)
+	fit := f.Compare(near)
+	f.Explain(fit, near)
+	text := strings.Join(fit.Warnings, "\n")
+	if fit.Enough < 1000 || !strings.Contains(text, "times as long") || !strings.Contains(text, "--seconds") {
+		t.Errorf("%v samples; %s", fit.Enough, text)
+	}
+	far := tree(20, 30, 150)
+	fit = f.Compare(far)
+	f.Explain(fit, far)
+	if fit.Enough != 0 || len(fit.Warnings) != 0 || len(fit.Why) == 0 {
+		t.Errorf("%+v", fit)
 	}
 }

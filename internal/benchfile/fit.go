@@ -2,6 +2,7 @@ package benchfile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -24,11 +25,8 @@ type Fitting struct {
 // Compare says how alike the profile of a run is to production's.
 func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	p := f.Production
-	shape := func(parts map[string]float64, n float64) similarity.Shape {
-		return similarity.Shape{Parts: parts, Samples: n}
-	}
 	out := &beagle.BenchmarkFit{
-		Target: p.Target, Share: p.Share, Needed: f.Needed,
+		Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds,
 		Callees: similarity.Compare(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective)),
 		Lines:   similarity.Compare(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective)),
 	}
@@ -36,6 +34,10 @@ func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	out.Reached = worst.Estimate >= f.Needed
 	out.Shown = min(out.Callees.Low, out.Lines.Low) >= f.Needed
 	return out
+}
+
+func shape(parts map[string]float64, samples float64) similarity.Shape {
+	return similarity.Shape{Parts: parts, Samples: samples}
 }
 
 // A try is a form of the benchmark with its profile.
@@ -63,7 +65,21 @@ func (f *Fitting) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error
 	if err != nil {
 		return nil, err
 	}
-	if unlike(best) && f.State == "auto" && p.CanBeCold() {
+	if unlike(best) && f.State == "auto" && p.CanBeNear() {
+		other := *p
+		other.Near = true
+		t, err := attempt(other, "the recorded shares, "+other.state())
+		var failed *beagle.UsageError
+		switch {
+		case errors.As(err, &failed): // a call writes behind its input
+			f.Say("side by side: " + failed.What)
+		case err != nil:
+			return nil, err
+		case better(t, best):
+			best = t
+		}
+	}
+	if unlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Near {
 		other := *p
 		other.Cold = true
 		t, err := attempt(other, "the recorded shares, "+state(true))
@@ -80,7 +96,7 @@ func (f *Fitting) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error
 			return nil, err
 		}
 		if plan != nil {
-			t, err := attempt(*plan, "shares moved towards production's profile, "+state(plan.Cold))
+			t, err := attempt(*plan, "shares moved towards production's profile, "+plan.state())
 			if err != nil {
 				return nil, err
 			}
@@ -222,12 +238,17 @@ func (f *Fitting) told(tries []*try, best *try) *beagle.BenchmarkFit {
 			Moved: t.plan.moved, Accepted: t == best,
 		})
 	}
-	Explain(out)
+	f.Explain(out, best.run.Subtree)
+	if best.plan.CanBeNear() && !best.plan.Near && !out.Reached {
+		out.Why = append(out.Why, "the place of data: inputs with a capacity far above their length have memory of "+
+			"their own here, and may lie side by side in production")
+	}
 	return out
 }
 
-// Explain says of the parts that are clearly not alike why a benchmark may not match them.
-func Explain(fit *beagle.BenchmarkFit) {
+// Explain says of the parts that are clearly not alike why a benchmark may not match them, and what
+// longer profiles would show. run is the profile of the benchmark.
+func (f *Fitting) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 	fit.Why = nil
 	explain := func(kind string, parts []beagle.SimilarPart) {
 		const told, small = 5, 0.005
@@ -247,18 +268,34 @@ func Explain(fit *beagle.BenchmarkFit) {
 		explain("callee", fit.Callees.Parts)
 		explain("line", fit.Lines.Parts)
 	}
-	if n := few(fit); n > 1 {
-		fit.Warnings = append(fit.Warnings,
-			fmt.Sprintf("%.0f samples of production are below the target: profile %.0f "+
-				"times as long to know the similarity to one point", fit.Callees.Samples, n))
+	if fit.Shown || min(fit.Callees.High, fit.Lines.High) < fit.Needed {
+		return
 	}
+	p := f.Production
+	callees := similarity.Enough(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective), f.Needed)
+	lines := similarity.Enough(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective), f.Needed)
+	if callees > 0 && lines > 0 {
+		fit.Enough = max(callees, lines)
+	}
+	fit.Warnings = append(fit.Warnings, tooFew(fit))
 }
 
-// few is how many times longer production's profile should be; 1 when it will do.
-func few(fit *beagle.BenchmarkFit) float64 {
-	const width = 0.02
-	wide := max(fit.Callees.High-fit.Callees.Low, fit.Lines.High-fit.Lines.Low)
-	return math.Ceil(wide * wide / (width * width))
+// tooFew says how many samples would show what the estimate says.
+func tooFew(fit *beagle.BenchmarkFit) string {
+	have := fit.Callees.Samples
+	if fit.Enough == 0 {
+		return fmt.Sprintf("%.0f samples of production are below the function, and no profile of a sensible length "+
+			"shows %.4g %%", have, 100*fit.Needed)
+	}
+	text := fmt.Sprintf("%.0f samples of production are below the function; to show %.4g %%, of a benchmark that is "+
+		"exactly alike, takes about %.0f, and as many of the benchmark's own", have, 100*fit.Needed, fit.Enough)
+	if fit.Enough > have {
+		text += fmt.Sprintf(": a profile %.0f times as long, or of more instances", math.Ceil(fit.Enough/max(have, 1)))
+	}
+	if own := fit.Callees.BenchSamples; own < fit.Enough {
+		text += fmt.Sprintf(", and --seconds %.0f", math.Ceil(fit.Enough/max(own, 1)*max(fit.Seconds, 1)))
+	}
+	return text
 }
 
 // reason guesses from a part's name and shares what makes the difference.
@@ -276,7 +313,8 @@ func reason(kind string, p beagle.SimilarPart) string {
 	case p.Production > p.Benchmark:
 		return "production takes longer there: other inputs, or data that is not in its caches"
 	}
-	return "production takes less time there: other inputs, or data that the benchmark lacks"
+	return "production takes less time there: other inputs, or its caller has just read the data, which then lies " +
+		"in nearer caches than the benchmark's"
 }
 
 // Measure compares the plan's benchmark with production as it is.

@@ -139,6 +139,28 @@ func joined(all *beagle.InFlight, one *wire.InFlight) *beagle.InFlight {
 	mix(&all.P95, one.P95)
 	mix(&all.P99, one.P99)
 	all.Calls, all.Most = all.Calls+n, max(all.Most, one.Most)
+	all.Beside = besides(all.Beside, one.Beside)
+	return all
+}
+
+// besides adds the calls that were followed in a process: each counts as much as in the others.
+func besides(all *beagle.Beside, one *wire.Beside) *beagle.Beside {
+	if one == nil {
+		return all
+	}
+	if all == nil {
+		all = new(beagle.Beside)
+	}
+	n := float64(one.None + one.One + one.Few + one.Many)
+	if n == 0 {
+		return all
+	}
+	all.Calls += n
+	mix := func(into *float64, count uint64) { *into += (float64(count) - n**into) / all.Calls }
+	mix(&all.None, one.None)
+	mix(&all.One, one.One)
+	mix(&all.Few, one.Few)
+	mix(&all.Many, one.Many)
 	return all
 }
 

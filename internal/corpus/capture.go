@@ -23,6 +23,7 @@ type CaptureOptions struct {
 	Budget    time.Duration                  // for all of it; 0 means a minute
 	BenchTime string                         // for each benchmark; "" means 300ms
 	Packages  int                            // test suites at most; 0 means 12
+	Benchmark string                         // of the target's package: record this one alone; "" for all there is
 	Progress  func(what string, records int) // called before each test suite, with what was recorded so far; may be nil
 }
 
@@ -111,7 +112,7 @@ func (c *capturer) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.done(some) {
+	if c.done(some) || c.o.Benchmark != "" {
 		return nil
 	}
 	others, err := c.tools.Importers(ctx, c.u)
@@ -207,6 +208,11 @@ func (c *capturer) suite(ctx context.Context, i int, p *gotool.Listed, of int) e
 	defer os.Remove(binary)
 	ok, err := c.build(ctx, p, binary)
 	if err != nil || !ok {
+		return err
+	}
+	if one := c.o.Benchmark; one != "" {
+		_, err := c.record(ctx, p, binary, "go test -bench", []string{"-test.run=^$", "-test.bench=^" + one + "$",
+			"-test.benchtime=" + c.o.BenchTime})
 		return err
 	}
 	pattern := named(p, c.u.Target.Name, "Test", "Example", "Fuzz")

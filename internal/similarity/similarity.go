@@ -109,6 +109,7 @@ func walk(p, q []float64, n, m float64) line {
 	for i := range p {
 		both[i] = (n*p[i] + m*q[i]) / (n + m)
 	}
+	p, q = spread(both, p, q, chance(r, both, n, m))
 	seen := make([]float64, draws)
 	for k := 0; float64(k) <= beyond*steps; k++ {
 		a, b := apart(both, p, float64(k)/steps), apart(both, q, float64(k)/steps)
@@ -130,6 +131,77 @@ func walk(p, q []float64, n, m float64) line {
 		out = append(out, at)
 	}
 	return out
+}
+
+// chance is the distance that profiles of one shape show, the median.
+func chance(r *rand.Rand, shape []float64, n, m float64) float64 {
+	seen := make([]float64, draws/3)
+	for i := range seen {
+		seen[i] = distance(draw(r, shape, n), draw(r, shape, m))
+	}
+	slices.Sort(seen)
+	return seen[len(seen)/2]
+}
+
+// spread moves two shapes apart to at least the distance that chance makes. Profiles that look the
+// same by luck would else have a line that ends where it begins, and so an interval of nothing.
+func spread(both, p, q []float64, least float64) (a, b []float64) {
+	seen := distance(p, q)
+	switch {
+	case seen >= least:
+		return p, q
+	case seen > least/100:
+		return apart(both, p, least/seen), apart(both, q, least/seen)
+	}
+	// Any direction will do: from the largest part to all others, by their size.
+	top := slices.Index(both, slices.Max(both))
+	a, b = slices.Clone(both), slices.Clone(both)
+	rest := 1 - both[top]
+	if rest <= 0 {
+		return p, q // one part alone cannot differ
+	}
+	for i := range both {
+		step := least / 2 * both[i] / rest
+		if i == top {
+			step = -least / 2
+		}
+		a[i], b[i] = max(0, both[i]+step), max(0, both[i]-step)
+	}
+	return a, b
+}
+
+// Enough is how many samples of production show a likeness, if the truth is that the shapes are
+// alike and the benchmark has as many samples. It is 0 when no profile of a sensible length does.
+func Enough(production, benchmark Shape, needed float64) float64 {
+	p, q, _ := shares(production, benchmark)
+	n, m := production.Samples, benchmark.Samples
+	if len(p) == 0 || n < 1 || m < 1 {
+		return 0
+	}
+	both := make([]float64, len(p))
+	for i := range p {
+		both[i] = (n*p[i] + m*q[i]) / (n + m)
+	}
+	shows := func(n float64) bool {
+		l := walk(both, both, n, n)
+		return 1-l.where(l[0].median, func(a point) float64 { return a.low }) >= needed
+	}
+	const most = 10_000_000
+	n = 100
+	for ; !shows(n); n *= 2 {
+		if n > most {
+			return 0
+		}
+	}
+	low, high := n/2, n
+	for range 2 { // halve the gap twice
+		if middle := math.Sqrt(low * high); shows(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return math.Round(high)
 }
 
 // where is the true distance at which a figure of the profiles reaches a value.

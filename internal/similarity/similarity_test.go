@@ -65,6 +65,37 @@ func TestManySamplesShowLikeness(t *testing.T) {
 	}
 }
 
+// TestLuckShowsNothing: short profiles that look the same by luck are not shown to be alike.
+func TestLuckShowsNothing(t *testing.T) {
+	few := Shape{map[string]float64{"a": 5, "b": 3, "c": 2}, 10}
+	if s := Compare(few, few); s.Low > 0.9 || s.Estimate != 1 {
+		t.Errorf("%+v", s)
+	}
+	one := Shape{map[string]float64{"a": 10}, 10}
+	if s := Compare(one, one); s.Low != 1 {
+		t.Errorf("a function of one part: %+v", s)
+	}
+}
+
+// TestEnough: as many samples as it says show that profiles of one program are alike, and a quarter
+// of them does not.
+func TestEnough(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 10))
+	n := int(Enough(sampled(r, planted, 300), sampled(r, planted, 1000), 0.98))
+	shown := func(n int) (count int) {
+		for range 20 {
+			if Compare(sampled(r, planted, n), sampled(r, planted, n)).Low >= 0.98 {
+				count++
+			}
+		}
+		return count
+	}
+	if all, less := shown(n), shown(n/4); n < 1000 || all < 8 || less > all/2 {
+		t.Errorf("%d samples: shown in %d of 20 pairs of profiles; a quarter of them: in %d", n, all, less)
+	}
+	t.Logf("%d samples", n)
+}
+
 // TestPlantedDifference moves time from one part to another, and asks whether the interval has it.
 func TestPlantedDifference(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))

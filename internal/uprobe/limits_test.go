@@ -112,6 +112,7 @@ func TestLimits(t *testing.T) {
 	program := build(t)
 	hot := start(t, program, "-hot")
 	v := serve(t, hot.Process.Pid, "", pkg+"Text")
+	v.cost.Emulated = 50 * time.Microsecond // so that a turn costs too much, on a busy machine too
 	before := codeOf(t, v)
 	_, _, err := v.carryOut(&wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{pkg + "Text"}}})
 	if err == nil || !strings.Contains(err.Error(), "more than 1 %") || !strings.Contains(err.Error(), "beagle build") {
@@ -133,6 +134,51 @@ func TestLimits(t *testing.T) {
 	do(t, v, wire.Request{Verb: wire.VerbPull})
 	if _, _, err := v.carryOut(&wire.Request{Verb: wire.VerbBeat, Lease: r.Lease}); err == nil {
 		t.Error("a session that was ended has a lease")
+	}
+}
+
+// TestTurns: a function that is called too often for a probe that stays is captured in turns, and
+// its code is as it was between them.
+func TestTurns(t *testing.T) {
+	privileged(t)
+	p := start(t, build(t))
+	v := serve(t, p.Process.Pid, "", pkg+"Many")
+	v.cost.Emulated = 20 * time.Microsecond // 1 % of a core is 250 calls a second then; it calls some 900
+	before := codeOf(t, v)
+	r, _ := do(t, v, wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{pkg + "Many"}, Raw: true,
+		Rate: 100}})
+	if v.s.turns == nil {
+		t.Skip("the service is called too seldom on this machine")
+	}
+	var events []wire.Event
+	away, counts := 0, &wire.Counts{}
+	for began := time.Now(); time.Since(began) < patience && (len(events) < 60 || away < 3); time.Sleep(tick) {
+		if bytes.Equal(before, codeOf(t, v)) {
+			away++
+		}
+		do(t, v, wire.Request{Verb: wire.VerbBeat, Lease: r.Lease})
+		got, payload := do(t, v, wire.Request{Verb: wire.VerbPull})
+		list, err := wire.ReadEvents(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status.Disarmed != "" {
+			t.Fatalf("disarmed since %s", got.Status.Disarmed)
+		}
+		events, counts = append(events, list...), got.Status.Sites[0].Counts
+	}
+	if len(events) < 60 || away < 3 {
+		t.Errorf("%d events; the code was as before in %d looks", len(events), away)
+	}
+	for _, e := range events {
+		checkMany(t, e)
+	}
+	if counts.Seen <= 0 || counts.Seen > 0.9 || counts.Rate <= 0 || counts.Calls < float64(len(events)) {
+		t.Errorf("%+v", counts)
+	}
+	do(t, v, wire.Request{Verb: wire.VerbStop, Lease: r.Lease})
+	if !bytes.Equal(before, codeOf(t, v)) {
+		t.Error("the code is not as it was")
 	}
 }
 

@@ -109,7 +109,7 @@ func (v *Server) end(why string) {
 // mutex.
 func (v *Server) detach(why string) {
 	v.s.ended, v.disarmed = why, why
-	v.s.k.detach()
+	v.s.unplug()
 	v.s.mu.Lock()
 	v.s.land(time.Now(), 0)
 	v.s.mu.Unlock()
@@ -118,6 +118,7 @@ func (v *Server) detach(why string) {
 // forget drops the session.
 func (v *Server) forget() {
 	if v.s != nil {
+		v.s.unplug()
 		v.s.k.close()
 		v.s = nil
 	}
@@ -257,6 +258,10 @@ func (s *session) counts(a *arming) *wire.Counts {
 	c := &wire.Counts{Rate: a.rate, Calls: float64(s.k.get(a.index, siteHits) - a.before),
 		Taken: s.k.get(a.index, siteTaken), Recorded: a.recorded, Together: s.k.get(a.index, siteTogether) > 0,
 		Nanos: float64(a.nanos), Hit: float64(a.hit)}
+	if all := a.rate * time.Since(s.began).Seconds(); s.turns != nil && all > 0 {
+		c.Seen = min(1, c.Calls/all)
+		c.Calls = max(all, c.Calls)
+	}
 	if s.k.get(a.index, siteReturn) != 0 {
 		c.Hit += float64(a.ret)
 	}

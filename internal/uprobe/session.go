@@ -51,6 +51,7 @@ type session struct {
 	lease   string
 	began   time.Time
 	beat    time.Time
+	b       *Binary
 	k       *kernel
 	sites   []*arming
 	secrets *probe.Secrets
@@ -63,6 +64,8 @@ type session struct {
 	dropped wire.Dropped
 	bytes   float64 // that may be written until the next tick
 	seq     uint64
+
+	turns *turns // nil where the probes stay attached
 
 	ended   string // why the probes were detached; "" while they are attached
 	drained bool   // what waited was taken after the end
@@ -96,7 +99,7 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 	if q.Text > mostText {
 		return nil, fmt.Errorf("invalid text %d: a uprobe copies at most %d bytes", q.Text, mostText)
 	}
-	s := &session{start: q, lease: rand.Text(), seed: maphash.MakeSeed(), flying: map[flight]airborne{}}
+	s := &session{start: q, b: b, lease: rand.Text(), seed: maphash.MakeSeed(), flying: map[flight]airborne{}}
 	if s.secrets, err = probe.NewSecrets(q); err != nil {
 		return nil, err
 	}
@@ -110,11 +113,12 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 		s.k.close()
 		return nil, err
 	}
-	if err := s.tryOut(); err != nil {
+	err = s.tryOut()
+	s.open()
+	if err != nil && !s.takeTurns(nil, turnMost) {
 		s.k.close()
 		return nil, err
 	}
-	s.open()
 	go s.listen()
 	return s, nil
 }
@@ -232,16 +236,18 @@ func (s *session) spent(before []tally) (t time.Duration) {
 
 // tryOut counts calls for a moment. It gives up as soon as they cost more than they may.
 func (s *session) tryOut() error {
-	began := time.Now()
+	began, before := time.Now(), s.tallies()
 	most := time.Duration(mostAtStart * float64(look))
-	for time.Since(began) < look && s.spent(nil) <= most {
+	spent := time.Duration(0)
+	for time.Since(began) < look && spent <= most {
 		time.Sleep(glimpse)
+		spent = s.spent(before)
 	}
 	took := time.Since(began)
-	for i, a := range s.sites {
-		a.rate = float64(s.k.get(i, siteHits)) / took.Seconds()
+	for i, now := range s.tallies() {
+		s.sites[i].rate = float64(now.hits-before[i].hits) / took.Seconds()
 	}
-	if spent := s.spent(nil); spent > most {
+	if spent > most {
 		return s.tooMuch(float64(spent)/float64(took), mostAtStart)
 	}
 	return nil
@@ -259,7 +265,7 @@ func (s *session) tooMuch(share, most float64) error {
 		returns = fmt.Sprintf(", and one at its return, for --results, %v", a.ret.Round(10*time.Nanosecond))
 	}
 	return fmt.Errorf("%s is called about %.0f times a second, and a hit at %s, %s, takes %v%s: %.1f %% of a core, "+
-		"more than %.0f %%; sampling does not lower that; build the service with beagle build --probe, whose gate "+
+		"more than %.0f %%; build the service with beagle build --probe, whose gate "+
 		"costs a nanosecond", a.f.Name, a.rate, a.f.Point.Text, how, a.hit.Round(10*time.Nanosecond),
 		returns, 100*share, 100*most)
 }
@@ -273,15 +279,21 @@ func (s *session) open() {
 	s.bytes = float64(s.start.Bytes)
 	for i, a := range s.sites {
 		a.before = s.k.get(i, siteHits)
-		s.skip(i, a)
-		s.k.set(i, siteInterval, uint64(time.Second)/uint64(s.start.Rate))
 	}
+	s.pace()
 }
 
-// skip bounds the random number of calls between the end of an interval and the captured call.
-// Where few calls come, most of them are wanted: then fewer are skipped.
-func (s *session) skip(i int, a *arming) {
-	s.k.set(i, siteMostSkip, uint64(min(max(2*a.rate/float64(s.start.Rate), 1), maxSkip)))
+// pace sets the interval between captured calls, and bounds the random number of calls between its
+// end and the captured call. Where few calls come, most of them are wanted: then fewer are skipped.
+// In turns, what is missed between them is captured within them.
+func (s *session) pace() {
+	interval := s.duty() / float64(s.start.Rate)
+	for i, a := range s.sites {
+		s.k.set(i, siteMostSkip, uint64(min(max(2*a.rate*interval, 1), maxSkip)))
+		if s.start.Hits == 0 || s.taken() < uint64(s.start.Hits) {
+			s.k.set(i, siteInterval, max(1, uint64(interval*float64(time.Second))))
+		}
+	}
 }
 
 func monotonic() time.Duration {
@@ -297,20 +309,23 @@ func (s *session) tick(now time.Time) string {
 	s.mu.Lock()
 	s.bytes = min(s.bytes+float64(s.start.Bytes)*tick.Seconds(), float64(s.start.Bytes))
 	s.land(now, landing)
+	if s.turns != nil && s.turns.failed != "" {
+		defer s.mu.Unlock()
+		return s.turns.failed
+	}
 	s.mu.Unlock()
 	spent := s.spent(s.windowSaw)
 	passed := now.Sub(s.windowAt)
 	if spent > time.Duration(mostLater*float64(window)) {
-		for i, now := range s.tallies() {
-			s.sites[i].rate = float64(now.hits-s.windowSaw[i].hits) / max(passed, tick).Seconds()
+		s.rates(max(passed, tick))
+		if s.turns == nil && s.takeTurns(s.windowSaw, turnFirst) {
+			s.windowAt, s.windowSaw = now, s.tallies()
+			return ""
 		}
 		return s.tooMuch(float64(spent)/float64(max(passed, tick)), mostLater).Error()
 	}
 	if passed >= window {
-		for i, a := range s.sites {
-			a.rate = float64(s.k.get(i, siteHits)-s.windowSaw[i].hits) / passed.Seconds()
-			s.skip(i, a)
-		}
+		s.rates(passed)
 		s.windowAt, s.windowSaw = now, s.tallies()
 	}
 	if s.start.Hits > 0 && s.taken() >= uint64(s.start.Hits) {
@@ -325,6 +340,19 @@ func (s *session) tick(now time.Time) string {
 		return fmt.Sprintf("its time to live of %v s was over", s.start.TTL)
 	}
 	return ""
+}
+
+// rates computes the calls a second since the window began. Turns count their own.
+func (s *session) rates(passed time.Duration) {
+	if s.turns != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, now := range s.tallies() {
+		s.sites[i].rate = float64(now.hits-s.windowSaw[i].hits) / passed.Seconds()
+	}
+	s.pace()
 }
 
 func (s *session) taken() (n uint64) {

@@ -109,7 +109,7 @@ func (s *session) arrive(e *event, x encoder) {
 	}
 	delete(s.flying, id)
 	s.bytes -= float64(len(x.buf))
-	f.event.Flags |= x.flags | wire.HasResults
+	f.event.Flags |= x.flags&^wire.Shared | wire.HasResults // see the probe's write
 	f.event.Results = x.buf
 	s.keep(f.event)
 }

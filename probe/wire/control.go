@@ -133,9 +133,10 @@ type Counts struct {
 	Taken    uint64  `json:"taken"`    // calls that the gate chose
 	Recorded uint64  `json:"recorded"` // of these, those that went into the ring
 	Panicked uint64  `json:"panicked"`
-	Together bool    `json:"together"`      // several goroutines called at once
-	Nanos    float64 `json:"nanos"`         // median time to record the arguments of a call
-	Hit      float64 `json:"hit,omitempty"` // uprobe: nanoseconds that each call pays, recorded or not
+	Together bool    `json:"together"`       // several goroutines called at once
+	Nanos    float64 `json:"nanos"`          // median time to record the arguments of a call
+	Hit      float64 `json:"hit,omitempty"`  // uprobe: nanoseconds that each call pays, recorded or not
+	Seen     float64 `json:"seen,omitempty"` // uprobe in turns: share of the calls that pay Hit
 	// how many calls are under way at once; where it is seen how long a call takes, and the rate is
 	// known
 	InFlight *InFlight `json:"in_flight,omitempty"`
@@ -149,6 +150,16 @@ type InFlight struct {
 	P95    float64 `json:"p95"`
 	P99    float64 `json:"p99"`
 	Most   float64 `json:"most"` // of the longest captured call
+
+	Beside *Beside `json:"beside,omitempty"` // once calls were followed
+}
+
+// Beside counts calls by how many others of the site were under way in the process when they began.
+type Beside struct {
+	None uint64 `json:"none"`
+	One  uint64 `json:"one"`
+	Few  uint64 `json:"few"`  // 2 or 3
+	Many uint64 `json:"many"` // 4 or more
 }
 
 // Dropped counts calls that were chosen and not recorded, by reason.

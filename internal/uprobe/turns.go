@@ -1,0 +1,164 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Bounds of a capture in turns.
+const (
+	turnSpends = 2 * time.Millisecond   // what the process may lose until the probes are taken away again
+	turnLeast  = 5 * time.Millisecond   // that they stay, to count the calls
+	turnMost   = 15 * time.Millisecond  // what it may lose in a turn: more, and there is no other one
+	turnLook   = time.Millisecond       // between looks at the counters
+	turnFirst  = 100 * time.Millisecond // what probes that stayed may have cost, to go on in turns
+)
+
+// turns are how functions are captured that are called too often for probes that stay: the probes
+// are attached for a moment, and then away for so long that all together costs what is allowed.
+type turns struct {
+	attaching sync.Mutex // held while the probes come and go
+	over      bool       // there are no more turns; guarded by attaching
+	stop      chan struct{}
+	done      chan struct{}
+
+	// Guarded by the session's mutex.
+	failed  string        // why there are no more turns
+	watched time.Duration // that probes were attached and their hits counted
+	saw     []uint64      // hits in that time, by site
+}
+
+// takeTurns goes on in turns, after probes cost too much since the counters stood at before. It
+// returns false where turns cannot help: they cost more than most already, or results are wanted.
+func (s *session) takeTurns(before []tally, most time.Duration) bool {
+	for i := range s.sites {
+		if s.k.get(i, siteReturn) != 0 {
+			return false // results of one turn could be taken for those of a call of another
+		}
+	}
+	s.k.detach()
+	first := s.spent(before)
+	if first > most {
+		return false
+	}
+	s.mu.Lock()
+	s.turns = &turns{stop: make(chan struct{}), done: make(chan struct{}), saw: make([]uint64, len(s.sites))}
+	s.pace()
+	s.mu.Unlock()
+	go s.alternate(first)
+	return true
+}
+
+// alternate takes turns until the session ends. spent is what the turn before cost.
+func (s *session) alternate(spent time.Duration) {
+	t := s.turns
+	defer close(t.done)
+	began := time.Now()
+	for {
+		pause := time.NewTimer(time.Duration(float64(spent)/mostAtStart) - time.Since(began))
+		select {
+		case <-t.stop:
+			pause.Stop()
+			return
+		case <-pause.C:
+		}
+		began = time.Now()
+		var why string
+		if spent, why = s.turn(); why != "" {
+			s.mu.Lock()
+			t.failed = why
+			s.mu.Unlock()
+			return
+		}
+	}
+}
+
+// turn attaches the probes, and takes them away when their hits cost what a turn may. It returns
+// that, and why there can be no other turn.
+func (s *session) turn() (spent time.Duration, why string) {
+	t := s.turns
+	before := s.tallies()
+	for i := range s.sites { // nothing is made up for the time between turns
+		first := rand.N(time.Duration(max(1, s.k.get(i, siteInterval))))
+		s.k.set(i, siteNext, uint64(monotonic()+first))
+	}
+	t.attaching.Lock()
+	if t.over {
+		t.attaching.Unlock()
+		return 0, ""
+	}
+	err := s.attach(s.b)
+	t.attaching.Unlock()
+	if err != nil {
+		return 0, err.Error()
+	}
+	from, counted := time.Now(), s.tallies()
+	for spent < turnSpends || time.Since(from) < turnLeast {
+		select {
+		case <-t.stop:
+			return spent, ""
+		case <-time.After(turnLook):
+		}
+		if spent = s.spent(before); spent > turnMost {
+			break
+		}
+	}
+	took, saw := time.Since(from), s.tallies()
+	t.attaching.Lock()
+	err = s.k.detach()
+	t.attaching.Unlock()
+	s.turned(took, counted, saw)
+	switch spent = s.spent(before); {
+	case err != nil:
+		return spent, err.Error()
+	case spent > turnMost:
+		return spent, s.tooMuch(float64(spent)/float64(time.Since(from)), mostLater).Error()
+	}
+	return spent, ""
+}
+
+// turned enters what a turn saw, and sets the gates for the next one.
+func (s *session) turned(took time.Duration, from, to []tally) {
+	t := s.turns
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.watched += took
+	for i, a := range s.sites {
+		t.saw[i] += to[i].hits - from[i].hits
+		a.rate = float64(t.saw[i]) / t.watched.Seconds()
+	}
+	s.pace()
+}
+
+// duty is the share of the time in which probes may be attached, by the calls a second.
+func (s *session) duty() float64 {
+	if s.turns == nil {
+		return 1
+	}
+	load := 0.0
+	for _, a := range s.sites {
+		load += a.rate * a.hit.Seconds()
+	}
+	return min(1, mostAtStart/max(load, mostAtStart))
+}
+
+// unplug takes the probes away for good. Afterwards nothing of the session uses the kernel's maps
+// but those who ask for what it counted.
+func (s *session) unplug() {
+	t := s.turns
+	if t == nil {
+		s.k.detach()
+		return
+	}
+	t.attaching.Lock()
+	if !t.over {
+		t.over = true
+		close(t.stop)
+	}
+	s.k.detach()
+	t.attaching.Unlock()
+	<-t.done
+}

@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"sync/atomic"
+
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// A crowd follows calls to their ends, at the beginning of a window, to see how many are under way
+// at once. Each call costs what a captured one does, less the reading of its arguments: so it
+// follows few.
+type crowd struct {
+	from   int64 // as elapsed has it
+	settle int64 // calls of before are taken to have ended after so long
+	under  atomic.Int64
+	// inner is how many calls were followed whose function was not yet called the second time. So
+	// many calls pass the gate without being followed. One may be another goroutine's: the numbers
+	// stay right, since the call that it takes the place of is followed twice.
+	inner atomic.Int64
+	begun atomic.Int64
+	told  atomic.Int64 // those that were counted by the others under way
+}
+
+// Bounds of a crowd.
+const (
+	mostTold  = 256  // calls that are counted by the others under way
+	mostBegun = 4096 // calls that are followed
+)
+
+// newCrowd returns nil where no end of a call is seen, or calls take longer than the window. How
+// long they take is known from those that were captured.
+func (a *arming) newCrowd() *crowd {
+	if !a.site.about.returns || a.s.start.Count {
+		return nil
+	}
+	settle := a.lasted.quantile(0.99)
+	if settle == 0 || settle > int64(windowLong)/2 {
+		return nil
+	}
+	return &crowd{from: elapsed(), settle: settle}
+}
+
+// count counts a call in a window, and reports whether it is followed.
+func (a *arming) count(v uint32) bool {
+	c := a.crowd.Load()
+	if v&following == 0 || c == nil {
+		a.window.Add(1)
+		return false
+	}
+	if c.passes() {
+		return false // it was counted before
+	}
+	a.window.Add(1)
+	if c.told.Load() < mostTold && c.begun.Add(1) <= mostBegun {
+		return true
+	}
+	a.disperse()
+	return false
+}
+
+// passes reports whether a call is the second one of a call that is followed.
+func (c *crowd) passes() bool {
+	for n := c.inner.Load(); n > 0; n = c.inner.Load() {
+		if c.inner.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// follow begins a call.
+func (a *arming) follow(c *crowd) Call {
+	others := c.under.Add(1) - 1
+	c.inner.Add(1)
+	if elapsed()-c.from >= c.settle && c.told.Add(1) <= mostTold {
+		a.beside.add(others)
+	}
+	return Call{a: a, crowd: c}
+}
+
+func (c *crowd) leave() { c.under.Add(-1) }
+
+// disperse ends the following; the window goes on.
+func (a *arming) disperse() {
+	a.crowd.Store(nil)
+	a.site.word.CompareAndSwap(counting|following, counting)
+}
+
+// A beside counts calls by the others that were under way when they began.
+type beside struct{ none, one, few, many atomic.Uint64 }
+
+func (b *beside) add(others int64) {
+	switch {
+	case others <= 0:
+		b.none.Add(1)
+	case others == 1:
+		b.one.Add(1)
+	case others < 4:
+		b.few.Add(1)
+	default:
+		b.many.Add(1)
+	}
+}
+
+// counts are nil before a call was followed.
+func (b *beside) counts() *wire.Beside {
+	w := wire.Beside{None: b.none.Load(), One: b.one.Load(), Few: b.few.Load(), Many: b.many.Load()}
+	if w == (wire.Beside{}) {
+		return nil
+	}
+	return &w
+}
