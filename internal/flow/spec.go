@@ -132,7 +132,7 @@ func (s *Spec) Validate() error {
 // load says which target to load, and how.
 func (s *Spec) load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
-		InPlace: s.mayGoInPlace()}
+		InPlace: s.mayGoInPlace(), Group: s.mayGoInPlace()}
 }
 
 // Anchor makes a spec mean the same wherever a process stands that goes on with

@@ -16,6 +16,9 @@ import (
 // parameters, the instantiation that is measured; and refuses what cannot be
 // recorded and compared.
 func (u *Unit) describe(ctx context.Context) error {
+	if u.group != nil {
+		return u.describeGroup()
+	}
 	f := u.target.decl.(*ast.FuncDecl)
 	fn := u.info.Defs[f.Name].(*types.Func)
 	if f.Recv != nil {

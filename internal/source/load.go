@@ -33,6 +33,10 @@ type Options struct {
 
 	// take what no record of a call can hold, too: [Unit.Unrecordable] says why
 	InPlace bool
+	// take several functions as one target, too: a type as "./pkg.Type", others as "./pkg.{A,B}"
+	Group bool
+
+	names []string // of a group
 }
 
 // Load resolves a function and everything that is known of it before anything
@@ -50,6 +54,9 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 		}
 	}
 	if err := fileNamed(o.Spec); err != nil {
+		return nil, err
+	}
+	if o.Spec, o.names, err = cutGroup(o.Spec); err != nil {
 		return nil, err
 	}
 	common := make(chan map[string]string, 1)
@@ -198,6 +205,9 @@ func declares(p *packages.Package, name string) bool {
 	for _, file := range p.GoFiles {
 		text, _ := os.ReadFile(file)
 		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "type "+name+" ") || strings.HasPrefix(line, "type "+name+"[") {
+				return true
+			}
 			if !strings.HasPrefix(line, "func ") {
 				continue
 			}
