@@ -21,6 +21,7 @@ type InPlace struct {
 	Packages   []string `json:"packages"`             // whose tests these are
 	Because    string   `json:"because,omitempty"`    // why no record of a call serves
 	Outside    string   `json:"outside,omitempty"`    // by which it reads outside of its memory, or prints
+	Unnoticed  []string `json:"unnoticed,omitempty"`  // functions of a group that may do nothing for all the tests know
 }
 
 // Within says how two versions are compared within one call of the target.
@@ -62,6 +63,10 @@ func (p *InPlace) Lacks() []string {
 	if p.Outside != "" {
 		out = append(out, "other files, environments and standard streams than the tests' ("+p.Outside+
 			"), and what calls print: only the lines of whole runs of the tests are compared")
+	}
+	if len(p.Unnoticed) > 0 {
+		out = append(out, "these functions: no test was seen to notice when one does nothing: "+
+			someOf(p.Unnoticed, notCheckedInLine))
 	}
 	if len(p.Slow) > 0 {
 		out = append(out, "what these tests look at, which take long: "+someOf(p.Slow, notCheckedInLine))

@@ -174,6 +174,9 @@ func (x *inPlace) profile(ctx context.Context) (map[int]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	if x.unit.Group() {
+		return bench.FileShares(text, x.unit.SourceLine())
+	}
 	return bench.LineShares(text)
 }
 

@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
@@ -38,6 +39,14 @@ func (u *Unit) functions() (out []*piece) {
 		if p.kind == "func" {
 			out = append(out, p)
 		}
+	}
+	return out
+}
+
+// FunctionNames are the names of a group's functions, in order of their places.
+func (u *Unit) FunctionNames() (out []string) {
+	for _, p := range u.functions() {
+		out = append(out, p.key())
 	}
 	return out
 }
@@ -641,4 +650,45 @@ func sharing(t types.Type, seen map[types.Type]bool) string {
 		}
 	}
 	return ""
+}
+
+// SourceLine says which line of the original's candidate file a line of the user's files stands
+// for, and 0 for a line of other code. Lines are known within functions.
+func (u *Unit) SourceLine() func(function, file string, line int) int {
+	type place struct {
+		file string
+		line int
+	}
+	lines := map[place]int{}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, candidateName, u.Target.Source, parser.SkipObjectResolution)
+	if err != nil {
+		return func(string, string, int) int { return 0 }
+	}
+	now := map[string]ast.Decl{}
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			now[declKeys(fn)[0]] = fn
+		}
+	}
+	span := func(fset *token.FileSet, d ast.Decl) (first, last int) {
+		return fset.PositionFor(d.Pos(), false).Line, fset.PositionFor(d.End(), false).Line
+	}
+	for _, p := range u.scope {
+		d := now[p.key()]
+		if p.kind != "func" || d == nil {
+			continue
+		}
+		first, last := span(u.fset, p.decl)
+		here, end := span(fset, d)
+		for i := 0; i <= last-first && last-first == end-here; i++ {
+			lines[place{filepath.Base(p.file.path), first + i}] = here + i
+		}
+	}
+	return func(function, file string, line int) int {
+		if !strings.HasPrefix(function, u.Target.PkgPath+".") {
+			return 0
+		}
+		return lines[place{filepath.Base(file), line}]
+	}
 }
