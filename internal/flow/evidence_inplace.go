@@ -90,7 +90,12 @@ type noCorpus struct{ *beagle.UsageError }
 
 func (e noCorpus) Unwrap() []error { return []error{e.UsageError, errNoCorpus} }
 
-func (x *inPlace) work() string { return "the calls, the tests and the race detector, in place" }
+func (x *inPlace) work() string {
+	if x.unit.Group() {
+		return "the tests and the race detector, in place"
+	}
+	return "the calls, the tests and the race detector, in place"
+}
 
 func (x *inPlace) equip(ctx context.Context) (err error) {
 	if x.place != nil {

@@ -26,7 +26,7 @@ const (
 // run, and how closely versions can be compared. It returns a [beagle.UsageError] when none calls
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
-	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside}, nil, &Program{}
+	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside, Group: p.u.Group()}, nil, &Program{}
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}

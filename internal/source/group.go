@@ -51,6 +51,20 @@ func (u *Unit) FunctionNames() (out []string) {
 	return out
 }
 
+// Entries are the functions of a group that others call; nil for a single function.
+func (u *Unit) Entries() map[string]bool {
+	if u.group == nil {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, p := range u.scope {
+		if p.kind == "func" && u.group.held[p.key()] {
+			out[p.key()] = true
+		}
+	}
+	return out
+}
+
 // cutGroup takes the names in braces off a specification: ./pkg.{A,B} is ./pkg.A, with A and B.
 func cutGroup(spec string) (first string, names []string, err error) {
 	at := strings.IndexByte(spec, '{')
