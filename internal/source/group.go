@@ -591,7 +591,7 @@ func (u *Unit) sameType(was, now *types.TypeName) error {
 			return fmt.Errorf("the exported methods of %s changed: %s, was %s", name, brackets(b), brackets(a))
 		}
 	}
-	if was.Exported() && types.Comparable(was.Type()) && !types.Comparable(now.Type()) {
+	if types.Comparable(was.Type()) && !types.Comparable(now.Type()) && u.handedOut(was) {
 		return fmt.Errorf("values of %s could be compared, and no longer can", name)
 	}
 	if sharing(was.Type(), map[types.Type]bool{}) == "" {
@@ -600,6 +600,40 @@ func (u *Unit) sameType(was, now *types.TypeName) error {
 		}
 	}
 	return nil
+}
+
+// handedOut reports whether other packages get values of a type, and not pointers alone: they may
+// compare them.
+func (u *Unit) handedOut(t *types.TypeName) bool {
+	if !t.Exported() {
+		return false
+	}
+	byValue := func(sig *types.Signature) bool {
+		for _, list := range []*types.Tuple{sig.Params(), sig.Results()} {
+			for v := range list.Variables() {
+				if holdsValue(v.Type(), t, false) {
+					return true
+				}
+			}
+		}
+		return sig.Recv() != nil && holdsValue(sig.Recv().Type(), t, false)
+	}
+	for _, obj := range u.info.Defs {
+		if obj == nil || !obj.Exported() {
+			continue
+		}
+		switch obj := obj.(type) {
+		case *types.Func:
+			if byValue(obj.Signature()) {
+				return true
+			}
+		case *types.Var:
+			if (obj.IsField() || obj.Parent() == u.Types.Scope()) && holdsValue(obj.Type(), t, false) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func brackets(list string) string { return "[" + list + "]" }
