@@ -225,6 +225,10 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		e.What = fmt.Sprintf("%s: %s is a %s, not a function", u.opts.Spec, name, objectKind(obj))
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
+		if _, ok := obj.Type().Underlying().(*types.Struct); ok && objectKind(obj) == "type" {
+			e.What += "; beagle evolve and beagle verify take it with all its methods, in place: without --corpus and " +
+				"--evidence corpus"
+		}
 	}
 	if where, _, ok := strings.Cut(name, "."); ok && u.Types.Scope().Lookup(where) == nil {
 		e.What = fmt.Sprintf("%s: there is no directory %s, and package %s has no type of that name", u.opts.Spec,
