@@ -12,6 +12,7 @@ type InPlace struct {
 	Untimed    string   `json:"untimed,omitempty"`    // why there are none
 	Flaky      []string `json:"flaky,omitempty"`      // tests that call it and differ from run to run: left out
 	Slow       []string `json:"slow,omitempty"`       // tests that call it and take too long: left out
+	Group      bool     `json:"group,omitempty"`      // several functions: each version is a program of its own
 	Within     Within   `json:"within"`               // how versions are compared within one call
 	Why        string   `json:"why,omitempty"`        // why not in a stronger way
 	Compared   int64    `json:"compared"`             // calls of the original with its own copy
@@ -21,6 +22,7 @@ type InPlace struct {
 	Packages   []string `json:"packages"`             // whose tests these are
 	Because    string   `json:"because,omitempty"`    // why no record of a call serves
 	Outside    string   `json:"outside,omitempty"`    // by which it reads outside of its memory, or prints
+	Unnoticed  []string `json:"unnoticed,omitempty"`  // functions of a group that may do nothing for all the tests know
 }
 
 // Within says how two versions are compared within one call of the target.
@@ -48,10 +50,15 @@ func (p *InPlace) String() string {
 
 // Lacks says what no check in place looks at.
 func (p *InPlace) Lacks() []string {
+	others := "callers into which the compiler would inline the function, longer inputs than the tests', and other machines"
+	if p.Group { // as in any build of the user's, calls are inlined
+		others = "longer inputs than the tests', other machines, and what other code could see of fields: by reflection, by " +
+			"printing, or by comparing or copying whole values"
+	}
 	out := []string{
 		"calls that the tests and benchmarks do not make: no inputs are generated, no search looks for differences, " +
 			"nothing is proved, and statements that no test reaches are not told",
-		"callers into which the compiler would inline the function, longer inputs than the tests', and other machines",
+		others,
 	}
 	switch p.Within {
 	case ByCopies:
@@ -62,6 +69,10 @@ func (p *InPlace) Lacks() []string {
 	if p.Outside != "" {
 		out = append(out, "other files, environments and standard streams than the tests' ("+p.Outside+
 			"), and what calls print: only the lines of whole runs of the tests are compared")
+	}
+	if len(p.Unnoticed) > 0 {
+		out = append(out, "these functions: no test was seen to notice when one does nothing: "+
+			someOf(p.Unnoticed, notCheckedInLine))
 	}
 	if len(p.Slow) > 0 {
 		out = append(out, "what these tests look at, which take long: "+someOf(p.Slow, notCheckedInLine))

@@ -1,6 +1,6 @@
 package beagle
 
-// A Target is a function that Beagle may make faster, together with the
+// A Target is a function that Beagle may make faster, or several as one, together with the
 // declarations that may change with it.
 type Target struct {
 	Module    string   `json:"module"`              // module path
@@ -10,7 +10,8 @@ type Target struct {
 	PkgDir    string   `json:"pkg_dir"`             // package directory, absolute
 	File      string   `json:"file"`                // declaring file, absolute
 	Line      int      `json:"line"`                // line of the func keyword
-	Name      string   `json:"name"`                // "Normalize" or "Type.Method"
+	Name      string   `json:"name"`                // "Normalize" or "Type.Method"; of a group "Type" or "{A,B}"
+	Group     []string `json:"group,omitempty"`     // the functions and types of a group: "Type", "Type.Method", "A"
 	Recv      string   `json:"recv,omitempty"`      // "", "T" or "*T" as declared
 	TypeArgs  []string `json:"type_args,omitempty"` // instantiation measured, for generic functions
 	Signature string   `json:"signature"`           // Go syntax, with the target's name

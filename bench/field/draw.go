@@ -10,6 +10,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -67,6 +68,8 @@ type drawer struct {
 	dir  string // copies of modules, and drawn.jsonl
 	seed uint64
 	say  func(format string, args ...any)
+
+	types bool // draw types, by their methods
 
 	known map[string]drawn // by module and version
 }
@@ -134,7 +137,34 @@ func (d *drawer) draw(ctx context.Context, m module, half string, per int) ([]fu
 	if found.Problem != "" {
 		return nil, errors.New(found.Problem)
 	}
+	if d.types {
+		return pickTypes(m, found.Functions, half, per, d.seed), nil
+	}
 	return pick(m, found.Functions, half, per, d.seed), nil
+}
+
+// pickTypes takes at most per types of which benchmarks exercise a method. All such methods are of
+// the half: a type whose methods are in both is in none.
+func pickTypes(m module, specs []string, half string, per int, seed uint64) []function {
+	halves := map[string]map[string]bool{}
+	for _, s := range specs {
+		f, dot := function{m, s}, strings.LastIndexByte(s, '.')
+		if name := strings.TrimPrefix(strings.TrimPrefix(s, f.dir()), "."); !strings.Contains(name, ".") {
+			continue // no method
+		}
+		if halves[s[:dot]] == nil {
+			halves[s[:dot]] = map[string]bool{}
+		}
+		halves[s[:dot]][f.half()] = true
+	}
+	var out []function
+	for _, s := range slices.Sorted(maps.Keys(halves)) {
+		if of := halves[s]; len(of) == 1 && of[half] {
+			out = append(out, function{m, s})
+		}
+	}
+	slices.SortFunc(out, func(a, b function) int { return cmp.Compare(a.rank(seed), b.rank(seed)) })
+	return out[:min(per, len(out))]
 }
 
 // pick takes at most per functions of a half from a list, by the seed.

@@ -27,6 +27,8 @@ type options struct {
 	per  int
 	list string
 
+	types bool
+
 	perfect bool
 	wanted  *regexp.Regexp // of -run
 }
@@ -51,6 +53,8 @@ func (o *options) sampleFlags(f *flag.FlagSet) {
 	f.IntVar(&o.n, "n", 120, "functions to take")
 	f.Uint64Var(&o.seed, "seed", 16, "seed of the draw")
 	f.IntVar(&o.per, "per", 1, "functions of a module at most")
+	f.BoolVar(&o.types, "types", false,
+		"take types, each with all its methods as one target, whose exercised methods are all of the half")
 	f.StringVar(&o.list, "modules", "", "draw from this `file` of modules and versions"+
 		" (default: bench/field/modules.txt)")
 }
@@ -159,7 +163,7 @@ func sample(ctx context.Context, o *options, out, progress io.Writer) error {
 	s := &sampler{options: o, lab: l}
 	s.runner = &runner[result, *result]{progress: progress, sealed: o.half == sealed,
 		most: fmt.Sprintf(" of at most %d", o.n)}
-	s.drawer = &drawer{dir: l.dir, seed: o.seed, say: s.quietly}
+	s.drawer = &drawer{dir: l.dir, seed: o.seed, say: s.quietly, types: o.types}
 	if err := s.drawer.open(); err != nil {
 		return err
 	}
@@ -228,7 +232,7 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 // one runs a function unless its result is known.
 func (s *sampler) one(ctx context.Context, f function, r *result) error {
 	return s.once(ctx, f.key(), f.path+" "+f.Spec, r, func() error {
-		*r = result{Key: f.key(), Build: s.lab.build, Budget: s.budget, Half: f.half(), Module: f.path,
+		*r = result{Key: f.key(), Build: s.lab.build, Budget: s.budget, Half: s.half, Module: f.path,
 			Version: f.version, Function: f.Spec}
 		return s.lab.take(ctx, f, r)
 	})

@@ -389,3 +389,29 @@ func TestClassOf(t *testing.T) {
 		}
 	}
 }
+
+// TestPickTypes: a type is drawn when all its exercised methods are of the half.
+func TestPickTypes(t *testing.T) {
+	m := module{"example.com/m", "v1.0.0"}
+	specs := []string{"./a.T.M", "./a.T.N", "./a.F", "./b.U.M", ".V.M", ".G"}
+	for _, half := range []string{development, sealed} {
+		for _, f := range pickTypes(m, specs, half, 9, 1) {
+			methods := 0
+			for _, s := range specs {
+				if strings.HasPrefix(s, f.Spec+".") {
+					methods++
+					if halfOf(m.path, s) != half {
+						t.Errorf("%s of the %s half has %s of the other", f.Spec, half, s)
+					}
+				}
+			}
+			if methods == 0 {
+				t.Errorf("%s is no type", f.Spec)
+			}
+		}
+	}
+	all := len(pickTypes(m, specs, development, 9, 1)) + len(pickTypes(m, specs, sealed, 9, 1))
+	if all < 2 || all > 3 { // T may be in none
+		t.Errorf("%d types", all)
+	}
+}

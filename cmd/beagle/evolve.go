@@ -21,7 +21,7 @@ import (
 )
 
 var evolveCommand = &command{
-	name: "evolve", args: "PKG.Func | PKG.Type.Method",
+	name: "evolve", args: "PKG.Func | PKG.Type.Method | PKG.Type | 'PKG.{A,B}'",
 	short: "find a faster version of a function",
 	long: `
 Finds a faster version of a Go function by rewriting it step by step, and checks that it behaves the same. Works on any
@@ -40,13 +40,17 @@ Examples:
   beagle evolve --corpus calls.jsonl --apply ./pkg/tags.Set.Merge
   beagle evolve --json example.com/pkg/tags.Normalize >result.json
   beagle evolve --temporal temporal.internal:7233 --candidates 2000 ./pkg/tags.Set.Merge
+  beagle evolve ./pkg/cache.Cache
+  beagle evolve './pkg/codec.{Encode,Decode}'
   beagle evolve --bench BenchmarkParse=3,BenchmarkFormat=1 ./pkg/codec.Decode
   beagle evolve --score time=0.7,allocs=0.3 ./pkg/tags.Normalize
   beagle evolve --model claude-sonnet-4-5 --budget-usd 0.50 ./pkg/tags.Normalize
   beagle evolve --offline --model qwen3-coder@http://127.0.0.1:8080/v1 --budget-calls 40 ./pkg/tags.Normalize
 
-The target is a function (also unexported), a method (the receiver's type without a star), or a generic function. The
-package is a directory (./pkg), an import path, or left out for the current directory.
+The target is a function (also unexported), a method (the receiver's type without a star), or a generic function. A type
+stands for its unexported fields, its methods and its constructors, and several names in braces are one group: then data
+layout may change, and the package's tests and benchmarks judge (docs/inplace.md). The package is a directory (./pkg), an
+import path, or left out for the current directory.
 
 Exit status: 0 when the run ended with a verdict (improved or not), 1 when something failed, 2 for bad input,
 130 when interrupted: the run can be resumed, unless its inputs were not recorded yet, when there is nothing to resume.`,
@@ -158,11 +162,14 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}
 	onFleet.flags(f)
-	rest, err := parse(f, args, 1, 1)
+	rest, err := parse(f, args, 1, mostTogether)
 	if err != nil {
 		return exitUsage, err
 	}
-	spec.Target, spec.Apply = rest[0], o.apply
+	if spec.Target, err = oneTarget(rest); err != nil {
+		return exitUsage, err
+	}
+	spec.Apply = o.apply
 	if err := o.check(); err != nil {
 		return exitUsage, err
 	}

@@ -33,6 +33,9 @@ are need not be copied:
 
   func Normalize(s string) string { ... }
 
+A type, or a group of functions, is one target as for 'beagle evolve': a file declares what changes of it, fields of the
+type included.
+
 Of a directory all Go files are judged, each as one version, but no tests. What was recorded is kept, and taken again as long
 as the module and the toolchain are the same; --anew records again.
 
@@ -40,6 +43,7 @@ Examples:
   beagle verify ./examples/tags.MergeTags faster.go
   beagle verify --json --fuzz 60s ./examples/tags.MergeTags faster.go
   beagle verify --offline ./examples/tags.MergeTags faster.go
+  beagle verify ./pkg/cache.Cache ring.go
   beagle verify --no-measure ./examples/tags.MergeTags one.go two.go versions/
 
 Exit status:
@@ -115,11 +119,15 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, &beagle.UsageError{What: "--measure and --no-measure exclude each other",
 			Remedy: "leave one of them out"}
 	}
-	spec.Target = rest[0]
+	spec.Target, rest = together(rest)
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err
 	}
-	versions, several, err := readVersions(rest[1:])
+	if len(rest) == 0 {
+		return exitUsage, &beagle.UsageError{What: spec.Target + " is a target, and no version of it is given",
+			Remedy: "give a Go file that declares it again"}
+	}
+	versions, several, err := readVersions(rest)
 	if err != nil {
 		return exitUsage, err
 	}

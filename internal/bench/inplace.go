@@ -34,9 +34,9 @@ type Window struct {
 	Share float64
 }
 
-// A PlaceProgram is a linked test binary.
+// A PlaceProgram is a linked test binary, or one for each version.
 type PlaceProgram interface {
-	Path() string
+	Path() string // "" where each version has a binary of its own
 	Remove()
 }
 
@@ -135,6 +135,9 @@ func (l *placeLab) close() {
 }
 
 func (l *placeLab) image(p PlaceProgram, layout uint64) (image, error) {
+	if p.Path() == "" {
+		return &placeImage{p: p, layout: layout}, nil
+	}
 	aligns, err := entries(p.Path(), l.u.Target.PkgPath, l.u.Target.Name)
 	return &placeImage{p, layout, aligns}, err
 }

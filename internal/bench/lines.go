@@ -40,17 +40,36 @@ type Callees map[string]map[int]float64
 // ReadProfile reads a CPU profile in which version 0 ran.
 func ReadProfile(data []byte) (*Profile, error) { return readProfile(data, 0) }
 
-// readProfile reads, from a CPU profile of a variant, the share of the time that
-// each line of its source took, callees outside the scope included: a sample
-// counts for the innermost line of the scope on its stack.
+// FileProfile is ReadProfile for code that runs where the user wrote it: place gives the line of
+// the source that a line of a function of the program stands for, and 0 for none.
+func FileProfile(data []byte, place func(function, file string, line int) int) (*Profile, error) {
+	return profileBy(data, func(l profile.Line) int {
+		return place(l.Function.Name, l.Function.Filename, int(l.Line))
+	})
+}
+
+// readProfile reads, from a CPU profile of a variant, the share of the time that each line of its
+// source took. The shim's own functions are not the target's.
 func readProfile(data []byte, variant int) (*Profile, error) {
+	return profileBy(data, func(l profile.Line) int {
+		if name, v := base(l.Function.Name); v == variant && !isShim(name) {
+			return int(l.Line)
+		}
+		return 0
+	})
+}
+
+// profileBy shares the time out among lines of the source, callees outside the scope included: a
+// sample counts for the innermost line of the scope on its stack. place gives the line of the
+// source that a frame stands for, and 0 for none.
+func profileBy(data []byte, place func(profile.Line) int) (*Profile, error) {
 	p, err := profile.ParseData(data)
 	if err != nil {
 		return nil, fmt.Errorf("the harness's CPU profile: %w", err)
 	}
 	out := &Profile{Lines: map[int]float64{}, Callees: Callees{}}
 	for _, s := range p.Sample {
-		if line, pkg, above := innermost(s, variant); line > 0 {
+		if line, pkg, above := innermost(s, place); line > 0 {
 			out.Samples += int(s.Value[0])
 			out.Lines[line] += float64(s.Value[0])
 			out.Callees.add(above, pkg, float64(s.Value[0]))
@@ -67,15 +86,15 @@ func readProfile(data []byte, variant int) (*Profile, error) {
 	return out, nil
 }
 
-// innermost is the line of the first frame, from the leaf, that belongs to
-// the variant; the shim's own functions are not the target's. It returns the
-// package of the function, and the frames that this one called.
-func innermost(s *profile.Sample, variant int) (line int, pkg string, above []profile.Line) {
+// innermost is the line of the source for the first frame, from the leaf, that has one. It returns
+// the package of the frame's function, and the frames that this one called.
+func innermost(s *profile.Sample, place func(profile.Line) int) (line int, pkg string, above []profile.Line) {
 	for _, loc := range s.Location {
 		for _, l := range loc.Line {
-			if name, v := base(l.Function.Name); v == variant && !isShim(name) {
+			if line := place(l); line > 0 {
+				name, _ := base(l.Function.Name)
 				pkg, _ := splitSymbol(name)
-				return int(l.Line), pkg, above
+				return line, pkg, above
 			}
 			above = append(above, l)
 		}

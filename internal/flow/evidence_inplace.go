@@ -126,7 +126,12 @@ type noCorpus struct{ *beagle.UsageError }
 
 func (e noCorpus) Unwrap() []error { return []error{e.UsageError, errNoCorpus} }
 
-func (x *inPlace) work() string { return "the calls, the tests and the race detector, in place" }
+func (x *inPlace) work() string {
+	if x.unit.Group() {
+		return "the tests and the race detector, in place"
+	}
+	return "the calls, the tests and the race detector, in place"
+}
 
 func (x *inPlace) equip(ctx context.Context) (err error) {
 	if x.place != nil {
@@ -211,6 +216,9 @@ func (x *inPlace) profile(ctx context.Context) (*bench.Profile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if x.unit.Group() {
+		return bench.FileProfile(text, x.unit.SourceLine())
 	}
 	return bench.ReadProfile(text)
 }

@@ -217,6 +217,9 @@ func (x *session) confirmIn(
 	}
 	for i := range ms {
 		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(windowNames(clock), ", "))
+		if x.unit.Group() {
+			ms[i].Notes = append(ms[i].Notes, "a call of the figures is an iteration of these benchmarks")
+		}
 		for _, c := range ms[i].InputClasses {
 			if ms[i].Faster && c.Ratio.High < bench.Least(x.spec.Score) {
 				ms[i].Faster = false

@@ -137,7 +137,7 @@ func (s *Spec) Validate() error {
 // load says which target to load, and how.
 func (s *Spec) load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
-		InPlace: s.mayGoInPlace(), Across: s.Across, Also: []string{lift.SimdPath}}
+		InPlace: s.mayGoInPlace(), Group: s.mayGoInPlace(), Across: s.Across, Also: []string{lift.SimdPath}}
 }
 
 // Anchor makes a spec mean the same wherever a process stands that goes on with

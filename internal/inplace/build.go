@@ -47,7 +47,7 @@ func (p *Place) link(ctx context.Context, g *Program) (map[int]string, error) {
 	built := 0
 	for i, s := range p.suites {
 		path := filepath.Join(g.dir, fmt.Sprintf("suite%d-%d.test", i, g.link.Layout))
-		refused, err := p.goTest(ctx, g, s.pkg, path)
+		refused, err := p.goTest(ctx, g.over, g.link, s.pkg, path)
 		if err != nil {
 			return nil, err
 		}
@@ -73,6 +73,9 @@ func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, erro
 	g, err := p.Build(ctx, vs, Link{Align: alignment})
 	if err != nil {
 		return nil, err
+	}
+	if p.u.Group() {
+		return g, p.startWhole(ctx, g)
 	}
 	why, err := p.start(ctx, g)
 	if err != nil || why == "" {
@@ -128,17 +131,22 @@ func (p *Place) Relink(ctx context.Context, g *Program, layout uint64) (*Program
 	n := *g
 	n.link.Layout = layout
 	n.paths = nil
+	if p.u.Group() {
+		return &n, p.linkWhole(ctx, &n)
+	}
 	_, err := p.link(ctx, &n)
 	return &n, err
 }
 
 // goTest builds the tests of one package. It returns what the go command said if it refused.
-func (p *Place) goTest(ctx context.Context, g *Program, pkg *gotool.Listed, path string) (string, error) {
-	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-trimpath", "-overlay=" + g.over, "-o", path},
+func (p *Place) goTest(
+	ctx context.Context, over string, link Link, pkg *gotool.Listed, path string,
+) (string, error) {
+	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-trimpath", "-overlay=" + over, "-o", path},
 		p.tools.TagArgs()...)
-	args = append(args, "-ldflags="+strings.Join(g.link.flags(), " "))
+	args = append(args, "-ldflags="+strings.Join(link.flags(), " "))
 	env := append(p.tools.Env(), harness.Roomy...)
-	if g.link.Race {
+	if link.Race {
 		args, env = append(args, "-race"), append(env, "CGO_ENABLED=1")
 	}
 	r, err := p.box.Run(ctx, sandbox.Command{

@@ -181,12 +181,15 @@ func firstUnlike(want, got string) string {
 // runs compares whole runs of the tests, and of the benchmarks once each, with those of the
 // original. wall bounds each run.
 func (p *Place) runs(ctx context.Context, g *Program, version int) (*comparison, error) {
+	return p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: version})
+}
+
+func (p *Place) runsOf(ctx context.Context, g *Program, plan live.Plan) (*comparison, error) {
 	out := &comparison{}
 	for i, s := range p.suites {
 		if g.paths[i] == "" {
 			continue
 		}
-		plan := live.Plan{Mode: live.Run, Version: version}
 		var jobs []job
 		if len(s.tests) > 0 {
 			jobs = append(jobs, job{suite: i, plan: plan, tests: s.tests, wall: s.bound()})

@@ -44,9 +44,10 @@ func (o overlay) write(path string) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// runtimes places packages live and rt below the target's package.
+// runtimes places packages live and rt below the target's package, or below its module.
 func (p *Place) runtimes(dir string) (overlay, error) {
 	o := overlay{}
+	root, path := p.live()
 	sources := map[string]fs.FS{rtDir: harness.RTSource(rt.Recording), liveDir: live.Source}
 	for _, below := range []string{rtDir, liveDir} {
 		err := fs.WalkDir(sources[below], ".", func(name string, e fs.DirEntry, err error) error {
@@ -58,8 +59,8 @@ func (p *Place) runtimes(dir string) (overlay, error) {
 				return err
 			}
 			text = []byte(strings.ReplaceAll(string(text), strconv.Quote(ownRT),
-				strconv.Quote(p.u.Target.PkgPath+rtDir)))
-			return o.put(dir, filepath.Join(p.u.Target.PkgDir, filepath.FromSlash(below), name),
+				strconv.Quote(path+rtDir)))
+			return o.put(dir, filepath.Join(root, filepath.FromSlash(below), name),
 				harness.Modern(string(text)))
 		})
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/gotool"
+	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
 )
@@ -75,6 +76,10 @@ func New(
 	if err := p.writable(); err != nil {
 		return nil, err
 	}
+	if u.Group() {
+		p.base, err = p.runtimes(filepath.Join(dir, "runtime"))
+		return p, err
+	}
 	if p.shell, err = newDispatcher(u); err != nil {
 		return nil, err
 	}
@@ -129,6 +134,17 @@ type Program struct {
 	link   Link
 	paths  []string // by suite; "" for one that does not build
 	why    []string // why not
+
+	overs    []string   // of a group: the overlay's description, by version
+	versions [][]string // of a group: the binary, by suite and version
+}
+
+// path is the binary for a job.
+func (g *Program) path(j *job) string {
+	if g.versions == nil || j.plan.Mode == live.Count || j.plan.Void > 0 {
+		return g.paths[j.suite]
+	}
+	return g.versions[j.suite][j.plan.Version]
 }
 
 // Remove deletes the binaries.
@@ -139,6 +155,9 @@ var errRefused = errors.New("the tests do not build in place")
 
 // Build compiles versions into the test binaries of all suites.
 func (p *Place) Build(ctx context.Context, vs []Version, link Link) (*Program, error) {
+	if p.u.Group() {
+		return p.buildWhole(ctx, vs, link)
+	}
 	g := &Program{Failed: map[int]string{}, link: link, dir: p.fresh()}
 	if err := os.MkdirAll(g.dir, 0o755); err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ type job struct {
 	threads int    // GOMAXPROCS; 0 for all
 	cpu     []int  // processors to run on
 	profile string // host path for a CPU profile
+	share   string // directory that processes share
 }
 
 func (j *job) args() []string {
@@ -117,9 +118,13 @@ func (p *Place) run(ctx context.Context, g *Program, j job) (*ran, error) {
 	if j.profile != "" {
 		args = append(args, "-test.outputdir="+dir)
 	}
+	write := []string{dir}
+	if j.share != "" {
+		write = append(write, j.share)
+	}
 	r, err := p.box.Run(ctx, sandbox.Command{
-		Profile: p.walls(g), Path: g.paths[j.suite], Args: args, Dir: p.suites[j.suite].pkg.Dir, Env: env,
-		Read: p.read, Write: []string{dir}, CPUs: j.cpu,
+		Profile: p.walls(g), Path: g.path(&j), Args: args, Dir: p.suites[j.suite].pkg.Dir, Env: env,
+		Read: p.read, Write: write, CPUs: j.cpu,
 		Limits: sandbox.Limits{Wall: j.wall + 2*time.Second, CPU: -1, Data: memory(g), Output: 64 << 20},
 	})
 	if err == nil && r.Ended == sandbox.Canceled {

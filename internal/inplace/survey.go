@@ -26,7 +26,7 @@ const (
 // run, and how closely versions can be compared. It returns a [beagle.UsageError] when none calls
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
-	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside}, nil, &Program{}
+	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside, Group: p.u.Group()}, nil, &Program{}
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
@@ -47,6 +47,9 @@ func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, e
 // noticed refuses tests that end as with the original when the target does nothing and returns zero
 // values: they would take any version for equal.
 func (p *Place) noticed(ctx context.Context, g *Program) error {
+	if p.u.Group() {
+		return p.voids(ctx, g)
+	}
 	p.watch("whether the tests notice a " + p.u.Target.Name + " that does nothing")
 	compare := []func(context.Context, *Program, int) (*comparison, error){p.runs}
 	if p.evidence.Within != beagle.ByRuns {
@@ -58,11 +61,7 @@ func (p *Place) noticed(ctx context.Context, g *Program) error {
 			return err
 		}
 	}
-	return &beagle.UsageError{
-		What: fmt.Sprintf("%s: there is no evidence in place: the tests and benchmarks end as they do now when it "+
-			"does nothing and returns zero values", p.u.Target.Spec()),
-		Remedy: "write a test that looks at what it returns, changes or calls",
-	}
+	return p.unnoticed("the tests and benchmarks end as they do now when it does nothing and returns zero values")
 }
 
 // closely compares a version within calls, for as long as a full check does.
@@ -73,6 +72,9 @@ func (p *Place) closely(ctx context.Context, g *Program, version int) (*comparis
 // pair builds the original and its copy. When the recorders do not compile, it is
 // built without them.
 func (p *Place) pair(ctx context.Context, original string) (*Program, error) {
+	if p.u.Group() {
+		return p.pairWhole(ctx, original)
+	}
 	both := []Version{{"original", original}, {"copy", original}}
 	g, err := p.Build(ctx, both, Link{})
 	if err != nil && p.tape && ctx.Err() == nil {
@@ -164,6 +166,9 @@ func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string, tr
 	}
 	kept = append(kept, s)
 	p.own.paths = append(p.own.paths, g.paths[0])
+	if g.versions != nil {
+		p.own.versions = append(p.own.versions, g.versions[0])
+	}
 	return nil
 }
 
@@ -324,6 +329,10 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 	}
 	// Some targets can only be compared by whole runs.
 	e.Within = beagle.ByRuns
+	if p.u.Group() {
+		e.Why = "fields may change, so that one call of a version cannot be compared with one of the original"
+		return nil
+	}
 	if len(p.u.Target.TypeArgs) > 0 {
 		e.Why = "the function is generic"
 		return nil

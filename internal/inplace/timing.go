@@ -52,7 +52,13 @@ type linked struct {
 	at int
 }
 
-func (l linked) Path() string { return l.paths[l.at] }
+// Path is "" for a group, whose versions are in binaries of their own.
+func (l linked) Path() string {
+	if l.versions != nil {
+		return ""
+	}
+	return l.paths[l.at]
+}
 
 func (c *clock) Build(
 	ctx context.Context, vs []harness.Variant, layout uint64,
@@ -175,7 +181,11 @@ func (c *clock) slices(
 ) (*sliced, error) {
 	asked := 2*budget + benchTime
 	for {
-		out, err := c.slicesOf(ctx, g, b, versions, budget, asked, seed, exact)
+		slicesOf := c.slicesOf
+		if c.u.Group() {
+			slicesOf = c.alternate
+		}
+		out, err := slicesOf(ctx, g, b, versions, budget, asked, seed, exact)
 		if err != nil || !out.early || asked >= 4*budget+launch/2 {
 			return out, err
 		}
@@ -279,6 +289,7 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 			}
 			b := timed{suite: i, name: name,
 				inside: time.Duration(seen.Nanos/max(seen.Calls, 1)) >= slowCall || seen.Nested > 0}
+			b.inside = b.inside && !c.u.Group()
 			probe, err := c.slices(ctx, g, b, make([]int, mostVersions), probeTime, 1, false)
 			if err != nil {
 				return err

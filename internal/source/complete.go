@@ -16,6 +16,9 @@ import (
 // returns a text that does not parse as it is.
 func (u *Unit) Complete(src string) string {
 	own := declared(u.Target.Source)
+	if u.group != nil {
+		src = u.completeGroup(src, own)
+	}
 	for {
 		f, err := parser.ParseFile(token.NewFileSet(), candidateName, src, 0) // resolves names within the file
 		if err != nil {
@@ -39,6 +42,35 @@ func (u *Unit) Complete(src string) string {
 			return src
 		}
 		src = strings.TrimRight(src, "\n") + "\n\n" + strings.Join(missing, "\n\n") + "\n"
+	}
+}
+
+// completeGroup appends what of a group must stay and a version leaves out, with the methods of its
+// types that the version selects.
+func (u *Unit) completeGroup(src string, own map[string]string) string {
+	for {
+		f, err := parser.ParseFile(token.NewFileSet(), candidateName, src, parser.SkipObjectResolution)
+		if err != nil {
+			return src
+		}
+		selected := map[string]bool{}
+		for n := range ast.Preorder(f) {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				selected[sel.Sel.Name] = true
+			}
+		}
+		there := declared(src)
+		var missing []string
+		for _, key := range slices.Sorted(maps.Keys(own)) {
+			recv, method, isMethod := strings.Cut(key, ".")
+			if there[key] == "" && (u.group.held[key] || isMethod && u.group.types[recv] != nil && selected[method]) {
+				missing = append(missing, own[key])
+			}
+		}
+		if len(missing) == 0 {
+			return src
+		}
+		src = strings.TrimRight(src, "\n") + "\n\n" + strings.Join(slices.Compact(missing), "\n\n") + "\n"
 	}
 }
 

@@ -83,7 +83,7 @@ func And(exprs ...string) string {
 // contract reads what the target's comment and the options demand.
 func (u *Unit) contract() error {
 	exprs, ignore := []string{}, []string{}
-	if doc := u.target.decl.(*ast.FuncDecl).Doc; doc != nil {
+	if doc := u.target.decl.(*ast.FuncDecl).Doc; doc != nil && u.group == nil {
 		for _, line := range doc.List {
 			if rest, ok := directive(line.Text, requiresDirective); ok {
 				exprs = append(exprs, rest)
@@ -331,7 +331,7 @@ func (u *Unit) Stated(src string) string {
 		if recv := syntax.Receiver(fn); recv != "" {
 			key = recv + "." + key
 		}
-		if key != u.Target.Name {
+		if key != u.target.key() {
 			continue
 		}
 		at, doc := fset.Position(fn.Type.Func).Offset, commentText(fn.Doc)

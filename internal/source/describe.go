@@ -15,6 +15,9 @@ import (
 // describe reads the target's declaration: signature, parameters, and the instantiation to
 // measure. It refuses targets that cannot be recorded and compared.
 func (u *Unit) describe(ctx context.Context) error {
+	if u.group != nil {
+		return u.describeGroup()
+	}
 	f := u.target.decl.(*ast.FuncDecl)
 	fn := u.info.Defs[f.Name].(*types.Func)
 	if f.Recv != nil {

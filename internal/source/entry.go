@@ -42,6 +42,31 @@ func (u *Unit) Entered(statement func(fn *ast.FuncDecl, names []string) string) 
 	return syntax.Apply(string(text), edits), nil
 }
 
+// EnteredAll returns the texts of the files of a group's functions, by path, with one statement more
+// at the beginning of each. k counts the functions; the results are those of the declaration, as
+// they are spelled, once for each value.
+func (u *Unit) EnteredAll(statement func(k int, results []string) string) map[string]string {
+	edits := map[*srcFile][]syntax.Edit{}
+	for k, p := range u.functions() {
+		f := p.file
+		var results []string
+		if list := p.decl.(*ast.FuncDecl).Type.Results; list != nil {
+			for _, r := range list.List {
+				for range max(1, len(r.Names)) {
+					results = append(results, f.text[f.offset(r.Type.Pos()):f.offset(r.Type.End())])
+				}
+			}
+		}
+		at := f.offset(p.decl.(*ast.FuncDecl).Body.Lbrace) + 1
+		edits[f] = append(edits[f], syntax.Edit{Start: at, End: at, New: " " + statement(k, results)})
+	}
+	out := map[string]string{}
+	for f, list := range edits {
+		out[f.path] = syntax.Apply(f.text, list)
+	}
+	return out
+}
+
 // declaredIn finds the target in its file as it is now: the same name on the same line.
 func (u *Unit) declaredIn(fset *token.FileSet, file *ast.File) *ast.FuncDecl {
 	short := u.Target.Name[strings.LastIndex(u.Target.Name, ".")+1:]

@@ -21,7 +21,7 @@ func (u *Unit) io() error {
 	if slices.Contains(u.Target.Contract.Ignore, beagle.IgnoreIO) {
 		return nil
 	}
-	at, name := u.reachesIO(u.target.decl, doesIO, map[*types.Func]bool{})
+	at, name := u.targetReaches(doesIO)
 	if name == "" {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (u *Unit) io() error {
 		worse := func(fn *types.Func) bool {
 			return doesIO(fn) && (fn.Signature().Recv() != nil || !listed(readsOrPrints, fn))
 		}
-		changes, what := u.reachesIO(u.target.decl, worse, map[*types.Func]bool{})
+		changes, what := u.targetReaches(worse)
 		if what == "" {
 			u.Outside = name
 			if u.Unrecordable == nil {
@@ -50,6 +50,19 @@ func (u *Unit) ioRefusal(at token.Pos, name string) error {
 		Remedy: "Choose the function that computes, or accept the risk with --ignore io: then results and memory are " +
 			"compared, and nothing else.",
 	}
+}
+
+// targetReaches is reachesIO from the target, or from any function of a group.
+func (u *Unit) targetReaches(does func(*types.Func) bool) (at token.Pos, name string) {
+	if u.group == nil {
+		return u.reachesIO(u.target.decl, does, map[*types.Func]bool{})
+	}
+	for _, p := range u.group.roots {
+		if at, name = u.reachesIO(p.decl, does, map[*types.Func]bool{}); name != "" {
+			break
+		}
+	}
+	return at, name
 }
 
 // reachesIO finds a use of a function that does a kind of input or output, in a

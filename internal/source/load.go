@@ -39,6 +39,10 @@ type Options struct {
 	Also []string
 	// let candidates hold copies of functions of other packages of the module, too
 	Across bool
+	// take several functions as one target, too: a type as "./pkg.Type", others as "./pkg.{A,B}"
+	Group bool
+
+	names []string // of a group
 }
 
 // Load resolves a function, and collects all facts about it that need no run. An error that the
@@ -56,6 +60,9 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 		}
 	}
 	if err := fileNamed(o.Spec); err != nil {
+		return nil, err
+	}
+	if o.Spec, o.names, err = cutGroup(o.Spec); err != nil {
 		return nil, err
 	}
 	common := make(chan map[string]string, 1)
@@ -235,6 +242,9 @@ func declares(p *packages.Package, name string) bool {
 	for _, file := range p.GoFiles {
 		text, _ := os.ReadFile(file)
 		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "type "+name+" ") || strings.HasPrefix(line, "type "+name+"[") {
+				return true
+			}
 			if !strings.HasPrefix(line, "func ") {
 				continue
 			}

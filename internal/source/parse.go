@@ -124,6 +124,9 @@ func (u *Unit) checkTypes(f *File) *Problem {
 		if first == nil && errors.As(err, &te) && in(te.Pos) {
 			first = f.problem("types", te.Pos, "%s", te.Msg)
 		}
+		if first == nil && te.Fset != nil {
+			first = u.checkRest(f, te)
+		}
 	})
 	f.Types, _ = conf.Check(u.Target.PkgPath, f.Fset, append([]*ast.File{f.AST}, u.rest...), f.Info)
 	return first
@@ -140,7 +143,11 @@ func (u *Unit) checkScope(f *File) *Problem {
 			return p
 		}
 	}
-	if others, ok := u.declaresTarget(f); !ok {
+	if u.group != nil {
+		if key := u.missing(f.AST); key != "" {
+			return &Problem{"scope", fmt.Sprintf("the file does not declare %s, which others use: it must stay", key), 0}
+		}
+	} else if others, ok := u.declaresTarget(f); !ok {
 		return &Problem{"scope", fmt.Sprintf("the file does not declare %s%s", u.Target.Name, others), 0}
 	}
 	own := map[string]bool{} // types that the candidate declares
@@ -227,14 +234,18 @@ func (u *Unit) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Proble
 		key = recv + "." + name
 	}
 	switch {
-	case key == u.Target.Name && f.Func != nil:
+	case key == u.target.key() && f.Func != nil:
 		return f.problem("scope", fn.Pos(), "%s is declared twice", key)
-	case key == u.Target.Name && fn.Body == nil:
+	case key == u.target.key() && fn.Body == nil:
 		return f.problem("scope", fn.Pos(), "%s has no body", key)
-	case key == u.Target.Name:
+	case key == u.target.key():
 		f.Func = fn
 		return nil
+	case u.memberOf(key) && fn.Body != nil:
+		return nil
 	case recv != "" && !own[recv] && recv == u.target.recv && fn.Body != nil:
+		return u.checkMethod(f, fn)
+	case recv != "" && u.group != nil && u.group.types[recv] != nil && u.named(name):
 		return u.checkMethod(f, fn)
 	case recv != "" && !own[recv]:
 		return f.problem("scope", fn.Pos(), "method %s: a candidate may not change the methods of %s; write a function",
@@ -292,7 +303,7 @@ func (u *Unit) checkName(f *File, n *ast.Ident) *Problem {
 	case types.Universe.Lookup(n.Name) != nil && u.Types.Scope().Lookup(n.Name) == nil:
 		return f.problem("scope", n.Pos(),
 			"%s is predeclared: the rest of the package would get this one instead", n.Name)
-	case n.IsExported() && n.Name != u.Target.Name:
+	case n.IsExported() && n.Name != u.Target.Name && (u.group == nil || !u.group.held[n.Name]):
 		return f.problem("scope", n.Pos(), "%s is exported: a candidate may not widen the package's API", n.Name)
 	}
 	return nil
@@ -300,6 +311,9 @@ func (u *Unit) checkName(f *File, n *ast.Ident) *Problem {
 
 // checkSignature compares the target's declaration with the original.
 func (u *Unit) checkSignature(f *File) *Problem {
+	if u.group != nil {
+		return u.checkGroup(f)
+	}
 	was := signatureKey(u.info.Defs[u.target.names[0]])
 	obj := f.Info.Defs[f.Func.Name]
 	if now := signatureKey(obj); now != was {

@@ -200,8 +200,11 @@ func (m *matching) replacement(was *piece, now []*piece, names *fileImports) str
 		if was.spec != nil {
 			text = p.line(r)
 		}
-		if i == 0 && p.doc() == "" {
-			text = strings.ReplaceAll(was.doc(), "\r", "") + text
+		switch doc := strings.ReplaceAll(was.doc(), "\r", ""); {
+		case i == 0 && p.doc() == "":
+			text = doc + text
+		case i == 0 && m.u.documented(was): // what an API promises is not a version's to change
+			text = doc + r(p.file.offset(p.bare()), p.end)
 		}
 		parts = append(parts, text)
 	}

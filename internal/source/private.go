@@ -31,7 +31,7 @@ const (
 // added. [Unit.Narrow] takes back the copies that stayed as they were.
 func (u *Unit) Widen(src string) (widened string, copies []string) {
 	f, problem := u.Parse(src)
-	if problem != nil {
+	if problem != nil || u.group != nil { // a group holds what changes together already
 		return src, nil
 	}
 	w := &widener{unit: u, file: f, names: map[string]string{}, taken: map[string]bool{},

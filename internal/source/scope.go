@@ -125,7 +125,7 @@ func (g *graph) scope(target *piece, outside map[string]bool, dir string) []*pie
 			}
 		}
 		if !changed {
-			changed = g.dropClash(target, in)
+			changed = g.dropClash([]*piece{target}, in)
 		}
 	}
 	out := inOrder(maps.Keys(in), target)
@@ -156,8 +156,8 @@ func within(users, in map[*piece]bool) bool {
 }
 
 // dropClash removes one piece whose imports cannot stand in one file with the
-// others', and reports whether there was one. The target always stays.
-func (g *graph) dropClash(target *piece, in map[*piece]bool) bool {
+// others', and reports whether there was one. The target's own pieces always stay.
+func (g *graph) dropClash(roots []*piece, in map[*piece]bool) bool {
 	names, paths := map[string]string{}, map[string]string{}
 	clash := func(p *piece) bool {
 		for name, path := range g.uses[p].imports {
@@ -173,9 +173,11 @@ func (g *graph) dropClash(target *piece, in map[*piece]bool) bool {
 		}
 		return false
 	}
-	clash(target)
-	for _, p := range inOrder(maps.Keys(in), target) {
-		if p != target && clash(p) {
+	for _, p := range roots {
+		clash(p)
+	}
+	for _, p := range inOrder(maps.Keys(in), roots[0]) {
+		if !slices.Contains(roots, p) && clash(p) {
 			delete(in, p)
 			return true
 		}

@@ -47,7 +47,8 @@ type Unit struct {
 	direct  map[string]bool   // import paths that some file of the package imports
 	names   map[string]string // import path -> package name, for every package that is linked
 	graph   *graph
-	target  *piece
+	target  *piece // of a group, one of its functions
+	group   *group // nil for a single function
 	scope   []*piece
 	rest    []*ast.File // without the scope and without bodies
 	declare map[string]bool
@@ -96,8 +97,9 @@ func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x
 	if err := u.io(); err != nil {
 		return nil, err
 	}
-	outside := outsideNames(p.Dir, p.Name, u.files)
-	u.scope = u.graph.scope(u.target, outside, p.Dir)
+	if err := u.findScope(p.Dir, outsideNames(p.Dir, p.Name, u.files)); err != nil {
+		return nil, err
+	}
 	u.Target.Facts = u.facts()
 	u.buildRest()
 	for _, s := range u.scope {
@@ -107,6 +109,22 @@ func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x
 		}
 	}
 	return u, u.extract()
+}
+
+// findScope finds out what may change with the target.
+func (u *Unit) findScope(dir string, outside map[string]bool) (err error) {
+	if u.group == nil {
+		u.scope = u.graph.scope(u.target, outside, dir)
+		return nil
+	}
+	if u.scope, err = u.groupScope(outside, dir); err != nil {
+		return err
+	}
+	if err := u.hold(outside); err != nil {
+		return err
+	}
+	u.keepUsers()
+	return nil
 }
 
 // check parses and type-checks the package as the user wrote it.
@@ -169,18 +187,14 @@ func asts(files []*srcFile) []*ast.File {
 
 // find looks the function up by its name.
 func (u *Unit) find(p *packages.Package, name string) error {
-	var known []string
-	for _, q := range u.graph.all {
-		if q.kind != "func" {
-			continue
-		}
-		known = append(known, q.key())
-		if q.key() == name && u.target == nil {
-			u.target = q
-		}
+	if len(u.opts.names) > 1 {
+		return u.findGroup(p, u.opts.names)
 	}
-	if u.target == nil {
-		return u.unknownFunction(p, name, known)
+	if u.target = u.function(name); u.target == nil {
+		if u.opts.Group && u.isType(name) {
+			return u.findGroup(p, []string{name})
+		}
+		return u.unknownFunction(p, name, u.functionNames())
 	}
 	f := u.target.decl.(*ast.FuncDecl)
 	at := u.fset.PositionFor(f.Pos(), false)
@@ -220,6 +234,10 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		e.What = fmt.Sprintf("%s: %s is a %s, not a function", u.opts.Spec, name, objectKind(obj))
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
+		if _, ok := obj.Type().Underlying().(*types.Struct); ok && objectKind(obj) == "type" {
+			e.What += "; beagle evolve and beagle verify take it with all its methods, in place: without --corpus and " +
+				"--evidence corpus"
+		}
 	}
 	if where, _, ok := strings.Cut(name, "."); ok && u.Types.Scope().Lookup(where) == nil {
 		e.What = fmt.Sprintf("%s: there is no directory %s, and package %s has no type of that name", u.opts.Spec,
@@ -290,6 +308,9 @@ func (u *Unit) buildRest() {
 func (u *Unit) lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
+		if u.keeps(d) && !drop[d] && d.Name.Name != "init" {
+			return d
+		}
 		if drop[d] || d.Recv == nil && (d.Name.Name == "init" || d.Name.Name == "_") {
 			return nil
 		}
@@ -307,7 +328,10 @@ func (u *Unit) lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
 		g.Specs = nil
 		for _, s := range d.Specs {
 			if !drop[s] {
-				g.Specs = append(g.Specs, leanSpec(s, d.Tok))
+				if !u.keeps(d) {
+					s = leanSpec(s, d.Tok)
+				}
+				g.Specs = append(g.Specs, s)
 			}
 		}
 		return &g

@@ -54,12 +54,12 @@ func (u *Unit) Whole(src string) (*Whole, *Problem) {
 		if recv := syntax.Receiver(fn); recv != "" {
 			name = recv + "." + name
 		}
-		if name == u.Target.Name {
+		if name == u.target.key() {
 			w.Target, _ = w.Info.Defs[fn.Name].(*types.Func)
 		}
 	}
 	if w.Target == nil {
-		return nil, &Problem{"scope", "the file does not declare " + u.Target.Name, 0}
+		return nil, &Problem{"scope", "the file does not declare " + u.target.key(), 0}
 	}
 	return w, nil
 }

@@ -87,7 +87,7 @@ func (e *Env) helpers() *helpers {
 
 func (e *Env) codeOf(f *source.File) *code {
 	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: e.Unit.Rest(),
-		helpers: e.helpers}
+		helpers: e.helpers, entries: e.Unit.Entries()}
 }
 
 // quickRecords is how many training records the quick replay uses.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/beagle-go/beagle/internal/effects"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // memory allows a candidate to write two kinds of memory: memory that it made in the same call, and
@@ -24,15 +25,24 @@ func memory(c *code, report func(ast.Node, string, string, string)) {
 	}
 	p := c.analysed(fns, target)
 	c.ssaFuncs = fns
-	m := &memoryReport{code: c, fn: target, report: report}
 	for _, f := range fns {
 		found := p.Findings(f)
+		m := &memoryReport{code: c, fn: target, report: report}
 		m.shared(found)
-		if f == target {
+		if m.name = c.entry(f); m.name != "" || f == target {
+			m.fn = f
 			m.arguments(found)
 			m.results(found)
 		}
 	}
+}
+
+// entry is the name of a function of a group that others call; "" for any other function.
+func (c *code) entry(f *ssa.Function) string {
+	if fn, ok := f.Object().(*types.Func); ok && c.entries[syntax.FuncName(fn)] {
+		return syntax.FuncName(fn)
+	}
+	return ""
 }
 
 // candidateSteps bounds the analysis of one version.
@@ -61,6 +71,7 @@ func (c *code) ownSummary(fn *types.Func) *effects.Summary { return c.summaries[
 type memoryReport struct {
 	*code
 	fn     *ssa.Function
+	name   string // of fn, where it is one function of a group
 	report func(ast.Node, string, string, string)
 }
 
@@ -89,18 +100,18 @@ func (m *memoryReport) shared(found *effects.Findings) {
 	for i, w := range found.Stores {
 		if into := found.Into[i]; into.Kind == effects.Shared &&
 			(w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep) {
-			m.report(m.place(w.Pos), "keep "+into.Name, "memory of an argument kept in "+m.name(into), seenWhy)
+			m.report(m.place(w.Pos), "keep "+into.Name, "memory of an argument kept in "+m.called(into), seenWhy)
 		}
 	}
 	for _, w := range found.Panics {
 		if w.Ref.Kind == effects.Shared {
-			m.report(m.place(w.Pos), "share "+w.Ref.Name, "panic with memory of "+m.name(w.Ref),
+			m.report(m.place(w.Pos), "share "+w.Ref.Name, "panic with memory of "+m.called(w.Ref),
 				"code that recovers the panic would share that memory with every other call")
 		}
 	}
 	for _, w := range found.Runs {
 		if w.Ref.Kind == effects.Shared {
-			m.report(m.place(w.Pos), "pass "+w.Ref.Name, m.name(w.Ref)+" handed to code of the caller",
+			m.report(m.place(w.Pos), "pass "+w.Ref.Name, m.called(w.Ref)+" handed to code of the caller",
 				"the caller's code may write to it")
 		}
 	}
@@ -108,7 +119,7 @@ func (m *memoryReport) shared(found *effects.Findings) {
 
 // write says in words how memory is written.
 func (m *memoryReport) write(w effects.Finding) string {
-	switch name := m.name(w.Ref); w.Via {
+	switch name := m.called(w.Ref); w.Via {
 	case "":
 		return "assignment to " + name
 	case "append", "copy", "clear", "delete", "close":
@@ -122,7 +133,7 @@ func (m *memoryReport) write(w effects.Finding) string {
 func (m *memoryReport) arguments(found *effects.Findings) {
 	for _, w := range found.Writes {
 		if w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep {
-			m.report(m.place(w.Pos), argumentKey(w.Ref), m.write(w),
+			m.report(m.place(w.Pos), m.argumentKey(w.Ref), m.write(w),
 				"the original only reads it, and others may read it meanwhile; write to memory that the function "+
 					"made itself")
 		}
@@ -130,7 +141,7 @@ func (m *memoryReport) arguments(found *effects.Findings) {
 	for i, w := range found.Stores {
 		if into := found.Into[i]; w.Ref.Kind == effects.Shared &&
 			(into.Kind == effects.Top || into.Kind == effects.Deep) {
-			m.report(m.place(w.Pos), "share "+w.Ref.Name, m.name(w.Ref)+" stored in "+m.name(into), sharedWhy)
+			m.report(m.place(w.Pos), "share "+w.Ref.Name, m.called(w.Ref)+" stored in "+m.called(into), sharedWhy)
 		}
 	}
 }
@@ -138,8 +149,12 @@ func (m *memoryReport) arguments(found *effects.Findings) {
 const sharedWhy = "the caller would share it with every other call"
 
 // argumentKey names the written memory: a parameter, or one field of the struct that it points at.
-// An original's write to the whole struct excuses a write to a field.
-func argumentKey(r effects.Ref) string {
+// An original's write to the whole struct excuses a write to a field. In a group, whose fields may
+// be others, a write to any field excuses all that the same function writes there.
+func (m *memoryReport) argumentKey(r effects.Ref) string {
+	if m.name != "" {
+		return fmt.Sprintf("%s%d of %s", argumentPrefix, r.Param, m.name)
+	}
 	return fmt.Sprintf("%s%d.%d", argumentPrefix, r.Param, r.Field)
 }
 
@@ -157,13 +172,13 @@ func (m *memoryReport) results(found *effects.Findings) {
 	for i, s := range found.Shares {
 		t := m.fn.Signature.Results().At(found.Result[i]).Type()
 		if s.Ref.Kind == effects.Shared && !isError(t) { // sentinel errors are values by convention
-			m.report(m.place(s.Pos), "share "+s.Ref.Name, "result leads into "+m.name(s.Ref), sharedWhy)
+			m.report(m.place(s.Pos), "share "+s.Ref.Name, "result leads into "+m.called(s.Ref), sharedWhy)
 		}
 	}
 }
 
-// name returns the name that the candidate's source gives to the memory.
-func (m *memoryReport) name(r effects.Ref) string {
+// called returns the name that the candidate's source gives to the memory.
+func (m *memoryReport) called(r effects.Ref) string {
 	switch r.Kind {
 	case effects.Top, effects.Deep:
 		p := m.fn.Params[r.Param]

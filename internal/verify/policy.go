@@ -24,8 +24,10 @@ type code struct {
 	file *ast.File
 	pkg  *types.Package
 	info *types.Info
-	fn   *ast.FuncDecl // the target
+	fn   *ast.FuncDecl // the target; of a group, one of its functions
 	rest []*ast.File   // the other files of the package, without bodies
+
+	entries map[string]bool // of a group, the functions that others call, as syntax.FuncName has them
 
 	helpers  func() *helpers  // of the rest of the package; may be nil
 	literals []constant.Value // of the original: the constants that its package contains

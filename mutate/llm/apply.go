@@ -188,9 +188,12 @@ func withoutOrphans(merged, old []piece) []piece {
 	return merged
 }
 
+// orphan reports whether others used all that a piece declares, and none does any more. A method
+// counts by its own name.
 func orphan(p piece, was, is map[string]bool) bool {
 	for _, n := range p.names {
-		if strings.Contains(n, ".") || n == "_" || is[n] || !was[n] || token.IsExported(n) {
+		n = n[strings.LastIndexByte(n, '.')+1:]
+		if n == "_" || is[n] || !was[n] || token.IsExported(n) {
 			return false
 		}
 	}
@@ -203,7 +206,7 @@ func mentions(ps []piece) map[string]bool {
 	for _, p := range ps {
 		own := map[string]bool{}
 		for _, n := range p.names {
-			own[n] = true
+			own[n[strings.LastIndexByte(n, '.')+1:]] = true
 		}
 		ast.Inspect(p.decl, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok && !own[id.Name] {

@@ -70,7 +70,7 @@ func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
 
 func (e *Evidence) allParts(l Limits, taught []Lesson) []*part {
 	return []*part{
-		newPart("target", "The function", 2<<10, e.target),
+		newPart("target", e.targetTitle(), 2<<10, e.target),
 		newPart("callees", "What it calls", l.Callees, e.callees),
 		newPart("corpus", "What it receives", l.Corpus, e.corpus),
 		newPart("calls", "Some calls, and what they give", l.Calls, e.calls),
@@ -108,13 +108,34 @@ func inBlock(lines []string, limit int, what string) string {
 	return Block("text", body)
 }
 
+func (e *Evidence) targetTitle() string {
+	if e.Target != nil && len(e.Target.Group) > 0 {
+		return "The functions"
+	}
+	return "The function"
+}
+
+// groupRules say what may change of a group beyond what the system text says of one function.
+const groupRules = "They are one target and may change together, and with them the unexported fields of its types: " +
+	"another layout of the data may be what pays. Keep every name, signature, exported method and exported field of " +
+	"the list, and what each function does. A version may keep in unexported fields what later calls need, but a " +
+	"function that only reads its receiver may not write to it. The package's own tests compare whole runs, and its " +
+	"benchmarks are timed.\n"
+
 func (e *Evidence) target(limit int) string {
 	t := e.Target
 	if t == nil {
 		return ""
 	}
+	lines := strings.Split(t.Signature, "\n")
+	for i, line := range lines {
+		lines[i] = cleanLine(line)
+	}
 	head := fmt.Sprintf("%s in package %s (Go %s):\n%s", word(t.Name), word(t.PkgPath), word(t.Go),
-		Block("go", cleanLine(t.Signature)))
+		Block("go", strings.Join(lines, "\n")))
+	if len(t.Group) > 0 {
+		head += groupRules
+	}
 	if len(head) > limit {
 		return ""
 	}
@@ -138,7 +159,7 @@ func (e *Evidence) helpers() (names []string) {
 	}
 	for _, d := range f.Decls {
 		for _, name := range Declared(d) {
-			if name != e.Target.Name && name != "_" {
+			if name != e.Target.Name && name != "_" && !slices.Contains(e.Target.Group, name) {
 				names = append(names, name)
 			}
 		}

@@ -27,6 +27,8 @@ const (
 	Count   Mode = "count"   // the original runs, and its calls are counted
 	Compare Mode = "compare" // the original runs, and a version beside it on copies
 	Time    Mode = "time"    // versions take turns in slices
+
+	Alternate Mode = "alternate" // processes, one for each version, take turns in slices
 )
 
 // A Plan is what one process does.
@@ -42,6 +44,8 @@ type Plan struct {
 	Tape     bool   `json:"tape,omitempty"`     // record the calls of callbacks and interfaces
 	Seed     uint64 `json:"seed,omitempty"`
 	Package  string `json:"package,omitempty"` // import path whose tests are named
+	Turns    *Turns `json:"turns,omitempty"`   // of the processes that alternate
+	Void     int    `json:"void,omitempty"`    // function of a group that does nothing, counted from 1
 }
 
 // A Line is one line of a report. One of its fields is set.
@@ -100,6 +104,8 @@ func start() {
 		word = comparing
 	case Time:
 		clock.begin()
+	case Alternate:
+		turns.begin()
 	}
 }
 
@@ -117,6 +123,17 @@ func Counting(word int) bool { return word == counting }
 
 // Comparing reports whether a negative word asks for [Enter]. Any other one asks for [Begin].
 func Comparing(word int) bool { return word == comparing }
+
+// Called counts a call of a function of a group, where calls are counted.
+func Called() func() {
+	if word != counting {
+		return passed
+	}
+	return Counted()
+}
+
+// Void reports whether function k of a group does nothing, counted from 0.
+func Void(k int) bool { return plan.Void == k+1 }
 
 // A reporter adds lines to the report.
 type reporter struct {

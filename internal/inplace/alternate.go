@@ -1,0 +1,105 @@
+package inplace
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/inplace/live"
+)
+
+// groupSlice is how long a slice is in which one of several processes runs: what a process has in
+// the processor's caches is not there any more when its next slice begins.
+const groupSlice = time.Millisecond
+
+// alternate times versions in processes of their own, which take turns in one benchmark.
+func (c *clock) alternate(
+	ctx context.Context, g *Program, b timed, versions []int, budget, asked time.Duration, seed uint64, exact bool,
+) (*sliced, error) {
+	dir, err := os.MkdirTemp(c.dir, "turns")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for i := range versions {
+		if err := syscall.Mkfifo(filepath.Join(dir, strconv.Itoa(i)), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	ends, cancel := context.WithCancel(ctx)
+	defer cancel()
+	runs, errs := make([]*ran, len(versions)), make([]error, len(versions))
+	var wg sync.WaitGroup
+	for i, v := range versions {
+		j := job{
+			suite: b.suite, bench: exactly(b.name), time: asked.String(), threads: 1, wall: 6*budget + launch,
+			share: dir, plan: live.Plan{
+				Mode: live.Alternate, Version: v, Budget: int64(budget), Slice: int64(groupSlice), Exact: exact,
+				Seed: seed, Turns: &live.Turns{Dir: dir, Own: i, Of: len(versions)},
+			},
+		}
+		if c.cpu >= 0 {
+			j.cpu = []int{c.cpu}
+		}
+		wg.Go(func() {
+			if runs[i], errs[i] = c.run(ends, g, j); errs[i] != nil || !finished(runs[i]) {
+				cancel() // the others would wait for its baton
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return joinTurns(b, budget, runs, errs)
+}
+
+// finished reports whether a process ended because the time was up.
+func finished(r *ran) bool {
+	return len(r.lines) > 0 && r.lines[len(r.lines)-1].Done
+}
+
+// joinTurns puts together what the processes report. One that ended early ends all.
+func joinTurns(b timed, budget time.Duration, runs []*ran, errs []error) (*sliced, error) {
+	out := &sliced{wall: make([][]int64, len(runs)), allocs: make([]float64, len(runs)),
+		bytes: make([]float64, len(runs))}
+	for v, r := range runs {
+		if r == nil {
+			continue // it was canceled
+		}
+		if !finished(r) && out.failure == "" {
+			out.failure = fmt.Sprintf("%s gives no slices in %v: %s", b.name, budget, how(r))
+			out.early = r.OK()
+		}
+		reports := 0.0
+		for _, l := range r.lines {
+			if s := l.Slices; s != nil {
+				reports++
+				out.calls = s.Calls
+				out.wall[v] = append(out.wall[v], s.Wall[0]...)
+				out.allocs[v] += s.Allocs[0]
+				out.bytes[v] += s.Bytes[0]
+			}
+		}
+		out.allocs[v] /= math.Max(reports, 1)
+		out.bytes[v] /= math.Max(reports, 1)
+	}
+	if out.failure != "" {
+		return out, nil
+	}
+	for v, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+		if len(out.wall[v]) == 0 {
+			out.failure, out.early = fmt.Sprintf("%s gives no slices in %v", b.name, budget), true
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,276 @@
+//go:build go1.21
+
+package live
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// Turns says how processes, one for each version, take turns in one benchmark: whoever holds the
+// baton runs, and the others wait.
+type Turns struct {
+	Dir string `json:"dir"` // of the pipes, one for each process, called 0, 1, ...
+	Own int    `json:"own"` // number of this process; 0 finds the length of a slice
+	Of  int    `json:"of"`  // how many there are
+}
+
+// A turner counts the iterations of a benchmark's loop, and passes the baton.
+type turner struct {
+	left    int // iterations until the slice ends
+	calls   int // of a slice
+	holds   bool
+	seeking bool // the length of a slice is sought
+	pipes   []int
+	order   []int
+	at      int // in order
+	began   time.Time
+	end     time.Time
+	told    time.Time
+	from    [2]uint64
+	own     Slices
+	rng     *rand.Rand
+	samples []metrics.Sample
+}
+
+var (
+	turns      turner
+	alternates bool
+)
+
+// Loop is told by a benchmark that a loop over its iterations begins.
+func Loop() {
+	if alternates {
+		turns.loop()
+	}
+}
+
+// Tick is told by a benchmark that an iteration begins.
+func Tick() {
+	if alternates {
+		if turns.left--; turns.left < 0 {
+			turns.turn()
+		}
+	}
+}
+
+// stop is the baton that ends all processes.
+const stop = -1
+
+func (t *turner) begin() {
+	n := plan.Turns
+	if n == nil {
+		fmt.Fprintf(os.Stderr, "beagle: %s: no turns\n", PlanEnv)
+		os.Exit(exitPlan)
+	}
+	for i := 0; i < n.Of; i++ {
+		// Both ends, so that opening waits for nobody.
+		fd, err := syscall.Open(filepath.Join(n.Dir, strconv.Itoa(i)), syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "beagle: pipe %d: %v\n", i, err)
+			os.Exit(exitPlan)
+		}
+		t.pipes = append(t.pipes, fd)
+	}
+	alternates = true
+	t.rng = rand.New(rand.NewSource(int64(plan.Seed)))
+	t.samples = []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
+	t.calls, t.left = firstCalls, -1 // the first iteration begins a slice
+	t.holds = n.Own == 0
+	t.seeking = t.holds
+	t.forget()
+	t.deal()
+}
+
+// loop begins a slice anew: what came since the last loop is preparation.
+func (t *turner) loop() {
+	if t.holds {
+		t.open()
+		return
+	}
+	t.left = -1 // the first iteration waits for the baton
+	t.began = time.Time{}
+}
+
+// open begins a slice.
+func (t *turner) open() {
+	t.left = t.calls
+	t.from = t.allocated()
+	t.began = time.Now()
+}
+
+// turn ends a slice, lets the other processes run, and begins the next one.
+func (t *turner) turn() {
+	now := time.Now()
+	switch {
+	case !t.holds:
+		t.await()
+	case t.began.IsZero():
+	case t.seeking:
+		t.seek(now.Sub(t.began))
+	default:
+		t.over(now)
+	}
+	t.open()
+	t.left-- // the iteration that is about to begin
+}
+
+// seek doubles the iterations of a slice until it is long enough.
+func (t *turner) seek(took time.Duration) {
+	if int64(took) < plan.Slice && t.calls < maxCalls {
+		t.calls *= 2
+		return
+	}
+	t.seeking = false
+	t.pass(t.order[0])
+}
+
+// over takes a slice down, and passes the baton on.
+func (t *turner) over(now time.Time) {
+	t.own.Wall[0] = append(t.own.Wall[0], int64(now.Sub(t.began)))
+	for i, to := range t.allocated() {
+		n := float64(to-t.from[i]) / float64(t.calls)
+		if i == 0 {
+			t.own.Allocs[0] += n
+		} else {
+			t.own.Bytes[0] += n
+		}
+	}
+	if len(t.own.Wall[0]) == enoughRounds || now.Sub(t.told) > oftenEnough {
+		t.tell(now)
+	}
+	t.next(now)
+}
+
+// next is the process whose turn it is.
+func (t *turner) next(now time.Time) {
+	if t.at++; t.at < len(t.order) {
+		t.pass(t.order[t.at])
+		return
+	}
+	if t.end.IsZero() {
+		t.end = now.Add(time.Duration(plan.Budget))
+	}
+	if now.After(t.end) {
+		for i := range t.pipes {
+			if i != plan.Turns.Own {
+				t.write(i, stop)
+			}
+		}
+		t.finish()
+	}
+	t.deal()
+	t.pass(t.order[0])
+}
+
+// pass gives the baton to a process and waits for it.
+func (t *turner) pass(to int) {
+	if to == plan.Turns.Own {
+		return
+	}
+	t.holds = false
+	t.write(to, t.calls)
+	t.await()
+}
+
+// await waits for the baton. Nothing else of this process runs meanwhile, its garbage collector
+// included: what a version leaves to collect is collected in its own slices.
+func (t *turner) await() {
+	var b [8]byte
+	for n := 0; n < len(b); {
+		got, _, err := syscall.RawSyscall(syscall.SYS_READ, uintptr(t.pipes[plan.Turns.Own]), uintptr(unsafe.Pointer(&b[n])),
+			uintptr(len(b)-n))
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != 0 || got == 0 {
+			fmt.Fprintf(os.Stderr, "beagle: the baton: %v\n", err)
+			os.Exit(exitPlan)
+		}
+		n += int(got)
+	}
+	calls := decode(b)
+	if calls == stop {
+		t.finish()
+	}
+	t.calls, t.holds = calls, true
+	for t.order[t.at] != plan.Turns.Own { // the turns of the others are over
+		if t.at++; t.at == len(t.order) {
+			t.deal()
+		}
+	}
+	if t.end.IsZero() {
+		t.end = time.Now().Add(time.Duration(plan.Budget))
+	}
+}
+
+func (t *turner) write(to, calls int) {
+	b := encode(calls)
+	if _, err := syscall.Write(t.pipes[to], b[:]); err != nil {
+		fmt.Fprintf(os.Stderr, "beagle: the baton: %v\n", err)
+		os.Exit(exitPlan)
+	}
+}
+
+// encode writes a number in the bytes of a baton.
+func encode(n int) (b [8]byte) {
+	for i := range b {
+		b[i] = byte(int64(n) >> (8 * i))
+	}
+	return b
+}
+
+func decode(b [8]byte) int {
+	n := int64(0)
+	for i := range b {
+		n |= int64(b[i]) << (8 * i)
+	}
+	return int(n)
+}
+
+// deal draws the order of the next round. Every process draws the same.
+func (t *turner) deal() { t.order, t.at = t.rng.Perm(plan.Turns.Of), 0 }
+
+// finish ends the process: what the benchmark still had to do is of no use.
+func (t *turner) finish() {
+	t.tell(time.Now())
+	report.add(&Line{Done: true})
+	os.Exit(0)
+}
+
+// tell reports the slices so far, and forgets them.
+func (t *turner) tell(now time.Time) {
+	t.told = now
+	n := len(t.own.Wall[0])
+	if n == 0 {
+		return
+	}
+	t.own.Calls = t.calls
+	t.own.Allocs[0] /= float64(n)
+	t.own.Bytes[0] /= float64(n)
+	report.add(&Line{Slices: &t.own})
+	t.forget()
+}
+
+func (t *turner) forget() {
+	t.own = Slices{Wall: make([][]int64, 1), Allocs: make([]float64, 1), Bytes: make([]float64, 1)}
+}
+
+// allocated is what was allocated so far: see timer.allocated.
+func (t *turner) allocated() [2]uint64 {
+	if plan.Exact {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return [2]uint64{m.Mallocs, m.TotalAlloc}
+	}
+	metrics.Read(t.samples)
+	return [2]uint64{t.samples[0].Value.Uint64(), t.samples[1].Value.Uint64()}
+}

@@ -1,0 +1,217 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// layout refuses a type whose fields may not change: others can see them, or code shows how they
+// lie in memory.
+func (u *Unit) layout(name string) error {
+	obj := u.Types.Scope().Lookup(name).(*types.TypeName)
+	p := u.typePiece(name)
+	s, isStruct := obj.Type().Underlying().(*types.Struct)
+	switch {
+	case obj.IsAlias():
+		return u.refuseGroup(name+" is another name for a type", "Name that type.")
+	case !isStruct:
+		return u.refuseGroup(fmt.Sprintf("%s is no struct, but %s: whoever has a value can take it apart", name,
+			types.TypeString(obj.Type().Underlying(), types.RelativeTo(u.Types))),
+			"Name a struct with unexported fields, or functions.")
+	case len(p.names) > 1:
+		return u.refuseGroup(fmt.Sprintf("%s is declared in one block with %s", name, strings.Join(p.keys(), ", ")),
+			"Give it a declaration of its own.")
+	case u.graph.uses[p].cgo:
+		return u.refuseGroup(name+" needs cgo", "Name a type that does not.")
+	}
+	if !slices.ContainsFunc(slices.Collect(s.Fields()), func(f *types.Var) bool { return !f.Exported() }) {
+		return u.refuseGroup("all fields of "+name+" are exported, so that other packages may use them",
+			fmt.Sprintf("Name functions that work on it: '%s.{FuncA,FuncB}'.", u.Target.PkgPath))
+	}
+	if file := u.elsewhere(name); file != "" {
+		return u.refuseGroup(fmt.Sprintf("%s uses %s, and the build tags exclude that file: no version can be checked "+
+			"with it", file, name), "Name functions that files of other platforms do not use.")
+	}
+	if at, why := u.laidOpen(obj); why != "" {
+		where := u.fset.Position(at)
+		return u.refuseGroup(fmt.Sprintf("%s:%d %s, which shows how the fields of %s lie", filepath.Base(where.Filename),
+			where.Line, why, name), "Name functions instead, or let the code ask the type's methods.")
+	}
+	return nil
+}
+
+// elsewhere is a file of the package, beside its tests, that is not compiled here and names a type.
+func (u *Unit) elsewhere(name string) string {
+	files, _ := filepath.Glob(filepath.Join(u.Target.PkgDir, "*.go"))
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") ||
+			slices.ContainsFunc(u.files, func(f *srcFile) bool { return f.path == path }) {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		f, _ := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+		if f == nil || f.Name.Name != u.Target.PkgName {
+			continue
+		}
+		for n := range ast.Preorder(f) {
+			if id, ok := n.(*ast.Ident); ok && id.Name == name {
+				return filepath.Base(path)
+			}
+		}
+	}
+	return ""
+}
+
+// shows are the packages whose functions take a value apart, fields that are not exported included,
+// and the methods by which a type says itself what is shown of it.
+var shows = map[string][]string{
+	"reflect": nil, "unsafe": nil, "encoding/binary": nil,
+	"fmt": {"String", "Error", "Format", "GoString"}, "log": {"String", "Error", "Format"},
+	"log/slog": {"String", "Error", "LogValue"}, "text/template": {"String", "Error"},
+	"html/template": {"String", "Error"},
+}
+
+// laidOpen finds code of the package that shows how the fields of a type lie: a comparison of whole
+// values, a key of a map, a conversion, or a function that takes values apart.
+func (u *Unit) laidOpen(t *types.TypeName) (at token.Pos, why string) {
+	report := func(p token.Pos, format string, args ...any) {
+		if why == "" {
+			at, why = p, fmt.Sprintf(format, args...)
+		}
+	}
+	for _, f := range u.files {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				if (n.Op == token.EQL || n.Op == token.NEQ) && holdsValue(u.info.TypeOf(n.X), t, false) {
+					report(n.Pos(), "compares values of it")
+				}
+			case *ast.MapType:
+				if holdsValue(u.info.TypeOf(n.Key), t, false) {
+					report(n.Pos(), "has it as the key of a map")
+				}
+			case *ast.CallExpr:
+				u.shown(n, t, report)
+			}
+			return why == ""
+		})
+	}
+	return at, why
+}
+
+// shown reports a call that converts a value or takes it apart.
+func (u *Unit) shown(call *ast.CallExpr, t *types.TypeName, report func(token.Pos, string, ...any)) {
+	if tv := u.info.Types[call.Fun]; tv.IsType() && len(call.Args) == 1 {
+		if from := u.info.TypeOf(call.Args[0]); converts(tv.Type, from, t) {
+			report(call.Pos(), "converts it")
+		}
+		return
+	}
+	path, name := "", ""
+	switch fn := u.info.Uses[calledIdent(call)].(type) {
+	case *types.Builtin:
+		if fn.Pkg() == types.Unsafe {
+			path, name = "unsafe", "unsafe."+fn.Name()
+		}
+	case *types.Func:
+		if fn.Pkg() == nil {
+			return
+		}
+		path, name = fn.Pkg().Path(), shortName(fn)
+	}
+	own, ok := shows[path]
+	if !ok {
+		return
+	}
+	for _, arg := range call.Args {
+		if at := u.info.TypeOf(arg); at != nil && holdsValue(at, t, true) && !says(t, own) {
+			report(call.Pos(), "hands it to %s", name)
+		}
+	}
+}
+
+// calledIdent is the name that a call calls.
+func calledIdent(call *ast.CallExpr) *ast.Ident {
+	switch fn := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		return fn
+	case *ast.SelectorExpr:
+		return fn.Sel
+	}
+	return nil
+}
+
+// converts reports whether a conversion takes a type for another one.
+func converts(to, from types.Type, t *types.TypeName) bool {
+	if from == nil {
+		return false
+	}
+	is := func(x types.Type) bool {
+		if p, ok := x.Underlying().(*types.Pointer); ok {
+			x = p.Elem()
+		}
+		n, ok := types.Unalias(x).(*types.Named)
+		return ok && n.Origin().Obj() == t
+	}
+	if is(to) == is(from) {
+		return false
+	}
+	other := to
+	if is(to) {
+		other = from
+	}
+	if b, ok := other.Underlying().(*types.Basic); ok {
+		return b.Kind() == types.UnsafePointer
+	}
+	return !types.IsInterface(other)
+}
+
+// holdsValue reports whether values of a type hold some of another, behind pointers and in lists
+// too if that is asked for.
+func holdsValue(in types.Type, t *types.TypeName, behind bool) bool {
+	seen := map[types.Type]bool{}
+	var holds func(types.Type) bool
+	holds = func(x types.Type) bool {
+		if x == nil || seen[x] {
+			return false
+		}
+		seen[x] = true
+		if n, ok := types.Unalias(x).(*types.Named); ok && n.Origin().Obj() == t {
+			return true
+		}
+		switch x := x.Underlying().(type) {
+		case *types.Array:
+			return holds(x.Elem())
+		case *types.Struct:
+			for f := range x.Fields() {
+				if holds(f.Type()) {
+					return true
+				}
+			}
+		case *types.Pointer:
+			return behind && holds(x.Elem())
+		case *types.Slice:
+			return behind && holds(x.Elem())
+		case *types.Map:
+			return behind && (holds(x.Key()) || holds(x.Elem()))
+		}
+		return false
+	}
+	return holds(in)
+}
+
+// says reports whether a type has one of some methods.
+func says(t *types.TypeName, methods []string) bool {
+	set := types.NewMethodSet(types.NewPointer(t.Type()))
+	return slices.ContainsFunc(methods, func(name string) bool { return set.Lookup(t.Pkg(), name) != nil })
+}
