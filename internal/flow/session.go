@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/source"
@@ -34,6 +35,10 @@ type session struct {
 	meter    *meter
 	judge    *judge
 	reporter *reporter
+
+	began    time.Time
+	previews bool         // the first generation may be evaluated before the library was looked through
+	pause    sync.RWMutex // held while the look-up stands still
 
 	mu sync.Mutex
 }
@@ -113,6 +118,9 @@ func newSession(
 type Activities struct {
 	Store *store.Store
 	Watch Watcher
+	// Preview has Prepare evaluate the first generation while it waits for the library's look-up. It
+	// is for a process that evaluates the generation itself, too.
+	Preview bool
 
 	mu       sync.Mutex
 	sessions map[string]*session
