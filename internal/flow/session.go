@@ -118,8 +118,8 @@ func newSession(
 type Activities struct {
 	Store *store.Store
 	Watch Watcher
-	// Preview has Prepare evaluate the first generation while it waits for the library's look-up. It
-	// is for a process that evaluates the generation itself, too.
+	// Preview has Prepare evaluate the first generation while it waits for the library's look-up.
+	// It is for a process that evaluates the search's generations too.
 	Preview bool
 
 	mu       sync.Mutex

@@ -44,7 +44,8 @@ func (j *Job) quickRequest(ctx context.Context) (*rt.Replay, *Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Deep: 24, Budget: int64(quickReplay), Then: x}, nil, nil
+	q := &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Deep: 24, Budget: int64(quickReplay), Then: x}
+	return q, nil, nil
 }
 
 // quickResult takes in what the program answered, and returns the difference that it found.

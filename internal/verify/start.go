@@ -148,7 +148,8 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 	bin := e.Alone
 	if bin == nil {
 		var err error
-		bin, err = e.Builder.Build(ctx, []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}}, harness.Link{})
+		original := []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}}
+		bin, err = e.Builder.Build(ctx, original, harness.Link{})
 		if err != nil {
 			return harness.Startup{}, err
 		}

@@ -61,7 +61,8 @@ func testTogether(t *testing.T, c *catalogue) {
 			t.Fatal(err)
 		}
 		for i, v := range out {
-			if v != nil && (!v.OK() || v.Candidate != list[i].Candidate.ID || len(v.Checks) != 1 || v.Checks[0].Cases == 0) {
+			of := list[i].Candidate.ID
+			if v != nil && (!v.OK() || v.Candidate != of || len(v.Checks) != 1 || v.Checks[0].Cases == 0) {
 				t.Errorf("version %d has the verdict %+v", list[i].Version, v)
 			}
 		}
