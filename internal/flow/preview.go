@@ -48,7 +48,7 @@ func (x *session) preview(ctx context.Context) error {
 	out := &EvaluatedBatch{Candidates: b.out, Cost: b.cost}
 	out.Cost.Ahead = time.Since(start)
 	x.screener.preview.batch, x.ready.First = out, time.Since(x.began).Seconds()
-	x.watch.Stage("preview", c.preview(out))
+	x.watch.Stage("preview", previewText(out))
 	return nil
 }
 
@@ -77,8 +77,8 @@ func (x *session) firstDraft(c *Course) (*Draft, error) {
 	}
 }
 
-// preview says what came of the first generation.
-func (c *Course) preview(out *EvaluatedBatch) string {
+// previewText says what came of the first generation.
+func previewText(out *EvaluatedBatch) string {
 	log := new(Log)
 	log.Add(out.Candidates, nil, Split{}, 0)
 	text := fmt.Sprintf("%d of the first %d versions behave as the original", log.Statuses()[beagle.Equal],
