@@ -1,5 +1,7 @@
 package beagle
 
+import "slices"
+
 // A Candidate is a version of the target: a Go file that declares the target
 // again, with the helpers that it needs. It is immutable.
 type Candidate struct {
@@ -13,6 +15,12 @@ type Candidate struct {
 // NewCandidate makes a candidate of a source that is already formatted.
 func NewCandidate(source string, parents []string, steps []Step) Candidate {
 	return Candidate{ID: HashOf("candidate", source), Parents: parents, Steps: steps, Source: source}
+}
+
+// ByRules reports whether rules alone have made the candidate.
+func (c *Candidate) ByRules() bool {
+	elsewhere := func(s Step) bool { return s.Class == "" || s.Mutator == Written }
+	return len(c.Steps) > 0 && !slices.ContainsFunc(c.Steps, elsewhere)
 }
 
 // A Step is one application of a mutator.

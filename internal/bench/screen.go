@@ -22,8 +22,9 @@ import (
 const maxStages = 3
 
 // stageShares are the shares of a version's time that the stages take: few pairs tell who is far
-// behind, and the time that they had is not spent on others.
-var stageShares = [maxStages + 1][]float64{1: {1}, 2: {0.4, 0.6}, 3: {0.25, 0.3, 0.45}}
+// behind, and the time that they had is not spent on others. TestScreenKeepsTheBest says what the
+// first stages must not lose.
+var stageShares = [maxStages + 1][]float64{1: {1}, 2: {0.3, 0.6}, 3: {0.15, 0.25, 0.45}}
 
 // stages returns the number of stages for n candidates: none is dropped while two or fewer are
 // left.

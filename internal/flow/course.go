@@ -25,7 +25,7 @@ func NewCourse(s *Spec, ready *Prepared) *Course {
 		Authors: s.Models.Authors(), NoRules: s.Models.NoRules, Calls: int(s.Models.Caps.Calls),
 		Fastest: s.Fastest,
 	})}
-	c.Log.PrepareSeconds = ready.Seconds
+	c.Log.PrepareSeconds, c.Log.FirstSeconds = ready.Seconds, ready.First
 	c.Search.Add(beagle.Candidate{ID: ready.RootID}, ready.Root, ready.Moves)
 	return c
 }

@@ -109,9 +109,8 @@ func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) (*E
 }
 
 // EvaluateShare takes candidates through the cheap end of the ladder: policy, one
-// build for all, quick verification of each in a process of its own, and one
-// screening measurement for those that are left. Verdicts that the store has
-// are not made again.
+// build for all, quick verification, and one screening measurement for those that
+// are left. Verdicts that the store has are not made again.
 //
 // batch is the whole batch in its order, mine the part of it to evaluate, in the
 // same order. Several workers may evaluate parts of one batch at once: nothing

@@ -35,6 +35,8 @@ type trial interface {
 	refused(version int) *beagle.Verdict
 	static(version int) beagle.StaticFacts
 	quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error)
+	// together is quick for versions that may share a process; nil stands for one that must not.
+	together(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error)
 	// screen compares versions with the original; the zero Ratio stands for one that died.
 	screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error)
 	// classes compares versions on the common classes of inputs.
@@ -106,6 +108,10 @@ func (t *recordedTrial) static(version int) beagle.StaticFacts { return t.bin.St
 
 func (t *recordedTrial) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
 	return verify.Quick(ctx, t.lab.verify, t.bin, version, c, t.inputs.corpus())
+}
+
+func (t *recordedTrial) together(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
+	return verify.Together(ctx, t.lab.verify, t.bin, list, t.inputs.corpus())
 }
 
 func (t *recordedTrial) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/inplace"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // The kinds of evidence that a user may ask for.
@@ -268,6 +269,11 @@ func (t *placeTrial) refused(version int) *beagle.Verdict {
 }
 
 func (t *placeTrial) static(int) beagle.StaticFacts { return beagle.StaticFacts{} }
+
+// together leaves each version to a process of its own: there are the user's tests in it.
+func (t *placeTrial) together(_ context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
+	return make([]*beagle.Verdict, len(list)), nil
+}
 
 func (t *placeTrial) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
 	return t.place.Quick(ctx, t.program, version, c)

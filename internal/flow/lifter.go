@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -26,6 +28,9 @@ type lifter struct {
 	lab    *lab
 	inputs *inputs
 	early  func() (first, error) // the program of all regions, if it was begun; else nil
+	pause  *sync.RWMutex         // held while the search for terms stands still
+	wait   func()                // for the end of find, if it was begun
+	ended  atomic.Bool           // find has an answer
 }
 
 // A first is a program of regions that was built before their inputs were known.
@@ -79,6 +84,11 @@ func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	s := lift.NewStudy(p, lift.Options{
 		Seed: l.spec.Seed, Time: liftSearch, Recorded: l.recorded(p), Sorted: l.sorted(),
 		Simd: l.lab.unit.MayImport(lift.SimdPath),
+		GoOn: func() bool {
+			l.pause.RLock()
+			defer l.pause.RUnlock()
+			return ctx.Err() == nil
+		},
 	})
 	if len(s.Regions()) == 0 {
 		return nil
@@ -90,7 +100,7 @@ func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 		}
 		return nil
 	}
-	report := l.search(s, key)
+	report := l.search(ctx, s, key)
 	if len(report.Matches) > 0 {
 		l.watch.Stage("lift", report.Summary())
 	}
@@ -99,14 +109,14 @@ func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 
 // search takes the report of an earlier run whose regions did the same with the same inputs, or
 // searches. A search that a busy machine may have cut short is not kept.
-func (l *lifter) search(s *lift.Study, key store.Key) lift.Report {
+func (l *lifter) search(ctx context.Context, s *lift.Study, key store.Key) lift.Report {
 	var known lift.Report
 	if !l.spec.Anew && l.inputs.works.store.Cached(key, &known) {
 		return known
 	}
 	start := time.Now()
 	report := s.Find()
-	if time.Since(start) < liftSearch {
+	if time.Since(start) < liftSearch && ctx.Err() == nil {
 		if err := l.inputs.works.store.Cache(key, report); err != nil {
 			l.watch.Warn(fmt.Sprintf("what the library has of the function is not kept: %v", err))
 		}

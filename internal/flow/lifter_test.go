@@ -74,7 +74,7 @@ func TestLift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	acts := &Activities{Store: s, Watch: func(e Event) {
+	acts := &Activities{Store: s, Preview: true, Watch: func(e Event) {
 		if e.Warning != "" {
 			t.Log(e.Warning)
 		}

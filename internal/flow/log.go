@@ -58,12 +58,14 @@ type Split struct {
 	Build      time.Duration `json:"build"`
 	Verify     time.Duration `json:"verify"`
 	Screen     time.Duration `json:"screen"`
+	// of all that, what was done before the search began; see preview
+	Ahead time.Duration `json:"ahead,omitempty"`
 }
 
 // Add notes a generation: its verdicts, the island of each candidate, what
 // their evaluation has cost, and how long all took.
 func (l *Log) Add(evaluated []Evaluation, island map[string]int, cost Split, took time.Duration) {
-	if len(l.Attempts) == 0 {
+	if len(l.Attempts) == 0 && l.FirstSeconds == 0 {
 		l.FirstSeconds = l.PrepareSeconds + took.Seconds()
 	}
 	for _, e := range evaluated {
@@ -108,6 +110,7 @@ func (l *Log) split(confirm float64) beagle.Split {
 	}
 	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / n }
 	s.Build, s.Verify, s.Screen = each(l.Spent.Build), each(l.Spent.Verify), each(l.Spent.Screen)
-	s.Orchestration = max(0, l.Seconds*1000-n*(s.Build+s.Verify+s.Screen)) / (n + float64(l.Spent.Cached))
+	searched := l.Seconds + l.Spent.Ahead.Seconds()
+	s.Orchestration = max(0, searched*1000-n*(s.Build+s.Verify+s.Screen)) / (n + float64(l.Spent.Cached))
 	return s
 }

@@ -34,6 +34,7 @@ type Prepared struct {
 	Findings []beagle.Finding  `json:"findings,omitempty"`
 	Lifted   []lift.Match      `json:"lifted,omitempty"` // pieces of the original that the library has
 	Seconds  float64           `json:"seconds"`
+	First    float64           `json:"first,omitempty"` // seconds until a preview had verdicts; 0 without one
 
 	// Machine is the kind of machine that measures, when that is not left to
 	// whoever works on the run: results are looked up under its name.
@@ -57,7 +58,7 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	if err != nil {
 		return nil, err
 	}
-	x.ready.Machine = m
+	x.ready.Machine, x.began, x.previews = m, start, a.Preview
 	if err := x.works.fileUnder(); err != nil {
 		return nil, err
 	}
@@ -123,10 +124,9 @@ func (x recorded) observe(ctx context.Context) error {
 	go regions.early()
 	defer func() {
 		stop()
+		regions.wait()
 		regions.early()
-		if bin, err := original(); err == nil { // waits, before the session's files are removed
-			bin.Remove()
-		}
+		original() // waits, before the session's files are removed
 	}()
 	in, err := x.inputs.collect(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (x recorded) observe(ctx context.Context) error {
 // regions looks for pieces of the original in the library. Its program is built as soon as the
 // original is, if that is asked for.
 func (x *session) regions(ctx context.Context, original func() (*harness.Binary, error)) *lifter {
-	l := &lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
+	l := &lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs, pause: &x.pause, wait: func() {}}
 	l.early = sync.OnceValues(func() (first, error) {
 		if _, err := original(); err != nil || !x.spec.lifts() {
 			return first{}, err
@@ -187,7 +187,9 @@ func (x *session) alone(ctx context.Context) (*harness.Binary, error) {
 	if err := x.lab.equip(ctx); err != nil {
 		return nil, err
 	}
-	return x.lab.beside(ctx, harness.Link{FuncAlign: 64})
+	bin, err := x.lab.beside(ctx, harness.Link{FuncAlign: 64})
+	x.lab.verify.Alone = bin
+	return bin, err
 }
 
 // baseline takes down the original's compiler facts, its profile, and its first
@@ -200,9 +202,12 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 		Stage:     "compile",
 		Static:    bin.Static[0],
 	}
-	if err := x.study(ctx, bin, regions); err != nil {
+	lifted := x.study(ctx, regions)
+	profile, err := bench.TakeProfile(ctx, x.lab.bench, bin, x.inputs.corpus())
+	if err != nil {
 		return err
 	}
+	x.ready.Profile, x.ready.Callees = profile.Lines, profile.Callees
 	if x.spec.Models.On() {
 		if x.ready.Cost, err = bench.Cost(ctx, x.lab.bench, bin, 0, x.inputs.corpus()); err != nil {
 			return err
@@ -211,26 +216,40 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 			return err
 		}
 	}
-	x.rewriter.weigh(&x.ready)
-	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
-	return nil
+	x.weigh()
+	if x.previews && !regions.ended.Load() && !x.spec.Models.On() {
+		if err := x.preview(ctx); err != nil {
+			return err
+		}
+	}
+	if x.ready.Lifted = lifted(); len(x.ready.Lifted) > 0 {
+		x.weigh()
+	}
+	return ctx.Err()
 }
 
-// study profiles the original, and looks meanwhile for what the library has of it. The profile
-// keeps one processor busy. It says where the time goes, not how long it takes.
-func (x *session) study(ctx context.Context, bin *harness.Binary, regions *lifter) error {
-	profiled := make(chan error, 1)
-	go func() {
-		profile, err := bench.TakeProfile(ctx, x.lab.bench, bin, x.inputs.corpus())
-		if err == nil {
-			x.ready.Profile, x.ready.Callees = profile.Lines, profile.Callees
-		}
-		profiled <- err
-	}()
-	if p, problem := x.rewriter.work.pass(x.works.root); problem == nil && x.spec.lifts() {
-		x.ready.Lifted = regions.find(ctx, p)
+// weigh finds the first moves, from what is known of the original by now.
+func (x *session) weigh() {
+	x.rewriter.weigh(&x.ready)
+	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
+}
+
+// study begins to look for what the library has of the original. What it returns waits for that.
+// The profile, which is taken meanwhile, says where the time goes, not how long it takes.
+func (x *session) study(ctx context.Context, regions *lifter) (lifted func() []lift.Match) {
+	p, problem := x.rewriter.work.pass(x.works.root)
+	if problem != nil || !x.spec.lifts() {
+		regions.ended.Store(true)
+		return func() []lift.Match { return nil }
 	}
-	return <-profiled
+	found := make(chan []lift.Match, 1)
+	go func() {
+		defer close(found)
+		found <- regions.find(ctx, p)
+		regions.ended.Store(true)
+	}()
+	regions.wait = func() { <-found }
+	return func() []lift.Match { return <-found }
 }
 
 // restore takes up what Prepare saved in another process.

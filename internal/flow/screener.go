@@ -3,11 +3,13 @@ package flow
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // A screener takes batches of candidates through the cheap end of the ladder.
@@ -17,24 +19,31 @@ type screener struct {
 	inputs   *inputs
 	rewriter *rewriter
 	verifier *verifier
+	preview  preview
 }
 
 // evaluate takes the candidates mine of a batch up it: see [Activities.EvaluateShare].
 func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*EvaluatedBatch, error) {
-	b := s.group(batch, len(mine))
-	b.glance(batch, mine)
-	for i, id := range mine {
-		if err := b.admit(ctx, i, id); err != nil {
-			return nil, err
-		}
+	if out, err := s.seen(batch, mine); out != nil || err != nil {
+		return out, err
 	}
-	if err := b.evaluate(ctx); err != nil {
+	b := s.group(batch, len(mine))
+	if err := b.all(ctx, batch, mine); err != nil {
 		return nil, err
 	}
 	if err := s.rewriter.keepLaterFaults(); err != nil {
 		return nil, err
 	}
 	return &EvaluatedBatch{Candidates: b.out, Cost: b.cost}, b.keep()
+}
+
+// all evaluates the candidates mine of a batch.
+func (b *group) all(ctx context.Context, batch, mine []string) error {
+	b.glance(batch, mine)
+	if err := b.admit(ctx, mine); err != nil {
+		return err
+	}
+	return b.evaluate(ctx)
 }
 
 // group begins the evaluation of n candidates of a batch.
@@ -60,35 +69,47 @@ type entrant struct {
 	candidate beagle.Candidate
 }
 
-// admit looks a candidate up, and gives it to the static checks if it is new.
-func (b *group) admit(ctx context.Context, i int, id string) error {
-	c, err := b.works.candidate(id)
-	if err != nil {
-		return err
-	}
-	b.out[i] = Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps}
-	if known, ok := b.known(id); ok {
-		b.out[i].Verdict, b.out[i].Moves, b.out[i].Without, b.out[i].Cached = known.Verdict, known.Moves,
-			known.Without, true
-		b.out[i].Insight = known.Insight
-		if b.rewriter.lacks(known.Without) {
-			b.out[i].Moves, b.out[i].Without = b.rewriter.moves(c)
+// admit looks the candidates mine up, and gives those that are new to the static checks.
+func (b *group) admit(ctx context.Context, mine []string) error {
+	var fresh []entrant
+	for i, id := range mine {
+		c, err := b.works.candidate(id)
+		if err != nil {
+			return err
 		}
-		b.cost.Cached++
-		return nil
+		b.out[i] = Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps}
+		if !b.recall(i, c) {
+			fresh = append(fresh, entrant{out: i, candidate: c})
+		}
 	}
 	start := time.Now()
-	v, err := b.verifier.static(ctx, c)
-	b.cost.Verify += time.Since(start)
-	if err != nil {
+	defer func() { b.cost.Verify += time.Since(start) }()
+	err := parallel(len(fresh), func(k int) error {
+		v, err := b.verifier.static(ctx, fresh[k].candidate)
+		if err == nil {
+			b.out[fresh[k].out].Verdict = *v
+		}
 		return err
+	})
+	b.cost.Candidates += len(fresh)
+	b.live = append(b.live, fresh...)
+	b.filter(func(entrant, *beagle.Verdict) {})
+	return err
+}
+
+// recall takes what is known of a candidate; false when nothing is.
+func (b *group) recall(i int, c beagle.Candidate) bool {
+	known, ok := b.known(c.ID)
+	if !ok {
+		return false
 	}
-	b.out[i].Verdict = *v
-	b.cost.Candidates++
-	if v.OK() {
-		b.live = append(b.live, entrant{out: i, candidate: c})
+	o := &b.out[i]
+	o.Verdict, o.Moves, o.Without, o.Insight, o.Cached = known.Verdict, known.Moves, known.Without, known.Insight, true
+	if b.rewriter.lacks(known.Without) {
+		o.Moves, o.Without = b.rewriter.moves(c)
 	}
-	return nil
+	b.cost.Cached++
+	return true
 }
 
 func (b *group) evaluate(ctx context.Context) error {
@@ -234,12 +255,31 @@ func (b *group) filter(check func(entrant, *beagle.Verdict)) {
 	})
 }
 
-// verify compares each with the original, in processes of their own.
+// verify compares each with the original. What rules alone have made shares a process on each
+// processor. What fails there, and what comes from elsewhere, has a process of its own.
 func (b *group) verify(ctx context.Context) error {
 	start := time.Now()
 	defer func() { b.cost.Verify += time.Since(start) }()
-	err := parallel(len(b.live), func(i int) error {
-		e := b.live[i]
+	var alone []entrant
+	shares := make([][]entrant, runtime.NumCPU())
+	for i, e := range b.live {
+		if e.candidate.ByRules() {
+			shares[i%len(shares)] = append(shares[i%len(shares)], e)
+		} else {
+			alone = append(alone, e)
+		}
+	}
+	left := make([][]entrant, len(shares))
+	err := parallel(len(shares), func(i int) (err error) {
+		left[i], err = b.verifyTogether(ctx, shares[i])
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	alone = append(alone, slices.Concat(left...)...)
+	err = parallel(len(alone), func(i int) error {
+		e := alone[i]
 		v, err := b.verifier.quick(ctx, b.trial, e.variant, e.candidate)
 		if err == nil {
 			merge(&b.out[e.out].Verdict, v)
@@ -248,6 +288,29 @@ func (b *group) verify(ctx context.Context) error {
 	})
 	b.filter(func(entrant, *beagle.Verdict) {})
 	return errors.Join(err, ctx.Err())
+}
+
+// verifyTogether returns those that need a process of their own.
+func (b *group) verifyTogether(ctx context.Context, share []entrant) (alone []entrant, err error) {
+	if len(share) < 2 {
+		return share, nil
+	}
+	list := make([]verify.Entrant, len(share))
+	for i, e := range share {
+		list[i] = verify.Entrant{Version: e.variant, Candidate: e.candidate}
+	}
+	verdicts, err := b.trial.together(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range verdicts {
+		if v == nil {
+			alone = append(alone, share[i])
+			continue
+		}
+		merge(&b.out[share[i].out].Verdict, v)
+	}
+	return alone, nil
 }
 
 // merge adds what a later stage found to a verdict.

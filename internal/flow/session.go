@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
@@ -37,6 +38,10 @@ type session struct {
 	meter    *meter
 	judge    *judge
 	reporter *reporter
+
+	began    time.Time
+	previews bool         // the first generation may be evaluated before the library was looked through
+	pause    sync.RWMutex // held while the look-up stands still
 
 	mu sync.Mutex
 }
@@ -117,6 +122,9 @@ func newSession(
 type Activities struct {
 	Store *store.Store
 	Watch Watcher
+	// Preview has Prepare evaluate the first generation while it waits for the library's look-up.
+	// It is for a process that evaluates the search's generations too.
+	Preview bool
 
 	mu       sync.Mutex
 	sessions map[string]*session

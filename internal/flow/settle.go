@@ -36,4 +36,5 @@ func (s *Split) Add(o Split) {
 	s.Build += o.Build
 	s.Verify += o.Verify
 	s.Screen += o.Screen
+	s.Ahead += o.Ahead
 }

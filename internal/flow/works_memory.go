@@ -23,6 +23,13 @@ type memory struct {
 // does not grow with its candidates.
 const memorable = 1024
 
+// forget drops what is held.
+func (m *memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.candidates, m.verdicts, m.insights = nil, nil, nil
+}
+
 func (m *memory) candidate(id string) (beagle.Candidate, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -54,7 +54,20 @@ type ReplayReply struct {
 	Shown *Diff         `json:"shown,omitempty"` // for Show
 }
 
-func (h *Harness[A, R]) replay(q *Replay) (any, error) {
+// series carries out replays, whatever each finds.
+func (h *Harness[A, R]) series(list []Replay) (any, error) {
+	var out []*ReplayReply
+	for i := range list {
+		r, err := h.replay(&list[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func (h *Harness[A, R]) replay(q *Replay) (*ReplayReply, error) {
 	if q.Variant < 0 || q.Variant >= len(h.Variants) {
 		return nil, fmt.Errorf("replay: there is no variant %d", q.Variant)
 	}

@@ -47,7 +47,7 @@ func replayed[A, R any](t *testing.T, q *Replay, records []string, fs ...func(*A
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out.(*ReplayReply)
+	return out
 }
 
 func kindOf(d *Diff) string {

@@ -48,6 +48,7 @@ type Request struct {
 
 	Observe *Observe `json:"observe,omitempty"`
 	Replay  *Replay  `json:"replay,omitempty"`
+	Series  []Replay `json:"series,omitempty"` // several replays, one after the other
 	Exhaust *Exhaust `json:"exhaust,omitempty"`
 	Guide   *Guide   `json:"guide,omitempty"`
 	Time    *Time    `json:"time,omitempty"`
@@ -149,6 +150,8 @@ func (h *Harness[A, R]) serve(q *Request) (any, error) {
 		return h.observe(q.Observe)
 	case q.Replay != nil:
 		return h.replay(q.Replay)
+	case len(q.Series) > 0:
+		return h.series(q.Series)
 	case q.Exhaust != nil:
 		return h.exhaust(q.Exhaust)
 	case q.Guide != nil:

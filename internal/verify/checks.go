@@ -21,27 +21,41 @@ const (
 )
 
 func quick(ctx context.Context, j *Job) (*Finding, error) {
-	if why := j.bin.Failed[j.idx]; why != "" {
-		return &Finding{Status: beagle.Invalid, Stage: "compile", Reason: why}, nil
-	}
-	if found, err := j.literals(ctx); found != nil || err != nil {
+	q, found, err := j.quickRequest(ctx)
+	if found != nil || err != nil {
 		return found, err
 	}
-	x, err := j.exhaustRequest(ctx, quickExhaust)
-	if err != nil {
-		return nil, err
-	}
-	q := &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Deep: 24, Budget: int64(quickReplay), Then: x}
 	reply, found, err := j.replay(ctx, q, 1, 0)
 	if found != nil || err != nil {
 		return found, err
 	}
+	return j.differs(j.quickResult(reply)), nil
+}
+
+// quickRequest is what the quick check asks of a program, unless reading finds something.
+func (j *Job) quickRequest(ctx context.Context) (*rt.Replay, *Finding, error) {
+	if why := j.bin.Failed[j.idx]; why != "" {
+		return nil, &Finding{Status: beagle.Invalid, Stage: "compile", Reason: why}, nil
+	}
+	if found, err := j.literals(ctx); found != nil || err != nil {
+		return nil, found, err
+	}
+	x, err := j.exhaustRequest(ctx, quickExhaust)
+	if err != nil {
+		return nil, nil, err
+	}
+	q := &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Deep: 24, Budget: int64(quickReplay), Then: x}
+	return q, nil, nil
+}
+
+// quickResult takes in what the program answered, and returns the difference that it found.
+func (j *Job) quickResult(reply *rt.ReplayReply) *rt.Diff {
 	j.tell(reply)
 	if reply.Diff == nil && reply.Then != nil {
 		j.result.Cases += reply.Then.Cases
-		reply.Diff = reply.Then.Diff
+		return reply.Then.Diff
 	}
-	return j.differs(reply.Diff), nil
+	return reply.Diff
 }
 
 // tell adds the counts of a replay to the check's result.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,8 @@ type Env struct {
 	Builder *harness.Builder
 	Box     *sandbox.Sandbox
 	Dir     string // scratch directory, which must exist
+	// a program of the original alone, if there is one; it is not removed while checks run
+	Alone *harness.Binary
 
 	mu     sync.Mutex
 	orig   *code
@@ -53,8 +56,8 @@ type learned struct {
 	sizes map[string]int
 
 	mu       sync.Mutex
-	known    *Known
-	fromRuns bool // known also holds the original's results
+	known    *Known // replaced, never changed, once it is in use
+	fromRuns bool   // known also holds the original's results
 	// phases of the exhaustion that end the original; true if it is only too slow
 	skip      map[string]bool
 	slow      map[string][]int // by file, the records that end the original or on which it is too slow
@@ -189,10 +192,11 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *learned)
 			l.slow["train"] = append(l.slow["train"], exit.Record)
 			continue
 		}
+		known := &Known{maps.Clone(l.known.values)} // checks read the other one
 		for _, b := range reply.Results {
-			l.known.read(b, "a result")
+			known.read(b, "a result")
 		}
-		l.fromRuns = true
+		l.known, l.fromRuns = known, true
 		return nil
 	}
 }

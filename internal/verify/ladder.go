@@ -237,11 +237,11 @@ func parse(_ context.Context, j *Job) (*Finding, error) {
 
 func readPolicy(_ context.Context, j *Job) (*Finding, error) {
 	var known *Known
-	if j.learned != nil {
-		j.learned.mu.Lock()
-		defer j.learned.mu.Unlock()
-		known = j.learned.known
-		j.learned.rechecked[j.Candidate.ID] = j.learned.fromRuns
+	if l := j.learned; l != nil {
+		l.mu.Lock()
+		known = l.known
+		l.rechecked[j.Candidate.ID] = l.fromRuns
+		l.mu.Unlock()
 	}
 	return breach(forbidden(j.orig, j.cand, known)), nil
 }
@@ -269,17 +269,23 @@ func (j *Job) literals(ctx context.Context) (*Finding, error) {
 	}
 	l := j.learned
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.rechecked[j.Candidate.ID] {
+	known, done := l.known, l.rechecked[j.Candidate.ID]
+	l.mu.Unlock()
+	if done {
 		return nil, nil
 	}
-	l.rechecked[j.Candidate.ID] = true
 	if j.cand == nil {
 		if found, err := parse(ctx, j); found != nil || err != nil {
 			return found, err
 		}
 	}
-	return breach(copied(j.orig, j.cand, l.known)), nil
+	found := breach(copied(j.orig, j.cand, known))
+	if found == nil { // or who looks again would not find it
+		l.mu.Lock()
+		l.rechecked[j.Candidate.ID] = true
+		l.mu.Unlock()
+	}
+	return found, nil
 }
 
 func compile(ctx context.Context, j *Job) (*Finding, error) {

@@ -19,8 +19,7 @@ import (
 // keep it. Only their presence counts if a step changes them. For versions from elsewhere, their
 // kind counts.
 func (j *Job) panics() string {
-	elsewhere := func(s beagle.Step) bool { return s.Class == "" || s.Mutator == beagle.Written }
-	if len(j.Candidate.Steps) == 0 || slices.ContainsFunc(j.Candidate.Steps, elsewhere) {
+	if !j.Candidate.ByRules() {
 		return rt.PanicsKind
 	}
 	for _, s := range j.Candidate.Steps {
@@ -37,16 +36,10 @@ func (j *Job) panics() string {
 func (j *Job) replay(
 	ctx context.Context, q *rt.Replay, procs int, wall time.Duration,
 ) (*rt.ReplayReply, *Finding, error) {
-	q.Panics = j.panics()
-	file := strings.Join(q.Records, " ")
-	j.learned.mu.Lock()
-	q.Skip = slices.Clone(j.learned.slow[file])
-	j.learned.mu.Unlock()
+	j.complete(q)
 	for range 2 * maxSkips {
 		reply := new(rt.ReplayReply)
-		if q.Then != nil {
-			q.Then.Skip, q.Then.Slow = j.skips()
-		}
+		j.leaveOut(q)
 		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Procs: procs, Replay: q}, reply, harness.RunOptions{
 			CPU: -1, Wall: wall, Files: j.learned.pick(q.Records...)})
 		if err != nil {
@@ -61,6 +54,23 @@ func (j *Job) replay(
 		}
 	}
 	return nil, nil, fmt.Errorf("the original does not survive its own inputs: %s", j.result.Note)
+}
+
+// complete adds to a request how panics are compared, and which inputs the original does not
+// survive.
+func (j *Job) complete(q *rt.Replay) {
+	q.Panics = j.panics()
+	file := strings.Join(q.Records, " ")
+	j.learned.mu.Lock()
+	defer j.learned.mu.Unlock()
+	q.Skip = slices.Clone(j.learned.slow[file])
+}
+
+// leaveOut adds the phases that the original does not survive.
+func (j *Job) leaveOut(q *rt.Replay) {
+	if q.Then != nil {
+		q.Then.Skip, q.Then.Slow = j.skips()
+	}
 }
 
 // ended decides what an early end means. It says nothing about the candidate if the original was

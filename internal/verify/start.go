@@ -145,11 +145,16 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 	if e.ownStartup != nil {
 		return *e.ownStartup, nil
 	}
-	bin, err := e.Builder.Build(ctx, []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}}, harness.Link{})
-	if err != nil {
-		return harness.Startup{}, err
+	bin := e.Alone
+	if bin == nil {
+		var err error
+		original := []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}}
+		bin, err = e.Builder.Build(ctx, original, harness.Link{})
+		if err != nil {
+			return harness.Startup{}, err
+		}
+		defer bin.Remove()
 	}
-	defer bin.Remove()
 	var least harness.Startup
 	for i := range starts {
 		s, exit, err := bin.Start(ctx, e.Box, e.Unit.Target.PkgPath)

@@ -58,7 +58,7 @@ func (a *lookAhead) take() int {
 	defer a.mu.Unlock()
 	for ; a.next < len(a.open); a.next++ {
 		if e := &a.early[a.next]; !e.skip {
-			e.limits = &limits{perSearch: a.perSearch, total: math.MaxInt, deadline: a.deadline}
+			e.limits = &limits{perSearch: a.perSearch, total: math.MaxInt, deadline: a.deadline, goOn: a.s.o.GoOn}
 			a.next++
 			return a.next - 1
 		}

@@ -22,6 +22,7 @@ type Options struct {
 	Recorded []map[string]any // arguments of recorded calls of the target, by parameter
 	Sorted   []string         // parameters of the target that are nearly always in order
 	Simd     bool             // the user's module has the module of SimdPath
+	GoOn     func() bool      // asked often; the study ends when it is false. It may wait; nil is always true
 }
 
 const (
@@ -60,6 +61,7 @@ type limits struct {
 	total     int
 	region    int // what spent may be until the next region
 	deadline  time.Time
+	goOn      func() bool
 	ended     atomic.Bool // nobody waits for what is found
 	spent     int         // terms tried
 	restarts  int
@@ -72,6 +74,9 @@ func (l *limits) over() bool {
 
 // late reports whether the search is to end whatever it has found.
 func (l *limits) late() bool {
+	if l.goOn != nil && !l.goOn() {
+		return true
+	}
 	return l.ended.Load() || !l.deadline.IsZero() && time.Now().After(l.deadline)
 }
 
@@ -188,7 +193,7 @@ type Answer struct {
 // Find looks for terms: first for cheap ones of each region, then, with what is
 // left, harder where there was none. It is pure but for its deadline.
 func (s *Study) Find() Report {
-	l := &limits{total: s.o.Total, deadline: time.Now().Add(s.o.Time)}
+	l := &limits{total: s.o.Total, deadline: time.Now().Add(s.o.Time), goOn: s.o.GoOn}
 	var rep Report
 	for _, q := range s.questions {
 		rep.Answers = append(rep.Answers, Answer{Region: q.r.String(), Kind: q.r.Kind, Func: q.r.Func})

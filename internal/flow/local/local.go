@@ -46,7 +46,7 @@ type activities interface {
 }
 
 func (d *Driver) activities() activities {
-	acts := &flow.Activities{Store: d.Store, Watch: d.Watch}
+	acts := &flow.Activities{Store: d.Store, Watch: d.Watch, Preview: true}
 	if d.wrap != nil {
 		return d.wrap(acts)
 	}

@@ -1,0 +1,118 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+)
+
+// A preview is the first generation of a search, evaluated while the original's pieces are still
+// looked up in the library. Most functions have nothing of it, and their search begins with just
+// these candidates. For others they are what an earlier run has evaluated.
+type preview struct {
+	batch *EvaluatedBatch // nil when there is none, or when the search has it
+}
+
+// previewed names the works of a preview, whose candidates are not those of the run: of several
+// ways to the same text a run keeps its own first.
+const previewed = "-preview"
+
+// preview evaluates the first generation of a search to which the library adds nothing, and says
+// how it went. The look-up stands still meanwhile.
+func (x *session) preview(ctx context.Context) error {
+	x.pause.Lock()
+	defer x.pause.Unlock()
+	defer func(run string) {
+		x.works.run = run
+		x.works.memory.forget()
+	}(x.works.run)
+	x.works.run += previewed
+	start := time.Now()
+	c := NewCourse(&x.spec, &x.ready)
+	d, err := x.firstDraft(c)
+	if err != nil || len(d.Made) == 0 || len(x.rewriter.work.guard.Faults()) > 0 {
+		return err
+	}
+	ids := d.Candidates()
+	b := x.screener.group(ids, len(ids))
+	if err := b.all(ctx, ids, ids); err != nil {
+		return err
+	}
+	if err := b.keep(); err != nil {
+		return err
+	}
+	out := &EvaluatedBatch{Candidates: b.out, Cost: b.cost}
+	out.Cost.Ahead = time.Since(start)
+	x.screener.preview.batch, x.ready.First = out, time.Since(x.began).Seconds()
+	x.watch.Stage("preview", previewText(out))
+	return nil
+}
+
+// firstDraft is the first generation of the rules.
+func (x *session) firstDraft(c *Course) (*Draft, error) {
+	d := c.Begin(nil)
+	if err := c.Enter(x.works.run, d, nil, x.spec.Batch); err != nil {
+		return d, err
+	}
+	for round := 0; ; round++ {
+		var asked []evolve.Proposal
+		if lack := d.Lacks(round, false); lack.Drawn {
+			asked = c.Search.Ask(lack.Rules)
+		}
+		if len(asked) == 0 {
+			return d, nil
+		}
+		made, chains, err := x.rewriter.proposeAll(asked)
+		if err == nil {
+			err = x.rewriter.putChains(made, chains)
+		}
+		if err != nil {
+			return d, err
+		}
+		d.Take(c, asked, made)
+	}
+}
+
+// previewText says what came of the first generation.
+func previewText(out *EvaluatedBatch) string {
+	log := new(Log)
+	log.Add(out.Candidates, nil, Split{}, 0)
+	text := fmt.Sprintf("%d of the first %d versions behave as the original", log.Statuses()[beagle.Equal],
+		len(out.Candidates))
+	if best := log.Best(); best != nil {
+		text += fmt.Sprintf(", the best is about %.2fx as fast", best.Screen.Point)
+	}
+	return text + "; its pieces are still looked up in the library"
+}
+
+// seen are the evaluations of a batch that is the preview's; nil for any other. The search has
+// them once.
+func (s *screener) seen(batch, mine []string) (*EvaluatedBatch, error) {
+	out := s.preview.batch
+	if s.preview.batch = nil; out == nil || len(batch) != len(mine) || len(mine) != len(out.Candidates) {
+		return nil, nil
+	}
+	for i, id := range mine {
+		o := &out.Candidates[i]
+		if o.Candidate != id {
+			return nil, nil
+		}
+		c, err := s.works.candidate(id)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Equal(c.Parents, o.Parents) || !slices.Equal(c.Steps, o.Steps) || s.rewriter.lacks(o.Without) {
+			return nil, nil
+		}
+	}
+	for _, o := range out.Candidates {
+		if err := s.works.putVerdict(o); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,88 @@
+package verify
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+)
+
+// TestTogether: what is refused alone is not accepted beside others.
+func TestTogether(t *testing.T) {
+	for _, name := range []string{"tag", "list"} {
+		t.Run(name, func(t *testing.T) { testTogether(t, load(t, name)) })
+	}
+}
+
+func testTogether(t *testing.T, c *catalogue) {
+	var cands []beagle.Candidate
+	for _, e := range c.cases {
+		v, err := Static(t.Context(), c.env, e.candidate(), c.corpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.OK() {
+			cands = append(cands, e.candidate())
+		}
+	}
+	bin, guilty, err := Build(t.Context(), c.env, cands, harness.Link{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bin.Remove()
+	// The check ends by the clock, so chance has a part in what it finds.
+	const tries = 3
+	var good, bad []Entrant
+	for i, cand := range cands {
+		if guilty[i] != nil {
+			continue
+		}
+		refused := 0
+		for range tries {
+			v, err := Quick(t.Context(), c.env, bin, i+1, cand, c.corpus)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !v.OK() {
+				refused++
+			}
+		}
+		switch x := (Entrant{i + 1, cand}); refused {
+		case 0:
+			good = append(good, x)
+		case tries:
+			bad = append(bad, x)
+		}
+	}
+	together := func(list ...Entrant) []*beagle.Verdict {
+		out, err := Together(t.Context(), c.env, bin, list, c.corpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range out {
+			of := list[i].Candidate.ID
+			if v != nil && (!v.OK() || v.Candidate != of || len(v.Checks) != 1 || v.Checks[0].Cases == 0) {
+				t.Errorf("version %d has the verdict %+v", list[i].Version, v)
+			}
+		}
+		return out
+	}
+	good = good[:min(len(good), 3)]
+	if accepted := together(good...); !slices.ContainsFunc(accepted, func(v *beagle.Verdict) bool { return v != nil }) {
+		t.Error("no good version is accepted beside others")
+	}
+	for i, x := range bad {
+		at, accepted := i%len(good), 0
+		list := slices.Insert(slices.Clone(good), at, x)
+		for range tries {
+			if together(list...)[at] != nil {
+				accepted++
+			}
+		}
+		if accepted == tries {
+			t.Errorf("version %d is refused alone, and accepted beside others", x.Version)
+		}
+	}
+	t.Logf("%d good versions beside each of %d bad ones", len(good), len(bad))
+}
