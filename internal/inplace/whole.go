@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 )
 
@@ -99,7 +100,10 @@ func (p *Place) linkWhole(ctx context.Context, g *Program) error {
 				continue
 			}
 			path := filepath.Join(g.dir, fmt.Sprintf("suite%d-%d-%d.test", i, v, g.link.Layout))
-			refused, err := p.goTest(ctx, over, g.link, s.pkg, path)
+			if v == 0 && g.link.Layout == 0 { // the original, which many programs hold
+				path = p.shared(s, g.link)
+			}
+			refused, err := p.goTestOnce(ctx, over, g.link, s.pkg, path)
 			switch {
 			case err != nil:
 				return err
@@ -119,6 +123,27 @@ func (p *Place) linkWhole(ctx context.Context, g *Program) error {
 		return fmt.Errorf("%w: %s", errRefused, strings.Join(g.why, "\n"))
 	}
 	return nil
+}
+
+// shared is where the original is kept for all programs that are linked alike.
+func (p *Place) shared(s *suite, link Link) string {
+	name := beagle.HashOf("original", s.pkg.ImportPath, link)[:16]
+	return filepath.Join(p.dir, "original-"+name+".test")
+}
+
+// goTestOnce is goTest unless the binary is there already.
+func (p *Place) goTestOnce(
+	ctx context.Context, over string, link Link, pkg *gotool.Listed, path string,
+) (string, error) {
+	if _, err := os.Stat(path); err == nil {
+		return "", nil
+	}
+	part := fmt.Sprintf("%s-%s", path, filepath.Base(filepath.Dir(over))) // another program may build it, too
+	refused, err := p.goTest(ctx, over, link, pkg, part)
+	if err == nil && refused == "" {
+		err = os.Rename(part, path)
+	}
+	return refused, err
 }
 
 // startWhole leaves out the versions whose programs do not start.
@@ -158,7 +183,8 @@ func (p *Place) counting(ctx context.Context, g *Program) error {
 			return err
 		}
 	}
-	text := fmt.Sprintf("package %s\n\nimport beaglelive %q\n\nfunc beagleVoid(k int) bool { return beaglelive.Void(k) }\n\n"+
+	text := fmt.Sprintf("package %s\n\nimport beaglelive %q\n\n"+
+		"func beagleVoid(k int) bool { return beaglelive.Void(k) }\n\n"+
 		"func beagleCalled() func() { return beaglelive.Called() }\n", p.u.Target.PkgName, p.livePath())
 	if err := o.put(dir, filepath.Join(p.u.Target.PkgDir, "beagle_group.go"), text); err != nil {
 		return err

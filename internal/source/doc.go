@@ -10,7 +10,8 @@
 // but the target uses, directly or through one another. What any other
 // declaration, any test file, any file that the build tags exclude, assembly
 // or a compiler directive names stays out: it is not only the target's to
-// change. Types and methods stay out too.
+// change. Types and methods stay out too, unless the target is a group: a type with its methods and
+// constructors, or several functions. Its types may change in their unexported fields.
 //
 // The rest of the package is the original files without the scope. A
 // candidate is type-checked together with the rest, whose function bodies are

@@ -265,7 +265,8 @@ func TestGroupCandidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(patch.Files) != 1 || strings.Contains(patch.Files[0].After, "another promise") ||
-		!strings.Contains(patch.Files[0].After, "ring []node") || strings.Contains(patch.Files[0].After, "container/list") {
+		!strings.Contains(patch.Files[0].After, "ring []node") ||
+		strings.Contains(patch.Files[0].After, "container/list") {
 		t.Errorf("the patch:\n%s", patch.Diff)
 	}
 }
