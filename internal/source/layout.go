@@ -42,7 +42,8 @@ func (u *Unit) layout(name string) error {
 	if at, why := u.laidOpen(obj); why != "" {
 		where := u.fset.Position(at)
 		return u.refuseGroup(fmt.Sprintf("%s:%d %s, which shows how the fields of %s lie",
-			filepath.Base(where.Filename), where.Line, why, name), "Name functions instead, or let the code ask the type's methods.")
+			filepath.Base(where.Filename), where.Line, why, name),
+			"Name functions instead, or let the code ask the type's methods.")
 	}
 	return nil
 }
