@@ -50,10 +50,11 @@ func (p *InPlace) String() string {
 
 // Lacks says what no check in place looks at.
 func (p *InPlace) Lacks() []string {
-	others := "callers into which the compiler would inline the function, longer inputs than the tests', and other machines"
+	others := "callers into which the compiler would inline the function, longer inputs than the tests', and other " +
+		"machines"
 	if p.Group { // as in any build of the user's, calls are inlined
-		others = "longer inputs than the tests', other machines, and what other code could see of fields: by reflection, by " +
-			"printing, or by comparing or copying whole values"
+		others = "longer inputs than the tests', other machines, and what other code could see of fields: by " +
+			"reflection, by printing, or by comparing or copying whole values"
 	}
 	out := []string{
 		"calls that the tests and benchmarks do not make: no inputs are generated, no search looks for differences, " +

@@ -12,8 +12,8 @@ import (
 // mostTogether bounds the names of a group on a command line.
 const mostTogether = 64
 
-// together takes the target off the arguments. A shell makes several words of ./pkg.{A,B} when it is
-// not quoted: words that name functions of one package are one group.
+// together takes the target off the arguments. A shell makes several words of ./pkg.{A,B} when it
+// is not quoted: words that name functions of one package are one group.
 func together(args []string) (target string, rest []string) {
 	n := 1
 	for n < len(args) && !isThere(args[n]) && !strings.HasSuffix(args[n], ".go") {

@@ -99,8 +99,9 @@ func (rp *reporter) reference() beagle.TargetRef {
 	if err != nil {
 		file = t.File
 	}
-	ref := beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Dir: t.Dir, Signature: strings.ReplaceAll(t.Signature, "\n", "; "),
-		File: filepath.ToSlash(file), Line: t.Line, TypeArgs: t.TypeArgs, Contract: t.Contract}
+	ref := beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Dir: t.Dir,
+		Signature: strings.ReplaceAll(t.Signature, "\n", "; "),
+		File:      filepath.ToSlash(file), Line: t.Line, TypeArgs: t.TypeArgs, Contract: t.Contract}
 	for _, d := range t.Scope {
 		ref.Scope = append(ref.Scope, d.Name)
 	}

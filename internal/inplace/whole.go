@@ -183,7 +183,8 @@ func (p *Place) counting(ctx context.Context, g *Program) error {
 			return err
 		}
 	}
-	text := fmt.Sprintf("package %s\n\nimport beaglelive %q\n\nfunc beagleVoid(k int) bool { return beaglelive.Void(k) }\n\n"+
+	text := fmt.Sprintf("package %s\n\nimport beaglelive %q\n\n"+
+		"func beagleVoid(k int) bool { return beaglelive.Void(k) }\n\n"+
 		"func beagleCalled() func() { return beaglelive.Called() }\n", p.u.Target.PkgName, p.livePath())
 	if err := o.put(dir, filepath.Join(p.u.Target.PkgDir, "beagle_group.go"), text); err != nil {
 		return err

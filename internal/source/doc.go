@@ -9,7 +9,8 @@
 // variables and constants that nothing but the target uses, directly or through one another. A
 // name that any other declaration uses stays out, since it is not only the target's to change. So
 // does a name in a test file, in a file that the build tags exclude, in assembly or in a compiler
-// directive. Types and methods stay out too.
+// directive. Types and methods stay out too, unless the target is a group: a type with its methods
+// and constructors, or several functions. Its types may change in their unexported fields.
 //
 // The rest of the package is the original files without the scope. A candidate is type-checked
 // together with the rest. Function bodies of the rest are dropped, since no candidate affects

@@ -42,9 +42,9 @@ func (u *Unit) Entered(statement func(fn *ast.FuncDecl, names []string) string) 
 	return syntax.Apply(string(text), edits), nil
 }
 
-// EnteredAll returns the texts of the files of a group's functions, by path, with one statement more
-// at the beginning of each. k counts the functions; the results are those of the declaration, as
-// they are spelled, once for each value.
+// EnteredAll returns the texts of the files of a group's functions, by path, with one statement
+// more at the beginning of each. k counts the functions; the results are those of the declaration,
+// as they are spelled, once for each value.
 func (u *Unit) EnteredAll(statement func(k int, results []string) string) map[string]string {
 	edits := map[*srcFile][]syntax.Edit{}
 	for k, p := range u.functions() {

@@ -284,8 +284,9 @@ func (u *Unit) groupScope(outside map[string]bool, dir string) ([]*piece, error)
 		visit(p)
 	}
 	if a, b := g.clashing(u.group.roots); a != nil {
-		return nil, u.refuseGroup(fmt.Sprintf("%s and %s import different packages under one name, or one package under "+
-			"two names, and a version is one file", a.key(), b.key()), "Give the packages the same names in both files.")
+		return nil, u.refuseGroup(fmt.Sprintf("%s and %s import different packages under one name, or one package "+
+			"under two names, and a version is one file", a.key(), b.key()),
+			"Give the packages the same names in both files.")
 	}
 	whole := func(p *piece) bool { // a type stays with its methods, and methods with their type
 		switch {
@@ -446,8 +447,8 @@ func (u *Unit) describeGroup() (err error) {
 	}
 	u.Sig = u.info.Defs[u.target.names[0]].(*types.Func).Signature()
 	u.Unrecordable = &beagle.UsageError{
-		What: fmt.Sprintf("%s: several functions change together, and with them what they share: no record of one call "+
-			"holds that", u.Target.Spec()),
+		What: fmt.Sprintf("%s: several functions change together, and with them what they share: no record of one "+
+			"call holds that", u.Target.Spec()),
 		Remedy: "Leave --evidence corpus out, or name one function.",
 	}
 	return nil
@@ -470,9 +471,31 @@ func (u *Unit) keepUsers() {
 	}
 }
 
-// keeps reports whether a declaration of the rest is type-checked as a whole.
-func (u *Unit) keeps(d ast.Decl) bool {
-	return u.group != nil && slices.Contains(u.group.kept, ast.Node(d))
+// withUsers is the rest of the package with the whole declarations of what uses a group, so that a
+// version that they cannot use any more does not pass.
+func (u *Unit) withUsers(drop map[ast.Node]bool) []*ast.File {
+	var out []*ast.File
+	for _, f := range u.files {
+		g := *f.ast
+		g.Decls, g.Comments = nil, nil
+		for _, d := range f.ast.Decls {
+			whole := slices.Contains(u.group.kept, ast.Node(d)) && !drop[d]
+			if gen, ok := d.(*ast.GenDecl); ok {
+				whole = whole && !slices.ContainsFunc(gen.Specs, func(s ast.Spec) bool { return drop[s] })
+			}
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && (fn.Name.Name == "init" || fn.Name.Name == "_") {
+				whole = false
+			}
+			if !whole {
+				d = u.lean(d, drop)
+			}
+			if d != nil {
+				g.Decls = append(g.Decls, d)
+			}
+		}
+		out = append(out, &g)
+	}
+	return out
 }
 
 // checkRest words a type error in the rest of the package that a version of a group causes; nil

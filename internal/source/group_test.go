@@ -245,8 +245,10 @@ func TestGroupCandidate(t *testing.T) {
 		{"signature", hist, strings.Replace(ring, "Twice(v int)", "Twice(v int, _ ...int)", 1),
 			"the signature of History.Twice changed"},
 		{"new method", hist, ring + "\nfunc (h *History) Max() int { return h.most }\n", "the exported methods of History"},
-		{"exported field", hist, strings.Replace(ring, "Name   string", "Name   []byte", 1), "the exported fields of History"},
-		{"new field", hist, strings.Replace(ring, "most   int", "most   int\n\tMore int", 1), "the exported fields of History"},
+		{"exported field", hist, strings.Replace(ring, "Name   string", "Name   []byte", 1),
+			"the exported fields of History"},
+		{"new field", hist, strings.Replace(ring, "most   int", "most   int\n\tMore int", 1),
+			"the exported fields of History"},
 		{"embedded", hist, strings.Replace(ring, "most   int", "most   int\n\tnode", 1), ""},
 		{"shared copy", plain, strings.Replace(plain.Target.Source, "at [4]int", "at *[4]int", 1),
 			"a copy of a Plain had memory of its own"},
@@ -265,7 +267,8 @@ func TestGroupCandidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(patch.Files) != 1 || strings.Contains(patch.Files[0].After, "another promise") ||
-		!strings.Contains(patch.Files[0].After, "ring []node") || strings.Contains(patch.Files[0].After, "container/list") {
+		!strings.Contains(patch.Files[0].After, "ring []node") ||
+		strings.Contains(patch.Files[0].After, "container/list") {
 		t.Errorf("the patch:\n%s", patch.Diff)
 	}
 }

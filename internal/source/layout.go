@@ -36,13 +36,14 @@ func (u *Unit) layout(name string) error {
 			fmt.Sprintf("Name functions that work on it: '%s.{FuncA,FuncB}'.", u.Target.PkgPath))
 	}
 	if file := u.elsewhere(name); file != "" {
-		return u.refuseGroup(fmt.Sprintf("%s uses %s, and the build tags exclude that file: no version can be checked "+
-			"with it", file, name), "Name functions that files of other platforms do not use.")
+		return u.refuseGroup(fmt.Sprintf("%s uses %s, and the build tags exclude that file: no version can be "+
+			"checked with it", file, name), "Name functions that files of other platforms do not use.")
 	}
 	if at, why := u.laidOpen(obj); why != "" {
 		where := u.fset.Position(at)
-		return u.refuseGroup(fmt.Sprintf("%s:%d %s, which shows how the fields of %s lie", filepath.Base(where.Filename),
-			where.Line, why, name), "Name functions instead, or let the code ask the type's methods.")
+		return u.refuseGroup(fmt.Sprintf("%s:%d %s, which shows how the fields of %s lie",
+			filepath.Base(where.Filename), where.Line, why, name),
+			"Name functions instead, or let the code ask the type's methods.")
 	}
 	return nil
 }

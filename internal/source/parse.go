@@ -145,7 +145,8 @@ func (u *Unit) checkScope(f *File) *Problem {
 	}
 	if u.group != nil {
 		if key := u.missing(f.AST); key != "" {
-			return &Problem{"scope", fmt.Sprintf("the file does not declare %s, which others use: it must stay", key), 0}
+			return &Problem{"scope",
+				fmt.Sprintf("the file does not declare %s, which others use: it must stay", key), 0}
 		}
 	} else if others, ok := u.declaresTarget(f); !ok {
 		return &Problem{"scope", fmt.Sprintf("the file does not declare %s%s", u.Target.Name, others), 0}

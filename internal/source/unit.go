@@ -50,7 +50,8 @@ type Unit struct {
 	target  *piece // of a group, one of its functions
 	group   *group // nil for a single function
 	scope   []*piece
-	rest    []*ast.File // without the scope and without bodies
+	rest    []*ast.File // without the scope and without bodies, but for those that use a group
+	bare    []*ast.File // without the scope and without bodies
 	declare map[string]bool
 
 	keeping   sync.Once
@@ -235,8 +236,8 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
 		if _, ok := obj.Type().Underlying().(*types.Struct); ok && objectKind(obj) == "type" {
-			e.What += "; beagle evolve and beagle verify take it with all its methods, in place: without --corpus and " +
-				"--evidence corpus"
+			e.What += "; beagle evolve and beagle verify take it with all its methods, in place: without --corpus " +
+				"and --evidence corpus"
 		}
 	}
 	if where, _, ok := strings.Cut(name, "."); ok && u.Types.Scope().Lookup(where) == nil {
@@ -292,7 +293,11 @@ func (u *Unit) buildRest() {
 				g.Decls = append(g.Decls, d)
 			}
 		}
-		u.rest = append(u.rest, &g)
+		u.bare = append(u.bare, &g)
+	}
+	u.rest = u.bare
+	if u.group != nil {
+		u.rest = u.withUsers(drop)
 	}
 	for _, p := range u.graph.all {
 		if !slices.Contains(u.scope, p) && p.recv == "" {
@@ -308,9 +313,6 @@ func (u *Unit) buildRest() {
 func (u *Unit) lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if u.keeps(d) && !drop[d] && d.Name.Name != "init" {
-			return d
-		}
 		if drop[d] || d.Recv == nil && (d.Name.Name == "init" || d.Name.Name == "_") {
 			return nil
 		}
@@ -328,10 +330,7 @@ func (u *Unit) lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
 		g.Specs = nil
 		for _, s := range d.Specs {
 			if !drop[s] {
-				if !u.keeps(d) {
-					s = leanSpec(s, d.Tok)
-				}
-				g.Specs = append(g.Specs, s)
+				g.Specs = append(g.Specs, leanSpec(s, d.Tok))
 			}
 		}
 		return &g
@@ -421,7 +420,7 @@ func (u *Unit) extract() error {
 
 // Rest are the package's files without what a candidate may replace, and
 // without bodies. Nobody may change them.
-func (u *Unit) Rest() []*ast.File { return u.rest }
+func (u *Unit) Rest() []*ast.File { return u.bare }
 
 // Syntax returns the package as the user wrote it, with its types. Callers must not change it.
 func (u *Unit) Syntax() (*token.FileSet, []*ast.File, *types.Info) {

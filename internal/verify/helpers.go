@@ -74,7 +74,7 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 		note(p, fns...)
 	} else {
 		for _, f := range fns {
-			alone(prog, own, f, fns, note)
+			alone(prog, own, f, fns, effects.Standard(), oneHelperSteps, note)
 		}
 		h.constant = c.onlyRead(files)
 	}
@@ -134,13 +134,13 @@ const helperSteps = 1 << 18
 // does. Nothing is noted when that takes too long, as one function in a large
 // package may.
 func alone(
-	prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function,
-	note func(*effects.Program, ...*ssa.Function),
+	prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function, table *effects.Table,
+	steps int, note func(*effects.Program, ...*ssa.Function),
 ) {
 	defer func() { _ = recover() }()
 	group := reached(f, among)
-	p := effects.NewProgram(prog, own, effects.Standard())
-	p.Limit = oneHelperSteps
+	p := effects.NewProgram(prog, own, table)
+	p.Limit = steps
 	p.Values(group)
 	p.Analyse(group)
 	note(p, f)

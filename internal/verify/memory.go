@@ -23,10 +23,14 @@ func memory(c *code, report func(ast.Node, string, string, string)) {
 		report(c.fn, unread, "the file", fmt.Sprintf("the analysis of its memory failed: %v", err))
 		return
 	}
-	p := c.analysed(fns, target)
 	c.ssaFuncs = fns
+	findings := c.findings(fns, target)
 	for _, f := range fns {
-		found := p.Findings(f)
+		found := findings(f)
+		if found == nil {
+			c.tooLong(f, report)
+			continue
+		}
 		m := &memoryReport{code: c, fn: target, report: report}
 		m.shared(found)
 		if m.name = c.entry(f); m.name != "" || f == target {
@@ -45,6 +49,57 @@ func (c *code) entry(f *ssa.Function) string {
 	return ""
 }
 
+// findings analyses the file. A function of a group that takes too long leaves the others: then
+// each is analysed with those that it calls, and what takes too long alone has no findings.
+func (c *code) findings(fns []*ssa.Function, target *ssa.Function) (of func(*ssa.Function) *effects.Findings) {
+	if c.entries == nil {
+		return c.analysed(fns, target).Findings
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			if p != effects.TooLong {
+				panic(p)
+			}
+			of = c.apart(fns, target)
+		}
+	}()
+	return c.analysed(fns, target).Findings
+}
+
+// groupSteps bounds the analysis of a group as a whole: behind it, there is another way.
+const groupSteps = 1 << 19
+
+// memberSteps bounds the analysis of one function of a group.
+const memberSteps = 1 << 16
+
+func (c *code) apart(fns []*ssa.Function, target *ssa.Function) func(*ssa.Function) *effects.Findings {
+	out := map[*ssa.Function]*effects.Findings{}
+	summaries := map[types.Object]*effects.Summary{}
+	table := c.table()
+	for _, f := range fns {
+		alone(target.Prog, func(g *ssa.Function) bool { return g.Pkg == target.Pkg || g.Pkg == nil }, f, fns, table,
+			memberSteps, func(p *effects.Program, f ...*ssa.Function) {
+				out[f[0]] = p.Findings(f[0])
+				if f[0].Object() != nil {
+					summaries[f[0].Object()] = p.Of(f[0])
+				}
+			})
+	}
+	c.summaries = summaries
+	return func(f *ssa.Function) *effects.Findings { return out[f] }
+}
+
+// tooLong reports a function that cannot be analysed. Only the original's own text excuses it.
+func (c *code) tooLong(f *ssa.Function, report func(ast.Node, string, string, string)) {
+	var at ast.Node = c.fn
+	if f.Syntax() != nil {
+		at = f.Syntax()
+	}
+	from, to := c.fset.Position(at.Pos()).Offset, c.fset.Position(at.End()).Offset
+	report(at, "memory of "+f.Name()+" "+c.src[from:to], "function "+f.Name(),
+		"the analysis of its memory takes too long, which is let through only where it stays as it was")
+}
+
 // candidateSteps bounds the analysis of one version.
 const candidateSteps = 1 << 22
 
@@ -54,6 +109,9 @@ func (c *code) analysed(fns []*ssa.Function, target *ssa.Function) *effects.Prog
 		return f.Pkg == target.Pkg || f.Pkg == nil
 	}, c.table())
 	p.Limit = candidateSteps
+	if c.entries != nil {
+		p.Limit = groupSteps
+	}
 	p.Values(append([]*ssa.Function{target.Pkg.Func("init")}, fns...))
 	p.Analyse(fns)
 	c.summaries = make(map[types.Object]*effects.Summary)

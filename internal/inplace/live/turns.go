@@ -186,8 +186,8 @@ func (t *turner) pass(to int) {
 func (t *turner) await() {
 	var b [8]byte
 	for n := 0; n < len(b); {
-		got, _, err := syscall.RawSyscall(syscall.SYS_READ, uintptr(t.pipes[plan.Turns.Own]), uintptr(unsafe.Pointer(&b[n])),
-			uintptr(len(b)-n))
+		got, _, err := syscall.RawSyscall(syscall.SYS_READ, uintptr(t.pipes[plan.Turns.Own]),
+			uintptr(unsafe.Pointer(&b[n])), uintptr(len(b)-n))
 		if err == syscall.EINTR {
 			continue
 		}
