@@ -182,10 +182,9 @@ func ownVariable(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// addressTaking returns the expression that takes the address of what an identifier names, or of a
+// addressTaking returns the expression that takes the address of what an expression names, or of a
 // part of it, or nil: by &, by a pointer method, or by slicing an array.
-func addressTaking(p *mutate.Pass, id *ast.Ident) ast.Expr {
-	var e ast.Expr = id
+func addressTaking(p *mutate.Pass, e ast.Expr) ast.Expr {
 	for {
 		up := p.Parent(e)
 		switch n := up.(type) {
