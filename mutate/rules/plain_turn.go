@@ -412,8 +412,8 @@ func (w *walker) sink(kind sinkKind, place ast.Expr) outcome {
 	}
 	v := w.p.Var(root)
 	counted := len(w.turn.counts)+len(w.turn.sets) > 0
-	if w.turn.sink != nil || counted && hasDefer(w.p, w.p.FuncOf(w.l.stmt).Body) || v == nil || v == w.l.seq || declaredWithin(v, w.l.stmt) ||
-		!w.l.apart(w.p, kind, place) {
+	if w.turn.sink != nil || counted && hasDefer(w.p, w.p.FuncOf(w.l.stmt)) || v == nil || v == w.l.seq ||
+		declaredWithin(v, w.l.stmt) || !w.l.apart(w.p, kind, place) {
 		return unknown
 	}
 	w.turn.sink = &sink{kind, place}

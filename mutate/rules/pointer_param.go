@@ -56,9 +56,12 @@ func findPointerParams(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// onlyCalls returns all uses of a function in the file, which must be calls with one argument for
+// onlyCalls returns all uses of a function, which must be calls in the file with one argument for
 // each parameter, made at once.
 func onlyCalls(p *mutate.Pass, fn *ast.FuncDecl) (calls []*ast.CallExpr, ok bool) {
+	if fn == p.Func || p.Entries[fn.Name.Name] {
+		return nil, false
+	}
 	obj := p.Info.Defs[fn.Name]
 	sig := obj.Type().(*types.Signature)
 	for _, id := range p.Uses(obj, p.File) {
