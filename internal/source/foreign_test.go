@@ -90,8 +90,8 @@ func (p *Parser) take(s string) { p.sum += hash.Sum(s, 1) }
 }
 
 // TestWidenAcross copies a hash of another package with its helpers and constants, and neither what
-// keeps state there, what makes a type of it, nor what other systems have otherwise. Unchanged copies
-// are taken back.
+// keeps state there, what makes a type of it, nor what other systems have otherwise. Unchanged
+// copies are taken back.
 func TestWidenAcross(t *testing.T) {
 	u := abroad(t, true)
 	wide, copies := u.Widen(u.Target.Source)
