@@ -74,6 +74,10 @@ type Pass struct {
 	// elements. It may be nil. It speaks of the package as the user wrote it.
 	Unchanged map[string]bool
 
+	// Entries names the functions of the candidate that code outside it calls: what all calls in
+	// the file have in common holds for others only. Nil means the target alone.
+	Entries map[string]bool
+
 	Guard *Guard // bounds the calls of mutators; nil bounds nothing
 
 	once  sync.Once // guards index, which the first question makes

@@ -129,6 +129,7 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 	p := &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
 		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard, Unchanged: w.unit.Unchanged(),
+		Entries: w.unit.Entries(),
 	}
 	v := w.sharesOf(c, f, copies)
 	p.Weight, p.Cold = v.weight, v.cold

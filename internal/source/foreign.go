@@ -71,9 +71,12 @@ func (u *Unit) fetch(path, name string) *foreign {
 	if problem != nil || strings.Count(src, "\n") > foreignLines || strings.Contains(src, "//go:") {
 		return nil
 	}
+	if slices.ContainsFunc(other.scope, func(p *piece) bool { return constrained(p.file.path, p.file.text) }) {
+		return nil // other systems have another function
+	}
 	f := &foreign{path: path, pkg: other.Target.PkgName, name: name, imports: importedNames(other, file.AST)}
 	names, ok := u.adopted(f, file)
-	if !ok || !u.foreignConstants(file, names, f) || !u.foreignUses(file, names, f) {
+	if !ok || !u.foreignConstants(other, file, names, f) || !u.foreignUses(file, names, f) {
 		return nil
 	}
 	for _, d := range file.AST.Decls {
@@ -139,8 +142,9 @@ func (u *Unit) abroadName(f *foreign, name string) string {
 }
 
 // foreignConstants declares the constants of the package that the file uses and others use, too, by
-// their values. It is false where one has a type of the package, or a value that no literal spells.
-func (u *Unit) foreignConstants(file *File, names map[string]string, f *foreign) bool {
+// their values. It is false where one has a type of the package, a value that no literal spells, or
+// perhaps another value on another system.
+func (u *Unit) foreignConstants(other *Unit, file *File, names map[string]string, f *foreign) bool {
 	found := map[string]*types.Const{}
 	for id, obj := range file.Info.Uses {
 		c, ok := obj.(*types.Const)
@@ -151,7 +155,7 @@ func (u *Unit) foreignConstants(file *File, names map[string]string, f *foreign)
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		c := found[name]
 		basic, ok := c.Type().(*types.Basic)
-		if !ok {
+		if !ok || !other.sameEverywhere(name, map[string]bool{}) {
 			return false
 		}
 		value := c.Val().ExactString()
@@ -178,6 +182,34 @@ func (u *Unit) foreignConstants(file *File, names map[string]string, f *foreign)
 		f.decls = append(f.decls, foreignDecl{names: []string{copied}, text: "const " + copied + as + " = " + value})
 	}
 	return true
+}
+
+// sameEverywhere reports whether a constant of the package has one value on all systems: its file
+// belongs to all, and no part of it comes from another package or has the size of a word. asked are
+// the constants on the way.
+func (u *Unit) sameEverywhere(name string, asked map[string]bool) bool {
+	p := u.graph.owner[u.Types.Scope().Lookup(name)]
+	if p == nil || constrained(p.file.path, p.file.text) {
+		return false
+	}
+	asked[name] = true
+	same := true
+	for _, s := range p.decl.(*ast.GenDecl).Specs { // a constant may repeat what another one says
+		for _, e := range s.(*ast.ValueSpec).Values {
+			ast.Inspect(e, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					same = false
+				case *ast.Ident:
+					c, ok := u.Types.Scope().Lookup(n.Name).(*types.Const)
+					sized := n.Name == "int" || n.Name == "uint" || n.Name == "uintptr"
+					same = same && !sized && (!ok || asked[c.Name()] || u.sameEverywhere(c.Name(), asked))
+				}
+				return same
+			})
+		}
+	}
+	return same
 }
 
 func untyped(v constant.Value) int64 {

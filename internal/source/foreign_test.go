@@ -3,6 +3,7 @@ package source
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,21 @@ type Pair struct{ A, b int }
 func Of(n int) Pair { return Pair{n, n} }
 
 func Other() int { return first }
+
+const (
+	half  = third << (^uint(0) >> 63)
+	third = 4
+)
+
+// Word depends on the size of a word by a constant that Halves uses, too.
+func Word(n int) int { return n * half }
+
+func Halves() int { return half }
+`,
+		"hash/fold_" + runtime.GOOS + ".go": `package hash
+
+// Fold is another function on other systems.
+func Fold(n int) int { return n<<3 ^ n }
 `,
 		"parse/parse.go": `package parse
 
@@ -52,7 +68,7 @@ type Parser struct{ sum uint64 }
 
 func (p *Parser) Line(s string) uint64 {
 	p.take(s)
-	return p.sum + hash.Sum([]byte(s), 7) + uint64(hash.Kept(s)+hash.Of(1).A)
+	return p.sum + hash.Sum([]byte(s), 7) + uint64(hash.Kept(s)+hash.Of(1).A) + uint64(hash.Word(3)+hash.Fold(4))
 }
 
 func (p *Parser) take(s string) { p.sum += hash.Sum(s, 1) }
@@ -74,12 +90,14 @@ func (p *Parser) take(s string) { p.sum += hash.Sum(s, 1) }
 }
 
 // TestWidenAcross copies a hash of another package with its helpers and constants, and neither what
-// keeps state there nor what makes a type of it. Unchanged copies are taken back.
+// keeps state there, what makes a type of it, nor what other systems have otherwise. Unchanged
+// copies are taken back.
 func TestWidenAcross(t *testing.T) {
 	u := abroad(t, true)
 	wide, copies := u.Widen(u.Target.Source)
 	for _, want := range []string{"hashSumForLine([]byte(s), 7)", "p.sum += hashSumForLine(s, 1)",
 		"func hashMixForLine(a, b uint64)", "a*hashFirstForLine", `"math/bits"`, "hash.Kept(s)", "hash.Of(1).A",
+		"hash.Word(3)", "hash.Fold(4)",
 		"// hashSumForLine is hash.Sum as Parser.Line needs it."} {
 		if !strings.Contains(wide, want) {
 			t.Errorf("%q is missing in\n%s", want, wide)

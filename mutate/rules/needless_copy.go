@@ -255,7 +255,8 @@ func flat(t types.Type) bool {
 // readByHelper reports whether a helper only reads the slice that is an argument of its call.
 func readByHelper(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) bool {
 	fn := p.Decl(p.Callee(call))
-	if fn == nil || fn.Body == nil || fn.Recv != nil || recursive(p, fn) || facts.Effects(p, fn).Writes {
+	if fn == nil || fn.Body == nil || fn.Recv != nil || recursive(p, fn) || facts.Effects(p, fn).Writes ||
+		p.Callee(call).(*types.Func).Signature().Variadic() && !call.Ellipsis.IsValid() { // a list of slices
 		return false
 	}
 	params := parameters(p, fn)
@@ -290,7 +291,7 @@ func readByCallers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 	switch up := p.Parent(call).(type) {
 	case *ast.RangeStmt:
-		return readsSlice(p, call) && undisturbed(p, up.Body.List, nil)
+		return readsSlice(p, call) && up.Tok != token.ASSIGN && undisturbed(p, up.Body.List, nil)
 	case *ast.AssignStmt:
 		list, i := p.Siblings(up)
 		d, ok := facts.Single.Of(p)[p.Var(up.Lhs[0])]
@@ -304,10 +305,33 @@ func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 		}
 		return undisturbed(p, list[i+1:], nil)
 	case *ast.IndexExpr:
-		return readsSlice(p, call) && !facts.Effects(p, up.Index).Writes
+		return readsSlice(p, call) && quietAround(p, call)
 	case *ast.CallExpr:
-		return readsSlice(p, call) && !facts.Effects(p, up).Writes &&
-			!slices.ContainsFunc(up.Args, func(e ast.Expr) bool { return facts.Effects(p, e).Writes })
+		return readsSlice(p, call) && !facts.Effects(p, up).Writes && quietAround(p, call)
+	}
+	return false
+}
+
+// quietAround reports whether the operands beside an expression change nothing. Go leaves open
+// whether a call among them comes before or after the reading of an element.
+func quietAround(p *mutate.Pass, e ast.Expr) bool {
+	var child ast.Node = e
+	for _, up := range p.Path(e)[1:] {
+		quiet := true
+		ast.Inspect(up, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case ast.Expr:
+				quiet = quiet && (n == child || n == up || !facts.Effects(p, n).Writes)
+			case ast.Stmt: // has a time of its own
+			default:
+				return n != nil
+			}
+			return n == up
+		})
+		if _, statement := up.(ast.Stmt); statement || !quiet {
+			return quiet
+		}
+		child = up
 	}
 	return false
 }

@@ -1,9 +1,11 @@
 package rules
 
 import (
+	"go/ast"
 	"testing"
 
 	"github.com/beagle-go/beagle/mutate"
+	"golang.org/x/tools/txtar"
 )
 
 // TestCodeOfVariables asks every rule about a candidate whose helper is a function
@@ -47,5 +49,29 @@ func F(list []string) int { return longest(list) }
 	}
 	if sites == 0 {
 		t.Error("no rule applies, so that nothing was tried")
+	}
+}
+
+// TestEntries asks rules that need all calls of a helper about one that others call, too.
+func TestEntries(t *testing.T) {
+	for _, m := range []*mutate.Mutator{needlessCopy, pointerParam} {
+		ar, err := txtar.ParseFile("testdata/" + m.Name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := mutate.Check(string(ar.Files[0].Data), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Find(p)) == 0 {
+			t.Errorf("%s: no site where the file holds all calls of the helper", m.Name)
+		}
+		p.Entries = map[string]bool{}
+		for d := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+			p.Entries[d.Name.Name] = true
+		}
+		if sites := m.Find(p); len(sites) > 0 {
+			t.Errorf("%s: found %q, whose helper others call", m.Name, sites[0].Label)
+		}
 	}
 }

@@ -300,7 +300,7 @@ func (w *walker) assign(s *ast.AssignStmt) outcome {
 	case s.Tok == token.DEFINE || s.Tok == token.ASSIGN && w.inBody(w.p.Var(lhs)):
 		return w.bind(w.p.Var(lhs), rhs)
 	case s.Tok == token.ADD_ASSIGN && w.p.Basic(lhs) == types.String:
-		if w.isText(rhs) && plainPlace(w.p, lhs) {
+		if w.isText(rhs) && plainPlace(w.p, lhs) && types.Identical(w.p.Info.TypeOf(lhs), types.Typ[types.String]) {
 			return w.sink(joinSink, lhs)
 		}
 	case s.Tok == token.ADD_ASSIGN:
@@ -403,15 +403,17 @@ func (w *walker) isText(e ast.Expr) bool {
 }
 
 // sink notes that the byte is written. A turn writes it once, and to a place that many turns find
-// unchanged.
+// unchanged. A run writes before it counts: where writing panics, only code that recovers could
+// tell.
 func (w *walker) sink(kind sinkKind, place ast.Expr) outcome {
 	root := place
 	if sel, ok := place.(*ast.SelectorExpr); ok {
 		root = sel.X
 	}
 	v := w.p.Var(root)
-	if w.turn.sink != nil || v == nil || v == w.l.seq || declaredWithin(v, w.l.stmt) ||
-		!w.l.apart(w.p, kind, place) {
+	counted := len(w.turn.counts)+len(w.turn.sets) > 0
+	if w.turn.sink != nil || counted && hasDefer(w.p, w.p.FuncOf(w.l.stmt)) || v == nil || v == w.l.seq ||
+		declaredWithin(v, w.l.stmt) || !w.l.apart(w.p, kind, place) {
 		return unknown
 	}
 	w.turn.sink = &sink{kind, place}

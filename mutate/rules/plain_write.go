@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
@@ -168,16 +169,19 @@ func (r *runText) done() string {
 		out.WriteString(s + "\n")
 	}
 	for _, c := range t.counts {
-		n := r.index + " - " + r.start
-		if name := c.v.Type().String(); name != "int" {
+		n, op, by := r.index+" - "+r.start, "+=", c.by
+		if by < 0 { // an unsigned type has no negative factor
+			op, by = "-=", -by
+		}
+		if name := types.Unalias(c.v.Type()).String(); name != "int" {
 			n = name + "(" + n + ")"
-		} else if c.by != 1 {
+		} else if by != 1 {
 			n = "(" + n + ")"
 		}
-		if c.by != 1 {
-			n = fmt.Sprintf("%d * %s", c.by, n)
+		if by != 1 {
+			n = fmt.Sprintf("%d * %s", by, n)
 		}
-		fmt.Fprintf(&out, "%s += %s\n", c.v.Name(), n)
+		fmt.Fprintf(&out, "%s %s %s\n", c.v.Name(), op, n)
 	}
 	return out.String() + r.leave()
 }

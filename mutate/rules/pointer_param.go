@@ -56,9 +56,12 @@ func findPointerParams(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// onlyCalls returns all uses of a function in the file, which must be calls with one argument for
+// onlyCalls returns all uses of a function, which must be calls in the file with one argument for
 // each parameter, made at once.
 func onlyCalls(p *mutate.Pass, fn *ast.FuncDecl) (calls []*ast.CallExpr, ok bool) {
+	if fn == p.Func || p.Entries[fn.Name.Name] {
+		return nil, false
+	}
 	obj := p.Info.Defs[fn.Name]
 	sig := obj.Type().(*types.Signature)
 	for _, id := range p.Uses(obj, p.File) {
@@ -182,10 +185,9 @@ func ownVariable(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// addressTaking returns the expression that takes the address of what an identifier names, or of a
+// addressTaking returns the expression that takes the address of what an expression names, or of a
 // part of it, or nil: by &, by a pointer method, or by slicing an array.
-func addressTaking(p *mutate.Pass, id *ast.Ident) ast.Expr {
-	var e ast.Expr = id
+func addressTaking(p *mutate.Pass, e ast.Expr) ast.Expr {
 	for {
 		up := p.Parent(e)
 		switch n := up.(type) {

@@ -134,7 +134,7 @@ func leadingIn(p *mutate.Pass, e ast.Expr) []*ast.CallExpr {
 	case *ast.CallExpr:
 		switch p.Callee(e).(type) {
 		case *types.Func:
-			sel, method := e.Fun.(*ast.SelectorExpr)
+			sel, method := ast.Unparen(e.Fun).(*ast.SelectorExpr)
 			if method && p.Info.Selections[sel] != nil && !unmoved(p, sel.X) {
 				return []*ast.CallExpr{e}
 			}

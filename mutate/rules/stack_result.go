@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"slices"
 
 	"github.com/beagle-go/beagle"
@@ -38,17 +39,13 @@ return append([]byte(nil), buf...)`,
 func findStackResults(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		all := facts.Grouped(p, list[i])
-		if d, ok := facts.Declares(p, list[i]); ok {
-			all = append(all, d)
-		}
-		for _, d := range all {
-			s := scratchSite{decl: d}
+		for _, s := range emptySlices(p, list[i]) {
+			d := s.decl
 			kind, _ := emptyValue(p, d)
-			if kind == "" || !hot(p, list[i]) && p.FuncOf(list[i]) != p.Func || !s.empty(p) || !growsOften(p, d) {
+			if kind == "" || !hot(p, list[i]) && p.FuncOf(list[i]) != p.Func || !growsOften(p, d) {
 				continue
 			}
-			if s.returns = returnsOf(p, d, kind == "nil"); len(s.returns) > 0 {
+			if s.returns = returnsOf(p, d, kind == "nil"); len(s.returns) > 0 && s.namedThere(p) {
 				s.fresh = "[]" + s.elem + "(nil)"
 				if kind == "empty" {
 					s.fresh = "[]" + s.elem + "{}"
@@ -106,6 +103,26 @@ func returnsOf(p *mutate.Pass, d facts.Declaration, startsNil bool) []*ast.Ident
 		}
 	}
 	return out
+}
+
+// namedThere reports whether the element type has its name wherever the slice is a result.
+func (s *scratchSite) namedThere(p *mutate.Pass) bool {
+	if redefined(p, s.decl.Stmt, "append") {
+		return false
+	}
+	var declaration ast.Node = s.decl.Stmt
+	if s.decl.Spec != nil {
+		declaration = s.decl.Spec
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, declaration) {
+		obj, isType := p.Info.Uses[id].(*types.TypeName)
+		for _, ret := range s.returns {
+			if isType && !facts.Means(p, ret.Pos(), id.Name, obj) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func rewriteStackResult(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {

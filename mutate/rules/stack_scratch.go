@@ -52,18 +52,42 @@ type scratchSite struct {
 func findStackScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		all := facts.Grouped(p, list[i])
-		if d, ok := facts.Declares(p, list[i]); ok {
-			all = append(all, d)
-		}
-		for _, d := range all {
-			s := scratchSite{decl: d}
-			if s.empty(p) && staysHere(p, d.Var) {
+		for _, s := range emptySlices(p, list[i]) {
+			if d := s.decl; staysHere(p, d.Var) {
 				sites = append(sites, mutate.Site{Node: d.Stmt, Label: "scratch slice " + d.Var.Name(), Data: s})
 			}
 		}
 	}
 	return sites
+}
+
+// emptySlices are the slices that a statement declares and that empty recognises.
+func emptySlices(p *mutate.Pass, s ast.Stmt) (out []scratchSite) {
+	all := facts.Grouped(p, s)
+	if d, ok := facts.Declares(p, s); ok {
+		all = append(all, d)
+	}
+	for _, d := range all {
+		if site := (scratchSite{decl: d}); site.empty(p) && site.standsAlone(p) {
+			out = append(out, site)
+		}
+	}
+	return out
+}
+
+// standsAlone reports whether the declaration may stand behind the others of its statement: none of
+// them uses the slice, whose name could mean something else to it, and none declares anew a name
+// that the declaration uses.
+func (s *scratchSite) standsAlone(p *mutate.Pass) bool {
+	if s.decl.Spec == nil {
+		return true
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, s.decl.Spec) {
+		if obj := p.Info.Uses[id]; obj != nil && !facts.Means(p, s.decl.Stmt.End(), id.Name, obj) {
+			return false
+		}
+	}
+	return len(p.Uses(s.decl.Var, s.decl.Stmt)) == 0
 }
 
 // empty recognises slices that the compiler cannot put on the stack: of unknown size, or growing.
@@ -163,8 +187,7 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 		sl, ok := rhs.(*ast.SliceExpr) // buf = buf[:0]
 		return ok && p.Var(sl.X) == v && !sl.Slice3
 	case *ast.IndexExpr:
-		u, addr := p.Parent(up).(*ast.UnaryExpr)
-		return up.X == e && !(addr && u.Op.String() == "&")
+		return up.X == e && addressTaking(p, up) == nil // that may outlive the slice, or stop to be part of it
 	case *ast.RangeStmt:
 		return up.X == e
 	case *ast.SliceExpr:
@@ -286,7 +309,7 @@ func rewriteStackScratch(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 }
 
 // start puts statements in place of the declaration. Where it is one of several, they go behind
-// all: the others cannot use it, or the version does not compile.
+// all.
 func (s *scratchSite) start(p *mutate.Pass, text string) []mutate.Edit {
 	if s.decl.Spec != nil {
 		return []mutate.Edit{p.Replace(s.decl.Spec, ""), p.Insert(s.decl.Stmt.End(), "\n"+text)}
