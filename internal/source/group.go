@@ -672,8 +672,8 @@ func typeHead(t *types.TypeName) string {
 	return fmt.Sprintf("%s[%s] alias=%v", t.Name(), strings.Join(parts, ", "), t.IsAlias())
 }
 
-// visible lists the exported fields of a struct, in order, with their types and tags, and those that
-// embedded fields bring along.
+// visible lists the exported fields of a struct, in order, with their types and tags, and those
+// that embedded fields bring along.
 func visible(s *types.Struct) string { return strings.Join(visibleFields(s, nil), "; ") }
 
 func visibleFields(s *types.Struct, around []types.Type) (out []string) {
