@@ -18,7 +18,8 @@ func TestHook(t *testing.T) {
 		"held":  {"n := b.N; for range n { f() }", "n := b.N; " + loop + "b, b.N); for range n {" + tick + " f() }"},
 		"inputs": {"in := make([]int, b.N); for range in { f() }",
 			"in := make([]int, b.N); " + loop + "b, b.N); for range in {" + tick + " f() }"},
-		"closure": {"func() { for b.Loop() { f() } }()", "func() { " + loop + "b, 0); for b.Loop() {" + tick + " f() } }()"},
+		"closure": {"func() { for b.Loop() { f() } }()",
+			"func() { " + loop + "b, 0); for b.Loop() {" + tick + " f() } }()"},
 		"sub-benchmark": {`b.Run("x", func(c *testing.B) { for range c.N { f() } })`,
 			`b.Run("x", func(c *testing.B) { ` + loop + "c, c.N); for range c.N {" + tick + " f() } })"},
 		"inner loop": {"for range b.N { for range 3 { f() } }",
@@ -28,8 +29,8 @@ func TestHook(t *testing.T) {
 		"preparation": {"for range b.N { f() }; b.ResetTimer(); for range b.N { f() }",
 			"for range b.N { f() }; b.ResetTimer(); " + loop + "b, b.N); for range b.N {" + tick + " f() }"},
 		"branches": {"if f() { for range b.N { f() } } else { for b.Loop() { f() } }",
-			"if f() { " + loop + "b, b.N); for range b.N {" + tick + " f() } } else { " + loop + "b, 0); for b.Loop() {" + tick +
-				" f() } }"},
+			"if f() { " + loop + "b, b.N); for range b.N {" + tick + " f() } } else { " +
+				loop + "b, 0); for b.Loop() {" + tick + " f() } }"},
 		"parallel":    {"b.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })", ""},
 		"another's N": {"for range list.N { f() }", ""},
 		"no loop":     {"f()", ""},
@@ -42,7 +43,8 @@ func TestHook(t *testing.T) {
 		}
 		want := text
 		if c.want != "" {
-			want = strings.Replace(head, "p_test", `p_test; import beaglelive "example.com/m/live"`, 1) + c.want + "\n}\n"
+			head = strings.Replace(head, "p_test", `p_test; import beaglelive "example.com/m/live"`, 1)
+			want = head + c.want + "\n}\n"
 		}
 		if got != want {
 			t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)

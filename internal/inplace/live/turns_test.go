@@ -55,8 +55,9 @@ func startTurns(t *testing.T, work string, of int) (cmds []*exec.Cmd, reports []
 	}
 	for i := range of {
 		report := filepath.Join(dir, "report"+strconv.Itoa(i))
-		text, err := json.Marshal(Plan{Mode: Alternate, Version: i, Report: report, Budget: int64(50 * time.Millisecond),
-			Slice: int64(time.Millisecond), Seed: 3, Turns: &Turns{Dir: dir, Own: i, Of: of}})
+		text, err := json.Marshal(Plan{Mode: Alternate, Version: i, Report: report,
+			Budget: int64(50 * time.Millisecond), Slice: int64(time.Millisecond),
+			Seed: 3, Turns: &Turns{Dir: dir, Own: i, Of: of}})
 		if err != nil {
 			t.Fatal(err)
 		}
