@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/beagle-go/beagle/internal/gotool"
@@ -15,7 +16,8 @@ import (
 
 // hooks places the test files of a package with two calls more in each loop over a benchmark's
 // iterations: where it begins, and where an iteration does. Lines keep their numbers. So slices
-// end between iterations, and nothing is added to the code under test.
+// end between iterations, and nothing is added to the code under test. A loop before the last
+// b.ResetTimer() only prepares.
 func (p *Place) hooks(o overlay, dir string, pkg *gotool.Listed) error {
 	for _, list := range [][]string{pkg.TestGoFiles, pkg.XTestGoFiles} {
 		for _, name := range list {
@@ -50,14 +52,14 @@ func hook(text, live string) (string, error) {
 	insert := func(at token.Pos, text string) {
 		edits = append(edits, syntax.Edit{Start: offset(at), End: offset(at), New: text})
 	}
-	var benchmarks []map[string]bool // names of *testing.B, of the functions around
-	is := func(name string) bool {
-		for _, names := range benchmarks {
-			if names[name] {
-				return true
+	var around []*benchmark // the functions around
+	of := func(head ...ast.Node) string {
+		for _, n := range slices.Backward(around) {
+			if told := n.iterations(head); told != "" {
+				return told
 			}
 		}
-		return false
+		return ""
 	}
 	var walk func(n ast.Node, labelled token.Pos)
 	walk = func(n ast.Node, labelled token.Pos) {
@@ -66,30 +68,31 @@ func hook(text, live string) (string, error) {
 				walk(c, token.NoPos)
 			}
 		}
+		within := func(t *ast.FuncType, body *ast.BlockStmt) {
+			around = append(around, newBenchmark(t, body))
+			children()
+			around = around[:len(around)-1]
+		}
+		loop := func(body *ast.BlockStmt, head ...ast.Node) {
+			if told := of(head...); told != "" && !around[len(around)-1].prepares(n) {
+				insert(from(labelled, n.Pos()), "beaglelive.Loop("+told+"); ")
+				insert(body.Lbrace+1, " beaglelive.Tick(); ")
+			}
+		}
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			benchmarks = append(benchmarks, takesB(n.Type))
-			children()
-			benchmarks = benchmarks[:len(benchmarks)-1]
+			within(n.Type, n.Body)
 			return
 		case *ast.FuncLit:
-			benchmarks = append(benchmarks, takesB(n.Type))
-			children()
-			benchmarks = benchmarks[:len(benchmarks)-1]
+			within(n.Type, n.Body)
 			return
 		case *ast.LabeledStmt:
 			walk(n.Stmt, n.Pos())
 			return
 		case *ast.ForStmt:
-			if overIterations(n.Cond, is) {
-				insert(from(labelled, n.Pos()), "beaglelive.Loop(); ")
-				insert(n.Body.Lbrace+1, " beaglelive.Tick(); ")
-			}
+			loop(n.Body, n.Init, n.Cond)
 		case *ast.RangeStmt:
-			if overIterations(n.X, is) {
-				insert(from(labelled, n.Pos()), "beaglelive.Loop(); ")
-				insert(n.Body.Lbrace+1, " beaglelive.Tick(); ")
-			}
+			loop(n.Body, n.X)
 		}
 		children()
 	}
@@ -123,9 +126,15 @@ func childrenOf(n ast.Node) (out []ast.Node) {
 	return out
 }
 
-// takesB names the parameters of a function that are benchmarks.
-func takesB(t *ast.FuncType) map[string]bool {
-	out := map[string]bool{}
+// A benchmark is a function that may have parameters of type *testing.B.
+type benchmark struct {
+	names map[string]bool   // of these parameters
+	held  map[string]string // variables that hold b.N, or so many elements, with the parameter's name
+	begun token.Pos         // the last b.ResetTimer() that is no part of a loop or of another function
+}
+
+func newBenchmark(t *ast.FuncType, body *ast.BlockStmt) *benchmark {
+	b := &benchmark{names: map[string]bool{}, held: map[string]string{}}
 	for _, field := range t.Params.List {
 		star, ok := field.Type.(*ast.StarExpr)
 		if !ok {
@@ -133,25 +142,87 @@ func takesB(t *ast.FuncType) map[string]bool {
 		}
 		if sel, ok := star.X.(*ast.SelectorExpr); ok && sel.Sel.Name == "B" {
 			for _, id := range field.Names {
-				out[id.Name] = true
+				b.names[id.Name] = true
 			}
 		}
 	}
-	return out
+	if body == nil || len(b.names) == 0 {
+		return b
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.AssignStmt:
+			for i, e := range n.Rhs {
+				if name := b.counted(e); name != "" && len(n.Lhs) == len(n.Rhs) {
+					if id, ok := n.Lhs[i].(*ast.Ident); ok && id.Name != "_" {
+						b.held[id.Name] = name
+					}
+				}
+			}
+		}
+		return true
+	})
+	for _, s := range body.List {
+		if e, ok := s.(*ast.ExprStmt); ok {
+			if call, ok := e.X.(*ast.CallExpr); ok {
+				if _, is := b.selected(call.Fun, "ResetTimer"); is {
+					b.begun = s.Pos()
+				}
+			}
+		}
+	}
+	return b
 }
 
-// overIterations reports whether the head of a loop asks for b.N or b.Loop().
-func overIterations(head ast.Expr, is func(name string) bool) bool {
-	found := false
-	if head == nil {
-		return false
+// selected tells the parameter of which an expression selects something.
+func (b *benchmark) selected(n ast.Node, what string) (name string, is bool) {
+	sel, ok := n.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != what {
+		return "", false
 	}
-	ast.Inspect(head, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok && (sel.Sel.Name == "N" || sel.Sel.Name == "Loop") {
-			id, ok := sel.X.(*ast.Ident)
-			found = found || ok && is(id.Name)
+	id, ok := sel.X.(*ast.Ident)
+	if !ok || !b.names[id.Name] {
+		return "", false
+	}
+	return id.Name, true
+}
+
+// counted names the parameter b whose b.N a value is, or is as long as.
+func (b *benchmark) counted(e ast.Expr) string {
+	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) > 1 {
+		if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "make" {
+			e = call.Args[1]
 		}
-		return !found
-	})
-	return found
+	}
+	name, _ := b.selected(e, "N")
+	return name
+}
+
+// prepares reports whether a loop of the function is over before the timer begins.
+func (b *benchmark) prepares(loop ast.Node) bool { return loop.End() <= b.begun }
+
+// iterations returns what tells a round of a benchmark's iterations, as arguments in Go, when the
+// head of a loop asks for b.N or b.Loop(); else "".
+func (b *benchmark) iterations(head []ast.Node) (told string) {
+	for _, part := range head {
+		if part == nil {
+			continue
+		}
+		ast.Inspect(part, func(n ast.Node) bool {
+			if name, is := b.selected(n, "Loop"); is {
+				told = name + ", 0"
+			} else if name, is := b.selected(n, "N"); is {
+				told = name + ", " + name + ".N"
+			} else if id, ok := n.(*ast.Ident); ok && b.held[id.Name] != "" {
+				told = b.held[id.Name] + ", " + b.held[id.Name] + ".N"
+			}
+			return told == ""
+		})
+		if told != "" {
+			break
+		}
+	}
+	return told
 }

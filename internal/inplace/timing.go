@@ -380,6 +380,9 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	default:
 		e.Untimed = "no benchmark (" + list(e.Benchmarks) +
 			") calls it often enough, in each iteration and in one goroutine"
+		if p.u.Group() {
+			e.Untimed += ", in one loop over b.N or b.Loop()"
+		}
 	}
 	return nil
 }

@@ -173,11 +173,8 @@ func (p *Place) counting(ctx context.Context, g *Program) error {
 		return err
 	}
 	o := maps.Clone(p.base)
-	for path, text := range p.u.EnteredAll(func(k int, results []string) string {
-		for i, t := range results {
-			results[i] = "*new(" + t + ")"
-		}
-		return fmt.Sprintf("if beagleVoid(%d) { return %s }; defer beagleCalled()(); ", k, strings.Join(results, ", "))
+	for path, text := range p.u.EnteredAll(func(k int) string {
+		return fmt.Sprintf("if beagleVoid(%d) { return }; defer beagleCalled()(); ", k)
 	}) {
 		if err := o.put(dir, path, text); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	htmltemplate "html/template"
 	"io"
+	"math"
 	"strings"
 	texttemplate "text/template"
 
@@ -54,8 +55,12 @@ func Markdown(w io.Writer, r *beagle.Result) error { return markdown.Execute(w, 
 // HTML writes the same as one page without external resources.
 func HTML(w io.Writer, r *beagle.Result) error { return page.Execute(w, r) }
 
-// Ratio prints a ratio with its interval, with the digits that mean something.
+// Ratio prints a ratio with its interval, with the digits that mean something. Too few layouts give
+// an interval without end.
 func Ratio(r beagle.Ratio) string {
+	if r.High >= math.MaxFloat64 {
+		return fmt.Sprintf("%sx (95 %%: from %s up, without end)", Digits(r.Point), Digits(r.Low))
+	}
 	return fmt.Sprintf("%sx (95 %%: %s to %s)", Digits(r.Point), Digits(r.Low), Digits(r.High))
 }
 

@@ -43,22 +43,27 @@ func (u *Unit) Entered(statement func(fn *ast.FuncDecl, names []string) string) 
 }
 
 // EnteredAll returns the texts of the files of a group's functions, by path, with one statement
-// more at the beginning of each. k counts the functions; the results are those of the declaration,
-// as they are spelled, once for each value.
-func (u *Unit) EnteredAll(statement func(k int, results []string) string) map[string]string {
+// more at the beginning of each. k counts the functions. Results get names, so that a bare return
+// gives zero values: their types cannot be spelled again where a parameter hides them.
+func (u *Unit) EnteredAll(statement func(k int) string) map[string]string {
 	edits := map[*srcFile][]syntax.Edit{}
 	for k, p := range u.functions() {
-		f := p.file
-		var results []string
-		if list := p.decl.(*ast.FuncDecl).Type.Results; list != nil {
+		f, fn := p.file, p.decl.(*ast.FuncDecl)
+		insert := func(at token.Pos, text string) {
+			edits[f] = append(edits[f], syntax.Edit{Start: f.offset(at), End: f.offset(at), New: text})
+		}
+		if list := fn.Type.Results; list != nil && len(list.List) > 0 && len(list.List[0].Names) == 0 {
+			lone := !list.Opening.IsValid()
 			for _, r := range list.List {
-				for range max(1, len(r.Names)) {
-					results = append(results, f.text[f.offset(r.Type.Pos()):f.offset(r.Type.End())])
+				if lone {
+					insert(r.Pos(), "(_ ")
+					insert(r.End(), ")")
+				} else {
+					insert(r.Pos(), "_ ")
 				}
 			}
 		}
-		at := f.offset(p.decl.(*ast.FuncDecl).Body.Lbrace) + 1
-		edits[f] = append(edits[f], syntax.Edit{Start: at, End: at, New: " " + statement(k, results)})
+		insert(fn.Body.Lbrace+1, " "+statement(k))
 	}
 	out := map[string]string{}
 	for f, list := range edits {

@@ -672,16 +672,27 @@ func typeHead(t *types.TypeName) string {
 	return fmt.Sprintf("%s[%s] alias=%v", t.Name(), strings.Join(parts, ", "), t.IsAlias())
 }
 
-// visible lists the exported fields of a struct, in order, with their types and tags.
-func visible(s *types.Struct) string {
-	var out []string
+// visible lists the exported fields of a struct, in order, with their types and tags, and those
+// that embedded fields bring along.
+func visible(s *types.Struct) string { return strings.Join(visibleFields(s, nil), "; ") }
+
+func visibleFields(s *types.Struct, around []types.Type) (out []string) {
 	for i := range s.NumFields() {
-		if f := s.Field(i); f.Exported() {
+		f := s.Field(i)
+		if f.Exported() {
 			out = append(out, fmt.Sprintf("%s %s %q %v", f.Name(), types.TypeString(f.Type(), (*types.Package).Path),
 				s.Tag(i), f.Embedded()))
+			continue
+		}
+		t := f.Type()
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		if below, ok := t.Underlying().(*types.Struct); ok && f.Embedded() && !slices.Contains(around, t) {
+			out = append(out, visibleFields(below, append(slices.Clip(around), t))...)
 		}
 	}
-	return strings.Join(out, "; ")
+	return out
 }
 
 // methodSet lists the exported methods of a type, or of pointers to it, with those that embedded

@@ -140,6 +140,21 @@ type Plain struct{ at [4]int }
 func (p *Plain) Set(i int) { p.at[i]++ }
 
 func (p *Plain) Get(i int) int { return p.at[i] }
+
+type based struct {
+	Name string
+	*deep
+}
+
+type deep struct{ Depth, n int }
+
+type Embeds struct {
+	based
+	n int
+}
+
+func (e *Embeds) N(string int) (int, *Embeds) { return e.n, nil }
+
 type Value struct{ n any }
 
 func (v Value) None() bool { return v.n == nil }
@@ -218,7 +233,7 @@ func TestGroupRefused(t *testing.T) {
 func TestGroupCandidate(t *testing.T) {
 	dir := module(t, groupModule)
 	hist, plain := loadGroup(t, dir, "./hist.History"), loadGroup(t, dir, "./open.Plain")
-	value := loadGroup(t, dir, "./open.Value")
+	value, embeds := loadGroup(t, dir, "./open.Value"), loadGroup(t, dir, "./open.Embeds")
 	ring := strings.NewReplacer(
 		"values *list.List // of int", "ring []node",
 		"values: list.New(), ", "",
@@ -252,6 +267,9 @@ func TestGroupCandidate(t *testing.T) {
 		{"embedded", hist, strings.Replace(ring, "most   int", "most   int\n\tnode", 1), ""},
 		{"shared copy", plain, strings.Replace(plain.Target.Source, "at [4]int", "at *[4]int", 1),
 			"a copy of a Plain had memory of its own"},
+		{"embedded, as it was", embeds, embeds.Target.Source, ""},
+		{"promoted field", embeds, strings.Replace(embeds.Target.Source, "\tbased\n", "", 1),
+			`the exported fields of Embeds changed: [], was [Name string "" false; Depth int "" false]`},
 		{"no longer comparable", value, strings.Replace(value.Target.Source, "n any", "n []any", 1), "values of Value"},
 	} {
 		_, problem := c.u.Parse(c.text)
@@ -282,5 +300,41 @@ func TestGroupComplete(t *testing.T) {
 	}
 	if _, problem := u.Parse(src); problem != nil {
 		t.Errorf("%s:\n%s", problem.Message, src)
+	}
+}
+
+func TestEnteredAll(t *testing.T) {
+	u := loadGroup(t, module(t, `
+-- g.go --
+package g
+
+import "net/url"
+
+type T struct{ n int }
+
+func New() *T { return &T{n: 1} }
+
+func (t *T) Home(url string) *url.URL { return nil }
+
+func (t *T) Two(int string) (int, func() error) { return 0, nil }
+
+func (t *T) Named() (n, m int, _ error) { return t.n, 1, nil }
+
+func (t *T) None() {}
+`), "./.T")
+	var all string
+	for _, text := range u.EnteredAll(func(k int) string { return "if void { return };" }) {
+		all += text
+	}
+	for _, want := range []string{
+		"func New() (_ *T) { if void { return }; return &T{n: 1} }",
+		"Home(url string) (_ *url.URL) { if void",
+		"Two(int string) (_ int, _ func() error) { if void",
+		"Named() (n, m int, _ error) { if void",
+		"None() { if void { return };}",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in:\n%s", want, all)
+		}
 	}
 }

@@ -23,6 +23,12 @@ type Turns struct {
 	Of  int    `json:"of"`  // how many there are
 }
 
+// A round are the iterations that the testing package asks for at once.
+type round struct {
+	b any
+	n int
+}
+
 // A turner counts the iterations of a benchmark's loop, and passes the baton.
 type turner struct {
 	left    int // iterations until the slice ends
@@ -37,6 +43,7 @@ type turner struct {
 	told    time.Time
 	from    [2]uint64
 	own     Slices
+	round   round // whose loop began last
 	rng     *rand.Rand
 	samples []metrics.Sample
 }
@@ -46,10 +53,11 @@ var (
 	alternates bool
 )
 
-// Loop is told by a benchmark that a loop over its iterations begins.
-func Loop() {
+// Loop is told by a benchmark that a loop over its iterations begins, and for b.N, how many these
+// are. The testing package asks a benchmark for more each time.
+func Loop(b any, n int) {
 	if alternates {
-		turns.loop()
+		turns.loop(round{b, n})
 	}
 }
 
@@ -90,8 +98,14 @@ func (t *turner) begin() {
 	t.deal()
 }
 
-// loop begins a slice anew: what came since the last loop is preparation.
-func (t *turner) loop() {
+// loop begins a slice anew: what came since the last loop is preparation. A second loop in one
+// round does other work, and processes would compare one with the other.
+func (t *turner) loop(r round) {
+	if r == t.round {
+		fmt.Fprintln(os.Stderr, "beagle: a benchmark has two loops over its iterations, and is not timed")
+		os.Exit(exitPlan)
+	}
+	t.round = r
 	if t.holds {
 		t.open()
 		return

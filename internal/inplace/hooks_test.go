@@ -1,0 +1,62 @@
+package inplace
+
+import (
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+)
+
+func TestHook(t *testing.T) {
+	const loop, tick = "beaglelive.Loop(", " beaglelive.Tick(); "
+	for name, c := range map[string]struct{ body, want string }{
+		"b.N":   {"for i := 0; i < b.N; i++ { f() }", loop + "b, b.N); for i := 0; i < b.N; i++ {" + tick + " f() }"},
+		"range": {"for range b.N { f() }", loop + "b, b.N); for range b.N {" + tick + " f() }"},
+		"Loop":  {"for b.Loop() { f() }", loop + "b, 0); for b.Loop() {" + tick + " f() }"},
+		"down":  {"for n := b.N; n > 0; n-- { f() }", loop + "b, b.N); for n := b.N; n > 0; n-- {" + tick + " f() }"},
+		"label": {"L: for b.Loop() { continue L }", loop + "b, 0); L: for b.Loop() {" + tick + " continue L }"},
+		"held":  {"n := b.N; for range n { f() }", "n := b.N; " + loop + "b, b.N); for range n {" + tick + " f() }"},
+		"inputs": {"in := make([]int, b.N); for range in { f() }",
+			"in := make([]int, b.N); " + loop + "b, b.N); for range in {" + tick + " f() }"},
+		"closure": {"func() { for b.Loop() { f() } }()",
+			"func() { " + loop + "b, 0); for b.Loop() {" + tick + " f() } }()"},
+		"sub-benchmark": {`b.Run("x", func(c *testing.B) { for range c.N { f() } })`,
+			`b.Run("x", func(c *testing.B) { ` + loop + "c, c.N); for range c.N {" + tick + " f() } })"},
+		"inner loop": {"for range b.N { for range 3 { f() } }",
+			loop + "b, b.N); for range b.N {" + tick + " for range 3 { f() } }"},
+		"stopped timer": {"for range b.N { b.StopTimer(); f(); b.StartTimer() }",
+			loop + "b, b.N); for range b.N {" + tick + " b.StopTimer(); f(); b.StartTimer() }"},
+		"preparation": {"for range b.N { f() }; b.ResetTimer(); for range b.N { f() }",
+			"for range b.N { f() }; b.ResetTimer(); " + loop + "b, b.N); for range b.N {" + tick + " f() }"},
+		"branches": {"if f() { for range b.N { f() } } else { for b.Loop() { f() } }",
+			"if f() { " + loop + "b, b.N); for range b.N {" + tick + " f() } } else { " +
+				loop + "b, 0); for b.Loop() {" + tick + " f() } }"},
+		"parallel":    {"b.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })", ""},
+		"another's N": {"for range list.N { f() }", ""},
+		"no loop":     {"f()", ""},
+	} {
+		head := "package p_test // of p\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) {\n\t"
+		text := head + c.body + "\n}\n"
+		got, err := hook(text, "example.com/m/live")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := text
+		if c.want != "" {
+			head = strings.Replace(head, "p_test", `p_test; import beaglelive "example.com/m/live"`, 1)
+			want = head + c.want + "\n}\n"
+		}
+		if got != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), "", got, 0); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if strings.Count(got, "\n") != strings.Count(text, "\n") {
+			t.Errorf("%s: lines moved:\n%s", name, got)
+		}
+	}
+	if _, err := hook("package p\nfunc {", "live"); err == nil {
+		t.Error("a file that does not parse is taken")
+	}
+}
