@@ -201,8 +201,8 @@ func TestMovesOfAnotherRun(t *testing.T) {
 	}
 }
 
-// TestRuleFaultOfPreview: a rule that failed while the first generation was evaluated ahead is known
-// to have failed as soon as the search has its verdicts.
+// TestRuleFaultOfPreview: a rule that failed while the first generation was evaluated ahead is
+// known to have failed as soon as the search has its verdicts.
 func TestRuleFaultOfPreview(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	if err != nil {

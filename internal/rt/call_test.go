@@ -26,8 +26,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// TestSpentUp checks that a counterexample of calls that sleep is not made smaller until the process
-// is ended from outside, which takes 10 s.
+// TestSpentUp checks that a counterexample of calls that sleep is not made smaller until the
+// process is ended from outside, which takes 10 s.
 func TestSpentUp(t *testing.T) {
 	const limit = 10 * time.Second // of a sandboxed run
 	for _, c := range []struct {

@@ -24,8 +24,8 @@ func spending(budget time.Duration) (late func() bool) {
 }
 
 // minimiseWall bounds the wall time, as a factor on the budget. Calls that sleep use no processor
-// time, and the process must reply before its own wall time ends: else the difference would be lost,
-// and the original be taken for too slow where it was under way.
+// time, and the process must reply before its own wall time ends: else the difference would be
+// lost, and the original be taken for too slow where it was under way.
 const minimiseWall = 10
 
 // spentUp reports whether a budget of processor time is spent, or is waited for too long.
