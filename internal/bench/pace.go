@@ -9,7 +9,7 @@ import (
 
 // Plan names the division of layouts and time, so that a verdict left open by another division is
 // not taken for one of this. The rule of decision has a name of its own, [Rule].
-const Plan = "first look long enough for its finalists"
+const Plan = "first look long enough for its finalists, and one more for the best"
 
 // leastPace is the least share of its planned time that a layout is given.
 const leastPace = 1.0 / 3

@@ -10,13 +10,14 @@ import (
 
 // AsGoodAs is the ratio that a simpler version must reach to be preferred to the fastest, whose
 // ratio is best. It gives up no more than 5 % of the speed, and no more than a quarter of the gain,
-// in logarithms: of a function that can gain 8 %, 5 % would be most. Who asks for the fastest gives
-// up no more than a look can tell.
+// in logarithms: of a function that can gain 8 %, 5 % would be most. Where there is no gain, it
+// gives up nothing, and the fastest is as good as itself. Who asks for the fastest gives up no more
+// than a look can tell.
 func AsGoodAs(best float64, fastest bool) float64 {
 	if fastest {
 		return 0.995 * best
 	}
-	return max(0.95*best, math.Pow(max(best, 1), keptGain))
+	return max(0.95*best, min(best, math.Pow(best, keptGain)))
 }
 
 const keptGain = 0.75 // of the fastest version's gain, in logarithms

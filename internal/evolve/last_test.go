@@ -222,6 +222,27 @@ func TestPickFinalistsInNoise(t *testing.T) {
 	}
 }
 
+// TestAsGoodAs: nothing slower than the best is asked to be faster than it, and the limit has no
+// step where the gain ends.
+func TestAsGoodAs(t *testing.T) {
+	for _, c := range []struct {
+		best    float64
+		fastest bool
+		want    float64
+	}{
+		{0, false, 0}, {0.9, false, 0.9}, {1, false, 1}, {1.08, false, 1.0594}, {2, false, 1.9}, {0.9, true, 0.8955},
+	} {
+		if got := AsGoodAs(c.best, c.fastest); math.Abs(got-c.want) > 1e-4 {
+			t.Errorf("the best at %v, fastest %v: %v, want %v", c.best, c.fastest, got, c.want)
+		}
+	}
+	x := newTrimmed(t)
+	slow, simpler := &Member{Point: 0.9}, &Member{Point: 0.95}
+	if x.mayBeat(slow, simpler) {
+		t.Error("a version that is slower than a simpler one may beat it")
+	}
+}
+
 // TestTrimsGoOn: a search that is stopped between its last generations goes on with
 // them.
 func TestTrimsGoOn(t *testing.T) {

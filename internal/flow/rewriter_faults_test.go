@@ -200,3 +200,39 @@ func TestMovesOfAnotherRun(t *testing.T) {
 		t.Error("moves without a rule that is off in this run lack nothing")
 	}
 }
+
+// TestRuleFaultOfPreview: a rule that failed while the first generation was evaluated ahead is
+// known to have failed as soon as the search has its verdicts.
+func TestRuleFaultOfPreview(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	warn := func(text string) { warnings = append(warnings, text) }
+	fail := func(in string) {
+		if in == "Find" {
+			panic("planted")
+		}
+	}
+	acts, x := plantedSession(t, plantedUnit(t), s, warn, fail)
+	made, err := acts.Propose(t.Context(), "abc", ofBoth(x.works.root.ID, 1)[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := x.works.candidate(made[0].Candidate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.rewriter.moves(c)
+	x.screener.preview.batch = &EvaluatedBatch{Candidates: []Evaluation{
+		{Candidate: c.ID, Parents: c.Parents, Steps: c.Steps},
+	}}
+	out, err := x.screener.evaluate(t.Context(), []string{c.ID}, []string{c.ID})
+	if err != nil || len(out.Candidates) != 1 {
+		t.Fatal(out, err)
+	}
+	if got := x.rewriter.failed(); len(got) != 1 || got[0].Rule != "bad" || len(warnings) != 1 {
+		t.Errorf("faults %+v, warnings %q", got, warnings)
+	}
+}

@@ -24,8 +24,11 @@ type screener struct {
 
 // evaluate takes the candidates mine of a batch up it: see [Activities.EvaluateShare].
 func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*EvaluatedBatch, error) {
-	if out, err := s.seen(batch, mine); out != nil || err != nil {
-		return out, err
+	switch out, err := s.seen(batch, mine); {
+	case err != nil:
+		return nil, err
+	case out != nil:
+		return out, s.rewriter.keepLaterFaults()
 	}
 	b := s.group(batch, len(mine))
 	if err := b.all(ctx, batch, mine); err != nil {

@@ -25,3 +25,24 @@ func TestOverdue(t *testing.T) {
 		}
 	}
 }
+
+// TestSpentUp checks that a counterexample of calls that sleep is not made smaller until the
+// process is ended from outside, which takes 10 s.
+func TestSpentUp(t *testing.T) {
+	const limit = 10 * time.Second // of a sandboxed run
+	for _, c := range []struct {
+		what       string
+		used, wall time.Duration
+		want       bool
+	}{
+		{"just began", 0, 0, false},
+		{"waits for a processor", minimiseBudget / 4, 5 * minimiseBudget, false},
+		{"worked", minimiseBudget + 1, minimiseBudget + 1, true},
+		{"sleeps now and then", minimiseBudget / 2, limit / 3, true},
+		{"sleeps", 0, limit / 3, true},
+	} {
+		if got := spentUp(c.used, c.wall, minimiseBudget); got != c.want {
+			t.Errorf("who %s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}

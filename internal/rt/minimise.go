@@ -20,7 +20,17 @@ func Minimise(v Value, fails func(Value) bool, budget time.Duration) (Value, int
 // spending is late when a budget of processor time is spent.
 func spending(budget time.Duration) (late func() bool) {
 	began, spent := time.Now(), ProcessCPU()
-	return func() bool { return overdue(ProcessCPU()-spent, time.Since(began), budget) }
+	return func() bool { return spentUp(ProcessCPU()-spent, time.Since(began), budget) }
+}
+
+// minimiseWall bounds the wall time, as a factor on the budget. Calls that sleep use no processor
+// time, and the process must reply before its own wall time ends: else the difference would be
+// lost, and the original be taken for too slow where it was under way.
+const minimiseWall = 10
+
+// spentUp reports whether a budget of processor time is spent, or is waited for too long.
+func spentUp(used, wall, budget time.Duration) bool {
+	return used > budget || wall > minimiseWall*budget
 }
 
 // minimise is Minimise for a value of type t. Values that only their package can make stay whole,

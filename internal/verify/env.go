@@ -77,7 +77,7 @@ func (e *Env) original() (*code, error) {
 		}
 		e.orig = e.codeOf(f)
 		e.orig.literals = e.Unit.Literals()
-		e.orig.reached = reachedBy(e.Unit)
+		e.orig.reached = reachedBy(e.Unit, e.helpers().constant)
 	}
 	return e.orig, nil
 }

@@ -331,8 +331,8 @@ func stamp() (out string) {
 }
 
 // TestPolicyLetsCopiesCallWhatTheirOriginalsCall: a copy of a callee calls what the callee calls,
-// also where that changes memory. What the original never reaches, and what the library keeps,
-// stays refused.
+// also where that changes memory. What the original never reaches, what the library keeps, and what
+// tells what was kept stay refused.
 func TestPolicyLetsCopiesCallWhatTheirOriginalsCall(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/cheats\n\ngo 1.24\n")
@@ -344,9 +344,20 @@ type Reader struct{ n int }
 
 func (r *Reader) Read(s string) int { return r.field(s) + 1 }
 
-func (r *Reader) field(s string) int { r.count(s); r.note(); return len(s) }
+func (r *Reader) field(s string) int {
+	if r.count(s); !r.noted() {
+		r.note()
+	}
+	return len(s) + r.width()
+}
 
 func (r *Reader) count(s string) { r.n += len(s); counted += r.n }
+
+func (r *Reader) noted() bool { _, ok := seen.Load(r.n); return ok }
+
+func (r *Reader) width() int { return widths[r.n&1] }
+
+var widths = [2]int{1, 2}
 
 func (r *Reader) note() { seen.Store(r.n, true) }
 
@@ -361,7 +372,8 @@ var seen sync.Map
 		body   string
 		passes bool
 	}{
-		{"r.count(s)\n\tr.note()\n\treturn len(s)", true},
+		{"r.count(s)\n\tr.note()\n\treturn len(s) + r.width()", true},
+		{"if r.noted() {\n\t\treturn len(s)\n\t}\n\tr.note()\n\treturn len(s)", false},
 		{"r.other(s)\n\tr.note()\n\treturn len(s)", false},
 		{"r.count(s)\n\tseen.Store(r.n, true)\n\treturn len(s)", false},
 		{"r.count(s)\n\tr.note()\n\tcounted++\n\treturn len(s)", false},

@@ -86,3 +86,15 @@ func testTogether(t *testing.T, c *catalogue) {
 	}
 	t.Logf("%d good versions beside each of %d bad ones", len(good), len(bad))
 }
+
+// TestTogetherLeavesOtherChecks: where the quick ladder has another check, no candidate passes it
+// beside others.
+func TestTogetherLeavesOtherChecks(t *testing.T) {
+	was := QuickLadder
+	defer func() { QuickLadder = was }()
+	QuickLadder = append(Ladder{{Name: "other"}}, was...)
+	out, err := Together(t.Context(), nil, nil, []Entrant{{Version: 1}, {Version: 2}}, nil)
+	if err != nil || len(out) != 2 || out[0] != nil || out[1] != nil {
+		t.Errorf("verdicts %v, %v", out, err)
+	}
+}
