@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/inplace/live"
@@ -28,7 +27,7 @@ func (c *clock) alternate(
 	}
 	defer os.RemoveAll(dir)
 	for i := range versions {
-		if err := syscall.Mkfifo(filepath.Join(dir, strconv.Itoa(i)), 0o600); err != nil {
+		if err := makePipe(filepath.Join(dir, strconv.Itoa(i))); err != nil {
 			return nil, err
 		}
 	}

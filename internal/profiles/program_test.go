@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
 )
 
@@ -80,7 +82,7 @@ func checkProgram(t *testing.T, h *hotspots.Table) {
 		m + "/work.Mixed":      "work/work.go", // its literal was inlined into main with it, or not
 		m + "/work.Point.Turn": "work/work.go", // by method value, by interface and its wrapper
 		m + "/work.Ptr.Move":   "work/work.go", // pointer receiver, through a method expression
-		m + "/work.small":      "work/work.go", // inlined into its caller
+		m + "/work.Inlines":    "work/work.go", // small is inlined into it
 		m + "/work.Alloc":      "work/work.go",
 		"./cmd/run.ranged":     "cmd/run/main.go", // the body of a range-over-func loop
 		"./cmd/run.spawned":    "cmd/run/main.go", // a literal in a go statement
@@ -101,6 +103,12 @@ func checkProgram(t *testing.T, h *hotspots.Table) {
 	if err != nil || len(dropped) == 0 || !strings.Contains(dropped[0].Reason, "generated") ||
 		len(dropped[0].CountsFor) == 0 {
 		t.Errorf("generated code: %+v, %v", dropped, err)
+	}
+	dropped, _, err = h.Why("work.small")
+	if err != nil || len(dropped) == 0 || !slices.ContainsFunc(dropped[0].CountsFor, func(c beagle.CostShare) bool {
+		return strings.HasSuffix(c.What, "work.Inlines")
+	}) {
+		t.Errorf("a function that is inlined into another: %+v, %v", dropped, err)
 	}
 	if dropped, _, err = h.Why("strings.Repeat"); err == nil &&
 		!strings.Contains(dropped[0].Reason, "standard library") {

@@ -10,9 +10,7 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"strconv"
-	"syscall"
 	"time"
-	"unsafe"
 )
 
 // Turns says how processes, one for each version, take turns in one benchmark: whoever holds the
@@ -80,8 +78,7 @@ func (t *turner) begin() {
 		os.Exit(exitPlan)
 	}
 	for i := 0; i < n.Of; i++ {
-		// Both ends, so that opening waits for nobody.
-		fd, err := syscall.Open(filepath.Join(n.Dir, strconv.Itoa(i)), syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+		fd, err := openPipe(filepath.Join(n.Dir, strconv.Itoa(i)))
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "beagle: pipe %d: %v\n", i, err)
 			os.Exit(exitPlan)
@@ -195,21 +192,12 @@ func (t *turner) pass(to int) {
 	t.await()
 }
 
-// await waits for the baton. Nothing else of this process runs meanwhile, its garbage collector
-// included: what a version leaves to collect is collected in its own slices.
+// await waits for the baton.
 func (t *turner) await() {
-	var b [8]byte
-	for n := 0; n < len(b); {
-		got, _, err := syscall.RawSyscall(syscall.SYS_READ, uintptr(t.pipes[plan.Turns.Own]),
-			uintptr(unsafe.Pointer(&b[n])), uintptr(len(b)-n))
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != 0 || got == 0 {
-			fmt.Fprintf(os.Stderr, "beagle: the baton: %v\n", err)
-			os.Exit(exitPlan)
-		}
-		n += int(got)
+	b, err := readBaton(t.pipes[plan.Turns.Own])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "beagle: the baton: %v\n", err)
+		os.Exit(exitPlan)
 	}
 	calls := decode(b)
 	if calls == stop {
@@ -227,8 +215,7 @@ func (t *turner) await() {
 }
 
 func (t *turner) write(to, calls int) {
-	b := encode(calls)
-	if _, err := syscall.Write(t.pipes[to], b[:]); err != nil {
+	if err := writeBaton(t.pipes[to], encode(calls)); err != nil {
 		fmt.Fprintf(os.Stderr, "beagle: the baton: %v\n", err)
 		os.Exit(exitPlan)
 	}
