@@ -112,7 +112,7 @@ func TestLimits(t *testing.T) {
 	program := build(t)
 	hot := start(t, program, "-hot")
 	v := serve(t, hot.Process.Pid, "", pkg+"Text")
-	v.cost.Emulated = 50 * time.Microsecond // so that a turn costs too much, on a busy machine too
+	v.cost.Emulated = 5 * time.Millisecond // so that a turn costs too much, on a busy machine too
 	before := codeOf(t, v)
 	_, _, err := v.carryOut(&wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{pkg + "Text"}}})
 	if err == nil || !strings.Contains(err.Error(), "more than 1 %") || !strings.Contains(err.Error(), "beagle build") {

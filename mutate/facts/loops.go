@@ -132,11 +132,9 @@ func (l *Loop) throughLength(p *mutate.Pass) {
 	if !types.Identical(p.Info.TypeOf(l.Bound), types.Typ[types.Int]) {
 		return // the index has another type than a range would give it
 	}
-	for _, id := range p.Uses(v, l.Body) {
-		if Means(p, l.Stmt.Pos(), v.Name(), v) && !p.Reassigned(v, p.FuncOf(l.Stmt)) {
-			l.Kind, l.Seq = ElementLoop, id
-		}
-		return
+	uses := p.Uses(v, l.Body)
+	if len(uses) > 0 && Means(p, l.Stmt.Pos(), v.Name(), v) && !p.Reassigned(v, p.FuncOf(l.Stmt)) {
+		l.Kind, l.Seq = ElementLoop, uses[0]
 	}
 }
 

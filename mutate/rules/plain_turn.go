@@ -55,9 +55,6 @@ func (t *turn) key(p *mutate.Pass) string {
 	return out.String()
 }
 
-// idle reports whether the turn does nothing at all.
-func (t *turn) idle() bool { return t.sink == nil && len(t.sets) == 0 && len(t.counts) == 0 }
-
 // A walker follows one turn of a loop for one byte.
 type walker struct {
 	p       *mutate.Pass
