@@ -1,0 +1,295 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
+)
+
+// This file holds what a version of a group must leave as it is: what others see of it.
+
+// keepUsers notes which declarations of the rest use the scope: they are type-checked with every
+// version, bodies included.
+func (u *Unit) keepUsers() {
+	in := setOf(u.scope)
+	for _, p := range u.graph.all {
+		if in[p] || p.kind == "import" {
+			continue
+		}
+		for q := range u.graph.uses[p].pieces {
+			if in[q] || u.group.types[q.recv] != nil {
+				u.group.kept = append(u.group.kept, p.decl)
+				break
+			}
+		}
+	}
+}
+
+// withUsers is the rest of the package with the whole declarations of what uses a group, so that a
+// version that they cannot use any more does not pass.
+func (u *Unit) withUsers(drop map[ast.Node]bool) []*ast.File {
+	var out []*ast.File
+	for _, f := range u.files {
+		g := *f.ast
+		g.Decls, g.Comments = nil, nil
+		for _, d := range f.ast.Decls {
+			whole := slices.Contains(u.group.kept, ast.Node(d)) && !drop[d]
+			if gen, ok := d.(*ast.GenDecl); ok {
+				whole = whole && !slices.ContainsFunc(gen.Specs, func(s ast.Spec) bool { return drop[s] })
+			}
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && (fn.Name.Name == "init" || fn.Name.Name == "_") {
+				whole = false
+			}
+			if !whole {
+				d = u.lean(d, drop)
+			}
+			if d != nil {
+				g.Decls = append(g.Decls, d)
+			}
+		}
+		out = append(out, &g)
+	}
+	return out
+}
+
+// checkRest words a type error in the rest of the package that a version of a group causes; nil
+// where the error comes from what was left out.
+func (u *Unit) checkRest(f *File, err types.Error) *Problem {
+	if u.group == nil || err.Soft {
+		return nil
+	}
+	for _, d := range u.group.kept {
+		if d.Pos() <= err.Pos && err.Pos <= d.End() {
+			at := u.fset.Position(err.Pos)
+			return &Problem{"scope", fmt.Sprintf("the rest of the package no longer compiles: %s:%d: %s",
+				filepath.Base(at.Filename), at.Line, err.Msg), 0}
+		}
+	}
+	return nil
+}
+
+// missing names what of a group a file does not declare; "" for nothing.
+func (u *Unit) missing(f *ast.File) string {
+	there := map[string]bool{}
+	for _, d := range f.Decls {
+		for _, key := range declKeys(d) {
+			there[key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(u.group.held)) {
+		if !there[key] {
+			return key
+		}
+	}
+	return ""
+}
+
+// declKeys are the names that a declaration gives, methods as T.M.
+func declKeys(d ast.Decl) (out []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if recv := syntax.Receiver(d); recv != "" {
+			return []string{recv + "." + d.Name.Name}
+		}
+		return []string{d.Name.Name}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				out = append(out, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, id := range s.Names {
+					out = append(out, id.Name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// memberOf reports whether a function belongs to the scope of a group.
+func (u *Unit) memberOf(key string) bool {
+	return u.group != nil && slices.ContainsFunc(u.scope, func(p *piece) bool {
+		return p.kind == "func" && p.key() == key
+	})
+}
+
+// documented reports whether a piece of a group is part of the package's API: its comment stays.
+func (u *Unit) documented(p *piece) bool {
+	return u.group != nil && (p.kind == "func" || p.kind == "type") && p.names[0].IsExported()
+}
+
+// checkGroup compares what others see of a group with the original: signatures, methods, exported
+// fields, and what may be done with values of its types.
+func (u *Unit) checkGroup(f *File) *Problem {
+	for _, p := range u.scope {
+		if p.kind != "func" || !u.group.held[p.key()] {
+			continue
+		}
+		was, now := signatureKey(u.info.Defs[p.names[0]]), ""
+		at := f.Func.Pos()
+		for _, d := range f.AST.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && slices.Contains(declKeys(d), p.key()) {
+				now, at = signatureKey(f.Info.Defs[fn.Name]), fn.Pos()
+			}
+		}
+		if now != was {
+			return f.problem("scope", at, "the signature of %s changed: %s, was %s", p.key(), now, was)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.group.types)) {
+		obj, ok := f.Types.Scope().Lookup(name).(*types.TypeName)
+		if !ok {
+			continue // nobody else uses it: see missing
+		}
+		if err := u.sameType(u.Types.Scope().Lookup(name).(*types.TypeName), obj); err != nil {
+			return f.problem("scope", obj.Pos(), "%v", err)
+		}
+	}
+	return nil
+}
+
+// sameType compares what others see of a type with the original.
+func (u *Unit) sameType(was, now *types.TypeName) error {
+	name := was.Name()
+	if a, b := typeHead(was), typeHead(now); a != b {
+		return fmt.Errorf("the declaration of %s changed: %s, was %s", name, b, a)
+	}
+	s, ok := now.Type().Underlying().(*types.Struct)
+	if !ok {
+		return fmt.Errorf("%s is no struct any more", name)
+	}
+	old := was.Type().Underlying().(*types.Struct)
+	if a, b := visible(old), visible(s); a != b {
+		return fmt.Errorf("the exported fields of %s changed: %s, was %s", name, brackets(b), brackets(a))
+	}
+	for _, ptr := range []bool{false, true} {
+		if a, b := methodSet(was, ptr), methodSet(now, ptr); a != b {
+			return fmt.Errorf("the exported methods of %s changed: %s, was %s", name, brackets(b), brackets(a))
+		}
+	}
+	if types.Comparable(was.Type()) && !types.Comparable(now.Type()) && u.handedOut(was) {
+		return fmt.Errorf("values of %s could be compared, and no longer can", name)
+	}
+	if sharing(was.Type(), map[types.Type]bool{}) == "" {
+		if by := sharing(now.Type(), map[types.Type]bool{}); by != "" {
+			return fmt.Errorf("a copy of a %s had memory of its own, and now shares what %s leads to", name, by)
+		}
+	}
+	return nil
+}
+
+// handedOut reports whether other packages get values of a type, and not pointers alone: they may
+// compare them.
+func (u *Unit) handedOut(t *types.TypeName) bool {
+	if !t.Exported() {
+		return false
+	}
+	byValue := func(sig *types.Signature) bool {
+		for _, list := range []*types.Tuple{sig.Params(), sig.Results()} {
+			for v := range list.Variables() {
+				if holdsValue(v.Type(), t, false) {
+					return true
+				}
+			}
+		}
+		return sig.Recv() != nil && holdsValue(sig.Recv().Type(), t, false)
+	}
+	for _, obj := range u.info.Defs {
+		if obj == nil || !obj.Exported() {
+			continue
+		}
+		switch obj := obj.(type) {
+		case *types.Func:
+			if byValue(obj.Signature()) {
+				return true
+			}
+		case *types.Var:
+			if (obj.IsField() || obj.Parent() == u.Types.Scope()) && holdsValue(obj.Type(), t, false) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func brackets(list string) string { return "[" + list + "]" }
+
+// typeHead is a type's name with its parameters, and whether it is an alias.
+func typeHead(t *types.TypeName) string {
+	var parts []string
+	if n, ok := t.Type().(*types.Named); ok {
+		for p := range n.TypeParams().TypeParams() {
+			parts = append(parts, p.Obj().Name()+" "+types.TypeString(p.Constraint(), (*types.Package).Path))
+		}
+	}
+	return fmt.Sprintf("%s[%s] alias=%v", t.Name(), strings.Join(parts, ", "), t.IsAlias())
+}
+
+// visible lists the exported fields of a struct, in order, with their types and tags, and those
+// that embedded fields bring along.
+func visible(s *types.Struct) string { return strings.Join(visibleFields(s, nil), "; ") }
+
+func visibleFields(s *types.Struct, around []types.Type) (out []string) {
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		if f.Exported() {
+			out = append(out, fmt.Sprintf("%s %s %q %v", f.Name(), types.TypeString(f.Type(), (*types.Package).Path),
+				s.Tag(i), f.Embedded()))
+			continue
+		}
+		t := f.Type()
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		if below, ok := t.Underlying().(*types.Struct); ok && f.Embedded() && !slices.Contains(around, t) {
+			out = append(out, visibleFields(below, append(slices.Clip(around), t))...)
+		}
+	}
+	return out
+}
+
+// methodSet lists the exported methods of a type, or of pointers to it, with those that embedded
+// fields bring along.
+func methodSet(t *types.TypeName, ptr bool) string {
+	typ := t.Type()
+	if ptr {
+		typ = types.NewPointer(typ)
+	}
+	set := types.NewMethodSet(typ)
+	var out []string
+	for m := range set.Methods() {
+		if m.Obj().Exported() {
+			out = append(out, m.Obj().Name()+strings.TrimPrefix(
+				types.TypeString(m.Type(), (*types.Package).Path), "func"))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// sharing names the field by which a copy of a value shares memory that can change; "" for none.
+func sharing(t types.Type, seen map[types.Type]bool) string {
+	if seen[t] {
+		return ""
+	}
+	seen[t] = true
+	switch t := t.Underlying().(type) {
+	case *types.Pointer, *types.Slice, *types.Map, *types.Chan, *types.Signature, *types.Interface:
+		return "it"
+	case *types.Array:
+		return sharing(t.Elem(), seen)
+	case *types.Struct:
+		for f := range t.Fields() {
+			if sharing(f.Type(), seen) != "" {
+				return "its field " + f.Name()
+			}
+		}
+	}
+	return ""
+}
