@@ -13,7 +13,7 @@ type Metric string
 const (
 	FunctionTime Metric = "function-time" // time of the function per call, up to a cap (see capShare)
 	LateCalls    Metric = "late-calls"    // share of the function's calls that pass the cap
-	LateTime     Metric = "late-time"     // time of the function's calls beyond the cap, as a share of that up to it
+	LateTime     Metric = "late-time"     // time of calls beyond the cap, as a share of that up to it, of all arms
 	ServiceCPU   Metric = "service-cpu"   // processor time of the process per request
 	RequestTime  Metric = "request-time"  // time from a request's arrival to its answer
 	ErrorRate    Metric = "errors"        // share of requests that failed
@@ -52,7 +52,7 @@ var measures = map[Metric]struct {
 		if len(c.Times) == 0 {
 			return 0, false
 		}
-		return ratio(c.lateNanos, c.FunctionNanos)
+		return ratio(c.lateNanos, c.usualNanos)
 	}},
 	RequestTime: {scale: Relative, value: func(c Counts) (float64, bool) { return ratio(c.RequestNanos, c.Requests) }},
 	ServiceCPU: {scale: Relative, whole: true,

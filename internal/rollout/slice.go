@@ -42,6 +42,8 @@ type Counts struct {
 	late  float64 // calls that passed the block's cap
 	// lateNanos is their time beyond it.
 	lateNanos float64
+	// usualNanos is what all its calls would take at the mean of the block, over all arms.
+	usualNanos float64
 }
 
 // A Slice is one arm's stretch of time in one process.

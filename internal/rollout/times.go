@@ -26,8 +26,10 @@ type Times struct {
 //   - How many calls pass the cap is compared as a metric of its own, [LateCalls]. A version that
 //     is slow beyond the cap on more calls than the original shows there.
 //   - Their time beyond the cap is a metric too, [LateTime]: a class of calls that is too rare for
-//     LateCalls may still wait for longer than all others take. Preempted calls make it noisy, so
-//     it shows harm, and hardly ever shows that there is none.
+//     LateCalls may still wait for longer than all others take. It is a share of what calls of all
+//     arms take: the clock's own time is preempted, too, and of a candidate that takes half the
+//     time that is a larger share of its own. Preempted calls make it noisy, so it shows harm, and
+//     hardly ever shows that there is none.
 const (
 	capShare  = 0.99
 	capFactor = 8
@@ -85,10 +87,16 @@ func capBlock(arms map[Arm]*Counts) {
 		}
 		all.addTimes(c.Times)
 	}
-	most := all.cap()
+	most, nanos, calls := all.cap(), 0.0, 0.0
 	for _, c := range arms {
 		if len(c.Times) > 0 {
 			c.capped(most)
+			nanos, calls = nanos+c.FunctionNanos, calls+c.Calls
+		}
+	}
+	for _, c := range arms {
+		if calls > 0 {
+			c.usualNanos = c.Calls * nanos / calls
 		}
 	}
 }

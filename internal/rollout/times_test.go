@@ -278,3 +278,17 @@ func TestLeastFunctionGain(t *testing.T) {
 		}
 	}
 }
+
+// TestLateTimeOfFastCandidates: calls of both arms are preempted alike, since the clock's own time
+// is most of what is preempted. A candidate that takes half the time is not late for that.
+func TestLateTimeOfFastCandidates(t *testing.T) {
+	preempted := Times{Below: 1 << 23, Calls: 1, Nanos: 4e6}
+	original := &Counts{Times: []Times{{Below: 32, Calls: 1000, Nanos: 20_000}, preempted}}
+	candidate := &Counts{Times: []Times{{Below: 16, Calls: 1000, Nanos: 10_000}, preempted}}
+	capBlock(map[Arm]*Counts{Original: original, Candidate: candidate})
+	a, known := measures[LateTime].value(*original)
+	b, also := measures[LateTime].value(*candidate)
+	if !known || !also || a == 0 || a != b {
+		t.Errorf("late by %g and %g of the time", a, b)
+	}
+}
