@@ -50,7 +50,7 @@ type Plan struct {
 	Alpha         float64 `json:"alpha"`          // level of the intervals; default 0.05
 	MostLag       float64 `json:"most_lag"`       // largest lag-1 correlation of a valid experiment; default 0.1
 	LeastBlocks   int     `json:"least_blocks"`   // no interval is believed before; default 50
-	LeastTimed    int     `json:"least_timed"`    // calls of the candidate that the clock takes; default 40,000
+	LeastTimed    int     `json:"least_timed"`    // calls of the candidate that the clock takes; default 50,000
 	MostSkew      float64 `json:"most_skew"`      // seconds that clocks may differ; default 60
 	MostLost      int     `json:"most_lost"`      // unusable blocks in a row that end it; default 20
 	MismatchAlpha float64 `json:"mismatch_alpha"` // level of the sample-ratio test; default 0.001

@@ -36,9 +36,9 @@ const (
 )
 
 // leastTimed is the default of [Plan].LeastTimed. A class of one call in 5,000 is then among the
-// timed calls eight times on average, and not at all in one rollout of 3,000. With fewer calls a
-// class that waits for long is often not among them, and no metric shows it.
-const leastTimed = 40_000
+// timed calls ten times on average. With fewer calls a class that waits for long is often not among
+// them, or too seldom to stand out from preempted calls, and no metric shows it.
+const leastTimed = 50_000
 
 // checkTimes refuses sizes that no source sends.
 func (c *Counts) checkTimes() error {
