@@ -102,7 +102,7 @@ func TestRareWaits(t *testing.T) {
 		least, most  int // released
 	}{
 		{"20 ms on 0.05 % of the calls", 0.0005, 20_000, 0, 0},
-		{"3 ms on 0.05 % of the calls", 0.0005, 3_000, 0, trials / 10}, // 1 by a bias that is mended, and 5 to 9 without
+		{"3 ms on 0.05 % of the calls", 0.0005, 3_000, 0, trials / 10}, // 1 by a bias that is mended, 5 to 9 without
 		{"20 ms on 0.02 % of the calls", 0.0002, 20_000, 0, trials / 20},
 		{"nowhere", 0, 0, trials * 4 / 5, trials},
 	} {
