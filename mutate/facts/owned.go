@@ -14,16 +14,7 @@ import (
 var Owned = &Fact[map[*types.Var]bool]{
 	Name:     "owned",
 	Requires: []Named{Declared, Captured},
-	Find: func(p *mutate.Pass) map[*types.Var]bool {
-		out := map[*types.Var]bool{}
-		for v, d := range Declared.Of(p) {
-			if _, slice := v.Type().Underlying().(*types.Slice); slice && !Captured.Of(p)[v] &&
-				(d.Value == nil || fresh(p, v, d.Value)) && staysOwned(p, v) {
-				out[v] = true
-			}
-		}
-		return out
-	},
+	Find:     func(p *mutate.Pass) map[*types.Var]bool { return localSlices(p, staysOwned) },
 }
 
 // Fresh holds the local slices that only ever get new memory, or more of their own. Code may hand
@@ -31,16 +22,19 @@ var Owned = &Fact[map[*types.Var]bool]{
 var Fresh = &Fact[map[*types.Var]bool]{
 	Name:     "fresh",
 	Requires: []Named{Declared, Captured},
-	Find: func(p *mutate.Pass) map[*types.Var]bool {
-		out := map[*types.Var]bool{}
-		for v, d := range Declared.Of(p) {
-			if _, slice := v.Type().Underlying().(*types.Slice); slice && !Captured.Of(p)[v] &&
-				(d.Value == nil || fresh(p, v, d.Value)) && staysFresh(p, v) {
-				out[v] = true
-			}
+	Find:     func(p *mutate.Pass) map[*types.Var]bool { return localSlices(p, staysFresh) },
+}
+
+// localSlices lists the local slices that begin as new memory and stay what a function asks.
+func localSlices(p *mutate.Pass, stays func(*mutate.Pass, *types.Var) bool) map[*types.Var]bool {
+	out := map[*types.Var]bool{}
+	for v, d := range Declared.Of(p) {
+		if _, slice := v.Type().Underlying().(*types.Slice); slice && !Captured.Of(p)[v] &&
+			(d.Value == nil || fresh(p, v, d.Value)) && stays(p, v) {
+			out[v] = true
 		}
-		return out
-	},
+	}
+	return out
 }
 
 // staysFresh reports whether each assignment to v gives it new memory, or more of its own.

@@ -36,7 +36,7 @@ type timer struct {
 	end     time.Time
 	told    time.Time
 	rng     *rand.Rand
-	samples []metrics.Sample
+	allocs  allocations
 }
 
 var clock timer
@@ -50,7 +50,7 @@ const (
 
 func (t *timer) begin() {
 	t.rng = rand.New(rand.NewSource(int64(plan.Seed)))
-	t.samples = []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
+	t.allocs = newAllocations()
 	t.reset()
 	t.at, t.calls, t.current = -1, firstCalls, plan.Versions[0]
 	timing = true
@@ -112,7 +112,7 @@ func End() {
 // open begins the next slice.
 func (t *timer) open() {
 	t.left, t.within = t.calls-1, 0
-	t.from = t.allocated()
+	t.from = t.allocs.read()
 	t.began = time.Now()
 }
 
@@ -122,7 +122,7 @@ func (t *timer) over(now time.Time, took time.Duration) {
 		t.sought(took)
 		return
 	}
-	to := t.allocated()
+	to := t.allocs.read()
 	v := t.order[t.at]
 	t.wall[v] = append(t.wall[v], int64(took))
 	for i := range to {
@@ -159,16 +159,23 @@ func (t *timer) sought(took time.Duration) {
 // deal draws the order of a round.
 func (t *timer) deal() { t.order, t.at = t.rng.Perm(len(plan.Versions)), 0 }
 
-// allocated is what was allocated so far. The quick way counts what a processor has in its cache
-// when that is full: over many slices it is right in the mean only.
-func (t *timer) allocated() [2]uint64 {
+// allocations are the counters of what the process allocated.
+type allocations []metrics.Sample
+
+func newAllocations() allocations {
+	return allocations{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
+}
+
+// read returns the objects and bytes that were allocated so far. The quick way counts what a
+// processor has in its cache when that is full: over many slices it is right in the mean only.
+func (a allocations) read() [2]uint64 {
 	if plan.Exact {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return [2]uint64{m.Mallocs, m.TotalAlloc}
 	}
-	metrics.Read(t.samples)
-	return [2]uint64{t.samples[0].Value.Uint64(), t.samples[1].Value.Uint64()}
+	metrics.Read(a)
+	return [2]uint64{a[0].Value.Uint64(), a[1].Value.Uint64()}
 }
 
 // tell reports the rounds so far, and forgets them.

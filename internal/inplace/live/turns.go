@@ -7,8 +7,6 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/metrics"
 	"strconv"
 	"time"
 )
@@ -43,7 +41,7 @@ type turner struct {
 	own     Slices
 	round   round // whose loop began last
 	rng     *rand.Rand
-	samples []metrics.Sample
+	allocs  allocations
 }
 
 var (
@@ -87,7 +85,7 @@ func (t *turner) begin() {
 	}
 	alternates = true
 	t.rng = rand.New(rand.NewSource(int64(plan.Seed)))
-	t.samples = []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
+	t.allocs = newAllocations()
 	t.calls, t.left = firstCalls, -1 // the first iteration begins a slice
 	t.holds = n.Own == 0
 	t.seeking = t.holds
@@ -114,7 +112,7 @@ func (t *turner) loop(r round) {
 // open begins a slice.
 func (t *turner) open() {
 	t.left = t.calls
-	t.from = t.allocated()
+	t.from = t.allocs.read()
 	t.began = time.Now()
 }
 
@@ -147,7 +145,7 @@ func (t *turner) seek(took time.Duration) {
 // over takes a slice down, and passes the baton on.
 func (t *turner) over(now time.Time) {
 	t.own.Wall[0] = append(t.own.Wall[0], int64(now.Sub(t.began)))
-	for i, to := range t.allocated() {
+	for i, to := range t.allocs.read() {
 		n := float64(to-t.from[i]) / float64(t.calls)
 		if i == 0 {
 			t.own.Allocs[0] += n
@@ -263,15 +261,4 @@ func (t *turner) tell(now time.Time) {
 
 func (t *turner) forget() {
 	t.own = Slices{Wall: make([][]int64, 1), Allocs: make([]float64, 1), Bytes: make([]float64, 1)}
-}
-
-// allocated is what was allocated so far: see timer.allocated.
-func (t *turner) allocated() [2]uint64 {
-	if plan.Exact {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return [2]uint64{m.Mallocs, m.TotalAlloc}
-	}
-	metrics.Read(t.samples)
-	return [2]uint64{t.samples[0].Value.Uint64(), t.samples[1].Value.Uint64()}
 }
