@@ -151,7 +151,12 @@ func (l *flight) here(ctx context.Context) (int, error) {
 	d, err := p.Run(ctx)
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(l.std.err, "stopped; the processes run the original. The same command goes on\n")
-		return exitInterrupted, nil
+		if l.asJSON { // a machine reads how it stands; a person asks for the status
+			err = l.print(reportOf(&l.f.Experiment, rollout.Decision{Action: rollout.Hold, Cause: l.f.State.Cause}))
+		} else {
+			err = nil
+		}
+		return exitInterrupted, err
 	}
 	if err != nil {
 		return exitNo, err
