@@ -32,9 +32,12 @@ type Profile struct {
 	Samples int // on these lines
 }
 
-// Callees hold, for functions of the target's package outside of the version's source, the share of
-// the version's time that passes with a line of the function on the stack. Functions have the names
-// of [syntax.FuncName]; line 0 is the one with the word func.
+// Callees hold, for functions outside of the version's source, the share of the version's time that
+// passes with a line of the function on the stack. Functions of the target's package have the names
+// of [syntax.FuncName], those of other packages the package's path and a dot in front. The standard
+// library's are left out. Line 0 is the one with the word func. All instances of a generic function
+// count together, and what it holds, literals and bodies of range loops, counts for it where it is
+// on the stack, too.
 type Callees map[string]map[int]float64
 
 // ReadProfile reads a CPU profile in which version 0 ran.
@@ -93,7 +96,7 @@ func innermost(s *profile.Sample, place func(profile.Line) int) (line int, pkg s
 		for _, l := range loc.Line {
 			if line := place(l); line > 0 {
 				name, _ := base(l.Function.Name)
-				pkg, _ := splitSymbol(name)
+				pkg, _, _ := splitSymbol(name)
 				return line, pkg, above
 			}
 			above = append(above, l)
@@ -102,18 +105,31 @@ func innermost(s *profile.Sample, place func(profile.Line) int) (line int, pkg s
 	return 0, "", nil
 }
 
-// add counts a sample for the frames that are functions of a package. A line that is on
-// the stack twice counts once.
+// add counts a sample for the frames, those of a package and of others. A line that is on the stack
+// twice counts once.
 func (c Callees) add(frames []profile.Line, pkg string, weight float64) {
+	starts := map[string]int64{} // of the functions on the stack
+	for _, f := range frames {
+		if in, name, inner := splitSymbol(f.Function.Name); !inner {
+			starts[in+"."+name] = f.Function.StartLine
+		}
+	}
 	type at struct {
 		name string
 		line int
 	}
 	seen := map[at]bool{}
 	for _, f := range frames {
-		in, name := splitSymbol(f.Function.Name)
-		line := at{name, int(f.Line - f.Function.StartLine)}
-		if in != pkg || name == "" || f.Function.StartLine == 0 || seen[line] {
+		in, name, _ := splitSymbol(f.Function.Name)
+		start := starts[in+"."+name]
+		if name == "" || start == 0 || in != pkg && standard(in, pkg) {
+			continue
+		}
+		if in != pkg {
+			name = in + "." + name
+		}
+		line := at{name, int(f.Line - start)}
+		if seen[line] {
 			continue
 		}
 		seen[line] = true
@@ -124,28 +140,62 @@ func (c Callees) add(frames []profile.Line, pkg string, weight float64) {
 	}
 }
 
-// splitSymbol splits the name of a function into its package and its name there:
-// "a.com/b.(*T).F" is "a.com/b" and "T.F". Literals and instances have no name.
-func splitSymbol(symbol string) (pkg, name string) {
+// standard reports whether a package belongs to the standard library: no dot is in its path's first
+// element, which is not that of the user's package either.
+func standard(path, user string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	own, _, _ := strings.Cut(user, "/")
+	return first != own && !strings.Contains(first, ".")
+}
+
+// splitSymbol splits the name of a function into its package and its name there, without type
+// arguments: "a.com/b.(*T[...]).F" is "a.com/b" and "T.F". What stands inside of a function, as in
+// "b.F.func1" and "b.F-range1", has the function's name and is inner. Literals of package variables
+// have no name.
+func splitSymbol(symbol string) (pkg, name string, inner bool) {
+	symbol = withoutBrackets(symbol)
 	slash := strings.LastIndexByte(symbol, '/') + 1
 	pkg, name, _ = strings.Cut(symbol[slash:], ".")
 	pkg = symbol[:slash] + pkg
-	if star, ok := strings.CutPrefix(name, "(*"); ok {
-		name = strings.Replace(star, ")", "", 1)
+	method := strings.HasPrefix(name, "(*")
+	if method {
+		name = strings.Replace(name[len("(*"):], ")", "", 1)
 	}
-	recv, method, isMethod := strings.Cut(name, ".")
-	if strings.Contains(name, "[") || strings.Contains(method, ".") ||
-		isMethod && literal.MatchString(method) {
-		return pkg, ""
+	parts := strings.Split(name, ".")
+	known := 1 // parts that are the function's own name
+	if len(parts) > 1 && (method || !literal.MatchString(parts[1])) {
+		known = 2
 	}
-	if isMethod {
-		return pkg, recv + "." + method
+	outer, _, ranges := strings.Cut(parts[known-1], "-range")
+	parts[known-1] = outer
+	if outer == "" {
+		return pkg, "", true
 	}
-	return pkg, name
+	return pkg, strings.Join(parts[:known], "."), ranges || len(parts) > known
+}
+
+// withoutBrackets drops type arguments, which may hold brackets, dots and slashes themselves.
+func withoutBrackets(symbol string) string {
+	if strings.IndexByte(symbol, '[') < 0 {
+		return symbol
+	}
+	var out strings.Builder
+	depth := 0
+	for _, c := range symbol {
+		switch {
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case depth == 0:
+			out.WriteRune(c)
+		}
+	}
+	return out.String()
 }
 
 // literal is how the compiler names function literals.
-var literal = regexp.MustCompile(`^(func|gowrap|deferwrap)\d+$`)
+var literal = regexp.MustCompile(`^(func|gowrap|deferwrap)\d+(-range\d+)*$`)
 
 func isShim(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]

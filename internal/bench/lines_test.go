@@ -95,20 +95,22 @@ func TestReadProfile(t *testing.T) {
 	}
 }
 
-// TestCallees checks that functions of the package that a version calls get the time that passes
-// below their lines, and that nothing else does. The test profile's functions start in line 10.
+// TestCallees checks that functions that a version calls get the time that passes below their lines,
+// with their literals, and that the standard library does not. The test profile's functions start in
+// line 10, their literals too.
 func TestCallees(t *testing.T) {
 	b := newTestProfile()
 	b.sample(40, "runtime.memmove", 5, "a.com/m/p.(*T).Fill", 13, "a.com/m/p.F__b0", 14)
 	b.sample(20, "a.com/m/p.(*T).Fill", 15, "a.com/m/p.(*T).Fill", 13, "a.com/m/p.F__b0", 14)
 	b.sample(10, "a.com/m/p.T.Sum.func1", 15, "a.com/m/p.T.Sum", 12, "a.com/m/p.F__b0", 15)
-	b.sample(30, "a.com/m/q.G", 12, "a.com/m/p.F__b0", 15)
+	b.sample(20, "a.com/m/q.G[...]", 12, "a.com/m/p.F__b0", 15)
+	b.sample(10, "a.com/m/q.G[int]-range1", 13, "slices.Values", 11, "a.com/m/q.G[int]", 12, "a.com/m/p.F__b0", 15)
 	b.sample(99, "a.com/m/p.(*T).Fill", 13, "a.com/m/p.Test", 15)
 	p, err := ReadProfile(b.bytes(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Callees{"T.Fill": {3: 0.6, 5: 0.2}, "T.Sum": {2: 0.1}}
+	want := Callees{"T.Fill": {3: 0.6, 5: 0.2}, "T.Sum": {2: 0.1, 5: 0.1}, "a.com/m/q.G": {2: 0.3, 3: 0.1}}
 	if !reflect.DeepEqual(p.Callees, want) {
 		t.Errorf("%v, want %v", p.Callees, want)
 	}
@@ -116,10 +118,17 @@ func TestCallees(t *testing.T) {
 
 func TestSplitSymbol(t *testing.T) {
 	for symbol, want := range map[string]string{
-		"a.com/b.F": "F", "a.com/b.T.F": "T.F", "a.com/b.(*T).F": "T.F", "b.F": "F", "a.com/b.F.func1": "",
-		"a.com/b.(*T).F.func2": "", "a.com/b.F[...]": "", "a.com/b.T.F-fm": "T.F-fm", "a.com/b.init": "init",
+		"a.com/b.F": "F", "a.com/b.T.F": "T.F", "a.com/b.(*T).F": "T.F", "b.F": "F", "a.com/b.F.func1": "inner F",
+		"a.com/b.(*T).F.func2": "inner T.F", "a.com/b.F[...]": "F", "a.com/b.T.F-fm": "T.F-fm", "a.com/b.init": "init",
+		"a.com/b.(*T[...]).F": "T.F", "b.F[go.shape.[]a.com/c.T]": "F", "b.F-range1": "inner F",
+		"b.(*T).F-range2": "inner T.F", "b.F.func1-range1": "inner F", "b.F.gowrap1": "inner F", "b.glob..func1": "inner ",
+		"b.T.F.func1.2": "inner T.F",
 	} {
-		if _, got := splitSymbol(symbol); got != want {
+		_, got, inner := splitSymbol(symbol)
+		if inner {
+			got = "inner " + got
+		}
+		if got != want {
 			t.Errorf("%s is %q, want %q", symbol, got, want)
 		}
 	}

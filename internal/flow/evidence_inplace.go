@@ -165,7 +165,7 @@ func (x *inPlace) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.ready.Profile, x.ready.Callees = profile.Lines, profile.Callees
+	x.ready.Profile, x.ready.Callees, x.ready.Samples = profile.Lines, profile.Callees, profile.Samples
 	x.rewriter.weigh(&x.ready)
 	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
 	return nil

@@ -28,6 +28,7 @@ type Prepared struct {
 	Moves      []beagle.Move   `json:"moves"`
 	Profile    map[int]float64 `json:"profile"`
 	Callees    bench.Callees   `json:"callees,omitempty"` // the profile's part outside of the candidate
+	Samples    int             `json:"samples,omitempty"` // of the profile
 	// of a call of the original; nil when no model is told
 	Cost     *beagle.Resources `json:"cost,omitempty"`
 	Calls    *llm.Calls        `json:"calls,omitempty"` // that models are shown; shapes alone where values are redacted
@@ -207,7 +208,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 	if err != nil {
 		return err
 	}
-	x.ready.Profile, x.ready.Callees = profile.Lines, profile.Callees
+	x.ready.Profile, x.ready.Callees, x.ready.Samples = profile.Lines, profile.Callees, profile.Samples
 	if x.spec.Models.On() {
 		if x.ready.Cost, err = bench.Cost(ctx, x.lab.bench, bin, 0, x.inputs.corpus()); err != nil {
 			return err

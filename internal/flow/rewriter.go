@@ -34,7 +34,8 @@ func (rw *rewriter) weigh(p *Prepared) {
 		})
 		mutators = append(mutators, lift.Mutator(lifted))
 	}
-	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, bench.Profile{Lines: p.Profile, Callees: p.Callees})
+	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators,
+		bench.Profile{Lines: p.Profile, Callees: p.Callees, Samples: p.Samples})
 	rw.work.insight = rw.works.insight
 }
 

@@ -114,14 +114,26 @@ func moved(from *source.File, lines map[int]float64, to *source.File) map[int]fl
 	return out
 }
 
-// idle says which functions of the target's package take no time. Without a profile it is nil.
-func idle(callees bench.Callees) func(key string) bool {
-	if len(callees) == 0 {
+// idleShare is the share of the time below which a callee is not worth a move, and idleSamples are
+// how many samples show that: with none of 300, a share is below 1 % at 95 % (the rule of three).
+const (
+	idleShare   = 0.01
+	idleSamples = 300
+)
+
+// showsIdle reports whether a profile can say that a callee takes no time.
+func showsIdle(profile bench.Profile) bool {
+	return len(profile.Callees) > 0 && profile.Samples >= idleSamples
+}
+
+// idle says which functions take no time. It is nil where the profile cannot say so.
+func idle(profile bench.Profile) func(key string) bool {
+	if !showsIdle(profile) {
 		return nil
 	}
 	return func(key string) bool {
 		sum := 0.0
-		for _, share := range callees[key] {
+		for _, share := range profile.Callees[key] {
 			sum += share
 		}
 		return sum < idleShare
@@ -158,9 +170,6 @@ type lineShares struct {
 	exact bool            // the profile is of this version or of one that it goes back to
 }
 
-// idleShare is the share of the time below which a callee is not worth a move.
-const idleShare = 0.01
-
 // sharesOf are what each line of a version takes: a measured profile where there is one, else what
 // is carried over from the version that it goes back to.
 func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string) *lineShares {
@@ -175,7 +184,7 @@ func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string
 		v.lines = moved(own, carried(w.known, own.Src, owners(own)), f)
 		w.copied(f, copies, v.lines)
 		for name, share := range w.known.total {
-			v.idle[name] = share < idleShare && len(w.profile.Callees) > 0 && name != w.unit.Target.Name
+			v.idle[name] = share < idleShare && showsIdle(w.profile) && name != w.unit.Target.Name
 		}
 		return v
 	case base == c.ID && f.Src == c.Source:

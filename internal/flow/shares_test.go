@@ -66,6 +66,7 @@ func TestCalleeShares(t *testing.T) {
 	w := newWorkbench(u, &beagle.Facets{}, rules.Default, bench.Profile{
 		Lines:   map[int]float64{line: 0.9, line - 1: 0.1},
 		Callees: bench.Callees{"size": {1: 0.3, 4: 0.5}},
+		Samples: 300,
 	})
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
 	p, problem := w.pass(root)

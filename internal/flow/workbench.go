@@ -66,7 +66,7 @@ func newWorkbench(
 		profile:  profile,
 		insight:  func(string) *bench.Insight { return nil },
 	}
-	u.Idle = idle(profile.Callees)
+	u.Idle = idle(profile)
 	w.known = w.knownShares()
 	return w
 }

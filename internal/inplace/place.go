@@ -219,12 +219,17 @@ func (p *Place) variant(src, suffix string) (string, error) {
 }
 
 // apart keeps a version from being inlined into the dispatcher. An inlined one has no address, and
-// only versions at the same address modulo 64 are compared with each other.
+// only versions at the same address modulo 64 are compared with each other. The directive takes the
+// place of the empty line, or the comment, above the function: lines of profiles and of the
+// compiler's messages are those of the version.
 func (p *Place) apart(text, suffix string) string {
 	_, name, method := strings.Cut(p.u.Target.Name, ".")
 	if !method {
 		name = p.u.Target.Name
 	}
-	declared := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + regexp.QuoteMeta(name+suffix) + `\b`)
-	return declared.ReplaceAllString(text, "//go:noinline\n$0")
+	head := `(func (?:\([^)]*\) )?` + regexp.QuoteMeta(name+suffix) + `\b)`
+	if above := regexp.MustCompile(`(?m)^(?://|// .*)?\n` + head); above.MatchString(text) {
+		return above.ReplaceAllString(text, "//go:noinline\n$1")
+	}
+	return regexp.MustCompile(`(?m)^`+head).ReplaceAllString(text, "//go:noinline\n$1")
 }

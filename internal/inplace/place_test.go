@@ -2,9 +2,11 @@ package inplace
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // lines is a target that writes to any writer, with tests that call it.
@@ -77,4 +79,31 @@ func TestSurvey(t *testing.T) {
 	if err := p.Choose(context.Background(), -1); err != nil || len(e.Timed) != 1 {
 		t.Fatal(e, err)
 	}
+}
+
+// TestLinesStay checks that the function of a version stands in the line that it has in the
+// candidate, whatever is above it, so that profiles mean the candidate's lines.
+func TestLinesStay(t *testing.T) {
+	u, p := newPlace(t, source.Options{Dir: module(t, counted), Spec: "./.Join"})
+	for name, above := range map[string]string{"nothing": "\n", "a comment": "\n// Join joins.\n",
+		"a long comment": "\n// Join joins.\n//\n// All of them.\n", "an empty line of a comment": "\n//\n"} {
+		was := strings.Replace(u.Target.Source, "\nfunc Join", above+"func Join", 1)
+		if was == u.Target.Source && above != "\n" {
+			t.Fatalf("no place for %s in\n%s", name, u.Target.Source)
+		}
+		text, err := p.variant(was, "__b0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line(was, "func Join") != line(text, "func Join__b0") || !strings.Contains(text, "//go:noinline\nfunc Join__b0") {
+			t.Errorf("%s above: the function is in line %d, not %d, of\n%s", name, line(text, "func Join__b0"),
+				line(was, "func Join"), text)
+		}
+	}
+}
+
+// line is the number of the line in which something stands.
+func line(text, what string) int {
+	before, _, _ := strings.Cut(text, what)
+	return 1 + strings.Count(before, "\n")
 }

@@ -354,7 +354,7 @@ func (p *Place) Profile(ctx context.Context, path string, cpu int) (bool, error)
 	if len(all) == 0 {
 		return false, nil
 	}
-	j := job{suite: all[0].suite, bench: exactly(all[0].name), time: "1s", threads: 1, wall: surveyTime,
+	j := job{suite: all[0].suite, bench: exactly(all[0].name), time: "3s", threads: 1, wall: surveyTime,
 		plan: live.Plan{Mode: live.Run}, profile: path}
 	if cpu >= 0 {
 		j.cpu = []int{cpu}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -34,6 +35,7 @@ type foreignDecl struct {
 	names []string
 	text  string
 	fn    bool
+	key   string // of the original function, with its package's path
 }
 
 func (f *foreign) entry() string { return f.decls[0].names[0] }
@@ -83,7 +85,11 @@ func (u *Unit) fetch(path, name string) *foreign {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
 			continue
 		}
-		f.decls = append(f.decls, foreignDeclOf(file, d, names))
+		decl := foreignDeclOf(file, d, names)
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			decl.key = path + "." + cmp.Or(other.CopyOf(fn.Name.Name), fn.Name.Name)
+		}
+		f.decls = append(f.decls, decl)
 	}
 	slices.SortStableFunc(f.decls, func(a, b foreignDecl) int { return b.rank(names[name]) - a.rank(names[name]) })
 	return f

@@ -106,6 +106,12 @@ func TestWidenAcross(t *testing.T) {
 	if got := strings.Join(copies, " "); got != "parserTakeForLine hashSumForLine hashMixForLine" {
 		t.Errorf("copies: %s", got)
 	}
+	for name, want := range map[string]string{"parserTakeForLine": "Parser.take", "hashSumForLine": "ex.com/m/hash.Sum",
+		"hashMixForLine": "ex.com/m/hash.mix", "hashFirstForLine": ""} {
+		if got := u.CopyOf(name); got != want {
+			t.Errorf("%s is a copy of %q, want %q", name, got, want)
+		}
+	}
 	if again, added := u.Widen(wide); again != wide || len(added) != 0 {
 		t.Errorf("widened again: %q\n%s", added, again)
 	}

@@ -372,10 +372,23 @@ func (u *Unit) privates() map[string]*piece {
 	return u.copied
 }
 
-// CopyOf is the key of the function, such as T.Method, whose private copy has a name, or "".
+// CopyOf is the key of the function, such as T.Method, whose private copy has a name, or "". Keys of
+// functions of other packages have the package's path and a dot in front.
 func (u *Unit) CopyOf(name string) string {
 	if p := u.privates()[name]; p != nil {
 		return p.key()
+	}
+	u.abroad.Lock()
+	defer u.abroad.Unlock()
+	for _, f := range u.foreigners {
+		if f == nil {
+			continue
+		}
+		for _, d := range f.decls {
+			if d.fn && d.names[0] == name {
+				return d.key
+			}
+		}
 	}
 	return ""
 }

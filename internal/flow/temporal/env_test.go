@@ -221,7 +221,7 @@ func TestMany(t *testing.T) {
 }
 
 // manyBlock is how many generations a history of runMany holds.
-const manyBlock = 8
+const manyBlock = 2
 
 // runMany carries a run of n candidates through its histories.
 func runMany(t *testing.T, n int) *env {
