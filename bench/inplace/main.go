@@ -166,7 +166,7 @@ func (r *row) take(ctx context.Context, o *options, dir, function string) error 
 	if r.Evidence = e; o.mutants == 0 {
 		return nil
 	}
-	env := &verify.Env{Unit: u, Box: box, Dir: files.Path}
+	env := &verify.Env{Unit: u, Box: box, Dir: files.Path, InPlace: true}
 	return r.mutate(ctx, o, u, p, env)
 }
 

@@ -131,7 +131,7 @@ func admitted(ctx context.Context, u *source.Unit, name, text string) (*source.F
 	if problem != nil {
 		return nil, bad(problem.Message)
 	}
-	v, err := verify.Static(ctx, &verify.Env{Unit: u}, beagle.NewCandidate(canonical, nil, nil), nil)
+	v, err := verify.Static(ctx, &verify.Env{Unit: u, InPlace: true}, beagle.NewCandidate(canonical, nil, nil), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -95,9 +95,9 @@ func TestReadProfile(t *testing.T) {
 	}
 }
 
-// TestCallees checks that functions that a version calls get the time that passes below their lines,
-// with their literals, and that the standard library does not. The test profile's functions start in
-// line 10, their literals too.
+// TestCallees checks that functions that a version calls get the time that passes below their
+// lines, with their literals, and that the standard library does not. Functions of the test profile
+// start in line 10, their literals too.
 func TestCallees(t *testing.T) {
 	b := newTestProfile()
 	b.sample(40, "runtime.memmove", 5, "a.com/m/p.(*T).Fill", 13, "a.com/m/p.F__b0", 14)

@@ -17,8 +17,9 @@ import (
 // a suite, and models' replies. A text that passes is a candidate; the verifier decides whether
 // it behaves.
 type door struct {
-	unit *source.Unit
-	root beagle.Candidate
+	unit    *source.Unit
+	root    beagle.Candidate
+	inPlace bool // the evidence comes from the user's tests
 }
 
 // An extent says how much of a candidate file a text from outside is.
@@ -117,7 +118,7 @@ func (d *door) static(ctx context.Context, a *arrival) (*beagle.Verdict, error) 
 	if v := d.oversized(a); v != nil {
 		return v, nil
 	}
-	return verify.Static(ctx, &verify.Env{Unit: d.unit}, a.Candidate, nil)
+	return verify.Static(ctx, &verify.Env{Unit: d.unit, InPlace: d.inPlace}, a.Candidate, nil)
 }
 
 // inCanonical finds the line numbers in the messages of the checks.

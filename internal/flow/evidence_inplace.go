@@ -70,6 +70,7 @@ func keepsState(u *source.Unit) bool {
 // goInPlace makes the tests of the module the evidence.
 func (x *session) goInPlace(because string) {
 	x.lab.evidence = &inPlace{session: x, because: because}
+	x.door.inPlace = true
 	x.inBenchmarks()
 	if because != "" && x.watch != nil {
 		x.watch.Stage("evidence", "in place, inside the package's own tests: "+because)
@@ -111,6 +112,7 @@ func (x *session) instead(ctx context.Context, err error) error {
 func (x *session) withCorpus(ctx context.Context, why *beagle.UsageError) error {
 	x.tentative = false
 	x.lab.evidence = recorded{x}
+	x.door.inPlace = false
 	x.inBenchmarks()
 	x.watch.Stage("evidence", "recorded calls, since "+why.What)
 	if err := x.inputs.hopeless(); err != nil {
@@ -141,6 +143,7 @@ func (x *inPlace) equip(ctx context.Context) (err error) {
 	if err := x.lab.furnish(); err != nil {
 		return err
 	}
+	x.lab.verify.InPlace = true
 	x.place, err = inplace.New(ctx, x.unit, x.lab.box, filepath.Join(x.lab.dir, "place"),
 		func(what string) { x.watch.Stage("survey", what) })
 	return err

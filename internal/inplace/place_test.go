@@ -95,7 +95,8 @@ func TestLinesStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if line(was, "func Join") != line(text, "func Join__b0") || !strings.Contains(text, "//go:noinline\nfunc Join__b0") {
+		if line(was, "func Join") != line(text, "func Join__b0") ||
+			!strings.Contains(text, "//go:noinline\nfunc Join__b0") {
 			t.Errorf("%s above: the function is in line %d, not %d, of\n%s", name, line(text, "func Join__b0"),
 				line(was, "func Join"), text)
 		}

@@ -372,8 +372,8 @@ func (u *Unit) privates() map[string]*piece {
 	return u.copied
 }
 
-// CopyOf is the key of the function, such as T.Method, whose private copy has a name, or "". Keys of
-// functions of other packages have the package's path and a dot in front.
+// CopyOf is the key of the function, such as T.Method, whose private copy has a name, or "". Keys
+// of functions of other packages have the package's path and a dot in front.
 func (u *Unit) CopyOf(name string) string {
 	if p := u.privates()[name]; p != nil {
 		return p.key()

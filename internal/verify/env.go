@@ -25,6 +25,9 @@ type Env struct {
 	Builder *harness.Builder
 	Box     *sandbox.Sandbox
 	Dir     string // scratch directory, which must exist
+	// InPlace says that calls come from the user's tests, each with what the calls before it left.
+	// Then a version may keep and lock what the original's callees do: it holds copies of them.
+	InPlace bool
 	// a program of the original alone, if there is one; it is not removed while checks run
 	Alone *harness.Binary
 
@@ -78,8 +81,26 @@ func (e *Env) original() (*code, error) {
 		e.orig = e.codeOf(f)
 		e.orig.literals = e.Unit.Literals()
 		e.orig.reached = reachedBy(e.Unit, e.helpers().constant)
+		if e.InPlace {
+			maps.Copy(e.orig.reached, e.calleesDo())
+		}
 	}
 	return e.orig, nil
+}
+
+// calleesDo returns the keys of what the policy finds in the original with copies of what it calls
+// in place of the calls.
+func (e *Env) calleesDo() map[string]bool {
+	wide, _ := e.Unit.Widen(e.Unit.Target.Source)
+	f, problem := e.Unit.Parse(wide)
+	if problem != nil {
+		return nil
+	}
+	keys := map[string]bool{}
+	for _, v := range inspect(e.codeOf(f)) {
+		keys[v.key] = true
+	}
+	return keys
 }
 
 // helpers returns the facts about the rest of the package. The first call computes them.
