@@ -373,7 +373,7 @@ func (n *narrower) findForeign() {
 		c := &privateCopy{foreign: f, decl: decls[f.entry()], same: true}
 		for _, d := range f.decls {
 			there := decls[d.names[0]]
-			if there == nil || printed(n.text(there)) != printed(d.text) {
+			if there == nil || spelled(n.text(there)) != spelled(d.text) {
 				c.same = false
 				break
 			}

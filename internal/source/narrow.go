@@ -2,7 +2,7 @@ package source
 
 import (
 	"go/ast"
-	"go/format"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"strings"
@@ -190,23 +190,42 @@ func (n *narrower) restored(c *privateCopy, fn *ast.FuncDecl) string {
 			edits = append(edits, syntax.Edit{Start: e.Start - from, End: e.End - from, New: e.New})
 		}
 	}
-	return printed(syntax.Apply(n.file.Src[from:n.tok.Offset(fn.End())], edits))
+	return spelled(syntax.Apply(n.file.Src[from:n.tok.Offset(fn.End())], edits))
 }
 
 // original returns the copy that Widen would make of the original, with calls of originals.
 func (n *narrower) original(c *privateCopy, fn *ast.FuncDecl) string {
 	body, f := c.piece.decl.(*ast.FuncDecl).Body, c.piece.file
-	return printed(n.unit.privateHead(c.piece, fn.Name.Name) + " " +
+	return spelled(n.unit.privateHead(c.piece, fn.Name.Name) + " " +
 		f.text[f.offset(body.Lbrace):f.offset(body.End())])
 }
 
-// printed is a declaration as gofmt prints it.
-func printed(text string) string {
-	out, err := format.Source([]byte(strings.ReplaceAll(text, "\r", "")))
-	if err != nil {
-		return text
+// spelled is the text of a declaration by its tokens. It leaves out comments, and how lines are
+// broken: a rewrite may have printed anew what it did not change.
+func spelled(text string) string {
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(text)), []byte(text), func(token.Position, string) {}, 0)
+	var out strings.Builder
+	held := "" // a semicolon or comma, which a closing bracket may drop
+	for {
+		_, tok, lit := s.Scan()
+		switch tok {
+		case token.EOF:
+			return out.String()
+		case token.SEMICOLON, token.COMMA:
+			out.WriteString(held)
+			held = tok.String() + " "
+			continue
+		case token.RBRACE, token.RPAREN, token.RBRACK:
+		default:
+			out.WriteString(held)
+		}
+		held = ""
+		if !tok.IsLiteral() {
+			lit = tok.String()
+		}
+		out.WriteString(lit + " ")
 	}
-	return strings.TrimSpace(string(out))
 }
 
 // back returns the edits that replace one use of a copy by the original's name; none if the

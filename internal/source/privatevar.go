@@ -140,7 +140,7 @@ func (n *narrower) findVars() {
 		text := n.file.Src[n.tok.Offset(spec.Names[0].End()):n.tok.Offset(spec.End())]
 		before := p.file.text[p.file.offset(was.Names[0].End()):p.file.offset(was.End())]
 		c := &privateCopy{piece: p, decl: g}
-		c.same = printed("var x"+text) == printed("var x"+before) && n.sameImports(c) && kept[name]
+		c.same = spelled("var x"+text) == spelled("var x"+before) && n.sameImports(c) && kept[name]
 		n.copies[n.file.Info.Defs[spec.Names[0]]] = c
 	}
 }

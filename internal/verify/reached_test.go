@@ -81,7 +81,8 @@ func TestCalleesDo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := Static(t.Context(), &Env{Unit: u, Dir: t.TempDir(), InPlace: c.inPlace}, beagle.NewCandidate(text, nil, nil), nil)
+		e := &Env{Unit: u, Dir: t.TempDir(), InPlace: c.inPlace}
+		v, err := Static(t.Context(), e, beagle.NewCandidate(text, nil, nil), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
