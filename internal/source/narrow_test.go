@@ -66,9 +66,10 @@ func TestNarrow(t *testing.T) {
 			digits, nil, "x := digits[1]"},
 		{"a local hides it in a closure", "func F(list []int, b *box) int {\n\tf := func() (digits int) { " +
 			"digits = digitsForF[0]; return }\n\treturn f() + digitsForF[1]\n}" + digits, []string{"digitsForF"}, ""},
-		{"a copy is printed on other lines", "func F(list []int, b *box) int { return firstForF(list) + digitsForF[1] }" +
-			strings.Replace(first, "{ return list[0] }", "{\n\t// The first.\n\treturn list[0]\n}", 1) +
-			strings.Replace(digits, "2, 3}", "2,\n\t3,\n}", 1), nil, "first(list) + digits[1]"},
+		{"a copy is printed on other lines",
+			"func F(list []int, b *box) int { return firstForF(list) + digitsForF[1] }" +
+				strings.Replace(first, "{ return list[0] }", "{\n\t// The first.\n\treturn list[0]\n}", 1) +
+				strings.Replace(digits, "2, 3}", "2,\n\t3,\n}", 1), nil, "first(list) + digits[1]"},
 		{"a local hides a function", "func F(first []int, b *box) int { return firstForF(first) }" + first,
 			[]string{"firstForF"}, "firstForF(first)"},
 		{"a copy whose text the original has, with another meaning",
