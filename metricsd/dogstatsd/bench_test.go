@@ -8,24 +8,37 @@ import (
 	"github.com/beagle-go/beagle/metricsd/load"
 )
 
-// BenchmarkMetric reads lines of 1,000 contexts with ten tags each, in an order
-// that does not repeat soon.
+// BenchmarkMetric reads the lines of datagrams of 8 KB, with ten tags each, of 3,000 contexts in an
+// order that does not repeat soon. As in the agent, a datagram has just been written to the buffer
+// in which its lines are read.
 func BenchmarkMetric(b *testing.B) {
-	g := load.NewGenerator(load.Shape{Contexts: 1000}, 0, 1)
-	lines, size := make([][]byte, 8192), 0
-	for i := range lines {
-		lines[i] = bytes.Clone(g.Packet())
-		size += len(lines[i])
+	shape, err := load.Named("steady")
+	if err != nil {
+		b.Fatal(err)
+	}
+	g := load.NewGenerator(shape, 0, 1)
+	datagrams, size, lines := make([][]byte, 256), 0, 0
+	for i := range datagrams {
+		datagrams[i] = bytes.Clone(g.Packet())
+		size += len(datagrams[i])
+		for line, rest := dogstatsd.NextLine(datagrams[i]); line != nil; line, rest = dogstatsd.NextLine(rest) {
+			lines++
+		}
 	}
 	p := dogstatsd.NewParser(0, 0)
 	var m dogstatsd.Metric
-	b.SetBytes(int64(size / len(lines)))
+	buffer := make([]byte, shape.Packet)
+	b.SetBytes(int64(size / lines))
 	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		if err := p.Metric(lines[i%len(lines)], &m); err != nil {
+	var line, rest []byte
+	for i := 0; b.Loop(); {
+		if line, rest = dogstatsd.NextLine(rest); line == nil {
+			n := copy(buffer, datagrams[i%len(datagrams)])
+			line, rest = dogstatsd.NextLine(buffer[:n])
+			i++
+		}
+		if err := p.Metric(line, &m); err != nil {
 			b.Fatal(err)
 		}
-		i++
 	}
 }
