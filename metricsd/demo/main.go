@@ -145,7 +145,7 @@ var (
 )
 
 var full = settings{
-	Rules: "all", Profile: 30, Spots: 16, Capture: 4, Targets: 5, Each: 72, Measure: "15s", Fuzz: "2s",
+	Rules: "all", Profile: 30, Spots: 16, Capture: 4, Targets: 5, Each: 144, Measure: "15s", Fuzz: "2s",
 	Processor: "10m",
 	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.1, 0.3},
 		StepBlocks: 30, Horizon: 150, MostBlocks: 300, LeastBlocks: 50, HoldoutShare: 0.25, HoldoutBlocks: 30},
