@@ -347,6 +347,10 @@ const (
 // reported half of the calls only.
 func regular(calls, iterations int64) bool { return calls >= fewCalls && calls >= iterations/seldom }
 
+// profiled is how long the original is profiled. At 100 samples a second that gives the 300 that
+// tell a callee of 1 % of the time from one that never runs.
+const profiled = "4s"
+
 // Profile takes a CPU profile of the original in the first benchmark that is timed, into a file. It
 // reports whether there is one.
 func (p *Place) Profile(ctx context.Context, path string, cpu int) (bool, error) {
@@ -354,7 +358,7 @@ func (p *Place) Profile(ctx context.Context, path string, cpu int) (bool, error)
 	if len(all) == 0 {
 		return false, nil
 	}
-	j := job{suite: all[0].suite, bench: exactly(all[0].name), time: "3s", threads: 1, wall: surveyTime,
+	j := job{suite: all[0].suite, bench: exactly(all[0].name), time: profiled, threads: 1, wall: surveyTime,
 		plan: live.Plan{Mode: live.Run}, profile: path}
 	if cpu >= 0 {
 		j.cpu = []int{cpu}
