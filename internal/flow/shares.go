@@ -168,6 +168,7 @@ type lineShares struct {
 	lines map[int]float64
 	idle  map[string]bool // functions that do not run
 	exact bool            // the profile is of this version or of one that it goes back to
+	shows bool            // the profile has the samples to show that a line takes no time
 }
 
 // sharesOf are what each line of a version takes: a measured profile where there is one, else what
@@ -183,8 +184,9 @@ func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string
 		}
 		v.lines = moved(own, carried(w.known, own.Src, owners(own)), f)
 		w.copied(f, copies, v.lines)
+		v.shows = showsIdle(w.profile)
 		for name, share := range w.known.total {
-			v.idle[name] = share < idleShare && showsIdle(w.profile) && name != w.unit.Target.Name
+			v.idle[name] = share < idleShare && v.shows && name != w.unit.Target.Name
 		}
 		return v
 	case base == c.ID && f.Src == c.Source:
@@ -198,24 +200,54 @@ func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string
 }
 
 // weight is the share of a node's lines.
-func (v *lineShares) weight(n ast.Node) float64 {
+func (v *lineShares) weight(n ast.Node) float64 { return v.between(n.Pos(), n.End()) }
+
+// between is the share of the lines from one place to another.
+func (v *lineShares) between(from, to token.Pos) float64 {
 	sum := 0.0
-	last := v.file.Fset.Position(n.End()).Line
-	for line := v.file.Fset.Position(n.Pos()).Line; line <= last; line++ {
+	last := v.file.Fset.Position(to).Line
+	for line := v.file.Fset.Position(from).Line; line <= last; line++ {
 		sum += v.lines[line]
 	}
 	return min(sum, 1)
 }
 
 // cold reports whether a measured profile says that code takes no time: a line of a version that
-// was profiled, or a callee that does not run.
+// was profiled, a callee that does not run, or a branch of which there is no sample. A line alone
+// says little in a version that was not: a declaration takes no time, and what it declares may.
 func (v *lineShares) cold(n ast.Node) bool {
 	for _, d := range v.file.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Pos() <= n.Pos() && n.Pos() < fn.End() {
-			return v.exact && v.weight(n) == 0 || v.idle[ownerName(fn)]
+			return v.exact && v.weight(n) == 0 || v.idle[ownerName(fn)] || v.shows && v.untaken(fn, n)
 		}
 	}
 	return false
+}
+
+// untaken reports whether a node of a function stands in a branch that takes no time.
+func (v *lineShares) untaken(fn *ast.FuncDecl, n ast.Node) bool {
+	found := false
+	branch := func(list []ast.Stmt) {
+		if len(list) > 0 && list[0].Pos() <= n.Pos() && n.End() <= list[len(list)-1].End() {
+			first, last := list[0].Pos(), list[len(list)-1].End()
+			found = found || v.between(first, last) == 0
+		}
+	}
+	ast.Inspect(fn, func(m ast.Node) bool {
+		switch m := m.(type) {
+		case *ast.IfStmt:
+			branch(m.Body.List)
+			if els, ok := m.Else.(*ast.BlockStmt); ok {
+				branch(els.List)
+			}
+		case *ast.CaseClause:
+			branch(m.Body)
+		case *ast.CommClause:
+			branch(m.Body)
+		}
+		return !found && m != nil && m.Pos() <= n.Pos() && n.End() <= m.End()
+	})
+	return found
 }
 
 // carried carries a profile over to another version: lines that are still there

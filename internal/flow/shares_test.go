@@ -94,6 +94,10 @@ func TestCalleeShares(t *testing.T) {
 	if rare == nil || !p.Cold(rare.Body.List[1]) || p.Cold(copied.Body.List[0]) || p.Cold(loop) {
 		t.Error("the callee that takes no time is not cold, or others are")
 	}
+	branch := copied.Body.List[0].(*ast.IfStmt)
+	if early := branch.Body.List[0]; !p.Cold(early) || p.Cold(branch) || p.Cold(copied.Body.List[1]) {
+		t.Error("a branch without a sample is not cold, or what has samples is")
+	}
 	for _, m := range moves {
 		if m.Mutator == "byte-table" || m.Mutator == "unroll" && m.Weight < 0.2 {
 			t.Errorf("%+v in a callee that takes no time", m)
