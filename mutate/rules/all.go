@@ -91,6 +91,7 @@ var written = []*mutate.Mutator{
 	affixText,
 	runeSlice,
 	replaceBytes,
+	stackText,
 	trimConvert,
 	writeByte,
 	equalFold,
