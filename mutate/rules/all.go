@@ -95,6 +95,7 @@ var written = []*mutate.Mutator{
 	trimConvert,
 	writeByte,
 	equalFold,
+	lowerText,
 	hoistCompile,
 	regexpMatch,
 	regexpFind,
