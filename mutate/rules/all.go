@@ -38,6 +38,7 @@ var written = []*mutate.Mutator{
 
 	// Loops.
 	stdKernel,
+	repeatText,
 	compact,
 	unroll,
 	fixedTrips,
