@@ -81,6 +81,7 @@ var written = []*mutate.Mutator{
 	stringBuilder,
 	builderGrow,
 	sprintfConcat,
+	stringMethod,
 	splitFirst,
 	splitPair,
 	splitSeq,
