@@ -94,6 +94,7 @@ var written = []*mutate.Mutator{
 	runeSlice,
 	replaceBytes,
 	stackText,
+	textBytes,
 	trimConvert,
 	writeByte,
 	equalFold,
