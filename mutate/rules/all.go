@@ -39,6 +39,7 @@ var written = []*mutate.Mutator{
 	// Loops.
 	stdKernel,
 	repeatText,
+	stdCall,
 	compact,
 	unroll,
 	fixedTrips,
