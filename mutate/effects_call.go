@@ -34,8 +34,8 @@ func (a *effects) call(n *ast.CallExpr) {
 	}
 }
 
-// formatsSafely reports whether a call of strconv formats a number in a base, or in a form and for a
-// size, that it knows: it panics for others.
+// formatsSafely reports whether a call of strconv formats a number in a base, or in a form and for
+// a size, that it knows: it panics for others.
 func (p *Pass) formatsSafely(n *ast.CallExpr) bool {
 	if _, ok := p.IsCall(n, "strconv", "FormatInt", "FormatUint"); ok && len(n.Args) == 2 {
 		base, known := p.Int(n.Args[1])

@@ -96,8 +96,8 @@ func (s *Search) blame(steps []beagle.Step) {
 	}
 }
 
-// hopeless reports whether a mutator is given up: it breaks most candidates, one of them as the only
-// new step. What fell beside others only may owe all its blame to them.
+// hopeless reports whether a mutator is given up: it breaks most candidates, one of them as the
+// only new step. What fell beside others only may owe all its blame to them.
 func (s *Search) hopeless(mutator string) bool {
 	return s.behaves(mutator) < hopeless && s.arm(mutator).Alone > 0
 }

@@ -77,8 +77,8 @@ func TestCase(t *testing.T) {
 		}
 	}
 	// Characters whose other case is ASCII, whose case has another length, and what is no rune.
-	parts := []string{"a", "A", "z", "Z", "k", "K", "\u212a", "s", "\u017f", "i", "I", "\u0130", "\u0131", "@", "[", "`", "{",
-		"é", "É", "\xff", "\xc3", "Ⱥ"}
+	parts := []string{"a", "A", "z", "Z", "k", "K", "\u212a", "s", "\u017f", "i", "I", "\u0130", "\u0131", "@", "[",
+		"`", "{", "é", "É", "\xff", "\xc3", "Ⱥ"}
 	texts := []string{"", "a", "A", "k", "K", "ks", "KS", "is", "IS", "kiss", "@[`{", "az", "AZ"}
 	for _, a := range parts {
 		for _, b := range parts {

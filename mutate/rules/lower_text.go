@@ -22,8 +22,8 @@ var lowerTextSource string
 var lowerText = example.Rule{
 	Name: "lower-text",
 	Doc: "Look at the lower or upper case of a text without making a string of it: compare byte by byte up to the " +
-		"first difference, or convert a short text on the stack for a switch or a look-up. Exact: ASCII converts byte " +
-		"by byte, and a text with other characters before the answer is known is converted as before.",
+		"first difference, or convert a short text on the stack for a switch or a look-up. Exact: ASCII converts " +
+		"byte by byte, and a text with other characters before the answer is known is converted as before.",
 	Class:  beagle.E0,
 	Gain:   1.6,
 	Source: lowerTextSource,

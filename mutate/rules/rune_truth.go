@@ -101,8 +101,8 @@ func (w *wideRune) ask(call *ast.CallExpr) (truth, bool) {
 	return inner.answer(fn.Body.List)
 }
 
-// asksNumber reports whether a function takes one whole number, answers yes or no, and changes nothing.
-// It may read what it likes: only its answer beyond ASCII matters, which is then decided.
+// asksNumber reports whether a function takes one whole number, answers yes or no, and changes
+// nothing. It may read what it likes: only its answer beyond ASCII matters, which is then decided.
 func asksNumber(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||

@@ -14,10 +14,10 @@ import (
 // String or Error. It calls the method in the argument's place.
 var stringMethod = &mutate.Mutator{
 	Name: "string-method",
-	Doc: "Call the method String or Error of an argument yourself instead of leaving it to fmt, which boxes the value " +
-		"and asks for four interfaces before it finds the method. Then the format holds strings and numbers only, " +
-		"and the rule sprintf can write it out. Legal because fmt prints by that method; it prints a panic of the " +
-		"method as text, where the call panics.",
+	Doc: "Call the method String or Error of an argument yourself instead of leaving it to fmt, which boxes the " +
+		"value and asks for four interfaces before it finds the method. Then the format holds strings and numbers " +
+		"only, and the rule sprintf can write it out. Legal because fmt prints by that method; it prints a panic of " +
+		"the method as text, where the call panics.",
 	Before:  `return fmt.Sprintf("%s:%d", kind, n)`,
 	After:   `return fmt.Sprintf("%s:%d", kind.String(), n)`,
 	Class:   beagle.E1,
@@ -53,9 +53,9 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// printedBy returns the method by which fmt prints a value as text, or "". A pointer may be nil, for
-// which fmt has an answer and most methods have none; so may an interface, unless a condition says
-// that it is not.
+// printedBy returns the method by which fmt prints a value as text, or "". A pointer may be nil,
+// for which fmt has an answer and most methods have none; so may an interface, unless a condition
+// says that it is not.
 func printedBy(p *mutate.Pass, e ast.Expr) string {
 	t := p.Info.TypeOf(e)
 	if t == nil || p.Info.Types[e].Value != nil && !packageLevel(p, e) {

@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// textBytes (part of catalogue S3) matches a variable that holds a formatted number, which code trims
-// and adds to before it becomes part of a text. It holds bytes on the stack until then.
+// textBytes (part of catalogue S3) matches a variable that holds a formatted number, which code
+// trims and adds to before it becomes part of a text. It holds bytes on the stack until then.
 var textBytes = &mutate.Mutator{
 	Name: "text-bytes",
 	Doc: "Hold a formatted number as bytes on the stack while code trims it and adds to it, and make a string of it " +
@@ -252,11 +252,11 @@ func (s *bytesSite) trim(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr)
 		return false
 	}
 	n, size := p.Fresh("n", "end"), len(affix)
-	text := fmt.Sprintf("if %[1]s := len(%[2]s) - %[3]d; %[1]s >= 0 && string(%[2]s[%[1]s:]) == %[4]s {\n%[2]s = %[2]s[:%[1]s]\n}",
-		n, s.name, size, p.Text(call.Args[1]))
+	text := fmt.Sprintf("if %[1]s := len(%[2]s) - %[3]d; %[1]s >= 0 && string(%[2]s[%[1]s:]) == %[4]s {\n"+
+		"%[2]s = %[2]s[:%[1]s]\n}", n, s.name, size, p.Text(call.Args[1]))
 	if _, prefix := p.IsCall(call, "strings", "TrimPrefix"); prefix {
-		text = fmt.Sprintf("if len(%[1]s) >= %[2]d && string(%[1]s[:%[2]d]) == %[3]s {\n%[1]s = %[1]s[%[2]d:]\n}", s.name,
-			size, p.Text(call.Args[1]))
+		text = fmt.Sprintf("if len(%[1]s) >= %[2]d && string(%[1]s[:%[2]d]) == %[3]s {\n"+
+			"%[1]s = %[1]s[%[2]d:]\n}", s.name, size, p.Text(call.Args[1]))
 	}
 	s.edits = append(s.edits, p.Replace(as, text))
 	return true
