@@ -20,6 +20,10 @@ func (a *effects) call(n *ast.CallExpr) {
 	case *types.Builtin:
 		a.builtin(n, f.Name())
 	case *types.Func:
+		if a.p.formatsSafely(n) {
+			a.Allocs = true
+			return
+		}
 		a.function(f)
 		if f.Pkg() != nil && f.Pkg().Path() == "slices" && len(n.Args) > 0 {
 			s, ok := a.p.Info.TypeOf(n.Args[0]).Underlying().(*types.Slice)
@@ -28,6 +32,21 @@ func (a *effects) call(n *ast.CallExpr) {
 	default:
 		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
 	}
+}
+
+// formatsSafely reports whether a call of strconv formats a number in a base, or in a form and for
+// a size, that it knows: it panics for others.
+func (p *Pass) formatsSafely(n *ast.CallExpr) bool {
+	if _, ok := p.IsCall(n, "strconv", "FormatInt", "FormatUint"); ok && len(n.Args) == 2 {
+		base, known := p.Int(n.Args[1])
+		return known && 2 <= base && base <= 36
+	}
+	if _, ok := p.IsCall(n, "strconv", "FormatFloat"); ok && len(n.Args) == 4 {
+		form, known := p.Int(n.Args[1])
+		size, sized := p.Int(n.Args[3])
+		return known && strings.ContainsRune("beEfgGxX", rune(form)) && sized && (size == 32 || size == 64)
+	}
+	return false
 }
 
 func (a *effects) builtin(n *ast.CallExpr, name string) {
@@ -133,6 +152,9 @@ var pureStd = func() map[string]string {
 	add("a", "strconv", "Itoa", "FormatBool", "Quote", "Atoi", "ParseBool",
 		"ParseFloat", "ParseInt", "ParseUint", "Unquote", "QuoteRune", "QuoteToASCII")
 	add("ap", "strconv", "FormatInt", "FormatUint", "FormatFloat") // for bad bases and sizes
+	add("a", "html", "EscapeString", "UnescapeString")
+	add("a", "net/url", "PathEscape", "QueryEscape")
+	add("ar", "encoding/hex", "EncodeToString")
 	add("r", "hash/crc32", "Checksum", "ChecksumIEEE", "Update")
 	add("r", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
 		"bigEndian.Uint16", "bigEndian.Uint32", "bigEndian.Uint64")

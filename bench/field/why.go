@@ -19,13 +19,15 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
+	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
 // A why is the verb that says what the rules make of functions of the development
 // half, and what they cannot reach.
 type why struct {
 	options
-	code bool
+	code    bool
+	commits bool // functions before performance commits, in the place of drawn ones
 
 	seen  int            // functions
 	none  int            // of these, functions without a version
@@ -43,6 +45,7 @@ func (w *why) flags(f *flag.FlagSet) {
 	f.IntVar(&w.n, "n", 40, "functions to take")
 	f.IntVar(&w.per, "per", 2, "functions of a module at most")
 	f.Uint64Var(&w.seed, "seed", 16, "seed of the draw")
+	f.BoolVar(&w.commits, "commits", false, "take functions as they were before performance commits, and draw none")
 	f.BoolVar(&w.code, "code", false, "print the code that rules may change")
 }
 
@@ -55,11 +58,14 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 	if err := w.check(); err != nil {
 		return err
 	}
+	w.rules, w.no, w.out = map[string]int{}, map[string]int{}, out
+	if w.commits {
+		return w.before(ctx)
+	}
 	modules, err := readModules(filepath.Join(w.root, "bench", "field", "modules.txt"))
 	if err != nil {
 		return err
 	}
-	w.rules, w.no, w.out = map[string]int{}, map[string]int{}, out
 	if w.shelf, err = openShelf(filepath.Join(w.dir, "results.jsonl"), func(r *result) (string, bool) {
 		return r.Key, r.Half == development
 	}); err != nil {
@@ -101,7 +107,39 @@ func (w *why) one(ctx context.Context, f function) error {
 	if err != nil {
 		return err
 	}
-	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: f.Spec, InPlace: true, Env: []string{"GOWORK=off"}})
+	if r := w.shelf.get(f.key()); r != nil {
+		fmt.Fprintf(w.out, "  sample: %s\n", r.words())
+	}
+	return w.of(ctx, dir, f.Spec)
+}
+
+// before looks at the functions of the development half of the commits, as they were before.
+func (w *why) before(ctx context.Context) error {
+	entries, err := change.All()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Half() != development || w.seen >= w.n || !w.wanted.MatchString(e.Name()) {
+			continue
+		}
+		w.seen++
+		fmt.Fprintf(w.out, "\n%s\n", e.Name())
+		dir, _, err := e.Candidate(ctx, w.dir)
+		if err == nil {
+			err = w.of(ctx, dir, e.Function)
+		}
+		if err != nil {
+			fmt.Fprintf(w.out, "  cannot be read: %v\n", err)
+		}
+	}
+	w.total()
+	return ctx.Err()
+}
+
+// of says it of a function of a directory.
+func (w *why) of(ctx context.Context, dir, spec string) error {
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, InPlace: true, Env: []string{"GOWORK=off"}})
 	if err != nil {
 		return err
 	}
@@ -111,9 +149,6 @@ func (w *why) one(ctx context.Context, f function) error {
 	}
 	if w.code {
 		fmt.Fprintf(w.out, "%s\n", p.Src)
-	}
-	if r := w.shelf.get(f.key()); r != nil {
-		fmt.Fprintf(w.out, "  sample: %s\n", r.words())
 	}
 	fmt.Fprintf(w.out, "  it may change: %d lines, %s\n", strings.Count(string(p.Src), "\n"), declared(p))
 	if out := unreached(p); len(out) > 0 {

@@ -14,6 +14,7 @@ type arm struct {
 	Params int     `json:"params"` // parameters seen at one site
 	OK     float64 `json:"ok"`     // candidates with it that behave
 	Bad    float64 `json:"bad"`    // its share of the blame for those that do not
+	Alone  int     `json:"alone"`  // of those, the ones whose only new step it was
 	None   int     `json:"none"`   // times that it fitted nowhere
 }
 
@@ -67,6 +68,7 @@ func (s *Search) credit(p Proposal, o *Feedback) {
 	steps := newSteps(s.index[p.Parent], o.Candidate.Steps)
 	if !o.Verdict.OK() {
 		s.blame(steps)
+		s.retry(p, steps)
 		return
 	}
 	for _, st := range steps {
@@ -88,7 +90,25 @@ func (s *Search) blame(steps []beagle.Step) {
 	}
 	for i, st := range steps {
 		s.arm(st.Mutator).Bad += shares[i] / total
+		if len(steps) == 1 {
+			s.arm(st.Mutator).Alone++
+		}
 	}
+}
+
+// hopeless reports whether a mutator is given up: it breaks most candidates, one of them as the
+// only new step. What fell beside others only may owe all its blame to them.
+func (s *Search) hopeless(mutator string) bool {
+	return s.behaves(mutator) < hopeless && s.arm(mutator).Alone > 0
+}
+
+// retry lets a move that fell beside others be tried on its parent again.
+func (s *Search) retry(p Proposal, steps []beagle.Step) {
+	parent := s.index[p.Parent]
+	if parent == nil || p.Move == nil || len(steps) < 2 || s.arm(p.Move.Mutator).Alone > 0 {
+		return
+	}
+	parent.Tried = slices.DeleteFunc(parent.Tried, func(i int) bool { return parent.Moves[i] == *p.Move })
 }
 
 // neutral is how much slower than its parent a candidate may be and still be a stepping stone.

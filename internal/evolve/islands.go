@@ -154,7 +154,7 @@ func (s *Search) options(m *Member, shun string) []option {
 	var out []option
 	at := map[string]int{}
 	for i, mv := range m.Moves {
-		if mv.Mutator == shun || slices.Contains(m.Tried, i) || s.behaves(mv.Mutator) < hopeless ||
+		if mv.Mutator == shun || slices.Contains(m.Tried, i) || s.hopeless(mv.Mutator) ||
 			s.arm(mv.Mutator).None > 3 {
 			continue
 		}

@@ -153,7 +153,9 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 		return true
 	}
 	region := m.Region()
-	if v := m.Pass.Var(e); v != nil && !m.Pass.IsGlobal(v) {
+	if v := m.Pass.Var(e); v != nil && m.addressed[name] {
+		return true // it stands for the variable's address, which its methods do not change
+	} else if v != nil && !m.Pass.IsGlobal(v) {
 		return !m.Pass.Reassigned(v, region) &&
 			!(facts.Captured.Of(m.Pass)[v] && m.Pass.Assigned(v, m.Pass.FuncOf(region)))
 	}

@@ -54,6 +54,60 @@ func TestParseShort(t *testing.T) {
 	}
 }
 
+func TestCase(t *testing.T) {
+	check := func(s, x string) {
+		t.Helper()
+		lower, upper := strings.ToLower(s), strings.ToUpper(s)
+		for _, c := range []struct {
+			name      string
+			got, want bool
+		}{
+			{"LowerIs", kit.LowerIs(s, x), lower == x},
+			{"UpperIs", kit.UpperIs(s, x), upper == x},
+			{"LowerStarts", kit.LowerStarts(s, x), strings.HasPrefix(lower, x)},
+			{"UpperStarts", kit.UpperStarts(s, x), strings.HasPrefix(upper, x)},
+			{"LowerEnds", kit.LowerEnds(s, x), strings.HasSuffix(lower, x)},
+			{"UpperEnds", kit.UpperEnds(s, x), strings.HasSuffix(upper, x)},
+			{"AppendLower", string(kit.AppendLower(make([]byte, 0, 4), s)) == lower, true},
+			{"AppendUpper", string(kit.AppendUpper(make([]byte, 0, 4), s)) == upper, true},
+		} {
+			if c.got != c.want {
+				t.Fatalf("%s(%q, %q) = %v", c.name, s, x, c.got)
+			}
+		}
+	}
+	// Characters whose other case is ASCII, whose case has another length, and what is no rune.
+	parts := []string{"a", "A", "z", "Z", "k", "K", "\u212a", "s", "\u017f", "i", "I", "\u0130", "\u0131", "@", "[",
+		"`", "{", "é", "É", "\xff", "\xc3", "Ⱥ"}
+	texts := []string{"", "a", "A", "k", "K", "ks", "KS", "is", "IS", "kiss", "@[`{", "az", "AZ"}
+	for _, a := range parts {
+		for _, b := range parts {
+			for _, c := range parts {
+				for _, x := range texts {
+					check(a+b+c, x)
+					check(a+b, x)
+				}
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 100_000 {
+		s := ""
+		for range rng.IntN(7) {
+			s += parts[rng.IntN(len(parts))]
+		}
+		check(s, texts[rng.IntN(len(texts))])
+		x := strings.ToLower(s)
+		if rng.IntN(2) == 0 {
+			x = strings.ToUpper(s)
+		}
+		if from := rng.IntN(len(x) + 1); kit.AllASCII(x) {
+			check(s, x[from:])
+			check(s, x[:from])
+		}
+	}
+}
+
 func TestEqual(t *testing.T) {
 	words := []string{"", "a", "A", "k", "K", "\u212a", "s", "\u017f", "ß", "SS", "é", "É", "\xff", "a\xffb",
 		"A\xffB", "İ", "i̇"}

@@ -31,3 +31,153 @@ func AllASCII(s string) bool {
 	}
 	return true
 }
+
+// LowerIs is strings.ToLower(s) == x for an x of ASCII, without a copy.
+func LowerIs(s, x string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x80 {
+			return strings.ToLower(s) == x
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if i >= len(x) || c != x[i] {
+			return false
+		}
+	}
+	return len(s) == len(x)
+}
+
+// LowerStarts is strings.HasPrefix(strings.ToLower(s), x) for an x of ASCII, without a copy.
+func LowerStarts(s, x string) bool {
+	for i := 0; i < len(x); i++ {
+		if i >= len(s) {
+			return false
+		}
+		c := s[i]
+		if c >= 0x80 {
+			return strings.HasPrefix(strings.ToLower(s), x)
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != x[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// LowerEnds is strings.HasSuffix(strings.ToLower(s), x) for an x of ASCII, without a copy.
+func LowerEnds(s, x string) bool {
+	for n := 1; n <= len(x); n++ {
+		if n > len(s) {
+			return false
+		}
+		c := s[len(s)-n]
+		if c >= 0x80 {
+			return strings.HasSuffix(strings.ToLower(s), x)
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != x[len(x)-n] {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendLower appends strings.ToLower(s) to b, which is empty.
+func AppendLower(b []byte, s string) []byte {
+	if len(s) > cap(b) {
+		return append(b, strings.ToLower(s)...)
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x80 {
+			return append(b[:0], strings.ToLower(s)...)
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+// UpperIs is strings.ToUpper(s) == x for an x of ASCII, without a copy.
+func UpperIs(s, x string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x80 {
+			return strings.ToUpper(s) == x
+		}
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		if i >= len(x) || c != x[i] {
+			return false
+		}
+	}
+	return len(s) == len(x)
+}
+
+// UpperStarts is strings.HasPrefix(strings.ToUpper(s), x) for an x of ASCII, without a copy.
+func UpperStarts(s, x string) bool {
+	for i := 0; i < len(x); i++ {
+		if i >= len(s) {
+			return false
+		}
+		c := s[i]
+		if c >= 0x80 {
+			return strings.HasPrefix(strings.ToUpper(s), x)
+		}
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		if c != x[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// UpperEnds is strings.HasSuffix(strings.ToUpper(s), x) for an x of ASCII, without a copy.
+func UpperEnds(s, x string) bool {
+	for n := 1; n <= len(x); n++ {
+		if n > len(s) {
+			return false
+		}
+		c := s[len(s)-n]
+		if c >= 0x80 {
+			return strings.HasSuffix(strings.ToUpper(s), x)
+		}
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		if c != x[len(x)-n] {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendUpper appends strings.ToUpper(s) to b, which is empty.
+func AppendUpper(b []byte, s string) []byte {
+	if len(s) > cap(b) {
+		return append(b, strings.ToUpper(s)...)
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x80 {
+			return append(b[:0], strings.ToUpper(s)...)
+		}
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return b
+}

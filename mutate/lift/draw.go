@@ -235,6 +235,8 @@ func (g *drawer) separator() string {
 // piece is a character or a word.
 func (g *drawer) piece() string {
 	switch k := g.IntN(10); {
+	case k == 0 && len(g.words.ints)+len(g.words.bytes) > 0:
+		return g.neighbour()
 	case k < 4 && len(g.words.bytes) > 0:
 		return string([]byte{g.words.bytes[g.IntN(len(g.words.bytes))]})
 	case k == 4 && len(g.words.strings) > 0:
@@ -243,6 +245,26 @@ func (g *drawer) piece() string {
 		return edges[g.IntN(len(edges))]
 	}
 	return "abcABC019 "[g.IntN(10):][:1]
+}
+
+// neighbour is a byte or a rune beside one of the code's numbers: where a comparison with that
+// number changes its answer.
+func (g *drawer) neighbour() string {
+	at := g.IntN(len(g.words.ints) + len(g.words.bytes))
+	v := int64(0)
+	if at < len(g.words.ints) {
+		v = g.words.ints[at]
+	} else {
+		v = int64(g.words.bytes[at-len(g.words.ints)])
+	}
+	v += int64(g.IntN(3)) - 1
+	if v >= 0 && v < 256 && (v < 0x80 || g.IntN(2) == 0) {
+		return string([]byte{byte(v)})
+	}
+	if v >= 0 && v <= unicode.MaxRune {
+		return string(rune(v))
+	}
+	return "\xff"
 }
 
 // integer draws a number of so many bits.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -55,6 +56,8 @@ type classArm struct {
 	body  []ast.Stmt
 	from  token.Pos // behind the colon or the brace
 	to    token.Pos
+	// breaks leave the loop around the chain, and would leave the switch
+	breaks []*ast.BranchStmt
 }
 
 func findClassSwitch(p *mutate.Pass) []mutate.Site {
@@ -92,7 +95,7 @@ func switchArms(s *ast.SwitchStmt) []classArm {
 		if i+1 < len(s.Body.List) {
 			to = s.Body.List[i+1].Pos()
 		}
-		arms = append(arms, classArm{clause.List, clause.Body, clause.Colon + 1, to})
+		arms = append(arms, classArm{tests: clause.List, body: clause.Body, from: clause.Colon + 1, to: to})
 	}
 	return arms
 }
@@ -105,8 +108,7 @@ func fallsThrough(body []ast.Stmt) bool {
 	return ok && b.Tok == token.FALLTHROUGH
 }
 
-// ifArms lists a chain of if and else if. It refuses a chain with a break, which would leave the
-// switch and not the loop.
+// ifArms lists a chain of if and else if.
 func ifArms(p *mutate.Pass, s *ast.IfStmt) []classArm {
 	if up, ok := p.Parent(s).(*ast.IfStmt); ok && up.Else == ast.Stmt(s) {
 		return nil
@@ -114,8 +116,8 @@ func ifArms(p *mutate.Pass, s *ast.IfStmt) []classArm {
 	var arms []classArm
 	add := func(tests []ast.Expr, b *ast.BlockStmt) bool {
 		breaks, _, ok := p.Branches(b)
-		arms = append(arms, classArm{tests, b.List, b.Lbrace + 1, b.Rbrace})
-		return ok && len(breaks) == 0
+		arms = append(arms, classArm{tests, b.List, b.Lbrace + 1, b.Rbrace, breaks})
+		return ok
 	}
 	for {
 		if s.Init != nil || !add([]ast.Expr{s.Cond}, s.Body) {
@@ -159,11 +161,15 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 	if p.Pkg.Scope().Lookup(name) != nil {
 		name = p.Fresh("char", "letter") // a test may name the other variable
 	}
+	label, edits, ok := breakLabel(p, s, arms)
+	if !ok {
+		return nil
+	}
 	var out, fill strings.Builder
 	fmt.Fprintf(&out, "switch %s[%s] {\n", table, p.Text(operand))
 	class := 0
 	for _, a := range arms {
-		body := strings.TrimRight(p.Between(a.from, a.to), " \t\n")
+		body := strings.TrimRight(a.text(p, label), " \t\n")
 		if a.tests == nil {
 			fmt.Fprintf(&out, "default:%s\n", body)
 			continue
@@ -181,7 +187,7 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 		fmt.Fprintf(&fill, "case %s:\nt[i] = %d\n", test, class)
 	}
 	out.WriteString("}")
-	return []mutate.Edit{p.Replace(s, out.String()),
+	return append(edits, p.Replace(s, out.String()),
 		p.Declare(s, fmt.Sprintf(`// %s says which test a byte is the first to pass; 0 is none.
 var %s = func() (t [256]uint8) {
 	for i := range t {
@@ -189,5 +195,37 @@ var %s = func() (t [256]uint8) {
 		%s}
 	}
 	return t
-}()`, table, table, name, fill.String()))}
+}()`, table, table, name, fill.String())))
+}
+
+// text is an arm's body, with breaks that name the loop.
+func (a *classArm) text(p *mutate.Pass, label string) string {
+	var out strings.Builder
+	from := a.from
+	for _, b := range a.breaks {
+		out.WriteString(p.Between(from, b.Pos()) + "break " + label)
+		from = b.End()
+	}
+	return out.String() + p.Between(from, a.to)
+}
+
+// breakLabel returns the label of the loop that breaks in the arms leave, which the edits may add.
+// ok is false where they leave something else.
+func breakLabel(p *mutate.Pass, s ast.Stmt, arms []classArm) (label string, edits []mutate.Edit, ok bool) {
+	if !slices.ContainsFunc(arms, func(a classArm) bool { return len(a.breaks) > 0 }) {
+		return "", nil, true
+	}
+	for _, up := range p.Path(s) {
+		switch up := up.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			if l, labelled := p.Parent(up).(*ast.LabeledStmt); labelled {
+				return l.Label.Name, nil, true
+			}
+			label = p.Fresh("turns", "loop")
+			return label, []mutate.Edit{p.Insert(up.Pos(), label+":\n")}, true
+		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.FuncLit:
+			return "", nil, false
+		}
+	}
+	return "", nil, false
 }

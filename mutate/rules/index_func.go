@@ -16,8 +16,9 @@ import (
 // literal for each rune. It writes the loop.
 var indexFunc = &mutate.Mutator{
 	Name: "index-func",
-	Doc: "Search a text with a loop of its own instead of strings.IndexFunc, which calls its function for each " +
-		"rune. Exact: the loop decodes the same runes, and what the function reads besides stays as it is.",
+	Doc: "Search or trim a text with a loop of its own instead of strings.IndexFunc, LastIndexFunc, TrimFunc and " +
+		"their like, which call their function for each rune. Exact: the loop decodes the same runes, and what the " +
+		"function reads besides stays as it is.",
 	Before: `return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) == -1`,
 	After: `return otherIn(s) == -1
 
@@ -35,49 +36,139 @@ func otherIn(s string) int {
 	Rewrite: precomputed,
 }
 
+// A runeSearch is what a function of the library does with the runes that a function is true for.
+type runeSearch struct {
+	name    string
+	from    string // an end of the text, or "both"
+	trims   bool   // it cuts the runes off
+	answers bool   // it only says whether there is one
+}
+
+var runeSearches = []runeSearch{
+	{name: "IndexFunc", from: "start"},
+	{name: "LastIndexFunc", from: "end"},
+	{name: "ContainsFunc", from: "start", answers: true},
+	{name: "TrimLeftFunc", from: "start", trims: true},
+	{name: "TrimRightFunc", from: "end", trims: true},
+	{name: "TrimFunc", from: "both", trims: true},
+}
+
 func findIndexFunc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		call, ok := p.IsCall(call, "strings", "IndexFunc", "ContainsFunc")
-		if !ok || p.FuncOf(call) == nil || inFuncLit(p, call) {
+		if p.FuncOf(call) == nil || inFuncLit(p, call) {
 			continue
 		}
-		if edits := indexLoop(p, call); edits != nil {
-			sites = append(sites, site(call, "search in "+p.Text(call.Args[0]), edits...))
+		for _, s := range runeSearches {
+			_, text := p.IsCall(call, "strings", s.name)
+			_, bytes := p.IsCall(call, "bytes", s.name)
+			if !text && !bytes || bytes && s.trims { // of bytes that are all cut off, nil is left
+				continue
+			}
+			if edits := s.loop(p, call, bytes); edits != nil {
+				sites = append(sites, site(call, "search in "+p.Text(call.Args[0]), edits...))
+			}
 		}
 	}
 	return sites
 }
 
-// indexLoop writes a helper that searches, and its call.
-func indexLoop(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
+// loop writes a helper that searches, and its call.
+func (s *runeSearch) loop(p *mutate.Pass, call *ast.CallExpr, bytes bool) []mutate.Edit {
 	test, r, params, args := testOfRune(p, call.Args[1])
-	if test == "" {
-		return nil
-	}
-	fn := p.FuncOf(call)
-	finds := p.Info.TypeOf(call)
-	result, found, none, head := "int", "i", "-1", "i, "+r
-	if isBasicType(finds, types.Bool) {
-		result, found, none, head = "bool", "true", "false", "_, "+r
-	}
-	text, index := p.Fresh("text", "textOf"), p.Fresh("i", "at")
-	if found == "i" {
-		found, head = index, index+", "+r
-	}
-	name := p.Fresh("searchIn"+upperFirst(fn.Name.Name), "searchFor"+upperFirst(fn.Name.Name))
-	decl := fmt.Sprintf(`// %[1]s looks for a rune in a text of %[2]s.
-func %[1]s(%[3]s) %[4]s {
-	for %[5]s := range %[6]s {
-		if %[7]s {
-			return %[8]s
+	for _, own := range []string{"utf8", "rune", "len", "size"} {
+		if test == "" || r == own || slices.Contains(args, own) || p.Pkg.Scope().Lookup(own) != nil {
+			return nil
 		}
 	}
-	return %[9]s
-}`, name, fn.Name.Name, strings.Join(append([]string{text + " string"}, params...), ", "), result, head, text, test,
-		found, none)
+	fn := p.FuncOf(call)
+	text, kind, suffix := p.Fresh("text", "textOf"), "string", "InString"
+	if bytes {
+		kind, suffix = "[]byte", ""
+	}
+	result, verb, body := "int", "looks for a rune in", ""
+	base := "searchIn"
+	switch {
+	case s.trims:
+		base, result, verb = "trimFor", kind, "cuts runes off"
+		body = s.trim(text, r, test, suffix)
+	case s.answers:
+		result = "bool"
+		fallthrough
+	default:
+		body = s.search(p, text, r, test, bytes)
+	}
+	name := p.Fresh(base+upperFirst(fn.Name.Name), base+"TextOf"+upperFirst(fn.Name.Name))
+	decl := fmt.Sprintf("// %[1]s %[2]s a text of %[3]s.\nfunc %[1]s(%[4]s) %[5]s {\n%[6]s}", name, verb, fn.Name.Name,
+		strings.Join(append([]string{text + " " + kind}, params...), ", "), result, body)
 	to := name + "(" + strings.Join(append([]string{p.Text(call.Args[0])}, args...), ", ") + ")"
-	return []mutate.Edit{p.Replace(call, to), p.Declare(fn, decl)}
+	return withImports(p, []mutate.Edit{p.Replace(call, to), p.Declare(fn, decl)}, "unicode/utf8")
+}
+
+// search goes from one end of a text to the first rune that passes.
+func (s *runeSearch) search(p *mutate.Pass, text, r, test string, bytes bool) string {
+	i, none := p.Fresh("i", "at"), "-1"
+	found, head := i, i+", "+r
+	if s.answers {
+		found, none, head = "true", "false", "_, "+r
+	}
+	switch {
+	case s.from == "end":
+		suffix := "InString"
+		if bytes {
+			suffix = ""
+		}
+		return fmt.Sprintf(`for %[1]s := len(%[2]s); %[1]s > 0; {
+%[3]s, size := rune(%[2]s[%[1]s-1]), 1
+if %[3]s >= utf8.RuneSelf {
+%[3]s, size = utf8.DecodeLastRune%[5]s(%[2]s[:%[1]s])
+}
+%[1]s -= size
+if %[4]s {
+return %[1]s
+}
+}
+return -1
+`, i, text, r, test, suffix)
+	case bytes:
+		return fmt.Sprintf(`for %[1]s := 0; %[1]s < len(%[2]s); {
+%[3]s, size := rune(%[2]s[%[1]s]), 1
+if %[3]s >= utf8.RuneSelf {
+%[3]s, size = utf8.DecodeRune(%[2]s[%[1]s:])
+}
+if %[4]s {
+return %[5]s
+}
+%[1]s += size
+}
+return %[6]s
+`, i, text, r, test, found, none)
+	}
+	return fmt.Sprintf("for %s := range %s {\nif %s {\nreturn %s\n}\n}\nreturn %s\n", head, text, test, found, none)
+}
+
+// trim cuts runes off one end, or off both.
+func (s *runeSearch) trim(text, r, test, suffix string) string {
+	const form = `for len(%[1]s) > 0 {
+%[2]s, size := rune(%[1]s[%[4]s]), 1
+if %[2]s >= utf8.RuneSelf {
+%[2]s, size = utf8.%[5]s(%[1]s)
+}
+if !(%[3]s) {
+break
+}
+%[1]s = %[1]s[%[6]s]
+}
+`
+	start := fmt.Sprintf(form, text, r, test, "0", "DecodeRune"+suffix, "size:")
+	end := fmt.Sprintf(form, text, r, test, "len("+text+")-1", "DecodeLastRune"+suffix, ":len("+text+")-size")
+	switch s.from {
+	case "start":
+		return start + "return " + text + "\n"
+	case "end":
+		return end + "return " + text + "\n"
+	}
+	return start + end + "return " + text + "\n"
 }
 
 // testOfRune writes what a function value asks of a rune, and the variables that it reads besides.

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 
+	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
@@ -45,7 +46,7 @@ func (w *wideRune) truth(e ast.Expr) (truth, bool) {
 			return w.both(e)
 		}
 	}
-	if len(w.p.Uses(w.v, e)) == 0 {
+	if !w.depends(e) {
 		return maybe, w.p.Pure(e)
 	}
 	switch e := e.(type) {
@@ -55,6 +56,16 @@ func (w *wideRune) truth(e ast.Expr) (truth, bool) {
 		return w.ask(e)
 	}
 	return maybe, false
+}
+
+// depends reports whether a condition uses the character, under any name.
+func (w *wideRune) depends(e ast.Expr) bool {
+	for v := range w.bounds {
+		if len(w.p.Uses(v, e)) > 0 {
+			return true
+		}
+	}
+	return len(w.p.Uses(w.v, e)) > 0
 }
 
 // both evaluates && and ||.
@@ -78,15 +89,43 @@ func (w *wideRune) ask(call *ast.CallExpr) (truth, bool) {
 		return no, constant && isASCII(set)
 	}
 	fn := w.p.Decl(w.p.Callee(call))
-	if fn == nil || w.depth > 3 || len(call.Args) != 1 || w.p.Var(call.Args[0]) != w.v || !isPredicate(w.p, fn) {
+	if fn == nil || w.depth > 3 || len(call.Args) != 1 || w.p.Var(call.Args[0]) != w.v || !asksNumber(w.p, fn) {
 		return maybe, false
 	}
 	param := w.p.Info.Defs[fn.Name].(*types.Func).Signature().Params().At(0)
 	if w.p.Assigned(param, fn) || facts.Captured.Of(w.p)[param] {
 		return maybe, false
 	}
-	inner := wideRune{p: w.p, v: param, known: map[*types.Var]truth{}, depth: w.depth + 1}
+	inner := wideRune{p: w.p, v: param, known: map[*types.Var]truth{}, depth: w.depth + 1,
+		bounds: map[*types.Var]int64{}}
 	return inner.answer(fn.Body.List)
+}
+
+// asksNumber reports whether a function takes one whole number, answers yes or no, and changes
+// nothing. It may read what it likes: only its answer beyond ASCII matters, which is then decided.
+func asksNumber(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||
+		sig.Results().Len() != 1 {
+		return false
+	}
+	in, whole := sig.Params().At(0).Type().Underlying().(*types.Basic)
+	return whole && in.Info()&types.IsInteger != 0 && isBasicType(sig.Results().At(0).Type(), types.Bool) &&
+		!p.Effects(fn.Body).Writes
+}
+
+// notes follows the declaration of a variable that grows with the character.
+func (w *wideRune) notes(s *ast.AssignStmt) bool {
+	d, ok := facts.Declares(w.p, s)
+	if !ok || d.Value == nil || w.p.Assigned(d.Var, w.p.FuncOf(s)) || facts.Captured.Of(w.p)[d.Var] ||
+		w.addressed(d.Var) {
+		return false
+	}
+	n, ok := w.least(d.Value)
+	if ok {
+		w.bounds[d.Var] = n
+	}
+	return ok
 }
 
 // answer follows the body of a predicate up to its answer.
@@ -105,6 +144,10 @@ func (w *wideRune) answer(list []ast.Stmt) (truth, bool) {
 			}
 			if value == yes {
 				return w.answer(s.Body.List)
+			}
+		case *ast.AssignStmt:
+			if !w.notes(s) {
+				return maybe, false
 			}
 		case *ast.SwitchStmt:
 			arm, ok := w.taken(s)
@@ -173,6 +216,9 @@ func (w *wideRune) least(e ast.Expr) (n int64, ok bool) {
 	e = ast.Unparen(e)
 	if w.p.Var(e) == w.v {
 		return 0x80, true
+	}
+	if n, ok := w.bounds[w.p.Var(e)]; ok {
+		return n, true
 	}
 	switch e := e.(type) {
 	case *ast.BinaryExpr:

@@ -47,6 +47,8 @@ type wideRune struct {
 	left  bool                 // control does not come here
 	ends  []map[*types.Var]truth
 	depth int // of the functions that the body asks
+	// variables that hold what grows with v, with their smallest values
+	bounds map[*types.Var]int64
 }
 
 // behind returns what is known after a turn that did not leave the loop.

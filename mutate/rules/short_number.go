@@ -8,7 +8,6 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
-	"github.com/beagle-go/beagle/mutate/kit"
 )
 
 // shortNumber (part of catalogue C8) matches calls of strconv.ParseFloat for 64 bits. They become
@@ -81,13 +80,6 @@ func rewriteShortNumbers(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutat
 // parseShort returns a function that declares the helper under a name. The text is the kit's: an
 // example could name it, but matches no call of two results.
 func parseShort(pkg string) func(name string) string {
-	return func(name string) string {
-		data, err := kit.Sources.ReadFile("numbers.go")
-		if err != nil {
-			panic(err) // it is compiled in
-		}
-		_, text, _ := strings.Cut(string(data), "// ParseShort ")
-		text, _, _ = strings.Cut(text, "\n}\n")
-		return strings.NewReplacer("ParseShort", name, "strconv.", pkg+".").Replace("// ParseShort "+text) + "\n}"
-	}
+	declare := kitText("numbers.go", "ParseShort")
+	return func(name string) string { return strings.ReplaceAll(declare(name), "strconv.", pkg+".") }
 }

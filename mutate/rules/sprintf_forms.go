@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // This file says how each verb and type is written without a format.
@@ -41,6 +42,8 @@ func stringForm(p *mutate.Pass, q piece) string {
 		return ""
 	case q.verb == 'x' && isByteSlice(p, q.arg):
 		return "hex.EncodeToString(" + text + ")"
+	case q.verb == 'x' && isByteArray(p, q.arg):
+		return "hex.EncodeToString(" + text + "[:])"
 	case q.verb == 'x' && info&types.IsString != 0:
 		return "hex.EncodeToString([]byte(" + text + "))"
 	case q.verb == 's' || q.verb == 'v' || q.verb == 'q':
@@ -66,6 +69,14 @@ func stringForm(p *mutate.Pass, q piece) string {
 		return "string(" + text + ")"
 	}
 	return ""
+}
+
+// isByteArray reports whether an expression is a variable that holds an array of bytes without
+// methods: a checksum.
+func isByteArray(p *mutate.Pass, e ast.Expr) bool {
+	v := p.Var(e)
+	a, ok := types.Unalias(p.Info.TypeOf(e)).(*types.Array)
+	return ok && v != nil && facts.IsLocal(p, v) && isBasicType(a.Elem(), types.Uint8)
 }
 
 // floatForm writes a number with a point. Constants have no type of their own here.

@@ -1,0 +1,201 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// stackText (catalogue S3) matches a concatenation with parts that functions of the library format,
+// such as numbers. It appends all parts to an array on the stack.
+var stackText = &mutate.Mutator{
+	Name: "stack-text",
+	Doc: "Put a text that holds formatted numbers together in an array on the stack. Each call that formats a part " +
+		"allocates a string for the concatenation to copy; appending writes the part where it belongs, and the only " +
+		"allocation is the result. Exact: the library appends what it would return.",
+	Before: `return host + ":" + strconv.Itoa(port)`,
+	After: `var room [64]byte // holds most texts while they grow
+text := append(room[:0], host...)
+text = append(text, ':')
+text = strconv.AppendInt(text, int64(port), 10)
+return string(text)`,
+	Class:   beagle.E0,
+	Gain:    1.5,
+	Find:    findStackText,
+	Params:  textRooms,
+	Rewrite: rewriteStackText,
+}
+
+// mostNestedParts is how many parts one expression may append, for those who read it.
+const mostNestedParts = 3
+
+// A textSite is a concatenation.
+type textSite struct {
+	sum   ast.Expr
+	parts []ast.Expr
+	front ast.Stmt // what the appends stand in front of; nil if they stand in the sum's place
+}
+
+func findStackText(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for sum := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+		if sum.Op != token.ADD || !isExactString(p, sum) || p.Info.Types[sum].Value != nil || !hot(p, sum) ||
+			partOfSum(p, sum) || redefined(p, sum, "append") || redefined(p, sum, "string") {
+			continue
+		}
+		s := &textSite{sum: sum, parts: joinedParts(p, sum)}
+		if !slices.ContainsFunc(s.parts, func(e ast.Expr) bool { return formats(p, e) != nil }) {
+			continue
+		}
+		front, ok := facts.Hoistable(p, sum)
+		switch impure := impureParts(p, s.parts); {
+		case ok && impure == 0 && canDeclare(p, front):
+			s.front = front
+		case len(s.parts) > mostNestedParts || impure > 1:
+			continue
+		}
+		sites = append(sites, mutate.Site{Node: sum, Label: "text " + p.Text(sum), Data: s})
+	}
+	return sites
+}
+
+// impureParts counts the parts with effects, and those that such a part might change: Go leaves
+// open whether a variable is read before or after a call beside it.
+func impureParts(p *mutate.Pass, parts []ast.Expr) int {
+	impure, shared := 0, 0
+	for _, e := range parts {
+		if v := p.Var(e); !p.Pure(e) {
+			impure++
+		} else if p.Info.Types[e].Value == nil && !(facts.IsLocal(p, v) && !addressTaken(p, v, p.FuncOf(e))) {
+			shared++
+		}
+	}
+	if impure == 0 {
+		return 0
+	}
+	return impure + shared
+}
+
+// partOfSum reports whether a concatenation is an operand of another.
+func partOfSum(p *mutate.Pass, sum ast.Expr) bool {
+	for _, up := range p.Path(sum) {
+		switch up := up.(type) {
+		case *ast.ParenExpr:
+		case *ast.BinaryExpr:
+			if ast.Expr(up) != sum {
+				return up.Op == token.ADD
+			}
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// joinedParts are the operands of a concatenation. Constants that follow each other stay one.
+func joinedParts(p *mutate.Pass, e ast.Expr) []ast.Expr {
+	e = ast.Unparen(e)
+	if b, ok := e.(*ast.BinaryExpr); ok && b.Op == token.ADD && p.Info.Types[e].Value == nil {
+		return append(joinedParts(p, b.X), joinedParts(p, b.Y)...)
+	}
+	return []ast.Expr{e}
+}
+
+// An appender is the form of a library's function that appends its result. %s stands for the slice;
+// the arguments follow.
+type appender struct {
+	pkg, name string
+	form      string
+	since     int // of Go 1
+}
+
+var appenders = []appender{
+	{"strconv", "Itoa", "strconv.AppendInt(%s, int64(%s), 10)", 0},
+	{"strconv", "FormatInt", "strconv.AppendInt(%s, %s)", 0},
+	{"strconv", "FormatUint", "strconv.AppendUint(%s, %s)", 0},
+	{"strconv", "FormatFloat", "strconv.AppendFloat(%s, %s)", 0},
+	{"strconv", "Quote", "strconv.AppendQuote(%s, %s)", 0},
+	{"strconv", "QuoteToASCII", "strconv.AppendQuoteToASCII(%s, %s)", 0},
+	{"encoding/hex", "EncodeToString", "hex.AppendEncode(%s, %s)", 22},
+	{"encoding/base64", "Encoding.EncodeToString", ".AppendEncode(%s, %s)", 22},
+	{"encoding/base32", "Encoding.EncodeToString", ".AppendEncode(%s, %s)", 22},
+	{"time", "Time.Format", ".AppendFormat(%s, %s)", 5},
+	{"fmt", "Sprintf", "fmt.Appendf(%s, %s)", 19},
+	{"fmt", "Sprint", "fmt.Append(%s, %s)", 19},
+	{"fmt", "Sprintln", "fmt.Appendln(%s, %s)", 19},
+}
+
+// formats returns how what a call formats can be appended, or nil.
+func formats(p *mutate.Pass, e ast.Expr) *appender {
+	for i, a := range appenders {
+		call, ok := p.IsCall(e, a.pkg, a.name)
+		if !ok {
+			continue
+		}
+		if _, selected := call.Fun.(*ast.SelectorExpr); selected && len(call.Args) > 0 && goAtLeast(p, a.since) {
+			return &appenders[i]
+		}
+	}
+	return nil
+}
+
+// appended writes a call that appends a part to a slice.
+func appended(p *mutate.Pass, slice string, part ast.Expr) string {
+	if a := formats(p, part); a != nil {
+		call := ast.Unparen(part).(*ast.CallExpr)
+		form := a.form
+		if strings.HasPrefix(form, ".") {
+			form = escaped(p.Text(call.Fun.(*ast.SelectorExpr).X)) + form
+		}
+		return fmt.Sprintf(form, slice, p.Between(call.Args[0].Pos(), call.Rparen))
+	}
+	if s, ok := constString(p, part); ok && len(s) == 1 && s[0] < 0x80 {
+		return fmt.Sprintf("append(%s, %q)", slice, s[0])
+	}
+	if call, ok := part.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
+		switch arg := call.Args[0]; {
+		case isBasic(p, arg, types.Int32), isBasic(p, arg, types.UntypedRune):
+			return fmt.Sprintf("utf8.AppendRune(%s, %s)", slice, p.Text(arg))
+		case isByteSlice(p, arg):
+			part = arg
+		}
+	}
+	return fmt.Sprintf("append(%s, %s...)", slice, p.Text(part))
+}
+
+// textRooms are sizes that hold most texts: the inputs are parts of many.
+func textRooms(p *mutate.Pass, _ mutate.Site) []mutate.Param {
+	out := []mutate.Param{{Label: "64", Value: 64}}
+	if percentile99(p) > 32 {
+		out = append(out, mutate.Param{Label: "128", Value: 128})
+	}
+	return out
+}
+
+func rewriteStackText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	s := site.Data.(*textSite)
+	var edits []mutate.Edit
+	if s.front == nil {
+		text := fmt.Sprintf("make([]byte, 0, %d)", param.Value)
+		for _, part := range s.parts {
+			text = appended(p, text, part)
+		}
+		edits = []mutate.Edit{p.Replace(s.sum, "string("+text+")")}
+	} else {
+		room, name := p.Fresh("room", "space"), p.Fresh("text", "joined")
+		lines := fmt.Sprintf("var %s [%d]byte // holds most texts while they grow\n%s := %s\n", room, param.Value, name,
+			appended(p, room+"[:0]", s.parts[0]))
+		for _, part := range s.parts[1:] {
+			lines += fmt.Sprintf("%s = %s\n", name, appended(p, name, part))
+		}
+		edits = []mutate.Edit{before(p, s.front, lines), p.Replace(s.sum, "string("+name+")")}
+	}
+	return withImports(p, edits, "encoding/hex", "fmt", "strconv", "unicode/utf8"), nil
+}

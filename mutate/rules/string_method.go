@@ -1,0 +1,139 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// stringMethod (part of catalogue S2) matches arguments of a format that fmt prints by their method
+// String or Error. It calls the method in the argument's place.
+var stringMethod = &mutate.Mutator{
+	Name: "string-method",
+	Doc: "Call the method String or Error of an argument yourself instead of leaving it to fmt, which boxes the " +
+		"value and asks for four interfaces before it finds the method. Then the format holds strings and numbers " +
+		"only, and the rule sprintf can write it out. Legal because fmt prints by that method; it prints a panic of " +
+		"the method as text, where the call panics.",
+	Before:  `return fmt.Sprintf("%s:%d", kind, n)`,
+	After:   `return fmt.Sprintf("%s:%d", kind.String(), n)`,
+	Class:   beagle.E1,
+	Gain:    1.15,
+	Find:    findStringMethods,
+	Rewrite: precomputed,
+}
+
+func findStringMethods(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		args := call.Args
+		_, formats := p.IsCall(call, "fmt", "Sprintf", "Errorf")
+		if _, prints := p.IsCall(call, "fmt", "Fprintf", "Appendf"); prints && len(args) > 1 {
+			formats, args = true, args[1:]
+		}
+		if !formats || call.Ellipsis.IsValid() || !hot(p, call) {
+			continue
+		}
+		var edits []mutate.Edit
+		for _, q := range parseFormat(p, args) {
+			if q.arg == nil || !q.bare() || q.verb != 's' && q.verb != 'v' && q.verb != 'q' {
+				continue
+			}
+			if name := printedBy(p, q.arg); name != "" {
+				edits = append(edits, p.Replace(q.arg, receiverText(p, q.arg)+"."+name+"()"))
+			}
+		}
+		if len(edits) > 0 {
+			sites = append(sites, site(call, "methods in "+p.Text(call.Fun)+" of "+p.Text(args[0]), edits...))
+		}
+	}
+	return sites
+}
+
+// printedBy returns the method by which fmt prints a value as text, or "". A pointer may be nil,
+// for which fmt has an answer and most methods have none; so may an interface, unless a condition
+// says that it is not.
+func printedBy(p *mutate.Pass, e ast.Expr) string {
+	t := p.Info.TypeOf(e)
+	if t == nil || p.Info.Types[e].Value != nil && !packageLevel(p, e) {
+		return ""
+	}
+	if types.Identical(t, types.Universe.Lookup("error").Type()) {
+		if knownError(p, e) {
+			return "Error"
+		}
+		return ""
+	}
+	if _, pointer := t.Underlying().(*types.Pointer); pointer || types.IsInterface(t) || isTypeParam(t) {
+		return ""
+	}
+	set := types.NewMethodSet(t)
+	switch {
+	case formatsItself(set):
+		return ""
+	case givesText(set, "Error"):
+		return "Error"
+	case givesText(set, "String"):
+		return "String"
+	}
+	return ""
+}
+
+// formatsItself reports whether a type is a fmt.Formatter.
+func formatsItself(set *types.MethodSet) bool {
+	m := set.Lookup(nil, "Format")
+	if m == nil {
+		return false
+	}
+	params := m.Type().(*types.Signature).Params()
+	return params.Len() == 2 && isNamed(params.At(0).Type(), "fmt", "State")
+}
+
+func isTypeParam(t types.Type) bool {
+	_, is := types.Unalias(t).(*types.TypeParam)
+	return is
+}
+
+// givesText reports whether a type has a method without parameters that returns a string.
+func givesText(set *types.MethodSet, name string) bool {
+	m := set.Lookup(nil, name)
+	if m == nil {
+		return false
+	}
+	sig := m.Type().(*types.Signature)
+	return sig.Params().Len() == 0 && sig.Results().Len() == 1 &&
+		types.Identical(sig.Results().At(0).Type(), types.Typ[types.String])
+}
+
+// knownError reports whether an error is not nil where it is printed: the branch asked.
+func knownError(p *mutate.Pass, e ast.Expr) bool {
+	v := p.Var(e)
+	if v == nil || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] {
+		return false
+	}
+	for _, up := range p.Path(e) {
+		s, ok := up.(*ast.IfStmt)
+		if !ok || !facts.Inside(e, s.Body) {
+			continue
+		}
+		for _, test := range operands(s.Cond, token.LAND) {
+			b, ok := ast.Unparen(test).(*ast.BinaryExpr)
+			if ok && b.Op == token.NEQ && p.Var(b.X) == v && p.Info.Types[b.Y].IsNil() && !p.Assigned(v, s.Body) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// receiverText writes an expression of which a method can be called.
+func receiverText(p *mutate.Pass, e ast.Expr) string {
+	switch ast.Unparen(e).(type) {
+	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr, *ast.IndexExpr:
+		return p.Text(ast.Unparen(e))
+	}
+	return "(" + p.Text(e) + ")"
+}

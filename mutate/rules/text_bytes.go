@@ -1,0 +1,263 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// textBytes (part of catalogue S3) matches a variable that holds a formatted number, which code
+// trims and adds to before it becomes part of a text. It holds bytes on the stack until then.
+var textBytes = &mutate.Mutator{
+	Name: "text-bytes",
+	Doc: "Hold a formatted number as bytes on the stack while code trims it and adds to it, and make a string of it " +
+		"in the end. The string that the library would return is an allocation that only the next text reads. " +
+		"Exact: the library appends what it would return, and nobody else sees the bytes.",
+	Before: `text := strconv.FormatFloat(v, 'f', 1, 64)
+text = strings.TrimSuffix(text, ".0")
+return text + unit`,
+	After: `text := strconv.AppendFloat(make([]byte, 0, 64), v, 'f', 1, 64)
+if n := len(text) - 2; n >= 0 && string(text[n:]) == ".0" {
+	text = text[:n]
+}
+return string(append(text, unit...))`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findTextBytes,
+	Rewrite: precomputed,
+}
+
+// A bytesSite is a variable that can hold bytes.
+type bytesSite struct {
+	v     *types.Var
+	name  string
+	edits []mutate.Edit
+	gains int // uses that need no string
+	costs int // uses that make one
+	done  map[ast.Node]bool
+}
+
+func findTextBytes(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		d, ok := facts.Declares(p, list[i])
+		if !ok || d.Value == nil || d.Type != nil || !isBasicType(d.Var.Type(), types.String) || !hot(p, list[i]) ||
+			formats(p, d.Value) == nil || facts.Captured.Of(p)[d.Var] || redefined(p, list[i], "append") ||
+			redefined(p, list[i], "string") || redefined(p, list[i], "len") {
+			continue
+		}
+		s := &bytesSite{v: d.Var, name: d.Var.Name(), done: map[ast.Node]bool{}}
+		if s.collect(p, d) && s.gains > 0 && s.costs <= 1 {
+			first := p.Replace(d.Value, appended(p, "make([]byte, 0, 64)", d.Value))
+			edits := withImports(p, append([]mutate.Edit{first}, s.edits...), "strconv", "encoding/hex", "fmt")
+			sites = append(sites, site(d.Stmt, "bytes of "+s.name, edits...))
+		}
+	}
+	return sites
+}
+
+// collect rewrites all uses of the variable.
+func (s *bytesSite) collect(p *mutate.Pass, d facts.Declaration) bool {
+	for _, id := range p.Uses(s.v, p.File) {
+		if id == d.Name || s.inside(id) {
+			continue
+		}
+		if !s.use(p, d, id) {
+			return false
+		}
+	}
+	return true
+}
+
+// inside reports whether an identifier stands in code that is replaced already.
+func (s *bytesSite) inside(id *ast.Ident) bool {
+	for n := range s.done {
+		if facts.Inside(id, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// use rewrites one use.
+func (s *bytesSite) use(p *mutate.Pass, d facts.Declaration, id *ast.Ident) bool {
+	if as, ok := enclosing[*ast.AssignStmt](p, id); ok && len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == s.v {
+		s.done[as] = true
+		return s.assign(p, as)
+	}
+	var e ast.Expr = id
+	switch up := p.Parent(id).(type) {
+	case *ast.CallExpr:
+		if _, ok := p.IsBuiltin(up, "len"); ok {
+			return true
+		}
+	case *ast.IndexExpr:
+		if up.X == ast.Expr(id) {
+			return !assignedTo(p, up)
+		}
+	case *ast.SliceExpr:
+		if up.X != ast.Expr(id) || !withinLength(p, s.v, up) {
+			return false
+		}
+		s.done[up], e = true, up
+	case *ast.UnaryExpr, *ast.RangeStmt:
+		return false
+	}
+	return s.value(p, d, e)
+}
+
+// withinLength reports whether a cut ends at the length of the variable or at what is less by a
+// constant. Behind the length a string panics, and bytes may have room. The cut uses the variable
+// for its length only.
+func withinLength(p *mutate.Pass, v *types.Var, cut *ast.SliceExpr) bool {
+	var high ast.Expr
+	if cut.High != nil {
+		high = ast.Unparen(cut.High)
+	}
+	if b, ok := high.(*ast.BinaryExpr); ok && (b.Op == token.SUB || b.Op == token.QUO) {
+		if n, constant := p.Int(b.Y); !constant || n < 0 {
+			return false
+		}
+		high = ast.Unparen(b.X)
+	}
+	if cut.High != nil && p.LenOf(high) != v || cut.Slice3 {
+		return false
+	}
+	for _, id := range p.Uses(v, cut) {
+		call, _ := p.Parent(id).(*ast.CallExpr)
+		if p.Parent(id) != ast.Node(cut) && (call == nil || p.LenOf(call) != v) {
+			return false
+		}
+	}
+	return true
+}
+
+// value makes a string where one is needed.
+func (s *bytesSite) value(p *mutate.Pass, d facts.Declaration, e ast.Expr) bool {
+	text := "string(" + p.Text(e) + ")"
+	if up, ok := p.Parent(e).(*ast.BinaryExpr); ok {
+		switch up.Op {
+		case token.EQL, token.NEQ:
+			s.edits = append(s.edits, p.Replace(e, text))
+			return true
+		case token.ADD:
+			return s.join(p, e, up)
+		}
+	}
+	if outerLoop(p, e, d.Stmt) != nil && !leaves(p, e) {
+		return false
+	}
+	s.costs++
+	s.edits = append(s.edits, p.Replace(e, text))
+	return true
+}
+
+// join rewrites a concatenation that a value is a part of. The compiler makes no string of bytes
+// beside a constant text. A text that is returned may be appended, since the bytes are not needed
+// any more.
+func (s *bytesSite) join(p *mutate.Pass, e ast.Expr, sum *ast.BinaryExpr) bool {
+	for {
+		up, ok := p.Parent(sum).(*ast.BinaryExpr)
+		if !ok || up.Op != token.ADD {
+			break
+		}
+		sum = up
+	}
+	parts := joinedParts(p, sum)
+	for _, part := range parts {
+		if text, ok := constString(p, part); ok && text != "" {
+			s.gains++
+			s.edits = append(s.edits, p.Replace(e, "string("+p.Text(e)+")"))
+			return true
+		}
+	}
+	ret, returned := p.Parent(sum).(*ast.ReturnStmt)
+	if !returned || len(parts) > mostNestedParts || parts[0] != e || len(p.Uses(s.v, ret)) != len(p.Uses(s.v, e)) {
+		return false
+	}
+	text := p.Text(e)
+	for _, part := range parts[1:] {
+		text = appended(p, text, part)
+	}
+	s.gains++
+	s.done[sum] = true
+	s.edits = append(s.edits, p.Replace(sum, "string("+text+")"))
+	return true
+}
+
+// assign rewrites an assignment to the variable: a cut of it, or an addition to it.
+func (s *bytesSite) assign(p *mutate.Pass, as *ast.AssignStmt) bool {
+	if _, at := p.Siblings(as); at < 0 {
+		return false
+	}
+	rhs := ast.Unparen(as.Rhs[0])
+	if as.Tok == token.ADD_ASSIGN {
+		return s.add(p, as, joinedParts(p, rhs))
+	}
+	if as.Tok != token.ASSIGN {
+		return false
+	}
+	switch rhs := rhs.(type) {
+	case *ast.SliceExpr:
+		id, ok := rhs.X.(*ast.Ident)
+		return ok && p.Var(id) == s.v && withinLength(p, s.v, rhs)
+	case *ast.BinaryExpr:
+		parts := joinedParts(p, rhs)
+		return p.Var(parts[0]) == s.v && s.add(p, as, parts[1:])
+	case *ast.CallExpr:
+		return s.trim(p, as, rhs)
+	}
+	return false
+}
+
+// add appends parts.
+func (s *bytesSite) add(p *mutate.Pass, as *ast.AssignStmt, parts []ast.Expr) bool {
+	var lines []string
+	for _, part := range parts {
+		if len(p.Uses(s.v, part)) > 0 || len(parts) > 1 && !p.Pure(part) {
+			return false
+		}
+		lines = append(lines, s.name+" = "+appended(p, s.name, part))
+	}
+	s.gains++
+	s.edits = append(s.edits, p.Replace(as, strings.Join(lines, "\n")))
+	return true
+}
+
+// trim cuts off what package strings would.
+func (s *bytesSite) trim(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr) bool {
+	if len(call.Args) == 0 || p.Var(call.Args[0]) != s.v || len(p.Uses(s.v, call)) > 1 {
+		return false
+	}
+	if _, ok := p.IsCall(call, "strings", "Trim", "TrimLeft", "TrimRight", "TrimSpace"); ok {
+		if redefined(p, as, "bytes") {
+			return false
+		}
+		fun := call.Fun.(*ast.SelectorExpr)
+		imports := withImports(p, []mutate.Edit{p.Replace(fun, "bytes."+fun.Sel.Name)}, "bytes")
+		s.edits = append(s.edits, imports...)
+		return true
+	}
+	if _, ok := p.IsCall(call, "strings", "TrimSuffix", "TrimPrefix"); !ok {
+		return false
+	}
+	affix, ok := constString(p, call.Args[1])
+	if !ok || affix == "" {
+		return false
+	}
+	n, size := p.Fresh("n", "end"), len(affix)
+	text := fmt.Sprintf("if %[1]s := len(%[2]s) - %[3]d; %[1]s >= 0 && string(%[2]s[%[1]s:]) == %[4]s {\n"+
+		"%[2]s = %[2]s[:%[1]s]\n}", n, s.name, size, p.Text(call.Args[1]))
+	if _, prefix := p.IsCall(call, "strings", "TrimPrefix"); prefix {
+		text = fmt.Sprintf("if len(%[1]s) >= %[2]d && string(%[1]s[:%[2]d]) == %[3]s {\n"+
+			"%[1]s = %[1]s[%[2]d:]\n}", s.name, size, p.Text(call.Args[1]))
+	}
+	s.edits = append(s.edits, p.Replace(as, text))
+	return true
+}
