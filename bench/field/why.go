@@ -19,13 +19,15 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
+	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
 // A why is the verb that says what the rules make of functions of the development
 // half, and what they cannot reach.
 type why struct {
 	options
-	code bool
+	code    bool
+	commits bool
 
 	seen  int            // functions
 	none  int            // of these, functions without a version
@@ -43,6 +45,7 @@ func (w *why) flags(f *flag.FlagSet) {
 	f.IntVar(&w.n, "n", 40, "functions to take")
 	f.IntVar(&w.per, "per", 2, "functions of a module at most")
 	f.Uint64Var(&w.seed, "seed", 16, "seed of the draw")
+	f.BoolVar(&w.commits, "commits", false, "take functions before performance commits, not a draw")
 	f.BoolVar(&w.code, "code", false, "print the code that rules may change")
 }
 
@@ -64,6 +67,9 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 		return r.Key, r.Half == development
 	}); err != nil {
 		return err
+	}
+	if w.commits {
+		return w.changed(ctx)
 	}
 	d := &drawer{dir: w.dir, seed: w.seed, say: func(format string, args ...any) {
 		fmt.Fprintf(progress, format+"\n", args...)
@@ -93,6 +99,25 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 	return nil
 }
 
+// changed looks at the functions of the development half of the performance commits.
+func (w *why) changed(ctx context.Context) error {
+	entries, err := change.All()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Half() != development || w.seen >= w.n || ctx.Err() != nil || !w.wanted.MatchString(e.Name()) {
+			continue
+		}
+		f := function{module{path: e.Module, version: e.Before}, e.Function}
+		if err := w.one(ctx, f); err != nil {
+			fmt.Fprintf(w.out, "  cannot be read: %v\n", err)
+		}
+	}
+	w.total()
+	return nil
+}
+
 // one says what the rules make of a function.
 func (w *why) one(ctx context.Context, f function) error {
 	fmt.Fprintf(w.out, "\n%s %s\n", f.path, f.Spec)
@@ -100,6 +125,11 @@ func (w *why) one(ctx context.Context, f function) error {
 	dir, err := modcopy.Get(ctx, filepath.Join(w.dir, "mod"), f.path, f.version)
 	if err != nil {
 		return err
+	}
+	if w.commits { // a draw has downloaded what the package needs
+		if err := modcopy.Require(ctx, dir, f.dir()); err != nil {
+			return err
+		}
 	}
 	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: f.Spec, InPlace: true, Env: []string{"GOWORK=off"}})
 	if err != nil {
