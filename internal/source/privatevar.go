@@ -97,9 +97,9 @@ func (u *Unit) privateVar(name string) (*piece, string) {
 	return p, text
 }
 
-// givenPattern reports whether an init function of the variable's own file gives it a pattern, under
-// names that the declaration uses too. A list or map would be seen empty by what runs before init;
-// without its pattern, a function panics there.
+// givenPattern reports whether an init function of the variable's own file gives it a pattern,
+// under names that the declaration uses too. A list or map would be seen empty by what runs before
+// init; without its pattern, a function panics there.
 func (u *Unit) givenPattern(p *piece, e ast.Expr) bool {
 	if e == nil || e.Pos() < p.file.ast.FileStart || e.End() > p.file.ast.FileEnd ||
 		e.End()-e.Pos() > privateVarBytes {
