@@ -98,8 +98,8 @@ func (r *runText) element() string {
 // each asks of one byte after the other whether it is plain.
 func (r *runText) each(is string) string {
 	i := r.index
-	return fmt.Sprintf("if %s%s%s {\nfor %s++; %s < len(%s) && %s; %s++ {\n}\n%s}", r.begin("; "), r.apart, is, i, i, r.seq,
-		is, i, r.done())
+	return fmt.Sprintf("if %s%s%s {\nfor %s++; %s < len(%s) && %s; %s++ {\n}\n%s}", r.begin("; "), r.apart, is,
+		i, i, r.seq, is, i, r.done())
 }
 
 // compared asks whether the byte at the index is plain, by comparisons.
@@ -164,7 +164,8 @@ func (r *runText) words() string {
 		is = r.lookedUp()
 	}
 	r.edits = append(append(r.edits, edits...), p.Declare(l.stmt, wordTestOf(all, wordRanges(l.set))))
-	return fmt.Sprintf("if %s%s%s {\nfor %s+8 <= len(%s) && %s(%s) {\n%s += 8\n}\nfor %s < len(%s) && %s {\n%s++\n}\n%s}",
+	return fmt.Sprintf("if %s%s%s {\nfor %s+8 <= len(%s) && %s(%s) {\n%s += 8\n}\n"+
+		"for %s < len(%s) && %s {\n%s++\n}\n%s}",
 		r.begin("; "), r.apart, is, i, r.seq, all, load, i, i, r.seq, is, i, r.done())
 }
 
