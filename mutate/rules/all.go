@@ -45,6 +45,7 @@ var written = []*mutate.Mutator{
 	skipRun,
 	plainRun,
 	hoistInvariant,
+	reuseValue,
 	rangeIndex,
 	elementPointer,
 	rangeArray,
