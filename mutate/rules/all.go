@@ -71,6 +71,7 @@ var written = []*mutate.Mutator{
 	chainSwitch,
 	cheapFirst,
 	onlyIfNeeded,
+	guardCall,
 	domainTable,
 	answerTable,
 	hexPairs,
