@@ -105,6 +105,7 @@ var written = []*mutate.Mutator{
 	appendIndex,
 	appendJoin,
 	oneBacking,
+	structBacking,
 	mapHint,
 	stackScratch,
 	stackBuilder,
