@@ -29,7 +29,7 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 		return name
 	}
 	w.names[key] = ""
-	p, spec := w.unit.privateVar(v.Name())
+	p, text := w.unit.privateVar(v.Name())
 	if p == nil || slices.Contains(w.unit.scope, p) {
 		return ""
 	}
@@ -41,7 +41,6 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 		w.names[key] = name
 		return name
 	}
-	text := p.file.text[p.file.offset(spec.Names[0].End()):p.file.offset(spec.End())]
 	lines := strings.Count(text, "\n") + 1
 	if w.unit.declare[name] || w.taken[name] || lines > privateVarLines || w.lines+lines > widenedLines || w.clash(p) {
 		return ""
@@ -59,30 +58,68 @@ func (u *Unit) privateVarName(name string) string {
 	return lowered(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
 }
 
-// privateVar returns the declaration of a variable that a copy can replace: nothing changes it,
-// and it holds a list or map of plain values, or a compiled pattern.
-func (u *Unit) privateVar(name string) (*piece, *ast.ValueSpec) {
+// privateVar returns the declaration of a variable that a copy can replace, and what stands behind
+// the copy's name: nothing changes the variable, and it holds a list or map of plain values, or a
+// compiled pattern.
+func (u *Unit) privateVar(name string) (*piece, string) {
 	v, ok := u.Types.Scope().Lookup(name).(*types.Var)
-	if !ok || !u.Unchanged()[name] {
-		return nil, nil
+	if !ok {
+		return nil, ""
 	}
+	u.watch()
 	p := u.graph.owner[v]
 	if p == nil || p.kind != "var" || len(p.names) != 1 || constrained(p.file.path, p.file.text) {
-		return nil, nil
+		return nil, ""
 	}
 	spec := p.spec
 	if g, ok := p.decl.(*ast.GenDecl); spec == nil && ok && len(g.Specs) == 1 {
 		spec, _ = g.Specs[0].(*ast.ValueSpec)
 	}
-	if spec == nil || len(spec.Names) != 1 || len(spec.Values) != 1 ||
-		spec.End()-spec.Pos() > privateVarBytes || !u.plainValue(spec.Values[0]) {
-		return nil, nil
+	if spec == nil || len(spec.Names) != 1 || spec.End()-spec.Pos() > privateVarBytes {
+		return nil, ""
+	}
+	text := p.file.text[p.file.offset(spec.Names[0].End()):p.file.offset(spec.End())]
+	switch {
+	case len(spec.Values) == 1:
+		if !u.unchanged[name] || !u.plainValue(spec.Values[0]) {
+			return nil, ""
+		}
+	case !u.givenPattern(p, u.setOnce[name]):
+		return nil, ""
+	default:
+		e := u.setOnce[name]
+		text = " = " + p.file.text[p.file.offset(e.Pos()):p.file.offset(e.End())]
 	}
 	copied := u.privateVarName(name)
 	if u.Types.Scope().Lookup(copied) != nil || u.privates()[copied] != nil || u.localNames()[copied] {
-		return nil, nil
+		return nil, ""
 	}
-	return p, spec
+	return p, text
+}
+
+// givenPattern reports whether an init function of the variable's own file gives it a pattern,
+// under names that the declaration uses too. A list or map would be seen empty by what runs before
+// init; without its pattern, a function panics there.
+func (u *Unit) givenPattern(p *piece, e ast.Expr) bool {
+	if e == nil || e.Pos() < p.file.ast.FileStart || e.End() > p.file.ast.FileEnd ||
+		e.End()-e.Pos() > privateVarBytes {
+		return false
+	}
+	call, ok := e.(*ast.CallExpr)
+	if !ok || !u.plainValue(call) {
+		return false
+	}
+	known := u.graph.uses[p].imports
+	same := true
+	ast.Inspect(call, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if pkg, ok := u.info.Uses[id].(*types.PkgName); ok && known[id.Name] != pkg.Imported().Path() {
+				same = false
+			}
+		}
+		return same
+	})
+	return same
 }
 
 // plainValue reports whether an initialiser makes the same value wherever it stands: a literal of
@@ -122,6 +159,9 @@ func (n *narrower) findVars() {
 	for name := range n.unit.Unchanged() {
 		originals[n.unit.privateVarName(name)] = name
 	}
+	for name := range n.unit.setOnce {
+		originals[n.unit.privateVarName(name)] = name
+	}
 	var kept map[string]bool
 	for _, d := range n.file.AST.Decls {
 		g, ok := d.(*ast.GenDecl)
@@ -130,7 +170,7 @@ func (n *narrower) findVars() {
 		}
 		spec := g.Specs[0].(*ast.ValueSpec)
 		name := spec.Names[0].Name
-		p, was := n.unit.privateVar(originals[name])
+		p, before := n.unit.privateVar(originals[name])
 		if p == nil || len(spec.Names) != 1 {
 			continue
 		}
@@ -138,7 +178,6 @@ func (n *narrower) findVars() {
 			kept = n.unit.unchangedIn(n.file)
 		}
 		text := n.file.Src[n.tok.Offset(spec.Names[0].End()):n.tok.Offset(spec.End())]
-		before := p.file.text[p.file.offset(was.Names[0].End()):p.file.offset(was.End())]
 		c := &privateCopy{piece: p, decl: g}
 		c.same = spelled("var x"+text) == spelled("var x"+before) && n.sameImports(c) && kept[name]
 		n.copies[n.file.Info.Defs[spec.Names[0]]] = c

@@ -232,8 +232,10 @@ func (u *Unit) watch() {
 	u.keeping.Do(func() {
 		w := syntax.NewWatch(asts(u.files), u.info)
 		u.unchanged, u.lookers = w.Unchanged(u.Types), w.Lookers()
+		u.setOnce = w.SetOnce(asts(u.files), u.Types)
 		for name := range outsideNames(u.Target.PkgDir, u.Target.PkgName, u.files) {
 			delete(u.unchanged, name)
+			delete(u.setOnce, name)
 		}
 	})
 }

@@ -55,8 +55,9 @@ type Unit struct {
 	declare map[string]bool
 
 	keeping   sync.Once
-	unchanged map[string]bool   // see Unchanged
-	lookers   map[string][]bool // see syntax.Watch.Lookers
+	unchanged map[string]bool     // see Unchanged
+	setOnce   map[string]ast.Expr // see syntax.Watch.SetOnce
+	lookers   map[string][]bool   // see syntax.Watch.Lookers
 
 	naming sync.Once
 	local  map[string]bool // see localNames

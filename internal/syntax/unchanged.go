@@ -50,6 +50,69 @@ func (w *Watch) Unchanged(pkg *types.Package) map[string]bool {
 	return out
 }
 
+// SetOnce returns what the package's init functions give to unexported variables that nothing else
+// changes, but for an initialiser. The assignment stands among the statements of the
+// function itself, which does not return in front of it.
+func (w *Watch) SetOnce(files []*ast.File, pkg *types.Package) map[string]ast.Expr {
+	out, times := map[string]ast.Expr{}, map[string]int{}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv != nil || fn.Name.Name != "init" || fn.Body == nil || departs(fn.Body) {
+				continue
+			}
+			for _, s := range fn.Body.List {
+				as, ok := s.(*ast.AssignStmt)
+				if !ok || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
+					continue
+				}
+				id, ok := as.Lhs[0].(*ast.Ident)
+				if !ok {
+					continue
+				}
+				v, ok := w.info.Uses[id].(*types.Var)
+				if ok && v.Parent() == pkg.Scope() && !v.Exported() && w.changes(v) == 1 {
+					out[v.Name()] = as.Rhs[0]
+					times[v.Name()]++
+				}
+			}
+		}
+	}
+	for name, n := range times {
+		if n != 1 {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+// departs reports whether a function may leave its list of statements early, but for a panic.
+func departs(body *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			found = true
+		case *ast.BranchStmt:
+			found = found || n.Tok == token.GOTO
+		}
+		return !found
+	})
+	return found
+}
+
+// changes counts the uses of a variable that may change it.
+func (w *Watch) changes(v *types.Var) (n int) {
+	for _, path := range w.uses[v] {
+		if !w.looks(path) {
+			n++
+		}
+	}
+	return n
+}
+
 // Lookers returns for each function of the files which of its parameters it only looks at, by
 // [FuncName].
 func (w *Watch) Lookers() map[string][]bool {

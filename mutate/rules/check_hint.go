@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -31,46 +32,55 @@ d := b[2]`,
 }
 
 func findCheckHint(p *mutate.Pass) []mutate.Site {
+	type read struct {
+		stmt ast.Stmt
+		of   *types.Var
+	}
 	var sites []mutate.Site
-	seen := map[ast.Stmt]bool{}
+	seen := map[read]bool{}
 	for list, i := range statements(p) {
-		if seen[list[i]] {
+		if !simple(list[i]) {
 			continue
 		}
-		v, n, top, run := constantIndexes(p, list[i:])
-		if v == nil || n < 2 || top < 1 || i > 0 && hintedAlready(p, v, top, list[i-1]) {
-			continue
+		for ix := range mutate.Nodes[*ast.IndexExpr](p, list[i]) {
+			v := p.Var(ix.X)
+			if v == nil || seen[read{list[i], v}] {
+				continue
+			}
+			first, top, n, run := constantIndexes(p, list[i:], v)
+			for _, s := range run {
+				seen[read{s, v}] = true
+			}
+			if n < 2 || top < 1 || first == top || hinted(p, v, top, list[:i]) || longEnough(p, v, top, list[i]) {
+				continue
+			}
+			sites = append(sites, site(list[i], fmt.Sprintf("reads of %s[0..%d]", v.Name(), top),
+				before(p, list[i], fmt.Sprintf("_ = %s[%d] // one bounds check for the lines below", v.Name(), top))))
 		}
-		for _, s := range run {
-			seen[s] = true
-		}
-		sites = append(sites, site(list[i], fmt.Sprintf("reads of %s[0..%d]", v.Name(), top),
-			before(p, list[i], fmt.Sprintf("_ = %s[%d] // one bounds check for the lines below", v.Name(), top))))
 	}
 	return sites
 }
 
-// constantIndexes looks at the run of simple statements at the start of list. It finds a slice or
-// string that they read at constant indexes and whose first read is not the highest.
-func constantIndexes(p *mutate.Pass, list []ast.Stmt) (v *types.Var, n int, top int64, run []ast.Stmt) {
-	first := int64(-1)
+// constantIndexes looks at the run of simple statements at the start of list. It finds the constant
+// indexes at which they read a slice or string: the first, the highest, and how many there are.
+func constantIndexes(p *mutate.Pass, list []ast.Stmt, v *types.Var) (first, top int64, n int, run []ast.Stmt) {
+	first = -1
 	for _, s := range list {
 		if !simple(s) {
 			break
 		}
 		here := 0
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
-			w := p.Var(ix.X)
 			k, ok := p.Int(ix.Index)
-			if !ok || w == nil || v != nil && w != v || !slicedOrString(w.Type()) || conditional(p, ix, s) {
+			if !ok || p.Var(ix.X) != v || !slicedOrString(v.Type()) || conditional(p, ix, s) {
 				continue
 			}
-			if v == nil {
-				v, first = w, k
+			if first < 0 {
+				first = k
 			}
 			here, top = here+1, max(top, k)
 		}
-		if v == nil || here == 0 && n > 0 && !p.Pure(s) && p.Effects(s).Writes && p.Assigned(v, s) {
+		if first < 0 || here == 0 && n > 0 && !p.Pure(s) && p.Effects(s).Writes && p.Assigned(v, s) {
 			break
 		}
 		n += here
@@ -82,10 +92,23 @@ func constantIndexes(p *mutate.Pass, list []ast.Stmt) (v *types.Var, n int, top 
 			break
 		}
 	}
-	if first == top || v == nil || len(run) > 0 && hintedAlready(p, v, top, list[0]) || longEnough(p, v, top, list[0]) {
-		return nil, 0, 0, nil
+	return first, top, n, run
+}
+
+// hinted reports whether the last of some statements, as far as they are hints, read an index of v
+// that is as high.
+func hinted(p *mutate.Pass, v *types.Var, top int64, list []ast.Stmt) bool {
+	for _, s := range slices.Backward(list) {
+		lhs, rhs, ok := assigned(s, token.ASSIGN)
+		ix, index := rhs.(*ast.IndexExpr)
+		if !ok || !isBlank(lhs) || !index {
+			return false
+		}
+		if k, ok := p.Int(ix.Index); ok && p.Var(ix.X) == v && k >= top {
+			return true
+		}
 	}
-	return v, n, top, run
+	return false
 }
 
 // longEnough reports whether an if, a loop or a case around s has tested the length, so that no
@@ -219,14 +242,4 @@ func conditional(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
 		child = up
 	}
 	return true
-}
-
-// hintedAlready reports whether s itself reads the highest index into nothing.
-func hintedAlready(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
-	lhs, rhs, ok := assigned(s, token.ASSIGN)
-	if !ok || !isBlank(lhs) {
-		return false
-	}
-	ix, ok := rhs.(*ast.IndexExpr)
-	return ok && p.Var(ix.X) == v && p.IsInt(ix.Index, top)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,14 +40,16 @@ type searchSite struct {
 	v      *types.Var // the compiled pattern
 	finder *pathFinder
 	method string
-	repl   string // what ReplaceAllString puts in place of a match
+	repl   string     // what ReplaceAllString puts in place of a match
+	parts  []replPart // the same, taken apart
 	calls  []*ast.CallExpr
 }
 
 // searches are the methods that the rule writes.
 var searches = []string{"Regexp.FindString", "Regexp.FindStringIndex", "Regexp.FindStringSubmatch",
 	"Regexp.FindStringSubmatchIndex", "Regexp.ReplaceAllString", "Regexp.ReplaceAllLiteralString",
-	"Regexp.FindAllString", "Regexp.Split", "Regexp.MatchString"}
+	"Regexp.ReplaceAllStringFunc", "Regexp.FindAllString", "Regexp.FindAllStringSubmatch", "Regexp.Split",
+	"Regexp.MatchString"}
 
 func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
@@ -77,10 +80,14 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 		if finder == nil || sel.Sel.Name == "MatchString" && patternOf(p, v, newDFA) != nil {
 			continue // regexp-match writes a table
 		}
-		if slices.Contains(repeatedSearches, sel.Sel.Name) && !finder.neverEmpty() {
+		if slices.Contains(repeatedSearches, sel.Sel.Name) && !finder.neverEmpty() ||
+			sel.Sel.Name == "ReplaceAllStringFunc" && finder.atStart() {
 			continue
 		}
-		s := &searchSite{v, finder, sel.Sel.Name, repl, []*ast.CallExpr{call}}
+		s := &searchSite{v: v, finder: finder, method: sel.Sel.Name, repl: repl, calls: []*ast.CallExpr{call}}
+		if s.parts, ok = s.takeApart(p); !ok {
+			continue
+		}
 		index[key] = s
 		sites = append(sites, mutate.Site{Node: call, Label: p.Text(sel), Data: s})
 	}
@@ -99,13 +106,12 @@ func prefersLongest(p *mutate.Pass, v *types.Var) bool {
 }
 
 // searchArgs checks the arguments behind the text. It returns the replacement, which must be a
-// constant without groups; the methods that list matches must list all.
+// constant; the methods that list matches must list all.
 func searchArgs(p *mutate.Pass, call *ast.CallExpr, method string) (repl string, ok bool) {
 	switch method {
 	case "ReplaceAllString", "ReplaceAllLiteralString":
-		repl, ok = constString(p, call.Args[1])
-		return repl, ok && (method == "ReplaceAllLiteralString" || !strings.Contains(repl, "$"))
-	case "FindAllString", "Split":
+		return constString(p, call.Args[1])
+	case "FindAllString", "FindAllStringSubmatch", "Split":
 		return "", p.IsInt(call.Args[1], -1)
 	}
 	return "", true
@@ -132,7 +138,7 @@ func patternOf[T any](p *mutate.Pass, v *types.Var, compile func(pattern string)
 // regexp decides there what the finder cannot.
 func asksFinder(p *mutate.Pass, call *ast.CallExpr) bool {
 	guard, ok := enclosing[*ast.IfStmt](p, call)
-	if !ok || len(guard.Body.List) != 1 {
+	if !ok {
 		return false
 	}
 	not, ok := guard.Cond.(*ast.UnaryExpr)
@@ -151,7 +157,11 @@ func rewriteRegexpFind(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 	name := p.Fresh(base+wrapperNames[site.method], base+site.method)
 	edits = append(edits, p.Declare(s.Node, site.wrapper(name, find)))
 	for _, call := range site.calls {
-		edits = append(edits, p.Span(call.Pos(), call.End(), name+"("+p.Text(call.Args[0])+")"))
+		args := p.Text(call.Args[0])
+		if site.method == "ReplaceAllStringFunc" {
+			args += ", " + p.Text(call.Args[1])
+		}
+		edits = append(edits, p.Span(call.Pos(), call.End(), name+"("+args+")"))
 	}
 	return withImports(p, edits, "strings"), nil
 }
@@ -159,13 +169,18 @@ func rewriteRegexpFind(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 var wrapperNames = map[string]string{
 	"FindString": "First", "FindStringIndex": "Index", "FindStringSubmatch": "Submatch",
 	"FindStringSubmatchIndex": "SubmatchIndex", "ReplaceAllString": "Replace", "ReplaceAllLiteralString": "Replace",
-	"FindAllString": "All", "Split": "Split", "MatchString": "Found",
+	"ReplaceAllStringFunc": "ReplaceFunc", "FindAllString": "All", "FindAllStringSubmatch": "AllSubmatch",
+	"Split": "Split", "MatchString": "Found",
 }
 
 // wrapper writes a method of the pattern with the help of the finder.
 func (s *searchSite) wrapper(name, find string) string {
-	body, result, more := "", "[]string", ""
+	body, result, more, params := "", "[]string", "", "s string"
 	switch s.method {
+	case "FindAllStringSubmatch":
+		result, more = "[][]string", ", -1"
+	case "ReplaceAllStringFunc":
+		result, more, params = "string", ", f", "s string, f func(string) string"
 	case "MatchString":
 		result, body = "bool", "return found\n"
 	case "FindString":
@@ -175,15 +190,15 @@ func (s *searchSite) wrapper(name, find string) string {
 	case "FindStringSubmatchIndex":
 		result, body = "[]int", "if !found {\nreturn nil\n}\nreturn "+s.indexes()+"\n"
 	case "FindStringSubmatch":
-		body = "if !found {\nreturn nil\n}\n" + s.texts()
+		body = "if !found {\nreturn nil\n}\n" + s.texts() + "return groups\n"
 	case "ReplaceAllString", "ReplaceAllLiteralString":
 		result, more = "string", ", "+strconv.Quote(s.repl)
 	default:
 		more = ", -1"
 	}
 	fallback := fmt.Sprintf("return %s.%s(s%s)", s.v.Name(), s.method, more)
-	head := fmt.Sprintf("// %s answers %s.%s with the help of %s.\nfunc %s(s string) %s {\n", name, s.v.Name(),
-		s.method, find, name, result)
+	head := fmt.Sprintf("// %s answers %s.%s with the help of %s.\nfunc %s(%s) %s {\n", name, s.v.Name(),
+		s.method, find, name, params, result)
 	if body != "" {
 		first := "m"
 		if s.method == "MatchString" {
@@ -208,41 +223,49 @@ func (s *searchSite) texts() string {
 	for g := 1; g < s.finder.groups; g++ {
 		text += fmt.Sprintf("if m[%d] >= 0 {\ngroups[%d] = s[m[%d]:m[%d]]\n}\n", 2*g, g, 2*g, 2*g+1)
 	}
-	return text + "return groups\n"
+	return text
 }
 
 // repeated writes a method that looks at all matches, none of which is empty.
 func (s *searchSite) repeated(find, fallback string) string {
 	before, each, after := "", "", ""
 	switch s.method {
-	case "FindAllString":
-		before, each, after = "var all []string\n", "all = append(all, s[m[0]:m[1]])\n", "return all\n"
+	case "FindAllString", "FindAllStringSubmatch":
+		result, groups, match := "[]string", "", "s[m[0]:m[1]]"
+		if s.method == "FindAllStringSubmatch" {
+			result, groups, match = "[][]string", s.texts(), "groups"
+		}
+		return fmt.Sprintf("var all %s\nfor from := 0; ; {\nm, found, plain := %s(s, from)\nif !plain {\n%s\n}\n"+
+			"if !found {\nbreak\n}\n%sall = append(all, %s)\nfrom = m[1]\n}\nreturn all\n",
+			result, find, fallback, groups, match)
 	case "Split":
 		before = "if len(s) == 0 {\nreturn []string{\"\"}\n}\nvar parts []string\n"
 		each = "parts = append(parts, s[end:m[0]])\n"
 		after = "return append(parts, s[end:])\n"
 	default:
 		before = "var out strings.Builder\n"
-		each = fmt.Sprintf("out.WriteString(s[end:m[0]])\nout.WriteString(%s)\n", strconv.Quote(s.repl))
-		if s.repl == "" {
-			each = "out.WriteString(s[end:m[0]])\n"
-		}
+		each = "out.WriteString(s[end:m[0]])\n" + s.replaced()
 		after = "if end == 0 {\nreturn s\n}\nout.WriteString(s[end:])\nreturn out.String()\n"
 	}
-	if s.method == "FindAllString" {
-		return fmt.Sprintf("%sfor from := 0; ; {\nm, found, plain := %s(s, from)\nif !plain {\n%s\n}\nif !found {\n"+
-			"break\n}\n%sfrom = m[1]\n}\n%s", before, find, fallback, each, after)
+	if s.method == "ReplaceAllStringFunc" { // f must not be called again for what lies behind
+		fallback = fmt.Sprintf("out.WriteString(%s.ReplaceAllStringFunc(s[end:], f))\nreturn out.String()", s.v.Name())
 	}
 	return fmt.Sprintf("%send := 0 // of the last match\nfor {\nm, found, plain := %s(s, end)\nif !plain {\n%s\n}\n"+
 		"if !found {\nbreak\n}\n%send = m[1]\n}\n%s", before, find, fallback, each, after)
 }
 
 // repeatedSearches look at all matches. They need a pattern that takes at least a byte.
-var repeatedSearches = []string{"ReplaceAllString", "ReplaceAllLiteralString", "FindAllString", "Split"}
+var repeatedSearches = []string{"ReplaceAllString", "ReplaceAllLiteralString", "ReplaceAllStringFunc",
+	"FindAllString", "FindAllStringSubmatch", "Split"}
 
 // neverEmpty reports whether each match has at least one byte.
 func (f *pathFinder) neverEmpty() bool {
 	return !slices.ContainsFunc([]int{f.first, f.later}, func(k int) bool {
 		return f.states[k].done != nil || f.states[k].doneEnd != nil
 	})
+}
+
+// atStart reports whether matches at the begin of the text differ from those elsewhere.
+func (f *pathFinder) atStart() bool {
+	return !reflect.DeepEqual(f.states[f.first], f.states[f.later])
 }

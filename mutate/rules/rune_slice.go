@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 
@@ -10,12 +11,13 @@ import (
 )
 
 // runeSlice (catalogue S9) matches a conversion []rune(s) whose result code only ranges over or
-// counts. It ranges over the string, and counts with package utf8.
+// counts, or of which it takes the first character. It ranges over the string, and counts and
+// decodes with package utf8.
 var runeSlice = &mutate.Mutator{
 	Name: "rune-slice",
 	Doc: "Range over the string instead of over a slice of its runes, which costs four bytes a character and an " +
-		"allocation. Legal because range decodes runes as the conversion does, invalid bytes included, and the " +
-		"rune's number is not used.",
+		"allocation, and decode one character instead of all for the first. Legal because range and package utf8 " +
+		"decode runes as the conversion does, invalid bytes included; a rune's number is counted where it is used.",
 	Before: `for _, r := range []rune(s) {
 	use(r)
 }`,
@@ -31,8 +33,17 @@ var runeSlice = &mutate.Mutator{
 func findRuneSlice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
-		if from, ok := converts(p, r.X, "[]rune"); ok && isBlank(r.Key) {
+		from, ok := converts(p, r.X, "[]rune")
+		if ok && isBlank(r.Key) {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), p.Replace(r.X, p.Text(from))))
+		} else if ok && r.Tok == token.DEFINE && canDeclare(p, r) {
+			sites = append(sites, site(r, "loop over "+p.Text(r.X), countedRunes(p, r, from)...))
+		}
+	}
+	for ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
+		from, ok := converts(p, ix.X, "[]rune")
+		if ok && p.IsInt(ix.Index, 0) && p.FuncOf(ix) != nil && !p.Changes(ix) && !assignedTo(p, ix) {
+			sites = append(sites, site(ix, p.Text(ix), firstRune(p, ix, from)...))
 		}
 	}
 	for list, i := range statements(p) {
@@ -123,4 +134,31 @@ func rangeRunes(p *mutate.Pass, s ast.Stmt, from ast.Expr) []mutate.Edit {
 		edits = append(edits, p.Replace(e, name))
 	}
 	return edits
+}
+
+// countedRunes ranges over the string and counts the runes.
+func countedRunes(p *mutate.Pass, r *ast.RangeStmt, from ast.Expr) []mutate.Edit {
+	n := p.Fresh("n", "number")
+	value := "range"
+	if !isBlank(r.Value) {
+		value = "_, " + p.Text(r.Value) + " := range"
+	}
+	return []mutate.Edit{
+		before(p, labelOf(p, r), n+" := -1 // counts the runes"),
+		p.Span(r.Pos(), r.Body.Lbrace+1,
+			fmt.Sprintf("for %s %s {\n%s++\n%s := %s", value, p.Text(from), n, p.Text(r.Key), n)),
+	}
+}
+
+// firstRune decodes the first rune only.
+func firstRune(p *mutate.Pass, ix *ast.IndexExpr, from ast.Expr) []mutate.Edit {
+	name, edits := helper(p, ix, func(name string) string {
+		return fmt.Sprintf(`// %s returns the first rune of s, and panics if there is none.
+func %s(s string) rune {
+	_ = s[0]
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}`, name, name)
+	}, "firstRune", "leadingRune")
+	return withImports(p, append(edits, p.Replace(ix, name+"("+p.Text(from)+")")), "unicode/utf8")
 }

@@ -42,7 +42,7 @@ func findSplitFirst(p *mutate.Pass) []mutate.Site {
 		sites = append(sites, mutate.Site{Node: s.node, Label: s.kind + " of " + p.Text(s.node), Data: s})
 	}
 	for e := range mutate.Nodes[ast.Expr](p, nil) {
-		if s, ok := splitUse(p, e, splitCall); ok && goAtLeast(p, 18) {
+		if s, ok := splitUse(p, e, splitCall); ok {
 			add(s)
 		}
 	}
@@ -138,8 +138,12 @@ func splitForms(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	if sp.kind == "count" {
 		return []mutate.Param{{Label: "count"}}
 	}
-	out := []mutate.Param{{Label: "cut", Value: "cut"}}
-	if text, _ := constString(p, sp.sep); len(text) == 1 && sp.target(p) != "" {
+	var out []mutate.Param
+	if goAtLeast(p, 18) {
+		out = append(out, mutate.Param{Label: "cut", Value: "cut"})
+	}
+	text, _ := constString(p, sp.sep)
+	if len(out) == 0 || len(text) == 1 && sp.target(p) != "" {
 		out = append(out, mutate.Param{Label: "index", Value: "index"})
 	}
 	return out
@@ -172,17 +176,28 @@ func rewriteSplitFirst(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]
 		return append(edits, p.Replace(s.node, text)), nil
 	}
 	x := s.target(p)
-	switch {
-	case x != "" && param.Value == "index":
-		c, _ := constString(p, s.sep)
-		i := p.Fresh("i", "at")
-		return append(edits,
-			p.Replace(s.stmt, fmt.Sprintf("%s := %s\nif %s := %s.IndexByte(%s, %q); %s >= 0 {\n%s = %s[:%s]\n}",
-				x, str, i, pkg, x, c[0], i, x, x, i))), nil
-	case x != "":
-		return append(edits, p.Replace(s.stmt, fmt.Sprintf("%s, _, _ := %s.Cut(%s, %s)", x, pkg, str, sep))), nil
+	head := x
+	if x == "" {
+		head = p.Fresh("head", "first")
 	}
-	head := p.Fresh("head", "first")
-	return append(edits, before(p, s.stmt, fmt.Sprintf("%s, _, _ := %s.Cut(%s, %s)", head, pkg, str, sep)),
-		p.Replace(s.node, head)), nil
+	text := fmt.Sprintf("%s, _, _ := %s.Cut(%s, %s)", head, pkg, str, sep)
+	if param.Value == "index" {
+		text = s.indexed(p, head, pkg)
+	}
+	if x != "" {
+		return append(edits, p.Replace(s.stmt, text)), nil
+	}
+	return append(edits, before(p, s.stmt, text), p.Replace(s.node, head)), nil
+}
+
+// indexed writes the first part as what stands in front of the separator, for modules whose Go has
+// no Cut, and where a search for one byte is all there is to do.
+func (s *splitSite) indexed(p *mutate.Pass, head, pkg string) string {
+	search := fmt.Sprintf("Index(%s, %s)", head, p.Text(s.sep))
+	if c, _ := constString(p, s.sep); len(c) == 1 {
+		search = fmt.Sprintf("IndexByte(%s, %s)", head, byteText(int(c[0])))
+	}
+	i := p.Fresh("i", "at")
+	return fmt.Sprintf("%s := %s\nif %s := %s.%s; %s >= 0 {\n%s = %s[:%s]\n}", head, p.Text(s.str), i, pkg, search, i,
+		head, head, i)
 }

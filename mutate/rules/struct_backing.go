@@ -1,0 +1,159 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// structBacking (part of catalogue A6) matches a loop through something of known length that makes
+// a struct on the heap each turn. It makes all structs at once, and hands out the next one.
+var structBacking = &mutate.Mutator{
+	Name: "struct-backing",
+	Doc: "Allocate in one piece the structs that a loop makes one by one and keeps by their addresses: one " +
+		"allocation instead of one for each. Contents and identities are the same; only, one struct in use keeps " +
+		"all alive, and turns that make none leave room unused.",
+	Before: `for _, u := range users {
+	out = append(out, &Row{Name: u.Name})
+}`,
+	After: `rows := make([]Row, len(users)) // all in one piece
+for _, u := range users {
+	rows[0] = Row{Name: u.Name}
+	out = append(out, &rows[0])
+	rows = rows[1:]
+}`,
+	Class:   beagle.E2,
+	Gain:    1.3,
+	Find:    findStructBacking,
+	Rewrite: precomputed,
+}
+
+// mostStruct is the size in bytes above which a struct's own allocation hardly counts.
+const mostStruct = 256
+
+func findStructBacking(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		l := facts.Loops.Of(p)[s]
+		if l == nil || !hasLength(p, l) || !canDeclare(p, s) {
+			continue
+		}
+		for _, turn := range l.Body.List {
+			lit := keptStruct(p, turn)
+			if lit == nil || !knownOutside(p, lit.Type, s) {
+				continue
+			}
+			typ := p.Text(lit.Type)
+			name := p.Fresh(plural(typ), "structs")
+			up := p.Parent(lit).(*ast.UnaryExpr)
+			edits := []mutate.Edit{
+				before(p, labelOf(p, s),
+					fmt.Sprintf("%s := make([]%s, len(%s)) // all in one piece", name, typ, p.Text(l.Seq))),
+				p.Replace(up, "&"+name+"[0]"),
+				p.Insert(turn.End(), fmt.Sprintf("\n%s = %s[1:]", name, name)),
+			}
+			if len(lit.Elts) > 0 {
+				edits = append(edits, before(p, turn, fmt.Sprintf("%s[0] = %s", name, p.Text(lit))))
+			}
+			sites = append(sites, site(lit, "structs "+typ+" of a loop", edits...))
+		}
+	}
+	return sites
+}
+
+// hasLength reports whether a loop takes at most as many turns as the length of what it goes
+// through says in front of it.
+func hasLength(p *mutate.Pass, l *facts.Loop) bool {
+	switch l.Kind {
+	case facts.ElementLoop:
+	case facts.MapLoop:
+		if !facts.MapKept(p, l.Seq, l.Body) {
+			return false
+		}
+	default:
+		return false
+	}
+	if p.Effects(l.Seq).Writes {
+		return false
+	}
+	for range mutate.Nodes[*ast.CallExpr](p, l.Seq) {
+		return false
+	}
+	_, literal := ast.Unparen(l.Seq).(*ast.CompositeLit)
+	return !literal
+}
+
+// keptStruct returns the literal of a statement that makes a struct and keeps its address: in a
+// variable that is handed on, in a list or in an element. All else of the statement has no effects.
+func keptStruct(p *mutate.Pass, s ast.Stmt) *ast.CompositeLit {
+	if d, ok := facts.Declares(p, s); ok {
+		if d.Value == nil || d.Type != nil || !pointerKept(p, d.Var) {
+			return nil
+		}
+		return structLiteral(p, d.Value)
+	}
+	if call, ok := elementAppend(p, s); ok {
+		if len(call.Args) != 2 {
+			return nil
+		}
+		return structLiteral(p, call.Args[1])
+	}
+	lhs, rhs, ok := assigned(s, token.ASSIGN)
+	if ix, index := lhs.(*ast.IndexExpr); !ok || !index || p.Effects(ix).Writes {
+		return nil
+	}
+	return structLiteral(p, rhs)
+}
+
+// structLiteral recognises &T{...} of a struct that is neither empty nor large.
+func structLiteral(p *mutate.Pass, e ast.Expr) *ast.CompositeLit {
+	u, ok := ast.Unparen(e).(*ast.UnaryExpr)
+	if !ok || u.Op != token.AND {
+		return nil
+	}
+	lit, ok := u.X.(*ast.CompositeLit)
+	if !ok || lit.Type == nil {
+		return nil
+	}
+	t := p.Info.TypeOf(lit)
+	if _, isStruct := t.Underlying().(*types.Struct); !isStruct {
+		return nil
+	}
+	if n := elementSize(t); n <= 0 || n > mostStruct {
+		return nil
+	}
+	return lit
+}
+
+// pointerKept reports whether code does more with a pointer than to use the fields behind it. The
+// compiler keeps the other structs on the stack.
+func pointerKept(p *mutate.Pass, v *types.Var) bool {
+	for _, id := range p.Uses(v, p.File) {
+		if sel, ok := p.Parent(id).(*ast.SelectorExpr); !ok || sel.X != ast.Expr(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// knownOutside reports whether the names of a type mean the same in front of a loop.
+func knownOutside(p *mutate.Pass, typ ast.Expr, loop ast.Stmt) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, typ) {
+		if obj := p.Info.Uses[id]; obj != nil && obj.Parent() != nil && !facts.Means(p, loop.Pos(), id.Name, obj) {
+			return false
+		}
+	}
+	return true
+}
+
+// plural is a name for several values of a type.
+func plural(typ string) string {
+	typ, _, _ = strings.Cut(typ, "[")
+	return lowerFirst(typ[strings.LastIndex(typ, ".")+1:]) + "s"
+}
