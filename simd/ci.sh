@@ -2,6 +2,10 @@
 # Everything that must hold for this module, from a clean clone. Rust is needed
 # for the last part only; without it, or without an emulator, one line says what
 # was left out.
+#
+#   ./ci.sh         everything
+#   ./ci.sh some    of the build modes and of the targets of cross builds a few, drawn anew each
+#                   time: each compiles a standard library of its own
 set -euo pipefail
 cd "$(dirname "$0")"
 export GOWORK=off GOFLAGS="${GOFLAGS:-}"
@@ -10,6 +14,13 @@ emulator=
 trap '[ -z "$emulator" ] || kill "$emulator" 2>/dev/null || true; wait; chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
 
 say() { printf '\n== %s (after %d s)\n' "$*" $SECONDS; }
+
+some=${1:-}
+drawn() { # N WORD...: some of the words, or all
+	local n=$1
+	shift
+	if [ "$some" = some ]; then shuf -n "$n" -e -- "$@"; else printf '%s\n' "$@"; fi
+}
 
 # The emulators are installed before one of them runs beside the rest.
 command -v qemu-aarch64 >/dev/null || { apt-get update && apt-get install -y qemu-user; } >"$scratch/log" 2>&1 || true
@@ -33,19 +44,26 @@ go test -timeout 1h ./...
 say "every tier that this processor has"
 for max in purego sse42 avx2 vclmul; do SIMD_MAX=$max go test -short -count=1 . ./crc; done
 
+mode() {
+	echo "$1"
+	case $1 in
+	no-cgo) CGO_ENABLED=0 go test -short . ./crc ;;
+	cgo) CGO_ENABLED=1 go test -short . ./crc ;;
+	pie) go test -short -buildmode=pie . ./crc ;;
+	purego) go test -short -tags purego ./... ;;
+	archsimd)
+		go version | grep -q 'go1\.26.*amd64' || return 0
+		GOEXPERIMENT=simd go vet . ./bench
+		GOEXPERIMENT=simd go test -short . ./bench
+		;;
+	v1) GOAMD64=v1 go test -short . ./crc ;;
+	v3) if grep -q avx2 /proc/cpuinfo; then GOAMD64=v3 go test -short . ./crc; fi ;;
+	external) if command -v gcc >/dev/null; then go test -short -ldflags=-linkmode=external . ./crc; fi ;;
+	esac
+}
 say "build modes"
-CGO_ENABLED=0 go test -short . ./crc
-CGO_ENABLED=1 go test -short . ./crc
-go test -short -buildmode=pie . ./crc
-go test -short -tags purego ./...
-if go version | grep -q 'go1\.26.*amd64'; then
-	GOEXPERIMENT=simd go vet . ./bench
-	GOEXPERIMENT=simd go test -short . ./bench
-fi
-GOAMD64=v1 go test -short . ./crc
-if grep -q avx2 /proc/cpuinfo; then GOAMD64=v3 go test -short . ./crc; fi
+for m in $(drawn 3 no-cgo cgo pie purego archsimd v1 v3 external); do mode "$m"; done
 if command -v gcc >/dev/null; then
-	go test -short -ldflags=-linkmode=external . ./crc
 	say "race detector: clean where it must be, and it sees a kernel's reads"
 	go vet -race . ./crc
 	go test -race -short . ./crc
@@ -92,7 +110,9 @@ clean=(env PATH="$godir:/usr/bin:/bin" GOPROXY="file://$scratch/proxy" GONOSUMDB
 
 say "cross builds"
 mkdir "$scratch/cross"
-for target in linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64 linux/riscv64; do
+for target in $(drawn 2 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64 \
+	linux/riscv64); do
+	echo "$target"
 	CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go test -c -ldflags='-s -w' -o "$scratch/cross/" . ./crc
 done
 

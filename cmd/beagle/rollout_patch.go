@@ -52,8 +52,8 @@ func rolloutPatch(ctx context.Context, o *rolling) (int, error) {
 // compiles has the go command compile the patched package with its tests. Nothing of the candidate
 // runs.
 func (o *rolling) compiles(ctx context.Context, p *inject.Patch, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", filepath.Join(dir, "compiled"),
-		"-overlay="+p.Overlay, p.Package)
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w",
+		"-o", filepath.Join(dir, "compiled"), "-overlay="+p.Overlay, p.Package)
 	cmd.Dir, cmd.Env = o.dir, os.Environ()
 	text, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

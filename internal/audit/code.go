@@ -38,7 +38,7 @@ func codeOf(ctx context.Context, dir string, p *packages.Package, names, tags []
 	}
 	defer os.RemoveAll(scratch)
 	binary := filepath.Join(scratch, "tests")
-	args := []string{"test", "-c", "-vet=off", "-o", binary}
+	args := []string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-w", "-o", binary} // the symbols are read
 	if len(tags) > 0 {
 		args = append(args, "-tags="+strings.Join(tags, ","))
 	}

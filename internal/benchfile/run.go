@@ -33,7 +33,9 @@ func Build(ctx context.Context, u *source.Unit, path, text, pgo string) (*Bench,
 		return nil, err
 	}
 	b := &Bench{unit: u, scratch: dir, program: filepath.Join(dir.Path, "bench.test")}
-	args := append([]string{"test", "-c", "-o", b.program}, source.TagFlags(u.Target.Tags)...)
+	// Neither go vet nor debug information, which are half of the work: profiles of Go have their names.
+	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-s -w", "-o", b.program},
+		source.TagFlags(u.Target.Tags)...)
 	if pgo != "" {
 		args = append(args, "-pgo="+pgo)
 	}

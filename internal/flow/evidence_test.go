@@ -59,9 +59,19 @@ func inPlaceSpec(t *testing.T, evidence string) Spec {
 	return spec
 }
 
+// oneByOne leaves a test out of the short ones, which are for the race detector: it judges one
+// version after the other, in other processes.
+func oneByOne(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it judges one version after the other, in other processes")
+	}
+}
+
 // TestInPlace judges versions of a function that takes a callback, and goes on
 // with the run in another process.
 func TestInPlace(t *testing.T) {
+	oneByOne(t)
 	s, err := store.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +113,7 @@ func TestInPlace(t *testing.T) {
 
 // TestInstead goes in place where recorded calls say nothing, and only if the tests say more.
 func TestInstead(t *testing.T) {
+	oneByOne(t)
 	const source = "package each\n\nvar total int\n\n// Hit counts.\nfunc Hit(n int) { total += n }\n\n" +
 		"// Idle is called and not looked at.\nfunc Idle(n int) { total += n }\n"
 	const idle = "package each\n\nfunc Hit(n int) {}\n"

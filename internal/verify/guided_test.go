@@ -2,20 +2,18 @@ package verify
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
-
-var allPlanted = flag.Bool("planted.all", false, "search for every planted difference, not for a sample of them")
 
 // functionsDrawn is how many of the plantings' functions a test tries, and conditionsDrawn how many
 // conditions of each.
-const functionsDrawn, conditionsDrawn = 5, 2
+const functionsDrawn, conditionsDrawn = 3, 2
 
 // unfound are conditions that the search is known to miss.
 var unfound = map[string]bool{`parts == 7 && n == 19`: true}
@@ -90,14 +88,14 @@ func TestPlanted(t *testing.T) {
 	}
 	found, all, total := 0, 0, 0.0
 	var missed []string
-	for _, p := range sampleOf(t, plantings, functionsDrawn, *allPlanted) {
+	for _, p := range sampletest.Of(t, plantings, functionsDrawn) {
 		c := p.load(t)
 		h := c.guidedHunt(t, p.source)
 		if h.found != nil {
 			t.Errorf("%s: the original differs from itself: %+v", p.name, h.found)
 		}
 		t.Logf("%-8s %5.2f s + build %.2f s %8d inputs, %s", p.name, h.search, h.build, h.inputs, h.note)
-		for _, condition := range sampleOf(t, p.conditions, conditionsDrawn, *allPlanted) {
+		for _, condition := range sampletest.Of(t, p.conditions, conditionsDrawn) {
 			h := c.guidedHunt(t, p.plant(condition))
 			all++
 			total += h.search

@@ -14,15 +14,13 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
-var (
-	asQuick   = flag.Bool("plants.quick", false, "give the planted versions the exhaustion of the quick check")
-	allPlants = flag.Bool("plants.all", false, "try the planted versions of all functions, not those of a sample")
-)
+var asQuick = flag.Bool("plants.quick", false, "give the planted versions the exhaustion of the quick check")
 
 // inputsDrawn is how many of the functions of testdata/inputs a test tries.
-const inputsDrawn = 4
+const inputsDrawn = 3
 
 // plantsOf reads one original of testdata/inputs with its planted versions. The first line of a
 // version says "wrong" or "good".
@@ -151,7 +149,7 @@ func TestInputsMeetPlants(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
 	}
-	for _, path := range sampleOf(t, files, inputsDrawn, *allPlants) {
+	for _, path := range sampletest.Of(t, files, inputsDrawn) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			c := plantsOf(t, path)
 			met := c.exhaustAlone(t)

@@ -26,8 +26,8 @@ type Component struct {
 	setup     []string // statements before the call, in which $0 is a fresh variable
 	statement string   // a statement that does it in place, with $1
 
-	// eval fills dst where mask says and returns where there is a value.
-	eval func(dst any, args []any, mask uint64) uint64
+	// rows fills dst for the remaining examples and notes those that have a value.
+	rows func(r *remaining, dst any, args []any)
 }
 
 // A trait changes a component when it is made.
@@ -78,10 +78,12 @@ func importsOf(text string) (out []string) {
 // all are the components, in the order in which they were registered.
 var all []*Component
 
-func register(name string, result reflect.Type, args []reflect.Type, traits []trait) *Component {
-	c := &Component{Name: name, Result: byGo[result], library: true, price: 4}
-	for _, a := range args {
-		c.Args = append(c.Args, byGo[a])
+// register adds a component that does what f does: its types are those of f, and rows calls it.
+func register(name string, f any, traits []trait, rows func(r *remaining, dst any, args []any)) {
+	of := reflect.TypeOf(f)
+	c := &Component{Name: name, Result: byGo[of.Out(0)], library: true, price: 4, rows: rows}
+	for i := range of.NumIn() {
+		c.Args = append(c.Args, byGo[of.In(i)])
 	}
 	if c.Result == nil || slices.Contains(c.Args, nil) {
 		panic("lift: component " + name + " has a type outside of the grammar")
@@ -92,7 +94,6 @@ func register(name string, result reflect.Type, args []reflect.Type, traits []tr
 		t(c)
 	}
 	all = append(all, c)
-	return c
 }
 
 func f1[A, R any](name string, f func(A) R, traits ...trait) { p1(name, nil, f, traits...) }
@@ -103,60 +104,46 @@ func f3[A, B, C, R any](name string, f func(A, B, C) R, traits ...trait) { p3(na
 
 // p1 registers a function that has a value where ok says so. Panics are slow: ok names the cases
 // that are common. The loops over examples are written out for each number of arguments, since a
-// search spends its time there.
+// search spends its time there. They are compiled for each of a hundred combinations of types. So
+// they hold nothing else, and are not inlined into all that register.
+//
+//go:noinline
 func p1[A, R any](name string, ok func(A) bool, f func(A) R, traits ...trait) {
-	c := register(name, reflect.TypeFor[R](), []reflect.Type{reflect.TypeFor[A]()}, traits)
-	if ok == nil {
-		ok = func(A) bool { return true }
-	}
-	c.eval = func(dst any, args []any, mask uint64) uint64 {
+	register(name, f, traits, func(r *remaining, dst any, args []any) {
 		d, a := dst.([]R), args[0].([]A)
-		return each(mask, func(r *remaining) {
-			for i := r.next(); i < len(d); i = r.next() {
-				if ok(a[i]) {
-					d[i] = f(a[i])
-					r.defined |= 1 << i
-				}
+		for i := r.next(); i < len(d); i = r.next() {
+			if ok == nil || ok(a[i]) {
+				d[i] = f(a[i])
+				r.defined |= 1 << i
 			}
-		})
-	}
+		}
+	})
 }
 
+//go:noinline
 func p2[A, B, R any](name string, ok func(A, B) bool, f func(A, B) R, traits ...trait) {
-	c := register(name, reflect.TypeFor[R](), []reflect.Type{reflect.TypeFor[A](), reflect.TypeFor[B]()}, traits)
-	if ok == nil {
-		ok = func(A, B) bool { return true }
-	}
-	c.eval = func(dst any, args []any, mask uint64) uint64 {
+	register(name, f, traits, func(r *remaining, dst any, args []any) {
 		d, a, b := dst.([]R), args[0].([]A), args[1].([]B)
-		return each(mask, func(r *remaining) {
-			for i := r.next(); i < len(d); i = r.next() {
-				if ok(a[i], b[i]) {
-					d[i] = f(a[i], b[i])
-					r.defined |= 1 << i
-				}
+		for i := r.next(); i < len(d); i = r.next() {
+			if ok == nil || ok(a[i], b[i]) {
+				d[i] = f(a[i], b[i])
+				r.defined |= 1 << i
 			}
-		})
-	}
+		}
+	})
 }
 
+//go:noinline
 func p3[A, B, C, R any](name string, ok func(A, B, C) bool, f func(A, B, C) R, traits ...trait) {
-	c := register(name, reflect.TypeFor[R](),
-		[]reflect.Type{reflect.TypeFor[A](), reflect.TypeFor[B](), reflect.TypeFor[C]()}, traits)
-	if ok == nil {
-		ok = func(A, B, C) bool { return true }
-	}
-	c.eval = func(dst any, args []any, mask uint64) uint64 {
+	register(name, f, traits, func(r *remaining, dst any, args []any) {
 		d, x, y, z := dst.([]R), args[0].([]A), args[1].([]B), args[2].([]C)
-		return each(mask, func(r *remaining) {
-			for i := r.next(); i < len(d); i = r.next() {
-				if ok(x[i], y[i], z[i]) {
-					d[i] = f(x[i], y[i], z[i])
-					r.defined |= 1 << i
-				}
+		for i := r.next(); i < len(d); i = r.next() {
+			if ok == nil || ok(x[i], y[i], z[i]) {
+				d[i] = f(x[i], y[i], z[i])
+				r.defined |= 1 << i
 			}
-		})
-	}
+		}
+	})
 }
 
 // remaining are the examples that a component was not evaluated on yet.
@@ -169,19 +156,19 @@ func (r *remaining) next() int {
 	return i
 }
 
-// each calls f until it comes to an end for all masked examples. An example on which it panics has
-// no value. It returns those that have one.
-func each(mask uint64, f func(r *remaining)) (defined uint64) {
+// eval fills dst where mask says and returns where there is a value. An example on which the
+// component panics has none.
+func (c *Component) eval(dst any, args []any, mask uint64) (defined uint64) {
 	r := remaining{mask: mask}
-	for again := true; again; {
-		again = panics(&r, f)
+	for c.panics(&r, dst, args) {
 	}
 	return r.defined
 }
 
-func panics(r *remaining, f func(r *remaining)) (yes bool) {
+// panics reports whether the component panicked before it came to the end of the examples.
+func (c *Component) panics(r *remaining, dst any, args []any) (yes bool) {
 	defer func() { yes = recover() != nil }()
-	f(r)
+	c.rows(r, dst, args)
 	return false
 }
 

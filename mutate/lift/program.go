@@ -335,8 +335,8 @@ func (s *Study) Request() ([]byte, error) {
 	var b bytes.Buffer
 	e := gob.NewEncoder(&b)
 	for _, q := range s.questions {
-		for i, in := range q.r.Inputs {
-			if err := in.Type.encode(e, q.inputs[i]); err != nil {
+		for i := range q.r.Inputs {
+			if err := e.Encode(q.inputs[i]); err != nil {
 				return nil, err
 			}
 		}

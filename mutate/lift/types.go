@@ -19,25 +19,44 @@ const maxExamples = 64
 type Type struct {
 	Name string // as Go spells it
 	id   uint64
+	of   reflect.Type
 
-	make   func(n int) any
-	clone  func(col any) any
-	hash   func(col any, mask uint64) (sum, small uint64) // small masks the values within maxSize
-	equal  func(a, b any, mask uint64) uint64             // masks the examples that agree
-	pick   func(col any, at []int) any
-	add    func(col, more any) any
-	same   func(a any, i int, b any, k int) bool
-	key    func(col any, i int) uint64
-	empty  func(col any, i int) bool
-	set    func(col any, i int, v any)
-	holds  func(v any) bool
-	at     func(col any, i int) any
-	length func(col any) int
-	encode func(*gob.Encoder, any) error
-	decode func(*gob.Decoder) (any, error)
-	draw   func(g *drawer) any
+	// What a search spends its time in is compiled for each type.
+	make  func(n int) any
+	clone func(col any) any
+	hash  func(col any, mask uint64) (sum, small uint64) // small masks the values within maxSize
+	equal func(a, b any, mask uint64) uint64             // masks the examples that agree
+	pick  func(col any, at []int) any
+	same  func(a any, i int, b any, k int) bool
+	key   func(col any, i int) uint64
+	empty func(col any, i int) bool
+	draw  func(g *drawer) any
+
 	slice  bool // nil and empty differ in Go, and are equal here
 	number bool
+}
+
+// add appends a column to another, which may be nil.
+func (t *Type) add(col, more any) any {
+	if col == nil {
+		col = reflect.Zero(reflect.SliceOf(t.of)).Interface()
+	}
+	return reflect.AppendSlice(reflect.ValueOf(col), reflect.ValueOf(more)).Interface()
+}
+
+func (t *Type) set(col any, i int, v any) { reflect.ValueOf(col).Index(i).Set(reflect.ValueOf(v)) }
+
+func (t *Type) holds(v any) bool { return reflect.TypeOf(v) == t.of }
+
+func (t *Type) at(col any, i int) any { return reflect.ValueOf(col).Index(i).Interface() }
+
+func (t *Type) length(col any) int { return reflect.ValueOf(col).Len() }
+
+// decode reads a column that comes from the program that runs the regions.
+func (t *Type) decode(d *gob.Decoder) (any, error) {
+	col := reflect.New(reflect.SliceOf(t.of))
+	err := d.DecodeValue(col)
+	return col.Elem().Interface(), err
 }
 
 var (
@@ -61,7 +80,7 @@ func mix(h, v uint64) uint64 {
 
 // newType registers a type with its operations on columns.
 func newType[T any](name string, k kind[T]) *Type {
-	t := &Type{Name: name, id: hashString(name)}
+	t := &Type{Name: name, id: hashString(name), of: reflect.TypeFor[T]()}
 	t.make = func(n int) any { return make([]T, n) }
 	t.clone = func(col any) any { return slices.Clone(col.([]T)) }
 	// Columns are compared row by row. A mask says which rows count.
@@ -95,36 +114,16 @@ func newType[T any](name string, k kind[T]) *Type {
 		}
 		return out
 	}
-	t.add = func(col, more any) any {
-		if col == nil {
-			col = []T(nil)
-		}
-		return append(col.([]T), more.([]T)...)
-	}
 	// Single rows.
 	t.same = func(a any, i int, b any, j int) bool { return k.equal(a.([]T)[i], b.([]T)[j]) }
 	t.key = func(col any, i int) uint64 { return k.hash(col.([]T)[i]) }
 	t.empty = func(col any, i int) bool { return k.size != nil && k.size(col.([]T)[i]) == 0 }
-	t.set = func(col any, i int, v any) { col.([]T)[i] = v.(T) }
-	t.holds = func(v any) bool { _, ok := v.(T); return ok }
-	t.at = func(col any, i int) any { return col.([]T)[i] }
-	t.length = func(col any) int { return len(col.([]T)) }
-	// Columns cross the boundary to the program that runs the regions.
-	t.encode = func(e *gob.Encoder, col any) error { return e.Encode(col.([]T)) }
-	t.decode = func(d *gob.Decoder) (any, error) {
-		var col []T
-		err := d.Decode(&col)
-		return col, err
-	}
 	t.draw = func(g *drawer) any { return k.draw(g) }
 	// What a search may do with values of this type.
-	t.slice = reflect.TypeFor[T]().Kind() == reflect.Slice
-	switch reflect.TypeFor[T]().Kind() {
-	case reflect.Bool, reflect.String, reflect.Slice:
-	default:
-		t.number = true
-	}
-	types[name], byGo[reflect.TypeFor[T]()] = t, t
+	form := t.of.Kind()
+	t.slice = form == reflect.Slice
+	t.number = !t.slice && form != reflect.Bool && form != reflect.String
+	types[name], byGo[t.of] = t, t
 	return t
 }
 

@@ -17,12 +17,12 @@ lint() {
 
 case ${1:-} in
 lint) lint ;;
-?*) go build -o "$file" . ;;
+?*) go build -ldflags='-s -w' -o "$file" . ;; # debug information is a third of the work
 *)
 	scratch=$(mktemp -d)
 	trap 'rm -rf "$scratch"' EXIT
 	lint
-	go build -o "$scratch/devserver" .
+	go build -ldflags='-s -w' -o "$scratch/devserver" .
 	unset GOWORK
 	cd ..
 	BEAGLE_DEVSERVER="$scratch/devserver" go test -count=1 -timeout 1h .

@@ -1,13 +1,10 @@
 package pilot
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	flags "flag"
 	"hash/crc32"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,6 +19,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/probe"
 	probed "github.com/beagle-go/beagle/probe/rollout"
 	"github.com/beagle-go/beagle/probe/rollout/rollouthttp"
@@ -292,7 +290,7 @@ func TestSameService(t *testing.T) {
 	}
 	var causes []string
 	rollouts := 2
-	if *allPlanted {
+	if sampletest.All() {
 		rollouts = 3
 	}
 	for range rollouts {
@@ -306,25 +304,8 @@ func TestSameService(t *testing.T) {
 	}
 }
 
-var (
-	allPlanted = flags.Bool("planted.all", false, "try every bad candidate, not a sample of them")
-	sampleSeed = flags.Uint64("sample.seed", 0, "draw the sample of this seed again; 0 draws another in each run")
-)
-
 // drawn is how many of the bad candidates a run tries.
 const drawn = 3
-
-// sample draws bad candidates, or returns all of them.
-func sample(t *testing.T) []string {
-	names := slices.Sorted(maps.Keys(bad))
-	if *allPlanted {
-		return names
-	}
-	seed := cmp.Or(*sampleSeed, rand.Uint64())
-	t.Logf("%d of %d; -sample.seed %d draws the same again", drawn, len(names), seed)
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	return names[:drawn]
-}
 
 // TestPlantedService: in a real service under load each bad candidate is off within its budget. A
 // run tries a few of them, drawn anew each time.
@@ -332,7 +313,7 @@ func TestPlantedService(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs services for some seconds each")
 	}
-	for _, name := range sample(t) {
+	for _, name := range sampletest.Of(t, slices.Sorted(maps.Keys(bad)), drawn) {
 		row := bad[name]
 		t.Run(name, func(t *testing.T) {
 			e, d := flyPlanted(t, service(t, name), 100_000)
