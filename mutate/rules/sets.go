@@ -131,8 +131,8 @@ var rare = map[string]string{
 		"part of the packages only.",
 	"repeat-text": "Padding is a byte a turn in table writers and formatters, and the library cuts it from a " +
 		"constant.",
-	"text-bytes": "Sizes and prices are formatted, trimmed and joined for each line of output; the count is of a part " +
-		"of the packages only.",
+	"text-bytes": "Sizes and prices are formatted, trimmed and joined for each line of output; the count is of a " +
+		"part of the packages only.",
 	"std-call": "All pieces for their number is an allocation that nobody means, and the edit is one call.",
 	"bit-loop": "Counting bits is one instruction; loops that count are few and cost sixty " +
 		"times as much.",
