@@ -128,6 +128,13 @@ var rare = map[string]string{
 		"innermost loop, and the edit is one line.",
 	"index-func": "A search by function calls it for each rune and cannot inline it; validators of short texts " +
 		"are nothing else.",
+	"lower-text": "Names of levels, units and schemes are compared without case on each request; the count is of a " +
+		"part of the packages only.",
+	"repeat-text": "Padding is a byte a turn in table writers and formatters, and the library cuts it from a " +
+		"constant.",
+	"text-bytes": "Sizes and prices are formatted, trimmed and joined for each line of output; the count is of a " +
+		"part of the packages only.",
+	"std-call": "All pieces for their number is an allocation that nobody means, and the edit is one call.",
 	"bit-loop": "Counting bits is one instruction; loops that count are few and cost sixty " +
 		"times as much.",
 }

@@ -64,6 +64,14 @@ var stdCall = example.Rule{
 		After:  func(s string, n int) bool { return len(s) > n && utf8.RuneCountInString(s) > n },
 		Guard:  notGuarded,
 	}, {
+		Before: func(s string, n int) bool { return utf8.RuneCountInString(s) >= n },
+		After:  func(s string, n int) bool { return len(s) >= n && utf8.RuneCountInString(s) >= n },
+		Guard:  notGuarded,
+	}, {
+		Before: func(s string, n int) bool { return utf8.RuneCountInString(s) < n },
+		After:  func(s string, n int) bool { return len(s) < n || utf8.RuneCountInString(s) < n },
+		Guard:  notGuarded,
+	}, {
 		Before: func(s string, n int) bool { return utf8.RuneCountInString(s) <= n },
 		After:  func(s string, n int) bool { return len(s) <= n || utf8.RuneCountInString(s) <= n },
 		Guard:  notGuarded,
