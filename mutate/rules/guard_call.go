@@ -73,7 +73,8 @@ func makesArguments(p *mutate.Pass, call *ast.CallExpr) bool {
 		made = made || worthHoisting(p, arg)
 		if i < sig.Params().Len() {
 			to := sig.Params().At(i).Type()
-			made = made || types.IsInterface(to) && !types.IsInterface(p.Info.TypeOf(arg)) && p.Info.Types[arg].Value == nil
+			boxed := types.IsInterface(to) && !types.IsInterface(p.Info.TypeOf(arg))
+			made = made || boxed && p.Info.Types[arg].Value == nil
 		}
 	}
 	return made
