@@ -23,6 +23,10 @@ var Suite = []*mutate.Mutator{
 	compact,
 	fuseLoops,
 	peelFirst,
+	runeSlice,
+	reuseValue,
+	guardCall,
+	structBacking,
 	replaceBytes,
 	equalFold,
 	structKey,
@@ -83,8 +87,6 @@ var rare = map[string]string{
 	"pointer-param": "Accessors of large structs copy them for each call, and the counts leave out methods: a search " +
 		"sees private copies of these.",
 	"range-array": "Ranging over an array copies it; few do, and nobody means to.",
-	"rune-slice": "A slice of runes costs four bytes a character, and the edit is one that linters ask for; " +
-		"real performance commits make it.",
 	"early-exit": "A loop that goes on after its answer wastes half of its turns, and nothing " +
 		"else finds it.",
 	"word-prefix": "Validators that return most inputs at once gain several times from eight bytes a step; they " +
