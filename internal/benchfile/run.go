@@ -33,7 +33,7 @@ func Build(ctx context.Context, u *source.Unit, path, text, pgo string) (*Bench,
 		return nil, err
 	}
 	b := &Bench{unit: u, scratch: dir, program: filepath.Join(dir.Path, "bench.test")}
-	// Neither go vet nor debug information, which are half of the work: profiles of Go have their names.
+	// Without go vet and debug information: it runs once, and profiles of Go have their names.
 	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-s -w", "-o", b.program},
 		source.TagFlags(u.Target.Tags)...)
 	if pgo != "" {
