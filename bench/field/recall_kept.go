@@ -28,6 +28,9 @@ func (r *recall) keep() error {
 	if err == nil {
 		r.program, err = hashFile(program)
 	}
+	if err == nil {
+		err = os.MkdirAll(r.dir, 0o755)
+	}
 	if err != nil {
 		return err
 	}
