@@ -21,9 +21,7 @@ var plainRun = &mutate.Mutator{
 		"in another way: escapers, scanners, decoders. A run is copied by one append instead of one for each " +
 		"byte. A search for its end is a comparison or a load for each byte, eight bytes at a time, or the " +
 		"library's IndexByte. Exact: what is ordinary is found by following the loop's body for all 256 bytes. " +
-		"Only the capacity of what is appended to may differ. Where that could be the memory that the loop still " +
-		"reads, runs are passed only if both end at different places; slices of one array end at the same, unless " +
-		"code cut their capacity off.",
+		"Only the capacity of what is appended to may differ.",
 	Before: `for i := 0; i < len(s); i++ {
 	c := s[i]
 	switch c {
@@ -63,7 +61,6 @@ type byteLoop struct {
 	tests []ast.Expr // what else must hold for a turn
 	bare  bool       // the body moves the index on
 	runes bool       // a range over characters
-	guard ast.Expr   // where runs go, if only for memory apart from the text's
 
 	known map[*types.Var]mutate.Value // variables that hold constants
 
@@ -266,8 +263,7 @@ func (l *byteLoop) ranges(p *mutate.Pass, s *ast.RangeStmt) bool {
 
 // apart reports whether writing to a place leaves the loop's text as it is. Nobody can write to a
 // string. A slice of bytes must be the function's own, or what is written to must be new: then a
-// parameter that keeps its value is older. Of a list that the loop only appends to, the rewrite
-// asks when it runs.
+// parameter that keeps its value is older.
 func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
 	if l.runes || isString(l.seq) || kind == joinSink || facts.Owned.Of(p)[l.seq] {
 		return true
@@ -276,31 +272,9 @@ func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
 	older := l.seq.Pos() < fn.Body.Pos() && !p.Reassigned(l.seq, fn)
 	if kind == appendSink {
 		v := p.Var(place)
-		if facts.Owned.Of(p)[v] || older && facts.Fresh.Of(p)[v] {
-			return true
-		}
-		if _, at := p.Siblings(l.stmt); at < 0 || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] ||
-			!isBasicOrBytes(v.Type()) || !l.onlyGrows(p, v) || !canDeclare(p, l.stmt) {
-			return false
-		}
-		l.guard = place
-		return true
+		return facts.Owned.Of(p)[v] || older && facts.Fresh.Of(p)[v]
 	}
 	return strings.TrimPrefix(p.Info.TypeOf(place).String(), "*") == "strings.Builder"
-}
-
-// onlyGrows reports whether the loop assigns a list only what append makes of it.
-func (l *byteLoop) onlyGrows(p *mutate.Pass, v *types.Var) bool {
-	for _, id := range p.Uses(v, l.body) {
-		if !p.Changes(id) {
-			continue
-		}
-		s, _ := enclosing[ast.Stmt](p, id)
-		if grown, call, ok := appends(p, s); !ok || grown != v || p.Var(call.Args[0]) != v {
-			return false
-		}
-	}
-	return true
 }
 
 // findPlain finds the bytes that a turn treats alike, if there are enough.

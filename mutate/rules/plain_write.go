@@ -17,13 +17,12 @@ type runText struct {
 	start      string // the name of where a run begins
 	edits      []mutate.Edit
 	size       string // for a range over characters, the size of one
-	apart      string // "apart && " where runs need memory apart from the text's
 }
 
 func rewritePlainRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	l := s.Data.(*byteLoop)
 	r := &runText{p: p, l: l, start: p.Fresh("start", "runStart")}
-	head := r.guarded() + r.head()
+	head := r.head()
 	var run string
 	switch param.Value {
 	case "index":
@@ -37,25 +36,6 @@ func rewritePlainRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 	}
 	r.edits = append(r.edits, p.Span(l.stmt.Pos(), l.body.Lbrace+1, head+"\n"+run+r.element()))
 	return withImports(p, r.edits, "bytes", "strings", "unicode/utf8"), nil
-}
-
-// guarded asks in front of the loop whether runs go to memory apart from the text's.
-func (r *runText) guarded() string {
-	l := r.l
-	if l.guard == nil {
-		return ""
-	}
-	apart, edits := helper(r.p, l.stmt, func(name string) string {
-		return fmt.Sprintf(`// %[1]s reports whether a and b are parts of different arrays: those of one array
-// have their last byte of capacity in common.
-func %[1]s(a, b []byte) bool {
-	return cap(a) == 0 || cap(b) == 0 || &a[:cap(a)][cap(a)-1] != &b[:cap(b)][cap(b)-1]
-}`, name)
-	}, "differentArrays", "apartInMemory")
-	r.edits = append(r.edits, edits...)
-	name := r.p.Fresh("apart", "memoryApart")
-	r.apart = name + " && "
-	return fmt.Sprintf("%s := %s(%s, %s)\n", name, apart, r.p.Text(l.guard), l.seq.Name())
 }
 
 // head is the loop's head, as one that counts.
@@ -98,8 +78,8 @@ func (r *runText) element() string {
 // each asks of one byte after the other whether it is plain.
 func (r *runText) each(is string) string {
 	i := r.index
-	return fmt.Sprintf("if %s%s%s {\nfor %s++; %s < len(%s) && %s; %s++ {\n}\n%s}", r.begin("; "), r.apart, is,
-		i, i, r.seq, is, i, r.done())
+	return fmt.Sprintf("if %s%s {\nfor %s++; %s < len(%s) && %s; %s++ {\n}\n%s}", r.begin("; "), is, i, i, r.seq, is, i,
+		r.done())
 }
 
 // compared asks whether the byte at the index is plain, by comparisons.
@@ -145,13 +125,9 @@ func (r *runText) indexed() string {
 		pkg = "strings"
 	}
 	n := r.p.Fresh("run", "plainRun")
-	text := fmt.Sprintf("if %s := %s.IndexByte(%s[%s:], %s); %s != 0 {\nif %s < 0 {\n%s = len(%s) - %s\n}\n"+
+	return fmt.Sprintf("if %s := %s.IndexByte(%s[%s:], %s); %s != 0 {\nif %s < 0 {\n%s = len(%s) - %s\n}\n"+
 		"%s%s += %s\n%s}", n, pkg, r.seq, r.index, byteText(char), n, n, n, r.seq, r.index, r.begin("\n"), r.index, n,
 		r.done())
-	if r.apart != "" { // no search whose result nobody may use
-		text = "if " + strings.TrimSuffix(r.apart, " && ") + " {\n" + text + "\n}"
-	}
-	return text
 }
 
 // words asks of eight bytes at a time, and of the rest one by one.
@@ -164,9 +140,8 @@ func (r *runText) words() string {
 		is = r.lookedUp()
 	}
 	r.edits = append(append(r.edits, edits...), p.Declare(l.stmt, wordTestOf(all, wordRanges(l.set))))
-	return fmt.Sprintf("if %s%s%s {\nfor %s+8 <= len(%s) && %s(%s) {\n%s += 8\n}\n"+
-		"for %s < len(%s) && %s {\n%s++\n}\n%s}",
-		r.begin("; "), r.apart, is, i, r.seq, all, load, i, i, r.seq, is, i, r.done())
+	return fmt.Sprintf("if %s%s {\nfor %s+8 <= len(%s) && %s(%s) {\n%s += 8\n}\nfor %s < len(%s) && %s {\n%s++\n}\n%s}",
+		r.begin("; "), is, i, r.seq, all, load, i, i, r.seq, is, i, r.done())
 }
 
 // done does with the run from start to the index what the turns would have done.
