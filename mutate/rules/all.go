@@ -73,7 +73,6 @@ var written = []*mutate.Mutator{
 	chainSwitch,
 	cheapFirst,
 	onlyIfNeeded,
-	guardCall,
 	domainTable,
 	answerTable,
 	hexPairs,

@@ -24,9 +24,6 @@ var Suite = []*mutate.Mutator{
 	fuseLoops,
 	peelFirst,
 	runeSlice,
-	reuseValue,
-	guardCall,
-	structBacking,
 	replaceBytes,
 	equalFold,
 	structKey,
@@ -84,8 +81,6 @@ var rare = map[string]string{
 		"for.",
 	"element-pointer": "Searches in tables of ranges copy an entry for each probe, and profiles of text end in " +
 		"them.",
-	"pointer-param": "Accessors of large structs copy them for each call, and the counts leave out methods: a search " +
-		"sees private copies of these.",
 	"range-array": "Ranging over an array copies it; few do, and nobody means to.",
 	"early-exit": "A loop that goes on after its answer wastes half of its turns, and nothing " +
 		"else finds it.",
@@ -105,8 +100,6 @@ var rare = map[string]string{
 		"loops that have room.",
 	"one-backing": "It saves all but one of a table's allocations, and its size cannot be seen " +
 		"in a diff otherwise.",
-	"regexp-find": "Regular expressions are ten times as slow as code; real performance commits remove them more " +
-		"often than anything else.",
 	"deep-equal": "Reflection is slower by far than a comparison of what the compiler knows; most of its uses are in " +
 		"tests, the others are forgotten.",
 	"join-concat": "Generated String methods join lists that they write, often hundreds in a " +
@@ -130,12 +123,8 @@ var rare = map[string]string{
 		"innermost loop, and the edit is one line.",
 	"index-func": "A search by function calls it for each rune and cannot inline it; validators of short texts " +
 		"are nothing else.",
-	"lower-text": "Names of levels, units and schemes are compared without case on each request; the count is of a " +
-		"part of the packages only.",
 	"repeat-text": "Padding is a byte a turn in table writers and formatters, and the library cuts it from a " +
 		"constant.",
-	"text-bytes": "Sizes and prices are formatted, trimmed and joined for each line of output; the count is of a " +
-		"part of the packages only.",
 	"std-call": "All pieces for their number is an allocation that nobody means, and the edit is one call.",
 	"bit-loop": "Counting bits is one instruction; loops that count are few and cost sixty " +
 		"times as much.",
