@@ -2,6 +2,7 @@ package rules
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 
@@ -34,6 +35,9 @@ func findGuardCall(p *mutate.Pass) []mutate.Site {
 		call, ok := s.X.(*ast.CallExpr)
 		if !ok || call.Ellipsis.IsValid() || !makesArguments(p, call) {
 			continue
+		}
+		if _, at := p.Siblings(s); at < 0 {
+			continue // the head of a loop has no room for an if
 		}
 		fn, _ := p.Callee(call).(*types.Func)
 		if fn == nil || fn.Signature().Recv() != nil || fn.Signature().TypeParams() != nil {
@@ -139,7 +143,8 @@ func askedOutside(p *mutate.Pass, test ast.Expr, sig *types.Signature, call *ast
 				return "", false
 			}
 			continue
-		case !types.Identical(v.Type(), p.Info.TypeOf(arg)) && !isTruth(p, arg):
+		case !types.Identical(v.Type(), p.Info.TypeOf(arg)) && !isTruth(p, arg),
+			p.Info.Types[arg].Value != nil && calculated(p, id):
 			return "", false
 		}
 		out.WriteString(p.Between(at, id.Pos()))
@@ -148,6 +153,27 @@ func askedOutside(p *mutate.Pass, test ast.Expr, sig *types.Signature, call *ast
 	}
 	out.WriteString(p.Between(at, test.End()))
 	return out.String(), true
+}
+
+// calculated reports whether an operator other than a comparison takes a value. A constant in its
+// place would make the compiler calculate, without the parameter's type: 1/2 is no half.
+func calculated(p *mutate.Pass, e ast.Expr) bool {
+	for _, up := range p.Path(e) {
+		switch up := up.(type) {
+		case *ast.BinaryExpr:
+			switch up.Op {
+			case token.ADD, token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.XOR, token.SHL,
+				token.SHR, token.AND_NOT:
+				return true
+			}
+			return false
+		case *ast.UnaryExpr:
+			return up.Op != token.NOT
+		case *ast.IndexExpr, *ast.SliceExpr, *ast.CallExpr:
+			return true
+		}
+	}
+	return false
 }
 
 // isTruth reports whether an expression is a comparison or another truth without a name for its
