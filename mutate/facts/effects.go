@@ -30,11 +30,13 @@ func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	if f.Writes {
 		return false
 	}
+	reads := f.Reads
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		if !ok || v.IsField() {
 			continue
 		}
+		reads = reads || Pointed(p, v)
 		if root.Pos() <= v.Pos() && v.Pos() < root.End() && !(e.Pos() <= v.Pos() && v.Pos() < e.End()) {
 			return false // root declares it
 		}
@@ -42,7 +44,28 @@ func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 			return false
 		}
 	}
-	return !f.Reads || !changesMemory(p, root, !readsMap(p, e))
+	return !reads || !changesMemory(p, root, !readsMap(p, e))
+}
+
+// Pointed reports whether code takes the address of a local variable or of a part of it, so that
+// other code may change it without its name.
+func Pointed(p *mutate.Pass, v *types.Var) bool {
+	return IsLocal(p, v) && slices.ContainsFunc(p.Uses(v, p.File), func(id *ast.Ident) bool {
+		if !p.Changes(id) {
+			return false
+		}
+		for _, up := range p.Path(id)[1:] {
+			switch up := up.(type) {
+			case *ast.ParenExpr, *ast.IndexExpr, *ast.SelectorExpr:
+			case *ast.UnaryExpr:
+				return up.Op == token.AND
+			default:
+				_, cut := up.(*ast.SliceExpr)
+				return cut
+			}
+		}
+		return false
+	})
 }
 
 // readsMap reports whether an expression may read an element of a map.

@@ -160,7 +160,10 @@ func (r *remaining) next() int {
 // component panics has none.
 func (c *Component) eval(dst any, args []any, mask uint64) (defined uint64) {
 	r := remaining{mask: mask}
-	for c.panics(&r, dst, args) {
+	for left := mask; c.panics(&r, dst, args); left = r.mask {
+		if r.mask == left { // it would panic for ever
+			panic("lift: component " + c.Name + " got columns of other types than its own")
+		}
 	}
 	return r.defined
 }

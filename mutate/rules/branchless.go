@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -98,6 +99,11 @@ func redefined(p *mutate.Pass, n ast.Node, name string) bool {
 		}
 	}
 	return false
+}
+
+// redefinesAny is redefined for several names.
+func redefinesAny(p *mutate.Pass, n ast.Node, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return redefined(p, n, name) })
 }
 
 // countIf turns `if cond { n++ }` into n += boolToInt(cond).

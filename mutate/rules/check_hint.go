@@ -17,7 +17,8 @@ import (
 var checkHint = &mutate.Mutator{
 	Name: "bounds-hint",
 	Doc: "Read the highest constant index first, so that one bounds check covers the lines below. Legal because " +
-		"every one of them is reached, so a slice that is too short panics in any case; it panics earlier.",
+		"every one of them is reached, so a slice that is too short panics in any case; it panics earlier. Only the " +
+		"lines themselves may assign the slice.",
 	Before: `a := b[0]
 c := b[1]
 d := b[2]`,
@@ -44,7 +45,7 @@ func findCheckHint(p *mutate.Pass) []mutate.Site {
 		}
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, list[i]) {
 			v := p.Var(ix.X)
-			if v == nil || seen[read{list[i], v}] {
+			if v == nil || seen[read{list[i], v}] || p.IsGlobal(v) || facts.Captured.Of(p)[v] || facts.Pointed(p, v) {
 				continue
 			}
 			first, top, n, run := constantIndexes(p, list[i:], v)

@@ -182,7 +182,8 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 		name = p.Fresh("r", "char")
 		return p.Text(e) + "(" + name + ")", name, nil, nil
 	}
-	if len(lit.Body.List) != 1 || len(lit.Type.Params.List) != 1 || len(lit.Type.Params.List[0].Names) != 1 {
+	if len(lit.Body.List) != 1 || len(lit.Type.Params.List) != 1 || len(lit.Type.Params.List[0].Names) != 1 ||
+		isBlank(lit.Type.Params.List[0].Names[0]) {
 		return "", "", nil, nil
 	}
 	ret, ok := lit.Body.List[0].(*ast.ReturnStmt)
@@ -191,16 +192,18 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 	}
 	own := p.Info.Defs[lit.Type.Params.List[0].Names[0]]
 	var seen []types.Object
+	if namesLocal(p, ret.Results[0]) {
+		return "", "", nil, nil
+	}
 	for id := range mutate.Nodes[*ast.Ident](p, ret.Results[0]) {
-		if localName(p, id) {
-			return "", "", nil, nil
-		}
 		v, ok := p.Info.Uses[id].(*types.Var)
 		if !ok || v == own || v.IsField() || p.IsGlobal(v) || slices.Contains(seen, types.Object(v)) {
 			continue
 		}
 		t, ok := facts.TypeText(p, v.Type())
-		if !ok || addressTaken(p, v, p.FuncOf(e)) {
+		inner := lit.Pos() <= v.Pos() && v.Pos() < lit.End()
+		if !ok || inner || p.FuncOf(e).Type.TypeParams != nil || mentionsTypeParam(v.Type()) ||
+			addressTaken(p, v, p.FuncOf(e)) {
 			return "", "", nil, nil
 		}
 		seen = append(seen, v)
@@ -212,12 +215,16 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 	return p.Text(ret.Results[0]), lit.Type.Params.List[0].Names[0].Name, params, args
 }
 
-// localName reports whether an identifier names a constant or a type that a function declares: a
-// helper would not see it.
-func localName(p *mutate.Pass, id *ast.Ident) bool {
-	switch obj := p.Info.Uses[id].(type) {
-	case *types.Const, *types.TypeName:
-		return obj.Parent() != types.Universe && obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope()
+// namesLocal reports whether an expression names a constant or a type that a function declares:
+// code outside of the function would not see it, or would see another of that name.
+func namesLocal(p *mutate.Pass, e ast.Expr) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		switch obj := p.Info.Uses[id].(type) {
+		case *types.Const, *types.TypeName:
+			if obj.Parent() != types.Universe && obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope() {
+				return true
+			}
+		}
 	}
 	return false
 }

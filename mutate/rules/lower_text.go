@@ -81,7 +81,7 @@ func lowerLookups(p *mutate.Pass) []mutate.Site {
 			}
 		}
 		if _, selected := call.Fun.(*ast.SelectorExpr); to == "" || !selected || !looksUp(p, call) ||
-			redefined(p, call, "make") || redefined(p, call, "string") || redefined(p, call, "append") {
+			redefinesAny(p, call, "append", "byte", "cap", "len", "make", "string") {
 			continue
 		}
 		name, edits := helper(p, call, kitText("strings.go", to), lowerFirst(to), lowerFirst(to)+"Text")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -36,7 +37,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 		from, ok := converts(p, r.X, "[]rune")
 		if ok && isBlank(r.Key) {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), p.Replace(r.X, p.Text(from))))
-		} else if ok && r.Tok == token.DEFINE && canDeclare(p, r) {
+		} else if ok && r.Tok == token.DEFINE && canDeclare(p, r) && (goAtLeast(p, 22) || !outlivesTurn(p, r.Key)) {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), countedRunes(p, r, from)...))
 		}
 	}
@@ -58,6 +59,17 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	return sites
+}
+
+// outlivesTurn reports whether something may hold a loop's variable when its turn is over. Before
+// Go 1.22, it sees the variable of all turns.
+func outlivesTurn(p *mutate.Pass, key ast.Expr) bool {
+	id, ok := key.(*ast.Ident)
+	if !ok {
+		return true
+	}
+	v, _ := p.Info.Defs[id].(*types.Var)
+	return v == nil || facts.Captured.Of(p)[v] || facts.Pointed(p, v)
 }
 
 // onlyRanged rewrites a variable that holds the runes, if code only goes through it and counts it.

@@ -47,7 +47,7 @@ func findStackText(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for sum := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
 		if sum.Op != token.ADD || !isExactString(p, sum) || p.Info.Types[sum].Value != nil || !hot(p, sum) ||
-			partOfSum(p, sum) || redefined(p, sum, "append") || redefined(p, sum, "string") {
+			partOfSum(p, sum) || redefinesAny(p, sum, "append", "byte", "int64", "make", "string") {
 			continue
 		}
 		s := &textSite{sum: sum, parts: joinedParts(p, sum)}
@@ -161,7 +161,7 @@ func appended(p *mutate.Pass, slice string, part ast.Expr) string {
 	}
 	if call, ok := part.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
 		switch arg := call.Args[0]; {
-		case isBasic(p, arg, types.Int32), isBasic(p, arg, types.UntypedRune):
+		case (isBasic(p, arg, types.Int32) || isBasic(p, arg, types.UntypedRune)) && goAtLeast(p, 18):
 			return fmt.Sprintf("utf8.AppendRune(%s, %s)", slice, p.Text(arg))
 		case isByteSlice(p, arg):
 			part = arg

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -17,7 +18,7 @@ var stringMethod = &mutate.Mutator{
 	Doc: "Call the method String or Error of an argument yourself instead of leaving it to fmt, which boxes the " +
 		"value and asks for four interfaces before it finds the method. Then the format holds strings and numbers " +
 		"only, and the rule sprintf can write it out. Legal because fmt prints by that method; it prints a panic of " +
-		"the method as text, where the call panics.",
+		"the method as text, where the call panics. An error with a method Format is taken to print the same text.",
 	Before:  `return fmt.Sprintf("%s:%d", kind, n)`,
 	After:   `return fmt.Sprintf("%s:%d", kind.String(), n)`,
 	Class:   beagle.E1,
@@ -42,7 +43,7 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 			if q.arg == nil || !q.bare() || q.verb != 's' && q.verb != 'v' && q.verb != 'q' {
 				continue
 			}
-			if name := printedBy(p, q.arg); name != "" {
+			if name := printedBy(p, q.arg); name != "" && mayAskEarly(p, q.arg, name, args[1:]) {
 				edits = append(edits, p.Replace(q.arg, receiverText(p, q.arg)+"."+name+"()"))
 			}
 		}
@@ -51,6 +52,25 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	return sites
+}
+
+// mayAskEarly reports whether the method of an argument may run beside the other arguments, where
+// fmt runs it behind them. If one of these changes something, the method must look at its value
+// only.
+func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool {
+	if !slices.ContainsFunc(args, func(a ast.Expr) bool { return a != e && p.Effects(a).Writes }) {
+		return true
+	}
+	m := types.NewMethodSet(p.Info.TypeOf(e)).Lookup(nil, name)
+	if m == nil {
+		return false
+	}
+	d := p.Decl(m.Obj())
+	if d == nil || d.Body == nil {
+		return false
+	}
+	does := facts.Effects(p, d)
+	return !does.Reads && !does.Writes
 }
 
 // printedBy returns the method by which fmt prints a value as text, or "". A pointer may be nil,

@@ -38,6 +38,11 @@ for _, u := range users {
 const mostStruct = 256
 
 func findStructBacking(p *mutate.Pass) []mutate.Site {
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if _, ok := p.IsCall(call, "runtime", "SetFinalizer"); ok {
+			return nil // it takes the begin of an allocation only
+		}
+	}
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l := facts.Loops.Of(p)[s]
@@ -105,10 +110,15 @@ func keptStruct(p *mutate.Pass, s ast.Stmt) *ast.CompositeLit {
 		return structLiteral(p, call.Args[1])
 	}
 	lhs, rhs, ok := assigned(s, token.ASSIGN)
-	if ix, index := lhs.(*ast.IndexExpr); !ok || !index || p.Effects(ix).Writes {
+	ix, index := lhs.(*ast.IndexExpr)
+	if !ok || !index || p.Effects(ix).Writes {
 		return nil
 	}
-	return structLiteral(p, rhs)
+	lit := structLiteral(p, rhs)
+	if lit != nil && p.Effects(lit).Writes && p.Effects(ix).Reads {
+		return nil // the element would be found behind what the literal changes
+	}
+	return lit
 }
 
 // structLiteral recognises &T{...} of a struct that is neither empty nor large.

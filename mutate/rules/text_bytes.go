@@ -48,8 +48,8 @@ func findTextBytes(p *mutate.Pass) []mutate.Site {
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Value == nil || d.Type != nil || !isBasicType(d.Var.Type(), types.String) || !hot(p, list[i]) ||
-			formats(p, d.Value) == nil || facts.Captured.Of(p)[d.Var] || redefined(p, list[i], "append") ||
-			redefined(p, list[i], "string") || redefined(p, list[i], "len") {
+			formats(p, d.Value) == nil || facts.Captured.Of(p)[d.Var] || redefinesAny(p, list[i], "append", "byte",
+			"int64", "len", "make", "string") {
 			continue
 		}
 		s := &bytesSite{v: d.Var, name: d.Var.Name(), done: map[ast.Node]bool{}}
@@ -90,6 +90,9 @@ func (s *bytesSite) use(p *mutate.Pass, d facts.Declaration, id *ast.Ident) bool
 	if as, ok := enclosing[*ast.AssignStmt](p, id); ok && len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == s.v {
 		s.done[as] = true
 		return s.assign(p, as)
+	}
+	if p.Changes(id) {
+		return false // one of several targets
 	}
 	var e ast.Expr = id
 	switch up := p.Parent(id).(type) {
