@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 
@@ -83,40 +82,10 @@ func (e *Env) original() (*code, error) {
 		e.orig.literals = e.Unit.Literals()
 		e.orig.reached = reachedBy(e.Unit, e.helpers().constant)
 		if e.InPlace {
-			maps.Copy(e.orig.reached, e.calleesDo())
+			e.orig.allowed = e.calleesDo()
 		}
 	}
 	return e.orig, nil
-}
-
-// calleesDo returns the keys of what the policy finds in the original with copies of what it calls
-// in place of the calls: of all, and of each alone, since a copy may call what another one is of.
-func (e *Env) calleesDo() map[string]bool {
-	keys := map[string]bool{}
-	wide, copies := e.Unit.Widen(e.Unit.Target.Source)
-	e.find(wide, keys)
-	for _, name := range copies {
-		if one, err := e.Unit.Narrow(touched(wide, name)); err == nil {
-			e.find(one, keys)
-		}
-	}
-	return keys
-}
-
-// find adds the keys of what the policy finds in a version.
-func (e *Env) find(src string, keys map[string]bool) {
-	f, problem := e.Unit.Parse(src)
-	if problem != nil {
-		return
-	}
-	for _, v := range inspect(e.codeOf(f)) {
-		keys[v.key] = true
-	}
-}
-
-// touched is a version with a function that is no longer what it is a copy of, and does the same.
-func touched(src, name string) string {
-	return regexp.MustCompile(`(?m)^func `+regexp.QuoteMeta(name)+`\(.*\{$`).ReplaceAllString(src, "$0\n\t_ = 0")
 }
 
 // helpers returns the facts about the rest of the package. The first call computes them.

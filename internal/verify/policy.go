@@ -32,6 +32,7 @@ type code struct {
 	helpers  func() *helpers  // of the rest of the package; may be nil
 	literals []constant.Value // of the original: the constants that its package contains
 	reached  map[string]bool  // of the original: see reachedBy
+	allowed  *allowance       // of the original, in place
 
 	once  sync.Once
 	found []Violation // by inspect
@@ -83,10 +84,11 @@ func forbidden(orig, cand *code, known *Known) []Violation {
 	excused[sumKey] = excused[sumKey] || excused[digestKey] || orig.decidesBySums
 	var out []Violation
 	for _, v := range inspect(cand) {
-		if v.key == unread || !excused[v.key] && !excused[wholeKey(v.key)] {
+		if v.key == unread || !excused[v.key] && !excused[wholeKey(v.key)] && !orig.allowed.excuse(cand, v) {
 			out = append(out, v)
 		}
 	}
+	out = append(out, orig.allowed.strays(cand)...)
 	out = append(out, copied(orig, cand, known)...)
 	if limit := maxSize + maxGrowth*len(orig.src); len(cand.src) > limit {
 		out = append(out, Violation{Line: 1, Construct: fmt.Sprintf("%d bytes of source", len(cand.src)),

@@ -50,16 +50,7 @@ func (b *Box) keep(name string) {
 // TestCalleesDo checks that a version judged in place may do what copies of the original's callees
 // do, which lock and keep what they get, and that it still may keep nothing anywhere else.
 func TestCalleesDo(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module ex.com/k\n\ngo 1.26\n", "k.go": lockedSource} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: "./.Counts.Add", InPlace: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := lone(t, lockedSource, "./.Counts.Add")
 	wide, copies := u.Widen(u.Target.Source)
 	if len(copies) != 2 {
 		t.Fatalf("copies %v of\n%s", copies, wide)
@@ -77,17 +68,123 @@ func TestCalleesDo(t *testing.T) {
 		{"a changed copy, in place", changed, true, beagle.Equal},
 		{"a variable that keeps the last call, in place", cheat, true, beagle.Forbidden},
 	} {
-		text, err := u.Normalize(c.text)
-		if err != nil {
+		static(t, u, c.name, c.text, c.inPlace, c.status)
+	}
+}
+
+const tallySource = `package k
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+type Tally struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+var (
+	seen  = map[string]int{}
+	known sync.Map
+	calls atomic.Int64
+	bufs  = sync.Pool{New: func() any { return new([]byte) }}
+)
+
+func (c *Tally) Sum(s string) int {
+	c.note(s)
+	sum := 0
+	for i := range s {
+		sum += int(s[i])
+	}
+	return sum
+}
+
+func (c *Tally) note(s string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = time.Now()
+	calls.Add(1)
+	put(s, get(s)+1)
+	if _, ok := known.Load(s); !ok {
+		known.Store(s, len(s))
+	}
+	b := bufs.Get().(*[]byte)
+	*b = append((*b)[:0], s...)
+	bufs.Put(b)
+}
+
+func get(s string) int { return seen[s] }
+
+func put(s string, n int) { seen[s] = n }
+`
+
+// TestCalleesKeep checks that copies of callees may keep state in place, and that neither the
+// target's own text nor another function gets at that state.
+func TestCalleesKeep(t *testing.T) {
+	u := lone(t, tallySource, "./.Tally.Sum")
+	wide, copies := u.Widen(u.Target.Source)
+	if len(copies) != 3 {
+		t.Fatalf("copies %v of\n%s", copies, wide)
+	}
+	changed := strings.NewReplacer("len(s))", "len(s[0:]))", "return seen[s]", "return seen[s[0:]]",
+		"seen[s] = n", "seen[s[0:]] = n").Replace(wide)
+	static(t, u, "changed copies", changed, true, beagle.Equal)
+	static(t, u, "changed copies, with records", changed, false, beagle.Forbidden)
+	for name, first := range map[string]string{
+		"results in the callees' map":      "if n := seen[s]; n < 0 {\nreturn -n\n}",
+		"results in their sync.Map":        "if n, ok := known.Load(s + \"#\"); ok {\nreturn n.(int)\n}",
+		"results by their own functions":   "if n := get(s + \"#\"); n > 0 {\nreturn n\n}\nput(s+\"#\", 1)",
+		"results by copies":                "if n := getForSum(s + \"#\"); n > 0 {\nreturn n\n}",
+		"what they count":                  "if calls.Add(0) > 1000 {\nreturn 0\n}",
+		"what they put back":               "if string(*bufs.Get().(*[]byte)) == s {\nreturn 0\n}",
+		"the clock":                        "if time.Now().Year() > 2050 {\nreturn 0\n}",
+		"a function of its own in between": "if more(s) > 1000 {\nreturn 0\n}",
+	} {
+		cheat := strings.Replace(changed, "\tsum := 0\n", first+"\n\tsum := 0\n", 1)
+		if strings.Contains(first, "more(") {
+			cheat += "\nfunc more(s string) int { return getForSum(s) }\n"
+		}
+		static(t, u, name, cheat, true, beagle.Forbidden)
+	}
+	// A copy with another head could hand on what it keeps.
+	told := strings.NewReplacer("tallyNoteForSum(c, s)", "was := tallyNoteForSum(c, s)", "sum := 0", "sum := 0 * was",
+		"tallyNoteForSum(c *Tally, s string) {",
+		"tallyNoteForSum(c *Tally, s string) (was int) {\nwas = seen[s]").Replace(changed)
+	told = strings.Replace(told, "bufs.Put(b)", "bufs.Put(b)\nreturn was", 1)
+	static(t, u, "a copy with a result more", told, true, beagle.Forbidden)
+}
+
+// lone loads a function of a module of one file.
+func lone(t *testing.T, text, spec string) *source.Unit {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module ex.com/k\n\ngo 1.26\n", "k.go": text} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		e := &Env{Unit: u, Dir: t.TempDir(), InPlace: c.inPlace}
-		v, err := Static(t.Context(), e, beagle.NewCandidate(text, nil, nil), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if v.Status != c.status && (c.status != beagle.Equal || v.Reason != "") {
-			t.Errorf("%s: %s, want %s: %s\n%s", c.name, v.Status, c.status, v.Reason, text)
-		}
+	}
+	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: spec, InPlace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// static checks what reading a version says of it.
+func static(t *testing.T, u *source.Unit, name, text string, inPlace bool, want beagle.Status) {
+	t.Helper()
+	text, err := u.Normalize(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	e := &Env{Unit: u, Dir: t.TempDir(), InPlace: inPlace}
+	v, err := Static(t.Context(), e, beagle.NewCandidate(text, nil, nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Status != want && (want != beagle.Equal || v.Reason != "") {
+		t.Errorf("%s: %s, want %s: %s\n%s", name, v.Status, want, v.Reason, text)
 	}
 }

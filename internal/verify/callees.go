@@ -1,0 +1,203 @@
+package verify
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
+)
+
+// An allowance holds what the original with copies of its callees does. A version that is judged in
+// place may do the same, each copy what its own original does. So the target's own text gets at the
+// callees' state by the same calls as in the original, and by no others.
+type allowance struct {
+	anywhere map[string]bool // keys of writes to memory, and of locks, which excuse every function
+	in       map[string]*callee
+}
+
+// A callee is a function of the original with copies, under the name of its copy.
+type callee struct {
+	keys      map[string]bool // of what the policy finds in it
+	signature string
+	calls     map[string]bool // functions of the file
+	stateful  bool            // it has keys, or calls a function that is stateful
+}
+
+// calleesDo reads the original with copies of what it calls in place of the calls: of all, and of
+// each alone, since a copy may call what another one is of.
+func (e *Env) calleesDo() *allowance {
+	c := &allowance{anywhere: map[string]bool{}, in: map[string]*callee{}}
+	wide, copies := e.Unit.Widen(e.Unit.Target.Source)
+	e.find(wide, c)
+	for _, name := range copies {
+		if one, err := e.Unit.Narrow(e.touched(wide, name)); err == nil {
+			e.find(one, c)
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, f := range c.in {
+			for to := range f.calls {
+				if !f.stateful && c.in[to] != nil && c.in[to].stateful {
+					f.stateful, changed = true, true
+				}
+			}
+		}
+	}
+	return c
+}
+
+// find adds what the policy finds in a version.
+func (e *Env) find(src string, all *allowance) {
+	f, problem := e.Unit.Parse(src)
+	if problem != nil {
+		return
+	}
+	c := e.codeOf(f)
+	for _, fn := range c.declared() {
+		name := c.nameOf(fn)
+		if all.in[name] == nil {
+			all.in[name] = &callee{keys: map[string]bool{}, calls: map[string]bool{}, signature: c.signature(fn)}
+		}
+		for _, to := range c.callsIn(fn) {
+			all.in[name].calls[c.nameOf(to.decl)] = true
+		}
+	}
+	for _, v := range inspect(c) {
+		if fn := c.at(v.Line); c.anywhere(v.key) {
+			all.anywhere[v.key] = true
+		} else if fn != nil && e.Unit.CopyOf(c.nameOf(fn)) != "" {
+			in := all.in[c.nameOf(fn)]
+			in.keys[v.key], in.stateful = true, true
+		}
+	}
+}
+
+// touched is a version with a function that is no longer what it is a copy of, and does the same.
+func (e *Env) touched(src, name string) string {
+	f, problem := e.Unit.Parse(src)
+	if problem != nil {
+		return src
+	}
+	for _, d := range f.AST.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == name {
+			body := f.Fset.Position(fn.Body.Lbrace).Offset + 1
+			return syntax.Apply(f.Src, []syntax.Edit{{Start: body, End: body, New: "\n_ = 0\n"}})
+		}
+	}
+	return src
+}
+
+// excuse reports whether a callee of the original does what a version does there.
+func (c *allowance) excuse(cand *code, v Violation) bool {
+	switch {
+	case c == nil:
+		return false
+	case c.anywhere[v.key] || c.anywhere[wholeKey(v.key)]:
+		return true
+	}
+	fn := cand.at(v.Line)
+	if fn == nil {
+		return false
+	}
+	in := c.in[cand.nameOf(fn)]
+	return in != nil && in.signature == cand.signature(fn) && (in.keys[v.key] || v.key == sumKey && in.keys[digestKey])
+}
+
+// strays are the calls of stateful copies that the original does not make there. With them a
+// version could keep its own results where a callee keeps something, and read them back.
+func (c *allowance) strays(cand *code) []Violation {
+	if c == nil {
+		return nil
+	}
+	var out []Violation
+	for _, fn := range cand.declared() {
+		from := c.in[cand.nameOf(fn)]
+		for _, call := range cand.callsIn(fn) {
+			name := cand.nameOf(call.decl)
+			if to := c.in[name]; to == nil || !to.stateful || from != nil && from.calls[name] || fn == call.decl {
+				continue
+			}
+			out = append(out, Violation{Line: cand.fset.Position(call.at.Pos()).Line, Construct: "call of " + name,
+				Why: "it does more than give a result, and the original's " + cand.nameOf(fn) + " does not call it",
+				key: "use " + name})
+		}
+	}
+	return out
+}
+
+// anywhere reports whether what a callee does excuses all functions of a version: the analysis of
+// memory sees a write in the callers too, and a lock tells nothing.
+func (c *code) anywhere(key string) bool {
+	for _, p := range []string{"write ", "keep ", "share ", "pass ", "memory of "} {
+		if strings.HasPrefix(key, p) {
+			return true
+		}
+	}
+	name, ok := strings.CutPrefix(key, "use sync.")
+	if !ok {
+		return false
+	}
+	for _, obj := range c.info.Uses {
+		if fn, ok := obj.(*types.Func); ok && objectName(fn) == "sync."+name {
+			return fn.Signature().Results().Len() == 0
+		}
+	}
+	return false
+}
+
+// declared returns the functions of the file.
+func (c *code) declared() (fns []*ast.FuncDecl) {
+	for _, d := range c.file.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+			fns = append(fns, fn)
+		}
+	}
+	return fns
+}
+
+// at is the function of the file that a line belongs to, or nil.
+func (c *code) at(line int) *ast.FuncDecl {
+	for _, fn := range c.declared() {
+		if c.fset.Position(fn.Pos()).Line <= line && line <= c.fset.Position(fn.End()).Line {
+			return fn
+		}
+	}
+	return nil
+}
+
+func (c *code) nameOf(fn *ast.FuncDecl) string {
+	if obj, ok := c.info.Defs[fn.Name].(*types.Func); ok {
+		return syntax.FuncName(obj)
+	}
+	return fn.Name.Name
+}
+
+func (c *code) signature(fn *ast.FuncDecl) string {
+	return fmt.Sprint(c.info.TypeOf(fn.Name))
+}
+
+// A use names a function of the file.
+type use struct {
+	at   *ast.Ident
+	decl *ast.FuncDecl
+}
+
+// callsIn returns the uses of the file's functions in one of them, calls or not.
+func (c *code) callsIn(fn *ast.FuncDecl) (out []use) {
+	decls := map[types.Object]*ast.FuncDecl{}
+	for _, d := range c.declared() {
+		decls[c.info.Defs[d.Name]] = d
+	}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if d := decls[origin(c.info.Uses[id])]; d != nil {
+				out = append(out, use{id, d})
+			}
+		}
+		return true
+	})
+	return out
+}
