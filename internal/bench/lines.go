@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	linker "github.com/beagle-go/beagle/internal/symbol"
 )
 
 // base is a symbol's name without the suffix that variants carry, and the
@@ -108,6 +110,7 @@ func innermost(s *profile.Sample, place func(profile.Line) int) (line int, pkg s
 // add counts a sample for the frames, those of a package and of others. A line that is on the stack
 // twice counts once.
 func (c Callees) add(frames []profile.Line, pkg string, weight float64) {
+	own := firstElement(pkg)     // a module's path need not have a dot
 	starts := map[string]int64{} // of the functions on the stack
 	for _, f := range frames {
 		if in, name, inner := splitSymbol(f.Function.Name); !inner {
@@ -122,7 +125,7 @@ func (c Callees) add(frames []profile.Line, pkg string, weight float64) {
 	for _, f := range frames {
 		in, name, _ := splitSymbol(f.Function.Name)
 		start := starts[in+"."+name]
-		if name == "" || start == 0 || in != pkg && standard(in, pkg) {
+		if name == "" || start == 0 || firstElement(in) != own && linker.Standard(in) {
 			continue
 		}
 		if in != pkg {
@@ -140,12 +143,9 @@ func (c Callees) add(frames []profile.Line, pkg string, weight float64) {
 	}
 }
 
-// standard reports whether a package belongs to the standard library: no dot is in its path's first
-// element, which is not that of the user's package either.
-func standard(path, user string) bool {
+func firstElement(path string) string {
 	first, _, _ := strings.Cut(path, "/")
-	own, _, _ := strings.Cut(user, "/")
-	return first != own && !strings.Contains(first, ".")
+	return first
 }
 
 // splitSymbol splits the name of a function into its package and its name there, without type
@@ -153,7 +153,7 @@ func standard(path, user string) bool {
 // "b.F.func1" and "b.F-range1", has the function's name and is inner. Literals of package variables
 // have no name.
 func splitSymbol(symbol string) (pkg, name string, inner bool) {
-	symbol = withoutBrackets(symbol)
+	symbol = linker.WithoutTypeArgs(symbol)
 	slash := strings.LastIndexByte(symbol, '/') + 1
 	pkg, name, _ = strings.Cut(symbol[slash:], ".")
 	pkg = symbol[:slash] + pkg
@@ -172,26 +172,6 @@ func splitSymbol(symbol string) (pkg, name string, inner bool) {
 		return pkg, "", true
 	}
 	return pkg, strings.Join(parts[:known], "."), ranges || len(parts) > known
-}
-
-// withoutBrackets drops type arguments, which may hold brackets, dots and slashes themselves.
-func withoutBrackets(symbol string) string {
-	if strings.IndexByte(symbol, '[') < 0 {
-		return symbol
-	}
-	var out strings.Builder
-	depth := 0
-	for _, c := range symbol {
-		switch {
-		case c == '[':
-			depth++
-		case c == ']':
-			depth--
-		case depth == 0:
-			out.WriteRune(c)
-		}
-	}
-	return out.String()
 }
 
 // literal is how the compiler names function literals.

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	linker "github.com/beagle-go/beagle/internal/symbol"
 	"github.com/google/pprof/profile"
 )
 
@@ -110,7 +111,7 @@ func (n *namer) name(f *profile.Function) *function {
 	case s.pkg == "main":
 		fn.reason = "it is in a main package whose file " + f.Filename + " is not in the checkout: " +
 			"give the checkout that it was built from with -C"
-	case inModuleCache(f.Filename) || !isStandard(s.pkg):
+	case inModuleCache(f.Filename) || !linker.Standard(s.pkg):
 		fn.reason = "it is in another module: copy it into your own to change it, or change how it is called"
 		if strings.Contains(f.Filename, "/vendor/") {
 			fn.reason = "it is vendored from another module: change how it is called, or fork the module"

@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	linker "github.com/beagle-go/beagle/internal/symbol"
 )
 
 // A symbol is a linker name in its parts.
@@ -21,7 +23,7 @@ var closureTail = regexp.MustCompile(`(\.func[0-9]+|\.gowrap[0-9]+|\.deferwrap[0
 // split takes a linker name apart. Type parameters are written [...] in
 // profiles, or [go.shape.int] in full; both go.
 func split(full string) symbol {
-	bare := dropBrackets(full)
+	bare := linker.WithoutTypeArgs(full)
 	slash := strings.LastIndex(bare, "/") + 1
 	dot := strings.IndexByte(bare[slash:], '.')
 	if dot < 0 {
@@ -38,39 +40,11 @@ func split(full string) symbol {
 	return s
 }
 
-// dropBrackets removes type arguments, which may nest and hold slashes.
-func dropBrackets(name string) string {
-	if !strings.Contains(name, "[") {
-		return name
-	}
-	var b strings.Builder
-	depth := 0
-	for _, r := range name {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']' && depth > 0:
-			depth--
-		case depth == 0:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
 // isRuntime reports whether a package is a part of Go's runtime, which works
 // for its callers.
 func isRuntime(pkg string) bool {
 	return pkg == "" || pkg == "runtime" || strings.HasPrefix(pkg, "runtime/internal/") ||
 		strings.HasPrefix(pkg, "internal/runtime/") || pkg == "internal/bytealg" || pkg == "internal/abi"
-}
-
-// isStandard reports whether a package is of the standard library: the first
-// part of its path has no dot. Modules may break that rule, so own code is
-// looked for first.
-func isStandard(pkg string) bool {
-	first, _, _ := strings.Cut(pkg, "/")
-	return !strings.Contains(first, ".")
 }
 
 // inModuleCache reports whether a file is of another module, by its path: the

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	linker "github.com/beagle-go/beagle/internal/symbol"
 )
 
 // Why answers for functions, by target, linker name or the end of one, why
@@ -37,7 +38,9 @@ func ruleOfThree(n float64) float64 { return min(1, 3/max(n, 1)) }
 // is reports whether a cost is of the function that a person means: the whole
 // name, or its end from a separator on.
 func (c *cost) is(name string) bool {
-	plain := func(s string) string { return strings.NewReplacer("(*", "", ")", "").Replace(dropBrackets(s)) }
+	plain := func(s string) string {
+		return strings.NewReplacer("(*", "", ")", "").Replace(linker.WithoutTypeArgs(s))
+	}
 	name = strings.TrimPrefix(plain(name), "./")
 	for _, have := range append([]string{c.fn.key, c.fn.target}, c.fn.symbols...) {
 		have = strings.TrimPrefix(plain(have), "./")
