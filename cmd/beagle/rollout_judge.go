@@ -24,6 +24,11 @@ func reportOf(e *rollout.Experiment, d rollout.Decision) *pilot.Report {
 		Standings: e.Standings(), Late: e.State.Late}
 }
 
+// holding is the decision on a rollout while nobody judges it.
+func holding(f *pilot.Flight) rollout.Decision {
+	return rollout.Decision{Action: rollout.Hold, Cause: f.State.Cause}
+}
+
 // rolloutExit is the exit status that a pipeline reads.
 func rolloutExit(r *pilot.Report) int {
 	switch r.Phase {

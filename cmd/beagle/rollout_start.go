@@ -43,7 +43,7 @@ func rolloutStart(ctx context.Context, o *rolling) (int, error) {
 		return exitUsage, err
 	}
 	if l.f.Over() {
-		return l.ended(rollout.Decision{Action: rollout.Hold, Cause: l.f.State.Cause})
+		return l.ended(holding(l.f))
 	}
 	if o.server.Address != "" {
 		return l.away(ctx)
@@ -151,12 +151,10 @@ func (l *flight) here(ctx context.Context) (int, error) {
 	d, err := p.Run(ctx)
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(l.std.err, "stopped; the processes run the original. The same command goes on\n")
-		if l.asJSON { // a machine reads how it stands; a person asks for the status
-			err = l.print(reportOf(&l.f.Experiment, rollout.Decision{Action: rollout.Hold, Cause: l.f.State.Cause}))
-		} else {
-			err = nil
+		if !l.asJSON { // a person asks for the status
+			return exitInterrupted, nil
 		}
-		return exitInterrupted, err
+		return exitInterrupted, l.print(reportOf(&l.f.Experiment, holding(l.f)))
 	}
 	if err != nil {
 		return exitNo, err

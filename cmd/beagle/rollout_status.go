@@ -9,7 +9,6 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
-	"github.com/beagle-go/beagle/internal/rollout"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
@@ -44,7 +43,7 @@ func rolloutStatus(ctx context.Context, o *rolling) (int, error) {
 		if err != nil {
 			return exitUsage, err
 		}
-		r := reportOf(&f.Experiment, rollout.Decision{Action: rollout.Hold, Cause: f.State.Cause})
+		r := reportOf(&f.Experiment, holding(f))
 		if r.Controller, err = controllerOf(ctx, b); err != nil {
 			return exitNo, err
 		}
