@@ -56,12 +56,13 @@ func (e *Env) find(src string, all *allowance) {
 		return
 	}
 	c := e.codeOf(f)
+	decls := c.declaredBy()
 	for _, fn := range c.declared() {
 		name := c.nameOf(fn)
 		if all.in[name] == nil {
 			all.in[name] = &callee{keys: map[string]bool{}, calls: map[string]bool{}, signature: c.signature(fn)}
 		}
-		for _, to := range c.callsIn(fn) {
+		for _, to := range c.callsIn(fn, decls) {
 			all.in[name].calls[c.nameOf(to.decl)] = true
 		}
 	}
@@ -113,9 +114,10 @@ func (c *allowance) strays(cand *code) []Violation {
 		return nil
 	}
 	var out []Violation
+	decls := cand.declaredBy()
 	for _, fn := range cand.declared() {
 		from := c.in[cand.nameOf(fn)]
-		for _, call := range cand.callsIn(fn) {
+		for _, call := range cand.callsIn(fn, decls) {
 			name := cand.nameOf(call.decl)
 			if to := c.in[name]; to == nil || !to.stateful || from != nil && from.calls[name] || fn == call.decl {
 				continue
@@ -185,12 +187,17 @@ type use struct {
 	decl *ast.FuncDecl
 }
 
-// callsIn returns the uses of the file's functions in one of them, calls or not.
-func (c *code) callsIn(fn *ast.FuncDecl) (out []use) {
+// declaredBy are the functions of the file by what they declare.
+func (c *code) declaredBy() map[types.Object]*ast.FuncDecl {
 	decls := map[types.Object]*ast.FuncDecl{}
 	for _, d := range c.declared() {
 		decls[c.info.Defs[d.Name]] = d
 	}
+	return decls
+}
+
+// callsIn returns the uses of the file's functions, decls, in one of them, calls or not.
+func (c *code) callsIn(fn *ast.FuncDecl, decls map[types.Object]*ast.FuncDecl) (out []use) {
 	ast.Inspect(fn, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			if d := decls[origin(c.info.Uses[id])]; d != nil {
