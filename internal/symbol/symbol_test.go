@@ -14,7 +14,9 @@ func TestWithoutTypeArgs(t *testing.T) {
 }
 
 func TestStandard(t *testing.T) {
-	for pkg, want := range map[string]bool{"strings": true, "net/http": true, "a.com/b": false, "golang.org/x/net": false} {
+	for pkg, want := range map[string]bool{
+		"strings": true, "net/http": true, "a.com/b": false, "golang.org/x/net": false,
+	} {
 		if Standard(pkg) != want {
 			t.Errorf("%s is standard: %v, want %v", pkg, !want, want)
 		}
