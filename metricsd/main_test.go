@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/beagle-go/beagle/metricsd/freeport"
 )
 
 // metricsd runs a command line and returns what it wrote.
@@ -151,20 +153,11 @@ func TestAgentRunsReloadsAndStops(t *testing.T) {
 
 func freePort(t *testing.T, network string) string {
 	t.Helper()
-	if network == "udp" {
-		c, err := net.ListenPacket("udp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		return c.LocalAddr().String()
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address(network)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 func page(web string) string {

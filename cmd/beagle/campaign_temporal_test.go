@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
+	"github.com/beagle-go/beagle/internal/porttest"
 )
 
 // TestCampaignTemporal kills the command and the worker of a campaign that is a workflow. It goes
@@ -109,13 +109,9 @@ func unpack(t *testing.T, dir string, files []txtar.File) {
 // temporalServer starts a server, and returns its address when it serves.
 func temporalServer(t *testing.T, program, dir string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	c := exec.Command(program, "-db", filepath.Join(dir, "temporal.db"), "-ip", "127.0.0.1", "-port", fmt.Sprint(port))
+	const ip = "127.0.0.1"
+	port := porttest.Free(t, ip)
+	c := exec.Command(program, "-db", filepath.Join(dir, "temporal.db"), "-ip", ip, "-port", fmt.Sprint(port))
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
@@ -127,7 +123,7 @@ func temporalServer(t *testing.T, program, dir string) string {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.Contains(lines.Text(), "serving") {
 			go io.Copy(io.Discard, out)
-			return fmt.Sprintf("127.0.0.1:%d", port)
+			return fmt.Sprintf("%s:%d", ip, port)
 		}
 	}
 	t.Fatal("the server ends before it serves")

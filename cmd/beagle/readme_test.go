@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/beagle-go/beagle/internal/porttest"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -143,7 +143,7 @@ func readmeEnv(t *testing.T) []string {
 func (b *shownBlock) run(t *testing.T, dir string, env []string) string {
 	t.Helper()
 	const shown = "127.0.0.1:8080"
-	c := exec.Command("bash", "-ec", strings.ReplaceAll(b.script, shown, freeAddress(t)))
+	c := exec.Command("bash", "-ec", strings.ReplaceAll(b.script, shown, porttest.Address(t)))
 	c.Dir, c.Env = dir, append(slices.Clone(env), "README_FLAGS="+b.with)
 	if b.brief {
 		c.Env = append(c.Env, briefVariable+"=1")
@@ -165,17 +165,6 @@ func (b *shownBlock) run(t *testing.T, dir string, env []string) string {
 	used := c.ProcessState
 	t.Logf("%.1f s of processor time", (used.UserTime() + used.SystemTime()).Seconds())
 	return string(text)
-}
-
-// freeAddress is an address on loopback that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // missing returns the first line that should be printed after those before it, and was not.

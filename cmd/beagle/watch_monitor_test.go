@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
+	"github.com/beagle-go/beagle/internal/porttest"
 	"github.com/beagle-go/beagle/internal/watch"
 	"github.com/beagle-go/beagle/internal/watch/windows"
 )
@@ -52,7 +53,7 @@ func backfilled(t *testing.T, now time.Time) string {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	address := freeAddress(t)
+	address := porttest.Address(t)
 	cmd := exec.Command(program, "--config.file="+write("prometheus.yml", "global: {}\n"), "--storage.tsdb.path="+data,
 		"--web.listen-address="+address, "--log.level=error")
 	cmd.Stderr = os.Stderr

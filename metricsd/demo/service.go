@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/beagle-go/beagle/metricsd/freeport"
 )
 
 // A service is a metricsd that runs, and what sends to it.
@@ -36,7 +37,7 @@ func (w *work) serve(ctx context.Context, binary, name string) (_ *service, err 
 		}
 	}()
 	s.socket, s.probe = filepath.Join(s.dir, "load.sock"), filepath.Join(s.dir, "probe.sock")
-	if s.http, err = freePort(); err != nil {
+	if s.http, err = freeport.Address("tcp"); err != nil {
 		return nil, err
 	}
 	log, err := os.Create(w.file(name + ".service.log"))
@@ -54,14 +55,6 @@ func (w *work) serve(ctx context.Context, binary, name string) (_ *service, err 
 		return nil, err
 	}
 	return s, s.healthy(ctx)
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // healthy waits until the service takes messages.

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -21,6 +19,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
+	"github.com/beagle-go/beagle/internal/porttest"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -124,24 +123,9 @@ func newFleet(t *testing.T, ip string) *testFleet {
 			" names no Temporal server; 'bash internal/flow/temporal/ci.sh' builds one and runs this test")
 	}
 	f := &testFleet{t: t, dir: t.TempDir(), ip: ip}
-	f.port = freePort(t, ip)
+	f.port = porttest.Free(t, ip)
 	f.serve()
 	return f
-}
-
-// freePort is a port for a server that is killed and started again: one of those
-// that systems give to nobody who does not ask for it by number.
-func freePort(t *testing.T, ip string) int {
-	t.Helper()
-	for range 100 {
-		port := 20000 + rand.N(10000)
-		if l, err := net.Listen("tcp", net.JoinHostPort(ip, fmt.Sprint(port))); err == nil {
-			l.Close()
-			return port
-		}
-	}
-	t.Fatalf("no port from 20000 to 29999 is free at %s", ip)
-	return 0
 }
 
 func (f *testFleet) address() string { return fmt.Sprintf("%s:%d", f.ip, f.port) }

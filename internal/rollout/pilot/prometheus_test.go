@@ -3,7 +3,6 @@ package pilot
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/beagle-go/beagle/internal/porttest"
 	"github.com/beagle-go/beagle/internal/rollout"
 )
 
@@ -74,12 +74,7 @@ scrape_configs:
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := l.Addr().String()
-	l.Close()
+	at := porttest.Address(t)
 	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+at, "--log.level=error")
 	cmd.Stderr = os.Stderr

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"time"
@@ -136,16 +137,21 @@ func keptPorts(file string, n int) ([]int, error) {
 	return out, os.WriteFile(file, text, 0o644)
 }
 
-// freePorts finds ports that nobody listens on.
+// freePorts finds ports that nobody listens on, among those that systems give only to who asks for
+// them by number: an outgoing connection could take another before it is listened on.
 func freePorts(n int) ([]int, error) {
+	const lowest, count = 20000, 10000
 	var out []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range 100 {
+		port := lowest + rand.N(count)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			return nil, err
+			continue
 		}
 		defer l.Close()
-		out = append(out, l.Addr().(*net.TCPAddr).Port)
+		if out = append(out, port); len(out) == n {
+			return out, nil
+		}
 	}
-	return out, nil
+	return nil, fmt.Errorf("fewer than %d ports from %d to %d are free", n, lowest, lowest+count-1)
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/beagle-go/beagle/metricsd/freeport"
 )
 
 // Jars is the environment variable that names the directory of the broker's jars.
@@ -59,12 +60,12 @@ func Start(t testing.TB) *Server {
 }
 
 func freePort(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	t.Helper()
+	address, err := freeport.Address("tcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
