@@ -207,6 +207,12 @@ func printRollout(out io.Writer, r *pilot.Report) {
 			margin, s.P, s.Lag, wider, verdictOf(s))
 	}
 	w.Flush()
+	for _, s := range r.Standings {
+		if s.Role == "success" && s.Between > 0 {
+			fmt.Fprintf(p, "\n%s differs between the %d processes: its standard deviation from one to the next is %.2g "+
+				"points. The interval holds that; more processes make it narrower.\n", s.Metric, s.Processes, 100*s.Between)
+		}
+	}
 	if text := r.Late.Text(); text != "" {
 		fmt.Fprintf(p, "\n%s\n", text)
 	}

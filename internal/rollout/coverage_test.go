@@ -144,43 +144,65 @@ func TestLag(t *testing.T) {
 				up += (v - m.Mean) * (all[i-1] - m.Mean)
 			}
 		}
-		got := l.correlation(m)
+		got := l.about(m.Mean) / float64(l.Pairs) / (m.M2 / float64(m.N))
 		if math.Abs(got-up/down) > 1e-3 || math.Abs(got-memory) > 0.06 {
 			t.Errorf("memory %g: correlation %g, by its definition %g", memory, got, up/down)
 		}
 	}
 }
 
-// TestMerged compares what a track merges with means of the whole series, for two pods.
-func TestMerged(t *testing.T) {
+// TestWithin compares what a track makes of two pods' blocks and runs with the definitions, around
+// the mean of each pod.
+func TestWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	track, pods := &Track{}, map[string]*Reading{"a": {}, "b": {}}
+	track := &Track{Pods: map[string]*Reading{"a": {}, "b": {}}}
 	all := map[string][]float64{}
 	for range 1000 {
-		for _, pod := range []string{"a", "b"} {
-			x := rng.NormFloat64()
-			track.merge(pods[pod], x)
+		for pod, mean := range map[string]float64{"a": 3, "b": -2} { // far apart
+			x := mean + rng.NormFloat64()
+			track.Pods[pod].merge(x)
 			all[pod] = append(all[pod], x)
 		}
 	}
-	for k, m := range track.Merged {
-		length, want := 2<<k, Moments{}
+	for k := range mostRuns {
+		length, squares, products, pairs, n := 1<<k, 0.0, 0.0, 0, 0
 		for _, series := range all {
+			var runs []float64
+			mean := 0.0
 			for at := 0; at+length <= len(series); at += length {
 				sum := 0.0
 				for _, x := range series[at : at+length] {
 					sum += x
 				}
-				want.add(sum / float64(length))
+				runs = append(runs, sum/float64(length))
+				mean += sum / float64(length)
 			}
+			mean /= max(1, float64(len(runs)))
+			for i, x := range runs {
+				squares += (x - mean) * (x - mean)
+				if i > 0 {
+					products += (x - mean) * (runs[i-1] - mean)
+					pairs++
+				}
+			}
+			n += len(runs)
 		}
-		if m.Moments.N != want.N || math.Abs(m.Moments.Mean-want.Mean) > 1e-9 ||
-			math.Abs(m.Moments.M2-want.M2) > 1e-9 ||
-			m.Lag.Pairs != want.N-2 {
-			t.Errorf("runs of %d: %+v, want %+v", length, m, want)
+		got := track.within(k)
+		switch {
+		case n < 3: // no run is left beside the means
+			if got.variance != 0 {
+				t.Errorf("runs of %d: %+v of %d runs", length, got, n)
+			}
+		case got.n != n-1 || math.Abs(got.variance-squares/float64(n-2)) > 1e-9 ||
+			math.Abs(got.lag-products/float64(pairs)/(squares/float64(n))) > 1e-9:
+			t.Errorf("runs of %d: %+v, want %g and %g of %d", length, got, squares/float64(n-2),
+				products/float64(pairs)/(squares/float64(n)), n)
 		}
 	}
-	if len(track.Merged) != 9 { // runs of 512
-		t.Errorf("%d lengths", len(track.Merged))
+	if d := track.drift(0.1); d.Variance != 1 {
+		t.Errorf("pods that differ drift: %+v", d)
+	}
+	if runs := len(track.Pods["a"].Runs); runs != 10 { // to 512
+		t.Errorf("%d lengths", runs)
 	}
 }

@@ -2,14 +2,17 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 )
 
 // An effect may drift: a candidate gains more on the traffic of one minute than on that of the
 // next. Precise times show such a drift as a correlation of neighbouring blocks, and the variance
 // of single blocks then promises too narrow an interval for what will last. White noise may hide a
 // slow drift from neighbours, so a track also merges runs of 2, 4, 8, ... blocks of a pod. Merging
-// averages the noise away and leaves the drift.
+// averages the noise away and leaves the drift. Each pod's blocks are compared with that pod's mean:
+// what sets pods apart is no drift (see between.go).
 //
 // Where a run still resembles the next one, the variance of runs and the factor (1+r)/(1-r) of a
 // first-order autoregression with their lag-1 correlation r estimate the long-run variance of a
@@ -17,20 +20,16 @@ import (
 // steady-state simulation, Operations Research 27, 1979). The interval takes the largest of these
 // estimates.
 
-// A Merged follows runs of blocks, each merged into its mean.
-type Merged struct {
-	Moments Moments `json:"moments"`
-	Lag     Lag     `json:"lag"`
-}
-
-// A Merge holds a pod's run of blocks until it has its length.
-type Merge struct {
-	Half *float64 `json:"half,omitempty"` // the first half of a run
-	Last *float64 `json:"last,omitempty"` // the run before
+// A Run follows a pod's runs of one length, each the mean of its blocks.
+type Run struct {
+	Moments Moments  `json:"moments"`
+	Lag     Lag      `json:"lag"`
+	Last    *float64 `json:"last,omitempty"` // the run before
+	Half    *float64 `json:"half,omitempty"` // one that waits for the next to make a longer run
 }
 
 const (
-	mostMerges = 16 // runs of 65,536 blocks
+	mostRuns = 17 // lengths, the longest of 65,536 blocks
 	// leastRuns is how many independent runs an interval needs, and how many runs show a
 	// correlation at all.
 	leastRuns = 20
@@ -39,28 +38,56 @@ const (
 )
 
 // merge enters a block's difference into the runs.
-func (t *Track) merge(r *Reading, x float64) {
-	for k := range mostMerges {
-		if k == len(r.Merges) {
-			r.Merges = append(r.Merges, Merge{})
+func (r *Reading) merge(x float64) {
+	for k := range mostRuns {
+		if k == len(r.Runs) {
+			r.Runs = append(r.Runs, Run{})
 		}
-		m := &r.Merges[k]
-		if m.Half == nil {
-			m.Half = &x
+		run, now := &r.Runs[k], x
+		run.Moments.add(now)
+		if run.Last != nil {
+			run.Lag.add(*run.Last, now)
+		}
+		run.Last = &now
+		if run.Half == nil {
+			run.Half = &now
 			return
 		}
-		mean := (*m.Half + x) / 2
-		m.Half = nil
-		if k == len(t.Merged) {
-			t.Merged = append(t.Merged, Merged{})
-		}
-		t.Merged[k].Moments.add(mean)
-		if m.Last != nil {
-			t.Merged[k].Lag.add(*m.Last, mean)
-		}
-		m.Last = &mean
-		x = mean
+		x = (*run.Half + now) / 2
+		run.Half = nil
 	}
+}
+
+// A spread is what runs of one length show about the means of their pods.
+type spread struct {
+	n             int // runs, less one for each pod's mean but one
+	variance, lag float64
+}
+
+// within pools the runs of 2^k blocks of all pods.
+func (t *Track) within(k int) spread {
+	runs, pods, pairs, squares, products := 0, 0, 0, 0.0, 0.0
+	for _, name := range slices.Sorted(maps.Keys(t.Pods)) { // sums do not depend on the order of a map
+		if k >= len(t.Pods[name].Runs) {
+			continue
+		}
+		r := &t.Pods[name].Runs[k]
+		if r.Moments.N == 0 {
+			continue
+		}
+		runs, pods, pairs = runs+r.Moments.N, pods+1, pairs+r.Lag.Pairs
+		squares += r.Moments.M2
+		products += r.Lag.about(r.Moments.Mean)
+	}
+	out := spread{n: runs - pods + 1}
+	if out.n < 2 {
+		return out
+	}
+	out.variance = squares / float64(out.n-1)
+	if pairs >= 2 && squares > 0 {
+		out.lag = products / float64(pairs) / (squares / float64(runs))
+	}
+	return out
 }
 
 // A Drift widens an interval for the correlation of blocks.
@@ -80,23 +107,21 @@ func remembers(lag float64, n int, limit float64) bool {
 // drift returns the widest estimate of all lengths of runs.
 func (t *Track) drift(limit float64) Drift {
 	d := Drift{Variance: 1, Run: 1, Runs: float64(t.Moments.N)}
-	single := t.Scaled.variance()
-	if single <= 0 || t.Scaled.N < t.Moments.N { // the latter is a state of an earlier version
+	single := t.within(0).variance
+	if single <= 0 {
 		return d
 	}
-	run := Merged{t.Scaled, t.Lag}
-	for k := 0; run.Moments.N >= leastRuns; k++ {
-		n, length := run.Moments.N, 1<<k
-		if r := min(run.Lag.correlation(run.Moments), 0.99); remembers(r, n, limit) {
-			v := float64(length) * run.Moments.variance() / single * (1 + r) / (1 - r)
-			if v > d.Variance {
-				d = Drift{Variance: v, Run: length, Lag: r, Runs: float64(n) * (1 - r) / (1 + r)}
-			}
-		}
-		if k == len(t.Merged) {
+	for k := range mostRuns {
+		run, length := t.within(k), 1<<k
+		if run.n < leastRuns {
 			break
 		}
-		run = t.Merged[k]
+		if r := min(run.lag, 0.99); remembers(r, run.n, limit) {
+			v := float64(length) * run.variance / single * (1 + r) / (1 - r)
+			if v > d.Variance {
+				d = Drift{Variance: v, Run: length, Lag: r, Runs: float64(run.n) * (1 - r) / (1 + r)}
+			}
+		}
 	}
 	return d
 }

@@ -5,10 +5,22 @@ import (
 	"math"
 )
 
-// interval is a track's confidence sequence under the plan, as wide as the drift of the effect
-// asks.
+// interval is a track's confidence sequence under the plan, as wide as the drift of the effect and
+// the differences between processes ask.
 func (e *Experiment) interval(t *Track, m Metric) Interval {
-	return t.interval(m, e.tuning(), e.Plan.Alpha, t.drift(e.Plan.MostLag).Variance)
+	times, _ := e.widened(t, m)
+	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
+}
+
+// widened returns how many times the variance of independent blocks of equal processes the interval
+// takes, and how processes differ.
+func (e *Experiment) widened(t *Track, m Metric) (times float64, b Between) {
+	times = t.drift(e.Plan.MostLag).Variance
+	if b = t.between(m, e.Plan.Alpha, times); b.Half > 0 {
+		half := HalfWidth(float64(t.Moments.N), times*t.variance(m), e.tuning(), e.Plan.Alpha)
+		times *= 1 + b.Half*b.Half/(half*half)
+	}
+	return times, b
 }
 
 func (e *Experiment) tuning() float64 { return Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)) }
@@ -29,7 +41,8 @@ func (e *Experiment) harm() string {
 	return ""
 }
 
-// soFar returns the interval of the blocks so far, whether or not the effect lasts.
+// soFar returns the interval of the blocks so far in these very processes, whether or not the effect
+// lasts and others would show it.
 func (e *Experiment) soFar(t *Track, m Metric) Interval {
 	return t.interval(m, e.tuning(), e.Plan.Alpha, 1)
 }
@@ -247,9 +260,14 @@ type Standing struct {
 	Lag     float64   `json:"lag"` // lag-1 correlation of blocks
 	// PlaceboLag is that of the placebo's blocks.
 	PlaceboLag float64 `json:"placebo_lag"`
-	// Widened is the factor by which the effect's interval is wider than for independent blocks.
+	// Widened is the factor by which the effect's interval is wider than for independent blocks of
+	// processes that are alike.
 	Widened float64 `json:"widened"`
-	Says    string  `json:"says"`
+	// Processes is how many the effect is from, and Between the standard deviation of its truth from
+	// one to the next; 0 where chance explains what they differ by.
+	Processes int     `json:"processes,omitempty"`
+	Between   float64 `json:"between,omitempty"`
+	Says      string  `json:"says"`
 }
 
 // Standings returns every metric as it stands, success metrics first.
@@ -287,8 +305,9 @@ func (e *Experiment) Standings() []Standing {
 func (e *Experiment) standing(m Metric, role string) Standing {
 	s := Standing{Metric: m, Role: role, P: 1, Widened: 1}
 	if t := e.State.Effect[m]; t != nil {
-		times := t.drift(e.Plan.MostLag).Variance
-		s.Effect, s.Lag, s.Widened = e.interval(t, m), t.lag(), math.Sqrt(times)
+		times, b := e.widened(t, m)
+		s.Effect = t.interval(m, e.tuning(), e.Plan.Alpha, times)
+		s.Lag, s.Widened, s.Processes, s.Between = t.lag(), math.Sqrt(times), b.Processes, b.Deviation
 		s.P = t.pValue(m, e.tuning(), times)
 	}
 	if t := e.State.Placebo[m]; t != nil {

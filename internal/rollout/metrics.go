@@ -148,24 +148,22 @@ const memory = 50
 // A Track follows the difference of two arms in one metric.
 type Track struct {
 	Moments  Moments `json:"moments"`
-	Lag      Lag     `json:"lag"`
-	Scaled   Moments `json:"scaled"` // of the differences that Lag compares
 	Signs    Signs   `json:"signs"`
 	Requests float64 `json:"requests,omitempty"` // of the arm in question; calls, for a share of calls
 	// Own relates a difference to the level of its own block, which is fair where the arms of a
 	// block may be exchanged: then what the load does to all of them cancels.
 	Own  bool                `json:"own,omitempty"`
 	Pods map[string]*Reading `json:"pods,omitempty"`
-	// Merged are runs of 2, 4, 8, ... blocks of Scaled.
-	Merged []Merged `json:"merged,omitempty"`
 }
 
 // A Reading is a track's memory of a pod.
 type Reading struct {
-	Baseline float64  `json:"baseline"`       // level of the first arm before the next block
-	Blocks   int      `json:"blocks"`         // that the baseline rests on
-	Last     *float64 `json:"last,omitempty"` // the previous difference, related to its own level
-	Merges   []Merge  `json:"merges,omitempty"`
+	Baseline float64 `json:"baseline"` // level of the first arm before the next block
+	Blocks   int     `json:"blocks"`   // that the baseline rests on
+	Effect   Moments `json:"effect"`   // of its differences
+	// Runs are its differences, each related to its own level: single blocks, and runs of 2, 4, 8,
+	// ... merged into their means.
+	Runs []Run `json:"runs,omitempty"`
 }
 
 // add takes one block of a pod.
@@ -190,36 +188,27 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 	r.Blocks = min(r.Blocks+1, memory)
 	r.Baseline += (arms.first - r.Baseline) / float64(r.Blocks)
 	t.Moments.add(x)
+	r.Effect.add(x)
 	t.Signs.add(x)
 	scaled := x
 	if level := arms.level(); measures[m].scale == Relative && baseline > 0 && level > 0 {
 		scaled = x * baseline / level
 	}
-	t.Scaled.add(scaled)
+	r.merge(scaled)
 	if measures[m].calls {
 		t.Requests += b.Calls
 	} else {
 		t.Requests += b.Requests
 	}
-	if r.Last != nil {
-		t.Lag.add(*r.Last, scaled)
-	}
-	r.Last = &scaled
-	t.merge(r, scaled)
 }
 
 // lag returns the lag-1 correlation of the blocks, each related to its own level. On a machine that
 // is slow for a while, a true effect is larger in all blocks of that while. That is no memory of
 // the noise, and does not change the effect's sign.
-func (t *Track) lag() float64 {
-	if t.Scaled.N < t.Moments.N { // a state of an earlier version, whose lag is of the differences
-		return t.Lag.correlation(t.Moments)
-	}
-	return t.Lag.correlation(t.Scaled)
-}
+func (t *Track) lag() float64 { return t.within(0).lag }
 
 // interval returns the confidence sequence of the mean difference, for so many times the variance
-// of independent blocks (see Drift). Where events are rare the variance is at least that of one
+// of independent blocks of processes that are alike. Where events are rare the variance is at least that of one
 // event in all blocks, so that no event in n requests bounds the rate by about 4/n and not by 0.
 func (t *Track) interval(m Metric, rho, alpha, times float64) Interval {
 	n := float64(t.Moments.N)
@@ -247,14 +236,15 @@ func ofFirst(x float64) float64 {
 }
 
 // variance is that of a block's difference, with the least one of rare events.
-func (t *Track) variance(m Metric) float64 {
-	variance := t.Moments.variance()
-	if measures[m].rare && t.Requests > 0 && t.Moments.N > 0 {
-		n := float64(t.Moments.N)
-		perBlock := t.Requests / n
-		variance = max(variance, 1/(perBlock*perBlock*n))
+func (t *Track) variance(m Metric) float64 { return max(t.Moments.variance(), t.leastVariance(m)) }
+
+func (t *Track) leastVariance(m Metric) float64 {
+	if !measures[m].rare || t.Requests == 0 || t.Moments.N == 0 {
+		return 0
 	}
-	return variance
+	n := float64(t.Moments.N)
+	perBlock := t.Requests / n
+	return 1 / (perBlock * perBlock * n)
 }
 
 // oneLook is the quantile of the normal law that a one-sided test of level 5 % asks for, which

@@ -25,8 +25,7 @@ func (m Moments) variance() float64 {
 	return m.M2 / float64(m.N-1)
 }
 
-// A Lag collects what the lag-1 correlation of a series needs. Series of
-// several pods share one Lag; each pod is its own neighbour in time.
+// A Lag collects what the lag-1 correlation of a series needs.
 type Lag struct {
 	Pairs    int     `json:"pairs"`
 	Products float64 `json:"products"` // sum of x[t-1]*x[t]
@@ -41,14 +40,9 @@ func (l *Lag) add(before, x float64) {
 	l.Second += x
 }
 
-// correlation returns the lag-1 correlation around the mean of the series.
-func (l Lag) correlation(m Moments) float64 {
-	if l.Pairs < 2 || m.M2 <= 0 {
-		return 0
-	}
-	pairs := float64(l.Pairs)
-	covariance := l.Products/pairs - m.Mean*(l.First+l.Second)/pairs + m.Mean*m.Mean
-	return covariance / (m.M2 / float64(m.N))
+// about is the sum of the products of neighbours about a mean.
+func (l Lag) about(mean float64) float64 {
+	return l.Products - mean*(l.First+l.Second) + float64(l.Pairs)*mean*mean
 }
 
 // A Signs test asks whether one arm has more of something in more blocks than

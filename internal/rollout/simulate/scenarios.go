@@ -43,6 +43,10 @@ func Nothing() []Scenario {
 		{"arms by request, with all of these",
 			Service{Unit: rollout.Requests, Pods: 4, SickPod: true, Tails: true, Wave: true, Lost: 0.05,
 				Memory: 0.9}, same},
+		{"two processes, each linked in an order of its own, which moves each copy by 2 %",
+			Service{Pods: 2, PodLuck: 0.02, Memory: 0.5}, same},
+		{"four such processes", Service{Pods: 4, PodLuck: 0.02, Memory: 0.5}, same},
+		{"eight such processes", Service{Pods: 8, PodLuck: 0.02, Memory: 0.5}, same},
 		{"errors of each copy that last, 0.9",
 			Service{Memory: 0.5, Clock: true, Lasting: 0.1, LastingMemory: 0.9}, same},
 		{"an effect that drifts around none, 0.9", Service{Memory: 0.5, Clock: true}, drifts(0, 0.1, 0.9)},
@@ -108,7 +112,7 @@ func Harms() []Scenario {
 	}
 }
 
-// Gains are scenarios in which the candidate saves 0.75 % of the service.
+// Gains are scenarios in which the candidate saves 0.75 % of the service, if they do not say more.
 func Gains() []Scenario {
 	gain := always(Truth{Function: -0.25})
 	return []Scenario{
@@ -121,6 +125,8 @@ func Gains() []Scenario {
 		{"calls timed by the clock, some preempted", Service{Memory: 0.5, Clock: true}, gain},
 		{"arms by request, autocorrelation 0.9", Service{Memory: 0.9, Unit: rollout.Requests}, gain},
 		{"an effect that drifts, 0.9, timed by the clock", Service{Memory: 0.5, Clock: true}, drifts(-0.25, 0.1, 0.9)},
+		{"eight processes, each linked in an order of its own, 2 %; saves 6 %",
+			Service{Pods: 8, PodLuck: 0.02, Memory: 0.5}, always(Truth{Function: -0.25, Service: -0.0525})},
 		{"by request, an effect that drifts, 0.9", Service{Memory: 0.9, Unit: rollout.Requests},
 			drifts(-0.25, 0.1, 0.9)},
 	}

@@ -27,6 +27,7 @@ type Service struct {
 	SickPod   bool    // the first pod costs three times as much, with ten times the noise and failing requests
 	Lost      float64 // share of slices that do not arrive
 	LinkLuck  float64 // standard deviation of what link order does to each copy, as a share of the service
+	PodLuck   float64 // the same, of each process by itself: each is linked in another order
 	NoSymbols bool    // the profiler does not see the function
 	Clock     bool    // the process times calls by the clock, which runs on while they are preempted
 	Timed     int     // calls of an arm in a block that it times; default 120
@@ -88,6 +89,7 @@ type process struct {
 	noise  float64
 	offset float64
 	sick   bool
+	luck   map[rollout.Arm]float64
 	seq    int64
 	now    time.Time
 }
@@ -116,11 +118,22 @@ func newWorld(s Service, truth Truth, seed uint64) *world {
 		w.pods = append(w.pods, &process{name: fmt.Sprintf("pod-%d", i), now: epoch, sick: s.SickPod && i == 0})
 	}
 	if s.LinkLuck > 0 {
-		for _, arm := range []rollout.Arm{rollout.Original, rollout.Candidate, rollout.Placebo} {
-			w.luck[arm] = w.rng.NormFloat64() * s.LinkLuck
+		w.luck = w.drawLuck(s.LinkLuck)
+	}
+	if s.PodLuck > 0 {
+		for _, p := range w.pods {
+			p.luck = w.drawLuck(s.PodLuck)
 		}
 	}
 	return w
+}
+
+func (w *world) drawLuck(deviation float64) map[rollout.Arm]float64 {
+	luck := map[rollout.Arm]float64{}
+	for _, arm := range []rollout.Arm{rollout.Original, rollout.Candidate, rollout.Placebo} {
+		luck[arm] = w.rng.NormFloat64() * deviation
+	}
+	return luck
 }
 
 // age moves what lasts from block to block on by one block.
@@ -208,7 +221,7 @@ func (w *world) slice(p *process, arm rollout.Arm, factor, n float64) rollout.Sl
 	factor *= (0.7 + 0.3*load) * max(0.1, 1+w.errors[arm])
 	requests := max(1, w.poisson(n*perSlice*load))
 	ofTruth := functionShare*(truth.Function+truth.onClass()) + truth.Service
-	cpu := requests * requestNanos * factor * (1 + ofTruth + w.luck[arm])
+	cpu := requests * requestNanos * factor * (1 + ofTruth + w.luck[arm] + p.luck[arm])
 	c := rollout.Counts{Requests: requests, CPUNanos: cpu, Calls: requests * callsEach}
 	switch {
 	case w.Clock:
