@@ -51,6 +51,7 @@ type CampaignTarget struct {
 	Ratio      *Ratio          `json:"ratio,omitempty"`
 	Tests      string          `json:"tests,omitempty"` // the command that ran the package's own tests on the winner
 	Similarity *Similarity     `json:"similarity,omitempty"`
+	Part       *BenchmarkPart  `json:"part,omitempty"`   // nil: the ratio is of the function's calls alone, or it is not known
 	Saving     *CampaignSaving `json:"saving,omitempty"` // without what callees save already
 	Spent      CampaignCost    `json:"spent"`
 	Next       string          `json:"next,omitempty"` // the caller that is taken up after it, and why
@@ -63,6 +64,13 @@ func (t *CampaignTarget) InVain() bool {
 		return true
 	}
 	return false
+}
+
+// A BenchmarkPart is the share of the time in a benchmark's loop that is the target's, callees
+// included. A benchmark in which the whole loop was timed shows less of a gain than the target has.
+type BenchmarkPart struct {
+	Share   float64 `json:"share"`
+	Samples float64 `json:"samples"` // of the loop's profile
 }
 
 // A CampaignSaving is a share of the service's processor time, with what it is worth.

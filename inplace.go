@@ -9,6 +9,7 @@ type InPlace struct {
 	Tests      []string `json:"tests,omitempty"`      // tests, examples and fuzz tests that call it
 	Benchmarks []string `json:"benchmarks,omitempty"` // that call it
 	Timed      []string `json:"timed,omitempty"`      // benchmarks in which versions take turns; without one, nothing is timed
+	Around     []string `json:"around,omitempty"`     // of these: what they do between the calls is in the times
 	Untimed    string   `json:"untimed,omitempty"`    // why there are none
 	Flaky      []string `json:"flaky,omitempty"`      // tests that call it and differ from run to run: left out
 	Slow       []string `json:"slow,omitempty"`       // tests that call it and take too long: left out

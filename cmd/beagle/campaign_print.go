@@ -47,6 +47,9 @@ func printCampaign(w io.Writer, c *beagle.Campaign) {
 		if m := t.Similarity; m != nil {
 			line("inputs", "%.1f %% alike to production (95 %%: %.1f to %.1f)", 100*m.Estimate, 100*m.Low, 100*m.High)
 		}
+		if p := t.Part; p != nil {
+			line("benchmark", "%.1f %% of its loop is the function: the saving is that much larger", 100*p.Share)
+		}
 		if s := t.Saving; s != nil {
 			line("saves", "%.2f %% of the service (%.2f to %.2f)", 100*s.Share, 100*s.Low, 100*s.High)
 			line("prove", "beagle rollout start --predicted %.4g,%.4g,%.4g %s", s.Share, s.Low, s.High, t.Target)

@@ -209,8 +209,9 @@ func printRollout(out io.Writer, r *pilot.Report) {
 	w.Flush()
 	for _, s := range r.Standings {
 		if s.Role == "success" && s.Between > 0 {
-			fmt.Fprintf(p, "\n%s differs between the %d processes: its standard deviation from one to the next is %.2g "+
-				"points. The interval holds that; more processes make it narrower.\n", s.Metric, s.Processes, 100*s.Between)
+			fmt.Fprintf(p, "\n%s differs between the %d processes: its standard deviation from one to the next "+
+				"is %.2g points. The interval holds that; more processes make it narrower.\n",
+				s.Metric, s.Processes, 100*s.Between)
 		}
 	}
 	if text := r.Late.Text(); text != "" {

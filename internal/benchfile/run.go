@@ -70,6 +70,7 @@ type Run struct {
 	Nanos   float64 // a call
 	Table   *hotspots.Table
 	Subtree *hotspots.Subtree
+	Part    *beagle.BenchmarkPart // nil when no loop is seen to call the target
 }
 
 var nanosPerOp = regexp.MustCompile(`(?m)\s([0-9.]+) ns/op`)
@@ -105,6 +106,7 @@ func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*
 			Remedy: "benchmark what calls it, or give the profile more samples with --seconds",
 		}
 	}
+	run.Part = part(all, run.Subtree.Symbols)
 	return run, nil
 }
 

@@ -36,7 +36,7 @@ func TestSum(t *testing.T) {
 // each make the interval wider.
 func TestSumCarriesUncertainty(t *testing.T) {
 	width := func(samples float64, r beagle.Ratio, s *beagle.Similarity) (float64, float64) {
-		all, _ := Sum([]Won{{"a", 0.1, r, s}}, samples, none)
+		all, _ := Sum([]Won{{Target: "a", Cum: 0.1, Ratio: r, Similarity: s}}, samples, none)
 		return all.High - all.Low, all.Share
 	}
 	sure, full := width(1e6, beagle.Ratio{Point: 2, Low: 1.99, High: 2.01}, nil)
@@ -49,16 +49,35 @@ func TestSumCarriesUncertainty(t *testing.T) {
 	}
 }
 
+// TestSumOfALoop: where a function is 80 % of the loop that was timed, a loop that takes a tenth
+// less is a function that takes an eighth less.
+func TestSumOfALoop(t *testing.T) {
+	r := beagle.Ratio{Point: 1 / 0.9, Low: 1 / 0.9, High: 1 / 0.9}
+	sum := func(p *beagle.BenchmarkPart) beagle.CampaignSaving {
+		all, _ := Sum([]Won{{Target: "a", Cum: 0.4, Ratio: r, Part: p}}, 1e9, none)
+		return all
+	}
+	sure := sum(&beagle.BenchmarkPart{Share: 0.8, Samples: 1e9})
+	few := sum(&beagle.BenchmarkPart{Share: 0.8, Samples: 200})
+	if math.Abs(sure.Share-0.05) > 0.0001 || few.High-few.Low < 10*(sure.High-sure.Low) {
+		t.Errorf("%+v; of few samples %+v", sure, few)
+	}
+	// A loop cannot gain more than the function's part: the profile is off then, and all is saved.
+	if all := sum(&beagle.BenchmarkPart{Share: 0.05, Samples: 1e9}); math.Abs(all.Share-0.4) > 0.0001 {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestNothingTwice checks that a caller does not save again what its callee saves.
 func TestNothingTwice(t *testing.T) {
 	r := beagle.Ratio{Point: 2, Low: 2, High: 2}
-	all, each := Sum([]Won{{"caller", 0.3, r, nil}, {"callee", 0.2, r, nil}}, 1e9, func(a, b string) float64 {
-		return 0.2
-	})
+	won := []Won{{Target: "caller", Cum: 0.3, Ratio: r}, {Target: "callee", Cum: 0.2, Ratio: r}}
+	all, each := Sum(won, 1e9, func(a, b string) float64 { return 0.2 })
 	if math.Abs(all.Share-0.15) > 0.001 || math.Abs(each["caller"].Share-0.05) > 0.001 {
 		t.Errorf("%+v %+v", all, each)
 	}
-	all, _ = Sum([]Won{{"caller", 0.1, r, nil}, {"callee", 0.1, beagle.Ratio{Point: 10, Low: 10, High: 10}, nil}}, 1e9,
+	all, _ = Sum([]Won{{Target: "caller", Cum: 0.1, Ratio: r},
+		{Target: "callee", Cum: 0.1, Ratio: beagle.Ratio{Point: 10, Low: 10, High: 10}}}, 1e9,
 		func(a, b string) float64 { return 0.1 })
 	if all.Share > 0.0901 {
 		t.Errorf("more than the callee costs: %+v", all)

@@ -8,6 +8,8 @@
 //
 //   - the share: from the number of samples in the profile, as a binomial count
 //   - the ratio: log-normal, with the 95 % interval of the measurement
+//   - the function's part of the benchmark: where a benchmark's whole loop was timed, the gain is
+//     divided by the share of the loop that its profile finds below the function, a binomial count
 //   - the benchmark: of the time that the benchmark spends unlike production, any part between
 //     nothing and all gains as measured. The similarity's interval says how much is unlike.
 //     Without a benchmark that was compared, this part is missing, and a note says so.

@@ -315,7 +315,7 @@ func (s *State) Tally() {
 	var won []Won
 	for _, t := range s.Campaign.Targets {
 		if t.State == beagle.CampaignImproved && t.Ratio != nil {
-			won = append(won, Won{t.Target, t.Cum, *t.Ratio, t.Similarity})
+			won = append(won, Won{t.Target, t.Cum, *t.Ratio, t.Similarity, t.Part})
 		}
 	}
 	all, each := Sum(won, s.Table.Effective, func(a, b string) float64 { return s.Together[a][b] })

@@ -16,7 +16,8 @@ type Won struct {
 	Target     string
 	Cum        float64 // share of the service below it
 	Ratio      beagle.Ratio
-	Similarity *beagle.Similarity // nil: no benchmark was compared
+	Similarity *beagle.Similarity    // nil: no benchmark was compared
+	Part       *beagle.BenchmarkPart // nil: the ratio is of the function alone
 }
 
 // Sum says what improvements save together, and each of them beyond its callees. together is the
@@ -74,6 +75,13 @@ func gain(r *rand.Rand, w Won) float64 {
 		return 0
 	}
 	g := 1 - 1/ratio
+	if p := w.Part; p != nil && p.Share > 0 {
+		if part := share(r, p.Share, p.Samples); part > g {
+			g /= part
+		} else {
+			g = 1
+		}
+	}
 	if s := w.Similarity; s != nil {
 		sd := max(0, s.High-s.Low) / (2 * 1.96)
 		unlike := min(1, max(0, 1-s.Estimate+sd*r.NormFloat64()))

@@ -135,17 +135,11 @@ func (b *benched) observe(ctx context.Context) error {
 		return err
 	}
 	if e := b.ready.InPlace; e != nil {
-		e.Timed, e.Untimed = windowNames(b.clock(b.place)), ""
+		e.Timed, e.Around = b.place.Benchmarks()
+		e.Untimed = ""
 	}
 	b.ready.Findings = append(b.ready.Findings, findings...)
 	return nil
-}
-
-func windowNames(p bench.Place) (names []string) {
-	for _, w := range p.Windows() {
-		names = append(names, w.Name)
-	}
-	return names
 }
 
 func (b *benched) restore(ctx context.Context) error {
@@ -215,8 +209,9 @@ func (x *session) confirmIn(
 	if err != nil {
 		return nil, err
 	}
+	names, _ := place.Benchmarks()
 	for i := range ms {
-		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(windowNames(clock), ", "))
+		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(names, ", "))
 		if x.unit.Group() {
 			ms[i].Notes = append(ms[i].Notes, "a call of the figures is an iteration of these benchmarks")
 		}

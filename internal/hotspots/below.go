@@ -17,6 +17,7 @@ type Subtree struct {
 	Effective float64            // of equal weight
 	Callees   map[string]float64 // where the time is spent: [Itself] or a function below
 	Lines     map[string]float64 // of the target's own text, callees included
+	Symbols   []string           // its names in the profiles
 }
 
 // Itself stands for the target's own instructions among callees.
@@ -61,7 +62,7 @@ func (t *Table) Below(name string) (*Subtree, error) {
 func (t *Table) below(at *cost) *Subtree {
 	s := &Subtree{
 		Target: cmp.Or(at.fn.target, at.fn.key), Share: at.cum / t.ranking.m.total,
-		Callees: map[string]float64{}, Lines: map[string]float64{},
+		Callees: map[string]float64{}, Lines: map[string]float64{}, Symbols: at.fn.symbols,
 	}
 	squares := 0.0
 	for _, i := range at.stacks {

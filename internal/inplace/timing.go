@@ -106,6 +106,18 @@ func (c *clock) Windows() []bench.Window {
 	return out
 }
 
+// Benchmarks names the benchmarks that are timed, and those of them whose own work between the
+// calls is in the times.
+func (p *Place) Benchmarks() (all, around []string) {
+	for _, t := range p.timed() {
+		all = append(all, t.name)
+		if !t.inside {
+			around = append(around, t.name)
+		}
+	}
+	return all, around
+}
+
 func (p *Place) timed() (out []timed) {
 	for _, s := range p.suites {
 		out = append(out, s.timed...)
@@ -374,9 +386,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 		return err
 	}
 	e := &p.evidence
-	for _, w := range c.Windows() {
-		e.Timed = append(e.Timed, w.Name)
-	}
+	e.Timed, e.Around = p.Benchmarks()
 	switch {
 	case len(e.Timed) > 0:
 	case len(e.Benchmarks) == 0:

@@ -12,12 +12,12 @@ import (
 // machines, or get other traffic. Blocks say how sure the mean of these very processes is. Whether
 // other processes would show it is a matter of their number.
 //
-// So each process is a study of its own, and the mean is that of a meta-analysis with random effects
-// (DerSimonian, Laird, Meta-analysis in clinical trials, Controlled Clinical Trials 7, 1986). Where
-// processes differ by more than their blocks do by chance, the variance between them widens the
-// interval, by Student's t with one degree of freedom less than there are processes (Hartung, Knapp,
-// A refined method for the meta-analysis of controlled clinical trials with binary outcome,
-// Statistics in Medicine 20, 2001). Processes are a fixed sample: to look again adds none.
+// So each process is a study of its own, and the mean is that of a meta-analysis with random
+// effects (DerSimonian, Laird, Meta-analysis in clinical trials, Controlled Clinical Trials 7,
+// 1986). Where processes differ by more than their blocks do by chance, the variance between them
+// widens the interval, by Student's t with one degree of freedom less than there are processes
+// (Hartung, Knapp, A refined method for the meta-analysis of controlled clinical trials with binary
+// outcome, Statistics in Medicine 20, 2001). Processes are a fixed sample: to look again adds none.
 
 // alike is the level of the test that processes differ: Cochran's Q (The combination of estimates
 // from different experiments, Biometrics 10, 1954).

@@ -11,8 +11,8 @@ import (
 // next. Precise times show such a drift as a correlation of neighbouring blocks, and the variance
 // of single blocks then promises too narrow an interval for what will last. White noise may hide a
 // slow drift from neighbours, so a track also merges runs of 2, 4, 8, ... blocks of a pod. Merging
-// averages the noise away and leaves the drift. Each pod's blocks are compared with that pod's mean:
-// what sets pods apart is no drift (see between.go).
+// averages the noise away and leaves the drift. Each pod's blocks are compared with that pod's
+// mean: what sets pods apart is no drift (see between.go).
 //
 // Where a run still resembles the next one, the variance of runs and the factor (1+r)/(1-r) of a
 // first-order autoregression with their lag-1 correlation r estimate the long-run variance of a

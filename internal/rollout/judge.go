@@ -41,8 +41,8 @@ func (e *Experiment) harm() string {
 	return ""
 }
 
-// soFar returns the interval of the blocks so far in these very processes, whether or not the effect
-// lasts and others would show it.
+// soFar returns the interval of the blocks so far in these very processes, whether or not the
+// effect lasts and others would show it.
 func (e *Experiment) soFar(t *Track, m Metric) Interval {
 	return t.interval(m, e.tuning(), e.Plan.Alpha, 1)
 }
@@ -263,8 +263,8 @@ type Standing struct {
 	// Widened is the factor by which the effect's interval is wider than for independent blocks of
 	// processes that are alike.
 	Widened float64 `json:"widened"`
-	// Processes is how many the effect is from, and Between the standard deviation of its truth from
-	// one to the next; 0 where chance explains what they differ by.
+	// Processes is how many the effect is from, and Between the standard deviation of its truth
+	// from one to the next; 0 where chance explains what they differ by.
 	Processes int     `json:"processes,omitempty"`
 	Between   float64 `json:"between,omitempty"`
 	Says      string  `json:"says"`

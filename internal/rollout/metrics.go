@@ -208,8 +208,9 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 func (t *Track) lag() float64 { return t.within(0).lag }
 
 // interval returns the confidence sequence of the mean difference, for so many times the variance
-// of independent blocks of processes that are alike. Where events are rare the variance is at least that of one
-// event in all blocks, so that no event in n requests bounds the rate by about 4/n and not by 0.
+// of independent blocks of processes that are alike. Where events are rare the variance is at least
+// that of one event in all blocks, so that no event in n requests bounds the rate by about 4/n and
+// not by 0.
 func (t *Track) interval(m Metric, rho, alpha, times float64) Interval {
 	n := float64(t.Moments.N)
 	out := Interval{Estimate: t.Moments.Mean, Low: -math.MaxFloat64, High: math.MaxFloat64, N: t.Moments.N}

@@ -103,13 +103,17 @@ func (w *work) roll(ctx context.Context, t target, end time.Time) (rolled, error
 	if ok, err := in.shadow(ctx, t, candidate, &r); err != nil || !ok {
 		return r, err
 	}
-	binary := w.bin("rollout")
-	_, err := in.must(ctx, "build", w.module, w.bin("beagle"), "build", "--rollout", candidate, t.Target,
-		"-o", binary, ".")
-	if err != nil {
-		return r, err
+	var binaries []string
+	for layout := range w.set.Canaries {
+		binary := w.bin(fmt.Sprint("rollout-", layout))
+		_, err := in.must(ctx, fmt.Sprint("build-", layout), w.module, w.bin("beagle"), "build", "--rollout", candidate,
+			t.Target, fmt.Sprint("-ldflags=-randlayout=", layout+1), "-o", binary, ".")
+		if err != nil {
+			return r, err
+		}
+		binaries = append(binaries, binary)
 	}
-	return r, in.live(ctx, t, binary, end, &r)
+	return r, in.live(ctx, t, binaries, end, &r)
 }
 
 const outOfTime = "the time of the demo was up"
@@ -156,24 +160,29 @@ func (w *work) shadow(ctx context.Context, t target, candidate string, r *rolled
 	return status == 0, nil
 }
 
-// live lets the versions take turns in a process under load.
-func (w *work) live(ctx context.Context, t target, binary string, end time.Time, r *rolled) error {
+// live lets the versions take turns in processes under load. Each has a link layout of its own: one
+// layout alone favours or harms a version by as much as many versions gain.
+func (w *work) live(ctx context.Context, t target, binaries []string, end time.Time, r *rolled) error {
 	if err := writeJSON(w.file("plan.json"), w.set.Plan); err != nil {
 		return err
 	}
-	s, err := w.serve(ctx, binary, "rollout")
-	if err != nil {
-		return err
-	}
-	defer s.stop()
-	if err := s.under(ctx, w.bin("metricsd")); err != nil {
-		return err
+	var probes []string
+	for i, binary := range binaries {
+		s, err := w.serve(ctx, binary, fmt.Sprint("rollout-", i))
+		if err != nil {
+			return err
+		}
+		defer s.stop()
+		if err := s.under(ctx, w.bin("metricsd")); err != nil {
+			return err
+		}
+		probes = append(probes, s.probe)
 	}
 	if err := pause(ctx, time.Second); err != nil {
 		return err
 	}
 	p := r.Predicted
-	args := []string{"rollout", "start", "--json", "--at", s.probe, "--service", "metricsd", "--plan",
+	args := []string{"rollout", "start", "--json", "--at", strings.Join(probes, ","), "--service", "metricsd", "--plan",
 		w.file("plan.json"),
 		"--predicted", fmt.Sprintf("%.6f,%.6f,%.6f", p.Share, p.Low, p.High)}
 	if !r.Shadowed {

@@ -80,7 +80,7 @@ func (w *Work) compare(
 	var fit *beagle.BenchmarkFit
 	var err error
 	if r.InPlace != nil {
-		fit, err = inPlace(ctx, f, u, r.InPlace)
+		fit, t.Part, err = inPlace(ctx, f, u, r.InPlace)
 	} else {
 		fit, err = w.withInputs(ctx, f, s, t)
 	}
@@ -95,16 +95,18 @@ func (w *Work) compare(
 	t.Similarity = &worst
 }
 
-// inPlace compares production with the benchmarks in which versions took turns.
+// inPlace compares production with the benchmarks in which versions took turns. Where all of them
+// were timed with what they do between the calls, it also says how much of their loops is the
+// target's.
 func inPlace(
 	ctx context.Context, f *benchfile.Fitting, u *source.Unit, e *beagle.InPlace,
-) (*beagle.BenchmarkFit, error) {
+) (*beagle.BenchmarkFit, *beagle.BenchmarkPart, error) {
 	if len(e.Timed) == 0 || !slices.Equal(e.Packages, []string{u.Target.PkgPath}) {
-		return nil, errors.New("it was timed in benchmarks of other packages")
+		return nil, nil, errors.New("it was timed in benchmarks of other packages")
 	}
 	b, err := benchfile.Build(ctx, u, "", "", "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer b.Close()
 	var tops []string
@@ -114,9 +116,12 @@ func inPlace(
 	}
 	run, err := b.Profile(ctx, "^("+strings.Join(tops, "|")+")$", f.Seconds)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return f.Compare(run.Subtree), nil
+	if len(e.Around) < len(e.Timed) {
+		run.Part = nil
+	}
+	return f.Compare(run.Subtree), run.Part, nil
 }
 
 // withInputs compares production with a benchmark of a winner's inputs.

@@ -1,0 +1,144 @@
+package benchfile
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots"
+)
+
+// A loop is where a benchmark calls its target again and again.
+type loop struct {
+	file     string
+	from, to int64 // its lines
+}
+
+// part finds the loop that most samples of the target are in, and says how much of the time in it
+// is the target's. symbols are the target's names. What a benchmark prepares in front of its loop,
+// and what other goroutines do, counts on neither side.
+func part(all []*hotspots.Profile, symbols []string) *beagle.BenchmarkPart {
+	var stacks [][]place
+	var counts []float64
+	for _, p := range all {
+		for _, s := range p.Pprof.Sample {
+			stacks = append(stacks, fromRoot(s))
+			counts = append(counts, float64(s.Value[0]))
+		}
+	}
+	sources, below := parsed{}, map[loop]float64{}
+	for i, stack := range stacks {
+		if at := slices.IndexFunc(stack, named(symbols)); at >= 0 {
+			if l, ok := sources.calls(stack[:at]); ok {
+				below[l] += counts[i]
+			}
+		}
+	}
+	best, most := loop{}, 0.0
+	for l, n := range below {
+		if n > most {
+			best, most = l, n
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	whole := 0.0
+	for i, stack := range stacks {
+		if slices.ContainsFunc(stack, best.holds) {
+			whole += counts[i]
+		}
+	}
+	return &beagle.BenchmarkPart{Share: most / whole, Samples: whole}
+}
+
+// A place is a frame of a stack.
+type place struct {
+	function, file string
+	line           int64
+}
+
+func named(symbols []string) func(place) bool {
+	return func(p place) bool { return slices.Contains(symbols, p.function) }
+}
+
+func (l loop) holds(p place) bool { return p.file == l.file && l.from <= p.line && p.line <= l.to }
+
+// fromRoot is a sample's stack, callers first.
+func fromRoot(s *profile.Sample) (out []place) {
+	for _, l := range slices.Backward(s.Location) {
+		for _, f := range slices.Backward(l.Line) {
+			if f.Function != nil {
+				out = append(out, place{f.Function.Name, f.Function.Filename, f.Line})
+			}
+		}
+	}
+	return out
+}
+
+// parsed are the loops of source files, nil for a file that cannot be read.
+type parsed map[string][]span
+
+// A span is a function, a function literal or a loop, by its lines.
+type span struct {
+	from, to int64
+	loop     bool
+}
+
+// calls is the outermost loop of the first caller that calls from within one.
+func (p parsed) calls(callers []place) (loop, bool) {
+	for _, c := range callers {
+		if l, ok := p.outermost(c.file, c.line); ok {
+			return l, true
+		}
+	}
+	return loop{}, false
+}
+
+// outermost is the outermost loop around a line, within the innermost function around it.
+func (p parsed) outermost(file string, line int64) (loop, bool) {
+	if _, ok := p[file]; !ok {
+		p[file] = spans(file)
+	}
+	var found *span
+	for i := range p[file] { // those that hold others come first
+		s := &p[file][i]
+		switch {
+		case line < s.from || s.to < line:
+		case !s.loop:
+			found = nil
+		case found == nil:
+			found = s
+		}
+	}
+	if found == nil {
+		return loop{}, false
+	}
+	return loop{file, found.from, found.to}, true
+}
+
+func spans(file string) (out []span) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil // of a generated or a foreign place: its loops are not known
+	}
+	for n := range ast.Preorder(f) {
+		is, counts := false, true
+		switch n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			is = true
+		case *ast.FuncDecl, *ast.FuncLit:
+		default:
+			counts = false
+		}
+		if counts {
+			out = append(out, span{int64(fset.Position(n.Pos()).Line), int64(fset.Position(n.End()).Line), is})
+		}
+	}
+	return out
+}
