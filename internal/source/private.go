@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,11 +31,27 @@ const (
 // the other callers keep what they have. It returns the names of the copies that it
 // added. [Unit.Narrow] takes back the copies that stayed as they were.
 func (u *Unit) Widen(src string) (widened string, copies []string) {
+	return u.widen(src, limits{lines: widenedLines, depth: widenedDepth, idle: u.Idle})
+}
+
+// WidenWhole is Widen with copies of all that the candidate reaches. Steps of a search widen anew
+// what the step before left, so their copies may be any of these.
+func (u *Unit) WidenWhole(src string) (widened string, copies []string) {
+	return u.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt})
+}
+
+// limits bound what a candidate gets.
+type limits struct {
+	lines, depth int
+	idle         func(key string) bool // functions that get half of the lines at most; may be nil
+}
+
+func (u *Unit) widen(src string, most limits) (widened string, copies []string) {
 	f, problem := u.Parse(src)
 	if problem != nil || u.group != nil { // a group holds what changes together already
 		return src, nil
 	}
-	w := &widener{unit: u, file: f, names: map[string]string{}, taken: map[string]bool{},
+	w := &widener{unit: u, file: f, most: most, names: map[string]string{}, taken: map[string]bool{},
 		takenVars: map[string]bool{}}
 	// Names that the candidate declares already.
 	for _, d := range f.AST.Decls {
@@ -79,6 +96,7 @@ func (u *Unit) Widen(src string) (widened string, copies []string) {
 type widener struct {
 	unit  *Unit
 	file  *File
+	most  limits
 	names map[string]string // function of the package -> its copy, "" for none
 	taken map[string]bool   // functions that the candidate declares
 
@@ -235,7 +253,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	}
 	w.names[key] = ""
 	p := w.unit.function(key)
-	if p == nil || depth >= widenedDepth || slices.Contains(w.unit.scope, p) {
+	if p == nil || depth >= w.most.depth || slices.Contains(w.unit.scope, p) {
 		return ""
 	}
 	name := w.unit.privateName(p)
@@ -247,8 +265,8 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 		return name
 	}
 	lines := strings.Count(p.file.text[p.start:p.end], "\n") + 1
-	most := widenedLines
-	if w.unit.Idle != nil && w.unit.Idle(key) {
+	most := w.most.lines
+	if w.most.idle != nil && w.most.idle(key) {
 		most /= 2 // the rest is for what takes time
 	}
 	if w.unit.declare[name] || lines > privateLines || w.lines+lines > most || w.clash(p) {

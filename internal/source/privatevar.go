@@ -42,7 +42,7 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 		return name
 	}
 	lines := strings.Count(text, "\n") + 1
-	if w.unit.declare[name] || w.taken[name] || lines > privateVarLines || w.lines+lines > widenedLines || w.clash(p) {
+	if w.unit.declare[name] || w.taken[name] || lines > privateVarLines || w.lines+lines > w.most.lines || w.clash(p) {
 		return ""
 	}
 	w.lines += lines

@@ -29,7 +29,7 @@ type callee struct {
 // each alone, since a copy may call what another one is of.
 func (e *Env) calleesDo() *allowance {
 	c := &allowance{anywhere: map[string]bool{}, in: map[string]*callee{}}
-	wide, copies := e.Unit.Widen(e.Unit.Target.Source)
+	wide, copies := e.Unit.WidenWhole(e.Unit.Target.Source)
 	e.find(wide, c)
 	for _, name := range copies {
 		if one, err := e.Unit.Narrow(e.touched(wide, name)); err == nil {

@@ -156,6 +156,40 @@ func TestCalleesKeep(t *testing.T) {
 	static(t, u, "a copy with a result more", told, true, beagle.Forbidden)
 }
 
+// TestCalleesDoDeep: a search widens again what a step before left, so a version may hold copies
+// that the original's first ones do not reach, and copies of functions that take no time.
+func TestCalleesDoDeep(t *testing.T) {
+	text := `package k
+
+import "time"
+
+type List struct{ held []int }
+
+func (l *List) Add(n int) { l.keep(n); l.a(n) }
+func (l *List) a(n int)   { l.b(n + 1) }
+func (l *List) b(n int)   { l.c(n + 1) }
+func (l *List) c(n int)   { l.d(n + 1) }
+func (l *List) d(n int)   { l.e(n + 1) }
+func (l *List) e(n int)   { l.keep(n + 1) }
+
+func (l *List) keep(n int) {
+	l.held = append(l.held, n+time.Now().Second())
+}
+`
+	u := lone(t, text, "./.List.Add")
+	u.Idle = func(string) bool { return true }
+	first, _ := u.Widen(u.Target.Source)
+	if strings.Contains(first, "listEForAdd") {
+		t.Fatalf("the first step reaches all: the test shows nothing\n%s", first)
+	}
+	second, _ := u.Widen(strings.Replace(first, "n + 1", "1 + n", 1))
+	third, _ := u.Widen(strings.Replace(second, "n + 1", "1 + n", 1))
+	if !strings.Contains(third, "listEForAdd") {
+		t.Fatalf("the third step does not reach all\n%s", third)
+	}
+	static(t, u, "a later step's copies", strings.ReplaceAll(third, "n + 1", "1 + n"), true, beagle.Equal)
+}
+
 // lone loads a function of a module of one file.
 func lone(t *testing.T, text, spec string) *source.Unit {
 	t.Helper()
