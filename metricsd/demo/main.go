@@ -112,7 +112,8 @@ type settings struct {
 	Measure   string  `json:"measure"`
 	Fuzz      string  `json:"fuzz"`
 	Processor string  `json:"processor"` // of the whole campaign
-	Canaries  int     `json:"canaries"` // processes of a rollout, each linked in another order
+	Canaries  int     `json:"canaries"`  // processes of a rollout, each linked in another order
+	Slice     string  `json:"slice"`     // of an arm in each of them
 	Plan      plan    `json:"plan"`
 	Layouts   int     `json:"layouts"`
 	Turns     int     `json:"turns"` // of each layout
@@ -148,15 +149,15 @@ var (
 var full = settings{
 	Rules: "all", Profile: 30, Spots: 16, Capture: 4, Targets: 5, Each: 144, Measure: "15s", Fuzz: "2s",
 	Processor: "10m",
-	Canaries: 8,
+	Canaries:  8, Slice: "50ms",
 	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.1, 0.3},
-		StepBlocks: 120, Horizon: 600, MostBlocks: 1200, LeastBlocks: 200, HoldoutShare: 0.25, HoldoutBlocks: 120},
+		StepBlocks: 80, Horizon: 400, MostBlocks: 1200, LeastBlocks: 160, HoldoutShare: 0.25, HoldoutBlocks: 80},
 	Layouts: 8, Turns: 3, Turn: 2,
 }
 
 var tiny = settings{
 	Profile: 4, Spots: 16, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "60s",
-	Canaries: 2,
+	Canaries: 2, Slice: "20ms",
 	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.3},
 		StepBlocks: 20, Horizon: 20, MostBlocks: 40, LeastBlocks: 20, HoldoutShare: 0.3, HoldoutBlocks: 20,
 		LeastTimed: 1000},

@@ -183,7 +183,7 @@ func (w *work) live(ctx context.Context, t target, binaries []string, end time.T
 	}
 	p := r.Predicted
 	args := []string{"rollout", "start", "--json", "--at", strings.Join(probes, ","), "--service", "metricsd", "--plan",
-		w.file("plan.json"),
+		w.file("plan.json"), "--slice", w.set.Slice,
 		"--predicted", fmt.Sprintf("%.6f,%.6f,%.6f", p.Share, p.Low, p.High)}
 	if !r.Shadowed {
 		args = append(args, "--no-shadow")

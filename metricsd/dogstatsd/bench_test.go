@@ -4,20 +4,23 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/beagle-go/beagle/metricsd/aggregate"
+	"github.com/beagle-go/beagle/metricsd/contextkey"
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 	"github.com/beagle-go/beagle/metricsd/load"
 )
 
 // BenchmarkMetric reads the lines of datagrams of 8 KB, with ten tags each, of 3,000 contexts in an
 // order that does not repeat soon. As in the agent, a datagram has just been written to the buffer
-// in which its lines are read.
+// in which its lines are read, and what a line says is added up before the next is read: that work
+// takes the parser's tables out of the nearest caches.
 func BenchmarkMetric(b *testing.B) {
 	shape, err := load.Named("steady")
 	if err != nil {
 		b.Fatal(err)
 	}
 	g := load.NewGenerator(shape, 0, 1)
-	datagrams, size, lines := make([][]byte, 256), 0, 0
+	datagrams, size, lines := make([][]byte, 2048), 0, 0
 	for i := range datagrams {
 		datagrams[i] = bytes.Clone(g.Packet())
 		size += len(datagrams[i])
@@ -25,8 +28,9 @@ func BenchmarkMetric(b *testing.B) {
 			lines++
 		}
 	}
-	p := dogstatsd.NewParser(0, 0)
+	p, keys, sums := dogstatsd.NewParser(0, 0), contextkey.NewGenerator(0), aggregate.New(2, aggregate.Limits{})
 	var m dogstatsd.Metric
+	var sample aggregate.Sample
 	buffer := make([]byte, shape.Packet)
 	b.SetBytes(int64(size / lines))
 	b.ReportAllocs()
@@ -40,5 +44,11 @@ func BenchmarkMetric(b *testing.B) {
 		if err := p.Metric(line, &m); err != nil {
 			b.Fatal(err)
 		}
+		key, tags := keys.KeyHashed(m.Name, "host", m.Tags, p.TagHashes())
+		sample = aggregate.Sample{
+			Key: key, Context: aggregate.Context{Name: m.Name, Host: "host", Tags: tags, Type: m.Type},
+			Values: m.Values, SetValue: m.SetValue, Rate: m.Rate, Timestamp: m.Timestamp,
+		}
+		sums.Add(&sample, 0)
 	}
 }
