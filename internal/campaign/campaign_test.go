@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -269,5 +270,37 @@ func TestHeads(t *testing.T) {
 	s.Enter(vain, beagle.CampaignCost{}, true)
 	if s.Target("m.a") == nil {
 		t.Error("what is inside is not taken up after a search in vain")
+	}
+}
+
+// TestTurns: a target that used up its turn goes behind those that wait, and goes on with what they
+// leave, until all is spent.
+func TestTurns(t *testing.T) {
+	s := &State{Most: 3, Table: beagle.Hotspots{Hotspots: []beagle.Hotspot{{Target: "m.a", Net: 0.3},
+		{Target: "m.b", Net: 0.2}, {Target: "m.c", Net: 0.1}}}}
+	s.Campaign.Budget.ProcessorSeconds = 400
+	s.Plan()
+	var order []string
+	var turns []float64
+	for next := s.Stand(); next != ""; next = s.Stand() {
+		turn := s.Turn()
+		order, turns = append(order, next), append(turns, turn)
+		at := *s.Target(next)
+		at.State, at.Run = beagle.CampaignWaiting, "run"
+		spent := turn
+		if next == "m.b" { // the only one that ends by itself
+			at.State, spent = beagle.CampaignNothing, 10
+		}
+		s.Enter(at, beagle.CampaignCost{ProcessorSeconds: spent}, true)
+		if len(order) > 20 {
+			t.Fatal("no end")
+		}
+	}
+	if want := []string{"m.a", "m.b", "m.c", "m.a", "m.c", "m.a"}; !slices.Equal(order[:6], want) ||
+		!slices.Equal(turns[:4], []float64{200, 100, 95, 47.5}) {
+		t.Errorf("%v %v", order, turns)
+	}
+	if s.Campaign.State != "spent" || s.Campaign.Spent.ProcessorSeconds != 400 {
+		t.Errorf("%+v", s.Campaign)
 	}
 }

@@ -219,6 +219,9 @@ func (s *State) Enter(t beagle.CampaignTarget, spent beagle.CampaignCost, search
 	t.Spent.ProcessorSeconds = at.Spent.ProcessorSeconds + spent.ProcessorSeconds
 	t.Spent.Dollars = at.Spent.Dollars + spent.Dollars
 	*at = t
+	if t.State == beagle.CampaignWaiting {
+		s.putLast(t.Target)
+	}
 	s.Campaign.Spent.ProcessorSeconds += spent.ProcessorSeconds
 	s.Campaign.Spent.Dollars += spent.Dollars
 	free := !searched && (t.State == beagle.CampaignNothing || t.State == beagle.CampaignRefused)
@@ -236,6 +239,24 @@ func (s *State) Unused() float64 {
 		return math.Inf(1)
 	}
 	return s.Campaign.Budget.ProcessorSeconds - s.Campaign.Spent.ProcessorSeconds
+}
+
+// leastTurn is the processor time, in seconds, below which a search gets nowhere.
+const leastTurn = 20
+
+// Turn is the processor time that the next target may use while others wait, in seconds: half of
+// what is left, or its part where that is more. So no slow search takes all.
+func (s *State) Turn() float64 {
+	part := max(0.5, 1/float64(max(1, s.Left())))
+	return min(s.Unused(), max(leastTurn, part*s.Unused()))
+}
+
+// putLast has all others that wait go before a target.
+func (s *State) putLast(target string) {
+	list := s.Campaign.Targets
+	at := slices.IndexFunc(list, func(t beagle.CampaignTarget) bool { return t.Target == target })
+	t := list[at]
+	s.Campaign.Targets = append(slices.Delete(list, at, at+1), t)
 }
 
 // Stand settles how the campaign goes on: it returns the target that is next, "" when it is done or

@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string) int {
 	f.IntVar(&d.set.Cache, "cache", 0, "-listen.cache of the service: with 0 it parses every `line`, known or not")
 	f.DurationVar(&d.within, "within", 29*time.Minute,
 		"time for all steps together: searches and rollouts end early for it")
-	processor := f.Duration("processor", 0, "processor time of the campaign (default 10m)")
+	processor := f.Duration("processor", 0, "processor time of the campaign (default 18m)")
 	if err := f.Parse(args); err != nil {
 		return 2
 	}
@@ -148,7 +148,7 @@ var (
 
 var full = settings{
 	Rules: "all", Profile: 30, Spots: 16, Capture: 4, Targets: 5, Each: 144, Measure: "15s", Fuzz: "2s",
-	Processor: "10m",
+	Processor: "18m",
 	Canaries:  8, Slice: "50ms",
 	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.1, 0.3},
 		StepBlocks: 80, Horizon: 400, MostBlocks: 1200, LeastBlocks: 160, HoldoutShare: 0.25, HoldoutBlocks: 80},

@@ -93,8 +93,10 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	if err := l.Save(l.State); err != nil {
 		return t, err
 	}
-	// Start or resume the search, within the processor time that is left.
-	bounded, end := l.bounded()
+	// Start or resume the search, within the processor time that is its turn.
+	turn := l.State.Turn()
+	others := turn < l.State.Unused()
+	bounded, end := l.bounded(turn)
 	defer end()
 	d := &local.Driver{Store: l.Store, Watch: l.Watch, ID: at.Run}
 	var r *beagle.Result
@@ -107,9 +109,15 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	// An interruption is the budget or a person; the target can be taken up again.
 	var stopped *local.Interrupted
 	if errors.As(err, &stopped) {
-		if at.Run = stopped.Run; l.ctx.Err() == nil {
+		at.Run = stopped.Run
+		switch {
+		case l.ctx.Err() == nil && others:
+			at.State = beagle.CampaignWaiting
+			l.say("turn", fmt.Sprintf("%s has had %.0f s of processor time: the others go before it goes on",
+				at.Target, turn))
+		case l.ctx.Err() == nil:
 			at.State, at.Reason = beagle.CampaignUnspent, "the budget of processor time ended within its search"
-		} else if at.Run == "" {
+		case at.Run == "":
 			at.State = beagle.CampaignWaiting
 		}
 		return t, l.ctx.Err()
@@ -121,10 +129,10 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	return t, nil
 }
 
-// bounded ends when the processor time of the campaign is spent.
-func (l *Local) bounded() (context.Context, context.CancelFunc) {
+// bounded ends when so many seconds of processor time are spent.
+func (l *Local) bounded(seconds float64) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(l.ctx)
-	last := l.Used() + l.State.Unused()
+	last := l.Used() + seconds
 	go func() {
 		for {
 			select {
