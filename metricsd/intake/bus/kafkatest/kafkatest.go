@@ -8,11 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -49,22 +52,62 @@ func Start(t testing.TB) *Server {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &Server{Address: freePort(t), t: t, dir: dir}
 	s.configure(freePort(t))
-	if out, err := s.java("kafka.tools.StorageTool", "format", "-t", "bWV0cmljc2QtdGVzdC0wMQ", "-c", s.file()).
-		CombinedOutput(); err != nil {
-		t.Fatalf("the broker's directory is not made: %v\n%s", err, out)
-	}
+	s.format()
 	s.Run()
 	t.Cleanup(s.Kill)
 	return s
 }
 
-func freePort(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// formatted is what Kafka's tool makes of an empty directory. It takes a second, and is the same
+// for all brokers.
+var formatted struct {
+	sync.Mutex
+	files fstest.MapFS // nil before the first
+}
+
+// format makes the broker's directory.
+func (s *Server) format() {
+	s.t.Helper()
+	formatted.Lock()
+	defer formatted.Unlock()
+	if formatted.files != nil {
+		if err := os.CopyFS(s.data(), formatted.files); err != nil {
+			s.t.Fatal(err)
+		}
+		return
 	}
-	defer l.Close()
-	return l.Addr().String()
+	if out, err := s.java("kafka.tools.StorageTool", "format", "-t", "bWV0cmljc2QtdGVzdC0wMQ", "-c", s.file()).
+		CombinedOutput(); err != nil {
+		s.t.Fatalf("the broker's directory is not made: %v\n%s", err, out)
+	}
+	files := fstest.MapFS{}
+	entries, err := os.ReadDir(s.data())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(s.data(), e.Name()))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		files[e.Name()] = &fstest.MapFile{Data: text, Mode: 0o644}
+	}
+	formatted.files = files
+}
+
+// freePort is a port for a broker that is killed and started again: one of those that systems give
+// to nobody who does not ask for it by number.
+func freePort(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.N(10000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
+	}
+	t.Fatal("no port from 20000 to 29999 is free")
+	return ""
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -111,10 +154,13 @@ controller.quorum.election.timeout.ms=200
 	}
 }
 
+// java runs a program of Kafka's. Much of the work of a start is to verify the classes of the jars,
+// and to compile code for a long life: both are left out.
 func (s *Server) java(args ...string) *exec.Cmd {
 	jars := filepath.Join(os.Getenv(Jars), "*")
-	c := exec.Command("java",
-		append([]string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars}, args...)...)
+	c := exec.Command("java", append([]string{
+		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote", "-cp", jars}, args...)...)
 	c.Dir = s.dir
 	return c
 }
