@@ -55,7 +55,7 @@ func Start(t testing.TB) *Server {
 	s.configure(freePort(t))
 	s.format()
 	if _, err := os.Stat(archive()); err != nil {
-		s.makeArchive()
+		archiving.Do(s.makeArchive)
 	}
 	s.Run()
 	t.Cleanup(s.Kill)
@@ -65,6 +65,8 @@ func Start(t testing.TB) *Server {
 // archive holds the broker's classes as Java has them once they are loaded and verified. It stands
 // beside the jars, and takes a third off each start.
 func archive() string { return filepath.Clean(os.Getenv(Jars)) + ".jsa" }
+
+var archiving sync.Once // where it fails, not for each broker
 
 // makeArchive makes the archive, of a broker that starts and ends. Where that fails, brokers start
 // without one.
