@@ -1,20 +1,24 @@
-package beagle
+package beagle_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/beagle-go/beagle"
+)
 
 func TestAssuranceLine(t *testing.T) {
 	for _, test := range []struct {
-		a    Assurance
+		a    beagle.Assurance
 		want string
 	}{
-		{Assurance{Inputs: 7}, "7 inputs"},
-		{Assurance{Inputs: 1234567, NotChecked: []string{"a", "b", "c", "d", "e", "f"}}, "1,234,567 inputs, not checked: a; b; c; d; and 2 more"},
-		{Assurance{Inputs: 1000, Proof: &Proof{Complete: true, Not: []string{"capacity"}}}, "1,000 inputs, proved for all inputs but for capacity (equal terms)"},
+		{beagle.Assurance{Inputs: 7}, "7 inputs"},
+		{beagle.Assurance{Inputs: 1234567, NotChecked: []string{"a", "b", "c", "d", "e", "f"}}, "1,234,567 inputs, not checked: a; b; c; d; and 2 more"},
+		{beagle.Assurance{Inputs: 1000, Proof: &beagle.Proof{Complete: true, Not: []string{"capacity"}}}, "1,000 inputs, proved for all inputs but for capacity (equal terms)"},
 		{
-			Assurance{
-				Inputs: 2229492, Saturated: true, Proof: &Proof{Length: 12, Solvers: []string{"z3 5.4.1"}},
+			beagle.Assurance{
+				Inputs: 2229492, Saturated: true, Proof: &beagle.Proof{Length: 12, Solvers: []string{"z3 5.4.1"}},
 				Constructed: []string{"byte-table", "unroll"}, Steps: 3, NotChecked: []string{"big-endian machines"},
-				Unreached: []Branch{{"candidate", 12, "n > 65535", "true"}, {"original", 3, "n < 0", "false"}},
+				Unreached: []beagle.Branch{{"candidate", 12, "n > 65535", "true"}, {"original", 3, "n < 0", "false"}},
 			},
 			"2,229,492 inputs, search saturated, proved for all inputs up to length 12 (z3 5.4.1), 2 of 3 steps " +
 				"correct by construction, " +

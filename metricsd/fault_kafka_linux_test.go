@@ -27,7 +27,7 @@ func TestKilledKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
 	kills := 10
 	if testing.Short() {
-		kills = 3
+		kills = 2
 	}
 	const requests = 16
 	cmd := program(t, "intake", "-intake.http="+intakeAddress, "-intake.flush=1", "-intake.pending=100",

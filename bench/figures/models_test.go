@@ -5,15 +5,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/suite"
 )
 
 // TestGoodAnswerAmongNineBad: one good answer among nine bad ones is found and confirmed: those
 // that do not parse, do not fit, do not compile, reach for what they must not, panic, hang or
-// change nothing neither stop the search nor cost more than they must.
+// change nothing neither stop the search nor cost more than they must. It searches as users do,
+// with the whole judgement, and is left to the night.
 func TestGoodAnswerAmongNineBad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("whole searches, with their measurements")
+	if !sampletest.All() {
+		t.Skip("a whole search as users have it: .ci/night tries it, by -sample.all")
 	}
 	l, err := openLab(t.Context())
 	if err != nil {

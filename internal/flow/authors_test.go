@@ -248,6 +248,9 @@ func TestUnheard(t *testing.T) {
 // TestHostileReplies checks that whatever a reply holds, it ends as no candidate or as one that is
 // rejected without being run.
 func TestHostileReplies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under the race detector it takes minutes")
+	}
 	code := func(text string) string { return "```go\n" + text + "\n```" }
 	body := func(imports, before, inside string) string {
 		return code("package p\n\n" + imports + "\n\n" + before + "\n\nfunc Sum(s string) int {\n" + inside +

@@ -198,6 +198,9 @@ func TestEvidenceAskedFor(t *testing.T) {
 // TestEvidenceOfState: a method that leaves something in its receiver is judged in the package's
 // benchmark, and with a corpus where there is none. A run that was prepared stays with what it has.
 func TestEvidenceOfState(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under the race detector it takes a minute")
+	}
 	for _, c := range []struct {
 		target, bench string
 		inPlace       bool

@@ -14,7 +14,7 @@ import (
 
 // shared lets two slices of one type lie in the same memory: the same one, one
 // shifted against the other, one the beginning of the other.
-func (x *exhauster[A, R]) shared(yield func() bool) {
+func (x *exhauster) shared(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 5))
 	for i, s := range x.slots {
 		if s.t.Kind() != reflect.Slice {
@@ -45,7 +45,7 @@ func windows(n int) (list [][4]int) {
 }
 
 // overlap places two slots in one piece of memory, in several ways and lengths.
-func (x *exhauster[A, R]) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
+func (x *exhauster) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
 	for _, n := range []int{1, 2, 3, 8, 17, 32, 33, 64, 300, 1000, 5000} {
 		if n > maxSweep && x.brief() {
 			break
@@ -56,7 +56,7 @@ func (x *exhauster[A, R]) overlap(i, k int, rng *rand.Rand, yield func() bool) b
 					x.pass(1)
 					continue
 				}
-				x.base((n + way) % len(x.bases))
+				x.base((n + way) % x.bases)
 				x.fill(i, x.slots[i].t, n, way, rng)
 				all := x.field(i)
 				a, b := all.Slice(cut[0], cut[1]), all.Slice(cut[2], cut[3])
@@ -82,14 +82,14 @@ const (
 
 // deep gives each sequence a length at which recursion for each element shows.
 // An original that does the same ends here, and the phase is left out.
-func (x *exhauster[A, R]) deep(yield func() bool) {
+func (x *exhauster) deep(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 6))
 	if deepLength > x.capLen || x.brief() {
 		return
 	}
 	defer debug.SetMaxStack(debug.SetMaxStack(deepStack))
 	for _, way := range []int{0, 1, distinct} {
-		x.base(way % len(x.bases))
+		x.base(way % x.bases)
 		ok := true
 		x.each(isSequence, func(i int, t reflect.Type) bool {
 			x.fill(i, t, deepLength, way, rng)
@@ -102,7 +102,7 @@ func (x *exhauster[A, R]) deep(yield func() bool) {
 			return
 		}
 		x.each(isSequence, func(i int, t reflect.Type) bool {
-			x.base(way % len(x.bases))
+			x.base(way % x.bases)
 			x.fill(i, t, deepLength, way, rng)
 			runtime.GC()
 			ok = !x.small() || yield()
@@ -117,12 +117,12 @@ func (x *exhauster[A, R]) deep(yield func() bool) {
 // solved gives each integer what makes a simple equation with two of the
 // constants true: x+p = q, x-p = q, x^p = q, x*p = q, x>>k = q. Numbers that
 // only such a test picks out are too rare to meet.
-func (x *exhauster[A, R]) solved(yield func() bool) {
+func (x *exhauster) solved(yield func() bool) {
 	consts := x.ints[:min(len(x.ints), 60)]
 	x.each(isInteger, func(i int, t reflect.Type) bool {
 		set := func(n uint64) bool {
 			ok := true
-			for k := range min(len(x.bases), 2) {
+			for k := range min(x.bases, 2) {
 				x.base(k)
 				if setLow(x.field(i), n) && x.small() {
 					ok = ok && yield()

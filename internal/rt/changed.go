@@ -105,7 +105,7 @@ func added(a, b string) string {
 }
 
 // changed visits the records' texts in all these ways.
-func (x *exhauster[A, R]) changed(yield func() bool) {
+func (x *exhauster) changed(yield func() bool) {
 	for _, change := range []func(s spot, text []byte, try func([]byte) bool) bool{x.changeWhole, x.changeNumbers,
 		x.changeBytes, x.stretch} {
 		seen := map[string]bool{}
@@ -132,7 +132,7 @@ func (x *exhauster[A, R]) changed(yield func() bool) {
 // outside is put before and behind a whole text.
 var outside = []string{"\n", "\r\n", " ", "\t", "\x00", "\ufeff", "\"", "'", "#", ",", ";", "\\", "\u00a0", "\u205f"}
 
-func (x *exhauster[A, R]) changeWhole(_ spot, text []byte, try func([]byte) bool) bool {
+func (x *exhauster) changeWhole(_ spot, text []byte, try func([]byte) bool) bool {
 	for _, f := range wholeChanges {
 		if !try(f(slices.Clone(text))) {
 			return false
@@ -150,7 +150,7 @@ func (x *exhauster[A, R]) changeWhole(_ spot, text []byte, try func([]byte) bool
 // maxRuns bounds the numbers of one text.
 const maxRuns = 12
 
-func (x *exhauster[A, R]) changeNumbers(_ spot, text []byte, try func([]byte) bool) bool {
+func (x *exhauster) changeNumbers(_ spot, text []byte, try func([]byte) bool) bool {
 	runs := 0
 	for from := 0; from < len(text); from++ {
 		to := from
@@ -175,7 +175,7 @@ func (x *exhauster[A, R]) changeNumbers(_ spot, text []byte, try func([]byte) bo
 
 // changeBytes leaves out, doubles, exchanges and replaces the byte at each
 // place.
-func (x *exhauster[A, R]) changeBytes(_ spot, text []byte, try func([]byte) bool) bool {
+func (x *exhauster) changeBytes(_ spot, text []byte, try func([]byte) bool) bool {
 	marks := x.marks()
 	n := min(len(text), 200)
 	for i := range n {
@@ -203,7 +203,7 @@ func (x *exhauster[A, R]) changeBytes(_ spot, text []byte, try func([]byte) bool
 var stretchedTo = []int{20, 255, 256, 257, 300, 5000, 65_536, 70_000}
 
 // stretch repeats the first byte of each word and of each separator.
-func (x *exhauster[A, R]) stretch(_ spot, text []byte, try func([]byte) bool) bool {
+func (x *exhauster) stretch(_ spot, text []byte, try func([]byte) bool) bool {
 	for _, times := range stretchedTo {
 		if x.brief() && times > briefLength {
 			return true

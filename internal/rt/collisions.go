@@ -9,7 +9,7 @@ import (
 // hashes. Some of these are known.
 
 // collided puts each pair of strings with one hash into the texts and lists.
-func (x *exhauster[A, R]) collided(yield func() bool) {
+func (x *exhauster) collided(yield func() bool) {
 	for _, pair := range collisions {
 		if !x.pairInLists(pair, yield) || !x.pairInTexts(pair, yield) || !x.pairInParameters(pair, yield) {
 			return
@@ -18,7 +18,7 @@ func (x *exhauster[A, R]) collided(yield func() bool) {
 }
 
 // pairInLists makes lists with both, near each other and far apart.
-func (x *exhauster[A, R]) pairInLists(pair [2]string, yield func() bool) bool {
+func (x *exhauster) pairInLists(pair [2]string, yield func() bool) bool {
 	ok := true
 	x.each(isSeries, func(i int, t reflect.Type) bool {
 		if t.Kind() != reflect.Slice {
@@ -75,7 +75,7 @@ func worded(v reflect.Value, home, text string, depth int) bool {
 
 // pairInTexts joins both with characters that may divide words, and puts the texts into the
 // records in place of the first two words.
-func (x *exhauster[A, R]) pairInTexts(pair [2]string, yield func() bool) bool {
+func (x *exhauster) pairInTexts(pair [2]string, yield func() bool) bool {
 	for _, s := range x.spots(0) {
 		x.ground(0, s)
 		for _, between := range []string{" ", ",", "\n", "=", ";", ":", "/", "", "\t", "&"} {
@@ -117,7 +117,7 @@ func rewordAll(text []byte, pair [2]string) (out []byte, words int) {
 }
 
 // pairInParameters gives two texts one each, and maps both as keys.
-func (x *exhauster[A, R]) pairInParameters(pair [2]string, yield func() bool) bool {
+func (x *exhauster) pairInParameters(pair [2]string, yield func() bool) bool {
 	x.base(0)
 	n, maps := 0, 0
 	for i, s := range x.slots {

@@ -19,11 +19,16 @@ type checker[A, R any] struct {
 	v      int    // the candidate
 	panics string // how panics compare
 
-	flat     bool // arguments and results lead to no memory that could be written: comparing is cheap
-	a        [2]A
-	r        [2]R
-	p        [2]*thrown
-	snap     [2][]byte
+	flat bool // arguments and results lead to no memory that could be written: comparing is cheap
+	a    [2]A
+	r    [2]R
+	p    [2]*thrown
+	snap [2][]byte
+	checked
+}
+
+// checked is what a checker counts.
+type checked struct {
 	took     time.Duration // by the original, last
 	unstable int           // inputs on which the original differs from itself
 	opaque   int           // inputs whose outcome cannot be compared
@@ -67,6 +72,13 @@ func (c *checker[A, R]) run(side, id int, src *A) {
 		v = c.v
 	}
 	c.p[side] = c.call(v, id, &c.a[side], &c.r[side])
+}
+
+// original calls the original alone, with the limit of time that it has.
+func (c *checker[A, R]) original(id int, src *A) {
+	c.input.Store(src)
+	c.limit.Store(int64(originalLimit))
+	c.run(0, id, src)
 }
 
 func (c *checker[A, R]) copyTo(dst, src *A) {

@@ -46,7 +46,7 @@ var folding = func() (list []rune) {
 
 // pieces returns the texts to put into contexts, the most telling first. The first few are the
 // same for every target.
-func (x *exhauster[A, R]) pieces() (list []string, few int) {
+func (x *exhauster) pieces() (list []string, few int) {
 	seen := map[string]bool{}
 	add := func(s string) {
 		if !seen[s] {
@@ -92,7 +92,7 @@ var contextsOf = []func(p string) string{
 }
 
 // contexts puts every piece into every context, by itself and in lists.
-func (x *exhauster[A, R]) contexts(yield func() bool) {
+func (x *exhauster) contexts(yield func() bool) {
 	pieces, _ := x.pieces()
 	for _, s := range x.spots(0) {
 		x.ground(0, s)
@@ -123,14 +123,14 @@ func (x *exhauster[A, R]) contexts(yield func() bool) {
 
 // inside puts every piece into the records: instead of the first byte, the
 // last one and each separator, and beside them.
-func (x *exhauster[A, R]) inside(yield func() bool) {
+func (x *exhauster) inside(yield func() bool) {
 	pieces, few := x.pieces()
 	if x.putInside(slices.Concat(x.marks(), pieces[:few]), yield) { // the telling ones into all records, then the rest
 		x.putInside(pieces[few:], yield)
 	}
 }
 
-func (x *exhauster[A, R]) putInside(pieces []string, yield func() bool) bool {
+func (x *exhauster) putInside(pieces []string, yield func() bool) bool {
 	seen := map[string]bool{}
 	return x.everySpot(1, func(s spot, text []byte) bool {
 		if len(text) == 0 || len(text) > 1<<12 || seen[string(text)] {

@@ -19,7 +19,7 @@ type factor struct {
 }
 
 // covering visits all pairs of levels, greedily in few cases, then draws.
-func (x *exhauster[A, R]) covering(yield func() bool) {
+func (x *exhauster) covering(yield func() bool) {
 	parts := x.factors()
 	if len(parts) < 2 {
 		return
@@ -41,7 +41,7 @@ func (x *exhauster[A, R]) covering(yield func() bool) {
 		if levels == nil {
 			levels = drawn(parts, rng)
 		}
-		x.base(row % len(x.bases))
+		x.base(row % x.bases)
 		longest := x.build(parts, levels)
 		if x.small() && !x.unless(!x.affords(longest), yield) {
 			return
@@ -61,7 +61,7 @@ func drawn(parts []factor, rng *rand.Rand) []int {
 const maxFactors = 24
 
 // factors lists the factors of the slots, slot by slot.
-func (x *exhauster[A, R]) factors() (list []factor) {
+func (x *exhauster) factors() (list []factor) {
 	for i, s := range x.slots {
 		for _, n := range x.levelsOf(s.t) {
 			list = append(list, factor{i, n})
@@ -75,7 +75,7 @@ func (x *exhauster[A, R]) factors() (list []factor) {
 
 // levelsOf returns the number of levels of each factor of a type; level 0 of the first leaves the
 // slot as it is.
-func (x *exhauster[A, R]) levelsOf(t reflect.Type) []int {
+func (x *exhauster) levelsOf(t reflect.Type) []int {
 	switch {
 	case isText(t):
 		return []int{len(textBodies), len(textEnds), len(textEnds), len(textEnds), len(textCases)}
@@ -92,7 +92,7 @@ const coverValues = 40
 
 // copyOf is a telling value of a slot in memory of its own: other slots may lie
 // in it.
-func (x *exhauster[A, R]) copyOf(slot, level int) reflect.Value {
+func (x *exhauster) copyOf(slot, level int) reflect.Value {
 	t := x.slots[slot].t
 	if x.kept == nil {
 		x.kept = map[int][]reflect.Value{}
@@ -108,7 +108,7 @@ func (x *exhauster[A, R]) copyOf(slot, level int) reflect.Value {
 
 // build makes a case of chosen levels and returns the length of its longest
 // sequence.
-func (x *exhauster[A, R]) build(parts []factor, levels []int) (longest int) {
+func (x *exhauster) build(parts []factor, levels []int) (longest int) {
 	for at := 0; at < len(parts); {
 		i := parts[at].slot
 		n := at
@@ -144,7 +144,7 @@ var (
 	}, strings.ToUpper, strings.ToLower, func(s string) string { return s + s }}
 )
 
-func (x *exhauster[A, R]) coveredText(f reflect.Value, own []int) {
+func (x *exhauster) coveredText(f reflect.Value, own []int) {
 	body := textBodies[own[0]]
 	if body == "" {
 		body = string(bytesOf(f))
@@ -163,7 +163,7 @@ var (
 	listEnds = []int{low - 8, low, high, 0, 1} // new values of its last element; the first leaves it
 )
 
-func (x *exhauster[A, R]) coveredList(f reflect.Value, own []int) {
+func (x *exhauster) coveredList(f reflect.Value, own []int) {
 	t := f.Type()
 	switch n := listLens[own[0]]; n {
 	case -1:

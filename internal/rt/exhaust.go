@@ -81,7 +81,7 @@ const slowCase = 5 * time.Millisecond
 const dearCase = 20 * time.Microsecond
 
 func (h *Harness[A, R]) exhaust(q *Exhaust) (any, error) {
-	x, err := h.exhauster(q)
+	x, _, err := h.exhauster(q)
 	if err != nil {
 		return nil, err
 	}
@@ -93,23 +93,24 @@ func (h *Harness[A, R]) exhaust(q *Exhaust) (any, error) {
 	return x.reply(), nil
 }
 
-func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster[A, R], error) {
+// exhauster makes an exhauster, and the stand on which it makes its cases.
+func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster, *stand[A, R], error) {
 	if q.Variant < 0 || q.Variant >= len(h.Variants) {
-		return nil, fmt.Errorf("exhaust: there is no variant %d", q.Variant)
+		return nil, nil, fmt.Errorf("exhaust: there is no variant %d", q.Variant)
 	}
-	x := &exhauster[A, R]{q: q, start: time.Now(), end: math.MaxInt}
-	x.check = newChecker(watched(h), q.Variant, q.Panics)
+	s := &stand[A, R]{check: newChecker(watched(h), q.Variant, q.Panics), plain: coderFor[A]().flat}
+	x := &exhauster{q: q, start: time.Now(), end: math.MaxInt, stand: s, check: &s.check.checked}
 	x.domain = newDomain(q, reflect.TypeFor[A]().PkgPath())
-	x.v = reflect.ValueOf(&x.a).Elem()
-	x.plain = coderFor[A]().flat
+	x.v = reflect.ValueOf(&s.a).Elem()
 	x.slots = slotsOf(x.v.Type(), x.home)
-	if err := x.load(h); err != nil {
-		return nil, err
+	x.cap, x.capLen = math.MaxInt64, math.MaxInt
+	if err := s.load(h, x); err != nil {
+		return nil, nil, err
 	}
-	return x, nil
+	return x, s, nil
 }
 
-func (x *exhauster[A, R]) reply() *ExhaustReply {
+func (x *exhauster) reply() *ExhaustReply {
 	if x.cap != math.MaxInt64 {
 		x.out.Cap = x.cap
 	}
@@ -121,16 +122,27 @@ func (x *exhauster[A, R]) reply() *ExhaustReply {
 	return &x.out
 }
 
-type exhauster[A, R any] struct {
+// An exhauster makes cases, and has them tried. It knows no types, since code that depends on the
+// types of the arguments is compiled for each target: it sees the case by reflection, and tries it
+// on a stand.
+type exhauster struct {
 	q     *Exhaust
-	check *checker[A, R]
+	stand interface {
+		base(k int)           // starts a case from one of the surroundings
+		compare(id int) *Diff // runs both versions on the case
+		smaller(d *Diff) *Diff
+		keeps() bool               // whether the case is one of the contract
+		original(id int)           // runs the original alone, of which the others tell
+		shown(id int) *Diff        // what it did
+		panicked() *thrown         // nil if it returned
+		snapshot() ([]byte, error) // of its arguments and results
+	}
+	check *checked // what the stand counts
 	*domain
-	bases []A // the first is the zero value
+	bases int // number of the surroundings; the first is the zero value
 	start time.Time
 
-	a     A             // the case that is being made
-	v     reflect.Value // of a
-	plain bool          // a leads to no memory: copying it is enough
+	v     reflect.Value // the case that is being made, on the stand
 	slots []slot
 	kept  map[int][]reflect.Value // telling values by slot, for phases that choose among them
 
@@ -150,30 +162,8 @@ type exhauster[A, R any] struct {
 	before, after func() // each case, if set
 }
 
-func (x *exhauster[A, R]) load(h *Harness[A, R]) error {
-	x.cap, x.capLen = math.MaxInt64, math.MaxInt
-	n := x.q.Bases
-	if n == 0 {
-		n = 4
-	}
-	x.bases = make([]A, 1)
-	for _, path := range x.q.Records {
-		list, _, err := LoadArgs[A](path, h.Types)
-		if err != nil {
-			return err
-		}
-		for i := range min(n, len(list)) {
-			a := list[i*len(list)/min(n, len(list))]
-			x.bases = append(x.bases, a)
-			x.learn(reflect.ValueOf(&a).Elem(), 0)
-		}
-		x.knots(list)
-	}
-	return nil
-}
-
 // phases in the order of phaseNames, with their shares of the time.
-func (x *exhauster[A, R]) phases() []struct {
+func (x *exhauster) phases() []struct {
 	share float64
 	make  func(yield func() bool)
 } {
@@ -189,7 +179,7 @@ func (x *exhauster[A, R]) phases() []struct {
 	}
 }
 
-func (x *exhauster[A, R]) run() {
+func (x *exhauster) run() {
 	phases := x.phases()
 	total := 0.0
 	for _, p := range phases {
@@ -215,7 +205,7 @@ func (x *exhauster[A, R]) run() {
 }
 
 // one runs a phase.
-func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
+func (x *exhauster) one(i int, make func(yield func() bool)) {
 	for _, s := range x.q.Skip {
 		if s == phaseNames[i] {
 			note := "left out: the original crashes there"
@@ -226,7 +216,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			return
 		}
 	}
-	// Run the maker. It calls the function below with each case in x.a, until that returns false.
+	// Run the maker. It calls the function below with each case in x.v, until that returns false.
 	x.phase, x.index, x.patience, x.cut = i, 0, slowCase, false
 	p := Phase{Name: phaseNames[i], Done: true}
 	start := ProcessCPU()
@@ -247,13 +237,13 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			x.before()
 		}
 		outside := x.check.outside
-		d := x.check.compare(x.id(), &x.a)
+		d := x.stand.compare(x.id())
 		if x.after != nil {
 			x.after()
 		}
 		if d != nil {
 			x.out.Cases, p.Cases = x.out.Cases+1, p.Cases+1
-			x.out.Diff = x.check.smaller(d)
+			x.out.Diff = x.stand.smaller(d)
 			return false
 		}
 		if x.check.outside > outside {
@@ -276,19 +266,18 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 }
 
 // slow reports whether the original is too slow for the case at hand.
-func (x *exhauster[A, R]) slow() bool { return x.slowFor(x.id(), &x.a) }
+func (x *exhauster) slow() bool { return x.slowFor(func() { x.stand.original(x.id()) }) }
 
 // slowFor reports whether the original is too slow for the input that it got
-// last. More runs tell a slow call from one that was preempted, or that paid for
-// a collection.
-func (x *exhauster[A, R]) slowFor(id int, a *A) bool {
+// last, and gets again. More runs tell a slow call from one that was preempted, or
+// that paid for a collection.
+func (x *exhauster) slowFor(again func()) bool {
 	for range 3 {
 		if x.check.took <= x.patience {
 			return false
 		}
 		start := ProcessCPU()
-		x.check.limit.Store(int64(originalLimit))
-		x.check.run(0, id, a)
+		again()
 		x.check.took = min(x.check.took, ProcessCPU()-start)
 	}
 	return x.check.took > x.patience
@@ -296,17 +285,17 @@ func (x *exhauster[A, R]) slowFor(id int, a *A) bool {
 
 // late reports whether the phase's time is over. Phases whose cases are dear
 // ask before they make one.
-func (x *exhauster[A, R]) late() bool { return ProcessCPU() > x.deadline }
+func (x *exhauster) late() bool { return ProcessCPU() > x.deadline }
 
 // pass counts n cases that are left out, so that the numbers of later cases do not depend on the
 // original's speed.
-func (x *exhauster[A, R]) pass(n int) {
+func (x *exhauster) pass(n int) {
 	x.index += n
 	x.cut = true
 }
 
 // unless makes a case if the reason to leave it out does not hold.
-func (x *exhauster[A, R]) unless(out bool, yield func() bool) bool {
+func (x *exhauster) unless(out bool, yield func() bool) bool {
 	if out {
 		x.pass(1)
 		return true
@@ -315,12 +304,12 @@ func (x *exhauster[A, R]) unless(out bool, yield func() bool) bool {
 }
 
 // brief reports whether this is the quick check, which has no time for large inputs.
-func (x *exhauster[A, R]) brief() bool { return x.q.Budget > 0 && x.q.Budget < int64(deepBudget) }
+func (x *exhauster) brief() bool { return x.q.Budget > 0 && x.q.Budget < int64(deepBudget) }
 
-func (x *exhauster[A, R]) id() int { return (x.phase+1)<<caseShift | x.index }
+func (x *exhauster) id() int { return (x.phase+1)<<caseShift | x.index }
 
 // show makes one case again.
-func (x *exhauster[A, R]) show(id int) {
+func (x *exhauster) show(id int) {
 	i, index := id>>caseShift-1, id&(1<<caseShift-1)
 	if i < 0 || i >= len(phaseNames) {
 		return
@@ -331,26 +320,17 @@ func (x *exhauster[A, R]) show(id int) {
 		if x.index < index {
 			return true
 		}
-		c := x.check
-		c.input.Store(&x.a)
-		c.limit.Store(int64(originalLimit))
-		c.run(0, id, &x.a)
-		x.out.Shown = c.diff(id, &x.a, "result", "")
+		x.stand.original(id)
+		x.out.Shown = x.stand.shown(id)
 		return false
 	}))
 }
 
 // base starts a case from one of the surroundings.
-func (x *exhauster[A, R]) base(k int) {
-	if x.plain {
-		x.a = x.bases[k]
-	} else {
-		CloneTo(&x.a, &x.bases[k])
-	}
-}
+func (x *exhauster) base(k int) { x.stand.base(k) }
 
 // everyBase calls f with each of the surroundings in place.
-func (x *exhauster[A, R]) everyBase(f func() bool) bool {
+func (x *exhauster) everyBase(f func() bool) bool {
 	for k := range x.bases {
 		x.base(k)
 		if !f() {

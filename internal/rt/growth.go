@@ -37,21 +37,22 @@ const (
 // A grower stretches the sequences of recorded inputs.
 type grower[A, R any] struct {
 	p   *replayer[A, R]
-	x   *exhauster[A, R]
+	x   *exhauster
+	s   *stand[A, R]
 	rng *rand.Rand
 }
 
 // grow compares how both versions' times grow with their inputs.
 func (p *replayer[A, R]) grow() error {
-	x, err := p.h.exhauster(&Exhaust{Variant: p.q.Variant, Records: p.q.Records, Seed: p.q.Seed, Panics: p.q.Panics})
+	x, s, err := p.h.exhauster(&Exhaust{Variant: p.q.Variant, Records: p.q.Records, Seed: p.q.Seed, Panics: p.q.Panics})
 	if err != nil {
 		return err
 	}
-	p.check = x.check
+	p.check = s.check
 	runtime.LockOSThread() // its clock belongs to one thread
 	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	g := &grower[A, R]{p, x, rand.New(rand.NewPCG(p.q.Seed, 8))}
+	g := &grower[A, R]{p, x, s, rand.New(rand.NewPCG(p.q.Seed, 8))}
 	var slots []int
 	for i, s := range x.slots {
 		if isSequence(s.t) {
@@ -130,7 +131,7 @@ func (g *grower[A, R]) along(way string, group []int) *Growth {
 	if out.Steep = out.steeper(); !out.Steep && !out.loses() {
 		return nil
 	}
-	out.Args, _ = Encode(&g.x.a)
+	out.Args, _ = Encode(&g.s.a)
 	return &out
 }
 
@@ -156,7 +157,7 @@ func (o *Growth) ratio(k int) float64 { return float64(o.Got[k]) / float64(max(o
 func (g *grower[A, R]) longest(group []int) (record, length int) {
 	record = -1
 	for _, i := range g.p.picks {
-		g.x.a = *Clone(&g.p.records[i])
+		g.s.a = *Clone(&g.p.records[i])
 		for _, k := range group {
 			if f, ok := g.x.peek(k); ok && (record < 0 || f.Len() > length) {
 				record, length = i, f.Len()
@@ -170,7 +171,7 @@ func (g *grower[A, R]) longest(group []int) (record, length int) {
 // was the sequence's length follows it.
 func (g *grower[A, R]) make(way string, base int, group []int, n int) {
 	x := g.x
-	x.a = *Clone(&g.p.records[base])
+	g.s.a = *Clone(&g.p.records[base])
 	for _, i := range group {
 		f := x.field(i)
 		was := f.Len()
@@ -235,11 +236,11 @@ func repeatedTo(v reflect.Value, n int) reflect.Value {
 
 // joined is the sequences of the records in a row, n elements or fewer.
 func (g *grower[A, R]) joined(slot, n int) reflect.Value {
-	x, keep := g.x, g.x.a
+	x, keep := g.x, g.s.a
 	t := x.slots[slot].t
 	text, list := []byte(nil), reflect.Zero(t)
 	for _, i := range g.p.picks {
-		x.a = *Clone(&g.p.records[i])
+		g.s.a = *Clone(&g.p.records[i])
 		f, ok := x.peek(slot)
 		switch {
 		case !ok:
@@ -252,7 +253,7 @@ func (g *grower[A, R]) joined(slot, n int) reflect.Value {
 			break
 		}
 	}
-	x.a = keep
+	g.s.a = keep
 	switch {
 	case t.Kind() != reflect.String:
 		if list.Len() == 0 {
@@ -268,7 +269,7 @@ func (g *grower[A, R]) joined(slot, n int) reflect.Value {
 // time compares both versions on the input in place, and returns the least
 // processor time of some calls of each.
 func (g *grower[A, R]) time(record int) (want, got int64, ok bool) {
-	c, src := g.x.check, &g.x.a
+	c, src := g.s.check, &g.s.a
 	if !c.h.keeps(src) {
 		return 0, 0, false
 	}
@@ -306,13 +307,13 @@ func (g *grower[A, R]) least(record int) (want, got int64) {
 
 // once is the processor time of one call.
 func (g *grower[A, R]) once(side, record int) int64 {
-	c := g.x.check
+	c := g.s.check
 	v := 0
 	if side == 1 {
 		v = c.v
 	}
 	c.r[side] = *new(R)
-	c.copyTo(&c.a[side], &g.x.a)
+	c.copyTo(&c.a[side], &g.s.a)
 	start := threadClock()
 	c.call(v, record, &c.a[side], &c.r[side])
 	return threadClock() - start

@@ -54,20 +54,18 @@ const seedCases = 1500
 
 func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	startTrace(q.Sites)
-	x, err := h.exhauster(&q.Exhaust)
+	x, s, err := h.exhauster(&q.Exhaust)
 	if err != nil {
 		return nil, err
 	}
 	// The guide knows no types: it calls and compares through these functions.
 	g := newGuide(q, x.domain, x.v.Type().PkgPath(), h.Types)
 	g.clone = func(p any) any { return Clone(p.(*A)) }
-	g.call = func(id int, p any) *Diff { return x.check.compare(id, p.(*A)) }
-	g.slow = func(id int, p any) bool { return x.slowFor(id, p.(*A)) }
+	g.call = func(id int, p any) *Diff { return s.check.compare(id, p.(*A)) }
+	g.slow = func(id int, p any) bool { return x.slowFor(func() { s.check.original(id, p.(*A)) }) }
 	g.describe = func(id int, p any) *Diff {
-		x.check.input.Store(p.(*A))
-		x.check.limit.Store(int64(originalLimit))
-		x.check.run(0, id, p.(*A))
-		return x.check.diff(id, p.(*A), "result", "")
+		s.check.original(id, p.(*A))
+		return s.check.diff(id, p.(*A), "result", "")
 	}
 	// Seeds are the records, and the cases of an exhaustion that reached something new.
 	for _, path := range q.Records {
@@ -81,7 +79,7 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	}
 	x.before, x.after = func() { beginRun(false) }, func() {
 		if g.out.Inputs++; endRun() > 0 && !q.Reach {
-			g.keep(Clone(&x.a))
+			g.keep(Clone(&s.a))
 		}
 	}
 	if q.Reach {
@@ -101,7 +99,7 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	g.out.Unstable = x.check.unstable
 	if g.out.Diff != nil && x.out.Diff == nil {
 		beginRun(false)
-		g.out.Diff = x.check.smaller(g.out.Diff)
+		g.out.Diff = s.check.smaller(g.out.Diff)
 	}
 	return g.reply(), nil
 }

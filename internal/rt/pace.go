@@ -35,7 +35,7 @@ const affordable = largeCase / 2
 
 // affords reports whether the original is likely to return in time on a
 // sequence of n elements.
-func (x *exhauster[A, R]) affords(n int) bool {
+func (x *exhauster) affords(n int) bool {
 	g := &x.pace
 	switch {
 	case x.q.Case != nil: // its number counts what was left out

@@ -8,7 +8,7 @@ import (
 
 // grow yields and notes the number at which the original gets slow. Phases
 // that do not count up stay below it.
-func (x *exhauster[A, R]) grow(n int64, yield func() bool) bool {
+func (x *exhauster) grow(n int64, yield func() bool) bool {
 	if n > x.cap {
 		x.pass(1)
 		return true
@@ -25,7 +25,7 @@ const phaseBounds = 2
 
 // numbers counts every integer field up from 0: 300 values, or all of a small
 // type.
-func (x *exhauster[A, R]) numbers(yield func() bool) {
+func (x *exhauster) numbers(yield func() bool) {
 	x.each(isInteger, func(i int, t reflect.Type) bool {
 		last := int64(300)
 		if t.Bits() == 16 {
@@ -41,7 +41,7 @@ func (x *exhauster[A, R]) numbers(yield func() bool) {
 	})
 }
 
-func (x *exhauster[A, R]) negative(yield func() bool) {
+func (x *exhauster) negative(yield func() bool) {
 	x.each(isInteger, func(i int, t reflect.Type) bool {
 		for n := int64(-1); n >= -300; n-- {
 			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(-n, yield) }) {
@@ -53,7 +53,7 @@ func (x *exhauster[A, R]) negative(yield func() bool) {
 }
 
 // bounds visits the neighbours of powers of two and of the constants.
-func (x *exhauster[A, R]) bounds(yield func() bool) {
+func (x *exhauster) bounds(yield func() bool) {
 	x.each(isInteger, func(i int, t reflect.Type) bool {
 		for shift := range 64 {
 			for _, n := range []int64{1<<shift - 1, 1 << shift, 1<<shift + 1, -(1 << shift), -(1 << shift) - 1,
@@ -74,7 +74,7 @@ func (x *exhauster[A, R]) bounds(yield func() bool) {
 
 // small reports whether the numbers among the arguments stay below what the
 // original is too slow for. Otherwise it counts the case as left out.
-func (x *exhauster[A, R]) small() bool {
+func (x *exhauster) small() bool {
 	for i, s := range x.slots {
 		if !isInteger(s.t) {
 			continue
@@ -91,7 +91,7 @@ func (x *exhauster[A, R]) small() bool {
 }
 
 // own lists telling values that share no memory with those of other fields.
-func (x *exhauster[A, R]) own(t reflect.Type, n int) []reflect.Value {
+func (x *exhauster) own(t reflect.Type, n int) []reflect.Value {
 	list := x.values(t, n, 0)
 	for i, v := range list {
 		src, dst := reflect.New(t), reflect.New(t)
@@ -103,7 +103,7 @@ func (x *exhauster[A, R]) own(t reflect.Type, n int) []reflect.Value {
 }
 
 // fields gives each field each of its telling values, in every surrounding.
-func (x *exhauster[A, R]) fields(yield func() bool) {
+func (x *exhauster) fields(yield func() bool) {
 	x.each(func(reflect.Type) bool { return true }, func(i int, t reflect.Type) bool {
 		for _, val := range x.own(t, 200) {
 			ok := x.everyBase(func() bool {
@@ -119,7 +119,7 @@ func (x *exhauster[A, R]) fields(yield func() bool) {
 }
 
 // pairs gives all parameters telling values together. They are the first slots.
-func (x *exhauster[A, R]) pairs(yield func() bool) {
+func (x *exhauster) pairs(yield func() bool) {
 	n := x.v.NumField()
 	if n < 2 {
 		return
@@ -147,8 +147,7 @@ func (x *exhauster[A, R]) pairs(yield func() bool) {
 		most += len(l)
 	}
 	for sum := 0; sum <= most; sum++ { // breadth first: the plainest values come first in each list
-		var zero A
-		x.a = zero
+		x.v.SetZero()
 		if !walk(0, sum) {
 			return
 		}
@@ -156,7 +155,7 @@ func (x *exhauster[A, R]) pairs(yield func() bool) {
 }
 
 // random fills all slots at once: from the records, and with words.
-func (x *exhauster[A, R]) random(yield func() bool) {
+func (x *exhauster) random(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 7))
 	lists := make([][]reflect.Value, len(x.slots))
 	for i, s := range x.slots {
@@ -167,7 +166,7 @@ func (x *exhauster[A, R]) random(yield func() bool) {
 			x.cut = true
 			return
 		}
-		x.base(rng.IntN(len(x.bases)))
+		x.base(rng.IntN(x.bases))
 		long := false
 		for i, s := range x.slots {
 			switch {

@@ -33,7 +33,7 @@ const (
 )
 
 // marks are the special letters, those that either version compares with first.
-func (x *exhauster[A, R]) marks() []string {
+func (x *exhauster) marks() []string {
 	var list []string
 	add := func(s string) {
 		if s != "a" && !slices.Contains(list, s) {
@@ -52,7 +52,7 @@ func (x *exhauster[A, R]) marks() []string {
 // places visits every place in ever wider rounds: first few letters in plain
 // text, each alone and doubled, then these with each other, then all letters in
 // all texts.
-func (x *exhauster[A, R]) places(yield func() bool) {
+func (x *exhauster) places(yield func() bool) {
 	marks, grounds := x.marks(), x.cleanTexts()
 	first, one := marks[:min(len(marks), firstMarks)], grounds[:min(len(grounds), 1)]
 	for _, n := range placeLens {
@@ -72,7 +72,7 @@ func (x *exhauster[A, R]) places(yield func() bool) {
 }
 
 // lonePlaces puts each letter alone and doubled at every place.
-func (x *exhauster[A, R]) lonePlaces(n int, marks []string, grounds []clean, yield func() bool) bool {
+func (x *exhauster) lonePlaces(n int, marks []string, grounds []clean, yield func() bool) bool {
 	for _, m := range marks {
 		for _, g := range grounds {
 			if !x.everywhere(g, n, m+m, yield) || !x.everywhere(g, n, m, yield) {
@@ -85,7 +85,7 @@ func (x *exhauster[A, R]) lonePlaces(n int, marks []string, grounds []clean, yie
 
 // pairPlaces puts two letters that differ at every place, the most telling ones
 // first.
-func (x *exhauster[A, R]) pairPlaces(marks []string, grounds []clean, lens []int, yield func() bool) bool {
+func (x *exhauster) pairPlaces(marks []string, grounds []clean, lens []int, yield func() bool) bool {
 	for sum := 1; sum < 2*len(marks); sum++ {
 		for _, n := range lens {
 			for i := max(0, sum-len(marks)+1); i < len(marks) && i <= sum; i++ {
@@ -109,13 +109,13 @@ type clean struct {
 
 // cleanTexts returns the texts to put letters into: texts that the original takes for ordinary,
 // and the records.
-func (x *exhauster[A, R]) cleanTexts() (list []clean) {
+func (x *exhauster) cleanTexts() (list []clean) {
 	for _, s := range x.spots(0) {
 		for _, l := range x.ordinary(s) {
 			list = append(list, clean{s, 0, []byte(l)})
 		}
 	}
-	for k := 1; k < min(len(x.bases), 4); k++ {
+	for k := 1; k < min(x.bases, 4); k++ {
 		for _, s := range x.spots(k) {
 			if text := x.ground(k, s); len(text) > 0 {
 				list = append(list, clean{s, k, text})
@@ -127,7 +127,7 @@ func (x *exhauster[A, R]) cleanTexts() (list []clean) {
 
 // ordinary picks the letters that stand for clean text: a, and one of those
 // that the original treats like most others.
-func (x *exhauster[A, R]) ordinary(s spot) []string {
+func (x *exhauster) ordinary(s spot) []string {
 	if s.elem != whole || x.brief() {
 		return []string{"a"}
 	}
@@ -145,7 +145,7 @@ func (x *exhauster[A, R]) ordinary(s spot) []string {
 }
 
 // everywhere puts a piece at every place of a clean text of n bytes.
-func (x *exhauster[A, R]) everywhere(g clean, n int, piece string, yield func() bool) bool {
+func (x *exhauster) everywhere(g clean, n int, piece string, yield func() bool) bool {
 	if n < len(piece) {
 		return true
 	}
@@ -200,7 +200,7 @@ func choose[T any](b bool, yes, no T) T {
 }
 
 // disorders puts each small disorder at every place of the lists and arrays.
-func (x *exhauster[A, R]) disorders(n int, yield func() bool) bool {
+func (x *exhauster) disorders(n int, yield func() bool) bool {
 	ok := true
 	x.each(isSeries, func(i int, t reflect.Type) bool {
 		if t.Kind() == reflect.Array && n != placeLens[0] {
@@ -216,7 +216,7 @@ func (x *exhauster[A, R]) disorders(n int, yield func() bool) bool {
 				continue
 			}
 			for at := range length {
-				x.base(at % len(x.bases))
+				x.base(at % x.bases)
 				x.series(i, t, n, pattern{at: func(k, n int) int { return f(k, at, n) }})
 				if ok = !x.small() || yield(); !ok {
 					return false
@@ -234,7 +234,7 @@ func isSeries(t reflect.Type) bool {
 }
 
 // series fills a list of n elements, or an array of its own length.
-func (x *exhauster[A, R]) series(i int, t reflect.Type, n int, p pattern) {
+func (x *exhauster) series(i int, t reflect.Type, n int, p pattern) {
 	if t.Kind() == reflect.Array {
 		x.elems(x.field(i), p)
 		return

@@ -11,7 +11,7 @@ import (
 // it. Values that are chosen one by one never stand in such a relation.
 
 // related makes pairs of sequences, and numbers that go with a length.
-func (x *exhauster[A, R]) related(yield func() bool) {
+func (x *exhauster) related(yield func() bool) {
 	for i, a := range x.slots {
 		for k, b := range x.slots {
 			var ok bool
@@ -39,7 +39,7 @@ var relatedLens = append(slices.Clone(placeLens[:9]), 1, 2, 3, 4, 5, 7, 12, 15, 
 
 // relatedTexts makes two texts of one: changed at one place, cut, continued, or
 // a part of the other.
-func (x *exhauster[A, R]) relatedTexts(i, k int, yield func() bool) bool {
+func (x *exhauster) relatedTexts(i, k int, yield func() bool) bool {
 	both := func(a, b []byte) bool {
 		if len(a) > x.capLen || len(b) > x.capLen {
 			x.pass(1)
@@ -51,7 +51,7 @@ func (x *exhauster[A, R]) relatedTexts(i, k int, yield func() bool) bool {
 	}
 	marks := x.marks()
 	marks = marks[:min(len(marks), firstMarks)]
-	for from := range min(len(x.bases), 3) {
+	for from := range min(x.bases, 3) {
 		x.base(from)
 		ground := bytesOf(x.field(i))
 		for _, n := range relatedLens {
@@ -83,7 +83,7 @@ func (x *exhauster[A, R]) relatedTexts(i, k int, yield func() bool) bool {
 }
 
 // relatedLists makes two lists of one: changed at one place, cut, turned round.
-func (x *exhauster[A, R]) relatedLists(i, k int, yield func() bool) bool {
+func (x *exhauster) relatedLists(i, k int, yield func() bool) bool {
 	t := x.slots[i].t
 	for _, n := range relatedLens {
 		for at := range n {
@@ -92,7 +92,7 @@ func (x *exhauster[A, R]) relatedLists(i, k int, yield func() bool) bool {
 					x.pass(1)
 					continue
 				}
-				x.base(at % len(x.bases))
+				x.base(at % x.bases)
 				x.pattern(i, t, n, patterns[2])
 				x.pattern(k, t, n, pattern{at: func(k, n int) int {
 					switch {
@@ -121,11 +121,11 @@ func (x *exhauster[A, R]) relatedLists(i, k int, yield func() bool) bool {
 
 // relatedNumbers makes a number the length of a sequence, one beside it, or an
 // index near either end or a border of words.
-func (x *exhauster[A, R]) relatedNumbers(i, k int, yield func() bool) bool {
+func (x *exhauster) relatedNumbers(i, k int, yield func() bool) bool {
 	t := x.slots[i].t
 	for n := range maxSweep {
 		for _, m := range []int{n, n - 1, n + 1, n / 2, n - 8, n &^ 7, 0, 1, 2 * n, -n} {
-			x.base((n + m&7) % len(x.bases))
+			x.base((n + m&7) % x.bases)
 			if !x.setInt(k, int64(m)) {
 				continue
 			}
@@ -146,7 +146,7 @@ func (x *exhauster[A, R]) relatedNumbers(i, k int, yield func() bool) bool {
 var innerLens = []int{31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4097, 65535, 65536, 65537, 70_000}
 
 // inner makes long texts inside lists, and large maps.
-func (x *exhauster[A, R]) inner(yield func() bool) {
+func (x *exhauster) inner(yield func() bool) {
 	x.patience = largeCase
 	lens := slices.Concat(innerLens, x.q.Lens)
 	for i, s := range x.slots {
@@ -167,7 +167,7 @@ func (x *exhauster[A, R]) inner(yield func() bool) {
 	}
 }
 
-func (x *exhauster[A, R]) innerTexts(i, n int, yield func() bool) bool {
+func (x *exhauster) innerTexts(i, n int, yield func() bool) bool {
 	t := x.slots[i].t
 	for round, p := range patterns[:7] {
 		if x.late() {
@@ -176,7 +176,7 @@ func (x *exhauster[A, R]) innerTexts(i, n int, yield func() bool) bool {
 		}
 		text := patternText(n, p)
 		for _, places := range [][]int{{0}, {0, 0}, {1, 0, 2}, {0, 3}} {
-			x.base(round % len(x.bases))
+			x.base(round % x.bases)
 			list := reflect.MakeSlice(t, len(places), len(places))
 			for k, place := range places {
 				switch place {
@@ -197,7 +197,7 @@ func (x *exhauster[A, R]) innerTexts(i, n int, yield func() bool) bool {
 	return true
 }
 
-func (x *exhauster[A, R]) largeMaps(i, n int, yield func() bool) bool {
+func (x *exhauster) largeMaps(i, n int, yield func() bool) bool {
 	t := x.slots[i].t
 	for round, p := range []pattern{patterns[2], patterns[1]} {
 		if x.late() {
@@ -213,7 +213,7 @@ func (x *exhauster[A, R]) largeMaps(i, n int, yield func() bool) bool {
 				m.SetMapIndex(key, elem)
 			}
 		}
-		x.base(round % len(x.bases))
+		x.base(round % x.bases)
 		x.field(i).Set(m)
 		if x.small() && !x.unless(!x.affords(n), yield) {
 			return false

@@ -100,7 +100,7 @@ func (h *Harness[A, R]) replay(q *Replay) (*ReplayReply, error) {
 	}
 	p.out.Millis = float64(time.Since(p.start).Microseconds()) / 1000
 	if q.Then != nil && q.Show == nil && p.out.Diff == nil {
-		x, err := h.exhauster(q.Then)
+		x, _, err := h.exhauster(q.Then)
 		if err != nil {
 			return nil, err
 		}

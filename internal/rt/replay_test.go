@@ -353,7 +353,7 @@ func TestCaseAgain(t *testing.T) {
 	id := 0
 	h := &Harness[textArgs, textResults]{Variants: []Variant[textArgs, textResults]{version(upper), version(upper)}}
 	q := Exhaust{Variant: 1, Ints: []int64{'_'}, Budget: int64(200 * time.Millisecond)}
-	x, err := h.exhauster(&q)
+	x, _, err := h.exhauster(&q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +405,7 @@ func TestCaseNumbers(t *testing.T) {
 	for _, budget := range []time.Duration{5 * time.Millisecond, 600 * time.Millisecond} {
 		clear(made)
 		q := Exhaust{Variant: 1, Ints: []int64{'_', 70}, Lens: []int{192}, Budget: int64(budget)}
-		x, err := h.exhauster(&q)
+		x, _, err := h.exhauster(&q)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ const common = 0x3100
 // runes puts every rune beyond ASCII into every text, alone, before, behind and between letters,
 // and into every number of the size of a rune: first the common ones in all contexts, then one of
 // each block, then another of each.
-func (x *exhauster[A, R]) runes(yield func() bool) {
+func (x *exhauster) runes(yield func() bool) {
 	is := func(t reflect.Type) bool { return isText(t) || t.Kind() == reflect.Int32 }
 	for _, last := range []int{common / runeBlock, utf8.MaxRune/runeBlock + 1} {
 		for pass := range runeBlock * runeContexts {
@@ -61,7 +61,7 @@ func contextOf(r rune, round int) int {
 }
 
 // setRune stores a rune, in a text with or without letters around it.
-func (x *exhauster[A, R]) setRune(i int, r rune, context int) bool {
+func (x *exhauster) setRune(i int, r rune, context int) bool {
 	f := x.field(i)
 	if f.Kind() == reflect.Int32 {
 		if context == 0 && int64(r) > x.cap {

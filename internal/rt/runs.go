@@ -25,7 +25,7 @@ const mostRunes = 400
 // markRuns puts runs of one mark before and behind another, alone and between
 // ordinary letters, and runs of the runes that the original's callees treat in
 // ways of their own.
-func (x *exhauster[A, R]) markRuns(yield func() bool) {
+func (x *exhauster) markRuns(yield func() bool) {
 	marks := x.marks()
 	marks = marks[:min(len(marks), 20)]
 	runes := slices.Concat(folding(), x.q.Runes, notable) // those first whose other case takes another length
@@ -36,7 +36,7 @@ func (x *exhauster[A, R]) markRuns(yield func() bool) {
 		}
 		for k, r := range runes {
 			for _, n := range runeRuns {
-				x.base(k % len(x.bases))
+				x.base(k % x.bases)
 				setText(x.field(i), []byte(strings.Repeat(string(r), n)))
 				if x.small() && !yield() {
 					return
@@ -54,7 +54,7 @@ func (x *exhauster[A, R]) markRuns(yield func() bool) {
 				run := strings.Repeat(m, n)
 				for _, other := range marks {
 					for _, text := range []string{"a" + run + other + "b", other + run, run + other + "a" + other} {
-						x.base(k % len(x.bases))
+						x.base(k % x.bases)
 						setText(x.field(i), []byte(text))
 						if x.small() && !yield() {
 							return
@@ -68,13 +68,13 @@ func (x *exhauster[A, R]) markRuns(yield func() bool) {
 
 // cutTwins puts a rune behind the one that a conversion to 8 or 16 bits takes it
 // for, as a small table of known runes does.
-func (x *exhauster[A, R]) cutTwins(slot int, yield func() bool) bool {
+func (x *exhauster) cutTwins(slot int, yield func() bool) bool {
 	for k, r := range slices.Concat(x.q.Runes, notable) {
 		for _, other := range []rune{r & 0xffff, r & 0xff} {
 			if other == r || !utf8.ValidRune(other) {
 				continue
 			}
-			x.base(k % len(x.bases))
+			x.base(k % x.bases)
 			setText(x.field(slot), []byte("x"+string(other)+string(r)))
 			if x.small() && !yield() {
 				return false

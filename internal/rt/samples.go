@@ -18,7 +18,7 @@ var (
 const sampledMarks = 8
 
 // samples puts single elements out of line into long sequences.
-func (x *exhauster[A, R]) samples(yield func() bool) {
+func (x *exhauster) samples(yield func() bool) {
 	if x.brief() {
 		return
 	}
@@ -42,7 +42,7 @@ func (x *exhauster[A, R]) samples(yield func() bool) {
 	}
 }
 
-func (x *exhauster[A, R]) sample(i int, t reflect.Type, n int, yield func() bool) bool {
+func (x *exhauster) sample(i int, t reflect.Type, n int, yield func() bool) bool {
 	marks := []string{"\x00", "\xff"}
 	if own := x.marks(); len(own) > 0 {
 		marks = append(marks, own[:min(len(own), sampledMarks)]...)
@@ -57,7 +57,7 @@ func (x *exhauster[A, R]) sample(i int, t reflect.Type, n int, yield func() bool
 			if !isText(t) && k > 1 {
 				break
 			}
-			x.base((at + k) % len(x.bases))
+			x.base((at + k) % x.bases)
 			if isText(t) {
 				copy(text[at:], m)
 				setText(x.field(i), text)

@@ -66,7 +66,7 @@ func tail(k, n int) int {
 var commonSizes = []int{255, 256, 257, 300, 1000, 5000, 5553, 65535, 65536, 65537, 70_000, 1<<17 + 1, 1 << 18, 1 << 20}
 
 // sizesOf lists the lengths to visit, in ascending order.
-func (x *exhauster[A, R]) sizesOf() []int {
+func (x *exhauster) sizesOf() []int {
 	list := slices.Clone(commonSizes)
 	for _, c := range x.q.Lens {
 		list = append(list, c-1, c, c+1, 2*c, 2*c+1)
@@ -83,7 +83,7 @@ func (x *exhauster[A, R]) sizesOf() []int {
 }
 
 // distances between equal elements: the hints, and both sides of powers of two.
-func (x *exhauster[A, R]) distances() []int {
+func (x *exhauster) distances() []int {
 	list := []int{63, 64, 65, 66}
 	for _, c := range x.q.Lens {
 		list = append(list, c, c+1)
@@ -97,10 +97,10 @@ func (x *exhauster[A, R]) distances() []int {
 
 // sizes gives each sequence, and all of them together, the telling lengths in
 // every pattern, and repeats at the telling distances.
-func (x *exhauster[A, R]) sizes(yield func() bool) {
+func (x *exhauster) sizes(yield func() bool) {
 	x.patience = 2 * largeCase
 	sizes, distances := x.sizesOf(), x.distances()
-	z := sizer[A, R]{x: x, yield: yield, spent: map[int][2]measured{}}
+	z := sizer{x: x, yield: yield, spent: map[int][2]measured{}}
 	for round, p := range patterns {
 		for _, n := range sizes {
 			if n <= p.most && !z.all(n, round, p) {
@@ -114,8 +114,8 @@ func (x *exhauster[A, R]) sizes(yield func() bool) {
 }
 
 // A sizer makes the cases of one phase and foresees what they cost.
-type sizer[A, R any] struct {
-	x     *exhauster[A, R]
+type sizer struct {
+	x     *exhauster
 	yield func() bool
 	spent map[int][2]measured // by slot, -1 for all together: the first and the longest
 }
@@ -126,7 +126,7 @@ type measured struct {
 }
 
 // far repeats elements after each distance and nowhere else.
-func (z *sizer[A, R]) far(distances []int) bool {
+func (z *sizer) far(distances []int) bool {
 	for _, d := range distances {
 		for _, more := range []int{1, 3} {
 			if !z.all(d+more, d, pattern{true, largestText, func(k, n int) int { return k % d }}) {
@@ -138,12 +138,12 @@ func (z *sizer[A, R]) far(distances []int) bool {
 }
 
 // all fills each sequence, and then all of them.
-func (z *sizer[A, R]) all(n, round int, p pattern) bool {
+func (z *sizer) all(n, round int, p pattern) bool {
 	x, ok, sequences := z.x, true, 0
 	x.each(isSequence, func(i int, t reflect.Type) bool {
 		sequences++
 		ok = z.one(i, n, func() {
-			x.base((n + round) % len(x.bases))
+			x.base((n + round) % x.bases)
 			x.pattern(i, t, n, p)
 		})
 		return ok
@@ -152,13 +152,13 @@ func (z *sizer[A, R]) all(n, round int, p pattern) bool {
 		return ok && sequences > 0
 	}
 	return z.one(-1, n, func() {
-		x.base((n + round) % len(x.bases))
+		x.base((n + round) % x.bases)
 		x.each(isSequence, func(i int, t reflect.Type) bool { x.pattern(i, t, min(n, longestOf(t)), p); return true })
 	})
 }
 
 // one makes a case unless it is too dear.
-func (z *sizer[A, R]) one(slot, n int, fill func()) bool {
+func (z *sizer) one(slot, n int, fill func()) bool {
 	x := z.x
 	if n > 512 && x.late() {
 		x.cut = true
@@ -193,7 +193,7 @@ func (z *sizer[A, R]) one(slot, n int, fill func()) bool {
 
 // foreseen estimates the original's time, from the first length and the longest. Neighbours would
 // show the noise rather than the growth.
-func (z *sizer[A, R]) foreseen(slot, n int) time.Duration {
+func (z *sizer) foreseen(slot, n int) time.Duration {
 	a, b := z.spent[slot][0], z.spent[slot][1]
 	if b.n == 0 || n <= b.n {
 		return 0
@@ -214,7 +214,7 @@ func longestOf(t reflect.Type) int {
 }
 
 // pattern fills a sequence.
-func (x *exhauster[A, R]) pattern(i int, t reflect.Type, n int, p pattern) {
+func (x *exhauster) pattern(i int, t reflect.Type, n int, p pattern) {
 	if isText(t) {
 		setText(x.field(i), patternText(n, p))
 		return
@@ -225,7 +225,7 @@ func (x *exhauster[A, R]) pattern(i int, t reflect.Type, n int, p pattern) {
 }
 
 // elems fills a list or an array.
-func (x *exhauster[A, R]) elems(s reflect.Value, p pattern) {
+func (x *exhauster) elems(s reflect.Value, p pattern) {
 	from := x.palette(s.Type().Elem())
 	for k := range s.Len() {
 		x.element(s.Index(k), p.at(k, s.Len()), from)
@@ -233,7 +233,7 @@ func (x *exhauster[A, R]) elems(s reflect.Value, p pattern) {
 }
 
 // element sets an element to the value that its number stands for.
-func (x *exhauster[A, R]) element(e reflect.Value, number int, from []reflect.Value) {
+func (x *exhauster) element(e reflect.Value, number int, from []reflect.Value) {
 	switch {
 	case number == low:
 		e.Set(from[0])

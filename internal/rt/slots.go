@@ -44,7 +44,7 @@ func slotsOf(t reflect.Type, own string) []slot {
 }
 
 // field is the variable of a slot, made if it is not there.
-func (x *exhauster[A, R]) field(i int) reflect.Value {
+func (x *exhauster) field(i int) reflect.Value {
 	v := x.v
 	for _, k := range x.slots[i].path {
 		if v.Kind() == reflect.Pointer {
@@ -60,7 +60,7 @@ func (x *exhauster[A, R]) field(i int) reflect.Value {
 
 // peek is the variable of a slot if it is there: to look must not replace a nil
 // pointer on the way.
-func (x *exhauster[A, R]) peek(i int) (reflect.Value, bool) {
+func (x *exhauster) peek(i int) (reflect.Value, bool) {
 	v := x.v
 	for _, k := range x.slots[i].path {
 		if v.Kind() == reflect.Pointer {
@@ -75,7 +75,7 @@ func (x *exhauster[A, R]) peek(i int) (reflect.Value, bool) {
 }
 
 // each calls f for the slots of some kinds.
-func (x *exhauster[A, R]) each(is func(reflect.Type) bool, f func(i int, t reflect.Type) bool) {
+func (x *exhauster) each(is func(reflect.Type) bool, f func(i int, t reflect.Type) bool) {
 	for i, s := range x.slots {
 		if is(s.t) && !f(i, s.t) {
 			return
@@ -94,7 +94,7 @@ func isText(t reflect.Type) bool {
 func isSequence(t reflect.Type) bool { return isText(t) || t.Kind() == reflect.Slice }
 
 // setInt stores n if the field's type can hold it.
-func (x *exhauster[A, R]) setInt(i int, n int64) bool {
+func (x *exhauster) setInt(i int, n int64) bool {
 	f := x.field(i)
 	switch {
 	case f.CanInt() && !f.OverflowInt(n):

@@ -11,7 +11,7 @@ var spareLens = []int{0, 1, 7, 32, 100, 300, 1000}
 
 // spare gives slices much capacity behind their length, which holds something:
 // a caller who cut the slice off a longer one sees what a call writes there.
-func (x *exhauster[A, R]) spare(yield func() bool) {
+func (x *exhauster) spare(yield func() bool) {
 	for _, n := range spareLens {
 		for way, room := range spares(n) {
 			for _, fill := range patterns[:3] {
@@ -21,7 +21,7 @@ func (x *exhauster[A, R]) spare(yield func() bool) {
 						x.pass(1)
 						return true
 					}
-					x.base((n + way) % len(x.bases))
+					x.base((n + way) % x.bases)
 					x.pattern(i, t, n, fill)
 					x.extend(x.field(i), room)
 					ok = !x.small() || yield()
@@ -33,7 +33,7 @@ func (x *exhauster[A, R]) spare(yield func() bool) {
 			}
 		}
 	}
-	for k := 1; k < len(x.bases); k++ { // and the records' own slices
+	for k := 1; k < x.bases; k++ { // and the records' own slices
 		for _, room := range spares(64) {
 			x.base(k)
 			any := false
@@ -54,7 +54,7 @@ func (x *exhauster[A, R]) spare(yield func() bool) {
 func isSlice(t reflect.Type) bool { return t.Kind() == reflect.Slice }
 
 // extend moves a slice to memory with room behind it, which holds a pattern.
-func (x *exhauster[A, R]) extend(f reflect.Value, room int) {
+func (x *exhauster) extend(f reflect.Value, room int) {
 	t, n := f.Type(), f.Len()
 	s := reflect.MakeSlice(t, n+room, n+room)
 	reflect.Copy(s, f)

@@ -23,7 +23,7 @@ func isTexts(t reflect.Type) bool {
 
 // spots lists the texts of a surrounding. A list has three: its first and its
 // last element, and all of them.
-func (x *exhauster[A, R]) spots(k int) (list []spot) {
+func (x *exhauster) spots(k int) (list []spot) {
 	x.base(k)
 	for i, s := range x.slots {
 		switch {
@@ -48,7 +48,7 @@ func (x *exhauster[A, R]) spots(k int) (list []spot) {
 
 // ground puts a surrounding in place for a spot and returns the text that
 // stands there. The empty surrounding has a list of three elements.
-func (x *exhauster[A, R]) ground(k int, s spot) []byte {
+func (x *exhauster) ground(k int, s spot) []byte {
 	x.base(k)
 	f := x.field(s.slot)
 	if s.elem == whole {
@@ -64,7 +64,7 @@ func (x *exhauster[A, R]) ground(k int, s spot) []byte {
 }
 
 // put writes a text to a spot whose ground is in place.
-func (x *exhauster[A, R]) put(s spot, text []byte) {
+func (x *exhauster) put(s spot, text []byte) {
 	f := x.field(s.slot)
 	switch s.elem {
 	case whole:
@@ -87,8 +87,8 @@ func bytesOf(f reflect.Value) []byte {
 
 // everySpot calls f with the texts of the surroundings from one on, each with
 // its ground in place.
-func (x *exhauster[A, R]) everySpot(from int, f func(s spot, text []byte) bool) bool {
-	for k := from; k < len(x.bases); k++ {
+func (x *exhauster) everySpot(from int, f func(s spot, text []byte) bool) bool {
+	for k := from; k < x.bases; k++ {
 		for _, s := range x.spots(k) {
 			if !f(s, x.ground(k, s)) {
 				return false

@@ -17,13 +17,11 @@ const (
 
 // knots finds the numbers that are often the length of a sequence. A pair says
 // something only where the lengths differ from record to record, or are more
-// than one.
-func (x *exhauster[A, R]) knots(records []A) {
-	keep := x.a
-	defer func() { x.a = keep }()
+// than one. put makes a record the case at hand.
+func (x *exhauster) knots(records int, put func(r int)) {
 	counts := map[knot]int{}
 	for r := range records {
-		x.a = records[r]
+		put(r)
 		for n, s := range x.slots {
 			if !isInteger(s.t) {
 				continue
@@ -44,7 +42,7 @@ func (x *exhauster[A, R]) knots(records []A) {
 	}
 	for n := range x.slots {
 		for k := range x.slots {
-			if c := counts[knot{n, k}]; c >= tiedLeast && float64(c) >= tiedShare*float64(len(records)) {
+			if c := counts[knot{n, k}]; c >= tiedLeast && float64(c) >= tiedShare*float64(records) {
 				x.tied = append(x.tied, knot{n, k})
 				break
 			}
@@ -58,7 +56,7 @@ func isNumber(v reflect.Value, n int) bool {
 
 // tie sets the numbers of the case at hand to the lengths that they go with. It
 // reports whether that changed anything.
-func (x *exhauster[A, R]) tie() bool {
+func (x *exhauster) tie() bool {
 	changed := false
 	for _, t := range x.tied {
 		f, ok := x.peek(t.sequence)
@@ -71,7 +69,7 @@ func (x *exhauster[A, R]) tie() bool {
 }
 
 // twice yields a case as it is, and again with its numbers tied.
-func (x *exhauster[A, R]) twice(yield func() bool) func() bool {
+func (x *exhauster) twice(yield func() bool) func() bool {
 	if len(x.tied) == 0 {
 		return yield
 	}

@@ -12,7 +12,7 @@ import (
 
 // tornTexts makes lists of texts that were one text, and lists of texts with pairs
 // of letters.
-func (x *exhauster[A, R]) tornTexts(yield func() bool) {
+func (x *exhauster) tornTexts(yield func() bool) {
 	for i, s := range x.slots {
 		if isTexts(s.t) && !(x.torn(i, yield) && x.paired(i, yield)) {
 			return
@@ -22,7 +22,7 @@ func (x *exhauster[A, R]) tornTexts(yield func() bool) {
 
 // torn tears telling texts apart at every place: in two, and with an empty text
 // or a whole one between.
-func (x *exhauster[A, R]) torn(i int, yield func() bool) bool {
+func (x *exhauster) torn(i int, yield func() bool) bool {
 	marks := x.marks()
 	texts := []string{"é", "€", "\U0001f600", "ab", "a\x00b", "a b", "aé€b", "\xed\xa0\x80", "\xf4\x90\x80\x80"}
 	for _, m := range marks[:min(len(marks), firstMarks)] {
@@ -42,7 +42,7 @@ func (x *exhauster[A, R]) torn(i int, yield func() bool) bool {
 }
 
 // paired puts each pair of letters into one text of a list.
-func (x *exhauster[A, R]) paired(i int, yield func() bool) bool {
+func (x *exhauster) paired(i int, yield func() bool) bool {
 	letters := x.letters[:min(len(x.letters), 40)]
 	for k, a := range letters {
 		for _, b := range letters {
@@ -57,8 +57,8 @@ func (x *exhauster[A, R]) paired(i int, yield func() bool) bool {
 }
 
 // list puts a list of texts into place, in the surroundings of a record.
-func (x *exhauster[A, R]) list(i, base int, texts []string, yield func() bool) bool {
-	x.base(base % len(x.bases))
+func (x *exhauster) list(i, base int, texts []string, yield func() bool) bool {
+	x.base(base % x.bases)
 	v := reflect.MakeSlice(x.slots[i].t, len(texts), len(texts))
 	for k, s := range texts {
 		setText(v.Index(k), slices.Clone([]byte(s)))

@@ -14,7 +14,7 @@ import (
 // byte beyond the first page. Two texts that are made one by one never are.
 
 // twins makes pairs of texts that differ in one byte or one rune.
-func (x *exhauster[A, R]) twins(yield func() bool) {
+func (x *exhauster) twins(yield func() bool) {
 	for i, a := range x.slots {
 		for k, b := range x.slots {
 			if i < k && isText(a.t) && isText(b.t) &&
@@ -26,8 +26,8 @@ func (x *exhauster[A, R]) twins(yield func() bool) {
 }
 
 // both puts two texts into place, in the surroundings of a record.
-func (x *exhauster[A, R]) both(i, k, base int, a, b []byte, yield func() bool) bool {
-	x.base(base % len(x.bases))
+func (x *exhauster) both(i, k, base int, a, b []byte, yield func() bool) bool {
+	x.base(base % x.bases)
 	setText(x.field(i), a)
 	setText(x.field(k), b)
 	return !x.small() || yield()
@@ -40,7 +40,7 @@ var twinPlaces = [][2]int{{1, 0}, {8, 0}, {8, 7}, {9, 8}, {16, 8}, {17, 3}, {4, 
 // twinBytes tries every byte beside the bytes that differ from it in one bit or
 // by one, at telling places. As all of it is a hundred thousand pairs, the
 // letters' and digits' bit comes first.
-func (x *exhauster[A, R]) twinBytes(i, k int, yield func() bool) bool {
+func (x *exhauster) twinBytes(i, k int, yield func() bool) bool {
 	for _, flip := range []byte{0x20, 0x80, 0x01, 0x40, 0x10, 0x08, 0x04, 0x02} {
 		for n, at := range twinPlaces {
 			for c := range 256 {
@@ -59,7 +59,7 @@ func (x *exhauster[A, R]) twinBytes(i, k int, yield func() bool) bool {
 
 // twinRunes tries each rune that has another case, or folds, beside each of its
 // relatives: alone and between letters.
-func (x *exhauster[A, R]) twinRunes(i, k int, yield func() bool) bool {
+func (x *exhauster) twinRunes(i, k int, yield func() bool) bool {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if r == 0x3000 { // hardly any runes beyond have cases
 			r = 0xa640
@@ -101,7 +101,7 @@ func relatives(r rune) []rune {
 
 // farTwins makes long texts that differ in one byte: at the end, in the middle,
 // behind the borders of pages, and at neighbouring places.
-func (x *exhauster[A, R]) farTwins(i, k int, yield func() bool) bool {
+func (x *exhauster) farTwins(i, k int, yield func() bool) bool {
 	if x.brief() {
 		return true
 	}

@@ -15,7 +15,7 @@ const maxSweep = 300
 
 // lengths gives each sequence every length from 0 to 300, filled in different
 // ways, and all sequences together the same length.
-func (x *exhauster[A, R]) lengths(yield func() bool) {
+func (x *exhauster) lengths(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 3))
 	sequences := 0
 	x.each(isSequence, func(int, reflect.Type) bool { sequences++; return true })
@@ -23,7 +23,7 @@ func (x *exhauster[A, R]) lengths(yield func() bool) {
 		for way := range distinct + 1 {
 			ok := true
 			x.each(isSequence, func(i int, t reflect.Type) bool {
-				x.base((n + way) % len(x.bases))
+				x.base((n + way) % x.bases)
 				x.fill(i, t, n, way, rng)
 				ok = !x.small() || yield()
 				x.pace.note(n, x.check.took)
@@ -51,7 +51,7 @@ var far = []int{301, 400, 511, 512, 513, 700, 1000, 1023, 1024, 1025, 1500, 2000
 
 // long gives each sequence lengths far beyond the corpus's, until the original
 // gets slow.
-func (x *exhauster[A, R]) long(yield func() bool) {
+func (x *exhauster) long(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 4))
 	for _, n := range far {
 		if n > x.capLen {
@@ -64,7 +64,7 @@ func (x *exhauster[A, R]) long(yield func() bool) {
 					x.cut = true
 					return false
 				}
-				x.base((n + way) % len(x.bases))
+				x.base((n + way) % x.bases)
 				x.fill(i, t, n, way, rng)
 				ok = !x.small() || yield()
 				return ok
@@ -80,7 +80,7 @@ func (x *exhauster[A, R]) long(yield func() bool) {
 // record in place, 3 drawn from all, 4 the same in order, 5 drawn from three,
 // distinct no two alike: small tables that stand for sets overflow on nothing
 // else.
-func (x *exhauster[A, R]) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
+func (x *exhauster) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
 	if isText(t) {
 		setText(x.field(i), x.text(x.field(i), n, way, rng))
 		return
@@ -140,7 +140,7 @@ func numbered(v reflect.Value, n int) bool {
 }
 
 // text makes n bytes.
-func (x *exhauster[A, R]) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
+func (x *exhauster) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
 	b := make([]byte, 0, n+3)
 	var was []byte
 	if old.Kind() == reflect.String {
@@ -175,7 +175,7 @@ var around = []int{9, 1, 17, 33, 2, 3, 4, 5, 7, 8, 12, 15, 16, 24, 31, 32, 40, 6
 // words makes texts end in eight times the same byte, each byte in turn: a
 // mask over a word that is wrong takes eight alike for good where one among
 // others gives it away.
-func (x *exhauster[A, R]) words(yield func() bool) bool {
+func (x *exhauster) words(yield func() bool) bool {
 	const word = 8
 	for _, n := range []int{word, 2 * word} {
 		for b := range 256 {
@@ -197,7 +197,7 @@ func (x *exhauster[A, R]) words(yield func() bool) bool {
 }
 
 // bytes puts every byte value at telling positions of ordinary text.
-func (x *exhauster[A, R]) bytes(yield func() bool) {
+func (x *exhauster) bytes(yield func() bool) {
 	if !x.words(yield) {
 		return
 	}
@@ -219,7 +219,7 @@ func (x *exhauster[A, R]) bytes(yield func() bool) {
 			}
 		}
 	}
-	for k := 1; k < len(x.bases); k++ { // the records themselves
+	for k := 1; k < x.bases; k++ { // the records themselves
 		ok := true
 		x.each(isText, func(i int, t reflect.Type) bool {
 			x.base(k)
@@ -237,7 +237,7 @@ func (x *exhauster[A, R]) bytes(yield func() bool) {
 // oddWords makes texts end in a word of seven letters alike and one other byte,
 // each in turn, at that end of the word where a sum over it carries out or in: a
 // comparison of whole words that is wrong may hold for nothing else.
-func (x *exhauster[A, R]) oddWords(yield func() bool) {
+func (x *exhauster) oddWords(yield func() bool) {
 	const word = 8
 	if 2*word > x.capLen {
 		return
@@ -259,7 +259,7 @@ func (x *exhauster[A, R]) oddWords(yield func() bool) {
 }
 
 // inject puts every byte value at positions of a text in turn.
-func (x *exhauster[A, R]) inject(i int, text []byte, at []int, yield func() bool) bool {
+func (x *exhauster) inject(i int, text []byte, at []int, yield func() bool) bool {
 	if len(text) > x.capLen {
 		x.pass(256 * len(at))
 		return true
@@ -291,7 +291,7 @@ func positions(n int) []int {
 
 // allWords enumerates the words over the whole alphabet, and every word of one
 // and two bytes, by length.
-func (x *exhauster[A, R]) allWords(yield func() bool) {
+func (x *exhauster) allWords(yield func() bool) {
 	ok := true
 	x.each(isText, func(i int, t reflect.Type) bool {
 		x.base(0)
@@ -320,7 +320,7 @@ func (x *exhauster[A, R]) allWords(yield func() bool) {
 
 // classWords enumerates longer words over one letter for each class: letters
 // that the original treats alike count once.
-func (x *exhauster[A, R]) classWords(yield func() bool) {
+func (x *exhauster) classWords(yield func() bool) {
 	x.spell(x.classes, func(t reflect.Type) []reflect.Value {
 		all := x.elements(t)
 		return all[:min(len(all), 3)]
@@ -329,7 +329,7 @@ func (x *exhauster[A, R]) classWords(yield func() bool) {
 
 // spell enumerates words by length: all fields' words of one length before any
 // longer one.
-func (x *exhauster[A, R]) spell(
+func (x *exhauster) spell(
 	letters func(i int) []string, elems func(reflect.Type) []reflect.Value, yield func() bool,
 ) {
 	longest := x.q.Words
@@ -362,7 +362,7 @@ func (x *exhauster[A, R]) spell(
 	}
 }
 
-func (x *exhauster[A, R]) textWords(i, n int, letters []string, yield func() bool) bool {
+func (x *exhauster) textWords(i, n int, letters []string, yield func() bool) bool {
 	buf := make([]byte, 0, 4*n)
 	return odometer(n, len(letters), func(digits []int) bool {
 		buf = buf[:0]
@@ -374,7 +374,7 @@ func (x *exhauster[A, R]) textWords(i, n int, letters []string, yield func() boo
 	})
 }
 
-func (x *exhauster[A, R]) listWords(i int, t reflect.Type, n int, elems []reflect.Value, yield func() bool) bool {
+func (x *exhauster) listWords(i int, t reflect.Type, n int, elems []reflect.Value, yield func() bool) bool {
 	return odometer(n, len(elems), func(digits []int) bool {
 		s := reflect.MakeSlice(t, n, n)
 		for k, d := range digits {
@@ -410,7 +410,7 @@ const maxClasses = 8
 
 // classes picks one letter for each way in which the original treats letters: alone, after and
 // before an ordinary letter.
-func (x *exhauster[A, R]) classes(i int) []string {
+func (x *exhauster) classes(i int) []string {
 	var list []string
 	seen := map[string]bool{}
 	for _, l := range x.letters {
@@ -425,24 +425,21 @@ func (x *exhauster[A, R]) classes(i int) []string {
 	return list
 }
 
-func (x *exhauster[A, R]) treatment(i int, letter string) string {
-	c := x.check
+func (x *exhauster) treatment(i int, letter string) string {
 	var all []byte
 	for _, word := range []string{letter, "a" + letter, letter + "a", letter + letter} {
 		x.base(0)
 		setText(x.field(i), []byte(word))
-		if !c.h.keeps(&x.a) {
+		if !x.stand.keeps() {
 			all = append(all, "outside|"...)
 			continue
 		}
-		c.input.Store(&x.a)
-		c.limit.Store(int64(originalLimit))
-		c.run(0, (x.phase+1)<<caseShift, &x.a)
-		if c.p[0] != nil {
-			all = append(all, c.p[0].text...)
+		x.stand.original((x.phase + 1) << caseShift)
+		if p := x.stand.panicked(); p != nil {
+			all = append(all, p.text...)
 			continue
 		}
-		snap, err := SnapshotCall(nil, &c.a[0], &c.r[0])
+		snap, err := x.stand.snapshot()
 		if err != nil {
 			continue
 		}

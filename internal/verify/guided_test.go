@@ -13,7 +13,7 @@ import (
 
 // functionsDrawn is how many of the plantings' functions a test tries, and conditionsDrawn how many
 // conditions of each.
-const functionsDrawn, conditionsDrawn = 3, 2
+const functionsDrawn, conditionsDrawn = 2, 2
 
 // unfound are conditions that the search is known to miss.
 var unfound = map[string]bool{`parts == 7 && n == 19`: true}

@@ -6,11 +6,13 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
-// TestTogether: what is refused alone is not accepted beside others.
+// TestTogether: what is refused alone is not accepted beside others. A run tries one of two
+// catalogues, drawn anew each time.
 func TestTogether(t *testing.T) {
-	for _, name := range []string{"tag", "list"} {
+	for _, name := range sampletest.Of(t, []string{"tag", "list"}, 1) {
 		t.Run(name, func(t *testing.T) { testTogether(t, load(t, name)) })
 	}
 }

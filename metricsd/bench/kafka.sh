@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # kafka.sh [flags of go test] fetches Apache Kafka's jars through Maven, unless KAFKA_JARS names a
 # directory that has them, and tries the intake with a real broker: the queue's own tests, a broker
-# that is killed under load, and one whose disk is restored from a copy. -short kills it three times instead of ten. Exit code 3: no jars.
+# that is killed under load, and one whose disk is restored from a copy. -short kills it twice
+# instead of ten times, and loses the log's end in one of three ways. Exit code 3: no jars.
 set -euo pipefail
 [ -z "${KAFKA_JARS:-}" ] || KAFKA_JARS=$(realpath -m "$KAFKA_JARS") # as seen from where it was named
 cd "$(dirname "$0")/.."

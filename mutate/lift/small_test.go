@@ -117,7 +117,7 @@ func TestSeed(t *testing.T) {
 func TestLookAhead(t *testing.T) {
 	processors := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(processors)
-	for _, total := range []int{20_000, 60_000, 150_000, 1 << 40} {
+	for _, total := range []int{20_000, 1 << 40} {
 		o := Options{Seed: 4, Inputs: 200, Terms: 8_000, Total: total}
 		runtime.GOMAXPROCS(1)
 		_, alone := study(t, endless, o)

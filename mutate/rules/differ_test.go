@@ -3,6 +3,7 @@ package rules_test
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"go/ast"
 	"go/version"
@@ -11,24 +12,28 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// differential builds one program of all befores and afters, each in a package of its own. It
-// compares them on generated inputs, and counts bounds checks.
+// differed is how many cases a run compares.
+const differed = 180
+
+// differential builds one program of befores and afters, each in a package of its own. It compares
+// them on generated inputs, and counts bounds checks. A run tries a third of the cases, drawn anew
+// each time.
 func differential(t *testing.T, cases []*golden) {
 	dir := t.TempDir()
 	var imports, table strings.Builder
 	checks := map[string]*golden{} // package of an after -> its case
 	before := map[string]string{}  // package of an after -> package of its before
-	n := 0
 	add := func(c *golden, src string) string {
-		name := "p" + strconv.Itoa(n)
-		n++
+		// What did not change keeps its name, and so its place in the build cache.
+		name := fmt.Sprintf("p%.6x", sha256.Sum256([]byte(c.name+"\n"+targetExpr(c)+"\n"+src)))
 		pkg := regexp.MustCompile(`(?m)^package \w+`).ReplaceAllString(src, "package "+name)
 		put(t, filepath.Join(dir, name, "candidate.go"), pkg)
 		put(t, filepath.Join(dir, name, "export.go"),
@@ -36,19 +41,17 @@ func differential(t *testing.T, cases []*golden) {
 		fmt.Fprintf(&imports, "\t%q\n", "golden/"+name)
 		return name
 	}
-	for _, c := range cases {
-		if len(c.got) == 0 || c.opts["nodiff"] != "" {
-			continue
-		}
+	cases = slices.DeleteFunc(cases, func(c *golden) bool { return len(c.got) == 0 || c.opts["nodiff"] != "" })
+	if len(cases) == 0 {
+		return
+	}
+	for _, c := range sampletest.Of(t, cases, differed) {
 		b := add(c, c.before)
 		for _, name := range c.order {
 			a := add(c, c.got[name])
 			checks[a], before[a] = c, b
 			fmt.Fprintf(&table, "\t\t%s,\n", caseLiteral(c, name, b, a))
 		}
-	}
-	if n == 0 {
-		return
 	}
 	differ, err := os.ReadFile("testdata/differ/differ.go")
 	if err != nil {
@@ -66,7 +69,8 @@ func differential(t *testing.T, cases []*golden) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	found := map[string]int{}
-	for _, m := range regexp.MustCompile(`(?m)^\S*?(p\d+)/candidate.go:\d+:\d+: Found Is`).FindAllSubmatch(out, -1) {
+	check := regexp.MustCompile(`(?m)^\S*?(p[0-9a-f]+)/candidate.go:\d+:\d+: Found Is`)
+	for _, m := range check.FindAllSubmatch(out, -1) {
 		found[string(m[1])]++
 	}
 	for a, c := range checks {

@@ -145,7 +145,6 @@ type staged struct {
 	delay   func(evolve.Proposal) time.Duration
 	answer  func(evolve.Proposal, *flow.Asked)
 	written bool // models write too: it was recorded, and is replayed
-	long    bool // and by rules alone
 }
 
 func models(names ...string) func(*flow.Spec) {
@@ -173,7 +172,7 @@ func plays() []staged {
 		for _, n := range []int{20, 60, 300} {
 			for seed := range uint64(3) {
 				out = append(out,
-					staged{name: fmt.Sprintf("%s %d seed %d", strategy, n, seed+1), long: n > 60,
+					staged{name: fmt.Sprintf("%s %d seed %d", strategy, n, seed+1),
 						spec: func(s *flow.Spec) {
 							s.Strategy, s.Candidates, s.Seed = string(strategy), n, seed+1
 						}})
@@ -297,15 +296,14 @@ func trajectory(t *testing.T, s *store.Store, run string) string {
 
 // TestTrajectories checks that searches take the way that they took when their digests were written
 // down: rules alone on all strategies, with guests, and with models, whose replies come when they
-// came in the recording. The short test, for the race detector, leaves the long searches by rules
-// alone out: they run in one goroutine.
+// came in the recording.
 func TestTrajectories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what its searches share is that of TestReplay and TestBoth, which the race detector watches sooner")
+	}
 	const golden = "testdata/trajectories.txt"
 	var got strings.Builder
 	for _, x := range plays() {
-		if testing.Short() && x.long {
-			continue
-		}
 		if *record && x.written {
 			x.record(t)
 		}
@@ -316,7 +314,7 @@ func TestTrajectories(t *testing.T) {
 		r, s := x.stage(t, replay, "")
 		fmt.Fprintf(&got, "%s: %s\n", x.name, trajectory(t, s, r.run))
 	}
-	if (*update || *record) && !testing.Short() {
+	if *update || *record {
 		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -325,31 +323,12 @@ func TestTrajectories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := string(text)
-	if testing.Short() {
-		want = withoutLong(want)
-	}
-	a, b := strings.Split(got.String(), "\n"), strings.Split(want, "\n")
+	a, b := strings.Split(got.String(), "\n"), strings.Split(string(text), "\n")
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || a[i] != b[i] {
 			t.Errorf("line %d:\n got %q\nwant %q", i+1, at(a, i), at(b, i))
 		}
 	}
-}
-
-// withoutLong leaves the digests of long searches out.
-func withoutLong(digests string) string {
-	long := map[string]bool{}
-	for _, x := range plays() {
-		long[x.name] = x.long
-	}
-	var out strings.Builder
-	for line := range strings.Lines(digests) {
-		if name, _, _ := strings.Cut(line, ":"); !long[name] {
-			out.WriteString(line)
-		}
-	}
-	return out.String()
 }
 
 func at(lines []string, i int) string {

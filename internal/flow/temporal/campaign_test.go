@@ -52,7 +52,7 @@ func (f *testFleet) campaign(ctx context.Context) chan error {
 func TestCampaign(t *testing.T) {
 	t.Parallel() // it waits for a server to notice what was killed
 	f := newFleet(t, "127.0.0.1")
-	base := planned(t, f, 60)
+	base := planned(t, f, 30)
 	r := role{Kinds: fleet.Kinds, Class: "test", Simulate: true, Pause: 20 * time.Millisecond}
 	worker := f.worker(r)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
@@ -103,7 +103,7 @@ func TestCampaign(t *testing.T) {
 func TestCampaignCancel(t *testing.T) {
 	t.Parallel() // it waits for a server
 	f := newFleet(t, "127.0.0.1")
-	base := planned(t, f, 60)
+	base := planned(t, f, 30)
 	f.worker(role{Kinds: fleet.Kinds, Class: "test", Simulate: true, Pause: 50 * time.Millisecond})
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()

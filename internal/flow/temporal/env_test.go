@@ -126,8 +126,8 @@ const mostPayload = 4 << 10
 // TestParity: for a seed, the trajectory is that of a plain loop, however often
 // the run continues as new; and every candidate is evaluated once.
 func TestParity(t *testing.T) {
-	for _, strategy := range []string{"islands", "best-of-n", "rules-only-greedy"} {
-		spec := simSpec(240)
+	for strategy, candidates := range map[string]int{"islands": 240, "best-of-n": 120, "rules-only-greedy": 120} {
+		spec := simSpec(candidates)
 		spec.Strategy = strategy
 		loop := &sim{store: openAt(t.TempDir())}
 		want, err := plain(loop, "run", spec, func(*flow.Course) {})
@@ -190,16 +190,13 @@ func TestForgetful(t *testing.T) {
 	}
 }
 
-var many = flag.Int("many", 2000, "candidates of the run of TestMany")
+var many = flag.Int("many", 1000, "candidates of the run of TestMany")
 
 // TestMany: thousands of candidates leave neither large payloads nor a large process behind. With
 // histories of the same length, no payload grows with the candidates: those of a quarter as many
 // are as large. -many 10000 is the size of the largest runs.
 func TestMany(t *testing.T) {
 	n := *many
-	if testing.Short() {
-		n = 1000
-	}
 	some := runMany(t, n/4)
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -136,6 +136,7 @@ func (f *testFleet) serve() {
 	f.t.Helper()
 	f.server = exec.Command(os.Getenv(serverVariable), "-db", filepath.Join(f.dir, "temporal.db"), "-ip", f.ip, "-port",
 		fmt.Sprint(f.port))
+	f.server.Env = append(os.Environ(), "GOGC=400") // it is short of processor time, not of memory
 	f.start(f.server, "serving")
 }
 

@@ -267,7 +267,7 @@ func TestCutOff(t *testing.T) {
 		}
 	}
 	f := newFleet(t, ip)
-	spec := simSpec(60)
+	spec := simSpec(40)
 	want, err := plain(&sim{store: openAt(t.TempDir())}, "run", spec, func(*flow.Course) {})
 	if err != nil {
 		t.Fatal(err)

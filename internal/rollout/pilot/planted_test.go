@@ -305,7 +305,7 @@ func TestSameService(t *testing.T) {
 }
 
 // drawn is how many of the bad candidates a run tries.
-const drawn = 3
+const drawn = 2
 
 // TestPlantedService: in a real service under load each bad candidate is off within its budget. A
 // run tries a few of them, drawn anew each time.
