@@ -89,6 +89,7 @@ var written = []*mutate.Mutator{
 	splitSeq,
 	splitStack,
 	joinConcat,
+	listText,
 	bufferBuilder,
 	byteSeparator,
 	dropConversion,
