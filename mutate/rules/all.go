@@ -112,6 +112,7 @@ var written = []*mutate.Mutator{
 	appendJoin,
 	oneBacking,
 	structBacking,
+	oneObject,
 	mapHint,
 	stackScratch,
 	stackBuilder,
