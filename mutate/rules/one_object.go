@@ -57,7 +57,7 @@ type objectPart struct {
 }
 
 func findOneObject(p *mutate.Pass) []mutate.Site {
-	if importsAny(p, "runtime", "unsafe", "weak") {
+	if importsAny(p, "runtime", "unsafe", "weak", "C") {
 		return nil
 	}
 	var sites []mutate.Site
