@@ -17,9 +17,10 @@ import (
 // other structs for its fields. It makes all of them as one object.
 var oneObject = &mutate.Mutator{
 	Name: "one-object",
-	Doc: "Allocate a struct in one piece with the short slices and the structs that its literal makes: one allocation " +
-		"instead of several. Contents, lengths, capacities and identities are the same; only, one part in use keeps " +
-		"all alive. A package that uses runtime is left out, since an object that points to itself has no finalizer.",
+	Doc: "Allocate a struct in one piece with the short slices and the structs that its literal makes: one " +
+		"allocation instead of several. Contents, lengths, capacities and identities are the same; only, one part in " +
+		"use keeps all alive. A package that uses runtime is left out, since an object that points to itself has no " +
+		"finalizer.",
 	Before: `return &Selection{Nodes: []*Node{n}, doc: d}`,
 	After: `whole := struct {
 	selection Selection
@@ -300,7 +301,7 @@ func rewriteOneObject(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutat
 	if values != "" {
 		values = "\n" + values
 	}
-	// A variable, and no pointer to one: what is stored behind a pointer is on the heap in any case.
+	// A variable, and no pointer to one: what is stored behind a pointer escapes to the heap.
 	text := fmt.Sprintf("%s := struct {\n%s}{%s}\n%s", whole, fields, values, then)
 	return []mutate.Edit{before(p, s.front, text), p.Replace(s.whole, "&"+whole+"."+self)}, nil
 }
