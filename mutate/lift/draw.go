@@ -94,7 +94,10 @@ func (g *drawer) character(t *Type) any {
 		}
 	}
 	s := g.piece()
-	if t == types["byte"] {
+	switch {
+	case s == "": // the code spells it
+		return nil
+	case t == types["byte"]:
 		return s[0]
 	}
 	return []rune(s)[0]

@@ -154,3 +154,13 @@ func place(s []int, x int) int {
 		}
 	}
 }
+
+// TestDrawBesideNoText draws bytes and runes for code that spells the empty text.
+func TestDrawBesideNoText(t *testing.T) {
+	inputs := []*Type{types["byte"], types["rune"]}
+	for seed := range uint64(20) {
+		if cols := draw(seed, constants{strings: []string{""}}, inputs, 24); len(cols) != len(inputs) {
+			t.Fatalf("%d columns", len(cols))
+		}
+	}
+}
