@@ -156,6 +156,88 @@ func TestCalleesKeep(t *testing.T) {
 	static(t, u, "a copy with a result more", told, true, beagle.Forbidden)
 }
 
+const widthSource = `package k
+
+import "regexp"
+
+var (
+	Wide   bool
+	width  [256]byte
+	digits = map[rune]int{'0': 1}
+	last   int
+	pair   [2]int
+	form   = regexp.MustCompile("^[a-z]+$")
+	lent   = []int{1, 2}
+)
+
+var other []int
+
+func init() { width['a'] = 1 }
+
+func Lend() { other = lent; other[0]++ }
+
+type noter interface{ note(n int) }
+
+type pairs struct{}
+
+func (pairs) note(n int) { pair[0] = n }
+
+func Of(s string, n noter) int {
+	n.note(len(s))
+	return sum(s)
+}
+
+// Others keeps all this out of the target's own file.
+func Others(s string) int {
+	return sum(s) + int(width[0]) + digits[0] + last + pair[0] + lent[0] + one(s[0]) + len(form.String())
+}
+
+func sum(s string) int {
+	n := 0
+	if !form.MatchString(s) {
+		return lent[0]
+	}
+	for i, r := range s {
+		n += one(s[i]) + digits[r]
+	}
+	last = n
+	return n + pair[1]
+}
+
+func one(c byte) int {
+	if Wide {
+		return 2 * int(width[c])
+	}
+	return int(width[c])
+}
+`
+
+// TestReachedVariables checks that a version may read a variable that all functions which the
+// original reaches only read, with records too, and no other variable that they use.
+func TestReachedVariables(t *testing.T) {
+	u := lone(t, widthSource, "./.Of")
+	const head, tail = "package k\n\nfunc Of(s string, n noter) int {\nn.note(len(s))\n", "\nreturn sum(s)\n}\n"
+	for _, c := range []struct {
+		name, text string
+		status     beagle.Status
+	}{
+		{"a variable that users set", "if Wide {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a table that init fills", "if len(s) == 1 && width[s[0]] == 0 {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a map that nobody fills", "if digits['1'] == 0 {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a pattern", "if form.MatchString(s) {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"what a callee leaves", "if last > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
+		{"what a value's method leaves", "if pair[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
+		{"what others may change", "if lent[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
+		{"a variable as memory", "if width[s[0]] == 0 {\nwidth[s[0]] = 1\n}", beagle.Forbidden},
+		{"a map as memory", "if digits['#'] > 0 {\nreturn digits['#']\n}\ndigits['#'] = sum(s)", beagle.Forbidden},
+		{"a setting as memory", "Wide = len(s) > 3", beagle.Forbidden},
+		{"its address", "p := &Wide\n*p = true", beagle.Forbidden},
+		{"another pattern's state", "form.Longest()", beagle.Forbidden},
+	} {
+		static(t, u, c.name, head+c.text+tail, false, c.status)
+	}
+}
+
 // lone loads a function of a module of one file.
 func lone(t *testing.T, text, spec string) *source.Unit {
 	t.Helper()
