@@ -238,6 +238,54 @@ func TestReachedVariables(t *testing.T) {
 	}
 }
 
+const sumSource = `package k
+
+func Valid(s string) bool { return fold(s) == 1 && first(map[string]int{s: 1}) }
+
+func fold(s string) uint32 {
+	h := uint32(1)
+	for i := range len(s) {
+		h = (h>>25 ^ h<<5) * 16777619 ^ uint32(s[i])
+	}
+	return h
+}
+
+func first(m map[string]int) bool {
+	for _, n := range m {
+		return n > 0
+	}
+	return false
+}
+
+func Others(s string) (uint32, bool) { return fold(s), first(nil) }
+`
+
+// TestCalleesDecide checks that a version may decide by a digest where the original does with a
+// callee's digest, and end a walk over a map where a callee does, and nowhere else.
+func TestCalleesDecide(t *testing.T) {
+	u := lone(t, sumSource, "./.Valid")
+	wide, copies := u.Widen(u.Target.Source)
+	if len(copies) != 2 {
+		t.Fatalf("copies %v of\n%s", copies, wide)
+	}
+	changed := strings.NewReplacer("h>>25 ^ h<<5", "h<<5 ^ h>>25", "n > 0", "n >= 1").Replace(wide)
+	more := "\nfunc more(s, t string) bool { return foldForValid(s) == foldForValid(t) }\n"
+	walk := "\nfunc walk(m map[string]int) (k string) { for k = range m { break }; return k }\n"
+	for _, c := range []struct {
+		name, text string
+		status     beagle.Status
+	}{
+		{"changed copies", changed, beagle.Equal},
+		{"equality by a digest elsewhere", strings.Replace(changed, "foldForValid(s) == 1",
+			"foldForValid(s) == 1 && more(s, s)", 1) + more, beagle.Forbidden},
+		{"an order elsewhere", strings.Replace(changed, "foldForValid(s) == 1",
+			"foldForValid(s) == 1 && walk(nil) == s", 1) + walk, beagle.Forbidden},
+	} {
+		static(t, u, c.name, c.text, false, c.status)
+		static(t, u, c.name, c.text, true, c.status)
+	}
+}
+
 // lone loads a function of a module of one file.
 func lone(t *testing.T, text, spec string) *source.Unit {
 	t.Helper()
