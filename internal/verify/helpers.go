@@ -36,8 +36,8 @@ func newHelpers(u *source.Unit) *helpers {
 
 // read analyses the whole package if whole is set. Otherwise the package is too large, and read
 // analyses single functions, each with its callees. It takes only functions whose text calls
-// nothing but each other and pure library functions, and those that the target reaches. In that case
-// a variable is constant if the text only reads it.
+// nothing but each other and pure library functions, and those that the target reaches. In that
+// case a variable is constant if the text only reads it.
 func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

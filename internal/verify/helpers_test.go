@@ -169,7 +169,8 @@ func uses(i int) float64 {
 	}
 	for name, constant := range map[string]bool{"powers": true, "names": true, "codes": true, "rows": true,
 		"view": false,
-		"form": true, "handed": false, "longest": false, "backing": false, "written": false, "given": false, "pointed": false, "calls": false} {
+		"form": true, "handed": false, "longest": false,
+		"backing": false, "written": false, "given": false, "pointed": false, "calls": false} {
 		if got := h.constant["ex.com/h/p."+name]; got != constant {
 			t.Errorf("%s: constant %v, want %v", name, got, constant)
 		}

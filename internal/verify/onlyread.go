@@ -128,7 +128,8 @@ func (c *code) reads(e ast.Expr, path []ast.Node) bool {
 	return false
 }
 
-// makes reports whether an expression is a call of a library function that makes an immutable value.
+// makes reports whether an expression is a call of a library function that makes an immutable
+// value.
 func (c *code) makes(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || !askedOnly(c.info.TypeOf(e)) {

@@ -236,8 +236,8 @@ func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
 	return true
 }
 
-// appends notes a call that appends to a builder or a buffer from outside of the region, and asks for
-// nothing. What a region appends is an output of it, as a text.
+// appends notes a call that appends to a builder or a buffer from outside of the region, and asks
+// for nothing. What a region appends is an output of it, as a text.
 func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
 	sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
 	if !ok || x.nested > 0 || !strings.HasPrefix(f.Name(), "Write") || f.Name() == "WriteTo" {
@@ -258,8 +258,8 @@ func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
 	return true
 }
 
-// lends reports whether the memory of a buffer may be that of a slice: others hold the buffer, or it
-// was asked for its bytes.
+// lends reports whether the memory of a buffer may be that of a slice: others hold the buffer, or
+// it was asked for its bytes.
 func (x *cutter) lends(v *gotypes.Var) bool {
 	if _, pointer := v.Type().Underlying().(*gotypes.Pointer); pointer {
 		return true

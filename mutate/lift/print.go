@@ -225,7 +225,8 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	f := Match{Func: r.Func, Kind: r.Kind, Price: price, start: s.p.Offset(r.start), end: s.p.Offset(r.end)}
 	f.Old = s.p.Between(r.start, r.end)
 	appends := func(o Output) bool { return o.builder != nil }
-	if !slices.ContainsFunc(chosen, func(t *term) bool { return t.library }) && !slices.ContainsFunc(r.Outputs, appends) {
+	library := func(t *term) bool { return t.library }
+	if !slices.ContainsFunc(chosen, library) && !slices.ContainsFunc(r.Outputs, appends) {
 		return f, false // the old code again
 	}
 	if !r.loops && !cheaper(r, chosen, price) {
@@ -404,15 +405,16 @@ func (pr *printer) leaveLate(ts []*term) []string {
 	return pr.leave(rest)
 }
 
-// appended writes what a region appends to a builder. A pointer may be nil where nothing is appended,
-// and an empty text would make a buffer forget what was read last.
+// appended writes what a region appends to a builder. A pointer may be nil where nothing is
+// appended, and an empty text would make a buffer forget what was read last.
 func (pr *printer) appended(o Output, t *term) []string {
 	text := pr.expr(t)
 	if gotypes.TypeString(o.builder, nil) == "strings.Builder" {
 		return []string{o.Name + ".WriteString(" + text + ")"}
 	}
 	name := pr.fresh("text")
-	return []string{"if " + name + " := " + text + "; " + name + " != \"\" {", o.Name + ".WriteString(" + name + ")", "}"}
+	test := fmt.Sprintf("if %s := %s; %s != \"\" {", name, text, name)
+	return []string{test, o.Name + ".WriteString(" + name + ")", "}"}
 }
 
 // elements writes into the elements of an input.
