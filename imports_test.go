@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	"probe/wire":                 {},
 	"probe/probehttp":            {"probe", "probe/wire"},
 	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire", "internal/companion"},
-	"bench/field":                {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/source", "internal/syntax", "internal/llmtest", "internal/modcopy", "suite/commits/change"},
+	"bench/field":                {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/source", "internal/syntax", "internal/llmtest", "internal/modcopy", "internal/verify", "suite/commits/change"},
 	"bench/oracles":              {"internal/forecast", "internal/forecast/toto", "internal/watch", "internal/watch/simulate"},
 	"bench/strangers":            {"", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy"},
 	"internal/modcopy":           {},

@@ -11,12 +11,15 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/modcopy"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/syntax"
+	"github.com/beagle-go/beagle/internal/verify"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
 	"github.com/beagle-go/beagle/suite/commits/change"
@@ -29,8 +32,12 @@ type why struct {
 	code    bool
 	commits bool // functions before performance commits, in the place of drawn ones
 
-	seen  int            // functions
-	none  int            // of these, functions without a version
+	seen int // functions
+	none int // of these, functions without a version
+
+	versions  int // that compile
+	forbidden int // of these, versions that the policy refuses
+
 	rules map[string]int // functions in which a rule makes a version
 	no    map[string]int // refusals, by rule and reason
 	out   io.Writer
@@ -154,8 +161,7 @@ func (w *why) of(ctx context.Context, dir, spec string) error {
 	if out := unreached(p); len(out) > 0 {
 		fmt.Fprintf(w.out, "  it calls, and may not change: %s\n", strings.Join(out, ", "))
 	}
-	w.ask(u, p)
-	return nil
+	return w.ask(ctx, u, p)
 }
 
 // passOf is what rules see of a function, with inputs that are as favourable as can be.
@@ -172,9 +178,11 @@ func passOf(u *source.Unit) (*mutate.Pass, error) {
 	}, nil
 }
 
-// ask lists the versions that the rules make of a function, and the refusals.
-func (w *why) ask(u *source.Unit, p *mutate.Pass) {
+// ask lists the versions that the rules make of a function, and the refusals. The policy reads each
+// version as a search would have it read.
+func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 	versions := 0
+	env := &verify.Env{Unit: u, InPlace: u.Unrecordable != nil}
 	for _, m := range rules.Default {
 		made := map[string]bool{}
 		for _, c := range mutate.Choices(p, m) {
@@ -196,18 +204,46 @@ func (w *why) ask(u *source.Unit, p *mutate.Pass) {
 				w.no[m.Name+": "+reason]++
 				continue
 			}
+			v, err := verify.Static(ctx, env, beagle.NewCandidate(src, nil, nil), nil)
+			if err != nil {
+				return err
+			}
+			if versions++; !v.OK() {
+				w.forbidden++
+				fmt.Fprintf(w.out, "  %s at %s: %s\n", m.Name, label, strings.ReplaceAll(v.Reason, "\n", "\n    "))
+				for _, kind := range kindsOf(v.Reason) {
+					w.no[string(v.Status)+": "+kind]++
+				}
+				continue
+			}
 			made[label] = true
-			versions++
 		}
 		if len(made) > 0 {
 			w.rules[m.Name]++
 			fmt.Fprintf(w.out, "  %s: %s\n", m.Name, strings.Join(slices.Sorted(maps.Keys(made)), "; "))
 		}
 	}
-	if versions == 0 {
+	if w.versions += versions; versions == 0 {
 		w.none++
 		fmt.Fprintln(w.out, "  no rule makes a version")
 	}
+	return nil
+}
+
+// named is what differs between reasons of one kind.
+var named = regexp.MustCompile(`(variable|argument|type|field|function|call of|memory of|in|into) [\w/.()*-]+`)
+
+// kindsOf are the kinds of reasons for which the policy refuses a version, each once: their words
+// without lines and names.
+func kindsOf(reason string) []string {
+	var out []string
+	for line := range strings.SplitSeq(reason, "\n") {
+		if _, words, ok := strings.Cut(line, ": "); ok { // the last line may say how many there are more
+			out = append(out, named.ReplaceAllString(words, "$1 ..."))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // declared names what a candidate of the function holds.
@@ -237,6 +273,7 @@ func unreached(p *mutate.Pass) []string {
 // total sums up all functions.
 func (w *why) total() {
 	fmt.Fprintf(w.out, "\n%d functions; of %d no rule makes a version\n", w.seen, w.none)
+	fmt.Fprintf(w.out, "%d versions; the policy refuses %d\n", w.versions, w.forbidden)
 	for _, n := range byCount(w.rules) {
 		fmt.Fprintf(w.out, "%5d %s\n", w.rules[n], n)
 	}

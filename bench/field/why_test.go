@@ -55,7 +55,9 @@ func Plain(f float64) float64 { return f }
 			}
 		}
 		out.Reset()
-		w.ask(u, p)
+		if err := w.ask(context.Background(), u, p); err != nil {
+			t.Fatal(err)
+		}
 		said[spec] = out.String()
 	}
 	if !strings.Contains(said["ID"], "hex-pairs: hexadecimal digits") || w.rules["hex-pairs"] != 1 {
@@ -63,5 +65,13 @@ func Plain(f float64) float64 { return f }
 	}
 	if !strings.Contains(said["Plain"], "no rule makes a version") || w.none != 1 {
 		t.Errorf("Plain:\n%s", said["Plain"])
+	}
+}
+
+// TestKindsOf counts refusals of one kind together, whatever they name.
+func TestKindsOf(t *testing.T) {
+	got := kindsOf("line 3: use of variable k.a: it may change\nline 9: use of variable k.b: it may change\nand 2 more")
+	if want := []string{"use of variable ...: it may change"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// An allowance holds what the original with copies of its callees does. A version that is judged in
-// place may do the same, each copy what its own original does. So the target's own text gets at the
-// callees' state by the same calls as in the original, and by no others.
+// An allowance holds what the original with copies of its callees does. A version may do the same,
+// each function what its own original does: decide by a digest, or end a walk over a map. Where it
+// is judged in place, copies may also keep what their originals keep. So the target's own text gets
+// at the callees' state by the same calls as in the original, and by no others.
 type allowance struct {
 	anywhere map[string]bool // keys of writes to memory, and of locks, which excuse every function
 	in       map[string]*callee
@@ -25,12 +26,18 @@ type callee struct {
 	stateful  bool            // it has keys, or calls a function that is stateful
 }
 
-// calleesDo reads the original with copies of what it calls in place of the calls: of all, and of
-// each alone, since a copy may call what another one is of.
+// calleesDo reads the original with copies of what it calls in place of the calls: of all, and in
+// place of each alone, since a copy may call what another one is of.
 func (e *Env) calleesDo() *allowance {
 	c := &allowance{anywhere: map[string]bool{}, in: map[string]*callee{}}
 	wide, copies := e.Unit.WidenWhole(e.Unit.Target.Source)
+	if len(copies) == 0 {
+		return c
+	}
 	e.find(wide, c)
+	if !e.InPlace {
+		return c
+	}
 	for _, name := range copies {
 		if one, err := e.Unit.Narrow(e.touched(wide, name)); err == nil {
 			e.find(one, c)
@@ -67,13 +74,27 @@ func (e *Env) find(src string, all *allowance) {
 		}
 	}
 	for _, v := range inspect(c) {
-		if fn := c.at(v.Line); c.anywhere(v.key) {
+		fn := c.at(v.Line)
+		switch {
+		case fn != nil && stateless(v.key):
+			all.in[c.nameOf(fn)].keys[v.key] = true
+		case !e.InPlace:
+		case c.anywhere(v.key):
 			all.anywhere[v.key] = true
-		} else if fn != nil && e.Unit.CopyOf(c.nameOf(fn)) != "" {
+		case fn != nil && e.Unit.CopyOf(c.nameOf(fn)) != "":
 			in := all.in[c.nameOf(fn)]
 			in.keys[v.key], in.stateful = true, true
 		}
 	}
+}
+
+// stateless reports whether a key is of what keeps nothing between calls.
+func stateless(key string) bool {
+	switch key {
+	case digestKey, sumKey, "map order", "word size", "format", "address":
+		return true
+	}
+	return strings.HasPrefix(key, "identity ")
 }
 
 // touched is a version with a function that is no longer what it is a copy of, and does the same.

@@ -80,10 +80,8 @@ func (e *Env) original() (*code, error) {
 		}
 		e.orig = e.codeOf(f)
 		e.orig.literals = e.Unit.Literals()
-		e.orig.reached = reachedBy(e.Unit, e.helpers().constant)
-		if e.InPlace {
-			e.orig.allowed = e.calleesDo()
-		}
+		e.orig.reached = reachedBy(e.Unit, e.helpers().constant, written(e.orig))
+		e.orig.allowed = e.calleesDo()
 	}
 	return e.orig, nil
 }

@@ -36,8 +36,8 @@ func newHelpers(u *source.Unit) *helpers {
 
 // read analyses the whole package if whole is set. Otherwise the package is too large, and read
 // analyses single functions, each with its callees. It takes only functions whose text calls
-// nothing but each other and pure library functions. In that case a variable is constant if the
-// text only reads it.
+// nothing but each other and pure library functions, and those that the target reaches. In that
+// case a variable is constant if the text only reads it.
 func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -48,7 +48,7 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	fset, files, info := u.Syntax()
 	c := &code{fset: fset, pkg: u.Types, info: info}
 	prog, pkg := buildSSA(fset, u.Types, files, info)
-	fns := declared(prog, info, files)
+	fns, all := declared(prog, info, files), declared(prog, info, files)
 	// In a large package, keep only the functions that are pure by their text.
 	if !whole {
 		h.findPure(c, files)
@@ -76,7 +76,11 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 		for _, f := range fns {
 			alone(prog, own, f, fns, effects.Standard(), oneHelperSteps, note)
 		}
-		h.constant = c.onlyRead(files)
+		// A version holds copies of what the original reaches, so that counts most. These functions
+		// may call others through values and interfaces: the values of the whole package.
+		within(prog, own, reachedIn(prog, u), append([]*ssa.Function{pkg.Func("init")}, all...), effects.Standard(),
+			helperSteps, note)
+		h.constant = c.onlyRead(files, unexported)
 	}
 	// Nobody changes a variable that no function touches, nor one without memory.
 	for _, name := range u.Types.Scope().Names() {
@@ -137,13 +141,35 @@ func alone(
 	prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function, table *effects.Table,
 	steps int, note func(*effects.Program, ...*ssa.Function),
 ) {
-	defer func() { _ = recover() }()
 	group := reached(f, among)
+	within(prog, own, group, group, table, steps, func(p *effects.Program, _ ...*ssa.Function) { note(p, f) })
+}
+
+// within analyses some functions together. A call of a value may reach the values of the functions
+// given as such.
+func within(
+	prog *ssa.Program, own func(*ssa.Function) bool, group, values []*ssa.Function, table *effects.Table, steps int,
+	note func(*effects.Program, ...*ssa.Function),
+) {
+	defer func() { _ = recover() }()
 	p := effects.NewProgram(prog, own, table)
 	p.Limit = steps
-	p.Values(group)
+	p.Values(values)
 	p.Analyse(group)
-	note(p, f)
+	note(p, group...)
+}
+
+// reachedIn returns the target and the functions of its package that it reaches by its text.
+func reachedIn(prog *ssa.Program, u *source.Unit) []*ssa.Function {
+	var out []*ssa.Function
+	for obj := range reaches(u) {
+		fn := obj.(*types.Func)
+		if f := prog.FuncValue(fn); f != nil {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b *ssa.Function) int { return int(a.Pos() - b.Pos()) })
+	return out
 }
 
 // oneHelperSteps bounds the analysis of one helper.

@@ -94,7 +94,15 @@ func TestHelpersOfALargePackage(t *testing.T) {
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/h\n\ngo 1.24\n")
 	put(t, filepath.Join(dir, "p", "p.go"), `package p
 
-func F(b []byte) []byte { return b }
+import "regexp"
+
+func F(b []byte) []byte { if box := new(box); box.sized(b) > 0 { return box.b }; return b }
+
+type box struct{ b []byte }
+
+func (x *box) sized(b []byte) int { x.b = b; calls++; return x.tail() }
+
+func (x *box) tail() int { return len(x.b) }
 
 func strip(b []byte) []byte {
 	for len(b) > 0 && space(b[0]) {
@@ -129,7 +137,15 @@ var (
 	written = [4]int{}
 	given   = []byte{1}
 	pointed = [4]int{}
+	form    = regexp.MustCompile("a")
+	handed  = regexp.MustCompile("b")
+	longest = regexp.MustCompile("c")
 )
+
+func matches(p *regexp.Regexp) bool {
+	longest.Longest()
+	return form.MatchString("a") && longest.MatchString("c") && handed == p
+}
 
 func uses(i int) float64 {
 	written[i]++
@@ -152,7 +168,8 @@ func uses(i int) float64 {
 		}
 	}
 	for name, constant := range map[string]bool{"powers": true, "names": true, "codes": true, "rows": true,
-		"view":    false,
+		"view": false,
+		"form": true, "handed": false, "longest": false,
 		"backing": false, "written": false, "given": false, "pointed": false, "calls": false} {
 		if got := h.constant["ex.com/h/p."+name]; got != constant {
 			t.Errorf("%s: constant %v, want %v", name, got, constant)
@@ -160,6 +177,9 @@ func uses(i int) float64 {
 	}
 	if s := h.summaries["ex.com/h/p.zero"]; s == nil || len(s.Writes) == 0 {
 		t.Errorf("that zero writes to its argument is not known: %v", s)
+	}
+	if s := h.summaries["ex.com/h/p.box.sized"]; s == nil || len(s.Writes) < 2 || len(s.Stores) == 0 {
+		t.Errorf("what a method that the target calls does is not known: %v", s)
 	}
 }
 

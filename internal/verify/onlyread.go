@@ -5,17 +5,22 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/effects"
 )
 
-// onlyRead returns the unexported package variables that the package's text only reads: plain
-// values, and elements of tables of plain values. It needs no analysis of functions, so it works
-// for packages that are too large for one.
-func (c *code) onlyRead(files []*ast.File) map[string]bool {
+// unexported holds for variables that no other package names.
+func unexported(v *types.Var) bool { return !v.Exported() }
+
+// onlyRead returns the package variables of a kind that the package's text only reads: plain
+// values, elements of tables of plain values, and what methods answer that only read. It needs no
+// analysis of functions, so it works for packages that are too large for one.
+func (c *code) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[string]bool {
 	read := map[string]bool{}
 	literal := c.tables(files)
 	for _, name := range c.pkg.Scope().Names() {
 		v, ok := c.pkg.Scope().Lookup(name).(*types.Var)
-		if ok && !v.Exported() && (literal[v] || !c.refers(v.Type())) {
+		if ok && kind(v) && (literal[v] || !c.refers(v.Type())) {
 			read[objectName(v)] = true
 		}
 	}
@@ -38,8 +43,8 @@ func (c *code) onlyRead(files []*ast.File) map[string]bool {
 	return read
 }
 
-// tables returns the package variables that begin as a composite literal. No other variable leads
-// to the memory of such a slice or map.
+// tables returns the package variables that begin as a composite literal, or as what a function of
+// the library makes of texts. No other variable leads to the memory of such a slice or map.
 func (c *code) tables(files []*ast.File) map[*types.Var]bool {
 	out := map[*types.Var]bool{}
 	for _, file := range files {
@@ -52,7 +57,7 @@ func (c *code) tables(files []*ast.File) map[*types.Var]bool {
 				spec := spec.(*ast.ValueSpec)
 				for i, value := range spec.Values {
 					v, ok := c.info.Defs[spec.Names[min(i, len(spec.Names)-1)]].(*types.Var)
-					if _, lit := ast.Unparen(value).(*ast.CompositeLit); ok && lit {
+					if _, lit := ast.Unparen(value).(*ast.CompositeLit); ok && (lit || c.makes(value)) {
 						out[v] = true
 					}
 				}
@@ -94,6 +99,9 @@ func (c *code) reads(e ast.Expr, path []ast.Node) bool {
 			e = p
 		case *ast.SelectorExpr:
 			s := c.info.Selections[p]
+			if s != nil && s.Kind() == types.MethodVal && askedOnly(s.Recv()) {
+				return c.asks(p, path[:i])
+			}
 			if s == nil || s.Kind() != types.FieldVal || s.Indirect() {
 				return false
 			}
@@ -118,6 +126,58 @@ func (c *code) reads(e ast.Expr, path []ast.Node) bool {
 		}
 	}
 	return false
+}
+
+// makes reports whether an expression is a call of a library function that makes an immutable
+// value.
+func (c *code) makes(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || !askedOnly(c.info.TypeOf(e)) {
+		return false
+	}
+	fn := c.callee(call)
+	return fn != nil && fn.Pkg() != nil && fn.Signature().Recv() == nil &&
+		slices.Contains([]string{"regexp", "strings"}, fn.Pkg().Path())
+}
+
+// askedOnly reports whether a type is one of the library whose values stay as they are once made,
+// but for methods that asks does not know.
+func askedOnly(t types.Type) bool {
+	p, ok := t.(*types.Pointer)
+	if !ok {
+		return false
+	}
+	n, ok := p.Elem().(*types.Named)
+	return ok && n.Obj().Pkg() != nil && immutable[objectName(n.Obj())]
+}
+
+// immutable are types of values that several goroutines may use at once, since their methods only
+// read them.
+var immutable = set("regexp.Regexp strings.Replacer")
+
+// asks reports whether a method of the library is called that writes nothing of its receiver and
+// returns nothing of it. path leads to the parent of the method's name.
+func (c *code) asks(method *ast.SelectorExpr, path []ast.Node) bool {
+	call, ok := path[len(path)-1].(*ast.CallExpr)
+	if !ok || call.Fun != method {
+		return false
+	}
+	s := effects.Standard().Of(objectName(c.info.Uses[method.Sel]))
+	if s == nil || len(s.Stores) > 0 || len(s.Runs) > 0 {
+		return false
+	}
+	of := func(r effects.Ref) bool {
+		return r.Kind == effects.Shared || (r.Kind == effects.Top || r.Kind == effects.Deep) && r.Param == 0
+	}
+	if slices.ContainsFunc(s.Writes, of) {
+		return false
+	}
+	for _, list := range s.Results {
+		if slices.ContainsFunc(list, func(r effects.Result) bool { return of(r.Ref) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // isPlain reports whether values of a type hold no reference to memory that other code may write.

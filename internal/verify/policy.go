@@ -32,7 +32,7 @@ type code struct {
 	helpers  func() *helpers  // of the rest of the package; may be nil
 	literals []constant.Value // of the original: the constants that its package contains
 	reached  map[string]bool  // of the original: see reachedBy
-	allowed  *allowance       // of the original, in place
+	allowed  *allowance       // of the original
 
 	once  sync.Once
 	found []Violation // by inspect

@@ -156,6 +156,136 @@ func TestCalleesKeep(t *testing.T) {
 	static(t, u, "a copy with a result more", told, true, beagle.Forbidden)
 }
 
+const widthSource = `package k
+
+import "regexp"
+
+var (
+	Wide   bool
+	width  [256]byte
+	digits = map[rune]int{'0': 1}
+	last   int
+	pair   [2]int
+	form   = regexp.MustCompile("^[a-z]+$")
+	lent   = []int{1, 2}
+)
+
+var other []int
+
+func init() { width['a'] = 1 }
+
+func Lend() { other = lent; other[0]++ }
+
+type noter interface{ note(n int) }
+
+type pairs struct{}
+
+func (pairs) note(n int) { pair[0] = n }
+
+func Of(s string, n noter) int {
+	n.note(len(s))
+	return sum(s)
+}
+
+// Others keeps all this out of the target's own file.
+func Others(s string) int {
+	return sum(s) + int(width[0]) + digits[0] + last + pair[0] + lent[0] + one(s[0]) + len(form.String())
+}
+
+func sum(s string) int {
+	n := 0
+	if !form.MatchString(s) {
+		return lent[0]
+	}
+	for i, r := range s {
+		n += one(s[i]) + digits[r]
+	}
+	last = n
+	return n + pair[1]
+}
+
+func one(c byte) int {
+	if Wide {
+		return 2 * int(width[c])
+	}
+	return int(width[c])
+}
+`
+
+// TestReachedVariables checks that a version may read a variable that all functions which the
+// original reaches only read, with records too, and no other variable that they use.
+func TestReachedVariables(t *testing.T) {
+	u := lone(t, widthSource, "./.Of")
+	const head, tail = "package k\n\nfunc Of(s string, n noter) int {\nn.note(len(s))\n", "\nreturn sum(s)\n}\n"
+	for _, c := range []struct {
+		name, text string
+		status     beagle.Status
+	}{
+		{"a variable that users set", "if Wide {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a table that init fills", "if len(s) == 1 && width[s[0]] == 0 {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a map that nobody fills", "if digits['1'] == 0 {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a pattern", "if form.MatchString(s) {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"what a callee leaves", "if last > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
+		{"what a value's method leaves", "if pair[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
+		{"what others may change", "if lent[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
+		{"a variable as memory", "if width[s[0]] == 0 {\nwidth[s[0]] = 1\n}", beagle.Forbidden},
+		{"a map as memory", "if digits['#'] > 0 {\nreturn digits['#']\n}\ndigits['#'] = sum(s)", beagle.Forbidden},
+		{"a setting as memory", "Wide = len(s) > 3", beagle.Forbidden},
+		{"its address", "p := &Wide\n*p = true", beagle.Forbidden},
+		{"another pattern's state", "form.Longest()", beagle.Forbidden},
+	} {
+		static(t, u, c.name, head+c.text+tail, false, c.status)
+	}
+}
+
+const sumSource = `package k
+
+func Valid(s string) bool { return fold(s) == 1 && first(map[string]int{s: 1}) }
+
+func fold(s string) uint32 {
+	h := uint32(1)
+	for i := range len(s) {
+		h = (h>>25 ^ h<<5) * 16777619 ^ uint32(s[i])
+	}
+	return h
+}
+
+func first(m map[string]int) bool {
+	for _, n := range m {
+		return n > 0
+	}
+	return false
+}
+
+func Others(s string) (uint32, bool) { return fold(s), first(nil) }
+`
+
+// TestCalleesDecide checks that a version may decide by a digest where the original does with a
+// callee's digest, and end a walk over a map where a callee does, and nowhere else.
+func TestCalleesDecide(t *testing.T) {
+	u := lone(t, sumSource, "./.Valid")
+	wide, copies := u.Widen(u.Target.Source)
+	if len(copies) != 2 {
+		t.Fatalf("copies %v of\n%s", copies, wide)
+	}
+	changed := strings.NewReplacer("h>>25 ^ h<<5", "h<<5 ^ h>>25", "n > 0", "n >= 1").Replace(wide)
+	more := "\nfunc more(s, t string) bool { return foldForValid(s) == foldForValid(t) }\n"
+	walk := "\nfunc walk(m map[string]int) (k string) { for k = range m { break }; return k }\n"
+	for _, c := range []struct {
+		name, text string
+		status     beagle.Status
+	}{
+		{"changed copies", changed, beagle.Equal},
+		{"equality by a digest elsewhere", strings.Replace(changed, "foldForValid(s) == 1",
+			"foldForValid(s) == 1 && more(s, s)", 1) + more, beagle.Forbidden},
+		{"an order elsewhere", strings.Replace(changed, "foldForValid(s) == 1",
+			"foldForValid(s) == 1 && walk(nil) == s", 1) + walk, beagle.Forbidden},
+	} {
+		static(t, u, c.name, c.text, false, c.status)
+		static(t, u, c.name, c.text, true, c.status)
+	}
+}
+
 // TestCalleesDoDeep: a search widens again what a step before left, so a version may hold copies
 // that the original's first ones do not reach, and copies of functions that take no time.
 func TestCalleesDoDeep(t *testing.T) {

@@ -21,6 +21,7 @@ type cutter struct {
 	nested int            // depth of function literals
 
 	assigned []*gotypes.Var // variables that are assigned
+	written  *gotypes.Var   // a builder or buffer from outside that it appends to
 }
 
 // may are packages whose functions change nothing and ask nobody.
@@ -216,6 +217,9 @@ func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
 	case gotypes.IsInterface(receiverType(f)):
 		return x.refuse("a call of a method of an interface")
 	}
+	if x.appends(n, f) {
+		return false
+	}
 	if f.Pkg() != x.p.Pkg {
 		x.r.calls = append(x.r.calls, f.Pkg().Name()+"."+f.Name())
 	}
@@ -230,6 +234,54 @@ func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
 		return x.refuse("a call with effects")
 	}
 	return true
+}
+
+// appends notes a call that appends to a builder or a buffer from outside of the region, and asks
+// for nothing. What a region appends is an output of it, as a text.
+func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
+	sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
+	if !ok || x.nested > 0 || !strings.HasPrefix(f.Name(), "Write") || f.Name() == "WriteTo" {
+		return false
+	}
+	v := x.p.Var(sel.X)
+	_, alone := x.p.Parent(n).(*ast.ExprStmt)
+	if v == nil || x.p.IsGlobal(v) || x.inside(v.Pos()) || !alone || builderOf(v.Type()) == "" {
+		return false
+	}
+	if x.written != nil && x.written != v {
+		return !x.refuse("it appends to two builders, which may be one")
+	}
+	x.written = v
+	for _, a := range n.Args {
+		ast.Inspect(a, x.visit)
+	}
+	return true
+}
+
+// lends reports whether the memory of a buffer may be that of a slice: others hold the buffer, or
+// it was asked for its bytes.
+func (x *cutter) lends(v *gotypes.Var) bool {
+	if _, pointer := v.Type().Underlying().(*gotypes.Pointer); pointer {
+		return true
+	}
+	for _, id := range x.p.Uses(v, x.r.fn) {
+		sel, ok := x.p.Parent(id).(*ast.SelectorExpr)
+		if id.Pos() < x.r.end && (!ok || slices.Contains([]string{"Bytes", "Next", "AvailableBuffer"}, sel.Sel.Name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// builderOf is the name of a type that texts are appended to, without a star; "" for others.
+func builderOf(t gotypes.Type) string {
+	if p, ok := gotypes.Unalias(t).(*gotypes.Pointer); ok {
+		t = p.Elem()
+	}
+	if name := gotypes.TypeString(t, nil); name == "strings.Builder" || name == "bytes.Buffer" {
+		return name
+	}
+	return ""
 }
 
 func receiverType(f *gotypes.Func) gotypes.Type {
@@ -307,6 +359,9 @@ func (x *cutter) input(v *gotypes.Var) *Input {
 // collect orders the inputs, and finds the outputs. It is false where the region
 // is none.
 func (x *cutter) collect(whole bool) bool {
+	if x.written != nil && (whole || x.r.returns) {
+		return false // the loop alone is a region
+	}
 	for _, in := range x.inputs {
 		if !whole || in.obj == nil || !x.named(in.obj) {
 			x.r.Inputs = append(x.r.Inputs, *in)
@@ -336,6 +391,18 @@ func (x *cutter) collect(whole bool) bool {
 			x.r.Outputs = append(x.r.Outputs, Output{Name: in.Name, Type: in.Type, goType: in.goType, elements: true,
 				result: -1})
 		}
+	}
+	if v := x.written; v != nil {
+		if x.ends > 0 || slices.ContainsFunc(x.r.Inputs, func(in Input) bool { return in.changed }) {
+			return false // it would have to append in front of each return, or from elements that it writes
+		}
+		if builderOf(v.Type()) == "bytes.Buffer" && slices.ContainsFunc(x.r.Inputs, func(in Input) bool {
+			return in.Type.Name == "[]byte"
+		}) && x.lends(v) {
+			return false // what it appends may move the bytes that it reads
+		}
+		x.r.Outputs = append(x.r.Outputs, Output{Name: v.Name(), Type: types["string"],
+			goType: gotypes.Typ[gotypes.String], result: -1, builder: v.Type()})
 	}
 	return x.r.returns || x.leftovers()
 }

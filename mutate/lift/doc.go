@@ -16,7 +16,8 @@
 //
 // A region reads variables, or fields of variables, of types of the grammar
 // (numbers, strings, and slices of them). It leaves results, variables that are
-// used afterwards, and elements of slices. One that may end the function or go on
+// used afterwards, elements of slices, and the text that it appends to one builder
+// or buffer, which it may not read. One that may end the function or go on
 // leaves also which of the two it did; each output is looked up alone, where it
 // counts. Code with effects, goroutines, jumps to elsewhere or calls into packages
 // that do more than compute is no region. Loops burn fuel, so none runs forever.

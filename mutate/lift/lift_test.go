@@ -8,8 +8,14 @@ import (
 
 // TestFound holds functions that the library has, however they are spelled, and
 // functions that look like one of the library and are none.
-func TestFound(t *testing.T) {
-	src, err := os.ReadFile("testdata/functions.go.txt")
+func TestFound(t *testing.T) { testFound(t, "testdata/functions.go.txt") }
+
+// TestBuilders holds loops of larger functions that append to a builder, however they are spelled.
+func TestBuilders(t *testing.T) { testFound(t, "testdata/builders.go.txt") }
+
+func testFound(t *testing.T, file string) {
+	t.Helper()
+	src, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

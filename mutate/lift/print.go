@@ -224,7 +224,9 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	}
 	f := Match{Func: r.Func, Kind: r.Kind, Price: price, start: s.p.Offset(r.start), end: s.p.Offset(r.end)}
 	f.Old = s.p.Between(r.start, r.end)
-	if !slices.ContainsFunc(chosen, func(t *term) bool { return t.library }) {
+	appends := func(o Output) bool { return o.builder != nil }
+	library := func(t *term) bool { return t.library }
+	if !slices.ContainsFunc(chosen, library) && !slices.ContainsFunc(r.Outputs, appends) {
 		return f, false // the old code again
 	}
 	if !r.loops && !cheaper(r, chosen, price) {
@@ -335,6 +337,8 @@ func (pr *printer) leave(ts []*term) (tail []string) {
 		switch {
 		case o.elements:
 			tail = append(tail, pr.elements(o, ts[k]))
+		case o.builder != nil:
+			tail = append(tail, pr.appended(o, ts[k])...)
 		case o.result >= 0:
 			results = append(results, pr.converted(o, ts[k], pr.expr(ts[k])))
 		case o.Name != "returned":
@@ -399,6 +403,18 @@ func (pr *printer) leaveLate(ts []*term) []string {
 	pr.r = late
 	defer func() { pr.r = was }()
 	return pr.leave(rest)
+}
+
+// appended writes what a region appends to a builder. A pointer may be nil where nothing is
+// appended, and an empty text would make a buffer forget what was read last.
+func (pr *printer) appended(o Output, t *term) []string {
+	text := pr.expr(t)
+	if gotypes.TypeString(o.builder, nil) == "strings.Builder" {
+		return []string{o.Name + ".WriteString(" + text + ")"}
+	}
+	name := pr.fresh("text")
+	test := fmt.Sprintf("if %s := %s; %s != \"\" {", name, text, name)
+	return []string{test, o.Name + ".WriteString(" + name + ")", "}"}
 }
 
 // elements writes into the elements of an input.

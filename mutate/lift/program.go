@@ -158,12 +158,24 @@ func (w *writer) region(i int, r *Region) {
 	for _, in := range r.Inputs {
 		params = append(params, in.Name+" "+w.typeText(in.goType))
 	}
+	// An input may have the name of the package that the type is of.
+	builder := fmt.Sprintf("beagleBuilder%d", i)
+	for _, o := range r.Outputs {
+		if o.builder != nil {
+			fmt.Fprintf(&w.body, "type %s = %s\n\n", builder, strings.TrimPrefix(w.typeText(o.builder), "*"))
+		}
+	}
 	results, after := r.signature(w)
 	fmt.Fprintf(&w.body, "func beagleRegion%d(%s) (%s) {\n", i, strings.Join(params, ", "), strings.Join(results, ", "))
 	change := r.change(w)
 	if r.expr != nil {
 		fmt.Fprintf(&w.body, "\treturn %s\n}\n\n", w.copy(r.expr, change))
 		return
+	}
+	for _, o := range r.Outputs {
+		if o.builder != nil {
+			fmt.Fprintf(&w.body, "\t%s := new(%s)\n", o.Name, builder)
+		}
 	}
 	for _, s := range r.stmts {
 		w.body.WriteString("\t" + w.copy(s, change) + "\n")
@@ -190,10 +202,13 @@ func (r *Region) signature(w *writer) (results, after []string) {
 		case o.elements:
 		default:
 			results = append(results, name+" "+w.typeText(o.goType))
-			if o.Name == "" {
-				continue // an expression
+			switch {
+			case o.Name == "": // an expression
+			case o.builder != nil:
+				after = append(after, o.Name+".String()")
+			default:
+				after = append(after, o.Name)
 			}
-			after = append(after, o.Name)
 		}
 	}
 	return results, after

@@ -47,11 +47,12 @@ type Output struct {
 	Type *Type
 
 	goType   gotypes.Type
-	declared bool // the variable is declared in the region
-	elements bool // it is the elements of an input that the region writes
-	result   int  // place among the function's results; -1
-	early    bool // it counts only where the region ends the function
-	late     bool // it counts only where it does not
+	declared bool         // the variable is declared in the region
+	elements bool         // it is the elements of an input that the region writes
+	builder  gotypes.Type // of the variable, where the output is what is appended to it
+	result   int          // place among the function's results; -1
+	early    bool         // it counts only where the region ends the function
+	late     bool         // it counts only where it does not
 }
 
 const (

@@ -192,10 +192,7 @@ func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 	first, last := s.run[0], s.run[len(s.run)-1]
 	operand := mustTest(p, first).operand
 	name := p.Fresh(baseName(p.FuncOf(first).Name.Name) + "Byte")
-	local := "c"
-	if v := p.Var(operand); v != nil {
-		local = v.Name()
-	}
+	local := loopByte(p, s.run, operand)
 	test := ""
 	for i, e := range s.run {
 		if i > 0 {
@@ -223,6 +220,28 @@ var %s = func() (t [256]bool) {
 	return t
 }()`, name, countLeaves(p, s.run), name, local, test)),
 	}
+}
+
+// loopByte names the byte in the loop that fills a table: as the tests name it, unless that is the
+// name of the table there, or else by a name that the tests do not use.
+func loopByte(p *mutate.Pass, run []ast.Expr, operand ast.Expr) string {
+	if v := p.Var(operand); v != nil && v.Name() != "t" {
+		return v.Name()
+	}
+	used := map[string]bool{}
+	for _, e := range run {
+		ast.Inspect(e, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				used[id.Name] = true
+			}
+			return true
+		})
+	}
+	name := "c"
+	for used[name] {
+		name += "c"
+	}
+	return name
 }
 
 func joiner(op token.Token) string {
