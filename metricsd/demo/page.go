@@ -67,7 +67,11 @@ func (d *demo) writePage() (string, error) {
 		"duration": func(s float64) string { return fmt.Sprintf("%d:%02d", int(s)/60, int(s)%60) },
 		"verdict":  p.verdict,
 		"goal":     p.goal,
-		"reason":   p.reason,
+		"proof": func() string {
+			s, by := p.proof()
+			return range3(s) + ", by " + by
+		},
+		"reason": p.reason,
 	}).Parse(pageText)
 	if err != nil {
 		return "", err
@@ -182,12 +186,28 @@ func (p *page) verdict() string {
 			"did not come to its end."
 	case len(m.Promoted) == 0:
 		return "Nothing found that pays: no change of a function was proven faster, and metricsd stays as it is."
-	case m.Proven.Low <= 0:
-		return fmt.Sprintf("Nothing proven in whole programs: %d changes were promoted, and the interval of their "+
-			"saving, %s, reaches zero.", len(m.Promoted), range3(m.Proven))
 	}
-	return fmt.Sprintf("metricsd takes %s less processor time for a message; predicted were %s.", range3(m.Proven),
-		range3(m.Predicted))
+	proven, by := p.proof()
+	if proven.Low <= 0 {
+		return fmt.Sprintf("Nothing proven in whole programs: %d changes were promoted, and the interval of their "+
+			"saving, %s, reaches zero.", len(m.Promoted), range3(proven))
+	}
+	return fmt.Sprintf("metricsd takes %s less processor time for a message, by %s; predicted were %s.",
+		range3(proven), by, range3(m.Predicted))
+}
+
+// proof is the more precise of the two ways in which the saving is measured, with its name: whole
+// programs of before and after, and the experiment of a rollout, which is of one change alone.
+func (p *page) proof() (saving, string) {
+	whole := p.Measured.Proven
+	if len(p.Measured.Promoted) == 1 {
+		for _, r := range p.Rolled {
+			if s := r.Proven; r.Promoted && s != nil && s.High-s.Low < whole.High-whole.Low {
+				return *s, "its rollout"
+			}
+		}
+	}
+	return whole, "whole programs"
 }
 
 // cutShort reports whether a search was stopped for the time of the demo.
@@ -209,9 +229,10 @@ func (p *page) goal() string {
 		return ""
 	}
 	said := func(ok bool) string { return map[bool]string{true: "met", false: "missed"}[ok] }
-	off := math.Abs(m.Predicted.Share-m.Proven.Share) / max(math.Abs(m.Proven.Share), 1e-9)
+	proven, _ := p.proof()
+	off := math.Abs(m.Predicted.Share-proven.Share) / max(math.Abs(proven.Share), 1e-9)
 	return fmt.Sprintf("The goals: %.0f %% less, %s; predicted within %.0f %% of what is proven, %s (%.0f %% off).",
-		100*goalSaving, said(m.Proven.Share >= goalSaving), 100*goalOff, said(off <= goalOff), 100*off)
+		100*goalSaving, said(proven.Share >= goalSaving), 100*goalOff, said(off <= goalOff), 100*off)
 }
 
 // reason says in a sentence why nothing came of the search, where nothing did.
