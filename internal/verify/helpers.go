@@ -82,6 +82,7 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 			helperSteps, note)
 		h.constant = c.onlyRead(files, unexported)
 	}
+	h.noteKept(c, files, touched)
 	// Nobody changes a variable that no function touches, nor one without memory.
 	for _, name := range u.Types.Scope().Names() {
 		v, ok := u.Types.Scope().Lookup(name).(*types.Var)
@@ -105,11 +106,15 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 			}
 		}
 	}
-	// Look for addresses, slices, and variables whose initialiser names another variable.
+	// Look for addresses, slices, variables whose initialiser names another variable, and these other
+	// ones: what is written through one of the two changes both.
 	for _, file := range files {
 		for _, d := range file.Decls {
 			gen, isVar := d.(*ast.GenDecl)
 			isVar = isVar && gen.Tok == token.VAR
+			if isVar {
+				c.borrowers(gen, note)
+			}
 			ast.Inspect(d, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.UnaryExpr:
@@ -128,6 +133,67 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 		}
 	}
 	return out
+}
+
+// noteKept records the variables whose address a method gets that may keep it, or that is not
+// called there and then.
+func (h *helpers) noteKept(c *code, files []*ast.File, touched map[string]bool) {
+	for _, f := range files {
+		called := map[*ast.SelectorExpr]bool{}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
+					called[sel] = true
+				}
+			case *ast.SelectorExpr:
+				s, id := c.info.Selections[n], root(n.X)
+				if s == nil || s.Kind() != types.MethodVal || id == nil || is[*types.Pointer](s.Recv()) {
+					return true
+				}
+				fn := s.Obj().(*types.Func)
+				if !is[*types.Pointer](recvType(fn)) {
+					return true
+				}
+				does := h.summaries[effects.Name(fn)]
+				if does == nil {
+					does = effects.Standard().Of(objectName(fn))
+				}
+				if obj := c.info.ObjectOf(id); obj != nil && (!called[n] || does == nil || len(does.Stores) > 0) {
+					touched[objectName(obj)] = true
+				}
+			}
+			return true
+		})
+	}
+}
+
+// borrowers notes the variables whose initialiser leads to the memory of another variable.
+func (c *code) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
+	for _, spec := range gen.Specs {
+		spec := spec.(*ast.ValueSpec)
+		for i, value := range spec.Values {
+			borrows := false
+			ast.Inspect(value, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncLit:
+					return false
+				case *ast.UnaryExpr:
+					borrows = borrows || n.Op == token.AND && root(n.X) != nil
+				case *ast.SliceExpr:
+					borrows = borrows || lists(c.info.TypeOf(n)) && root(n.X) != nil
+				case *ast.Ident:
+					v, ok := c.info.Uses[n].(*types.Var)
+					borrows = borrows || ok && !v.IsField() && v.Parent() == c.pkg.Scope() &&
+						(lists(v.Type()) || is[*types.Pointer](v.Type()) && !askedOnly(v.Type()))
+				}
+				return !borrows
+			})
+			if borrows {
+				note(spec.Names[min(i, len(spec.Names)-1)])
+			}
+		}
+	}
 }
 
 // helperSteps bounds the analysis of a package to less than a second. In a package that needs more
