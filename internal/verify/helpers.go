@@ -18,6 +18,7 @@ import (
 type helpers struct {
 	summaries map[string]*effects.Summary
 	pure      map[string]bool // by effects.Name
+	digests   map[string]bool // pure functions with a result that is a digest of an argument
 	constant  map[string]bool // variables, by objectName
 	err       error           // the analysis of the package failed, so nothing is known
 }
@@ -92,7 +93,41 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	}
 	// With the effects known, more functions turn out to be pure.
 	h.findPure(c, files)
+	h.findDigests(c, fns)
 	return nil
+}
+
+// findDigests notes the pure functions that fold an argument to a digest. A version may call them,
+// and its own text does not tell what they do.
+func (h *helpers) findDigests(c *code, fns []*ssa.Function) {
+	h.digests = map[string]bool{}
+	for _, f := range fns {
+		name := effects.Name(f.Object().(*types.Func))
+		if !h.pure[name] || !folds(f.Signature) {
+			continue
+		}
+		d := newDigestFlow(&code{fset: c.fset, pkg: c.pkg, info: c.info, ssaFuncs: reached(f, fns)})
+		for i := range f.Signature.Results().Len() {
+			h.digests[name] = h.digests[name] || d.level[result{f, i}] == strong
+		}
+	}
+}
+
+// folds reports whether a function gets a value of many parts and yields a number.
+func folds(s *types.Signature) bool {
+	many, number := s.Recv() != nil, false
+	for p := range s.Params().Variables() {
+		many = many || !isPlain(p.Type()) || isText(p.Type())
+	}
+	for r := range s.Results().Variables() {
+		number = number || isPlain(r.Type()) && !isText(r.Type())
+	}
+	return many && number
+}
+
+func isText(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
 }
 
 // escaping returns the package variables whose memory another variable may lead to. The analysis
@@ -106,8 +141,8 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 			}
 		}
 	}
-	// Look for addresses, slices, variables whose initialiser names another variable, and these other
-	// ones: what is written through one of the two changes both.
+	// Look for addresses, slices, variables whose initialiser names another variable, and for these
+	// other ones: what is written through one of the two changes both.
 	for _, file := range files {
 		for _, d := range file.Decls {
 			gen, isVar := d.(*ast.GenDecl)

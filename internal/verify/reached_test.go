@@ -378,6 +378,19 @@ func (l *List) keep(n int) {
 	static(t, u, "a later step's copies", strings.ReplaceAll(third, "n + 1", "1 + n"), true, beagle.Equal)
 }
 
+// TestHelpersDigest checks that a version may not take values for equal because a function of the
+// rest of the package digests both to one number.
+func TestHelpersDigest(t *testing.T) {
+	for _, own := range []string{"s[0] == 'a'", "len(t) == 1 && fold(s) > 9"} {
+		u := lone(t, strings.Replace(sumSource, "return fold(s) == 1 && first(map[string]int{s: 1})",
+			"t := s[1:]; return "+own+" && s == t", 1), "./.Valid")
+		text := "package k\n\nfunc Valid(s string) bool { t := s[1:]; return " + own + " && fold(s) == fold(t) }\n"
+		static(t, u, "digests for equality", text, false, beagle.Forbidden)
+		static(t, u, "a test in front", strings.Replace(text, "== fold(t)", "== fold(t) && s == t", 1), false,
+			beagle.Equal)
+	}
+}
+
 // lone loads a function of a module of one file.
 func lone(t *testing.T, text, spec string) *source.Unit {
 	t.Helper()
