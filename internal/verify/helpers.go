@@ -134,13 +134,7 @@ func isText(t types.Type) bool {
 // does not see a write through that other variable as a write to them.
 func (c *code) escaping(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
-	note := func(e ast.Expr) {
-		if id := root(e); id != nil {
-			if obj := c.info.ObjectOf(id); obj != nil && obj.Pkg() != nil {
-				out[objectName(obj)] = true
-			}
-		}
-	}
+	note := func(e ast.Expr) { c.noteRoot(e, out) }
 	// Look for addresses, slices, variables whose initialiser names another variable, and for these
 	// other ones: what is written through one of the two changes both.
 	for _, file := range files {
@@ -168,6 +162,15 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 		}
 	}
 	return out
+}
+
+// noteRoot adds the variable at the start of an assignable expression to a set.
+func (c *code) noteRoot(e ast.Expr, to map[string]bool) {
+	if id := root(e); id != nil {
+		if obj := c.info.ObjectOf(id); obj != nil && obj.Pkg() != nil {
+			to[objectName(obj)] = true
+		}
+	}
 }
 
 // noteKept records the variables whose address a method gets that may keep it, or that is not

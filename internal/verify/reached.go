@@ -182,23 +182,18 @@ func calleeName(call *ast.CallExpr) *ast.Ident {
 // names.
 func (c *code) addressed(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
-	note := func(e ast.Expr) {
-		if id := root(e); id != nil && c.info.ObjectOf(id) != nil {
-			out[objectName(c.info.ObjectOf(id))] = true
-		}
-	}
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.UnaryExpr:
 				if n.Op == token.AND {
-					note(n.X)
+					c.noteRoot(n.X, out)
 				}
 			case *ast.SliceExpr:
-				note(n.X)
+				c.noteRoot(n.X, out)
 			case *ast.SelectorExpr:
 				if s := c.info.Selections[n]; s != nil && s.Kind() != types.FieldVal {
-					note(n.X)
+					c.noteRoot(n.X, out)
 				}
 			}
 			return true
