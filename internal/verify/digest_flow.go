@@ -5,6 +5,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/effects"
 )
 
 // A node carries numbers: an [ssa.Value], an [*object], or a [result].
@@ -17,6 +19,7 @@ type digestFlow struct {
 	own     map[*ssa.Function]bool
 	objects map[ssa.Value]*object
 	results map[result]*object
+	helped  *helpers // of the rest of the package; may be nil
 
 	flows map[node][]node // where a number goes, by itself or as part of another
 	turns map[node][]node // the flows on which a loop may accumulate
@@ -40,8 +43,8 @@ const (
 
 func newDigestFlow(c *code) *digestFlow {
 	d := &digestFlow{code: c, own: map[*ssa.Function]bool{}, objects: map[ssa.Value]*object{},
-		results: map[result]*object{},
-		flows:   map[node][]node{}, turns: map[node][]node{}, elements: map[node]depth{}, level: map[node]depth{}}
+		results: map[result]*object{}, helped: c.known(),
+		flows: map[node][]node{}, turns: map[node][]node{}, elements: map[node]depth{}, level: map[node]depth{}}
 	for _, f := range c.ssaFuncs {
 		d.enter(f)
 	}
@@ -265,8 +268,8 @@ func (d *digestFlow) flowCall(in *ssa.Call) {
 		d.flowBuiltin(in, b.Name())
 		return
 	}
-	// A hash function of the library makes a digest.
-	if makesDigest(&in.Call) {
+	// A hash function of the library or of the rest of the package makes a digest.
+	if makesDigest(&in.Call) || d.helperDigests(in.Call.StaticCallee()) {
 		d.level[in] = strong
 		return
 	}
@@ -282,6 +285,15 @@ func (d *digestFlow) flowCall(in *ssa.Call) {
 			}
 		}
 	}
+}
+
+// helperDigests reports whether a function of the rest of the package makes a digest.
+func (d *digestFlow) helperDigests(fn *ssa.Function) bool {
+	if d.helped == nil || fn == nil {
+		return false
+	}
+	obj, ok := fn.Object().(*types.Func)
+	return ok && d.helped.digests[effects.Name(obj)]
 }
 
 // libraryDepth returns how much of an element a number from the library holds. An int usually is a

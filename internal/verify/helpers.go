@@ -18,6 +18,7 @@ import (
 type helpers struct {
 	summaries map[string]*effects.Summary
 	pure      map[string]bool // by effects.Name
+	digests   map[string]bool // pure functions with a result that is a digest of an argument
 	constant  map[string]bool // variables, by objectName
 	err       error           // the analysis of the package failed, so nothing is known
 }
@@ -82,6 +83,7 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 			helperSteps, note)
 		h.constant = c.onlyRead(files, unexported)
 	}
+	h.noteKept(c, files, touched)
 	// Nobody changes a variable that no function touches, nor one without memory.
 	for _, name := range u.Types.Scope().Names() {
 		v, ok := u.Types.Scope().Lookup(name).(*types.Var)
@@ -91,25 +93,57 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	}
 	// With the effects known, more functions turn out to be pure.
 	h.findPure(c, files)
+	h.findDigests(c, fns)
 	return nil
+}
+
+// findDigests notes the pure functions that fold an argument to a digest. A version may call them,
+// and its own text does not tell what they do.
+func (h *helpers) findDigests(c *code, fns []*ssa.Function) {
+	h.digests = map[string]bool{}
+	for _, f := range fns {
+		name := effects.Name(f.Object().(*types.Func))
+		if !h.pure[name] || !folds(f.Signature) {
+			continue
+		}
+		d := newDigestFlow(&code{fset: c.fset, pkg: c.pkg, info: c.info, ssaFuncs: reached(f, fns)})
+		for i := range f.Signature.Results().Len() {
+			h.digests[name] = h.digests[name] || d.level[result{f, i}] == strong
+		}
+	}
+}
+
+// folds reports whether a function gets a value of many parts and yields a number.
+func folds(s *types.Signature) bool {
+	many, number := s.Recv() != nil, false
+	for p := range s.Params().Variables() {
+		many = many || !isPlain(p.Type()) || isText(p.Type())
+	}
+	for r := range s.Results().Variables() {
+		number = number || isPlain(r.Type()) && !isText(r.Type())
+	}
+	return many && number
+}
+
+func isText(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
 }
 
 // escaping returns the package variables whose memory another variable may lead to. The analysis
 // does not see a write through that other variable as a write to them.
 func (c *code) escaping(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
-	note := func(e ast.Expr) {
-		if id := root(e); id != nil {
-			if obj := c.info.ObjectOf(id); obj != nil && obj.Pkg() != nil {
-				out[objectName(obj)] = true
-			}
-		}
-	}
-	// Look for addresses, slices, and variables whose initialiser names another variable.
+	note := func(e ast.Expr) { c.noteRoot(e, out) }
+	// Look for addresses, slices, variables whose initialiser names another variable, and for these
+	// other ones: what is written through one of the two changes both.
 	for _, file := range files {
 		for _, d := range file.Decls {
 			gen, isVar := d.(*ast.GenDecl)
 			isVar = isVar && gen.Tok == token.VAR
+			if isVar {
+				c.borrowers(gen, note)
+			}
 			ast.Inspect(d, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.UnaryExpr:
@@ -128,6 +162,76 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 		}
 	}
 	return out
+}
+
+// noteRoot adds the variable at the start of an assignable expression to a set.
+func (c *code) noteRoot(e ast.Expr, to map[string]bool) {
+	if id := root(e); id != nil {
+		if obj := c.info.ObjectOf(id); obj != nil && obj.Pkg() != nil {
+			to[objectName(obj)] = true
+		}
+	}
+}
+
+// noteKept records the variables whose address a method gets that may keep it, or that is not
+// called there and then.
+func (h *helpers) noteKept(c *code, files []*ast.File, touched map[string]bool) {
+	for _, f := range files {
+		called := map[*ast.SelectorExpr]bool{}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
+					called[sel] = true
+				}
+			case *ast.SelectorExpr:
+				s, id := c.info.Selections[n], root(n.X)
+				if s == nil || s.Kind() != types.MethodVal || id == nil || is[*types.Pointer](s.Recv()) {
+					return true
+				}
+				fn := s.Obj().(*types.Func)
+				if !is[*types.Pointer](recvType(fn)) {
+					return true
+				}
+				does := h.summaries[effects.Name(fn)]
+				if does == nil {
+					does = effects.Standard().Of(objectName(fn))
+				}
+				if obj := c.info.ObjectOf(id); obj != nil && (!called[n] || does == nil || len(does.Stores) > 0) {
+					touched[objectName(obj)] = true
+				}
+			}
+			return true
+		})
+	}
+}
+
+// borrowers notes the variables whose initialiser leads to the memory of another variable.
+func (c *code) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
+	for _, spec := range gen.Specs {
+		spec := spec.(*ast.ValueSpec)
+		for i, value := range spec.Values {
+			borrows := false
+			ast.Inspect(value, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncLit:
+					return false
+				case *ast.UnaryExpr:
+					borrows = borrows || n.Op == token.AND && root(n.X) != nil
+				case *ast.SliceExpr:
+					borrows = borrows || lists(c.info.TypeOf(n)) && root(n.X) != nil
+				case *ast.Ident:
+					v, ok := c.info.Uses[n].(*types.Var)
+					borrows = borrows || ok && !v.IsField() && v.Parent() == c.pkg.Scope() &&
+						(lists(v.Type()) || is[*types.Pointer](v.Type()) && !askedOnly(v.Type()))
+				}
+				return !borrows
+			})
+			if borrows {
+				note(spec.Names[min(i, len(spec.Names)-1)])
+			}
+		}
+	}
 }
 
 // helperSteps bounds the analysis of a package to less than a second. In a package that needs more

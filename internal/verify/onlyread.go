@@ -57,7 +57,7 @@ func (c *code) tables(files []*ast.File) map[*types.Var]bool {
 				spec := spec.(*ast.ValueSpec)
 				for i, value := range spec.Values {
 					v, ok := c.info.Defs[spec.Names[min(i, len(spec.Names)-1)]].(*types.Var)
-					if _, lit := ast.Unparen(value).(*ast.CompositeLit); ok && (lit || c.makes(value)) {
+					if ok && (c.ownLiteral(value) || c.makes(value)) {
 						out[v] = true
 					}
 				}
@@ -65,6 +65,39 @@ func (c *code) tables(files []*ast.File) map[*types.Var]bool {
 		}
 	}
 	return out
+}
+
+// ownLiteral reports whether an expression is a composite literal, and so is each list and map in
+// it: none is another variable's.
+func (c *code) ownLiteral(e ast.Expr) bool {
+	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
+	if !ok {
+		return false
+	}
+	for _, e := range lit.Elts {
+		if kv, keyed := e.(*ast.KeyValueExpr); keyed {
+			e = kv.Value
+		}
+		_, literal := ast.Unparen(e).(*ast.CompositeLit)
+		tv := c.info.Types[e]
+		if literal && !c.ownLiteral(e) || !literal && !tv.IsNil() && lists(tv.Type) && !c.copies(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// copies reports whether an expression is a conversion of a text, such as []byte("ab").
+func (c *code) copies(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	return ok && c.info.Types[call.Fun].IsType() && isPlain(c.info.TypeOf(call.Args[0]))
+}
+
+// lists reports whether a value is a slice or a map, or holds one.
+func lists(t types.Type) bool {
+	return holds(t, nil, func(t types.Type, _ []types.Type) bool { return lists(t) }, func(t types.Type) bool {
+		return is[*types.Slice](t) || is[*types.Map](t)
+	})
 }
 
 // refers reports whether a variable of a type may share memory with another.

@@ -2,8 +2,8 @@ package verify
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,9 +16,6 @@ type reach struct {
 	funcs []*types.Func // of modules
 	vars  []*types.Var  // of packages
 	state bool          // it tells what is kept in a variable, by itself or through others
-
-	methods map[string]bool // names of methods that it calls through interfaces
-	values  bool            // it calls function values
 }
 
 // reachedBy returns the keys of what the original uses through the functions of its package that it
@@ -66,39 +63,143 @@ func reachedBy(u *source.Unit, constant, written map[string]bool) map[string]boo
 	return keys
 }
 
-// onlyReadBy returns the variables that the functions only read, and those of them of which
-// no other function of the package gives the memory away.
+// onlyReadBy returns the variables that the functions only read, and all that others may
+// call while they run; and those of these variables of which the package gives no memory away.
 func onlyReadBy(u *source.Unit, seen map[types.Object]*reach) (read, fixed map[string]bool) {
 	fset, files, info := u.Syntax()
 	c := &code{fset: fset, pkg: u.Types, info: info}
-	// Calls through interfaces and of values may reach more than the text tells.
-	methods, values := map[string]bool{}, false
-	for _, r := range seen {
-		maps.Copy(methods, r.methods)
-		values = values || r.values
+	all := func(*types.Var) bool { return true }
+	read = c.onlyRead(c.mayRun(files, seen), all)
+	fixed = c.onlyRead(files, func(v *types.Var) bool { return c.refers(v.Type()) })
+	given := c.addressed(files)
+	for name := range read {
+		v, ok := u.Types.Scope().Lookup(name[strings.LastIndexByte(name, '.')+1:]).(*types.Var)
+		if ok && !c.refers(v.Type()) && !given[name] {
+			fixed[name] = true
+		}
 	}
-	var parts []*ast.File
+	return read, fixed
+}
+
+// mayRun returns the parts of files that a call of the target may run: the functions that it
+// reaches, and what others may call through values and interfaces, such as a library that formats
+// or sorts. These are methods, function literals, and functions that code names without a call or
+// starts as goroutines, each with what it calls. Declarations of variables are left in.
+func (c *code) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []*ast.File) {
+	decls := map[types.Object]*ast.FuncDecl{}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				decls[c.info.Defs[fn.Name]] = fn
+			}
+		}
+	}
+	runs := map[*ast.FuncDecl]bool{}
+	var literals []ast.Decl
+	var run func(n ast.Node)
+	call := func(id *ast.Ident) {
+		if d := decls[origin(c.info.Uses[id])]; d != nil && !runs[d] {
+			runs[d] = true
+			run(d.Body)
+		}
+	}
+	run = func(n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				call(id)
+			}
+			return true
+		})
+	}
+	hand := func(n ast.Node) {
+		called := map[*ast.Ident]bool{}
+		ast.Inspect(n, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				run(n.Call.Fun)
+			case *ast.CallExpr:
+				if id := calleeName(n); id != nil {
+					called[id] = true
+				}
+			case *ast.FuncLit:
+				run(n.Body)
+				literals = append(literals, &ast.FuncDecl{Name: ast.NewIdent("_"), Type: n.Type, Body: n.Body})
+				return false
+			case *ast.Ident:
+				if !called[n] {
+					call(n)
+				}
+			}
+			return true
+		})
+	}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			switch {
+			case !ok:
+				hand(d)
+			case fn.Body == nil:
+			case fn.Recv != nil || seen[c.info.Defs[fn.Name]] != nil:
+				runs[fn] = true
+				run(fn.Body)
+			default:
+				hand(fn.Body)
+			}
+		}
+	}
 	for _, f := range files {
 		part := &ast.File{Name: f.Name}
 		for _, d := range f.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || seen[info.Defs[fn.Name]] != nil || fn.Recv != nil && methods[fn.Name.Name] ||
-				values && fn.Name.Name != "init" {
+			if fn, ok := d.(*ast.FuncDecl); !ok || runs[fn] {
 				part.Decls = append(part.Decls, d)
 			}
 		}
 		parts = append(parts, part)
 	}
-	all := func(*types.Var) bool { return true }
-	read = c.onlyRead(parts, all)
-	fixed = c.onlyRead(files, func(v *types.Var) bool { return c.refers(v.Type()) })
-	for name := range read {
-		v, ok := u.Types.Scope().Lookup(name[strings.LastIndexByte(name, '.')+1:]).(*types.Var)
-		if ok && !c.refers(v.Type()) {
-			fixed[name] = true
-		}
+	return append(parts, &ast.File{Name: ast.NewIdent("_"), Decls: literals})
+}
+
+// calleeName returns the name that a call calls, or nil.
+func calleeName(call *ast.CallExpr) *ast.Ident {
+	fun := ast.Unparen(call.Fun)
+	switch f := fun.(type) {
+	case *ast.IndexExpr:
+		fun = f.X
+	case *ast.IndexListExpr:
+		fun = f.X
 	}
-	return read, fixed
+	switch f := fun.(type) {
+	case *ast.Ident:
+		return f
+	case *ast.SelectorExpr:
+		return f.Sel
+	}
+	return nil
+}
+
+// addressed returns the variables whose address code takes, so that it may change them by other
+// names.
+func (c *code) addressed(files []*ast.File) map[string]bool {
+	out := map[string]bool{}
+	for _, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.UnaryExpr:
+				if n.Op == token.AND {
+					c.noteRoot(n.X, out)
+				}
+			case *ast.SliceExpr:
+				c.noteRoot(n.X, out)
+			case *ast.SelectorExpr:
+				if s := c.info.Selections[n]; s != nil && s.Kind() != types.FieldVal {
+					c.noteRoot(n.X, out)
+				}
+			}
+			return true
+		})
+	}
+	return out
 }
 
 // written returns the names of the variables that a version writes, or whose memory it gives away.
@@ -141,7 +242,7 @@ func reaches(u *source.Unit) map[types.Object]*reach {
 		if next = next[1:]; seen[fn] != nil {
 			continue
 		}
-		r := &reach{methods: map[string]bool{}}
+		r := new(reach)
 		seen[fn] = r
 		ast.Inspect(decls[fn].Body, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
@@ -150,16 +251,10 @@ func reaches(u *source.Unit) map[types.Object]*reach {
 			}
 			switch obj := origin(info.Uses[id]).(type) {
 			case *types.Var:
-				if _, ok := obj.Type().Underlying().(*types.Signature); ok {
-					r.values = true // it may be called
-				}
 				if ofPackage(obj) {
 					r.vars = append(r.vars, obj)
 				}
 			case *types.Func:
-				if types.IsInterface(recvType(obj)) {
-					r.methods[obj.Name()] = true
-				}
 				if obj.Pkg() == nil || !ofModules(obj.Pkg(), u) {
 					return true
 				}

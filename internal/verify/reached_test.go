@@ -238,6 +238,64 @@ func TestReachedVariables(t *testing.T) {
 	}
 }
 
+// TestOthersWrite checks that a version may not read what code writes that the text of the
+// original does not lead to: it runs through values, interfaces and addresses.
+func TestOthersWrite(t *testing.T) {
+	for _, c := range []struct{ name, decls, call string }{
+		{"a function in a list", "var hooks = []func(int){hook}\nfunc hook(n int) { left = n }", "hooks[0](len(s))"},
+		{"a function that init hands over", `var hooks []func(int)
+func init() { hooks = append(hooks, func(n int) { left = n }) }`, "hooks[0](len(s))"},
+		{"a method that a library calls", `type text struct{ n int }
+func (x text) String() string { left = x.n; return "" }`, "fmt.Sprint(text{len(s)})"},
+		{"what a method calls", `type noter interface{ note(n int) }
+type pairs struct{}
+func (pairs) note(n int) { deeper(n) }
+func deeper(n int) { left = n }
+var n noter = pairs{}`, "n.note(len(s))"},
+		{"a generic caller", `func apply[F ~func(int)](f F, n int) { f(n) }
+func generic(n int) { left = n }
+func pick() any { return chosen }
+var chosen any = generic`, "apply(pick().(func(int)), len(s))"},
+		{"an address that init takes", "var ptr *int\nfunc init() { ptr = &left }", "*ptr = len(s)"},
+		{"a method that keeps an address", `type level int
+func (l *level) keep() { kept = l }
+var left level
+var kept *level
+func init() { left.keep() }`, "*kept = level(len(s))"},
+		{"a goroutine of the start", "func init() { go tick() }\nfunc tick() { for { left++ } }", ""},
+		{"a list of another list", `var shared = [4]int{}
+var left = [][]int{shared[:]}
+func bump() { shared[0]++ }`, "bump()"},
+		{"a list of another variable", `var shared = []int{1}
+var left = shared
+func bump() { shared[0]++ }`, "bump()"},
+	} {
+		text := "package k\n\nimport \"fmt\"\n\nvar _ = fmt.Sprint\n" + c.decls
+		use := "int(left)"
+		switch {
+		case strings.Contains(text, "left = [][]"):
+			use = "left[0][0]"
+		case strings.Contains(text, "left = shared"):
+			use = "left[0]"
+		case !strings.Contains(text, "var left"):
+			text += "\nvar left int\n"
+		}
+		u := lone(t, text+`
+
+func Of(s string) int { return sum(s) }
+
+func Others(s string) int { return sum(s) } // sum is not the target's own
+
+func sum(s string) int {
+	`+c.call+`
+	return `+use+`
+}
+`, "./.Of")
+		static(t, u, c.name, "package k\n\nfunc Of(s string) int {\nif "+use+
+			" > 9 {\nreturn sum(s[0:])\n}\nreturn sum(s)\n}\n", false, beagle.Forbidden)
+	}
+}
+
 const sumSource = `package k
 
 func Valid(s string) bool { return fold(s) == 1 && first(map[string]int{s: 1}) }
@@ -318,6 +376,19 @@ func (l *List) keep(n int) {
 		t.Fatalf("the third step does not reach all\n%s", third)
 	}
 	static(t, u, "a later step's copies", strings.ReplaceAll(third, "n + 1", "1 + n"), true, beagle.Equal)
+}
+
+// TestHelpersDigest checks that a version may not take values for equal because a function of the
+// rest of the package digests both to one number.
+func TestHelpersDigest(t *testing.T) {
+	for _, own := range []string{"s[0] == 'a'", "len(t) == 1 && fold(s) > 9"} {
+		u := lone(t, strings.Replace(sumSource, "return fold(s) == 1 && first(map[string]int{s: 1})",
+			"t := s[1:]; return "+own+" && s == t", 1), "./.Valid")
+		text := "package k\n\nfunc Valid(s string) bool { t := s[1:]; return " + own + " && fold(s) == fold(t) }\n"
+		static(t, u, "digests for equality", text, false, beagle.Forbidden)
+		static(t, u, "a test in front", strings.Replace(text, "== fold(t)", "== fold(t) && s == t", 1), false,
+			beagle.Equal)
+	}
 }
 
 // lone loads a function of a module of one file.

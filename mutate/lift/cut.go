@@ -259,14 +259,20 @@ func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
 }
 
 // lends reports whether the memory of a buffer may be that of a slice: others hold the buffer, or
-// it was asked for its bytes.
+// it was asked for its bytes, perhaps in an earlier turn of a loop.
 func (x *cutter) lends(v *gotypes.Var) bool {
 	if _, pointer := v.Type().Underlying().(*gotypes.Pointer); pointer {
 		return true
 	}
+	end := x.r.end
+	for _, up := range x.p.Path(x.r.stmts[0]) {
+		if s, ok := up.(ast.Stmt); ok && isLoop(s) && s.Pos() > v.Pos() {
+			end = max(end, s.End())
+		}
+	}
 	for _, id := range x.p.Uses(v, x.r.fn) {
 		sel, ok := x.p.Parent(id).(*ast.SelectorExpr)
-		if id.Pos() < x.r.end && (!ok || slices.Contains([]string{"Bytes", "Next", "AvailableBuffer"}, sel.Sel.Name)) {
+		if id.Pos() < end && (!ok || slices.Contains([]string{"Bytes", "Next", "AvailableBuffer"}, sel.Sel.Name)) {
 			return true
 		}
 	}

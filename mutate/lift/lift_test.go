@@ -13,6 +13,37 @@ func TestFound(t *testing.T) { testFound(t, "testdata/functions.go.txt") }
 // TestBuilders holds loops of larger functions that append to a builder, however they are spelled.
 func TestBuilders(t *testing.T) { testFound(t, "testdata/builders.go.txt") }
 
+// TestAppendsNothing checks that a rewrite does not touch a builder to which it appends nothing: a
+// builder that was used cannot be copied.
+func TestAppendsNothing(t *testing.T) {
+	_, rep := study(t, `package main
+
+import "strings"
+
+func packed(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != ' ' {
+			b.WriteByte(s[i])
+		}
+	}
+	c := b
+	c.WriteByte(']')
+	return c.String()
+}
+`, Options{Seed: 1, Total: 1 << 40, Time: 1 << 40})
+	if len(rep.Matches) == 0 {
+		t.Fatal("nothing is found")
+	}
+	for _, m := range rep.Matches {
+		for _, v := range m.New {
+			if !strings.Contains(v.Text, `!= ""`) {
+				t.Errorf("it appends in any case:\n%s", v.Text)
+			}
+		}
+	}
+}
+
 func testFound(t *testing.T, file string) {
 	t.Helper()
 	src, err := os.ReadFile(file)

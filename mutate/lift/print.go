@@ -405,15 +405,12 @@ func (pr *printer) leaveLate(ts []*term) []string {
 	return pr.leave(rest)
 }
 
-// appended writes what a region appends to a builder. A pointer may be nil where nothing is
-// appended, and an empty text would make a buffer forget what was read last.
+// appended writes what a region appends to a builder. Nothing is called where nothing is appended:
+// a pointer may be nil, a buffer would forget what was read last, and a builder could not be copied
+// any more.
 func (pr *printer) appended(o Output, t *term) []string {
-	text := pr.expr(t)
-	if gotypes.TypeString(o.builder, nil) == "strings.Builder" {
-		return []string{o.Name + ".WriteString(" + text + ")"}
-	}
 	name := pr.fresh("text")
-	test := fmt.Sprintf("if %s := %s; %s != \"\" {", name, text, name)
+	test := fmt.Sprintf("if %s := %s; %s != \"\" {", name, pr.expr(t), name)
 	return []string{test, o.Name + ".WriteString(" + name + ")", "}"}
 }
 

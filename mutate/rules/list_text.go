@@ -157,6 +157,10 @@ func (s *listSite) called(p *mutate.Pass, id *ast.Ident, call *ast.CallExpr) boo
 	if _, ok := p.IsCall(call, "strings", "Join"); ok {
 		s.joins = append(s.joins, call)
 		_, named := call.Fun.(*ast.SelectorExpr) // the package has a name
+		switch p.Parent(call).(type) {
+		case *ast.ExprStmt, *ast.DeferStmt, *ast.GoStmt: // a conversion is no statement
+			return false
+		}
 		return named && len(call.Args) == 2 && call.Args[0] == ast.Expr(id)
 	}
 	if _, ok := p.IsBuiltin(call, "append"); ok {

@@ -64,7 +64,7 @@ func findOneObject(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for u := range mutate.Nodes[*ast.UnaryExpr](p, nil) {
 		lit := structLiteral(p, u)
-		if lit == nil || !hot(p, u) || redefined(p, u, "nil") {
+		if lit == nil || !ownType(p, p.Info.TypeOf(lit)) || !hot(p, u) || redefined(p, u, "nil") {
 			continue
 		}
 		s := &objectSite{whole: u, lit: lit}

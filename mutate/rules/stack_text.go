@@ -73,7 +73,8 @@ func impureParts(p *mutate.Pass, parts []ast.Expr) int {
 	for _, e := range parts {
 		if v := p.Var(e); !p.Pure(e) {
 			impure++
-		} else if p.Info.Types[e].Value == nil && !(facts.IsLocal(p, v) && !addressTaken(p, v, p.FuncOf(e))) {
+		} else if p.Info.Types[e].Value == nil && (!facts.IsLocal(p, v) || facts.Captured.Of(p)[v] ||
+			addressTaken(p, v, p.FuncOf(e))) {
 			shared++
 		}
 	}
@@ -139,11 +140,18 @@ func formats(p *mutate.Pass, e ast.Expr) *appender {
 		if !ok {
 			continue
 		}
-		if _, selected := call.Fun.(*ast.SelectorExpr); selected && len(call.Args) > 0 && goAtLeast(p, a.since) {
+		_, selected := call.Fun.(*ast.SelectorExpr)
+		if selected && len(call.Args) > 0 && !severalValues(p, call.Args[0]) && goAtLeast(p, a.since) {
 			return &appenders[i]
 		}
 	}
 	return nil
+}
+
+// severalValues reports whether an argument is a call that yields all arguments.
+func severalValues(p *mutate.Pass, arg ast.Expr) bool {
+	_, several := p.Info.TypeOf(arg).(*types.Tuple)
+	return several
 }
 
 // appended writes a call that appends a part to a slice.
