@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -18,9 +19,9 @@ type loop struct {
 	from, to int64 // its lines
 }
 
-// part finds the loop that most samples of the target are in, and says how much of the time in it
-// is the target's. symbols are the target's names. What a benchmark prepares in front of its loop,
-// and what other goroutines do, counts on neither side.
+// part finds the loop of each benchmark that most samples of the target are in, and says how much
+// of the time in these is the target's. symbols are the target's names. What a benchmark prepares
+// in front of its loop, and what other goroutines do, counts on neither side.
 func part(all []*hotspots.Profile, symbols []string) *beagle.BenchmarkPart {
 	var stacks [][]place
 	var counts []float64
@@ -30,30 +31,51 @@ func part(all []*hotspots.Profile, symbols []string) *beagle.BenchmarkPart {
 			counts = append(counts, float64(s.Value[0]))
 		}
 	}
-	sources, below := parsed{}, map[loop]float64{}
+	sources, below := parsed{}, map[string]map[loop]float64{}
 	for i, stack := range stacks {
 		if at := slices.IndexFunc(stack, named(symbols)); at >= 0 {
 			if l, ok := sources.calls(stack[:at]); ok {
-				below[l] += counts[i]
+				name := benchmark(stack)
+				if below[name] == nil {
+					below[name] = map[loop]float64{}
+				}
+				below[name][l] += counts[i]
 			}
 		}
 	}
-	best, most := loop{}, 0.0
-	for l, n := range below {
-		if n > most {
-			best, most = l, n
+	if len(below) > 1 {
+		delete(below, "") // a test's main function or goroutines of others call it too
+	}
+	targets, whole := 0.0, 0.0
+	for name, loops := range below {
+		best, most := loop{}, 0.0
+		for l, n := range loops {
+			if n > most {
+				best, most = l, n
+			}
+		}
+		targets += most
+		for i, stack := range stacks {
+			if benchmark(stack) == name && slices.ContainsFunc(stack, best.holds) {
+				whole += counts[i]
+			}
 		}
 	}
-	if most == 0 {
+	if targets == 0 {
 		return nil
 	}
-	whole := 0.0
-	for i, stack := range stacks {
-		if slices.ContainsFunc(stack, best.holds) {
-			whole += counts[i]
+	return &beagle.BenchmarkPart{Share: targets / whole, Samples: whole}
+}
+
+// benchmark names the benchmark function of a stack, whose closures count for it; "" without one.
+func benchmark(stack []place) string {
+	for _, p := range stack {
+		before, name, _ := strings.Cut(p.function[strings.LastIndexByte(p.function, '/')+1:], ".")
+		if name, _, _ := strings.Cut(name, "."); strings.HasPrefix(name, "Benchmark") {
+			return before + "." + name
 		}
 	}
-	return &beagle.BenchmarkPart{Share: most / whole, Samples: whole}
+	return ""
 }
 
 // A place is a frame of a stack.
@@ -89,9 +111,13 @@ type span struct {
 	loop     bool
 }
 
-// calls is the outermost loop of the first caller that calls from within one.
+// calls is the outermost loop of the first caller that calls from within one. Package testing calls
+// a benchmark with b.N in a loop, which is around its preparation too.
 func (p parsed) calls(callers []place) (loop, bool) {
 	for _, c := range callers {
+		if strings.HasPrefix(c.function, "testing.") {
+			continue
+		}
 		if l, ok := p.outermost(c.file, c.line); ok {
 			return l, true
 		}

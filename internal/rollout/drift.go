@@ -90,6 +90,15 @@ func (t *Track) within(k int) spread {
 	return out
 }
 
+// followed is the number of blocks that the runs hold. It is less than all in a state of an earlier
+// version.
+func (t *Track) followed() (n int) {
+	for _, r := range t.Pods {
+		n += r.Effect.N
+	}
+	return n
+}
+
 // A Drift widens an interval for the correlation of blocks.
 type Drift struct {
 	Variance float64 // times that of independent blocks; at least 1

@@ -5,20 +5,28 @@ import (
 	"math"
 )
 
-// interval is a track's confidence sequence under the plan, as wide as the drift of the effect and
-// the differences between processes ask.
+// interval is a track's confidence sequence under the plan, as wide as the drift of the effect
+// asks, and processes where they differ by more than chance.
 func (e *Experiment) interval(t *Track, m Metric) Interval {
-	times, _ := e.widened(t, m)
+	times, _ := e.widened(t, m, false)
+	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
+}
+
+// elsewhere is the interval that a gain must have: as wide as processes ask in any case. What only
+// holds a version back need not be sure that other processes would show it.
+func (e *Experiment) elsewhere(t *Track, m Metric) Interval {
+	times, _ := e.widened(t, m, true)
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
 }
 
 // widened returns how many times the variance of independent blocks of equal processes the interval
 // takes, and how processes differ.
-func (e *Experiment) widened(t *Track, m Metric) (times float64, b Between) {
+func (e *Experiment) widened(t *Track, m Metric, elsewhere bool) (times float64, b Between) {
 	times = t.drift(e.Plan.MostLag).Variance
-	if b = t.between(m, e.Plan.Alpha, times); b.Half > 0 {
+	b = t.between(m, times)
+	if wide := b.half(e.Plan.Alpha); wide > 0 && (elsewhere || b.Deviation > 0) {
 		half := HalfWidth(float64(t.Moments.N), times*t.variance(m), e.tuning(), e.Plan.Alpha)
-		times *= 1 + b.Half*b.Half/(half*half)
+		times *= max(1, wide*wide/(half*half))
 	}
 	return times, b
 }
@@ -136,7 +144,7 @@ func (e *Experiment) better(m Metric) string {
 			return fmt.Sprintf("%s has too few blocks against the %s", m, with.name)
 		}
 		least := e.Plan.leastGain(m)
-		if i := e.interval(t, m); i.High >= -least {
+		if i := e.elsewhere(t, m); i.High >= -least {
 			return fmt.Sprintf("%s is not better than the %s%s beyond doubt: %s", m, with.name, by(least), m.Span(i))
 		}
 	}
@@ -164,6 +172,9 @@ func by(least float64) string {
 
 // invalid returns why the comparison says nothing, or "".
 func (e *Experiment) invalid() string {
+	if cause := e.unfollowed(e.State.Effect, e.State.Beyond); cause != "" {
+		return cause
+	}
 	for _, m := range e.Plan.metrics() {
 		if cause := e.correlated(m); cause != "" {
 			return cause
@@ -189,6 +200,26 @@ func (e *Experiment) invalid() string {
 	return ""
 }
 
+// unfollowed returns what a state of an earlier version lacks, or "". Such a state holds blocks of
+// which nobody knows any more in which process they were, and how they followed each other. So few
+// of this version could not show that they drift, or that processes differ. The placebo's are not
+// asked for: above a third of the traffic it meets the original no more.
+func (e *Experiment) unfollowed(all ...map[Metric]*Track) string {
+	for _, m := range e.Plan.metrics() {
+		for _, tracks := range all {
+			t := tracks[m]
+			if t == nil {
+				continue
+			}
+			if n, least := t.followed(), min(t.Moments.N, e.Plan.LeastBlocks); n < least {
+				return fmt.Sprintf("not valid: an earlier version of Beagle compared %d blocks in %s, and did not "+
+					"keep what this one judges them by: %d more are needed", t.Moments.N-n, m, least-n)
+			}
+		}
+	}
+	return ""
+}
+
 // correlated returns why a metric's blocks tell too little of each other's truth, or "". Noise that
 // outlasts a block shows in the placebo too, whose truth cannot drift. Where only the candidate's
 // blocks correlate its effect drifts, and the interval is as wide as that asks.
@@ -197,8 +228,8 @@ func (e *Experiment) correlated(m Metric) string {
 	if t == nil {
 		return ""
 	}
-	quiet := placebo != nil && placebo.Moments.N >= e.Plan.LeastBlocks &&
-		!remembers(placebo.lag(), placebo.Moments.N, e.Plan.MostLag)
+	quiet := placebo != nil && placebo.followed() >= e.Plan.LeastBlocks &&
+		!remembers(placebo.lag(), placebo.followed(), e.Plan.MostLag)
 	if r := t.lag(); r > e.Plan.MostLag && !quiet {
 		return fmt.Sprintf("not valid: the lag-1 correlation of blocks in %s is %.2f, above %.2f, and no placebo "+
 			"shows that only the effect drifts: blocks are shorter than the memory of the noise; make them longer",
@@ -238,7 +269,7 @@ func (e *Experiment) gain(m Metric) float64 {
 		if t == nil || t.Moments.N < e.Plan.LeastBlocks {
 			return 0
 		}
-		least = min(least, -e.interval(t, m).High)
+		least = min(least, -e.elsewhere(t, m).High)
 	}
 	return least
 }
@@ -305,10 +336,12 @@ func (e *Experiment) Standings() []Standing {
 func (e *Experiment) standing(m Metric, role string) Standing {
 	s := Standing{Metric: m, Role: role, P: 1, Widened: 1}
 	if t := e.State.Effect[m]; t != nil {
-		times, b := e.widened(t, m)
+		times, b := e.widened(t, m, role == "success")
 		s.Effect = t.interval(m, e.tuning(), e.Plan.Alpha, times)
 		s.Lag, s.Widened, s.Processes, s.Between = t.lag(), math.Sqrt(times), b.Processes, b.Deviation
-		s.P = t.pValue(m, e.tuning(), times)
+		if s.P = t.pValue(m, e.tuning(), t.drift(e.Plan.MostLag).Variance); role == "success" || b.Deviation > 0 {
+			s.P = max(s.P, b.pValue(t.Moments.Mean))
+		}
 	}
 	if t := e.State.Placebo[m]; t != nil {
 		i := e.interval(t, m)

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -256,11 +257,11 @@ func (e *Experiment) ship() Decision {
 	cause := ""
 	for _, m := range e.Plan.Success {
 		if t := e.State.Effect[m]; t != nil {
-			e.State.Proven[m] = e.interval(t, m)
+			e.State.Proven[m] = e.elsewhere(t, m)
 		}
 		if cause == "" && e.better(m) == "" {
 			cause = fmt.Sprintf("%s changes by %s and every guardrail is non-inferior", m,
-				m.Span(e.interval(e.State.Effect[m], m)))
+				m.Span(e.elsewhere(e.State.Effect[m], m)))
 		}
 	}
 	e.State.Phase, e.State.InStep = Holdout, 0
@@ -273,9 +274,9 @@ func (e *Experiment) decideHoldout() Decision {
 	if n < e.Plan.HoldoutBlocks {
 		return e.hold("the hold-out has not had its blocks yet")
 	}
-	suspected := e.suspected(e.State.After)
+	suspected, young := e.suspected(e.State.After), e.unfollowed(e.State.After)
 	for _, m := range e.Plan.Success {
-		if t := e.State.After[m]; suspected == "" && t != nil && e.interval(t, m).High < 0 {
+		if t := e.State.After[m]; suspected == "" && young == "" && t != nil && e.interval(t, m).High < 0 {
 			e.State.Phase = Released
 			return e.change(Finish, fmt.Sprintf("the hold-out shows the gain once more: %s changes by %s", m,
 				m.Span(e.interval(t, m))))
@@ -284,10 +285,10 @@ func (e *Experiment) decideHoldout() Decision {
 	switch {
 	case n >= 4*e.Plan.HoldoutBlocks && suspected != "":
 		return e.end(fmt.Sprintf("after %d blocks of the hold-out %s", n, suspected))
+	case suspected != "" || young != "":
+		return e.hold(cmp.Or(suspected, young))
 	case n >= 4*e.Plan.HoldoutBlocks:
 		return e.end(fmt.Sprintf("the hold-out did not show the gain in %d blocks", n))
-	case suspected != "":
-		return e.hold(suspected)
 	}
 	return e.hold("the hold-out does not show the gain yet")
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,13 +78,30 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// heed has programs hear an interrupt as the demo itself does, also where what started the test
+// ignores it.
+func heed(t *testing.T) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt)
+	t.Cleanup(func() { signal.Stop(c) })
+}
+
 // TestInterrupted ends a program by an interrupt: it gets the signal, and its step has no result.
 func TestInterrupted(t *testing.T) {
+	heed(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	d := newDemo(t, step{"sleep", "", "", func(ctx context.Context, _ *demo, w *work) (any, error) {
-		time.AfterFunc(300*time.Millisecond, cancel)
+		go func() {
+			defer cancel()
+			for range 600 { // until the program is ready for it
+				if _, err := os.Stat(filepath.Join(w.dir, "ready")); err == nil {
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		}()
 		_, _, err := w.program(ctx, "sleep", w.dir, "sh", "-c",
-			"trap 'echo ended >end; exit' INT; while :; do sleep 0.1; done")
+			"trap 'echo ended >end; exit' INT; echo >ready; while :; do sleep 0.1; done")
 		return nil, err
 	}})
 	if err := d.carry(ctx, ""); !errors.Is(err, context.Canceled) {
@@ -172,9 +190,10 @@ func TestTime(t *testing.T) {
 
 // TestLate ends a program at the end of its time, and takes what it said.
 func TestLate(t *testing.T) {
+	heed(t)
 	d := newDemo(t)
 	w := &work{demo: d, dir: t.TempDir()}
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // a busy machine starts sh late
 	defer cancel()
 	out, status, err := w.program(ctx, "slow", w.dir, "sh", "-c",
 		"trap 'echo so far; exit 3' INT; while :; do sleep 0.1; done")

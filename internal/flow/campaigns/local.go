@@ -110,15 +110,9 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	var stopped *local.Interrupted
 	if errors.As(err, &stopped) {
 		at.Run = stopped.Run
-		switch {
-		case l.ctx.Err() == nil && others:
-			at.State = beagle.CampaignWaiting
+		if interrupted(at, l.ctx.Err() != nil, bounded.Err() != nil, others) {
 			l.say("turn", fmt.Sprintf("%s has had %.0f s of processor time: the others go before it goes on",
 				at.Target, turn))
-		case l.ctx.Err() == nil:
-			at.State, at.Reason = beagle.CampaignUnspent, "the budget of processor time ended within its search"
-		case at.Run == "":
-			at.State = beagle.CampaignWaiting
 		}
 		return t, l.ctx.Err()
 	}
@@ -127,6 +121,25 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	}
 	t.Found(r)
 	return t, nil
+}
+
+// interrupted notes where a target stands whose search was stopped: with the campaign, by the end
+// of its time, or by itself. It reports whether only its turn is over, as others wait.
+func interrupted(at *beagle.CampaignTarget, campaign, time, others bool) (turn bool) {
+	switch {
+	case campaign:
+		if at.Run == "" {
+			at.State = beagle.CampaignWaiting
+		}
+	case !time: // to go on with it at its next turn would overrule who canceled it
+		at.State, at.Reason = beagle.CampaignFailed, "its search was canceled"
+	case others:
+		at.State = beagle.CampaignWaiting
+		return true
+	default:
+		at.State, at.Reason = beagle.CampaignUnspent, "the budget of processor time ended within its search"
+	}
+	return false
 }
 
 // bounded ends when so many seconds of processor time are spent.
