@@ -44,17 +44,18 @@ type CampaignTarget struct {
 	Net    float64 `json:"net"` // shares of the service, as the hot spot has them
 	Cum    float64 `json:"cum"` //
 	// waiting, running, improved, no-improvement, known, refused, tests-failed, failed or budget
-	State      string          `json:"state"`
-	Reason     string          `json:"reason,omitempty"`
-	Inputs     string          `json:"inputs,omitempty"` // file of recorded calls; empty: the package's tests
-	Run        string          `json:"run,omitempty"`
-	Ratio      *Ratio          `json:"ratio,omitempty"`
-	Tests      string          `json:"tests,omitempty"` // the command that ran the package's own tests on the winner
-	Similarity *Similarity     `json:"similarity,omitempty"`
-	Part       *BenchmarkPart  `json:"part,omitempty"`   // nil: the ratio is of the function's calls alone, or it is not known
-	Saving     *CampaignSaving `json:"saving,omitempty"` // without what callees save already
-	Spent      CampaignCost    `json:"spent"`
-	Next       string          `json:"next,omitempty"` // the caller that is taken up after it, and why
+	State      string      `json:"state"`
+	Reason     string      `json:"reason,omitempty"`
+	Inputs     string      `json:"inputs,omitempty"` // file of recorded calls; empty: the package's tests
+	Run        string      `json:"run,omitempty"`
+	Ratio      *Ratio      `json:"ratio,omitempty"`
+	Tests      string      `json:"tests,omitempty"` // the command that ran the package's own tests on the winner
+	Similarity *Similarity `json:"similarity,omitempty"`
+	// nil: the ratio is of the function's calls alone, or it is not known
+	Part   *BenchmarkPart  `json:"part,omitempty"`
+	Saving *CampaignSaving `json:"saving,omitempty"` // without what callees save already
+	Spent  CampaignCost    `json:"spent"`
+	Next   string          `json:"next,omitempty"` // the caller that is taken up after it, and why
 }
 
 // InVain reports whether the target is done, and nothing came of it.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/symbol"
 )
 
 // splice applies the edits. Several insertions at one place keep their order.
@@ -74,7 +76,7 @@ func unusedSpecs(g *ast.GenDecl, used map[string]bool) []ast.Node {
 		if spec.Name != nil {
 			name = spec.Name.Name
 		}
-		if name != "_" && name != "." && name != "C" && !used[name] && (spec.Name != nil || isStd(path)) {
+		if name != "_" && name != "." && name != "C" && !used[name] && (spec.Name != nil || symbol.Standard(path)) {
 			out = append(out, spec)
 		}
 	}
@@ -90,11 +92,6 @@ func importName(path string) string {
 		last = parts[len(parts)-2]
 	}
 	return last
-}
-
-func isStd(path string) bool {
-	first, _, _ := strings.Cut(path, "/")
-	return !strings.Contains(first, ".")
 }
 
 // deleteLines widens [start, end) to whole lines if nothing else stands on them.

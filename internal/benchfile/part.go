@@ -154,16 +154,13 @@ func spans(file string) (out []span) {
 		return nil // of a generated or a foreign place: its loops are not known
 	}
 	for n := range ast.Preorder(f) {
-		is, counts := false, true
+		s := span{from: int64(fset.Position(n.Pos()).Line), to: int64(fset.Position(n.End()).Line)}
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
-			is = true
+			s.loop = true
+			out = append(out, s)
 		case *ast.FuncDecl, *ast.FuncLit:
-		default:
-			counts = false
-		}
-		if counts {
-			out = append(out, span{int64(fset.Position(n.Pos()).Line), int64(fset.Position(n.End()).Line), is})
+			out = append(out, s)
 		}
 	}
 	return out

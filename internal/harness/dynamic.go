@@ -5,6 +5,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	linker "github.com/beagle-go/beagle/internal/symbol"
 )
 
 // maxDynamic bounds the registry: the types keep their methods in the binary.
@@ -21,7 +23,7 @@ func (s *frame) dynamicTypes(pkg *types.Package, args []types.Type) []string {
 	}
 	candidates := namedTypes(pkg, true)
 	for _, p := range pkg.Imports() {
-		if first, _, _ := strings.Cut(p.Path(), "/"); strings.Contains(first, ".") {
+		if !linker.Standard(p.Path()) {
 			candidates = append(candidates, namedTypes(p, false)...)
 		}
 	}

@@ -8,27 +8,27 @@ import (
 // interval is a track's confidence sequence under the plan, as wide as the drift of the effect
 // asks, and processes where they differ by more than chance.
 func (e *Experiment) interval(t *Track, m Metric) Interval {
-	times, _ := e.widened(t, m, false)
+	_, times, _ := e.widened(t, m, false)
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
 }
 
 // elsewhere is the interval that a gain must have: as wide as processes ask in any case. What only
 // holds a version back need not be sure that other processes would show it.
 func (e *Experiment) elsewhere(t *Track, m Metric) Interval {
-	times, _ := e.widened(t, m, true)
+	_, times, _ := e.widened(t, m, true)
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
 }
 
 // widened returns how many times the variance of independent blocks of equal processes the interval
-// takes, and how processes differ.
-func (e *Experiment) widened(t *Track, m Metric, elsewhere bool) (times float64, b Between) {
-	times = t.drift(e.Plan.MostLag).Variance
-	b = t.between(m, times)
+// takes, for its drift alone and in all, and how processes differ.
+func (e *Experiment) widened(t *Track, m Metric, elsewhere bool) (drift, times float64, b Between) {
+	drift = t.drift(e.Plan.MostLag).Variance
+	times, b = drift, t.between(m, drift)
 	if wide := b.half(e.Plan.Alpha); wide > 0 && (elsewhere || b.Deviation > 0) {
 		half := HalfWidth(float64(t.Moments.N), times*t.variance(m), e.tuning(), e.Plan.Alpha)
 		times *= max(1, wide*wide/(half*half))
 	}
-	return times, b
+	return drift, times, b
 }
 
 func (e *Experiment) tuning() float64 { return Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)) }
@@ -336,10 +336,10 @@ func (e *Experiment) Standings() []Standing {
 func (e *Experiment) standing(m Metric, role string) Standing {
 	s := Standing{Metric: m, Role: role, P: 1, Widened: 1}
 	if t := e.State.Effect[m]; t != nil {
-		times, b := e.widened(t, m, role == "success")
+		drift, times, b := e.widened(t, m, role == "success")
 		s.Effect = t.interval(m, e.tuning(), e.Plan.Alpha, times)
 		s.Lag, s.Widened, s.Processes, s.Between = t.lag(), math.Sqrt(times), b.Processes, b.Deviation
-		if s.P = t.pValue(m, e.tuning(), t.drift(e.Plan.MostLag).Variance); role == "success" || b.Deviation > 0 {
+		if s.P = t.pValue(m, e.tuning(), drift); role == "success" || b.Deviation > 0 {
 			s.P = max(s.P, b.pValue(t.Moments.Mean))
 		}
 	}

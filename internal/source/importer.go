@@ -6,10 +6,11 @@ import (
 	"go/token"
 	"go/types"
 	"os"
-	"strings"
 	"sync"
 
 	"golang.org/x/tools/go/gcexportdata"
+
+	"github.com/beagle-go/beagle/internal/symbol"
 )
 
 // importPos is the first position of imported packages. It lies beyond every position in the
@@ -77,6 +78,5 @@ func (x *exports) read(path, file string) (*types.Package, error) {
 
 // isStd reports whether an import path belongs to the standard library.
 func isStd(path string) bool {
-	first, _, _ := strings.Cut(path, "/")
-	return !strings.Contains(first, ".") && path != "C" && path != ""
+	return symbol.Standard(path) && path != "C" && path != ""
 }

@@ -1,4 +1,5 @@
-// Package symbol reads the names that the linker gives to functions, as profiles hold them.
+// Package symbol reads the names that the linker gives to functions, as profiles hold them, and the
+// paths of packages.
 package symbol
 
 import "strings"

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/symbol"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -278,8 +279,7 @@ func ownType(p *mutate.Pass, t types.Type) bool {
 	if pkg == nil || pkg == p.Pkg {
 		return pkg == p.Pkg
 	}
-	first, _, _ := strings.Cut(pkg.Path(), "/")
-	return !strings.Contains(first, ".")
+	return symbol.Standard(pkg.Path())
 }
 
 func rewriteOneObject(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
