@@ -415,8 +415,10 @@ func TestRace(t *testing.T) {
 func TestOriginalDies(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/dies\n\ngo 1.24\n")
+	// Large frames fill a stack after few calls, whose frames Go walks each time that it grows.
+	const frame = "\tvar frame [256]int\n\tframe[n&255] = n\n"
 	const src = "package p\n\n// Sum is 1 + ... + n.\nfunc Sum(n int) int {\n\tif n == 0 {\n\t\treturn 0\n\t}\n" +
-		"\treturn n + Sum(n-1)\n}\n"
+		frame + "\treturn frame[n&255] + Sum(n-1)\n}\n"
 	put(t, filepath.Join(dir, "p", "p.go"), src)
 	c := &catalogue{env: environment(t, dir, "./p.Sum")}
 	c.corpus = &beagle.Corpus{
@@ -424,10 +426,10 @@ func TestOriginalDies(t *testing.T) {
 			record(t, "[10]", rt.KindInt)},
 	}
 	better := entry{
-		source: "package p\n\nfunc Sum(n int) int {\n\tif n < 0 {\n\t\treturn Sum(n - 1)\n\t}\n" +
-			"\treturn n * (n + 1) / 2\n}\n",
+		source: "package p\n\nfunc Sum(n int) int {\n\tif n < 0 {\n" + frame +
+			"\t\treturn frame[n&255] + Sum(n-1)\n\t}\n\treturn n * (n + 1) / 2\n}\n",
 	}
-	budget := Budget{Exhaust: 200 * time.Millisecond, Fuzz: -1, Proof: time.Second}
+	budget := Budget{Exhaust: 200 * time.Millisecond, Fuzz: -1, Proof: -1}
 	v, err := Full(t.Context(), c.env, better.candidate(), c.corpus, budget)
 	if err != nil {
 		t.Fatal(err)
