@@ -130,10 +130,10 @@ func temporalServer(t *testing.T, program, dir string) string {
 	return ""
 }
 
-// campaignModule is the module of testdata/script/campaign.txtar, with its profile.
+// campaignModule is the module of testdata/service/campaign.txtar, with its profile.
 func campaignModule(t *testing.T) []txtar.File {
 	t.Helper()
-	a, err := txtar.ParseFile("testdata/script/campaign.txtar")
+	a, err := txtar.ParseFile("testdata/service/campaign.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

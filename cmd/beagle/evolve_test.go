@@ -14,7 +14,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
+
+// searchesDrawn is how many scripts of testdata/evolve a run tries: each runs several searches.
+const searchesDrawn = 4
 
 // TestEvolveScripts runs whole searches on small modules.
 func TestEvolveScripts(t *testing.T) {
@@ -23,7 +27,7 @@ func TestEvolveScripts(t *testing.T) {
 	}
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/evolve",
+		Files:               sampletest.Of(t, scripts(t, "testdata/evolve"), searchesDrawn),
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -21,6 +21,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
+	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/uprobe"
 	"github.com/beagle-go/beagle/internal/verify"
@@ -71,8 +72,30 @@ func plant() {
 // TestScripts runs the command as its users do: testdata/script/*.txtar.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, scripts(t, "testdata/script"))
+}
+
+// servicesDrawn is how many scripts of testdata/service a run tries: each takes up to a minute.
+const servicesDrawn = 3
+
+// TestServiceScripts runs captures, campaigns and rollouts on services that run.
+func TestServiceScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, sampletest.Of(t, scripts(t, "testdata/service"), servicesDrawn))
+}
+
+// scripts are the scripts of a directory.
+func scripts(t *testing.T, dir string) []string {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts in %s: %v", dir, err)
+	}
+	return files
+}
+
+func runScripts(t *testing.T, files []string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               files,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -28,7 +28,7 @@ func TestRolloutTemporal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	a, err := txtar.ParseFile("testdata/script/rollout_live.txtar")
+	a, err := txtar.ParseFile("testdata/service/rollout_live.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

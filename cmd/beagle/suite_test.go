@@ -13,10 +13,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/suite"
 )
 
 var updateSuite = flag.Bool("update-suite-list", false, "write testdata/suite/list.golden")
+
+// suitesDrawn is how many scripts of testdata/suite a run tries.
+const suitesDrawn = 2
 
 // TestSuiteScripts runs the command on a small suite of its own.
 func TestSuiteScripts(t *testing.T) {
@@ -25,7 +29,7 @@ func TestSuiteScripts(t *testing.T) {
 	}
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/suite",
+		Files:               sampletest.Of(t, scripts(t, "testdata/suite"), suitesDrawn),
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

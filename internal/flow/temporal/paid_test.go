@@ -16,6 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/llmtest"
+	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -89,11 +90,15 @@ func modelsAt(t *testing.T, url string, names ...string) flow.Spec {
 	return s
 }
 
-// TestNothingIsPaidTwice kills the worker ten times, and the server in between,
-// while models write for a run: the provider makes no answer twice, and no answer
-// that arrived is asked for again. A version that is handed in gets its fate.
+// TestNothingIsPaidTwice kills the worker four times, or ten with -sample.all, and the server in
+// between, while models write for a run: the provider makes no answer twice, and no answer that
+// arrived is asked for again. A version that is handed in gets its fate.
 func TestNothingIsPaidTwice(t *testing.T) {
 	t.Parallel() // it waits for a server to notice what was killed
+	planned, candidates := 4, 48
+	if sampletest.All() {
+		planned, candidates = 10, 120
+	}
 	f := newFleet(t, "127.0.0.1")
 	models := &llmtest.Server{Idempotent: true, Script: func(c llmtest.Call) *llmtest.Reply {
 		text := fmt.Sprintf("```go\nfunc Sum(s string) int {\n\tn := %d\n\tfor _, b := range []byte(s) {\n"+
@@ -102,7 +107,7 @@ func TestNothingIsPaidTwice(t *testing.T) {
 	}}
 	models.StartFor(t)
 	spec := modelsAt(t, models.URL(), "one", "two")
-	spec.Candidates, spec.Models.Caps.Money = 120, 100_000_000 // what a kill loses counts as spent
+	spec.Candidates, spec.Models.Caps.Money = candidates, 100_000_000 // what a kill loses counts as spent
 	r := role{Kinds: fleet.Kinds, Class: "test", Known: true, Pause: 50 * time.Millisecond}
 	worker := f.worker(r)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
@@ -116,12 +121,12 @@ func TestNothingIsPaidTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	kills := 0
-	for ; kills < 10 && !run.over(); kills++ {
+	for ; kills < planned && !run.over(); kills++ {
 		for before := models.Stats().Calls; models.Stats().Calls < before+3 && !run.over(); {
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(rand.N(400 * time.Millisecond))
-		if kills == 4 {
+		if kills == planned/2 {
 			kill(f.server)
 			f.serve()
 		}
@@ -134,7 +139,7 @@ func TestNothingIsPaidTwice(t *testing.T) {
 	}
 	t.Logf("killed %d times; %d candidates, %+v, %+v at the server", kills, run.result.Candidates, run.result.Models,
 		models.Stats())
-	if run.result.Candidates != 120 || run.result.Models == nil || kills != 10 {
+	if run.result.Candidates != candidates || run.result.Models == nil || kills != planned {
 		t.Errorf("%d candidates after %d kills", run.result.Candidates, kills)
 	}
 	paidOnce(t, s, models)
