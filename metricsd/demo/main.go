@@ -156,7 +156,7 @@ var full = settings{
 }
 
 var tiny = settings{
-	Profile: 4, Spots: 16, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "60s",
+	Profile: 4, Spots: 8, Capture: 1, Targets: 4, Each: 4, Measure: "2s", Fuzz: "1s", Processor: "60s",
 	Canaries: 2, Slice: "20ms",
 	Plan: plan{Success: success, Guardrails: guardrails, Ramp: []float64{0.3},
 		StepBlocks: 20, Horizon: 20, MostBlocks: 40, LeastBlocks: 20, HoldoutShare: 0.3, HoldoutBlocks: 20,
