@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
 // shapes are targets of every kind. The mark is where a candidate changes
@@ -81,10 +82,13 @@ func F(n int) int { /*+*/ return n + 1 }
 `, "module gopkg.in/some.v1\n\ngo 1.24\n"},
 }
 
+// shapesDrawn is how many of the shapes a run builds: each takes two programs.
+const shapesDrawn = 6
+
 // TestShapes builds and runs them. The second batch has what the first one had
 // not: a variable to initialise and another import.
 func TestShapes(t *testing.T) {
-	for _, shape := range shapes {
+	for _, shape := range sampletest.Of(t, shapes, shapesDrawn) {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()
 			dir := strings.TrimPrefix(shape.spec[:strings.LastIndex(shape.spec, "p")+1], "./")

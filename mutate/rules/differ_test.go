@@ -21,11 +21,11 @@ import (
 )
 
 // differed is how many cases a run compares.
-const differed = 180
+const differed = 120
 
 // differential builds one program of befores and afters, each in a package of its own. It compares
-// them on generated inputs, and counts bounds checks. A run tries a third of the cases, drawn anew
-// each time.
+// them on generated inputs, and counts bounds checks. A run tries a quarter of the cases, drawn
+// anew each time.
 func differential(t *testing.T, cases []*golden) {
 	dir := t.TempDir()
 	var imports, table strings.Builder
