@@ -19,8 +19,8 @@ const (
 	siftCopies = 2
 	// fewLayouts must do where the function is so slow that more would take too long.
 	fewLayouts = 3
-	// siftRounds bounds the rounds of so many layouts. Pairs that are not sharp ask for another: the
-	// half width of the typical interval, in logarithms, is above that of a step worth reading.
+	// siftRounds bounds the rounds of so many layouts. Pairs that are not sharp ask for another:
+	// the half width of the typical interval, in logarithms, is above twice a step worth reading.
 	siftRounds = 3
 	sharp      = 0.02
 )

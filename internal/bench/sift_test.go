@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -17,7 +18,8 @@ func siftPlanted(t *testing.T, seed uint64, n noise, c code, losses ...float64) 
 		ps = append(ps, planted{gain: 1.5 * math.Exp(-loss), pgo: 1})
 		pairs = append(pairs, [2]int{i + 1, 0})
 	}
-	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: siftCopies, train: "train"}
+	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: siftCopies,
+		train: "train"}
 	m := newSifter(l, len(ps), "train", Options{Seed: seed})
 	out, err := m.sift(t.Context(), pairs)
 	if err != nil {
@@ -41,9 +43,10 @@ func TestSiftPlanted(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%+v %+v: a tenth is shown in %d of %d, 3 %% in %d, nothing in %d", n, c, shown[0], runs, shown[1], shown[2])
-			if shown[0] < runs-2 || shown[2] > 3 {
-				t.Errorf("%+v %+v: a tenth is shown in %d of %d runs, and nothing in %d", n, c, shown[0], runs, shown[2])
+			said := fmt.Sprintf("%+v %+v: a tenth is shown in %d of %d runs, 3 %% in %d, nothing in %d", n, c, shown[0],
+				runs, shown[1], shown[2])
+			if t.Log(said); shown[0] < runs-2 || shown[2] > 3 {
+				t.Error(said)
 			}
 		}
 	}
@@ -78,9 +81,11 @@ func TestSiftSharpens(t *testing.T) {
 		rest float64 // of the layouts' luck
 		want int
 	}{{0.005, SiftLayouts}, {0.1, siftRounds * SiftLayouts}} {
-		l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: code{rest: c.rest}, copies: siftCopies, train: "train"}
+		l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: code{rest: c.rest}, copies: siftCopies,
+			train: "train"}
 		l.planted = []planted{{gain: 1.5, pgo: 1}, {gain: 1.5, pgo: 1}}
-		if _, err := newSifter(l, 2, "train", Options{}).sift(t.Context(), [][2]int{{1, 0}}); err != nil || l.runs != c.want {
+		_, err := newSifter(l, 2, "train", Options{}).sift(t.Context(), [][2]int{{1, 0}})
+		if err != nil || l.runs != c.want {
 			t.Errorf("luck of %v: %d layouts, want %d: %v", c.rest, l.runs, c.want, err)
 		}
 	}

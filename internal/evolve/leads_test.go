@@ -61,7 +61,9 @@ func TestNearest(t *testing.T) {
 		cut   []int
 		want  []int
 		exact bool
-	}{{[]int{0, 2}, []int{0, 2}, true}, {[]int{0, 2, 3}, []int{0, 2}, false}, {[]int{1}, nil, false}, {nil, nil, false}} {
+	}{
+		{[]int{0, 2}, []int{0, 2}, true}, {[]int{0, 2, 3}, []int{0, 2}, false}, {[]int{1}, nil, false}, {nil, nil, false},
+	} {
 		p, exact := l.Nearest(c.cut)
 		if exact != c.exact || (p == nil) != (c.want == nil) || p != nil && !slices.Equal(p.Without, c.want) {
 			t.Errorf("%v: %+v, exact %v", c.cut, p, exact)
@@ -140,9 +142,9 @@ func TestSpareOnLandscapes(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d steps gain nothing, of which %d stay; %d gain a tenth and more, of which %d go", before, after, kept, lost)
-	if before < 20 || after > before/6 || lost > kept/6 {
-		t.Errorf("%d steps gain nothing, of which %d stay; %d gain a tenth and more, of which %d go", before, after, kept,
-			lost)
+	said := fmt.Sprintf("%d steps gain nothing, of which %d stay; %d gain a tenth and more, of which %d go", before,
+		after, kept, lost)
+	if t.Log(said); before < 20 || after > before/6 || lost > kept/6 {
+		t.Error(said)
 	}
 }
