@@ -19,10 +19,9 @@ const (
 	siftCopies = 2
 	// fewLayouts must do where the function is so slow that more would take too long.
 	fewLayouts = 3
-	// siftRounds bounds the rounds of so many layouts. Pairs that are not sharp ask for another:
-	// the half width of the typical interval, in logarithms, is above twice a step worth reading.
-	siftRounds = 3
-	sharp      = 0.02
+	// sharp is the half width of an interval, in logarithms, that asks for no further round of
+	// layouts: that of twice the least gain of a step that is worth reading.
+	sharp = 0.02
 )
 
 // A Sifting says how fast candidates are over a few link layouts.
@@ -106,13 +105,28 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 			m.lab.discard(im)
 		}
 		out := m.sifting(pairs)
-		if round == siftRounds || typicalWidth(out.Over) <= sharp {
+		if round >= m.o.Rounds || typicalWidth(m.undecided(out.Over, pairs)) <= sharp {
 			return out, nil
 		}
 		if images, err = m.relink(ctx, first, SiftLayouts); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// undecided are the ratios of the pairs of which it is not shown which candidate is faster. Only
+// these are timed on.
+func (m *confirmer) undecided(over []beagle.Ratio, pairs [][2]int) (out []beagle.Ratio) {
+	for _, t := range m.live() {
+		t.finding = found
+	}
+	for k, r := range over {
+		if r.Low <= 1 && 1 <= r.High {
+			out = append(out, r)
+			m.finalists[pairs[k][0]].finding, m.finalists[pairs[k][1]].finding = open, open
+		}
+	}
+	return out
 }
 
 // typicalWidth is the median half width of intervals, in logarithms; 0 of none.
@@ -129,7 +143,7 @@ func typicalWidth(rs []beagle.Ratio) float64 {
 
 // siftIn times the candidates in one layout.
 func (m *confirmer) siftIn(ctx context.Context, im image) error {
-	variants := m.cast(im, m.live())
+	variants := m.cast(im, m.at(open))
 	if len(variants) == 0 {
 		return nil
 	}
@@ -138,7 +152,7 @@ func (m *confirmer) siftIn(ctx context.Context, im image) error {
 	if err != nil || reply == nil {
 		return err
 	}
-	m.collect(im, q, &reply.Sets[0], m.live(), m.sets[0].into)
+	m.collect(im, q, &reply.Sets[0], m.at(open), m.sets[0].into)
 	m.slow = m.slow || len(reply.Sets[0].Window) < enoughPairs
 	return nil
 }

@@ -20,7 +20,7 @@ func siftPlanted(t *testing.T, seed uint64, n noise, c code, losses ...float64) 
 	}
 	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: siftCopies,
 		train: "train"}
-	m := newSifter(l, len(ps), "train", Options{Seed: seed})
+	m := newSifter(l, len(ps), "train", Options{Seed: seed, Rounds: 2})
 	out, err := m.sift(t.Context(), pairs)
 	if err != nil {
 		t.Fatal(err)
@@ -80,11 +80,11 @@ func TestSiftSharpens(t *testing.T) {
 	for _, c := range []struct {
 		rest float64 // of the layouts' luck
 		want int
-	}{{0.005, SiftLayouts}, {0.1, siftRounds * SiftLayouts}} {
+	}{{0.005, SiftLayouts}, {0.1, 2 * SiftLayouts}} {
 		l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: code{rest: c.rest}, copies: siftCopies,
 			train: "train"}
 		l.planted = []planted{{gain: 1.5, pgo: 1}, {gain: 1.5, pgo: 1}}
-		_, err := newSifter(l, 2, "train", Options{}).sift(t.Context(), [][2]int{{1, 0}})
+		_, err := newSifter(l, 2, "train", Options{Rounds: 2}).sift(t.Context(), [][2]int{{1, 0}})
 		if err != nil || l.runs != c.want {
 			t.Errorf("luck of %v: %d layouts, want %d: %v", c.rest, l.runs, c.want, err)
 		}

@@ -25,8 +25,8 @@ type evidence interface {
 	full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error)
 	// confirm is the full measurement.
 	confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error)
-	// sift compares versions, and pairs of them, over a few layouts, before confirm.
-	sift(ctx context.Context, cs []beagle.Candidate, pairs [][2]int, budget time.Duration) (*bench.Sifting, error)
+	// sift compares versions, and pairs of them, over so many rounds of layouts at most.
+	sift(ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int) (*bench.Sifting, error)
 	// work says what full does, for people.
 	work() string
 }
@@ -90,10 +90,11 @@ func (x recorded) confirm(
 }
 
 func (x recorded) sift(
-	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, budget time.Duration,
+	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
 	return bench.Sift(ctx, x.lab.bench, x.unit, cs, pairs, x.inputs.corpus(), bench.Options{
-		Budget: budget, PGO: x.meter.modulePGO(), Seed: x.spec.Seed ^ siftSeed, Score: x.spec.Score,
+		Budget: bench.SiftTime(len(cs)), Rounds: rounds, PGO: x.meter.modulePGO(), Seed: x.spec.Seed ^ siftSeed,
+		Score: x.spec.Score,
 	})
 }
 

@@ -247,9 +247,9 @@ func (x *inPlace) confirm(
 }
 
 func (x *inPlace) sift(
-	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, budget time.Duration,
+	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
-	return x.siftIn(ctx, x.place, cs, pairs, budget)
+	return x.siftIn(ctx, x.place, cs, pairs, rounds)
 }
 
 func (x *inPlace) trial(ctx context.Context, cs []beagle.Candidate) (trial, error) {

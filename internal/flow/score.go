@@ -227,19 +227,19 @@ func (x *session) confirmIn(
 }
 
 func (b *benched) sift(
-	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, budget time.Duration,
+	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
-	return b.siftIn(ctx, b.place, cs, pairs, budget)
+	return b.siftIn(ctx, b.place, cs, pairs, rounds)
 }
 
 // siftIn compares candidates over layouts in the benchmarks of a place.
 func (x *session) siftIn(
-	ctx context.Context, place *inplace.Place, cs []beagle.Candidate, pairs [][2]int, budget time.Duration,
+	ctx context.Context, place *inplace.Place, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
 	x.lab.timing.Lock()
 	defer x.lab.timing.Unlock()
 	return bench.SiftIn(ctx, x.clock(place), x.unit, cs, pairs, bench.Options{
-		Budget: placeTimes * budget, Seed: x.spec.Seed ^ siftSeed, Score: x.spec.Score,
+		Budget: placeTimes * bench.SiftTime(len(cs)), Rounds: rounds, Seed: x.spec.Seed ^ siftSeed, Score: x.spec.Score,
 	})
 }
 
