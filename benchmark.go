@@ -8,6 +8,7 @@ type Similarity struct {
 	High         float64 `json:"high"`          //
 	Plain        float64 `json:"plain"`         // of the samples as they are
 	Noise        float64 `json:"noise"`         // expected difference of two profiles of the same program
+	Chance       float64 `json:"chance"`        // the estimate is as low for one in 40 such pairs of profiles
 	Samples      float64 `json:"samples"`       // of production, of equal weight
 	BenchSamples float64 `json:"bench_samples"` // of the benchmark
 	// Parts are all parts, the largest difference first.
@@ -61,9 +62,17 @@ type BenchmarkFit struct {
 	Seconds  float64        `json:"seconds"`          // of a processor that the benchmark ran
 	Callees  Similarity     `json:"callees"`
 	Lines    Similarity     `json:"lines"`
+	Itself   *SelfFit       `json:"itself,omitempty"` // production with itself; nil with one profile of it
 	Tried    []BenchmarkTry `json:"tried"`
 	Why      []string       `json:"why,omitempty"` // the parts that differ, and why
 	Warnings []string       `json:"warnings,omitempty"`
+}
+
+// A SelfFit compares the earlier half of production's profiles with the later one: no benchmark can
+// be more alike to production than production is to itself.
+type SelfFit struct {
+	Callees Similarity `json:"callees"`
+	Lines   Similarity `json:"lines"`
 }
 
 // A BenchmarkTry is one form of the benchmark that was compared.

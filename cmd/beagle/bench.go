@@ -181,31 +181,44 @@ func (o *benching) mayWrite(plan *benchfile.Plan, out string) error {
 	return nil
 }
 
-// production reads production's profiles, and what is below the target.
-func (o *benching) production(ctx context.Context, u *source.Unit, p *progress) (*hotspots.Subtree, []string, error) {
+// production reads production's profiles, and what is below the target in all of them and in their
+// halves.
+func (o *benching) production(ctx context.Context, u *source.Unit, p *progress) (
+	whole *hotspots.Subtree, halves [2]*hotspots.Subtree, warnings []string, err error,
+) {
 	read := profiles.Options{Seconds: o.live, Token: os.Getenv("BEAGLE_PROFILES_TOKEN")}
 	read.Warn = func(text string) { p.watch(flow.Event{Warning: text}) }
 	all, err := profiles.Read(ctx, o.profile, read)
 	if err != nil {
-		return nil, nil, err
+		return nil, halves, nil, err
 	}
 	t, err := benchfile.Rank(u, all)
 	if err != nil {
-		return nil, nil, err
+		return nil, halves, nil, err
 	}
-	s, err := t.Below(u.Target.Spec())
-	return s, t.Warnings, err
+	if whole, err = t.Below(u.Target.Spec()); err != nil {
+		return nil, halves, nil, err
+	}
+	halves, err = benchfile.Halves(u, all)
+	return whole, halves, t.Warnings, err
 }
 
-func (o *benching) fitting(s *hotspots.Subtree, p *progress) (*benchfile.Fitting, error) {
-	f := &benchfile.Fitting{Production: s, Needed: o.similar / 100, Seconds: o.seconds, State: o.state}
+// fitting prepares the comparison with production, and returns what is to be warned of.
+func (o *benching) fitting(ctx context.Context, u *source.Unit, p *progress) (*benchfile.Fitting, []string, error) {
+	whole, halves, warnings, err := o.production(ctx, u, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &benchfile.Fitting{
+		Production: whole, Halves: halves, Needed: o.similar / 100, Seconds: o.seconds, State: o.state,
+	}
 	if o.pgo != "" {
 		abs, err := filepath.Abs(o.pgo)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if _, err := os.Stat(abs); err != nil {
-			return nil, &beagle.UsageError{
+			return nil, nil, &beagle.UsageError{
 				What:   "--pgo: " + err.Error(),
 				Remedy: "name the profile of production's build",
 			}
@@ -213,16 +226,12 @@ func (o *benching) fitting(s *hotspots.Subtree, p *progress) (*benchfile.Fitting
 		f.PGO = abs
 	}
 	f.Say = func(text string) { flow.Watcher(p.watch).Stage("compare", text) }
-	return f, nil
+	return f, warnings, nil
 }
 
 // fit makes the plan's benchmark like production.
 func (o *benching) fit(ctx context.Context, plan *benchfile.Plan, p *progress) (*beagle.BenchmarkFit, error) {
-	s, warnings, err := o.production(ctx, plan.Unit, p)
-	if err != nil {
-		return nil, err
-	}
-	f, err := o.fitting(s, p)
+	f, warnings, err := o.fitting(ctx, plan.Unit, p)
 	if err != nil {
 		return nil, err
 	}
@@ -240,11 +249,7 @@ func (o *benching) compare(ctx context.Context, p *progress) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
-	s, warnings, err := o.production(ctx, u, p)
-	if err != nil {
-		return exitUsage, err
-	}
-	f, err := o.fitting(s, p)
+	f, warnings, err := o.fitting(ctx, u, p)
 	if err != nil {
 		return exitUsage, err
 	}

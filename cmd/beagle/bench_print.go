@@ -68,8 +68,15 @@ func printFit(w io.Writer, f *beagle.BenchmarkFit) {
 		by string
 		beagle.Similarity
 	}{{"by callee", f.Callees}, {"by line", f.Lines}} {
-		fmt.Fprintf(w, "  %-10s %-9s %.1f %% (95 %%: %.1f to %.1f), of %.0f and %.0f samples\n", "", s.by,
-			100*s.Estimate, 100*s.Low, 100*s.High, s.Samples, s.BenchSamples)
+		fmt.Fprintf(w, "  %-10s %-9s %.1f %% (95 %%: %.1f to %.1f), of %.0f and %.0f samples; "+
+			"the same program twice: %.1f %% or more\n", "", s.by,
+			100*s.Estimate, 100*s.Low, 100*s.High, s.Samples, s.BenchSamples, 100*s.Chance)
+	}
+	if i := f.Itself; i != nil {
+		fmt.Fprintf(w, "  %-10s its earlier profiles against its later ones: "+
+			"%.1f %% by callee (95 %%: %.1f to %.1f), %.1f %% by line (%.1f to %.1f)\n", "production",
+			100*i.Callees.Estimate, 100*i.Callees.Low, 100*i.Callees.High,
+			100*i.Lines.Estimate, 100*i.Lines.Low, 100*i.Lines.High)
 	}
 	fmt.Fprintf(w, "  %-10s %.2f %% of production's time is below the function\n", "share", 100*f.Share)
 	for _, t := range f.Tried {

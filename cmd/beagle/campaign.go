@@ -260,6 +260,9 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 	if err != nil {
 		return err
 	}
+	if o.heads {
+		t.Hotspots.Hotspots = slices.Concat(t.Heads(o.spec.Across), t.Hotspots.Hotspots)
+	}
 	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, First: o.first, Heads: o.heads, Memory: memory,
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
 		Subtrees: map[string]*campaign.Subtree{}, Inside: map[string][]string{}}

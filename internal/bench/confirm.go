@@ -26,7 +26,9 @@ type Options struct {
 	Score beagle.Score    // by which versions are judged; zero is their time
 	PGO   string          // the module's profile, which production builds use; "" if it has none
 	Seed  uint64          // of layouts, orders and sequences
-	Log   func(string)    // progress, a line at a time; may be nil
+	// of a sifting: rounds of layouts at most, while it is not clear which of a pair is faster
+	Rounds int
+	Log    func(string) // progress, a line at a time; may be nil
 }
 
 const (

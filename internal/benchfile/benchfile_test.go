@@ -1,6 +1,7 @@
 package benchfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/corpus"
@@ -376,7 +379,53 @@ func TestExplainsSamples(t *testing.T) {
 	far := tree(20, 30, 150)
 	fit = f.Compare(far)
 	f.Explain(fit, far)
-	if fit.Enough != 0 || len(fit.Warnings) != 0 || len(fit.Why) == 0 {
+	if fit.Enough != 0 || len(fit.Warnings) != 0 || len(fit.Why) == 0 || fit.Itself != nil {
 		t.Errorf("%+v", fit)
+	}
+	f.Halves = [2]*hotspots.Subtree{tree(20, 15, 10), tree(30, 15, 10)}
+	fit = f.Compare(far)
+	f.Explain(fit, far)
+	text = strings.Join(fit.Why, "\n")
+	if !strings.Contains(text, "(44.4 and 54.5 % in its earlier and later profiles)") {
+		t.Errorf("production's own differences are not told:\n%s", text)
+	}
+	if fit.Itself == nil || fit.Itself.Callees.Samples != 45 || fit.Itself.Lines.BenchSamples != 55 {
+		t.Errorf("%+v", fit.Itself)
+	}
+}
+
+// TestHalves: the earlier profiles are one half, in whatever order they are given; one profile has
+// none.
+func TestHalves(t *testing.T) {
+	u, _ := load(t, "Spaces", `{"args": {"line": ""}}`)
+	at := func(minute int) *hotspots.Profile {
+		name := u.Target.PkgPath + ".Spaces"
+		fn := &profile.Function{ID: 1, Name: name, SystemName: name, Filename: u.Target.File}
+		loc := &profile.Location{ID: 1, Line: []profile.Line{{Function: fn, Line: int64(u.Target.Line) + 1}}}
+		p := &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+			PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 10_000_000,
+			TimeNanos: int64(minute) * 60e9, DurationNanos: 60e9,
+			Function: []*profile.Function{fn}, Location: []*profile.Location{loc},
+			Sample: []*profile.Sample{{
+				Location: []*profile.Location{loc}, Value: []int64{int64(minute), int64(minute) * 10_000_000},
+			}},
+		}
+		var b bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		out, err := hotspots.Parse(fmt.Sprint("minute ", minute), b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	halves, err := Halves(u, []*hotspots.Profile{at(40), at(10), at(30), at(20)})
+	if err != nil || halves[0] == nil || halves[0].Samples != 30 || halves[1].Samples != 70 {
+		t.Errorf("%+v %v", halves, err)
+	}
+	if halves, err = Halves(u, []*hotspots.Profile{at(1)}); halves[0] != nil || err != nil {
+		t.Errorf("of one profile: %+v %v", halves, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -15,10 +16,11 @@ import (
 // A Fitting is the work of making a benchmark's profile like production's.
 type Fitting struct {
 	Production *hotspots.Subtree
-	Needed     float64 // similarity, such as 0.98
-	Seconds    float64 // of each profile
-	PGO        string  // profile for the compiler, "" for none
-	State      string  // warm, cold or auto
+	Halves     [2]*hotspots.Subtree // of production's profiles, the earlier ones first; nil with one alone
+	Needed     float64              // similarity, such as 0.98
+	Seconds    float64              // of each profile
+	PGO        string               // profile for the compiler, "" for none
+	State      string               // warm, cold or auto
 	Say        func(string)
 }
 
@@ -29,6 +31,12 @@ func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 		Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds,
 		Callees: similarity.Compare(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective)),
 		Lines:   similarity.Compare(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective)),
+	}
+	if a, b := f.Halves[0], f.Halves[1]; a != nil && b != nil {
+		out.Itself = &beagle.SelfFit{
+			Callees: similarity.Compare(shape(a.Callees, a.Effective), shape(b.Callees, b.Effective)),
+			Lines:   similarity.Compare(shape(a.Lines, a.Effective), shape(b.Lines, b.Effective)),
+		}
 	}
 	worst := similarity.Worst(out.Callees, out.Lines)
 	out.Reached = worst.Estimate >= f.Needed
@@ -250,7 +258,7 @@ func (f *Fitting) told(tries []*try, best *try) *beagle.BenchmarkFit {
 // longer profiles would show. run is the profile of the benchmark.
 func (f *Fitting) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 	fit.Why = nil
-	explain := func(kind string, parts []beagle.SimilarPart) {
+	explain := func(kind string, parts, halves []beagle.SimilarPart) {
 		const told, small = 5, 0.005
 		for i := range parts {
 			p := &parts[i]
@@ -259,14 +267,18 @@ func (f *Fitting) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 			}
 			if p.Why = reason(kind, *p); len(fit.Why) < 2*told {
 				fit.Why = append(fit.Why,
-					fmt.Sprintf("%s %s: %.1f %% of production's time, %.1f %% of the benchmark's: %s",
-						kind, p.Name, 100*p.Production, 100*p.Benchmark, p.Why))
+					fmt.Sprintf("%s %s: %.1f %% of production's time%s, %.1f %% of the benchmark's: %s",
+						kind, p.Name, 100*p.Production, inHalves(halves, p.Name), 100*p.Benchmark, p.Why))
 			}
 		}
 	}
 	if !fit.Reached {
-		explain("callee", fit.Callees.Parts)
-		explain("line", fit.Lines.Parts)
+		var halves beagle.SelfFit
+		if fit.Itself != nil {
+			halves = *fit.Itself
+		}
+		explain("callee", fit.Callees.Parts, halves.Callees.Parts)
+		explain("line", fit.Lines.Parts, halves.Lines.Parts)
 	}
 	if fit.Shown || min(fit.Callees.High, fit.Lines.High) < fit.Needed {
 		return
@@ -278,6 +290,16 @@ func (f *Fitting) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 		fit.Enough = max(callees, lines)
 	}
 	fit.Warnings = append(fit.Warnings, tooFew(fit))
+}
+
+// inHalves says which shares a part has in the halves of production's profiles.
+func inHalves(halves []beagle.SimilarPart, name string) string {
+	i := slices.IndexFunc(halves, func(p beagle.SimilarPart) bool { return p.Name == name })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.1f and %.1f %% in its earlier and later profiles)", 100*halves[i].Production,
+		100*halves[i].Benchmark)
 }
 
 // tooFew says how many samples would show what the estimate says.

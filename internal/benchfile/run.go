@@ -3,10 +3,12 @@ package benchfile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,6 +154,37 @@ func Rank(u *source.Unit, all []*hotspots.Profile) (*hotspots.Table, error) {
 		return nil, err
 	}
 	return hotspots.Rank(all, hotspots.Options{Kind: hotspots.CPU, Checkout: checkout})
+}
+
+// Halves are what is below the target in the earlier and in the later half of production's
+// profiles. There are none of a single profile, or where one of them does not reach the target.
+func Halves(u *source.Unit, all []*hotspots.Profile) (out [2]*hotspots.Subtree, err error) {
+	var cpu []*hotspots.Profile
+	for _, p := range all {
+		if p.Kind == hotspots.CPU {
+			cpu = append(cpu, p)
+		}
+	}
+	if len(cpu) < 2 {
+		return out, nil
+	}
+	slices.SortStableFunc(cpu, func(a, b *hotspots.Profile) int { return a.Start.Compare(b.Start) })
+	for i, half := range [][]*hotspots.Profile{cpu[:len(cpu)/2], cpu[len(cpu)/2:]} {
+		t, err := Rank(u, half)
+		if err != nil {
+			return out, err
+		}
+		below, err := t.Below(u.Target.Spec())
+		var missing *beagle.UsageError
+		if errors.As(err, &missing) {
+			return [2]*hotspots.Subtree{}, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out[i] = below
+	}
+	return out, nil
 }
 
 func firstLines(text string) string {

@@ -252,7 +252,7 @@ func TestHeads(t *testing.T) {
 		return s
 	}
 	s := planned()
-	if n := s.Next(); n == nil || n.Target != "m.b" || !strings.Contains(n.Why, "5.00 % with what it calls") {
+	if n := s.Next(); n == nil || n.Target != "m.b" || !strings.Contains(n.Why, "5.00 % with what it calls and") {
 		t.Fatalf("%+v", s.Campaign.Targets)
 	}
 	if s.Campaign.Targets[1].Target != "m.c" {
@@ -270,6 +270,21 @@ func TestHeads(t *testing.T) {
 	s.Enter(vain, beagle.CampaignCost{}, true)
 	if s.Target("m.a") == nil {
 		t.Error("what is inside is not taken up after a search in vain")
+	}
+}
+
+// TestHeadsFallNowhere: of a head all counts that its search may change, so that an improvement
+// does not make its caller next.
+func TestHeadsFallNowhere(t *testing.T) {
+	s := table()
+	s.Heads, s.Most = true, 1
+	s.Table.Hotspots = append(s.Table.Hotspots, beagle.Hotspot{Target: "m.head", Cum: 0.2, Reach: 0.15})
+	s.Callers["m.head"] = []beagle.CostShare{{What: "m.a", Share: 0.2}}
+	s.Plan()
+	head := *s.Next()
+	head.State, head.Ratio = beagle.CampaignImproved, &beagle.Ratio{Point: 1.1, Low: 1.05, High: 1.2}
+	if why := s.Enter(head, beagle.CampaignCost{}, true); head.Target != "m.head" || why != "" {
+		t.Errorf("%s: %s", head.Target, why)
 	}
 }
 

@@ -74,7 +74,7 @@ func (s *State) another() bool {
 	})
 	why := fmt.Sprintf("hot spot: %.2f %% of the service", 100*h.Net)
 	if s.Heads && h.Reach > h.Net {
-		why += fmt.Sprintf(", %.2f %% with what it calls of its package", 100*h.Reach)
+		why += fmt.Sprintf(", %.2f %% with what it calls and a search of it changes", 100*h.Reach)
 	}
 	s.Campaign.Targets = append(s.Campaign.Targets, beagle.CampaignTarget{
 		Target: h.Target, Net: h.Net, Cum: h.Cum, State: beagle.CampaignWaiting, Why: why,
@@ -149,12 +149,13 @@ func (s *State) Escalate(target string) string {
 	if t == nil || t.State != beagle.CampaignImproved || t.Ratio == nil || t.Ratio.Point <= 0 {
 		return ""
 	}
-	left := t.Net / t.Ratio.Point
+	net := s.searched(t)
+	left := net / t.Ratio.Point
 	if left >= s.Campaign.Least {
 		return ""
 	}
 	fell := fmt.Sprintf("%s falls from %.2f %% to about %.2f %% of the service, below the least of %.2f %%",
-		target, 100*t.Net, 100*left, 100*s.Campaign.Least)
+		target, 100*net, 100*left, 100*s.Campaign.Least)
 	if len(s.Callers[target]) == 0 {
 		t.Next = fell + "; no caller of it is a hot spot"
 		return t.Next
@@ -167,6 +168,17 @@ func (s *State) Escalate(target string) string {
 	s.promote(caller, "escalated: its callee "+fell)
 	t.Next = fell + ": its caller " + caller + " is next"
 	return t.Next
+}
+
+// searched is the share of the service that the search of a target may change: of a head that is
+// all that it reaches.
+func (s *State) searched(t *beagle.CampaignTarget) float64 {
+	for _, h := range s.Table.Hotspots {
+		if s.Heads && h.Target == t.Target {
+			return max(t.Net, h.Reach)
+		}
+	}
+	return t.Net
 }
 
 // promote puts a target in front of those that wait, also beyond the number of targets.

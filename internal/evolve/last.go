@@ -201,8 +201,13 @@ func (t *Trim) note(s *Search, o *Feedback) {
 
 // without are a member's steps but for some loose ones.
 func (m *Member) without(cut []int) []beagle.Step {
-	out := slices.Clone(m.Steps[:len(m.Steps)-len(m.loose())])
-	for i, st := range m.loose() {
+	return leaveOut(m.Steps, len(m.Steps)-len(m.loose()), cut)
+}
+
+// leaveOut are steps but for some of those from an index on, by index from there.
+func leaveOut(steps []beagle.Step, from int, cut []int) []beagle.Step {
+	out := slices.Clone(steps[:from])
+	for i, st := range steps[from:] {
 		if !slices.Contains(cut, i) {
 			out = append(out, st)
 		}
@@ -228,12 +233,18 @@ func (s *Search) Finalists() []Finalist {
 		if i == 0 && !s.Config.Fastest {
 			add(s.simplest(m, func(t *Member) bool { return t.high() >= as }))
 		}
-		add(s.simplest(m, func(t *Member) bool { return t.Point >= as && t.Score > m.Score-tellable }))
+		add(s.short(m))
 		if i == 0 {
 			add(Finalist{ID: id})
 		}
 	}
 	return out
+}
+
+// short is the simplest form of a finalist that was measured to be about as fast.
+func (s *Search) short(m *Member) Finalist {
+	as := AsGoodAs(m.Point, s.Config.Fastest)
+	return s.simplest(m, func(t *Member) bool { return t.Point >= as && t.Score > m.Score-tellable })
 }
 
 // tellable is how much lower, in logarithms, the low end of a simpler form may be. With a larger

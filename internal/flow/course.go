@@ -175,7 +175,7 @@ func (c *Course) Event(s *Spec) *EvaluatedEvent {
 
 // Field returns the finalists of the search.
 func (c *Course) Field() Field {
-	return Field{Finalists: c.Search.Finalists(), Tried: c.Search.Spent}
+	return Field{Finalists: c.Search.Finalists(), Leads: c.Search.Leads(), Tried: c.Search.Spent}
 }
 
 // Sum fills in the search's part of a result.

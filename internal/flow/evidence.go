@@ -25,6 +25,8 @@ type evidence interface {
 	full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error)
 	// confirm is the full measurement.
 	confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error)
+	// sift compares versions, and pairs of them, over so many rounds of layouts at most.
+	sift(ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int) (*bench.Sifting, error)
 	// work says what full does, for people.
 	work() string
 }
@@ -86,6 +88,19 @@ func (x recorded) confirm(
 		Score: x.spec.Score,
 	})
 }
+
+func (x recorded) sift(
+	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
+) (*bench.Sifting, error) {
+	return bench.Sift(ctx, x.lab.bench, x.unit, cs, pairs, x.inputs.corpus(), bench.Options{
+		Budget: bench.SiftTime(len(cs)), Rounds: rounds, PGO: x.meter.modulePGO(), Seed: x.spec.Seed ^ siftSeed,
+		Score: x.spec.Score,
+	})
+}
+
+// siftSeed makes the layouts of a sifting others than those of the full measurement, which is to
+// be no repetition of what chose its finalists.
+const siftSeed = 0x51f7
 
 // A recordedTrial is a harness program.
 type recordedTrial struct {

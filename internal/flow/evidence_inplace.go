@@ -246,6 +246,12 @@ func (x *inPlace) confirm(
 	return x.confirmIn(ctx, x.place, cs, tried, budget)
 }
 
+func (x *inPlace) sift(
+	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
+) (*bench.Sifting, error) {
+	return x.siftIn(ctx, x.place, cs, pairs, rounds)
+}
+
 func (x *inPlace) trial(ctx context.Context, cs []beagle.Candidate) (trial, error) {
 	vs := []inplace.Version{{ID: x.works.root.ID, Source: x.works.root.Source}}
 	for _, c := range cs {

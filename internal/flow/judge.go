@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 )
 
@@ -22,15 +23,17 @@ type judge struct {
 	rewriter *rewriter
 	door     *door
 	verifier *verifier
+	lab      *lab
 	meter    *meter
 	mender   *mender
 	pedigree *pedigree
 }
 
-// A Field is the finalists of a search, the most promising first, and how many versions competed.
+// A Field is what a search leaves to the judge.
 type Field struct {
-	Finalists []evolve.Finalist `json:"finalists"`
-	Tried     int               `json:"tried"`
+	Finalists []evolve.Finalist `json:"finalists"`       // as far as one layout tells, the most promising first
+	Leads     []evolve.Lead     `json:"leads,omitempty"` // that the judge makes finalists of
+	Tried     int               `json:"tried"`           // how many versions competed
 }
 
 // A Judged is the winner with its evidence, or the original when nothing won.
@@ -137,7 +140,11 @@ func (jd *judge) proves(ctx context.Context, f Field, candidate string) (bool, e
 func (jd *judge) confirmed(
 	ctx context.Context, f Field,
 ) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
-	field, err := jd.works.finalists(f.Finalists)
+	chosen, err := jd.sifted(ctx, f)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	field, err := jd.works.finalists(chosen)
 	if err != nil || len(field) == 0 {
 		return nil, nil, nil, err
 	}
@@ -266,24 +273,36 @@ func steps(c beagle.Candidate) string {
 }
 
 // preference orders finalists by their least gain. Of those about as fast as the best, the one
-// that is easiest to read comes first.
+// that is easiest to read comes first. They were timed in the same layouts, which tells more of two
+// finalists than their intervals do.
 func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []int {
 	order := make([]int, len(ms))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ms[b].Worth().Low, ms[a].Worth().Low) })
-	best, least := order[0], evolve.AsGoodAs(ms[order[0]].Worth().Low, fastest)
+	first, best, least := order[0], order[0], evolve.AsGoodAs(ms[order[0]].Worth().Low, fastest)
 	for i, at := range order[1:] {
 		simpler := cmp.Or(cmp.Compare(reading(cs[at].Source), reading(cs[best].Source)),
 			cmp.Compare(len(cs[at].Steps), len(cs[best].Steps))) < 0
-		if ms[at].Faster && simpler && ms[at].Worth().Low >= least {
+		asGood := ms[at].Worth().Low >= least || !fastest && unshown(&ms[at], &ms[first])
+		if ms[at].Faster && simpler && asGood {
 			best = at
 			copy(order[1:i+2], order[:i+1])
 			order[0] = at
 		}
 	}
 	return order
+}
+
+// unshown reports whether it is not shown that a finalist is slower than another, and whether it
+// gives up no more than [evolve.AsGoodAs] allows.
+func unshown(simpler, best *beagle.Measurement) bool {
+	over, point := bench.Over(simpler, best), best.Corrected.Point
+	if best.Score != nil || over.Low <= 0 || point <= 0 {
+		return false
+	}
+	return over.High >= 1 && over.Point >= evolve.AsGoodAs(point, false)/point
 }
 
 // tryGuarded makes of a finalist that fell one more finalist: its guarded form,

@@ -3,7 +3,6 @@ package flow
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
@@ -20,22 +19,20 @@ type pedigree struct {
 	verifier *verifier
 }
 
-// lineage measures every step of the winner in one program.
+// lineage measures every step of the winner, over several link layouts.
 func (p *pedigree) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.LineageStep, error) {
 	chain, err := p.path(c)
 	if err != nil {
 		return nil, err
 	}
-	ratios, err := p.compareAll(ctx, chain)
+	ratios, gains, err := p.compareAll(ctx, chain)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]beagle.LineageStep, len(chain))
-	before := beagle.Ratio{Point: 1, Low: 1, High: 1}
 	for i, at := range chain {
 		step := at.Steps[len(at.Steps)-1]
-		out[i] = beagle.LineageStep{Step: step, Why: p.explain(step), Ratio: ratios[i], Gain: ratios[i].Over(before)}
-		before = ratios[i]
+		out[i] = beagle.LineageStep{Step: step, Why: p.explain(step), Ratio: ratios[i], Gain: gains[i]}
 	}
 	return out, nil
 }
@@ -84,18 +81,47 @@ func (p *pedigree) retrace(at beagle.Candidate, steps []beagle.Step) (beagle.Can
 	return c, err
 }
 
-// compareTime is the time for each version that is compared with its neighbours.
-const compareTime = 80 * time.Millisecond
+// compareAll compares versions with the original, and each with the one before it, where both
+// behave; the zero Ratio stands for what is not known.
+func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) (ratios, gains []beagle.Ratio, err error) {
+	ratios, gains = make([]beagle.Ratio, len(cs)), make([]beagle.Ratio, len(cs))
+	good, err := p.behaving(ctx, cs)
+	if err != nil || len(good) == 0 {
+		return ratios, gains, err
+	}
+	var timed []beagle.Candidate
+	var pairs [][2]int
+	for k, i := range good {
+		timed = append(timed, cs[i])
+		pairs = append(pairs, [2]int{k, max(k-1, 0)})
+	}
+	found, err := p.lab.evidence.sift(ctx, timed, pairs, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	for k, i := range good {
+		if found.Ratios[k].Low <= 0 { // it could not be timed
+			continue
+		}
+		ratios[i] = found.Ratios[k]
+		switch {
+		case i == 0:
+			gains[i] = ratios[i]
+		case k > 0 && good[k-1] == i-1:
+			gains[i] = found.Over[k]
+		}
+	}
+	return ratios, gains, nil
+}
 
-// compareAll verifies and screens versions in one program; the zero Ratio
-// stands for one that does not behave.
-func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) ([]beagle.Ratio, error) {
-	t, err := p.lab.evidence.trial(ctx, cs) // the original among them is compared with itself
+// behaving are the versions that behave as the original does, by index. The original may be among
+// them.
+func (p *pedigree) behaving(ctx context.Context, cs []beagle.Candidate) (good []int, err error) {
+	t, err := p.lab.evidence.trial(ctx, cs)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Remove()
-	var good []int
 	for i, c := range cs {
 		if t.refused(i+1) != nil {
 			continue
@@ -105,18 +131,10 @@ func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) ([]bea
 			return nil, err
 		}
 		if v.OK() {
-			good = append(good, i+1)
+			good = append(good, i)
 		}
 	}
-	out := make([]beagle.Ratio, len(cs))
-	ratios, err := t.screen(ctx, good, compareTime*time.Duration(len(good)+1))
-	if err != nil {
-		return nil, err
-	}
-	for i, v := range good {
-		out[v-1] = ratios[i]
-	}
-	return out, nil
+	return good, nil
 }
 
 // explain returns a rewrite's own description, or a model's note on its change.

@@ -226,6 +226,23 @@ func (x *session) confirmIn(
 	return ms, nil
 }
 
+func (b *benched) sift(
+	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
+) (*bench.Sifting, error) {
+	return b.siftIn(ctx, b.place, cs, pairs, rounds)
+}
+
+// siftIn compares candidates over layouts in the benchmarks of a place.
+func (x *session) siftIn(
+	ctx context.Context, place *inplace.Place, cs []beagle.Candidate, pairs [][2]int, rounds int,
+) (*bench.Sifting, error) {
+	x.lab.timing.Lock()
+	defer x.lab.timing.Unlock()
+	return bench.SiftIn(ctx, x.clock(place), x.unit, cs, pairs, bench.Options{
+		Budget: placeTimes * bench.SiftTime(len(cs)), Rounds: rounds, Seed: x.spec.Seed ^ siftSeed, Score: x.spec.Score,
+	})
+}
+
 // clock times in a place, and counts exactly if the counts decide.
 func (x *session) clock(place *inplace.Place) bench.Place {
 	return place.Clock(sandbox.LastCPU(), !x.spec.Score.TimeAlone())

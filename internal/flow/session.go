@@ -103,7 +103,7 @@ func newSession(
 	x.meter = &meter{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in}
 	x.judge = &judge{
 		spec: &x.spec, watch: watch, ready: &x.ready, works: w, rewriter: rw, door: x.door, verifier: vf,
-		meter: x.meter,
+		lab: l, meter: x.meter,
 		mender: &mender{
 			spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in, verifier: vf, meter: x.meter,
 			nearest: verify.Nearest,

@@ -140,12 +140,15 @@ func (t *Table) Together(a, b string) float64 {
 }
 
 // reach is the time below a function that is spent in its own package and in what that calls of the
-// library: a candidate holds copies of functions of its package, and of no other.
-func (r *ranking) reach(c *cost) float64 {
+// library: a candidate holds copies of functions of its package. Across packages it holds copies of
+// others' functions, too, and of no methods.
+func (r *ranking) reach(c *cost, across bool) float64 {
 	sum, pkg := 0.0, packageOf(c.fn.target)
 	for _, i := range c.stacks {
 		s := r.m.stacks[i]
-		elsewhere := func(f frame) bool { return f.fn.class == own && packageOf(f.fn.key) != pkg }
+		elsewhere := func(f frame) bool {
+			return f.fn.class == own && packageOf(f.fn.key) != pkg && !(across && !isMethod(f.fn.key))
+		}
 		if !slices.ContainsFunc(s.frames[:outermost(s.frames, c.fn)], elsewhere) {
 			sum += s.weight
 		}
@@ -159,11 +162,12 @@ const insideShare = 0.75
 
 // Inside are the entries of a target's package that spend most of their time below it; across
 // packages the functions of others, too, which are no methods. A search of the target reaches them.
+// [Table.Heads] makes heads count as entries.
 func (t *Table) Inside(target string, across bool) (inside []string) {
 	for _, c := range byCost(t.ranking.order) {
 		reached := packageOf(c.fn.target) == packageOf(target) ||
-			across && !strings.Contains(strings.TrimPrefix(c.fn.target, packageOf(c.fn.target)+"."), ".")
-		if c.entry && c.fn.target != target && reached &&
+			across && !isMethod(c.fn.target)
+		if (c.entry || slices.Contains(t.heads, c.fn.target)) && c.fn.target != target && reached &&
 			t.Together(target, c.fn.target) >= insideShare*c.cum/t.ranking.m.total {
 			inside = append(inside, c.fn.target)
 		}

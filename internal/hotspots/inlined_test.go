@@ -1,6 +1,7 @@
 package hotspots
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,6 +49,43 @@ func checkoutWith(file string, names ...string) *Checkout {
 		c.Files[file].Decls = append(c.Files[file].Decls, SourceFunc{name, at, at + 5, true, ""})
 	}
 	return c
+}
+
+// TestHeads: a function that does next to nothing itself is a head of what it calls, when it
+// reaches clearly more than each; a wrapper of one function is none, nor one that waits for others.
+func TestHeads(t *testing.T) {
+	const (
+		outer = " ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4"
+		all   = " ex.com/svc/parse.All@/src/svc/parse/line.go:52" + outer
+		trim  = " ex.com/svc/parse.Wrap@/src/svc/parse/line.go:62" + all
+	)
+	table, err := Rank([]*Profile{planned{Kind: CPU, Seconds: 10, Start: noon, Stacks: []string{
+		"30 ex.com/svc/parse.trim@/src/svc/parse/line.go:40" + trim,
+		"30 ex.com/svc/parse.Sum@/src/svc/parse/sum.go:5" + all,
+		"40 ex.com/svc/store.Put@/src/svc/store/put.go:3" + all,
+	}}.parse(t, "heads.pprof")}, Options{Least: 0.005, Checkout: checkoutWith("parse/line.go", "All", "Wrap")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Inside(svc+"/serve.Handle", false); len(got) != 0 {
+		t.Errorf("inside another package: %q", got)
+	}
+	for _, c := range []struct {
+		across bool
+		reach  float64
+	}{{false, 0.6}, {true, 1}} {
+		heads := table.Heads(c.across)
+		if len(heads) != 1 || heads[0].Target != svc+"/parse.All" || heads[0].Reach != c.reach || heads[0].Cum != 1 {
+			t.Errorf("across %v: %+v", c.across, heads)
+		}
+	}
+	if got := table.Inside(svc+"/parse.Wrap", false); !slices.Equal(got, []string{svc + "/parse.trim"}) {
+		t.Errorf("inside the wrapper: %q", got)
+	}
+	inside := table.Inside(svc+"/parse.All", false)
+	if !slices.Equal(inside, []string{svc + "/parse.Sum", svc + "/parse.trim"}) {
+		t.Errorf("inside the head: %q", inside)
+	}
 }
 
 // TestReach: a function reaches what it calls of its package and of the library, and nothing of

@@ -28,6 +28,7 @@ type Table struct {
 	ranking *ranking
 	options Options
 	others  map[string]*merged // the kinds that were not ranked
+	heads   []string           // targets that count as entries, see Heads
 }
 
 // Rank makes the table of a service's profiles.
@@ -157,7 +158,7 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	h := beagle.Hotspot{
 		Target: c.fn.target, Symbols: slices.Clone(c.fn.symbols), File: c.fn.file, Line: c.hottest(),
 		Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.net / total), GC: tidy(c.gc / total),
-		Runtime: tidy(c.runtime / total), Reach: tidy(t.ranking.reach(c) / total),
+		Runtime: tidy(c.runtime / total), Reach: tidy(t.ranking.reach(c, false) / total),
 		Samples: c.count,
 	}
 	slices.Sort(h.Symbols)

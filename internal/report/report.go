@@ -87,8 +87,8 @@ func Nanos(ns float64) string {
 }
 
 // besideEachOther says what the figures of a lineage are.
-const besideEachOther = "Timed beside each other, briefly, after the full measurement: these ratios are no part of " +
-	"the figure to quote, and that of the last step need not equal it."
+const besideEachOther = "Timed beside each other over several link layouts, briefly, after the full measurement: " +
+	"these ratios are no part of the figure to quote, and that of the last step need not equal it."
 
 // Count prints an average a call over a sample. It drops digits that depend on the drawn calls.
 func Count(f float64) string {

@@ -46,6 +46,7 @@ func Compare(production, benchmark Shape) beagle.Similarity {
 	out.Plain = tidy(1 - seen)
 	line := walk(p, q, production.Samples, benchmark.Samples)
 	out.Noise = tidy(1 - line[0].mean)
+	out.Chance = tidy(1 - line.where(line[0].high, func(a point) float64 { return a.mean }))
 	out.Estimate = tidy(1 - line.where(seen, func(a point) float64 { return a.mean }))
 	out.High = tidy(1 - line.where(seen, func(a point) float64 { return a.high }))
 	// A distance below what chance makes is luck. It must not make the interval narrow.

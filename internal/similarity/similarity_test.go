@@ -56,6 +56,31 @@ func TestHalvesOfOneProfile(t *testing.T) {
 	}
 }
 
+// TestChance: about one in 40 pairs of profiles of one program has an estimate below Chance, at any
+// number of samples, and Chance is nearer to 1 with more of them.
+func TestChance(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 12))
+	last := 0.0
+	for _, n := range []int{500, 20_000} {
+		const pairs = 12
+		below, sum := 0, 0.0
+		for range pairs {
+			s := Compare(sampled(r, planted, n), sampled(r, planted, n))
+			if sum += s.Chance / pairs; s.Estimate < s.Chance {
+				below++
+			}
+		}
+		if below > pairs/4 {
+			t.Errorf("%d samples: %d of %d pairs are below what chance makes", n, below, pairs)
+		}
+		if sum <= last || sum >= 1 {
+			t.Errorf("%d samples: chance makes %.4f, and %.4f with fewer", n, sum, last)
+		}
+		last = sum
+		t.Logf("%d samples: %.4f, %d of %d below", n, sum, below, pairs)
+	}
+}
+
 // TestManySamplesShowLikeness checks that long profiles of one program are shown to be alike.
 func TestManySamplesShowLikeness(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))

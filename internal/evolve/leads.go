@@ -1,0 +1,130 @@
+package evolve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// maxLeads is how many of the best members are compared over layouts. All were screened in one
+// layout, whose luck ranks them.
+const maxLeads = 6
+
+// A Lead is one of the best members of a search, with the forms of it that behave and leave out
+// some of its steps.
+type Lead struct {
+	ID    string        `json:"id"`
+	Steps []beagle.Step `json:"steps"`
+	Loose int           `json:"loose"` // how many of these, the last ones, may be left out
+	Short Finalist      `json:"short"` // the form to measure in full, as far as the screening tells
+	Parts []Part        `json:"parts,omitempty"`
+}
+
+// A Part is a form of a lead.
+type Part struct {
+	Finalist
+	Without []int `json:"without"` // of the lead's loose steps, by index
+}
+
+// Leads returns the best members that took different ways: those that were trimmed first.
+func (s *Search) Leads() []Lead {
+	var out []Lead
+	for _, id := range s.leading() {
+		m := s.index[id]
+		l := Lead{ID: id, Steps: m.Steps, Loose: len(m.loose()), Short: s.short(m)}
+		for _, t := range s.Trims {
+			if t.Of == id && t.As != "" && t.As != s.Root {
+				l.Parts = append(l.Parts, Part{Finalist{ID: t.ID, Steps: t.Steps}, t.Without})
+			}
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// leading are the IDs of the finals, and of the next best members that took other ways.
+func (s *Search) leading() []string {
+	out := slices.Clone(s.Finals)
+	for _, m := range s.Ranked() {
+		if len(out) >= maxLeads {
+			break
+		}
+		trim := func(t Trim) bool { return t.As == m.ID }
+		known := func(id string) bool { return id == m.ID || m.extends(s.index[id]) && !s.mayBeat(m, s.index[id]) }
+		if m.ID != s.Root && m.Point >= worthATry && !slices.ContainsFunc(s.Trims, trim) &&
+			!slices.ContainsFunc(out, known) {
+			out = append(out, m.ID)
+		}
+	}
+	return out
+}
+
+// Rank returns the leads that may gain something, by index, the surest gain first. ratios are to
+// the original, over several layouts. A lead whose steps nobody has left out comes behind, unless
+// it is surely faster than the others look.
+func Rank(leads []Lead, ratios []beagle.Ratio) []int {
+	var order []int
+	for i := range leads {
+		if ratios[i].High >= worthATry {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ratios[b].Low, ratios[a].Low) })
+	for k, i := range order {
+		if len(leads[i].Parts) > 0 {
+			behind := func(j int) bool { return ratios[j].Low <= ratios[i].Point }
+			for at := range k {
+				if behind(order[at]) {
+					copy(order[at+1:k+1], order[at:k])
+					order[at] = i
+					break
+				}
+			}
+			break
+		}
+	}
+	return order[:min(len(order), maxFinalists)]
+}
+
+// Singles are the forms of a lead that leave out one step.
+func (l *Lead) Singles() []Part {
+	one := func(p Part) bool { return len(p.Without) != 1 }
+	return slices.DeleteFunc(slices.Clone(l.Parts), one)
+}
+
+// Spare says which steps of a lead to do without. gains are those of its Singles over the lead, in
+// the same layouts. Who reads a step should know that it gains something: unshown are the steps for
+// which that is not sure, useless those that do not look as if they did.
+func Spare(singles []Part, gains []beagle.Ratio) (unshown, useless []int) {
+	for i, p := range singles {
+		if gains[i].High >= 1 {
+			unshown = append(unshown, p.Without[0])
+		}
+		if gains[i].Point >= 1-perStep {
+			useless = append(useless, p.Without[0])
+		}
+	}
+	slices.Sort(unshown)
+	slices.Sort(useless)
+	return unshown, useless
+}
+
+// Loosened is a loose step of a lead.
+func (l *Lead) Loosened(step int) beagle.Step { return l.Steps[len(l.Steps)-l.Loose+step] }
+
+// Less are the steps of a lead without some of the loose ones.
+func (l *Lead) Less(cut []int) []beagle.Step { return leaveOut(l.Steps, len(l.Steps)-l.Loose, cut) }
+
+// Nearest is the form of a lead that leaves out most of a cut, and nothing else. exact says that it
+// leaves out all of it. It is nil where no form does.
+func (l *Lead) Nearest(cut []int) (best *Part, exact bool) {
+	for i := range l.Parts {
+		p := &l.Parts[i]
+		foreign := func(step int) bool { return !slices.Contains(cut, step) }
+		if !slices.ContainsFunc(p.Without, foreign) && (best == nil || len(p.Without) > len(best.Without)) {
+			best = p
+		}
+	}
+	return best, best != nil && len(best.Without) == len(cut)
+}

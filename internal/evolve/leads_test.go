@@ -1,0 +1,150 @@
+package evolve
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+)
+
+// TestLeads: the finals lead with the forms that behave, and the next best members that took other
+// ways follow.
+func TestLeads(t *testing.T) {
+	x := newTrimmed(t, "g0", "g1 g2 g3", "g1 g2 g3 n0", "n2", "g4 g5", "g6", "g7", "g8 g9 w")
+	x.run(t)
+	var got []string
+	for _, l := range x.Leads() {
+		got = append(got, fmt.Sprint(strings.TrimPrefix(l.ID, "c "), " ", len(l.Singles())))
+	}
+	if want := []string{"g1 g2 g3 3", "g4 g5 2", "g0 0", "g6 0", "g7 0"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestRank: what gains nothing over several layouts is left out; what nobody trimmed comes first
+// only if it is surely faster.
+func TestRank(t *testing.T) {
+	ratio := func(point float64) beagle.Ratio {
+		return beagle.Ratio{Point: point, Low: 0.95 * point, High: 1.05 * point}
+	}
+	trimmed := func(id string) Lead { return Lead{ID: id, Parts: []Part{{Without: []int{0}}}} }
+	leads := []Lead{trimmed("a"), trimmed("b"), {ID: "c"}, {ID: "d"}}
+	for _, c := range []struct {
+		points []float64
+		want   []int
+	}{
+		{[]float64{1.44, 1.2, 1.1, 1.05}, []int{0, 1, 2}},
+		{[]float64{0.88, 1.2, 1.1, 1.05}, []int{1, 2, 3}},
+		{[]float64{1.2, 1.1, 1.22, 1}, []int{0, 2, 1}},
+		{[]float64{1.2, 1.1, 1.4, 1}, []int{2, 0, 1}},
+		{[]float64{0.9, 0.9, 0.8, 0.9}, nil},
+	} {
+		var ratios []beagle.Ratio
+		for _, p := range c.points {
+			ratios = append(ratios, ratio(p))
+		}
+		if got := Rank(leads, ratios); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.points, got, c.want)
+		}
+	}
+}
+
+// TestNearest: a form that leaves out a step which is wanted is none.
+func TestNearest(t *testing.T) {
+	l := Lead{Parts: []Part{{Without: []int{0}}, {Without: []int{0, 2}}, {Without: []int{0, 1, 2}}}}
+	for _, c := range []struct {
+		cut   []int
+		want  []int
+		exact bool
+	}{
+		{[]int{0, 2}, []int{0, 2}, true}, {[]int{0, 2, 3}, []int{0, 2}, false}, {[]int{1}, nil, false}, {nil, nil, false},
+	} {
+		p, exact := l.Nearest(c.cut)
+		if exact != c.exact || (p == nil) != (c.want == nil) || p != nil && !slices.Equal(p.Without, c.want) {
+			t.Errorf("%v: %+v, exact %v", c.cut, p, exact)
+		}
+	}
+}
+
+// layoutLuck is what one link layout does to the time of a version, as a standard deviation.
+const layoutLuck = 0.04
+
+// overLayouts is a measurement of one version against another over six layouts.
+func overLayouts(r *rand.Rand, truth float64) beagle.Ratio {
+	const layouts, t = 6, 2.571 // Student's, for 95 %
+	logs, mean, square := make([]float64, layouts), 0.0, 0.0
+	for i := range logs {
+		logs[i] = math.Log(truth) + layoutLuck*r.NormFloat64()
+		mean += logs[i] / layouts
+	}
+	for _, x := range logs {
+		square += (x - mean) * (x - mean)
+	}
+	half := t * math.Sqrt(square/(layouts-1)/layouts)
+	return beagle.Ratio{Point: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)}
+}
+
+// TestSpareOnLandscapes searches the landscapes with screenings in one layout each, whose luck is
+// that of real code, and trims the best version by layouts. Steps that gain nothing go, and what
+// gains a twentieth or more stays but by chance.
+func TestSpareOnLandscapes(t *testing.T) {
+	before, after, lost, kept := 0, 0, 0, 0
+	for name, make := range landscapes {
+		for seed := range uint64(8) {
+			w := make(seed)
+			w.noise = layoutLuck
+			s := New(Config{Seed: seed, Strategy: Islands, Budget: 150})
+			w.run(s, 8)
+			for ps := s.AskTrims(); len(ps) > 0; ps = s.AskTrims() {
+				var out []Feedback
+				for _, p := range ps {
+					out = append(out, w.evaluate(p))
+				}
+				if err := s.Tell(out); err != nil {
+					t.Fatal(err)
+				}
+			}
+			leads := s.Leads()
+			if len(leads) == 0 || len(leads[0].Singles()) == 0 {
+				continue
+			}
+			l, r := leads[0], rand.New(rand.NewPCG(seed, 5))
+			whole := w.ratio(w.source[l.ID])
+			var gains []beagle.Ratio
+			truths := map[int]float64{}
+			for _, p := range l.Singles() {
+				truths[p.Without[0]] = w.ratio(w.source[p.ID]) / whole
+				gains = append(gains, overLayouts(r, truths[p.Without[0]]))
+			}
+			unshown, _ := Spare(l.Singles(), gains)
+			for step, truth := range truths {
+				switch gone := slices.Contains(unshown, step); {
+				case truth >= 1:
+					before++
+					if !gone {
+						after++
+					}
+				case truth < 1/1.1:
+					kept++
+					if gone {
+						lost++
+						t.Logf("%s, seed %d: a step that gains %.2fx is lost", name, seed, 1/truth)
+					}
+				}
+			}
+			if n := len(l.Less(slices.Collect(maps.Keys(truths)))); n != len(l.Steps)-len(truths) {
+				t.Errorf("%d steps without %d of %d", n, len(truths), len(l.Steps))
+			}
+		}
+	}
+	said := fmt.Sprintf("%d steps gain nothing, of which %d stay; %d gain a tenth and more, of which %d go", before,
+		after, kept, lost)
+	if t.Log(said); before < 20 || after > before/6 || lost > kept/6 {
+		t.Error(said)
+	}
+}

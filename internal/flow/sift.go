@@ -1,0 +1,204 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/evolve"
+)
+
+// sifted are the finalists of a field. What the search screened in one link layout is compared over
+// several first: the layout's luck must neither choose who is measured in full, nor keep a step
+// that buys nothing.
+func (jd *judge) sifted(ctx context.Context, f Field) ([]evolve.Finalist, error) {
+	if len(f.Leads) == 0 || len(f.Leads) == 1 && len(f.Leads[0].Singles()) == 0 {
+		return f.Finalists, nil
+	}
+	in, err := jd.meter.measuring("sifted", f.Leads, jd.spec.Fastest)
+	if err != nil {
+		return nil, err
+	}
+	return once(jd.works, "sifted", jd.works.root.ID, in, func() ([]evolve.Finalist, error) {
+		order, err := jd.rank(ctx, f.Leads)
+		if err != nil || len(order) == 0 {
+			return nil, err
+		}
+		leads := make([]*evolve.Lead, len(order))
+		for k, i := range order {
+			leads[k] = &f.Leads[i]
+		}
+		out, err := jd.trimmed(ctx, leads)
+		return eachOnce(out), err
+	})
+}
+
+// eachOnce keeps the first finalist of each text.
+func eachOnce(list []evolve.Finalist) (out []evolve.Finalist) {
+	for _, f := range list {
+		if !slices.ContainsFunc(out, func(g evolve.Finalist) bool { return g.ID == f.ID }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// rank compares the leads over several layouts.
+func (jd *judge) rank(ctx context.Context, leads []evolve.Lead) ([]int, error) {
+	if len(leads) == 1 {
+		return []int{0}, nil
+	}
+	ids := make([]string, len(leads))
+	for i := range leads {
+		ids[i] = leads[i].ID
+	}
+	jd.watch.Stage("sift", fmt.Sprintf("the best %d versions over %d link layouts", len(ids), bench.SiftLayouts))
+	found, err := jd.sift(ctx, ids, nil)
+	if err != nil {
+		return nil, err
+	}
+	return evolve.Rank(leads, found.Ratios), nil
+}
+
+// mostSingles bounds a comparison of forms that lack one step.
+const mostSingles = 16
+
+// trimmed are the forms of the leads to measure in full, the best lead first. Of that these are the
+// form without the steps whose gain is not shown, the one without those that do not look as if they
+// gained anything, and the lead as it was found: the full measurement prefers the first of them if
+// it is about as fast as the others. Of any other lead it is the first.
+func (jd *judge) trimmed(ctx context.Context, leads []*evolve.Lead) (out []evolve.Finalist, err error) {
+	spare, err := jd.spare(ctx, leads)
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range leads {
+		cuts := spare[i]
+		if i > 0 {
+			cuts = cuts[:min(len(cuts), 1)]
+		}
+		for _, cut := range cuts {
+			f, err := jd.without(ctx, l, cut)
+			if err != nil {
+				return nil, err
+			}
+			if f != nil {
+				out = append(out, *f)
+			}
+		}
+		switch {
+		case i == 0 && len(cuts) > 0:
+			out = append(out, evolve.Finalist{ID: l.ID})
+		case i == 0:
+			out = append(out, l.Short, evolve.Finalist{ID: l.ID})
+		case len(cuts) == 0:
+			out = append(out, l.Short)
+		case len(cuts[0]) == 0:
+			out = append(out, evolve.Finalist{ID: l.ID})
+		}
+	}
+	return out, nil
+}
+
+// spare are the steps that leads may do without: those whose gain is not shown, and those that do
+// not look as if they gained anything. A lead that was not compared without its steps has none.
+func (jd *judge) spare(ctx context.Context, leads []*evolve.Lead) ([][][]int, error) {
+	out := make([][][]int, len(leads))
+	var ids []string
+	var pairs [][2]int
+	for _, l := range leads {
+		singles := l.Singles()
+		if jd.spec.Fastest || len(singles) == 0 || len(pairs)+len(singles) > mostSingles && len(pairs) > 0 {
+			break
+		}
+		whole := len(ids)
+		ids = append(ids, l.ID)
+		for _, p := range singles {
+			pairs = append(pairs, [2]int{len(ids), whole})
+			ids = append(ids, p.ID)
+		}
+	}
+	if len(pairs) == 0 {
+		return out, nil
+	}
+	jd.watch.Stage("sift", fmt.Sprintf("the best versions without each of their steps, %d, over %d link layouts",
+		len(pairs), bench.SiftLayouts))
+	found, err := jd.sift(ctx, ids, pairs)
+	if err != nil {
+		return nil, err
+	}
+	gains := found.Over
+	for i, l := range leads {
+		singles := l.Singles()
+		if len(gains) == 0 {
+			break
+		}
+		unshown, useless := evolve.Spare(singles, gains[:len(singles)])
+		gains = gains[len(singles):]
+		out[i] = [][]int{unshown, useless}
+		jd.tellSpare(l, unshown)
+	}
+	return out, nil
+}
+
+// tellSpare names the steps of a lead whose gain is not shown.
+func (jd *judge) tellSpare(l *evolve.Lead, steps []int) {
+	names := make([]string, len(steps))
+	for i, step := range steps {
+		names[i] = label(l.Loosened(step))
+	}
+	if len(names) > 0 {
+		jd.watch.Stage("sift", "no gain is shown of "+strings.Join(names, ", "))
+	}
+}
+
+// without is a lead without some steps, or without as many of them as something is known that
+// behaves. It is nil when there is nothing to leave out.
+func (jd *judge) without(ctx context.Context, l *evolve.Lead, cut []int) (*evolve.Finalist, error) {
+	near, exact := l.Nearest(cut)
+	if !exact && len(cut) > 0 && len(cut) < len(l.Steps) {
+		if made, err := jd.made(ctx, l.Less(cut)); made != nil || err != nil {
+			return made, err
+		}
+	}
+	if near == nil {
+		return nil, nil
+	}
+	return &near.Finalist, nil
+}
+
+// sift compares versions over several layouts.
+func (jd *judge) sift(ctx context.Context, ids []string, pairs [][2]int) (*bench.Sifting, error) {
+	cs := make([]beagle.Candidate, len(ids))
+	for i, id := range ids {
+		var err error
+		if cs[i], err = jd.works.candidate(id); err != nil {
+			return nil, err
+		}
+	}
+	const rounds = 2
+	return jd.lab.evidence.sift(ctx, cs, pairs, rounds)
+}
+
+// made makes the version of these steps, and compares it with the original for some milliseconds.
+// It is nil when the steps make none that behaves.
+func (jd *judge) made(ctx context.Context, steps []beagle.Step) (*evolve.Finalist, error) {
+	c := jd.works.root
+	for i := range steps {
+		var err error
+		if c, err = jd.pedigree.retrace(c, steps[:i+1]); err != nil {
+			return nil, ctx.Err() // the step needs one of those that are left out
+		}
+	}
+	if v, err := jd.verifier.static(ctx, c); err != nil || !v.OK() {
+		return nil, err
+	}
+	good, err := jd.pedigree.behaving(ctx, []beagle.Candidate{c})
+	if err != nil || len(good) == 0 {
+		return nil, err
+	}
+	return &evolve.Finalist{ID: c.ID, Steps: c.Steps}, jd.works.putCandidate(c)
+}

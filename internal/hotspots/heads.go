@@ -1,0 +1,54 @@
+package hotspots
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+const (
+	// headGain is how much more of the service a head reaches than any entry below it. A wrapper
+	// that adds nothing is no head.
+	headGain = 1.1
+	// headShare is the share of a head's time that it reaches. A search of a function that mostly
+	// waits for what it cannot change measures that.
+	headShare = 0.5
+)
+
+// Heads are functions without an entry that call entries of their package and reach clearly more
+// than each of these. What they do themselves is too little for an entry, but one search and one
+// switch at such a function carry what is found in all that it calls. From then on they count as
+// entries for [Table.Inside].
+func (t *Table) Heads(across bool) (out []beagle.Hotspot) {
+	t.heads = nil
+	for _, c := range t.ranking.order { // callees first: of a chain of wrappers the innermost is the head
+		if c.entry || c.fn.class != own || c.fn.target == "" || c.into != nil || t.Kind != CPU {
+			continue
+		}
+		if reach := t.ranking.reach(c, across); reach >= headShare*c.cum && t.leads(c, reach, across) {
+			h := t.hotspot(c)
+			h.Reach = tidy(reach / t.ranking.m.total)
+			t.heads = append(t.heads, h.Target)
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// leads reports whether a function has entries of its package below it, and reaches clearly more
+// than each, and than each head below it.
+func (t *Table) leads(c *cost, reach float64, across bool) bool {
+	below := t.Inside(c.fn.target, false)
+	for _, e := range t.ranking.order {
+		if slices.Contains(below, e.fn.target) && reach < headGain*t.ranking.reach(e, across) {
+			return false
+		}
+	}
+	return len(below) > 0
+}
+
+// isMethod reports whether a target is a method, of which a search across packages makes no copy.
+func isMethod(target string) bool {
+	return strings.Contains(strings.TrimPrefix(target, packageOf(target)+"."), ".")
+}
