@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"mutate/rules":               {"", "mutate", "mutate/example", "mutate/facts", "mutate/kit", "internal/symbol"},
 	"mutate/lift":                {"", "mutate", "internal/syntax"},
 	"mutate/rules/measure":       {"", "mutate", "mutate/rules"},
-	"internal/flow":              {"", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/inplace", "internal/syntax", "internal/audit"},
+	"internal/flow":              {"", "internal/companion", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/inplace", "internal/syntax", "internal/audit"},
 	"internal/rollout":           {"", "internal/special"},
 	"internal/rollout/simulate":  {"internal/rollout"},
 	"internal/rollout/slo":       {"internal/watch"},
@@ -70,7 +70,7 @@ var mayImport = map[string][]string{
 	"internal/audit":             {""},
 	"internal/flow/loop":         {"internal/flow", "internal/evolve", "internal/store"},
 	"internal/flow/local":        {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
-	"internal/flow/tools":        {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/mcp", "internal/store", "mutate/llm"},
+	"internal/flow/tools":        {"", "internal/companion", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/mcp", "internal/store", "mutate/llm"},
 	"internal/flow/fleet":        {"", "internal/flow", "internal/store", "internal/companion"},
 	"internal/flow/temporal":     {"", "internal/flow", "internal/flow/fleet", "internal/flow/loop", "internal/flow/campaigns", "internal/campaign", "internal/evolve", "internal/rollout/pilot", "internal/store", "probe/wire"},
 	"internal/flow/campaigns":    {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/campaign", "internal/benchfile", "internal/hotspots", "internal/scratch", "internal/source", "internal/store", "mutate/llm"},
@@ -101,6 +101,8 @@ var mayImport = map[string][]string{
 	"internal/companion":         {""},
 	"internal/uprobe":            {"", "internal/companion", "probe", "probe/wire"},
 	"cmd/beagle-uprobe":          {"internal/uprobe"},
+	"cmd/beagle-mcp":             {"internal/flow/tools", "internal/sandbox"},
+	"cmd/beagle-flame":           {"internal/hotspots/flame"},
 	"bench/rollouts":             {"", "internal/campaign", "internal/rollout", "internal/rollout/pilot"},
 	"bench/uprobe":               {"internal/capture", "internal/uprobe", "probe/wire"},
 
@@ -112,6 +114,14 @@ var mayImport = map[string][]string{
 // probe), the client of models, and the pure search.
 var standardOnly = []string{
 	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/forecast/toto", "internal/forecast/safetensors", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/campaign", "internal/similarity", "internal/inplace/live",
+}
+
+// companions are the packages that only a program beside beagle links, since a first build of
+// beagle would take long with them.
+var companions = map[string]string{
+	"internal/flow/temporal":  "cmd/beagle-temporal",
+	"internal/flow/tools":     "cmd/beagle-mcp",
+	"internal/hotspots/flame": "cmd/beagle-flame",
 }
 
 type listed struct {
@@ -134,8 +144,8 @@ func checkImport(t *testing.T, name, imported string) {
 	if strings.HasPrefix(imported, "go.temporal.io/") && name != "internal/flow/temporal" {
 		t.Errorf("%q imports %s: only internal/flow/temporal knows the engine", name, imported)
 	}
-	if imported == module+"/internal/flow/temporal" && name != "cmd/beagle-temporal" {
-		t.Errorf("%q imports %s: only beagle-temporal links it, since it is half of a build", name, imported)
+	if who := companions[strings.TrimPrefix(imported, module+"/")]; who != "" && name != who {
+		t.Errorf("%q imports %s: only %s links it, so that beagle need not be built of it", name, imported, who)
 	}
 	inside := imported == module || strings.HasPrefix(imported, module+"/")
 	if !inside {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/audit"
+	"github.com/beagle-go/beagle/internal/companion"
 	"github.com/beagle-go/beagle/internal/flow"
 )
 
@@ -65,7 +66,7 @@ func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, e
 	}
 	switch {
 	case *sarif == "-":
-		err = r.SARIF(std.out, version())
+		err = r.SARIF(std.out, companion.Version())
 	case *asJSON:
 		err = printJSON(std.out, r)
 	default:
@@ -91,7 +92,7 @@ func writeSARIF(name string, r *audit.Report) error {
 		return err
 	}
 	defer os.Remove(f.Name())
-	if err := errors.Join(r.SARIF(f, version()), f.Chmod(0o644), f.Close()); err != nil {
+	if err := errors.Join(r.SARIF(f, companion.Version()), f.Chmod(0o644), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)

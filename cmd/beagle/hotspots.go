@@ -1,16 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/companion"
 	"github.com/beagle-go/beagle/internal/hotspots"
-	"github.com/beagle-go/beagle/internal/hotspots/flame"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/settings"
 )
@@ -104,6 +106,10 @@ func (h *hotspotFlags) check(f *flagSet) error {
 		return bad("kind", h.kind+" is not known", "give cpu, alloc, block or mutex")
 	}
 	h.leastSet = f.given("least")
+	if h.html != "" { // known before a profile is taken, not after it
+		_, err := flameProgram()
+		return err
+	}
 	return nil
 }
 
@@ -132,7 +138,7 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 		}
 	}
 	if h.html != "" {
-		if err := writeFlame(h.html, t); err != nil {
+		if err := writeFlame(ctx, h.html, t); err != nil {
 			return exitNo, err
 		}
 	}
@@ -303,18 +309,32 @@ func readCalls(file string) (map[string]float64, error) {
 	return calls, nil
 }
 
+// flameProgram returns the path of the program that draws flame graphs.
+func flameProgram() (string, error) {
+	return companion.Find("beagle-flame", "BEAGLE_FLAME", "--html")
+}
+
 // writeFlame writes the flame graph of the ranking.
-func writeFlame(file string, t *hotspots.Table) error {
+func writeFlame(ctx context.Context, file string, t *hotspots.Table) error {
+	program, err := flameProgram()
+	if err != nil {
+		return err
+	}
 	p, unit, scale := t.Costs()
 	title := "hot spots"
 	if t.Service != "" {
 		title += " of " + t.Service
 	}
-	page, err := flame.HTML(p, title, unit, scale)
-	if err != nil {
+	var in, page, said bytes.Buffer
+	if err := p.Write(&in); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, page, 0o666); err != nil {
+	cmd := exec.CommandContext(ctx, program, title, unit, strconv.FormatFloat(scale, 'g', -1, 64))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &page, &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %s: %w", program, strings.TrimSpace(said.String()), err)
+	}
+	if err := os.WriteFile(file, page.Bytes(), 0o666); err != nil {
 		return &beagle.UsageError{
 			What:   "--html: " + err.Error(),
 			Remedy: "name a file in a directory that can be written",

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/companion"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
 )
@@ -118,10 +119,7 @@ func finish(std stdio, c *command, args []string, ctx context.Context) int {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.As(err, &bad):
-		fmt.Fprintf(std.err, "beagle %s: %s\n", c.name, bad.What)
-		if bad.Remedy != "" {
-			fmt.Fprintf(std.err, "  %s\n", strings.ReplaceAll(bad.Remedy, "\n", "\n  "))
-		}
+		companion.Explain(std.err, c.name, bad)
 		return exitUsage
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

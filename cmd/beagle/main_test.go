@@ -20,6 +20,8 @@ import (
 
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/temporal"
+	"github.com/beagle-go/beagle/internal/flow/tools"
+	"github.com/beagle-go/beagle/internal/hotspots/flame"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/internal/sandbox"
@@ -36,6 +38,8 @@ func TestMain(m *testing.M) {
 		"beagle":          func() { brief(); plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
 		"beagle-temporal": func() { brief(); os.Exit(temporal.Main()) },
 		"beagle-uprobe":   func() { os.Exit(uprobe.Main(os.Args[1:])) },
+		"beagle-mcp":      func() { brief(); os.Exit(tools.Main(os.Args[1:])) },
+		"beagle-flame":    func() { os.Exit(flame.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"scripted-agent":  scriptedAgent,
 	})
 }

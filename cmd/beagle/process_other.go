@@ -2,7 +2,22 @@
 
 package main
 
-import "os/exec"
+import (
+	"errors"
+	"os"
+	"os/exec"
+)
 
 // ownGroup does nothing where the system has no groups: the command ends without what it started.
 func ownGroup(*exec.Cmd) {}
+
+// become runs a program where the system cannot put it in this one's place.
+func become(cmd *exec.Cmd) (int, error) {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return ended.ExitCode(), nil
+	}
+	return exitNo, err
+}

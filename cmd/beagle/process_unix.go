@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -11,4 +12,10 @@ import (
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
+// become has this process go on as a program, so that signals and the end reach that. It returns
+// only if it fails.
+func become(cmd *exec.Cmd) (int, error) {
+	return exitNo, syscall.Exec(cmd.Path, cmd.Args, os.Environ())
 }

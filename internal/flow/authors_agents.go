@@ -3,7 +3,6 @@ package flow
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,13 +63,24 @@ func (au *authors) coder(budget *llm.Budget) *coder.Coder {
 	if au.spec.Redacted() && au.spec.CorpusFile != "" {
 		c.Omit = []string{au.spec.CorpusFile}
 	}
-	if self, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(self), "beagle") {
-		c.Tools = []string{self, "mcp", "--search", au.works.store.RunDir(au.works.run)}
-		if au.spec.Redacted() {
-			c.Tools = append(c.Tools, "--redact", "yes")
-		}
+	if isBeagle() {
+		c.Tools = au.tools()
 	}
 	return c
+}
+
+// tools is the command that serves an agent of this search.
+func (au *authors) tools() []string {
+	o := ToolOrder{Spec: Defaults(), Search: au.works.store.RunDir(au.works.run), Veiled: true}
+	o.Spec.Strict = true
+	if o.Spec.Models.Redact = "auto"; au.spec.Redacted() {
+		o.Spec.Models.Redact = "yes"
+	}
+	cmd, err := o.Command("--agent")
+	if err != nil {
+		return nil // it was there when the run began
+	}
+	return cmd.Args
 }
 
 // A splitter routes a request to its model or agent.
@@ -89,6 +99,11 @@ func (s *splitter) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
 // checkAgents returns a usage error for agents that cannot be asked as the user
 // wants.
 func (m *Models) checkAgents() error {
+	if isBeagle() && slices.ContainsFunc(m.Ask, isAgent) {
+		if _, err := toolProgram("--agent"); err != nil {
+			return err
+		}
+	}
 	names := map[string]bool{}
 	for _, one := range m.Ask {
 		switch {

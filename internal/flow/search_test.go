@@ -96,8 +96,8 @@ func (x *session) again(b *testing.B) *session {
 	}
 	y.ready = x.ready
 	y.ready.Profile = even
-	y.rewriter.weigh(&y.ready)
 	y.inputs.hold(x.inputs.corpus(), 0)
+	y.rewriter.weigh(&y.ready)
 	y.ready.Moves = y.rewriter.work.moves(y.works.root)
 	return y
 }

@@ -1,6 +1,6 @@
 // Package flame writes a flame graph as one HTML file that needs no network
 // and no server. The page is that of google/pprof's own interface, with money
-// as the value of each frame.
+// as the value of each frame. The program beagle-flame links it, and beagle does not.
 package flame
 
 import (
