@@ -12,7 +12,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=${1:-$(mktemp -d)}
 mkdir -p "$work/module/p"
 export BEAGLE_HOME="$work/home" BEAGLE_MCP_TOKEN=conformance-token GOWORK=off GOFLAGS=-mod=mod
-(cd "$root" && GOWORK= GOFLAGS= go build -o "$work/beagle" ./cmd/beagle)
+(cd "$root" && GOWORK= GOFLAGS= go build -o "$work/" ./cmd/beagle ./cmd/beagle-mcp)
 printf 'module ex.com/m\n\ngo 1.24\n' >"$work/module/go.mod"
 printf 'package p\n\nfunc F(s string) int { return len(s) }\n' >"$work/module/p/p.go"
 cd "$work"

@@ -78,7 +78,7 @@ func runMCP(_ context.Context, c *command, args []string, std stdio) (int, error
 		return exitNo, err
 	}
 	o.Beagle = self
-	cmd, err := o.Command("beagle mcp")
+	cmd, err := o.Command("the server")
 	if err != nil {
 		return exitUsage, err
 	}

@@ -51,8 +51,8 @@ func buildStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err := os.WriteFile(d.token(), []byte(base64.StdEncoding.EncodeToString(token)), 0o600); err != nil {
 		return nil, err
 	}
-	if _, err := w.must(ctx, "beagle", d.root, "go", "build", "-ldflags=-s -w", "-o", d.bin("beagle"),
-		"./cmd/beagle"); err != nil {
+	if _, err := w.must(ctx, "beagle", d.root, "go", "build", "-ldflags=-s -w", "-o", d.bin(""),
+		"./cmd/beagle", "./cmd/beagle-flame"); err != nil {
 		return nil, err
 	}
 	if _, err := w.must(ctx, "metricsd", d.module, "go", "build", "-pgo=off", "-o", d.bin("metricsd"),
