@@ -1,0 +1,126 @@
+package flow
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A plantedSifting is evidence that says how fast versions are, by their source, within 1 %.
+type plantedSifting struct {
+	evidence
+	speed map[string]float64
+	asked [][]string // the sources of each sifting
+}
+
+func (e *plantedSifting) sift(
+	_ context.Context, cs []beagle.Candidate, pairs [][2]int, _ int,
+) (*bench.Sifting, error) {
+	ratio := func(point float64) beagle.Ratio {
+		return beagle.Ratio{Point: point, Low: 0.99 * point, High: point / 0.99}
+	}
+	out := &bench.Sifting{}
+	var asked []string
+	for _, c := range cs {
+		asked = append(asked, c.Source)
+		out.Ratios = append(out.Ratios, ratio(e.speed[c.Source]))
+	}
+	for _, p := range pairs {
+		out.Over = append(out.Over, ratio(e.speed[cs[p[0]].Source]/e.speed[cs[p[1]].Source]))
+	}
+	e.asked = append(e.asked, asked)
+	return out, nil
+}
+
+// TestSifted: what one layout called the best is measured in full only if several layouts agree.
+// The best goes there without the steps whose gain is not shown, and as it was found. A resumed run
+// does not sift again.
+func TestSifted(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	u := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir, Source: "root"}}
+	e := &plantedSifting{speed: map[string]float64{
+		"lucky": 0.88, "best": 1.3, "best-0": 1.3, "best-1": 1.1, "best-2": 1.31, "best-0,2": 1.31, "other": 1.2,
+	}}
+	x := newSession("run", Defaults(), s, nil, u, &lab{}, nil)
+	x.lab.evidence = e
+	id := func(text string) string {
+		c := beagle.NewCandidate(text, nil, nil)
+		if err := x.works.putCandidate(c); err != nil {
+			t.Fatal(err)
+		}
+		return c.ID
+	}
+	part := func(text string, without ...int) evolve.Part {
+		return evolve.Part{Finalist: evolve.Finalist{ID: id(text)}, Without: without}
+	}
+	lead := func(text string, parts ...evolve.Part) evolve.Lead {
+		return evolve.Lead{ID: id(text), Steps: make([]beagle.Step, 3), Loose: 3, Short: evolve.Finalist{ID: id(text)},
+			Parts: parts}
+	}
+	f := Field{Finalists: []evolve.Finalist{{ID: id("lucky")}}, Leads: []evolve.Lead{
+		lead("lucky"), lead("other"),
+		lead("best", part("best-0", 0), part("best-1", 1), part("best-2", 2), part("best-0,2", 0, 2)),
+	}}
+	want := []string{id("best-0,2"), id("best"), id("other")}
+	for range 2 {
+		chosen, err := x.judge.sifted(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range chosen {
+			got = append(got, c.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("finalists %q, want %q", got, want)
+		}
+	}
+	if len(e.asked) != 2 || len(e.asked[0]) != 3 || len(e.asked[1]) != 4 {
+		t.Errorf("siftings of %q", e.asked)
+	}
+	e.speed = map[string]float64{"lucky": 0.88, "best": 0.9, "other": 0.97}
+	f.Tried = 1 // the same leads, measured anew
+	f.Leads = f.Leads[:2]
+	if chosen, err := x.judge.sifted(t.Context(), f); err != nil || len(chosen) > 0 {
+		t.Errorf("%v of versions that gain nothing, %v", chosen, err)
+	}
+}
+
+// TestPreferenceInTheSameLayouts: of two versions whose intervals overlap, the shorter one comes
+// first unless the layouts that they share show that the other one is faster.
+func TestPreferenceInTheSameLayouts(t *testing.T) {
+	measured := func(gain, low float64) beagle.Measurement {
+		m := beagle.Measurement{Faster: true, Corrected: beagle.Ratio{Point: gain, Low: low, High: 2*gain - low}}
+		for i := range 12 {
+			r := gain * math.Exp(0.05*math.Sin(float64(i))+0.003*math.Cos(float64(7*i)*gain))
+			at := beagle.Layout{Seed: uint64(i), Ratio: beagle.Ratio{Point: r, Low: r, High: r}}
+			m.Layouts = append(m.Layouts, at)
+		}
+		return m
+	}
+	long := "package p\n\nfunc F() {\n\tprintln(1)\n\tprintln(2)\n\tprintln(3)\n}\n"
+	cs := []beagle.Candidate{{Source: long}, {Source: "package p\n\nfunc F() { println(1) }\n"}}
+	for _, c := range []struct {
+		shorter float64
+		want    int
+	}{{1.3, 1}, {1.28, 0}} {
+		ms := []beagle.Measurement{measured(1.3, 1.28), measured(c.shorter, 1.1)}
+		if got := preference(cs, ms, false); got[0] != c.want {
+			t.Errorf("the shorter one at %v: %v comes first", c.shorter, got[0])
+		}
+		if got := preference(cs, ms, true); got[0] != 0 {
+			t.Errorf("the shorter one at %v, and the fastest is asked for: %v comes first", c.shorter, got[0])
+		}
+	}
+}
