@@ -96,9 +96,11 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	// Start or resume the search, within the processor time that is its turn.
 	turn := l.State.Turn()
 	others := turn < l.State.Unused()
-	bounded, end := l.bounded(turn)
+	promise := &promise{next: l.Watch}
+	bounded, end := l.bounded(turn, func() bool { return others && promise.vain() })
 	defer end()
-	d := &local.Driver{Store: l.Store, Watch: l.Watch, ID: at.Run}
+	before := l.Used()
+	d := &local.Driver{Store: l.Store, Watch: promise.watch, ID: at.Run}
 	var r *beagle.Result
 	var err error
 	if begun {
@@ -111,8 +113,8 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	if errors.As(err, &stopped) {
 		at.Run = stopped.Run
 		if interrupted(at, l.ctx.Err() != nil, bounded.Err() != nil, others) {
-			l.say("turn", fmt.Sprintf("%s has had %.0f s of processor time: the others go before it goes on",
-				at.Target, turn))
+			l.say("turn", fmt.Sprintf("%s has had %.0f s of processor time, and %s: the others go before it goes on",
+				at.Target, l.Used()-before, promise))
 		}
 		return t, l.ctx.Err()
 	}
@@ -142,17 +144,17 @@ func interrupted(at *beagle.CampaignTarget, campaign, time, others bool) (turn b
 	return false
 }
 
-// bounded ends when so many seconds of processor time are spent.
-func (l *Local) bounded(seconds float64) (context.Context, context.CancelFunc) {
+// bounded ends when so many seconds of processor time are spent, or a part of them in vain.
+func (l *Local) bounded(seconds float64, vain func() bool) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(l.ctx)
-	last := l.Used() + seconds
+	first := l.Used()
 	go func() {
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-time.After(time.Second):
-				if l.Used() > last {
+				if used := l.Used() - first; used > seconds || used > vainShare*seconds && vain() {
 					cancel()
 				}
 			}
