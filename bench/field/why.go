@@ -286,8 +286,8 @@ func unreached(p *mutate.Pass) []string {
 
 // total sums up all functions.
 func (w *why) total() {
-	fmt.Fprintf(w.out, "\n%d functions; of %d no rule makes a version, of %d more the policy refuses all; %d cannot be read\n",
-		w.seen, w.none, w.barred, w.unread)
+	fmt.Fprintf(w.out, "\n%d functions; of %d no rule makes a version\n", w.seen, w.none)
+	fmt.Fprintf(w.out, "of %d more the policy refuses all versions; %d cannot be read\n", w.barred, w.unread)
 	fmt.Fprintf(w.out, "%d versions; the policy refuses %d\n", w.versions, w.forbidden)
 	for _, n := range byCount(w.rules) {
 		fmt.Fprintf(w.out, "%5d %s\n", w.rules[n], n)

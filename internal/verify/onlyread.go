@@ -221,8 +221,8 @@ func (c *code) asks(method *ast.SelectorExpr, path []ast.Node) bool {
 	return leaves(objectName(c.info.Uses[method.Sel]), 0)
 }
 
-// leaves reports whether a function of the library leaves an argument as it is: it writes, keeps and
-// returns nothing of it. A method's receiver is argument 0.
+// leaves reports whether a function of the library leaves an argument as it is: it writes, keeps
+// and returns nothing of it. A method's receiver is argument 0.
 func leaves(name string, arg int) bool {
 	s := effects.Standard().Of(name)
 	if s == nil || len(s.Stores) > 0 || len(s.Runs) > 0 {

@@ -231,7 +231,9 @@ func one(c byte) int {
 // original reaches only read, with records too, and no other variable that they use.
 func TestReachedVariables(t *testing.T) {
 	u := lone(t, widthSource, "./.Of")
-	const head, tail = "package k\n\nimport \"unicode\"\n\nfunc Of(s string, n noter) int {\nn.note(len(s) + 0*unicode.MaxASCII)\n", "\nreturn sum(s)\n}\n"
+	const head = "package k\n\nimport \"unicode\"\n\nfunc Of(s string, n noter) int {\n" +
+		"n.note(len(s) + 0*unicode.MaxASCII)\n"
+	const tail = "\nreturn sum(s)\n}\n"
 	for _, c := range []struct {
 		name, text string
 		status     beagle.Status
