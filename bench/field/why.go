@@ -32,8 +32,10 @@ type why struct {
 	code    bool
 	commits bool // functions before performance commits, in the place of drawn ones
 
-	seen int // functions
-	none int // of these, functions without a version
+	seen   int // functions
+	unread int // of these, those that cannot be read
+	none   int // functions without a version
+	barred int // functions with versions, all of which the policy refuses
 
 	versions  int // that compile
 	forbidden int // of these, versions that the policy refuses
@@ -98,7 +100,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 				continue
 			}
 			if err := w.one(ctx, f); err != nil {
-				fmt.Fprintf(out, "  cannot be read: %v\n", err)
+				w.cannot(err)
 			}
 		}
 	}
@@ -137,11 +139,17 @@ func (w *why) before(ctx context.Context) error {
 			err = w.of(ctx, dir, e.Function)
 		}
 		if err != nil {
-			fmt.Fprintf(w.out, "  cannot be read: %v\n", err)
+			w.cannot(err)
 		}
 	}
 	w.total()
 	return ctx.Err()
+}
+
+// cannot says why a function cannot be read.
+func (w *why) cannot(err error) {
+	w.unread++
+	fmt.Fprintf(w.out, "  cannot be read: %v\n", err)
 }
 
 // of says it of a function of a directory.
@@ -181,7 +189,7 @@ func passOf(u *source.Unit) (*mutate.Pass, error) {
 // ask lists the versions that the rules make of a function, and the refusals. The policy reads each
 // version as a search would have it read.
 func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
-	versions := 0
+	versions, allowed := 0, 0
 	env := &verify.Env{Unit: u, InPlace: u.Unrecordable != nil}
 	for _, m := range rules.Default {
 		made := map[string]bool{}
@@ -217,15 +225,21 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 				continue
 			}
 			made[label] = true
+			allowed++
 		}
 		if len(made) > 0 {
 			w.rules[m.Name]++
 			fmt.Fprintf(w.out, "  %s: %s\n", m.Name, strings.Join(slices.Sorted(maps.Keys(made)), "; "))
 		}
 	}
-	if w.versions += versions; versions == 0 {
+	w.versions += versions
+	switch {
+	case versions == 0:
 		w.none++
 		fmt.Fprintln(w.out, "  no rule makes a version")
+	case allowed == 0:
+		w.barred++
+		fmt.Fprintln(w.out, "  the policy refuses all versions")
 	}
 	return nil
 }
@@ -273,6 +287,7 @@ func unreached(p *mutate.Pass) []string {
 // total sums up all functions.
 func (w *why) total() {
 	fmt.Fprintf(w.out, "\n%d functions; of %d no rule makes a version\n", w.seen, w.none)
+	fmt.Fprintf(w.out, "of %d more the policy refuses all versions; %d cannot be read\n", w.barred, w.unread)
 	fmt.Fprintf(w.out, "%d versions; the policy refuses %d\n", w.versions, w.forbidden)
 	for _, n := range byCount(w.rules) {
 		fmt.Fprintf(w.out, "%5d %s\n", w.rules[n], n)

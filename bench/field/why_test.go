@@ -19,7 +19,10 @@ func TestWhy(t *testing.T) {
 		"go.mod": "module example.com/m\n\ngo 1.26\n",
 		"p.go": `package p
 
-import "encoding/hex"
+import (
+	"encoding/hex"
+	"time"
+)
 
 func ID(b []byte) string { return mark() + shared(b) }
 
@@ -31,6 +34,15 @@ func shared(b []byte) string { return hex.EncodeToString(b) }
 func Other(b []byte) string { return shared(b) + mark() }
 
 func Plain(f float64) float64 { return f }
+
+func Late(n float64) float64 { return since(n) * 2 }
+
+func Later(n float64) float64 { return since(n) }
+
+func since(n float64) float64 {
+	now := float64(time.Now().Unix())
+	return now - n
+}
 `,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -40,7 +52,7 @@ func Plain(f float64) float64 { return f }
 	said := map[string]string{}
 	var out strings.Builder
 	w := &why{out: &out, rules: map[string]int{}, no: map[string]int{}}
-	for _, spec := range []string{"ID", "Plain"} {
+	for _, spec := range []string{"ID", "Plain", "Late"} {
 		u, err := source.Load(context.Background(), source.Options{Dir: dir, Spec: spec, Env: []string{"GOWORK=off"}})
 		if err != nil {
 			t.Fatal(err)
@@ -65,6 +77,9 @@ func Plain(f float64) float64 { return f }
 	}
 	if !strings.Contains(said["Plain"], "no rule makes a version") || w.none != 1 {
 		t.Errorf("Plain:\n%s", said["Plain"])
+	}
+	if !strings.Contains(said["Late"], "the policy refuses all versions") || w.barred != 1 {
+		t.Errorf("Late:\n%s", said["Late"])
 	}
 }
 

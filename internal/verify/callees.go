@@ -10,9 +10,10 @@ import (
 )
 
 // An allowance holds what the original with copies of its callees does. A version may do the same,
-// each function what its own original does: decide by a digest, or end a walk over a map. Where it
-// is judged in place, copies may also keep what their originals keep. So the target's own text gets
-// at the callees' state by the same calls as in the original, and by no others.
+// each function what its own original does, or what that calls: end a walk over a map, or print an
+// address. By a digest it may decide only where its own original does. Where it is judged in place,
+// copies may also keep what their originals keep. So the target's own text gets at the callees'
+// state by the same calls as in the original, and by no others.
 type allowance struct {
 	anywhere map[string]bool // keys of writes to memory, and of locks, which excuse every function
 	in       map[string]*callee
@@ -35,6 +36,7 @@ func (e *Env) calleesDo() *allowance {
 		return c
 	}
 	e.find(wide, c)
+	c.hoist()
 	if !e.InPlace {
 		return c
 	}
@@ -54,6 +56,26 @@ func (e *Env) calleesDo() *allowance {
 		}
 	}
 	return c
+}
+
+// hoist lets callers do what their callees do, since a step may put a callee's text in place of its
+// call. Digests stay where they are: a caller has other values to decide on.
+func (c *allowance) hoist() {
+	for changed := true; changed; {
+		changed = false
+		for _, f := range c.in {
+			for to := range f.calls {
+				if c.in[to] == nil {
+					continue
+				}
+				for key := range c.in[to].keys {
+					if stateless(key) && key != digestKey && key != sumKey && !f.keys[key] {
+						f.keys[key], changed = true, true
+					}
+				}
+			}
+		}
+	}
 }
 
 // find adds what the policy finds in a version.

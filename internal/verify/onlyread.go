@@ -147,18 +147,41 @@ func (c *code) reads(e ast.Expr, path []ast.Node) bool {
 					return true
 				}
 			}
-			return p.Fun != e && isPlain(c.info.TypeOf(e))
+			return p.Fun != e && (isPlain(c.info.TypeOf(e)) || c.lends(e, p))
 		case *ast.AssignStmt:
-			return !slices.Contains(p.Lhs, e) && isPlain(c.info.TypeOf(e))
+			return !slices.Contains(p.Lhs, e) && c.plainRead(e)
 		case *ast.IncDecStmt:
 			return false
 		case *ast.UnaryExpr:
 			return p.Op != token.AND && isPlain(c.info.TypeOf(e))
 		default:
-			return isPlain(c.info.TypeOf(e))
+			return c.plainRead(e)
 		}
 	}
 	return false
+}
+
+// plainRead reports whether what an expression gives is plain, with or without the word whether a
+// map has it.
+func (c *code) plainRead(e ast.Expr) bool {
+	t := c.info.TypeOf(e)
+	if pair, ok := t.(*types.Tuple); ok && pair.Len() == 2 {
+		t = pair.At(0).Type()
+	}
+	return isPlain(t)
+}
+
+// lends reports whether a call hands an expression to a function of the library that writes nothing
+// of it, and keeps and returns nothing of it.
+func (c *code) lends(e ast.Expr, call *ast.CallExpr) bool {
+	fn, at := c.callee(call), slices.Index(call.Args, e)
+	if fn == nil || at < 0 || fn.Signature().Recv() != nil || call.Ellipsis.IsValid() {
+		return false
+	}
+	if s := fn.Signature(); s.Variadic() && at >= s.Params().Len()-1 {
+		return false
+	}
+	return leaves(objectName(fn), at)
 }
 
 // makes reports whether an expression is a call of a library function that makes an immutable
@@ -195,12 +218,18 @@ func (c *code) asks(method *ast.SelectorExpr, path []ast.Node) bool {
 	if !ok || call.Fun != method {
 		return false
 	}
-	s := effects.Standard().Of(objectName(c.info.Uses[method.Sel]))
+	return leaves(objectName(c.info.Uses[method.Sel]), 0)
+}
+
+// leaves reports whether a function of the library leaves an argument as it is: it writes, keeps
+// and returns nothing of it. A method's receiver is argument 0.
+func leaves(name string, arg int) bool {
+	s := effects.Standard().Of(name)
 	if s == nil || len(s.Stores) > 0 || len(s.Runs) > 0 {
 		return false
 	}
 	of := func(r effects.Ref) bool {
-		return r.Kind == effects.Shared || (r.Kind == effects.Top || r.Kind == effects.Deep) && r.Param == 0
+		return r.Kind == effects.Shared || (r.Kind == effects.Top || r.Kind == effects.Deep) && r.Param == arg
 	}
 	if slices.ContainsFunc(s.Writes, of) {
 		return false

@@ -158,7 +158,11 @@ func TestCalleesKeep(t *testing.T) {
 
 const widthSource = `package k
 
-import "regexp"
+import (
+	"regexp"
+	"sort"
+	"unicode"
+)
 
 var (
 	Wide   bool
@@ -168,6 +172,9 @@ var (
 	pair   [2]int
 	form   = regexp.MustCompile("^[a-z]+$")
 	lent   = []int{1, 2}
+	Names  = map[string]int{"a": 1}
+	marks  = []*unicode.RangeTable{unicode.Letter}
+	ranked = []string{"b", "a"}
 )
 
 var other []int
@@ -189,7 +196,8 @@ func Of(s string, n noter) int {
 
 // Others keeps all this out of the target's own file.
 func Others(s string) int {
-	return sum(s) + int(width[0]) + digits[0] + last + pair[0] + lent[0] + one(s[0]) + len(form.String())
+	return sum(s) + int(width[0]) + digits[0] + last + pair[0] + lent[0] + one(s[0]) + len(form.String()) +
+		Names[s] + len(marks) + len(ranked[0])
 }
 
 func sum(s string) int {
@@ -199,6 +207,13 @@ func sum(s string) int {
 	}
 	for i, r := range s {
 		n += one(s[i]) + digits[r]
+		if unicode.IsOneOf(marks, r) {
+			n++
+		}
+	}
+	sort.Strings(ranked)
+	if known, ok := Names[s]; ok {
+		return known
 	}
 	last = n
 	return n + pair[1]
@@ -216,7 +231,9 @@ func one(c byte) int {
 // original reaches only read, with records too, and no other variable that they use.
 func TestReachedVariables(t *testing.T) {
 	u := lone(t, widthSource, "./.Of")
-	const head, tail = "package k\n\nfunc Of(s string, n noter) int {\nn.note(len(s))\n", "\nreturn sum(s)\n}\n"
+	const head = "package k\n\nimport \"unicode\"\n\nfunc Of(s string, n noter) int {\n" +
+		"n.note(len(s) + 0*unicode.MaxASCII)\n"
+	const tail = "\nreturn sum(s)\n}\n"
 	for _, c := range []struct {
 		name, text string
 		status     beagle.Status
@@ -224,6 +241,9 @@ func TestReachedVariables(t *testing.T) {
 		{"a variable that users set", "if Wide {\nreturn sum(s[0:])\n}", beagle.Equal},
 		{"a table that init fills", "if len(s) == 1 && width[s[0]] == 0 {\nreturn sum(s[0:])\n}", beagle.Equal},
 		{"a map that nobody fills", "if digits['1'] == 0 {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a map that is asked whether it has a key", "if Names[\"#\"] == 0 {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a list that a library only reads", "if unicode.IsOneOf(marks, '#') {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a list that a library sorts", "if ranked[0] == \"a\" {\nreturn sum(s[0:])\n}", beagle.Forbidden},
 		{"a pattern", "if form.MatchString(s) {\nreturn sum(s[0:])\n}", beagle.Equal},
 		{"what a callee leaves", "if last > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
 		{"what a value's method leaves", "if pair[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
@@ -336,6 +356,9 @@ func TestCalleesDecide(t *testing.T) {
 		{"changed copies", changed, beagle.Equal},
 		{"equality by a digest elsewhere", strings.Replace(changed, "foldForValid(s) == 1",
 			"foldForValid(s) == 1 && more(s, s)", 1) + more, beagle.Forbidden},
+		{"an order in the caller of its walk", strings.Replace(changed, "firstForValid(map[string]int{s: 1})",
+			"func(m map[string]int) bool { for _, n := range m { return n > 0 }; return false }(map[string]int{s: 1})", 1),
+			beagle.Equal},
 		{"an order elsewhere", strings.Replace(changed, "foldForValid(s) == 1",
 			"foldForValid(s) == 1 && walk(nil) == s", 1) + walk, beagle.Forbidden},
 	} {

@@ -100,6 +100,7 @@ var written = []*mutate.Mutator{
 	textBytes,
 	trimConvert,
 	writeByte,
+	mergeWrites,
 	equalFold,
 	lowerText,
 	hoistCompile,

@@ -113,6 +113,8 @@ var rare = map[string]string{
 	"byte-map": "A map from bytes is twenty times as slow as the array that says the " +
 		"same.",
 	"map-clear": "Clearing keeps the buckets, and the change is one word.",
+	"merge-writes": "Writers of texts write a word at a time. It was counted in 32 of the modules only, and finds a " +
+		"place in 1 of 745 functions there.",
 	"sort-func": "sort.Slice swaps by reflection; linters ask for the same change, and newer code has it " +
 		"already.",
 	"specialise-func-param": "A call through a parameter cannot be inlined; helpers like that " +

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -18,7 +19,7 @@ var sortFunc = &mutate.Mutator{
 	Name: "sort-func",
 	Doc: "Sort with slices.SortFunc instead of sort.Slice, which swaps by reflection and calls the comparison with " +
 		"indexes. Legal because both run the same algorithm with the same answers; keys are integers, strings or " +
-		"times, for which comparing is a total order.",
+		"times, for which comparing is a total order, or a function compares them.",
 	Before: `sort.Slice(users, func(i, j int) bool { return users[i].Name < users[j].Name })`,
 	After:  `slices.SortFunc(users, func(a, b User) int { return cmp.Compare(a.Name, b.Name) })`,
 	Class:  beagle.E0,
@@ -32,7 +33,8 @@ var sortFunc = &mutate.Mutator{
 // A sortCall is sort.Slice(x, less) with a less that compares keys.
 type sortCall struct {
 	call   *ast.CallExpr
-	slice  *types.Var
+	list   ast.Expr   // a variable, or a field of one
+	slice  *types.Var // the variable, nil for a field
 	elem   string
 	stable bool
 	i, j   *types.Var
@@ -43,14 +45,15 @@ type sortCall struct {
 type sortKey struct {
 	less, more ast.Expr // the key of the element that sorts first, and of the other
 	reversed   bool     // the first one is x[j]'s
-	method     string   // "Before", for times
+	method     string   // of the key, which compares it
+	compares   ast.Expr // the function that does, or nil
 }
 
 func findSortFunc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if s, ok := parseSort(p, call); ok {
-			sites = append(sites, mutate.Site{Node: call, Label: "sort of " + s.slice.Name(), Data: s})
+			sites = append(sites, mutate.Site{Node: call, Label: "sort of " + p.Text(s.list), Data: s})
 		}
 	}
 	return sites
@@ -62,12 +65,13 @@ func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	if !slice && !stable || len(call.Args) != 2 || !goAtLeast(p, 21) {
 		return nil, false
 	}
-	s := &sortCall{call: call, stable: stable, slice: p.Var(call.Args[0])}
+	s := &sortCall{call: call, stable: stable, list: ast.Unparen(call.Args[0]), slice: p.Var(call.Args[0])}
 	lit, ok := call.Args[1].(*ast.FuncLit)
-	if s.slice == nil || !ok || !isSlice(s.slice.Type()) {
+	of := p.Info.TypeOf(s.list)
+	if s.slice == nil && !fieldChain(p, s.list) || !ok || !isSlice(of) {
 		return nil, false
 	}
-	if s.elem, ok = facts.TypeText(p, s.slice.Type().Underlying().(*types.Slice).Elem()); !ok {
+	if s.elem, ok = facts.TypeText(p, of.Underlying().(*types.Slice).Elem()); !ok {
 		return nil, false
 	}
 	var names []*ast.Ident
@@ -102,6 +106,71 @@ func (s *sortCall) parseLess(p *mutate.Pass, list []ast.Stmt) bool {
 	return false
 }
 
+// is reports whether an expression is the list. A field of a variable has no object of its own.
+func (s *sortCall) is(p *mutate.Pass, e ast.Expr) bool {
+	if s.slice != nil {
+		return p.Var(e) == s.slice
+	}
+	return p.Text(e) == p.Text(s.list) && chainRoot(p, e) == chainRoot(p, s.list)
+}
+
+// chainRoot is the variable that a chain of fields begins with.
+func chainRoot(p *mutate.Pass, e ast.Expr) *types.Var {
+	for {
+		sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
+		if !ok {
+			return p.Var(e)
+		}
+		e = sel.X
+	}
+}
+
+// uses counts where code names the list.
+func (s *sortCall) uses(p *mutate.Pass, body ast.Node) (n int) {
+	if s.slice != nil {
+		return len(p.Uses(s.slice, body))
+	}
+	for sel := range mutate.Nodes[*ast.SelectorExpr](p, body) {
+		if s.is(p, sel) {
+			n++
+		}
+	}
+	return n
+}
+
+// compared reads `compare(x[i], x[j]) < 0` and `x[i].Compare(x[j]) < 0`. With > the result must
+// change its sign with the order of the arguments, as that of the library's functions does.
+func (k *sortKey) compared(p *mutate.Pass, e *ast.BinaryExpr) bool {
+	call, ok := ast.Unparen(e.X).(*ast.CallExpr)
+	zero := p.Info.Types[e.Y].Value
+	if !ok || zero == nil || zero.ExactString() != "0" || p.Effects(call).Writes || call.Ellipsis.IsValid() ||
+		e.Op != token.LSS && e.Op != token.GTR {
+		return false
+	}
+	fn, ok := p.Callee(call).(*types.Func)
+	if !ok || !types.Identical(p.Info.TypeOf(call), types.Typ[types.Int]) {
+		return false
+	}
+	library := fn.Name() == "Compare" && fn.Pkg() != nil &&
+		slices.Contains([]string{"bytes", "cmp", "strings", "time"}, fn.Pkg().Path())
+	if e.Op == token.GTR && !library {
+		return false
+	}
+	sel, selected := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	switch {
+	case len(call.Args) == 2:
+		k.less, k.more, k.compares = call.Args[0], call.Args[1], call.Fun
+	case len(call.Args) == 1 && selected && p.Info.Selections[sel] != nil:
+		k.less, k.more, k.method = sel.X, call.Args[0], sel.Sel.Name
+	default:
+		return false
+	}
+	if e.Op == token.GTR {
+		k.less, k.more = k.more, k.less
+	}
+	return true
+}
+
 // key reads `return x[i].K < x[j].K`; unequal is the test in front of it.
 func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryExpr) bool {
 	if len(ret.Results) != 1 {
@@ -110,6 +179,9 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 	var k sortKey
 	switch e := ast.Unparen(ret.Results[0]).(type) {
 	case *ast.BinaryExpr:
+		if k.compared(p, e) {
+			break
+		}
 		if e.Op != token.LSS && e.Op != token.GTR || orderedKind(p, e.X)&(types.IsInteger|types.IsString) == 0 {
 			return false
 		}
@@ -121,7 +193,7 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 		if _, ok := p.IsCall(e, "time", "Time.Before"); !ok {
 			return false
 		}
-		k.less, k.more, k.method = e.Fun.(*ast.SelectorExpr).X, e.Args[0], "Before"
+		k.less, k.more, k.method = e.Fun.(*ast.SelectorExpr).X, e.Args[0], "Compare"
 	default:
 		return false
 	}
@@ -135,7 +207,8 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 		return false
 	}
 	if unequal != nil &&
-		(k.method != "" || s.with(p, unequal.X, "?") != first || s.with(p, unequal.Y, "?") != first ||
+		(k.method != "" || k.compares != nil ||
+			s.with(p, unequal.X, "?") != first || s.with(p, unequal.Y, "?") != first ||
 			s.mentions(p, unequal.X, s.i) == s.mentions(p, unequal.Y, s.i)) {
 		return false
 	}
@@ -166,7 +239,7 @@ func (s *sortCall) oneSided(p *mutate.Pass, e ast.Expr) bool {
 func (s *sortCall) with(p *mutate.Pass, e ast.Expr, name string) string {
 	return p.TextWith(e, func(n ast.Node) (string, bool) {
 		ix, ok := n.(*ast.IndexExpr)
-		if ok && p.Var(ix.X) == s.slice && (p.Var(ix.Index) == s.i || p.Var(ix.Index) == s.j) {
+		if ok && s.is(p, ix.X) && (p.Var(ix.Index) == s.i || p.Var(ix.Index) == s.j) {
 			return name, true
 		}
 		return "", false
@@ -177,11 +250,11 @@ func (s *sortCall) with(p *mutate.Pass, e ast.Expr, name string) string {
 func (s *sortCall) indexesOnly(p *mutate.Pass, body ast.Node) bool {
 	n := 0
 	for ix := range mutate.Nodes[*ast.IndexExpr](p, body) {
-		if p.Var(ix.X) == s.slice && (p.Var(ix.Index) == s.i || p.Var(ix.Index) == s.j) {
+		if s.is(p, ix.X) && (p.Var(ix.Index) == s.i || p.Var(ix.Index) == s.j) {
 			n++
 		}
 	}
-	return n == len(p.Uses(s.i, body))+len(p.Uses(s.j, body)) && n == len(p.Uses(s.slice, body))
+	return n == len(p.Uses(s.i, body))+len(p.Uses(s.j, body)) && n == s.uses(p, body)
 }
 
 func (s *sortCall) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
@@ -191,7 +264,7 @@ func (s *sortCall) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	}
 	// The parameters hide no name that the keys use.
 	a, b := p.Fresh("a", "x"), p.Fresh("b", "y")
-	text := fmt.Sprintf("slices.%s(%s, func(%s, %s %s) int {", name, s.slice.Name(), a, b, s.elem)
+	text := fmt.Sprintf("slices.%s(%s, func(%s, %s %s) int {", name, p.Text(s.list), a, b, s.elem)
 	for n, k := range s.keys {
 		if n == len(s.keys)-1 {
 			text += s.tail(len(s.keys), "return "+s.compare(p, k, a, b)) + "}"
@@ -217,7 +290,9 @@ func (s *sortCall) compare(p *mutate.Pass, k sortKey, a, b string) string {
 	first, second := s.with(p, k.less, a), s.with(p, k.more, b)
 	switch {
 	case k.method != "":
-		return first + ".Compare(" + second + ")"
+		return first + "." + k.method + "(" + second + ")"
+	case k.compares != nil:
+		return p.Text(k.compares) + "(" + first + ", " + second + ")"
 	case isExactString(p, k.less):
 		return "strings.Compare(" + first + ", " + second + ")"
 	}

@@ -44,7 +44,8 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		s, ok := parseSort(p, call)
-		if !ok || len(s.keys) != 1 || s.keys[0].method != "" || !callsSomething(p, s.keys[0].less) {
+		if !ok || len(s.keys) != 1 || s.slice == nil || s.keys[0].method != "" || s.keys[0].compares != nil ||
+			!callsSomething(p, s.keys[0].less) {
 			continue
 		}
 		sites = append(sites, mutate.Site{Node: call, Label: "keys of " + s.slice.Name(), Data: s})
