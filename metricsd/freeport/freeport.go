@@ -2,10 +2,16 @@
 package freeport
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // lowest is the first of count ports below those that systems give to sockets that ask for none
@@ -13,11 +19,13 @@ import (
 // it was found free, before the server listens.
 const lowest, count = 20000, 10000
 
-// Address returns an address on loopback that nobody listens on, of network "tcp" or "udp".
+// Address returns an address on loopback that nobody listens on, of network "tcp" or "udp". It is
+// given once in an hour: a server may take seconds to listen.
 func Address(network string) (string, error) {
 	for range 100 {
-		address := fmt.Sprintf("127.0.0.1:%d", lowest+rand.N(count))
-		if free(network, address) {
+		port := lowest + rand.N(count)
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		if claim(port) && free(network, address) {
 			return address, nil
 		}
 	}
@@ -31,4 +39,20 @@ func free(network, address string) bool {
 	}
 	l, err := net.Listen(network, address)
 	return err == nil && l.Close() == nil
+}
+
+// claim makes the file that claims a port for an hour, and reports whether nobody else has. Package
+// porttest of Beagle makes and heeds the same files.
+func claim(port int) bool {
+	dir := filepath.Join(os.TempDir(), "beagle-ports")
+	os.MkdirAll(dir, 0o777)
+	file := filepath.Join(dir, strconv.Itoa(port))
+	if i, err := os.Stat(file); err == nil && time.Since(i.ModTime()) > time.Hour {
+		os.Remove(file)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o666)
+	if err == nil {
+		f.Close()
+	}
+	return !errors.Is(err, fs.ErrExist) // where no file can be made, nothing is claimed
 }
