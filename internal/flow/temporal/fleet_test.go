@@ -124,8 +124,8 @@ func newFleet(t *testing.T, ip string) *testFleet {
 	}
 	f := &testFleet{t: t, dir: t.TempDir(), ip: ip}
 	f.port = porttest.Free(t, ip)
-	// The server keeps the ports of its services in this file. Those that it finds by itself could go
-	// to another test before it listens on them.
+	// The server keeps the ports of its services in this file. Those that it finds by itself could
+	// go to another test before it listens on them.
 	inside, _ := json.Marshal(porttest.Several(t, "127.0.0.1", 8)) // numbers
 	if err := os.WriteFile(filepath.Join(f.dir, "temporal.db.ports"), inside, 0o644); err != nil {
 		t.Fatal(err)
