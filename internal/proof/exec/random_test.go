@@ -20,7 +20,7 @@ var (
 )
 
 // programsDrawn is how many of them a run compares.
-const programsDrawn = 20
+const programsDrawn = 10
 
 // TestRandomFunctions is what the translation rests on: random functions of
 // the subset, compiled, against their terms evaluated. A run tries a third of

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
 // quick are rollouts that end soon: the full figures come from
@@ -19,11 +20,11 @@ func try(t *testing.T, s Scenario, n int) []Outcome {
 	return all
 }
 
-// TestNothingShips: candidates that are the original hardly ever ship. Over all
-// noises at most 5 % of 360 rollouts may; in ours about 1 % do.
+// TestNothingShips: candidates that are the original hardly ever ship. Of 40 rollouts under each
+// noise at most 4 % may; in ours about 1 % do.
 func TestNothingShips(t *testing.T) {
 	shipped, rollouts := 0, 0
-	for _, s := range Nothing() {
+	for _, s := range sampletest.Of(t, Nothing(), noisesDrawn) {
 		all := try(t, s, 40)
 		n := Shipped(all)
 		shipped, rollouts = shipped+n, rollouts+len(all)
@@ -96,20 +97,27 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
+// waitsDrawn and noisesDrawn are how many scenarios a run simulates.
+const (
+	waitsDrawn  = 2
+	noisesDrawn = 4
+)
+
 // TestRareWaits: a candidate that is faster, and waits for long on calls of a rare class, is hardly
 // ever released, however few of its calls a block times. The same without the class ships.
 func TestRareWaits(t *testing.T) {
 	const trials = 100
-	for _, row := range []struct {
+	type waits struct {
 		name         string
 		class, times float64
 		least, most  int // released
-	}{
+	}
+	for _, row := range sampletest.Of(t, []waits{
 		{"20 ms on 0.05 % of the calls", 0.0005, 20_000, 0, 0},
 		{"3 ms on 0.05 % of the calls", 0.0005, 3_000, 0, trials / 10}, // 1 by a bias that is mended, 5 to 9 without
 		{"20 ms on 0.02 % of the calls", 0.0002, 20_000, 0, trials / 20},
 		{"nowhere", 0, 0, trials * 4 / 5, trials},
-	} {
+	}, waitsDrawn) {
 		truth := Truth{Function: -0.25, Class: row.class, Times: row.times, Waits: row.class > 0}
 		settings := Usual
 		settings.Holdout = true
