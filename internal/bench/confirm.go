@@ -334,7 +334,8 @@ func (m *confirmer) collectBy(
 	}
 }
 
-// compareCopies compares each of some variants with each of others by a score; the zero one is time.
+// compareCopies compares each of some variants with each of others, by a score; the zero one is
+// time.
 func compareCopies(by beagle.Score, im image, q *rt.Time, t *rt.Timing, base, cand []int) []copyPair {
 	var pairs []copyPair
 	for _, b := range base {

@@ -220,8 +220,8 @@ func (jd *judge) nothing(ctx context.Context, f Field) (*Judged, error) {
 	why := fmt.Sprintf("None of %d versions was faster in the quick measurement.", f.Tried)
 	switch {
 	case len(f.Leads) > 0:
-		why = fmt.Sprintf("None of %d versions was faster: the best %d looked so in one link layout, and not over several.",
-			f.Tried, len(f.Leads))
+		why = fmt.Sprintf("None of %d versions was faster: the best %d looked so in one link layout, and not over "+
+			"several.", f.Tried, len(f.Leads))
 	case len(jd.ready.Moves) == 0:
 		why = fmt.Sprintf("None of the %d rewrites applies to this function.", len(jd.rewriter.work.mutators))
 	case f.Tried == 0:

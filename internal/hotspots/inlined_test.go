@@ -57,7 +57,8 @@ func checkoutWith(file string, names ...string) *Checkout {
 func TestHeads(t *testing.T) {
 	const (
 		outer = " ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4"
-		all   = " ex.com/svc/parse.All@/src/svc/parse/line.go:52 ex.com/svc/parse.Again@/src/svc/parse/line.go:72" + outer
+		again = " ex.com/svc/parse.Again@/src/svc/parse/line.go:72" + outer
+		all   = " ex.com/svc/parse.All@/src/svc/parse/line.go:52" + again
 		trim  = " ex.com/svc/parse.Wrap@/src/svc/parse/line.go:62" + all
 	)
 	table, err := Rank([]*Profile{planned{Kind: CPU, Seconds: 10, Start: noon, Stacks: []string{

@@ -47,7 +47,7 @@ func (p *promise) watch(e flow.Event) {
 }
 
 // vain reports whether candidates were evaluated, and none looks fast. A search that still prepares
-// is not in vain: it would begin again. Nor is one whose finalists are measured, for the same reason.
+// is not in vain: it would begin again. So would the measurement of its finalists.
 func (p *promise) vain() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
