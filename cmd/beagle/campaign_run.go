@@ -18,8 +18,8 @@ import (
 // relate notes what the profile says of the hot spots to each other.
 func (o *campaigning) relate(t *hotspots.Table, s *campaign.State) {
 	for i, a := range t.Hotspots.Hotspots {
-		if i >= campaign.Looked*o.targets {
-			break // no campaign gets that far
+		if i >= campaign.Looked*o.targets && !o.heads {
+			break // no campaign gets that far, unless it passes over what its heads reach
 		}
 		s.Callers[a.Target] = t.Payers(a.Target)
 		s.Inside[a.Target] = t.Inside(a.Target, o.spec.Across)

@@ -317,25 +317,33 @@ func only(q *rt.Time, variants []int) *rt.Time {
 	return &c
 }
 
-// collect compares the copies in one timing.
+// collect compares the times of the copies in one timing.
 func (m *confirmer) collect(im image, q *rt.Time, t *rt.Timing, ts []*finalist, into func(*finalist) *[]layoutResult) {
+	m.collectBy(beagle.Score{}, im, q, t, ts, into)
+}
+
+// collectBy compares the copies in one timing by a score.
+func (m *confirmer) collectBy(
+	by beagle.Score, im image, q *rt.Time, t *rt.Timing, ts []*finalist, into func(*finalist) *[]layoutResult,
+) {
 	for _, tr := range ts {
 		if r, ok := stratify(im.seed(),
-			compareCopies(im, q, t, among(q.Variants, m.originals()), among(q.Variants, tr.copies))); ok {
+			compareCopies(by, im, q, t, among(q.Variants, m.originals()), among(q.Variants, tr.copies))); ok {
 			*into(tr) = append(*into(tr), r)
 		}
 	}
 }
 
-// compareCopies compares each of some variants with each of others.
-func compareCopies(im image, q *rt.Time, t *rt.Timing, base, cand []int) []copyPair {
+// compareCopies compares each of some variants with each of others, by a score; the zero one is
+// time.
+func compareCopies(by beagle.Score, im image, q *rt.Time, t *rt.Timing, base, cand []int) []copyPair {
 	var pairs []copyPair
 	for _, b := range base {
 		for _, c := range cand {
 			if im.align(b) == im.align(c) {
 				pairs = append(pairs,
 					copyPair{[2]int{im.align(b), im.align(c)},
-						Compare(t, slices.Index(q.Variants, b), slices.Index(q.Variants, c))})
+						scored(by, t, slices.Index(q.Variants, b), slices.Index(q.Variants, c))})
 			}
 		}
 	}
@@ -346,7 +354,7 @@ func compareCopies(im image, q *rt.Time, t *rt.Timing, base, cand []int) []copyP
 // candidate.
 func (m *confirmer) aa(im image, q *rt.Time, t *rt.Timing) {
 	all := among(q.Variants, m.originals())
-	pairs := compareCopies(im, q, t, all[:len(all)/2], all[len(all)/2:])
+	pairs := compareCopies(beagle.Score{}, im, q, t, all[:len(all)/2], all[len(all)/2:])
 	if r, ok := stratify(im.seed(), pairs); ok {
 		m.control = append(m.control, r)
 	}

@@ -24,7 +24,8 @@ const (
 	sharp = 0.02
 )
 
-// A Sifting says how fast candidates are over a few link layouts.
+// A Sifting says how fast candidates are over a few link layouts, or how good by another score. The
+// low end is 0 where nothing is known.
 type Sifting struct {
 	Ratios []beagle.Ratio `json:"ratios"` // of each candidate, to the original
 	Over   []beagle.Ratio `json:"over"`   // of each pair, the first to the second, layout by layout
@@ -121,9 +122,10 @@ func (m *confirmer) undecided(over []beagle.Ratio, pairs [][2]int) (out []beagle
 		t.finding = found
 	}
 	for k, r := range over {
-		if r.Low <= 1 && 1 <= r.High {
+		a, b := m.finalists[pairs[k][0]], m.finalists[pairs[k][1]]
+		if a.fail == "" && b.fail == "" && r.Low <= 1 && 1 <= r.High {
 			out = append(out, r)
-			m.finalists[pairs[k][0]].finding, m.finalists[pairs[k][1]].finding = open, open
+			a.finding, b.finding = open, open
 		}
 	}
 	return out
@@ -152,15 +154,19 @@ func (m *confirmer) siftIn(ctx context.Context, im image) error {
 	if err != nil || reply == nil {
 		return err
 	}
-	m.collect(im, q, &reply.Sets[0], m.at(open), m.sets[0].into)
+	m.collectBy(m.o.Score, im, q, &reply.Sets[0], m.at(open), m.sets[0].into)
 	m.slow = m.slow || len(reply.Sets[0].Window) < enoughPairs
 	return nil
 }
 
-// sifting sums up what the layouts showed. Of a candidate that could not be timed it says nothing.
+// sifting sums up what the layouts showed. Of a candidate that could not be timed it says nothing,
+// even if it died in the last layout only.
 func (m *confirmer) sifting(pairs [][2]int) *Sifting {
 	out := &Sifting{}
 	for _, t := range m.finalists {
+		if t.fail != "" {
+			t.train = nil
+		}
 		out.Ratios = append(out.Ratios, evidenceOf(t.train).Train.Ratio)
 	}
 	for _, p := range pairs {

@@ -91,16 +91,40 @@ func TestSiftSharpens(t *testing.T) {
 	}
 }
 
-// TestSiftWithoutTheDying: a form that dies says nothing, and the others are compared.
+// TestSiftWithoutTheDying: a form that dies says nothing, be it in the last layouts only, and the
+// others are compared. Nobody waits for it to become clear.
 func TestSiftWithoutTheDying(t *testing.T) {
-	l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: tight, copies: siftCopies, train: "train"}
-	l.planted = []planted{{gain: 1.5, pgo: 1}, {gain: 1.5, pgo: 1, dies: "panicked"}, {gain: 1.2, pgo: 1}}
-	s, err := newSifter(l, 3, "train", Options{}).sift(t.Context(), [][2]int{{1, 0}, {2, 0}})
-	if err != nil {
-		t.Fatal(err)
+	for _, from := range []int{0, SiftLayouts - 2} {
+		l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: tight, copies: siftCopies, train: "train"}
+		l.planted = []planted{
+			{gain: 1.5, pgo: 1}, {gain: 1.5, pgo: 1, dies: "panicked", from: from}, {gain: 1.2, pgo: 1},
+		}
+		s, err := newSifter(l, 3, "train", Options{Rounds: 2}).sift(t.Context(), [][2]int{{1, 0}, {2, 0}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Ratios[1].Low > 0 || s.Over[0].Low > 0 || s.Over[1].High >= 1 || s.Ratios[0].Low < 1.3 {
+			t.Errorf("dies after %d processes: %+v", from, s)
+		}
+		if relinked := l.links - 1; relinked >= SiftLayouts {
+			t.Errorf("dies after %d processes: %d more layouts, although nothing is open", from, relinked)
+		}
 	}
-	if s.Ratios[1].Low > 0 || s.Over[0].Low > 0 || s.Over[1].High >= 1 || s.Ratios[0].Low < 1.3 {
-		t.Errorf("%+v", s)
+}
+
+// TestSiftByScore: where memory counts, a step that saves memory and no time is shown to gain, and
+// one that saves neither is not.
+func TestSiftByScore(t *testing.T) {
+	l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: tight, copies: siftCopies, train: "train"}
+	l.planted = []planted{{gain: 1, pgo: 1, bytes: 16}, {gain: 1, pgo: 1, bytes: 64}, {gain: 1, pgo: 1, bytes: 16}}
+	for _, score := range []beagle.Score{{Bytes: 1}, {Time: 0.5, Bytes: 0.5}} {
+		s, err := newSifter(l, 3, "train", Options{Score: score}).sift(t.Context(), [][2]int{{1, 0}, {2, 0}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Over[0].High >= 1 || s.Over[1].High < 1 || s.Ratios[1].High >= s.Ratios[0].Low {
+			t.Errorf("by %s: %+v", score.Quantity(), s)
+		}
 	}
 }
 

@@ -395,7 +395,7 @@ func TestExplainsSamples(t *testing.T) {
 }
 
 // TestHalves: the earlier profiles are one half, in whatever order they are given; one profile has
-// none.
+// none, nor have those of one time.
 func TestHalves(t *testing.T) {
 	u, _ := load(t, "Spaces", `{"args": {"line": ""}}`)
 	at := func(minute int) *hotspots.Profile {
@@ -427,5 +427,12 @@ func TestHalves(t *testing.T) {
 	}
 	if halves, err = Halves(u, []*hotspots.Profile{at(1)}); halves[0] != nil || err != nil {
 		t.Errorf("of one profile: %+v %v", halves, err)
+	}
+	if halves, err = Halves(u, []*hotspots.Profile{at(5), at(5)}); halves[0] != nil || err != nil {
+		t.Errorf("of two instances at one time: %+v %v", halves, err)
+	}
+	halves, err = Halves(u, []*hotspots.Profile{at(5), at(9), at(5), at(5)})
+	if err != nil || halves[0] == nil || halves[0].Samples != 15 || halves[1].Samples != 9 {
+		t.Errorf("of three instances at one time, and a later profile: %+v %v", halves, err)
 	}
 }

@@ -157,7 +157,8 @@ func Rank(u *source.Unit, all []*hotspots.Profile) (*hotspots.Table, error) {
 }
 
 // Halves are what is below the target in the earlier and in the later half of production's
-// profiles. There are none of a single profile, or where one of them does not reach the target.
+// profiles. There are none where all began at the same time, as those of several instances do, or
+// where one half does not reach the target.
 func Halves(u *source.Unit, all []*hotspots.Profile) (out [2]*hotspots.Subtree, err error) {
 	var cpu []*hotspots.Profile
 	for _, p := range all {
@@ -165,11 +166,17 @@ func Halves(u *source.Unit, all []*hotspots.Profile) (out [2]*hotspots.Subtree, 
 			cpu = append(cpu, p)
 		}
 	}
-	if len(cpu) < 2 {
+	slices.SortStableFunc(cpu, func(a, b *hotspots.Profile) int { return a.Start.Compare(b.Start) })
+	cut := 0 // the nearest to the middle of where a later profile begins
+	for k := 1; k < len(cpu); k++ {
+		if cpu[k-1].Start.Before(cpu[k].Start) && max(k, len(cpu)-k) < max(cut, len(cpu)-cut) {
+			cut = k
+		}
+	}
+	if cut == 0 {
 		return out, nil
 	}
-	slices.SortStableFunc(cpu, func(a, b *hotspots.Profile) int { return a.Start.Compare(b.Start) })
-	for i, half := range [][]*hotspots.Profile{cpu[:len(cpu)/2], cpu[len(cpu)/2:]} {
+	for i, half := range [][]*hotspots.Profile{cpu[:cut], cpu[cut:]} {
 		t, err := Rank(u, half)
 		if err != nil {
 			return out, err

@@ -61,8 +61,9 @@ func (s *Search) leading() []string {
 }
 
 // Rank returns the leads that may gain something, by index, the surest gain first. ratios are to
-// the original, over several layouts. A lead whose steps nobody has left out comes behind, unless
-// it is surely faster than the others look.
+// the original, over several layouts; one with the low end 0 says nothing, and its lead comes last.
+// A lead whose steps nobody has left out comes behind, unless it is surely faster than the others
+// look.
 func Rank(leads []Lead, ratios []beagle.Ratio) []int {
 	var order []int
 	for i := range leads {
@@ -72,7 +73,7 @@ func Rank(leads []Lead, ratios []beagle.Ratio) []int {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ratios[b].Low, ratios[a].Low) })
 	for k, i := range order {
-		if len(leads[i].Parts) > 0 {
+		if len(leads[i].Parts) > 0 && ratios[i].Low > 0 {
 			behind := func(j int) bool { return ratios[j].Low <= ratios[i].Point }
 			for at := range k {
 				if behind(order[at]) {
@@ -95,9 +96,13 @@ func (l *Lead) Singles() []Part {
 
 // Spare says which steps of a lead to do without. gains are those of its Singles over the lead, in
 // the same layouts. Who reads a step should know that it gains something: unshown are the steps for
-// which that is not sure, useless those that do not look as if they did.
+// which that is not sure, useless those that do not look as if they did. A form that could not be
+// timed says nothing: its step stays.
 func Spare(singles []Part, gains []beagle.Ratio) (unshown, useless []int) {
 	for i, p := range singles {
+		if gains[i].Low <= 0 {
+			continue
+		}
 		if gains[i].High >= 1 {
 			unshown = append(unshown, p.Without[0])
 		}

@@ -54,6 +54,22 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// TestOfWhatNothingIsKnown: a lead that could not be timed comes last, and a step stays if the form
+// without it could not be timed.
+func TestOfWhatNothingIsKnown(t *testing.T) {
+	unknown := beagle.Ratio{Point: 1, High: math.MaxFloat64}
+	slow := beagle.Ratio{Point: 1.02, Low: 0.99, High: 1.05}
+	leads := []Lead{{ID: "a", Parts: []Part{{Without: []int{0}}}}, {ID: "b"}}
+	if got := Rank(leads, []beagle.Ratio{unknown, slow}); !slices.Equal(got, []int{1, 0}) {
+		t.Errorf("%v leads", got)
+	}
+	singles := []Part{{Without: []int{0}}, {Without: []int{1}}}
+	unshown, useless := Spare(singles, []beagle.Ratio{unknown, slow})
+	if !slices.Equal(unshown, []int{1}) || !slices.Equal(useless, []int{1}) {
+		t.Errorf("steps %v are not shown to gain, %v look useless", unshown, useless)
+	}
+}
+
 // TestNearest: a form that leaves out a step which is wanted is none.
 func TestNearest(t *testing.T) {
 	l := Lead{Parts: []Part{{Without: []int{0}}, {Without: []int{0, 2}}, {Without: []int{0, 1, 2}}}}

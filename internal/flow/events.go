@@ -17,7 +17,7 @@ type Event struct {
 
 // A StageEvent says that a stage began.
 type StageEvent struct {
-	Name   string // "target", "evidence", "survey", "corpus", "audit", "preview", "search", "verify", "measure"
+	Name   string // "target", "evidence", "survey", "corpus", "audit", "preview", "search", "sift", "measure", "verify"
 	Detail string
 }
 

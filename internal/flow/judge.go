@@ -170,7 +170,7 @@ func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 		return nil, err
 	}
 	if len(field) == 0 {
-		return jd.nothing(ctx, f.Tried)
+		return jd.nothing(ctx, f)
 	}
 	jd.tellReused("measure", from)
 	j := &Judged{Winner: jd.works.root, Measured: from}
@@ -212,16 +212,19 @@ func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m
 
 // nothing measures the original against itself, so that even a run without a
 // finalist says what the function costs and what the machine can tell.
-func (jd *judge) nothing(ctx context.Context, tried int) (*Judged, error) {
-	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{jd.works.root}, tried, min(jd.spec.Measure, emptyMeasure))
+func (jd *judge) nothing(ctx context.Context, f Field) (*Judged, error) {
+	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{jd.works.root}, f.Tried, min(jd.spec.Measure, emptyMeasure))
 	if err != nil {
 		return nil, err
 	}
-	why := fmt.Sprintf("None of %d versions was faster in the quick measurement.", tried)
+	why := fmt.Sprintf("None of %d versions was faster in the quick measurement.", f.Tried)
 	switch {
+	case len(f.Leads) > 0:
+		why = fmt.Sprintf("None of %d versions was faster: the best %d looked so in one link layout, and not over "+
+			"several.", f.Tried, len(f.Leads))
 	case len(jd.ready.Moves) == 0:
 		why = fmt.Sprintf("None of the %d rewrites applies to this function.", len(jd.rewriter.work.mutators))
-	case tried == 0:
+	case f.Tried == 0:
 		why = "The rewrites that apply make no new version of this function."
 	}
 	return &Judged{Winner: jd.works.root, Measurement: &ms[0], Why: why}, nil

@@ -107,7 +107,7 @@ func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) (ratio
 		switch {
 		case i == 0:
 			gains[i] = ratios[i]
-		case k > 0 && good[k-1] == i-1:
+		case k > 0 && good[k-1] == i-1 && found.Over[k].Low > 0:
 			gains[i] = found.Over[k]
 		}
 	}

@@ -68,8 +68,10 @@ const mostSingles = 16
 
 // trimmed are the forms of the leads to measure in full, the best lead first. Of that these are the
 // form without the steps whose gain is not shown, the one without those that do not look as if they
-// gained anything, and the lead as it was found: the full measurement prefers the first of them if
-// it is about as fast as the others. Of any other lead it is the first.
+// gained anything, the one that the search preferred, and the lead as it was found: the full
+// measurement prefers the simplest of them that is about as fast as the others. The search's form
+// is among them because of two steps either may be needless beside the other, and both together
+// not. Of any other lead it is the first.
 func (jd *judge) trimmed(ctx context.Context, leads []*evolve.Lead) (out []evolve.Finalist, err error) {
 	spare, err := jd.spare(ctx, leads)
 	if err != nil {
@@ -90,8 +92,6 @@ func (jd *judge) trimmed(ctx context.Context, leads []*evolve.Lead) (out []evolv
 			}
 		}
 		switch {
-		case i == 0 && len(cuts) > 0:
-			out = append(out, evolve.Finalist{ID: l.ID})
 		case i == 0:
 			out = append(out, l.Short, evolve.Finalist{ID: l.ID})
 		case len(cuts) == 0:

@@ -40,8 +40,8 @@ func (e *plantedSifting) sift(
 }
 
 // TestSifted: what one layout called the best is measured in full only if several layouts agree.
-// The best goes there without the steps whose gain is not shown, and as it was found. A resumed run
-// does not sift again.
+// The best goes there without the steps whose gain is not shown, as the search preferred it, and as
+// it was found. A resumed run does not sift again.
 func TestSifted(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	if err != nil {
@@ -68,11 +68,12 @@ func TestSifted(t *testing.T) {
 		return evolve.Lead{ID: id(text), Steps: make([]beagle.Step, 3), Loose: 3, Short: evolve.Finalist{ID: id(text)},
 			Parts: parts}
 	}
+	best := lead("best", part("best-0", 0), part("best-1", 1), part("best-2", 2), part("best-0,2", 0, 2))
+	best.Short = evolve.Finalist{ID: id("best-0")}
 	f := Field{Finalists: []evolve.Finalist{{ID: id("lucky")}}, Leads: []evolve.Lead{
-		lead("lucky"), lead("other"),
-		lead("best", part("best-0", 0), part("best-1", 1), part("best-2", 2), part("best-0,2", 0, 2)),
+		lead("lucky"), lead("other"), best,
 	}}
-	want := []string{id("best-0,2"), id("best"), id("other")}
+	want := []string{id("best-0,2"), id("best-0"), id("best"), id("other")}
 	for range 2 {
 		chosen, err := x.judge.sifted(t.Context(), f)
 		if err != nil {

@@ -1,6 +1,7 @@
 package hotspots
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ const (
 // entries for [Table.Inside].
 func (t *Table) Heads(across bool) (out []beagle.Hotspot) {
 	t.heads = nil
-	for _, c := range t.ranking.order { // callees first: of a chain of wrappers the innermost is the head
+	for _, c := range t.ranking.inward() { // of a chain of wrappers the innermost is the head
 		if c.entry || c.fn.class != own || c.fn.target == "" || c.into != nil || t.Kind != CPU {
 			continue
 		}
@@ -33,6 +34,22 @@ func (t *Table) Heads(across bool) (out []beagle.Hotspot) {
 			out = append(out, h)
 		}
 	}
+	return out
+}
+
+// inward are all functions, callees before their callers: those with less time first, and of equal
+// ones those that are nearer to the leaves of their stacks.
+func (r *ranking) inward() []*cost {
+	height := func(c *cost) (sum float64) {
+		for _, i := range c.stacks {
+			sum += float64(outermost(r.m.stacks[i].frames, c.fn)) * r.m.stacks[i].weight
+		}
+		return sum
+	}
+	out := slices.Clone(r.order)
+	slices.SortStableFunc(out, func(a, b *cost) int {
+		return cmp.Or(cmp.Compare(a.cum, b.cum), cmp.Compare(height(a), height(b)))
+	})
 	return out
 }
 

@@ -52,18 +52,20 @@ func checkoutWith(file string, names ...string) *Checkout {
 }
 
 // TestHeads: a function that does next to nothing itself is a head of what it calls, when it
-// reaches clearly more than each; a wrapper of one function is none, nor one that waits for others.
+// reaches clearly more than each; a wrapper of one function is none, nor the wrapper of a head,
+// whatever its name is, nor one that waits for others.
 func TestHeads(t *testing.T) {
 	const (
 		outer = " ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4"
-		all   = " ex.com/svc/parse.All@/src/svc/parse/line.go:52" + outer
+		again = " ex.com/svc/parse.Again@/src/svc/parse/line.go:72" + outer
+		all   = " ex.com/svc/parse.All@/src/svc/parse/line.go:52" + again
 		trim  = " ex.com/svc/parse.Wrap@/src/svc/parse/line.go:62" + all
 	)
 	table, err := Rank([]*Profile{planned{Kind: CPU, Seconds: 10, Start: noon, Stacks: []string{
 		"30 ex.com/svc/parse.trim@/src/svc/parse/line.go:40" + trim,
 		"30 ex.com/svc/parse.Sum@/src/svc/parse/sum.go:5" + all,
 		"40 ex.com/svc/store.Put@/src/svc/store/put.go:3" + all,
-	}}.parse(t, "heads.pprof")}, Options{Least: 0.005, Checkout: checkoutWith("parse/line.go", "All", "Wrap")})
+	}}.parse(t, "heads.pprof")}, Options{Least: 0.005, Checkout: checkoutWith("parse/line.go", "All", "Wrap", "Again")})
 	if err != nil {
 		t.Fatal(err)
 	}

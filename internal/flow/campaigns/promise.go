@@ -2,14 +2,13 @@ package campaigns
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/beagle-go/beagle/internal/flow"
 )
 
 // While others wait, a search that has had vainShare of its turn, and no version that looks
-// promising times as fast as the original, has had its turn. The screenings of a search share one
+// promising times as good as the original, has had its turn. The screenings of a search share one
 // link layout, whose luck alone is worth a few percent.
 const (
 	vainShare = 1.0 / 3
@@ -20,29 +19,39 @@ const (
 type promise struct {
 	next flow.Watcher
 
-	mu    sync.Mutex
-	begun bool
-	best  float64 // screened ratio
+	mu     sync.Mutex
+	begun  bool
+	judged bool    // the search is over, and its finalists are measured
+	best   float64 // screened ratio
 }
 
 // watch passes an event on.
 func (p *promise) watch(e flow.Event) {
-	if e.Evaluated != nil {
-		p.mu.Lock()
-		p.begun, p.best = true, max(p.best, slices.Max(append(e.Evaluated.Islands, 0)))
-		p.mu.Unlock()
+	p.mu.Lock()
+	switch {
+	case e.Evaluated != nil:
+		p.begun = true
+		for _, low := range e.Evaluated.Islands { // these are ratios' low ends
+			p.best = max(p.best, low)
+		}
+		if b := e.Evaluated.Best; b != nil && b.Screen != nil {
+			p.best = max(p.best, b.Screen.Point)
+		}
+	case e.Stage != nil:
+		p.judged = p.judged || e.Stage.Name == "sift" || e.Stage.Name == "measure"
 	}
+	p.mu.Unlock()
 	if p.next != nil {
 		p.next(e)
 	}
 }
 
 // vain reports whether candidates were evaluated, and none looks fast. A search that still prepares
-// is not in vain: it would begin again.
+// is not in vain: it would begin again. So would the measurement of its finalists.
 func (p *promise) vain() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.begun && p.best < promising
+	return p.begun && !p.judged && p.best < promising
 }
 
 // String says what was found.
@@ -53,7 +62,7 @@ func (p *promise) String() string {
 	case !p.begun:
 		return "has evaluated nothing yet"
 	case p.best < promising:
-		return "nothing looks faster by 5 %"
+		return "nothing looks better by 5 %"
 	default:
 		return fmt.Sprintf("its best looks about %.2fx", p.best)
 	}
