@@ -17,6 +17,7 @@ trap '[ -z "$emulator" ] || kill "$emulator" 2>/dev/null || true; wait; chmod -R
 say() { printf '\n== %s (after %d s)\n' "$*" $SECONDS; }
 
 some=${1:-}
+[ "$some" = some ] || export SIMDTEST_LENGTHS=all # for emulators and lower tiers, which run with -short
 drawn() { # N WORD...: some of the words, or all
 	local n=$1
 	shift

@@ -12,17 +12,18 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Find returns the path of a program: what the variable names, or what lies
-// beside this program or on the PATH. need begins the message when there is
-// none, as in "--temporal".
+// Find returns the absolute path of a program, since an agent starts it from a
+// directory of its own: what the variable names, or what lies beside this program
+// or on the PATH. need begins the message when there is none, as in "--temporal".
 func Find(name, variable, need string) (string, error) {
 	remedy := fmt.Sprintf("install it from a checkout of Beagle: go install ./cmd/%s\nor name it with %s=/path/to/%s",
 		name, variable, name)
 	if named := os.Getenv(variable); named != "" {
-		if _, err := exec.LookPath(named); err != nil {
+		found, err := exec.LookPath(named)
+		if err != nil {
 			return "", &beagle.UsageError{What: fmt.Sprintf("%s names no program: %v", variable, err), Remedy: remedy}
 		}
-		return named, nil
+		return filepath.Abs(found)
 	}
 	file := name
 	if runtime.GOOS == "windows" {

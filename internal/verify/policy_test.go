@@ -86,12 +86,14 @@ func TestRulesPass(t *testing.T) {
 
 // TestState checks what a version may do with package variables.
 func TestState(t *testing.T) {
-	const head = "package k\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"slices\"\n\t\"sort\"\n\t\"strings\"\n)\n\n" +
+	const head = "package k\n\nimport (\n\t\"crypto/subtle\"\n\t\"errors\"\n\t\"regexp\"\n\t\"runtime\"\n" +
+		"\t\"slices\"\n\t\"sort\"\n\t\"strings\"\n\t\"syscall\"\n)\n\n" +
 		"var (\n\ttable = [4][]byte{}\n\twords = []string{\"a\"}\n\tset = map[string][]int{}\n" +
 		"\tbox = &struct{ n int; p *int }{}\n" +
 		"\terrX = errors.New(\"x\")\n\tre = regexp.MustCompile(`a+`)\n\trep = strings.NewReplacer(\"a\", \"b\")\n" +
 		"\tflags [256]bool\n)\n\n" +
-		"type T struct{ s []string }\n\nvar _, _, _ = slices.Max[[]int], sort.Ints, strings.ToLower\n\n"
+		"type T struct{ s []string }\n\nvar _, _, _ = slices.Max[[]int], sort.Ints, strings.ToLower\n\n" +
+		"var _, _, _ = subtle.XORBytes, runtime.Stack, syscall.Read\n\n"
 	cases := map[string]string{
 		// allowed
 		`func f(s string) bool { return flags[s[0]] }`:                                                 "",
@@ -132,6 +134,10 @@ func TestState(t *testing.T) {
 		`func f(t []T) { t[0].s = words }`:                                                          "words",
 		`func f(s string) { sort.Strings(words) }`:                                                  "words",
 		`func f(s string) { slices.SortFunc(words, strings.Compare) }`:                              "words",
+		`func f(s string) { subtle.XORBytes(table[0], table[0], []byte(s)) }`:                       "table",
+		`func f(s string) { subtle.ConstantTimeCopy(1, table[0], []byte(s)) }`:                      "table",
+		`func f(s string) { runtime.Stack(table[0], false) }`:                                       "table",
+		`func f(s string) { syscall.Read(0, table[0]) }`:                                            "table",
 		`func f(s string) { g := sort.Strings; g(words) }`:                                          "words",
 		`func f(n int) { g(box) }; func g(b *struct{ n int; p *int }) { b.n = 1 }`:                  "box",
 		`func f(n int) { g().n = n }; func g() *struct{ n int; p *int } { return box }`:             "box",

@@ -159,7 +159,9 @@ func TestCalleesKeep(t *testing.T) {
 const widthSource = `package k
 
 import (
+	"crypto/subtle"
 	"regexp"
+	"runtime"
 	"sort"
 	"unicode"
 )
@@ -175,6 +177,8 @@ var (
 	Names  = map[string]int{"a": 1}
 	marks  = []*unicode.RangeTable{unicode.Letter}
 	ranked = []string{"b", "a"}
+	masked = []byte{0}
+	trace  = []byte{0}
 )
 
 var other []int
@@ -197,7 +201,7 @@ func Of(s string, n noter) int {
 // Others keeps all this out of the target's own file.
 func Others(s string) int {
 	return sum(s) + int(width[0]) + digits[0] + last + pair[0] + lent[0] + one(s[0]) + len(form.String()) +
-		Names[s] + len(marks) + len(ranked[0])
+		Names[s] + len(marks) + len(ranked[0]) + int(masked[0]) + int(trace[0])
 }
 
 func sum(s string) int {
@@ -212,6 +216,7 @@ func sum(s string) int {
 		}
 	}
 	sort.Strings(ranked)
+	n += 0 * (subtle.XORBytes(masked, masked, []byte(s)) + runtime.Stack(trace, false))
 	if known, ok := Names[s]; ok {
 		return known
 	}
@@ -244,6 +249,8 @@ func TestReachedVariables(t *testing.T) {
 		{"a map that is asked whether it has a key", "if Names[\"#\"] == 0 {\nreturn sum(s[0:])\n}", beagle.Equal},
 		{"a list that a library only reads", "if unicode.IsOneOf(marks, '#') {\nreturn sum(s[0:])\n}", beagle.Equal},
 		{"a list that a library sorts", "if ranked[0] == \"a\" {\nreturn sum(s[0:])\n}", beagle.Forbidden},
+		{"a list that a library changes", "if masked[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
+		{"a list that the runtime fills", "if trace[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
 		{"a pattern", "if form.MatchString(s) {\nreturn sum(s[0:])\n}", beagle.Equal},
 		{"what a callee leaves", "if last > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
 		{"what a value's method leaves", "if pair[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},

@@ -22,7 +22,8 @@ var mergeWrites = &mutate.Mutator{
 	Name: "merge-writes",
 	Doc: "Put together what several writes in a row hand to a buffer, and write it once. Each write is a call that " +
 		"asks for room and moves the buffer's end; append is not. Exact: what is written depends on no write, and " +
-		"nothing panics between the first and the last. The parameter says where the text is put together: in the " +
+		"nothing panics between the first and the last; a bufio.Writer may hand the same bytes on in other pieces. " +
+		"The parameter says where the text is put together: in the " +
 		"free room of the buffer, or on the stack.",
 	Before: `b.WriteByte('"')
 b.WriteString(key)
@@ -151,7 +152,8 @@ func fieldChain(p *mutate.Pass, e ast.Expr) bool {
 // plainText reports whether what is written depends on no buffer: it is made of variables, fields,
 // elements and constants that no write changes, by functions of the library on plain values.
 func plainText(p *mutate.Pass, w writeCall) bool {
-	ok := !facts.Effects(p, w.arg).Writes
+	ok := !facts.Effects(p, w.arg).Writes && !readsRoom(p, w.arg) &&
+		(w.kind != "bufio.Writer" || !readsOfWriter(p, w.arg))
 	for call := range mutate.Nodes[*ast.CallExpr](p, w.arg) {
 		if p.Info.Types[call.Fun].IsType() {
 			ok = ok && facts.IsBasic(p.Info.TypeOf(call.Args[0]))
@@ -176,6 +178,53 @@ func plainText(p *mutate.Pass, w writeCall) bool {
 	return ok
 }
 
+// readsRoom reports whether an expression reads a byte of memory that may be a buffer's: whoever
+// made the buffer may have lent it an array.
+func readsRoom(p *mutate.Pass, e ast.Expr) bool {
+	for n := range mutate.Nodes[ast.Expr](p, e) {
+		if !p.Info.Types[n].IsValue() || !isBasic(p, n, types.Uint8) {
+			continue
+		}
+		switch n := n.(type) {
+		case *ast.StarExpr:
+			return true
+		case *ast.IndexExpr:
+			of := p.Info.TypeOf(n.X).Underlying()
+			if _, isMap := of.(*types.Map); !isMap && !facts.IsBasic(of) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readsOfWriter reports whether an expression reads what the writer behind a bufio.Writer may
+// change. That runs when the room is full, and often counts what it gets: in a field of its own, in
+// a variable that a function literal or a pointer shares, or in one of a package.
+func readsOfWriter(p *mutate.Pass, e ast.Expr) bool {
+	for sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
+		if s := p.Info.Selections[sel]; s != nil && s.Kind() == types.FieldVal {
+			write, _, _ := types.LookupFieldOrMethod(s.Recv(), true, p.Pkg, "Write")
+			if fn, ok := write.(*types.Func); ok && fn.Pkg().Path() != "bufio" {
+				return true
+			}
+		}
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		v, ok := p.Info.Uses[id].(*types.Var)
+		switch {
+		case !ok || v.IsField():
+		case !facts.IsLocal(p, v):
+			if !p.Steady(v) {
+				return true
+			}
+		case facts.Pointed(p, v), facts.Captured.Of(p)[v] && p.Assigned(v, p.File):
+			return true
+		}
+	}
+	return false
+}
+
 // textPackages have functions that make texts of texts and numbers, and look at no buffer.
 var textPackages = []string{"encoding/base64", "encoding/hex", "html", "net/url", "path", "regexp", "strconv",
 	"strings", "time", "unicode", "unicode/utf8"}
@@ -195,10 +244,11 @@ func pointee(t types.Type) types.Type {
 	return t
 }
 
-// noteFields notes the pointers of whose fields an expression takes one.
+// noteFields notes the pointers of whose fields an expression takes one in any case. A method may
+// be called on a pointer that is nil.
 func noteFields(p *mutate.Pass, e ast.Expr, looked map[*types.Var]bool) {
 	for sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
-		if v := p.Var(sel.X); v != nil && p.Info.Selections[sel] != nil {
+		if v := p.Var(sel.X); v != nil && derefs(p, v, e) {
 			looked[v] = true
 		}
 	}

@@ -206,6 +206,14 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 	if f := p.Effects(k.less); f.Writes {
 		return false
 	}
+	for u := range mutate.Nodes[*ast.UnaryExpr](p, k.less) {
+		if u.Op == token.AND {
+			return false // the copy of an element has another address
+		}
+	}
+	if k.compares != nil && (s.mentions(p, k.compares, s.i) || s.mentions(p, k.compares, s.j)) {
+		return false // a method of an element, whose names another i may have outside
+	}
 	if unequal != nil &&
 		(k.method != "" || k.compares != nil ||
 			s.with(p, unequal.X, "?") != first || s.with(p, unequal.Y, "?") != first ||

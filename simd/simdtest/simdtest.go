@@ -241,13 +241,14 @@ func levels(set func(uint8) uint8, f func(level uint8)) {
 
 // Check runs all lengths and alignments, and lengths around the chunk sizes. Under the race
 // detector the comparisons in Go take ten times as long. It is told of a slice as a whole, before
-// its chunks, so the lengths around the longer chunks would show it nothing.
+// its chunks, so the lengths around the longer chunks would show it nothing. With -short one of
+// these is enough, unless SIMDTEST_LENGTHS=all asks for every one, as simd/ci.sh does at night.
 func Check(t *testing.T, set func(uint8) uint8, kernels []Kernel) {
 	long := []int{1023, 4096, 1<<15 - 1, 1 << 15, 1<<15 + 1, 1<<18 - 1, 1 << 18, 1<<18 + 1, 1<<18 + 77, 600_001}
 	switch {
 	case raceEnabled:
 		long = long[:5]
-	case testing.Short(): // emulators take most of their time for these
+	case testing.Short() && os.Getenv("SIMDTEST_LENGTHS") != "all": // emulators take most of their time for these
 		long = append(long[:5], 1<<18+77)
 	}
 	levels(set, func(level uint8) {

@@ -73,6 +73,12 @@ func TestKnown(t *testing.T) {
 		"time.Time.Location":       "r0:*",
 		"regexp.Regexp.Longest":    "w:p0",
 		"errors.Join":              "r0/:d0",
+
+		"crypto/subtle.ConstantTimeCompare": "",
+		"crypto/subtle.ConstantTimeCopy":    "w:p1",
+		"crypto/subtle.XORBytes":            "w:p0",
+		"runtime.Stack":                     "w:p0",
+		"runtime.Callers":                   "w:p1",
 	} {
 		s := table.Of(name)
 		if s == nil {

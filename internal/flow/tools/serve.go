@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,12 +27,14 @@ import (
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var o flow.ToolOrder
-	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &o) != nil {
+	if len(args) != 1 || !json.Valid([]byte(args[0])) {
 		fmt.Fprintln(os.Stderr, "beagle-mcp is started by 'beagle mcp'")
 		return 2
 	}
-	err := serve(ctx, o)
+	o, err := readOrder(args[0])
+	if err == nil {
+		err = serve(ctx, o)
+	}
 	var bad *beagle.UsageError
 	switch {
 	case err == nil:
@@ -42,6 +45,19 @@ func Main(args []string) int {
 	}
 	fmt.Fprintf(os.Stderr, "beagle mcp: %v\n", err)
 	return 1
+}
+
+// readOrder reads an order whole: what it does not know could be what an agent must not see.
+func readOrder(text string) (o flow.ToolOrder, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil {
+		return o, &beagle.UsageError{
+			What:   fmt.Sprintf("beagle and beagle-mcp are of two versions: %v", err),
+			Remedy: "install both from one checkout of Beagle: go install ./cmd/beagle ./cmd/beagle-mcp",
+		}
+	}
+	return o, nil
 }
 
 // serve serves until the client is gone or the context ends.
