@@ -111,18 +111,7 @@ func (s *sortCall) is(p *mutate.Pass, e ast.Expr) bool {
 	if s.slice != nil {
 		return p.Var(e) == s.slice
 	}
-	return p.Text(e) == p.Text(s.list) && chainRoot(p, e) == chainRoot(p, s.list)
-}
-
-// chainRoot is the variable that a chain of fields begins with.
-func chainRoot(p *mutate.Pass, e ast.Expr) *types.Var {
-	for {
-		sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
-		if !ok {
-			return p.Var(e)
-		}
-		e = sel.X
-	}
+	return p.Text(e) == p.Text(s.list) && rootVar(p, e) == rootVar(p, s.list)
 }
 
 // uses counts where code names the list.
