@@ -27,21 +27,22 @@ type Fitting struct {
 // Compare says how alike the profile of a run is to production's.
 func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	p := f.Production
-	out := &beagle.BenchmarkFit{
-		Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds,
-		Callees: similarity.Compare(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective)),
-		Lines:   similarity.Compare(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective)),
-	}
+	out := &beagle.BenchmarkFit{Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds}
+	out.Callees, out.Lines = alike(p, run)
 	if a, b := f.Halves[0], f.Halves[1]; a != nil && b != nil {
-		out.Itself = &beagle.SelfFit{
-			Callees: similarity.Compare(shape(a.Callees, a.Effective), shape(b.Callees, b.Effective)),
-			Lines:   similarity.Compare(shape(a.Lines, a.Effective), shape(b.Lines, b.Effective)),
-		}
+		out.Itself = &beagle.SelfFit{}
+		out.Itself.Callees, out.Itself.Lines = alike(a, b)
 	}
 	worst := similarity.Worst(out.Callees, out.Lines)
 	out.Reached = worst.Estimate >= f.Needed
 	out.Shown = min(out.Callees.Low, out.Lines.Low) >= f.Needed
 	return out
+}
+
+// alike compares two profiles of what is below a target.
+func alike(a, b *hotspots.Subtree) (callees, lines beagle.Similarity) {
+	return similarity.Compare(shape(a.Callees, a.Effective), shape(b.Callees, b.Effective)),
+		similarity.Compare(shape(a.Lines, a.Effective), shape(b.Lines, b.Effective))
 }
 
 func shape(parts map[string]float64, samples float64) similarity.Shape {

@@ -173,12 +173,19 @@ func (s *State) Escalate(target string) string {
 // searched is the share of the service that the search of a target may change: of a head that is
 // all that it reaches.
 func (s *State) searched(t *beagle.CampaignTarget) float64 {
-	for _, h := range s.Table.Hotspots {
-		if s.Heads && h.Target == t.Target {
-			return max(t.Net, h.Reach)
-		}
+	if h := s.hotspot(t.Target); s.Heads && h != nil {
+		return max(t.Net, h.Reach)
 	}
 	return t.Net
+}
+
+// hotspot is the entry of a target, or nil.
+func (s *State) hotspot(target string) *beagle.Hotspot {
+	i := slices.IndexFunc(s.Table.Hotspots, func(h beagle.Hotspot) bool { return h.Target == target })
+	if i < 0 {
+		return nil
+	}
+	return &s.Table.Hotspots[i]
 }
 
 // promote puts a target in front of those that wait, also beyond the number of targets.
@@ -193,11 +200,10 @@ func (s *State) promote(target, why string) {
 		t = list[at]
 		list = slices.Delete(list, at, at+1)
 	default:
-		i := slices.IndexFunc(s.Table.Hotspots, func(h beagle.Hotspot) bool { return h.Target == target })
-		if i < 0 {
+		h := s.hotspot(target)
+		if h == nil {
 			return
 		}
-		h := s.Table.Hotspots[i]
 		t = beagle.CampaignTarget{Target: target, Net: h.Net, Cum: h.Cum, State: beagle.CampaignWaiting}
 	}
 	t.Why = why
