@@ -110,12 +110,9 @@ func unpack(t *testing.T, dir string, files []txtar.File) {
 func temporalServer(t *testing.T, program, dir string) string {
 	t.Helper()
 	const ip = "127.0.0.1"
-	port := porttest.Free(t, ip)
-	inside, _ := json.Marshal(porttest.Several(t, ip, 8)) // of its services, which it keeps in this file
-	if err := os.WriteFile(filepath.Join(dir, "temporal.db.ports"), inside, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(program, "-db", filepath.Join(dir, "temporal.db"), "-ip", ip, "-port", fmt.Sprint(port))
+	port, db := porttest.Free(t, ip), filepath.Join(dir, "temporal.db")
+	porttest.ForTemporal(t, db)
+	c := exec.Command(program, "-db", db, "-ip", ip, "-port", fmt.Sprint(port))
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()

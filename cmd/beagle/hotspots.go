@@ -55,6 +55,7 @@ type hotspotFlags struct {
 	dir, own, kind, config, service string
 	price, why, diff, calls, binary string
 	html, save                      string
+	flame                           string // path of the program that draws html
 	seconds, limit                  int
 	instances, cores, least         float64
 	asJSON, quiet, leastSet         bool
@@ -106,11 +107,12 @@ func (h *hotspotFlags) check(f *flagSet) error {
 		return bad("kind", h.kind+" is not known", "give cpu, alloc, block or mutex")
 	}
 	h.leastSet = f.given("least")
-	if h.html != "" { // known before a profile is taken, not after it
-		_, err := flameProgram()
-		return err
+	if h.html == "" {
+		return nil
 	}
-	return nil
+	var err error // known before a profile is taken, not after it
+	h.flame, err = companion.Find("beagle-flame", "BEAGLE_FLAME", "--html")
+	return err
 }
 
 func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int, error) {
@@ -138,7 +140,7 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 		}
 	}
 	if h.html != "" {
-		if err := writeFlame(ctx, h.html, t); err != nil {
+		if err := h.writeFlame(ctx, t); err != nil {
 			return exitNo, err
 		}
 	}
@@ -309,17 +311,8 @@ func readCalls(file string) (map[string]float64, error) {
 	return calls, nil
 }
 
-// flameProgram returns the path of the program that draws flame graphs.
-func flameProgram() (string, error) {
-	return companion.Find("beagle-flame", "BEAGLE_FLAME", "--html")
-}
-
 // writeFlame writes the flame graph of the ranking.
-func writeFlame(ctx context.Context, file string, t *hotspots.Table) error {
-	program, err := flameProgram()
-	if err != nil {
-		return err
-	}
+func (h *hotspotFlags) writeFlame(ctx context.Context, t *hotspots.Table) error {
 	p, unit, scale := t.Costs()
 	title := "hot spots"
 	if t.Service != "" {
@@ -329,12 +322,12 @@ func writeFlame(ctx context.Context, file string, t *hotspots.Table) error {
 	if err := p.Write(&in); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, program, title, unit, strconv.FormatFloat(scale, 'g', -1, 64))
+	cmd := exec.CommandContext(ctx, h.flame, title, unit, strconv.FormatFloat(scale, 'g', -1, 64))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &page, &said
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %s: %w", program, strings.TrimSpace(said.String()), err)
+		return fmt.Errorf("%s: %s: %w", h.flame, strings.TrimSpace(said.String()), err)
 	}
-	if err := os.WriteFile(file, page.Bytes(), 0o666); err != nil {
+	if err := os.WriteFile(h.html, page.Bytes(), 0o666); err != nil {
 		return &beagle.UsageError{
 			What:   "--html: " + err.Error(),
 			Remedy: "name a file in a directory that can be written",

@@ -2,6 +2,7 @@
 package porttest
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
@@ -56,14 +57,19 @@ func claim(port int) (file string, ok bool) {
 	return file, !errors.Is(err, fs.ErrExist)
 }
 
-// Several returns n ports of an address that nobody listens on; see [Free].
-func Several(t testing.TB, ip string, n int) []int {
+// ForTemporal gives a Temporal server for tests, by the file of its database, ports on loopback for
+// its services, which it keeps in a file beside that. Those that it finds by itself could go to
+// another test before it listens on them.
+func ForTemporal(t testing.TB, db string) {
 	t.Helper()
-	var ports []int
-	for range n {
-		ports = append(ports, Free(t, ip))
+	var ports [8]int
+	for i := range ports {
+		ports[i] = Free(t, "127.0.0.1")
 	}
-	return ports
+	text, _ := json.Marshal(ports) // numbers
+	if err := os.WriteFile(db+".ports", text, 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Address returns an address on loopback that nobody listens on.

@@ -124,24 +124,19 @@ func newFleet(t *testing.T, ip string) *testFleet {
 	}
 	f := &testFleet{t: t, dir: t.TempDir(), ip: ip}
 	f.port = porttest.Free(t, ip)
-	// The server keeps the ports of its services in this file. Those that it finds by itself could
-	// go to another test before it listens on them.
-	inside, _ := json.Marshal(porttest.Several(t, "127.0.0.1", 8)) // numbers
-	if err := os.WriteFile(filepath.Join(f.dir, "temporal.db.ports"), inside, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	porttest.ForTemporal(t, f.db())
 	f.serve()
 	return f
 }
 
 func (f *testFleet) address() string { return fmt.Sprintf("%s:%d", f.ip, f.port) }
 func (f *testFleet) home() string    { return filepath.Join(f.dir, "home") }
+func (f *testFleet) db() string      { return filepath.Join(f.dir, "temporal.db") }
 
 // serve starts the server, on the file of the one before.
 func (f *testFleet) serve() {
 	f.t.Helper()
-	f.server = exec.Command(os.Getenv(serverVariable), "-db", filepath.Join(f.dir, "temporal.db"), "-ip", f.ip, "-port",
-		fmt.Sprint(f.port))
+	f.server = exec.Command(os.Getenv(serverVariable), "-db", f.db(), "-ip", f.ip, "-port", fmt.Sprint(f.port))
 	f.server.Env = append(os.Environ(), "GOGC=400") // it is short of processor time, not of memory
 	f.start(f.server, "serving")
 }
