@@ -3,13 +3,12 @@ package mutate
 import (
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"sync"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/exports"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -70,15 +69,4 @@ func param(p *Pass, v *types.Var) beagle.Param {
 }
 
 // std imports export data of the standard library, once a process.
-var std = &lockedImporter{imp: importer.Default()}
-
-type lockedImporter struct {
-	mu  sync.Mutex
-	imp types.Importer
-}
-
-func (l *lockedImporter) Import(path string) (*types.Package, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.imp.Import(path)
-}
+var std = exports.New(exports.Listed)

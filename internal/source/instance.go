@@ -353,10 +353,7 @@ func (w withTarget) Import(path string) (*types.Package, error) {
 	if path == w.u.Target.PkgPath {
 		return w.u.Types, nil
 	}
-	w.u.exports.mu.Lock()
-	known := w.u.exports.files[path] != ""
-	w.u.exports.mu.Unlock()
-	if !known && path != "unsafe" {
+	if !w.u.exports.Has(path) && path != "unsafe" {
 		return nil, fmt.Errorf("%s is not loaded", path) // not worth a go command
 	}
 	return w.u.exports.Import(path)

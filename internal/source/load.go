@@ -20,6 +20,8 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/exports"
+	"github.com/beagle-go/beagle/internal/symbol"
 )
 
 // Options say which function to load and how its module is built.
@@ -75,32 +77,38 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 	if err := usable(pkg); err != nil {
 		return nil, err
 	}
-	x := newExports(func(path string) (string, error) { return o.stdExport(ctx, path) })
+	x := exports.New(func(path string) (string, error) {
+		if !isStd(path) {
+			return "", fmt.Errorf("the package does not import %s yet", path)
+		}
+		return o.stdExport(ctx, path)
+	})
 	for path, file := range exported {
-		x.files[path] = file
+		x.Add(path, file)
 	}
 	packages.Visit([]*packages.Package{pkg}, nil, func(p *packages.Package) {
 		if p.ExportFile != "" && p != pkg {
-			x.files[p.PkgPath] = p.ExportFile
+			x.Add(p.PkgPath, p.ExportFile)
 		}
 	})
-	o.alsoExports(ctx, pkg, x)
-	return newUnit(ctx, o, pkg, name, x)
+	return newUnit(ctx, o, pkg, name, x, o.alsoExports(ctx, pkg, x))
 }
 
 // alsoExports finds the export data of the packages of o.Also whose module the target's module
-// requires: a candidate may import them, as any other file of the module may.
-func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exports) {
+// requires: a candidate may import them, as any other file of the module may. It returns their
+// names by path.
+func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exports.Importer) map[string]string {
+	also := map[string]string{}
 	if pkg.Module == nil || pkg.Module.GoMod == "" {
-		return
+		return also
 	}
 	text, err := os.ReadFile(pkg.Module.GoMod)
 	if err != nil {
-		return
+		return also
 	}
 	m, err := modfile.ParseLax(pkg.Module.GoMod, text, nil)
 	if err != nil {
-		return
+		return also
 	}
 	for _, path := range o.Also {
 		required := slices.ContainsFunc(m.Require, func(r *modfile.Require) bool {
@@ -111,13 +119,20 @@ func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exp
 		}
 		found, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile), path)
 		if err == nil && len(found) == 1 && len(found[0].Errors) == 0 && found[0].ExportFile != "" {
-			x.files[path], x.also[path] = found[0].ExportFile, found[0].Name
+			x.Add(path, found[0].ExportFile)
+			also[path] = found[0].Name
 		}
 	}
+	return also
+}
+
+// isStd reports whether an import path belongs to the standard library.
+func isStd(path string) bool {
+	return symbol.Standard(path) && path != "C" && path != ""
 }
 
 // MayImport reports whether a candidate may import a package that is not of the standard library.
-func (u *Unit) MayImport(path string) bool { return u.direct[path] || u.exports.also[path] != "" }
+func (u *Unit) MayImport(path string) bool { return u.direct[path] || u.also[path] != "" }
 
 const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedExportFile | packages.NeedModule | packages.NeedEmbedFiles

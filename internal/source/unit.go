@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/exports"
 )
 
 // A Unit is a loaded target: the plain [beagle.Target] and what is needed to
@@ -43,7 +44,8 @@ type Unit struct {
 	fset    *token.FileSet
 	files   []*srcFile // as the compiler takes them
 	info    *types.Info
-	exports *exports
+	exports *exports.Importer
+	also    map[string]string // names of packages that the target's does not import, and a candidate may
 	direct  map[string]bool   // import paths that some file of the package imports
 	names   map[string]string // import path -> package name, for every package that is linked
 	graph   *graph
@@ -74,11 +76,13 @@ type Unit struct {
 	room    int               // for parsed
 }
 
-func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x *exports) (*Unit, error) {
-	u := &Unit{opts: o, fset: token.NewFileSet(), exports: x, direct: map[string]bool{}, names: map[string]string{},
+func newUnit(
+	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also map[string]string,
+) (*Unit, error) {
+	u := &Unit{opts: o, fset: token.NewFileSet(), exports: x, also: also, direct: map[string]bool{}, names: map[string]string{},
 		qualify: map[string]string{}}
 	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) { u.names[q.PkgPath] = q.Name })
-	maps.Copy(u.names, x.also)
+	maps.Copy(u.names, also)
 	for path := range p.Imports {
 		u.direct[path] = true
 	}

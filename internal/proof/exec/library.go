@@ -7,18 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/exports"
 )
 
 // A Library has the bodies of the standard library's small functions, and the
@@ -170,7 +170,7 @@ func (l *Library) load(path string) map[string]*ssa.Function {
 		}
 		files = append(files, f)
 	}
-	pkg, info, err := check(fset, path, files, l.importer(fset))
+	pkg, info, err := check(fset, path, files, l.importer())
 	if err != nil {
 		return nil
 	}
@@ -179,13 +179,13 @@ func (l *Library) load(path string) map[string]*ssa.Function {
 }
 
 // importer reads the export data of the packages that the library knows.
-func (l *Library) importer(fset *token.FileSet) types.Importer {
-	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+func (l *Library) importer() types.Importer {
+	return exports.New(func(path string) (string, error) {
 		q := l.listed[path]
 		if q == nil || q.Export == "" {
-			return nil, fmt.Errorf("no export data of %s", path)
+			return "", fmt.Errorf("no export data of %s", path)
 		}
-		return os.Open(q.Export)
+		return q.Export, nil
 	})
 }
 
@@ -205,7 +205,7 @@ func (l *Library) FromText(text, target string) (*Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		imp = l.importer(fset)
+		imp = l.importer()
 	}
 	pkg, info, err := check(fset, f.Name.Name, []*ast.File{f}, imp)
 	if err != nil {
