@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,16 +90,13 @@ func (in *instrument) addCopy(add func(path, text string) error) error {
 
 func (in *instrument) addRT(add func(path, text string) error) error {
 	source := harness.RTSource(rt.Recording)
-	return fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	for _, name := range slices.Sorted(maps.Keys(source)) {
+		file := filepath.Join(in.u.Target.PkgDir, filepath.FromSlash(rtDir), name)
+		if err := add(file, harness.Modern(source[name])); err != nil {
 			return err
 		}
-		text, err := fs.ReadFile(source, name)
-		if err != nil {
-			return err
-		}
-		return add(filepath.Join(in.u.Target.PkgDir, filepath.FromSlash(rtDir), name), harness.Modern(string(text)))
-	})
+	}
+	return nil
 }
 
 func typeParamNames(list *ast.FieldList) (names []string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,12 +53,8 @@ func (t *batch) overlay(in []int) (overlay, error) {
 	}
 	source := RTSource(rt.Judging)
 	for _, name := range names {
-		text, err := fs.ReadFile(source, name)
-		if err != nil {
-			return nil, err
-		}
 		file := filepath.Join(t.dir, "rt", name)
-		if err := write(file, []byte(Modern(string(text)))); err != nil {
+		if err := write(file, []byte(Modern(source[name]))); err != nil {
 			return nil, err
 		}
 		o[filepath.Join(pkg, filepath.FromSlash(rtDir), name)] = file

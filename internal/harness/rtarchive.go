@@ -27,7 +27,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 	if err != nil {
 		return "", "", err
 	}
-	config, source := rtConfig(pkgs, imports), rtFiles(rt.Judging)
+	config, source := rtConfig(pkgs, imports), RTSource(rt.Judging)
 	flags := b.compileArgs("", rtPath, "go1.23", "", "") // main packages have them too, and this key in theirs
 	key = rtPrefix() +
 		keyOf(b.tools.GOVERSION, strings.Join(b.tools.machine(), " "), strings.Join(flags, " "), string(config))
@@ -42,7 +42,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 	}
 	for _, name := range names {
 		file := filepath.Join(dir, "rt", name)
-		if err := write(file, source[name].Data); err != nil {
+		if err := write(file, []byte(source[name])); err != nil {
 			return "", "", err
 		}
 		args = append(args, file)
@@ -64,9 +64,9 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 // rtPrefix begins the keys of all archives that this Beagle's rt makes.
 var rtPrefix = sync.OnceValue(func() string {
 	var parts []string
-	source := rtFiles(rt.Judging)
+	source := RTSource(rt.Judging)
 	for _, name := range sortedKeys(source) {
-		parts = append(parts, name, string(source[name].Data))
+		parts = append(parts, name, source[name])
 	}
 	return "rt-" + keyOf(parts...) + "-"
 })

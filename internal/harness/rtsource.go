@@ -5,20 +5,17 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
-	"io/fs"
 	"slices"
 	"strconv"
-	"testing/fstest"
+	"strings"
 
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
 // RTSource is the source of a part of package rt as it is compiled into
-// generated programs.
-func RTSource(part rt.Part) fs.FS { return rtFiles(part) }
-
-func rtFiles(part rt.Part) fstest.MapFS {
-	out := fstest.MapFS{}
+// generated programs: the text of each file.
+func RTSource(part rt.Part) map[string]string {
+	out := map[string]string{}
 	entries, err := rt.Source.ReadDir(".")
 	if err != nil {
 		panic(err) // an embedded directory cannot be missing
@@ -31,7 +28,7 @@ func rtFiles(part rt.Part) fstest.MapFS {
 		if err != nil {
 			panic(err)
 		}
-		out[e.Name()] = &fstest.MapFile{Data: text, Mode: 0o444}
+		out[e.Name()] = string(text)
 	}
 	return out
 }
@@ -39,12 +36,14 @@ func rtFiles(part rt.Part) fstest.MapFS {
 // rtFor returns the names of the part's files that a platform compiles, and
 // what they import.
 func rtFor(part rt.Part, goos, goarch string) (files, imports []string, err error) {
-	source := rtFiles(part)
+	source := RTSource(part)
 	c := build.Default
 	c.GOOS, c.GOARCH, c.CgoEnabled = goos, goarch, false
-	c.OpenFile = func(path string) (io.ReadCloser, error) { return source.Open(path) }
+	c.OpenFile = func(path string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(source[path])), nil
+	}
 	c.JoinPath = func(parts ...string) string { return parts[len(parts)-1] }
-	for name, file := range source {
+	for name, text := range source {
 		ok, err := c.MatchFile("", name)
 		if err != nil {
 			return nil, nil, err
@@ -53,7 +52,7 @@ func rtFor(part rt.Part, goos, goarch string) (files, imports []string, err erro
 			continue
 		}
 		files = append(files, name)
-		f, err := parser.ParseFile(token.NewFileSet(), name, file.Data, parser.ImportsOnly)
+		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
 		if err != nil {
 			return nil, nil, err
 		}

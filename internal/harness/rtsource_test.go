@@ -40,10 +40,10 @@ func check(t *testing.T, part rt.Part, goos string, export func(path string) (io
 	if err != nil {
 		t.Fatal(err)
 	}
-	fset, source := token.NewFileSet(), rtFiles(part)
+	fset, source := token.NewFileSet(), RTSource(part)
 	var files []*ast.File
 	for _, name := range names {
-		f, err := parser.ParseFile(fset, name, source[name].Data, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, name, source[name], parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,26 +49,20 @@ func (o overlay) write(path string) error {
 func (p *Place) runtimes(dir string) (overlay, error) {
 	o := overlay{}
 	root, path := p.live()
-	sources := map[string]fs.FS{rtDir: harness.RTSource(rt.Recording), liveDir: live.Source}
-	for _, below := range []string{rtDir, liveDir} {
-		err := fs.WalkDir(sources[below], ".", func(name string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() || name == "embed.go" || strings.HasSuffix(name, "_test.go") {
-				return err
-			}
-			text, err := fs.ReadFile(sources[below], name)
+	place := func(below string, source map[string]string) error {
+		for _, name := range slices.Sorted(maps.Keys(source)) {
+			text := strings.ReplaceAll(source[name], strconv.Quote(ownRT), strconv.Quote(path+rtDir))
+			err := o.put(dir, filepath.Join(root, filepath.FromSlash(below), name), harness.Modern(text))
 			if err != nil {
 				return err
 			}
-			text = []byte(strings.ReplaceAll(string(text), strconv.Quote(ownRT),
-				strconv.Quote(path+rtDir)))
-			return o.put(dir, filepath.Join(root, filepath.FromSlash(below), name),
-				harness.Modern(string(text)))
-		})
-		if err != nil {
-			return nil, err
 		}
+		return nil
 	}
-	return o, nil
+	if err := place(rtDir, harness.RTSource(rt.Recording)); err != nil {
+		return nil, err
+	}
+	return o, place(liveDir, live.Files())
 }
 
 // ownRT is package live's import of package rt.

@@ -2,10 +2,31 @@
 
 package live
 
-import "embed"
+import (
+	"embed"
+	"strings"
+)
 
-// Source is the source of this package, as package inplace ships it. This file and the tests are
-// left out there.
-//
 //go:embed *.go
-var Source embed.FS
+var source embed.FS
+
+// Files is the source of this package, as package inplace ships it: the text of each file but this
+// one and the tests.
+func Files() map[string]string {
+	out := map[string]string{}
+	entries, err := source.ReadDir(".")
+	if err != nil {
+		panic(err) // an embedded directory cannot be missing
+	}
+	for _, e := range entries {
+		if e.Name() == "embed.go" || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		text, err := source.ReadFile(e.Name())
+		if err != nil {
+			panic(err)
+		}
+		out[e.Name()] = string(text)
+	}
+	return out
+}
