@@ -35,7 +35,8 @@ func TestMissing(t *testing.T) {
 	}
 	x := New(nil)
 	x.Add("example.com/p", "exports_test.go")
-	if _, err := x.Import("example.com/p"); err == nil || !strings.Contains(err.Error(), "export data of example.com/p") {
+	_, err := x.Import("example.com/p")
+	if err == nil || !strings.Contains(err.Error(), "export data of example.com/p") {
 		t.Errorf("a file that is no export data: %v", err)
 	}
 }

@@ -79,8 +79,8 @@ type Unit struct {
 func newUnit(
 	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also map[string]string,
 ) (*Unit, error) {
-	u := &Unit{opts: o, fset: token.NewFileSet(), exports: x, also: also, direct: map[string]bool{}, names: map[string]string{},
-		qualify: map[string]string{}}
+	u := &Unit{opts: o, fset: token.NewFileSet(), exports: x, also: also, direct: map[string]bool{},
+		names: map[string]string{}, qualify: map[string]string{}}
 	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) { u.names[q.PkgPath] = q.Name })
 	maps.Copy(u.names, also)
 	for path := range p.Imports {
