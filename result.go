@@ -35,7 +35,7 @@ type Result struct {
 	Warnings   []string      `json:"warnings,omitempty"` // evidence that this machine could not give
 	RuleFaults []RuleFault   `json:"rule_faults,omitempty"`
 	Search     SearchSummary `json:"search"`
-	// finalists that were faster and fell in the full verification
+	// finalists that were faster and fell in the full verification, or in the second measurement
 	Rejected []string      `json:"rejected,omitempty"`
 	NearMiss *NearMiss     `json:"near_miss,omitempty"` // of the first finalist that fell and has one
 	Lineage  []LineageStep `json:"lineage,omitempty"`   // of the winner, from the original

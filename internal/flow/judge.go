@@ -42,6 +42,7 @@ type Judged struct {
 	Verdict     *beagle.Verdict      `json:"verdict,omitempty"`     // the full one of the winner
 	Measurement *beagle.Measurement  `json:"measurement,omitempty"` // of the winner, or of the best that did not win
 	Lineage     []beagle.LineageStep `json:"lineage,omitempty"`
+	Again       beagle.Ratio         `json:"again,omitzero"`      // of the winner, timed beside its steps; zero if it was not
 	Rejected    []string             `json:"rejected,omitempty"`  // finalists that fell, with the reason
 	NearMiss    *beagle.NearMiss     `json:"near_miss,omitempty"` // of the first of them that has one
 	Why         string               `json:"why"`
@@ -203,11 +204,20 @@ func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m
 		j.Why = "What was faster is not equivalent: " + v.Reason
 		return jd.tryGuarded(ctx, j, c, v, m.Tried)
 	}
+	lineage, again, err := jd.pedigree.lineage(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	if why := refuted(m.Worth(), again); why != "" {
+		j.Rejected = append(j.Rejected, fmt.Sprintf("%s (%s): %s", c.ID[:8], steps(c), why))
+		j.Why = "The best version was not confirmed to be faster: " + why + "."
+		m.Faster, m.Why = false, why
+		return false, nil
+	}
 	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", m
-	j.Winner, j.Verdict, j.Measurement, j.Verified = c, v, m, from
+	j.Winner, j.Verdict, j.Measurement, j.Verified, j.Lineage, j.Again = c, v, m, from, lineage, again
 	j.Why = fmt.Sprintf("%s, and no difference in %d comparisons.", jd.spec.gains(m), cases(v))
-	j.Lineage, err = jd.pedigree.lineage(ctx, c)
-	return true, err
+	return true, nil
 }
 
 // nothing measures the original against itself, so that even a run without a

@@ -144,8 +144,7 @@ func lossWarnings(classes []beagle.InputClassRatio) []string {
 	for _, c := range classes {
 		if c.Ratio.High < 1 {
 			out = append(out,
-				fmt.Sprintf("slower on %.2g %% of the calls (%s): %.2fx (%.2f to %.2f)", 100*c.Share, c.Name,
-					c.Ratio.Point, c.Ratio.Low, c.Ratio.High))
+				fmt.Sprintf("slower on %.2g %% of the calls (%s): %s", 100*c.Share, c.Name, spelledRatio(c.Ratio)))
 		}
 	}
 	return out

@@ -19,22 +19,28 @@ type pedigree struct {
 	verifier *verifier
 }
 
-// lineage measures every step of the winner, over several link layouts.
-func (p *pedigree) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.LineageStep, error) {
+// lineage measures every step of the winner, over several link layouts. again is the ratio of the
+// whole there, or zero where it could not be timed.
+func (p *pedigree) lineage(
+	ctx context.Context, c beagle.Candidate,
+) (out []beagle.LineageStep, again beagle.Ratio, err error) {
 	chain, err := p.path(c)
 	if err != nil {
-		return nil, err
+		return nil, again, err
 	}
 	ratios, gains, err := p.compareAll(ctx, chain)
 	if err != nil {
-		return nil, err
+		return nil, again, err
 	}
-	out := make([]beagle.LineageStep, len(chain))
+	if last := len(chain) - 1; last >= 0 && chain[last].ID == c.ID {
+		again = ratios[last]
+	}
+	out = make([]beagle.LineageStep, len(chain))
 	for i, at := range chain {
 		step := at.Steps[len(at.Steps)-1]
 		out[i] = beagle.LineageStep{Step: step, Why: p.explain(step), Ratio: ratios[i], Gain: gains[i]}
 	}
-	return out, nil
+	return out, again, nil
 }
 
 // path is the version after each step of a candidate. The store knows one way

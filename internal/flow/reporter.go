@@ -77,6 +77,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 func (rp *reporter) improved(ctx context.Context, r *beagle.Result, j *Judged) error {
 	m := j.Measurement
 	r.Outcome = beagle.Improved
+	r.Warnings = append(r.Warnings, againWarnings(m.Worth(), j.Again)...)
 	r.Best = beagle.Version{
 		ID: j.Winner.ID, Ratio: m.Corrected, Nanos: m.Best.Nanos, Allocs: m.Best.Allocs, Bytes: m.Best.Bytes,
 		Source: j.Winner.Source, Steps: j.Winner.Steps, Static: j.Verdict.Static,

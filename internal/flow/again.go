@@ -1,0 +1,39 @@
+package flow
+
+import (
+	"fmt"
+
+	"github.com/beagle-go/beagle"
+)
+
+// The steps of a winner are timed in programs of their own, after the full measurement, over fewer
+// layouts and beside other versions. That is a second measurement of the winner, under other
+// conditions. An interval holds the noise of its own measurement only. So what a change of machine
+// code gains by the addresses of its branches, or by what the other half of a core does meanwhile,
+// may be sure in one measurement and absent in the next.
+
+// refuted says why a winner is none, since the second measurement contradicts the first: its
+// interval lies below the quoted one, and no gain is shown in it. "" is for all others.
+func refuted(quoted, again beagle.Ratio) string {
+	if !below(again, quoted) || again.Low > 1 {
+		return ""
+	}
+	return fmt.Sprintf("a second measurement, beside its steps, shows no gain: %s, where the first says %s",
+		spelledRatio(again), spelledRatio(quoted))
+}
+
+// againWarnings tell of a gain that the second measurement shows to be smaller.
+func againWarnings(quoted, again beagle.Ratio) []string {
+	if !below(again, quoted) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the gain depends on what runs beside it: a second measurement, beside its steps, "+
+		"says %s, where the quoted one says %s", spelledRatio(again), spelledRatio(quoted))}
+}
+
+// below reports whether one interval lies below another. The zero Ratio is not known.
+func below(a, b beagle.Ratio) bool { return a.Low > 0 && a.High < b.Low }
+
+func spelledRatio(r beagle.Ratio) string {
+	return fmt.Sprintf("%.2fx (%.2f to %.2f)", r.Point, r.Low, r.High)
+}
