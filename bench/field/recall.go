@@ -208,10 +208,11 @@ func (r *recall) count(p *packages.Package) {
 	r.packages++
 	uses := usesOf(p)
 	unchanged := syntax.Unchanged(p.Syntax, p.Types, p.TypesInfo)
+	others := elsewhere(p, unchanged)
 	for _, f := range p.Syntax {
-		src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
-		if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
-			continue // a file that a tool made on the way
+		src := fileText(p, f)
+		if src == nil {
+			continue
 		}
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -221,9 +222,46 @@ func (r *recall) count(p *packages.Package) {
 			r.functions++
 			r.ask(&mutate.Pass{
 				Src: src, Fset: p.Fset, File: uses.candidate(f, fn), Pkg: p.Types, Info: p.TypesInfo, Func: fn,
-				Guard: new(mutate.Guard), Unchanged: unchanged,
+				Guard: new(mutate.Guard), Unchanged: unchanged, Elsewhere: others,
 			})
 		}
+	}
+}
+
+// fileText is the text of a file; nil for a file that a tool made on the way.
+func fileText(p *packages.Package, f *ast.File) []byte {
+	src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
+	if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
+		return nil
+	}
+	return src
+}
+
+// elsewhere shows the functions of a package to the rules that look at another one.
+func elsewhere(p *packages.Package, unchanged map[string]bool) func(string) *mutate.Pass {
+	declared := map[string]*mutate.Pass{}
+	for _, f := range p.Syntax {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			if obj, ok := p.TypesInfo.Defs[fn.Name].(*types.Func); ok {
+				declared[syntax.FuncName(obj)] = &mutate.Pass{
+					Fset: p.Fset, File: f, Pkg: p.Types, Info: p.TypesInfo, Func: fn, Unchanged: unchanged,
+				}
+			}
+		}
+	}
+	return func(name string) *mutate.Pass {
+		q := declared[name]
+		if q != nil && q.Src == nil {
+			if q.Src = fileText(p, q.File); q.Src == nil {
+				return nil
+			}
+			q = mutate.InPlace(q)
+		}
+		return q
 	}
 }
 
