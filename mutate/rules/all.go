@@ -143,6 +143,7 @@ var written = []*mutate.Mutator{
 	sortExtreme,
 	sortSearch,
 	sortKeys,
+	shortSort,
 	sortedMerge,
 	unorderedFold,
 	checksumStd,
