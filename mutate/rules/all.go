@@ -160,6 +160,7 @@ var written = []*mutate.Mutator{
 	constantArgument,
 	indexFunc,
 	devirtualise,
+	directHeap,
 	inlineLeaf,
 	spliceCall,
 	directUnlock,
