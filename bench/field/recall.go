@@ -349,13 +349,36 @@ func (r *recall) print(w io.Writer) error {
 	return nil
 }
 
-// save writes the table for 'beagle explain', whole or not at all.
+// save writes the table for 'beagle explain', whole or not at all. Of some rules, it writes the
+// lines of these, if the table counts the same functions.
 func (r *recall) save(path string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# go run ./bench/field recall -write\n")
-	fmt.Fprintf(&b, "%d functions %d packages %d modules\n", r.functions, r.packages, r.modules)
+	head := fmt.Sprintf("# go run ./bench/field recall -write\n%d functions %d packages %d modules\n", r.functions,
+		r.packages, r.modules)
+	counted, rules := map[string]string{}, r.rules
+	if r.names != "" {
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(string(old), head) {
+			return fmt.Errorf("%s counts other functions than these %d of %d modules: count all rules, or all modules",
+				path, r.functions, r.modules)
+		}
+		for line := range strings.Lines(string(old[len(head):])) {
+			name, n, _ := strings.Cut(strings.TrimSpace(line), " ")
+			counted[name] = n
+		}
+		rules = own()
+	}
 	for _, m := range r.rules {
-		fmt.Fprintf(&b, "%s %d\n", m.Name, r.hits[m.Name])
+		counted[m.Name] = fmt.Sprint(r.hits[m.Name])
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for _, m := range rules {
+		if n, ok := counted[m.Name]; ok {
+			fmt.Fprintf(&b, "%s %s\n", m.Name, n)
+		}
 	}
 	tmp := path + ".new"
 	if err := os.WriteFile(tmp, []byte(b.String()), 0o644); err != nil {
