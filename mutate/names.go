@@ -188,6 +188,21 @@ func (p *Pass) Decl(obj types.Object) *ast.FuncDecl {
 	return p.indexed().decls[fn.Origin()]
 }
 
+// Body returns the declaration of a function of the package and the Pass of its file: this one, or
+// that of a file which a candidate cannot change. It returns nil if neither holds the function.
+func (p *Pass) Body(fn *types.Func) (*Pass, *ast.FuncDecl) {
+	if d := p.Decl(fn); d != nil {
+		return p, d
+	}
+	if p.Elsewhere == nil || fn.Pkg() == nil || p.Pkg == nil || fn.Pkg().Path() != p.Pkg.Path() {
+		return nil, nil
+	}
+	if q := p.Elsewhere(syntax.FuncName(fn.Origin())); q != nil {
+		return q, q.Func
+	}
+	return nil, nil
+}
+
 // Int returns the value of a constant integer expression.
 func (p *Pass) Int(e ast.Expr) (int64, bool) {
 	tv, ok := p.Info.Types[e]

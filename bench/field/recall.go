@@ -208,10 +208,11 @@ func (r *recall) count(p *packages.Package) {
 	r.packages++
 	uses := usesOf(p)
 	unchanged := syntax.Unchanged(p.Syntax, p.Types, p.TypesInfo)
+	others := elsewhere(p, unchanged)
 	for _, f := range p.Syntax {
-		src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
-		if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
-			continue // a file that a tool made on the way
+		src := fileText(p, f)
+		if src == nil {
+			continue
 		}
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -221,9 +222,46 @@ func (r *recall) count(p *packages.Package) {
 			r.functions++
 			r.ask(&mutate.Pass{
 				Src: src, Fset: p.Fset, File: uses.candidate(f, fn), Pkg: p.Types, Info: p.TypesInfo, Func: fn,
-				Guard: new(mutate.Guard), Unchanged: unchanged,
+				Guard: new(mutate.Guard), Unchanged: unchanged, Elsewhere: others,
 			})
 		}
+	}
+}
+
+// fileText is the text of a file; nil for a file that a tool made on the way.
+func fileText(p *packages.Package, f *ast.File) []byte {
+	src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
+	if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
+		return nil
+	}
+	return src
+}
+
+// elsewhere shows the functions of a package to the rules that look at another one.
+func elsewhere(p *packages.Package, unchanged map[string]bool) func(string) *mutate.Pass {
+	declared := map[string]*mutate.Pass{}
+	for _, f := range p.Syntax {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			if obj, ok := p.TypesInfo.Defs[fn.Name].(*types.Func); ok {
+				declared[syntax.FuncName(obj)] = &mutate.Pass{
+					Fset: p.Fset, File: f, Pkg: p.Types, Info: p.TypesInfo, Func: fn, Unchanged: unchanged,
+				}
+			}
+		}
+	}
+	return func(name string) *mutate.Pass {
+		q := declared[name]
+		if q != nil && q.Src == nil {
+			if q.Src = fileText(p, q.File); q.Src == nil {
+				return nil
+			}
+			q = mutate.InPlace(q)
+		}
+		return q
 	}
 }
 
@@ -311,13 +349,36 @@ func (r *recall) print(w io.Writer) error {
 	return nil
 }
 
-// save writes the table for 'beagle explain', whole or not at all.
+// save writes the table for 'beagle explain', whole or not at all. Of some rules, it writes the
+// lines of these, if the table counts the same functions.
 func (r *recall) save(path string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# go run ./bench/field recall -write\n")
-	fmt.Fprintf(&b, "%d functions %d packages %d modules\n", r.functions, r.packages, r.modules)
+	head := fmt.Sprintf("# go run ./bench/field recall -write\n%d functions %d packages %d modules\n", r.functions,
+		r.packages, r.modules)
+	counted, rules := map[string]string{}, r.rules
+	if r.names != "" {
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(string(old), head) {
+			return fmt.Errorf("%s counts other functions than these %d of %d modules: count all rules, or all modules",
+				path, r.functions, r.modules)
+		}
+		for line := range strings.Lines(string(old[len(head):])) {
+			name, n, _ := strings.Cut(strings.TrimSpace(line), " ")
+			counted[name] = n
+		}
+		rules = own()
+	}
 	for _, m := range r.rules {
-		fmt.Fprintf(&b, "%s %d\n", m.Name, r.hits[m.Name])
+		counted[m.Name] = fmt.Sprint(r.hits[m.Name])
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for _, m := range rules {
+		if n, ok := counted[m.Name]; ok {
+			fmt.Fprintf(&b, "%s %s\n", m.Name, n)
+		}
 	}
 	tmp := path + ".new"
 	if err := os.WriteFile(tmp, []byte(b.String()), 0o644); err != nil {

@@ -2,8 +2,41 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
 )
+
+// TestSaveSome: counts of some rules leave those of the others as they were, and never stand beside
+// counts of other functions.
+func TestSaveSome(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recall.txt")
+	all := &recall{functions: 100, packages: 9, modules: 3, rules: own(),
+		hits: map[string]int{"unroll": 4, "window": 2}}
+	if err := all.save(path); err != nil {
+		t.Fatal(err)
+	}
+	some := &recall{functions: 100, packages: 9, modules: 3, names: "window",
+		rules: []*mutate.Mutator{rules.Named("window")}, hits: map[string]int{"window": 7}}
+	if err := some.save(path); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), "\nunroll 4\n") || !strings.Contains(string(text), "\nwindow 7\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	some.functions = 90
+	if err := some.save(path); err == nil {
+		t.Error("counts of 90 functions replaced some of 100")
+	}
+	if again, _ := os.ReadFile(path); string(again) != string(text) {
+		t.Errorf("the table changed:\n%s", again)
+	}
+}
 
 // TestRecallGoesOn: counts that are kept are not counted again, and add up as if they were.
 func TestRecallGoesOn(t *testing.T) {

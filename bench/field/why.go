@@ -183,6 +183,16 @@ func passOf(u *source.Unit) (*mutate.Pass, error) {
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
 		Target: &u.Target, Facets: favourable(&u.Target), Guard: new(mutate.Guard),
 		Weight: func(ast.Node) float64 { return 1 }, Unchanged: u.Unchanged(),
+		Elsewhere: func(name string) *mutate.Pass {
+			f := u.Original(name)
+			if f == nil {
+				return nil
+			}
+			return mutate.InPlace(&mutate.Pass{
+				Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
+				Unchanged: u.Unchanged(),
+			})
+		},
 	}, nil
 }
 

@@ -17,12 +17,23 @@ func TestWhy(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.26\n",
+		"list.go": `package p
+
+type list []string
+
+func (l list) Len() int           { return len(l) }
+func (l list) Less(i, j int) bool { return len(l[i]) < len(l[j]) }
+func (l list) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+`,
 		"p.go": `package p
 
 import (
 	"encoding/hex"
+	"sort"
 	"time"
 )
+
+func Sort(names []string) { sort.Sort(list(names)) }
 
 func ID(b []byte) string { return mark() + shared(b) }
 
@@ -52,7 +63,7 @@ func since(n float64) float64 {
 	said := map[string]string{}
 	var out strings.Builder
 	w := &why{out: &out, rules: map[string]int{}, no: map[string]int{}}
-	for _, spec := range []string{"ID", "Plain", "Late"} {
+	for _, spec := range []string{"ID", "Plain", "Late", "Sort"} {
 		u, err := source.Load(context.Background(), source.Options{Dir: dir, Spec: spec, Env: []string{"GOWORK=off"}})
 		if err != nil {
 			t.Fatal(err)
@@ -77,6 +88,9 @@ func since(n float64) float64 {
 	}
 	if !strings.Contains(said["Plain"], "no rule makes a version") || w.none != 1 {
 		t.Errorf("Plain:\n%s", said["Plain"])
+	}
+	if w.rules["short-sort"] != 1 { // it looks at methods in another file
+		t.Errorf("Sort:\n%s", said["Sort"])
 	}
 	if !strings.Contains(said["Late"], "the policy refuses all versions") || w.barred != 1 {
 		t.Errorf("Late:\n%s", said["Late"])

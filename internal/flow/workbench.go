@@ -29,6 +29,8 @@ type workbench struct {
 	mu     sync.Mutex
 	pieces map[string]*workpiece // by source: those asked for lately
 	older  map[string]*workpiece // those asked for before
+
+	others map[string]*mutate.Pass // functions of the package that no version holds, by name
 }
 
 // A workpiece is a source on the workbench, with the pieces that steps made of it. A search tries
@@ -129,11 +131,31 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 	p := &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
 		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard, Unchanged: w.unit.Unchanged(),
-		Entries: w.unit.Entries(),
+		Entries: w.unit.Entries(), Elsewhere: w.elsewhere,
 	}
 	v := w.sharesOf(c, f, copies)
 	p.Weight, p.Cold = v.weight, v.cold
 	return p, nil
+}
+
+// elsewhere is what mutators see of a function that no version holds.
+func (w *workbench) elsewhere(name string) *mutate.Pass {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, ok := w.others[name]
+	if !ok {
+		if f := w.unit.Original(name); f != nil {
+			p = mutate.InPlace(&mutate.Pass{
+				Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
+				Guard: w.guard, Unchanged: w.unit.Unchanged(),
+			})
+		}
+		if w.others == nil {
+			w.others = map[string]*mutate.Pass{}
+		}
+		w.others[name] = p
+	}
+	return p
 }
 
 // measured returns the measurements of the model's version that a candidate goes back to, or is

@@ -342,6 +342,20 @@ func (u *Unit) function(key string) *piece {
 	return nil
 }
 
+// Original is a function of the package by its key, such as T.Method, in the file in which the user
+// wrote it; nil if the package declares none with a body.
+func (u *Unit) Original(key string) *File {
+	p := u.function(key)
+	if p == nil {
+		return nil
+	}
+	fn, ok := p.decl.(*ast.FuncDecl)
+	if !ok || fn.Body == nil || u.graph.uses[p].cgo {
+		return nil
+	}
+	return &File{Src: p.file.text, Fset: u.fset, AST: p.file.ast, Types: u.Types, Info: u.info, Func: fn}
+}
+
 // copiable reports whether a copy of a function does what the function does.
 func (u *Unit) copiable(p *piece) bool {
 	fn := p.decl.(*ast.FuncDecl)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -97,7 +98,7 @@ var wellKnown = []string{"bytes.Buffer", "strings.Builder", "bufio.Writer", "buf
 	"bytes.Reader"}
 
 // types lists the types that the variable may hold: those of the candidate file with the methods,
-// and the well-known ones.
+// those of the package if they are few, and the well-known ones.
 func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 	iface := d.v.Type().Underlying().(*types.Interface)
 	var out []mutate.Param
@@ -106,8 +107,11 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 			return
 		}
 		for _, t := range []types.Type{t, types.NewPointer(t)} {
-			if text, ok := facts.TypeText(p, t); ok && types.Implements(t, iface) {
-				out = append(out, mutate.Param{Label: text, Value: text})
+			text, ok := facts.TypeText(p, t)
+			if param := (mutate.Param{Label: text, Value: text}); ok && types.Implements(t, iface) {
+				if !slices.Contains(out, param) {
+					out = append(out, param)
+				}
 				return
 			}
 		}
@@ -126,6 +130,12 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 			add(named)
 		}
 	}
+	for _, named := range fewTypes(p, iface) {
+		if !seen[named] {
+			add(named)
+			add(types.NewPointer(named)) // the interface may hold either, and the code does not say
+		}
+	}
 	for _, pkg := range p.Pkg.Imports() {
 		for _, name := range wellKnown {
 			path, typ, _ := strings.Cut(name, ".")
@@ -135,6 +145,33 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 		}
 	}
 	return out
+}
+
+// mostTypes is how many types of a package an interface may stand for, so that asking for one of
+// them is likely to be right.
+const mostTypes = 3
+
+type typesBehind struct{ iface *types.Interface }
+
+// fewTypes lists the package's types that have the methods of an interface, or nothing if there are
+// many. Methods that all kinds of types have, such as String, say nothing of a loop.
+func fewTypes(p *mutate.Pass, iface *types.Interface) []*types.Named {
+	return p.Once(typesBehind{iface}, func() any {
+		var out []*types.Named
+		for _, name := range p.Pkg.Scope().Names() {
+			obj, ok := p.Pkg.Scope().Lookup(name).(*types.TypeName)
+			if !ok || obj.IsAlias() || types.IsInterface(obj.Type()) {
+				continue
+			}
+			named, ok := obj.Type().(*types.Named)
+			if ok && named.TypeParams().Len() == 0 && types.Implements(types.NewPointer(named), iface) {
+				if out = append(out, named); len(out) > mostTypes {
+					return []*types.Named(nil)
+				}
+			}
+		}
+		return out
+	}).([]*types.Named)
 }
 
 func knownTypes(p *mutate.Pass, s mutate.Site) []mutate.Param { return s.Data.(dynamicCalls).types(p) }
