@@ -49,6 +49,7 @@ type CampaignTarget struct {
 	Inputs     string      `json:"inputs,omitempty"` // file of recorded calls; empty: the package's tests
 	Run        string      `json:"run,omitempty"`
 	Ratio      *Ratio      `json:"ratio,omitempty"`
+	Again      *Ratio      `json:"again,omitempty"` // of a second measurement, beside the winner's steps
 	Tests      string      `json:"tests,omitempty"` // the command that ran the package's own tests on the winner
 	Similarity *Similarity `json:"similarity,omitempty"`
 	// nil: the ratio is of the function's calls alone, or it is not known

@@ -39,6 +39,8 @@ type Result struct {
 	Rejected []string      `json:"rejected,omitempty"`
 	NearMiss *NearMiss     `json:"near_miss,omitempty"` // of the first finalist that fell and has one
 	Lineage  []LineageStep `json:"lineage,omitempty"`   // of the winner, from the original
+	// the winner's time once more, beside its steps, in other programs; none: it could not be timed
+	Again *Ratio `json:"again,omitempty"`
 	// changes to the original that a person may want to make, and no rewrite may
 	Advice   []Advice      `json:"advice,omitempty"`
 	Attempts []Attempt     `json:"trials"`           // every candidate, in the order of evaluation

@@ -33,6 +33,30 @@ func TestSum(t *testing.T) {
 	}
 }
 
+// TestExpected combines two measurements of an improvement.
+func TestExpected(t *testing.T) {
+	first := beagle.Ratio{Point: 1.05, Low: 1.03, High: 1.07}
+	width := func(r beagle.Ratio) float64 { return math.Log(r.High / r.Low) }
+	if r := expected(first, nil); r != first {
+		t.Errorf("one measurement alone becomes %v", r)
+	}
+	if r := expected(first, &beagle.Ratio{}); r != first {
+		t.Errorf("with one that says nothing, it becomes %v", r)
+	}
+	alike := expected(first, &beagle.Ratio{Point: 1.052, Low: 1.032, High: 1.072})
+	if math.Abs(alike.Point-1.051) > 1e-3 || width(alike) > 0.75*width(first) {
+		t.Errorf("two that agree should say more than one: %v", alike)
+	}
+	apart := expected(first, &beagle.Ratio{Point: 1.11, Low: 1.09, High: 1.13})
+	if math.Abs(apart.Point-1.0796) > 1e-3 || apart.Low > first.Point || apart.High < 1.11 {
+		t.Errorf("two that do not should meet in the middle, with both inside: %v", apart)
+	}
+	coarse := expected(first, &beagle.Ratio{Point: 1.2, Low: 0.9, High: 1.6})
+	if math.Abs(coarse.Point-1.05) > 0.005 {
+		t.Errorf("one that is coarse should hardly count: %v", coarse)
+	}
+}
+
 // TestSumCarriesUncertainty checks that few samples, a wide measurement and an unlike benchmark
 // each make the interval wider.
 func TestSumCarriesUncertainty(t *testing.T) {

@@ -55,6 +55,33 @@ func Sum(won []Won, samples float64, together func(a, b string) float64) (
 	return interval(sums), each
 }
 
+// expected is what two measurements of an improvement tell together. Each says how fast a version
+// is under its own conditions: what else is in the program, and what the other half of a core does.
+// These move a ratio by more than an interval of either holds. So the variance between the two is
+// added, as of a sample of conditions (random effects of DerSimonian and Laird).
+func expected(r beagle.Ratio, again *beagle.Ratio) beagle.Ratio {
+	if again == nil || again.Low <= 0 || r.Low <= 0 {
+		return r
+	}
+	var logs, vars [2]float64
+	for i, m := range []beagle.Ratio{r, *again} {
+		logs[i], vars[i] = math.Log(m.Point), squared(math.Log(m.High/m.Low)/(2*z95))
+	}
+	between := max(0, (squared(logs[0]-logs[1])-vars[0]-vars[1])/2)
+	var sum, weights float64
+	for i := range logs {
+		w := 1 / max(vars[i]+between, 1e-12)
+		sum, weights = sum+w*logs[i], weights+w
+	}
+	mean, half := sum/weights, z95/math.Sqrt(weights)
+	return beagle.Ratio{Point: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)}
+}
+
+// z95 is the quantile of the normal distribution that a 95 % interval is made of.
+const z95 = 1.96
+
+func squared(x float64) float64 { return x * x }
+
 // share draws a share of the service that so many samples show.
 func share(r *rand.Rand, p, samples float64) float64 {
 	if samples < 1 {
@@ -68,7 +95,7 @@ func share(r *rand.Rand, p, samples float64) float64 {
 func gain(r *rand.Rand, w Won) float64 {
 	ratio := w.Ratio.Point
 	if w.Ratio.Low > 0 && w.Ratio.High > w.Ratio.Low {
-		sd := (math.Log(w.Ratio.High) - math.Log(w.Ratio.Low)) / (2 * 1.96)
+		sd := (math.Log(w.Ratio.High) - math.Log(w.Ratio.Low)) / (2 * z95)
 		ratio = math.Exp(math.Log(ratio) + sd*r.NormFloat64())
 	}
 	if ratio <= 0 {
@@ -83,7 +110,7 @@ func gain(r *rand.Rand, w Won) float64 {
 		}
 	}
 	if s := w.Similarity; s != nil {
-		sd := max(0, s.High-s.Low) / (2 * 1.96)
+		sd := max(0, s.High-s.Low) / (2 * z95)
 		unlike := min(1, max(0, 1-s.Estimate+sd*r.NormFloat64()))
 		g *= 1 - unlike*r.Float64()
 	}

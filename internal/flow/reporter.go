@@ -77,6 +77,9 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 func (rp *reporter) improved(ctx context.Context, r *beagle.Result, j *Judged) error {
 	m := j.Measurement
 	r.Outcome = beagle.Improved
+	if j.Again.Low > 0 && m.Score == nil {
+		r.Again = &j.Again
+	}
 	r.Warnings = append(r.Warnings, againWarnings(m.Worth(), j.Again)...)
 	r.Best = beagle.Version{
 		ID: j.Winner.ID, Ratio: m.Corrected, Nanos: m.Best.Nanos, Allocs: m.Best.Allocs, Bytes: m.Best.Bytes,

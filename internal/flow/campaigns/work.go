@@ -211,7 +211,7 @@ func (t *Taken) Found(r *beagle.Result) {
 		t.Target.State = beagle.CampaignNothing
 		return
 	}
-	t.Target.Ratio = &r.Best.Ratio
+	t.Target.Ratio, t.Target.Again = &r.Best.Ratio, r.Again
 }
 
 // Judge tests a winner, and compares its inputs with production.
