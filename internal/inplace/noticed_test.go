@@ -57,6 +57,16 @@ func BenchmarkPrepared(b *testing.B) {
 	}
 }
 
+func BenchmarkPreparedMany(b *testing.B) {
+	g := &Guard{told: func(error) {}}
+	for i := 0; i < 200; i++ {
+		g.Add(5_000)
+	}
+	for i := 0; i < b.N; i++ {
+		time.Sleep(20 * time.Microsecond)
+	}
+}
+
 func BenchmarkPreparedSlow(b *testing.B) {
 	g := &Guard{told: func(error) {}}
 	g.Add(10)
@@ -134,7 +144,7 @@ func TestChoose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(e.Benchmarks) != 4 {
+	if len(e.Benchmarks) != 5 {
 		t.Errorf("benchmarks that call it: %q", e.Benchmarks)
 	}
 	if err := p.Choose(t.Context(), -1); err != nil {

@@ -332,16 +332,20 @@ func (c *clock) steadily(ctx context.Context, g *Program, suite int, name string
 		return &seen, r.iterations[name], nil
 	}
 	seen, iterations, err := count("20ms")
-	switch {
-	case err != nil || seen == nil:
+	if err != nil || seen == nil {
 		return nil, err
-	case iterations >= 2*fewCalls:
-		if !regular(seen.Calls, iterations) {
-			return nil, nil
+	}
+	// A preparation may call it often. Its calls do not grow with the iterations: each round of the
+	// testing package has them, and a fixed number of iterations takes two rounds. A counter may
+	// have reported half of the calls only.
+	if iterations > 1 {
+		more, _, err := count(fmt.Sprintf("%dx", manyMore*iterations))
+		if err != nil || more == nil || more.Calls <= manyMore/8*seen.Calls || seen.Calls < iterations/seldom {
+			return nil, err
 		}
 		return seen, nil
 	}
-	// With so few iterations, the rounds of the testing package alone make as many calls.
+	// More iterations would take too long. Those of a round of one and a round of three must do.
 	again, _, err := count(fewIterations)
 	if err != nil || again == nil || again.Calls < fewCalls-1 {
 		return nil, err
@@ -352,12 +356,9 @@ func (c *clock) steadily(ctx context.Context, g *Program, suite int, name string
 const (
 	fewCalls      = 4    // calls below which they may be those of the preparation
 	fewIterations = "3x" // one round of one iteration and one of three make four calls, or two
+	manyMore      = 32   // times the iterations of 20 ms, in which calls must become four times as many
 	seldom        = 64   // iterations to a call from which on a slice holds little of the target
 )
-
-// regular reports whether calls grow with the iterations of a benchmark. The counter may have
-// reported half of the calls only.
-func regular(calls, iterations int64) bool { return calls >= fewCalls && calls >= iterations/seldom }
 
 // profiled is how long the original is profiled. At 100 samples a second that gives the 300 that
 // tell a callee of 1 % of the time from one that never runs.
