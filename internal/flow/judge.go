@@ -298,7 +298,7 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []
 	for i, at := range order[1:] {
 		simpler := cmp.Or(cmp.Compare(reading(cs[at].Source), reading(cs[best].Source)),
 			cmp.Compare(len(cs[at].Steps), len(cs[best].Steps))) < 0
-		asGood := ms[at].Worth().Low >= least || !fastest && unshown(&ms[at], &ms[first])
+		asGood := ms[at].Worth().Low >= least || !fastest && asGoodAs(&ms[at], &ms[first])
 		if ms[at].Faster && simpler && asGood {
 			best = at
 			copy(order[1:i+2], order[:i+1])
@@ -308,14 +308,11 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []
 	return order
 }
 
-// unshown reports whether it is not shown that a finalist is slower than another, and whether it
-// gives up no more than [evolve.AsGoodAs] allows.
-func unshown(simpler, best *beagle.Measurement) bool {
+// asGoodAs reports whether a finalist gives up no more than [evolve.AsGoodAs] allows, in the layouts
+// that both were timed in.
+func asGoodAs(simpler, best *beagle.Measurement) bool {
 	over, point := bench.Over(simpler, best), best.Corrected.Point
-	if best.Score != nil || over.Low <= 0 || point <= 0 {
-		return false
-	}
-	return over.High >= 1 && over.Point >= evolve.AsGoodAs(point, false)/point
+	return best.Score == nil && over.Low > 0 && point > 0 && over.Point >= evolve.AsGoodAs(point, false)/point
 }
 
 // tryGuarded makes of a finalist that fell one more finalist: its guarded form,

@@ -115,7 +115,7 @@ func TestPreferenceInTheSameLayouts(t *testing.T) {
 	for _, c := range []struct {
 		shorter float64
 		want    int
-	}{{1.3, 1}, {1.28, 0}} {
+	}{{1.3, 1}, {1.28, 1}, {1.23, 0}} {
 		ms := []beagle.Measurement{measured(1.3, 1.28), measured(c.shorter, 1.1)}
 		if got := preference(cs, ms, false); got[0] != c.want {
 			t.Errorf("the shorter one at %v: %v comes first", c.shorter, got[0])
