@@ -308,8 +308,8 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []
 	return order
 }
 
-// asGoodAs reports whether a finalist gives up no more than [evolve.AsGoodAs] allows, in the layouts
-// that both were timed in.
+// asGoodAs reports whether a finalist gives up no more than [evolve.AsGoodAs] allows, in the
+// layouts that both were timed in.
 func asGoodAs(simpler, best *beagle.Measurement) bool {
 	over, point := bench.Over(simpler, best), best.Corrected.Point
 	return best.Score == nil && over.Low > 0 && point > 0 && over.Point >= evolve.AsGoodAs(point, false)/point
