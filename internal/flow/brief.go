@@ -6,8 +6,8 @@ import (
 )
 
 // Brief has the process judge versions briefly, see [verify.Brief] and [bench.Brief], and look up
-// pieces of the original with a tenth of the terms, which takes up to five seconds of processor time
-// a search. It is for tests of whole searches.
+// pieces of the original with a tenth of the terms, which take up to five seconds of processor time
+// of a search. It is for tests of whole searches.
 func Brief() {
 	liftTerms, liftTotal = 25_000, 250_000
 	verify.Brief()

@@ -79,7 +79,8 @@ const (
 	inOrderShare = 0.98        // of the recorded calls, for a parameter that counts as sorted
 )
 
-// Terms that a study tries for one search and for all regions; 0 is what package lift takes.
+// liftTerms and liftTotal are terms that a study tries for one search and for all regions; 0 is
+// what package lift takes.
 var liftTerms, liftTotal int
 
 // find studies the original. A failure ends the study, and no search.
