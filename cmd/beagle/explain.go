@@ -88,7 +88,8 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	case *asJSON:
 		docs, here := make([]ruleDoc, len(chosen)), rules.MeasuredHere()
 		for i, m := range chosen {
-			docs[i] = ruleDoc{Name: m.Name, Doc: m.Doc, Class: m.Class, Before: m.Before, After: m.After,
+			before, after := m.Code()
+			docs[i] = ruleDoc{Name: m.Name, Doc: m.Doc, Class: m.Class, Before: before, After: after,
 				Off: isOff(m), Stays: rules.Reason(m.Name)}
 			if r, ok := rules.RecallOf(m.Name); ok {
 				docs[i].Recall = &r
@@ -166,7 +167,8 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 	} else if reason := rules.Reason(m.Name); reason != "" {
 		fmt.Fprintln(w, "It stays on:", reason)
 	}
-	for _, part := range []struct{ title, code string }{{"Before", m.Before}, {"After", m.After}} {
+	before, after := m.Code()
+	for _, part := range []struct{ title, code string }{{"Before", before}, {"After", after}} {
 		if part.code != "" {
 			fmt.Fprintf(w, "\n%s:\n\n\t%s\n", part.title,
 				strings.ReplaceAll(strings.TrimSpace(part.code), "\n", "\n\t"))

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 // briefVariable has the commands of scripts judge versions briefly. The first search of TestReadme
-// judges them as users' searches do.
+// judges them as users' searches do in one of three runs.
 const briefVariable = "BRIEF_CHECKS"
 
 func brief() {

@@ -86,11 +86,12 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 	return nil
 }
 
-// briefly leaves profile-guided optimisation out.
+// briefly leaves profile-guided optimisation out, and all rounds of a sifting but the first.
 var briefly bool
 
 // Brief has the process leave out the repetition with profile-guided optimisation, which links as
-// many programs as the first look. Tests of whole searches call it.
+// many programs as the first look, and sift in one round: most tests have pairs of versions that
+// are equally fast, of which no round would tell the faster one. Tests of whole searches call it.
 func Brief() { briefly = true }
 
 // withPGO measures what was found on top of profile-guided optimisation. With

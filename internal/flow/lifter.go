@@ -79,11 +79,15 @@ const (
 	inOrderShare = 0.98        // of the recorded calls, for a parameter that counts as sorted
 )
 
+// liftTerms and liftTotal are terms that a study tries for one search and for all regions; 0 is
+// what package lift takes.
+var liftTerms, liftTotal int
+
 // find studies the original. A failure ends the study, and no search.
 func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	s := lift.NewStudy(p, lift.Options{
-		Seed: l.spec.Seed, Time: liftSearch, Recorded: l.recorded(p), Sorted: l.sorted(),
-		Simd: l.lab.unit.MayImport(lift.SimdPath),
+		Seed: l.spec.Seed, Terms: liftTerms, Total: liftTotal, Time: liftSearch,
+		Recorded: l.recorded(p), Sorted: l.sorted(), Simd: l.lab.unit.MayImport(lift.SimdPath),
 		GoOn: func() bool {
 			l.pause.RLock()
 			defer l.pause.RUnlock()

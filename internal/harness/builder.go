@@ -284,6 +284,7 @@ func (b *Builder) tool(ctx context.Context, name string, args ...string) (sandbo
 
 // goBuild runs the go command in the target's package.
 func (b *Builder) goBuild(ctx context.Context, env []string, args ...string) (sandbox.Result, error) {
+	env = append(env, Roomy...)
 	return b.sandboxed(ctx, b.tools.goCommand(), b.target.PkgDir, env, args, []string{b.dir, b.tools.GOCACHE}, nil)
 }
 

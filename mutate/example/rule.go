@@ -35,6 +35,8 @@ package example
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -102,9 +104,30 @@ type Way struct {
 	After  any
 }
 
-// Mutator compiles the examples. It panics if they are no examples, as package regexp does in
+// Mutator makes a rewrite of the examples, which are compiled when it is first used: a command that
+// applies no rules starts sooner. Then it panics if they are no examples, as package regexp does in
 // MustCompile: a rule is a value of the program.
 func (r Rule) Mutator() *mutate.Mutator {
+	examples := sync.OnceValue(r.compiled)
+	registered = append(registered, examples)
+	m := &mutate.Mutator{
+		Name: r.Name, Doc: r.Doc, Class: r.Class, Gain: r.Gain,
+		Shown: func() (before, after string) {
+			first := examples().pairs[0]
+			return first.before.shown(), first.ways[0].shown()
+		},
+		Find: func(p *mutate.Pass) []mutate.Site { return examples().find(p) },
+		Rewrite: func(p *mutate.Pass, s mutate.Site, choice mutate.Param) ([]mutate.Edit, error) {
+			return examples().rewrite(p, s, choice)
+		},
+	}
+	if slices.ContainsFunc(r.Pairs, func(p Pair) bool { return len(p.Also) > 0 }) {
+		m.Params = func(p *mutate.Pass, s mutate.Site) []mutate.Param { return examples().params(p, s) }
+	}
+	return m
+}
+
+func (r Rule) compiled() *compiled {
 	c, err := compile(&r)
 	if err != nil {
 		panic(fmt.Sprintf("example %s: %v", r.Name, err))
@@ -113,24 +136,16 @@ func (r Rule) Mutator() *mutate.Mutator {
 		r.Pairs[i].places, r.Pairs[i].given = p.places(p.when), p.places(p.given)
 		r.Pairs[i].spent = p.spentPlaces()
 	}
-	registered = append(registered, r)
-	m := &mutate.Mutator{
-		Name: r.Name, Doc: r.Doc, Class: r.Class, Gain: r.Gain,
-		Before:  c.pairs[0].before.shown(),
-		After:   c.pairs[0].ways[0].shown(),
-		Find:    c.find,
-		Rewrite: c.rewrite,
-	}
-	for _, p := range c.pairs {
-		if len(p.ways) > 1 {
-			m.Params = c.params
-		}
-	}
-	return m
+	return c
 }
 
 // registered holds the rules of the program, for tests.
-var registered []Rule
+var registered []func() *compiled
 
 // Registered returns all rules that were made with [Rule.Mutator], for tests that run their pairs.
-func Registered() []Rule { return registered }
+func Registered() (all []Rule) {
+	for _, examples := range registered {
+		all = append(all, *examples().rule)
+	}
+	return all
+}

@@ -198,7 +198,7 @@ func (s *Study) Find() Report {
 	for _, q := range s.questions {
 		rep.Answers = append(rep.Answers, Answer{Region: q.r.String(), Kind: q.r.Kind, Func: q.r.Func})
 	}
-	for _, l.perSearch = range []int{min(cheapTerms, s.o.Terms), s.o.Terms} {
+	for _, l.perSearch = range slices.Compact([]int{min(cheapTerms, s.o.Terms), s.o.Terms}) {
 		s.round(l, &rep)
 	}
 	slices.SortStableFunc(rep.Matches, func(a, b Match) int { return cmp.Compare(a.Price, b.Price) })

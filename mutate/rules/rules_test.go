@@ -90,7 +90,8 @@ func TestGolden(t *testing.T) {
 }
 
 func checkFields(t *testing.T, m *mutate.Mutator) {
-	if m.Name == "" || m.Doc == "" || m.Before == "" || m.After == "" || m.Class == "" || m.Gain <= 1 ||
+	before, after := m.Code()
+	if m.Name == "" || m.Doc == "" || before == "" || after == "" || m.Class == "" || m.Gain <= 1 ||
 		m.Find == nil || m.Rewrite == nil {
 		t.Errorf("%s: a field is missing", m.Name)
 	}
