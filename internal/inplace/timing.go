@@ -387,6 +387,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	}
 	e := &p.evidence
 	e.Timed, e.Around = p.Benchmarks()
+	e.Parallel = p.parallel()
 	switch {
 	case len(e.Timed) > 0:
 	case len(e.Benchmarks) == 0:
@@ -395,7 +396,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 		e.Untimed = "no benchmark (" + list(e.Benchmarks) +
 			") calls it often enough, in each iteration and in one goroutine"
 		if p.u.Group() {
-			e.Untimed += ", in one loop over b.N or b.Loop()"
+			e.Untimed += ", in one loop over b.N, b.Loop() or the pb.Next() of a b.RunParallel(func(pb *testing.PB) {...})"
 		}
 	}
 	return nil
