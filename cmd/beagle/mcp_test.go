@@ -212,8 +212,8 @@ func testDescribe(t *testing.T, s *served, c *client) {
 	}
 }
 
-// testGroup checks that a type with its methods is described as one target, and that a version of it
-// meets the judge.
+// testGroup checks that a type with its methods is described as one target, and that a version of
+// it meets the judge.
 func testGroup(t *testing.T, c *client) {
 	const target = "./queue.Queue"
 	var d mcp.Described
@@ -232,8 +232,8 @@ func testGroup(t *testing.T, c *client) {
 	}
 	for source, why := range map[string]string{
 		"package queue\n\ntype Queue struct {\n\tlist []int\n\tSize int\n}\n": "the exported fields of Queue changed",
-		"package queue\n\nfunc (q *Queue) Push(v int) { q.list = append([]int{v}, q.list...) }\n": "In place: the package's " +
-			"own tests run with the version",
+		"package queue\n\nfunc (q *Queue) Push(v int) { q.list = append([]int{v}, q.list...) }\n": "own tests run with the " +
+			"version in the original's place",
 	} {
 		var e mcp.Evaluated
 		if text, failed := c.call(t.Context(), "evaluate_candidate", map[string]any{"target": target, "source": source},

@@ -38,8 +38,8 @@ type Recorded struct {
 func (x *inPlace) record(ctx context.Context) error {
 	names := x.unit.Recordable()
 	if len(names) > mostEntries {
-		x.watch.Warn(fmt.Sprintf("calls of %d functions are recorded; the tests in place alone judge what others of the "+
-			"group do with single calls: %s", mostEntries, strings.Join(names[mostEntries:], ", ")))
+		x.watch.Warn(fmt.Sprintf("calls of %d functions are recorded; the tests in place alone judge single calls of %s",
+			mostEntries, strings.Join(names[mostEntries:], ", ")))
 		names = names[:mostEntries]
 	}
 	for _, name := range names {
@@ -47,13 +47,12 @@ func (x *inPlace) record(ctx context.Context) error {
 		if err == nil {
 			err = e.record(ctx)
 		}
-		var usage *beagle.UsageError
-		if errors.As(err, &usage) && ctx.Err() == nil {
-			x.watch.Stage("record", fmt.Sprintf("no calls of %s by themselves: %s", name, usage.What))
-			continue
-		}
 		if err != nil {
-			return err
+			if ctx.Err() != nil {
+				return err
+			}
+			x.watch.Stage("record", fmt.Sprintf("no calls of %s by themselves: %s", name, reasonOf(err)))
+			continue
 		}
 		x.entries = append(x.entries, e)
 		x.ready.Recorded = append(x.ready.Recorded, Recorded{name, e.inputs.ready.CorpusBlob})

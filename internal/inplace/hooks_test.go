@@ -33,7 +33,8 @@ func TestHook(t *testing.T) {
 				loop + "b, 0); for b.Loop() {" + tick + " f() } }"},
 		"parallel": {"b.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })",
 			"b.RunParallel(func(pb *testing.PB) { " + loop + "b, b.N); for pb.Next() {" + tick + " f() } })"},
-		"prepared": {"for range b.N { f() }; b.ResetTimer(); b.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })",
+		"prepared": {"for range b.N { f() }; b.ResetTimer(); " +
+			"b.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })",
 			"for range b.N { f() }; b.ResetTimer(); b.RunParallel(func(pb *testing.PB) { " +
 				loop + "b, b.N); for pb.Next() {" + tick + " f() } })"},
 		"another's":   {"other.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })", ""},

@@ -396,7 +396,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 		e.Untimed = "no benchmark (" + list(e.Benchmarks) +
 			") calls it often enough, in each iteration and in one goroutine"
 		if p.u.Group() {
-			e.Untimed += ", in one loop over b.N, b.Loop() or the pb.Next() of a b.RunParallel(func(pb *testing.PB) {...})"
+			e.Untimed += ", in one loop over b.N, b.Loop(), or pb.Next() in a b.RunParallel(func(pb *testing.PB) {...})"
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func TestGroupRun(t *testing.T) {
 		}
 	}
 	models := &llmtest.Server{Idempotent: true, Script: llmtest.InTurn(
-		llmtest.Reply{Text: "Count once.\n\n```go\n" + strings.Replace(tallied, "t.n++", "t.n = max(1, t.n)", 1) + "```\n"},
+		llmtest.Reply{Text: "Count once.\n\n```go\n" + strings.Replace(tallied, "t.n++", "t.n = 1", 1) + "```\n"},
 		llmtest.Reply{Text: "Keep the sum.\n\n```go\n" + tallied + "```\n"})}
 	models.StartFor(t)
 	m, err := llm.ParseModel("test@" + models.URL() + "/v1")
