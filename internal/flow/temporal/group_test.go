@@ -118,6 +118,11 @@ func TestGroupRun(t *testing.T) {
 	f.worker(r)
 	<-run.done
 	if run.err != nil {
+		logs, _ := filepath.Glob(filepath.Join(f.dir, "temporal.test-*.log"))
+		for _, name := range logs {
+			text, _ := os.ReadFile(name)
+			t.Logf("%s:\n%s", name, text)
+		}
 		t.Fatal(run.err)
 	}
 	got := run.result
