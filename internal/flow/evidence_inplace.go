@@ -158,6 +158,7 @@ func (x *inPlace) observe(ctx context.Context) error {
 	if err := x.survey(ctx); err != nil {
 		return err
 	}
+	x.empty()
 	x.ready.InPlace = x.place.Evidence()
 	x.ready.InPlace.Because = x.because
 	if x.unit.Group() {
@@ -187,12 +188,19 @@ func (x *inPlace) restore(ctx context.Context) error {
 	if err := x.survey(ctx); err != nil {
 		return err
 	}
-	return x.recall(ctx)
+	if err := x.recall(ctx); err != nil {
+		return err
+	}
+	x.empty()
+	return nil
 }
 
-// survey finds out what the tests can say, and makes the empty corpus of such a run.
+// empty makes the empty corpus of such a run, by which a session is known to be ready: a survey that
+// was canceled is made again.
+func (x *inPlace) empty() { x.inputs.hold(&beagle.Corpus{Target: x.unit.Target.ID()}, 0) }
+
+// survey finds out what the tests can say.
 func (x *inPlace) survey(ctx context.Context) error {
-	x.inputs.hold(&beagle.Corpus{Target: x.unit.Target.ID()}, 0)
 	e, err := x.place.Survey(ctx, x.works.root.Source)
 	if err != nil {
 		return err
