@@ -230,10 +230,13 @@ func testGroup(t *testing.T, c *client) {
 			t.Errorf("the description lacks %q:\n%s", part, text)
 		}
 	}
+	const (
+		wider = "package queue\n\ntype Queue struct {\n\tlist []int\n\tSize int\n}\n"
+		stack = "package queue\n\nfunc (q *Queue) Push(v int) { q.list = append([]int{v}, q.list...) }\n"
+	)
 	for source, why := range map[string]string{
-		"package queue\n\ntype Queue struct {\n\tlist []int\n\tSize int\n}\n": "the exported fields of Queue changed",
-		"package queue\n\nfunc (q *Queue) Push(v int) { q.list = append([]int{v}, q.list...) }\n": "own tests run with the " +
-			"version in the original's place",
+		wider: "the exported fields of Queue changed",
+		stack: "own tests run with the version in the original's place",
 	} {
 		var e mcp.Evaluated
 		if text, failed := c.call(t.Context(), "evaluate_candidate", map[string]any{"target": target, "source": source},

@@ -38,8 +38,8 @@ type Recorded struct {
 func (x *inPlace) record(ctx context.Context) error {
 	names := x.unit.Recordable()
 	if len(names) > mostEntries {
-		x.watch.Warn(fmt.Sprintf("calls of %d functions are recorded; the tests in place alone judge single calls of %s",
-			mostEntries, strings.Join(names[mostEntries:], ", ")))
+		x.watch.Warn(fmt.Sprintf("calls of %d functions are recorded; the tests in place alone judge single calls of "+
+			"%s", mostEntries, strings.Join(names[mostEntries:], ", ")))
 		names = names[:mostEntries]
 	}
 	for _, name := range names {

@@ -195,8 +195,8 @@ func (x *inPlace) restore(ctx context.Context) error {
 	return nil
 }
 
-// empty makes the empty corpus of such a run, by which a session is known to be ready: a survey that
-// was canceled is made again.
+// empty makes the empty corpus of such a run, by which a session is known to be ready: a survey
+// that was canceled is made again.
 func (x *inPlace) empty() { x.inputs.hold(&beagle.Corpus{Target: x.unit.Target.ID()}, 0) }
 
 // survey finds out what the tests can say.

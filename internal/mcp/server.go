@@ -93,8 +93,8 @@ func addJudge(s *sdk.Server, t tools) {
 	add(s, "describe_target", "Describe a function",
 		"Everything that is known of a function: its source in the form of a candidate, its recorded inputs in "+
 			"words, or of a type or a group what may change with it, hot lines, the compiler's account, the hot "+
-			"loop's assembly, what it calls, lessons that fit; or why it cannot be judged. The first call for a function runs the "+
-			"package's tests to record its inputs.",
+			"loop's assembly, what it calls, lessons that fit; or why it cannot be judged. The first call for a "+
+			"function runs the package's tests to record its inputs.",
 		true, t.describe)
 	add(s, "evaluate_candidate", "Judge a version",
 		"Give a version of a function the full verdict: static policy, replay of recorded and held-out calls, "+
