@@ -1,6 +1,9 @@
 package beagle
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // InPlace describes the evidence from inside a module's tests, for a target whose inputs cannot
 // be recorded.
@@ -10,6 +13,7 @@ type InPlace struct {
 	Benchmarks []string `json:"benchmarks,omitempty"` // that call it
 	Timed      []string `json:"timed,omitempty"`      // benchmarks in which versions take turns; without one, nothing is timed
 	Around     []string `json:"around,omitempty"`     // of these: what they do between the calls is in the times
+	Parallel   []string `json:"parallel,omitempty"`   // of these: with RunParallel, which has one goroutine here
 	Untimed    string   `json:"untimed,omitempty"`    // why there are none
 	Flaky      []string `json:"flaky,omitempty"`      // tests that call it and differ from run to run: left out
 	Slow       []string `json:"slow,omitempty"`       // tests that call it and take too long: left out
@@ -23,6 +27,7 @@ type InPlace struct {
 	Packages   []string `json:"packages"`             // whose tests these are
 	Because    string   `json:"because,omitempty"`    // why no record of a call serves
 	Outside    string   `json:"outside,omitempty"`    // by which it reads outside of its memory, or prints
+	Recorded   []string `json:"recorded,omitempty"`   // functions of a group whose recorded calls judge versions, too
 	Unnoticed  []string `json:"unnoticed,omitempty"`  // functions of a group that may do nothing for all the tests know
 }
 
@@ -46,7 +51,11 @@ func (p *InPlace) String() string {
 	case ByCopies:
 		return text + "; versions are compared within calls, on copies"
 	}
-	return text + "; whole runs are compared"
+	text += "; whole runs are compared"
+	if len(p.Recorded) > 0 {
+		text += ", and recorded calls of " + strings.Join(p.Recorded, ", ")
+	}
+	return text
 }
 
 // Lacks says what no check in place looks at.
@@ -57,20 +66,28 @@ func (p *InPlace) Lacks() []string {
 		others = "longer inputs than the tests', other machines, and what other code could see of fields: by " +
 			"reflection, by printing, or by comparing or copying whole values"
 	}
+	of := ""
+	if len(p.Recorded) > 0 {
+		of = " of other functions than " + strings.Join(p.Recorded, ", ")
+	}
 	out := []string{
-		"calls that the tests and benchmarks do not make: no inputs are generated, no search looks for differences, " +
-			"nothing is proved, and statements that no test reaches are not told",
+		"calls" + of + " that the tests and benchmarks do not make: no inputs are generated, no search looks for " +
+			"differences, nothing is proved, and statements that no test reaches are not told",
 		others,
 	}
 	switch p.Within {
 	case ByCopies:
 		out = append(out, "the calls of callbacks and interfaces, which both versions share ("+p.Why+")")
 	case ByRuns:
-		out = append(out, "results of single calls: only whole runs of the tests are compared ("+p.Why+")")
+		out = append(out, "results of single calls"+of+": only whole runs of the tests are compared ("+p.Why+")")
 	}
 	if p.Outside != "" {
 		out = append(out, "other files, environments and standard streams than the tests' ("+p.Outside+
 			"), and what calls print: only the lines of whole runs of the tests are compared")
+	}
+	if len(p.Parallel) > 0 {
+		out = append(out, "goroutines that wait for each other: these benchmarks run in parallel, and here in one "+
+			"goroutine: "+someOf(p.Parallel, notCheckedInLine))
 	}
 	if len(p.Unnoticed) > 0 {
 		out = append(out, "these functions: no test was seen to notice when one does nothing: "+

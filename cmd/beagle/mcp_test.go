@@ -168,6 +168,7 @@ func TestMCPStdio(t *testing.T) {
 	t.Run("describe", func(t *testing.T) { testDescribe(t, s, c) })
 	t.Run("hotspots", func(t *testing.T) { testHotspots(t, s, c) })
 	t.Run("verdicts", func(t *testing.T) { testVerdicts(t, s, c) })
+	t.Run("group", func(t *testing.T) { testGroup(t, c) })
 	t.Run("injections", func(t *testing.T) { testInjections(t, s, c) })
 	t.Run("cancel", func(t *testing.T) { testCancel(t, s, c) })
 	t.Run("arguments", func(t *testing.T) { testArguments(t, s, c) })
@@ -209,6 +210,44 @@ func testDescribe(t *testing.T, s *served, c *client) {
 		"names": []string{"bounds-checks"},
 	}, &l); failed || len(l.Lessons) != 1 || !strings.Contains(text, "panicBounds") {
 		t.Errorf("lessons: %v %+v", failed, l)
+	}
+}
+
+// testGroup checks that a type with its methods is described as one target, and that a version of
+// it meets the judge.
+func testGroup(t *testing.T, c *client) {
+	const target = "./queue.Queue"
+	var d mcp.Described
+	text, failed := c.call(t.Context(), "describe_target", map[string]any{"target": target}, &d)
+	if failed || d.Refused != nil {
+		t.Fatal(text)
+	}
+	if !slices.Equal(d.Group, []string{"Queue", "Queue.Push", "Queue.Pop"}) || d.Keep == "" || d.Judged == "" {
+		t.Errorf("%+v", d)
+	}
+	for _, part := range []string{"unexported fields of its types", "list []int", "func (q *Queue) Pop()",
+		"1 test and 1 benchmark make"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the description lacks %q:\n%s", part, text)
+		}
+	}
+	const (
+		wider = "package queue\n\ntype Queue struct {\n\tlist []int\n\tSize int\n}\n"
+		stack = "package queue\n\nfunc (q *Queue) Push(v int) { q.list = append([]int{v}, q.list...) }\n"
+	)
+	for source, why := range map[string]string{
+		wider: "the exported fields of Queue changed",
+		stack: "own tests run with the version in the original's place",
+	} {
+		var e mcp.Evaluated
+		if text, failed := c.call(t.Context(), "evaluate_candidate", map[string]any{"target": target, "source": source},
+			&e); failed || e.Accepted {
+			t.Errorf("failed %v: %s\n%s", failed, source, text)
+		}
+		if text, failed = c.call(t.Context(), "explain_rejection", map[string]any{"evaluation": e.Evaluation},
+			nil); failed || !strings.Contains(text, why) {
+			t.Errorf("failed %v: %s\nis not explained by %q:\n%s", failed, source, why, text)
+		}
 	}
 }
 
@@ -312,7 +351,7 @@ func testRedacted(t *testing.T, s *served, evaluation, call string) {
 // TestStagesAreExplained checks that every stage at which a judgement can end is explained to
 // agents.
 func TestStagesAreExplained(t *testing.T) {
-	names := []string{"propose", "scope", "types", "compile", "start", "screen", "measure"}
+	names := []string{"propose", "scope", "types", "compile", "start", "screen", "measure", "calls", "tests"}
 	for _, ladder := range []verify.Ladder{verify.Reading, verify.QuickLadder, verify.FullLadder} {
 		for _, check := range ladder {
 			names = append(names, check.Name)

@@ -121,6 +121,17 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 			"return runes(s)\n}\n\nfunc runes(s string) int {\n\treturn utf8.RuneCountInString(s)")
 	case "continues": // finds the parent, not the original
 		return a.edit("p/p.go", "m := 0", "m := 0 // again")
+	case "layout":
+		if !strings.Contains(task, "p/len.go, p/stack.go") || !strings.Contains(task, "unexported fields may change") {
+			return fmt.Errorf("the task is %q", task)
+		}
+		return a.layout()
+	case "layout again":
+		return a.edit("p/stack.go", "s.n++", "s.n += 1")
+	case "layout and others":
+		return errors.Join(a.layout(), a.edit("p/p.go", "return 7", "return 8"))
+	case "layout that breaks": // a field that a method still asks for
+		return a.edit("p/stack.go", "values []int", "list []int")
 	case "idle":
 		return a.say(ctx, "I see nothing to improve.")
 	case "other file":
@@ -228,6 +239,13 @@ func (a *scripted) good(ctx context.Context, task string) error {
 			Content:   strings.Replace(text.Content, slow, "return utf8.RuneCountInString(s)", 1),
 		})
 	return errors.Join(err, a.update(ctx, 0.01), a.say(ctx, "Done."))
+}
+
+// layout has a type count its values as they come.
+func (a *scripted) layout() error {
+	return errors.Join(a.edit("p/stack.go", "values []int", "values []int\n\tn      int"),
+		a.edit("p/stack.go", "append(s.values, v)", "append(s.values, v)\n\ts.n++"),
+		a.edit("p/len.go", "n := 0\n\tfor range s.values {\n\t\tn++\n\t}\n\treturn n", "return s.n"))
 }
 
 func (a *scripted) say(ctx context.Context, text string) error {

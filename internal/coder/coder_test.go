@@ -123,6 +123,57 @@ func TestTheEditIsTheCandidate(t *testing.T) {
 	}
 }
 
+// setUpGroup is setUp for a type whose methods stand in two files.
+func setUpGroup(t *testing.T, name string) *Coder {
+	t.Helper()
+	c := setUp(t, name)
+	for path, text := range map[string]string{
+		"p/stack.go": "package p\n\n// A Stack holds values.\ntype Stack struct {\n\tvalues []int\n}\n\n" +
+			"// Push adds one.\nfunc (s *Stack) Push(v int) {\n\ts.values = append(s.values, v)\n}\n",
+		"p/len.go": "package p\n\n// Len counts them.\nfunc (s *Stack) Len() int {\n\tn := 0\n" +
+			"\tfor range s.values {\n\t\tn++\n\t}\n\treturn n\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(c.Load.Dir, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Load = source.Options{Dir: c.Load.Dir, Spec: "./p.Stack", Group: true, InPlace: true}
+	var err error
+	if c.Unit, err = source.Load(t.Context(), c.Load); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestAGroup checks that an agent may change the fields of a type with its methods, in all their
+// files, that it starts from a parent with another layout, and that nothing else may change.
+func TestAGroup(t *testing.T) {
+	c := setUpGroup(t, "layout")
+	text := candidate(t, ask(t, c, question()), c.Unit.Target.Source)
+	for _, part := range []string{"n      int", "s.n++", "return s.n\n"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the candidate lacks %q:\n%s", part, text)
+		}
+	}
+	if _, problem := c.Unit.Parse(text); problem != nil {
+		t.Error(problem)
+	}
+	c = setUpGroup(t, "layout again")
+	q := question()
+	q.Code = text
+	if again := candidate(t, ask(t, c, q), q.Code); !strings.Contains(again, "s.n += 1") {
+		t.Errorf("the agent did not start from the parent:\n%s", again)
+	}
+	for name, want := range map[string]string{
+		"layout and others": "only p/len.go, p/stack.go may be", "layout that breaks": "cannot be read",
+	} {
+		c := setUpGroup(t, name)
+		if r := ask(t, c, question()); !strings.Contains(r.Text, want) {
+			t.Errorf("%s: the reply is %q, want %q in it", name, r.Text, want)
+		}
+	}
+}
+
 // TestACopyWithinTheModule checks that a temporary directory may lie within the module.
 func TestACopyWithinTheModule(t *testing.T) {
 	c := setUp(t, "good")

@@ -43,7 +43,7 @@ func (b *briefing) describe(ctx context.Context) (*Described, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Described{Findings: b.ready.Findings, Evidence: &llm.Evidence{
+	d := &Described{Findings: b.ready.Findings, InPlace: b.ready.InPlace, Evidence: &llm.Evidence{
 		Kind: llm.Improve, Target: &b.unit.Target, Facets: b.inputs.facets(), Callees: b.callees(), Parent: *parent,
 	}}
 	for _, m := range b.ready.Moves {

@@ -10,7 +10,8 @@ import (
 // A Described describes a prepared run's target to people and agents that want to write versions
 // of it themselves.
 type Described struct {
-	Evidence *llm.Evidence // of the original, without lessons
+	Evidence *llm.Evidence   // of the original, without lessons
+	InPlace  *beagle.InPlace // nil where recorded calls judge versions
 	Findings []beagle.Finding
 	Rewrites []string // the rules that apply to the original, by name
 }

@@ -31,6 +31,7 @@ type inPlace struct {
 	*session
 	because string // why no corpus serves; "" when the user asked for it
 	place   *inplace.Place
+	entries []*entry // functions of a group with recorded calls
 }
 
 // mayGoInPlace reports whether a run may take its evidence from the tests.
@@ -157,8 +158,14 @@ func (x *inPlace) observe(ctx context.Context) error {
 	if err := x.survey(ctx); err != nil {
 		return err
 	}
+	x.empty()
 	x.ready.InPlace = x.place.Evidence()
 	x.ready.InPlace.Because = x.because
+	if x.unit.Group() {
+		if err := x.record(ctx); err != nil {
+			return err
+		}
+	}
 	x.watch.Stage("evidence", x.ready.InPlace.String())
 	x.ready.Target, x.ready.Spec = x.unit.Target.ID(), x.unit.Target.Spec()
 	x.ready.Corpus = x.name()
@@ -178,12 +185,22 @@ func (x *inPlace) restore(ctx context.Context) error {
 	if err := x.equip(ctx); err != nil {
 		return err
 	}
-	return x.survey(ctx)
+	if err := x.survey(ctx); err != nil {
+		return err
+	}
+	if err := x.recall(ctx); err != nil {
+		return err
+	}
+	x.empty()
+	return nil
 }
 
-// survey finds out what the tests can say, and makes the empty corpus of such a run.
+// empty makes the empty corpus of such a run, by which a session is known to be ready: a survey
+// that was canceled is made again.
+func (x *inPlace) empty() { x.inputs.hold(&beagle.Corpus{Target: x.unit.Target.ID()}, 0) }
+
+// survey finds out what the tests can say.
 func (x *inPlace) survey(ctx context.Context) error {
-	x.inputs.hold(&beagle.Corpus{Target: x.unit.Target.ID()}, 0)
 	e, err := x.place.Survey(ctx, x.works.root.Source)
 	if err != nil {
 		return err
@@ -205,7 +222,7 @@ func (x *inPlace) name() string {
 	if key, ok := x.inputs.recordingKey(); ok {
 		text = key.Corpus
 	}
-	return beagle.HashOf("in place", text, x.ready.InPlace.Within)
+	return beagle.HashOf("in place", text, x.ready.InPlace.Within, x.ready.Recorded)
 }
 
 // profile says where the time of the original goes in the benchmarks; it is empty when none is
@@ -233,11 +250,20 @@ func (x *inPlace) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict
 		return v, err
 	}
 	judged, err := x.place.Full(ctx, x.works.root.Source, c)
-	if err == nil {
-		judged.Checks = append(v.Checks, judged.Checks...)
-		judged.Warnings = append(v.Warnings, judged.Warnings...)
+	if err != nil {
+		return nil, err
 	}
-	return judged, err
+	judged.Checks = append(v.Checks, judged.Checks...)
+	judged.Warnings = append(v.Warnings, judged.Warnings...)
+	for _, e := range x.entries {
+		if !judged.OK() {
+			break
+		}
+		if err := e.full(ctx, judged, c, x.spec.Fuzz/time.Duration(len(x.entries))); err != nil {
+			return nil, err
+		}
+	}
+	return judged, nil
 }
 
 func (x *inPlace) confirm(
@@ -261,13 +287,22 @@ func (x *inPlace) trial(ctx context.Context, cs []beagle.Candidate) (trial, erro
 	if err != nil {
 		return nil, err
 	}
-	return &placeTrial{x, g}, nil
+	t := &placeTrial{inPlace: x, program: g}
+	for _, e := range x.entries {
+		calls, err := e.trial(ctx, cs)
+		if err != nil {
+			return nil, errors.Join(err, t.Remove())
+		}
+		t.calls = append(t.calls, calls)
+	}
+	return t, nil
 }
 
-// A placeTrial is a test binary.
+// A placeTrial is a test binary, and of a group the programs for the recorded calls.
 type placeTrial struct {
 	*inPlace
 	program *inplace.Program
+	calls   []*entryTrial
 }
 
 func (t *placeTrial) refused(version int) *beagle.Verdict {
@@ -285,7 +320,14 @@ func (t *placeTrial) together(_ context.Context, list []verify.Entrant) ([]*beag
 }
 
 func (t *placeTrial) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
-	return t.place.Quick(ctx, t.program, version, c)
+	v, err := t.place.Quick(ctx, t.program, version, c)
+	for _, calls := range t.calls {
+		if err != nil || !v.OK() {
+			break
+		}
+		err = calls.quick(ctx, v, version, c)
+	}
+	return v, err
 }
 
 func (t *placeTrial) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
@@ -306,5 +348,9 @@ func (t *placeTrial) look(context.Context, int) (*bench.Insight, error) { return
 
 func (t *placeTrial) Remove() error {
 	t.program.Remove()
-	return nil
+	var all []error
+	for _, calls := range t.calls {
+		all = append(all, calls.bin.Remove())
+	}
+	return errors.Join(all...)
 }

@@ -78,14 +78,26 @@ const (
 // gather makes the corpus with a program that has the original, audits it and
 // puts it into the store.
 func (n *inputs) gather(ctx context.Context, bin *harness.Binary, in *corpus.Input) error {
+	built, err := n.compose(ctx, bin, in)
+	if err != nil {
+		return err
+	}
+	return n.audit(bench.Observed{
+		NonDeterministic: built.Unstable + built.Stateful,
+		Results:          built.Outcomes,
+	})
+}
+
+// compose makes the corpus, and puts it into the store.
+func (n *inputs) compose(ctx context.Context, bin *harness.Binary, in *corpus.Input) (*corpus.Built, error) {
 	built, err := n.built(in, func() (*corpus.Built, error) { return corpus.With(ctx, n.unit, bin, n.lab.box, *in) })
 	if err != nil {
-		return unmade(err)
+		return nil, unmade(err)
 	}
 	c := built.Corpus
 	c.DroppedWhy = strings.Join(built.DroppedFor, "; ")
 	if c.GeneratedOnly && c.Dropped > 0 && n.spec.mayGoInPlace() {
-		return noCorpus{&beagle.UsageError{
+		return nil, noCorpus{&beagle.UsageError{
 			What: fmt.Sprintf("%s: none of %d recorded calls can be replayed: %s", n.unit.Target.Spec(), c.Dropped,
 				cut(c.DroppedWhy)),
 			Remedy: "give recorded calls with --corpus, or ask for generated ones with --evidence corpus",
@@ -94,15 +106,9 @@ func (n *inputs) gather(ctx context.Context, bin *harness.Binary, in *corpus.Inp
 	n.hold(c, 0)
 	n.watch.Stage("corpus", fmt.Sprintf("%d inputs to search with, %d held out, %d generated",
 		len(c.Train), len(c.Holdout), len(c.Generated)))
-	if err := n.audit(bench.Observed{
-		NonDeterministic: built.Unstable + built.Stateful,
-		Results:          built.Outcomes,
-	}); err != nil {
-		return err
-	}
 	n.ready.Target, n.ready.Spec, n.ready.Corpus = n.unit.Target.ID(), n.unit.Target.Spec(), c.ID()
 	n.ready.CorpusBlob, err = n.works.store.PutJSON(c)
-	return err
+	return built, err
 }
 
 // collect takes the user's file, or records what the tests call.

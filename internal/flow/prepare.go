@@ -43,6 +43,8 @@ type Prepared struct {
 
 	// InPlace is the evidence, where it is not a corpus.
 	InPlace *beagle.InPlace `json:"in_place,omitempty"`
+	// Recorded are the corpora of functions of a group, beside the evidence in place.
+	Recorded []Recorded `json:"recorded,omitempty"`
 }
 
 // Prepare resolves the target, records its inputs, audits them, and profiles

@@ -2,6 +2,7 @@ package inplace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -92,9 +93,14 @@ func joinTurns(b timed, budget time.Duration, runs []*ran, errs []error) (*slice
 	if out.failure != "" {
 		return out, nil
 	}
+	for _, err := range errs { // the others were canceled because of it
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+	}
 	for v, err := range errs {
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("version %d in %s: %w", v, b.name, err)
 		}
 		if len(out.wall[v]) == 0 {
 			out.failure, out.early = fmt.Sprintf("%s gives no slices in %v", b.name, budget), true

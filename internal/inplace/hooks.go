@@ -17,7 +17,9 @@ import (
 // hooks places the test files of a package with two calls more in each loop over a benchmark's
 // iterations: where it begins, and where an iteration does. Lines keep their numbers. So slices
 // end between iterations, and nothing is added to the code under test. A loop before the last
-// b.ResetTimer() only prepares.
+// b.ResetTimer() only prepares. On one processor b.RunParallel(func(pb *testing.PB) {...}) has one
+// goroutine, unless the benchmark asks for more: then the loop over pb.Next() begins twice in a
+// round, and the benchmark is not timed.
 func (p *Place) hooks(o overlay, dir string, pkg *gotool.Listed) error {
 	for _, list := range [][]string{pkg.TestGoFiles, pkg.XTestGoFiles} {
 		for _, name := range list {
@@ -52,7 +54,8 @@ func hook(text, live string) (string, error) {
 	insert := func(at token.Pos, text string) {
 		edits = append(edits, syntax.Edit{Start: offset(at), End: offset(at), New: text})
 	}
-	var around []*benchmark // the functions around
+	var around []*benchmark           // the functions around
+	runs := map[*ast.FuncLit]string{} // whose RunParallel runs a function
 	of := func(head ...ast.Node) string {
 		for _, n := range slices.Backward(around) {
 			if told := n.iterations(head); told != "" {
@@ -68,8 +71,8 @@ func hook(text, live string) (string, error) {
 				walk(c, token.NoPos)
 			}
 		}
-		within := func(t *ast.FuncType, body *ast.BlockStmt) {
-			around = append(around, newBenchmark(t, body))
+		within := func(t *ast.FuncType, body *ast.BlockStmt, parallel string) {
+			around = append(around, newBenchmark(t, body, parallel))
 			children()
 			around = around[:len(around)-1]
 		}
@@ -81,11 +84,19 @@ func hook(text, live string) (string, error) {
 		}
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			within(n.Type, n.Body)
+			within(n.Type, n.Body, "")
 			return
 		case *ast.FuncLit:
-			within(n.Type, n.Body)
+			within(n.Type, n.Body, runs[n])
 			return
+		case *ast.CallExpr:
+			for _, b := range around {
+				if name, is := b.selected(n.Fun, "RunParallel"); is && len(n.Args) == 1 {
+					if lit, ok := n.Args[0].(*ast.FuncLit); ok {
+						runs[lit] = name
+					}
+				}
+			}
 		case *ast.LabeledStmt:
 			walk(n.Stmt, n.Pos())
 			return
@@ -129,20 +140,30 @@ func childrenOf(n ast.Node) (out []ast.Node) {
 // A benchmark is a function that may have parameters of type *testing.B.
 type benchmark struct {
 	names map[string]bool   // of these parameters
+	pbs   map[string]string // parameters of type *testing.PB, with the name of the benchmark's parameter
 	held  map[string]string // variables that hold b.N, or so many elements, with the parameter's name
 	begun token.Pos         // the last b.ResetTimer() that is no part of a loop or of another function
 }
 
-func newBenchmark(t *ast.FuncType, body *ast.BlockStmt) *benchmark {
-	b := &benchmark{names: map[string]bool{}, held: map[string]string{}}
+// newBenchmark reads a function. parallel is the parameter b by whose b.RunParallel it runs; "" for
+// none.
+func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel string) *benchmark {
+	b := &benchmark{names: map[string]bool{}, pbs: map[string]string{}, held: map[string]string{}}
 	for _, field := range t.Params.List {
 		star, ok := field.Type.(*ast.StarExpr)
 		if !ok {
 			continue
 		}
-		if sel, ok := star.X.(*ast.SelectorExpr); ok && sel.Sel.Name == "B" {
-			for _, id := range field.Names {
+		sel, ok := star.X.(*ast.SelectorExpr)
+		if !ok {
+			continue
+		}
+		for _, id := range field.Names {
+			switch {
+			case sel.Sel.Name == "B":
 				b.names[id.Name] = true
+			case sel.Sel.Name == "PB" && parallel != "":
+				b.pbs[id.Name] = parallel
 			}
 		}
 	}
@@ -200,11 +221,21 @@ func (b *benchmark) counted(e ast.Expr) string {
 	return name
 }
 
+// next names the parameter b of whose b.RunParallel a node asks for the next iteration.
+func (b *benchmark) next(n ast.Node) string {
+	if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Next" {
+		if id, ok := sel.X.(*ast.Ident); ok {
+			return b.pbs[id.Name]
+		}
+	}
+	return ""
+}
+
 // prepares reports whether a loop of the function is over before the timer begins.
 func (b *benchmark) prepares(loop ast.Node) bool { return loop.End() <= b.begun }
 
 // iterations returns what tells a round of a benchmark's iterations, as arguments in Go, when the
-// head of a loop asks for b.N or b.Loop(); else "".
+// head of a loop asks for b.N, b.Loop() or pb.Next(); else "".
 func (b *benchmark) iterations(head []ast.Node) (told string) {
 	for _, part := range head {
 		if part == nil {
@@ -214,6 +245,8 @@ func (b *benchmark) iterations(head []ast.Node) (told string) {
 			if name, is := b.selected(n, "Loop"); is {
 				told = name + ", 0"
 			} else if name, is := b.selected(n, "N"); is {
+				told = name + ", " + name + ".N"
+			} else if name := b.next(n); name != "" {
 				told = name + ", " + name + ".N"
 			} else if id, ok := n.(*ast.Ident); ok && b.held[id.Name] != "" {
 				told = b.held[id.Name] + ", " + b.held[id.Name] + ".N"

@@ -31,7 +31,13 @@ func TestHook(t *testing.T) {
 		"branches": {"if f() { for range b.N { f() } } else { for b.Loop() { f() } }",
 			"if f() { " + loop + "b, b.N); for range b.N {" + tick + " f() } } else { " +
 				loop + "b, 0); for b.Loop() {" + tick + " f() } }"},
-		"parallel":    {"b.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })", ""},
+		"parallel": {"b.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })",
+			"b.RunParallel(func(pb *testing.PB) { " + loop + "b, b.N); for pb.Next() {" + tick + " f() } })"},
+		"prepared": {"for range b.N { f() }; b.ResetTimer(); " +
+			"b.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })",
+			"for range b.N { f() }; b.ResetTimer(); b.RunParallel(func(pb *testing.PB) { " +
+				loop + "b, b.N); for pb.Next() {" + tick + " f() } })"},
+		"another's":   {"other.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })", ""},
 		"another's N": {"for range list.N { f() }", ""},
 		"no loop":     {"f()", ""},
 	} {

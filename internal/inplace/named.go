@@ -67,6 +67,8 @@ type home struct {
 	pkg     *gotool.Listed
 	names   []string
 	stopped map[string]bool // benchmarks that stop their timer in a loop
+
+	parallel map[string]bool // benchmarks that call RunParallel
 }
 
 type homes []home
@@ -85,7 +87,7 @@ func (p *Place) declared(ctx context.Context) (homes, []string, error) {
 	read := p.tools.Readable(p.u, deps)
 	var out homes
 	for _, pkg := range append([]*gotool.Listed{own}, others...) {
-		h := home{pkg: pkg, stopped: map[string]bool{}}
+		h := home{pkg: pkg, stopped: map[string]bool{}, parallel: map[string]bool{}}
 		for _, name := range slices.Concat(pkg.TestGoFiles, pkg.XTestGoFiles) {
 			h.add(filepath.Join(pkg.Dir, name))
 		}
@@ -120,7 +122,29 @@ func (h *home) add(path string) {
 		}
 		h.names = append(h.names, fn.Name.Name)
 		h.stopped[fn.Name.Name] = stopsInLoop(fn.Body)
+		ast.Inspect(fn.Body, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "RunParallel" {
+				h.parallel[fn.Name.Name] = true
+			}
+			return true
+		})
 	}
+}
+
+// parallel names the benchmarks that are timed and call RunParallel.
+func (p *Place) parallel() (out []string) {
+	for _, s := range p.suites {
+		h := home{stopped: map[string]bool{}, parallel: map[string]bool{}}
+		for _, name := range slices.Concat(s.pkg.TestGoFiles, s.pkg.XTestGoFiles) {
+			h.add(filepath.Join(s.pkg.Dir, name))
+		}
+		for _, t := range s.timed {
+			if h.parallel[top(t.name)] {
+				out = append(out, t.name)
+			}
+		}
+	}
+	return out
 }
 
 // stopsInLoop reports whether a loop stops the benchmark's timer: then the time between the calls

@@ -388,6 +388,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	}
 	e := &p.evidence
 	e.Timed, e.Around = p.Benchmarks()
+	e.Parallel = p.parallel()
 	switch {
 	case len(e.Timed) > 0:
 	case len(e.Benchmarks) == 0:
@@ -396,7 +397,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 		e.Untimed = "no benchmark (" + list(e.Benchmarks) +
 			") calls it often enough, in each iteration and in one goroutine"
 		if p.u.Group() {
-			e.Untimed += ", in one loop over b.N or b.Loop()"
+			e.Untimed += ", in one loop over b.N, b.Loop(), or pb.Next() in a b.RunParallel(func(pb *testing.PB) {...})"
 		}
 	}
 	return nil

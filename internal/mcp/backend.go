@@ -47,7 +47,8 @@ type Module struct {
 
 // A Description describes a target, or says why it is refused.
 type Description struct {
-	Evidence *llm.Evidence // of the original, without lessons; nil when the target is refused
+	Evidence *llm.Evidence   // of the original, without lessons; nil when the target is refused
+	InPlace  *beagle.InPlace // nil where recorded calls judge versions
 	Findings []beagle.Finding
 	Rewrites []string // names of the rules that apply to the original
 	Refused  *beagle.UsageError

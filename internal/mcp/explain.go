@@ -22,6 +22,12 @@ var stages = []struct{ name, is string }{
 	{"compile", "The compiler must take it."},
 	{"start", "A program must start with it, about as fast and as small as with the original."},
 	{"quick", "Recorded calls, short inputs and fuzzed ones are given to both versions."},
+	{"calls",
+		"In place: the package's own tests call the version on copies beside the original, and all that a caller can " +
+			"see is compared."},
+	{"tests",
+		"In place: the package's own tests run with the version in the original's place; each must end as before and " +
+			"print the same."},
 	{"replay",
 		"The recorded calls are given to both versions, repeated and shuffled; all that a caller can see is compared."},
 	{"holdout", "So are recorded calls that were held back: no rewrite, model or agent was shown them."},

@@ -46,7 +46,7 @@ type Dropped struct {
 }
 
 type describeIn struct {
-	Target string `json:"target" jsonschema:"./pkg.Func, ./pkg.Type.Method, or an import path in the place of ./pkg"`
+	Target string `json:"target" jsonschema:"./pkg.Func, ./pkg.Type.Method, a type with all its methods as ./pkg.Type, or a group as ./pkg.{A,B}; or an import path in the place of ./pkg"`
 }
 
 // Described is the answer of describe_target.
@@ -56,7 +56,10 @@ type Described struct {
 	File      string             `json:"file,omitempty"`
 	Line      int                `json:"line,omitempty"`
 	Signature string             `json:"signature,omitempty"`
-	Scope     []string           `json:"scope,omitempty" jsonschema:"declarations that only the function uses and that may change with it"`
+	Group     []string           `json:"group,omitempty" jsonschema:"the functions and types that are one target; empty for a single function"`
+	Keep      string             `json:"keep,omitempty" jsonschema:"of a group: what may change, and what must stay"`
+	Judged    string             `json:"judged,omitempty" jsonschema:"the tests and benchmarks that judge versions, where these are not recorded inputs"`
+	Scope     []string           `json:"scope,omitempty" jsonschema:"declarations that only the target uses and that may change with it"`
 	Source    string             `json:"source,omitempty" jsonschema:"the original as a candidate file; a candidate has the same form"`
 	Callees   []Callee           `json:"callees,omitempty" jsonschema:"what it calls outside its scope; a candidate may go on calling it"`
 	Inputs    string             `json:"inputs,omitempty" jsonschema:"what the recorded inputs are like, in words"`
@@ -107,7 +110,7 @@ type Finding struct {
 
 type evaluateIn struct {
 	Target string `json:"target" jsonschema:"as for describe_target"`
-	Source string `json:"source" jsonschema:"a whole Go file of the function's package: package clause, imports, the function again with the same signature, and every helper and table that it needs and that is not in the package already"`
+	Source string `json:"source" jsonschema:"a whole Go file of the function's package: package clause, imports, the function again with the same signature, and every helper and table that it needs and that is not in the package already; of a group all that changes, types with their fields included"`
 	Note   string `json:"note,omitempty" jsonschema:"one line on the idea, for the record; it has no influence"`
 }
 

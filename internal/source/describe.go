@@ -15,7 +15,7 @@ import (
 // describe reads the target's declaration: signature, parameters, and the instantiation to
 // measure. It refuses targets that cannot be recorded and compared.
 func (u *Unit) describe(ctx context.Context) error {
-	if u.group != nil {
+	if u.group != nil && u.opts.Entry == "" {
 		return u.describeGroup()
 	}
 	f := u.target.decl.(*ast.FuncDecl)

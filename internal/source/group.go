@@ -149,10 +149,47 @@ func (u *Unit) findGroup(p *packages.Package, names []string) error {
 		return u.refuseGroup("it has no method and no constructor, so that no code can change with its fields",
 			"Name the functions that work on it: './pkg.{T,FuncA,FuncB}'.")
 	}
+	if u.opts.Entry != "" {
+		if u.target = u.function(u.opts.Entry); !root[u.target] {
+			return u.refuseGroup("it has no function "+u.opts.Entry, "Name one of its functions.")
+		}
+		u.Target.Name = u.opts.Entry
+	}
 	at := u.fset.PositionFor(u.target.decl.Pos(), false)
 	u.Target.File, u.Target.Line = at.Filename, at.Line
 	u.group = g
 	return nil
+}
+
+// Recordable names the functions of a group that others call, and whose calls can be recorded each
+// by itself: see [Options.Entry]. It names none where methods belong to the group, since these
+// share what no record of one call holds.
+func (u *Unit) Recordable() (out []string) {
+	if len(u.group.types) > 0 {
+		return nil
+	}
+	own := map[types.Object]bool{}
+	for _, p := range u.scope {
+		if p.kind == "type" {
+			own[u.info.Defs[p.names[0]]] = true
+		}
+	}
+	for _, p := range u.functions() {
+		if p.recv != "" {
+			return nil
+		}
+		fn := p.decl.(*ast.FuncDecl)
+		apart := fn.Type.TypeParams == nil // no version of it has types of its own in its signature
+		for n := range ast.Preorder(fn.Type) {
+			if id, ok := n.(*ast.Ident); ok && own[u.info.Uses[id]] {
+				apart = false
+			}
+		}
+		if apart && u.group.held[p.key()] {
+			out = append(out, p.key())
+		}
+	}
+	return out
 }
 
 // lead orders the functions of a group: exported ones first, then long ones.

@@ -265,9 +265,8 @@ func methodSet(t *types.TypeName, ptr bool) string {
 	set := types.NewMethodSet(typ)
 	var out []string
 	for m := range set.Methods() {
-		if m.Obj().Exported() {
-			out = append(out, m.Obj().Name()+strings.TrimPrefix(
-				types.TypeString(m.Type(), (*types.Package).Path), "func"))
+		if fn, ok := m.Obj().(*types.Func); ok && fn.Exported() {
+			out = append(out, fn.Name()+unnamed(fn))
 		}
 	}
 	return strings.Join(out, "; ")

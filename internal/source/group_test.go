@@ -83,6 +83,14 @@ func split(s string, by int) (out []int) {
 	}
 	return out
 }
+
+func Swap[T any](a, b T) (T, T) { return b, a }
+
+type hidden struct{ n int }
+
+func hide(n int) hidden { return hidden{n} }
+
+func Shown(n int) int { return hide(n).n }
 -- open/open.go --
 package open
 
@@ -230,6 +238,44 @@ func TestGroupRefused(t *testing.T) {
 	loadGroup(t, dir, "./open.{Used,Peek}")
 }
 
+// TestGroupEntries checks which functions of a group can be recorded by themselves, and that one of
+// them takes the group's versions.
+func TestGroupEntries(t *testing.T) {
+	dir := module(t, groupModule)
+	for spec, want := range map[string]string{
+		"./fns.{Encode,Decode}": "Encode Decode", "./fns.{Encode,split}": "Encode split", "./hist.History": "",
+		"./hist.{Show,History.Sum}": "", "./fns.{Swap,Encode}": "Encode", "./fns.{Shown,hide}": "Shown",
+	} {
+		if got := strings.Join(loadGroup(t, dir, spec).Recordable(), " "); got != want {
+			t.Errorf("%s: %q, want %q", spec, got, want)
+		}
+	}
+	u, err := Load(t.Context(), Options{Dir: dir, Spec: "./fns.{Encode,Decode}", Group: true, InPlace: true,
+		Entry: "Decode"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.Target.Name != "Decode" || len(u.Target.Params) != 1 || len(u.Target.Group) > 0 || u.Unrecordable != nil {
+		t.Errorf("%+v", u.Target)
+	}
+	version := strings.Replace(u.Target.Source, "split(s, 1)", "split(s, 3)", 1)
+	f, problem := u.Parse(version)
+	if problem != nil || f.Func == nil || f.Func.Name.Name != "Decode" {
+		t.Fatal(problem, f)
+	}
+	text, err := u.Variant(f, "_1")
+	if err != nil || !strings.Contains(text, "func Encode_1(s string) []int { return split_1(s, 3) }") ||
+		!strings.Contains(text, "range split_1(string(") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	var usage *beagle.UsageError
+	_, err = Load(t.Context(), Options{Dir: dir, Spec: "./fns.{Encode,Decode}", Group: true, InPlace: true,
+		Entry: "Shown"})
+	if !errors.As(err, &usage) {
+		t.Errorf("a function of another group: %v", err)
+	}
+}
+
 func TestGroupCandidate(t *testing.T) {
 	dir := module(t, groupModule)
 	hist, plain := loadGroup(t, dir, "./hist.History"), loadGroup(t, dir, "./open.Plain")
@@ -259,6 +305,7 @@ func TestGroupCandidate(t *testing.T) {
 			"does not declare History.Sum"},
 		{"signature", hist, strings.Replace(ring, "Twice(v int)", "Twice(v int, _ ...int)", 1),
 			"the signature of History.Twice changed"},
+		{"names of parameters", hist, strings.Replace(ring, "Twice(v int) {", "Twice(n int) {\n\tv := n", 1), ""},
 		{"new method", hist, ring + "\nfunc (h *History) Max() int { return h.most }\n", "the exported methods of History"},
 		{"exported field", hist, strings.Replace(ring, "Name   string", "Name   []byte", 1),
 			"the exported fields of History"},

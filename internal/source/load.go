@@ -43,6 +43,8 @@ type Options struct {
 	Across bool
 	// take several functions as one target, too: a type as "./pkg.Type", others as "./pkg.{A,B}"
 	Group bool
+	// of a group of functions, the one whose calls are recorded: versions are those of the group
+	Entry string
 
 	names []string // of a group
 }

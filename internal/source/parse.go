@@ -331,18 +331,28 @@ func signatureKey(obj types.Object) string {
 	if !ok {
 		return ""
 	}
-	sig := fn.Signature()
-	qualify := func(p *types.Package) string {
-		if p == fn.Pkg() {
+	recv := ""
+	if r := fn.Signature().Recv(); r != nil {
+		recv = " (" + types.TypeString(r.Type(), besides(fn.Pkg())) + ")"
+	}
+	return "func" + recv + unnamed(fn)
+}
+
+// besides writes the paths of all packages but one.
+func besides(own *types.Package) types.Qualifier {
+	return func(p *types.Package) string {
+		if p == own {
 			return ""
 		}
 		return p.Path()
 	}
+}
+
+// unnamed writes the parameters and results of a function without their names, and without the
+// receiver.
+func unnamed(fn *types.Func) string {
+	sig, qualify := fn.Signature(), besides(fn.Pkg())
 	var b strings.Builder
-	b.WriteString("func")
-	if r := sig.Recv(); r != nil {
-		b.WriteString(" (" + types.TypeString(r.Type(), qualify) + ")")
-	}
 	if n := sig.TypeParams().Len(); n > 0 {
 		b.WriteString("[")
 		for i := range n {

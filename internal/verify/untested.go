@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 	"time"
@@ -81,14 +82,63 @@ func (j *Job) watch(traced *harness.Traced, reply *rt.GuideReply) {
 	j.covered = [2]coverage{newCoverage(), newCoverage()}
 	j.cover(traced, reply)
 	marks := [2]map[ast.Stmt]int{marksOf(j.orig, &j.covered[0]), marksOf(j.cand, &j.covered[1])}
+	led := leadsTo(j.cand)
 	for _, h := range hunks(j.orig, j.cand) {
 		c := change{hunk: h}
-		if j.decided(&c, marks) && j.unreached(&c) {
+		if led(h.from) && j.decided(&c, marks) && j.unreached(&c) {
 			j.changes = append(j.changes, c)
 		}
 	}
 	if len(j.changes) > 0 {
 		j.traced = traced
+	}
+}
+
+// leadsTo returns whether a place of a version is in code that the target leads to. In a version of
+// a group there are functions that it does not: the inputs of the others reach these.
+func leadsTo(c *code) func(token.Pos) bool {
+	decls := map[types.Object]ast.Decl{}
+	led, next := map[ast.Decl]bool{}, []ast.Decl{c.fn}
+	for _, d := range c.file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv != nil { // an interface may call it
+				next = append(next, d)
+			}
+			decls[c.info.Defs[d.Name]] = d
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if v, ok := s.(*ast.ValueSpec); ok {
+					for _, id := range v.Names {
+						decls[c.info.Defs[id]] = d
+					}
+				}
+			}
+		}
+	}
+	for len(next) > 0 {
+		d := next[0]
+		if next = next[1:]; led[d] {
+			continue
+		}
+		led[d] = true
+		for n := range ast.Preorder(d) {
+			id, ok := n.(*ast.Ident)
+			if !ok {
+				continue
+			}
+			if to := decls[origin(c.info.Uses[id])]; to != nil {
+				next = append(next, to)
+			}
+		}
+	}
+	return func(at token.Pos) bool {
+		for _, d := range c.file.Decls {
+			if d.Pos() <= at && at <= d.End() {
+				return led[d]
+			}
+		}
+		return true
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle"
 )
 
 // A part is a section of the question.
@@ -122,6 +124,15 @@ const groupRules = "They are one target and may change together, and with them t
 	"function that only reads its receiver may not write to it. The package's own tests compare whole runs, and its " +
 	"benchmarks are timed.\n"
 
+// GroupRules returns the rules for versions of a group, for readers and agents; "" for a single
+// function.
+func GroupRules(t *beagle.Target) string {
+	if len(t.Group) == 0 {
+		return ""
+	}
+	return groupRules
+}
+
 func (e *Evidence) target(limit int) string {
 	t := e.Target
 	if t == nil {
@@ -133,9 +144,7 @@ func (e *Evidence) target(limit int) string {
 	}
 	head := fmt.Sprintf("%s in package %s (Go %s):\n%s", word(t.Name), word(t.PkgPath), word(t.Go),
 		Block("go", strings.Join(lines, "\n")))
-	if len(t.Group) > 0 {
-		head += groupRules
-	}
+	head += GroupRules(t)
 	if len(head) > limit {
 		return ""
 	}

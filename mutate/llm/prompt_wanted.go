@@ -34,6 +34,10 @@ func (e *Evidence) wishes() []wish {
 			"The idea wanted from this call is about line %d, which takes %s of the time: avoid its work, "+
 				"do it once instead of each time, or do it for several elements at once.", line, percent(share))
 	}
+	if t := e.Target; t != nil && len(t.Group) > 0 {
+		add(true, 0.8, "The idea wanted from this call is another layout of the data that the functions share, in "+
+			"which the dearest of them has less to do; change all that touch it.")
+	}
 	if c := e.Parent.Cost; c != nil && c.Allocs >= 0.5 {
 		add(true, 0.3+min(0.7, 50*c.Allocs/max(c.Nanos, 1)),
 			"The idea wanted from this call is one allocation less: a call "+

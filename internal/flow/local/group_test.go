@@ -276,3 +276,37 @@ func TestGroup(t *testing.T) {
 // count is a method of the original, as a model removes it.
 const count = "// Count is how often a value is in the history.\n" +
 	"func (h *History) Count(v int) int { return h.counts[v] }\n"
+
+// TestSurveyAgain checks that a worker whose survey of the tests was canceled makes it again before
+// it judges a version.
+func TestSurveyAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs tests of a module")
+	}
+	s := groupSpec(t, "http://127.0.0.1:1")
+	s.Models, s.NoMeasure = flow.Models{}, true
+	home := openStore(t, t.TempDir())
+	first := &flow.Activities{Store: home, Watch: func(flow.Event) {}}
+	defer first.Close()
+	if _, err := first.Prepare(t.Context(), "r", s); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	second := &flow.Activities{Store: home, Watch: func(e flow.Event) {
+		if e.Stage != nil && e.Stage.Name == "survey" {
+			cancel()
+		}
+	}}
+	defer second.Close()
+	if _, err := second.Describe(ctx, "r"); err == nil {
+		t.Error("a survey that was canceled is taken for one")
+	}
+	wrong := strings.Replace(ring, "return h.sum }", "return h.sum - h.counts[2] }", 1)
+	v, err := second.JudgeSource(t.Context(), "r", "package hist\n\n"+wrong, "wrong.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Status != beagle.Wrong || v.Stage != "tests" {
+		t.Errorf("%s at %s: %s", v.Status, v.Stage, v.Reason)
+	}
+}

@@ -159,7 +159,7 @@ func (j *judge) describe(ctx context.Context, target string, tell mcp.Progress) 
 		prepared = true
 		d, err := j.acts.Describe(ctx, j.run)
 		if err == nil {
-			out = &mcp.Description{Evidence: d.Evidence, Findings: d.Findings, Rewrites: d.Rewrites}
+			out = &mcp.Description{Evidence: d.Evidence, InPlace: d.InPlace, Findings: d.Findings, Rewrites: d.Rewrites}
 		}
 		return err
 	})
