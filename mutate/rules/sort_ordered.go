@@ -50,8 +50,10 @@ func findSortOrdered(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		s.list = list
-		if conv, ok := list.(*ast.CallExpr); ok && p.Info.Types[conv.Fun].IsType() && isSlice(p.Info.TypeOf(conv.Args[0])) {
-			s.list = ast.Unparen(conv.Args[0])
+		if conv, ok := list.(*ast.CallExpr); ok && p.Info.Types[conv.Fun].IsType() {
+			if from := conv.Args[0]; isSlice(p.Info.TypeOf(from)) {
+				s.list = ast.Unparen(from)
+			}
 		}
 		sites = append(sites, mutate.Site{Node: stmt, Label: "sort of " + p.Text(s.list), Data: s})
 	}
