@@ -88,9 +88,9 @@ type Pass struct {
 	// the file have in common holds for others only. Nil means the target alone.
 	Entries map[string]bool
 
-	// Elsewhere returns a Pass of a function of the package by its name, such as T.Len, in the file in
-	// which the user wrote it. It returns nil for a function that it cannot show, and may be nil. See
-	// [Pass.Body].
+	// Elsewhere returns a Pass of a function of the package by its name, such as T.Len, in the file
+	// in which the user wrote it. It returns nil for a function that it cannot show, and may be
+	// nil. See [Pass.Body].
 	Elsewhere func(name string) *Pass
 
 	Guard *Guard // bounds the calls of mutators; nil bounds nothing

@@ -26,8 +26,10 @@ func TestSaveSome(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(text), "\nunroll 4\n") || !strings.Contains(string(text), "\nwindow 7\n") {
-		t.Errorf("%v\n%s", err, text)
+	for _, line := range []string{"\nunroll 4\n", "\nwindow 7\n"} {
+		if err != nil || !strings.Contains(string(text), line) {
+			t.Errorf("%v\n%s", err, text)
+		}
 	}
 	some.functions = 90
 	if err := some.save(path); err == nil {

@@ -143,6 +143,7 @@ var written = []*mutate.Mutator{
 	sortExtreme,
 	sortSearch,
 	sortKeys,
+	sortOrdered,
 	shortSort,
 	sortedMerge,
 	unorderedFold,

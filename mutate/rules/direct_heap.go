@@ -44,9 +44,9 @@ type heapCalls struct {
 
 func findDirectHeap(p *mutate.Pass) []mutate.Site {
 	var all []*heapCalls
-	warm := map[*heapCalls]bool{}
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		if _, ok := p.IsCall(call, "container/heap", "Init", "Push", "Pop", "Remove", "Fix"); !ok || len(call.Args) == 0 {
+		_, ok := p.IsCall(call, "container/heap", "Init", "Push", "Pop", "Remove", "Fix")
+		if !ok || len(call.Args) == 0 {
 			continue
 		}
 		of := p.Info.TypeOf(call.Args[0])
@@ -63,13 +63,10 @@ func findDirectHeap(p *mutate.Pass) []mutate.Site {
 			all = append(all, &heapCalls{of: of, text: text})
 		}
 		all[i].calls = append(all[i].calls, call)
-		warm[all[i]] = warm[all[i]] || hot(p, call)
 	}
 	var sites []mutate.Site
 	for _, h := range all {
-		if warm[h] {
-			sites = append(sites, mutate.Site{Node: h.calls[0], Label: "heap of " + h.text, Data: h})
-		}
+		sites = append(sites, mutate.Site{Node: h.calls[0], Label: "heap of " + h.text, Data: h})
 	}
 	return sites
 }
@@ -171,8 +168,8 @@ func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 			needed[other] = true
 		}
 		text := strings.NewReplacer("TYPE", h.text, "UP", names["up"], "DOWN", names["down"]).Replace(f.text)
-		fmt.Fprintf(&decls, "// %[1]s is %[2]s of container/heap for %[3]s, whose methods it calls directly.\nfunc %[1]s%[4]s\n\n",
-			names[f.name], f.name, h.text, text)
+		fmt.Fprintf(&decls, "// %[1]s is %[2]s of container/heap for %[3]s, whose methods it calls directly.\n"+
+			"func %[1]s%[4]s\n\n", names[f.name], f.name, h.text, text)
 	}
 	return append(edits, p.Declare(p.Func, decls.String())), nil
 }

@@ -69,7 +69,8 @@ func findShortSort(p *mutate.Pass) []mutate.Site {
 
 func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 	call, ok := stmt.X.(*ast.CallExpr)
-	if _, at := p.Siblings(stmt); !ok || at < 0 || labelled(p, stmt) || !hot(p, stmt) || redefined(p, stmt, "len") {
+	_, at := p.Siblings(stmt)
+	if !ok || at < 0 || labelled(p, stmt) || p.FuncOf(stmt) == nil || redefined(p, stmt, "len") {
 		return nil
 	}
 	s := &shortList{stmt: stmt, call: call, most: insertionSorted}
@@ -122,10 +123,11 @@ func sortedDirectly(p *mutate.Pass, t types.Type) bool {
 			return false
 		}
 		fn := m.Obj().(*types.Func)
-		if isPointer(t) && !isPointer(fn.Signature().Recv().Type()) {
+		recv := fn.Signature().Recv().Type()
+		if isPointer(t) && !isPointer(recv) {
 			return false // of a nil pointer, the call through an interface says so in other words
 		}
-		if name != "Len" || fn.Pkg() != nil && fn.Pkg().Path() == "sort" && !types.IsInterface(fn.Signature().Recv().Type()) {
+		if name != "Len" || fn.Pkg() != nil && fn.Pkg().Path() == "sort" && !types.IsInterface(recv) {
 			continue
 		}
 		q, decl := p.Body(fn)
