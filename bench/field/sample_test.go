@@ -390,6 +390,21 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
+// TestFailures words why beagle failed, without names.
+func TestFailures(t *testing.T) {
+	for sentence, want := range map[string]string{
+		"m.F: timing all variants together failed, each alone did not: B gives no slice": "timing together failed",
+		"m.F: the harness ended: hang":                  "a program hung",
+		"m.F: the harness ended: exit status 2":         "a program died",
+		"compiling the harness runtime: m/f.go:1: no F": "a program was not built",
+		"something new of m.F":                          "",
+	} {
+		if got := classIn(failures, sentence); got != want {
+			t.Errorf("%s: %q, want %q", sentence, got, want)
+		}
+	}
+}
+
 // TestPickTypes: a type is drawn when all its exercised methods are of the half.
 func TestPickTypes(t *testing.T) {
 	m := module{"example.com/m", "v1.0.0"}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -129,6 +130,9 @@ func (l *lab) evolve(ctx context.Context, dir, spec, out string, flags ...string
 		s.End, s.Why = rejected, classOf(s.Detail)
 	case r.status != 0:
 		s.End, s.Why = failed, fmt.Sprintf("beagle ended with status %d", r.status)
+		if what := classIn(failures, s.Detail); what != "" {
+			s.Why += " (" + what + ")"
+		}
 	default:
 		s.result = &beagle.Result{}
 		if err := json.Unmarshal(r.out, s.result); err != nil {
@@ -196,11 +200,14 @@ func sentence(said string) string {
 	return lastLines(said)
 }
 
-// classes are the kinds of rejection, by beagle's sentence. The first that fits counts.
-var classes = []struct {
+// A class is a kind of rejection or failure, by beagle's sentence.
+type class struct {
 	name string
 	form *regexp.Regexp
-}{
+}
+
+// classes are the kinds of rejection. The first that fits counts.
+var classes = []class{
 	{"a function among parameters or results", directFunction},
 	{"a function inside of a parameter or result", regexp.MustCompile(`it is a function`)},
 	{"a channel", regexp.MustCompile(`it is a channel`)},
@@ -219,6 +226,18 @@ var classes = []struct {
 	{"the package is no target", regexp.MustCompile(`does not compile|not on this machine|uses cgo`)},
 }
 
+// failures are the kinds of failure of beagle itself. The first that fits counts.
+var failures = []class{
+	{"timing together failed", regexp.MustCompile(`timing all variants together failed`)},
+	{"the original cannot be timed", regexp.MustCompile(`the original cannot be timed`)},
+	{"a program ran out of memory", regexp.MustCompile(`memory`)},
+	{"a program hung", regexp.MustCompile(`\bhang\b|did not end`)},
+	{"a program died", regexp.MustCompile(`the harness ended|died`)},
+	{"a program was not built", regexp.MustCompile(`does not (compile|build)|do not build|compiling|build failed`)},
+	{"the go command failed", regexp.MustCompile(`go (list|build|test)\b`)},
+	{"a panic", regexp.MustCompile(`panic`)},
+}
+
 var directFunction = regexp.MustCompile(`(parameter|result) [^.\[ ]+ cannot be .* it is a function`)
 
 var audited = regexp.MustCompile(`cannot be judged \(([a-z-]+)\)`)
@@ -228,10 +247,15 @@ func classOf(sentence string) string {
 	if m := audited.FindStringSubmatch(sentence); m != nil {
 		return "inputs: " + m[1]
 	}
-	for _, c := range classes {
+	return cmp.Or(classIn(classes, sentence), "another reason")
+}
+
+// classIn is the name of the first class that fits a sentence, "" for none.
+func classIn(list []class, sentence string) string {
+	for _, c := range list {
 		if c.form.MatchString(sentence) {
 			return c.name
 		}
 	}
-	return "another reason"
+	return ""
 }
