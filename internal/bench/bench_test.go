@@ -37,6 +37,9 @@ const original = `package tiny
 
 // Sum adds the bytes of s, every third of them twice.
 func Sum(s string) int {
+	if s == "!" {
+		panic("an exclamation mark alone")
+	}
 	n := 0
 	for i := 0; i < len(s); i++ {
 		for range 20 {
@@ -170,6 +173,31 @@ func TestConfirm(t *testing.T) {
 	}
 	if !l.sameCode(0) || l.sameCode(1) {
 		t.Error("the machine code of two copies is not found to be the same, or that of two versions is")
+	}
+}
+
+// TestSetsThatPanic measures without the sets on all of whose calls the original panics.
+func TestSetsThatPanic(t *testing.T) {
+	f := theFixture(t)
+	enc, err := rt.Encode(&struct{ A0 string }{"!"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := *f.corpus
+	c.Holdout = []beagle.Record{{Args: enc, Weight: 1}, {Args: enc, Weight: 1}}
+	c.Facets.Panics = 0.01
+	cs := []beagle.Candidate{beagle.NewCandidate(strings.Replace(f.unit.Target.Source, waste, "", 1), nil, nil)}
+	ms, err := Confirm(t.Context(), f.env, f.unit, cs, &c, 1, Options{Budget: time.Second, Fresh: c.Holdout, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := ms[0]
+	if m.Train.Low < 2 || m.Holdout != nil || m.Fresh != nil || len(m.Notes) != 2 {
+		t.Errorf("%.3f, holdout %v, fresh %v, notes %q", m.Train, m.Holdout, m.Fresh, m.Notes)
+	}
+	c.Train = c.Holdout
+	if _, err := Confirm(t.Context(), f.env, f.unit, cs, &c, 1, Options{Budget: time.Second, Seed: 1}); err == nil {
+		t.Error("nothing can be timed, and there is no error")
 	}
 }
 

@@ -122,8 +122,9 @@ type confirmer struct {
 	windows   int
 	visits    bool // each record has a window of its own
 	gcByte    float64
-	held      int // records in the holdout set
-	skipped   int // recorded calls on which the original panics
+	held      int             // records in the holdout set
+	skipped   int             // recorded calls on which the original panics
+	untimed   map[string]bool // sets on all of whose records it does
 }
 
 // A set is a group of inputs with its share of the budget and the place where
@@ -212,7 +213,11 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	}
 	ts = m.at(open) // without those that killed the process
 	for i, s := range m.sets {
-		m.collect(im, q, &reply.Sets[i], ts, s.into)
+		if t := &reply.Sets[i]; len(t.Window) > 0 {
+			m.collect(im, q, t, ts, s.into)
+		} else if t.Skipped > 0 {
+			m.untimed[s.file] = true
+		}
 	}
 	train := &reply.Sets[0]
 	m.skipped = train.Skipped
@@ -383,7 +388,8 @@ func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*finalist) {
 
 // newConfirmer prepares the measurement of n candidates.
 func newConfirmer(l lab, n int, o Options) *confirmer {
-	m := &confirmer{lab: l, o: o, copies: copiesOf(n), rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e))}
+	m := &confirmer{lab: l, o: o, copies: copiesOf(n), rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e)),
+		untimed: map[string]bool{}}
 	for i := range n {
 		m.finalists = append(m.finalists, &finalist{copies: upTo((i+1)*m.copies, m.copies)})
 	}

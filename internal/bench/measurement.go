@@ -39,6 +39,12 @@ func (m *confirmer) notes() (out []string) {
 	if m.skipped > 0 {
 		out = append(out, fmt.Sprintf("%d recorded calls on which the original panics are not timed", m.skipped))
 	}
+	if m.untimed["holdout"] {
+		out = append(out, "held-out calls are not timed: the original panics on all of them")
+	}
+	if m.untimed["fresh"] {
+		out = append(out, "calls drawn anew are not timed: the original panics on all of them")
+	}
 	if m.o.Told != "" {
 		out = append(out, m.o.Told)
 	}

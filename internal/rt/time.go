@@ -142,6 +142,13 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(t.records) == 0 {
+			if i == 0 {
+				return nil, fmt.Errorf("time: %s holds no record that can be timed", set.Records)
+			}
+			reply.Sets = append(reply.Sets, nothing(len(q.Variants), t.out.Skipped))
+			continue
+		}
 		if set.Alike {
 			t.known = known
 		}
@@ -202,10 +209,13 @@ func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], err
 	if q.SkipPanics {
 		t.out.Skipped = h.dropPanics(q.Variants[0], &t.records, &t.weights)
 	}
-	if len(t.records) == 0 {
-		return nil, fmt.Errorf("time: %s holds no record that can be timed", set.Records)
-	}
 	return t, nil
+}
+
+// nothing is the timing of a set on all of whose records the original panics.
+func nothing(variants, skipped int) Timing {
+	return Timing{Skipped: skipped, Passes: make([]int, variants), Wall: make([][]int64, variants),
+		CPU: make([][]int64, variants), Allocs: make([]float64, variants), Bytes: make([]float64, variants)}
 }
 
 // dropPanics removes the records on which variant v panics: a panic cannot be
