@@ -205,7 +205,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestMistakes checks that a rule that is no rule is refused with its reason.
+// TestMistakes checks that a rule that is no rule is refused with its reason, when it is first used.
 func TestMistakes(t *testing.T) {
 	for _, test := range []struct{ name, source, want string }{
 		{"no-literal", "package p", "does not hold the rule's literal"},
@@ -222,7 +222,7 @@ func TestMistakes(t *testing.T) {
 			}()
 			one := func(x int) int { return x }
 			pairs := []example.Pair{{Before: one, After: one}}
-			example.Rule{Name: test.name, Source: test.source, Pairs: pairs}.Mutator()
+			example.Rule{Name: test.name, Source: test.source, Pairs: pairs}.Mutator().Code()
 		})
 	}
 }
