@@ -205,7 +205,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestMistakes checks that a rule that is no rule is refused with its reason, when it is first used.
+// TestMistakes checks that a rule that is no rule is refused with its reason when it is first
+// used.
 func TestMistakes(t *testing.T) {
 	for _, test := range []struct{ name, source, want string }{
 		{"no-literal", "package p", "does not hold the rule's literal"},
