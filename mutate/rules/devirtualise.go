@@ -69,7 +69,8 @@ func findDevirtualise(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// holdsLabel reports whether code has a label, which a copy of it in one function may not have again.
+// holdsLabel reports whether code has a label. A copy of it in the same function would have the
+// label again.
 func holdsLabel(p *mutate.Pass, n ast.Node) bool {
 	for range mutate.Nodes[*ast.LabeledStmt](p, n) {
 		return true
