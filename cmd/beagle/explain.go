@@ -188,8 +188,12 @@ func offMark(m *mutate.Mutator) string {
 
 // recalled says how often a rule applies to public code.
 func recalled(r rules.Recall) string {
-	text := fmt.Sprintf("On %d functions of %d public packages: it finds a place in %d", r.Functions,
-		r.Packages, r.Found)
+	least := ""
+	if r.AtLeast {
+		least = "at least "
+	}
+	text := fmt.Sprintf("On %d functions of %d public packages: it finds a place in %s%d", r.Functions,
+		r.Packages, least, r.Found)
 	if r.Rare() {
 		text += ", which is rare"
 	}

@@ -48,7 +48,8 @@ func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 }
 
 // Pointed reports whether code takes the address of a local variable or of a part of it, so that
-// other code may change it without its name.
+// other code may change it without its name. A method of the package may keep the address that it
+// is called with.
 func Pointed(p *mutate.Pass, v *types.Var) bool {
 	return IsLocal(p, v) && slices.ContainsFunc(p.Uses(v, p.File), func(id *ast.Ident) bool {
 		if !p.Changes(id) {
@@ -56,7 +57,11 @@ func Pointed(p *mutate.Pass, v *types.Var) bool {
 		}
 		for _, up := range p.Path(id)[1:] {
 			switch up := up.(type) {
-			case *ast.ParenExpr, *ast.IndexExpr, *ast.SelectorExpr:
+			case *ast.ParenExpr, *ast.IndexExpr:
+			case *ast.SelectorExpr:
+				if p.PointerMethod(up) {
+					return p.Info.Uses[up.Sel].Pkg() == p.Pkg
+				}
 			case *ast.UnaryExpr:
 				return up.Op == token.AND
 			default:

@@ -133,3 +133,40 @@ func TestChangesMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestTypeText: a type has a text if the candidate can write it.
+func TestTypeText(t *testing.T) {
+	p := check(t, `import "encoding/binary"
+type own struct{}
+func f() {
+	a, b, c := own{}, binary.LittleEndian, &binary.LittleEndian
+	var d map[string][]binary.ByteOrder
+	_, _, _, _ = a, b, c, d
+}`)
+	for name, want := range map[string]bool{"a": true, "b": false, "c": false, "d": true} {
+		if text, ok := TypeText(p, variable(t, p, name).Type()); ok != want {
+			t.Errorf("%s: %s can be written: %v", name, text, ok)
+		}
+	}
+}
+
+// TestPointed: a method of the package may keep the address of the variable that it is called with.
+func TestPointed(t *testing.T) {
+	p := check(t, `import "strings"
+type own struct{ at *own }
+func (o *own) keep() { o.at = o }
+func (o own) look() {}
+func f() {
+	var a, b, c own
+	var d strings.Builder
+	a.keep()
+	b.look()
+	_ = &c.at
+	d.Reset()
+}`)
+	for name, want := range map[string]bool{"a": true, "b": false, "c": true, "d": false} {
+		if got := Pointed(p, variable(t, p, name)); got != want {
+			t.Errorf("%s is pointed to: %v", name, got)
+		}
+	}
+}

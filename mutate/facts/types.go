@@ -1,17 +1,21 @@
 package facts
 
 import (
+	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"strconv"
+	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
 )
 
 // TypeText writes a type in the terms of the candidate. ok is false if the type needs a package
-// that the file does not import by name.
+// that the file does not import by name, or a name that another package keeps to itself.
 func TypeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
 	ok = true
+	defer func() { ok = ok && !namesHidden(text) }()
 	text = types.TypeString(t, func(pkg *types.Package) string {
 		if pkg == p.Pkg {
 			return ""
@@ -31,6 +35,24 @@ func TypeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
 		return pkg.Name()
 	})
 	return text, ok
+}
+
+// namesHidden reports whether the text of a type has an unexported name of another package.
+func namesHidden(text string) bool {
+	if !strings.Contains(text, ".") {
+		return false
+	}
+	e, err := parser.ParseExpr(text)
+	if err != nil {
+		return true
+	}
+	hidden := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		hidden = hidden || ok && !sel.Sel.IsExported()
+		return !hidden
+	})
+	return hidden
 }
 
 // Means reports whether a name that is written at a position stands for an object. Code that moves

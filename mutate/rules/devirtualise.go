@@ -47,7 +47,7 @@ type dynamicCalls struct {
 func findDevirtualise(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
-		if loopBody(s) == nil || p.InLoop(s) || labelled(p, s) {
+		if loopBody(s) == nil || p.InLoop(s) || labelled(p, s) || holdsLabel(p, s) {
 			continue
 		}
 		if _, at := p.Siblings(s); at < 0 {
@@ -69,6 +69,15 @@ func findDevirtualise(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// holdsLabel reports whether code has a label. A copy of it in the same function would have the
+// label again.
+func holdsLabel(p *mutate.Pass, n ast.Node) bool {
+	for range mutate.Nodes[*ast.LabeledStmt](p, n) {
+		return true
+	}
+	return false
+}
+
 // receiverVar returns the local interface variable whose method is called.
 func receiverVar(p *mutate.Pass, call *ast.CallExpr) *types.Var {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
@@ -76,7 +85,8 @@ func receiverVar(p *mutate.Pass, call *ast.CallExpr) *types.Var {
 		return nil
 	}
 	v := p.Var(sel.X)
-	if !facts.IsLocal(p, v) || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || facts.Captured.Of(p)[v] {
+	if !facts.IsLocal(p, v) || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) ||
+		facts.Captured.Of(p)[v] || facts.Pointed(p, v) {
 		return nil
 	}
 	return v
@@ -108,8 +118,9 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 		}
 		for _, t := range []types.Type{t, types.NewPointer(t)} {
 			text, ok := facts.TypeText(p, t)
-			if param := (mutate.Param{Label: text, Value: text}); ok && types.Implements(t, iface) {
-				if !slices.Contains(out, param) {
+			ok = ok && d.means(p, t, text)
+			if param := (mutate.Param{Label: text, Value: t}); ok && types.Implements(t, iface) {
+				if !slices.ContainsFunc(out, func(q mutate.Param) bool { return q.Label == text }) {
 					out = append(out, param)
 				}
 				return
@@ -147,6 +158,35 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 	return out
 }
 
+// means reports whether the text of a type stands for it in front of the loop: no variable or type
+// of the function has the name.
+func (d dynamicCalls) means(p *mutate.Pass, t types.Type, text string) bool {
+	obj := types.Unalias(pointee(t)).(*types.Named).Obj()
+	if obj.Pkg() == p.Pkg {
+		return facts.Means(p, d.loop.Pos(), obj.Name(), obj)
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "*"), ".")
+	_, found := p.Pkg.Scope().Innermost(d.loop.Pos()).LookupParent(name, d.loop.Pos())
+	_, ok := found.(*types.PkgName)
+	return ok
+}
+
+// nilSpeaks reports whether a call through the interface says of a nil pointer what a direct call
+// does not: that the method is one of values.
+func (d dynamicCalls) nilSpeaks(p *mutate.Pass, t types.Type) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, d.loop) {
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !ok || p.Info.Uses[id] != d.v {
+			continue
+		}
+		m := types.NewMethodSet(t).Lookup(p.Pkg, sel.Sel.Name)
+		if m == nil || isPointer(t) && !isPointer(m.Obj().(*types.Func).Signature().Recv().Type()) {
+			return true
+		}
+	}
+	return false
+}
+
 // mostTypes is how many types of a package an interface may stand for, so that asking for one of
 // them is likely to be right.
 const mostTypes = 3
@@ -178,14 +218,18 @@ func knownTypes(p *mutate.Pass, s mutate.Site) []mutate.Param { return s.Data.(d
 
 func rewriteDevirtualise(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	d := s.Data.(dynamicCalls)
-	known := p.Fresh("known", "concrete")
+	t := param.Value.(types.Type)
+	known, ok := p.Fresh("known", "concrete"), p.Fresh("ok", "is")
+	cond := ok
+	if d.nilSpeaks(p, t) {
+		cond = fmt.Sprintf("%s && %s != nil", ok, known)
+	}
 	copied := p.TextWith(d.loop, func(n ast.Node) (string, bool) {
 		id, ok := n.(*ast.Ident)
 		return known, ok && p.Info.Uses[id] == d.v
 	})
 	return []mutate.Edit{
-		p.Replace(d.loop,
-			fmt.Sprintf("if %s, ok := %s.(%s); ok {\n%s\n} else {\n%s\n}", known, d.v.Name(), param.Value, copied,
-				p.Text(d.loop))),
+		p.Replace(d.loop, fmt.Sprintf("if %s, %s := %s.(%s); %s {\n%s\n} else {\n%s\n}", known, ok, d.v.Name(),
+			param.Label, cond, copied, p.Text(d.loop))),
 	}, nil
 }

@@ -18,6 +18,8 @@ type Recall struct {
 	Found     int `json:"found"`
 	Functions int `json:"functions"`
 	Packages  int `json:"packages"`
+	// AtLeast says that the rule was counted in some of these functions only.
+	AtLeast bool `json:"at_least,omitempty"`
 }
 
 // rarely is the share of functions below which a rule is rare.
@@ -39,6 +41,7 @@ func RecallOf(name string) (r Recall, ok bool) {
 			}
 		default:
 			if _, err := fmt.Sscan(line, &word, &r.Found); err == nil && word == name {
+				r.AtLeast = strings.HasSuffix(strings.TrimSpace(line), " +")
 				return r, true
 			}
 		}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/beagle-go/beagle/mutate"
@@ -20,6 +21,12 @@ func TestRecall(t *testing.T) {
 			t.Errorf("%s is counted, and is a rule of Go's own tools", m.Name)
 		case own && (r.Functions < 10000 || r.Packages < 400 || r.Found > r.Functions):
 			t.Errorf("%s: %+v", m.Name, r)
+		}
+	}
+	for line := range strings.Lines(recallText) {
+		name, count, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if r, ok := RecallOf(name); ok && r.AtLeast != strings.Contains(count, "+") {
+			t.Errorf("%q reads %+v", line, r)
 		}
 	}
 	if _, ok := RecallOf("no-such-rule"); ok {

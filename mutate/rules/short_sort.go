@@ -70,7 +70,7 @@ func findShortSort(p *mutate.Pass) []mutate.Site {
 func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 	call, ok := stmt.X.(*ast.CallExpr)
 	_, at := p.Siblings(stmt)
-	if !ok || at < 0 || labelled(p, stmt) || p.FuncOf(stmt) == nil || redefined(p, stmt, "len") {
+	if !ok || at < 0 || labelled(p, stmt) || !canDeclare(p, stmt) || redefined(p, stmt, "len") {
 		return nil
 	}
 	s := &shortList{stmt: stmt, call: call, most: insertionSorted}
@@ -211,18 +211,25 @@ func keepsValue(p *mutate.Pass, e, order ast.Expr) bool {
 			return false
 		}
 	}
+	for r := range mutate.Nodes[*ast.RangeStmt](p, p.FuncOf(e)) {
+		_, calls := p.Info.TypeOf(r.X).Underlying().(*types.Signature)
+		if calls && p.Assigned(v, r.Body) {
+			return false // an iterator runs the body whenever it likes
+		}
+	}
 	return true
 }
 
-// isFunctionName reports whether an expression names a declared function.
+// isFunctionName reports whether an expression names a declared function. A generic one takes its
+// types from its arguments, and cannot be kept in a variable.
 func isFunctionName(p *mutate.Pass, e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
-		fn, ok := p.Info.Uses[e].(*types.Func)
-		return ok && fn.Signature().TypeParams().Len() == 0
+		_, ok := p.Info.Uses[e].(*types.Func)
+		return ok
 	case *ast.SelectorExpr:
-		fn, ok := p.Info.Uses[e.Sel].(*types.Func)
-		return ok && p.Info.Selections[e] == nil && fn.Signature().TypeParams().Len() == 0
+		_, ok := p.Info.Uses[e.Sel].(*types.Func)
+		return ok && p.Info.Selections[e] == nil
 	}
 	return false
 }

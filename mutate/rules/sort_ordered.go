@@ -16,8 +16,8 @@ var sortOrdered = &mutate.Mutator{
 	Name: "sort-ordered",
 	Doc: "Sort numbers and strings with slices.Sort instead of through sort.Interface, which calls Less and Swap for " +
 		"each step. Legal because the methods of the list do what their names say and no more: elements that are " +
-		"equal cannot be told apart, so every way to sort them gives the same list. Of floats that holds for " +
-		"sort.Float64Slice, which has the order and the algorithm of slices.Sort.",
+		"equal cannot be told apart, so every way to sort them gives the same list. Of floats, 0 and -0 and the " +
+		"kinds of NaN can be: only sort.Sort of sort.Float64Slice counts, which takes the turns of slices.Sort.",
 	Before: `sort.Sort(sort.Reverse(byID(ids)))`,
 	After: `slices.Sort(ids)
 slices.Reverse(ids)`,
@@ -46,7 +46,9 @@ func findSortOrdered(p *mutate.Pass) []mutate.Site {
 		s := &orderedSort{stmt: stmt}
 		list, reversed := unreversed(p, call.Args[0])
 		down, ok := ownOrder(p, p.Info.TypeOf(list))
-		if s.down = down != reversed; !ok || s.down && sortsFloats(p.Info.TypeOf(list)) {
+		s.down = down != reversed
+		_, stable := p.IsCall(call, "sort", "Stable")
+		if !ok || s.down && !canDeclare(p, stmt) || (s.down || stable) && sortsFloats(p.Info.TypeOf(list)) {
 			continue
 		}
 		s.list = list
