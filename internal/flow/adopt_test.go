@@ -17,7 +17,8 @@ func TestStartFromKeepsBlobs(t *testing.T) {
 	x.inputs.hold(&beagle.Corpus{}, 0)
 	x.ready.CorpusBlob, x.ready.Recorded = "mine", []Recorded{{"Encode", "also mine"}}
 	a.sessions = map[string]*session{"run": x}
-	p, err := a.StartFrom(t.Context(), "run", Prepared{CorpusBlob: "theirs", Recorded: []Recorded{{"Encode", "theirs"}}})
+	theirs := Prepared{CorpusBlob: "theirs", Recorded: []Recorded{{"Encode", "theirs"}}}
+	p, err := a.StartFrom(t.Context(), "run", theirs)
 	if err != nil {
 		t.Fatal(err)
 	}
