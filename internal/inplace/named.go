@@ -137,9 +137,9 @@ func (h *home) add(path string) {
 	}
 }
 
-// parallel names the benchmarks that are timed and call RunParallel, or a function of their test
+// Parallel names the benchmarks that are timed and call RunParallel, or a function of their test
 // files that may.
-func (p *Place) parallel() (out []string) {
+func (p *Place) Parallel() (out []string) {
 	for _, s := range p.suites {
 		h := newHome(s.pkg)
 		for _, t := range s.timed {

@@ -418,7 +418,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	}
 	e := &p.evidence
 	e.Timed, e.Around = p.Benchmarks()
-	e.Parallel = p.parallel()
+	e.Parallel = p.Parallel()
 	switch {
 	case len(e.Timed) > 0:
 	case len(e.Benchmarks) == 0:
