@@ -34,6 +34,20 @@ func TestEndOfARun(t *testing.T) {
 	}
 }
 
+// TestCampaignPrintsBothRatios checks that a saving that rests on two measurements shows both.
+func TestCampaignPrintsBothRatios(t *testing.T) {
+	target := beagle.CampaignTarget{Target: "p.F", State: beagle.CampaignImproved,
+		Ratio: &beagle.Ratio{Point: 1.05, Low: 1.03, High: 1.07}}
+	for _, again := range []*beagle.Ratio{nil, {Point: 1.11, Low: 1.09, High: 1.13}} {
+		target.Again = again
+		var b strings.Builder
+		printCampaign(&b, &beagle.Campaign{Targets: []beagle.CampaignTarget{target}})
+		if strings.Contains(b.String(), "1.11x (95 %: 1.09 to 1.13), beside its steps") != (again != nil) {
+			t.Errorf("again %v:\n%s", again, b.String())
+		}
+	}
+}
+
 // TestRunsAreLines checks that a run is one line, whatever its note quotes; a terminal's are cut to
 // its width.
 func TestRunsAreLines(t *testing.T) {

@@ -51,6 +51,9 @@ func TestExpected(t *testing.T) {
 	if math.Abs(apart.Point-1.0796) > 1e-3 || apart.Low > first.Point || apart.High < 1.11 {
 		t.Errorf("two that do not should meet in the middle, with both inside: %v", apart)
 	}
+	if low, high := math.Exp(2*math.Log(1.05)-math.Log(1.11)), 1.11*1.11/1.05; apart.Low > low || apart.High < high {
+		t.Errorf("a third, as far from either as they are from each other, is no surprise: %v", apart)
+	}
 	coarse := expected(first, &beagle.Ratio{Point: 1.2, Low: 0.9, High: 1.6})
 	if math.Abs(coarse.Point-1.05) > 0.005 {
 		t.Errorf("one that is coarse should hardly count: %v", coarse)

@@ -8,7 +8,7 @@
 //
 //   - the share: from the number of samples in the profile, as a binomial count
 //   - the ratio: log-normal, of the measurement and of the second one, beside the winner's steps.
-//     What lies between them beyond their intervals is in the interval
+//     Where they differ beyond their intervals, it is that of a third which may differ as much
 //   - the function's part of the benchmark: where a benchmark's whole loop was timed, the gain is
 //     divided by the share of the loop that its profile finds below the function, a binomial count
 //   - the benchmark: of the time that the benchmark spends unlike production, any part between

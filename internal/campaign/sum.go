@@ -55,10 +55,12 @@ func Sum(won []Won, samples float64, together func(a, b string) float64) (
 	return interval(sums), each
 }
 
-// expected is what two measurements of an improvement tell together. Each says how fast a version
-// is under its own conditions: what else is in the program, and what the other half of a core does.
-// These move a ratio by more than an interval of either holds. So the variance between the two is
-// added, as of a sample of conditions (random effects of DerSimonian and Laird).
+// expected is what two measurements of an improvement tell of it in the service. Each says how fast
+// a version is under its own conditions: what else is in the program, and what the other half of a
+// core does. These move a ratio by more than an interval of either holds. So the variance between
+// the two is added, as of a sample of conditions (random effects of DerSimonian and Laird). The
+// service has conditions of its own: the interval is that of a prediction, in which the variance
+// counts once more.
 func expected(r beagle.Ratio, again *beagle.Ratio) beagle.Ratio {
 	if again == nil || again.Low <= 0 || r.Low <= 0 {
 		return r
@@ -73,7 +75,7 @@ func expected(r beagle.Ratio, again *beagle.Ratio) beagle.Ratio {
 		w := 1 / max(vars[i]+between, 1e-12)
 		sum, weights = sum+w*logs[i], weights+w
 	}
-	mean, half := sum/weights, z95/math.Sqrt(weights)
+	mean, half := sum/weights, z95*math.Sqrt(1/weights+between)
 	return beagle.Ratio{Point: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)}
 }
 

@@ -33,7 +33,8 @@ func (a *Activities) StartFrom(ctx context.Context, run string, p Prepared) (*Pr
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	p.CorpusBlob, p.Machine, p.Seconds = x.ready.CorpusBlob, x.ready.Machine, x.ready.Seconds
+	p.CorpusBlob, p.Recorded = x.ready.CorpusBlob, x.ready.Recorded // of this store
+	p.Machine, p.Seconds = x.ready.Machine, x.ready.Seconds
 	x.ready = p
 	x.rewriter.weigh(&p)
 	return &p, a.Store.Save(run, "prepared", p)

@@ -1,10 +1,15 @@
 package flow
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 func TestSecondMeasurement(t *testing.T) {
@@ -32,5 +37,122 @@ func TestSecondMeasurement(t *testing.T) {
 		if w := againWarnings(quoted, c.again); (len(w) > 0) != c.warned {
 			t.Errorf("%s: warned of %q", c.name, w)
 		}
+	}
+}
+
+// A plantedField is evidence that says how fast finalists are in the full measurement, and again
+// beside their steps. All of them behave.
+type plantedField struct {
+	*plantedSifting
+	first map[string]float64
+}
+
+func (e plantedField) work() string { return "" }
+
+func (e plantedField) full(_ context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+	return &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal}, nil
+}
+
+func (e plantedField) confirm(
+	_ context.Context, cs []beagle.Candidate, _ int, _ time.Duration,
+) (out []beagle.Measurement, err error) {
+	for _, c := range cs {
+		p := e.first[c.Source]
+		out = append(out, beagle.Measurement{Faster: true,
+			Corrected: beagle.Ratio{Point: p, Low: 0.99 * p, High: p / 0.99}})
+	}
+	return out, nil
+}
+
+func (e plantedField) trial(context.Context, []beagle.Candidate) (trial, error) {
+	return goodTrial{}, nil
+}
+
+// A goodTrial is of versions that all behave.
+type goodTrial struct{ trial }
+
+func (goodTrial) refused(int) *beagle.Verdict { return nil }
+
+func (goodTrial) quick(context.Context, int, beagle.Candidate) (*beagle.Verdict, error) {
+	return &beagle.Verdict{Status: beagle.Equal}, nil
+}
+
+func (goodTrial) Remove() error { return nil }
+
+// field makes a judge's field of versions that authors wrote, and the session that judges it.
+func (e plantedField) field(t *testing.T, texts ...string) (*session, Field) {
+	t.Helper()
+	dir := t.TempDir()
+	u := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir, Source: "root"}}
+	x := newSession("run", Defaults(), openStore(t), func(Event) {}, u, &lab{}, nil)
+	x.lab.evidence = e
+	x.inputs.hold(&beagle.Corpus{}, 0)
+	f := Field{Tried: len(texts)}
+	for _, text := range texts {
+		id := beagle.NewCandidate(text, nil, nil).ID
+		c := beagle.NewCandidate(text, nil, []beagle.Step{{Mutator: evolve.ByAuthor, Param: id}})
+		if err := x.works.putCandidate(c); err != nil {
+			t.Fatal(err)
+		}
+		f.Finalists = append(f.Finalists, evolve.Finalist{ID: c.ID})
+	}
+	return x, f
+}
+
+// TestRefutedWinner: the next finalist wins where the second measurement contradicts the first of
+// the best. A judgement from the store is the same.
+func TestRefutedWinner(t *testing.T) {
+	e := plantedField{&plantedSifting{speed: map[string]float64{"lucky": 1, "sound": 1.19}},
+		map[string]float64{"lucky": 1.4, "sound": 1.2}}
+	x, f := e.field(t, "lucky", "sound")
+	for range 2 {
+		j, err := x.judge.field(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.Winner.Source != "sound" || j.Verdict == nil || j.Again.Point != 1.19 || len(j.Lineage) != 1 {
+			t.Errorf("the winner is %q, again %v", j.Winner.Source, j.Again)
+		}
+		if len(j.Rejected) != 1 || !strings.Contains(j.Rejected[0], "shows no gain: 1.00x") {
+			t.Errorf("rejected: %q", j.Rejected)
+		}
+	}
+	if len(e.asked) != 2 {
+		t.Errorf("measured again %d times", len(e.asked))
+	}
+	x, f = e.field(t, "lucky")
+	j, err := x.judge.field(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.Verdict != nil || j.Winner.Source != "root" || j.Measurement.Faster ||
+		!strings.Contains(j.Why, "was not confirmed to be faster: a second measurement") {
+		t.Errorf("%q won: %s", j.Winner.Source, j.Why)
+	}
+}
+
+// TestRefutedGuarded: the guarded form of a near miss is not told to be accepted where the second
+// measurement contradicts the first.
+func TestRefutedGuarded(t *testing.T) {
+	e := plantedField{&plantedSifting{speed: map[string]float64{"guarded": 1}}, nil}
+	x, f := e.field(t, "wrong")
+	wrong, err := x.works.candidate(f.Finalists[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := &beagle.NearMiss{Flag: "--requires n>0", Contract: beagle.Contract{Requires: "n>0"},
+		Guarded: &beagle.Guarded{Source: "guarded", Status: beagle.Accepted,
+			Measure: &beagle.Measurement{Faster: true, Corrected: beagle.Ratio{Point: 1.4, Low: 1.3, High: 1.5}}}}
+	key := x.works.key("near", wrong.ID, fmt.Sprint(x.judge.spec.Fuzz, x.judge.spec.Strict, 1, x.judge.spec.Measure))
+	if err := x.works.store.Cache(key, kept[*beagle.NearMiss]{Value: near}); err != nil {
+		t.Fatal(err)
+	}
+	j := &Judged{Rejected: []string{"it fell"}}
+	won, err := x.judge.tryGuarded(t.Context(), j, wrong, &beagle.Verdict{Status: beagle.Wrong}, 1)
+	if err != nil || won {
+		t.Fatal(won, err)
+	}
+	if g := j.NearMiss.Guarded; g.Status != beagle.Equal || !strings.Contains(g.Reason, "second measurement") {
+		t.Errorf("%s: %s", g.Status, g.Reason)
 	}
 }

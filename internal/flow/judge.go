@@ -340,5 +340,9 @@ func (jd *judge) tryGuarded(
 	if err := jd.works.putCandidate(guarded); err != nil {
 		return false, err
 	}
-	return jd.tryWinner(ctx, j, guarded, g.Measure)
+	won, err := jd.tryWinner(ctx, j, guarded, g.Measure)
+	if err == nil && !won && !g.Measure.Faster {
+		g.Status, g.Reason = beagle.Equal, "not confirmed to be faster: "+g.Measure.Why
+	}
+	return won, err
 }

@@ -134,10 +134,7 @@ func (b *benched) observe(ctx context.Context) error {
 	if err := b.evidence.observe(ctx); err != nil {
 		return err
 	}
-	if e := b.ready.InPlace; e != nil {
-		e.Timed, e.Around = b.place.Benchmarks()
-		e.Untimed = ""
-	}
+	b.tell()
 	b.ready.Findings = append(b.ready.Findings, findings...)
 	return nil
 }
@@ -146,8 +143,20 @@ func (b *benched) restore(ctx context.Context) error {
 	if err := b.evidence.restore(ctx); err != nil {
 		return err
 	}
-	_, err := b.use(ctx)
-	return err
+	if _, err := b.use(ctx); err != nil {
+		return err
+	}
+	b.tell()
+	return nil
+}
+
+// tell has the evidence in place name the benchmarks of the score as those that are timed.
+func (b *benched) tell() {
+	if in, ok := b.evidence.(*inPlace); ok {
+		e := in.place.Evidence()
+		e.Timed, e.Around = b.place.Benchmarks()
+		e.Parallel, e.Untimed = b.place.Parallel(), ""
+	}
 }
 
 // use finds the benchmarks.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inplace"
 )
 
 // TestScoreReadsBack checks that what a run prints of its score means the same score.
@@ -71,5 +72,17 @@ func TestScoreOf(t *testing.T) {
 	if time := (beagle.Ratio{Point: 2, Low: 1, High: 3}); (beagle.Score{}).Of(time, beagle.Resources{Allocs: 9},
 		beagle.Resources{}) != time {
 		t.Error("allocations count in the default score")
+	}
+}
+
+// TestScoreIsWhatIsTimed: where benchmarks of a score decide on the speed, the evidence in place
+// tells of no others.
+func TestScoreIsWhatIsTimed(t *testing.T) {
+	in := &inPlace{place: new(inplace.Place)}
+	e := in.place.Evidence()
+	e.Timed, e.Parallel, e.Untimed = []string{"BenchmarkA"}, []string{"BenchmarkA"}, "it is slow"
+	(&benched{evidence: in, place: new(inplace.Place)}).tell()
+	if len(e.Timed) > 0 || len(e.Parallel) > 0 || e.Untimed != "" {
+		t.Errorf("%+v", e)
 	}
 }

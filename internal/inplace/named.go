@@ -68,7 +68,7 @@ type home struct {
 	names   []string
 	stopped map[string]bool // benchmarks that stop their timer in a loop
 
-	parallel map[string]bool // benchmarks that call RunParallel
+	mentions map[string][]string // by function of the test files: what it may call, by name
 }
 
 type homes []home
@@ -87,10 +87,7 @@ func (p *Place) declared(ctx context.Context) (homes, []string, error) {
 	read := p.tools.Readable(p.u, deps)
 	var out homes
 	for _, pkg := range append([]*gotool.Listed{own}, others...) {
-		h := home{pkg: pkg, stopped: map[string]bool{}, parallel: map[string]bool{}}
-		for _, name := range slices.Concat(pkg.TestGoFiles, pkg.XTestGoFiles) {
-			h.add(filepath.Join(pkg.Dir, name))
-		}
+		h := newHome(pkg)
 		if len(h.names) > 0 {
 			out = append(out, h)
 		}
@@ -108,6 +105,14 @@ func (p *Place) declared(ctx context.Context) (homes, []string, error) {
 	return out, read, nil
 }
 
+func newHome(pkg *gotool.Listed) home {
+	h := home{pkg: pkg, stopped: map[string]bool{}, mentions: map[string][]string{}}
+	for _, name := range slices.Concat(pkg.TestGoFiles, pkg.XTestGoFiles) {
+		h.add(filepath.Join(pkg.Dir, name))
+	}
+	return h
+}
+
 // add reads the benchmarks of a test file. One that does not parse is left to the compiler.
 func (h *home) add(path string) {
 	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -116,35 +121,49 @@ func (h *home) add(path string) {
 	}
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Recv != nil || fn.Body == nil || !strings.HasPrefix(fn.Name.Name, "Benchmark") ||
-			fn.Type.Params.NumFields() != 1 {
+		if !ok || fn.Body == nil {
+			continue
+		}
+		for n := range ast.Preorder(fn.Body) {
+			if id, ok := n.(*ast.Ident); ok {
+				h.mentions[fn.Name.Name] = append(h.mentions[fn.Name.Name], id.Name)
+			}
+		}
+		if fn.Recv != nil || !strings.HasPrefix(fn.Name.Name, "Benchmark") || fn.Type.Params.NumFields() != 1 {
 			continue
 		}
 		h.names = append(h.names, fn.Name.Name)
 		h.stopped[fn.Name.Name] = stopsInLoop(fn.Body)
-		ast.Inspect(fn.Body, func(n ast.Node) bool {
-			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "RunParallel" {
-				h.parallel[fn.Name.Name] = true
-			}
-			return true
-		})
 	}
 }
 
-// parallel names the benchmarks that are timed and call RunParallel.
-func (p *Place) parallel() (out []string) {
+// Parallel names the benchmarks that are timed and call RunParallel, or a function of their test
+// files that may.
+func (p *Place) Parallel() (out []string) {
 	for _, s := range p.suites {
-		h := home{stopped: map[string]bool{}, parallel: map[string]bool{}}
-		for _, name := range slices.Concat(s.pkg.TestGoFiles, s.pkg.XTestGoFiles) {
-			h.add(filepath.Join(s.pkg.Dir, name))
-		}
+		h := newHome(s.pkg)
 		for _, t := range s.timed {
-			if h.parallel[top(t.name)] {
+			if h.leadsTo(top(t.name), "RunParallel") {
 				out = append(out, t.name)
 			}
 		}
 	}
 	return out
+}
+
+// leadsTo reports whether a function of the test files mentions a name, itself or by others there.
+func (h *home) leadsTo(from, name string) bool {
+	seen, next := map[string]bool{}, []string{from}
+	for len(next) > 0 {
+		at := next[0]
+		if next = next[1:]; at == name {
+			return true
+		}
+		if !seen[at] {
+			seen[at], next = true, append(next, h.mentions[at]...)
+		}
+	}
+	return false
 }
 
 // stopsInLoop reports whether a loop stops the benchmark's timer: then the time between the calls

@@ -69,6 +69,16 @@ func BenchmarkStops(b *testing.B) {
 	}
 }
 
+func BenchmarkTogether(b *testing.B) { together(b) }
+
+func together(b *testing.B) {
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			Join(words)
+		}
+	})
+}
+
 func BenchmarkFails(b *testing.B) { Join(words); b.Fatal("no") }
 
 func BenchmarkOnce(b *testing.B) {
@@ -128,6 +138,18 @@ func TestUse(t *testing.T) {
 	}
 	if all := p.timed(); all[0].inside || !all[2].inside || all[3].inside {
 		t.Errorf("only the calls of BenchmarkStops are timed alone: %+v", all)
+	}
+}
+
+// TestUseInParallel names a benchmark that runs in parallel by a function of its own.
+func TestUseInParallel(t *testing.T) {
+	u, p := named(t)
+	chosen := []beagle.ScoreBenchmark{{Name: "BenchmarkTogether", Weight: 0.5}, {Name: "BenchmarkStops", Weight: 0.5}}
+	if _, err := p.Use(t.Context(), u.Target.Source, chosen, -1); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Parallel(); len(got) != 1 || got[0] != "BenchmarkTogether" {
+		t.Errorf("in parallel: %q", got)
 	}
 }
 

@@ -82,6 +82,29 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
+func BenchmarkFilled(b *testing.B) {
+	g := &Guard{told: func(error) {}}
+	for i := 0; i < filled; i++ {
+		g.Add(1)
+	}
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		g.Add(4_000)
+	}
+}
+
+const filled = 6_000
+
+func BenchmarkParallel(b *testing.B) { inParallel(b, &Guard{told: func(error) {}}) }
+
+func inParallel(b *testing.B, g *Guard) {
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			g.Add(10)
+		}
+	})
+}
+
 func BenchmarkAddSlow(b *testing.B) {
 	g := &Guard{told: func(error) {}}
 	for i := 0; i < b.N; i++ {
@@ -144,14 +167,18 @@ func TestChoose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(e.Benchmarks) != 5 {
+	if len(e.Benchmarks) != 7 {
 		t.Errorf("benchmarks that call it: %q", e.Benchmarks)
 	}
 	if err := p.Choose(t.Context(), -1); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(e.Timed, " "); got != "BenchmarkAdd BenchmarkAddSlow" {
+	want := "BenchmarkAdd BenchmarkFilled BenchmarkParallel BenchmarkAddSlow"
+	if got := strings.Join(e.Timed, " "); got != want {
 		t.Errorf("timed: %q", got)
+	}
+	if len(e.Parallel) != 1 || e.Parallel[0] != "BenchmarkParallel" {
+		t.Errorf("in parallel: %q", e.Parallel)
 	}
 }
 

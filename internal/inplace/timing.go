@@ -335,29 +335,59 @@ func (c *clock) steadily(ctx context.Context, g *Program, suite int, name string
 	if err != nil || seen == nil {
 		return nil, err
 	}
-	// A preparation may call it often. Its calls do not grow with the iterations: each round of the
-	// testing package has them, and a fixed number of iterations takes two rounds. A counter may
-	// have reported half of the calls only.
 	if iterations > 1 {
-		more, _, err := count(fmt.Sprintf("%dx", manyMore*iterations))
-		if err != nil || more == nil || more.Calls <= manyMore/8*seen.Calls || seen.Calls < iterations/seldom {
-			return nil, err
-		}
+		return c.grows(count, seen, iterations)
+	}
+	// More iterations would take too long. Those of a round of one and a round of three must do, or
+	// of one and eight.
+	again, _, err := count("3x")
+	if err != nil || again == nil || surelyMore(again.Calls, 2*seen.Calls) {
+		return again, err
+	}
+	more, _, err := count("8x")
+	if err != nil || more == nil || !surelyMore(more.Calls, again.Calls) {
+		return nil, err
+	}
+	return again, nil
+}
+
+// grows returns what was seen of a benchmark if calls grow with its iterations, and nil if not. A
+// preparation may call the target often: each round of the testing package has its calls, and a
+// fixed number of iterations takes two rounds, of one iteration and of the others. Where calls end
+// with time, as those that fill a cache do, more iterations have fewer than as many more.
+func (c *clock) grows(
+	count func(string) (*live.Seen, int64, error), seen *live.Seen, iterations int64,
+) (*live.Seen, error) {
+	more, _, err := count(fmt.Sprintf("%dx", manyMore*iterations))
+	if err != nil || more == nil || more.Calls < manyMore*iterations/seldom {
+		return nil, err
+	}
+	if more.Calls > manyMore/8*seen.Calls {
 		return seen, nil
 	}
-	// More iterations would take too long. Those of a round of one and a round of three must do.
-	again, _, err := count(fewIterations)
-	if err != nil || again == nil || again.Calls < fewCalls-1 {
+	one, _, err := count("1x")
+	if err != nil || one == nil { // it is not called in the first iterations
 		return nil, err
+	}
+	same, _, err := count(fmt.Sprintf("%dx", iterations))
+	if err != nil || same == nil {
+		return nil, err
+	}
+	loop, longLoop := same.Calls-2*one.Calls, more.Calls-2*one.Calls
+	if !surelyMore(more.Calls, same.Calls) || longLoop <= manyMore/8*loop ||
+		more.Calls-same.Calls < manyMore*iterations/seldom {
+		return nil, nil
 	}
 	return seen, nil
 }
 
+// surelyMore reports whether one process made more calls than another. A counter may not have
+// reported the last ninth of its calls.
+func surelyMore(more, calls int64) bool { return 8*more > 9*calls }
+
 const (
-	fewCalls      = 4    // calls below which they may be those of the preparation
-	fewIterations = "3x" // one round of one iteration and one of three make four calls, or two
-	manyMore      = 32   // times the iterations of 20 ms, in which calls must become four times as many
-	seldom        = 64   // iterations to a call from which on a slice holds little of the target
+	manyMore = 32 // times the iterations of 20 ms, in which calls must become four times as many
+	seldom   = 64 // iterations to a call from which on a slice holds little of the target
 )
 
 // profiled is how long the original is profiled. At 100 samples a second that gives the 300 that
@@ -388,7 +418,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	}
 	e := &p.evidence
 	e.Timed, e.Around = p.Benchmarks()
-	e.Parallel = p.parallel()
+	e.Parallel = p.Parallel()
 	switch {
 	case len(e.Timed) > 0:
 	case len(e.Benchmarks) == 0:

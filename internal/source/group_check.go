@@ -266,7 +266,7 @@ func methodSet(t *types.TypeName, ptr bool) string {
 	var out []string
 	for m := range set.Methods() {
 		if fn, ok := m.Obj().(*types.Func); ok && fn.Exported() {
-			out = append(out, fn.Name()+unnamed(fn))
+			out = append(out, fn.Name()+unnamed(fn, besides(t.Pkg())))
 		}
 	}
 	return strings.Join(out, "; ")

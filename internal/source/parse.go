@@ -331,11 +331,11 @@ func signatureKey(obj types.Object) string {
 	if !ok {
 		return ""
 	}
-	recv := ""
+	recv, qualify := "", besides(fn.Pkg())
 	if r := fn.Signature().Recv(); r != nil {
-		recv = " (" + types.TypeString(r.Type(), besides(fn.Pkg())) + ")"
+		recv = " (" + types.TypeString(r.Type(), qualify) + ")"
 	}
-	return "func" + recv + unnamed(fn)
+	return "func" + recv + unnamed(fn, qualify)
 }
 
 // besides writes the paths of all packages but one.
@@ -350,8 +350,8 @@ func besides(own *types.Package) types.Qualifier {
 
 // unnamed writes the parameters and results of a function without their names, and without the
 // receiver.
-func unnamed(fn *types.Func) string {
-	sig, qualify := fn.Signature(), besides(fn.Pkg())
+func unnamed(fn *types.Func, qualify types.Qualifier) string {
+	sig := fn.Signature()
 	var b strings.Builder
 	if n := sig.TypeParams().Len(); n > 0 {
 		b.WriteString("[")

@@ -27,7 +27,9 @@ type Seen struct {
 const (
 	closely = 1000
 	rest    = 3 // times as long as a look, at most longRest
-	often   = 100_000
+
+	reported = 8 // a report is made of each eighth more calls, and of so many more:
+	often    = 100_000
 
 	longRest = time.Millisecond // the scheduler may stop a goroutine in a look, and a short test comes next
 )
@@ -84,7 +86,7 @@ func (c *counter) outermost(stands int64) {
 	} else {
 		c.seen.Unnamed += stands
 	}
-	if n := c.seen.Calls; fresh || n >= 2*c.said || n-c.said >= often {
+	if n := c.seen.Calls; fresh || n-c.said >= min(c.said/reported+1, often) {
 		c.said = n
 		report.add(&Line{Seen: &c.seen})
 	}
