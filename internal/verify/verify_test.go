@@ -250,7 +250,11 @@ func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 	})
 	j := &Job{Env: c.env, Candidate: e.candidate(), Corpus: c.corpus, bin: bin, idx: idx,
 		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: time.Second, Race: -1}}
-	if e.check == "fuzz" { // what it must find takes longer than to find nothing in a good candidate
+	// What must be found takes longer than to find nothing in a good candidate, and ends when it is.
+	switch e.check {
+	case "run":
+		j.Budget.Exhaust = 4 * time.Second
+	case "fuzz":
 		j.Budget.Fuzz = 5 * time.Second
 	}
 	if e.check == "race" {
