@@ -250,7 +250,7 @@ func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 	})
 	j := &Job{Env: c.env, Candidate: e.candidate(), Corpus: c.corpus, bin: bin, idx: idx,
 		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: time.Second, Race: -1}}
-	// What must be found takes longer than to find nothing in a good candidate, and ends when it is.
+	// What must be found takes longer than to find nothing in a good candidate. It ends the check.
 	switch e.check {
 	case "run":
 		j.Budget.Exhaust = 4 * time.Second
