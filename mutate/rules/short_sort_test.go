@@ -109,7 +109,7 @@ func TestSortFloats(t *testing.T) {
 			return out
 		}
 		own := bits(slices.Sort[[]float64])
-		//lint:ignore S1032 sort.Float64s is slices.Sort by now, and sort.Sort is what the rule replaces
+		//lint:ignore S1032 sort.Float64s is slices.Sort by now; the rule replaces sort.Sort
 		if !slices.Equal(own, bits(func(x []float64) { sort.Sort(sort.Float64Slice(x)) })) {
 			t.Fatalf("%d floats: slices.Sort and sort.Sort differ", n)
 		}
