@@ -1,6 +1,9 @@
 package beagle
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // A Status says how the evaluation of a candidate ended.
 type Status string
@@ -126,6 +129,9 @@ type Ratio struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
+
+// Spelled is the ratio in words, with its interval: "1.06x (1.04 to 1.08)".
+func (r Ratio) Spelled() string { return fmt.Sprintf("%.2fx (%.2f to %.2f)", r.Point, r.Low, r.High) }
 
 // Over returns how many times as fast this candidate is as the candidate of another ratio, with
 // the interval that their logarithms give if the two are independent. It is the zero Ratio if one

@@ -145,7 +145,7 @@ func campaignText(c *beagle.Campaign) string {
 	for _, t := range c.Targets {
 		faster, saves := "", ""
 		if t.Ratio != nil {
-			faster = fmt.Sprintf("%.2fx (%.2f to %.2f)", t.Ratio.Point, t.Ratio.Low, t.Ratio.High)
+			faster = t.Ratio.Spelled()
 		}
 		if t.Saving != nil {
 			saves = fmt.Sprintf("%.2f %%", 100*t.Saving.Share)

@@ -19,7 +19,7 @@ func refuted(quoted, again beagle.Ratio) string {
 		return ""
 	}
 	return fmt.Sprintf("a second measurement, beside its steps, shows no gain: %s, where the first says %s",
-		spelledRatio(again), spelledRatio(quoted))
+		again.Spelled(), quoted.Spelled())
 }
 
 // againWarnings tell of a gain that the second measurement shows to be smaller.
@@ -28,12 +28,8 @@ func againWarnings(quoted, again beagle.Ratio) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("the gain depends on what runs beside it: a second measurement, beside its steps, "+
-		"says %s, where the quoted one says %s", spelledRatio(again), spelledRatio(quoted))}
+		"says %s, where the quoted one says %s", again.Spelled(), quoted.Spelled())}
 }
 
 // below reports whether one interval lies below another. The zero Ratio is not known.
 func below(a, b beagle.Ratio) bool { return a.Low > 0 && a.High < b.Low }
-
-func spelledRatio(r beagle.Ratio) string {
-	return fmt.Sprintf("%.2fx (%.2f to %.2f)", r.Point, r.Low, r.High)
-}

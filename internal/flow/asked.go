@@ -52,7 +52,7 @@ func fate(c *Course, a *Asked, o *evolve.Feedback) string {
 	case v.Screen == nil:
 		return "equal, and not measured"
 	}
-	says := fmt.Sprintf("about %.2fx (%.2f to %.2f)", v.Screen.Point, v.Screen.Low, v.Screen.High)
+	says := "about " + v.Screen.Spelled()
 	if best := c.Search.Best(); best != nil && best.Point > 0 {
 		says += fmt.Sprintf(", the best so far about %.2fx", best.Point)
 	}

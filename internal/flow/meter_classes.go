@@ -131,8 +131,8 @@ func paid(classes []beagle.InputClassRatio) string {
 		case c.Ratio.Point == 0:
 			return fmt.Sprintf("it cannot be timed on %s", c.Name)
 		case c.Share >= commonClass && c.Ratio.High < 1 || c.Ratio.High < ruinous:
-			return fmt.Sprintf("it is slower on a class of inputs, %s (%.0f %% of the calls): %.2fx (%.2f to %.2f)",
-				c.Name, 100*c.Share, c.Ratio.Point, c.Ratio.Low, c.Ratio.High)
+			return fmt.Sprintf("it is slower on a class of inputs, %s (%.0f %% of the calls): %s",
+				c.Name, 100*c.Share, c.Ratio.Spelled())
 		}
 	}
 	return ""
@@ -144,7 +144,7 @@ func lossWarnings(classes []beagle.InputClassRatio) []string {
 	for _, c := range classes {
 		if c.Ratio.High < 1 {
 			out = append(out,
-				fmt.Sprintf("slower on %.2g %% of the calls (%s): %s", 100*c.Share, c.Name, spelledRatio(c.Ratio)))
+				fmt.Sprintf("slower on %.2g %% of the calls (%s): %s", 100*c.Share, c.Name, c.Ratio.Spelled()))
 		}
 	}
 	return out

@@ -227,8 +227,7 @@ func (x *session) confirmIn(
 		for _, c := range ms[i].InputClasses {
 			if ms[i].Faster && c.Ratio.High < bench.Least(x.spec.Score) {
 				ms[i].Faster = false
-				ms[i].Why = fmt.Sprintf("it is slower in %s: %.2fx (%.2f to %.2f)", c.Name, c.Ratio.Point, c.Ratio.Low,
-					c.Ratio.High)
+				ms[i].Why = fmt.Sprintf("it is slower in %s: %s", c.Name, c.Ratio.Spelled())
 			}
 		}
 	}

@@ -162,10 +162,6 @@ func stepInWords(a Attempt, hide *redactor) string {
 	return says
 }
 
-func ratioInWords(r beagle.Ratio) string {
-	return fmt.Sprintf("%.2fx (%.2f to %.2f)", r.Point, r.Low, r.High)
-}
-
 // counterexampleInWords describes the minimised input with both answers.
 func counterexampleInWords(x *beagle.Counterexample, hide *redactor) string {
 	show := func(s string) string { return OneLine(hide.value(s)) }

@@ -53,7 +53,7 @@ func versionInWords(v *Version) string {
 		says = "Made by " + strings.Join(names, ", then ")
 	}
 	if v.Ratio != nil && len(v.Steps) > 0 {
-		says += ": " + ratioInWords(*v.Ratio) + " as fast as the original"
+		says += ": " + v.Ratio.Spelled() + " as fast as the original"
 	}
 	says += "."
 	if classes := classesInWords(v.Classes); classes != "" {
@@ -68,7 +68,7 @@ func classesInWords(list []InputClass) string {
 	for _, c := range list {
 		if c.Ratio != nil {
 			out = append(out,
-				fmt.Sprintf("%s (%s of the calls) %s", word(c.Name), percent(c.Share), ratioInWords(*c.Ratio)))
+				fmt.Sprintf("%s (%s of the calls) %s", word(c.Name), percent(c.Share), c.Ratio.Spelled()))
 		}
 	}
 	return strings.Join(out, "; ")

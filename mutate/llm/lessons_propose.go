@@ -82,7 +82,7 @@ func learned(r *beagle.Result, e *Evidence) string {
 	const maxDiff = 3 << 10
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s with %s: %s as fast as the original, %d inputs compared.\n", OneLine(r.Machine.CPU),
-		OneLine(r.Machine.Go), ratioInWords(r.Best.Ratio), r.Verification.Cases)
+		OneLine(r.Machine.Go), r.Best.Ratio.Spelled(), r.Verification.Cases)
 	if words := FacetsInWords(e.Target, e.Facets, true); words != "" {
 		b.WriteString("\nInputs:\n" + Block("text", words))
 	}
@@ -109,7 +109,7 @@ func stepLearned(s beagle.LineageStep, hide *redactor) string {
 	if s.Step.Param != "" {
 		says += " (" + OneLine(hide.sentence(s.Step.Param)) + ")"
 	}
-	says += fmt.Sprintf(": %s", ratioInWords(s.Gain))
+	says += fmt.Sprintf(": %s", s.Gain.Spelled())
 	if s.Why != "" {
 		says += ". " + OneLine(s.Why)
 	}
