@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"internal/ledger":            {""},
 	"bench/figures":              {"", "internal/bench", "internal/rollout/simulate", "internal/watch/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
 	"suite/commits":              {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify", "suite/commits/change", "internal/syntax"},
-	"suite/commits/change":       {"", "internal/modcopy", "internal/syntax"},
+	"suite/commits/change":       {"", "internal/exports", "internal/modcopy", "internal/syntax"},
 	"internal/mutants":           {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
 	"internal/flow/trials":       {"", "internal/flow", "internal/bench", "internal/store"},
 	"mutate/llm":                 {"", "mutate", "internal/chat", "internal/syntax"},

@@ -7,16 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/printer"
 	"go/token"
 	"go/types"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/exports"
 	"github.com/beagle-go/beagle/internal/modcopy"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
@@ -212,18 +211,14 @@ func counts(d *ast.GenDecl) bool {
 
 // check type-checks the package with the compiled packages in all.
 func (p *pkg) check(all []listed) error {
-	exports := map[string]string{}
+	compiled := exports.New(nil)
 	for _, l := range all {
-		exports[l.ImportPath] = l.Export
-	}
-	lookup := func(path string) (io.ReadCloser, error) {
-		if exports[path] == "" {
-			return nil, fmt.Errorf("%s is not compiled", path)
+		if l.Export != "" {
+			compiled.Add(l.ImportPath, l.Export)
 		}
-		return os.Open(exports[path])
 	}
 	p.info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: importer.ForCompiler(p.fset, "gc", lookup)}
+	conf := types.Config{Importer: compiled}
 	var err error
 	p.types, err = conf.Check(all[len(all)-1].ImportPath, p.fset, p.files, p.info)
 	return err
