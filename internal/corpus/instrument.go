@@ -89,7 +89,7 @@ func (in *instrument) addCopy(add func(path, text string) error) error {
 }
 
 func (in *instrument) addRT(add func(path, text string) error) error {
-	source := harness.RTSource(rt.Recording)
+	source := rt.Recording.Files()
 	for _, name := range slices.Sorted(maps.Keys(source)) {
 		file := filepath.Join(in.u.Target.PkgDir, filepath.FromSlash(rtDir), name)
 		if err := add(file, harness.Modern(source[name])); err != nil {

@@ -51,7 +51,7 @@ func (t *batch) overlay(in []int) (overlay, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := RTSource(rt.Judging)
+	source := rt.Judging.Files()
 	for _, name := range names {
 		file := filepath.Join(t.dir, "rt", name)
 		if err := write(file, []byte(Modern(source[name]))); err != nil {

@@ -27,7 +27,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 	if err != nil {
 		return "", "", err
 	}
-	config, source := rtConfig(pkgs, imports), RTSource(rt.Judging)
+	config, source := rtConfig(pkgs, imports), rt.Judging.Files()
 	flags := b.compileArgs("", rtPath, "go1.23", "", "") // main packages have them too, and this key in theirs
 	key = rtPrefix() +
 		keyOf(b.tools.GOVERSION, strings.Join(b.tools.machine(), " "), strings.Join(flags, " "), string(config))
@@ -64,7 +64,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 // rtPrefix begins the keys of all archives that this Beagle's rt makes.
 var rtPrefix = sync.OnceValue(func() string {
 	var parts []string
-	source := RTSource(rt.Judging)
+	source := rt.Judging.Files()
 	for _, name := range sortedKeys(source) {
 		parts = append(parts, name, source[name])
 	}

@@ -12,31 +12,10 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// RTSource is the source of a part of package rt as it is compiled into
-// generated programs: the text of each file.
-func RTSource(part rt.Part) map[string]string {
-	out := map[string]string{}
-	entries, err := rt.Source.ReadDir(".")
-	if err != nil {
-		panic(err) // an embedded directory cannot be missing
-	}
-	for _, e := range entries {
-		if !part.Has(e.Name()) {
-			continue
-		}
-		text, err := rt.Source.ReadFile(e.Name())
-		if err != nil {
-			panic(err)
-		}
-		out[e.Name()] = string(text)
-	}
-	return out
-}
-
 // rtFor returns the names of the part's files that a platform compiles, and
 // what they import.
 func rtFor(part rt.Part, goos, goarch string) (files, imports []string, err error) {
-	source := RTSource(part)
+	source := part.Files()
 	c := build.Default
 	c.GOOS, c.GOARCH, c.CgoEnabled = goos, goarch, false
 	c.OpenFile = func(path string) (io.ReadCloser, error) {

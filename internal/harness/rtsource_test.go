@@ -40,7 +40,7 @@ func check(t *testing.T, part rt.Part, goos string, export func(path string) (io
 	if err != nil {
 		t.Fatal(err)
 	}
-	fset, source := token.NewFileSet(), RTSource(part)
+	fset, source := token.NewFileSet(), part.Files()
 	var files []*ast.File
 	for _, name := range names {
 		f, err := parser.ParseFile(fset, name, source[name], parser.SkipObjectResolution)

@@ -59,7 +59,7 @@ func (p *Place) runtimes(dir string) (overlay, error) {
 		}
 		return nil
 	}
-	if err := place(rtDir, harness.RTSource(rt.Recording)); err != nil {
+	if err := place(rtDir, rt.Recording.Files()); err != nil {
 		return nil, err
 	}
 	return o, place(liveDir, live.Files())

@@ -49,3 +49,26 @@ func (p Part) Has(file string) bool {
 	}
 	return !slices.Contains(onlyRecorded, file)
 }
+
+// Files is the text of each file of the part by name, as it is compiled into generated programs.
+func (p Part) Files() map[string]string { return Texts(Source, p.Has) }
+
+// Texts is the text of each file of an embedded directory that keep names.
+func Texts(dir embed.FS, keep func(file string) bool) map[string]string {
+	out := map[string]string{}
+	entries, err := dir.ReadDir(".")
+	if err != nil {
+		panic(err) // an embedded directory cannot be missing
+	}
+	for _, e := range entries {
+		if !keep(e.Name()) {
+			continue
+		}
+		text, err := dir.ReadFile(e.Name())
+		if err != nil {
+			panic(err)
+		}
+		out[e.Name()] = string(text)
+	}
+	return out
+}

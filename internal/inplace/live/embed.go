@@ -5,6 +5,8 @@ package live
 import (
 	"embed"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/rt"
 )
 
 //go:embed *.go
@@ -13,20 +15,7 @@ var source embed.FS
 // Files is the source of this package, as package inplace ships it: the text of each file but this
 // one and the tests.
 func Files() map[string]string {
-	out := map[string]string{}
-	entries, err := source.ReadDir(".")
-	if err != nil {
-		panic(err) // an embedded directory cannot be missing
-	}
-	for _, e := range entries {
-		if e.Name() == "embed.go" || strings.HasSuffix(e.Name(), "_test.go") {
-			continue
-		}
-		text, err := source.ReadFile(e.Name())
-		if err != nil {
-			panic(err)
-		}
-		out[e.Name()] = string(text)
-	}
-	return out
+	return rt.Texts(source, func(file string) bool {
+		return file != "embed.go" && !strings.HasSuffix(file, "_test.go")
+	})
 }
