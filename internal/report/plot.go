@@ -2,7 +2,7 @@ package report
 
 import (
 	"fmt"
-	"html/template"
+	"html"
 	"math"
 	"strings"
 
@@ -17,18 +17,15 @@ const (
 // plot draws the speed of every version in the order of evaluation on a
 // logarithmic scale, with the best so far as a line. Rejected versions stand
 // as crosses on the ground line.
-func plot(r *beagle.Result) template.HTML {
-	if len(r.Attempts) == 0 {
-		return ""
-	}
+func plot(attempts []beagle.Attempt) string {
 	top := 1.25
-	for _, t := range r.Attempts {
+	for _, t := range attempts {
 		if t.Screen != nil {
 			top = math.Max(top, t.Screen.Point)
 		}
 	}
 	x := func(i int) float64 {
-		return plotLeft + (plotWidth-plotLeft-10)*float64(i)/math.Max(1, float64(len(r.Attempts)-1))
+		return plotLeft + (plotWidth-plotLeft-10)*float64(i)/math.Max(1, float64(len(attempts)-1))
 	}
 	low := math.Log(0.5)
 	y := func(ratio float64) float64 {
@@ -38,9 +35,9 @@ func plot(r *beagle.Result) template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="speed over candidates">`, plotWidth, plotHeight)
 	gridlines(&b, top, y)
-	drawAttempts(&b, r.Attempts, x, y)
+	drawAttempts(&b, attempts, x, y)
 	fmt.Fprintf(&b, `<text x="%g" y="%g">candidate, in the order of evaluation</text></svg>`, plotLeft, plotHeight-6)
-	return template.HTML(b.String())
+	return b.String()
 }
 
 func gridlines(b *strings.Builder, top float64, y func(float64) float64) {
@@ -62,7 +59,7 @@ func drawAttempts(b *strings.Builder, trials []beagle.Attempt, x func(int) float
 	line := fmt.Sprintf("M%.1f %.1f", x(0), y(1))
 	for i, t := range trials {
 		title := fmt.Sprintf("<title>%s %s: %s</title>", Short(t.Candidate), t.Status,
-			template.HTMLEscapeString(path(t.Steps)))
+			html.EscapeString(path(t.Steps)))
 		if t.Screen == nil {
 			fmt.Fprintf(b, `<text class="bad" x="%.1f" y="%.1f">×%s</text>`, x(i)-4, y(0.5)+4, title)
 			continue

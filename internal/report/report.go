@@ -4,210 +4,408 @@
 package report
 
 import (
-	"embed"
 	"fmt"
-	htmltemplate "html/template"
 	"io"
-	"math"
+	"maps"
+	"slices"
 	"strings"
-	texttemplate "text/template"
 
 	"github.com/beagle-go/beagle"
 )
 
-//go:embed report.md.tmpl report.html.tmpl
-var templates embed.FS
-
-// funcs are the functions of both templates.
-var funcs = map[string]any{
-	"ratio":   Ratio,
-	"percent": func(f float64) string { return fmt.Sprintf("%.3g %%", 100*f) },
-	"nanos":   Nanos,
-	"rate":    Rate,
-	"where":   RatesWhere,
-	"count":   Count,
-	"lineage": func() string { return besideEachOther },
-	"inc":     func(i int) int { return i + 1 },
-	"short":   Short,
-	"cell":    cell,
-	"plot":    plot,
-	"path":    path,
-	"fence":   fence,
-	"diff":    diff,
-	"main":    ChangedOnly,
-	"added":   Added,
-	"again":   again,
-	"timed":   timed,
-
-	"contract": Contract,
-	"support":  Support,
-}
-
-var (
-	markdown = texttemplate.Must(texttemplate.New("report.md.tmpl").Funcs(funcs).ParseFS(templates, "report.md.tmpl"))
-	page     = htmltemplate.Must(htmltemplate.New("report.html.tmpl").Funcs(funcs).
-			ParseFS(templates, "report.html.tmpl"))
-)
-
 // Markdown writes the report that goes beside a pull request.
-func Markdown(w io.Writer, r *beagle.Result) error { return markdown.Execute(w, r) }
+func Markdown(w io.Writer, r *beagle.Result) error {
+	var m markdown
+	tell(&m, r)
+	_, err := io.WriteString(w, strings.TrimSuffix(m.String(), "\n"))
+	return err
+}
 
 // HTML writes the same as one page without external resources.
-func HTML(w io.Writer, r *beagle.Result) error { return page.Execute(w, r) }
-
-// Ratio prints a ratio with its interval, with the digits that mean something. Too few layouts give
-// an interval without end.
-func Ratio(r beagle.Ratio) string {
-	if r.High >= math.MaxFloat64 {
-		return fmt.Sprintf("%sx (95 %%: from %s up, without end)", Digits(r.Point), Digits(r.Low))
-	}
-	return fmt.Sprintf("%sx (95 %%: %s to %s)", Digits(r.Point), Digits(r.Low), Digits(r.High))
+func HTML(w io.Writer, r *beagle.Result) error {
+	p := newPage(fmt.Sprintf("%s: %s", r.Target.Spec, r.Outcome))
+	tell(p, r)
+	p.WriteString("</html>\n")
+	_, err := io.WriteString(w, p.String())
+	return err
 }
 
-// Digits prints a ratio: two decimals up to 10, one up to 100, then whole.
-func Digits(f float64) string {
-	switch {
-	case f < 10:
-		return fmt.Sprintf("%.2f", f)
-	case f < 100:
-		return fmt.Sprintf("%.1f", f)
-	}
-	return fmt.Sprintf("%.0f", f)
+// tell is the report.
+func tell(s sheet, r *beagle.Result) {
+	outcome(s, r)
+	measurement(s, r)
+	attempts(s, r.Attempts)
+	profile(s, r.Profile)
+	lineage(s, r.Lineage)
+	advice(s, r.Advice)
+	change(s, r.Patch)
+	verification(s, r)
+	inputs(s, r)
+	search(s, r)
+	models(s, r.Models)
+	judge(s, r.Judge)
+	replay(s, r)
 }
 
-// Nanos prints a duration given in nanoseconds.
-func Nanos(ns float64) string {
-	switch {
-	case ns < 1e3:
-		return fmt.Sprintf("%.3g ns", ns)
-	case ns < 1e6:
-		return fmt.Sprintf("%.3g µs", ns/1e3)
+func outcome(s sheet, r *beagle.Result) {
+	if r.Corpus.GeneratedOnly {
+		s.warn(strong("Measured on generated inputs only: no test, benchmark or capture calls this function. " +
+			"The figures say little about production."))
 	}
-	return fmt.Sprintf("%.3g ms", ns/1e6)
-}
-
-// besideEachOther says what the figures of a lineage are.
-const besideEachOther = "Timed beside each other over several link layouts, briefly, after the full measurement: " +
-	"these ratios are no part of the figure to quote, and that of the last step need not equal it."
-
-// Count prints an average a call over a sample. It drops digits that depend on the drawn calls.
-func Count(f float64) string {
-	s := fmt.Sprintf("%.2f", f)
-	switch {
-	case f > 0 && f < 0.005:
-		return "<0.01"
-	case f >= 100:
-		s = fmt.Sprintf("%.0f", f)
-	case f >= 10:
-		s = fmt.Sprintf("%.1f", f)
+	s.heading(1, code(r.Target.Spec), say(": %s", r.Outcome))
+	if r.Patch != "" {
+		s.figure(fmt.Sprintf("%.3gx", r.Best.Ratio.Point))
 	}
-	if strings.Contains(s, ".") {
-		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	s.para(say("%s", r.Why))
+	if r.Score != nil {
+		s.para(strong("Ranked by:"), say(" %s.", r.Score))
 	}
-	return s
-}
-
-// again says what the command that makes a result again takes from the store.
-func again(command string) string {
-	if strings.Contains(command, " --anew") {
-		return ""
-	}
-	return " (what this machine's store knows is not measured again, unless --anew is given too)"
-}
-
-// timed says what the figure to quote was measured on.
-func timed(r *beagle.Result) string {
-	if r.Score != nil && len(r.Score.Benchmarks) > 0 {
-		return "the time of " + r.Score.Where()
-	}
-	return "training inputs"
-}
-
-// Short is the beginning of an ID, enough to name it in a run.
-func Short(id string) string { return id[:min(len(id), 8)] }
-
-// cell keeps a text inside a Markdown table cell.
-func cell(s string) string {
-	return strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ").Replace(s)
-}
-
-// fence returns a code fence that the text cannot close.
-func fence(text string) string {
-	f := "```"
-	for strings.Contains(text, f) {
-		f += "`"
-	}
-	return f
-}
-
-// path names how a candidate came about, step by step.
-func path(steps []beagle.Step) string {
-	names := make([]string, len(steps))
-	for i, s := range steps {
-		names[i] = s.Mutator
-		if s.Mutator == "model" { // whose parameter is a candidate's ID
-			names[i] += " " + s.Site
-			continue
+	where := []span{code(r.Target.Signature), say(" in "), code(fmt.Sprintf("%s:%d", r.Target.File, r.Target.Line))}
+	for i, arg := range r.Target.TypeArgs {
+		before := ", "
+		if i == 0 {
+			before = ", measured with type arguments "
 		}
-		if s.Param != "" {
-			names[i] += "(" + s.Param + ")"
+		where = append(where, say("%s", before), code(arg))
+	}
+	s.para(append(where, say("."))...)
+	if !r.Target.Contract.IsZero() {
+		s.para(strong("Under a contract:"),
+			say(" %s. Nothing is claimed of what it leaves out.", Contract(r.Target.Contract)))
+	}
+	if n := r.NearMiss; n != nil {
+		s.para(strong("A near miss:"), say(" a faster version would be right under the contract %s, kept to by %s. ",
+			Contract(n.Contract), Support(n)), code(n.Flag), say(" accepts it."))
+	}
+	if m := r.MeasuredIn; m != nil {
+		s.warn(strong("Measured before:"), say(" the figures below are those of run %s, on %s UTC. This run took them "+
+			"from the store; ", m.Run, m.At), code("--anew"), say(" measures again."))
+	}
+}
+
+func measurement(s sheet, r *beagle.Result) {
+	m := r.Measurement
+	if m == nil {
+		return
+	}
+	s.table(columns("", ">before", ">after"), [][]cell{
+		row("time a call, here", Nanos(r.Baseline.Nanos), Nanos(r.Best.Nanos)),
+		row("allocations a call, mean of a sample", Count(r.Baseline.Allocs), Count(r.Best.Allocs)),
+		row("bytes a call, of the same sample", Count(r.Baseline.Bytes), Count(r.Best.Bytes)),
+		row("bounds checks in the code", fmt.Sprint(r.BaselineStatic.BoundsChecks),
+			fmt.Sprint(r.Best.Static.BoundsChecks)),
+		row("machine code", fmt.Sprintf("%d bytes", r.BaselineStatic.CodeBytes),
+			fmt.Sprintf("%d bytes", r.Best.Static.CodeBytes)),
+	})
+	s.para(say("Allocations are counted over at most 4,096 calls, drawn by weight; another run may draw others."))
+
+	quote := [][]cell{{
+		{strong("the figure to quote"), say(": %s, corrected for %d versions tried", timed(r), m.Tried)},
+		{strong(Ratio(r.Best.Ratio))},
+	}}
+	for _, other := range []struct {
+		what  string
+		ratio *beagle.Ratio
+	}{
+		{"the score, corrected alike", m.Score},
+		{"inputs that the search never saw", m.Holdout},
+		{"inputs drawn anew from the same distribution", m.Fresh},
+		{"each in a process of its own", m.Apart},
+		{"on top of profile-guided optimisation", m.PGO},
+		{"timed once more afterwards, beside its steps", r.Again},
+		{"control: the original against itself, in the same programs", m.Control},
+	} {
+		if other.ratio != nil {
+			quote = append(quote, row(other.what, Ratio(*other.ratio)))
 		}
 	}
-	return strings.Join(names, " → ")
-}
+	s.table(columns("compared on", "times as fast"), quote)
 
-// diff colours a unified diff; everything in it is escaped.
-func diff(patch string) htmltemplate.HTML {
-	var b strings.Builder
-	for line := range strings.Lines(patch) {
-		class := ""
-		switch line[0] {
-		case '+':
-			class = "add"
-		case '-':
-			class = "del"
-		case '@':
-			class = "hunk"
+	var classes [][]cell
+	for _, c := range m.InputClasses {
+		ratio := cell{say("%s", Ratio(c.Ratio))}
+		if c.Ratio.High < 1 {
+			ratio = append(ratio, say(" "), strong("slower"))
 		}
-		fmt.Fprintf(&b, `<span class="%s">%s</span>`, class, htmltemplate.HTMLEscapeString(line))
+		classes = append(classes, append(row(c.Name, percent(c.Share)), ratio))
 	}
-	return htmltemplate.HTML(b.String())
-}
-
-// ChangedOnly returns the part of a patch that changes existing files, which a reviewer reads
-// first. New files, such as the test of the change, can be long.
-func ChangedOnly(patch string) string {
-	var b strings.Builder
-	for _, file := range files(patch) {
-		if !strings.HasPrefix(file, "--- /dev/null") {
-			b.WriteString(file)
-		}
+	if len(classes) > 0 {
+		s.table(columns("class of inputs", ">share of the calls", "times as fast"), classes)
 	}
-	return b.String()
+	layouts(s, m.Layouts)
 }
 
-// Added names the new files of a patch.
-func Added(patch string) []string {
-	var names []string
-	for _, file := range files(patch) {
-		if rest, ok := strings.CutPrefix(file, "--- /dev/null\n+++ b/"); ok {
-			name, _, _ := strings.Cut(rest, "\n")
-			names = append(names, name)
-		}
+func layouts(s sheet, list []beagle.Layout) {
+	var points strings.Builder
+	var rows [][]cell
+	for _, l := range list {
+		fmt.Fprintf(&points, " %sx", Digits(l.Ratio.Point))
+		rows = append(rows, row(fmt.Sprint(l.Seed), fmt.Sprintf("%d, %d", l.Align[0], l.Align[1]), Ratio(l.Ratio)))
 	}
-	return names
+	s.para(say("%d link layouts:%s. A ratio is the original's time over the new version's, in pairs within one "+
+		"process; absolute times hold for this machine and moment only.", len(list), &points))
+	s.fold("Each link layout", columns(">seed", ">entry mod 64: original, new", "times as fast"), rows)
 }
 
-// files cuts a unified diff into the parts for each file.
-func files(patch string) []string {
-	var out []string
-	lines := strings.SplitAfter(patch, "\n")
-	for i, line := range lines {
-		starts := strings.HasPrefix(line, "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ")
-		if starts || len(out) == 0 {
-			out = append(out, "")
+func attempts(s sheet, list []beagle.Attempt) {
+	if len(list) > 0 {
+		s.plot("Speed over candidates", plot(list))
+	}
+}
+
+func profile(s sheet, lines []beagle.LineShare) {
+	if len(lines) == 0 {
+		return
+	}
+	var rows [][]cell
+	for _, l := range lines {
+		rows = append(rows, []cell{{say("%s", percent(l.Share))}, {code(l.Text)}})
+	}
+	s.heading(2, say("Where the original spends its time"))
+	s.table(columns(">share", "line"), rows)
+}
+
+func lineage(s sheet, steps []beagle.LineageStep) {
+	if len(steps) == 0 {
+		return
+	}
+	var rows [][]cell
+	var whys [][]span
+	for i, l := range steps {
+		name := l.Step.Mutator
+		if l.Step.Param != "" {
+			name += fmt.Sprintf(" (%s)", l.Step.Param)
 		}
-		out[len(out)-1] += line
+		if l.Step.Class != "" {
+			name += fmt.Sprintf(", class %s", l.Step.Class)
+		}
+		rows = append(rows, row(fmt.Sprint(i+1), name, l.Step.Site, Ratio(l.Gain), Ratio(l.Ratio)))
+		whys = append(whys, []span{say("%s", l.Why)})
+	}
+	s.heading(2, say("What each step bought"))
+	s.para(say("Timed beside each other over several link layouts, briefly, after the full measurement: these ratios " +
+		"are no part of the figure to quote, and that of the last step need not equal it."))
+	s.table(columns(">step", "rewrite", "where", "times as fast as the step before", "as the original"), rows)
+	s.list(true, whys...)
+}
+
+func advice(s sheet, list []beagle.Advice) {
+	if len(list) == 0 {
+		return
+	}
+	var items [][]span
+	for _, a := range list {
+		items = append(items, []span{say("line %d, ", a.Line), code(a.Site), say(" (%s): %s", a.Name, a.Doc)})
+	}
+	s.heading(2, say("What a person could change"))
+	s.para(say("No rewrite does this: each hangs on a promise that the source does not make."))
+	s.list(false, items...)
+}
+
+func change(s sheet, patch string) {
+	if patch == "" {
+		return
+	}
+	s.heading(2, say("The change"))
+	s.diff(ChangedOnly(patch))
+	for _, name := range Added(patch) {
+		s.para(say("With it comes "), code(name), say(": a regression test and a benchmark over recorded inputs."))
+	}
+}
+
+func verification(s sheet, r *beagle.Result) {
+	s.heading(2, say("What was verified, and how hard"))
+	if v := r.VerifiedIn; v != nil {
+		s.warn(strong("Verified before:"), say(" by run %s, on %s UTC; this run took the verdict from the store.",
+			v.Run, v.At))
+	}
+	var rows [][]cell
+	for _, c := range r.Verification.Checks {
+		name := cell{say("%s", c.Name)}
+		if !c.Passed {
+			name = append(name, say(" "), strong("failed"))
+		}
+		rows = append(rows, append([]cell{name}, row(fmt.Sprint(c.Cases), fmt.Sprintf("%.0f ms", c.Millis), c.Note)...))
+	}
+	if len(rows) > 0 {
+		s.table(columns("check", ">inputs", ">time", "note"), rows)
+	} else {
+		s.para(say("Nothing passed the measurement, so nothing was verified in full."))
+	}
+	if a := r.Verification.Assurance; a != nil {
+		s.para(say("Assurance: %s.", a))
+	}
+	var not [][]span
+	for _, what := range r.Verification.NotDone {
+		not = append(not, []span{say("%s", what)})
+	}
+	if len(not) == 0 {
+		not = [][]span{{say("nothing that is known of")}}
+	}
+	s.para(say("Not verified:"))
+	s.list(false, not...)
+}
+
+func inputs(s sheet, r *beagle.Result) {
+	s.heading(2, say("The inputs"))
+	if p := r.InPlace; p != nil {
+		because := ""
+		if p.Because != "" {
+			because = fmt.Sprintf(" Because %s.", p.Because)
+		}
+		s.para(say("In place: %s.%s", p, because))
+	}
+	c := &r.Corpus
+	text := fmt.Sprintf("%d distinct inputs for the search, %d held out, %d generated for verification.",
+		c.Train, c.Holdout, c.Generated)
+	for _, source := range c.Sources {
+		text += fmt.Sprintf(" %s.", source)
+	}
+	if c.Dropped > 0 {
+		text += fmt.Sprintf(" %d calls were left out: %s.", c.Dropped, c.DroppedWhy)
+	}
+	s.para(say("%s", text))
+	if len(c.Facets.Params) > 0 {
+		s.table(columns("parameter", ">distinct", "length: min, median, p95, max", ">ASCII", ">sorted",
+			"most frequent"), facets(c.Facets.Params))
+	}
+	if notes := notes(r); len(notes) > 0 {
+		s.list(false, notes...)
+	}
+}
+
+func facets(params []beagle.ParamFacet) [][]cell {
+	var rows [][]cell
+	for _, p := range params {
+		var top cell
+		for i, t := range p.Top[:min(len(p.Top), 2)] {
+			if i > 0 {
+				top = append(top, say(", "))
+			}
+			top = append(top, code(t.Value), say(" (%s)", percent(t.Share)))
+		}
+		lengths := fmt.Sprintf("%v, %v, %v, %v", p.Len[0], p.Len[1], p.Len[2], p.Len[4])
+		texts := row(p.Name, fmt.Sprint(p.Distinct), lengths, percent(p.ASCII), percent(p.Sorted))
+		rows = append(rows, append(texts, top))
+	}
+	return rows
+}
+
+// notes are what the audit found in the inputs, and what this machine or a rule could not do.
+func notes(r *beagle.Result) [][]span {
+	var out [][]span
+	for _, f := range r.Findings {
+		kind := "warning"
+		if f.Refuse {
+			kind = "refused"
+		}
+		out = append(out, []span{say("%s, %s: %s. %s", kind, f.Code, f.Figure, f.Remedy)})
+	}
+	for _, w := range r.Warnings {
+		out = append(out, []span{say("%s", w)})
+	}
+	for _, f := range r.RuleFaults {
+		out = append(out, []span{say("the rule %s failed and was off for the rest of the run: %s %s",
+			f.Rule, f.Function, f.Reason)})
 	}
 	return out
+}
+
+func search(s sheet, r *beagle.Result) {
+	s.heading(2, say("The search"))
+	var ends []string
+	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
+		ends = append(ends, fmt.Sprintf("%d %s", r.Statuses[status], status))
+	}
+	if len(ends) == 0 {
+		ends = []string{"none"}
+	}
+	s.para(say("%d versions evaluated in %.0f s (%s, seed %d, %d islands, %d generations, stopped by %s): %s.",
+		r.Candidates, r.WallSeconds, r.Search.Strategy, r.Search.Seed, r.Search.Islands, r.Search.Generations,
+		r.Search.Stopped, strings.Join(ends, "; ")))
+	if r.Candidates > 0 {
+		s.para(say("%s", spent(&r.Split)))
+	}
+	var rows [][]cell
+	for i, a := range r.Attempts {
+		end, quick := string(a.Status), ""
+		if a.Reason != "" {
+			end += ": " + a.Reason
+		}
+		if a.Screen != nil {
+			quick = Ratio(*a.Screen)
+		}
+		rows = append(rows, []cell{{say("%d", i+1)}, {code(Short(a.Candidate))}, {say("%s", path(a.Steps))},
+			{say("%s", end)}, {say("%s", quick)}})
+	}
+	s.fold(fmt.Sprintf("All %d versions", len(rows)),
+		columns(">", "version", "steps", "status", "times as fast, quick measurement"), rows)
+}
+
+// spent says what a version cost.
+func spent(c *beagle.Split) string {
+	text := fmt.Sprintf("%.1f s to the first verdict", c.FirstCandidateSeconds)
+	if c.Build > 0 {
+		text += fmt.Sprintf("; a version cost %.1f ms of build, %.1f ms of verification, %.1f ms of screening and "+
+			"%.2f ms of all else", c.Build, c.Verify, c.Screen, c.Orchestration)
+	}
+	text += "."
+	if c.Cached > 0 {
+		text += fmt.Sprintf(" %d verdicts were in the store already and cost nothing.", c.Cached)
+	}
+	return text
+}
+
+func models(s sheet, m *beagle.ModelSummary) {
+	if m == nil {
+		return
+	}
+	price, quoted := fmt.Sprintf("$%.4f", m.Dollars), "Prompts quoted captured values."
+	if m.Replayed {
+		price = "replayed from a recording"
+	}
+	if m.Redacted {
+		quoted = "Captured values were sent as shapes only."
+	}
+	text := fmt.Sprintf("%d answers, %d tokens, %s. %s", m.Calls, m.Tokens, price, quoted)
+	if m.Closed {
+		text += " They were given up before the end of the search."
+	}
+	if m.Lost > 0 {
+		text += fmt.Sprintf(" %d calls were under way when a process of the run ended: their answers are lost, and "+
+			"may have cost up to $%.4f besides.", m.Lost, m.AtMost)
+	}
+	var rows [][]cell
+	for _, a := range m.Authors {
+		rows = append(rows, row(a.Author, fmt.Sprint(a.Asked), fmt.Sprint(a.Unheard), fmt.Sprint(a.Useless),
+			fmt.Sprint(a.Candidates), fmt.Sprint(a.Behaving), fmt.Sprintf("%.3f", a.Earned),
+			fmt.Sprintf("$%.4f", a.Dollars), fmt.Sprintf("%.1f", a.Seconds)))
+	}
+	s.heading(2, say("Models"))
+	s.para(say("%s", text))
+	s.table(columns("author", ">asked", ">unheard", ">nothing new", ">versions", ">that behave", ">earned", ">cost",
+		">seconds"), rows)
+	s.para(say("Earned is verified gain: what an author's versions added to the logarithm of the best speed, and a " +
+		"tenth of what they added to their parents'."))
+}
+
+func judge(s sheet, rates *beagle.ErrorRates) {
+	s.heading(2, say("How often this judge errs"))
+	if rates == nil {
+		s.para(say("Not known: it was not measured for the rule by which this version of Beagle decides. "),
+			code("beagle rates"), say(" measures it on this machine."))
+		return
+	}
+	s.table(columns("let it judge", "called faster"), [][]cell{
+		row("functions against themselves, in other words", Rate(rates.FalseWins)),
+		row("versions that are truly 2 % faster", Rate(rates.FoundTwo)),
+		row("versions that are truly 5 % faster", Rate(rates.FoundFive)),
+	})
+	s.para(say("%s", RatesWhere(rates)))
+}
+
+func replay(s sheet, r *beagle.Result) {
+	m := r.Machine
+	s.para(say("%s, %d cores, %s/%s, %s.", m.CPU, m.Cores, m.OS, m.Arch, m.Go))
+	s.para(say("Make it again: "), code(r.Replay), say("%s", again(r.Replay)))
 }

@@ -139,8 +139,13 @@ func TestGeneratedOnlySaysSoFirst(t *testing.T) {
 }
 
 func TestFenceCannotBeClosed(t *testing.T) {
-	if got := fence("a ``` b"); got != "````" {
+	if got := fence("a ``` b", "```"); got != "````" {
 		t.Errorf("fence is %q", got)
+	}
+	var m markdown
+	m.table(columns("line"), [][]cell{{{code("a ` | b")}}})
+	if got, want := m.String(), "| line |\n|---|\n| ``a ` \\| b`` |\n\n"; got != want {
+		t.Errorf("a line of code in a cell is %q, want %q", got, want)
 	}
 }
 
