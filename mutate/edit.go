@@ -9,13 +9,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/symbol"
 )
 
 // splice applies the edits. Several insertions at one place keep their order.
 func splice(src []byte, edits []Edit) ([]byte, error) {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b Edit) int {
+	inorder.By(edits, func(a, b Edit) int {
 		if a.Start != b.Start {
 			return a.Start - b.Start
 		}

@@ -18,6 +18,8 @@ type Effects struct {
 
 // Pure reports whether nobody notices if e is evaluated once more, once less or elsewhere, as long
 // as its operands keep their values. It writes nothing and cannot panic.
+//
+//go:noinline
 func (p *Pass) Pure(e ast.Node) bool {
 	f := p.Effects(e)
 	return !f.Writes && !f.Panics

@@ -102,6 +102,11 @@ func MergeImports(edits []Edit) []Edit {
 }
 
 // Var returns the variable that an expression names, or nil.
+//
+// Rules call this, and seven more that are marked like it, in hundreds of places. Inlined there,
+// they were a sixth of what it takes to compile the rules. Nobody notices the calls.
+//
+//go:noinline
 func (p *Pass) Var(e ast.Expr) *types.Var {
 	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
 		v, _ := p.Info.ObjectOf(id).(*types.Var)
@@ -111,6 +116,8 @@ func (p *Pass) Var(e ast.Expr) *types.Var {
 }
 
 // IsGlobal reports whether v is declared at package level.
+//
+//go:noinline
 func (p *Pass) IsGlobal(v *types.Var) bool {
 	return v != nil && v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
 }
@@ -217,6 +224,8 @@ func (p *Pass) Int(e ast.Expr) (int64, bool) {
 }
 
 // IsInt reports whether e is the constant n.
+//
+//go:noinline
 func (p *Pass) IsInt(e ast.Expr, n int64) bool {
 	v, ok := p.Int(e)
 	return ok && v == n

@@ -61,6 +61,8 @@ func (p *Pass) Span(from, to token.Pos, text string) Edit {
 }
 
 // Insert puts text before a position.
+//
+//go:noinline
 func (p *Pass) Insert(pos token.Pos, text string) Edit { return p.Span(pos, pos, text) }
 
 // Delete removes a statement or declaration together with its line.

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/probe/wire"
 )
@@ -132,7 +131,7 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 	verb, ok := rolloutVerbs[rest[0]]
 	if !ok {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no verb %q", rest[0]),
-			Remedy: "Give " + strings.Join(slices.Sorted(maps.Keys(rolloutVerbs)), ", ") +
+			Remedy: "Give " + strings.Join(inorder.Keys(rolloutVerbs), ", ") +
 				"; 'beagle rollout --help' shows examples."}
 	}
 	o.verb, o.rest = rest[0], rest[1:]

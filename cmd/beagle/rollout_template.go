@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // rolloutTemplates are settings for deployers that ask the judge.
@@ -68,7 +67,7 @@ func rolloutTemplate(_ context.Context, o *rolling) (int, error) {
 	text, ok := rolloutTemplates[o.rest[0]]
 	if !ok {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no template %q", o.rest[0]),
-			Remedy: "give " + strings.Join(slices.Sorted(maps.Keys(rolloutTemplates)), ", ")}
+			Remedy: "give " + strings.Join(inorder.Keys(rolloutTemplates), ", ")}
 	}
 	if o.id != "" {
 		text = strings.ReplaceAll(text, "/ID", "/"+o.id)

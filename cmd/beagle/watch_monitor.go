@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/rollout/slo"
 	"github.com/beagle-go/beagle/internal/store"
@@ -218,7 +219,7 @@ func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []w
 		}
 	}
 	rows := slices.Clone(last.Rows)
-	slices.SortStableFunc(rows, func(a, b watch.Row) int { return cmp.Compare(b.Flat, a.Flat) })
+	inorder.By(rows, func(a, b watch.Row) int { return cmp.Compare(b.Flat, a.Flat) })
 	for _, row := range rows {
 		share := float64(row.Flat) / float64(last.Samples)
 		if w.options.Checkout == nil || !w.options.Checkout.Owns(watch.PackageOf(row.Function)) ||

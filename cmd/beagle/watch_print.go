@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/watch"
 	"github.com/beagle-go/beagle/internal/watch/windows"
 )
@@ -30,7 +30,7 @@ func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 	if r.Findings == nil {
 		r.Findings = []watch.Finding{}
 	}
-	slices.SortStableFunc(r.Findings, func(a, b watch.Finding) int {
+	inorder.By(r.Findings, func(a, b watch.Finding) int {
 		return cmp.Compare(worth(b), worth(a))
 	})
 	if all := w.archive.Watch.Windows; len(all) > 0 {

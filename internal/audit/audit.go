@@ -20,6 +20,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Finding is a mistake in a benchmark.
@@ -106,7 +107,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	// Sort by place. Two benchmarks may share a finding.
-	slices.SortFunc(out.Findings, func(a, b Finding) int {
+	inorder.By(out.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Rule, b.Rule))
 	})
 	out.Findings = slices.Compact(out.Findings)

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A code is the machine code of a declared function and the functions in it.
@@ -128,7 +130,7 @@ func names(list []*benchmark) []string {
 	for _, b := range list {
 		out = append(out, regexp.QuoteMeta(b.name))
 	}
-	slices.Sort(out)
+	inorder.Sort(out)
 	return slices.Compact(out)
 }
 

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // Inputs are what a function receives, from one benchmark or in production.
@@ -74,7 +75,7 @@ func apart(a, b map[string]float64) (sum float64) {
 // differences names the largest ones.
 func differences(bench, production map[string]float64) string {
 	list := together(bench, production)
-	slices.SortStableFunc(list, func(x, y string) int {
+	inorder.By(list, func(x, y string) int {
 		return cmp.Compare(math.Abs(bench[y]-production[y]), math.Abs(bench[x]-production[x]))
 	})
 	var out []string
@@ -90,5 +91,5 @@ func together(a, b map[string]float64) []string {
 		both = map[string]float64{}
 	}
 	maps.Copy(both, b)
-	return slices.Sorted(maps.Keys(both))
+	return inorder.Keys(both)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A copyPair is the comparison of one copy of the original with one copy of a
@@ -49,7 +50,7 @@ func alignmentsOf[V any](m map[int]V) []int {
 	for k := range m {
 		keys = append(keys, k)
 	}
-	slices.Sort(keys)
+	inorder.Sort(keys)
 	return keys
 }
 

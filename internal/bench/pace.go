@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // Plan names the division of layouts and time, so that a verdict left open by another division is
@@ -81,7 +83,7 @@ func (m *confirmer) thin() {
 	if len(ts) < 2 || m.versions == 0 {
 		return
 	}
-	slices.SortStableFunc(ts, func(a, b *finalist) int { return cmp.Compare(m.lower(b), m.lower(a)) })
+	inorder.By(ts, func(a, b *finalist) int { return cmp.Compare(m.lower(b), m.lower(a)) })
 	version := m.spent / time.Duration(m.versions) // with the original, in one layout
 	for n := len(ts); n > 1 && version*time.Duration((n+1)*layoutsALook) > m.left(); n-- {
 		ts[n-1].finding = rested

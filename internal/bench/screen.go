@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -127,6 +128,6 @@ func surviving(ctx context.Context, run timeFunc, q *rt.Time, live []int) (*rt.T
 func betterHalf(live []int, found map[int]Estimate) []int {
 	upper := func(v int) float64 { return found[v].Log + z95*found[v].SE }
 	kept := slices.Clone(live)
-	slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(upper(b), upper(a)) })
+	inorder.By(kept, func(a, b int) int { return cmp.Compare(upper(b), upper(a)) })
 	return kept[:max((len(kept)+1)/2, min(2, len(kept)))]
 }

@@ -8,12 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
@@ -166,7 +166,7 @@ func Halves(u *source.Unit, all []*hotspots.Profile) (out [2]*hotspots.Subtree, 
 			cpu = append(cpu, p)
 		}
 	}
-	slices.SortStableFunc(cpu, func(a, b *hotspots.Profile) int { return a.Start.Compare(b.Start) })
+	inorder.By(cpu, func(a, b *hotspots.Profile) int { return a.Start.Compare(b.Start) })
 	cut := 0 // the nearest to the middle of where a later profile begins
 	for k := 1; k < len(cpu); k++ {
 		if cpu[k-1].Start.Before(cpu[k].Start) && max(k, len(cpu)-k) < max(cut, len(cpu)-cut) {

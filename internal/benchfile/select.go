@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/source"
 )
@@ -239,7 +240,7 @@ func Apportion(shares []float64, n, least int) []int {
 		over[i] = remainder{i, exact - float64(counts[i])}
 		left -= counts[i]
 	}
-	slices.SortStableFunc(over, func(a, b remainder) int { return cmp.Compare(b.part, a.part) })
+	inorder.By(over, func(a, b remainder) int { return cmp.Compare(b.part, a.part) })
 	for k := 0; left > 0 && k < len(over); k++ {
 		counts[over[k].i]++
 		left--

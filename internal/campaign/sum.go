@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 const draws = 4000
@@ -27,7 +28,7 @@ func Sum(won []Won, samples float64, together func(a, b string) float64) (
 ) {
 	order := slices.Clone(won)
 	// Callees first: what is below a function costs no more than the function.
-	slices.SortStableFunc(order, func(a, b Won) int {
+	inorder.By(order, func(a, b Won) int {
 		return cmp.Or(cmp.Compare(a.Cum, b.Cum), cmp.Compare(a.Target, b.Target))
 	})
 	r := rand.New(rand.NewPCG(17, 6))

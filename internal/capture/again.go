@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"hash/maphash"
 	"math"
-	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -36,7 +36,7 @@ func (c *repetition) see(p Pulled, site int, stride float64) {
 			list = append(list, e)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b wire.Event) int {
+	inorder.By(list, func(a, b wire.Event) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq))
 	})
 	keys := make([]uint64, len(list))

@@ -4,12 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/probe/wire"
@@ -50,7 +50,7 @@ func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 				"; capture status lists its sites."}
 	}
 	out.Seen.Again = out.again.facets()
-	for _, why := range slices.Sorted(maps.Keys(out.Dropped)) {
+	for _, why := range inorder.Keys(out.Dropped) {
 		out.Seen.Why = append(out.Seen.Why, fmt.Sprintf("%d calls: %s", out.Dropped[why], why))
 	}
 	return out, nil

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -90,6 +90,6 @@ func sorted(set map[string]bool) []string {
 	for name := range set {
 		out = append(out, name)
 	}
-	slices.Sort(out)
+	inorder.Sort(out)
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -298,6 +299,6 @@ func (w *workspace) changed() ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
+	inorder.Sort(names)
 	return names, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	tmp "github.com/beagle-go/beagle/internal/scratch"
@@ -331,7 +332,7 @@ func lighter(records []beagle.Record) []beagle.Record {
 	for _, r := range records {
 		total += len(r.Args)
 	}
-	slices.SortStableFunc(bySize, func(a, b beagle.Record) int { return len(b.Args) - len(a.Args) })
+	inorder.By(bySize, func(a, b beagle.Record) int { return len(b.Args) - len(a.Args) })
 	heavy := map[string]bool{}
 	left := total
 	for _, r := range bySize[:len(bySize)-1] {

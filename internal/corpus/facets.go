@@ -3,10 +3,10 @@ package corpus
 import (
 	"cmp"
 	"math"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -249,7 +249,7 @@ func quantiles(list []weighted) (q [5]int) {
 	if len(list) == 0 {
 		return q
 	}
-	slices.SortFunc(list, func(a, b weighted) int { return cmp.Compare(a.n, b.n) })
+	inorder.By(list, func(a, b weighted) int { return cmp.Compare(a.n, b.n) })
 	total := 0.0
 	for _, x := range list {
 		total += x.w
@@ -270,7 +270,7 @@ func quantiles(list []weighted) (q [5]int) {
 // top lists the most frequent values that can be written as constants.
 func (f *facet) top() []beagle.TopValue {
 	keys := keysOf(f.seen)
-	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(f.seen[b], f.seen[a]) })
+	inorder.By(keys, func(a, b string) int { return cmp.Compare(f.seen[b], f.seen[a]) })
 	var out []beagle.TopValue
 	for _, k := range keys[:min(len(keys), 4*maxTop)] {
 		v, err := rt.ParseValue([]byte(k))

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -329,7 +330,7 @@ func (f *fresher) list(path string, v *rt.Value) {
 		f.vary(path+"[]", &v.Elems[i])
 	}
 	if p.order > 0 && wasSorted {
-		slices.SortStableFunc(v.Elems, func(a, b rt.Value) int { return compare(&a, &b) })
+		inorder.By(v.Elems, func(a, b rt.Value) int { return compare(&a, &b) })
 	}
 	if p.twice == 0 && len(v.Elems) > 1 {
 		seen := map[string]bool{}

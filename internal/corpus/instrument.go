@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/source"
 )
@@ -90,7 +89,7 @@ func (in *instrument) addCopy(add func(path, text string) error) error {
 
 func (in *instrument) addRT(add func(path, text string) error) error {
 	source := rt.Recording.Files()
-	for _, name := range slices.Sorted(maps.Keys(source)) {
+	for _, name := range inorder.Keys(source) {
 		file := filepath.Join(in.u.Target.PkgDir, filepath.FromSlash(rtDir), name)
 		if err := add(file, harness.Modern(source[name])); err != nil {
 			return err

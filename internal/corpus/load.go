@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/source"
 )
@@ -124,7 +124,7 @@ func keysOf[V any](m map[string]V) []string {
 	for k := range m {
 		keys = append(keys, k)
 	}
-	slices.Sort(keys)
+	inorder.Sort(keys)
 	return keys
 }
 
@@ -168,7 +168,7 @@ func Merge(records []beagle.Record) []beagle.Record {
 	for _, r := range out {
 		ids[string(r.Args)] = r.ID()
 	}
-	slices.SortFunc(out, func(a, b beagle.Record) int {
+	inorder.By(out, func(a, b beagle.Record) int {
 		return strings.Compare(ids[string(a.Args)], ids[string(b.Args)])
 	})
 	return out

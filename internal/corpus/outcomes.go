@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
@@ -143,7 +144,7 @@ func choose(
 		}
 	}
 	if len(missing) > 0 {
-		slices.Sort(missing)
+		inorder.Sort(missing)
 		told = "no fresh input could be drawn with the outcome " + strings.Join(missing, ", ")
 	}
 	return kept, told

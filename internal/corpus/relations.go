@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -85,7 +86,7 @@ func mineRelations(records []rt.Value, weights []float64, rng *rand.Rand) *relat
 		}
 		r.orders = append(r.orders, o)
 	}
-	slices.SortFunc(r.orders, func(x, y order) int {
+	inorder.By(r.orders, func(x, y order) int {
 		return (x.a-y.a)*100 + (x.b-y.b)*10 + int(x.holds-y.holds)
 	})
 	return r

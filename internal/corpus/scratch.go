@@ -4,9 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -142,7 +142,7 @@ func (s *scratcher) list(t *rt.Shape, depth int) rt.Value {
 		v.Elems = append(v.Elems, s.value(t.Elem, depth+1))
 	}
 	if s.rng.IntN(2) == 0 && sortable(v.Elems) {
-		slices.SortFunc(v.Elems, func(a, b rt.Value) int { return compare(&a, &b) })
+		inorder.By(v.Elems, func(a, b rt.Value) int { return compare(&a, &b) })
 	}
 	return v
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -42,7 +43,7 @@ func Strata(facets *beagle.Facets, records []beagle.Record) ([]InputClass, error
 		}
 		out = append(out, *s)
 	}
-	slices.SortFunc(out, func(a, b InputClass) int {
+	inorder.By(out, func(a, b InputClass) int {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Name, b.Name))
 	})
 	return joinSmall(out), nil

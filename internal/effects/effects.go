@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // summary returns what the solved unit does to memory that its function did not make.
@@ -35,10 +37,10 @@ func (u *unit) summary() *Summary {
 // call each other their summaries may hang on it.
 func (s *Summary) sort() {
 	byText := func(a, b Ref) int { return cmp.Compare(a.String(), b.String()) }
-	slices.SortFunc(s.Writes, byText)
-	slices.SortFunc(s.Panics, byText)
-	slices.SortFunc(s.Stores, func(a, b Store) int { return cmp.Or(byText(a.Into, b.Into), byText(a.From, b.From)) })
-	slices.SortFunc(s.Runs, func(a, b Run) int {
+	inorder.By(s.Writes, byText)
+	inorder.By(s.Panics, byText)
+	inorder.By(s.Stores, func(a, b Store) int { return cmp.Or(byText(a.Into, b.Into), byText(a.From, b.From)) })
+	inorder.By(s.Runs, func(a, b Run) int {
 		return cmp.Or(byText(a.Code, b.Code), cmp.Compare(a.Method, b.Method), byText(a.Arg, b.Arg))
 	})
 }
@@ -104,7 +106,7 @@ func (p *Program) Findings(f *ssa.Function) *Findings {
 			out.Writes = append(out.Writes, w)
 		}
 	}
-	slices.SortFunc(out.Writes, byPlace)
+	inorder.By(out.Writes, byPlace)
 	for k, w := range u.stored {
 		out.Stores, out.Into = append(out.Stores, w), append(out.Into, k.Into)
 	}
@@ -112,11 +114,11 @@ func (p *Program) Findings(f *ssa.Function) *Findings {
 		w.Via = r.Method
 		out.Runs = append(out.Runs, w)
 	}
-	slices.SortFunc(out.Runs, byPlace)
+	inorder.By(out.Runs, byPlace)
 	for _, w := range u.thrown {
 		out.Panics = append(out.Panics, w)
 	}
-	slices.SortFunc(out.Panics, byPlace)
+	inorder.By(out.Panics, byPlace)
 	for i := range f.Signature.Results().Len() {
 		for _, r := range u.resultOf(i) {
 			if r.Ref.Kind != Fresh {

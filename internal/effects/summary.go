@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Kind says whose memory a [Ref] names.
@@ -135,7 +137,7 @@ func (s *Summary) String() string {
 	for _, r := range s.Panics {
 		out = append(out, "x:"+r.String())
 	}
-	slices.Sort(out)
+	inorder.Sort(out)
 	return strings.Join(slices.Compact(out), " ")
 }
 

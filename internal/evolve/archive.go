@@ -2,12 +2,11 @@ package evolve
 
 import (
 	"fmt"
-	"maps"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // An archive holds the best member of each kind (cell) on an island, by cell.
@@ -21,7 +20,7 @@ func cell(c beagle.Candidate, v *beagle.Verdict) string {
 	for _, st := range c.Steps {
 		set[st.Mutator] = true
 	}
-	names := slices.Sorted(maps.Keys(set))
+	names := inorder.Keys(set)
 	return fmt.Sprintf("%s|%d|%d|%d%s", strings.Join(names, "+"),
 		v.Static.BoundsChecks, v.Static.Escapes, bits.Len(uint(max(0, v.Static.CodeBytes))), payers(v))
 }
@@ -47,7 +46,7 @@ func (a archive) place(m *Member, index map[string]*Member) bool {
 // worst is the cell with the worst elite, of equals the first by name.
 func (a archive) worst(index map[string]*Member) string {
 	var at string
-	for _, key := range slices.Sorted(maps.Keys(a)) {
+	for _, key := range inorder.Keys(a) {
 		if at == "" || index[a[key]].fitness() < index[a[at]].fitness() {
 			at = key
 		}
@@ -59,7 +58,7 @@ func (a archive) worst(index map[string]*Member) string {
 func (s *Search) elites(island int) []*Member {
 	a := s.Archives[island]
 	var out []*Member
-	for _, key := range slices.Sorted(maps.Keys(a)) {
+	for _, key := range inorder.Keys(a) {
 		out = append(out, s.index[a[key]])
 	}
 	return out

@@ -2,11 +2,11 @@ package evolve
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // AskModels returns up to n proposals for models to write, fewer when the
@@ -79,12 +79,12 @@ const maxRuleNotes = 24
 // ruleNotes lists the gains of the tested rules, the best first.
 func (s *Search) ruleNotes() []RuleNote {
 	var out []RuleNote
-	for _, name := range slices.Sorted(maps.Keys(s.Arms)) {
+	for _, name := range inorder.Keys(s.Arms) {
 		if a := s.Arms[name]; a.tested() && name != ByAuthor {
 			out = append(out, RuleNote{name, int(a.OK), int(math.Ceil(a.Bad)), math.Exp(s.gain(name))})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b RuleNote) int { return cmp.Compare(b.Gain, a.Gain) })
+	inorder.By(out, func(a, b RuleNote) int { return cmp.Compare(b.Gain, a.Gain) })
 	return out[:min(len(out), maxRuleNotes)]
 }
 

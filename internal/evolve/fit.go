@@ -1,9 +1,10 @@
 package evolve
 
 import (
-	"maps"
 	"math"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A fit estimates the gain of each mutator: a linear regression of the members' scores on the
@@ -63,7 +64,7 @@ func (t *sums) place(mutator string) int {
 
 // regress computes the posterior of the coefficients.
 func regress(t *sums, arms map[string]*arm) *fit {
-	names := slices.Sorted(maps.Keys(arms))
+	names := inorder.Keys(arms)
 	m := &fit{at: map[string]int{}, mean: make([]float64, len(names)), sd: make([]float64, len(names))}
 	prec, rhs := square(len(names)), make([]float64, len(names))
 	for i, n := range names {
@@ -96,7 +97,7 @@ func regress(t *sums, arms map[string]*arm) *fit {
 // usual returns the share of the tested mutators that behave; it begins at five of six.
 func usual(arms map[string]*arm) float64 {
 	good, bad := 2.5, 0.5
-	for _, n := range slices.Sorted(maps.Keys(arms)) { // in one order, since sums of fractions depend on it
+	for _, n := range inorder.Keys(arms) { // in one order, since sums of fractions depend on it
 		if a := arms[n]; a.OK > 0 {
 			good++
 		} else {

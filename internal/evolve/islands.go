@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // maxStack bounds the unjudged moves that a proposal stacks; maxCross bounds the judged steps
@@ -64,7 +65,7 @@ func (s *Search) kinds() []Kind {
 		// proportional to its rate.
 		draw[k] = s.rng.ExpFloat64() / (weight[k]*s.ledger(k).worth() + 1e-6)
 	}
-	slices.SortStableFunc(order, func(a, b Kind) int { return cmp.Compare(draw[a], draw[b]) })
+	inorder.By(order, func(a, b Kind) int { return cmp.Compare(draw[a], draw[b]) })
 	return order
 }
 
@@ -85,7 +86,7 @@ func (s *Search) parents(island int) []*Member {
 		w := math.Exp((m.Score-top)/parentSpread+perTaken*float64(len(m.Steps))) / float64(1+m.Asked)
 		draw[m] = s.rng.ExpFloat64() / (w + 1e-9)
 	}
-	slices.SortStableFunc(elites, func(a, b *Member) int { return cmp.Compare(draw[a], draw[b]) })
+	inorder.By(elites, func(a, b *Member) int { return cmp.Compare(draw[a], draw[b]) })
 	return elites
 }
 
@@ -169,7 +170,7 @@ func (s *Search) options(m *Member, shun string) []option {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b option) int { return cmp.Compare(b.value, a.value) })
+	inorder.By(out, func(a, b option) int { return cmp.Compare(b.value, a.value) })
 	return out
 }
 
@@ -228,7 +229,7 @@ func (s *Search) transplants(m *Member, shun string) []Wish {
 			ts = append(ts, transplant{st, g})
 		}
 	}
-	slices.SortStableFunc(ts, func(a, b transplant) int { return cmp.Compare(b.gain, a.gain) })
+	inorder.By(ts, func(a, b transplant) int { return cmp.Compare(b.gain, a.gain) })
 	var out []Wish
 	for _, t := range ts[:min(len(ts), maxCross)] {
 		out = append(out, wish(t.step))
@@ -322,7 +323,7 @@ func (s *Search) near(b *Member) []*Member {
 			out = append(out, m)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Member) int { return cmp.Compare(b.fitness(), a.fitness()) })
+	inorder.By(out, func(a, b *Member) int { return cmp.Compare(b.fitness(), a.fitness()) })
 	return out[:min(len(out), maxNear)]
 }
 
@@ -344,7 +345,7 @@ func (s *Search) byGain(steps []beagle.Step) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
+	inorder.By(order, func(i, j int) int {
 		return cmp.Compare(s.gain(steps[i].Mutator), s.gain(steps[j].Mutator))
 	})
 	return order

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // AsGoodAs is the ratio that a simpler version must reach to be preferred to the fastest, whose
@@ -141,7 +142,7 @@ func (s *Search) unshown(m *Member) (out []int) {
 			out = append(out, t.Without[0])
 		}
 	}
-	slices.Sort(out)
+	inorder.Sort(out)
 	return out
 }
 
@@ -160,7 +161,7 @@ func (s *Search) leastUseful(m *Member) []int {
 			without[t.Without[0]] = s.index[t.As].Score
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(without[b], without[a]) })
+	inorder.By(order, func(a, b int) int { return cmp.Compare(without[b], without[a]) })
 	return order
 }
 

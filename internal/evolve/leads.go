@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // maxLeads is how many of the best members are compared over layouts. All were screened in one
@@ -71,7 +72,7 @@ func Rank(leads []Lead, ratios []beagle.Ratio) []int {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ratios[b].Low, ratios[a].Low) })
+	inorder.By(order, func(a, b int) int { return cmp.Compare(ratios[b].Low, ratios[a].Low) })
 	for k, i := range order {
 		if len(leads[i].Parts) > 0 && ratios[i].Low > 0 {
 			behind := func(j int) bool { return ratios[j].Low <= ratios[i].Point }
@@ -110,8 +111,8 @@ func Spare(singles []Part, gains []beagle.Ratio) (unshown, useless []int) {
 			useless = append(useless, p.Without[0])
 		}
 	}
-	slices.Sort(unshown)
-	slices.Sort(useless)
+	inorder.Sort(unshown)
+	inorder.Sort(useless)
 	return unshown, useless
 }
 

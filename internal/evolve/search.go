@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Strategy is a way of choosing what to try.
@@ -187,7 +188,7 @@ func (s *Search) Best() *Member { return s.top }
 // Ranked are all members, the best first.
 func (s *Search) Ranked() []*Member {
 	out := slices.Clone(s.Members)
-	slices.SortStableFunc(out, func(a, b *Member) int { return cmp.Compare(b.fitness(), a.fitness()) })
+	inorder.By(out, func(a, b *Member) int { return cmp.Compare(b.fitness(), a.fitness()) })
 	return out
 }
 
@@ -287,7 +288,7 @@ const barrenLimit = 100
 func (s *Search) Tell(feedback []Feedback) error {
 	before := s.Best().Score
 	sorted := slices.Clone(feedback)
-	slices.SortStableFunc(sorted, func(a, b Feedback) int { return a.Proposal - b.Proposal })
+	inorder.By(sorted, func(a, b Feedback) int { return a.Proposal - b.Proposal })
 	for i := range sorted {
 		p, err := s.take(sorted[i].Proposal)
 		if err != nil {

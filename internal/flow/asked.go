@@ -3,10 +3,10 @@ package flow
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // TakeAsked sorts what a model wrote into the draft.
@@ -104,5 +104,5 @@ func SumModels(s *Spec, m *beagle.ModelSummary, accounts map[string]evolve.Accou
 		a.Asked, a.Unheard, a.Useless, a.Candidates, a.Behaving, a.Earned, a.Seconds = b.Asked, b.Unheard, b.Useless,
 			b.Evaluated, b.Behaving, b.Earned, b.Seconds
 	}
-	slices.SortStableFunc(m.Authors, func(a, b beagle.AuthorSum) int { return cmp.Compare(b.Earned, a.Earned) })
+	inorder.By(m.Authors, func(a, b beagle.AuthorSum) int { return cmp.Compare(b.Earned, a.Earned) })
 }

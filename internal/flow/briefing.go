@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -49,7 +50,7 @@ func (b *briefing) describe(ctx context.Context) (*Described, error) {
 	for _, m := range b.ready.Moves {
 		d.Rewrites = append(d.Rewrites, m.Mutator)
 	}
-	slices.Sort(d.Rewrites)
+	inorder.Sort(d.Rewrites)
 	d.Rewrites = slices.Compact(d.Rewrites)
 	return d, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -127,7 +128,7 @@ func lengthsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall) (out 
 		if len(lengths) == 0 {
 			return
 		}
-		slices.Sort(lengths)
+		inorder.Sort(lengths)
 		if n := len(lengths); lengths[n-1] > 0 {
 			out = append(out, llm.Length{Of: of, Least: lengths[0], Median: lengths[n/2], Most: lengths[n-1]})
 		}

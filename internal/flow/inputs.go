@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -210,7 +211,7 @@ func (n *inputs) commonClasses() ([]corpus.InputClass, error) {
 	n.common.once.Do(func() {
 		all, err := corpus.InputClasses(n.corpus())
 		all = slices.DeleteFunc(all, func(c corpus.InputClass) bool { return c.Share < commonClass })
-		slices.SortStableFunc(all, func(a, b corpus.InputClass) int { return cmp.Compare(a.Share, b.Share) })
+		inorder.By(all, func(a, b corpus.InputClass) int { return cmp.Compare(a.Share, b.Share) })
 		n.common.list, n.common.err = all[:min(len(all), searchClasses)], err
 	})
 	return n.common.list, n.common.err

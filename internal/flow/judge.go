@@ -11,6 +11,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A judge decides which finalist wins, and what version from outside is faster
@@ -293,7 +294,7 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ms[b].Worth().Low, ms[a].Worth().Low) })
+	inorder.By(order, func(a, b int) int { return cmp.Compare(ms[b].Worth().Low, ms[a].Worth().Low) })
 	first, best, least := order[0], order[0], evolve.AsGoodAs(ms[order[0]].Worth().Low, fastest)
 	for i, at := range order[1:] {
 		simpler := cmp.Or(cmp.Compare(reading(cs[at].Source), reading(cs[best].Source)),

@@ -11,6 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A gain on most inputs may hide a loss on others. So finalists are timed on
@@ -46,7 +47,7 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 		return err
 	}
 	// The rarer a class, the less the figure for all inputs says of it.
-	slices.SortStableFunc(classes, func(a, b corpus.InputClass) int { return cmp.Compare(a.Share, b.Share) })
+	inorder.By(classes, func(a, b corpus.InputClass) int { return cmp.Compare(a.Share, b.Share) })
 	classes = classes[:min(len(classes), maxClasses)]
 	m.watch.Stage("measure", fmt.Sprintf("%d finalists on each of %d classes of inputs", len(idx), len(classes)))
 	faster := make([]beagle.Candidate, len(idx))
@@ -115,7 +116,7 @@ func (m *meter) timeClasses(
 // interval that holds all their intervals.
 func over(byVersion [][]beagle.Ratio, v int) beagle.Ratio {
 	rs := slices.Clone(byVersion[v])
-	slices.SortFunc(rs, func(a, b beagle.Ratio) int { return cmp.Compare(a.Point, b.Point) })
+	inorder.By(rs, func(a, b beagle.Ratio) int { return cmp.Compare(a.Point, b.Point) })
 	out := rs[len(rs)/2]
 	for _, r := range rs {
 		out.Low, out.High = min(out.Low, r.Low), max(out.High, r.High)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -136,7 +137,7 @@ func (rp *reporter) hotLines() []beagle.LineShare {
 			out = append(out, beagle.LineShare{Line: line, Share: share, Text: strings.TrimSpace(text[line-1])})
 		}
 	}
-	slices.SortFunc(out, func(a, b beagle.LineShare) int {
+	inorder.By(out, func(a, b beagle.LineShare) int {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), a.Line-b.Line)
 	})
 	return out[:min(len(out), most)]

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/source"
 )
@@ -54,7 +55,7 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 			imports = append(imports, "reflect", "fmt") // formatting drops unused ones
 		}
 	}
-	slices.Sort(imports)
+	inorder.Sort(imports)
 	file, ok := testFile(t, tested.Calls, timed.Calls, slices.Compact(imports), rp.inputs.corpus().GeneratedOnly)
 	if !ok {
 		return nil, nil
@@ -77,7 +78,7 @@ func telling(c *beagle.Corpus) []beagle.Record {
 		}
 	}
 	bySize := slices.Clone(slices.Concat(c.Train, c.Holdout))
-	slices.SortStableFunc(bySize, func(a, b beagle.Record) int { return len(a.Args) - len(b.Args) })
+	inorder.By(bySize, func(a, b beagle.Record) int { return len(a.Args) - len(b.Args) })
 	bySize = slices.DeleteFunc(bySize, func(r beagle.Record) bool { return len(r.Args) > testBytes })
 	n := min(len(bySize), testCalls-len(out))
 	for i := range n {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -101,7 +102,7 @@ func (rw *rewriter) faulty() []string {
 	for _, r := range rw.faults.list {
 		names = append(names, r.Rule)
 	}
-	slices.Sort(names)
+	inorder.Sort(names)
 	return slices.Compact(names)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/audit"
 	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
@@ -181,7 +182,7 @@ func (b *benched) unsound(ctx context.Context, found []inplace.Named) ([]beagle.
 	for _, n := range found {
 		packages = append(packages, n.Package)
 	}
-	slices.Sort(packages)
+	inorder.Sort(packages)
 	t := &b.unit.Target
 	r, err := audit.Run(ctx, audit.Options{Dir: t.Dir, Patterns: slices.Compact(packages), Tags: t.Tags})
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Score is the error of a model on a series' own past.
@@ -126,7 +127,7 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 		return Result{}, short
 	}
 	// The best one that beats the mark, and can still forecast, wins.
-	slices.SortStableFunc(better, func(a, b tried) int { return cmp.Compare(a.trial.mae(), b.trial.mae()) })
+	inorder.By(better, func(a, b tried) int { return cmp.Compare(a.trial.mae(), b.trial.mae()) })
 	out.Why = "no model beats the seasonal naive one on this series' own past"
 	for _, b := range better {
 		values, err := forecast(b.model, series, horizon)
@@ -180,7 +181,7 @@ func (t trial) around(values []float64) []Value {
 		for _, place := range t {
 			misses = append(misses, place[max(0, h-2):min(len(place), h+3)]...)
 		}
-		slices.Sort(misses)
+		inorder.Sort(misses)
 		out[h] = Value{v, v + quantile(misses, 0.05), v + quantile(misses, 0.95)}
 	}
 	return out

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -111,7 +112,7 @@ func (t *Toolchain) Importers(ctx context.Context, u *source.Unit) ([]*Listed, e
 	all = slices.DeleteFunc(all, func(p *Listed) bool {
 		return p.Tests() == 0 || p.ImportPath == u.Target.PkgPath || reach(p) == 0
 	})
-	slices.SortStableFunc(all, func(a, b *Listed) int {
+	inorder.By(all, func(a, b *Listed) int {
 		return cmp.Or(reach(a)-reach(b), strings.Compare(a.ImportPath, b.ImportPath))
 	})
 	return all, nil
@@ -157,6 +158,6 @@ func (t *Toolchain) Readable(u *source.Unit, deps []*Listed) []string {
 			dirs = append(dirs, p.Module.Dir)
 		}
 	}
-	slices.Sort(dirs)
+	inorder.Sort(dirs)
 	return slices.Compact(dirs)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -102,7 +103,7 @@ func (t *batch) imports() []string {
 	for _, i := range t.alive() {
 		out = append(out, importsOf(t.files[i])...)
 	}
-	slices.Sort(out)
+	inorder.Sort(out)
 	return slices.DeleteFunc(slices.Compact(out), func(p string) bool { return p == t.b.target.PkgPath+rtDir })
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
 )
@@ -313,7 +314,7 @@ func (b *Builder) readable(pkgs map[string]*listed) []string {
 			dirs = append(dirs, p.Module.Dir)
 		}
 	}
-	slices.Sort(dirs)
+	inorder.Sort(dirs)
 	return slices.Compact(dirs)
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // rt and the main package take a second or two to compile. The one changes with
@@ -102,7 +104,7 @@ func prune(dir string) {
 			age[n] = info.ModTime().UnixNano()
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return int(age[a]/1e6 - age[b]/1e6) })
+	inorder.By(names, func(a, b string) int { return int(age[a]/1e6 - age[b]/1e6) })
 	for _, n := range names[:len(names)-maxKept] {
 		os.Remove(n)
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A diagnostic is one line of the compiler's output under -json.
@@ -78,7 +79,7 @@ var costs = regexp.MustCompile(`cost:? ([0-9]+)`)
 // staticFacts sums up the compiler's account of one version. line is where
 // the target's name stands.
 func staticFacts(ds []diagnostic, line int) beagle.StaticFacts {
-	slices.SortStableFunc(ds, func(a, b diagnostic) int {
+	inorder.By(ds, func(a, b diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Range.Start.Line, b.Range.Start.Line),
 			cmp.Compare(a.Range.Start.Character, b.Range.Start.Character),
 			cmp.Compare(a.Code, b.Code), -cmp.Compare(len(a.Message), len(b.Message)))

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -40,7 +41,7 @@ func rtFor(part rt.Part, goos, goarch string) (files, imports []string, err erro
 			imports = append(imports, path)
 		}
 	}
-	slices.Sort(files)
-	slices.Sort(imports)
+	inorder.Sort(files)
+	inorder.Sort(imports)
 	return files, slices.Compact(imports), nil
 }

@@ -3,9 +3,9 @@ package hotspots
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A habit is a way to spend time that a rewrite of one function does not cure.
@@ -79,7 +79,7 @@ func causes(m *merged, kind, of string, least float64, text string, match func(*
 				Text: text})
 		}
 	}
-	slices.SortFunc(out, func(a, b beagle.ProfileAdvice) int {
+	inorder.By(out, func(a, b beagle.ProfileAdvice) int {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Function, b.Function))
 	})
 	return out[:min(mostAdvice, len(out))]

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // falseMoves is the expected part of the moves that chance made.
@@ -45,7 +46,7 @@ func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 		m.Note = shifted(m, now.of(m.Target).caller, before, now)
 		out.Moves = append(out.Moves, m)
 	}
-	slices.SortFunc(out.Moves, func(a, b beagle.HotspotMove) int {
+	inorder.By(out.Moves, func(a, b beagle.HotspotMove) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)), cmp.Compare(a.Target, b.Target))
 	})
 	return out
@@ -131,7 +132,7 @@ func twoShares(a, na, b, nb float64) float64 {
 // discover marks the moves that are more than chance, by Benjamini and
 // Hochberg: of many functions, some differ by chance.
 func discover(all []beagle.HotspotMove) {
-	slices.SortFunc(all, func(a, b beagle.HotspotMove) int {
+	inorder.By(all, func(a, b beagle.HotspotMove) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(a.Target, b.Target))
 	})
 	last := -1

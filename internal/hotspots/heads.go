@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 const (
@@ -47,7 +48,7 @@ func (r *ranking) inward() []*cost {
 		return sum
 	}
 	out := slices.Clone(r.order)
-	slices.SortStableFunc(out, func(a, b *cost) int {
+	inorder.By(out, func(a, b *cost) int {
 		return cmp.Or(cmp.Compare(a.cum, b.cum), cmp.Compare(height(a), height(b)))
 	})
 	return out

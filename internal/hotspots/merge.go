@@ -3,12 +3,12 @@ package hotspots
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A stack is the same stack of all profiles of a kind.
@@ -163,7 +163,7 @@ func overlap(g []*Profile) int {
 		end := p.Start.Add(time.Duration((p.Seconds - 0.5) * 1e9))
 		edges = append(edges, edge{p.Start, 1}, edge{end, -1})
 	}
-	slices.SortFunc(edges, func(a, b edge) int {
+	inorder.By(edges, func(a, b edge) int {
 		if c := a.at.Compare(b.at); c != 0 {
 			return c
 		}

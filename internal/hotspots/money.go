@@ -2,11 +2,11 @@ package hotspots
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 const hoursAYear = 365 * 24
@@ -85,7 +85,7 @@ func families() []string {
 	for _, row := range listPrices {
 		all = append(all, row.family)
 	}
-	slices.Sort(all)
+	inorder.Sort(all)
 	return all
 }
 

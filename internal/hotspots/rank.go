@@ -2,8 +2,9 @@ package hotspots
 
 import (
 	"cmp"
-	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A cost sums up a function in all stacks.
@@ -46,7 +47,7 @@ func rank(m *merged, least float64) *ranking {
 		c.entry = c.fn.target != ""
 		r.order = append(r.order, c)
 	}
-	slices.SortFunc(r.order, func(a, b *cost) int {
+	inorder.By(r.order, func(a, b *cost) int {
 		return cmp.Or(cmp.Compare(a.cum, b.cum), cmp.Compare(a.fn.key, b.fn.key))
 	})
 	for i, s := range m.stacks {
@@ -227,7 +228,7 @@ func dearest(of map[*function]float64, n int) []*function {
 	for f := range of {
 		all = append(all, f)
 	}
-	slices.SortFunc(all, func(a, b *function) int {
+	inorder.By(all, func(a, b *function) int {
 		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a.key, b.key))
 	})
 	return all[:min(n, len(all))]

@@ -2,8 +2,9 @@ package hotspots
 
 import (
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // skew warns of windows that tell of clocks that are wrong, or of hosts that
@@ -47,7 +48,7 @@ func skew(all []*Profile) []string {
 	for _, w := range hosts {
 		by = append(by, w)
 	}
-	slices.SortFunc(by, func(a, b *window) int { return a.begin.Compare(b.begin) })
+	inorder.By(by, func(a, b *window) int { return a.begin.Compare(b.begin) })
 	first, last := by[0], by[len(by)-1]
 	if gap := last.begin.Sub(first.end); gap > time.Hour {
 		return []string{fmt.Sprintf("%s ends at %s and %s begins at %s: either their load differs by the hour, "+

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/special"
 )
 
@@ -161,7 +162,7 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 		Runtime: tidy(c.runtime / total), Reach: tidy(t.ranking.reach(c, false) / total),
 		Samples: c.count,
 	}
-	slices.Sort(h.Symbols)
+	inorder.Sort(h.Symbols)
 	h.Symbols = slices.Compact(h.Symbols)
 	low, high := wilson(h.Net, t.Effective)
 	h.NetLow, h.NetHigh = tidy(low), tidy(high)
@@ -289,7 +290,7 @@ func doubts(all []*Profile, n *namer, c *Checkout) []string {
 		for b, sources := range builds {
 			each = append(each, fmt.Sprintf("%s (%s)", short(b), sources[0]))
 		}
-		slices.Sort(each)
+		inorder.Sort(each)
 		out = append(out, "the profiles are of several builds: "+strings.Join(each, ", ")+
 			"; shares of functions that changed between them are mixed")
 	}
@@ -320,8 +321,8 @@ func moved(n *namer) []string {
 				f.key, f.file, f.said, f.decl.Start))
 		}
 	}
-	slices.Sort(lines)
-	slices.Sort(gone)
+	inorder.Sort(lines)
+	inorder.Sort(gone)
 	var out []string
 	if len(lines) > 0 {
 		out = append(out, "the profile is of another build than the checkout: "+lines[0]+others(len(lines)-1)+

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Tally sums up one declaration in one profile, in samples.
@@ -39,7 +41,7 @@ func Tallies(p *Profile, c *Checkout) []Tally {
 		}
 		out = append(out, *sum)
 	}
-	slices.SortFunc(out, func(a, b Tally) int {
+	inorder.By(out, func(a, b Tally) int {
 		return cmp.Or(cmp.Compare(b.Cumulative, a.Cumulative), strings.Compare(a.Function, b.Function))
 	})
 	return out

@@ -14,6 +14,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
@@ -30,7 +31,7 @@ func (p *Place) compile(ctx context.Context, g *Program, texts map[int]string) (
 	}
 	shell := *p.shell
 	shell.tape = p.tape
-	text := shell.file(slices.Sorted(maps.Keys(texts)))
+	text := shell.file(inorder.Keys(texts))
 	if err := o.put(g.dir, filepath.Join(pkg, "beagle_dispatch.go"), text); err != nil {
 		return nil, err
 	}

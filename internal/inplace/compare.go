@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
@@ -45,7 +45,7 @@ func (c *comparison) skippedFor() string {
 	if len(c.skipped) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(slices.Sorted(maps.Keys(c.skipped))[:1], "")
+	return ": " + strings.Join(inorder.Keys(c.skipped)[:1], "")
 }
 
 // within compares a version with the original in each call of the tests and benchmarks.
@@ -89,7 +89,7 @@ func tops(leaves []string) string {
 	for _, l := range leaves {
 		names = append(names, top(l))
 	}
-	slices.Sort(names)
+	inorder.Sort(names)
 	return anyOf(slices.Compact(names))
 }
 
@@ -120,7 +120,7 @@ func (c *comparison) take(r *ran, s *suite, tests bool) {
 
 // unlike says how a run ended otherwise than the original's; "" when it did not.
 func (s *suite) unlike(r *ran, tests bool) (kind, why string) {
-	for _, name := range slices.Sorted(maps.Keys(s.wanted)) {
+	for _, name := range inorder.Keys(s.wanted) {
 		want := s.wanted[name]
 		got, ran := r.tests[name]
 		switch {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/gotool"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
@@ -99,7 +100,7 @@ func (p *Place) declared(ctx context.Context) (homes, []string, error) {
 			return nil, nil, err
 		}
 		read = append(read, p.tools.Readable(p.u, deps)...)
-		slices.Sort(read)
+		inorder.Sort(read)
 		read = slices.Compact(read)
 	}
 	return out, read, nil

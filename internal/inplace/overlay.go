@@ -4,14 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/rt"
 )
@@ -50,7 +49,7 @@ func (p *Place) runtimes(dir string) (overlay, error) {
 	o := overlay{}
 	root, path := p.live()
 	place := func(below string, source map[string]string) error {
-		for _, name := range slices.Sorted(maps.Keys(source)) {
+		for _, name := range inorder.Keys(source) {
 			text := strings.ReplaceAll(source[name], strconv.Quote(ownRT), strconv.Quote(path+rtDir))
 			err := o.put(dir, filepath.Join(root, filepath.FromSlash(below), name), harness.Modern(text))
 			if err != nil {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"go/types"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/gotool"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
@@ -123,7 +123,7 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 		}
 		if len(others) > 0 {
 			p.read = append(p.read, p.tools.Readable(p.u, deps)...)
-			slices.Sort(p.read)
+			inorder.Sort(p.read)
 			p.read = slices.Compact(p.read)
 		}
 		for _, o := range others {
@@ -250,8 +250,8 @@ func (s *suite) sort(r *ran, seen live.Seen, tests bool) {
 			}
 		}
 	}
-	slices.Sort(s.tests)
-	slices.Sort(s.slow)
+	inorder.Sort(s.tests)
+	inorder.Sort(s.slow)
 }
 
 func lastSeen(lines []live.Line) (seen live.Seen) {
@@ -287,7 +287,7 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 	// Keep the outcomes that both runs share. A flaky subtest makes its whole test flaky.
 	s.wanted = map[string]outcome{}
 	flaky := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(runs[0].tests)) {
+	for _, name := range inorder.Keys(runs[0].tests) {
 		a, b := runs[0].tests[name], runs[1].tests[name]
 		switch {
 		case a.Status == "" || a.Status != b.Status || a.Status == "FAIL":

@@ -13,9 +13,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Saving is a share of a service's processor time, with its 95 % interval. A
@@ -118,7 +119,7 @@ func Read(lines io.Reader) ([]Change, error) {
 		at[c.ID] = len(out)
 		out = append(out, c)
 	}
-	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Shipped, b.Shipped) })
+	inorder.By(out, func(a, b Change) int { return strings.Compare(a.Shipped, b.Shipped) })
 	return out, nil
 }
 
@@ -169,7 +170,7 @@ func Summarise(changes []Change) Ledger {
 			s.Proven += c.Cores * c.Proven.Estimate
 		}
 	}
-	slices.SortFunc(out.Services, func(a, b ServiceSum) int { return strings.Compare(a.Service, b.Service) })
+	inorder.By(out.Services, func(a, b ServiceSum) int { return strings.Compare(a.Service, b.Service) })
 	out.Error = errorOf(changes)
 	return out
 }
@@ -193,7 +194,7 @@ func errorOf(changes []Change) PredictionError {
 	if e.Changes == 0 {
 		return e
 	}
-	slices.Sort(misses)
+	inorder.Sort(misses)
 	e.Median = (misses[(len(misses)-1)/2] + misses[len(misses)/2]) / 2
 	e.Bias = proven/predicted - 1
 	return e

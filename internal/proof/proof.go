@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/proof/exec"
 	"github.com/beagle-go/beagle/internal/proof/solve"
 	"github.com/beagle-go/beagle/internal/proof/term"
@@ -253,7 +254,7 @@ func (p *prover) solve(list []question) bool {
 		return false
 	}
 	if _, status = p.ask(p.pool.Any(unknown...)); status != solve.Unsat {
-		slices.Sort(whys)
+		inorder.Sort(whys)
 		p.res.Why = "not followed: " + strings.Join(whys[:min(3, len(whys))], "; ")
 		return false
 	}

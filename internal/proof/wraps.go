@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"go/types"
-	"slices"
 	"time"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/proof/exec"
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
@@ -156,7 +156,7 @@ func (w *wrapper) compare(out *Extremes, who string, mine, others map[begin]int,
 			list = append(list, b)
 		}
 	}
-	slices.SortFunc(list, func(a, b begin) int { return a.length - b.length })
+	inorder.By(list, func(a, b begin) int { return a.length - b.length })
 	for _, b := range list[:min(len(list), 4)] {
 		out.Notes = append(out.Notes,
 			fmt.Sprintf("a result of %d bits on line %d of the %s wraps from length %d on, with %s", b.width, mine[b],

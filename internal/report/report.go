@@ -6,11 +6,10 @@ package report
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // Markdown writes the report that goes beside a pull request.
@@ -314,7 +313,7 @@ func notes(r *beagle.Result) [][]span {
 func search(s sheet, r *beagle.Result) {
 	s.heading(2, say("The search"))
 	var ends []string
-	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
+	for _, status := range inorder.Keys(r.Statuses) {
 		ends = append(ends, fmt.Sprintf("%d %s", r.Statuses[status], status))
 	}
 	if len(ends) == 0 {

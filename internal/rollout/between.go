@@ -1,10 +1,9 @@
 package rollout
 
 import (
-	"maps"
 	"math"
-	"slices"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/special"
 )
 
@@ -79,7 +78,7 @@ func (t *Track) between(m Metric, times float64) Between {
 // studies lists the processes of a track. The variance of few blocks is no estimate: they take that
 // of all processes.
 func (t *Track) studies(m Metric, times float64) (all []study) {
-	names := slices.Sorted(maps.Keys(t.Pods)) // sums do not depend on the order of a map
+	names := inorder.Keys(t.Pods) // sums do not depend on the order of a map
 	squares, freedom, blocks := 0.0, 0, 0
 	for _, name := range names {
 		if e := t.Pods[name].Effect; e.N > 0 {

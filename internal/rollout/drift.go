@@ -2,9 +2,9 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // An effect may drift: a candidate gains more on the traffic of one minute than on that of the
@@ -67,7 +67,7 @@ type spread struct {
 // within pools the runs of 2^k blocks of all pods.
 func (t *Track) within(k int) spread {
 	runs, pods, pairs, squares, products := 0, 0, 0, 0.0, 0.0
-	for _, name := range slices.Sorted(maps.Keys(t.Pods)) { // sums do not depend on the order of a map
+	for _, name := range inorder.Keys(t.Pods) { // sums do not depend on the order of a map
 		if k >= len(t.Pods[name].Runs) {
 			continue
 		}

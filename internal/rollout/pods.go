@@ -2,10 +2,9 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/special"
 )
 
@@ -54,7 +53,7 @@ func (e *Experiment) betterAcrossPods(m Metric) string {
 func (e *Experiment) podMoments(m Metric, arm Arm) Moments {
 	var out Moments
 	pods := e.State.ByPod[arm]
-	for _, pod := range slices.Sorted(maps.Keys(pods)) { // sums do not depend on the order of a map
+	for _, pod := range inorder.Keys(pods) { // sums do not depend on the order of a map
 		if v, ok := measures[m].value(*pods[pod]); ok {
 			out.add(v)
 		}

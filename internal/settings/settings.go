@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // Name is the file that is read when none is named.
@@ -102,7 +102,7 @@ func Parse(file string, data []byte, name string) (*Service, string, error) {
 			Remedy: "correct the file (docs/hotspots.md has an example)",
 		}
 	}
-	names := slices.Sorted(maps.Keys(all.Services))
+	names := inorder.Keys(all.Services)
 	if name == "" {
 		switch len(names) {
 		case 0:

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Shape says how a function's time divides among parts, as so many samples show it.
@@ -73,7 +74,7 @@ func shares(a, b Shape) (p, q []float64, names []string) {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
+	inorder.Sort(names)
 	ta, tb := a.Total(), b.Total()
 	if !(ta > 0) || !(tb > 0) {
 		return nil, nil, nil
@@ -119,7 +120,7 @@ func walk(p, q []float64, n, m float64) line {
 			seen[i] = distance(draw(r, a, n), draw(r, b, m))
 			sum += seen[i]
 		}
-		slices.Sort(seen)
+		inorder.Sort(seen)
 		at := point{
 			truth: distance(a, b), mean: sum / draws, median: seen[draws/2],
 			low: seen[draws/40], high: seen[draws-1-draws/40],
@@ -140,7 +141,7 @@ func chance(r *rand.Rand, shape []float64, n, m float64) float64 {
 	for i := range seen {
 		seen[i] = distance(draw(r, shape, n), draw(r, shape, m))
 	}
-	slices.Sort(seen)
+	inorder.Sort(seen)
 	return seen[len(seen)/2]
 }
 
@@ -280,7 +281,7 @@ func parts(names []string, p, q []float64, n, m float64) []beagle.SimilarPart {
 			Clear: math.Abs(p[i]-q[i]) > sureFor*se,
 		})
 	}
-	slices.SortStableFunc(out, func(a, b beagle.SimilarPart) int {
+	inorder.By(out, func(a, b beagle.SimilarPart) int {
 		return cmp.Compare(math.Abs(b.Production-b.Benchmark), math.Abs(a.Production-a.Benchmark))
 	})
 	return out

@@ -4,10 +4,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -27,7 +27,7 @@ func (u *Unit) Complete(src string) string {
 		there := declared(src)
 		var missing []string
 		for _, id := range f.Unresolved {
-			for _, name := range slices.Sorted(maps.Keys(own)) { // a type, then its methods
+			for _, name := range inorder.Keys(own) { // a type, then its methods
 				if name != id.Name && !strings.HasPrefix(name, id.Name+".") || there[name] != "" ||
 					name == u.Target.Name {
 					continue
@@ -61,7 +61,7 @@ func (u *Unit) completeGroup(src string, own map[string]string) string {
 		}
 		there := declared(src)
 		var missing []string
-		for _, key := range slices.Sorted(maps.Keys(own)) {
+		for _, key := range inorder.Keys(own) {
 			recv, method, isMethod := strings.Cut(key, ".")
 			if there[key] == "" && (u.group.held[key] || isMethod && u.group.types[recv] != nil && selected[method]) {
 				missing = append(missing, own[key])

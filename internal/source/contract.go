@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -55,7 +56,7 @@ func (p *Predicate) Render(params []beagle.Param, qualify func(path, name string
 	for _, q := range p.quals {
 		edits = append(edits, syntax.Edit{Start: q.at, End: q.at + len(q.name), New: qualify(q.path, q.name)})
 	}
-	slices.SortFunc(edits, func(a, b syntax.Edit) int { return a.Start - b.Start })
+	inorder.By(edits, func(a, b syntax.Edit) int { return a.Start - b.Start })
 	return syntax.Apply(p.Text, edits)
 }
 

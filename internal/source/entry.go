@@ -6,11 +6,10 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -110,7 +109,7 @@ func (m Imports) TypeString(t types.Type, own string) string {
 func (m Imports) Block() string {
 	var b strings.Builder
 	b.WriteString("import (\n")
-	for _, path := range slices.Sorted(maps.Keys(m)) {
+	for _, path := range inorder.Keys(m) {
 		fmt.Fprintf(&b, "\t%s %q\n", m[path], path)
 	}
 	return b.String() + ")\n"

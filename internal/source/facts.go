@@ -5,10 +5,10 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"maps"
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -29,9 +29,9 @@ func (u *Unit) facts() beagle.Facts {
 		w.inBounds = inBounds(u.info, node)
 		ast.Inspect(node, w.visit)
 	}
-	w.facts.ReadsGlobals = slices.Sorted(maps.Keys(w.reads))
-	w.facts.WritesGlobal = slices.Sorted(maps.Keys(w.writes))
-	w.facts.Calls = slices.Sorted(maps.Keys(w.calls))
+	w.facts.ReadsGlobals = inorder.Keys(w.reads)
+	w.facts.WritesGlobal = inorder.Keys(w.writes)
+	w.facts.Calls = inorder.Keys(w.calls)
 	return w.facts
 }
 

@@ -8,11 +8,11 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -91,7 +91,7 @@ func (u *Unit) fetch(path, name string) *foreign {
 		}
 		f.decls = append(f.decls, decl)
 	}
-	slices.SortStableFunc(f.decls, func(a, b foreignDecl) int { return b.rank(names[name]) - a.rank(names[name]) })
+	inorder.By(f.decls, func(a, b foreignDecl) int { return b.rank(names[name]) - a.rank(names[name]) })
 	return f
 }
 
@@ -158,7 +158,7 @@ func (u *Unit) foreignConstants(other *Unit, file *File, names map[string]string
 			found[c.Name()] = c
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(found)) {
+	for _, name := range inorder.Keys(found) {
 		c := found[name]
 		basic, ok := c.Type().(*types.Basic)
 		if !ok || !other.sameEverywhere(name, map[string]bool{}) {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A group is several functions that are one target, with the types whose fields may change with
@@ -424,7 +425,7 @@ func (u *Unit) hold(outside map[string]bool) error {
 		}
 	}
 	if len(users) > 0 {
-		slices.Sort(users)
+		inorder.Sort(users)
 		more := slices.Concat(g.names, users)
 		return u.refuseGroup(fmt.Sprintf("its fields are used outside of its methods and constructors, by %s",
 			orList(users)), fmt.Sprintf("Name them with it: '%s.{%s}'.", u.Target.PkgPath, strings.Join(more, ",")))

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -82,7 +82,7 @@ func (u *Unit) missing(f *ast.File) string {
 			there[key] = true
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(u.group.held)) {
+	for _, key := range inorder.Keys(u.group.held) {
 		if !there[key] {
 			return key
 		}
@@ -143,7 +143,7 @@ func (u *Unit) checkGroup(f *File) *Problem {
 			return f.problem("scope", at, "the signature of %s changed: %s, was %s", p.key(), now, was)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(u.group.types)) {
+	for _, name := range inorder.Keys(u.group.types) {
 		obj, ok := f.Types.Scope().Lookup(name).(*types.TypeName)
 		if !ok {
 			continue // nobody else uses it: see missing

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -341,7 +341,7 @@ func (g *guarding) qualify(path, name string) string {
 		}
 	}
 	if len(have) > 0 {
-		slices.Sort(have)
+		inorder.Sort(have)
 		return have[0]
 	}
 	g.imports[name] = path

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -135,7 +136,7 @@ func (u *Unit) candidates(ctx context.Context, generic types.Object, params *typ
 		found = u.moduleInstances(ctx, generic.Name())
 	}
 	// Basic types first: they have the plainest records and the most regular code.
-	slices.SortStableFunc(found, func(a, b []types.Type) int { return notBasic(a) - notBasic(b) })
+	inorder.By(found, func(a, b []types.Type) int { return notBasic(a) - notBasic(b) })
 	for _, t := range []types.BasicKind{types.Int, types.String, types.Float64, types.Uint64, types.Byte} {
 		args := make([]types.Type, params.Len())
 		for i := range args {
@@ -225,7 +226,7 @@ func (u *Unit) collect(info *types.Info, name, pkgPath string) [][]types.Type {
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
+	inorder.By(ids, func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
 	var out [][]types.Type
 	for _, id := range ids {
 		var args []types.Type

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // stdNames are the packages that a missing import may mean.
@@ -135,7 +137,7 @@ func (u *Unit) wanted(f *ast.File) []importSpec {
 			out = append(out, importSpec{path: path})
 		}
 	}
-	slices.SortFunc(out, func(a, b importSpec) int {
+	inorder.By(out, func(a, b importSpec) int {
 		if isStd(a.path) != isStd(b.path) {
 			if isStd(a.path) {
 				return -1

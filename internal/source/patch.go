@@ -11,10 +11,10 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -290,7 +290,7 @@ func removals(file *srcFile, gone []*piece) []syntax.Edit {
 // take the blank line between them, and the second too when it is the last of
 // the file.
 func joined(text string, removed []syntax.Edit) []syntax.Edit {
-	slices.SortFunc(removed, func(a, b syntax.Edit) int { return a.Start - b.Start })
+	inorder.By(removed, func(a, b syntax.Edit) int { return a.Start - b.Start })
 	var out []syntax.Edit
 	for _, e := range removed {
 		if n := len(out) - 1; n >= 0 && e.Start <= out[n].End {
@@ -365,6 +365,6 @@ func sortedKeys[V any](m map[string]V) []string {
 	for k := range m {
 		out = append(out, k)
 	}
-	slices.Sort(out)
+	inorder.Sort(out)
 	return out
 }

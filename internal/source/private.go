@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -176,7 +177,7 @@ func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth in
 		}
 		return true
 	})
-	slices.SortStableFunc(edits, func(a, b syntax.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	inorder.By(edits, func(a, b syntax.Edit) int { return cmp.Compare(a.Start, b.Start) })
 	return edits
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -170,7 +171,7 @@ func nearest(name string, names []string, key func(string) string) []string {
 			found = append(found, scored{n, d})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b scored) int { return a.d - b.d })
+	inorder.By(found, func(a, b scored) int { return a.d - b.d })
 	var out []string
 	for _, s := range found[:min(3, len(found))] {
 		out = append(out, s.name)

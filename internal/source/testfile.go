@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // CheckTest type-checks a test file that is to be added to the package. It returns nil if the
@@ -48,7 +50,7 @@ func (u *Unit) TestImports(body string) (string, error) {
 			specs = append(specs, importSpec{path: path})
 		}
 	}
-	slices.SortFunc(specs, func(a, b importSpec) int {
+	inorder.By(specs, func(a, b importSpec) int {
 		if isStd(a.path) != isStd(b.path) {
 			if isStd(a.path) {
 				return -1

@@ -17,6 +17,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/exports"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Unit is a loaded target: the plain [beagle.Target] and what is needed to
@@ -228,7 +229,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		return unknownPackage(u.opts.Dir, u.opts.Spec, "")
 	}
 	e := &beagle.UsageError{What: fmt.Sprintf("%s: package %s has no function %s", u.opts.Spec, p.PkgPath, name)}
-	slices.Sort(known)
+	inorder.Sort(known)
 	known = slices.DeleteFunc(slices.Compact(known), func(n string) bool { return n == "init" || n == "_" })
 	last := func(n string) string { return n[strings.LastIndex(n, ".")+1:] }
 	whole := func(n string) string { return n }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -222,7 +223,7 @@ func (u *Unit) TypeImports(ts ...types.Type) []string {
 			return ""
 		})
 	}
-	slices.Sort(out)
+	inorder.Sort(out)
 	return slices.Compact(out)
 }
 

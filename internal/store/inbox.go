@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Submission is a version that was handed in to a running search.
@@ -98,7 +99,7 @@ func (s *Store) Inbox(run string) ([]Submission, error) {
 		}
 		out = append(out, v)
 	}
-	slices.SortFunc(out, func(a, b Submission) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	inorder.By(out, func(a, b Submission) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return out, nil
 }
 

@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A State is the stage of a run's life.
@@ -98,7 +98,7 @@ func (s *Store) Runs() ([]Run, error) {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b Run) int {
+	inorder.By(out, func(a, b Run) int {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil

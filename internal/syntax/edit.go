@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // An Edit replaces text[Start:End] by New.
@@ -17,7 +19,7 @@ type Edit struct {
 // Apply carries out edits that do not overlap. Insertions at one place keep their order.
 func Apply(text string, edits []Edit) string {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
+	inorder.By(edits, func(a, b Edit) int { return a.Start - b.Start })
 	var b strings.Builder
 	last := 0
 	for _, e := range edits {

@@ -20,6 +20,9 @@ const (
 	targetPart              // the target of a pointer in this memory
 )
 
+// find returns what an object was made the same as.
+//
+//go:noinline
 func (o *object) find() *object {
 	for o.same != nil {
 		o = o.same

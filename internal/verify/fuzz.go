@@ -4,12 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -292,7 +292,7 @@ func unreached(traced *harness.Traced, reply *rt.GuideReply) []beagle.Branch {
 			list = append(list, beagle.Branch{Version: version, Line: s.Line, Text: s.Text, Side: s.Sides[side]})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b beagle.Branch) int {
+	inorder.By(list, func(a, b beagle.Branch) int {
 		if a.Version != b.Version {
 			return strings.Compare(b.Version, a.Version) // the original first
 		}

@@ -6,11 +6,11 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -60,7 +60,7 @@ func testText(t *beagle.Target, d *rt.Diff) string {
 	body := fmt.Sprintf("// A faster version of %s was refused here: %s.\nfunc Test%sCounterexample(t *testing.T) {\n"+
 		"%s}\n",
 		t.Name, story(d), name, w.text.String())
-	slices.Sort(w.imports)
+	inorder.Sort(w.imports)
 	text := fmt.Sprintf("package %s\n\nimport (\n", t.PkgName)
 	for _, path := range slices.Compact(w.imports) {
 		if mentions(body, path) {
@@ -266,7 +266,7 @@ func (w *testWriter) overwrite(vars []string, params []beagle.Param) {
 // errorFields compares the fields of an error that a caller sees through its type. It uses
 // reflection, because the test may not import the type's package.
 func (w *testWriter) errorFields(got string, want map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(want)) {
+	for _, name := range inorder.Keys(want) {
 		w.imports = append(w.imports, "fmt", "reflect")
 		w.line("\tif v := reflect.Indirect(reflect.ValueOf(%s)); v.Kind() == reflect.Struct && "+
 			"v.FieldByName(%q).IsValid() {", got, name)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/beagle-go/beagle/internal/effects"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -272,7 +273,7 @@ func reachedIn(prog *ssa.Program, u *source.Unit) []*ssa.Function {
 			out = append(out, f)
 		}
 	}
-	slices.SortFunc(out, func(a, b *ssa.Function) int { return int(a.Pos() - b.Pos()) })
+	inorder.By(out, func(a, b *ssa.Function) int { return int(a.Pos() - b.Pos()) })
 	return out
 }
 

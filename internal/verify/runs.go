@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -161,7 +162,7 @@ func (j *Job) skips() (all, slow []string) {
 			all, slow = append(all, name), append(slow, name)
 		}
 	}
-	slices.Sort(all)
+	inorder.Sort(all)
 	return slices.Compact(all), slow
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
@@ -289,7 +290,7 @@ func (j *Job) separable() []change {
 // with the original's statements in the place of some changes.
 func (j *Job) versionWithout(changes ...change) bool {
 	list := slices.Clone(changes)
-	slices.SortFunc(list, func(x, y change) int { return int(y.from - x.from) }) // from the end, so that places stay
+	inorder.By(list, func(x, y change) int { return int(y.from - x.from) }) // from the end, so that places stay
 	src := j.cand.src
 	for _, c := range list {
 		src = src[:j.cand.offset(c.from)] + c.again + src[j.cand.offset(c.to):]

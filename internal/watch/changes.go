@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/special"
 )
 
@@ -59,7 +60,7 @@ func split(series []float64, o Options) []ChangePoint {
 		}
 		start = max(last, start+o.Window/2)
 	}
-	slices.Sort(at)
+	inorder.Sort(at)
 	points := make([]ChangePoint, len(at))
 	for i := range at {
 		points[i] = between(series, at, i)
@@ -95,7 +96,7 @@ func divide(z []float64, level float64) []int {
 			return cuts
 		}
 		cuts = append(cuts, at)
-		slices.Sort(cuts)
+		inorder.Sort(cuts)
 	}
 }
 

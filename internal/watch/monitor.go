@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Limit bounds a series of a service: the processors of an instance, the cost of a month, the
@@ -168,7 +170,7 @@ func (t Turn) Ahead(now time.Time) bool { return t.First != "" && now.Before(t.U
 
 // Order sorts services: first those that breach a limit or will, then the most expensive ones.
 func Order(turns []Turn, now time.Time) {
-	slices.SortStableFunc(turns, func(a, b Turn) int {
+	inorder.By(turns, func(a, b Turn) int {
 		if a.Ahead(now) != b.Ahead(now) {
 			if a.Ahead(now) {
 				return -1

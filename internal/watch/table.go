@@ -2,8 +2,9 @@ package watch
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A series is the samples of something in some windows.
@@ -60,7 +61,7 @@ func tabulate(windows []Window) *table {
 
 // large lists the functions with a share of the samples, by name.
 func (t *table) large(share float64) []string {
-	out := slices.Sorted(maps.Keys(t.flat))
+	out := inorder.Keys(t.flat)
 	least := share * sum(t.samples)
 	return slices.DeleteFunc(out, func(f string) bool { return sum(t.flat[f].hits) < least })
 }
@@ -94,7 +95,7 @@ func (t *table) common(share float64, s shift) float64 {
 			total += before
 		}
 	}
-	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.factor, b.factor) })
+	inorder.By(all, func(a, b change) int { return cmp.Compare(a.factor, b.factor) })
 	passed := 0.0
 	for _, c := range all {
 		if passed += c.weight; passed >= total/2 {

@@ -2,10 +2,10 @@ package watch
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // ofTargets looks at the functions with a win or a corpus.
@@ -139,7 +139,7 @@ const (
 
 func (w *Watch) newInputs(t Target) *Finding {
 	got := w.last().Inputs[t.Function]
-	names := slices.Sorted(maps.Keys(t.Inputs))
+	names := inorder.Keys(t.Inputs)
 	var psi []Interval
 	var p []float64
 	for _, name := range names {

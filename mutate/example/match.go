@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -197,7 +198,7 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 			}
 		}
 	}
-	slices.SortStableFunc(sites, func(a, b mutate.Site) int { return int(a.Node.Pos() - b.Node.Pos()) })
+	inorder.By(sites, func(a, b mutate.Site) int { return int(a.Node.Pos() - b.Node.Pos()) })
 	return sites
 }
 

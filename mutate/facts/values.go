@@ -129,6 +129,8 @@ var Single = &Fact[map[*types.Var]Declaration]{
 }
 
 // IsLocal reports whether a function declares v. Parameters count.
+//
+//go:noinline
 func IsLocal(p *mutate.Pass, v *types.Var) bool {
 	return v != nil && !v.IsField() && !p.IsGlobal(v) && v.Pkg() == p.Pkg
 }

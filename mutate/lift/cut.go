@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -373,7 +374,7 @@ func (x *cutter) collect(whole bool) bool {
 			x.r.Inputs = append(x.r.Inputs, *in)
 		}
 	}
-	slices.SortFunc(x.r.Inputs, func(a, b Input) int { return strings.Compare(x.order(a), x.order(b)) })
+	inorder.By(x.r.Inputs, func(a, b Input) int { return strings.Compare(x.order(a), x.order(b)) })
 	results := x.p.Info.Defs[x.r.fn.Name].(*gotypes.Func).Signature().Results()
 	named := results.Len() > 0 && results.At(0).Name() != ""
 	if (x.r.returns || x.r.early) && !whole && named {
@@ -428,7 +429,7 @@ func (x *cutter) leftovers() bool {
 			x.assigned = append(x.assigned, v)
 		}
 	}
-	slices.SortFunc(x.assigned, func(a, b *gotypes.Var) int { return int(a.Pos() - b.Pos()) })
+	inorder.By(x.assigned, func(a, b *gotypes.Var) int { return int(a.Pos() - b.Pos()) })
 	for _, v := range x.assigned {
 		if !x.usedAfter(v) {
 			continue

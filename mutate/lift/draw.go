@@ -4,9 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A drawer draws inputs: shaped after the code's own constants, correlated with
@@ -350,19 +351,19 @@ func drawSlice[T any](g *drawer, draw func() T) []T {
 func arrange(list any) {
 	switch list := list.(type) {
 	case []int:
-		slices.Sort(list)
+		inorder.Sort(list)
 	case []int64:
-		slices.Sort(list)
+		inorder.Sort(list)
 	case []uint16:
-		slices.Sort(list)
+		inorder.Sort(list)
 	case []uint32:
-		slices.Sort(list)
+		inorder.Sort(list)
 	case []uint64:
-		slices.Sort(list)
+		inorder.Sort(list)
 	case []float64:
-		slices.Sort(list)
+		inorder.Sort(list)
 	case []string:
-		slices.Sort(list)
+		inorder.Sort(list)
 	}
 }
 

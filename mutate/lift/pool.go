@@ -2,6 +2,8 @@ package lift
 
 import (
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A pool holds inputs of a region and what the region made of them.
@@ -219,7 +221,7 @@ func (p *pool) sort(goals []*goal, right [][]*term) (wrong []int) {
 			}
 		}
 	}
-	slices.Sort(wrong)
+	inorder.Sort(wrong)
 	return slices.Compact(wrong)
 }
 

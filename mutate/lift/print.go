@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -260,7 +261,7 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 func (q *question) best(right [][]*term) []*term {
 	chosen := make([]*term, len(right))
 	for k, ts := range right {
-		slices.SortStableFunc(ts, func(a, b *term) int { return a.price - b.price })
+		inorder.By(ts, func(a, b *term) int { return a.price - b.price })
 		chosen[k] = ts[0]
 	}
 	return chosen

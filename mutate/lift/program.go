@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -59,7 +60,7 @@ func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 	for name := range w.imports {
 		names = append(names, name)
 	}
-	slices.Sort(names)
+	inorder.Sort(names)
 	for _, name := range names {
 		fmt.Fprintf(&b, "\t%s %q\n", name, w.imports[name])
 	}

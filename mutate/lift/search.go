@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A term is an input, a constant, or a component applied to terms, with its
@@ -307,7 +309,7 @@ func (b *bank) guards(level int) {
 		for _, t := range g.part {
 			parts = append(parts, t)
 		}
-		slices.SortFunc(parts, func(a, c *term) int {
+		inorder.By(parts, func(a, c *term) int {
 			return cmp.Or(cmp.Compare(a.cost, c.cost), cmp.Compare(a.price, c.price), cmp.Compare(a.agree, c.agree))
 		})
 		for _, c := range conditions {
@@ -321,7 +323,7 @@ func (b *bank) guards(level int) {
 				library: a.library || o.library}
 			g.accept(t)
 		}
-		slices.SortStableFunc(g.done, func(a, c *term) int { return cmp.Compare(a.cost, c.cost) })
+		inorder.By(g.done, func(a, c *term) int { return cmp.Compare(a.cost, c.cost) })
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -201,7 +202,7 @@ func (s *Study) Find() Report {
 	for _, l.perSearch = range slices.Compact([]int{min(cheapTerms, s.o.Terms), s.o.Terms}) {
 		s.round(l, &rep)
 	}
-	slices.SortStableFunc(rep.Matches, func(a, b Match) int { return cmp.Compare(a.Price, b.Price) })
+	inorder.By(rep.Matches, func(a, b Match) int { return cmp.Compare(a.Price, b.Price) })
 	rep.Terms, rep.Restarts = l.spent, l.restarts
 	return rep
 }

@@ -4,11 +4,12 @@ import (
 	"go/ast"
 	"go/format"
 	"go/token"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // Unchanged is the message for a reply that changes nothing.
@@ -228,7 +229,7 @@ func rebuild(parent string, f *ast.File, tok *token.File, ps []piece, imports []
 			specs[s] = true
 		}
 	}
-	for _, s := range slices.Sorted(maps.Keys(specs)) {
+	for _, s := range inorder.Keys(specs) {
 		b.WriteString("import " + s + "\n")
 	}
 	for _, p := range ps {

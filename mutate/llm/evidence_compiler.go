@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // noteLines explains the compiler's account of a version, with the lines that it mentions. Lines
@@ -14,7 +15,7 @@ import (
 func noteLines(v *Version) []string {
 	text := strings.Split(v.Source, "\n")
 	notes := slices.Clone(v.Static.Notes)
-	slices.SortStableFunc(notes, func(a, b beagle.Note) int {
+	inorder.By(notes, func(a, b beagle.Note) int {
 		return cmp.Or(cmp.Compare(v.Profile[b.Line], v.Profile[a.Line]), cmp.Compare(a.Line, b.Line))
 	})
 	var out []string
@@ -70,7 +71,7 @@ func hotLines(v *Version) []string {
 			lines = append(lines, line)
 		}
 	}
-	slices.SortFunc(lines, func(a, b int) int { return cmp.Or(cmp.Compare(v.Profile[b], v.Profile[a]), a-b) })
+	inorder.By(lines, func(a, b int) int { return cmp.Or(cmp.Compare(v.Profile[b], v.Profile[a]), a-b) })
 	var out []string
 	for _, line := range lines {
 		out = append(out, fmt.Sprintf("%s  line %d    | %s\n", percent(v.Profile[line]), line, OneLine(text[line-1])))

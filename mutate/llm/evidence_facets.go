@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // FacetsInWords describes what is typical of a target's inputs: one line for each parameter, and
@@ -101,7 +102,7 @@ func bytesInWords(shares []float64, redact bool) string {
 			list = append(list, group{name, share})
 		}
 	}
-	slices.SortFunc(list, func(a, b group) int {
+	inorder.By(list, func(a, b group) int {
 		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.name, b.name))
 	})
 	var out []string
@@ -159,7 +160,7 @@ func minedInWords(m *beagle.Mined) string {
 // byteRanges writes a set of bytes as 'a'-'z', '0'-'9', ':'.
 func byteRanges(set []byte) string {
 	set = slices.Clone(set)
-	slices.Sort(set)
+	inorder.Sort(set)
 	var out []string
 	for i := 0; i < len(set); {
 		j := i

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // Facts returns short names of what is remarkable about a version and its inputs, with weights from
@@ -370,7 +371,7 @@ func (w *walker) index(x *ast.IndexExpr) {
 // names returns the facts of a target, the heaviest first, for readers.
 func (f facts) names() []string {
 	out := slices.Collect(maps.Keys(f))
-	slices.SortFunc(out, func(a, b string) int {
+	inorder.By(out, func(a, b string) int {
 		if f[a] != f[b] {
 			if f[a] > f[b] {
 				return -1

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Lesson is a short text that teaches a model about targets with certain facts.
@@ -54,7 +55,7 @@ func LoadLessons(dirs ...string) ([]Lesson, error) {
 	for _, l := range byName {
 		out = append(out, l)
 	}
-	slices.SortFunc(out, func(a, b Lesson) int { return cmp.Compare(a.Name, b.Name) })
+	inorder.By(out, func(a, b Lesson) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
@@ -167,7 +168,7 @@ func Match(all []Lesson, facts map[string]float64, limit int) []Lesson {
 			list = append(list, ranked{l, score})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int {
+	inorder.By(list, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Name, b.Name))
 	})
 	var out []Lesson

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // Teaches reports whether a run learned something that [Propose] can write down.
@@ -159,7 +160,7 @@ func boughtNothing(r *beagle.Result) string {
 	for name := range bad {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int {
+	inorder.By(names, func(a, b string) int {
 		if bad[a] != bad[b] {
 			return bad[b] - bad[a]
 		}

@@ -2,10 +2,11 @@ package llm
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 	"unicode"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // span is the part of the parent that an edit replaces.
@@ -26,7 +27,7 @@ func applyEdits(parent string, edits []Edit) (string, error) {
 		}
 		spans = append(spans, s)
 	}
-	slices.SortStableFunc(spans, func(a, b span) int { return a.start - b.start })
+	inorder.By(spans, func(a, b span) int { return a.start - b.start })
 	var b strings.Builder
 	last := 0
 	for i, s := range spans {

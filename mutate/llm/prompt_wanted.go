@@ -2,8 +2,9 @@ package llm
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A wish is an idea that a call may be asked for, and how much there is to gain by it.
@@ -63,7 +64,7 @@ func (e *Evidence) wishes() []wish {
 	add(true, 0.3, "The idea wanted from this call is another algorithm for the same answer, with fewer steps and not "+
 		"cheaper ones.")
 	add(true, 0.25, "The idea wanted from this call is a short way for what nearly all inputs have in common.")
-	slices.SortStableFunc(out, func(a, b wish) int {
+	inorder.By(out, func(a, b wish) int {
 		switch {
 		case a.gain > b.gain:
 			return -1

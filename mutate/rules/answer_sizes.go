@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -138,7 +139,7 @@ func tableSize(asked []int64) int64 {
 	if len(asked) == 0 {
 		return 0
 	}
-	slices.Sort(asked)
+	inorder.Sort(asked)
 	if top := asked[len(asked)-1]; top <= mostAnswers {
 		return top
 	}
@@ -172,7 +173,7 @@ func packedParts(p *mutate.Pass, e ast.Expr) packed {
 		switch e.Op {
 		case token.OR, token.ADD, token.XOR:
 			both := slices.Concat(packedParts(p, e.X), packedParts(p, e.Y))
-			slices.SortFunc(both, func(a, b packedPart) int { return int(a.shift - b.shift) })
+			inorder.By(both, func(a, b packedPart) int { return int(a.shift - b.shift) })
 			return both
 		case token.SHL:
 			if n, ok := p.Int(e.Y); ok {

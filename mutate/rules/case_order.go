@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -199,7 +200,7 @@ func commentsBetween(p *mutate.Pass, arms []arm) bool {
 func rewriteCaseOrder(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	arms := s.Data.([]arm)
 	order := slices.Clone(arms)
-	slices.SortStableFunc(order, heavier)
+	inorder.By(order, heavier)
 	var edits []mutate.Edit
 	for i, a := range arms {
 		if a.pos != order[i].pos {

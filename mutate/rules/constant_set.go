@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -95,7 +96,7 @@ const maxRuns = 8
 // scattered.
 func setText(operand, set string) string {
 	chars := []byte(set)
-	slices.Sort(chars)
+	inorder.Sort(chars)
 	chars = slices.Compact(chars)
 	if set == "" {
 		return ""

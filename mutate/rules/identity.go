@@ -5,11 +5,11 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -149,7 +149,7 @@ func identityParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 			inner = append(inner, byte(c))
 		}
 	}
-	slices.SortStableFunc(inner, func(a, b byte) int {
+	inorder.By(inner, func(a, b byte) int {
 		switch {
 		case seen[a] > seen[b]:
 			return -1

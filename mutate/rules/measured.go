@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"go/version"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Table holds what the rewrites gained with one toolchain on one architecture.
@@ -77,7 +77,7 @@ func Tables(arch string) []*Table {
 			list = append(list, t)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Table) int { return version.Compare(a.Go, b.Go) })
+	inorder.By(list, func(a, b *Table) int { return version.Compare(a.Go, b.Go) })
 	for i, t := range list {
 		t.compare(list[:i])
 	}

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp/syntax"
-	"slices"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A dfa decides whether an ASCII text holds a match of a regular expression. next holds the states
@@ -137,7 +138,7 @@ func (b *dfaBuilder) closure(from []uint32, begin bool) []uint32 {
 			out = append(out, pc)
 		}
 	}
-	slices.Sort(out)
+	inorder.Sort(out)
 	return out
 }
 

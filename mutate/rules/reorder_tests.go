@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -100,7 +101,7 @@ func sortedBy(ops []ast.Expr, less func(i, j int) bool) []ast.Expr {
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortStableFunc(at, func(i, j int) int {
+	inorder.By(at, func(i, j int) int {
 		switch {
 		case less(i, j):
 			return -1

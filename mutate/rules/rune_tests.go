@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -191,7 +192,7 @@ func alone(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*ru
 			}
 		}
 	}
-	slices.SortFunc(unused, func(a, b ast.Stmt) int { return int(a.Pos() - b.Pos()) })
+	inorder.By(unused, func(a, b ast.Stmt) int { return int(a.Pos() - b.Pos()) })
 	return unused, within
 }
 

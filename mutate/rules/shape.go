@@ -23,11 +23,15 @@ func precomputed(_ *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, 
 }
 
 // site returns a place with its edits.
+//
+//go:noinline
 func site(n ast.Node, label string, edits ...mutate.Edit) mutate.Site {
 	return mutate.Site{Node: n, Label: label, Data: edits}
 }
 
 // statements yields every statement of a function declaration that stands in a list, with the list.
+//
+//go:noinline
 func statements(p *mutate.Pass) iter.Seq2[[]ast.Stmt, int] {
 	return func(yield func([]ast.Stmt, int) bool) {
 		for list := range p.Lists() {

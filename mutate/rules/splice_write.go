@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -228,7 +229,7 @@ func (w *splicer) edited(from, to token.Pos, in ast.Node, edits []textEdit) stri
 		}
 		return true
 	})
-	slices.SortFunc(edits, func(a, b textEdit) int { return int(a.from - b.from) })
+	inorder.By(edits, func(a, b textEdit) int { return int(a.from - b.from) })
 	out, last := "", from
 	for _, e := range edits {
 		out += w.p.Between(last, e.from) + e.text

@@ -16,6 +16,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // mostHeader is the longest header that is read: a hundred bytes a tensor are common.
@@ -155,7 +157,7 @@ func (t tensor) check(left int64) error {
 }
 
 // Names lists the tensors by name.
-func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.tensors)) }
+func (f *File) Names() []string { return inorder.Keys(f.tensors) }
 
 // Floats reads a tensor of numbers of 32 or 16 bits, which must have the shape. A shape without
 // sides is one number.

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/watch"
 )
 
@@ -307,7 +307,7 @@ func (m *metric) events(counter bool, w string) (string, error) {
 		return "", fmt.Errorf("a source is of type %q: only Prometheus is read", m.Source.Type)
 	}
 	query := m.Source.Spec["query"]
-	for _, k := range slices.Sorted(maps.Keys(m.Source.Spec)) {
+	for _, k := range inorder.Keys(m.Source.Spec) {
 		if query == "" && strings.Contains(k, "query") {
 			query = m.Source.Spec[k]
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/internal/watch"
 )
@@ -94,7 +95,7 @@ func (a *Archive) month(at time.Time) string {
 
 func (a *Archive) months() ([]string, error) {
 	all, err := filepath.Glob(a.path("windows-????-??.jsonl"))
-	slices.Sort(all)
+	inorder.Sort(all)
 	return all, err
 }
 

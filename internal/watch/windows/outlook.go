@@ -3,10 +3,10 @@ package windows
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/forecast"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/watch"
 )
 
@@ -129,12 +129,12 @@ func series(windows []watch.Window) (out []named) {
 		}
 		out = append(out, s)
 	}
-	slices.SortFunc(out[1:], func(a, b named) int { return cmp.Compare(a.name, b.name) })
+	inorder.By(out[1:], func(a, b named) int { return cmp.Compare(a.name, b.name) })
 	var names []string
 	for name := range flat {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(flat[b], flat[a]), cmp.Compare(a, b)) })
+	inorder.By(names, func(a, b string) int { return cmp.Or(cmp.Compare(flat[b], flat[a]), cmp.Compare(a, b)) })
 	for _, name := range names[:min(mostSeries, len(names))] {
 		s := named{name: name, most: 1}
 		for _, w := range windows {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/watch"
 )
 
@@ -70,7 +71,7 @@ func (s *Stretch) window(length time.Duration) watch.Window {
 	for _, r := range s.Rows {
 		w.Rows = append(w.Rows, *r)
 	}
-	slices.SortFunc(w.Rows, func(a, b watch.Row) int { return cmp.Compare(a.Function, b.Function) })
+	inorder.By(w.Rows, func(a, b watch.Row) int { return cmp.Compare(a.Function, b.Function) })
 	if s.Seconds > 0 {
 		w.Cores = s.Busy / s.Seconds
 	}
@@ -87,7 +88,7 @@ func (a *Archive) Take(all []*hotspots.Profile, o Options) (taken int, err error
 				p.Source)
 		}
 	}
-	slices.SortStableFunc(all, func(p, q *hotspots.Profile) int { return p.Start.Compare(q.Start) })
+	inorder.By(all, func(p, q *hotspots.Profile) int { return p.Start.Compare(q.Start) })
 	for _, p := range all {
 		name := cmp.Or(p.Instance, p.Group)
 		if p.Instance == "" && p.Group == p.Source {
@@ -119,7 +120,7 @@ func (a *Archive) stretch(at time.Time, length time.Duration) *Stretch {
 // over takes the stretches that can get no more profiles out of the open ones: their time has
 // passed. A profile belongs to the stretch in which it begins.
 func (a *Archive) over(now time.Time, length time.Duration) (done []*Stretch) {
-	slices.SortFunc(a.state.Open, func(s, t *Stretch) int { return s.Begins.Compare(t.Begins) })
+	inorder.By(a.state.Open, func(s, t *Stretch) int { return s.Begins.Compare(t.Begins) })
 	for len(a.state.Open) > 0 && !now.Before(a.state.Open[0].Begins.Add(length)) {
 		done = append(done, a.state.Open[0])
 		a.state.Open = a.state.Open[1:]
