@@ -329,6 +329,9 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	if a := r.Verification.Assurance; a != nil {
 		fmt.Fprintf(w, "  assurance: %s\n", a)
 	}
+	for _, why := range r.Rejected {
+		fmt.Fprintf(w, "  %-22s %s\n", "faster, and fell", clean(strings.Join(strings.Fields(why), " ")))
+	}
 	printModels(w, r.Models)
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "  %-22s %s: %s\n", "audit", f.Figure, f.Remedy)

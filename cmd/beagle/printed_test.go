@@ -17,6 +17,8 @@ func TestEndOfARun(t *testing.T) {
 		Run: "3f2a", Target: beagle.TargetRef{Spec: "./p.F"}, Outcome: beagle.Improved,
 		Lineage: []beagle.LineageStep{{Step: beagle.Step{Mutator: "unroll"}}},
 		Models:  &beagle.ModelSummary{Calls: 4, Lost: 2, AtMost: 0.25},
+
+		Rejected: []string{"aaaa (unroll): wrong by replay:\nwant 1"},
 	}
 	printed := func() string {
 		var b strings.Builder
@@ -25,7 +27,7 @@ func TestEndOfARun(t *testing.T) {
 	}
 	const lesson = "beagle lessons propose 3f2a\n"
 	if text := printed(); !strings.Contains(text, lesson) || !strings.Contains(text, "2 calls were under way") ||
-		!strings.Contains(text, "$0.25") {
+		!strings.Contains(text, "$0.25") || !strings.Contains(text, "aaaa (unroll): wrong by replay: want 1\n") {
 		t.Errorf("%s", text)
 	}
 	r.Outcome, r.Lineage, r.Models.Lost = beagle.NoImprovement, nil, 0

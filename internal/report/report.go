@@ -234,15 +234,25 @@ func verification(s sheet, r *beagle.Result) {
 	if a := r.Verification.Assurance; a != nil {
 		s.para(say("Assurance: %s.", a))
 	}
-	var not [][]span
-	for _, what := range r.Verification.NotDone {
-		not = append(not, []span{say("%s", what)})
+	if fallen := each(r.Rejected); len(fallen) > 0 {
+		s.para(say("Faster versions that fell here, or in the second measurement:"))
+		s.list(false, fallen...)
 	}
+	not := each(r.Verification.NotDone)
 	if len(not) == 0 {
 		not = [][]span{{say("nothing that is known of")}}
 	}
 	s.para(say("Not verified:"))
 	s.list(false, not...)
+}
+
+// each makes an item of each text.
+func each(texts []string) [][]span {
+	var out [][]span
+	for _, t := range texts {
+		out = append(out, []span{say("%s", t)})
+	}
+	return out
 }
 
 func inputs(s sheet, r *beagle.Result) {
@@ -300,9 +310,7 @@ func notes(r *beagle.Result) [][]span {
 		}
 		out = append(out, []span{say("%s, %s: %s. %s", kind, f.Code, f.Figure, f.Remedy)})
 	}
-	for _, w := range r.Warnings {
-		out = append(out, []span{say("%s", w)})
-	}
+	out = append(out, each(r.Warnings)...)
 	for _, f := range r.RuleFaults {
 		out = append(out, []span{say("the rule %s failed and was off for the rest of the run: %s %s",
 			f.Rule, f.Function, f.Reason)})

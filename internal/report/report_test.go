@@ -50,6 +50,7 @@ func sample() *beagle.Result {
 			Cases:   8192,
 			NotDone: []string{"inputs longer than 300 bytes"},
 		},
+		Rejected: []string{"dddddddd: differs on \"é\""},
 		Corpus: beagle.CorpusSummary{
 			Train:   6500,
 			Holdout: 1692,
