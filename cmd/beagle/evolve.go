@@ -176,7 +176,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if f.given("rules") && len(spec.Rules) == 0 {
 		return exitUsage, &beagle.UsageError{
 			What:   "--rules names no rewrite",
-			Remedy: "'beagle explain' lists them; leave --rules out for all of them",
+			Remedy: "'beagle explain' lists them; leave --rules out for the default set, or give --rules all",
 		}
 	}
 	if spec.Models.Offline && onFleet.server.Address != "" {

@@ -120,8 +120,8 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	}[verb]
 	if !known || (name == "") != (verb == "list") {
 		return exitUsage, &beagle.UsageError{
-			What:   fmt.Sprintf("'lessons %s' is not understood", strings.Join(rest, " ")),
-			Remedy: "it is list, show NAME, propose RUN, keep NAME or drop NAME",
+			What:   fmt.Sprintf("unknown arguments of lessons: %s", strings.Join(rest, " ")),
+			Remedy: "use list, show NAME, propose RUN, keep NAME or drop NAME",
 		}
 	}
 	if err := do(); err != nil {

@@ -36,7 +36,7 @@ are need not be copied:
 A type, or a group of functions, is one target as for 'beagle evolve': a file declares what changes of it, fields of the
 type included.
 
-Of a directory all Go files are judged, each as one version, but no tests. What was recorded is kept, and taken again as long
+For a directory, each Go file except tests is judged as one version. What was recorded is kept, and taken again as long
 as the module and the toolchain are the same; --anew records again.
 
 Examples:

@@ -11,8 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 )
 
-// A Proposed is what became of a proposal: a candidate's ID, or why there is
-// none.
+// A Proposed names the candidate that a proposal made, or says why there is none.
 type Proposed struct {
 	Proposal  int           `json:"proposal"`
 	Candidate string        `json:"candidate,omitempty"`

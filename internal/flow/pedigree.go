@@ -51,8 +51,11 @@ func (p *pedigree) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 	at := p.works.root
 	for i := range c.Steps {
 		next, err := p.retrace(at, c.Steps[:i+1])
-		if err != nil {
+		if refused(err) != "" {
 			break
+		}
+		if err != nil {
+			return nil, err
 		}
 		chain, at = append(chain, next), next
 	}

@@ -66,12 +66,11 @@ func (jd *judge) rank(ctx context.Context, leads []evolve.Lead) ([]int, error) {
 // mostSingles bounds a comparison of forms that lack one step.
 const mostSingles = 16
 
-// trimmed are the forms of the leads to measure in full, the best lead first. Of that these are the
-// form without the steps whose gain is not shown, the one without those that do not look as if they
-// gained anything, the one that the search preferred, and the lead as it was found: the full
-// measurement prefers the simplest of them that is about as fast as the others. The search's form
-// is among them because of two steps either may be needless beside the other, and both together
-// not. Of any other lead it is the first.
+// trimmed returns the forms of the leads to measure in full, the best lead first. For that there
+// are four: without the steps whose gain is not shown, without those that do not look as if they
+// gained anything, as the search preferred it, and as it was found. The full measurement prefers
+// the simplest that is about as fast as the others. The third is there since two steps may each be
+// needless while the other is there. For every other lead there is the first form only.
 func (jd *judge) trimmed(ctx context.Context, leads []*evolve.Lead) (out []evolve.Finalist, err error) {
 	spare, err := jd.spare(ctx, leads)
 	if err != nil {
@@ -189,8 +188,11 @@ func (jd *judge) made(ctx context.Context, steps []beagle.Step) (*evolve.Finalis
 	c := jd.works.root
 	for i := range steps {
 		var err error
-		if c, err = jd.pedigree.retrace(c, steps[:i+1]); err != nil {
-			return nil, ctx.Err() // the step needs one of those that are left out
+		if c, err = jd.pedigree.retrace(c, steps[:i+1]); refused(err) != "" {
+			return nil, nil // the step needs one of those that are left out
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if v, err := jd.verifier.static(ctx, c); err != nil || !v.OK() {

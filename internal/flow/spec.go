@@ -1,8 +1,8 @@
 // Package flow is where the stages meet. Its activities are plain functions
 // that take and return IDs and small plain data; everything large lives in the
-// store. A driver (package local or temporal) decides the order. So
-// the same activities serve one process or many machines, and a repeated
-// activity finds its earlier result under the same key.
+// store. Package loop decides the order; packages local and temporal carry it
+// out. So the same activities serve one process or many machines, and a
+// repeated activity finds its earlier result under the same key.
 package flow
 
 import (

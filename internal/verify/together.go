@@ -16,9 +16,9 @@ type Entrant struct {
 }
 
 // Together is Quick for several candidates in one process: most of what a process costs is its
-// start. It accepts only. Whose verdict is nil must be compared in a process of its own, since
-// something was found, or the process ended, and another candidate may be the reason. Candidates
-// that nobody trusts do not belong here: one could spoil what is found out of the next.
+// start. It accepts only. A candidate with a nil verdict must be compared in a process of its
+// own: something was found, or the process ended, and another candidate may be the reason.
+// Candidates that nobody trusts do not belong here: one could spoil what is found out of the next.
 func Together(
 	ctx context.Context, e *Env, bin *harness.Binary, list []Entrant, corpus *beagle.Corpus,
 ) ([]*beagle.Verdict, error) {
