@@ -5,6 +5,8 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // tidy removes from src what the rewrite of p made useless: imports, and functions and variables of
@@ -22,23 +24,13 @@ func tidy(p *Pass, src []byte) ([]byte, error) {
 			return splice(src, unusedImports(fset, f, src))
 		}
 		start, end := fset.Position(orphan.Pos()).Offset, fset.Position(orphan.End()).Offset
-		if doc := docOf(orphan); doc != nil {
+		if doc := syntax.Doc(orphan); doc != nil {
 			start = fset.Position(doc.Pos()).Offset
 		}
 		if src, err = splice(src, []Edit{deleteLines(src, start, end)}); err != nil {
 			return nil, err
 		}
 	}
-}
-
-func docOf(d ast.Decl) *ast.CommentGroup {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		return d.Doc
-	case *ast.GenDecl:
-		return d.Doc
-	}
-	return nil
 }
 
 // firstOrphan finds a declaration of one name that nothing else mentions.

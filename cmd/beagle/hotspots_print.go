@@ -84,7 +84,7 @@ func summary(t *hotspots.Table) string {
 			n++
 		}
 	}
-	fmt.Fprintf(&b, "%.4g %s of %s in %d samples of %s.", t.Total, t.Unit, t.Kind, t.Samples, count(n, "profile"))
+	fmt.Fprintf(&b, "%.4g %s of %s in %d samples of %s.", t.Total, t.Unit, t.Kind, t.Samples, plural(n, "profile"))
 	if t.Kind != hotspots.CPU {
 		return b.String()
 	}
@@ -107,13 +107,6 @@ func summary(t *hotspots.Table) string {
 		fmt.Fprintf(&b, "\nScaling: %s.", t.Autoscaling.Reason)
 	}
 	return b.String()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func printTable(p painter, t *hotspots.Table) {
@@ -186,9 +179,9 @@ func printDiff(p painter, d *beagle.HotspotDiff) {
 	}
 	switch {
 	case len(d.Moves) == 0:
-		fmt.Fprintf(p, "Nothing that chance would not do, of %s.\n", count(d.Unclear, "function"))
+		fmt.Fprintf(p, "Nothing that chance would not do, of %s.\n", plural(d.Unclear, "function"))
 	case d.Unclear > 0:
-		fmt.Fprintf(p, "%s moved no more than chance would.\n", count(d.Unclear, "other function"))
+		fmt.Fprintf(p, "%s moved no more than chance would.\n", plural(d.Unclear, "other function"))
 	}
 }
 

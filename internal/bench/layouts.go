@@ -37,21 +37,12 @@ func stratify(seed uint64, pairs []copyPair) (r layoutResult, ok bool) {
 		return r, false
 	}
 	var means []Estimate
-	for _, class := range alignmentsOf(r.byAlignment) {
+	for _, class := range inorder.Keys(r.byAlignment) {
 		means = append(means, pool(r.byAlignment[class]))
 	}
 	r.est = pool(means)
-	r.align = [2]int{alignmentsOf(r.byAlignment)[0], alignmentsOf(r.byAlignment)[0]}
+	r.align = [2]int{inorder.Keys(r.byAlignment)[0], inorder.Keys(r.byAlignment)[0]}
 	return r, true
-}
-
-func alignmentsOf[V any](m map[int]V) []int {
-	var keys []int
-	for k := range m {
-		keys = append(keys, k)
-	}
-	inorder.Sort(keys)
-	return keys
 }
 
 // pool is the plain mean of estimates. They share slices, so the error is the
@@ -163,7 +154,7 @@ func evidenceOf(results []layoutResult) *Evidence {
 		all = append(all, r.est)
 		e.Layouts = append(e.Layouts, beagle.Layout{Seed: r.seed, Align: r.align, Ratio: r.est.Ratio()})
 		var halves [2][]Estimate
-		for _, class := range alignmentsOf(r.byAlignment) {
+		for _, class := range inorder.Keys(r.byAlignment) {
 			halves[class/32] = append(halves[class/32], r.byAlignment[class]...)
 		}
 		for h, es := range halves {

@@ -52,7 +52,7 @@ const (
 // the rest by hash, adds generated inputs, and computes the facets of the
 // training part. The same records and seed give the same corpus.
 func Build(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox.Sandbox, in Input) (*Built, error) {
-	bin, err := b.Build(ctx, []harness.Variant{{ID: "original", Source: u.Target.Source}}, harness.Link{})
+	bin, err := b.Build(ctx, harness.Versions(u), harness.Link{})
 	if err != nil {
 		return nil, err
 	}

@@ -269,7 +269,7 @@ func quantiles(list []weighted) (q [5]int) {
 
 // top lists the most frequent values that can be written as constants.
 func (f *facet) top() []beagle.TopValue {
-	keys := keysOf(f.seen)
+	keys := inorder.Keys(f.seen)
 	inorder.By(keys, func(a, b string) int { return cmp.Compare(f.seen[b], f.seen[a]) })
 	var out []beagle.TopValue
 	for _, k := range keys[:min(len(keys), 4*maxTop)] {

@@ -93,7 +93,7 @@ func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return fail("not a JSON object: %v", err)
 	}
-	for _, key := range keysOf(raw) {
+	for _, key := range inorder.Keys(raw) {
 		if key != "args" && key != "weight" {
 			return fail("field %q is not known", key)
 		}
@@ -117,15 +117,6 @@ func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
 	}
 	v.Names = l.names
 	return beagle.Record{Args: v.Append(nil), Weight: weight, Source: "file"}, nil
-}
-
-func keysOf[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	inorder.Sort(keys)
-	return keys
 }
 
 // Write writes records as JSON lines that Load reads.

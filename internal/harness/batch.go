@@ -96,7 +96,7 @@ func importsOf(f *source.File) []string {
 
 // imports lists the imports of the batch's versions.
 func (t *batch) imports() []string {
-	out := sortedKeys(t.b.frame.imports)
+	out := inorder.Keys(t.b.frame.imports)
 	for _, p := range t.predicates {
 		out = append(out, p.Imports()...)
 	}

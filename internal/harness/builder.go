@@ -29,6 +29,15 @@ const (
 // A Variant is a version to build.
 type Variant struct{ ID, Source string }
 
+// Versions are the original of a target, which is the first, and candidates.
+func Versions(u *source.Unit, cs ...beagle.Candidate) []Variant {
+	out := []Variant{{ID: "original", Source: u.Target.Source}}
+	for _, c := range cs {
+		out = append(out, Variant{ID: c.ID, Source: c.Source})
+	}
+	return out
+}
+
 // A Link says how a program is built and laid out.
 type Link struct {
 	FuncAlign int    // alignment of functions; 0 is the linker's own

@@ -160,26 +160,17 @@ func GoOutput(ctx context.Context, command, dir string, env []string, args ...st
 func importConfig(pkgs map[string]*listed, target string, extra map[string]string) []byte {
 	var b bytes.Buffer
 	if p := pkgs[target]; p != nil && extra[target] == "" {
-		for _, from := range sortedKeys(p.ImportMap) {
+		for _, from := range inorder.Keys(p.ImportMap) {
 			fmt.Fprintf(&b, "importmap %s=%s\n", from, p.ImportMap[from])
 		}
 	}
-	for _, path := range sortedKeys(pkgs) {
+	for _, path := range inorder.Keys(pkgs) {
 		if pkgs[path].Export != "" && path != target {
 			fmt.Fprintf(&b, "packagefile %s=%s\n", path, pkgs[path].Export)
 		}
 	}
-	for _, path := range sortedKeys(extra) {
+	for _, path := range inorder.Keys(extra) {
 		fmt.Fprintf(&b, "packagefile %s=%s\n", path, extra[path])
 	}
 	return b.Bytes()
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	inorder.Sort(keys)
-	return keys
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
@@ -62,7 +63,7 @@ func (s *frame) requires(t *beagle.Target, list []*source.Predicate) ([]byte, er
 	body.WriteString("\t}\n}\n")
 	var b bytes.Buffer
 	b.WriteString(goBuildLine + "package " + s.pkg + "\n\nimport (\n")
-	for _, path := range sortedKeys(own.imports) {
+	for _, path := range inorder.Keys(own.imports) {
 		if name := own.imports[path]; bytes.Contains(body.Bytes(), []byte(name+".")) {
 			fmt.Fprintf(&b, "\t%s %q\n", name, path)
 		}

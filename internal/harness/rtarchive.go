@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
@@ -65,7 +66,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 var rtPrefix = sync.OnceValue(func() string {
 	var parts []string
 	source := rt.Judging.Files()
-	for _, name := range sortedKeys(source) {
+	for _, name := range inorder.Keys(source) {
 		parts = append(parts, name, source[name])
 	}
 	return "rt-" + keyOf(parts...) + "-"

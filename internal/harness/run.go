@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
@@ -117,10 +118,10 @@ func (bin *Binary) command(stdin []byte, progress string, o RunOptions) sandbox.
 	if o.CPU >= 0 {
 		c.CPUs = []int{o.CPU}
 	}
-	for _, name := range sortedKeys(o.Files) {
+	for _, name := range inorder.Keys(o.Files) {
 		c.Files = append(c.Files, sandbox.File{Name: name, Host: o.Files[name]})
 	}
-	for _, name := range sortedKeys(o.Shared) {
+	for _, name := range inorder.Keys(o.Shared) {
 		c.Files = append(c.Files, sandbox.File{Name: name, Host: o.Shared[name], Write: true})
 	}
 	return c

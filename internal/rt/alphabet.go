@@ -34,33 +34,6 @@ func DefaultAlphabet() Alphabet {
 	return a
 }
 
-// AddInt adds a constant and its neighbours, ahead of the others.
-func (a *Alphabet) AddInt(n int64) {
-	list := []int64{n, n + 1, n - 1}
-	a.Ints = unique(append(list, a.Ints...))
-	if n >= 0 && n <= 255 {
-		a.Bytes = unique(append([]byte{byte(n), byte(n + 1), byte(n - 1)}, a.Bytes...))
-	}
-	if n > 0 && n <= 64 {
-		a.Lens = unique(append([]int{int(n), int(n) + 1, int(n) - 1, 2 * int(n), 2*int(n) + 1}, a.Lens...))
-	}
-}
-
-// AddText adds a string constant and its bytes.
-func (a *Alphabet) AddText(s string) {
-	a.Texts = unique(append([]string{s}, a.Texts...))
-	if len(s) <= 16 {
-		a.Bytes = unique(append([]byte(s), a.Bytes...))
-	}
-}
-
-// AddFloat adds a constant and its neighbours.
-func (a *Alphabet) AddFloat(f float64) {
-	near := []uint64{math.Float64bits(f), math.Float64bits(math.Nextafter(f, math.Inf(1))),
-		math.Float64bits(math.Nextafter(f, math.Inf(-1)))}
-	a.Floats = unique(append(near, a.Floats...))
-}
-
 func unique[T comparable](list []T) []T {
 	seen := make(map[T]bool, len(list))
 	return slices.DeleteFunc(slices.Clone(list), func(x T) bool {

@@ -63,16 +63,30 @@ const caseShift = 26
 
 // PhaseOf names the phase of a case number; empty for a record.
 func PhaseOf(id int) string {
-	if i := id>>caseShift - 1; i >= 0 && i < len(phaseNames) {
-		return phaseNames[i]
+	if i := id>>caseShift - 1; i >= 0 && i < len(phases) {
+		return phases[i].name
 	}
 	return ""
 }
 
-var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts",
-	"changed", "related", "twins", "covering",
-	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "torn", "runs", "spare", "long",
-	"random", "shared", "deep", "samples", "solved", "odd"}
+// phases are in the order in which they run, with their shares of the time. Each makes its cases in
+// x.v, and calls yield for each, until that returns false.
+var phases = []struct {
+	name  string
+	share float64
+	cases func(x *exhauster, yield func() bool)
+}{
+	{"numbers", 1, (*exhauster).numbers}, {"negative", 1, (*exhauster).negative}, {"bounds", 1, (*exhauster).bounds},
+	{"fields", 2, (*exhauster).fields}, {"lengths", 2, (*exhauster).lengths}, {"bytes", 3, (*exhauster).bytes},
+	{"places", 4, (*exhauster).places}, {"contexts", 2, (*exhauster).contexts}, {"changed", 3, (*exhauster).changed},
+	{"related", 2, (*exhauster).related}, {"twins", 2, (*exhauster).twins}, {"covering", 2, (*exhauster).covering},
+	{"collided", 1, (*exhauster).collided}, {"pairs", 2, (*exhauster).pairs}, {"words", 3, (*exhauster).allWords},
+	{"classes", 3, (*exhauster).classWords}, {"inside", 3, (*exhauster).inside}, {"runes", 3, (*exhauster).runes},
+	{"sizes", 6, (*exhauster).sizes}, {"inner", 1, (*exhauster).inner}, {"torn", 2, (*exhauster).tornTexts},
+	{"runs", 2, (*exhauster).markRuns}, {"spare", 1, (*exhauster).spare}, {"long", 2, (*exhauster).long},
+	{"random", 3, (*exhauster).random}, {"shared", 1, (*exhauster).shared}, {"deep", 1, (*exhauster).deep},
+	{"samples", 2, (*exhauster).samples}, {"solved", 1, (*exhauster).solved}, {"odd", 1, (*exhauster).oddWords},
+}
 
 // slowCase bounds the original's time on a generated input. Beyond it, larger ones are left out.
 const slowCase = 5 * time.Millisecond
@@ -162,25 +176,7 @@ type exhauster struct {
 	before, after func() // each case, if set
 }
 
-// phases in the order of phaseNames, with their shares of the time.
-func (x *exhauster) phases() []struct {
-	share float64
-	make  func(yield func() bool)
-} {
-	return []struct {
-		share float64
-		make  func(yield func() bool)
-	}{
-		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
-		{4, x.places}, {2, x.contexts}, {3, x.changed}, {2, x.related}, {2, x.twins}, {2, x.covering}, {1, x.collided},
-		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.inner},
-		{2, x.tornTexts}, {2, x.markRuns}, {1, x.spare}, {2, x.long}, {3, x.random},
-		{1, x.shared}, {1, x.deep}, {2, x.samples}, {1, x.solved}, {1, x.oddWords},
-	}
-}
-
 func (x *exhauster) run() {
-	phases := x.phases()
 	total := 0.0
 	for _, p := range phases {
 		total += p.share
@@ -197,7 +193,7 @@ func (x *exhauster) run() {
 		now := ProcessCPU()
 		x.deadline = now + time.Duration(float64(end-now)*p.share/total)
 		total -= p.share
-		x.one(i, p.make)
+		x.one(i)
 		if x.out.Diff != nil || x.out.Cases >= x.end {
 			return
 		}
@@ -205,9 +201,10 @@ func (x *exhauster) run() {
 }
 
 // one runs a phase.
-func (x *exhauster) one(i int, make func(yield func() bool)) {
+func (x *exhauster) one(i int) {
+	name := phases[i].name
 	for _, s := range x.q.Skip {
-		if s == phaseNames[i] {
+		if s == name {
 			note := "left out: the original crashes there"
 			if slices.Contains(x.q.Slow, s) {
 				note = "left out: the original is too slow for it"
@@ -216,11 +213,10 @@ func (x *exhauster) one(i int, make func(yield func() bool)) {
 			return
 		}
 	}
-	// Run the maker. It calls the function below with each case in x.v, until that returns false.
 	x.phase, x.index, x.patience, x.cut = i, 0, slowCase, false
-	p := Phase{Name: phaseNames[i], Done: true}
+	p := Phase{Name: name, Done: true}
 	start := ProcessCPU()
-	make(x.twice(func() bool {
+	phases[i].cases(x, x.twice(func() bool {
 		x.index++
 		if x.index >= 1<<caseShift {
 			p.Done, p.Note = false, "more cases than can be numbered"
@@ -311,11 +307,11 @@ func (x *exhauster) id() int { return (x.phase+1)<<caseShift | x.index }
 // show makes one case again.
 func (x *exhauster) show(id int) {
 	i, index := id>>caseShift-1, id&(1<<caseShift-1)
-	if i < 0 || i >= len(phaseNames) {
+	if i < 0 || i >= len(phases) {
 		return
 	}
 	x.phase, x.index, x.deadline = i, 0, math.MaxInt64
-	x.phases()[i].make(x.twice(func() bool {
+	phases[i].cases(x, x.twice(func() bool {
 		x.index++
 		if x.index < index {
 			return true

@@ -11,8 +11,8 @@ import (
 func TestWordsCoverShortStrings(t *testing.T) {
 	type args struct{ A0 string }
 	alpha := DefaultAlphabet()
-	alpha.AddInt('x')
-	alpha.AddText("key:")
+	alpha.Bytes = append([]byte("key:xw"), alpha.Bytes...)
+	alpha.Texts = append([]string{"key:"}, alpha.Texts...)
 	w := NewWords[args](alpha, 1_000_000, nil)
 	if w.Len() > 1_000_000 || w.Len() < 500_000 {
 		t.Fatalf("%d inputs", w.Len())

@@ -20,7 +20,8 @@ func (x *exhauster) grow(n int64, yield func() bool) bool {
 	return ok
 }
 
-// phaseBounds is the place of "bounds" in phaseNames.
+// phaseBounds is the place of "bounds" in phases. It cannot be looked up there: phases holds what
+// asks for it.
 const phaseBounds = 2
 
 // numbers counts every integer field up from 0: 300 values, or all of a small

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -72,7 +73,7 @@ func (u *Unit) callers() []string {
 		}
 	}
 	var out []string
-	for _, d := range sortedKeys(dirs) {
+	for _, d := range inorder.Keys(dirs) {
 		if rel, err := filepath.Rel(u.Target.Dir, d); err == nil {
 			out = append(out, "./"+filepath.ToSlash(rel))
 		}

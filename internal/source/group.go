@@ -15,6 +15,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A group is several functions that are one target, with the types whose fields may change with
@@ -278,7 +279,7 @@ func (u *Unit) touches(p *piece, name string) bool {
 	ast.Inspect(node, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
-			found = found || own[originOf(u.info.Uses[n])]
+			found = found || own[syntax.Origin(u.info.Uses[n])]
 		case *ast.CompositeLit:
 			t, isNamed := types.Unalias(u.info.TypeOf(n)).(*types.Named)
 			if isNamed && t.Origin().Obj().Name() == name && t.Obj().Pkg() == u.Types && len(n.Elts) > 0 {

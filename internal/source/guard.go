@@ -184,7 +184,7 @@ func (g *guarding) renamed(p *piece) error {
 func (g *guarding) uses(p *piece) bool {
 	found := false
 	look := func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && g.rename[originOf(g.slow.Info.Uses[id])] != "" {
+		if id, ok := n.(*ast.Ident); ok && g.rename[syntax.Origin(g.slow.Info.Uses[id])] != "" {
 			found = true
 		}
 		return !found
@@ -230,7 +230,7 @@ func (g *guarding) edits(start, end int) []syntax.Edit {
 			return true
 		}
 		at := g.slowFile.offset(id.Pos())
-		obj := originOf(objectOf(g.slow.Info, id))
+		obj := syntax.Origin(objectOf(g.slow.Info, id))
 		if name := g.rename[obj]; name != "" && at >= start && at < end &&
 			(g.slow.Func.Recv == nil || obj != g.slow.Info.Defs[g.slow.Func.Name]) {
 			edits = append(edits, syntax.Edit{Start: at - start, End: at - start + len(id.Name), New: name})

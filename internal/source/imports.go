@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -67,7 +68,7 @@ func (n *fileImports) finish(text string, crlf bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, path := range sortedKeys(n.added) {
+	for _, path := range inorder.Keys(n.added) {
 		spec := importSpec{path: path}
 		if name, known := n.u.packageName(path); name != n.added[path] || !known {
 			spec.name = n.added[path]

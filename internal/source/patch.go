@@ -358,13 +358,3 @@ func parseText(text string) (*ast.File, *token.File, error) {
 	}
 	return f, fset.File(f.FileStart), nil
 }
-
-// sortedKeys lists the keys of a set.
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	inorder.Sort(out)
-	return out
-}

@@ -7,6 +7,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // refuse tells the user which parameter or result cannot be recorded and
@@ -172,9 +173,9 @@ func (u *Unit) neverSet(f *types.Var) bool {
 	is := func(e ast.Expr) bool {
 		switch e := ast.Unparen(e).(type) {
 		case *ast.SelectorExpr:
-			return originOf(objectOf(u.info, e.Sel)) == originOf(f)
+			return syntax.Origin(objectOf(u.info, e.Sel)) == syntax.Origin(f)
 		case *ast.Ident:
-			return originOf(objectOf(u.info, e)) == originOf(f)
+			return syntax.Origin(objectOf(u.info, e)) == syntax.Origin(f)
 		}
 		return false
 	}
@@ -216,7 +217,7 @@ func (u *Unit) positional(lit *ast.CompositeLit, f *types.Var) bool {
 		return false
 	}
 	for g := range s.Fields() {
-		if originOf(g) == originOf(f) {
+		if syntax.Origin(g) == syntax.Origin(f) {
 			return true
 		}
 	}

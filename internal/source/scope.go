@@ -78,7 +78,7 @@ func (g *graph) usageOf(p *piece, pkg *types.Package, info *types.Info) *usage {
 			u.imports[id.Name] = obj.Imported().Path()
 			u.cgo = u.cgo || obj.Imported().Path() == "C"
 		default:
-			if q := g.owner[originOf(obj)]; q != nil {
+			if q := g.owner[syntax.Origin(obj)]; q != nil {
 				u.pieces[q] = true
 			} else if from := obj.Pkg(); from != nil && from != pkg && !selected[id] && obj.Parent() == from.Scope() {
 				u.imports["."+from.Path()] = from.Path()
@@ -88,17 +88,6 @@ func (g *graph) usageOf(p *piece, pkg *types.Package, info *types.Info) *usage {
 		return true
 	})
 	return u
-}
-
-// originOf undoes instantiation.
-func originOf(obj types.Object) types.Object {
-	switch obj := obj.(type) {
-	case *types.Func:
-		return obj.Origin()
-	case *types.Var:
-		return obj.Origin()
-	}
-	return obj
 }
 
 // scope returns the target and the pieces that may change with it, in the

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -56,7 +55,7 @@ func (u *Unit) renamed(f *File) (all []*ast.Ident) {
 	declared := u.declared(f)
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok &&
-			(declared[originOf(objectOf(f.Info, id))] || declared[originOf(f.Info.Uses[id])]) {
+			(declared[syntax.Origin(objectOf(f.Info, id))] || declared[syntax.Origin(f.Info.Uses[id])]) {
 			all = append(all, id)
 		}
 		return true
@@ -165,9 +164,8 @@ func (u *Unit) BuildFiles() map[string]string {
 	return out
 }
 
-// TypeString writes a type as Go code inside the target's package. Packages
-// of the same name, or whose name the package takes itself, get another one:
-// import them as [Unit.TypeImports] says.
+// TypeString writes a type as Go code inside the target's package. Packages of the same name, or
+// whose name the package takes itself, get another one.
 func (u *Unit) TypeString(t types.Type) string {
 	return types.TypeString(t, u.qualifier)
 }
@@ -198,33 +196,6 @@ func (u *Unit) qualifier(p *types.Package) string {
 	}
 	u.qualify[p.Path()] = name
 	return name
-}
-
-// TypeImports are the imports that the text of the types needs, as they stand
-// in an import declaration: `"time"`, `rand2 "crypto/rand"`. Without
-// arguments they are those of the target's parameters and results.
-func (u *Unit) TypeImports(ts ...types.Type) []string {
-	if len(ts) == 0 {
-		for _, v := range u.variables() {
-			ts = append(ts, v.Type())
-		}
-		for v := range u.Sig.Results().Variables() {
-			ts = append(ts, v.Type())
-		}
-	}
-	var out []string
-	for _, t := range ts {
-		types.TypeString(t, func(p *types.Package) string {
-			if name := u.qualifier(p); name == p.Name() {
-				out = append(out, importSpec{path: p.Path()}.String())
-			} else if name != "" {
-				out = append(out, importSpec{name, p.Path()}.String())
-			}
-			return ""
-		})
-	}
-	inorder.Sort(out)
-	return slices.Compact(out)
 }
 
 // variables are the receiver and the parameters.

@@ -13,7 +13,7 @@ func (c *code) callee(n *ast.CallExpr) *types.Func {
 	if id == nil {
 		return nil
 	}
-	fn, ok := origin(c.info.Uses[id]).(*types.Func)
+	fn, ok := syntax.Origin(c.info.Uses[id]).(*types.Func)
 	if !ok {
 		return nil
 	}

@@ -243,7 +243,7 @@ func (c *code) declaredBy() map[types.Object]*ast.FuncDecl {
 func (c *code) callsIn(fn *ast.FuncDecl, decls map[types.Object]*ast.FuncDecl) (out []use) {
 	ast.Inspect(fn, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if d := decls[origin(c.info.Uses[id])]; d != nil {
+			if d := decls[syntax.Origin(c.info.Uses[id])]; d != nil {
 				out = append(out, use{id, d})
 			}
 		}

@@ -265,8 +265,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	// Build both versions with the detector.
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source},
-		{ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	vs := harness.Versions(j.Env.Unit, j.Candidate)
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{Race: true})
 	if err != nil {
 		if ctx.Err() != nil {

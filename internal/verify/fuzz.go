@@ -48,8 +48,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 
 // trace builds the traced program for the search.
 func (j *Job) trace(ctx context.Context) (*harness.Traced, error) {
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source},
-		{ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	vs := harness.Versions(j.Env.Unit, j.Candidate)
 	traced, err := j.Env.Builder.Traced(ctx, vs, j.more)
 	if err == nil && j.terms != nil {
 		traced.Binary = traced.Under(j.terms)

@@ -12,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/effects"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // helpers holds the facts about the rest of the target's package: the effects of its functions,
@@ -366,7 +367,7 @@ func (h *helpers) isPure(c *code, name string, fn *ast.FuncDecl) bool {
 		case *ast.RangeStmt:
 			pure = pure && !isMap(c.info.TypeOf(n.X))
 		case *ast.Ident:
-			pure = pure && h.harmless(c, origin(c.info.Uses[n]))
+			pure = pure && h.harmless(c, syntax.Origin(c.info.Uses[n]))
 		}
 		return pure
 	})

@@ -5,6 +5,8 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // identity refuses decisions that depend on where memory lies: comparisons of pointers and
@@ -52,7 +54,7 @@ func (c *code) comparesByType(id *ast.Ident, compared func(ast.Node, types.Type)
 		return
 	}
 	var params *types.TypeParamList
-	switch obj := origin(c.info.Uses[id]).(type) {
+	switch obj := syntax.Origin(c.info.Uses[id]).(type) {
 	case *types.Func:
 		params = obj.Signature().TypeParams()
 	case *types.TypeName:

@@ -289,8 +289,7 @@ func (j *Job) literals(ctx context.Context) (*Finding, error) {
 }
 
 func compile(ctx context.Context, j *Job) (*Finding, error) {
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source},
-		{ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	vs := harness.Versions(j.Env.Unit, j.Candidate)
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{})
 	if err != nil {
 		return nil, err

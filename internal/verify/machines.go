@@ -89,8 +89,7 @@ func (j *Job) buildFor(ctx context.Context, m harness.Machine) (*harness.Binary,
 	if err != nil {
 		return nil, err
 	}
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source},
-		{ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	vs := harness.Versions(j.Env.Unit, j.Candidate)
 	return b.Build(ctx, vs, harness.Link{})
 }
 
@@ -106,7 +105,7 @@ func (j *Job) starts(ctx context.Context, m harness.Machine) (*Finding, error) {
 	if berr != nil {
 		return nil, berr
 	}
-	alone, berr := b.Build(ctx, []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}}, harness.Link{})
+	alone, berr := b.Build(ctx, harness.Versions(j.Env.Unit), harness.Link{})
 	if berr != nil {
 		return nil, berr
 	}

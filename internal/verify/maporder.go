@@ -54,7 +54,7 @@ func mapOrder(c *code, report func(ast.Node, string, string, string)) {
 func calledBack(c *code, call *ast.CallExpr) bool {
 	lit, ok := ast.Unparen(call.Args[len(call.Args)-1]).(*ast.FuncLit)
 	if !ok {
-		fn := origin(usedFunc(c, call.Args[len(call.Args)-1]))
+		fn := syntax.Origin(usedFunc(c, call.Args[len(call.Args)-1]))
 		return fn == nil || c.declares(fn) && !(&walk{code: c}).onlyReads(fn.(*types.Func))
 	}
 	w := &walk{code: c, body: lit.Body, begin: lit}

@@ -124,7 +124,7 @@ func (c *code) analysed(fns []*ssa.Function, target *ssa.Function) *effects.Prog
 }
 
 // ownSummary returns the effects of a function of the file, or nil if they are unknown.
-func (c *code) ownSummary(fn *types.Func) *effects.Summary { return c.summaries[origin(fn)] }
+func (c *code) ownSummary(fn *types.Func) *effects.Summary { return c.summaries[syntax.Origin(fn)] }
 
 type memoryReport struct {
 	*code

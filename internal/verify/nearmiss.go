@@ -106,7 +106,7 @@ func (s *nearing) begin(ctx context.Context) (err error) {
 	// Build both versions together with all conditions of the grammar.
 	recorded := s.recorded()
 	s.preds = s.e.Unit.Grammar(longest(recorded))
-	vs := []harness.Variant{{ID: "original", Source: s.e.Unit.Target.Source}, {ID: s.c.ID, Source: s.c.Source}}
+	vs := harness.Versions(s.e.Unit, s.c)
 	if s.bin, err = s.e.Builder.BuildWith(ctx, vs, s.preds, harness.Link{FuncAlign: 64}); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/effects"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // code is a type-checked candidate file, as far as the policy reads it.
@@ -237,7 +238,7 @@ func uses(c *code, report func(ast.Node, string, string, string)) {
 	}
 	sort.Slice(ids, func(i, j int) bool { return ids[i].Pos() < ids[j].Pos() })
 	for _, id := range ids {
-		obj := origin(c.info.Uses[id])
+		obj := syntax.Origin(c.info.Uses[id])
 		if c.declares(obj) || c.local(obj) {
 			continue
 		}
@@ -467,16 +468,6 @@ func (c *code) local(obj types.Object) bool {
 		return obj.Pkg() == nil
 	}
 	return false
-}
-
-func origin(obj types.Object) types.Object {
-	switch o := obj.(type) {
-	case *types.Func:
-		return o.Origin()
-	case *types.Var:
-		return o.Origin()
-	}
-	return obj
 }
 
 func recvType(f *types.Func) types.Type {

@@ -98,7 +98,7 @@ func (c *code) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []
 	var literals []ast.Decl
 	var run func(n ast.Node)
 	call := func(id *ast.Ident) {
-		if d := decls[origin(c.info.Uses[id])]; d != nil && !runs[d] {
+		if d := decls[syntax.Origin(c.info.Uses[id])]; d != nil && !runs[d] {
 			runs[d] = true
 			run(d.Body)
 		}
@@ -249,7 +249,7 @@ func reaches(u *source.Unit) map[types.Object]*reach {
 			if !ok {
 				return true
 			}
-			switch obj := origin(info.Uses[id]).(type) {
+			switch obj := syntax.Origin(info.Uses[id]).(type) {
 			case *types.Var:
 				if ofPackage(obj) {
 					r.vars = append(r.vars, obj)

@@ -29,10 +29,7 @@ const (
 func Build(
 	ctx context.Context, e *Env, cands []beagle.Candidate, o harness.Link,
 ) (*harness.Binary, map[int]*Finding, error) {
-	vs := []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}}
-	for _, c := range cands {
-		vs = append(vs, harness.Variant{ID: c.ID, Source: c.Source})
-	}
+	vs := harness.Versions(e.Unit, cands...)
 	bin, err := e.Builder.Build(ctx, vs, o)
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +79,7 @@ func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.C
 
 // startAlone judges the start of a program with one candidate.
 func (e *Env) startAlone(ctx context.Context, c beagle.Candidate) (*Finding, error) {
-	vs := []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}, {ID: c.ID, Source: c.Source}}
+	vs := harness.Versions(e.Unit, c)
 	bin, err := e.Builder.Build(ctx, vs, harness.Link{})
 	if err != nil {
 		return nil, err
@@ -148,8 +145,7 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 	bin := e.Alone
 	if bin == nil {
 		var err error
-		original := []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}}
-		bin, err = e.Builder.Build(ctx, original, harness.Link{})
+		bin, err = e.Builder.Build(ctx, harness.Versions(e.Unit), harness.Link{})
 		if err != nil {
 			return harness.Startup{}, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -128,7 +129,7 @@ func leadsTo(c *code) func(token.Pos) bool {
 			if !ok {
 				continue
 			}
-			if to := decls[origin(c.info.Uses[id])]; to != nil {
+			if to := decls[syntax.Origin(c.info.Uses[id])]; to != nil {
 				next = append(next, to)
 			}
 		}

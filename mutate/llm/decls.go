@@ -99,7 +99,7 @@ func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
 			start: tok.Offset(d.Pos()),
 			end:   end,
 		}
-		if doc := docOf(d); doc != nil {
+		if doc := syntax.Doc(d); doc != nil {
 			p.start = tok.Offset(doc.Pos())
 		}
 		out, last = append(out, p), end
@@ -122,16 +122,6 @@ func ownLine(s string) int {
 		n = len(line)
 	}
 	return n
-}
-
-func docOf(d ast.Decl) *ast.CommentGroup {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		return d.Doc
-	case *ast.GenDecl:
-		return d.Doc
-	}
-	return nil
 }
 
 // Declared returns the names that a declaration introduces: "F", "Type.Method", or the names of a

@@ -64,24 +64,14 @@ func (c *cutter) graph() {
 	for _, d := range c.after.decls {
 		ast.Inspect(d.node, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
-				if q := c.owner[origin(c.after.info.Uses[id])]; q != nil && q != d && !slices.Contains(c.uses[d], q) {
+				q := c.owner[syntax.Origin(c.after.info.Uses[id])]
+				if q != nil && q != d && !slices.Contains(c.uses[d], q) {
 					c.uses[d] = append(c.uses[d], q)
 				}
 			}
 			return true
 		})
 	}
-}
-
-// origin undoes instantiation.
-func origin(obj types.Object) types.Object {
-	switch obj := obj.(type) {
-	case *types.Func:
-		return obj.Origin()
-	case *types.Var:
-		return obj.Origin()
-	}
-	return obj
 }
 
 // compare marks the declarations that differ between the versions, themselves or
@@ -280,7 +270,7 @@ func (c *cutter) text(d *decl) (string, error) {
 		if obj == nil {
 			obj = c.after.info.Defs[id]
 		}
-		if name := c.names[origin(obj)]; name != "" {
+		if name := c.names[syntax.Origin(obj)]; name != "" {
 			b.Write(src[at:file.Offset(id.Pos())])
 			b.WriteString(name)
 			at = file.Offset(id.End())
