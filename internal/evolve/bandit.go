@@ -18,8 +18,8 @@ type arm struct {
 	None   int     `json:"none"`   // times that it fitted nowhere
 }
 
-// A ledger holds the tries and earnings of a kind of proposal.
-type ledger struct {
+// earnings are the tries and gains of a kind of proposal.
+type earnings struct {
 	Tries  float64 `json:"tries"`
 	Earned float64 `json:"earned"`
 }
@@ -34,10 +34,10 @@ func (s *Search) arm(mutator string) *arm {
 	return a
 }
 
-func (s *Search) ledger(k Kind) *ledger {
+func (s *Search) earnings(k Kind) *earnings {
 	l := s.Kinds[k]
 	if l == nil {
-		l = &ledger{}
+		l = &earnings{}
 		s.Kinds[k] = l
 	}
 	return l
@@ -116,7 +116,7 @@ const neutral = 0.05
 
 // creditKind pays a kind for new bests, and a little for stepping stones.
 func (s *Search) creditKind(p Proposal, o *Feedback) {
-	l := s.ledger(p.Kind)
+	l := s.earnings(p.Kind)
 	l.Tries++
 	if !o.Verdict.OK() {
 		return
@@ -131,7 +131,7 @@ func (s *Search) creditKind(p Proposal, o *Feedback) {
 }
 
 // worth estimates the earnings of one more try of a kind.
-func (l *ledger) worth() float64 { return (l.Earned + 1) / (l.Tries + 2) }
+func (l *earnings) worth() float64 { return (l.Earned + 1) / (l.Tries + 2) }
 
 func (m *Member) has(mutator string) bool {
 	return slices.ContainsFunc(m.Steps, func(st beagle.Step) bool { return st.Mutator == mutator })

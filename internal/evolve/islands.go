@@ -63,7 +63,7 @@ func (s *Search) kinds() []Kind {
 	for _, k := range order {
 		// A race of exponential clocks: k is first with a probability
 		// proportional to its rate.
-		draw[k] = s.rng.ExpFloat64() / (weight[k]*s.ledger(k).worth() + 1e-6)
+		draw[k] = s.rng.ExpFloat64() / (weight[k]*s.earnings(k).worth() + 1e-6)
 	}
 	inorder.By(order, func(a, b Kind) int { return cmp.Compare(draw[a], draw[b]) })
 	return order

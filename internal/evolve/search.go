@@ -87,7 +87,7 @@ type state struct {
 	Members    []*Member        `json:"members"` // all that behave, in order of arrival
 	Archives   []archive        `json:"archives"`
 	Arms       map[string]*arm  `json:"arms"` // by mutator
-	Kinds      map[Kind]*ledger `json:"kinds"`
+	Kinds      map[Kind]*earnings `json:"kinds"`
 	Seen       map[string]bool  `json:"seen"`  // candidate IDs
 	Asked      map[string]bool  `json:"asked"` // proposals by content
 	Current    string           `json:"current,omitempty"`
@@ -125,7 +125,7 @@ func New(c Config) *Search {
 	s := &Search{pcg: rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15)}
 	s.rng = rand.New(s.pcg)
 	s.state = state{
-		Config: c, Archives: make([]archive, c.Islands), Arms: map[string]*arm{}, Kinds: map[Kind]*ledger{},
+		Config: c, Archives: make([]archive, c.Islands), Arms: map[string]*arm{}, Kinds: map[Kind]*earnings{},
 		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{}, sums: newSums(),
 		known:    newKnownSteps(),
 		Accounts: map[string]*Account{}, Samples: map[string]int{}, Behind: map[string]int{},

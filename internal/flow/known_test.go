@@ -41,8 +41,8 @@ func settle(t *testing.T, x *works, batch ...string) []Evaluation {
 	return out
 }
 
-func groupOf(x *works, batch ...string) *group {
-	return (&screener{works: x}).group(batch, 0)
+func groupOf(x *works, batch ...string) *evaluating {
+	return (&screener{works: x}).begin(batch, 0)
 }
 
 // TestKnownDuplicates: that a candidate is a duplicate is the word of the run

@@ -38,7 +38,7 @@ func (x *session) preview(ctx context.Context) error {
 		return err
 	}
 	ids := d.Candidates()
-	b := x.screener.group(ids, len(ids))
+	b := x.screener.begin(ids, len(ids))
 	if err := b.all(ctx, ids, ids); err != nil {
 		return err
 	}

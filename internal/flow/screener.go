@@ -30,7 +30,7 @@ func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Evaluat
 	case out != nil:
 		return out, s.rewriter.keepLaterFaults()
 	}
-	b := s.group(batch, len(mine))
+	b := s.begin(batch, len(mine))
 	if err := b.all(ctx, batch, mine); err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Evaluat
 }
 
 // all evaluates the candidates mine of a batch.
-func (b *group) all(ctx context.Context, batch, mine []string) error {
+func (b *evaluating) all(ctx context.Context, batch, mine []string) error {
 	b.glance(batch, mine)
 	if err := b.admit(ctx, mine); err != nil {
 		return err
@@ -49,13 +49,13 @@ func (b *group) all(ctx context.Context, batch, mine []string) error {
 	return b.evaluate(ctx)
 }
 
-// group begins the evaluation of n candidates of a batch.
-func (s *screener) group(batch []string, n int) *group {
-	return &group{screener: s, out: make([]Evaluation, n), place: places(batch), codes: map[string]string{}}
+// begin starts the evaluation of n candidates of a batch.
+func (s *screener) begin(batch []string, n int) *evaluating {
+	return &evaluating{screener: s, out: make([]Evaluation, n), place: places(batch), codes: map[string]string{}}
 }
 
-// A group is a batch of candidates under evaluation, or a share of one.
-type group struct {
+// evaluating is the state of an evaluation: of a batch of candidates, or of a share of one.
+type evaluating struct {
 	*screener
 	out   []Evaluation
 	live  []entrant
@@ -67,13 +67,13 @@ type group struct {
 
 // An entrant is a candidate that has passed all checks so far.
 type entrant struct {
-	out       int // index in group.out
+	out       int // index in evaluating.out
 	variant   int // index in the binary
 	candidate beagle.Candidate
 }
 
 // admit looks the candidates mine up, and gives those that are new to the static checks.
-func (b *group) admit(ctx context.Context, mine []string) error {
+func (b *evaluating) admit(ctx context.Context, mine []string) error {
 	var fresh []entrant
 	for i, id := range mine {
 		c, err := b.works.candidate(id)
@@ -101,7 +101,7 @@ func (b *group) admit(ctx context.Context, mine []string) error {
 }
 
 // recall takes what is known of a candidate; false when nothing is.
-func (b *group) recall(i int, c beagle.Candidate) bool {
+func (b *evaluating) recall(i int, c beagle.Candidate) bool {
 	known, ok := b.known(c.ID)
 	if !ok {
 		return false
@@ -115,7 +115,7 @@ func (b *group) recall(i int, c beagle.Candidate) bool {
 	return true
 }
 
-func (b *group) evaluate(ctx context.Context) error {
+func (b *evaluating) evaluate(ctx context.Context) error {
 	if len(b.live) == 0 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (b *group) evaluate(ctx context.Context) error {
 	if err := b.verify(ctx); err != nil {
 		return err
 	}
-	if err := b.profile(ctx, written); err != nil { // their moves hang on it
+	if err := b.profile(ctx, byModel); err != nil { // their moves hang on it
 		return err
 	}
 	// While one processor times, another looks for what can come next.
@@ -138,15 +138,15 @@ func (b *group) evaluate(ctx context.Context) error {
 	return b.profile(ctx, b.fastest())
 }
 
-// written reports whether the last step of an entrant is a model's.
-func written(e entrant) bool {
+// byModel reports whether the last step of an entrant is a model's.
+func byModel(e entrant) bool {
 	n := len(e.candidate.Steps)
 	return n > 0 && e.candidate.Steps[n-1].Mutator == evolve.ByAuthor
 }
 
 // fastest picks the entrant that was screened as the fastest: models may be asked to
 // improve it.
-func (b *group) fastest() func(entrant) bool {
+func (b *evaluating) fastest() func(entrant) bool {
 	var best string
 	low := 1.0
 	for _, e := range b.live {
@@ -159,7 +159,7 @@ func (b *group) fastest() func(entrant) bool {
 
 // profile finds out where the time of some entrants goes and what they cost, for
 // models.
-func (b *group) profile(ctx context.Context, which func(entrant) bool) error {
+func (b *evaluating) profile(ctx context.Context, which func(entrant) bool) error {
 	if !b.inputs.spec.Models.On() {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (b *group) profile(ctx context.Context, which func(entrant) bool) error {
 
 // look finds the next moves of the entrants in the background, one after the
 // other, so that it keeps to one processor. The returned function waits for it.
-func (b *group) look() (wait func()) {
+func (b *evaluating) look() (wait func()) {
 	live := slices.Clone(b.live)
 	done := make(chan struct{})
 	go func() {
@@ -203,7 +203,7 @@ func (b *group) look() (wait func()) {
 // build compiles all in one program, and leaves out what does not compile, what
 // spoils the program's start, and what compiles to machine code that was judged
 // before.
-func (b *group) build(ctx context.Context) error {
+func (b *evaluating) build(ctx context.Context) error {
 	var candidates []beagle.Candidate
 	for i := range b.live {
 		b.live[i].variant = i + 1
@@ -232,7 +232,7 @@ func (b *group) build(ctx context.Context) error {
 // known is the verdict that the store has on a candidate. Whether the candidate
 // is a duplicate depends on those that this run met before it, so that word of
 // another run does not count.
-func (b *group) known(id string) (storedVerdict, bool) {
+func (b *evaluating) known(id string) (storedVerdict, bool) {
 	o, ok := b.works.evaluation(id)
 	if !ok {
 		return o, false
@@ -250,7 +250,7 @@ func duplicate(v *beagle.Verdict, first string) {
 }
 
 // filter lets check change verdicts and drops the entrants that fell.
-func (b *group) filter(check func(entrant, *beagle.Verdict)) {
+func (b *evaluating) filter(check func(entrant, *beagle.Verdict)) {
 	b.live = slices.DeleteFunc(b.live, func(e entrant) bool {
 		v := &b.out[e.out].Verdict
 		check(e, v)
@@ -260,7 +260,7 @@ func (b *group) filter(check func(entrant, *beagle.Verdict)) {
 
 // verify compares each with the original. What rules alone have made shares a process on each
 // processor. What fails there, and what comes from elsewhere, has a process of its own.
-func (b *group) verify(ctx context.Context) error {
+func (b *evaluating) verify(ctx context.Context) error {
 	start := time.Now()
 	defer func() { b.cost.Verify += time.Since(start) }()
 	var alone []entrant
@@ -294,7 +294,7 @@ func (b *group) verify(ctx context.Context) error {
 }
 
 // verifyTogether returns those that need a process of their own.
-func (b *group) verifyTogether(ctx context.Context, share []entrant) (alone []entrant, err error) {
+func (b *evaluating) verifyTogether(ctx context.Context, share []entrant) (alone []entrant, err error) {
 	if len(share) < 2 {
 		return share, nil
 	}
@@ -326,7 +326,7 @@ func merge(into *beagle.Verdict, v *beagle.Verdict) {
 // screenTime bounds the quick measurement of one candidate.
 const screenTime = 20 * time.Millisecond
 
-func (b *group) screen(ctx context.Context) error {
+func (b *evaluating) screen(ctx context.Context) error {
 	if len(b.live) == 0 {
 		return nil
 	}
@@ -358,7 +358,7 @@ func (b *group) screen(ctx context.Context) error {
 
 // screenClasses times the entrants that look faster on each common class. The
 // caller holds the timing lock.
-func (b *group) screenClasses(ctx context.Context) error {
+func (b *evaluating) screenClasses(ctx context.Context) error {
 	var faster []entrant
 	var variants []int
 	for _, e := range b.live {
@@ -381,7 +381,7 @@ func (b *group) screenClasses(ctx context.Context) error {
 }
 
 // keep puts every new verdict into the store.
-func (b *group) keep() error {
+func (b *evaluating) keep() error {
 	for _, o := range b.out {
 		if o.Cached {
 			continue
@@ -404,7 +404,7 @@ func places(batch []string) map[string]int {
 
 // glance looks up what others may have found of the rest of the batch: of a
 // run whose verdicts are known, no duplicate is evaluated again.
-func (b *group) glance(batch, mine []string) {
+func (b *evaluating) glance(batch, mine []string) {
 	for _, id := range batch {
 		if slices.Contains(mine, id) {
 			continue
@@ -418,7 +418,7 @@ func (b *group) glance(batch, mine []string) {
 // first returns the candidate that stands for a machine code: the one that the
 // run settled on, or of those of this batch that are known the one that comes
 // first in its order.
-func (b *group) first(code, id string) string {
+func (b *evaluating) first(code, id string) string {
 	if code == "" {
 		return id
 	}
