@@ -58,7 +58,7 @@ func probeFlags(args []string) (specs, rest []string, err error) {
 				if i++; i == len(args) {
 					return nil, nil, &beagle.UsageError{
 						What:   "--probe names no function",
-						Remedy: "Give --probe ./pkg.Func.",
+						Remedy: "give --probe ./pkg.Func",
 					}
 				}
 				value = args[i]
@@ -66,11 +66,11 @@ func probeFlags(args []string) (specs, rest []string, err error) {
 			specs = append(specs, splitSpecs(value)...)
 		case name == "-overlay" || name == "--overlay":
 			return nil, nil, &beagle.UsageError{What: "-overlay cannot be given: the build needs one of its own",
-				Remedy: "Put the changed files into the tree."}
+				Remedy: "put the changed files into the tree"}
 		case name == "-C":
 			return nil, nil, &beagle.UsageError{
 				What:   "-C cannot be given",
-				Remedy: "Run the command in that directory.",
+				Remedy: "run the command in that directory",
 			}
 		default:
 			rest = append(rest, args[i])
@@ -129,7 +129,7 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 	}
 	if len(specs) == 0 && rolled == "" {
 		return exitUsage, &beagle.UsageError{What: "no function is named with --probe",
-			Remedy: "Give --probe ./pkg.Func, or use go build."}
+			Remedy: "give --probe ./pkg.Func, or use go build"}
 	}
 	skip := func(a string) bool { return a == "-skip-refused" || a == "--skip-refused" }
 	options := inject.Options{Specs: specs, Skip: slices.ContainsFunc(rest, skip)}

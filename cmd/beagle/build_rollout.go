@@ -35,7 +35,7 @@ func rolloutFlag(args []string) (candidate, spec string, rest []string, err erro
 		}
 		if len(words) < 2 || spec != "" {
 			return "", "", nil, &beagle.UsageError{What: "--rollout takes a candidate and a function, once",
-				Remedy: "Give --rollout faster.go ./pkg.Func."}
+				Remedy: "give --rollout faster.go ./pkg.Func"}
 		}
 		candidate, spec = words[0], words[1]
 		if i += 2; joined {
@@ -60,7 +60,7 @@ func hiddenVersions(ctx context.Context, dir, candidate, spec string) (*inject.V
 	names := func(u *source.Unit, f *source.File, arm string) (text, name string, err error) {
 		if text, err = u.Hidden(f, arm); err != nil {
 			return "", "", &beagle.UsageError{What: "rollout patch: " + err.Error(),
-				Remedy: "Take an earlier switch out first, as with 'git apply -R'."}
+				Remedy: "take an earlier switch out first, as with 'git apply -R'"}
 		}
 		recv, short, ok := strings.Cut(u.Target.Name, ".")
 		if !ok {
@@ -79,7 +79,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 	text, err := os.ReadFile(candidate)
 	if err != nil {
 		return nil, &beagle.UsageError{What: "--rollout: " + err.Error(),
-			Remedy: "Give a Go file that declares the function again."}
+			Remedy: "give a Go file that declares the function again"}
 	}
 	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags, InPlace: true})
 	if err != nil {
@@ -89,7 +89,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("--rollout %s: it writes %s, which its versions would each have for themselves", spec,
 				all[0]),
-			Remedy: "Roll out a function that keeps no state.",
+			Remedy: "roll out a function that keeps no state",
 		}
 	}
 	f, err := admitted(ctx, u, candidate, string(text))

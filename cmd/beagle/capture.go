@@ -86,7 +86,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	verb, ok := captureVerbs[rest[0]]
 	if !ok {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no verb %q", rest[0]),
-			Remedy: "Give status, start, ask, pull or stop; 'beagle capture --help' shows examples."}
+			Remedy: "give status, start, ask, pull or stop; 'beagle capture --help' shows examples"}
 	}
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {
@@ -95,7 +95,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	}
 	if o.out != "" && len(o.rest) != 1 {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--out with %d sites", len(o.rest)),
-			Remedy: "A corpus is of one function: name that one."}
+			Remedy: "a corpus is of one function: name that one"}
 	}
 	clients, end, err := o.reach(ctx)
 	if err != nil {
@@ -212,13 +212,13 @@ func (o *capturing) reach(ctx context.Context) ([]*capture.Client, func(), error
 func (o *capturing) check() error {
 	switch {
 	case len(o.pids) == 0 && (o.symbols != "" || o.start.Results):
-		return &beagle.UsageError{What: "--symbols and --results are for uprobes", Remedy: "Give --pid, or neither."}
+		return &beagle.UsageError{What: "--symbols and --results are for uprobes", Remedy: "give --pid, or neither"}
 	case len(o.pids) > 0 && o.verb == "ask":
 		return &beagle.UsageError{What: "a uprobe answers no questions",
-			Remedy: "Build the service with beagle build --probe, or capture with --out and look at the calls."}
+			Remedy: "build the service with beagle build --probe, or capture with --out and look at the calls"}
 	case len(o.pids) > 0 && o.start.Maps:
 		return &beagle.UsageError{What: "a uprobe reads no maps, only how many entries they have",
-			Remedy: "Leave --maps out, or build the service with beagle build --probe."}
+			Remedy: "leave --maps out, or build the service with beagle build --probe"}
 	}
 	return nil
 }

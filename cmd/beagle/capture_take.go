@@ -23,14 +23,14 @@ func (o *capturing) target(ctx context.Context) (*source.Unit, error) {
 	}
 	if len(o.rest) != 1 {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("--json with %d sites", len(o.rest)),
-			Remedy: "A corpus is of one function: name that one."}
+			Remedy: "a corpus is of one function: name that one"}
 	}
 	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
 }
 
 func capturePull(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
 	if o.out == "" && !o.json {
-		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "Name the file for the calls."}
+		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "name the file for the calls"}
 	}
 	target, err := o.target(ctx)
 	if err != nil {

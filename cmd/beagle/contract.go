@@ -29,7 +29,7 @@ func writeGuarded(path string, v *beagle.Verdict) error {
 	case v.NearMiss == nil || v.NearMiss.Guarded == nil:
 		return &beagle.UsageError{
 			What:   "--guarded " + path + ": there is no guarded form to write",
-			Remedy: "Only a near miss has one, whose contract is a condition on the inputs.",
+			Remedy: "only a near miss has one, whose contract is a condition on the inputs",
 		}
 	}
 	return os.WriteFile(path, []byte(v.NearMiss.Guarded.Source), 0o644)

@@ -131,8 +131,8 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 	verb, ok := rolloutVerbs[rest[0]]
 	if !ok {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no verb %q", rest[0]),
-			Remedy: "Give " + strings.Join(inorder.Keys(rolloutVerbs), ", ") +
-				"; 'beagle rollout --help' shows examples."}
+			Remedy: "give " + strings.Join(inorder.Keys(rolloutVerbs), ", ") +
+				"; 'beagle rollout --help' shows examples"}
 	}
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {

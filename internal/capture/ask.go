@@ -138,5 +138,5 @@ func one(st *wire.Status, name, address string) (wire.Site, error) {
 		all = append(all, s.Name)
 	}
 	return wire.Site{}, &beagle.UsageError{What: fmt.Sprintf("%s: %d sites are called %s", address, len(found), name),
-		Remedy: fmt.Sprintf("Name one of %v.", all)}
+		Remedy: fmt.Sprintf("name one of %v", all)}
 }

@@ -32,18 +32,18 @@ const requestTime = 10 * time.Second
 func New(addresses []string, token string) ([]*Client, error) {
 	if len(addresses) == 0 {
 		return nil, &beagle.UsageError{What: "no process is named",
-			Remedy: "Give --at with the path of its socket or the URL of its handler."}
+			Remedy: "give --at with the path of its socket or the URL of its handler"}
 	}
 	if token == "" {
 		token = os.Getenv("BEAGLE_PROBE_TOKEN")
 	}
 	if token == "" {
 		return nil, &beagle.UsageError{What: "no token is given",
-			Remedy: "Name the file that holds it with --token or BEAGLE_PROBE_TOKEN."}
+			Remedy: "name the file that holds it with --token or BEAGLE_PROBE_TOKEN"}
 	}
 	text, err := os.ReadFile(token)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "token: " + err.Error(), Remedy: "Name the file that holds the token."}
+		return nil, &beagle.UsageError{What: "token: " + err.Error(), Remedy: "name the file that holds the token"}
 	}
 	var all []*Client
 	for _, at := range addresses {

@@ -139,7 +139,7 @@ func Attached(pids []int) ([]*Client, error) {
 		token, err := os.ReadFile(secret)
 		if err != nil || !alive(socket, strings.TrimSpace(string(token))) {
 			return nil, &beagle.UsageError{What: fmt.Sprintf("process %d is not captured by uprobes", pid),
-				Remedy: fmt.Sprintf("Begin with beagle capture start --pid %d PKG.Func, as the same user.", pid)}
+				Remedy: fmt.Sprintf("begin with beagle capture start --pid %d PKG.Func, as the same user", pid)}
 		}
 		all = append(all, &Client{Address: socket, token: strings.TrimSpace(string(token))})
 	}

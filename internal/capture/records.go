@@ -46,8 +46,8 @@ func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 	}
 	if !found {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("no process has the site %s", u.Target.Spec()),
-			Remedy: "Build the service with beagle build --probe " + u.Target.Spec() +
-				"; capture status lists its sites."}
+			Remedy: "build the service with beagle build --probe " + u.Target.Spec() +
+				"; capture status lists its sites"}
 	}
 	out.Seen.Again = out.again.facets()
 	for _, why := range inorder.Keys(out.Dropped) {
@@ -83,7 +83,7 @@ func sameSignature(u *source.Unit, s wire.Site, address string) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s runs another version of %s: it takes (%s) there and (%s) here", address, s.Name,
 			strings.Join(there, ", "), strings.Join(here, ", ")),
-		Remedy: "Check out the commit that the process was built from, or build and start it anew.",
+		Remedy: "check out the commit that the process was built from, or build and start it anew",
 	}
 }
 

@@ -153,7 +153,7 @@ func (m *maker) fromNothing(ctx context.Context, recorded []beagle.Record) ([]be
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("%s: no test calls it, and the original survives none of %d generated inputs",
 				m.u.Target.Spec(), len(made)),
-			Remedy: "Write a test or a benchmark that calls it, or give recorded calls with --corpus.",
+			Remedy: "write a test or a benchmark that calls it, or give recorded calls with --corpus",
 		}
 	}
 	// The recorded input counts as much as all generated ones together.

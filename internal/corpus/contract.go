@@ -56,8 +56,8 @@ func (m *maker) recordedKeep(ctx context.Context) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s: %d of %d recorded calls violate the contract %q, the first of them: %s",
 			t.Spec(), broken, len(m.all), t.Contract.Requires, callOf(t, s.Broken)),
-		Remedy: "Callers do make such calls. Widen the contract, or leave these calls out of the tests or of the " +
-			"file given with --corpus.",
+		Remedy: "callers do make such calls: widen the contract, or leave these calls out of the tests or of the " +
+			"file given with --corpus",
 	}
 }
 

@@ -24,7 +24,7 @@ func Load(u *source.Unit, path string) ([]beagle.Record, error) {
 	if err != nil {
 		return nil, &beagle.UsageError{
 			What:   "corpus: " + err.Error(),
-			Remedy: "Name a file of JSON lines; docs/corpus.md has the format.",
+			Remedy: "name a file of JSON lines; docs/corpus.md has the format",
 		}
 	}
 	defer f.Close()
@@ -56,7 +56,7 @@ func Read(u *source.Unit, r io.Reader, name string) ([]beagle.Record, error) {
 	if len(records) == 0 {
 		return nil, &beagle.UsageError{
 			What:   name + ": it holds no record",
-			Remedy: "Write one call a line: " + l.example(),
+			Remedy: "write one call a line: " + l.example(),
 		}
 	}
 	return Merge(records), nil
@@ -86,7 +86,7 @@ func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
 	fail := func(format string, args ...any) (beagle.Record, *beagle.UsageError) {
 		return beagle.Record{}, &beagle.UsageError{
 			What:   fmt.Sprintf(format, args...),
-			Remedy: "A record of " + l.shape.Name + " looks like " + l.example(),
+			Remedy: "a record of " + l.shape.Name + " looks like " + l.example(),
 		}
 	}
 	var raw map[string]json.RawMessage

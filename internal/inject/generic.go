@@ -48,7 +48,7 @@ func (f *function) generic() (in instance, err error) {
 		name := p.Obj().Name()
 		if name == "_" || ownName.MatchString(name) {
 			return in, f.refused("its type parameter "+name+" cannot be repeated beside it",
-				"Give the type parameter another name.")
+				"give the type parameter another name")
 		}
 		limits, err := f.typeString(p.Constraint())
 		if err != nil {
@@ -66,7 +66,7 @@ var ownName = regexp.MustCompile(`^([arx][0-9]+|c|args|results|take)$`)
 // refuseArgs returns why a function without type parameters cannot be named with type arguments.
 func (f *function) refuseArgs() error {
 	if _, args := syntax.CutTypeArgs(f.spec); len(args) > 0 {
-		return f.refused("it has no type parameters", "Name it without "+f.spec[strings.Index(f.spec, "["):]+".")
+		return f.refused("it has no type parameters", "name it without "+f.spec[strings.Index(f.spec, "["):])
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (f *function) refuseSecond(first *function) error {
 	}
 	return f.refused(fmt.Sprintf("--probe %s captures the calls with %s already, and one build captures one "+
 		"instantiation of a function", first.spec, first.in.args),
-		"Name one of them, or make a second build for "+f.in.args+".")
+		"name one of them, or make a second build for "+f.in.args)
 }
 
 func (f *function) refused(why, remedy string) error {
@@ -99,7 +99,7 @@ func (f *function) typeString(t types.Type) (text string, err error) {
 			}
 		}
 		err = f.refused(fmt.Sprintf("it needs type %s, and its file does not import %s", t, p.Path()),
-			"Name a function that calls it.")
+			"name a function that calls it")
 		return p.Name()
 	})
 	return text, err
@@ -111,18 +111,18 @@ func (f *function) instantiate(in *instance, args []string) error {
 	list := f.typeParams()
 	if len(args) != list.Len() {
 		return f.refused(fmt.Sprintf("%d type arguments for %d type parameters", len(args), list.Len()),
-			"Name one for each: ./pkg.Func[int,string].")
+			"name one for each: ./pkg.Func[int,string]")
 	}
 	if !f.mentionsAll(list) {
 		return f.refused("its parameters and results do not tell which instantiation was called",
-			"Name a function that calls it.")
+			"name a function that calls it")
 	}
 	var all []types.Type
 	var texts []string
 	for _, a := range args {
 		tv, err := types.Eval(f.pkg.Fset, f.pkg.Types, f.decl.Pos(), a)
 		if err != nil || !tv.IsType() {
-			return f.refused("its file cannot name the type argument "+a, "Name a function that calls it.")
+			return f.refused("its file cannot name the type argument "+a, "name a function that calls it")
 		}
 		text, err := f.typeString(tv.Type)
 		if err != nil {
@@ -134,7 +134,7 @@ func (f *function) instantiate(in *instance, args []string) error {
 	in.concrete = f.withArgs(all)
 	if in.concrete == nil {
 		return f.refused("the type arguments "+in.args+" do not satisfy its constraints",
-			"Name types that do: ./pkg.Func[int].")
+			"name types that do: ./pkg.Func[int]")
 	}
 	return nil
 }

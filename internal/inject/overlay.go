@@ -117,7 +117,7 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 			return nil, nil, &beagle.UsageError{
 				What: fmt.Sprintf("--probe %s: its module is %s, and that of %s is %s", spec, f.pkg.Module.Path,
 					all[0].spec, root),
-				Remedy: "Name functions of one module, or require " + module + " in both.",
+				Remedy: "name functions of one module, or require " + module + " in both",
 			}
 		}
 	}
@@ -139,15 +139,15 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 	switch {
 	case len(all)+len(rolled) == 0 && len(*left) > 0:
 		return nil, nil, &beagle.UsageError{What: "no function can be instrumented: " + (*left)[0].Spec + ": " +
-			(*left)[0].Why, Remedy: "Name functions that call them."}
+			(*left)[0].Why, Remedy: "name functions that call them"}
 	case len(all)+len(rolled) == 0:
-		return nil, nil, &beagle.UsageError{What: "no function is named", Remedy: "Name one with --probe ./pkg.Func."}
+		return nil, nil, &beagle.UsageError{What: "no function is named", Remedy: "name one with --probe ./pkg.Func"}
 	case len(all) > 0 && len(rolled) > 0 && all[0].pkg.Module.Path != rolled[0].pkg.Module.Path:
 		return nil, nil, &beagle.UsageError{What: "--rollout and --probe name functions of two modules",
-			Remedy: "Name functions of one module."}
+			Remedy: "name functions of one module"}
 	case len(rolled) > 0 && byName[rolled[0].name()] != nil:
 		return nil, nil, &beagle.UsageError{What: "--rollout and --probe name the same function",
-			Remedy: "Record calls of a function that calls it."}
+			Remedy: "record calls of a function that calls it"}
 	}
 	return all, rolled, nil
 }

@@ -67,7 +67,7 @@ func WritePatch(ctx context.Context, o Options, dir string) (*Patch, error) {
 			t.Before = before
 		} else if _, err := os.Stat(t.Path); err == nil {
 			return nil, &beagle.UsageError{What: t.Path + " is there already",
-				Remedy: "Take the earlier switch out first."}
+				Remedy: "take the earlier switch out first"}
 		}
 		if t.Path, err = filepath.Rel(root.Dir, t.Path); err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func (f *function) refusePatch() error {
 		return errors.Join(err, &beagle.UsageError{
 			What: fmt.Sprintf("rollout patch %s: its file %s is built on some systems only", f.spec,
 				filepath.Base(f.path)),
-			Remedy: "Use beagle build --rollout, or add the switch by hand (package probe/rollout).",
+			Remedy: "use beagle build --rollout, or add the switch by hand (package probe/rollout)",
 		})
 	}
 	return nil

@@ -66,7 +66,7 @@ func (o *Options) resolve(ctx context.Context, loaded map[string]*packages.Packa
 			pkgs, err := o.load(ctx, mode, r.pattern)
 			if err != nil {
 				return nil, &beagle.UsageError{What: fmt.Sprintf("--probe %s: %v", spec, err),
-					Remedy: "Make `go build` work there first."}
+					Remedy: "make `go build` work there first"}
 			}
 			if len(pkgs) != 1 || len(pkgs[0].CompiledGoFiles) == 0 {
 				said = append(said, fmt.Sprintf("no package %s", r.pattern))
@@ -77,7 +77,7 @@ func (o *Options) resolve(ctx context.Context, loaded map[string]*packages.Packa
 		}
 		if len(p.Errors) > 0 {
 			return nil, &beagle.UsageError{What: fmt.Sprintf("--probe %s: %s does not compile: %v", spec, p.PkgPath,
-				p.Errors[0]), Remedy: "Make `go build` work there first."}
+				p.Errors[0]), Remedy: "make `go build` work there first"}
 		}
 		if f := find(p, r.name); f != nil {
 			f.spec = spec
@@ -86,7 +86,7 @@ func (o *Options) resolve(ctx context.Context, loaded map[string]*packages.Packa
 		said = append(said, fmt.Sprintf("%s declares no %s", p.PkgPath, r.name))
 	}
 	return nil, &beagle.UsageError{What: fmt.Sprintf("--probe %s: %s", spec, strings.Join(slices.Compact(said), "; ")),
-		Remedy: "Name a function as ./pkg.Func, import/path.Func or import/path.Type.Method."}
+		Remedy: "name a function as ./pkg.Func, import/path.Func or import/path.Type.Method"}
 }
 
 // A reading is one way to understand a specification.

@@ -49,7 +49,7 @@ func (w *overlay) addVersions(f *function, e *edited, v *Versions, n int) error 
 func (f *function) refuseVersions() error {
 	if why := f.entryOnly(); why != "" {
 		return &beagle.UsageError{What: fmt.Sprintf("--rollout %s: %s", f.spec, why),
-			Remedy: "Roll out a function that calls it."}
+			Remedy: "roll out a function that calls it"}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func clean(dir, local string) error {
 	}
 	return &beagle.UsageError{
 		What:   fmt.Sprintf("%s has uncommitted changes (git status: %s)", filepath.ToSlash(local), status),
-		Remedy: "Commit or stash them, so that the change of Beagle can be reviewed and undone alone.",
+		Remedy: "commit or stash them, so that the change of Beagle can be reviewed and undone alone",
 	}
 }
 
@@ -73,17 +73,17 @@ func applicable(dir string, f beagle.PatchFile) (string, error) {
 	case err != nil:
 		return "", &beagle.UsageError{
 			What:   f.Path + " is gone since the run began",
-			Remedy: "Restore it, or start the run again.",
+			Remedy: "restore it, or start the run again",
 		}
 	case f.Before == "":
 		return "", &beagle.UsageError{
 			What:   f.Path + " exists already",
-			Remedy: "Move it away, or apply the diff by hand.",
+			Remedy: "move it away, or apply the diff by hand",
 		}
 	case fileHash(string(text)) != f.Before:
 		return "", &beagle.UsageError{
 			What:   f.Path + " changed since the run began",
-			Remedy: "Start the run again, or apply the diff by hand.",
+			Remedy: "start the run again, or apply the diff by hand",
 		}
 	}
 	if err := clean(dir, local); err != nil {

@@ -134,7 +134,7 @@ func Ignores(kinds []string) ([]string, error) {
 	for _, kind := range kinds {
 		if !slices.Contains(beagle.Ignorable, kind) {
 			return nil, &beagle.UsageError{What: fmt.Sprintf("%q is not a difference that a contract can ignore", kind),
-				Remedy: "Give some of " + strings.Join(beagle.Ignorable, ", ") + ": see docs/contracts.md."}
+				Remedy: "give some of " + strings.Join(beagle.Ignorable, ", ") + ": see docs/contracts.md"}
 		}
 	}
 	for _, kind := range beagle.Ignorable {
@@ -225,7 +225,7 @@ func commented(text string) bool {
 	}
 }
 
-const contractRemedy = "Write a Go condition over the parameters, such as n >= 0 && len(s) < 1<<16."
+const contractRemedy = "write a Go condition over the parameters, such as n >= 0 && len(s) < 1<<16"
 
 func (u *Unit) paramNames() string {
 	var names []string

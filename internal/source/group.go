@@ -74,7 +74,7 @@ func cutGroup(spec string) (first string, names []string, err error) {
 	}
 	bad := &beagle.UsageError{
 		What:   fmt.Sprintf("%s: what is in braces are no names of one package", spec),
-		Remedy: "Name a group as './pkg.{FuncA,FuncB}', with names of functions, types or Type.Method.",
+		Remedy: "name a group as './pkg.{FuncA,FuncB}', with names of functions, types or Type.Method",
 	}
 	inside, ok := strings.CutSuffix(spec[at+1:], "}")
 	if !ok || at > 0 && spec[at-1] != '.' {
@@ -487,7 +487,7 @@ func (u *Unit) describeGroup() (err error) {
 	u.Unrecordable = &beagle.UsageError{
 		What: fmt.Sprintf("%s: several functions change together, and with them what they share: no record of one "+
 			"call holds that", u.Target.Spec()),
-		Remedy: "Leave --evidence corpus out, or name one function.",
+		Remedy: "leave --evidence corpus out, or name one function",
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	switch {
 	case params.Len() == 0 && len(wanted) > 0:
 		return nil, &beagle.UsageError{What: u.Target.Spec() + " has no type parameters",
-			Remedy: "Leave the type arguments out."}
+			Remedy: "leave the type arguments out"}
 	case params.Len() == 0:
 		return sig, nil
 	}
@@ -50,7 +50,7 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	return nil, &beagle.UsageError{
 		What: fmt.Sprintf("%s: no instantiation found in the package, its tests or its module, and int and string "+
 			"do not satisfy the constraints", u.Target.Spec()),
-		Remedy: "Call it in a test with the types that matter.",
+		Remedy: "call it in a test with the types that matter",
 	}
 }
 
@@ -62,7 +62,7 @@ func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*typ
 		if t == nil {
 			return nil, &beagle.UsageError{
 				What:   fmt.Sprintf("%s: %q is not a type that a file of its package can name", u.opts.Spec, text),
-				Remedy: "Write types as the package's files do: int, []byte, *pkg.Type.",
+				Remedy: "write types as the package's files do: int, []byte, *pkg.Type",
 			}
 		}
 		args = append(args, t)
@@ -71,7 +71,7 @@ func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*typ
 	if s == nil {
 		return nil, &beagle.UsageError{
 			What:   fmt.Sprintf("%s: the type arguments do not fit the type parameters", u.opts.Spec),
-			Remedy: "Give one for each, which satisfies its constraint.",
+			Remedy: "give one for each, which satisfies its constraint",
 		}
 	}
 	u.Args = args

@@ -60,7 +60,7 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil, &beagle.UsageError{
 			What:   fmt.Sprintf("-C %s: not a directory", dir),
-			Remedy: "Name a directory inside a Go module.",
+			Remedy: "name a directory inside a Go module",
 		}
 	}
 	if err := fileNamed(o.Spec); err != nil {
@@ -300,22 +300,22 @@ func goCommandError(o *Options, msg string) error {
 		return &beagle.UsageError{
 			What: fmt.Sprintf("%s: the module needs packages that are not on this machine: %s", o.Dir,
 				importAt(o.Dir, first)),
-			Remedy: "Run `go mod download` there once; Beagle itself never uses the network.",
+			Remedy: "run `go mod download` there once; Beagle itself never uses the network",
 		}
 	case strings.Contains(msg, "running go ") && strings.Contains(msg, "requires go"):
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("%s: %s", o.Dir, first),
-			Remedy: "Install that Go release, or put it first in PATH.",
+			Remedy: "install that Go release, or put it first in PATH",
 		}
 	case strings.Contains(msg, "toolchain not available"):
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("%s: the module asks for a Go release that is not on this machine: %s", o.Dir, msg),
-			Remedy: "Run `go version` there once, which fetches it; Beagle itself never uses the network.",
+			Remedy: "run `go version` there once, which fetches it; Beagle itself never uses the network",
 		}
 	case newerGo.MatchString(msg):
 		return &beagle.UsageError{
 			What: fmt.Sprintf("%s: %s", o.Dir, first),
-			Remedy: fmt.Sprintf("Build Beagle with that release, in its checkout: GOTOOLCHAIN=%s.0 go install "+
+			Remedy: fmt.Sprintf("build Beagle with that release, in its checkout: GOTOOLCHAIN=%s.0 go install "+
 				"./cmd/beagle", newerGo.FindStringSubmatch(msg)[1]),
 		}
 	case strings.Contains(msg, "go.mod file not found") ||
@@ -323,13 +323,13 @@ func goCommandError(o *Options, msg string) error {
 		strings.Contains(msg, "does not contain main module"):
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("%s: not inside a Go module: %s", o.Dir, first),
-			Remedy: "Run in a module, or name one with -C.",
+			Remedy: "run in a module, or name one with -C",
 		}
 	case strings.Contains(msg, "updates to go.mod needed") || strings.Contains(msg, "inconsistent vendoring") ||
 		strings.Contains(msg, "errors parsing ") || strings.Contains(msg, "malformed module"):
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("%s: the go command refuses the module: %s", o.Dir, msg),
-			Remedy: "Make `go build ./...` work there first.",
+			Remedy: "make `go build ./...` work there first",
 		}
 	}
 	return nil
@@ -365,17 +365,17 @@ func importAt(dir, complaint string) string {
 func usable(p *packages.Package) error {
 	switch {
 	case p.Module == nil && !isStd(p.PkgPath) || p.PkgPath == "command-line-arguments":
-		return &beagle.UsageError{What: p.PkgPath + " is not in a module", Remedy: "Run `go mod init` in its root."}
+		return &beagle.UsageError{What: p.PkgPath + " is not in a module", Remedy: "run `go mod init` in its root"}
 	case p.Module == nil:
 		return &beagle.UsageError{
 			What:   p.PkgPath + " belongs to the standard library",
-			Remedy: "Copy the function into a module of your own, or name a function of the module.",
+			Remedy: "copy the function into a module of your own, or name a function of the module",
 		}
 	case len(p.CompiledGoFiles) == 0 && len(p.IgnoredFiles) > 0:
 		return &beagle.UsageError{
 			What: fmt.Sprintf("%s: build constraints exclude all Go files on %s/%s", p.PkgPath, runtime.GOOS,
 				runtime.GOARCH),
-			Remedy: "Name the build tags with -tags.",
+			Remedy: "name the build tags with -tags",
 		}
 	}
 	return compileErrors(p)
@@ -401,7 +401,7 @@ func compileErrors(p *packages.Package) error {
 	}
 	return &beagle.UsageError{
 		What:   fmt.Sprintf("%s does not compile: %s", p.PkgPath, strings.Join(found[:min(3, len(found))], "\n")),
-		Remedy: "Make `go build` work first.",
+		Remedy: "make `go build` work first",
 	}
 }
 

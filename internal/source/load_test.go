@@ -91,7 +91,7 @@ func TestLoadRefusesModules(t *testing.T) {
 	for mod, want := range map[string]string{
 		"module example.com/m\n\nnonsense 1\n":                                    "the go command refuses the module",
 		"module example.com/m\n\ngo 1.999\n":                                      "requires go >= 1.999",
-		"module example.com/m\n\ngo 1.24\n\nrequire example.org/missing v1.0.0\n": "Run `go mod download`",
+		"module example.com/m\n\ngo 1.24\n\nrequire example.org/missing v1.0.0\n": "run `go mod download`",
 	} {
 		dir := module(t,
 			"-- go.mod --\n"+mod+
@@ -162,9 +162,9 @@ func TestLoadNewerGo(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "auto")
 	t.Setenv("GOPROXY", "off")
 	got := refused(t, dir, "F").Error()
-	wantIn(t, got, dir, "go1.99.0", "Run `go version` there once")
+	wantIn(t, got, dir, "go1.99.0", "run `go version` there once")
 	t.Setenv("GOTOOLCHAIN", "local")
-	wantIn(t, refused(t, dir, "F").Error(), dir, "requires go >= 1.99.0", "Install that Go release")
+	wantIn(t, refused(t, dir, "F").Error(), dir, "requires go >= 1.99.0", "install that Go release")
 	err := goCommandError(&Options{
 		Dir: dir,
 	}, "a.go:1:1: package requires newer Go version go1.99 (application built with go1.26)")

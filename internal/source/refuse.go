@@ -32,7 +32,7 @@ func (u *Unit) refuse() error {
 	if len(vars)+u.Sig.Results().Len() == 0 {
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("%s takes nothing and returns nothing: there is nothing to compare", u.Target.Spec()),
-			Remedy: "Name the function that does the work on its arguments.",
+			Remedy: "name the function that does the work on its arguments",
 		}
 	}
 	return nil
@@ -64,19 +64,19 @@ type reason struct {
 // opaque are types whose values mean something only in the process, and what
 // to do about them.
 var opaque = map[string]string{
-	"context.Context":         "Move the work that needs no context into a function of its own, and name that.",
-	"net.Conn":                "Name the function that works on the bytes.",
-	"net/http.ResponseWriter": "Name the function that makes the body.",
-	"net/http.Request":        "Name the function that takes what it needs of the request as plain values.",
-	"os.File":                 "Name a function that takes an io.Reader or the bytes.",
-	"reflect.Value":           "Name a function that takes the value as its own type.",
-	"reflect.Type":            "Name a function that takes the value as its own type.",
-	"testing.T":               "Name the function under test.",
-	"testing.B":               "Name the function under test.",
-	"testing.F":               "Name the function under test.",
-	"testing.TB":              "Name the function under test.",
-	"database/sql.DB":         "Name the function that works on the rows.",
-	"go/token.FileSet":        "Name a function that takes the text.",
+	"context.Context":         "move the work that needs no context into a function of its own, and name that",
+	"net.Conn":                "name the function that works on the bytes",
+	"net/http.ResponseWriter": "name the function that makes the body",
+	"net/http.Request":        "name the function that takes what it needs of the request as plain values",
+	"os.File":                 "name a function that takes an io.Reader or the bytes",
+	"reflect.Value":           "name a function that takes the value as its own type",
+	"reflect.Type":            "name a function that takes the value as its own type",
+	"testing.T":               "name the function under test",
+	"testing.B":               "name the function under test",
+	"testing.F":               "name the function under test",
+	"testing.TB":              "name the function under test",
+	"database/sql.DB":         "name the function that works on the rows",
+	"go/token.FileSet":        "name a function that takes the text",
 }
 
 // inert are types with fields that cannot be recorded, and whose zero value serves a record as
@@ -113,10 +113,10 @@ func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]boo
 		return u.basicReason(x, t, path)
 	case *types.Chan:
 		return &reason{path, t, "a channel",
-			"Take the values as a slice, and let the caller move them through the channel."}
+			"take the values as a slice, and let the caller move them through the channel"}
 	case *types.Signature:
 		return &reason{path, t, "a function, which can be neither recorded nor compared",
-			"Wrap it: a function of the package that calls this one with one fixed callback can be named."}
+			"wrap it: a function of the package that calls this one with one fixed callback can be named"}
 	case *types.Pointer:
 		return u.walk(x.Elem(), path, false, seen)
 	case *types.Slice:
@@ -137,13 +137,13 @@ func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]boo
 func (u *Unit) basicReason(b *types.Basic, t types.Type, path string) *reason {
 	switch b.Kind() {
 	case types.UnsafePointer:
-		return &reason{path, t, "an address whose memory has no type", "Take a typed pointer or a slice."}
+		return &reason{path, t, "an address whose memory has no type", "take a typed pointer or a slice"}
 	case types.Uintptr:
 		if !u.direct["unsafe"] && !u.direct["reflect"] && !u.direct["syscall"] {
 			return nil // a number: nothing in the package makes addresses
 		}
 		return &reason{path, t, "an address, which differs in every process",
-			"Take a typed pointer, or uint64 if it is a number."}
+			"take a typed pointer, or uint64 if it is a number"}
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (u *Unit) walkFields(s *types.Struct, path string, seen map[types.Type]bool
 		if u.neverSet(f) {
 			continue
 		}
-		r.remedy = "Name a function that takes only the fields it needs" + " (" + f.Name() + " is in the way)."
+		r.remedy = "name a function that takes only the fields it needs" + " (" + f.Name() + " is in the way)"
 		return r
 	}
 	return nil

@@ -69,8 +69,8 @@ func hasGoFiles(dir string) bool {
 func unknownPackage(dir, spec, detail string) error {
 	e := &beagle.UsageError{
 		What: fmt.Sprintf("%s: no such package (looked from %s)", spec, dir),
-		Remedy: "Name the function as ./dir.Func, import/path.Func, ./dir.Type.Method, or Func for the current " +
-			"directory.",
+		Remedy: "name the function as ./dir.Func, import/path.Func, ./dir.Type.Method, or Func for the current " +
+			"directory",
 	}
 	if detail != "" {
 		e.What += ": " + detail
@@ -81,7 +81,7 @@ func unknownPackage(dir, spec, detail string) error {
 	}
 	if hasGoFiles(filepath.Join(dir, spec)) {
 		e.What = fmt.Sprintf("%s names a package, not a function", spec)
-		e.Remedy = fmt.Sprintf("Add the function: %s.Func or %s.Type.Method.", spec, spec)
+		e.Remedy = fmt.Sprintf("add the function: %s.Func or %s.Type.Method", spec, spec)
 		return e
 	}
 	if near := nearest(lastElem(spec), packageDirs(dir), lastElem); len(near) > 0 {
@@ -109,7 +109,7 @@ func fileNamed(spec string) error {
 	}
 	return &beagle.UsageError{
 		What:   fmt.Sprintf("%s names a file, not a function", spec),
-		Remedy: fmt.Sprintf("Name the function by its package, wherever in it the file is: %s", name),
+		Remedy: fmt.Sprintf("name the function by its package, wherever in it the file is: %s", name),
 	}
 }
 

@@ -144,7 +144,7 @@ func (u *Unit) check(p *packages.Package) error {
 		if err != nil {
 			return &beagle.UsageError{
 				What:   fmt.Sprintf("%s does not compile: %v", p.PkgPath, err),
-				Remedy: "Make `go build` work first.",
+				Remedy: "make `go build` work first",
 			}
 		}
 		u.files = append(u.files, f)
@@ -160,7 +160,7 @@ func (u *Unit) check(p *packages.Package) error {
 	if first != nil {
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("%s does not compile: %v", p.PkgPath, first),
-			Remedy: "Make `go build` work first.",
+			Remedy: "make `go build` work first",
 		}
 	}
 	u.graph = newGraph(u.files, u.Types, u.info)
@@ -258,9 +258,9 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	case len(near) > 0:
 		e.Remedy = "Did you mean " + orList(near) + "?"
 	case len(known) == 0:
-		e.Remedy = "The package has no functions under these build tags."
+		e.Remedy = "the package has no functions under these build tags"
 	default:
-		e.Remedy = "It has, for example, " + strings.Join(known[:min(5, len(known))], ", ") + "."
+		e.Remedy = "it has, for example, " + strings.Join(known[:min(5, len(known))], ", ")
 	}
 	return e
 }

@@ -63,13 +63,13 @@ func (b *Binary) Find(want string) ([]*Function, error) {
 	}
 	if len(found) == 0 {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("none of the %d functions that %q means can be captured",
-			len(all), want), Remedy: "Name one of them to see why not."}
+			len(all), want), Remedy: "name one of them to see why not"}
 	}
 	return found, nil
 }
 
 // otherWay is what to do where uprobes are blind.
-const otherWay = "Build the service with beagle build --probe, which sees every call."
+const otherWay = "build the service with beagle build --probe, which sees every call"
 
 // untyped explains why a program without DWARF shows nothing.
 func (b *Binary) untyped(want string) error {
@@ -80,12 +80,10 @@ func (b *Binary) untyped(want string) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("process %d has %s, but no DWARF (built with -ldflags=-s or -w), so nothing says what its "+
 			"arguments are", b.PID, found[0]),
-		Remedy: "Give --symbols with a build of the same commit, toolchain and flags, but without -s and -w; or " +
-			lowerFirst(otherWay),
+		Remedy: "give --symbols with a build of the same commit, toolchain and flags, but without -s and -w; or " +
+			otherWay,
 	}
 }
-
-func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
 // absent explains why no function of a name has code.
 func (b *Binary) absent(want string) error {
@@ -97,7 +95,7 @@ func (b *Binary) absent(want string) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("process %d has no function %s: it is unused there, or inlined into all its callers",
 			b.PID, want),
-		Remedy: "Check the name (import/path.Func or import/path.Type.Method). " + otherWay,
+		Remedy: "check the name (import/path.Func or import/path.Type.Method), or " + otherWay,
 	}
 }
 
@@ -105,7 +103,7 @@ func (b *Binary) generic(want, name string) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s is generic: process %d has it as %s, whose first register is a dictionary and whose "+
 			"parameters have no types of their own", want, b.PID, name),
-		Remedy: "Capture a function that calls it and is not generic.",
+		Remedy: "capture a function that calls it and is not generic",
 	}
 }
 
@@ -239,10 +237,10 @@ func (b *Binary) function(d *declared) (*Function, error) {
 	}
 	switch {
 	case d.concrete == 0 && len(f.Inlined) == 0:
-		return refuse("has no code: nobody calls it", "Check the name.")
+		return refuse("has no code: nobody calls it", "check the name")
 	case d.concrete == 0:
 		return refuse("is inlined into all its callers, as "+f.Inlined[0]+", so no instruction is its entry",
-			"Capture a caller. "+otherWay)
+			"capture a caller, or "+otherWay)
 	case strings.Contains(d.symbol, "["):
 		return nil, b.generic(d.name, d.symbol)
 	case d.high <= d.low || d.high-d.low > maxCode:

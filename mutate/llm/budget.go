@@ -80,7 +80,7 @@ func (b *Budget) try(worst Spent) (r *Reservation, freed <-chan struct{}, err er
 	now := b.now()
 	if over := b.over(now.Add(worst)); over != "" {
 		return nil, nil, &Error{Kind: OverBudget, Message: "the budget does not cover another call: " + over,
-			Remedy: "Raise the budget, or take a cheaper model, a shorter prompt or a shorter reply."}
+			Remedy: "raise the budget, or take a cheaper model, a shorter prompt or a shorter reply"}
 	}
 	if b.over(now.Add(b.reserved).Add(worst)) != "" {
 		return nil, b.freed, nil

@@ -98,7 +98,7 @@ func (c *Client) key(m Model) (Key, error) {
 	if c.Offline && !m.Local() {
 		return Key{}, &Error{Kind: Refused, Model: m.Name,
 			Message: fmt.Sprintf("%s is %v", m.URL, errOffline),
-			Remedy:  "Ask a server on this machine: name@http://127.0.0.1:8080/v1."}
+			Remedy:  "ask a server on this machine: name@http://127.0.0.1:8080/v1"}
 	}
 	k, err := keys.Key(m)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *Client) key(m Model) (Key, error) {
 	if u, err := url.Parse(m.URL); k.Known() && !m.Local() && (err != nil || u.Scheme != "https") {
 		return Key{}, &Error{Kind: BadKey, Model: m.Name,
 			Message: fmt.Sprintf("its key would travel to %s unencrypted", m.URL),
-			Remedy:  "Use an address with https."}
+			Remedy:  "use an address with https"}
 	}
 	return k, nil
 }
@@ -273,7 +273,7 @@ func (c *Client) reserve(ctx context.Context, one call, bound Usage) (settle fun
 	if c.Budget.caps.Money > 0 && !price.Known() {
 		return nil, &Error{Kind: OverBudget, Model: one.model.Name,
 			Message: "its price is unknown, so a budget of money cannot hold",
-			Remedy:  "Give --price-in and --price-out in dollars per million tokens."}
+			Remedy:  "give --price-in and --price-out in dollars per million tokens"}
 	}
 	spent := func(u Usage) Spent { return Spent{Money: price.Cost(u), Tokens: int64(u.In) + int64(u.Out), Calls: 1} }
 	r, err := c.Budget.Reserve(ctx, spent(bound))

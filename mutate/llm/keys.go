@@ -123,7 +123,7 @@ func (get lookup) Key(m Model) (Key, error) {
 	}
 	if m.AtHome() {
 		return Key{}, &Error{Kind: BadKey, Model: m.Name, Message: "there is no key for it",
-			Remedy: fmt.Sprintf("Set %s or %s, or give --key-file.", homes[m.Provider].env, own)}
+			Remedy: fmt.Sprintf("set %s or %s, or give --key-file", homes[m.Provider].env, own)}
 	}
 	return Key{}, nil
 }
@@ -252,7 +252,7 @@ func (k *fileKeys) Key(m Model) (Key, error) {
 		return Key{},
 			&Error{Kind: BadKey, Model: m.Name,
 				Message: fmt.Sprintf("key file %s holds one bare key, which is for %s", k.path, k.server),
-				Remedy:  fmt.Sprintf("Write a line for each: %s=…", m.KeyEnv)}
+				Remedy:  fmt.Sprintf("write a line for each: %s=…", m.KeyEnv)}
 	}
 	return newKey(k.bare, "key file "+k.path)
 }

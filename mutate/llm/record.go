@@ -120,7 +120,7 @@ func (r *Replayer) missing(q Request) error {
 	r.once.Do(func() { r.index = r.read() })
 	e := &Error{Kind: NotRecorded, Model: q.Model,
 		Message: fmt.Sprintf("nothing is recorded for request %s in %s", q.ID(), r.Dir),
-		Remedy:  "Replay with the options and the version of the recorded run, or record anew with --record."}
+		Remedy:  "replay with the options and the version of the recorded run, or record anew with --record"}
 	if r.index != nil {
 		e.Message += ": " + r.index.Error()
 		return e

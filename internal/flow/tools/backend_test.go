@@ -135,7 +135,7 @@ func TestHidesErrors(t *testing.T) {
 	}
 	for _, e := range []*beagle.UsageError{d.Refused, bad} {
 		if strings.Contains(e.What, "Ursula") || !strings.Contains(e.What, `prod.jsonl:1: field "weight"`) ||
-			!strings.HasSuffix(e.Remedy, `A record of Count looks like {"args": {"s":"","n":0}, "weight": 1}`) {
+			!strings.HasSuffix(e.Remedy, `a record of Count looks like {"args": {"s":"","n":0}, "weight": 1}`) {
 			t.Errorf("%s | %s", e.What, e.Remedy)
 		}
 	}
@@ -148,7 +148,7 @@ func TestHidesErrors(t *testing.T) {
 		"args.4711": false} {
 		e := v.usage(&beagle.UsageError{
 			What:   fmt.Sprintf("prod.jsonl:1: field %q: \"x\" is not a number", field),
-			Remedy: `A record of Count looks like {"args": {"s":"","n":0}, "weight": 1}`,
+			Remedy: `a record of Count looks like {"args": {"s":"","n":0}, "weight": 1}`,
 		})
 		if strings.Contains(e.What, `"`+field+`"`) != shown || strings.Contains(e.What, `"x"`) {
 			t.Errorf("field %s: %s", field, e.What)
