@@ -23,7 +23,7 @@ func (m *confirmer) cast(im image, ts []*finalist) []int {
 }
 
 // alike are a few copies of the original and of a candidate that start at the
-// same address modulo 64, in the class with most of both; rather with copies of
+// same address modulo 64, the one that most of both have; rather with copies of
 // the original that are timed anyhow, or in the half of which less is known.
 func (m *confirmer) alike(im image, t *finalist, timed []int) (base, cand []int) {
 	best, known := 0, evidenceOf(t.train).Halves

@@ -33,7 +33,7 @@ type Evidence struct {
 	Longer   time.Duration
 	MinGain  float64     // the least gain that counts: 0.01 is 1 %
 	Halves   [2]Combined // entry in the lower and the upper half of 64 bytes
-	Possible [2]bool     // classes that occur at all for original and candidate
+	Possible [2]bool     // halves in which original and candidate occur at all
 	Control  Combined    // the original against its own copies: what is measured when there is nothing
 	Holdout  *Combined
 	Fresh    *Combined
@@ -52,7 +52,7 @@ type doubt func(e *Evidence, corrected beagle.Ratio) string
 
 // doubts are asked in this order; the first that applies is the answer.
 var doubts = []doubt{
-	sameCode, noisyHost, slower, tooFewLayouts, notSurely, tooLittle, notInMostLayouts, notOnAverage, notInBothClasses,
+	sameCode, noisyHost, slower, tooFewLayouts, notSurely, tooLittle, notInMostLayouts, notOnAverage, notInBothHalves,
 	notOnNewInputs, notApart, notWithColdCaches, notWithPGO, notWithCollector,
 }
 
@@ -188,7 +188,7 @@ func (c *Combined) atMost() float64 {
 	return high
 }
 
-func notInBothClasses(e *Evidence, _ beagle.Ratio) string {
+func notInBothHalves(e *Evidence, _ beagle.Ratio) string {
 	for i := range e.Halves {
 		c := &e.Halves[i]
 		where := fmt.Sprintf("entry at %d to %d bytes modulo 64", 32*i, 32*i+31)

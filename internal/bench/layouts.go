@@ -37,8 +37,8 @@ func stratify(seed uint64, pairs []copyPair) (r layoutResult, ok bool) {
 		return r, false
 	}
 	var means []Estimate
-	for _, class := range inorder.Keys(r.byAlignment) {
-		means = append(means, pool(r.byAlignment[class]))
+	for _, entry := range inorder.Keys(r.byAlignment) {
+		means = append(means, pool(r.byAlignment[entry]))
 	}
 	r.est = pool(means)
 	r.align = [2]int{inorder.Keys(r.byAlignment)[0], inorder.Keys(r.byAlignment)[0]}
@@ -149,21 +149,21 @@ func (c Combined) Correct(finalists, tried int) beagle.Ratio {
 func evidenceOf(results []layoutResult) *Evidence {
 	e := &Evidence{}
 	var all []Estimate
-	var byClass [2][]Estimate
+	var byHalf [2][]Estimate
 	for _, r := range results {
 		all = append(all, r.est)
 		e.Layouts = append(e.Layouts, beagle.Layout{Seed: r.seed, Align: r.align, Ratio: r.est.Ratio()})
 		var halves [2][]Estimate
-		for _, class := range inorder.Keys(r.byAlignment) {
-			halves[class/32] = append(halves[class/32], r.byAlignment[class]...)
+		for _, entry := range inorder.Keys(r.byAlignment) {
+			halves[entry/32] = append(halves[entry/32], r.byAlignment[entry]...)
 		}
 		for h, es := range halves {
 			if len(es) > 0 {
-				byClass[h] = append(byClass[h], pool(es))
+				byHalf[h] = append(byHalf[h], pool(es))
 			}
 		}
 	}
 	e.Train = Combine(all)
-	e.Halves = [2]Combined{Combine(byClass[0]), Combine(byClass[1])}
+	e.Halves = [2]Combined{Combine(byHalf[0]), Combine(byHalf[1])}
 	return e
 }
