@@ -86,96 +86,97 @@ func onlyReadBy(u *source.Unit, seen map[types.Object]*reach) (read, fixed map[s
 // or sorts. These are methods, function literals, and functions that code names without a call or
 // starts as goroutines, each with what it calls. Declarations of variables are left in.
 func (c *code) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []*ast.File) {
-	decls := map[types.Object]*ast.FuncDecl{}
-	for _, f := range files {
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				decls[c.info.Defs[fn.Name]] = fn
-			}
-		}
-	}
-	runs := map[*ast.FuncDecl]bool{}
-	var literals []ast.Decl
-	var run func(n ast.Node)
-	call := func(id *ast.Ident) {
-		if d := decls[syntax.Origin(c.info.Uses[id])]; d != nil && !runs[d] {
-			runs[d] = true
-			run(d.Body)
-		}
-	}
-	run = func(n ast.Node) {
-		ast.Inspect(n, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				call(id)
-			}
-			return true
-		})
-	}
-	hand := func(n ast.Node) {
-		called := map[*ast.Ident]bool{}
-		ast.Inspect(n, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.GoStmt:
-				run(n.Call.Fun)
-			case *ast.CallExpr:
-				if id := calleeName(n); id != nil {
-					called[id] = true
-				}
-			case *ast.FuncLit:
-				run(n.Body)
-				literals = append(literals, &ast.FuncDecl{Name: ast.NewIdent("_"), Type: n.Type, Body: n.Body})
-				return false
-			case *ast.Ident:
-				if !called[n] {
-					call(n)
-				}
-			}
-			return true
-		})
-	}
+	r := running{code: c, decls: withBodies(c, files), runs: map[*ast.FuncDecl]bool{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			switch {
 			case !ok:
-				hand(d)
+				r.handOut(d)
 			case fn.Body == nil:
 			case fn.Recv != nil || seen[c.info.Defs[fn.Name]] != nil:
-				runs[fn] = true
-				run(fn.Body)
+				r.runs[fn] = true
+				r.run(fn.Body)
 			default:
-				hand(fn.Body)
+				r.handOut(fn.Body)
 			}
 		}
 	}
+	// Keep what runs, and the literals of functions that do not run themselves.
 	for _, f := range files {
 		part := &ast.File{Name: f.Name}
 		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); !ok || runs[fn] {
+			if fn, ok := d.(*ast.FuncDecl); !ok || r.runs[fn] {
 				part.Decls = append(part.Decls, d)
 			}
 		}
 		parts = append(parts, part)
 	}
-	return append(parts, &ast.File{Name: ast.NewIdent("_"), Decls: literals})
+	return append(parts, &ast.File{Name: ast.NewIdent("_"), Decls: r.literals})
 }
 
-// calleeName returns the name that a call calls, or nil.
-func calleeName(call *ast.CallExpr) *ast.Ident {
-	fun := ast.Unparen(call.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr:
-		fun = f.X
-	case *ast.IndexListExpr:
-		fun = f.X
+// withBodies are the functions with a body, by the objects that they declare.
+func withBodies(c *code, files []*ast.File) map[types.Object]*ast.FuncDecl {
+	out := map[types.Object]*ast.FuncDecl{}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				out[c.info.Defs[fn.Name]] = fn
+			}
+		}
 	}
-	switch f := fun.(type) {
-	case *ast.Ident:
-		return f
-	case *ast.SelectorExpr:
-		return f.Sel
+	return out
+}
+
+// running collects the functions that may run.
+type running struct {
+	*code
+	decls    map[types.Object]*ast.FuncDecl
+	runs     map[*ast.FuncDecl]bool
+	literals []ast.Decl // of functions that need not run themselves
+}
+
+// call notes that the function of a name may run, with all that it names.
+func (r *running) call(id *ast.Ident) {
+	if d := r.decls[syntax.Origin(r.info.Uses[id])]; d != nil && !r.runs[d] {
+		r.runs[d] = true
+		r.run(d.Body)
 	}
-	return nil
+}
+
+// run notes what code that runs may call: whatever it names.
+func (r *running) run(n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			r.call(id)
+		}
+		return true
+	})
+}
+
+// handOut notes what code that need not run itself may hand to others: literals, functions that it
+// names without a call, and goroutines.
+func (r *running) handOut(n ast.Node) {
+	called := map[*ast.Ident]bool{}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			r.run(n.Call.Fun)
+		case *ast.CallExpr:
+			if _, id := syntax.Called(n); id != nil {
+				called[id] = true
+			}
+		case *ast.FuncLit:
+			r.run(n.Body)
+			r.literals = append(r.literals, &ast.FuncDecl{Name: ast.NewIdent("_"), Type: n.Type, Body: n.Body})
+			return false
+		case *ast.Ident:
+			if !called[n] {
+				r.call(n)
+			}
+		}
+		return true
+	})
 }
 
 // addressed returns the variables whose address code takes, so that it may change them by other
