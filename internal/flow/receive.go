@@ -48,8 +48,21 @@ func (d *Draft) Fate(proposal int, evaluated []Evaluation) (f Fate, ok bool) {
 	return Fate{}, false
 }
 
-// MaxGuests bounds the versions from outside in one generation.
-const MaxGuests = 4
+// Guests returns the versions in a run's inbox that its search can take: as many as a generation
+// has room for. A search goes on without an inbox that cannot be read; who drives it says so once.
+func Guests(s *store.Store, run string, search *evolve.Search) ([]store.Submission, error) {
+	if !search.CanInvite() {
+		return nil, nil
+	}
+	waiting, err := s.Inbox(run)
+	if err != nil {
+		return nil, fmt.Errorf("what was handed in cannot be read: %w", err)
+	}
+	return waiting[:min(len(waiting), maxGuests)], nil
+}
+
+// maxGuests bounds the versions from outside in one generation.
+const maxGuests = 4
 
 // handedIn is the site of the step that a version from outside is.
 const handedIn = "handed in"

@@ -147,15 +147,10 @@ func (e *engine) launch(list []evolve.Proposal) (calls int) {
 }
 
 // Visited reports whether the inbox holds a version that the search can take.
-func (e *engine) Visited() bool { return e.r.course.Search.CanInvite() && len(e.r.inbox()) > 0 }
+func (e *engine) Visited() bool { return len(e.r.guests()) > 0 }
 
 // Guests returns the versions in the inbox.
-func (e *engine) Guests() []store.Submission {
-	if !e.r.course.Search.CanInvite() {
-		return nil
-	}
-	return e.r.inbox()
-}
+func (e *engine) Guests() []store.Submission { return e.r.guests() }
 
 // Draw begins a draft.
 func (e *engine) Draw(b *loop.Begun, replies []loop.Reply) (loop.Drawn, error) {
@@ -284,14 +279,12 @@ func (e *engine) Show(calls int) {
 func (e *engine) Warn(text string) { e.r.d.Watch.Warn(text) }
 func (e *engine) Say(text string)  { e.r.d.Watch.Stage("models", text) }
 
-// inbox returns the versions that wait in the run's inbox, as many as a generation takes.
-func (r *run) inbox() []store.Submission {
-	waiting, err := r.d.Store.Inbox(r.entry.ID)
+// guests returns the versions that wait in the run's inbox.
+func (r *run) guests() []store.Submission {
+	waiting, err := flow.Guests(r.d.Store, r.entry.ID, r.course.Search)
 	if err != nil && !r.deaf { // a search that waits for an agent looks several times a second
-		r.d.Watch.Warn("what was handed in cannot be read: " + err.Error())
+		r.d.Watch.Warn(err.Error())
 	}
-	if r.deaf = err != nil; r.deaf {
-		return nil // the search goes on without
-	}
-	return waiting[:min(len(waiting), flow.MaxGuests)]
+	r.deaf = err != nil
+	return waiting
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/llmtest"
 	"github.com/beagle-go/beagle/internal/store"
@@ -17,7 +18,8 @@ import (
 // search looks.
 func TestUnreadableInbox(t *testing.T) {
 	home, told := openStore(t, t.TempDir()), 0
-	r := &run{d: &Driver{Store: home, Watch: func(flow.Event) { told++ }}, entry: store.Run{ID: "r"}}
+	r := &run{d: &Driver{Store: home, Watch: func(flow.Event) { told++ }}, entry: store.Run{ID: "r"},
+		course: &flow.Course{Search: evolve.New(evolve.Config{Budget: 1})}}
 	file := filepath.Join(home.RunDir("r"), "inbox", "x.json")
 	write := func(text string) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
@@ -27,16 +29,16 @@ func TestUnreadableInbox(t *testing.T) {
 	}
 	write("{")
 	for range 3 {
-		if got := r.inbox(); got != nil || told != 1 {
+		if got := r.guests(); got != nil || told != 1 {
 			t.Fatalf("%v, told %d times", got, told)
 		}
 	}
 	write("{}")
-	if got := r.inbox(); len(got) != 1 || told != 1 {
+	if got := r.guests(); len(got) != 1 || told != 1 {
 		t.Errorf("mended: %v, told %d times", got, told)
 	}
 	write("{")
-	if r.inbox(); told != 2 {
+	if r.guests(); told != 2 {
 		t.Errorf("broken again: told %d times", told)
 	}
 }

@@ -33,6 +33,7 @@ type engine struct {
 	enlisting bool   // a worker is looked for that makes them
 	used      string // digest of a flow.ModelsEvent
 	says      []flow.Event
+	deaf      bool // the inbox cannot be read, which was said
 }
 
 // A happened is something that a coroutine waited for.
@@ -187,6 +188,7 @@ func (e *engine) act(t Acting) (calls int, err error) {
 	if e.busy {
 		e.drawn.State = out.State
 	}
+	e.hear(out.Deaf)
 	e.note(out.Notes)
 	for i := range out.Calls {
 		e.launch(out.Asked, i)
@@ -273,9 +275,18 @@ func (e *engine) Tell(t loop.Telling, _ bool) error {
 		return err
 	}
 	e.says = nil
+	e.hear(out.Deaf)
 	e.generations++
 	e.stand(out)
 	return nil
+}
+
+// hear says once that the inbox cannot be read.
+func (e *engine) hear(deaf string) {
+	if deaf != "" && !e.deaf {
+		e.Warn(deaf)
+	}
+	e.deaf = deaf != ""
 }
 
 // Show has nothing to do: a generation is told with its event.

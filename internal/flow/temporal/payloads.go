@@ -118,6 +118,7 @@ type Told struct {
 
 	Standing loop.Standing `json:"standing,omitzero"`
 	Visited  bool          `json:"visited,omitempty"`
+	Deaf     string        `json:"deaf,omitempty"`  // why the inbox cannot be read
 	Notes    string        `json:"notes,omitempty"` // digest of []flow.Event
 	Draft    *Draw         `json:"draft,omitempty"` // of a generation that was under way when the run was stopped
 }
@@ -137,6 +138,7 @@ type Acted struct {
 	State    string        `json:"state"`
 	Standing loop.Standing `json:"standing"`
 	Visited  bool          `json:"visited,omitempty"`
+	Deaf     string        `json:"deaf,omitempty"`  // why the inbox cannot be read
 	Asked    string        `json:"asked,omitempty"` // digest of []evolve.Proposal, for models
 	Calls    int           `json:"calls,omitempty"` // in it
 	Notes    string        `json:"notes,omitempty"` // digest of []flow.Event

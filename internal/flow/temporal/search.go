@@ -151,7 +151,8 @@ func (b *bookkeeping) draft(p *position, d Draw) (*flow.Draft, error) {
 		if d.Begin != nil && d.Begin.Trim {
 			return p.c.Begin(nil), nil
 		}
-		draft := p.c.Begin(b.guests(d.Run, p))
+		guests, _ := flow.Guests(b.store, d.Run, p.c.Search) // visited says when they cannot be read
+		draft := p.c.Begin(guests)
 		if n := len(draft.Visits); n > 0 {
 			return draft, b.step(p, &link{Invite: n})
 		}
@@ -186,17 +187,13 @@ func (b *bookkeeping) draft(p *position, d Draw) (*flow.Draft, error) {
 	return draft, nil
 }
 
-// guests returns the versions that wait in the inbox, as many as a generation takes. A search
-// goes on without an inbox that cannot be read.
-func (b *bookkeeping) guests(run string, p *position) []store.Submission {
-	if !p.c.Search.CanInvite() {
-		return nil
-	}
-	waiting, err := b.store.Inbox(run)
+// visited reports whether somebody handed a version in, or why nobody can tell.
+func (b *bookkeeping) visited(run string, p *position) (visited bool, deaf string) {
+	waiting, err := flow.Guests(b.store, run, p.c.Search)
 	if err != nil {
-		return nil
+		deaf = err.Error()
 	}
-	return waiting[:min(len(waiting), flow.MaxGuests)]
+	return len(waiting) > 0, deaf
 }
 
 // shares are the parts of a batch that islands take, without the empty ones.
@@ -245,7 +242,7 @@ func (b *bookkeeping) Tell(_ context.Context, t Telling) (Told, error) {
 	if err := draft.Dismiss(b.store, t.Run); err != nil {
 		return out, err
 	}
-	out.Visited = len(b.guests(t.Run, p)) > 0
+	out.Visited, out.Deaf = b.visited(t.Run, p)
 	return out, nil
 }
 
@@ -274,9 +271,9 @@ func (b *bookkeeping) Act(_ context.Context, t Acting) (out Acted, err error) {
 	out = Acted{
 		State:    p.state,
 		Standing: loop.StandingOf(&p.spec, p.c),
-		Visited:  len(b.guests(t.Run, p)) > 0,
 		Calls:    len(asked),
 	}
+	out.Visited, out.Deaf = b.visited(t.Run, p)
 	if len(asked) > 0 {
 		if out.Asked, err = b.store.PutJSON(asked); err != nil {
 			return out, err
