@@ -41,7 +41,10 @@ const (
 	timing room = everybody // alone
 )
 
-var errStopped = errors.New("the worker was told to stop")
+var (
+	errStopped = errors.New("the worker was told to stop")
+	errCutOff  = errors.New("the server did not hear of the worker in time, or gave its work to another")
+)
 
 // at carries out an activity's work at the desk of its run, with heartbeats
 // that carry what the work says.
@@ -104,8 +107,10 @@ func wrap(ctx context.Context, err error) error {
 			clip(bad.Remedy, maxMessage))
 	case context.Cause(ctx) == errStopped, errors.Is(err, errStopped):
 		return temporal.NewApplicationError(errStopped.Error(), stoppedType)
-	case ctx.Err() != nil:
+	case temporal.IsCanceledError(context.Cause(ctx)):
 		return context.Canceled // so that it counts as canceled, whatever the stages made of it
+	case ctx.Err() != nil: // the SDK ends an activity whose heartbeat finds no server, too
+		return temporal.NewApplicationError(errCutOff.Error(), stoppedType)
 	}
 	return temporal.NewApplicationError(clip(err.Error(), maxMessage), "")
 }

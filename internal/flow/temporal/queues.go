@@ -38,7 +38,7 @@ const (
 )
 
 // usageType marks an error that the user must mend; stoppedType one that says
-// that the worker was told to end.
+// that the worker was told to end, or lost the server.
 const (
 	usageType   = "usage"
 	stoppedType = "stopped"

@@ -145,6 +145,16 @@ func (w *Worker) queues(own string) ([]queue, error) {
 // and has its task done again. The SDK's second is short on a machine that searches.
 const mostYield = time.Minute
 
+// patience is how long the SDK tries to deliver a heartbeat before it ends the work. A server that
+// is slow, or is being started again, is no reason for that until it takes the worker for dead. A
+// cancellation arrives with an answer, so it is no longer than that needs.
+func (q queue) patience() time.Duration {
+	if q.name == rolloutQueue {
+		return rolloutBeat / 2
+	}
+	return beatTimeout / 2
+}
+
 func (q queue) options() worker.Options {
 	host, _ := os.Hostname()
 	return worker.Options{
@@ -154,8 +164,7 @@ func (q queue) options() worker.Options {
 		DisableEagerActivities:             true, // work goes through its queue, to any free worker
 		StickyScheduleToStartTimeout:       time.Second,
 		DeadlockDetectionTimeout:           mostYield,
-		MaxHeartbeatThrottleInterval:       beatEvery / 2, // so that a cancellation arrives soon
-		DefaultHeartbeatThrottleInterval:   beatEvery / 2,
+		MaxHeartbeatThrottleInterval:       q.patience(),
 		WorkerStopTimeout:                  30 * time.Second, // for programs to be killed and work to be given back
 	}
 }
