@@ -26,6 +26,28 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
+// TestHadItsTime checks that a comparison that waits for a processor goes on, and one that sleeps
+// does not go on for ever.
+func TestHadItsTime(t *testing.T) {
+	const budget = time.Second
+	for _, c := range []struct {
+		what       string
+		used, wall time.Duration
+		want       bool
+	}{
+		{"worked all the time", budget, budget + 1, true},
+		{"worked most of the time", budget * 9 / 10, budget + 1, true},
+		{"got half of a processor", budget * 6 / 10, budget + 1, false},
+		{"got half of a processor for long", budget, 2 * budget, true},
+		{"sleeps", 0, 2 * budget, false},
+		{"sleeps for long", 0, 3*budget + 1, true},
+	} {
+		if got := hadItsTime(c.used, c.wall, budget); got != c.want {
+			t.Errorf("one that %s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}
+
 // TestSpentUp checks that a counterexample of calls that sleep is not made smaller until the
 // process is ended from outside, which takes 10 s.
 func TestSpentUp(t *testing.T) {

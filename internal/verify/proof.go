@@ -170,7 +170,7 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 	q := &rt.Replay{Variant: j.idx, Records: []string{"made"}, Panics: j.panics(), Budget: int64(replayBudget)}
 	reply := new(rt.ReplayReply)
 	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply,
-		harness.RunOptions{CPU: -1, Wall: 2 * replayBudget, Files: files})
+		harness.RunOptions{CPU: -1, Wall: 4 * replayBudget, Files: files})
 	if err != nil {
 		return nil, err
 	}
