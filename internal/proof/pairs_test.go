@@ -61,6 +61,10 @@ func TestPairs(t *testing.T) {
 			b.Time = 10 * time.Second
 		}
 		r := p.prove(t, lib, b)
+		if r.Differs == nil && (wrong || !r.Proved) && !slices.Contains(open, p.name) {
+			b.Time = time.Minute // the time is no part of the claim: a loaded machine takes longer
+			r = p.prove(t, lib, b)
+		}
 		t.Logf("%-26s proved %5v, all %5v, length %2d, %5d terms, %6v %v %s", p.name, r.Proved, r.Complete,
 			r.Length, r.Nodes,
 			r.Spent.Round(time.Millisecond), r.Solvers, r.Why)
