@@ -137,6 +137,7 @@ func setup(e *testscript.Env) error {
 		e.Setenv("TOTO_MODEL", model) // small, with random weights
 	}
 	e.Setenv(briefVariable, "1")
+	e.Setenv("DOUBT", strings.Join(doubts, "|"))
 	home := filepath.Join(e.WorkDir, "home")
 	e.Setenv("BEAGLE_HOME", home)
 	return shareArchives(home)
@@ -178,13 +179,16 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// ships starts a rollout of a good candidate: ships ARGUMENTS OF ROLLOUT START. On a machine that
-// does much else the right answer may be that it is inconclusive, or that a guardrail is in doubt
-// to the end of the hold-out; a harm that is shown, and anything else, is an error.
+// doubts are the words of a rollout that ends without a harm that is shown. On a machine that does
+// much else they may be the right answer on a good candidate. Scripts have them as $DOUBT.
+var doubts = []string{"inconclusive after", "though not beyond doubt", "the hold-out did not show the gain in"}
+
+// ships starts a rollout of a good candidate: ships ARGUMENTS OF ROLLOUT START. It may end in
+// doubt; a harm that is shown, and anything else, is an error.
 func ships(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec("beagle", append([]string{"rollout", "start"}, args...)...)
 	out := ts.ReadFile("stdout")
-	doubt := strings.Contains(out, "inconclusive after") || strings.Contains(out, "though not beyond doubt")
+	doubt := slices.ContainsFunc(doubts, func(words string) bool { return strings.Contains(out, words) })
 	if err != nil && !doubt {
 		ts.Fatalf("the candidate is good, and did not ship: %v", err)
 	}
