@@ -26,7 +26,7 @@ func TestPaused(t *testing.T) {
 	if err := b.Save(f); err != nil {
 		t.Fatal(err)
 	}
-	o := f.Orders(wire.RolloutOrders{Slice: 4, Turns: 3, Lease: 1})
+	o := f.Orders(wire.RolloutOrders{Slice: 4, Turns: 3, Lease: 3})
 	crew := &Crew{Clients: []*capture.Client{service(t, same)}, Beat: 50 * time.Millisecond, Stop: b.Stopped,
 		Ours: b.Ours(func() int { return 0 })}
 	running := func() bool {
