@@ -263,7 +263,7 @@ func TestAll(t *testing.T) {
 	healthy(t)
 	// What the first process left in the queue is counted after the second is ready.
 	known := func(query, want string) (text string, ok bool) {
-		for end := time.Now().Add(20 * time.Second); !ok && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); !ok && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			text = names(t, query)
 			ok = strings.Contains(text, want)
 		}
