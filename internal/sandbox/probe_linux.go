@@ -69,7 +69,8 @@ func (s *Sandbox) tryBare() error {
 }
 
 func (s *Sandbox) try() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	// It takes milliseconds. A machine that is too busy for them must not lose its walls.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	o, err := s.orders(&Command{Profile: Run, Path: "/proc/self/exe"})
 	if err != nil {
