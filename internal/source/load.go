@@ -69,10 +69,7 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 	if o.Spec, o.names, err = cutGroup(o.Spec); err != nil {
 		return nil, err
 	}
-	common := make(chan map[string]string, 1)
-	go func() { common <- o.commonExports(ctx) }()
-	pkg, name, err := o.resolve(ctx)
-	exported := <-common // also waits for the go command, so that nothing outlives Load
+	pkg, name, exported, err := o.resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,24 +145,46 @@ func (o *Options) config(ctx context.Context, mode packages.LoadMode) *packages.
 	return c
 }
 
-// commonStd are packages that rewrites like to import; their export data is
-// asked for once, together, because each question costs a go command.
+// commonStd are packages that rewrites like to import. Their export data is asked for together with
+// the target's package, because each question costs a go command.
 var commonStd = []string{"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/maphash", "io", "iter", "maps",
 	"math", "math/bits", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "testing", "time",
 	"unicode", "unicode/utf8"}
 
-func (o *Options) commonExports(ctx context.Context) map[string]string {
+// exportsOf are the files with the export data of packages, by path.
+func exportsOf(pkgs []*packages.Package) map[string]string {
 	out := map[string]string{}
-	pkgs, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile), commonStd...)
-	if err != nil {
-		return out // resolve meets the same trouble and words it
-	}
 	for _, p := range pkgs {
 		if p.ExportFile != "" {
 			out[p.PkgPath] = p.ExportFile
 		}
 	}
 	return out
+}
+
+// atOnce asks for the package of the likeliest reading and for those that rewrites like to import.
+// It returns nil unless that one package is there, and declares the function if there are other
+// readings.
+func (o *Options) atOnce(ctx context.Context, rs []reading) (*packages.Package, map[string]string) {
+	if len(rs) == 0 {
+		return nil, nil
+	}
+	pkgs, err := packages.Load(o.config(ctx, listMode), append([]string{rs[0].pattern}, commonStd...)...)
+	if err != nil {
+		return nil, nil // oneByOne meets the same trouble and words it
+	}
+	var own, std []*packages.Package
+	for _, p := range pkgs {
+		if slices.Contains(commonStd, p.PkgPath) {
+			std = append(std, p)
+		} else {
+			own = append(own, p)
+		}
+	}
+	if len(own) != 1 || !exists(own[0]) || len(rs) > 1 && !declares(own[0], rs[0].name) {
+		return nil, nil
+	}
+	return own[0], exportsOf(std)
 }
 
 // stdExport finds the export data of a standard package.
@@ -181,9 +200,26 @@ func (o *Options) stdExport(ctx context.Context, path string) (string, error) {
 	return pkgs[0].ExportFile, nil
 }
 
-// resolve finds the package that the specification names.
-func (o *Options) resolve(ctx context.Context) (*packages.Package, string, error) {
+// resolve finds the package that the specification names, and the export data of those that
+// rewrites like to import.
+func (o *Options) resolve(ctx context.Context) (*packages.Package, string, map[string]string, error) {
 	rs := readings(o.Dir, o.Spec)
+	if pkg, exported := o.atOnce(ctx, rs); pkg != nil {
+		return pkg, rs[0].name, exported, nil
+	}
+	pkg, name, err := o.oneByOne(ctx, rs)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	pkgs, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile), commonStd...)
+	if err != nil { // they are asked for one by one, when they are needed
+		return pkg, name, nil, ctx.Err()
+	}
+	return pkg, name, exportsOf(pkgs), nil
+}
+
+// oneByOne tries the readings of a specification, and words what is wrong with all of them.
+func (o *Options) oneByOne(ctx context.Context, rs []reading) (*packages.Package, string, error) {
 	var trouble error
 	said := "" // the go command's first message, if there is no better one
 	for _, r := range rs {
