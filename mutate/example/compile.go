@@ -26,6 +26,8 @@ type pair struct {
 	ways   []*side
 	when   *side
 	given  *side
+
+	imports []string // paths, quoted, of packages that a candidate must import; see respelled
 }
 
 // compile finds the rule's literal in its source, and resolves the functions of its pairs.
@@ -97,6 +99,7 @@ func (p *pair) read(list []*ast.FuncDecl) (rest []*ast.FuncDecl, err error) {
 // split separates what is matched, and what is written, from the ends of the functions.
 func (p *pair) split() error {
 	whole := slices.ContainsFunc(p.ways, func(way *side) bool { return way.returns() > 1 })
+	p.imports = p.before.imports()
 	p.before.split(nil, whole)
 	p.before.used = p.before.uses()
 	for _, way := range p.ways {

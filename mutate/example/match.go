@@ -236,30 +236,28 @@ func (c *compiled) label(m *Match) string {
 	return text
 }
 
-// importsThere reports whether the candidate imports all packages that Before uses. See respelled
-// for the exceptions.
+// importsThere reports whether the candidate imports all packages that Before uses.
 func (p *pair) importsThere(pass *mutate.Pass) bool {
-	for path := range p.before.packages() {
-		if path != "slices" && path != "io" && !slices.ContainsFunc(pass.File.Imports, func(s *ast.ImportSpec) bool {
-			return s.Path.Value == strconv.Quote(path)
-		}) {
+	for _, path := range p.imports {
+		if !slices.ContainsFunc(pass.File.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == path }) {
 			return false
 		}
 	}
 	return true
 }
 
-// packages returns the import paths that a function uses.
-func (s *side) packages() map[string]bool {
-	out := map[string]bool{}
-	ast.Inspect(s.body, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if pkg, ok := s.rule.obj(id).(*types.PkgName); ok {
-				out[pkg.Imported().Path()] = true
-			}
+// imports returns the paths, quoted, of the packages that a function uses, but for those that
+// respelled makes up for.
+func (s *side) imports() (out []string) {
+	for id := range nodesOf[*ast.Ident](s.body) {
+		pkg, ok := s.rule.obj(id).(*types.PkgName)
+		if !ok || pkg.Imported().Path() == "slices" || pkg.Imported().Path() == "io" {
+			continue
 		}
-		return true
-	})
+		if path := strconv.Quote(pkg.Imported().Path()); !slices.Contains(out, path) {
+			out = append(out, path)
+		}
+	}
 	return out
 }
 
