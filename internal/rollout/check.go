@@ -10,6 +10,7 @@ import (
 type fault struct {
 	what string
 	stop bool // the experiment cannot go on
+	idle bool // the block had no traffic
 }
 
 func refuse(format string, args ...any) *fault { return &fault{what: fmt.Sprintf(format, args...)} }

@@ -218,10 +218,13 @@ type State struct {
 	Assigned Mismatch                   `json:"assigned"` // requests by arm, where those are the unit
 	Missing  Mismatch                   `json:"missing"`  // slices that did not arrive, by arm
 	Unusable int                        `json:"unusable"` // blocks in a row
-	Refused  int                        `json:"refused"`  // blocks in all that could not be used
-	Exposure Exposure                   `json:"exposure"`
-	Proven   map[Metric]Interval        `json:"proven,omitempty"` // when it shipped
-	Late     Late                       `json:"late,omitzero"`    // calls whose time was capped
+	// Idle blocks had no traffic, these in a row, since a time in Unix seconds.
+	Idle      int                 `json:"idle,omitempty"`
+	IdleSince float64             `json:"idle_since,omitempty"`
+	Refused   int                 `json:"refused"` // blocks in all that could not be used
+	Exposure  Exposure            `json:"exposure"`
+	Proven    map[Metric]Interval `json:"proven,omitempty"` // when it shipped
+	Late      Late                `json:"late,omitzero"`    // calls whose time was capped
 }
 
 // A Stream is an experiment's record of a source of blocks.

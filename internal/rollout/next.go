@@ -39,7 +39,10 @@ func (e *Experiment) Next(b Block) Decision {
 		return e.end(cause)
 	}
 	e.remember(&b)
-	if f := e.unusable(&b); f != nil {
+	switch f := e.unusable(&b); {
+	case f != nil && f.idle:
+		return e.idled(&b, f)
+	case f != nil:
 		return e.refused(f)
 	}
 	e.count(&b)
@@ -55,6 +58,22 @@ func (e *Experiment) refused(f *fault) Decision {
 		return e.end(f.what)
 	case e.State.Unusable >= e.Plan.MostLost:
 		return e.end(fmt.Sprintf("%d blocks in a row could not be used; the last: %s", e.State.Unusable, f.what))
+	}
+	return Decision{Hold, "not counted: " + f.what, e.Share()}
+}
+
+// idled enters a block without traffic. A service that gets no requests for some blocks, or no
+// processor, says nothing of its candidate; one without any for long may hang.
+func (e *Experiment) idled(b *Block, f *fault) Decision {
+	first, last := b.span()
+	s := &e.State
+	s.Refused++
+	if s.Idle++; s.Idle == 1 {
+		s.IdleSince = float64(first.UnixMilli()) / 1000
+	}
+	if silent := float64(last.UnixMilli())/1000 - s.IdleSince; s.Idle >= e.Plan.MostLost && silent > Patience {
+		return e.end(fmt.Sprintf("%d blocks in a row, of %.0f s, could not be used; the last: %s", s.Idle, silent,
+			f.what))
 	}
 	return Decision{Hold, "not counted: " + f.what, e.Share()}
 }
@@ -124,7 +143,9 @@ func (e *Experiment) unusable(b *Block) *fault {
 		return refuse("block %d of %s: arm %s got no traffic while another did", b.Seq, b.ID, arm)
 	}
 	if arms[Candidate].Requests == 0 {
-		return refuse("block %d of %s: no arm got traffic", b.Seq, b.ID)
+		f := refuse("block %d of %s: no arm got traffic", b.Seq, b.ID)
+		f.idle = true
+		return f
 	}
 	return nil
 }
@@ -142,7 +163,7 @@ func occurrences(arms []Arm) map[Arm]float64 {
 // count enters a block into the statistics.
 func (e *Experiment) count(b *Block) {
 	s := &e.State
-	s.Unusable = 0
+	s.Unusable, s.Idle = 0, 0
 	s.Blocks++
 	s.InStep++
 	first, _ := b.span()

@@ -214,6 +214,34 @@ func TestNeverShips(t *testing.T) {
 	}
 }
 
+// TestPause: a service that stands still for some blocks, as on a starved machine, goes on with its
+// rollout, and one that does so for long ends it.
+func TestPause(t *testing.T) {
+	s, e := newSource(), start(t, Plan{})
+	s.cost = faster
+	still := func(b *Block) {
+		for i := range b.Slices {
+			b.Slices[i].Counts = Counts{}
+		}
+	}
+	const short, long = 40, 100 // blocks of 0.6 s; half a minute is too long
+	for _, blocks := range []int{short, short, long} {
+		e.Next(s.block(e))
+		before := e.State.Blocks
+		s.change = still
+		for n := 0; n < blocks && !e.done(); n++ {
+			e.Next(s.block(e))
+		}
+		s.change = nil
+		if e.done() != (blocks == long) || e.State.Blocks != before {
+			t.Fatalf("after %d blocks without traffic: %s, %s", blocks, e.State.Phase, e.State.Cause)
+		}
+	}
+	if !strings.Contains(e.State.Cause, "no arm got traffic") {
+		t.Error(e.State.Cause)
+	}
+}
+
 // TestMemoryOfNoise: noise of every arm that lasts from block to block makes it not valid.
 func TestMemoryOfNoise(t *testing.T) {
 	s, lasting := newSource(), map[Arm]float64{}
