@@ -290,9 +290,14 @@ func TestExhaustFinds(t *testing.T) {
 			}
 		}
 	}
-	out := exhausted(t, &Exhaust{Ints: []int64{'_', 'a', 'z'}}, upper, upper)
-	if out.Diff != nil || out.Cases < 20000 {
-		t.Errorf("equal versions: %+v", out)
+	// Once by the clock, so that all phases have their turns, and once by a count, since a slow
+	// machine tries fewer in a given time.
+	const enough = 20_000
+	for _, q := range []*Exhaust{{}, {Max: enough, Budget: int64(time.Minute)}} {
+		q.Ints = []int64{'_', 'a', 'z'}
+		if out := exhausted(t, q, upper, upper); out.Diff != nil || out.Cases < q.Max {
+			t.Errorf("equal versions: %+v", out)
+		}
 	}
 }
 
@@ -339,7 +344,7 @@ func TestExhaustLists(t *testing.T) {
 			r.R0 = r.R0[1:]
 		}
 	}
-	out := exhausted(t, &Exhaust{}, join, wrong)
+	out := exhausted(t, &Exhaust{Budget: int64(time.Minute)}, join, wrong) // it ends when it finds
 	if kindOf(out.Diff) != "result" || len(out.Diff.Call) != 2 {
 		t.Fatalf("got %+v", out)
 	}
