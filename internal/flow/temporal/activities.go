@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/semaphore"
@@ -27,6 +28,9 @@ type activities struct {
 	quiet *semaphore.Weighted
 
 	own string // queue that only this worker takes work from
+
+	// alive tells the server that the work of an activity goes on
+	alive func(ctx context.Context, said []flow.Event) error
 }
 
 const everybody = 1 << 20
@@ -41,10 +45,11 @@ const (
 	timing room = everybody // alone
 )
 
-var (
-	errStopped = errors.New("the worker was told to stop")
-	errCutOff  = errors.New("the server did not hear of the worker in time, or gave its work to another")
-)
+var errStopped = errors.New("the worker was told to stop")
+
+// errLost is the end of work whose heartbeats the server did not answer. The server gives it to
+// another worker.
+var errLost = errors.New("the server did not answer the worker's heartbeats")
 
 // at carries out an activity's work at the desk of its run, with heartbeats
 // that carry what the work says.
@@ -61,9 +66,7 @@ func (a *activities) at(
 		n = k.hub.listen()
 		defer k.hub.forget(n)
 	}
-	beating := make(chan struct{})
-	defer close(beating)
-	go beat(ctx, n, beating)
+	defer a.beating(ctx, n, cancel)()
 	part := max(0, int64(r))
 	err := a.quiet.Acquire(ctx, part)
 	if err == nil {
@@ -80,19 +83,36 @@ func (a *activities) at(
 	return a.store.PutJSON(said)
 }
 
-// beat tells the server that the work goes on. The answer may be that it is
-// not wanted any more, which ends ctx.
-func beat(ctx context.Context, n *notes, done chan struct{}) {
-	tick := time.NewTicker(beatEvery)
-	defer tick.Stop()
-	for {
-		activity.RecordHeartbeat(ctx, n.all())
-		select {
-		case <-done:
-			return
-		case <-tick.C:
+// beating begins the heartbeats of an activity, and returns what ends them. The SDK's own end an
+// activity as soon as one of them is answered late.
+func (a *activities) beating(ctx context.Context, n *notes, cancel context.CancelCauseFunc) (stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	go func() {
+		var gone *serviceerror.NotFound
+		for heard := time.Now(); ctx.Err() == nil; {
+			switch err := a.beat(ctx, n); {
+			case err == nil:
+				heard = time.Now()
+			case temporal.IsCanceledError(err), errors.As(err, &gone): // it is not wanted any more
+				activity.RecordHeartbeat(ctx) // so that the SDK hears it, too
+				cancel(err)
+			case time.Since(heard) > beatTimeout:
+				cancel(errLost)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(beatEvery):
+			}
 		}
-	}
+	}()
+	return stop
+}
+
+// beat is one heartbeat, for which there is time until the server gives the work to another.
+func (a *activities) beat(ctx context.Context, n *notes) error {
+	ctx, cancel := context.WithTimeout(ctx, beatTimeout/2)
+	defer cancel()
+	return a.alive(ctx, n.all())
 }
 
 // maxMessage bounds what an error takes in a history.
@@ -107,16 +127,27 @@ func wrap(ctx context.Context, err error) error {
 			clip(bad.Remedy, maxMessage))
 	case context.Cause(ctx) == errStopped, errors.Is(err, errStopped):
 		return temporal.NewApplicationError(errStopped.Error(), stoppedType)
-	case temporal.IsCanceledError(context.Cause(ctx)):
+	case lostTouch(ctx):
+		return temporal.NewApplicationError(errLost.Error(), stoppedType)
+	case ctx.Err() != nil:
 		return context.Canceled // so that it counts as canceled, whatever the stages made of it
-	case ctx.Err() != nil: // the SDK ends an activity whose heartbeat finds no server, too
-		return temporal.NewApplicationError(errCutOff.Error(), stoppedType)
 	}
 	return temporal.NewApplicationError(clip(err.Error(), maxMessage), "")
 }
 
+// lostTouch reports whether an activity was canceled because its heartbeats got no answer. The SDK
+// names the reason: nobody asked for that cancellation, and the work did not fail.
+func lostTouch(ctx context.Context) bool {
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		return false // its time is up
+	}
+	cause := context.Cause(ctx)
+	return !errors.Is(cause, context.Canceled) && !temporal.IsCanceledError(cause)
+}
+
 // Identify says what kind of machine measures.
-func (a *activities) Identify(_ context.Context, o Order) (Delivery, error) {
+func (a *activities) Identify(ctx context.Context, o Order) (Delivery, error) {
+	defer a.beating(ctx, new(notes), func(error) {})()
 	var spec flow.Spec
 	if err := a.store.GetJSON(o.What, &spec); err != nil {
 		return Delivery{}, err

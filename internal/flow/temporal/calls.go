@@ -33,7 +33,8 @@ func (a *activities) Receive(ctx context.Context, o Order) (out Delivery, err er
 // Enlist makes this worker the one that makes the calls of a run, and returns its
 // own queue. A run's journal of calls has one writer: it says what is paid for,
 // and what the budget still covers.
-func (a *activities) Enlist(_ context.Context, o Order) (Delivery, error) {
+func (a *activities) Enlist(ctx context.Context, o Order) (Delivery, error) {
+	defer a.beating(ctx, new(notes), func(error) {})()
 	a.desks.anew(o.Run)
 	return Delivery{What: a.own}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -80,7 +80,10 @@ func (e *env) once() error {
 	w.SetTestTimeout(soon)
 	w.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: mostYield})
 	acts := &activities{store: e.sim.store, stop: context.Background(), quiet: semaphore.NewWeighted(everybody),
-		own: "llm/here", desks: &desks{open: func(watch flow.Watcher) Stages {
+		own: "llm/here", alive: func(ctx context.Context, said []flow.Event) error {
+			activity.RecordHeartbeat(ctx, said)
+			return nil
+		}, desks: &desks{open: func(watch flow.Watcher) Stages {
 			e.sim.watch = watch
 			return e.sim
 		}}}
@@ -332,38 +335,6 @@ func TestEnough(t *testing.T) {
 	}
 	if r := e.result(); r.Candidates == 0 || r.Candidates >= 400 || r.Search.Stopped != "asked to" {
 		t.Errorf("%d candidates, stopped by %q", r.Candidates, r.Search.Stopped)
-	}
-}
-
-// TestWrap checks that work which nobody canceled is no canceled work, whatever ended it.
-func TestWrap(t *testing.T) {
-	for _, c := range []struct {
-		cause    error
-		canceled bool
-		kind     string
-	}{
-		{temporal.NewCanceledError(), true, ""},
-		{errStopped, false, stoppedType},
-		{serviceerror.NewUnavailable("a heartbeat finds no server"), false, stoppedType},
-		{context.DeadlineExceeded, false, stoppedType},
-		{nil, false, ""},
-	} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		defer cancel(nil)
-		failure := errors.New("the work failed")
-		if c.cause != nil {
-			cancel(c.cause)
-			failure = ctx.Err()
-		}
-		err := wrap(ctx, failure)
-		var a *temporal.ApplicationError
-		if typed := errors.As(err, &a) && a.Type() == c.kind; typed == c.canceled ||
-			errors.Is(err, context.Canceled) != c.canceled {
-			t.Errorf("ended by %v: %v", c.cause, err)
-		}
-		if lost := c.kind == stoppedType; workerLost(err) != lost {
-			t.Errorf("ended by %v: the worker is lost: %v, want %v", c.cause, !lost, lost)
-		}
 	}
 }
 

@@ -42,6 +42,8 @@ type role struct {
 	Candidates int           `json:"candidates"`
 	Batch      int           `json:"batch"`
 	Strategy   string        `json:"strategy"`
+
+	Patient bool `json:"patient"` // as users' workers are: much work is lost with one that is taken for dead
 }
 
 func TestMain(m *testing.M) {
@@ -50,7 +52,8 @@ func TestMain(m *testing.M) {
 		runService()
 	}
 	// Workers are killed again and again, and each time the run waits until the server knows.
-	beatTimeout, beatEvery, taskTimeout = beatTimeout/3, beatEvery/3, taskTimeout/3
+	patience := beatTimeout
+	beatTimeout, beatEvery, taskTimeout = beatTimeout/9, beatEvery/3, taskTimeout/3
 	flow.Brief()
 	// Most tests wait for a server. -parallel overrides this.
 	flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+2))
@@ -60,6 +63,9 @@ func TestMain(m *testing.M) {
 	}
 	var r role
 	err := json.Unmarshal([]byte(text), &r)
+	if r.Patient {
+		beatTimeout = patience
+	}
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()

@@ -48,7 +48,10 @@ func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 	}
 	desks := &desks{open: w.open()}
 	defer desks.close()
-	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody), own: own}
+	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody), own: own,
+		alive: func(ctx context.Context, said []flow.Event) error {
+			return c.RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken, said)
+		}}
 	// One poller for each queue.
 	fatal := make(chan error, len(queues))
 	for _, q := range queues {
@@ -145,16 +148,6 @@ func (w *Worker) queues(own string) ([]queue, error) {
 // and has its task done again. The SDK's second is short on a machine that searches.
 const mostYield = time.Minute
 
-// patience is how long the SDK tries to deliver a heartbeat before it ends the work. A server that
-// is slow, or is being started again, is no reason for that until it takes the worker for dead. A
-// cancellation arrives with an answer, so it is no longer than that needs.
-func (q queue) patience() time.Duration {
-	if q.name == rolloutQueue {
-		return rolloutBeat / 2
-	}
-	return beatTimeout / 2
-}
-
 func (q queue) options() worker.Options {
 	host, _ := os.Hostname()
 	return worker.Options{
@@ -164,7 +157,8 @@ func (q queue) options() worker.Options {
 		DisableEagerActivities:             true, // work goes through its queue, to any free worker
 		StickyScheduleToStartTimeout:       time.Second,
 		DeadlockDetectionTimeout:           mostYield,
-		MaxHeartbeatThrottleInterval:       q.patience(),
+		MaxHeartbeatThrottleInterval:       rolloutBeat / 2, // the SDK's own: how long it waits for an answer, too
+		DefaultHeartbeatThrottleInterval:   rolloutBeat / 2,
 		WorkerStopTimeout:                  30 * time.Second, // for programs to be killed and work to be given back
 	}
 }
