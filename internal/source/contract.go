@@ -81,38 +81,56 @@ func And(exprs ...string) string {
 	return strings.Join(parts, " && ")
 }
 
-// contract reads what the target's comment and the options demand.
-func (u *Unit) contract() error {
-	exprs, ignore := []string{}, []string{}
-	if doc := u.target.decl.(*ast.FuncDecl).Doc; doc != nil && u.group == nil {
-		for _, line := range doc.List {
-			if rest, ok := directive(line.Text, requiresDirective); ok {
-				exprs = append(exprs, rest)
-			}
-			if rest, ok := directive(line.Text, ignoreDirective); ok {
-				ignore = append(ignore, list(rest)...)
-			}
+// contract reads what the target's comment and the options demand. Of a group see groupContract.
+func (u *Unit) contract() (err error) {
+	if u.group != nil && u.opts.Entry == "" {
+		u.Target.Contract.Ignore, err = Ignores(u.opts.Ignore)
+		return err
+	}
+	exprs, ignore := demands(u.target)
+	exprs = append(exprs, u.demanded()...)
+	if u.Requires, err = u.conditions(u.formals(), exprs); err != nil {
+		return err
+	}
+	if u.Requires != nil {
+		u.Target.Contract.Requires = u.Requires.Text
+	}
+	u.Target.Contract.Ignore, err = Ignores(append(ignore, u.opts.Ignore...))
+	return err
+}
+
+// demands are the conditions and the differences to ignore in the comment above a function.
+func demands(p *piece) (exprs, ignore []string) {
+	doc := p.decl.(*ast.FuncDecl).Doc
+	if doc == nil {
+		return nil, nil
+	}
+	for _, line := range doc.List {
+		if rest, ok := directive(line.Text, requiresDirective); ok {
+			exprs = append(exprs, rest)
+		}
+		if rest, ok := directive(line.Text, ignoreDirective); ok {
+			ignore = append(ignore, list(rest)...)
 		}
 	}
-	exprs = append(exprs, u.opts.Requires)
+	return exprs, ignore
+}
+
+// conditions joins conditions on the calls of one function; nil for none.
+func (u *Unit) conditions(f *formals, exprs []string) (*Predicate, error) {
 	for _, e := range exprs { // each alone, so that an error shows what was written and no more
 		if strings.TrimSpace(e) == "" {
 			continue
 		}
-		if _, err := u.Predicate(e); err != nil {
-			return err
+		if _, err := u.condition(f, e); err != nil {
+			return nil, err
 		}
 	}
-	if all := And(exprs...); all != "" {
-		p, err := u.Predicate(all)
-		if err != nil {
-			return err
-		}
-		u.Requires, u.Target.Contract.Requires = p, p.Text
+	all := And(exprs...)
+	if all == "" {
+		return nil, nil
 	}
-	var err error
-	u.Target.Contract.Ignore, err = Ignores(append(ignore, u.opts.Ignore...))
-	return err
+	return u.condition(f, all)
 }
 
 // directive returns the rest of a line after a directive's name.
@@ -145,9 +163,31 @@ func Ignores(kinds []string) ([]string, error) {
 	return out, nil
 }
 
+// formals are the receiver and the parameters of a function, as conditions name them.
+type formals struct {
+	spec   string // of the function
+	params []beagle.Param
+	vars   []*types.Var
+	file   *srcFile
+}
+
+// formals are those of the target.
+func (u *Unit) formals() *formals {
+	return &formals{u.Target.Spec(), u.Target.Params, u.variables(), u.target.file}
+}
+
+// formalsOf are those of a function of a group.
+func (u *Unit) formalsOf(p *piece) *formals {
+	sig := u.info.Defs[p.names[0]].(*types.Func).Signature()
+	return &formals{u.Target.PkgPath + "." + p.key(), u.params(sig), variables(sig), p.file}
+}
+
 // Predicate reads a condition over the target's parameters. Its error is a *beagle.UsageError
 // that names the offending place.
-func (u *Unit) Predicate(text string) (*Predicate, error) {
+func (u *Unit) Predicate(text string) (*Predicate, error) { return u.condition(u.formals(), text) }
+
+// condition is Predicate for any function of the package.
+func (u *Unit) condition(f *formals, text string) (*Predicate, error) {
 	text = strings.TrimSpace(text)
 	// bad words an error with its column.
 	bad := func(column int, what, remedy string) error {
@@ -156,7 +196,7 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 			at = fmt.Sprintf(" at column %d", column)
 		}
 		return &beagle.UsageError{
-			What:   fmt.Sprintf("the contract %q of %s%s: %s", text, u.Target.Spec(), at, what),
+			What:   fmt.Sprintf("the contract %q of %s%s: %s", text, f.spec, at, what),
 			Remedy: remedy,
 		}
 	}
@@ -180,7 +220,7 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 	}
 	// Type-check it in a scope with the parameters.
 	info := newInfo()
-	scope, err := u.contractScope(expr)
+	scope, err := u.contractScope(f, expr)
 	if err != nil {
 		return nil, bad(0, err.Error(), contractRemedy)
 	}
@@ -189,7 +229,7 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 		if errors.As(err, &te) {
 			return nil,
 				bad(fset.Position(te.Pos).Column, te.Msg,
-					"It may name "+u.paramNames()+", the package's constants and functions, and the standard library.")
+					"It may name "+f.names()+", the package's constants and functions, and the standard library.")
 		}
 		return nil, bad(0, err.Error(), contractRemedy)
 	}
@@ -198,7 +238,7 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 	switch {
 	case tv.Value != nil:
 		return nil,
-			bad(0, "it is "+tv.Value.String()+" whatever the inputs are", "Name a parameter: "+u.paramNames()+".")
+			bad(0, "it is "+tv.Value.String()+" whatever the inputs are", "Name a parameter: "+f.names()+".")
 	case !types.Identical(types.Default(tv.Type), types.Typ[types.Bool]):
 		return nil, bad(0, fmt.Sprintf("it is of type %s, not bool", tv.Type), contractRemedy)
 	}
@@ -207,7 +247,7 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 			bad(fset.Position(at).Column, why, "A contract is evaluated on every input and may change nothing: "+
 				"use operators, len, cap, and functions that only compute.")
 	}
-	return u.predicate(text, fset, expr, info), nil
+	return f.predicate(text, fset, expr, info), nil
 }
 
 // commented reports whether a text has a Go comment.
@@ -227,9 +267,9 @@ func commented(text string) bool {
 
 const contractRemedy = "write a Go condition over the parameters, such as n >= 0 && len(s) < 1<<16"
 
-func (u *Unit) paramNames() string {
+func (f *formals) names() string {
 	var names []string
-	for _, p := range u.Target.Params {
+	for _, p := range f.params {
 		names = append(names, p.Name)
 	}
 	return orList(names)
@@ -237,16 +277,16 @@ func (u *Unit) paramNames() string {
 
 // contractScope returns a package that declares the parameters, the names of the target's package
 // and of its file's imports, and the standard packages that the expression names.
-func (u *Unit) contractScope(expr ast.Expr) (*types.Package, error) {
+func (u *Unit) contractScope(f *formals, expr ast.Expr) (*types.Package, error) {
 	q := types.NewPackage(u.Types.Path(), u.Types.Name())
-	for i, v := range u.variables() {
-		q.Scope().Insert(types.NewVar(token.NoPos, q, u.Target.Params[i].Name, v.Type()))
+	for i, v := range f.vars {
+		q.Scope().Insert(types.NewVar(token.NoPos, q, f.params[i].Name, v.Type()))
 	}
 	for _, name := range u.Types.Scope().Names() {
 		q.Scope().Insert(u.Types.Scope().Lookup(name))
 	}
 	imports := map[string]string{}
-	for _, s := range u.target.file.ast.Imports {
+	for _, s := range f.file.ast.Imports {
 		path, _ := strconv.Unquote(s.Path.Value)
 		name, _ := u.packageName(path)
 		if s.Name != nil {
@@ -283,7 +323,7 @@ func (u *Unit) contractScope(expr ast.Expr) (*types.Package, error) {
 }
 
 // predicate notes where a checked expression names parameters and packages.
-func (u *Unit) predicate(text string, fset *token.FileSet, expr ast.Expr, info *types.Info) *Predicate {
+func (f *formals) predicate(text string, fset *token.FileSet, expr ast.Expr, info *types.Info) *Predicate {
 	p := &Predicate{Text: text}
 	ast.Inspect(expr, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -295,7 +335,7 @@ func (u *Unit) predicate(text string, fset *token.FileSet, expr ast.Expr, info *
 		case *types.PkgName:
 			p.quals = append(p.quals, qualifier{at, id.Name, obj.Imported().Path()})
 		case *types.Var:
-			i := slices.IndexFunc(u.Target.Params, func(q beagle.Param) bool { return q.Name == id.Name })
+			i := slices.IndexFunc(f.params, func(q beagle.Param) bool { return q.Name == id.Name })
 			if i >= 0 && !obj.IsField() {
 				p.params = append(p.params, named{at, i, len(id.Name)})
 			}
@@ -305,50 +345,77 @@ func (u *Unit) predicate(text string, fset *token.FileSet, expr ast.Expr, info *
 	return p
 }
 
-// Stated writes the demands of the options above the target of a version, so that a patch names
-// its contract. Demands in the target's own comment stay.
-func (u *Unit) Stated(src string) string {
-	var lines []string
-	if e := strings.TrimSpace(u.opts.Requires); e != "" {
-		if p, err := u.Predicate(e); err == nil {
-			e = p.Text
+// stated are the demands of the options on a function, as lines of its comment.
+func (u *Unit) stated(p *piece) (lines []string) {
+	if p.kind != "func" || u.group == nil && p != u.target {
+		return nil
+	}
+	exprs := []string{u.opts.Requires}
+	if u.group != nil {
+		if u.unrecorded(p) != "" {
+			return nil // nothing leaves out a call of it
+		}
+		exprs = u.group.terms[p.key()]
+	}
+	f := u.formals()
+	if p != u.target {
+		f = u.formalsOf(p)
+	}
+	for _, e := range exprs {
+		if e = strings.TrimSpace(e); e == "" {
+			continue
+		}
+		if read, err := u.condition(f, e); err == nil {
+			e = read.Text
 		}
 		lines = append(lines, requiresDirective+" "+e)
 	}
 	if len(u.opts.Ignore) > 0 {
 		lines = append(lines, ignoreDirective+" "+strings.Join(u.opts.Ignore, ","))
 	}
+	return lines
+}
+
+// Stated writes the demands of the options above the functions of a version, so that a patch names
+// its contract. Demands in the functions' own comments stay.
+func (u *Unit) Stated(src string) string {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil || len(lines) == 0 {
+	if err != nil {
 		return src
 	}
+	var edits []syntax.Edit
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok {
 			continue
 		}
-		key := fn.Name.Name
-		if recv := syntax.Receiver(fn); recv != "" {
-			key = recv + "." + key
-		}
-		if key != u.target.key() {
+		p := u.function(declKeys(fn)[0])
+		if p == nil {
 			continue
 		}
 		at, doc := fset.Position(fn.Type.Func).Offset, commentText(fn.Doc)
 		above := ""
 		if doc == "" { // a patch keeps the user's own comment only where a version has none
-			doc = strings.ReplaceAll(u.target.doc(), "\r", "")
+			doc = strings.ReplaceAll(p.doc(), "\r", "")
 			above = doc
 		}
-		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(doc, l+"\n") })
-		if len(lines) == 0 {
-			return src
+		if more := added(doc, u.stated(p)); more != "" {
+			edits = append(edits, syntax.Edit{Start: at, End: at, New: above + more})
 		}
-		if doc != "" && !strings.Contains(doc, "//beagle:") {
-			above += "//\n"
-		}
-		return src[:at] + above + strings.Join(lines, "\n") + "\n" + src[at:]
 	}
-	return src
+	return syntax.Apply(src, edits)
+}
+
+// added are directives as they follow a comment that lacks them; "" for none.
+func added(doc string, lines []string) string {
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(doc, l+"\n") })
+	if len(lines) == 0 {
+		return ""
+	}
+	text := strings.Join(lines, "\n") + "\n"
+	if doc != "" && !strings.Contains(doc, "//beagle:") {
+		text = "//\n" + text
+	}
+	return text
 }

@@ -35,7 +35,7 @@ func (u *Unit) describe(ctx context.Context) error {
 		return err
 	}
 	u.Target.Variadic = u.Sig.Variadic()
-	u.Target.Params = u.params()
+	u.Target.Params = u.params(u.Sig)
 	u.Target.Results = u.results()
 	if u.Unrecordable = u.refuse(); !u.opts.InPlace {
 		return u.Unrecordable
@@ -55,10 +55,10 @@ func (u *Unit) signatureText(f *ast.FuncDecl) (string, error) {
 	return strings.NewReplacer("( ", "(", ", )", ")", " )", ")").Replace(text), nil
 }
 
-// params names every parameter, the receiver first: a record needs names.
-func (u *Unit) params() []beagle.Param {
+// params names every parameter of a function, the receiver first: a record needs names.
+func (u *Unit) params(sig *types.Signature) []beagle.Param {
 	taken := map[string]bool{}
-	vars := u.variables()
+	vars := variables(sig)
 	for _, v := range vars {
 		taken[v.Name()] = true
 	}
@@ -66,7 +66,7 @@ func (u *Unit) params() []beagle.Param {
 	for i, v := range vars {
 		name := v.Name()
 		if name == "" || name == "_" {
-			if name = fmt.Sprintf("arg%d", i); v == u.Sig.Recv() {
+			if name = fmt.Sprintf("arg%d", i); v == sig.Recv() {
 				name = "recv"
 			}
 			for taken[name] {

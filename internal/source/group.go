@@ -19,13 +19,16 @@ import (
 )
 
 // A group is several functions that are one target, with the types whose fields may change with
-// them: a type with all its methods and constructors, or functions that were named together.
+// them: a type with all its methods and the functions of the package that use its fields, or
+// functions that were named together.
 type group struct {
 	names []string          // as the user gave them
 	roots []*piece          // the functions and types, in order of their places
 	types map[string]*piece // of these, the types, by name
 	held  map[string]bool   // keys of what must be declared again as it is: others see it
 	kept  []ast.Node        // declarations of the rest that use the scope, with their bodies
+
+	terms map[string][]string // conditions that the options state, by function
 }
 
 // Group reports whether the target is several functions.
@@ -82,8 +85,7 @@ func cutGroup(spec string) (first string, names []string, err error) {
 	}
 	for _, name := range strings.Split(inside, ",") {
 		name = strings.TrimSpace(name)
-		recv, method, isMethod := strings.Cut(name, ".")
-		if !token.IsIdentifier(recv) || isMethod && !token.IsIdentifier(method) {
+		if !IsFunctionName(name) {
 			return "", nil, bad
 		}
 		if !slices.Contains(names, name) {
@@ -91,6 +93,12 @@ func cutGroup(spec string) (first string, names []string, err error) {
 		}
 	}
 	return spec[:at] + names[0], names, nil
+}
+
+// IsFunctionName reports whether a text may be the name of a function, as in F or T.M.
+func IsFunctionName(text string) bool {
+	recv, method, isMethod := strings.Cut(text, ".")
+	return token.IsIdentifier(recv) && (!isMethod || token.IsIdentifier(method))
 }
 
 // isType reports whether a name is a type of the package.
@@ -108,7 +116,7 @@ func (u *Unit) findGroup(p *packages.Package, names []string) error {
 	}
 	if !u.opts.Group {
 		return u.refuseGroup("several functions as one target can be judged inside the package's own tests alone",
-			"Use beagle evolve or beagle verify, without --corpus and --evidence corpus, or name one function.")
+			"Use beagle evolve or beagle verify, without --evidence corpus, or name one function.")
 	}
 	root := map[*piece]bool{}
 	for _, name := range names {
@@ -127,7 +135,7 @@ func (u *Unit) findGroup(p *packages.Package, names []string) error {
 			return err
 		}
 		for _, q := range u.graph.all {
-			if q.kind == "func" && (q.recv == name || u.constructs(q, name)) {
+			if q.kind == "func" && (q.recv == name || u.touches(q, name)) {
 				root[q] = true
 			}
 		}
@@ -148,8 +156,8 @@ func (u *Unit) findGroup(p *packages.Package, names []string) error {
 		}
 	}
 	if u.target == nil {
-		return u.refuseGroup("it has no method and no constructor, so that no code can change with its fields",
-			"Name the functions that work on it: './pkg.{T,FuncA,FuncB}'.")
+		return u.refuseGroup("it has no method, and no function of the package uses its fields, so that no code can "+
+			"change with them", "Name the functions that work on it: './pkg.{T,FuncA,FuncB}'.")
 	}
 	if u.opts.Entry != "" {
 		if u.target = u.function(u.opts.Entry); !root[u.target] {
@@ -161,37 +169,6 @@ func (u *Unit) findGroup(p *packages.Package, names []string) error {
 	u.Target.File, u.Target.Line = at.Filename, at.Line
 	u.group = g
 	return nil
-}
-
-// Recordable names the functions of a group that others call, and whose calls can be recorded each
-// by itself: see [Options.Entry]. It names none where methods belong to the group, since these
-// share what no record of one call holds.
-func (u *Unit) Recordable() (out []string) {
-	if len(u.group.types) > 0 {
-		return nil
-	}
-	own := map[types.Object]bool{}
-	for _, p := range u.scope {
-		if p.kind == "type" {
-			own[u.info.Defs[p.names[0]]] = true
-		}
-	}
-	for _, p := range u.functions() {
-		if p.recv != "" {
-			return nil
-		}
-		fn := p.decl.(*ast.FuncDecl)
-		apart := fn.Type.TypeParams == nil // no version of it has types of its own in its signature
-		for n := range ast.Preorder(fn.Type) {
-			if id, ok := n.(*ast.Ident); ok && own[u.info.Uses[id]] {
-				apart = false
-			}
-		}
-		if apart && u.group.held[p.key()] {
-			out = append(out, p.key())
-		}
-	}
-	return out
 }
 
 // lead orders the functions of a group: exported ones first, then long ones.
@@ -240,24 +217,6 @@ func (u *Unit) typePiece(name string) *piece {
 		}
 	}
 	return nil
-}
-
-// constructs reports whether a function without receiver returns a type and knows its fields.
-func (u *Unit) constructs(p *piece, name string) bool {
-	fn, ok := u.info.Defs[p.names[0]].(*types.Func)
-	if !ok || p.recv != "" || !u.touches(p, name) {
-		return false
-	}
-	for v := range fn.Signature().Results().Variables() {
-		t := v.Type()
-		if ptr, ok := t.(*types.Pointer); ok {
-			t = ptr.Elem()
-		}
-		if n, ok := types.Unalias(t).(*types.Named); ok && n.Origin().Obj() == u.Types.Scope().Lookup(name) {
-			return true
-		}
-	}
-	return false
 }
 
 // touches reports whether a piece names an unexported field of a type, or lists its fields in a
@@ -427,9 +386,8 @@ func (u *Unit) hold(outside map[string]bool) error {
 	}
 	if len(users) > 0 {
 		inorder.Sort(users)
-		more := slices.Concat(g.names, users)
-		return u.refuseGroup(fmt.Sprintf("its fields are used outside of its methods and constructors, by %s",
-			orList(users)), fmt.Sprintf("Name them with it: '%s.{%s}'.", u.Target.PkgPath, strings.Join(more, ",")))
+		return u.refuseGroup(fmt.Sprintf("its fields are used outside of functions, by %s", orList(users)),
+			fmt.Sprintf("Let a function make that value, as in var %s = new%[1]s().", users[0]))
 	}
 	return nil
 }
@@ -473,10 +431,6 @@ func (u *Unit) groupSignature() (string, error) {
 
 // describeGroup fills in what the declarations of a group say.
 func (u *Unit) describeGroup() (err error) {
-	if u.opts.Requires != "" {
-		return u.refuseGroup("--requires states a condition on the inputs of one function",
-			"Leave it out, or name one function.")
-	}
 	if u.Target.Signature, err = u.groupSignature(); err != nil {
 		return err
 	}

@@ -107,6 +107,12 @@ func (u *Used) N() int { return u.n }
 
 func Peek(u *Used) int { return u.n }
 
+type Preset struct{ n int }
+
+func (p *Preset) N() int { return p.n }
+
+var preset = &Preset{n: 1}
+
 type Compared struct{ n int }
 
 func (c Compared) N() int { return c.n }
@@ -210,14 +216,14 @@ func TestGroupRefused(t *testing.T) {
 	dir := module(t, groupModule)
 	for spec, why := range map[string]string{
 		"./open.Public":         "all fields of Public are exported",
-		"./open.Used":           "used outside of its methods and constructors, by Peek",
+		"./open.Preset":         "its fields are used outside of functions, by preset",
 		"./open.Compared":       "compares values of it",
 		"./open.Key":            "has it as the key of a map",
 		"./open.Printed":        "hands it to fmt.Sprintf",
 		"./open.Sized":          "hands it to unsafe.Sizeof",
 		"./open.Turned":         "converts it",
 		"./open.List":           "List is no struct",
-		"./open.Bare":           "it has no method and no constructor",
+		"./open.Bare":           "it has no method, and no function of the package uses its fields",
 		"./open.Tagged":         "other_js.go uses Tagged",
 		"./open.{Peek,Nothing}": "has no function Nothing",
 		"./open.{Peek":          "what is in braces are no names",
@@ -234,8 +240,10 @@ func TestGroupRefused(t *testing.T) {
 			t.Errorf("%s is taken where one function is asked for", spec)
 		}
 	}
-	// The remedy for fields that others use works.
-	loadGroup(t, dir, "./open.{Used,Peek}")
+	// A function that uses the fields belongs to the type, as one does that makes a value.
+	if got := loadGroup(t, dir, "./open.Used").Target.Group; !slices.Equal(got, []string{"Used", "Used.N", "Peek"}) {
+		t.Errorf("Used is %v", got)
+	}
 }
 
 // TestGroupEntries checks which functions of a group can be recorded by themselves, and that one of
@@ -244,7 +252,7 @@ func TestGroupEntries(t *testing.T) {
 	dir := module(t, groupModule)
 	for spec, want := range map[string]string{
 		"./fns.{Encode,Decode}": "Encode Decode", "./fns.{Encode,split}": "Encode split", "./hist.History": "",
-		"./hist.{Show,History.Sum}": "", "./fns.{Swap,Encode}": "Encode", "./fns.{Shown,hide}": "Shown",
+		"./hist.{Show,History.Sum}": "History.Sum Show", "./fns.{Swap,Encode}": "Encode", "./fns.{Shown,hide}": "Shown",
 	} {
 		if got := strings.Join(loadGroup(t, dir, spec).Recordable(), " "); got != want {
 			t.Errorf("%s: %q, want %q", spec, got, want)

@@ -31,7 +31,9 @@ type Options struct {
 	Tags []string // build tags
 	Env  []string // added to the environment of the go command
 
-	Requires string   // a condition on the inputs, and-ed with that of the target's comment
+	// a condition on the inputs, and-ed with that of the target's comment; of a group conditions
+	// such as "Encode: n >= 0; len(s) > 0", each for the function that it names or all that it fits
+	Requires string
 	Ignore   []string // differences that do not count, beside those of the comment
 
 	// take what no record of a call can hold, too: [Unit.Unrecordable] says why

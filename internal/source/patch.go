@@ -204,7 +204,7 @@ func (m *matching) replacement(was *piece, now []*piece, names *fileImports) str
 		case i == 0 && p.doc() == "":
 			text = doc + text
 		case i == 0 && m.u.documented(was): // what an API promises is not a version's to change
-			text = doc + r(p.file.offset(p.bare()), p.end)
+			text = doc + added(doc, m.u.statedIn(was, p.doc())) + r(p.file.offset(p.bare()), p.end)
 		}
 		parts = append(parts, text)
 	}

@@ -131,7 +131,7 @@ func (u *Unit) findScope(dir string, outside map[string]bool) (err error) {
 		return err
 	}
 	u.keepUsers()
-	return nil
+	return u.groupContract()
 }
 
 // check parses and type-checks the package as the user wrote it.
@@ -242,8 +242,8 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
 		if _, ok := obj.Type().Underlying().(*types.Struct); ok && objectKind(obj) == "type" {
-			e.What += "; beagle evolve and beagle verify take it with all its methods, in place: without --corpus " +
-				"and --evidence corpus"
+			e.What += "; beagle evolve and beagle verify take it with all its methods, in place: without --evidence " +
+				"corpus"
 		}
 	}
 	if where, _, ok := strings.Cut(name, "."); ok && u.Types.Scope().Lookup(where) == nil {

@@ -102,13 +102,13 @@ func objectOf(info *types.Info, id *ast.Ident) types.Object {
 
 // declared are the objects that the candidate declares at package level, and
 // the fields that take their name from an embedded one of them. The methods
-// of its own types need no new name; new ones of the target's type do.
+// of its own types need no new name; those of the package's types do.
 func (u *Unit) declared(f *File) map[types.Object]bool {
 	out := map[types.Object]bool{}
 	for _, d := range f.AST.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d == f.Func || d.Recv == nil || syntax.Receiver(d) == u.target.recv && !f.declares(syntax.Receiver(d)) {
+			if d == f.Func || d.Recv == nil || !f.declares(syntax.Receiver(d)) {
 				out[f.Info.Defs[d.Name]] = true
 			}
 		case *ast.GenDecl:
@@ -199,10 +199,12 @@ func (u *Unit) qualifier(p *types.Package) string {
 }
 
 // variables are the receiver and the parameters.
-func (u *Unit) variables() []*types.Var {
+func (u *Unit) variables() []*types.Var { return variables(u.Sig) }
+
+func variables(sig *types.Signature) []*types.Var {
 	var out []*types.Var
-	if r := u.Sig.Recv(); r != nil {
+	if r := sig.Recv(); r != nil {
 		out = append(out, r)
 	}
-	return slices.AppendSeq(out, u.Sig.Params().Variables())
+	return slices.AppendSeq(out, sig.Params().Variables())
 }

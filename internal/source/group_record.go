@@ -1,0 +1,235 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// This file holds what a group has of recorded calls: those of functions that others call, each by
+// itself, and conditions on them.
+
+// Recordable names the functions of a group that others call, and whose calls can be recorded each
+// by itself: see [Options.Entry].
+func (u *Unit) Recordable() (out []string) {
+	for _, p := range u.functions() {
+		if u.unrecorded(p) == "" {
+			out = append(out, p.key())
+		}
+	}
+	return out
+}
+
+// Unrecorded says why no call of a function is recorded by itself; "" if calls are. A name that is
+// no function of the group is refused.
+func (u *Unit) Unrecorded(name string) (why string, err error) {
+	p := u.function(name)
+	if !slices.Contains(u.functions(), p) {
+		return "", u.refuseGroup("it has no function "+name,
+			"Its functions are "+strings.Join(u.FunctionNames(), ", ")+".")
+	}
+	return u.unrecorded(p), nil
+}
+
+// NoneRecorded says of the functions of a group why calls of none are recorded by themselves.
+func (u *Unit) NoneRecorded() string {
+	var why []string
+	for _, p := range u.functions() {
+		if len(why) < 3 {
+			why = append(why, p.key()+": "+u.unrecorded(p))
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// Demanded reports whether the options state a condition on the calls of a function of a group.
+func (u *Unit) Demanded(name string) bool { return len(u.group.terms[name]) > 0 }
+
+// unrecorded is Unrecorded for a function of the group.
+func (u *Unit) unrecorded(p *piece) string {
+	fn, in := p.decl.(*ast.FuncDecl), setOf(u.scope)
+	switch {
+	case !u.group.held[p.key()]:
+		return "nobody but the group calls it, so that a version may call it in another way"
+	case fn.Type.TypeParams != nil:
+		return "it is generic"
+	}
+	for name, t := range u.group.types {
+		if !within(u.graph.usedBy[t], in) {
+			return fmt.Sprintf("code beside the group uses %s, and a version's own %[1]s is another type to it", name)
+		}
+	}
+	sig := u.info.Defs[p.names[0]].(*types.Func).Signature()
+	for _, v := range slices.AppendSeq(variables(sig), sig.Results().Variables()) {
+		if why := u.changing(v.Type()); why != "" {
+			return why
+		}
+	}
+	if p.recv != "" && u.private(p.recv, in) {
+		return fmt.Sprintf("only the group uses the fields of %s, so that they may mean something else in a version",
+			p.recv)
+	}
+	return ""
+}
+
+// changing says that values of a type may hold some of a type that versions may change; "" for
+// none.
+func (u *Unit) changing(t types.Type) string {
+	open, _ := t.Underlying().(*types.Interface)
+	for _, p := range u.scope {
+		own, ok := u.info.Defs[p.names[0]].(*types.TypeName)
+		if !ok {
+			continue
+		}
+		if holdsValue(t, own, true) || open != nil && (types.Implements(own.Type(), open) ||
+			types.Implements(types.NewPointer(own.Type()), open)) {
+			return "it takes or returns a " + own.Name() + ", which versions may change"
+		}
+	}
+	return ""
+}
+
+// private reports whether no code beside the group uses the unexported fields of a type that has
+// some.
+func (u *Unit) private(name string, in map[*piece]bool) bool {
+	s, ok := u.Types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
+	if !ok || !slices.ContainsFunc(slices.Collect(s.Fields()), func(f *types.Var) bool { return !f.Exported() }) {
+		return false
+	}
+	return !slices.ContainsFunc(u.graph.all, func(p *piece) bool { return !in[p] && u.touches(p, name) })
+}
+
+// A term is a condition that the options state.
+type term struct {
+	function string // of a group; "" for all that the condition fits
+	expr     string
+}
+
+// terms takes the conditions of a group apart: "Encode: n >= 0; len(s) > 0" are two.
+func terms(text string) (out []term) {
+	fset := token.NewFileSet()
+	file := fset.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, []byte(text), nil, 0) // what is wrong with a condition is told where it is read
+	add := func(part string) {
+		t := term{expr: strings.TrimSpace(part)}
+		if name, expr, ok := strings.Cut(part, ":"); ok && IsFunctionName(strings.TrimSpace(name)) {
+			t = term{strings.TrimSpace(name), strings.TrimSpace(expr)}
+		}
+		if t.expr != "" || t.function != "" {
+			out = append(out, t)
+		}
+	}
+	for depth, from := 0, 0; ; {
+		pos, tok, lit := s.Scan()
+		switch tok {
+		case token.LPAREN, token.LBRACK, token.LBRACE:
+			depth++
+		case token.RPAREN, token.RBRACK, token.RBRACE:
+			depth--
+		case token.SEMICOLON:
+			if depth == 0 && lit == ";" {
+				add(text[from:file.Offset(pos)])
+				from = file.Offset(pos) + 1
+			}
+		case token.EOF:
+			add(text[from:])
+			return out
+		}
+	}
+}
+
+// demanded are the conditions of the options on the target. Of a group those count that name the
+// function, or fit it.
+func (u *Unit) demanded() (out []string) {
+	if u.group == nil {
+		return []string{u.opts.Requires}
+	}
+	for _, t := range terms(u.opts.Requires) {
+		if t.function == u.opts.Entry {
+			out = append(out, t.expr)
+		} else if _, err := u.condition(u.formals(), t.expr); t.function == "" && err == nil {
+			out = append(out, t.expr)
+		}
+	}
+	return out
+}
+
+// groupContract reads what the options and the comments above a group's functions demand of its
+// recorded calls.
+func (u *Unit) groupContract() error {
+	if u.opts.Entry != "" {
+		return nil
+	}
+	u.group.terms = map[string][]string{}
+	recorded := u.Recordable()
+	for _, t := range terms(u.opts.Requires) {
+		names, err := u.demandedOf(t, recorded)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			u.group.terms[name] = append(u.group.terms[name], t.expr)
+		}
+	}
+	var said []string
+	for _, name := range recorded {
+		p := u.function(name)
+		exprs, _ := demands(p)
+		all, err := u.conditions(u.formalsOf(p), append(exprs, u.group.terms[name]...))
+		if err != nil {
+			return err
+		}
+		if all != nil {
+			said = append(said, name+": "+all.Text)
+		}
+	}
+	u.Target.Contract.Requires = strings.Join(said, "; ")
+	return nil
+}
+
+// demandedOf names the functions of a group that a condition is about: the one that it names, or
+// all with recorded calls that it fits.
+func (u *Unit) demandedOf(t term, recorded []string) (out []string, err error) {
+	if t.function != "" {
+		why, err := u.Unrecorded(t.function)
+		if err == nil && why != "" {
+			err = u.refuseGroup(fmt.Sprintf("--requires %q: no call of %s is recorded by itself: %s", t.expr,
+				t.function, why), noRecords)
+		}
+		if err == nil {
+			_, err = u.condition(u.formalsOf(u.function(t.function)), t.expr)
+		}
+		return []string{t.function}, err
+	}
+	var first error
+	for _, name := range recorded {
+		if _, bad := u.condition(u.formalsOf(u.function(name)), t.expr); bad == nil {
+			out = append(out, name)
+		} else {
+			first = cmp.Or(first, bad)
+		}
+	}
+	switch {
+	case len(recorded) == 0:
+		return nil, u.refuseGroup(fmt.Sprintf("--requires %q: of no function calls are recorded by themselves: %s",
+			t.expr, u.NoneRecorded()), noRecords)
+	case len(out) == 0:
+		return nil, first
+	}
+	return out, nil
+}
+
+// noRecords says what to do where a condition cannot count.
+const noRecords = "Leave it out: versions are compared on the calls that the package's tests make, whatever they " +
+	"are. Or name one function as the target."
+
+// statedIn are the demands of the options on a function that the comment of a version states.
+func (u *Unit) statedIn(p *piece, doc string) []string {
+	return slices.DeleteFunc(u.stated(p), func(l string) bool { return !strings.Contains(doc, l+"\n") })
+}
