@@ -288,7 +288,7 @@ func foreignDeclOf(file *File, d ast.Decl, names map[string]string) foreignDecl 
 // abroadCall is the name of the copy of a function of another package that a call names, or "".
 func (w *widener) abroadCall(call *ast.CallExpr, info *types.Info) (sel *ast.SelectorExpr, name string) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
+	if !ok || w.most.only != nil {
 		return nil, ""
 	}
 	pkg, ok := sel.X.(*ast.Ident)

@@ -7,6 +7,8 @@ import (
 	"go/scanner"
 	"go/token"
 	"go/types"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 )
@@ -232,4 +234,63 @@ const noRecords = "Leave it out: versions are compared on the calls that the pac
 // statedIn are the demands of the options on a function that the comment of a version states.
 func (u *Unit) statedIn(p *piece, doc string) []string {
 	return slices.DeleteFunc(u.stated(p), func(l string) bool { return !strings.Contains(doc, l+"\n") })
+}
+
+// between are the pieces of the package, beside a group, through which a call of one of its
+// functions comes to another one.
+func (u *Unit) between() map[*piece]bool {
+	in, reached, out := setOf(u.scope), map[*piece]bool{}, map[*piece]bool{}
+	var visit func(p *piece)
+	visit = func(p *piece) {
+		for q := range u.graph.uses[p].pieces {
+			if !in[q] && !reached[q] {
+				reached[q] = true
+				visit(q)
+			}
+		}
+	}
+	for _, p := range u.scope {
+		visit(p)
+	}
+	for changed := true; changed; {
+		changed = false
+		for p := range reached {
+			for q := range u.graph.uses[p].pieces {
+				if !out[p] && (in[q] && q.kind == "func" || out[q]) {
+					out[p], changed = true, true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Joined adds to a version of a group copies of the functions that call the group's functions, and
+// that the version calls. In a program that holds several versions these call the original's.
+func (u *Unit) Joined(src string) string {
+	joined, _ := u.joined(src)
+	return joined
+}
+
+func (u *Unit) joined(src string) (string, []string) {
+	if u.group == nil || len(u.between()) == 0 {
+		return src, nil
+	}
+	return u.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt, only: u.between()})
+}
+
+// Detours names the code beside a group that calls functions of it on the way of a call, and that
+// [Unit.Joined] does not copy: variables, say.
+func (u *Unit) Detours() (out []string) {
+	_, copies := u.joined(u.Target.Source)
+	copied := map[*piece]bool{}
+	for _, name := range copies {
+		copied[u.privates()[name]] = true
+	}
+	for _, p := range inOrder(maps.Keys(u.between()), u.target) {
+		if !copied[p] && p.kind != "type" {
+			out = append(out, p.keys()[0])
+		}
+	}
+	return out
 }

@@ -189,3 +189,30 @@ func TestRecordable(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
+
+// TestJoined checks that what a version calls, and what calls the group again, is copied into it,
+// and that what cannot be copied is named.
+func TestJoined(t *testing.T) {
+	dir := module(t, recordedModule)
+	u, err := Load(t.Context(), Options{Dir: dir, Spec: "./codec.{Encode,Decode}", InPlace: true, Group: true,
+		Entry: "Decode"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := u.Joined(u.Target.Source)
+	f, problem := u.Parse(joined)
+	if problem != nil {
+		t.Fatalf("%s\n%s", problem.Message, joined)
+	}
+	text, err := u.Variant(f, "_1")
+	if err != nil || !strings.Contains(text, " + Decode_1(s, false)") || strings.Contains(text, "return Trim(s)") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if got := u.Detours(); !slices.Equal(got, []string{"table", "back"}) {
+		t.Errorf("detours: %v", got)
+	}
+	alone := loadGroup(t, dir, "./tags.{Tags.Has,Tags.Find}")
+	if alone.Joined(alone.Target.Source) != alone.Target.Source || len(alone.Detours()) > 0 {
+		t.Errorf("nothing leads back to it: %v", alone.Detours())
+	}
+}

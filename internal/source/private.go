@@ -45,11 +45,12 @@ func (u *Unit) WidenWhole(src string) (widened string, copies []string) {
 type limits struct {
 	lines, depth int
 	idle         func(key string) bool // functions that get half of the lines at most; may be nil
+	only         map[*piece]bool       // functions that get copies, and nothing else does; nil for all
 }
 
 func (u *Unit) widen(src string, most limits) (widened string, copies []string) {
 	f, problem := u.Parse(src)
-	if problem != nil || u.group != nil { // a group holds what changes together already
+	if problem != nil || u.group != nil && most.only == nil { // a group holds what changes together already
 		return src, nil
 	}
 	w := &widener{unit: u, file: f, most: most, names: map[string]string{}, taken: map[string]bool{},
@@ -254,7 +255,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	}
 	w.names[key] = ""
 	p := w.unit.function(key)
-	if p == nil || depth >= w.most.depth || slices.Contains(w.unit.scope, p) {
+	if p == nil || depth >= w.most.depth || slices.Contains(w.unit.scope, p) || w.most.only != nil && !w.most.only[p] {
 		return ""
 	}
 	name := w.unit.privateName(p)
@@ -270,7 +271,8 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	if w.most.idle != nil && w.most.idle(key) {
 		most /= 2 // the rest is for what takes time
 	}
-	if w.unit.declare[name] || lines > privateLines || w.lines+lines > most || w.clash(p) {
+	long := lines > privateLines && w.most.only == nil
+	if w.unit.declare[name] || long || w.lines+lines > most || w.clash(p) {
 		return ""
 	}
 	w.lines += lines

@@ -20,6 +20,9 @@ const (
 // variable is the name of the private copy of a package variable, or "" when it
 // gets none.
 func (w *widener) variable(id *ast.Ident, info *types.Info) string {
+	if w.most.only != nil {
+		return ""
+	}
 	v, ok := info.Uses[id].(*types.Var)
 	if !ok || v.Pkg() == nil || v.Pkg().Path() != w.unit.Types.Path() || v.Parent() != v.Pkg().Scope() {
 		return ""
