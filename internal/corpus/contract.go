@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -36,6 +37,14 @@ func (m *maker) within(ctx context.Context, records []beagle.Record) ([]beagle.R
 	return Within(ctx, m.bin, m.box, records)
 }
 
+// ErrViolated marks the error of recorded calls that violate the contract.
+var ErrViolated = errors.New("recorded calls violate the contract")
+
+// violated is a usage error that is ErrViolated, too.
+type violated struct{ *beagle.UsageError }
+
+func (e violated) Unwrap() []error { return []error{e.UsageError, ErrViolated} }
+
 // recordedKeep refuses recorded calls that violate the contract: it does not
 // describe what the function is called with.
 func (m *maker) recordedKeep(ctx context.Context) error {
@@ -53,12 +62,12 @@ func (m *maker) recordedKeep(ctx context.Context) error {
 		}
 	}
 	t := &m.u.Target
-	return &beagle.UsageError{
+	return violated{&beagle.UsageError{
 		What: fmt.Sprintf("%s: %d of %d recorded calls violate the contract %q, the first of them: %s",
 			t.Spec(), broken, len(m.all), t.Contract.Requires, callOf(t, s.Broken)),
 		Remedy: "callers do make such calls: widen the contract, or leave these calls out of the tests or of the " +
 			"file given with --corpus",
-	}
+	}}
 }
 
 // callOf writes a call of the target in Go, cut when it is long.

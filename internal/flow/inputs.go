@@ -29,6 +29,7 @@ type inputs struct {
 	works *works
 	lab   *lab
 	ready *Prepared
+	file  string // of recorded calls that the user gave; "" for those of the tests
 
 	mu      sync.Mutex
 	held    *beagle.Corpus // nil before gather or restore
@@ -93,11 +94,14 @@ func (n *inputs) gather(ctx context.Context, bin *harness.Binary, in *corpus.Inp
 func (n *inputs) compose(ctx context.Context, bin *harness.Binary, in *corpus.Input) (*corpus.Built, error) {
 	built, err := n.built(in, func() (*corpus.Built, error) { return corpus.With(ctx, n.unit, bin, n.lab.box, *in) })
 	if err != nil {
+		if errors.Is(err, corpus.ErrViolated) { // in place no call would be left out
+			return nil, err
+		}
 		return nil, unmade(err)
 	}
 	c := built.Corpus
 	c.DroppedWhy = strings.Join(built.DroppedFor, "; ")
-	if c.GeneratedOnly && c.Dropped > 0 && n.spec.mayGoInPlace() {
+	if c.GeneratedOnly && c.Dropped > 0 && n.file == "" && n.spec.Evidence != EvidenceCorpus {
 		return nil, noCorpus{&beagle.UsageError{
 			What: fmt.Sprintf("%s: none of %d recorded calls can be replayed: %s", n.unit.Target.Spec(), c.Dropped,
 				cut(c.DroppedWhy)),
@@ -115,13 +119,13 @@ func (n *inputs) compose(ctx context.Context, bin *harness.Binary, in *corpus.In
 // collect takes the user's file, or records what the tests call.
 func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 	in := &corpus.Input{Seed: n.spec.Seed}
-	if n.spec.CorpusFile != "" {
-		records, err := corpus.Load(n.unit, n.spec.CorpusFile)
+	if n.file != "" {
+		records, err := corpus.Load(n.unit, n.file)
 		if err != nil {
 			return nil, err
 		}
-		in.Records, in.Source = records, fmt.Sprintf("%d records of %s", len(records), filepath.Base(n.spec.CorpusFile))
-		if from, err := corpus.Provenance(n.spec.CorpusFile); err == nil && len(from) > 0 {
+		in.Records, in.Source = records, fmt.Sprintf("%d records of %s", len(records), filepath.Base(n.file))
+		if from, err := corpus.Provenance(n.file); err == nil && len(from) > 0 {
 			in.Source += ": " + strings.Join(from, "; ")
 		}
 		return in, nil
