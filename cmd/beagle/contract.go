@@ -14,7 +14,8 @@ import (
 // contractFlags are the flags that say what is demanded of a version.
 func contractFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Requires, "requires", "",
-		"a Go `condition` on the parameters: only inputs that keep to it count (docs/contracts.md)")
+		"a Go `condition` on the parameters: only inputs that keep to it count (docs/contracts.md); of functions of a "+
+			"group 'NAME: CONDITION; NAME: CONDITION'")
 	f.Var(listFlag{&s.Ignore}, "ignore",
 		"`differences` that do not count: error-text, panic-value, nil-empty, capacity, scratch")
 	f.BoolVar(&s.Strict, "strict", false,

@@ -48,7 +48,7 @@ Examples:
   beagle evolve --offline --model qwen3-coder@http://127.0.0.1:8080/v1 --budget-calls 40 ./pkg/tags.Normalize
 
 The target is a function (also unexported), a method (the receiver's type without a star), or a generic function. A type
-stands for its unexported fields, its methods and its constructors, and several names in braces are one group: then data
+stands for its unexported fields, its methods and what uses the fields, and several names in braces are one group: then data
 layout may change, and the package's tests and benchmarks judge (docs/inplace.md). The package is a directory (./pkg), an
 import path, or left out for the current directory.
 
@@ -68,7 +68,8 @@ func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
 	f.StringVar(&s.CorpusFile, "corpus", "",
-		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
+		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests; of functions of a "+
+			"group NAME=FILE,NAME=FILE")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists, in all and at most")
 	f.Float64Var(&s.MinGain, "min-gain", s.MinGain, "call nothing faster that gains less; 0.01 is 1 %")

@@ -60,8 +60,10 @@ func (au *authors) coder(budget *llm.Budget) *coder.Coder {
 		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare,
 		Dir: au.lab.dir,
 	}
-	if au.spec.Redacted() && au.spec.CorpusFile != "" {
-		c.Omit = []string{au.spec.CorpusFile}
+	if au.spec.Redacted() {
+		for _, g := range au.spec.given() {
+			c.Omit = append(c.Omit, g.path)
+		}
 	}
 	if isBeagle() {
 		c.Tools = au.tools()

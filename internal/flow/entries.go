@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/verify"
@@ -33,24 +35,37 @@ type Recorded struct {
 	CorpusBlob string `json:"corpus_blob"`
 }
 
-// record makes the corpora of the group's entries. A function whose calls cannot be recorded, or
-// say nothing, is left to the tests in place.
-func (x *inPlace) record(ctx context.Context) error {
-	names := x.unit.Recordable()
-	if len(names) > mostEntries {
+// record makes the corpora of the group's entries, some of them from files. A function whose calls
+// cannot be recorded, or say nothing, is left to the tests in place, unless the user gave calls of
+// it or a condition.
+func (x *inPlace) record(ctx context.Context, files map[string]string) error {
+	var names, others []string // those that the user says something of come first
+	for _, name := range x.unit.Recordable() {
+		if files[name] != "" || x.unit.Demanded(name) {
+			names = append(names, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	most := max(mostEntries, len(names))
+	if names = append(names, others...); len(names) > most {
 		x.watch.Warn(fmt.Sprintf("calls of %d functions are recorded; the tests in place alone judge single calls of "+
-			"%s", mostEntries, strings.Join(names[mostEntries:], ", ")))
-		names = names[:mostEntries]
+			"%s", most, strings.Join(names[most:], ", ")))
+		names = names[:most]
 	}
 	for _, name := range names {
-		e, err := x.entry(ctx, name)
+		e, err := x.entry(ctx, name, files[name])
 		if err == nil {
 			err = e.record(ctx)
 		}
-		if err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
+		switch {
+		case err == nil:
+		case ctx.Err() != nil, files[name] != "", errors.Is(err, corpus.ErrViolated):
+			return err
+		case x.unit.Demanded(name):
+			return usage(fmt.Sprintf("--requires: no call of %s is recorded by itself: %s", name, reasonOf(err)),
+				"name the function that the condition is about, as in --requires 'NAME: CONDITION', or leave it out")
+		default:
 			x.watch.Stage("record", fmt.Sprintf("no calls of %s by themselves: %s", name, reasonOf(err)))
 			continue
 		}
@@ -61,11 +76,69 @@ func (x *inPlace) record(ctx context.Context) error {
 	return nil
 }
 
+// files are the corpora that the user gave, by function of the group.
+func (x *inPlace) files(ctx context.Context) (map[string]string, error) {
+	out := map[string]string{}
+	for _, g := range x.spec.given() {
+		name := g.function
+		why, err := "", error(nil)
+		if name == "" {
+			name, err = x.holder(ctx, g.path)
+		} else {
+			why, err = x.unit.Unrecorded(name)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case why != "":
+			return nil, usage(fmt.Sprintf("--corpus %s=%s: no version is judged on single calls of %[1]s: %s", name,
+				g.path, why), noCalls)
+		case out[name] != "":
+			return nil, usage(fmt.Sprintf("--corpus gives calls of %s twice, in %s and %s", name, out[name], g.path),
+				"put the records into one file")
+		}
+		out[name] = g.path
+	}
+	return out, nil
+}
+
+// noCalls says what to do with recorded calls that cannot judge versions of a group.
+const noCalls = "leave --corpus out, and write a test that makes these calls: whole runs of the tests are compared"
+
+// holder is the only function of the group whose calls a file may hold.
+func (x *inPlace) holder(ctx context.Context, path string) (string, error) {
+	names := x.unit.Recordable()
+	if len(names) == 0 {
+		return "", usage(fmt.Sprintf("--corpus %s: no version of %s is judged on single calls: %s", path,
+			x.unit.Target.Spec(), x.unit.NoneRecorded()), noCalls)
+	}
+	var fits []string
+	var bad error
+	for _, name := range names {
+		u, err := x.apart(ctx, name)
+		if err == nil {
+			_, err = corpus.Load(u, path)
+		}
+		if err == nil {
+			fits = append(fits, name)
+		}
+		bad = cmp.Or(bad, err)
+	}
+	switch len(fits) {
+	case 0:
+		return "", bad
+	case 1:
+		return fits[0], ctx.Err()
+	}
+	return "", usage(fmt.Sprintf("--corpus %s: the records may be calls of %s", path, strings.Join(fits, " and of ")),
+		fmt.Sprintf("say whose they are: --corpus %s=%s", fits[0], path))
+}
+
 // recall takes up the corpora that record made in another process.
 func (x *inPlace) recall(ctx context.Context) error {
 	x.entries, x.place.Evidence().Recorded = nil, x.ready.InPlace.Recorded
 	for _, r := range x.ready.Recorded {
-		e, err := x.entry(ctx, r.Name)
+		e, err := x.entry(ctx, r.Name, "")
 		if err != nil {
 			return err
 		}
@@ -79,15 +152,21 @@ func (x *inPlace) recall(ctx context.Context) error {
 	return nil
 }
 
-// entry loads a function of the group as a target of its own, whose versions are those of the
+// apart loads a function of the group as a target of its own, whose versions are those of the
 // group.
-func (x *inPlace) entry(ctx context.Context, name string) (*entry, error) {
+func (x *inPlace) apart(ctx context.Context, name string) (*source.Unit, error) {
 	load := x.spec.load()
 	load.Entry = name
 	u, err := source.Load(ctx, load)
 	if err == nil {
 		err = u.Unrecordable
 	}
+	return u, err
+}
+
+// entry sets up what judges versions on calls of one function: those of a file, if one is given.
+func (x *inPlace) entry(ctx context.Context, name, file string) (*entry, error) {
+	u, err := x.apart(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +177,7 @@ func (x *inPlace) entry(ctx context.Context, name string) (*entry, error) {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return nil, err
 	}
-	in := &inputs{spec: &x.spec, watch: x.watch, unit: u, works: x.works, lab: l, ready: new(Prepared)}
+	in := &inputs{spec: &x.spec, watch: x.watch, unit: u, works: x.works, lab: l, ready: new(Prepared), file: file}
 	return &entry{name, l, in}, nil
 }
 
@@ -125,7 +204,7 @@ func (e *entry) full(ctx context.Context, v *beagle.Verdict, c beagle.Candidate,
 	if fuzz == 0 {
 		fuzz = -1 // leaves it out
 	}
-	own, err := verify.Full(ctx, e.lab.verify, c, e.inputs.corpus(), verify.Budget{Fuzz: fuzz})
+	own, err := verify.Full(ctx, e.lab.verify, e.joined(c), e.inputs.corpus(), verify.Budget{Fuzz: fuzz})
 	if err != nil {
 		return err
 	}
@@ -134,6 +213,10 @@ func (e *entry) full(ctx context.Context, v *beagle.Verdict, c beagle.Candidate,
 		v.Assurance.Inputs += a.Inputs
 		for _, what := range a.NotChecked {
 			v.Assurance.NotChecked = append(v.Assurance.NotChecked, "of "+e.name+": "+what)
+		}
+		if by := e.lab.unit.Detours(); len(by) > 0 {
+			v.Assurance.NotChecked = append(v.Assurance.NotChecked, "of "+e.name+": calls of the group's functions by "+
+				"way of "+strings.Join(by, ", ")+", which run the original's")
 		}
 	}
 	return nil
@@ -164,9 +247,20 @@ type entryTrial struct {
 	spoilt map[int]*verify.Finding
 }
 
+// joined is a version as the programs of an entry hold it: with copies of what leads from the
+// group back to it.
+func (e *entry) joined(c beagle.Candidate) beagle.Candidate {
+	c.Source = e.lab.unit.Joined(c.Source)
+	return c
+}
+
 // trial builds candidates for the calls of an entry.
 func (e *entry) trial(ctx context.Context, cs []beagle.Candidate) (*entryTrial, error) {
-	bin, spoilt, err := verify.Build(ctx, e.lab.verify, cs, harness.Link{FuncAlign: 64})
+	all := make([]beagle.Candidate, len(cs))
+	for i, c := range cs {
+		all[i] = e.joined(c)
+	}
+	bin, spoilt, err := verify.Build(ctx, e.lab.verify, all, harness.Link{FuncAlign: 64})
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +277,7 @@ func (t *entryTrial) quick(ctx context.Context, v *beagle.Verdict, version int, 
 		t.into(v, &beagle.Verdict{Status: f.Status, Stage: f.Stage, Reason: f.Reason})
 		return nil
 	}
-	own, err := verify.Quick(ctx, t.lab.verify, t.bin, version, c, t.inputs.corpus())
+	own, err := verify.Quick(ctx, t.lab.verify, t.bin, version, t.joined(c), t.inputs.corpus())
 	if err == nil {
 		t.into(v, own)
 	}

@@ -152,6 +152,13 @@ func (x *inPlace) equip(ctx context.Context) (err error) {
 
 // observe surveys the tests and profiles the original in the benchmarks.
 func (x *inPlace) observe(ctx context.Context) error {
+	var files map[string]string // of calls that the user gave
+	if x.unit.Group() {
+		var err error
+		if files, err = x.files(ctx); err != nil {
+			return err
+		}
+	}
 	if err := x.equip(ctx); err != nil {
 		return err
 	}
@@ -162,7 +169,7 @@ func (x *inPlace) observe(ctx context.Context) error {
 	x.ready.InPlace = x.place.Evidence()
 	x.ready.InPlace.Because = x.because
 	if x.unit.Group() {
-		if err := x.record(ctx); err != nil {
+		if err := x.record(ctx, files); err != nil {
 			return err
 		}
 	}

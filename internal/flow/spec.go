@@ -27,8 +27,8 @@ type Spec struct {
 	Tags   []string `json:"tags,omitempty"`
 	// a condition on the inputs, beside that of the target's comment
 	Requires   string        `json:"requires,omitempty"`
-	Ignore     []string      `json:"ignore,omitempty"` // differences that do not count: some of beagle.Ignorable
-	CorpusFile string        `json:"corpus_file,omitempty"`
+	Ignore     []string      `json:"ignore,omitempty"`      // differences that do not count: some of beagle.Ignorable
+	CorpusFile string        `json:"corpus_file,omitempty"` // of a group also NAME=FILE,NAME=FILE
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
 	Islands    int           `json:"islands"`
@@ -137,17 +137,51 @@ func (s *Spec) Validate() error {
 // load says which target to load, and how.
 func (s *Spec) load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
-		InPlace: s.mayGoInPlace(), Group: s.mayGoInPlace(), Across: s.Across, Also: []string{lift.SimdPath}}
+		InPlace: s.mayGoInPlace(), Group: s.Evidence != EvidenceCorpus, Across: s.Across, Also: []string{lift.SimdPath}}
 }
 
 // Anchor makes a spec mean the same wherever a process stands that goes on with
 // its run: paths are absolute from then on.
 func (s *Spec) Anchor() error {
 	var err error
-	if s.Dir, err = filepath.Abs(s.Dir); err == nil && s.CorpusFile != "" {
-		s.CorpusFile, err = filepath.Abs(s.CorpusFile)
+	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
+		return err
 	}
-	return err
+	var files []string
+	for _, g := range s.given() {
+		path, err := filepath.Abs(g.path)
+		if err != nil {
+			return err
+		}
+		if g.function != "" {
+			path = g.function + "=" + path
+		}
+		files = append(files, path)
+	}
+	s.CorpusFile = strings.Join(files, ",")
+	return nil
+}
+
+// A givenCorpus is a file of recorded calls.
+type givenCorpus struct {
+	function string // of a group; "" where the records tell, and for a single function
+	path     string
+}
+
+// given are the files of --corpus.
+func (s *Spec) given() (out []givenCorpus) {
+	if s.CorpusFile == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(s.CorpusFile, ",") {
+		name, path, ok := strings.Cut(part, "=")
+		_, err := os.Stat(s.CorpusFile) // it may have such a name
+		if !ok || path == "" || !source.IsFunctionName(name) || err == nil {
+			return []givenCorpus{{"", s.CorpusFile}}
+		}
+		out = append(out, givenCorpus{name, path})
+	}
+	return out
 }
 
 // Anchored returns a usage error unless the directory in which a run began is
