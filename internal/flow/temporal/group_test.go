@@ -75,8 +75,8 @@ const (
 		"func (t *Tally) Sum() int {\n\treturn t.sum\n}\n"
 )
 
-// TestGroupRun searches a type with its methods on a real server, whose worker is killed after the
-// first verdicts, in one of three runs. Of two layouts that are handed in one wins and one falls, as
+// TestGroupRun searches a type with its methods on a real server, in one of three runs. The worker
+// is killed after the first verdicts. Of two layouts that are handed in one wins and one falls, as
 // with the local driver.
 func TestGroupRun(t *testing.T) {
 	if drawn := sampletest.Of(t, []bool{true, false, false}, 1)[0]; !drawn {
