@@ -11,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/symbol"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // splice applies the edits. Several insertions at one place keep their order.
@@ -37,17 +38,9 @@ func splice(src []byte, edits []Edit) ([]byte, error) {
 }
 
 // unusedImports returns edits that delete the imports whose name no selector of the file uses any
-// more. Blank and dot imports stay.
+// more. Blank and dot imports stay. A variable that has the name of a package is no use of it.
 func unusedImports(fset *token.FileSet, f *ast.File, src []byte) []Edit {
-	used := map[string]bool{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok {
-			if x, ok := sel.X.(*ast.Ident); ok {
-				used[x.Name] = true
-			}
-		}
-		return true
-	})
+	used := syntax.Qualifiers(f)
 	var cut []Edit
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

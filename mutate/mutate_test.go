@@ -42,6 +42,23 @@ func TestSplice(t *testing.T) {
 	}
 }
 
+// TestTidy: a variable with the name of a package keeps no import of it.
+func TestTidy(t *testing.T) {
+	src := "package p\n\nimport \"path\"\n\ntype at struct{ n int }\n\n" +
+		"func f(s string) int {\n\tn := len(path.Base(s))\n\tfor _, path := range []at{{1}} {\n\t\tn += path.n\n\t}\n" +
+		"\treturn n\n}\n"
+	got, err := tidy(pass(t, src), []byte(strings.Replace(src, "path.Base(s)", "s", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(got), "import") {
+		t.Errorf("the import stays:\n%s", got)
+	}
+	if got, err = tidy(pass(t, src), []byte(src)); err != nil || string(got) != src {
+		t.Errorf("error %v, source\n%s", err, got)
+	}
+}
+
 func TestImport(t *testing.T) {
 	for _, c := range []struct{ src, name, want string }{
 		{"package p\n\nfunc f() {}\n", "bits", "import \"math/bits\""},

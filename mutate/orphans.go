@@ -15,7 +15,7 @@ import (
 func tidy(p *Pass, src []byte) ([]byte, error) {
 	for {
 		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, "candidate.go", src, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, "candidate.go", src, parser.ParseComments)
 		if err != nil {
 			return nil, err
 		}

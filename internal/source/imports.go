@@ -33,7 +33,7 @@ func newFileImports(u *Unit, file *srcFile) *fileImports {
 		}
 	}
 	if f, _, err := parseText(file.text); err == nil {
-		n.used = freeQualifiers(f)
+		n.used = syntax.Qualifiers(f)
 	}
 	return n
 }
@@ -90,7 +90,7 @@ func (n *fileImports) prune(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	free := freeQualifiers(f)
+	free := syntax.Qualifiers(f)
 	var edits []syntax.Edit
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

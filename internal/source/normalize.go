@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // stdNames are the packages that a missing import may mean.
@@ -107,7 +108,7 @@ func lineComment(s string) int {
 
 // wanted are the imports that the file needs, in canonical order.
 func (u *Unit) wanted(f *ast.File) []importSpec {
-	free := freeQualifiers(f)
+	free := syntax.Qualifiers(f)
 	var out []importSpec
 	have := map[string]bool{}
 	for _, s := range f.Imports {
@@ -169,25 +170,6 @@ func (u *Unit) imported(name string) (importSpec, bool) {
 		}
 	}
 	return found, ok
-}
-
-// freeQualifiers are the names X of selectors X.Sel that nothing in the file
-// declares.
-func freeQualifiers(f *ast.File) map[string]bool {
-	unresolved := map[*ast.Ident]bool{}
-	for _, id := range f.Unresolved {
-		unresolved[id] = true
-	}
-	out := map[string]bool{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok {
-			if id, ok := s.X.(*ast.Ident); ok && unresolved[id] {
-				out[id.Name] = true
-			}
-		}
-		return true
-	})
-	return out
 }
 
 var versionElem = regexp.MustCompile(`^v\d+$`)

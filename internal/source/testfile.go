@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // CheckTest type-checks a test file that is to be added to the package. It returns nil if the
@@ -43,7 +44,7 @@ func (u *Unit) TestImports(body string) (string, error) {
 		return "", err
 	}
 	specs := u.wanted(f)
-	free := freeQualifiers(f)
+	free := syntax.Qualifiers(f)
 	for name, path := range map[string]string{"testing": "testing", "runtime": "runtime", "netip": "net/netip"} {
 		known := slices.ContainsFunc(specs, func(s importSpec) bool { return s.path == path })
 		if free[name] && !known && !u.declare[name] {

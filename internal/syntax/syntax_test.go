@@ -136,3 +136,24 @@ var v interface{ Unnamed() }`
 		}
 	}
 }
+
+// TestQualifiers: a variable hides a package of its name, where it is declared.
+func TestQualifiers(t *testing.T) {
+	for code, want := range map[string]bool{
+		"func f() { path.Base(\"\") }":                              true,
+		"func f(path struct{ n int }) int { return path.n }":        false,
+		"func f(path *path.T) int { return path.n }":                true,
+		"func f() { path := path.Base(\"\"); _ = path.n }":          true,
+		"func f() { for _, path := range list { _ = path.n } }":     false,
+		"func f() { if x { path := y; _ = path.n }; path.Base(z) }": true,
+		"var path struct{ n int }; func f() int { return path.n }":  false,
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "", "package p; import \"path\"; "+code, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Qualifiers(f)["path"]; got != want {
+			t.Errorf("%s: a package may be meant: %v", code, got)
+		}
+	}
+}
