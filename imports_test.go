@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 	"bench/oracles":              {"internal/forecast", "internal/forecast/toto", "internal/watch", "internal/watch/simulate"},
 	"bench/strangers":            {"", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy"},
 	"internal/modcopy":           {},
-	"mutate/facts":               {"mutate"},
+	"mutate/facts":               {"mutate", "internal/symbol"},
 	"mutate/kit":                 {},
 	"mutate/example":             {"", "mutate", "mutate/facts", "mutate/kit", "internal/syntax"},
 	"mutate/example/exampletest": {"", "mutate/example"},

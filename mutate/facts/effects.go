@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/symbol"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -48,8 +49,8 @@ func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 }
 
 // Pointed reports whether code takes the address of a local variable or of a part of it, so that
-// other code may change it without its name. A method of the package may keep the address that it
-// is called with.
+// other code may change it without its name. A method may keep the address that it is called with,
+// unless it is one of the standard library.
 func Pointed(p *mutate.Pass, v *types.Var) bool {
 	return IsLocal(p, v) && slices.ContainsFunc(p.Uses(v, p.File), func(id *ast.Ident) bool {
 		if !p.Changes(id) {
@@ -60,7 +61,8 @@ func Pointed(p *mutate.Pass, v *types.Var) bool {
 			case *ast.ParenExpr, *ast.IndexExpr:
 			case *ast.SelectorExpr:
 				if p.PointerMethod(up) {
-					return p.Info.Uses[up.Sel].Pkg() == p.Pkg
+					of := p.Info.Uses[up.Sel].Pkg()
+					return of == p.Pkg || of != nil && !symbol.Standard(of.Path())
 				}
 			case *ast.UnaryExpr:
 				return up.Op == token.AND

@@ -2,6 +2,8 @@ package facts
 
 import (
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
 	"testing"
 
@@ -150,7 +152,7 @@ func f() {
 	}
 }
 
-// TestPointed: a method of the package may keep the address of the variable that it is called with.
+// TestPointed: a method may keep the address of the variable that it is called with.
 func TestPointed(t *testing.T) {
 	p := check(t, `import "strings"
 type own struct{ at *own }
@@ -170,3 +172,53 @@ func f() {
 		}
 	}
 }
+
+// TestPointedAbroad: a method of another module may keep it too.
+func TestPointedAbroad(t *testing.T) {
+	p := abroad(t, `package far
+type T struct{ at *T }
+func (t *T) Keep() { t.at = t }
+func (t T) Look() {}`, `package p
+import "example.com/far"
+func f() {
+	var a, b far.T
+	a.Keep()
+	b.Look()
+}`)
+	for name, want := range map[string]bool{"a": true, "b": false} {
+		if got := Pointed(p, variable(t, p, name)); got != want {
+			t.Errorf("%s is pointed to: %v", name, got)
+		}
+	}
+}
+
+// abroad is check for a file that imports example.com/far.
+func abroad(t *testing.T, far, src string) *mutate.Pass {
+	t.Helper()
+	p := &mutate.Pass{Src: []byte(src), Fset: token.NewFileSet(), Info: &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}}
+	from := map[string]*types.Package{}
+	typed := func(path, text string, info *types.Info) (*ast.File, *types.Package) {
+		f, err := parser.ParseFile(p.Fset, path, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf := types.Config{Importer: imports(from)}
+		pkg, err := conf.Check(path, p.Fset, []*ast.File{f}, info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, pkg
+	}
+	_, from["example.com/far"] = typed("example.com/far", far, nil)
+	p.File, p.Pkg = typed("p", src, p.Info)
+	p.Func = p.File.Decls[len(p.File.Decls)-1].(*ast.FuncDecl)
+	return p
+}
+
+// imports are packages by their paths.
+type imports map[string]*types.Package
+
+func (from imports) Import(path string) (*types.Package, error) { return from[path], nil }
