@@ -113,7 +113,10 @@ go 1.21
 -- text/text.go --
 package text
 
-import "errors"
+import (
+	"errors"
+	"sort"
+)
 
 var ErrEmpty = errors.New("empty")
 
@@ -153,6 +156,16 @@ func Max[T int | string](a, b T) T {
 func Lower(s string) string { b := []byte(s); for i, c := range b { if 'A' <= c && c <= 'Z' { b[i] = c + 32 } }; return string(b) }
 
 func Last(s []int) int { return s[len(s)-1] }
+
+// ByCount lists the keys of a map by their values. Keys of equal values come in the map's order.
+func ByCount(counts map[string]int) []string {
+	var keys []string
+	for key := range counts {
+		keys = append(keys, key)
+	}
+	sort.SliceStable(keys, func(i, j int) bool { return counts[keys[i]] < counts[keys[j]] })
+	return keys
+}
 
 func First(m map[string]int) string {
 	for k := range m {
@@ -455,6 +468,23 @@ func TestBuildFromOne(t *testing.T) {
 	}
 	if !c.GeneratedOnly || len(c.Train) < 500 || math.Abs(one/all-0.5) > 0.05 {
 		t.Errorf("%d records, the recorded one counts %.3f of all", len(c.Train), one/all)
+	}
+}
+
+// TestBuildLeavesTiesOut: inputs on which a map's order decides are left out, and the others make a
+// corpus, unless there are few of these.
+func TestBuildLeavesTiesOut(t *testing.T) {
+	u := load(t, wordsDir(), "./text.ByCount")
+	tied := []string{`{"args":[{"a":1,"b":1}]}`, `{"args":[{"a":1,"b":2,"c":2}]}`}
+	clear := []string{`{"args":[{"a":1}]}`, `{"args":[{"a":1,"b":2}]}`, `{"args":[{"a":3,"b":2,"c":1}]}`}
+	b := built(t, u, Input{Records: fromJSON(t, u, strings.Join(slices.Concat(tied, clear), "\n"))})
+	if b.Unstable != 0 || len(b.Corpus.Train) != len(clear) || b.Corpus.Dropped != len(tied) ||
+		!strings.Contains(b.Corpus.DroppedWhy, "differs from itself") {
+		t.Errorf("unstable %d, %d kept, %d dropped: %s", b.Unstable, len(b.Corpus.Train), b.Corpus.Dropped,
+			b.Corpus.DroppedWhy)
+	}
+	if b := built(t, u, Input{Records: fromJSON(t, u, strings.Join(append(tied, clear[0]), "\n"))}); b.Unstable == 0 {
+		t.Errorf("most are tied, and %d of %d records are kept", len(b.Corpus.Train), len(tied)+1)
 	}
 }
 

@@ -119,10 +119,11 @@ const (
 	awake         = 50 // a process that gets a larger part of the time than one in so many does not sleep
 )
 
-// overdue reports whether a call takes too long, of which the process used so much. One that waits
-// for a processor on a crowded machine gets some of it now and then; one that sleeps gets nothing.
-func overdue(used, wall, limit time.Duration) bool {
-	return used > limit || wall > wallFactor*limit && used < wall/awake
+// overdue reports whether a call takes too long, of which the process used so much. watched is the
+// time in which a watchdog could run: one that waits for a processor, as its process does, sees few
+// of its ticks. A call that sleeps lets it see all.
+func overdue(used, watched, limit time.Duration) bool {
+	return used > limit || watched > wallFactor*limit && used < watched/awake
 }
 
 // watched starts the watchdog.
@@ -155,21 +156,21 @@ func (g *guard[A, R]) call(v, id int, a *A, r *R) (p *thrown) {
 func (g *guard[A, R]) watch() {
 	const tick = 20 * time.Millisecond
 	var last int64
-	var since time.Time
-	var spent time.Duration
+	var watched, spent time.Duration
 	for range time.Tick(tick) {
 		now := g.calls.Load()
 		if now != last || now%2 == 0 {
-			last, since, spent = now, time.Now(), ProcessCPU()
+			last, watched, spent = now, 0, ProcessCPU()
 			continue
 		}
+		watched += tick
 		limit := time.Duration(g.limit.Load())
 		switch used, heap := ProcessCPU()-spent, heapSize(); {
 		case heap > hungryHeap:
 			g.bark("memory", fmt.Sprintf("allocates %d MB in one call and goes on", heap>>20))
 		case used > limit && heap > hungryHeap/4:
 			g.bark("memory", fmt.Sprintf("allocates %d MB in %v of processor time and goes on", heap>>20, used))
-		case overdue(used, time.Since(since), limit):
+		case overdue(used, watched, limit):
 			g.bark("hang", fmt.Sprintf("does not return within %v of processor time", limit.Round(time.Millisecond)))
 		}
 	}

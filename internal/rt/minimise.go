@@ -239,6 +239,8 @@ func (c *checker[A, R]) smaller(d *Diff) *Diff {
 		defer c.spare.Store(nil)
 	}
 	best := d
+	c.minimising = true
+	defer func() { c.minimising = false }()
 	_, steps := minimise(v, reflect.TypeFor[A](), func(v Value) bool {
 		src := new(A)
 		if Decode(v.Append(nil), src, c.h.Types) != nil {

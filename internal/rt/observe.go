@@ -17,6 +17,8 @@ type Observe struct {
 	Records string `json:"records,omitempty"` // record file
 	// time for all of it; 0 means 10 s. Records that it does not reach are left out
 	Budget int64 `json:"budget_ns"`
+	// look for records on which the original differs from itself: call each again and again
+	Steady bool `json:"steady,omitempty"`
 	// try all inputs of one and two bytes, if the target maps a text to the same type
 	Mine     bool      `json:"mine"`
 	Generate int       `json:"generate,omitempty"` // make so many small inputs; nothing is called with them
@@ -25,15 +27,17 @@ type Observe struct {
 
 // An Observation is the answer. Shares are weighted.
 type Observation struct {
-	Records  int       `json:"records"`  // how many were observed: the first ones
-	Identity float64   `json:"identity"` // share whose only result equals the first parameter of its type
-	Errors   float64   `json:"errors"`   // share with an error among the results
-	Panics   float64   `json:"panics"`
-	Outcomes int       `json:"outcomes"`           // distinct outcomes
-	Mutates  []string  `json:"mutates,omitempty"`  // parameters that a call changed
-	Aliases  []string  `json:"aliases,omitempty"`  // parameters that share memory with a result
-	Unstable []int     `json:"unstable,omitempty"` // records whose second call in a row did something else
-	Stateful []int     `json:"stateful,omitempty"` // records that did something else after other calls
+	Records  int      `json:"records"`  // how many were observed: the first ones
+	Identity float64  `json:"identity"` // share whose only result equals the first parameter of its type
+	Errors   float64  `json:"errors"`   // share with an error among the results
+	Panics   float64  `json:"panics"`
+	Outcomes int      `json:"outcomes"`           // distinct outcomes
+	Mutates  []string `json:"mutates,omitempty"`  // parameters that a call changed
+	Aliases  []string `json:"aliases,omitempty"`  // parameters that share memory with a result
+	Unstable []int    `json:"unstable,omitempty"` // records whose next call in a row did something else
+	Stateful []int    `json:"stateful,omitempty"` // records that did something else after other calls
+	// records of Unstable with few outcomes, as when the order of a map decides between equal elements
+	Tied     []int     `json:"tied,omitempty"`
 	Panicked []int     `json:"panicked,omitempty"`
 	Digests  []byte    `json:"digests,omitempty"` // 8 bytes a record: the outcome of the first call
 	Classes  []string  `json:"classes,omitempty"` // one a record: the kind of outcome, see outcomeClass
@@ -65,7 +69,7 @@ func (h *Harness[A, R]) observe(q *Observe) (any, error) {
 		if err := o.load(q.Records); err != nil {
 			return nil, err
 		}
-		o.all()
+		o.all(q)
 	}
 	if q.Mine {
 		o.mine()
@@ -158,7 +162,7 @@ func (o *observer[A, R]) refuse(i int, err error) {
 	}
 }
 
-func (o *observer[A, R]) all() {
+func (o *observer[A, R]) all(q *Observe) {
 	var digests []uint64
 	for i := range o.args {
 		if time.Now().After(o.deadline) && i > 0 {
@@ -166,12 +170,29 @@ func (o *observer[A, R]) all() {
 		}
 		digests = append(digests, o.first(i))
 	}
+	if q.Steady {
+		o.steady(digests)
+	}
 	for i := len(digests) - 1; i >= 0 && time.Now().Before(o.deadline); i-- {
-		if d, _ := o.outcome(i, Clone(&o.args[i])); d != digests[i] && !slices.Contains(o.out.Unstable, o.index[i]) {
+		d, _ := o.outcome(i, Clone(&o.args[i]))
+		if d == digests[i] || slices.Contains(slices.Concat(o.out.Unstable, o.out.Stateful), o.index[i]) {
+			continue
+		}
+		wavers := false
+		if q.Steady {
+			_, wavers = o.wavers(i, itselfTime)
+		}
+		if wavers {
+			o.out.Unstable = append(o.out.Unstable, o.index[i])
+		} else {
 			o.out.Stateful = append(o.out.Stateful, o.index[i])
 		}
 	}
+	slices.Sort(o.out.Unstable)
 	slices.Sort(o.out.Stateful)
+	if q.Steady {
+		o.tie()
+	}
 	o.out.Records = len(digests)
 	for _, d := range digests {
 		o.out.Digests = binary.LittleEndian.AppendUint64(o.out.Digests, d)
@@ -189,6 +210,59 @@ func (o *observer[A, R]) all() {
 		}
 		if o.aliases[i] {
 			o.out.Aliases = append(o.out.Aliases, o.name(i, f))
+		}
+	}
+}
+
+// steadyTime is the processor time for calls of all records again and again.
+const steadyTime = 150 * time.Millisecond
+
+// steady calls each record as often as there is time, and notes those whose outcome changes, or is
+// another one than before.
+func (o *observer[A, R]) steady(digests []uint64) {
+	for i, before := range digests {
+		if slices.Contains(o.out.Unstable, o.index[i]) {
+			continue
+		}
+		switch d, wavers := o.wavers(i, steadyTime/time.Duration(len(digests))); {
+		case wavers:
+			o.out.Unstable = append(o.out.Unstable, o.index[i])
+		case d != before:
+			o.out.Stateful = append(o.out.Stateful, o.index[i])
+		}
+	}
+}
+
+// wavers reports whether calls of a record in a row have several outcomes. last is that of the last
+// one.
+func (o *observer[A, R]) wavers(i int, budget time.Duration) (last uint64, wavers bool) {
+	began := ProcessCPU()
+	first, _ := o.outcome(i, Clone(&o.args[i]))
+	for n := 0; n < mostItself && ProcessCPU()-began < budget && time.Now().Before(o.deadline); n++ {
+		if last, _ = o.outcome(i, Clone(&o.args[i])); last != first {
+			return last, true
+		}
+	}
+	return first, false
+}
+
+// tie tells which of the unstable records have few outcomes.
+func (o *observer[A, R]) tie() {
+	for i, index := range o.index {
+		if !slices.Contains(o.out.Unstable, index) {
+			continue
+		}
+		known := itself{outcomes: map[uint64]bool{}}
+		for range mostItself / 4 {
+			if time.Now().After(o.deadline) {
+				return
+			}
+			d, _ := o.outcome(i, Clone(&o.args[i]))
+			known.outcomes[d] = true
+			known.runs++
+		}
+		if known.few() && len(known.outcomes) > 1 {
+			o.out.Tied = append(o.out.Tied, index)
 		}
 	}
 }

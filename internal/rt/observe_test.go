@@ -2,6 +2,7 @@ package rt
 
 import (
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,6 +93,29 @@ func TestObserveHiddenState(t *testing.T) {
 	}, &Observe{}, args{1}, args{2}, args{3})
 	if !slices.Equal(o.Stateful, []int{0}) || o.Unstable != nil {
 		t.Errorf("memory of other calls is not seen: %+v", o)
+	}
+}
+
+// TestObserveTied: draws that seldom come out the other way are seen, and told from memory of other
+// calls and from draws of very many things.
+func TestObserveTied(t *testing.T) {
+	type args struct{ A0 int }
+	type res struct{ R0 int }
+	rng, last := rand.New(rand.NewPCG(1, 2)), 0
+	o := observeWith(t, func(a *args, r *res) {
+		r.R0 = a.A0
+		switch {
+		case a.A0 == 1 && rng.IntN(8) == 0:
+			r.R0 = -1
+		case a.A0 == 2:
+			r.R0 = rng.Int()
+		case a.A0 == 3 && last == 4:
+			r.R0 = -3
+		}
+		last = a.A0
+	}, &Observe{Steady: true}, args{0}, args{1}, args{2}, args{3}, args{4})
+	if !slices.Equal(o.Unstable, []int{1, 2}) || !slices.Equal(o.Tied, []int{1}) || !slices.Equal(o.Stateful, []int{3}) {
+		t.Errorf("unstable %v, tied %v, stateful %v", o.Unstable, o.Tied, o.Stateful)
 	}
 }
 

@@ -2,6 +2,7 @@ package rt
 
 import (
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -201,6 +202,42 @@ func TestUnstable(t *testing.T) {
 	out := replayed(t, &Replay{}, calls(t, errArgs{1}, errArgs{2}), counter, counter)
 	if out.Diff != nil || out.Unstable != 2 {
 		t.Errorf("got %+v", out)
+	}
+}
+
+// TestTied: an original that draws the order of equal elements accuses nobody who draws one of its
+// orders, however seldom it comes, and accuses who does something else there.
+func TestTied(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	draws := func(seldom int, tie string) func(*textArgs, *textResults) {
+		return func(a *textArgs, r *textResults) {
+			switch {
+			case a.A0 != "tied":
+				r.R0 = a.A0
+			case rng.IntN(seldom) == 0:
+				r.R0 = "ba"
+			default:
+				r.R0 = tie
+			}
+		}
+	}
+	var list []textArgs
+	for range 20 {
+		list = append(list, textArgs{"tied"}, textArgs{"other"})
+	}
+	records := calls(t, list...)
+	for range 20 {
+		if out := replayed(t, &Replay{}, records, draws(8, "ab"), draws(8, "ab")); out.Diff != nil {
+			t.Fatalf("the same draw: %+v", out.Diff)
+		}
+	}
+	d := replayed(t, &Replay{}, records, draws(8, "ab"), draws(8, "aa")).Diff
+	if d == nil || d.Check != CheckItself || d.Call[0] != `"tied"` {
+		t.Errorf("what the original never does: %+v", d)
+	}
+	never := func(a *textArgs, r *textResults) { r.R0 = a.A0 + "?" }
+	if d := replayed(t, &Replay{}, calls(t, textArgs{"other"}), draws(8, "ab"), never).Diff; d == nil || d.Check != "" {
+		t.Errorf("a difference elsewhere: %+v", d)
 	}
 }
 

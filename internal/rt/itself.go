@@ -1,0 +1,101 @@
+package rt
+
+import (
+	"hash/maphash"
+	"time"
+)
+
+// Some originals do not agree with themselves: one that sorts the keys of a map by something else
+// leaves equal ones in the map's order, which is drawn anew in each call. Two keys of a small map
+// change places in one call of eight only, so the original is run against itself often.
+const (
+	leastItself = 4                      // runs of the original, however long they take
+	mostItself  = 256                    // and however short
+	itselfTime  = 200 * time.Millisecond // of processor time, for all inputs of a process
+	manyOf      = 8                      // an outcome to so many runs is one of too many to know all
+)
+
+// An itself says what the original is known to do on an input when it does not agree with itself.
+type itself struct {
+	differs  bool
+	outcomes map[uint64]bool
+	runs     int
+}
+
+// few reports whether the outcomes are so few that all of them are likely to be known.
+func (o *itself) few() bool { return len(o.outcomes)*manyOf <= o.runs }
+
+// selfDiffers reports whether the original does not even agree with itself.
+func (c *checker[A, R]) selfDiffers(id int, src *A) bool {
+	return c.againstItself(id, src, false).differs
+}
+
+// againstItself runs the original again and again. It ends at the first difference, unless all
+// outcomes are wanted.
+func (c *checker[A, R]) againstItself(id int, src *A, all bool) (o itself) {
+	a, r, p := c.a[1], c.r[1], c.p[1]
+	defer func() { c.a[1], c.r[1], c.p[1] = a, r, p }()
+	c.limit.Store(int64(originalLimit))
+	defer func() { c.limit.Store(int64(hangLimit + hangFactor*c.took)) }()
+	o.outcomes = map[uint64]bool{}
+	var first func()
+	c.often(func(n int) bool {
+		c.run(0, id, src)
+		if n == 0 {
+			a, r, p := c.a[0], c.r[0], c.p[0]
+			first = func() { c.a[1], c.r[1], c.p[1] = a, r, p }
+		}
+		first()
+		o.differs = o.differs || c.differ() != ""
+		if all {
+			o.outcomes[c.hash(0)] = true
+			o.runs++
+		}
+		return all || !o.differs
+	})
+	return o
+}
+
+// often calls run while there is time to look at the original, and while run wants more.
+func (c *checker[A, R]) often(run func(n int) bool) {
+	began := ProcessCPU()
+	defer func() { c.lookedFor += ProcessCPU() - began }()
+	for n := 0; n < leastItself || n < mostItself && !c.minimising && c.lookedFor+ProcessCPU()-began < itselfTime; n++ {
+		if !run(n) {
+			return
+		}
+	}
+}
+
+// mayDo reports whether the original may do on an input what the candidate did last: it does the
+// same in some run, or it does too many things to know.
+func (c *checker[A, R]) mayDo(id int, src *A) bool {
+	found := false
+	c.often(func(int) bool {
+		c.run(0, id, src)
+		found = c.differ() == ""
+		return !found
+	})
+	if found {
+		return true
+	}
+	o := c.againstItself(id, src, true)
+	return !o.few()
+}
+
+// CheckItself is the look at an original that does not agree with itself.
+const CheckItself = "the original does one of a few things here, in no order, and never this one"
+
+var hashSeed = maphash.MakeSeed()
+
+// hash hashes what a side did last into 64 bits; 0 stands for what has no form.
+func (c *checker[A, R]) hash(side int) uint64 {
+	if c.p[side] != nil {
+		return maphash.String(hashSeed, c.p[side].text) | 1
+	}
+	var err error
+	if c.snap[side], err = SnapshotCall(c.snap[side][:0], &c.a[side], &c.r[side]); err != nil {
+		return 0
+	}
+	return maphash.Bytes(hashSeed, c.snap[side]) | 1
+}
