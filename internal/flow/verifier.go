@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/verify"
@@ -39,26 +38,26 @@ func (vf *verifier) survive(text string, judge func() (*beagle.Verdict, error)) 
 	defer func() {
 		if p := recover(); p != nil { // outside of the checks
 			id := beagle.HashOf("candidate", text)
-			v, err = vf.failed(&verify.JudgePanic{Check: "judge", Candidate: id, Value: p, Stack: debug.Stack()})
+			v, err = vf.failed(verify.Panicked("judge", id, p))
 		}
 	}()
 	v, err = judge()
-	var failed *verify.JudgePanic
+	var failed *verify.JudgeFailure
 	if errors.As(err, &failed) {
 		return vf.failed(failed)
 	}
 	return v, err
 }
 
-// failed returns the verdict on a candidate on which the judge panicked.
-func (vf *verifier) failed(p *verify.JudgePanic) (*beagle.Verdict, error) {
+// failed returns the verdict on a candidate on which the judge failed.
+func (vf *verifier) failed(p *verify.JudgeFailure) (*beagle.Verdict, error) {
 	path := filepath.Join(vf.works.store.RunDir(vf.works.run), "judge-failed-"+p.Candidate+".txt")
 	said := fmt.Sprintf("%v\n\n%s", p, p.Stack)
 	if err := vf.works.store.WriteFile(path, []byte(said)); err != nil {
 		return nil, err
 	}
-	vf.watch.Warn(fmt.Sprintf(
-		"%v. This is a mistake in Beagle, not in the version, which is not accepted. The stack is in %s", p, path))
+	vf.watch.Warn(fmt.Sprintf("%v. This is a mistake in Beagle, or the machine lacks time or memory. The version is not "+
+		"accepted. What is known is in %s", p, path))
 	return &beagle.Verdict{Candidate: p.Candidate, Status: beagle.Failed, Stage: p.Check, Reason: p.Error()}, nil
 }
 

@@ -34,6 +34,8 @@ type Exit struct {
 	Detail  string // the end of its output
 	Variant int    // the version that had the input; -1 unknown
 	Record  int    // the last input begun; -1 unknown
+	Starved bool   // the wall time was over, and the process had used little of it
+	Wall    time.Duration
 }
 
 func (e *Exit) String() string { return e.Kind + ": " + e.Detail }
@@ -52,8 +54,23 @@ const progressName = "beagle-progress"
 
 // Run sends a request to a fresh process and decodes the reply into result. A process that a
 // version ends is an Exit. An error means that the machinery failed, or that the request could
-// not be carried out.
+// not be carried out. A process that waited for a processor until its time was over gets more time
+// once: that says nothing of a version.
 func (bin *Binary) Run(
+	ctx context.Context, box *sandbox.Sandbox, q *rt.Request, result any, o RunOptions,
+) (*Exit, error) {
+	exit, err := bin.run(ctx, box, q, result, o)
+	if exit == nil || !exit.Starved || err != nil {
+		return exit, err
+	}
+	o.Wall = exit.Wall + moreWall
+	return bin.run(ctx, box, q, result, o)
+}
+
+// moreWall is the wall time that a starved process gets beyond what it had.
+const moreWall = time.Minute
+
+func (bin *Binary) run(
 	ctx context.Context, box *sandbox.Sandbox, q *rt.Request, result any, o RunOptions,
 ) (*Exit, error) {
 	progress, err := os.CreateTemp(bin.dir, "progress")
@@ -160,7 +177,13 @@ func endOf(r *sandbox.Result, reply *rt.Reply) *Exit {
 	case r.Signal == "bad system call" || strings.Contains(stderr, "function not implemented"):
 		kind = Denied
 	}
-	return &Exit{Kind: kind, Detail: detail(r)}
+	return &Exit{Kind: kind, Detail: detail(r), Starved: starved(r), Wall: r.Wall}
+}
+
+// starved reports whether a program used less than a quarter of its time: the watchdogs of a
+// harness end one that hangs or sleeps before that time is over.
+func starved(r *sandbox.Result) bool {
+	return r.Ended == sandbox.Wall && 4*(r.User+r.System) < r.Wall
 }
 
 const maxDetail = 4 << 10

@@ -6,25 +6,31 @@ import (
 	"runtime/debug"
 )
 
-// A JudgePanic reports a check that panicked on a candidate, which is a defect of the judge.
-// Nothing is known of the candidate, so nobody may accept it. The judge can continue with other
-// candidates.
-type JudgePanic struct {
+// A JudgeFailure reports a check that failed on a candidate, which is a defect of the judge or of the
+// machine. Nothing is known of the candidate, so nobody may accept it. The judge can continue with
+// other candidates.
+type JudgeFailure struct {
 	Check     string
 	Candidate string // its ID
-	Value     any    // the value of the panic
-	Stack     []byte
+	What      string // it did
+	Value     any    // of the panic, or how a program ended
+	Stack     []byte // of a panic
 }
 
-func (p *JudgePanic) Error() string {
-	return fmt.Sprintf("the judge failed: the check %q panicked on candidate %s: %v", p.Check, p.Candidate, p.Value)
+func (f *JudgeFailure) Error() string {
+	return fmt.Sprintf("the judge failed: the check %q %s on candidate %s: %v", f.Check, f.What, f.Candidate, f.Value)
 }
 
-// run runs a check, and returns a [JudgePanic] if it panics.
+// Panicked is the failure of a check that panicked.
+func Panicked(check, candidate string, value any) *JudgeFailure {
+	return &JudgeFailure{Check: check, Candidate: candidate, What: "panicked", Value: value, Stack: debug.Stack()}
+}
+
+// run runs a check, and returns a [JudgeFailure] if it panics.
 func (c *Check) run(ctx context.Context, j *Job) (_ *Finding, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &JudgePanic{Check: c.Name, Candidate: j.Candidate.ID, Value: v, Stack: debug.Stack()}
+			err = Panicked(c.Name, j.Candidate.ID, v)
 		}
 	}()
 	return c.Run(ctx, j)

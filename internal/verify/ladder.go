@@ -75,10 +75,11 @@ type Job struct {
 	verdict *beagle.Verdict
 	quick   bool
 
-	terms  *rt.Terms           // a contract to try in place of the target's
-	more   []*source.Predicate // the conditions of terms, beside those of the target
-	beside map[string]int      // how often the original ended in a phase, though only beside the candidate
-	seeds  [][]byte            // records that take each side of each decision; see branchSeeds
+	terms   *rt.Terms           // a contract to try in place of the target's
+	more    []*source.Predicate // the conditions of terms, beside those of the target
+	beside  map[string]int      // how often the original ended in a phase, though only beside the candidate
+	astrays int                 // programs that ended between inputs
+	seeds   [][]byte            // records that take each side of each decision; see branchSeeds
 
 	traced  *harness.Traced // the program of the guided search, while changes need it
 	covered [2]coverage     // of the original and the candidate

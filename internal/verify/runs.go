@@ -84,7 +84,7 @@ func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 			return nil, err
 		}
 		if !guilty && exit.Variant < 0 {
-			return nil, fmt.Errorf("the harness ended: %v", exit)
+			return nil, j.astray(exit)
 		}
 	}
 	if guilty {
@@ -99,6 +99,19 @@ func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 	j.forgive(exit, q)
 	return nil, nil
 }
+
+// astray takes in an end between inputs, which no version is to blame for. The check is made once
+// more. When it ends again, nothing is known of this candidate, and the search goes on.
+func (j *Job) astray(exit *harness.Exit) error {
+	if j.astrays++; j.astrays <= mostAstray {
+		return nil
+	}
+	return &JudgeFailure{Check: j.result.Name, Candidate: j.Candidate.ID, What: "ended between inputs",
+		Value: exit.String()}
+}
+
+// mostAstray is how often a check of a candidate is made again after an end between inputs.
+const mostAstray = 1
 
 // onlyBeside notes that the original ended in a phase beside the candidate, but not without it. The
 // phase gets one more try. After that, it is left out for this candidate alone: no candidate may
