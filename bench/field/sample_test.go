@@ -393,7 +393,6 @@ func TestClassOf(t *testing.T) {
 // TestFailures words why beagle failed, without names.
 func TestFailures(t *testing.T) {
 	for sentence, want := range map[string]string{
-		"m.F: timing all variants together failed, each alone did not: B gives no slice": "timing together failed",
 		"m.F: the harness ended: hang":                  "a program hung",
 		"m.F: the harness ended: exit status 2":         "a program died",
 		"compiling the harness runtime: m/f.go:1: no F": "a program was not built",

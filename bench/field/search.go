@@ -228,7 +228,6 @@ var classes = []class{
 
 // failures are the kinds of failure of beagle itself. The first that fits counts.
 var failures = []class{
-	{"timing together failed", regexp.MustCompile(`timing all variants together failed`)},
 	{"the original cannot be timed", regexp.MustCompile(`the original cannot be timed`)},
 	{"a program ran out of memory", regexp.MustCompile(`memory`)},
 	{"a program hung", regexp.MustCompile(`\bhang\b|did not end`)},

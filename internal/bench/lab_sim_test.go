@@ -41,6 +41,7 @@ type simLab struct {
 	millis  float64 // that a version takes in a process
 	lost    int     // processes, the first ones, that say too little to be of use
 	timed   []int   // versions of each process
+	room    int     // copies that a process has room for; 0 is no limit
 }
 
 type simImage struct {
@@ -81,7 +82,9 @@ func (l *simLab) link(pgo bool, layout uint64) *simImage {
 
 func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply, string, error) {
 	im := like.(*simImage)
-	l.runs++
+	if l.runs++; l.room > 0 && len(q.Variants) > l.room {
+		return nil, "memory", nil
+	}
 	if len(q.Variants) == 0 {
 		return nil, "", errors.New("no variants are named")
 	}
@@ -349,6 +352,25 @@ func TestConfirmSlowFinalists(t *testing.T) {
 		}
 		if ms[1].Faster {
 			t.Errorf("seed %d: what gains nothing is called faster", seed)
+		}
+	}
+}
+
+// TestConfirmCrowded: candidates for which a process has no room together are timed all the same,
+// and none of them is said to have ended it.
+func TestConfirmCrowded(t *testing.T) {
+	for _, room := range []int{10, 8, 6} {
+		ps := []planted{{gain: 1.3, pgo: 1}, {gain: 1, pgo: 1}, {gain: 1.02, pgo: 1}}
+		l := &simLab{rng: rand.New(rand.NewPCG(6, 1)), noise: loaded, code: ordinary, planted: ps, copies: copiesOf(len(ps)),
+			train: "train", room: room}
+		m := newConfirmer(l, len(ps), Options{Seed: 6, MinGain: 0.01}.defaults())
+		m.sets = inputSets("train", "", "")
+		ms, err := m.run(t.Context(), len(ps))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ms[0].Faster || ms[1].Faster || strings.Contains(ms[1].Why+ms[2].Why, "died") {
+			t.Errorf("room for %d: %q, %q, %q", room, ms[0].Why, ms[1].Why, ms[2].Why)
 		}
 	}
 }

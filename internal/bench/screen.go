@@ -48,13 +48,13 @@ func screen(
 		q.Seed++
 		set.Budget = int64(float64(budget) * stageShares[n][stage] * float64(len(live)+1) / float64(len(idx)+1))
 		q.Sets = []rt.TimeSet{set}
-		reply, left, err := surviving(ctx, run, &q, live)
+		timings, err := surviving(ctx, run, &q, live)
 		if err != nil {
 			return nil, err
 		}
-		live = left
-		for i, v := range live {
-			found[v] = scored(score, &reply.Sets[0], 0, i+1)
+		live = slices.DeleteFunc(live, func(v int) bool { return timings[v].reply == nil })
+		for _, v := range live {
+			found[v] = timings[v].scored(score, 0)
 		}
 		if stage < n-1 {
 			live = betterHalf(live, found)
@@ -74,15 +74,17 @@ func screen(
 func screenSets(
 	ctx context.Context, run timeFunc, idx []int, q rt.Time, score beagle.Score,
 ) ([][]beagle.Ratio, error) {
-	reply, live, err := surviving(ctx, run, &q, idx)
+	timings, err := surviving(ctx, run, &q, idx)
 	if err != nil {
 		return nil, err
 	}
 	out := make([][]beagle.Ratio, len(q.Sets))
 	for s := range q.Sets {
 		out[s] = make([]beagle.Ratio, len(idx))
-		for i, v := range live {
-			out[s][slices.Index(idx, v)] = screenRatio(scored(score, &reply.Sets[s], 0, i+1))
+		for i, v := range idx {
+			if t := timings[v]; t.reply != nil {
+				out[s][i] = screenRatio(t.scored(score, s))
+			}
 		}
 	}
 	return out, nil
@@ -95,32 +97,49 @@ func screenRatio(e Estimate) beagle.Ratio {
 	return e.Ratio()
 }
 
-// surviving times the original with the live variants. When the process dies,
-// those that kill it alone are left out.
-func surviving(ctx context.Context, run timeFunc, q *rt.Time, live []int) (*rt.TimeReply, []int, error) {
-	all := func(vs []int) *rt.Time { return only(q, append([]int{0}, vs...)) }
-	reply, failure, err := run(ctx, all(live))
-	if err != nil || failure == "" {
-		return reply, live, err
+// A timing is where a variant was timed beside the original.
+type timing struct {
+	reply *rt.TimeReply
+	at    int // of the variant, among those of the process
+}
+
+// scored compares the variant with the original on a set.
+func (t timing) scored(score beagle.Score, set int) Estimate {
+	return scored(score, &t.reply.Sets[set], 0, t.at)
+}
+
+// surviving times the original with variants, in one process. When that dies, each is timed alone
+// with the original, and those that kill their process are left out: together they may need more
+// memory or time than a process has.
+func surviving(ctx context.Context, run timeFunc, q *rt.Time, variants []int) (map[int]timing, error) {
+	out := map[int]timing{}
+	with := func(vs ...int) *rt.Time { return only(q, append([]int{0}, vs...)) }
+	reply, failure, err := run(ctx, with(variants...))
+	if err != nil {
+		return nil, err
 	}
-	var left []int
-	for _, v := range live {
-		_, f, err := run(ctx, all([]int{v}))
+	if failure == "" {
+		for i, v := range variants {
+			out[v] = timing{reply, i + 1}
+		}
+		return out, nil
+	}
+	for _, v := range variants {
+		reply, failure, err := run(ctx, with(v))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if f == "" {
-			left = append(left, v)
+		if failure == "" {
+			out[v] = timing{reply, 1}
 		}
 	}
-	if len(left) == len(live) {
-		return nil, nil, fmt.Errorf("timing all variants together failed, each alone did not: %s", failure)
+	if len(out) > 0 {
+		return out, nil
 	}
-	reply, failure, err = run(ctx, all(left))
-	if err == nil && failure != "" {
+	if _, failure, err = run(ctx, with()); err == nil && failure != "" {
 		err = fmt.Errorf("the original cannot be timed: %s", failure)
 	}
-	return reply, left, err
+	return out, err
 }
 
 // betterHalf keeps the half of the variants with the higher upper bounds: on
