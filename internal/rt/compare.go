@@ -26,7 +26,7 @@ type checker[A, R any] struct {
 	snap [2][]byte
 
 	minimising bool          // a difference is made smaller: there is no time to look often
-	lookedFor  time.Duration // at the original beside itself
+	lookedFor  time.Duration // processor time for looks at what an original may do, in vain
 	checked
 }
 

@@ -222,11 +222,11 @@ func TestTied(t *testing.T) {
 		}
 	}
 	var list []textArgs
-	for range 20 {
+	for range 2000 {
 		list = append(list, textArgs{"tied"}, textArgs{"other"})
 	}
 	records := calls(t, list...)
-	for range 20 {
+	for range 3 {
 		if out := replayed(t, &Replay{}, records, draws(8, "ab"), draws(8, "ab")); out.Diff != nil {
 			t.Fatalf("the same draw: %+v", out.Diff)
 		}
