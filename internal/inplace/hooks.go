@@ -14,12 +14,13 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// hooks places the test files of a package with two calls more in each loop over a benchmark's
-// iterations: where it begins, and where an iteration does. Lines keep their numbers. So slices
-// end between iterations, and nothing is added to the code under test. A loop before the last
-// b.ResetTimer() only prepares. On one processor b.RunParallel(func(pb *testing.PB) {...}) has one
-// goroutine, unless the benchmark asks for more: then the loop over pb.Next() begins twice in a
-// round, and the benchmark is not timed.
+// hooks places the test files of a package with two calls more at each loop over a benchmark's
+// iterations: where it begins, and where it ends. So what a benchmark prepares is told from its
+// work. For a group, whose processes take turns, the second call is where an iteration begins, so
+// that slices end between iterations, and nothing is added to the code under test. Lines keep their
+// numbers. A loop before the last b.ResetTimer() only prepares. On one processor
+// b.RunParallel(func(pb *testing.PB) {...}) has one goroutine, unless the benchmark asks for more:
+// then the loop over pb.Next() begins twice in a round, and for a group it is not timed.
 func (p *Place) hooks(o overlay, dir string, pkg *gotool.Listed) error {
 	for _, list := range [][]string{pkg.TestGoFiles, pkg.XTestGoFiles} {
 		for _, name := range list {
@@ -28,7 +29,7 @@ func (p *Place) hooks(o overlay, dir string, pkg *gotool.Listed) error {
 			if err != nil {
 				return err
 			}
-			hooked, err := hook(string(text), p.livePath())
+			hooked, err := hook(string(text), p.livePath(), p.u.Group())
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
@@ -42,8 +43,8 @@ func (p *Place) hooks(o overlay, dir string, pkg *gotool.Listed) error {
 	return nil
 }
 
-// hook adds the calls to a test file.
-func hook(text, live string) (string, error) {
+// hook adds the calls to a test file, for versions that take turns by iterations or by calls.
+func hook(text, live string, turns bool) (string, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
 	if err != nil {
@@ -79,7 +80,11 @@ func hook(text, live string) (string, error) {
 		loop := func(body *ast.BlockStmt, head ...ast.Node) {
 			if told := of(head...); told != "" && !around[len(around)-1].prepares(n) {
 				insert(from(labelled, n.Pos()), "beaglelive.Loop("+told+"); ")
-				insert(body.Lbrace+1, " beaglelive.Tick(); ")
+				if turns {
+					insert(body.Lbrace+1, " beaglelive.Tick(); ")
+				} else {
+					insert(n.End(), "; beaglelive.Over()")
+				}
 			}
 		}
 		switch n := n.(type) {

@@ -43,7 +43,7 @@ func TestHook(t *testing.T) {
 	} {
 		head := "package p_test // of p\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) {\n\t"
 		text := head + c.body + "\n}\n"
-		got, err := hook(text, "example.com/m/live")
+		got, err := hook(text, "example.com/m/live", true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,26 @@ func TestHook(t *testing.T) {
 			t.Errorf("%s: lines moved:\n%s", name, got)
 		}
 	}
-	if _, err := hook("package p\nfunc {", "live"); err == nil {
+	if _, err := hook("package p\nfunc {", "live", true); err == nil {
 		t.Error("a file that does not parse is taken")
+	}
+}
+
+// TestHookEnds: where calls take turns, the end of a loop is told, and no iteration.
+func TestHookEnds(t *testing.T) {
+	const head, tail = "package p\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) {\n\t", "\n}\n"
+	for body, want := range map[string]string{
+		"for range b.N { f() }\n\tg()":                   "beaglelive.Loop(b, b.N); for range b.N { f() }; beaglelive.Over()\n\tg()",
+		"L: for b.Loop() { for range 3 { continue L } }": "beaglelive.Loop(b, 0); L: for b.Loop() { for range 3 { continue L } }; beaglelive.Over()",
+		"if x { for b.Loop() { f() } }":                  "if x { beaglelive.Loop(b, 0); for b.Loop() { f() }; beaglelive.Over() }",
+		"for range list { f() }":                         "for range list { f() }",
+	} {
+		got, err := hook(head+body+tail, "example.com/m/live", false)
+		if err != nil || !strings.HasSuffix(got, want+tail) || strings.Count(got, "\n") != strings.Count(head+body+tail, "\n") {
+			t.Errorf("error %v:\n%s\nwant:\n%s", err, got, want)
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), "", got, 0); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -89,11 +89,11 @@ func BenchmarkFilled(b *testing.B) {
 	}
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
-		g.Add(4_000)
+		g.Add(40_000)
 	}
 }
 
-const filled = 6_000
+const filled = 60_000 // some 60 times the calls of 20 ms
 
 func BenchmarkParallel(b *testing.B) { inParallel(b, &Guard{told: func(error) {}}) }
 

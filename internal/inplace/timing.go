@@ -229,9 +229,11 @@ func (c *clock) slicesOf(
 	}
 	out := &sliced{wall: make([][]int64, len(versions)), allocs: make([]float64, len(versions)),
 		bytes: make([]float64, len(versions))}
+	// Once a benchmark tells where its loop begins, what came before it was preparation.
+	works := slices.ContainsFunc(r.lines, func(l live.Line) bool { return l.Slices != nil && l.Slices.Worked })
 	reports := 0.0
 	for _, l := range r.lines {
-		if s := l.Slices; s != nil && len(s.Wall) == len(versions) {
+		if s := l.Slices; s != nil && len(s.Wall) == len(versions) && s.Worked == works {
 			reports++
 			out.calls = s.Calls
 			for v := range s.Wall {
@@ -326,7 +328,7 @@ func (c *clock) steadily(ctx context.Context, g *Program, suite int, name string
 			return nil, 0, err
 		}
 		seen := lastSeen(r.lines)
-		if seen.Calls == 0 || seen.Concurrent {
+		if seen.Working() == 0 || seen.Concurrent {
 			return nil, 0, nil
 		}
 		return &seen, r.iterations[name], nil
@@ -341,11 +343,11 @@ func (c *clock) steadily(ctx context.Context, g *Program, suite int, name string
 	// More iterations would take too long. Those of a round of one and a round of three must do, or
 	// of one and eight.
 	again, _, err := count("3x")
-	if err != nil || again == nil || surelyMore(again.Calls, 2*seen.Calls) {
+	if err != nil || again == nil || surelyMore(again.Working(), 2*seen.Working()) {
 		return again, err
 	}
 	more, _, err := count("8x")
-	if err != nil || more == nil || !surelyMore(more.Calls, again.Calls) {
+	if err != nil || more == nil || !surelyMore(more.Working(), again.Working()) {
 		return nil, err
 	}
 	return again, nil
@@ -359,11 +361,14 @@ func (c *clock) grows(
 	count func(string) (*live.Seen, int64, error), seen *live.Seen, iterations int64,
 ) (*live.Seen, error) {
 	more, _, err := count(fmt.Sprintf("%dx", manyMore*iterations))
-	if err != nil || more == nil || more.Calls < manyMore*iterations/seldom {
+	if err != nil || more == nil || more.Working() < manyMore*iterations/seldom {
 		return nil, err
 	}
-	if more.Calls > manyMore/8*seen.Calls {
+	switch grown := more.Working() > manyMore/8*seen.Working(); {
+	case grown:
 		return seen, nil
+	case seen.Loops:
+		return nil, nil
 	}
 	one, _, err := count("1x")
 	if err != nil || one == nil { // it is not called in the first iterations
@@ -373,9 +378,9 @@ func (c *clock) grows(
 	if err != nil || same == nil {
 		return nil, err
 	}
-	loop, longLoop := same.Calls-2*one.Calls, more.Calls-2*one.Calls
-	if !surelyMore(more.Calls, same.Calls) || longLoop <= manyMore/8*loop ||
-		more.Calls-same.Calls < manyMore*iterations/seldom {
+	loop, longLoop := same.Working()-2*one.Working(), more.Working()-2*one.Working()
+	if !surelyMore(more.Working(), same.Working()) || longLoop <= manyMore/8*loop ||
+		more.Working()-same.Working() < manyMore*iterations/seldom {
 		return nil, nil
 	}
 	return seen, nil

@@ -19,6 +19,17 @@ type Seen struct {
 	Concurrent bool             `json:"concurrent"` // two goroutines were in it at once
 	Tests      map[string]int64 `json:"tests"`      // calls by test, benchmark, example or fuzz test
 	Unnamed    int64            `json:"unnamed"`    // calls by none of these, such as a goroutine of its own
+
+	Loops  bool  `json:"loops,omitempty"`  // a benchmark told where the loops over its iterations are
+	Looped int64 `json:"looped,omitempty"` // calls within these
+}
+
+// Working are the calls that are a benchmark's work, as far as it tells, and not its preparation.
+func (s *Seen) Working() int64 {
+	if s.Loops {
+		return s.Looped
+	}
+	return s.Calls
 }
 
 // The first calls are looked at one by one. A later one is looked at when the last look was some
@@ -42,6 +53,8 @@ type counter struct {
 	seen  Seen
 	depth map[uint64]int // by goroutine
 	said  int64          // calls of the last report
+	work  int64          // calls within loops of the last report
+	loops bool           // in a loop over a benchmark's iterations
 }
 
 var counted = counter{seen: Seen{Tests: map[string]int64{}}, depth: map[uint64]int{}}
@@ -86,10 +99,23 @@ func (c *counter) outermost(stands int64) {
 	} else {
 		c.seen.Unnamed += stands
 	}
-	if n := c.seen.Calls; fresh || n-c.said >= min(c.said/reported+1, often) {
-		c.said = n
+	if c.loops {
+		c.seen.Looped += stands
+	}
+	due := func(now, said int64) bool { return now-said >= min(said/reported+1, often) }
+	if n, work := c.seen.Calls, c.seen.Looped; fresh || due(n, c.said) || due(work, c.work) {
+		c.said, c.work = n, work
 		report.add(&Line{Seen: &c.seen})
 	}
+}
+
+// loop notes that a loop over a benchmark's iterations begins or ends.
+func (c *counter) loop(begins bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loops, c.seen.Loops = begins, true
+	c.next = time.Time{} // the next call is looked at, so that it stands for none before the loop
+	c.last = c.all
 }
 
 func (c *counter) left(id uint64, took time.Duration, stands int64) {

@@ -16,6 +16,7 @@ type Slices struct {
 	Wall   [][]int64 `json:"wall"`   // nanoseconds of each slice, by version and round
 	Allocs []float64 `json:"allocs"` // objects, and bytes, that a call of each version allocates
 	Bytes  []float64 `json:"bytes"`
+	Worked bool      `json:"worked,omitempty"` // they are of a loop over the benchmark's iterations
 }
 
 // A timer lets versions take turns. One goroutine calls the target while it runs.
@@ -35,6 +36,8 @@ type timer struct {
 	from    [2]uint64
 	end     time.Time
 	told    time.Time
+	rested  time.Time // since when the benchmark prepares; zero while it works
+	worked  bool      // it told where a loop over its iterations begins
 	rng     *rand.Rand
 	allocs  allocations
 }
@@ -75,11 +78,43 @@ func tick() {
 	if !t.began.IsZero() {
 		t.over(now, now.Sub(t.began))
 	} else {
-		t.end = now.Add(time.Duration(plan.Budget))
+		t.start(now)
 	}
 	t.open()
 	word = t.current
 }
+
+// start begins the budget with the first slice.
+func (t *timer) start(now time.Time) {
+	if t.end.IsZero() {
+		t.end = now.Add(time.Duration(plan.Budget))
+	}
+}
+
+// loop begins a slice anew: what came since the last loop is preparation. Before the first one even
+// the length of the slices is that of other work.
+func (t *timer) loop() {
+	if !t.worked {
+		t.worked = true
+		t.reset()
+		t.at, t.calls, t.current = -1, firstCalls, plan.Versions[0]
+		t.end = time.Time{}
+	}
+	if !t.rested.IsZero() && !t.end.IsZero() {
+		t.end = t.end.Add(time.Since(t.rested))
+	}
+	t.rested, t.began = time.Time{}, time.Time{}
+	t.left = -1
+}
+
+// rest lets one version run until the next loop.
+func (t *timer) rest() {
+	t.rested = time.Now()
+	t.left = restful
+}
+
+// restful is more calls than a preparation makes.
+const restful = 1 << 60
 
 // Begin is told by a call that it begins, when calls alone are timed. It returns
 // the version that runs.
@@ -93,7 +128,7 @@ func Begin() int {
 		if !t.began.IsZero() {
 			t.over(time.Now(), t.within)
 		} else {
-			t.end = time.Now().Add(time.Duration(plan.Budget))
+			t.start(time.Now())
 		}
 		t.open()
 	}
@@ -180,7 +215,7 @@ func (a allocations) read() [2]uint64 {
 
 // tell reports the rounds so far, and forgets them.
 func (t *timer) tell() {
-	s := &Slices{Calls: t.calls, Wall: t.wall}
+	s := &Slices{Calls: t.calls, Wall: t.wall, Worked: t.worked}
 	for v := range t.memory {
 		s.Allocs = append(s.Allocs, t.memory[v][0]/float64(t.slices))
 		s.Bytes = append(s.Bytes, t.memory[v][1]/float64(t.slices))

@@ -52,8 +52,23 @@ var (
 // Loop is told by a benchmark that a loop over its iterations begins, and for b.N, how many these
 // are. The testing package asks a benchmark for more each time.
 func Loop(b any, n int) {
-	if alternates {
+	switch plan.Mode {
+	case Alternate:
 		turns.loop(round{b, n})
+	case Count:
+		counted.loop(true)
+	case Time:
+		clock.loop()
+	}
+}
+
+// Over is told by a benchmark that such a loop is over.
+func Over() {
+	switch plan.Mode {
+	case Count:
+		counted.loop(false)
+	case Time:
+		clock.rest()
 	}
 }
 

@@ -148,3 +148,39 @@ func TestBaton(t *testing.T) {
 		}
 	}
 }
+
+// TestLoopTimesWork: calls before a loop over the iterations, and after it, are preparation: no slice
+// of theirs counts, and the budget waits.
+func TestLoopTimesWork(t *testing.T) {
+	was := plan
+	defer func() { plan, clock, timing, word = was, timer{}, false, 0 }()
+	plan = Plan{Mode: Time, Versions: []int{0, 1}, Slice: 1, Budget: int64(time.Hour)}
+	clock = timer{}
+	clock.begin()
+	clock.told = time.Now().Add(time.Hour) // no rounds are told, and forgotten
+	call := func(n int) {
+		for range n {
+			Turn()
+		}
+	}
+	slices := func() int { return clock.slices }
+	call(20)
+	if slices() == 0 {
+		t.Fatal("without a loop all calls count")
+	}
+	Loop("b", 1)
+	if call(1); slices() != 0 || clock.calls != firstCalls {
+		t.Errorf("%d rounds of %d calls, of the preparation", slices(), clock.calls)
+	}
+	call(20)
+	rounds, end := slices(), clock.end
+	Over()
+	if call(1000); rounds == 0 || slices() != rounds {
+		t.Errorf("%d rounds, and %d with what came after the loop", rounds, slices())
+	}
+	time.Sleep(time.Millisecond)
+	Loop("b", 2)
+	if call(20); slices() <= rounds || clock.end.Sub(end) < time.Millisecond {
+		t.Errorf("%d rounds after %d, and %v more time", slices(), rounds, clock.end.Sub(end))
+	}
+}
