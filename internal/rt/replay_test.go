@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
+	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -238,6 +239,30 @@ func TestTied(t *testing.T) {
 	never := func(a *textArgs, r *textResults) { r.R0 = a.A0 + "?" }
 	if d := replayed(t, &Replay{}, calls(t, textArgs{"other"}), draws(8, "ab"), never).Diff; d == nil || d.Check != "" {
 		t.Errorf("a difference elsewhere: %+v", d)
+	}
+}
+
+// TestTiedKeys: versions that leave equal keys in a map's order pass all looks at memory.
+func TestTiedKeys(t *testing.T) {
+	type args struct{ A0 map[string]int }
+	type results struct{ R0 []string }
+	byValue := func(a *args, r *results) {
+		for key := range a.A0 {
+			r.R0 = append(r.R0, key)
+		}
+		sort.Slice(r.R0, func(i, j int) bool { return a.A0[r.R0[i]] < a.A0[r.R0[j]] })
+	}
+	var list []args
+	for range 20 {
+		list = append(list, args{map[string]int{"": 0, "0": 0, "z": 0}}, args{map[string]int{"b": 0, "0": 1, "z": 2}})
+	}
+	records := calls(t, list...)
+	for _, cold := range []string{"", ColdKept, ColdRefill} {
+		for seed := range uint64(8) {
+			if d := replayed(t, &Replay{Cold: cold, Seed: seed}, records, byValue, byValue).Diff; d != nil {
+				t.Errorf("%q: %s, %s: %s, %s", cold, d.Kind, d.Check, d.Want, d.Got)
+			}
+		}
 	}
 }
 
