@@ -207,7 +207,10 @@ func (d *dispatcher) compare() string {
 	// answers the second version's calls.
 	taped := map[int]bool{}
 	for i, v := range d.params {
-		if text, ok := d.taped(i, v.Type()); ok && d.tape {
+		if !d.tape {
+			break
+		}
+		if text, ok := d.taped(i, v.Type()); ok {
 			b.WriteString(text)
 			taped[i] = true
 		}

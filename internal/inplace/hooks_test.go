@@ -5,6 +5,9 @@ import (
 	"go/token"
 	"strings"
 	"testing"
+
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 func TestHook(t *testing.T) {
@@ -82,6 +85,55 @@ func TestHookEnds(t *testing.T) {
 		}
 		if _, err := parser.ParseFile(token.NewFileSet(), "", got, 0); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestDispatcherImports: the dispatcher imports nothing for an interface that it does not tape: one of
+// its methods has a channel, or tapes cannot be built.
+func TestDispatcherImports(t *testing.T) {
+	files := map[string]string{"wide.go": `package place
+
+import (
+	"net/url"
+	"time"
+)
+
+type Narrow interface {
+	At() time.Time
+	Of(u *url.URL) error
+}
+
+type Wide interface {
+	Narrow
+	Zero() chan int
+}
+
+func Use(w Wide, d time.Duration) bool { return w.At().IsZero() && d > 0 }
+
+func Look(n Narrow, d time.Duration) bool { return n.At().IsZero() && d > 0 }
+`}
+	dir := module(t, files)
+	for _, c := range []struct {
+		spec    string
+		tape    bool
+		imports int
+	}{{"./.Use", true, 2}, {"./.Use", false, 2}, {"./.Look", false, 2}, {"./.Look", true, 3}} {
+		_, p := newPlace(t, source.Options{Dir: dir, Spec: c.spec, InPlace: true})
+		shell := *p.shell
+		shell.tape = c.tape
+		f, err := parser.ParseFile(token.NewFileSet(), "", shell.file([]int{0}), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := syntax.Qualifiers(f)
+		for _, s := range f.Imports {
+			if s.Name == nil || !used[s.Name.Name] {
+				t.Errorf("%s, with tapes %v: %s is not used", c.spec, c.tape, s.Path.Value)
+			}
+		}
+		if len(f.Imports) != c.imports {
+			t.Errorf("%s, with tapes %v: %d imports", c.spec, c.tape, len(f.Imports))
 		}
 	}
 }

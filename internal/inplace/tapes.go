@@ -36,15 +36,17 @@ func (d *dispatcher) tapedInterface(name string, t types.Type, x *types.Interfac
 	if x.NumMethods() == 0 {
 		return "", false
 	}
+	for m := range x.Methods() { // before anything is spelled: that imports packages
+		if !m.Exported() && m.Pkg() != d.u.Types || !d.tapeable(m.Signature()) {
+			return "", false
+		}
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\ntype %sOf struct {\n\tuse func() (*beaglelive.Tape, %s, bool)\n}\n", name, d.text(t))
 	fmt.Fprintf(&b, "\nfunc %s(t *beaglelive.Tape, in %s, replay bool) %s {\n"+
 		"\treturn &%sOf{func() (*beaglelive.Tape, %s, bool) { return t, in, replay }}\n}\n",
 		name, d.text(t), d.text(t), name, d.text(t))
 	for m := range x.Methods() {
-		if !m.Exported() && m.Pkg() != d.u.Types || !d.tapeable(m.Signature()) {
-			return "", false
-		}
 		fmt.Fprintf(&b, "\nfunc (w *%sOf) %s%s {\n\tt, in, replay := w.use()\n%s}\n", name, m.Name(),
 			d.header(m.Signature()), d.record(m.Signature(), fmt.Sprintf("%q", m.Name()), "in."+m.Name()))
 	}
