@@ -361,8 +361,8 @@ func TestConfirmSlowFinalists(t *testing.T) {
 func TestConfirmCrowded(t *testing.T) {
 	for _, room := range []int{10, 8, 6} {
 		ps := []planted{{gain: 1.3, pgo: 1}, {gain: 1, pgo: 1}, {gain: 1.02, pgo: 1}}
-		l := &simLab{rng: rand.New(rand.NewPCG(6, 1)), noise: loaded, code: ordinary, planted: ps, copies: copiesOf(len(ps)),
-			train: "train", room: room}
+		l := &simLab{rng: rand.New(rand.NewPCG(6, 1)), noise: loaded, code: ordinary, planted: ps,
+			copies: copiesOf(len(ps)), train: "train", room: room}
 		m := newConfirmer(l, len(ps), Options{Seed: 6, MinGain: 0.01}.defaults())
 		m.sets = inputSets("train", "", "")
 		ms, err := m.run(t.Context(), len(ps))

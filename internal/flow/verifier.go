@@ -56,8 +56,8 @@ func (vf *verifier) failed(p *verify.JudgeFailure) (*beagle.Verdict, error) {
 	if err := vf.works.store.WriteFile(path, []byte(said)); err != nil {
 		return nil, err
 	}
-	vf.watch.Warn(fmt.Sprintf("%v. This is a mistake in Beagle, or the machine lacks time or memory. The version is not "+
-		"accepted. What is known is in %s", p, path))
+	vf.watch.Warn(fmt.Sprintf("%v. This is a mistake in Beagle, or the machine lacks time or memory. The version is "+
+		"not accepted. What is known is in %s", p, path))
 	return &beagle.Verdict{Candidate: p.Candidate, Status: beagle.Failed, Stage: p.Check, Reason: p.Error()}, nil
 }
 

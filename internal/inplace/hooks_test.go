@@ -74,13 +74,16 @@ func TestHook(t *testing.T) {
 func TestHookEnds(t *testing.T) {
 	const head, tail = "package p\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) {\n\t", "\n}\n"
 	for body, want := range map[string]string{
-		"for range b.N { f() }\n\tg()":                   "beaglelive.Loop(b, b.N); for range b.N { f() }; beaglelive.Over()\n\tg()",
-		"L: for b.Loop() { for range 3 { continue L } }": "beaglelive.Loop(b, 0); L: for b.Loop() { for range 3 { continue L } }; beaglelive.Over()",
-		"if x { for b.Loop() { f() } }":                  "if x { beaglelive.Loop(b, 0); for b.Loop() { f() }; beaglelive.Over() }",
-		"for range list { f() }":                         "for range list { f() }",
+		"for range b.N { f() }\n\tg()": "beaglelive.Loop(b, b.N); " +
+			"for range b.N { f() }; beaglelive.Over()\n\tg()",
+		"L: for b.Loop() { for range 3 { continue L } }": "beaglelive.Loop(b, 0); " +
+			"L: for b.Loop() { for range 3 { continue L } }; beaglelive.Over()",
+		"if x { for b.Loop() { f() } }": "if x { beaglelive.Loop(b, 0); for b.Loop() { f() }; beaglelive.Over() }",
+		"for range list { f() }":        "for range list { f() }",
 	} {
 		got, err := hook(head+body+tail, "example.com/m/live", false)
-		if err != nil || !strings.HasSuffix(got, want+tail) || strings.Count(got, "\n") != strings.Count(head+body+tail, "\n") {
+		lines := strings.Count(head+body+tail, "\n")
+		if err != nil || !strings.HasSuffix(got, want+tail) || strings.Count(got, "\n") != lines {
 			t.Errorf("error %v:\n%s\nwant:\n%s", err, got, want)
 		}
 		if _, err := parser.ParseFile(token.NewFileSet(), "", got, 0); err != nil {
@@ -89,8 +92,8 @@ func TestHookEnds(t *testing.T) {
 	}
 }
 
-// TestDispatcherImports: the dispatcher imports nothing for an interface that it does not tape: one of
-// its methods has a channel, or tapes cannot be built.
+// TestDispatcherImports: the dispatcher imports nothing for an interface that it does not tape: one
+// of its methods has a channel, or tapes cannot be built.
 func TestDispatcherImports(t *testing.T) {
 	files := map[string]string{"wide.go": `package place
 

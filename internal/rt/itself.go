@@ -56,8 +56,8 @@ func (c *checker[A, R]) againstItself(id int, src *A, all bool) (o itself) {
 	return o
 }
 
-// often calls run while there is time to look at the original, and while run wants more. A look that
-// takes all of that time is one at a candidate that differs, after which no other input comes.
+// often calls run while there is time to look at the original, and while run wants more. A look
+// that takes all of that time is one at a candidate that differs, after which no other input comes.
 func (c *checker[A, R]) often(run func(n int) bool) {
 	began := ProcessCPU()
 	for n := 0; n < leastItself || n < mostItself && !c.minimising && ProcessCPU()-began < itselfTime; n++ {

@@ -36,7 +36,7 @@ type Observation struct {
 	Aliases  []string `json:"aliases,omitempty"`  // parameters that share memory with a result
 	Unstable []int    `json:"unstable,omitempty"` // records whose next call in a row did something else
 	Stateful []int    `json:"stateful,omitempty"` // records that did something else after other calls
-	// records of Unstable with few outcomes, as when the order of a map decides between equal elements
+	// records of Unstable with few outcomes, as where the order of a map decides between equal ones
 	Tied     []int     `json:"tied,omitempty"`
 	Panicked []int     `json:"panicked,omitempty"`
 	Digests  []byte    `json:"digests,omitempty"` // 8 bytes a record: the outcome of the first call

@@ -114,7 +114,8 @@ func TestObserveTied(t *testing.T) {
 		}
 		last = a.A0
 	}, &Observe{Steady: true}, args{0}, args{1}, args{2}, args{3}, args{4})
-	if !slices.Equal(o.Unstable, []int{1, 2}) || !slices.Equal(o.Tied, []int{1}) || !slices.Equal(o.Stateful, []int{3}) {
+	if !slices.Equal(o.Unstable, []int{1, 2}) || !slices.Equal(o.Tied, []int{1}) ||
+		!slices.Equal(o.Stateful, []int{3}) {
 		t.Errorf("unstable %v, tied %v, stateful %v", o.Unstable, o.Tied, o.Stateful)
 	}
 }

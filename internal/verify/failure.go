@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// A JudgeFailure reports a check that failed on a candidate, which is a defect of the judge or of the
-// machine. Nothing is known of the candidate, so nobody may accept it. The judge can continue with
-// other candidates.
+// A JudgeFailure reports a check that failed on a candidate, which is a defect of the judge or of
+// the machine. Nothing is known of the candidate, so nobody may accept it. The judge can continue
+// with other candidates.
 type JudgeFailure struct {
 	Check     string
 	Candidate string // its ID

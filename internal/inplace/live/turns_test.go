@@ -149,8 +149,8 @@ func TestBaton(t *testing.T) {
 	}
 }
 
-// TestLoopTimesWork: calls before a loop over the iterations, and after it, are preparation: no slice
-// of theirs counts, and the budget waits.
+// TestLoopTimesWork: calls before a loop over the iterations, and after it, are preparation: no
+// slice of theirs counts, and the budget waits.
 func TestLoopTimesWork(t *testing.T) {
 	was := plan
 	defer func() { plan, clock, timing, word = was, timer{}, false, 0 }()
