@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -483,7 +484,21 @@ func TestBuildLeavesTiesOut(t *testing.T) {
 		t.Errorf("unstable %d, %d kept, %d dropped: %s", b.Unstable, len(b.Corpus.Train), b.Corpus.Dropped,
 			b.Corpus.DroppedWhy)
 	}
-	if b := built(t, u, Input{Records: fromJSON(t, u, strings.Join(append(tied, clear[0]), "\n"))}); b.Unstable == 0 {
+	for n := range 30 { // enough for some to be held out
+		clear = append(clear, fmt.Sprintf(`{"args":[{"a":%d,"b":%d}]}`, n, n+1+n%7))
+		tied = append(tied, fmt.Sprintf(`{"args":[{"a":%d,"b":%d}]}`, n+2, n+2))
+	}
+	b = built(t, u, Input{Records: fromJSON(t, u, strings.Join(slices.Concat(tied[:20], clear), "\n"))})
+	lists, _ := args[struct{ A0 map[string]int }](t, slices.Concat(b.Corpus.Train, b.Corpus.Holdout))
+	for _, a := range lists {
+		if counts := slices.Sorted(maps.Values(a.A0)); len(slices.Compact(counts)) != len(a.A0) {
+			t.Errorf("%v is kept", a.A0)
+		}
+	}
+	if b.Unstable != 0 || len(b.Corpus.Holdout) == 0 {
+		t.Errorf("unstable %d, %d held out", b.Unstable, len(b.Corpus.Holdout))
+	}
+	if b := built(t, u, Input{Records: fromJSON(t, u, strings.Join(append(tied[:2], clear[0]), "\n"))}); b.Unstable == 0 {
 		t.Errorf("most are tied, and %d of %d records are kept", len(b.Corpus.Train), len(tied)+1)
 	}
 }
