@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Report is the object that `beagle suite --json` prints.
@@ -81,7 +82,7 @@ func (r *Row) Settle() {
 		return
 	}
 	sorted := slices.Clone(r.Runs)
-	slices.SortStableFunc(sorted, func(a, b Run) int { return cmp.Compare(a.Ratio.Point, b.Ratio.Point) })
+	inorder.By(sorted, func(a, b Run) int { return cmp.Compare(a.Ratio.Point, b.Ratio.Point) })
 	median := sorted[len(sorted)/2]
 	r.Ratio, r.Candidates, r.Seconds = median.Ratio, median.Candidates, median.Seconds
 	r.Lowest, r.Highest = sorted[0].Ratio.Point, sorted[len(sorted)-1].Ratio.Point

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -205,12 +205,11 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 	// Windows keep the Go version, so that a new compiler explains a change.
 	w.options = windows.Options{Service: w.name, Length: o.window}
 	if o.binary != "" {
-		info, err := buildinfo.ReadFile(o.binary)
+		built, err := builtWith(o.binary)
 		if err != nil {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("--binary %s: %v", o.binary, err),
-				Remedy: "name the Go program that was profiled"}
+			return nil, err
 		}
-		w.options.Go = info.GoVersion
+		w.options.Go = built
 	}
 	// Targets with proven wins, forecasters, and limits of beagle.yaml.
 	targets, err := readTargets(o.targets)
@@ -245,6 +244,26 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 	}
 	w.archive.Targets(l.Changes, w.name, job.least/100)
 	return w, o.addInputs(w.archive)
+}
+
+// builtWith returns the version of Go that a program was built with. The go command reads programs
+// of all systems; what it reads them with would be a part of every beagle.
+func builtWith(program string) (string, error) {
+	bad := &beagle.UsageError{Remedy: "name the Go program that was profiled"}
+	out, err := exec.Command("go", "version", "--", program).CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	switch version, ok := strings.CutPrefix(text, program+": "); {
+	case errors.Is(err, exec.ErrNotFound):
+		bad.What = "--binary: there is no go command to read it"
+		bad.Remedy = "put go in PATH, or leave --binary out"
+	case err != nil:
+		bad.What = fmt.Sprintf("--binary %s: %s", program, text)
+	case !ok:
+		bad.What = fmt.Sprintf("--binary %s: it is no program of Go", program)
+	default:
+		return version, nil
+	}
+	return "", bad
 }
 
 // pretrained reads the weights that --toto names, or else beagle.yaml.

@@ -125,7 +125,9 @@ func (s *Search) cuts(m *Member) [][]int {
 		}
 	}
 	for k := 2; k <= n; k++ {
-		add(slices.Sorted(slices.Values(order[:k])))
+		cut := slices.Clone(order[:k])
+		inorder.Sort(cut)
+		add(cut)
 	}
 	add(s.unshown(m))
 	return out

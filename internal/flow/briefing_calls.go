@@ -67,7 +67,7 @@ func callsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall, weight 
 		total += weight[i]
 	}
 	out.Distinct = len(shares)
-	frequent := slices.SortedFunc(maps.Keys(shares), func(a, b string) int {
+	frequent := inorder.Collect(maps.Keys(shares), func(a, b string) int {
 		return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b))
 	})
 	for _, text := range frequent {

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // profile makes the profile that a batch is compiled with. The recorded samples of the original's
@@ -87,7 +89,7 @@ func spread(edges map[edge]int64, pkgPath string, names []string, in []int) []by
 				e.offset}] = weight
 		}
 	}
-	order := slices.SortedFunc(maps.Keys(all), func(a, b edge) int {
+	order := inorder.Collect(maps.Keys(all), func(a, b edge) int {
 		return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a.caller, b.caller), cmp.Compare(a.callee, b.callee),
 			cmp.Compare(a.offset, b.offset))
 	})

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -67,7 +68,8 @@ func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, err
 	}
 	s.call = name + "(" + callArgs(first, len(ts), u.Sig.Variadic()) + ")"
 	s.header = structOf("beagleArgs", "A", s.params) + structOf("beagleResults", "R", s.results)
-	s.named = slices.Compact(slices.Sorted(slices.Values(s.named)))
+	inorder.Sort(s.named)
+	s.named = slices.Compact(s.named)
 	s.names = paramNames(t, len(ts))
 	s.types = s.dynamicTypes(u.Types, ts)
 	s.globals = globalsOf(u)

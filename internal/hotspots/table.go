@@ -148,7 +148,7 @@ func tidy(v float64) float64 {
 
 // byCost sorts entries by net and the others by their own time.
 func byCost(all []*cost) []*cost {
-	return slices.SortedFunc(slices.Values(all), func(a, b *cost) int {
+	return inorder.Collect(slices.Values(all), func(a, b *cost) int {
 		return cmp.Or(cmp.Compare(b.net, a.net), cmp.Compare(b.flat, a.flat), cmp.Compare(b.cum, a.cum),
 			cmp.Compare(a.fn.key, b.fn.key))
 	})

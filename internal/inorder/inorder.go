@@ -8,6 +8,7 @@ package inorder
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -34,6 +35,13 @@ func Keys[K cmp.Ordered, V any](m map[K]V) []K {
 	}
 	Sort(keys)
 	return keys
+}
+
+// Collect returns the elements of a sequence, sorted as by [By].
+func Collect[E any](elements iter.Seq[E], compare func(a, b E) int) []E {
+	list := slices.Collect(elements)
+	By(list, compare)
+	return list
 }
 
 // places returns the places 0 to n-1 in the order of a comparison.

@@ -34,6 +34,9 @@ func TestOrder(t *testing.T) {
 		if !slices.EqualFunc(floats, wantFloats, func(a, b float64) bool { return cmp.Compare(a, b) == 0 }) {
 			t.Fatalf("sorted %v, want %v", floats, wantFloats)
 		}
+		if got := Collect(slices.Values(list), byKey); !slices.Equal(got, want) {
+			t.Fatalf("collected %v, want %v", got, want)
+		}
 		if got, want := Keys(counts), slices.Sorted(maps.Keys(counts)); !slices.Equal(got, want) {
 			t.Fatalf("keys %v, want %v", got, want)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
@@ -279,7 +280,8 @@ func (s *sliced) into(t *rt.Timing, w int, counts, all float64) {
 			t.Wall[v] = append(t.Wall[v], int64(float64(s.wall[v][r])*scale))
 		}
 	}
-	base := slices.Sorted(slices.Values(s.wall[0]))
+	base := slices.Clone(s.wall[0])
+	inorder.Sort(base)
 	t.Weights[w] = counts / math.Max(float64(base[len(base)/2])*scale, 1) // by time, not by calls
 	for v := range s.wall {
 		t.Allocs[v] += s.allocs[v] * counts / all

@@ -39,9 +39,13 @@ const (
 	bold
 )
 
+// say makes a span of plain text. It stands in each line of a report, and is not put in its place.
+//
+//go:noinline
 func say(format string, args ...any) span { return span{fmt.Sprintf(format, args...), plain} }
-func code(text string) span               { return span{text, fixed} }
-func strong(text string) span             { return span{text, bold} }
+
+func code(text string) span   { return span{text, fixed} }
+func strong(text string) span { return span{text, bold} }
 
 // A cell of a table.
 type cell []span

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -124,7 +125,7 @@ func (g *graph) scope(target *piece, outside map[string]bool, dir string) []*pie
 
 // inOrder sorts pieces by their place, the target's file first.
 func inOrder(ps iter.Seq[*piece], target *piece) []*piece {
-	return slices.SortedFunc(ps, func(a, b *piece) int {
+	return inorder.Collect(ps, func(a, b *piece) int {
 		if a.file != b.file && (a.file == target.file || b.file == target.file) {
 			if a.file == target.file {
 				return -1

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 func init() {
@@ -28,7 +30,7 @@ func ordered[T cmp.Ordered]() {
 	f2("slices.Compare", slices.Compare[[]T])
 	f1("slices.Sorted(slices.Values($1))", func(s []T) []T {
 		s = slices.Clone(s)
-		slices.Sort(s)
+		inorder.Sort(s)
 		return s
 	}, inPlace("slices.Sort($1)"), atPrice(20))
 	f2("slices.BinarySearch", func(s []T, x T) int { i, _ := slices.BinarySearch(s, x); return i }, result(1, 2))

@@ -126,7 +126,7 @@ func (f *File) check(left int64) error {
 
 // inOrder lists the names by the place of their numbers.
 func (f *File) inOrder() []string {
-	return slices.SortedFunc(maps.Keys(f.tensors), func(a, b string) int {
+	return inorder.Collect(maps.Keys(f.tensors), func(a, b string) int {
 		return slices.Compare(f.tensors[a].Range, f.tensors[b].Range)
 	})
 }
