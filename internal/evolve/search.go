@@ -75,22 +75,22 @@ type state struct {
 	Config Config `json:"config"`
 	Random []byte `json:"random"` // state of the PCG, set when marshaled
 	// times told: a generation that is filled in several rounds is one
-	Generation int              `json:"generation"`
-	Placed     int              `json:"placed,omitempty"` // proposals of the rules, which islands take in turn
-	Next       int              `json:"next"`             // ID of the next proposal
-	Spent      int              `json:"spent"`            // budget used
-	Barren     int              `json:"barren"`           // proposals in a row that cost nothing
-	SinceBest  int              `json:"stale"`            // times told in a row without a new best
-	Ended      bool             `json:"ended"`            // nothing is left to try
-	Pending    []Proposal       `json:"pending"`
-	Root       string           `json:"root"`    // candidate ID of the original
-	Members    []*Member        `json:"members"` // all that behave, in order of arrival
-	Archives   []archive        `json:"archives"`
-	Arms       map[string]*arm  `json:"arms"` // by mutator
+	Generation int                `json:"generation"`
+	Placed     int                `json:"placed,omitempty"` // proposals of the rules, which islands take in turn
+	Next       int                `json:"next"`             // ID of the next proposal
+	Spent      int                `json:"spent"`            // budget used
+	Barren     int                `json:"barren"`           // proposals in a row that cost nothing
+	SinceBest  int                `json:"stale"`            // times told in a row without a new best
+	Ended      bool               `json:"ended"`            // nothing is left to try
+	Pending    []Proposal         `json:"pending"`
+	Root       string             `json:"root"`    // candidate ID of the original
+	Members    []*Member          `json:"members"` // all that behave, in order of arrival
+	Archives   []archive          `json:"archives"`
+	Arms       map[string]*arm    `json:"arms"` // by mutator
 	Kinds      map[Kind]*earnings `json:"kinds"`
-	Seen       map[string]bool  `json:"seen"`  // candidate IDs
-	Asked      map[string]bool  `json:"asked"` // proposals by content
-	Current    string           `json:"current,omitempty"`
+	Seen       map[string]bool    `json:"seen"`  // candidate IDs
+	Asked      map[string]bool    `json:"asked"` // proposals by content
+	Current    string             `json:"current,omitempty"`
 
 	Accounts    map[string]*Account `json:"books"`       // by author
 	Commissions int                 `json:"commissions"` // proposals made for models
