@@ -120,7 +120,7 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 }
 
 // ownVariable reports whether code may assign the variable of its k-th argument as its own: it is a
-// variable of each turn, and nothing reads it behind the code.
+// variable of each iteration, and nothing reads it behind the code.
 func (p *pair) ownVariable(name string, k int) bool {
 	if !p.before.readsLast(name, k) {
 		return false

@@ -200,7 +200,7 @@ func (m *Match) deadBehind() bool {
 		}
 	}
 	for _, r := range m.loops {
-		// Before Go 1.22, all turns share the variables of the head.
+		// Before Go 1.22, all iterations share the variables of the head.
 		if (captured[r.loop.Index] || captured[r.loop.Value]) && !goAtLeast(m.Pass, 22) {
 			return false
 		}
@@ -257,7 +257,7 @@ func (m *Match) liveBehind(v *types.Var) bool {
 	return m.inLoopOf(v)
 }
 
-// inLoopOf reports whether a loop around the match may read v in its next turn.
+// inLoopOf reports whether a loop around the match may read v in its next iteration.
 func (m *Match) inLoopOf(v *types.Var) bool {
 	for _, up := range m.Pass.Path(m.Node) {
 		switch up.(type) {

@@ -138,7 +138,7 @@ func (l *Loop) throughLength(p *mutate.Pass) {
 	}
 }
 
-// findElems lists the s[i] that have the value of the element throughout a turn.
+// findElems lists the s[i] that have the value of the element throughout an iteration.
 func (l *Loop) findElems(p *mutate.Pass) {
 	if l.Kind != ElementLoop || l.Index == nil {
 		return

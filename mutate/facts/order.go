@@ -8,9 +8,9 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// AnyOrder reports whether two pieces of code do the same in either order, and turn by turn:
-// neither uses a variable that the other assigns, and both write only local variables, without a
-// panic.
+// AnyOrder reports whether two pieces of code do the same in either order, and iteration by
+// iteration: neither uses a variable that the other assigns, and both write only local variables,
+// without a panic.
 func AnyOrder(p *mutate.Pass, a, b ast.Node) bool {
 	return keepsToLocals(p, a) && keepsToLocals(p, b) && independent(p, a, b) && independent(p, b, a)
 }

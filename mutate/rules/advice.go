@@ -21,11 +21,11 @@ type Advisory struct {
 // Advice lists the advisories.
 var Advice = []*Advisory{
 	{"lock-in-loop",
-		"A mutex is locked in every turn of a loop. Locking once around the loop, or once a batch, saves most of it " +
-			"(about 85 % of a short body), but others wait longer and see the work in larger steps: right only when " +
-			"nobody needs the steps in between.", findLockInLoop},
+		"A mutex is locked in every iteration of a loop. Locking once around the loop, or once a batch, saves most " +
+			"of it (about 85 % of a short body), but others wait longer and see the work in larger steps: right only " +
+			"when nobody needs the steps in between.", findLockInLoop},
 	{"atomic-in-loop",
-		"An atomic counter is added to in every turn of a loop. One addition of the sum behind the loop costs a " +
+		"An atomic counter is added to in every iteration of a loop. One addition of the sum behind the loop costs a " +
 			"fraction, but others see the counter jump: right only when nobody reads it meanwhile.", findAtomicInLoop},
 	{"send-in-loop",
 		"Items are sent over a channel one by one. Sending slices of them divides the cost by their length, but " +

@@ -11,13 +11,13 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// appendIndex (catalogue A2) matches a loop that appends exactly one element in each turn to a
+// appendIndex (catalogue A2) matches a loop that appends exactly one element in each iteration to a
 // slice made with room for all. It makes the slice at its full length and stores by index.
 var appendIndex = &mutate.Mutator{
 	Name: "append-to-index",
-	Doc: "Fill a slice by index when each turn of the loop appends exactly one element to one that was made with " +
-		"room for all. It saves the test for room, and costs clearing the slice first: whether it pays depends on " +
-		"the element and the toolchain. Exact: length, capacity and elements are the same.",
+	Doc: "Fill a slice by index when each iteration of the loop appends exactly one element to one that was made " +
+		"with room for all. It saves the test for room, and costs clearing the slice first: whether it pays depends " +
+		"on the element and the toolchain. Exact: length, capacity and elements are the same.",
 	Before: `out := make([]int, 0, len(in))
 for _, x := range in {
 	out = append(out, x*x)
@@ -62,8 +62,8 @@ func overAll(p *mutate.Pass, loop *ast.RangeStmt, length ast.Expr) bool {
 	return false
 }
 
-// indexEdits returns the edits for a loop whose last statement is the append. Every turn must reach
-// the append, and the body may not use the slice otherwise.
+// indexEdits returns the edits for a loop whose last statement is the append. Every iteration must
+// reach the append, and the body may not use the slice otherwise.
 func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.RangeStmt) []mutate.Edit {
 	body := loop.Body.List
 	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continues(p, loop.Body) ||

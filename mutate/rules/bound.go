@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// A bound is the greatest number of turns of a loop, as an expression that code in front of the
-// loop can evaluate.
+// A bound is the greatest number of iterations of a loop, as an expression that code in front of
+// the loop can evaluate.
 type bound struct {
 	text     string
 	negative bool // it may be below 0
@@ -100,7 +100,7 @@ func separators(
 	return bound{text: pkg + ".Count(" + v.Name() + ", " + p.Text(call.Args[1]) + ")+1", positive: true}, true
 }
 
-// leavesEarly reports whether a loop may stop before its last turn.
+// leavesEarly reports whether a loop may stop before its last iteration.
 func leavesEarly(p *mutate.Pass, body *ast.BlockStmt) bool {
 	breaks, _, clean := p.Branches(body)
 	for range mutate.Nodes[*ast.ReturnStmt](p, body) {

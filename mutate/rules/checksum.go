@@ -13,7 +13,7 @@ import (
 
 // checksumStd (catalogue H1) and checksumSlicing (H3) match the same loop: a reflected CRC that
 // looks each byte up in a table of 256 entries. checksumStd calls hash/crc32 or hash/crc64 if the
-// table is one of theirs. checksumSlicing reads 4, 8 or 16 bytes a turn with as many tables.
+// table is one of theirs. checksumSlicing reads 4, 8 or 16 bytes an iteration with as many tables.
 var checksumStd = &mutate.Mutator{
 	Name: "checksum-std",
 	Doc: "Call hash/crc32 or hash/crc64 for a checksum loop over their tables. For the IEEE and Castagnoli " +

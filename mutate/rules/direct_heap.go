@@ -19,7 +19,7 @@ var directHeap = &mutate.Mutator{
 	Doc: "Write the functions of container/heap for the one type of heap that the code uses. The library calls " +
 		"Less and Swap through an interface for each level; here they can be inlined. Exact but for the text of " +
 		"the panic on a nil heap: the functions are the library's, so that the methods are called in the same " +
-		"turns.",
+		"order.",
 	Before: `heap.Push(&q, item)`,
 	After: `pushQueue(&q, item)
 

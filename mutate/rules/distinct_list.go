@@ -195,7 +195,7 @@ func (s *distinctSite) readElem(p *mutate.Pass) bool {
 		}
 	}
 	for range mutate.Nodes[*ast.FuncLit](p, s.elem) {
-		return false // it would have its own variable in each turn, unlike the loops of old modules
+		return false // it would have its own variable in each iteration, unlike the loops of old modules
 	}
 	uses := false
 	for id := range mutate.Nodes[*ast.Ident](p, s.elem) {

@@ -10,13 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// fieldSum (catalogue L4) matches a loop that updates a field through a pointer in each turn. It
-// updates a local variable, and stores it into the field behind the loop.
+// fieldSum (catalogue L4) matches a loop that updates a field through a pointer in each iteration.
+// It updates a local variable, and stores it into the field behind the loop.
 var fieldSum = &mutate.Mutator{
 	Name: "field-accumulator",
 	Doc: "Add up in a local variable and store the field once behind the loop, instead of loading and storing it in " +
-		"every turn. Legal because the loop calls nothing, cannot panic or leave early, and touches no other memory " +
-		"of the field's type.",
+		"every iteration. Legal because the loop calls nothing, cannot panic or leave early, and touches no other " +
+		"memory of the field's type.",
 	Before: `for _, x := range v {
 	h.sum += x
 }`,

@@ -16,7 +16,7 @@ var filterAppend = &mutate.Mutator{
 	Name: "filter-append",
 	Doc: "Filter a slice in place by appending to its empty head instead of storing at an index that is counted by " +
 		"hand. Nothing proves to the compiler that the count stays below the length, so it checks each store. " +
-		"Exact: at most one element is kept a turn, so the append never outgrows the slice and writes the same " +
+		"Exact: at most one element is kept an iteration, so the append never outgrows the slice and writes the same " +
 		"places.",
 	Before: `n := 0
 for _, x := range s {

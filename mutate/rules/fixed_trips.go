@@ -13,12 +13,13 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// fixedTrips (catalogue L1 for known counts) matches a loop whose turns the source knows: over a
-// short list of constants, a short array, or from one constant to another. It writes each turn out.
+// fixedTrips (catalogue L1 for known counts) matches a loop whose iterations the source knows: over
+// a short list of constants, a short array, or from one constant to another. It writes each
+// iteration out.
 var fixedTrips = &mutate.Mutator{
 	Name: "fixed-trips",
-	Doc: "Write out the turns of a loop over a short list of constants, or between two constants. The compiler does " +
-		"not unroll loops; written out, indices and masks are constants, accesses need no check, and no list is " +
+	Doc: "Write out the iterations of a loop over a short list of constants, or between two constants. The compiler " +
+		"does not unroll loops; written out, indices and masks are constants, accesses need no check, and no list is " +
 		"built. Exact: the body assigns no loop variable, and neither breaks nor continues.",
 	Before: `for i, at := range [4]int{0, 2, 5, 7} {
 	dst[at] = digits[id[i]>>4]
@@ -39,11 +40,11 @@ const (
 	mostWrittenLines = 96
 )
 
-// A fixedLoop is a loop whose turns are known.
+// A fixedLoop is a loop whose iterations are known.
 type fixedLoop struct {
 	stmt  ast.Stmt
 	body  *ast.BlockStmt
-	trips []map[*types.Var]mutate.Value // the loop variables that are known in each turn
+	trips []map[*types.Var]mutate.Value // the loop variables that are known in each iteration
 	texts []map[*types.Var]string       // the others: elements of an array
 	array *types.Var                    // the array, if there are others
 }
@@ -218,7 +219,7 @@ func (l *fixedLoop) overLiteral(p *mutate.Pass, lit *ast.CompositeLit, key, valu
 	return l.over(p, int(n), key, value, values, nil)
 }
 
-// over fills the turns: the value's constants, or the elements of an array by their index.
+// over fills the iterations: the value's constants, or the elements of an array by their index.
 func (l *fixedLoop) over(
 	p *mutate.Pass, n int, key, value *types.Var, values []mutate.Value, array *types.Var,
 ) *fixedLoop {
@@ -298,7 +299,7 @@ func staysArray(p *mutate.Pass, v *types.Var, loop *ast.RangeStmt) bool {
 	return true
 }
 
-// repeats reports whether the body can be written once for each turn.
+// repeats reports whether the body can be written once for each iteration.
 func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 	if len(l.trips) < 2 || len(l.body.List) == 0 || len(l.trips)*lines(p, l.body) > mostWrittenLines ||
 		p.FuncOf(l.stmt) == nil {

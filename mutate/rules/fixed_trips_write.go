@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// This file writes the turns that fixed-trips found.
+// This file writes the iterations that fixed-trips found.
 
 func rewriteFixedTrips(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	l := s.Data.(*fixedLoop)
@@ -22,13 +22,13 @@ func rewriteFixedTrips(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 	list := &ast.BlockStmt{Lbrace: first.Pos(), List: l.body.List, Rbrace: last.End() - 1}
 	var out strings.Builder
 	for i := range l.trips {
-		out.WriteString(open + l.turn(p, list, i) + end)
+		out.WriteString(open + l.iteration(p, list, i) + end)
 	}
 	return []mutate.Edit{p.Replace(s.Node, strings.TrimSpace(out.String()))}, nil
 }
 
-// turn is the text of the body in one turn.
-func (l *fixedLoop) turn(p *mutate.Pass, list ast.Node, i int) string {
+// iteration is the text of the body in one iteration.
+func (l *fixedLoop) iteration(p *mutate.Pass, list ast.Node, i int) string {
 	return p.TextWith(list, func(n ast.Node) (string, bool) {
 		e, ok := n.(ast.Expr)
 		if !ok {

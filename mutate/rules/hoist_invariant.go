@@ -13,12 +13,12 @@ import (
 )
 
 // hoistInvariant (catalogue L3) matches a pure expression in a loop whose value is the same in
-// every turn. It evaluates the expression once in front of the loop.
+// every iteration. It evaluates the expression once in front of the loop.
 var hoistInvariant = &mutate.Mutator{
 	Name: "hoist-invariant",
-	Doc: "Evaluate once, in front of the loop, what is the same in every turn. The compiler does not move invariant " +
-		"code out of loops. Legal because the expression has no effects, cannot panic, yields no memory that could " +
-		"be shared, and nothing in the loop changes what it reads.",
+	Doc: "Evaluate once, in front of the loop, what is the same in every iteration. The compiler does not move " +
+		"invariant code out of loops. Legal because the expression has no effects, cannot panic, yields no memory " +
+		"that could be shared, and nothing in the loop changes what it reads.",
 	Before: `for _, w := range words {
 	if strings.ToLower(w) == strings.ToLower(want) {`,
 	After: `lower := strings.ToLower(want)
@@ -49,7 +49,7 @@ func findHoistInvariant(p *mutate.Pass) []mutate.Site {
 }
 
 // worthHoisting reports whether e does work: it calls a function, or joins strings. Its value must
-// be basic, so that turns cannot share memory through it.
+// be basic, so that iterations cannot share memory through it.
 func worthHoisting(p *mutate.Pass, e ast.Expr) bool {
 	tv := p.Info.Types[e]
 	if tv.Value != nil || tv.Type == nil || !tv.IsValue() {

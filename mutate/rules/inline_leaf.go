@@ -213,7 +213,7 @@ func shareNames(p *mutate.Pass, fn, caller *ast.FuncDecl) bool {
 }
 
 // inLoopBody reports whether s stands directly in the body of a loop, where declarations live for
-// one turn.
+// one iteration.
 func inLoopBody(p *mutate.Pass, s ast.Stmt) bool {
 	body, ok := p.Parent(s).(*ast.BlockStmt)
 	return ok && loopBody(p.Parent(body)) == body

@@ -102,7 +102,7 @@ func mayReplace(p *mutate.Pass, loop ast.Node) bool {
 }
 
 // dereferencedBefore reports whether the loop's head, or a statement in front of the loop,
-// certainly reads a field of base before the first turn.
+// certainly reads a field of base before the first iteration.
 func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	switch s := loop.(type) {
 	case *ast.RangeStmt:

@@ -11,7 +11,7 @@ import (
 )
 
 // mapClear (catalogue M6 and the second half of A10) matches a local map that a loop makes anew in
-// each turn, or empties by key. It clears the map and uses it again.
+// each iteration, or empties by key. It clears the map and uses it again.
 var mapClear = &mutate.Mutator{
 	Name: "map-clear",
 	Doc: "Clear a map and use it again instead of making a new one: the buckets are there already. Legal because " +
@@ -110,7 +110,7 @@ func startsMade(p *mutate.Pass, v *types.Var) bool {
 	return false
 }
 
-// reuseInLoop moves a map that each turn of a loop makes in front of the loop.
+// reuseInLoop moves a map that each iteration of a loop makes in front of the loop.
 func reuseInLoop(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	if !madeMap(p, d.Value) || !mapStaysHere(p, d.Var) {
 		return nil

@@ -153,7 +153,7 @@ func (w walk) edits(p *mutate.Pass, def *ast.AssignStmt) ([]mutate.Edit, error) 
 	if inClosure(p, w.list, fn) {
 		return nil, errors.New("a function literal uses the list")
 	}
-	if steps == 0 || p.InLoop(def) /* the first turn would use the list up */ {
+	if steps == 0 || p.InLoop(def) /* the first iteration would use the list up */ {
 		return nil, errors.New("the index does not walk")
 	}
 	return edits, nil
@@ -186,7 +186,7 @@ func (w walk) use(p *mutate.Pass, id *ast.Ident) (e mutate.Edit, list *ast.Ident
 }
 
 // guarded reports whether an i++ comes while i is within the list. It must be the only step of its
-// turn, in a loop that runs while i < len(list).
+// iteration, in a loop that runs while i < len(list).
 func (w walk) guarded(p *mutate.Pass, id *ast.Ident) bool {
 	for _, up := range p.Path(id) {
 		f, ok := up.(*ast.ForStmt)
@@ -212,7 +212,7 @@ func (w walk) bounds(p *mutate.Pass, cond ast.Expr) bool {
 }
 
 // stepsOnce reports whether no path through the loop steps twice. In a list, or in a list around
-// it, no step may follow another, unless the first one's list leaves the turn.
+// it, no step may follow another, unless the first one's list leaves the iteration.
 func (w walk) stepsOnce(p *mutate.Pass, f *ast.ForStmt) bool {
 	if f.Post != nil && len(p.Uses(w.index, f.Post)) > 0 {
 		return len(w.stepsIn(p, f.Body)) == 0

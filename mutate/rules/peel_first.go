@@ -10,12 +10,12 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// peelFirst (catalogue L12) matches a flag that is true in the first turn of a range loop and
-// cleared in every turn. It asks the index for the first turn and drops the flag.
+// peelFirst (catalogue L12) matches a flag that is true in the first iteration of a range loop and
+// cleared in every iteration. It asks the index for the first iteration and drops the flag.
 var peelFirst = &mutate.Mutator{
 	Name: "first-by-index",
-	Doc: "Ask the index whether this is the first turn instead of carrying a flag from turn to turn. Legal because " +
-		"the flag is cleared in every turn and used for nothing else.",
+	Doc: "Ask the index whether this is the first iteration instead of carrying a flag from iteration to iteration. " +
+		"Legal because the flag is cleared in every iteration and used for nothing else.",
 	Before: `first := true
 for _, w := range words {
 	if !first {
@@ -56,7 +56,7 @@ func findPeelFirst(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// indexed reports whether the loop's first turn has index 0.
+// indexed reports whether the loop's first iteration has index 0.
 func indexed(p *mutate.Pass, r *ast.RangeStmt) bool {
 	if r.Tok != token.DEFINE {
 		return false

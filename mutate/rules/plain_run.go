@@ -58,14 +58,14 @@ type byteLoop struct {
 	index *types.Var // nil for a range without one
 	value *types.Var // of a range
 	elem  ast.Expr   // an s[i] of the body or the condition; nil if there is none
-	tests []ast.Expr // what else must hold for a turn
+	tests []ast.Expr // what else must hold for an iteration
 	bare  bool       // the body moves the index on
 	runes bool       // a range over characters
 
 	known map[*types.Var]mutate.Value // variables that hold constants
 
-	set  [256]bool // the bytes that many turns can do at once
-	turn turn      // what a turn does with each
+	set    [256]bool  // the bytes that many iterations can do at once
+	action byteAction // what an iteration does with each
 }
 
 // Limits of what is worth a run.
@@ -82,8 +82,8 @@ func findPlainRun(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		what := "skips"
-		if l.turn.sink != nil {
-			what = "copies to " + p.Text(l.turn.sink.place)
+		if l.action.sink != nil {
+			what = "copies to " + p.Text(l.action.sink.place)
 		}
 		sites = append(sites, mutate.Site{Node: s, Label: "loop over " + l.text(p) + " that " + what, Data: l})
 	}
@@ -195,7 +195,7 @@ func neverNegative(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// readsFirst reports whether every turn begins with a read of the element.
+// readsFirst reports whether every iteration begins with a read of the element.
 func (l *byteLoop) readsFirst(p *mutate.Pass) bool {
 	if len(l.tests) > 0 {
 		return l.leads(p, l.tests[0])
@@ -277,10 +277,10 @@ func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
 	return strings.TrimPrefix(p.Info.TypeOf(place).String(), "*") == "strings.Builder"
 }
 
-// findPlain finds the bytes that a turn treats alike, if there are enough.
+// findPlain finds the bytes that an iteration treats alike, if there are enough.
 func (l *byteLoop) findPlain(p *mutate.Pass) bool {
 	l.known = constantsIn(p, l.stmt)
-	turns := map[string]turn{}
+	actions := map[string]byteAction{}
 	sets := map[string]*[256]bool{}
 	sizes := map[string]int{}
 	best, all, least := "", 256, leastPlainBytes
@@ -288,13 +288,13 @@ func (l *byteLoop) findPlain(p *mutate.Pass) bool {
 		all, least = 0x80, leastPlainASCII
 	}
 	for c := range all {
-		t, ok := l.turnFor(p, byte(c))
+		t, ok := l.actionOn(p, byte(c))
 		if !ok {
 			continue
 		}
 		k := t.key(p)
 		if sets[k] == nil {
-			sets[k], turns[k] = new([256]bool), t
+			sets[k], actions[k] = new([256]bool), t
 		}
 		sets[k][c] = true
 		if sizes[k]++; sizes[k] > sizes[best] {
@@ -304,7 +304,7 @@ func (l *byteLoop) findPlain(p *mutate.Pass) bool {
 	if sizes[best] < least || sizes[best] == 256 {
 		return false
 	}
-	l.set, l.turn = *sets[best], turns[best]
+	l.set, l.action = *sets[best], actions[best]
 	return true
 }
 

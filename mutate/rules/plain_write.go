@@ -92,7 +92,7 @@ func (r *runText) lookedUp() string { return r.name("plain") + "[" + r.seq + "["
 
 // begin notes where a run begins, if that matters behind it.
 func (r *runText) begin(end string) string {
-	if t := r.l.turn; t.sink == nil && len(t.counts) == 0 {
+	if t := r.l.action; t.sink == nil && len(t.counts) == 0 {
 		return ""
 	}
 	return r.start + " := " + r.index + end
@@ -102,7 +102,7 @@ func (r *runText) begin(end string) string {
 func (r *runText) name(base string) string {
 	p, l := r.p, r.l
 	does := "passes over"
-	if l.turn.sink != nil {
+	if l.action.sink != nil {
 		does = "only copies"
 	}
 	fn := p.FuncOf(l.stmt).Name.Name
@@ -144,10 +144,10 @@ func (r *runText) words() string {
 		r.begin("; "), is, i, r.seq, all, load, i, i, r.seq, is, i, r.done())
 }
 
-// done does with the run from start to the index what the turns would have done.
+// done does with the run from start to the index what the iterations would have done.
 func (r *runText) done() string {
 	var out strings.Builder
-	t := r.l.turn
+	t := r.l.action
 	cut := fmt.Sprintf("%s[%s:%s]", r.seq, r.start, r.index)
 	isText := r.l.runes || isString(r.l.seq)
 	if t.sink != nil {
@@ -194,7 +194,7 @@ func (r *runText) leave() string {
 	return fmt.Sprintf("if %s >= len(%s) {\nbreak\n}\n", r.index, r.seq)
 }
 
-// again begins a turn at the byte that ended the run.
+// again begins an iteration at the byte that ended the run.
 func (r *runText) again() string {
 	switch {
 	case r.size != "":

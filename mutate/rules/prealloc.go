@@ -86,7 +86,7 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 		if l, ok := s.(*ast.LabeledStmt); ok {
 			s = l.Stmt
 		}
-		per, every, at := appendsPerTurn(p, v, s)
+		per, every, at := appendsPerIteration(p, v, s)
 		b, ok := loopBound(p, s)
 		if per == 0 || !ok || kind == "empty" && b.negative && !goAtLeast(p, 21) || facts.Captured.Of(p)[v] ||
 			!every && hidden(p, s) || redefined(p, s, "make") {
@@ -115,10 +115,10 @@ func hidden(p *mutate.Pass, loop ast.Stmt) bool {
 	return false
 }
 
-// appendsPerTurn counts how many elements one turn of the loop appends to v at most. It returns 0
-// if code uses v in any other way that could change it, or if an inner loop appends. every says
-// that each turn appends; at lists the appends, of neighbours the first.
-func appendsPerTurn(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every bool, at []ast.Stmt) {
+// appendsPerIteration counts how many elements one iteration of the loop appends to v at most. It
+// returns 0 if code uses v in any other way that could change it, or if an inner loop appends.
+// every says that each iteration appends; at lists the appends, of neighbours the first.
+func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every bool, at []ast.Stmt) {
 	body := loopBody(loop)
 	if body == nil {
 		return 0, false, nil
@@ -189,8 +189,8 @@ func innerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
 	return true
 }
 
-// unconditional reports whether the first turn of a loop certainly reaches an append. The append
-// must stand in the body itself, behind nothing that jumps.
+// unconditional reports whether the first iteration of a loop certainly reaches an append. The
+// append must stand in the body itself, behind nothing that jumps.
 func unconditional(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
 	for _, s := range body.List {
 		if own[s] {

@@ -16,8 +16,8 @@ import (
 var reslice = &mutate.Mutator{
 	Name: "reslice-second",
 	Doc: "Cut the second slice to the length of the first before the loop, so that one check replaces one in every " +
-		"turn. Legal because every turn reads the second slice and the loop always runs to its end: a slice that is " +
-		"too short panics in any case.",
+		"iteration. Legal because every iteration reads the second slice and the loop always runs to its end: a " +
+		"slice that is too short panics in any case.",
 	Before: `for i := range a {
 	sum += a[i] * b[i]
 }`,
@@ -36,7 +36,7 @@ for i := range a {
 var rowSlice = &mutate.Mutator{
 	Name: "row-slice",
 	Doc: "Cut the row out of a flat matrix before the inner loop: the multiplication and the bounds check leave the " +
-		"loop. Legal because every turn reads its element and the loop always runs to its end.",
+		"loop. Legal because every iteration reads its element and the loop always runs to its end.",
 	Before: `for j := 0; j < cols; j++ {
 	sum += m[i*cols+j]
 }`,
@@ -79,15 +79,15 @@ func findReslice(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// runsToEnd reports whether every turn of the loop runs through the whole body, and only a panic
-// can end the loop early.
+// runsToEnd reports whether every iteration of the loop runs through the whole body, and only a
+// panic can end the loop early.
 func runsToEnd(p *mutate.Pass, body *ast.BlockStmt) bool {
 	breaks, continues, ok := p.Branches(body)
 	return ok && len(breaks) == 0 && len(continues) == 0 && !p.Effects(body).Jumps
 }
 
-// alwaysRead reports whether each turn evaluates e. It must stand in a simple statement of the body
-// itself, and not behind && or ||.
+// alwaysRead reports whether each iteration evaluates e. It must stand in a simple statement of the
+// body itself, and not behind && or ||.
 func alwaysRead(p *mutate.Pass, e ast.Expr, body *ast.BlockStmt) bool {
 	for _, s := range body.List {
 		if facts.Inside(e, s) {

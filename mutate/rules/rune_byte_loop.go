@@ -15,13 +15,13 @@ import (
 //
 // A byte loop sees a character beyond ASCII as two to four bytes of 0x80 or more, and a rune loop
 // as one rune of 0x80 or more. So the rule follows the body for such a value: comparisons with
-// ASCII constants have the same outcome for all of them. If a second turn then changes nothing, one
-// turn is as good as several.
+// ASCII constants have the same outcome for all of them. If a second iteration then changes
+// nothing, one iteration is as good as several.
 var runeByteLoop = &mutate.Mutator{
 	Name: "rune-to-byte-loop",
 	Doc: "Go through a string by bytes instead of decoding runes. Legal because the body only compares the " +
 		"character with ASCII constants, itself or in a function that it asks. For any other character it does " +
-		"nothing, leaves the loop, or sets variables that a second turn would set alike.",
+		"nothing, leaves the loop, or sets variables that a second iteration would set alike.",
 	Before: `for _, r := range s {
 	if r == '"' || r == '\\' {
 		n++

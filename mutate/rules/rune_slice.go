@@ -37,7 +37,8 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 		from, ok := converts(p, r.X, "[]rune")
 		if ok && isBlank(r.Key) {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), p.Replace(r.X, p.Text(from))))
-		} else if ok && r.Tok == token.DEFINE && canDeclare(p, r) && (goAtLeast(p, 22) || !outlivesTurn(p, r.Key)) {
+		} else if ok && r.Tok == token.DEFINE && canDeclare(p, r) &&
+			(goAtLeast(p, 22) || !outlivesIteration(p, r.Key)) {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), countedRunes(p, r, from)...))
 		}
 	}
@@ -61,9 +62,9 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// outlivesTurn reports whether something may hold a loop's variable when its turn is over. Before
-// Go 1.22, it sees the variable of all turns.
-func outlivesTurn(p *mutate.Pass, key ast.Expr) bool {
+// outlivesIteration reports whether something may hold a loop's variable when its iteration is
+// over. Before Go 1.22, it sees the variable of all iterations.
+func outlivesIteration(p *mutate.Pass, key ast.Expr) bool {
 	id, ok := key.(*ast.Ident)
 	if !ok {
 		return true

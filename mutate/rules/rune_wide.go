@@ -13,8 +13,8 @@ import (
 // This file follows code for a character beyond ASCII.
 
 // oneTurnDoes reports whether a loop's body may run once for each byte of a character beyond ASCII
-// instead of once. The first turn is the same in both loops. So the turns behind it must change
-// nothing and must not leave the loop.
+// instead of once. The first iteration is the same in both loops. So the iterations behind it must
+// change nothing and must not leave the loop.
 func oneTurnDoes(p *mutate.Pass, v *types.Var, body *ast.BlockStmt) bool {
 	first := wideRune{p: p, v: v, known: map[*types.Var]truth{}}
 	effect := first.list(body.List)
@@ -43,7 +43,7 @@ type wideRune struct {
 	v     *types.Var
 	known map[*types.Var]truth // what local variables hold for certain: yes or no
 	wrote bool                 // a statement sets a variable
-	again bool                 // this is a second turn, which must set no variable to another value
+	again bool                 // this is a second iteration, which must set no variable to another value
 	left  bool                 // control does not come here
 	ends  []map[*types.Var]truth
 	depth int // of the functions that the body asks
@@ -51,7 +51,7 @@ type wideRune struct {
 	bounds map[*types.Var]int64
 }
 
-// behind returns what is known after a turn that did not leave the loop.
+// behind returns what is known after an iteration that did not leave the loop.
 func (w *wideRune) behind() map[*types.Var]truth {
 	ends := w.ends
 	if !w.left {

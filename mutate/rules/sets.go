@@ -82,7 +82,7 @@ var rare = map[string]string{
 	"element-pointer": "Searches in tables of ranges copy an entry for each probe, and profiles of text end in " +
 		"them.",
 	"range-array": "Ranging over an array copies it; few do, and nobody means to.",
-	"early-exit": "A loop that goes on after its answer wastes half of its turns, and nothing " +
+	"early-exit": "A loop that goes on after its answer wastes half of its iterations, and nothing " +
 		"else finds it.",
 	"word-prefix": "Validators that return most inputs at once gain several times from eight bytes a step; they " +
 		"are few and called for each request.",
@@ -125,7 +125,7 @@ var rare = map[string]string{
 		"innermost loop, and the edit is one line.",
 	"index-func": "A search by function calls it for each rune and cannot inline it; validators of short texts " +
 		"are nothing else.",
-	"repeat-text": "Padding is a byte a turn in table writers and formatters, and the library cuts it from a " +
+	"repeat-text": "Padding is a byte an iteration in table writers and formatters, and the library cuts it from a " +
 		"constant.",
 	"std-call": "All pieces for their number is an allocation that nobody means, and the edit is one call.",
 	"bit-loop": "Counting bits is one instruction; loops that count are few and cost sixty " +

@@ -12,13 +12,13 @@ import (
 )
 
 // shortSort (catalogue O5) matches statements that sort by an order of their own. It sorts short
-// lists where they stand, by the turns that the library takes for them.
+// lists where they stand, by the same steps as the library.
 var shortSort = &mutate.Mutator{
 	Name: "short-sort",
 	Doc: "Sort short lists by insertion in place, and leave the others to the library. The library calls the order " +
 		"and the exchange through an interface, through reflection or through a function value, and the first " +
 		"two allocate; here both can be inlined. Exact: the library sorts up to 12 elements by insertion, up to " +
-		"20 if the sort is stable, and asks and exchanges in the same turns. By contract equal elements may end " +
+		"20 if the sort is stable, and asks and exchanges in the same order. By contract equal elements may end " +
 		"in any order where the sort is not stable, so a library that sorts otherwise makes nothing wrong.",
 	Before: `sort.Sort(byAge(users))`,
 	After: `list := byAge(users)
@@ -40,7 +40,7 @@ if n := list.Len(); n <= 12 {
 }
 
 // The library's limits: maxInsertion of pdqsort and blockSize of stable, in package sort and in
-// package slices. TestShortSort compares the turns with those of the toolchain.
+// package slices. TestShortSort compares the steps with those of the toolchain.
 const (
 	insertionSorted       = 12
 	stableInsertionSorted = 20

@@ -142,7 +142,7 @@ func isElementOf(p *mutate.Pass, l *mutate.CountedLoop, e ast.Expr) bool {
 }
 
 // idempotent reports whether running the arm for a run of bytes equals running it once: it only
-// assigns constants to variables, and the turn ends with it.
+// assigns constants to variables, and the iteration ends with it.
 func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last bool) bool {
 	if len(body) == 0 {
 		return false

@@ -17,7 +17,7 @@ var sortOrdered = &mutate.Mutator{
 	Doc: "Sort numbers and strings with slices.Sort instead of through sort.Interface, which calls Less and Swap for " +
 		"each step. Legal because the methods of the list do what their names say and no more: elements that are " +
 		"equal cannot be told apart, so every way to sort them gives the same list. Of floats, 0 and -0 and the " +
-		"kinds of NaN can be: only sort.Sort of sort.Float64Slice counts, which takes the turns of slices.Sort.",
+		"kinds of NaN can be: only sort.Sort of sort.Float64Slice counts, which takes the steps of slices.Sort.",
 	Before: `sort.Sort(sort.Reverse(byID(ids)))`,
 	After: `slices.Sort(ids)
 slices.Reverse(ids)`,

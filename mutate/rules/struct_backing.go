@@ -13,12 +13,12 @@ import (
 )
 
 // structBacking (part of catalogue A6) matches a loop through something of known length that makes
-// a struct on the heap each turn. It makes all structs at once, and hands out the next one.
+// a struct on the heap each iteration. It makes all structs at once, and hands out the next one.
 var structBacking = &mutate.Mutator{
 	Name: "struct-backing",
 	Doc: "Allocate in one piece the structs that a loop makes one by one and keeps by their addresses: one " +
 		"allocation instead of one for each. Contents and identities are the same; only, one struct in use keeps " +
-		"all alive, and turns that make none leave room unused.",
+		"all alive, and iterations that make none leave room unused.",
 	Before: `for _, u := range users {
 	out = append(out, &Row{Name: u.Name})
 }`,
@@ -49,8 +49,8 @@ func findStructBacking(p *mutate.Pass) []mutate.Site {
 		if l == nil || !hasLength(p, l) || !canDeclare(p, s) {
 			continue
 		}
-		for _, turn := range l.Body.List {
-			lit := keptStruct(p, turn)
+		for _, stmt := range l.Body.List {
+			lit := keptStruct(p, stmt)
 			if lit == nil || !knownOutside(p, lit.Type, s) {
 				continue
 			}
@@ -61,10 +61,10 @@ func findStructBacking(p *mutate.Pass) []mutate.Site {
 				before(p, labelOf(p, s),
 					fmt.Sprintf("%s := make([]%s, len(%s)) // all in one piece", name, typ, p.Text(l.Seq))),
 				p.Replace(up, "&"+name+"[0]"),
-				p.Insert(turn.End(), fmt.Sprintf("\n%s = %s[1:]", name, name)),
+				p.Insert(stmt.End(), fmt.Sprintf("\n%s = %s[1:]", name, name)),
 			}
 			if len(lit.Elts) > 0 {
-				edits = append(edits, before(p, turn, fmt.Sprintf("%s[0] = %s", name, p.Text(lit))))
+				edits = append(edits, before(p, stmt, fmt.Sprintf("%s[0] = %s", name, p.Text(lit))))
 			}
 			sites = append(sites, site(lit, "structs "+typ+" of a loop", edits...))
 		}
@@ -72,7 +72,7 @@ func findStructBacking(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// hasLength reports whether a loop takes at most as many turns as the length of what it goes
+// hasLength reports whether a loop takes at most as many iterations as the length of what it goes
 // through says in front of it.
 func hasLength(p *mutate.Pass, l *facts.Loop) bool {
 	switch l.Kind {

@@ -51,8 +51,8 @@ func findTailLoop(p *mutate.Pass) []mutate.Site {
 }
 
 // tailSafe reports whether fn can become a loop. It may have no defers and no function literals,
-// whose variables all turns would share. It may take no addresses of parameters and have no loops
-// or labels around the calls. Its parameters are named and its results are not.
+// whose variables all iterations would share. It may take no addresses of parameters and have no
+// loops or labels around the calls. Its parameters are named and its results are not.
 func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if sig.Variadic() || sig.Params().Len() == 0 || hasDefer(p, fn.Body) || labelled(p, fn.Body) {

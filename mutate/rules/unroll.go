@@ -15,11 +15,11 @@ import (
 )
 
 // unroll (catalogue L1, in the block form of B4) matches a loop over the elements of a slice. It
-// writes a loop that consumes k elements of the slice in each turn, so that no access needs a
+// writes a loop that consumes k elements of the slice in each iteration, so that no access needs a
 // check. A second loop handles the rest.
 var unroll = &mutate.Mutator{
 	Name: "unroll",
-	Doc: "Handle several elements per turn by cutting blocks off the front of the slice. The compiler does not " +
+	Doc: "Handle several elements per iteration by cutting blocks off the front of the slice. The compiler does not " +
 		"unroll loops; in this form one length test covers the whole block and no element access is checked. Legal " +
 		"where the index is used only to read the element.",
 	Before: `for i := 0; i < len(s); i++ {
@@ -68,8 +68,8 @@ func lines(p *mutate.Pass, n ast.Node) int {
 	return p.Fset.Position(n.End()).Line - p.Fset.Position(n.Pos()).Line
 }
 
-// innermost reports whether the loop reads its element and holds no other loop, whose turns would
-// outweigh its own.
+// innermost reports whether the loop reads its element and holds no other loop, whose iterations
+// would outweigh its own.
 func innermost(l *mutate.ElementLoop) bool {
 	inner := true
 	ast.Inspect(l.Body, func(n ast.Node) bool {

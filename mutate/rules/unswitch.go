@@ -15,9 +15,9 @@ import (
 // the condition once and writes a loop for each branch.
 var unswitch = &mutate.Mutator{
 	Name: "unswitch",
-	Doc: "Ask a question that has the same answer in every turn once, in front of two loops. The compiler does not " +
-		"unswitch loops. Legal because the condition has no effects, cannot panic, and nothing in the loop changes " +
-		"it.",
+	Doc: "Ask a question that has the same answer in every iteration once, in front of two loops. The compiler does " +
+		"not unswitch loops. Legal because the condition has no effects, cannot panic, and nothing in the loop " +
+		"changes it.",
 	Before: `for _, c := range b {
 	if upper {
 		c -= 32

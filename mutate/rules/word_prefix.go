@@ -103,7 +103,7 @@ func constantInt(p *mutate.Pass, e ast.Expr) (int64, bool) {
 	return constant.Int64Val(v)
 }
 
-// stepsOn reports whether an arm only ends the turn, or is what skip-run made of such an arm.
+// stepsOn reports whether an arm only ends the iteration, or is what skip-run made of such an arm.
 func stepsOn(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, body []ast.Stmt, last bool) bool {
 	if len(body) > 0 && skipsRun(p, l, set, body[0]) {
 		body = body[1:]

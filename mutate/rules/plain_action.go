@@ -13,10 +13,10 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// A turn is all that a turn of a loop does with one byte, apart from stepping on: it writes the
-// byte somewhere, sets variables to constants, and counts. So many turns that do the same are one
-// turn that writes all their bytes.
-type turn struct {
+// A byteAction is all that an iteration of a loop does with one byte, apart from stepping on: it
+// writes the byte somewhere, sets variables to constants, and counts. So many iterations that do
+// the same are one action that writes all their bytes.
+type byteAction struct {
 	sink   *sink    // where the byte goes; nil if nowhere
 	sets   []string // assignments of constants, in order
 	counts []count
@@ -42,8 +42,8 @@ type count struct {
 	by int64
 }
 
-// key is equal for turns that do the same.
-func (t *turn) key(p *mutate.Pass) string {
+// key is equal for iterations that do the same.
+func (t *byteAction) key(p *mutate.Pass) string {
 	var out strings.Builder
 	if t.sink != nil {
 		fmt.Fprint(&out, t.sink.kind, p.Text(t.sink.place))
@@ -55,42 +55,42 @@ func (t *turn) key(p *mutate.Pass) string {
 	return out.String()
 }
 
-// A walker follows one turn of a loop for one byte.
+// A walker follows one iteration of a loop for one byte.
 type walker struct {
 	p       *mutate.Pass
 	l       *byteLoop
 	char    byte
-	env     map[*types.Var]mutate.Value // the variables of the turn whose values are known
+	env     map[*types.Var]mutate.Value // the variables of the iteration whose values are known
 	stepped bool                        // the body has moved the index on
-	turn    turn
-	setVars []*types.Var // that turn.sets assigns
+	action  byteAction
+	setVars []*types.Var // that action.sets assigns
 }
 
-// An outcome says how a statement of a turn ends.
+// An outcome says how a statement of an iteration ends.
 type outcome int
 
 const (
 	stays   outcome = iota
 	endsArm         // a break out of a switch
 	falls           // a fallthrough
-	endsTurn
+	endsIteration
 	unknown // it does something else, or what it does depends on more than the byte
 )
 
-// turnFor says what a turn does with a byte. ok is false where it does anything that many turns
-// cannot do at once.
-func (l *byteLoop) turnFor(p *mutate.Pass, c byte) (t turn, ok bool) {
+// actionOn says what an iteration does with a byte. ok is false where it does anything that many
+// iterations cannot do at once.
+func (l *byteLoop) actionOn(p *mutate.Pass, c byte) (t byteAction, ok bool) {
 	w := &walker{p: p, l: l, char: c, env: maps.Clone(l.known)}
 	if l.value != nil {
 		w.env[l.value] = w.typed(l.value.Type())
 	}
 	for _, test := range l.tests {
 		if is, known := w.eval(test).(bool); !known || !is {
-			return turn{}, false
+			return byteAction{}, false
 		}
 	}
 	end := w.list(l.body.List)
-	return w.turn, (end == stays || end == endsTurn) && w.stepped == l.bare && w.simple()
+	return w.action, (end == stays || end == endsIteration) && w.stepped == l.bare && w.simple()
 }
 
 // typed is the byte as a value of a type.
@@ -148,7 +148,7 @@ func (w *walker) stmt(s ast.Stmt) outcome {
 		case s.Tok == token.FALLTHROUGH:
 			return falls
 		case s.Tok == token.CONTINUE && (s.Label == nil || w.l.label != "" && s.Label.Name == w.l.label):
-			return endsTurn
+			return endsIteration
 		case s.Tok == token.BREAK && s.Label == nil:
 			return endsArm // of a switch; of the loop it is unknown
 		}
@@ -245,7 +245,7 @@ func (w *walker) step(s ast.Stmt) outcome {
 		switch {
 		case !ok:
 		case v != w.l.index:
-			w.turn.counts = append(w.turn.counts, count{v, by})
+			w.action.counts = append(w.action.counts, count{v, by})
 			return stays
 		case by == 1 && w.l.bare && !w.stepped:
 			w.stepped = true
@@ -316,7 +316,7 @@ func (w *walker) assign(s *ast.AssignStmt) outcome {
 	return unknown
 }
 
-// inBody reports whether a turn declares v.
+// inBody reports whether an iteration declares v.
 func (w *walker) inBody(v *types.Var) bool { return v != nil && declaredWithin(v, w.l.body) }
 
 // declaredWithin reports whether an object is declared within a node.
@@ -324,7 +324,8 @@ func declaredWithin(obj types.Object, n ast.Node) bool {
 	return n.Pos() <= obj.Pos() && obj.Pos() < n.End()
 }
 
-// bind notes the value of a variable of the turn. One that depends on more is unknown to all tests.
+// bind notes the value of a variable of the iteration. One that depends on more is unknown to all
+// tests.
 func (w *walker) bind(v *types.Var, e ast.Expr) outcome {
 	if v == nil || !w.inBody(v) || facts.Captured.Of(w.p)[v] {
 		return unknown
@@ -346,11 +347,11 @@ func (w *walker) set(s *ast.AssignStmt) outcome {
 	}
 	for id := range mutate.Nodes[*ast.Ident](w.p, s.Rhs[0]) {
 		if obj := w.p.Info.Uses[id]; obj != nil && declaredWithin(obj, w.l.body) {
-			return unknown // a constant of the turn
+			return unknown // a constant of the iteration
 		}
 	}
-	if text := w.p.Text(s); !slices.Contains(w.turn.sets, text) {
-		w.turn.sets = append(w.turn.sets, text)
+	if text := w.p.Text(s); !slices.Contains(w.action.sets, text) {
+		w.action.sets = append(w.action.sets, text)
 		w.setVars = append(w.setVars, v)
 	}
 	return stays
@@ -399,32 +400,32 @@ func (w *walker) isText(e ast.Expr) bool {
 		w.char < 0x80 && w.isByte(call.Args[0])
 }
 
-// sink notes that the byte is written. A turn writes it once, and to a place that many turns find
-// unchanged. A run writes before it counts: where writing panics, only code that recovers could
-// tell.
+// sink notes that the byte is written. An iteration writes it once, and to a place that many
+// iterations find unchanged. A run writes before it counts: where writing panics, only code that
+// recovers could tell.
 func (w *walker) sink(kind sinkKind, place ast.Expr) outcome {
 	root := place
 	if sel, ok := place.(*ast.SelectorExpr); ok {
 		root = sel.X
 	}
 	v := w.p.Var(root)
-	counted := len(w.turn.counts)+len(w.turn.sets) > 0
-	if w.turn.sink != nil || counted && hasDefer(w.p, w.p.FuncOf(w.l.stmt)) || v == nil || v == w.l.seq ||
+	counted := len(w.action.counts)+len(w.action.sets) > 0
+	if w.action.sink != nil || counted && hasDefer(w.p, w.p.FuncOf(w.l.stmt)) || v == nil || v == w.l.seq ||
 		declaredWithin(v, w.l.stmt) || !w.l.apart(w.p, kind, place) {
 		return unknown
 	}
-	w.turn.sink = &sink{kind, place}
+	w.action.sink = &sink{kind, place}
 	return stays
 }
 
-// simple reports whether many turns like this one can be one: no variable has two parts in it.
+// simple reports whether many iterations like this one can be one: no variable has two parts in it.
 func (w *walker) simple() bool {
 	vars := slices.Clone(w.setVars)
-	for _, c := range w.turn.counts {
+	for _, c := range w.action.counts {
 		vars = append(vars, c.v)
 	}
-	if w.turn.sink != nil {
-		vars = append(vars, w.p.Var(w.turn.sink.place))
+	if w.action.sink != nil {
+		vars = append(vars, w.p.Var(w.action.sink.place))
 	}
 	seen := map[*types.Var]bool{}
 	for _, v := range vars {
