@@ -19,7 +19,7 @@ var open = []string{"popcount/right.go", "tenth/right.go", "split-product/right.
 	"average/right.go", "spaces/wrong.go"}
 
 // pairsDrawn is how many pairs a run compares.
-const pairsDrawn = 16
+const pairsDrawn = 10
 
 // TestPairs compares the functions of testdata/pairs.txtar: NAME/original.go
 // with NAME/right*.go, which must never differ, and with NAME/wrong*.go, which

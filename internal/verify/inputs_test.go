@@ -20,7 +20,7 @@ import (
 var asQuick = flag.Bool("plants.quick", false, "give the planted versions the exhaustion of the quick check")
 
 // inputsDrawn is how many of the functions of testdata/inputs a test tries.
-const inputsDrawn = 2
+const inputsDrawn = 1
 
 // plantsOf reads one original of testdata/inputs with its planted versions. The first line of a
 // version says "wrong" or "good".

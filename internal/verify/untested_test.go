@@ -51,7 +51,7 @@ func sum(b []byte) uint64 {
 `
 
 // changesDrawn is how many changes a run tries, drawn anew each time.
-const changesDrawn = 6
+const changesDrawn = 3
 
 // changesToFrame holds what the judge says of each.
 var changesToFrame = []struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/flow/local"
+	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -77,9 +78,21 @@ func redone(before, after map[string]time.Time) int {
 	return n
 }
 
+// serverTests run on a real server, which is killed or cut off. A run tries two of them.
+var serverTests = []string{"TestKillsSimulated", "TestWholeRun", "TestCancelKills", "TestCutOff"}
+
+// drawn skips a test on a server that this run leaves to others.
+func drawn(t *testing.T) {
+	t.Helper()
+	if !slices.Contains(sampletest.Of(t, serverTests, 2), t.Name()) {
+		t.Skip("not drawn; -sample.all tries all tests on a server that is killed or cut off")
+	}
+}
+
 // TestKillsSimulated kills and stops workers and kills the server while a run goes on, with
 // simulated stages: the trajectory is that of the plain loop.
 func TestKillsSimulated(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server to notice what was killed
 	f := newFleet(t, "127.0.0.1")
 	spec := simSpec(120)
@@ -142,6 +155,7 @@ func realSpec(t *testing.T) flow.Spec {
 // TestWholeRun evolves a real function on a real server, of which a worker and
 // the server are killed, and compares with the local driver.
 func TestWholeRun(t *testing.T) {
+	drawn(t)
 	f := newFleet(t, "127.0.0.1")
 	spec := realSpec(t)
 	r := role{Kinds: fleet.Kinds, Class: "test"}
@@ -214,6 +228,7 @@ func waitFor(t *testing.T, run *following, done func() bool) {
 // TestCancelKills: a canceled run leaves no process behind, and can be taken up
 // again.
 func TestCancelKills(t *testing.T) {
+	drawn(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("it looks for processes in /proc")
 	}
@@ -247,6 +262,7 @@ func TestCancelKills(t *testing.T) {
 // TestCutOff: of three workers one loses the network in the middle of a
 // measurement; another takes its work, and nothing is lost.
 func TestCutOff(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server to notice what was killed
 	if os.Getuid() != 0 {
 		t.Skip("it takes root to make a network namespace")
