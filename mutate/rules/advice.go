@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -170,7 +171,7 @@ func findFieldOrder(p *mutate.Pass) []mutate.Site {
 		seen[s] = true
 		if now, best := layoutSizes(s); best < now {
 			sites = append(sites,
-				note(f, named.Obj().Name()+": "+itoa(int(now))+" bytes, "+itoa(int(best))+" in another order"))
+				note(f, fmt.Sprintf("%s: %d bytes, %d in another order", named.Obj().Name(), now, best)))
 		}
 	}
 	return sites

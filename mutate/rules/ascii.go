@@ -85,10 +85,6 @@ func findASCII(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-func recursive(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) > 0
-}
-
 func hasASCIIPath(fn *ast.FuncDecl) bool {
 	if strings.HasSuffix(fn.Name.Name, "ASCII") {
 		return true

@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
@@ -169,7 +170,7 @@ func (b bound) times(n int) bound {
 	if strings.ContainsAny(text, "-+ ") {
 		text = "(" + text + ")"
 	}
-	return bound{itoa(n) + "*" + text, b.negative, b.positive}
+	return bound{strconv.Itoa(n) + "*" + text, b.negative, b.positive}
 }
 
 // capacity returns the bound as an argument of make.

@@ -110,11 +110,6 @@ func findStringBuilder(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-func isBasicType(t types.Type, kind types.BasicKind) bool {
-	b, ok := types.Unalias(t).(*types.Basic)
-	return ok && b.Kind() == kind
-}
-
 // convert prepares the edits that turn the string into a builder.
 func (b *builderSite) convert(p *mutate.Pass) bool {
 	if facts.Captured.Of(p)[b.decl.Var] {

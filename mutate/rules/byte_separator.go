@@ -227,20 +227,6 @@ func %[1]s(s %[4]s, sep byte) (head, tail %[4]s, found bool) {
 	}
 }
 
-// helper returns the name of a function with the declared text. The candidate has it already, or
-// the edits declare it behind the declaration that holds n. A function of the same name with other
-// text does not count.
-func helper(p *mutate.Pass, n ast.Node, declare func(name string) string, wishes ...string) (string, []mutate.Edit) {
-	for _, name := range wishes {
-		d := p.Decl(p.Pkg.Scope().Lookup(name))
-		if d != nil && sameCode(p.Text(d), declare(name)) && nowhereElse(p, name) {
-			return name, nil
-		}
-	}
-	name := p.Fresh(wishes...)
-	return name, []mutate.Edit{p.Declare(n, declare(name))}
-}
-
 // nowhereElse reports whether the package declares a name only once, so that it means the same in
 // all functions.
 func nowhereElse(p *mutate.Pass, name string) bool {

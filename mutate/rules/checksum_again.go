@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -217,7 +218,7 @@ func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) 
 	}
 	text := strings.NewReplacer("<again>", name, "<combine>", combine, "<first>", first, "<second>", second,
 		"<data>", data,
-		"<length>", itoa(below.length), "<pkg>", s.pkg, "<table>", s.table, "<slow>", slow)
+		"<length>", strconv.Itoa(below.length), "<pkg>", s.pkg, "<table>", s.table, "<slow>", slow)
 	return append(edits, p.Declare(s.call, text.Replace(readAgain))), nil
 }
 

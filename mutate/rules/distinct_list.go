@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -232,8 +233,8 @@ func distinctForms(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 			n = less
 		}
 	}
-	return []mutate.Param{{Label: itoa(n), Value: distinctForm{n, false}},
-		{Label: itoa(n) + " with a branch", Value: distinctForm{n, true}}}
+	return []mutate.Param{{Label: strconv.Itoa(n), Value: distinctForm{n, false}},
+		{Label: strconv.Itoa(n) + " with a branch", Value: distinctForm{n, true}}}
 }
 
 func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
@@ -260,9 +261,11 @@ func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 		p.Fresh("other", set+"Other"),
 		"<end>", p.Fresh("end", set+"End"), "<next>", p.Fresh("next", "nextElement"), "<q>", pointer,
 		"<pack other>", other,
-		"<pack>", packWord(s.parts), "<factor>", hashFactor, "<shift>", itoa(64-tableBits(n)), "<mask>", itoa(2*n-1),
-		"<size>", itoa(2*n), "<n>", itoa(n),
-		"<last>", itoa(n-1), "<uint>", position, "<i>", s.index, "<head>", head, "<list>", s.list.Name(), "<out>", out,
+		"<pack>", packWord(s.parts), "<factor>", hashFactor, "<shift>", strconv.Itoa(64-tableBits(n)),
+		"<mask>", strconv.Itoa(2*n-1),
+		"<size>", strconv.Itoa(2*n), "<n>", strconv.Itoa(n),
+		"<last>", strconv.Itoa(n-1), "<uint>", position, "<i>", s.index, "<head>", head,
+		"<list>", s.list.Name(), "<out>", out,
 		"<T>", s.typ, "<k>", p.Fresh("k", "n"))
 	fast := text.Replace(search+s.fill(p)) + p.Text(s.elem) + "\n}\n} else {\n"
 	edits := []mutate.Edit{before(p, s.loop, fast), p.Insert(s.loop.End(), "\n}")}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -117,7 +118,7 @@ func hintParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 		// With many duplicates, a smaller map than the bound may do.
 		if p95 := f.Len[2]; p95 >= 16 && f.Distinct > 0 && i < len(p.Target.Params) &&
 			strings.Contains(m.size, "len("+f.Name+")") {
-			out = append(out, mutate.Param{Label: itoa(p95 / 2), Value: itoa(p95 / 2)})
+			out = append(out, mutate.Param{Label: strconv.Itoa(p95 / 2), Value: strconv.Itoa(p95 / 2)})
 		}
 	}
 	return out

@@ -236,14 +236,6 @@ func textFunction(fn *types.Func) bool {
 		(recv == nil || !isNamed(pointee(recv.Type()), "strings", "Builder"))
 }
 
-// pointee is what a pointer points to, and any other type itself.
-func pointee(t types.Type) types.Type {
-	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
-		return ptr.Elem()
-	}
-	return t
-}
-
 // noteFields notes the pointers of whose fields an expression takes one in any case. A method may
 // be called on a pointer that is nil.
 func noteFields(p *mutate.Pass, e ast.Expr, looked map[*types.Var]bool) {

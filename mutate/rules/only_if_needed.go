@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -189,7 +190,7 @@ func uniqueWish(names map[string]string, wish string) string {
 	}
 	name := wish
 	for i := 2; taken(name); i++ {
-		name = wish + itoa(i)
+		name = wish + strconv.Itoa(i)
 	}
 	return name
 }

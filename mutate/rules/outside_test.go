@@ -4,8 +4,9 @@ import (
 	"go/ast"
 	"testing"
 
-	"github.com/beagle-go/beagle/mutate"
 	"golang.org/x/tools/txtar"
+
+	"github.com/beagle-go/beagle/mutate"
 )
 
 // TestCodeOfVariables asks every rule about a candidate whose helper is a function

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -200,9 +201,10 @@ func rewritePositionSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([
 	hash, hashed := s.hash(p)
 	text := strings.NewReplacer("<slots>", slots, "<count>", p.Fresh(name+"Len", name+"Count"), "<more>",
 		p.Fresh(name+"More", name+"Rest"),
-		"<at>", at, "<known>", known, "<hash>", hash, "<hashed>", hashed, "<shift>", itoa(64-tableBits(n)),
-		"<mask>", itoa(2*n-1),
-		"<size>", itoa(2*n), "<n>", itoa(n), "<i>", s.index, "<K>", key, "<key>", p.Text(s.key), "<list>",
+		"<at>", at, "<known>", known, "<hash>", hash, "<hashed>", hashed, "<shift>", strconv.Itoa(64-tableBits(n)),
+		"<mask>", strconv.Itoa(2*n-1),
+		"<size>", strconv.Itoa(2*n), "<n>", strconv.Itoa(n), "<i>", s.index, "<K>", key, "<key>", p.Text(s.key),
+		"<list>",
 		s.list.Name(),
 		"<compare>", s.compare(p, fmt.Sprintf("%s[%s[%s&%d]-1]", s.list.Name(), slots, at, 2*n-1)))
 	condition := known

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strconv"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -37,8 +36,6 @@ for _, u := range users {
 	Rewrite: precomputed,
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 func findPrealloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -54,11 +51,6 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 		sites = append(sites, namedResults(p, f)...)
 	}
 	return append(sites, partsSites(p)...)
-}
-
-func isSlice(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Slice)
-	return ok
 }
 
 // namedResults treats a named result as declared nil in front of the body.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
@@ -72,7 +73,7 @@ func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
 		return nil, ""
 	}
 	if single > 0 {
-		parts = append(parts, itoa(single))
+		parts = append(parts, strconv.Itoa(single))
 	}
 	return base, strings.Join(parts, "+")
 }

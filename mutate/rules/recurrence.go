@@ -102,16 +102,6 @@ func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	return r, r.readBase(p, list[:len(list)-1])
 }
 
-// isInteger reports whether values of the type are integers. It is false for nil, the type of a
-// blank variable.
-func isInteger(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
-}
-
 // readStep finds the self-calls f(n-k). The rest of the step must be pure, and only two or more
 // calls make the rewrite worthwhile.
 func (r *recur) readStep(p *mutate.Pass) error {

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"math/bits"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -154,7 +155,7 @@ func (w matcherWriter) rows(columns [][]int) string {
 	n := len(w.dfa.next)
 	var out strings.Builder
 	for s := range n {
-		cells := []string{itoa(n + 2)}
+		cells := []string{strconv.Itoa(n + 2)}
 		for _, column := range columns {
 			to := column[s]
 			switch to {
@@ -163,7 +164,7 @@ func (w matcherWriter) rows(columns [][]int) string {
 			case dead:
 				to = n + 1
 			}
-			cells = append(cells, itoa(to))
+			cells = append(cells, strconv.Itoa(to))
 		}
 		fmt.Fprintf(&out, "\t{%s},\n", strings.Join(cells, ", "))
 	}

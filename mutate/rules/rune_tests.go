@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
@@ -267,7 +268,7 @@ func (t *runeTest) edits(p *mutate.Pass, used map[string]bool) ([]mutate.Edit, s
 	fresh := func(wish string) string {
 		name := p.Fresh(wish)
 		for i := 2; used[name]; i++ {
-			name = p.Fresh(wish + itoa(i))
+			name = p.Fresh(wish + strconv.Itoa(i))
 		}
 		used[name] = true
 		return name

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/types"
+	"strconv"
 	"strings"
 )
 
@@ -32,7 +33,7 @@ func packWord(parts []part) string {
 			w = fmt.Sprintf("uint64(%s)", one.text)
 		}
 		if bits > 0 {
-			w += "<<" + itoa(int(bits))
+			w += "<<" + strconv.Itoa(int(bits))
 		}
 		words = append(words, w)
 		if bits += size; bits > 64 {

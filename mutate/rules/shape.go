@@ -306,3 +306,29 @@ func isBlank(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	return e == nil || ok && id.Name == "_"
 }
+
+// labelled reports whether a statement has a label.
+func labelled(p *mutate.Pass, n ast.Node) bool {
+	_, ok := p.Parent(n).(*ast.LabeledStmt)
+	return ok
+}
+
+// canDeclare reports whether a variable may be declared at s: in a function, where no goto could
+// jump over it.
+func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
+	fn := p.FuncOf(s)
+	if fn == nil {
+		return false
+	}
+	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
+		if b.Tok == token.GOTO {
+			return false
+		}
+	}
+	return true
+}
+
+// recursive reports whether a function names itself.
+func recursive(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) > 0
+}

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -127,7 +128,7 @@ func keySizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 	var out []mutate.Param
 	for _, n := range []int{64, 128, 256} {
 		if n >= percentile99(p) || n == 256 {
-			out = append(out, mutate.Param{Label: itoa(n), Value: n})
+			out = append(out, mutate.Param{Label: strconv.Itoa(n), Value: n})
 		}
 	}
 	return out[:min(2, len(out))]

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -274,7 +275,7 @@ func setSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 	var out []mutate.Param
 	for _, n := range []int{64, 256} {
 		if n >= percentile99(p) || n == 256 {
-			out = append(out, mutate.Param{Label: itoa(n), Value: n})
+			out = append(out, mutate.Param{Label: strconv.Itoa(n), Value: n})
 		}
 	}
 	return out
@@ -313,9 +314,9 @@ func (s *setSite) declaration(typ, key string, n int) string {
 		stored, word = "uint64", "x"
 		hash = "x := " + pack + "\nh := x * " + hashFactor
 	}
-	text := strings.NewReplacer("<T>", typ, "<K>", key, "<S>", stored, "<k>", word, "<slots>", itoa(2*n),
-		"<mask>", itoa(2*n-1),
-		"<n>", itoa(n), "<last>", itoa(n-1), "<hash>", hash, "<shift>", itoa(64-tableBits(n)))
+	text := strings.NewReplacer("<T>", typ, "<K>", key, "<S>", stored, "<k>", word, "<slots>", strconv.Itoa(2*n),
+		"<mask>", strconv.Itoa(2*n-1),
+		"<n>", strconv.Itoa(n), "<last>", strconv.Itoa(n-1), "<hash>", hash, "<shift>", strconv.Itoa(64-tableBits(n)))
 	out := text.Replace(`// <T> is a set: its first <n> keys lie in a table with open addressing, the
 // others in a map.
 type <T> struct {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -345,7 +346,7 @@ func (s *suffix) inPlace(p *mutate.Pass, end string) []mutate.Edit {
 	for i, call := range s.calls {
 		wish := "last"
 		if i > 0 {
-			wish += itoa(i + 1)
+			wish += strconv.Itoa(i + 1)
 		}
 		st, _ := inPlace(p, call)
 		text := strings.NewReplacer("<last>", p.Fresh(wish, s.rest.Name()+upperFirst(wish)), "<n>", n, "<tail>",

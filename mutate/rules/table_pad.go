@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"math/bits"
 	"slices"
+	"strconv"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -91,7 +92,7 @@ func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit
 	if padded == old {
 		return masked
 	}
-	return append(masked, p.Replace(t.Len, itoa(int(padded))))
+	return append(masked, p.Replace(t.Len, strconv.Itoa(int(padded))))
 }
 
 // indexWithin reports whether an index that depends on one byte stays below n for all 256 bytes,

@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -362,7 +363,7 @@ func foldParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 		return append(out, mutate.Param{Label: "scan 32", Value: foldForm{false, 32}})
 	}
 	for _, n := range []int{64, 128, 255} {
-		out = append(out, mutate.Param{Label: "set " + itoa(n), Value: foldForm{true, n}})
+		out = append(out, mutate.Param{Label: "set " + strconv.Itoa(n), Value: foldForm{true, n}})
 	}
 	return out
 }
@@ -427,8 +428,8 @@ func (f *fold) setLoop(p *mutate.Pass, upTo int, i, list string) string {
 	names := strings.NewReplacer("<slots>", p.Fresh("slots"), "<h>", p.Fresh("h", "digest"), "<s>",
 		p.Fresh("s", "slot"),
 		"<i>", i, "<v>", f.value.Name(), "<list>", list, "<sum>", p.Text(as.Lhs[0]), "<op>", as.Tok.String(),
-		"<term>", p.Text(as.Rhs[0]), "<size>", itoa(2<<bits.Len(uint(upTo-1))), "<mask>",
-		itoa(2<<bits.Len(uint(upTo-1))-1))
+		"<term>", p.Text(as.Rhs[0]), "<size>", strconv.Itoa(2<<bits.Len(uint(upTo-1))), "<mask>",
+		strconv.Itoa(2<<bits.Len(uint(upTo-1))-1))
 	return names.Replace(`var <slots> [<size>]uint8 // positions in <list>, plus one
 for <i>, <v> := range <list> {
 	<h> := <term>

@@ -83,21 +83,6 @@ func innermost(l *mutate.ElementLoop) bool {
 	return inner && !array && len(l.Body.List) > 0 && (len(l.Elems) > 0 || l.Value != nil)
 }
 
-// canDeclare reports whether a variable may be declared at s: in a function, where no goto could
-// jump over it.
-func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
-	fn := p.FuncOf(s)
-	if fn == nil {
-		return false
-	}
-	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
-		if b.Tok == token.GOTO {
-			return false
-		}
-	}
-	return true
-}
-
 // unrolledBefore recognises the tail that this rule wrote: a loop over the variable that the loop
 // before it consumes.
 func unrolledBefore(p *mutate.Pass, l *mutate.ElementLoop) bool {
@@ -147,11 +132,6 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 		return nil, errors.New("the loop stands in no statement list")
 	}
 	return []mutate.Edit{p.Replace(s.Node, text)}, nil
-}
-
-func labelled(p *mutate.Pass, n ast.Node) bool {
-	_, ok := p.Parent(n).(*ast.LabeledStmt)
-	return ok
 }
 
 // canStart reports whether the functions that startOf and the loop behind it call are the
