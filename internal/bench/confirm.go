@@ -182,9 +182,11 @@ func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, e
 }
 
 // live are the finalists that can still be measured.
-func (m *confirmer) live() []*finalist {
-	var out []*finalist
-	for _, t := range m.finalists {
+func (m *confirmer) live() []*finalist { return alive(m.finalists) }
+
+// alive are those of some finalists that can still be measured.
+func alive(ts []*finalist) (out []*finalist) {
+	for _, t := range ts {
 		if t.fail == "" {
 			out = append(out, t)
 		}
@@ -302,8 +304,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 		m.slow = true
 		return nil, nil
 	}
-	if !guilty {
-		worst := m.worst(q.Variants)
+	if worst := m.worst(q.Variants); !guilty && worst != nil {
 		worst.fail = "there was no room to time it beside the others: " + failure
 		left = slices.DeleteFunc(left, func(v int) bool { return slices.Contains(worst.copies, v) })
 	}

@@ -20,7 +20,8 @@ type planted struct {
 	pgo     float64 // what is left of the gain with PGO, 1 is all
 	bytes   float64
 	dies    string
-	from    int // processes before the one from which on it dies
+	from    int  // processes before the one from which on it dies
+	inCold  bool // it dies with cold caches only
 	same    bool
 	perHalf [2]float64 // further gain by alignment
 	table   int64      // bytes of its tables
@@ -42,6 +43,7 @@ type simLab struct {
 	lost    int     // processes, the first ones, that say too little to be of use
 	timed   []int   // versions of each process
 	room    int     // copies that a process has room for; 0 is no limit
+	cold    int     // and one with cold caches
 }
 
 type simImage struct {
@@ -82,7 +84,8 @@ func (l *simLab) link(pgo bool, layout uint64) *simImage {
 
 func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply, string, error) {
 	im := like.(*simImage)
-	if l.runs++; l.room > 0 && len(q.Variants) > l.room {
+	l.runs++
+	if l.room > 0 && len(q.Variants) > l.room || q.Cold && l.cold > 0 && len(q.Variants) > l.cold {
 		return nil, "memory", nil
 	}
 	if len(q.Variants) == 0 {
@@ -98,7 +101,7 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 			log := im.luck[v] + weather
 			if v >= l.copies {
 				p := l.planted[v/l.copies-1]
-				if p.dies != "" && l.runs > p.from {
+				if p.dies != "" && l.runs > p.from && (q.Cold || !p.inCold) {
 					return nil, p.dies, nil
 				}
 				if gain := p.log(im, v, set.Records == l.train, original); q.Cold && p.cold > 0 {
@@ -371,6 +374,39 @@ func TestConfirmCrowded(t *testing.T) {
 		}
 		if !ms[0].Faster || ms[1].Faster || strings.Contains(ms[1].Why+ms[2].Why, "died") {
 			t.Errorf("room for %d: %q, %q, %q", room, ms[0].Why, ms[1].Why, ms[2].Why)
+		}
+	}
+}
+
+// TestConfirmColdCrowd: a measurement with cold caches goes on when there is no room for all
+// candidates, and when one of them ends its process.
+func TestConfirmColdCrowd(t *testing.T) {
+	pays := planted{gain: 1.3, pgo: 1, table: 8192, cold: 1.2}
+	for _, c := range []struct {
+		bad  planted
+		room int
+		why  string
+	}{
+		{planted{gain: 1.3, pgo: 1, table: 8192, cold: 0.8}, 8, "cold caches"},
+		{planted{gain: 1.3, pgo: 1, table: 8192, dies: "crash", inCold: true}, 0, "it died"},
+	} {
+		for _, ps := range [][]planted{{c.bad, pays}, {pays, c.bad}} {
+			l := &simLab{rng: rand.New(rand.NewPCG(7, 1)), noise: quiet, code: tight, planted: ps,
+				copies: copiesOf(len(ps)), train: "train", cold: c.room}
+			m := newConfirmer(l, len(ps), Options{Seed: 7, MinGain: 0.01}.defaults())
+			m.sets = inputSets("train", "", "")
+			for i, p := range ps {
+				m.finalists[i].table = p.table
+			}
+			ms, err := m.run(t.Context(), len(ps))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range ps {
+				if faster := p == pays; ms[i].Faster != faster || !faster && !strings.Contains(ms[i].Why, c.why) {
+					t.Errorf("%s: faster %v: %q", c.why, ms[i].Faster, ms[i].Why)
+				}
+			}
 		}
 	}
 }

@@ -77,11 +77,12 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 		q := m.request(variants, inputs, float64(len(images)))
 		q.Cold = true
 		reply, err := m.joint(ctx, im, q)
-		if err != nil || reply == nil {
+		if err != nil {
 			return err
 		}
-		m.collect(im, q, &reply.Sets[0], slices.DeleteFunc(ts, func(t *finalist) bool { return t.fail != "" }),
-			inputs[0].into)
+		if ts = alive(ts); reply != nil {
+			m.collect(im, q, &reply.Sets[0], ts, inputs[0].into)
+		}
 	}
 	return nil
 }
@@ -120,11 +121,12 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 		}
 		q := m.request(variants, inputs, float64(len(images)))
 		reply, err := m.joint(ctx, im, q)
-		if err != nil || reply == nil {
+		if err != nil {
 			return err
 		}
-		ts = m.at(found)
-		m.collect(im, q, &reply.Sets[0], ts, inputs[0].into)
+		if ts = m.at(found); reply != nil {
+			m.collect(im, q, &reply.Sets[0], ts, inputs[0].into)
+		}
 	}
 	return nil
 }
