@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/syntax"
@@ -55,11 +56,17 @@ func hook(text, live string, turns bool) (string, error) {
 	insert := func(at token.Pos, text string) {
 		edits = append(edits, syntax.Edit{Start: offset(at), End: offset(at), New: text})
 	}
+	testing := nameOfTesting(f)
 	var around []*benchmark           // the functions around
+	var loops []string                // over iterations, around in the same function
 	runs := map[*ast.FuncLit]string{} // whose RunParallel runs a function
 	of := func(head ...ast.Node) string {
-		for _, n := range slices.Backward(around) {
+		for i, n := range slices.Backward(around) {
 			if told := n.iterations(head); told != "" {
+				name, _, _ := strings.Cut(told, ",")
+				if slices.ContainsFunc(around[i+1:], func(in *benchmark) bool { return in.params[name] }) {
+					return "" // another thing of this name
+				}
 				return told
 			}
 		}
@@ -73,19 +80,29 @@ func hook(text, live string, turns bool) (string, error) {
 			}
 		}
 		within := func(t *ast.FuncType, body *ast.BlockStmt, parallel string) {
-			around = append(around, newBenchmark(t, body, parallel))
+			was := loops
+			loops = nil
+			around = append(around, newBenchmark(t, body, parallel, testing))
 			children()
-			around = around[:len(around)-1]
+			around, loops = around[:len(around)-1], was
 		}
-		loop := func(body *ast.BlockStmt, head ...ast.Node) {
-			if told := of(head...); told != "" && !around[len(around)-1].prepares(n) {
-				insert(from(labelled, n.Pos()), "beaglelive.Loop("+told+"); ")
-				if turns {
-					insert(body.Lbrace+1, " beaglelive.Tick(); ")
-				} else {
-					insert(n.End(), "; beaglelive.Over()")
-				}
+		// A loop in a loop over the same iterations, as over a batch of them, is a part of these.
+		loop := func(body *ast.BlockStmt, ends bool, head ...ast.Node) {
+			told := of(head...)
+			if told == "" || around[len(around)-1].prepares(n) || slices.Contains(loops, told) {
+				children()
+				return
 			}
+			insert(from(labelled, n.Pos()), "beaglelive.Loop("+told+"); ")
+			switch {
+			case turns:
+				insert(body.Lbrace+1, " beaglelive.Tick(); ")
+			case ends:
+				insert(n.End(), "; beaglelive.Over()")
+			}
+			loops = append(loops, told)
+			children()
+			loops = loops[:len(loops)-1]
 		}
 		switch n := n.(type) {
 		case *ast.FuncDecl:
@@ -105,10 +122,12 @@ func hook(text, live string, turns bool) (string, error) {
 		case *ast.LabeledStmt:
 			walk(n.Stmt, n.Pos())
 			return
-		case *ast.ForStmt:
-			loop(n.Body, n.Init, n.Cond)
+		case *ast.ForStmt: // one without a condition may be how its function ends: nothing may follow it
+			loop(n.Body, n.Cond != nil, n.Init, n.Cond)
+			return
 		case *ast.RangeStmt:
-			loop(n.Body, n.X)
+			loop(n.Body, true, n.X)
+			return
 		}
 		children()
 	}
@@ -118,6 +137,21 @@ func hook(text, live string, turns bool) (string, error) {
 	}
 	insert(f.Name.End(), "; import beaglelive "+strconv.Quote(live))
 	return syntax.Apply(text, edits), nil
+}
+
+// nameOfTesting is the name that a file gives to package testing; "" when it does not import it. A
+// type B of another package has no iterations, or others.
+func nameOfTesting(f *ast.File) string {
+	for _, s := range f.Imports {
+		switch {
+		case s.Path.Value != `"testing"`:
+		case s.Name != nil:
+			return s.Name.Name
+		default:
+			return "testing"
+		}
+	}
+	return ""
 }
 
 // from is where a statement begins, with its label.
@@ -144,23 +178,31 @@ func childrenOf(n ast.Node) (out []ast.Node) {
 
 // A benchmark is a function that may have parameters of type *testing.B.
 type benchmark struct {
-	names map[string]bool   // of these parameters
-	pbs   map[string]string // parameters of type *testing.PB, with the name of the benchmark's parameter
-	held  map[string]string // variables that hold b.N, or so many elements, with the parameter's name
-	begun token.Pos         // the last b.ResetTimer() that is no part of a loop or of another function
+	params map[string]bool   // of any type, by name
+	names  map[string]bool   // of those of type *testing.B
+	pbs    map[string]string // parameters of type *testing.PB, with the name of the benchmark's parameter
+	held   map[string]string // variables that hold b.N, or so many elements, with the parameter's name
+	begun  token.Pos         // the last b.ResetTimer() that is no part of a loop or of another function
 }
 
 // newBenchmark reads a function. parallel is the parameter b by whose b.RunParallel it runs; "" for
-// none.
-func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel string) *benchmark {
-	b := &benchmark{names: map[string]bool{}, pbs: map[string]string{}, held: map[string]string{}}
+// none. testing is the name of that package.
+func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel, testing string) *benchmark {
+	b := &benchmark{params: map[string]bool{}, names: map[string]bool{}, pbs: map[string]string{},
+		held: map[string]string{}}
 	for _, field := range t.Params.List {
+		for _, id := range field.Names {
+			b.params[id.Name] = true
+		}
 		star, ok := field.Type.(*ast.StarExpr)
 		if !ok {
 			continue
 		}
 		sel, ok := star.X.(*ast.SelectorExpr)
 		if !ok {
+			continue
+		}
+		if pkg, is := sel.X.(*ast.Ident); !is || pkg.Name != testing {
 			continue
 		}
 		for _, id := range field.Names {

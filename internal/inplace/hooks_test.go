@@ -40,6 +40,12 @@ func TestHook(t *testing.T) {
 			"b.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })",
 			"for range b.N { f() }; b.ResetTimer(); b.RunParallel(func(pb *testing.PB) { " +
 				loop + "b, b.N); for pb.Next() {" + tick + " f() } })"},
+		"batches": {"for i := 0; i < b.N; { for j := 0; j < 9 && i < b.N; j++ { i++ } }",
+			loop + "b, b.N); for i := 0; i < b.N; {" + tick + " for j := 0; j < 9 && i < b.N; j++ { i++ } }"},
+		"benchmark in a loop": {"for range b.N { b.Run(x, func(b *testing.B) { for range b.N { f() } }) }",
+			loop + "b, b.N); for range b.N {" + tick + " b.Run(x, func(b *testing.B) { " +
+				loop + "b, b.N); for range b.N {" + tick + " f() } }) }"},
+		"another's B": {"func(b *other.B) { for range b.N { f() } }(x)", ""},
 		"another's":   {"other.RunParallel(func(pb *testing.PB) { for pb.Next() { f() } })", ""},
 		"another's N": {"for range list.N { f() }", ""},
 		"no loop":     {"f()", ""},
@@ -80,6 +86,8 @@ func TestHookEnds(t *testing.T) {
 			"L: for b.Loop() { for range 3 { continue L } }; beaglelive.Over()",
 		"if x { for b.Loop() { f() } }": "if x { beaglelive.Loop(b, 0); for b.Loop() { f() }; beaglelive.Over() }",
 		"for range list { f() }":        "for range list { f() }",
+		"func() int { for n := b.N; ; n-- { return n } }()": "func() int { beaglelive.Loop(b, b.N); " +
+			"for n := b.N; ; n-- { return n } }()",
 	} {
 		got, err := hook(head+body+tail, "example.com/m/live", false)
 		lines := strings.Count(head+body+tail, "\n")
