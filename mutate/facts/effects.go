@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/beagle-go/beagle/internal/symbol"
 	"github.com/beagle-go/beagle/mutate"
@@ -62,7 +63,7 @@ func Pointed(p *mutate.Pass, v *types.Var) bool {
 			case *ast.SelectorExpr:
 				if p.PointerMethod(up) {
 					of := p.Info.Uses[up.Sel].Pkg()
-					return of == p.Pkg || of != nil && !symbol.Standard(of.Path())
+					return of == p.Pkg || of != nil && (!symbol.Standard(of.Path()) || neighbours(of, p.Pkg))
 				}
 			case *ast.UnaryExpr:
 				return up.Op == token.AND
@@ -229,4 +230,12 @@ func MapKept(p *mutate.Pass, m ast.Expr, code ast.Node) bool {
 func IsBasic(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Basic)
 	return ok
+}
+
+// neighbours reports whether the paths of two packages begin alike, as those of one module do,
+// though it may have a name without a dot.
+func neighbours(a, b *types.Package) bool {
+	first, _, _ := strings.Cut(a.Path(), "/")
+	other, _, _ := strings.Cut(b.Path(), "/")
+	return first == other
 }

@@ -173,13 +173,21 @@ func f() {
 	}
 }
 
-// TestPointedAbroad: a method of another module may keep it too.
+// TestPointedAbroad: a method of another module may keep it too, and one of another package of this
+// module, whose name has no dot.
 func TestPointedAbroad(t *testing.T) {
-	p := abroad(t, `package far
+	for _, path := range []string{"example.com/far", "p/far"} {
+		pointedAbroad(t, path)
+	}
+}
+
+func pointedAbroad(t *testing.T, path string) {
+	t.Helper()
+	p := abroad(t, path, `package far
 type T struct{ at *T }
 func (t *T) Keep() { t.at = t }
 func (t T) Look() {}`, `package p
-import "example.com/far"
+import "`+path+`"
 func f() {
 	var a, b far.T
 	a.Keep()
@@ -187,13 +195,13 @@ func f() {
 }`)
 	for name, want := range map[string]bool{"a": true, "b": false} {
 		if got := Pointed(p, variable(t, p, name)); got != want {
-			t.Errorf("%s is pointed to: %v", name, got)
+			t.Errorf("%s: %s is pointed to: %v", path, name, got)
 		}
 	}
 }
 
-// abroad is check for a file that imports example.com/far.
-func abroad(t *testing.T, far, src string) *mutate.Pass {
+// abroad is check for a file that imports the package far of a path.
+func abroad(t *testing.T, path, far, src string) *mutate.Pass {
 	t.Helper()
 	p := &mutate.Pass{Src: []byte(src), Fset: token.NewFileSet(), Info: &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
@@ -212,7 +220,7 @@ func abroad(t *testing.T, far, src string) *mutate.Pass {
 		}
 		return f, pkg
 	}
-	_, from["example.com/far"] = typed("example.com/far", far, nil)
+	_, from[path] = typed(path, far, nil)
 	p.File, p.Pkg = typed("p", src, p.Info)
 	p.Func = p.File.Decls[len(p.File.Decls)-1].(*ast.FuncDecl)
 	return p
