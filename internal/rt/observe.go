@@ -261,7 +261,7 @@ func (o *observer[A, R]) tie() {
 			known.outcomes[d] = true
 			known.runs++
 		}
-		if known.few() && len(known.outcomes) > 1 {
+		if known.few(known.outcomes) && len(known.outcomes) > 1 {
 			o.out.Tied = append(o.out.Tied, index)
 		}
 	}

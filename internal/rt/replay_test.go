@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -239,6 +240,28 @@ func TestTied(t *testing.T) {
 	never := func(a *textArgs, r *textResults) { r.R0 = a.A0 + "?" }
 	if d := replayed(t, &Replay{}, calls(t, textArgs{"other"}), draws(8, "ab"), never).Diff; d == nil || d.Check != "" {
 		t.Errorf("a difference elsewhere: %+v", d)
+	}
+}
+
+// TestManyTied: an original that draws one of very many orders accuses who loses an element, though
+// nobody knows all of its outcomes, and nobody who draws an order that it was not seen to draw.
+func TestManyTied(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	shuffled := func(a *bytesArgs, r *bytesResults) {
+		r.R0 = slices.Clone(a.A0)
+		rng.Shuffle(len(r.R0), func(i, j int) { r.R0[i], r.R0[j] = r.R0[j], r.R0[i] })
+	}
+	loses := func(a *bytesArgs, r *bytesResults) {
+		if shuffled(a, r); len(r.R0) > 5 {
+			r.R0[0] = r.R0[1]
+		}
+	}
+	records := calls(t, bytesArgs{[]byte("a")}, bytesArgs{[]byte("abcdefghijkl")}, bytesArgs{[]byte("mnopqrstuvw")})
+	if out := replayed(t, &Replay{}, records, shuffled, shuffled); out.Diff != nil || out.Unstable != 2 {
+		t.Errorf("the same draw: %+v", out)
+	}
+	if d := replayed(t, &Replay{}, records, shuffled, loses).Diff; d == nil || d.Check != CheckItself {
+		t.Errorf("a lost element: %+v", d)
 	}
 }
 
