@@ -116,6 +116,7 @@ package text
 
 import (
 	"errors"
+	"math/rand/v2"
 	"sort"
 )
 
@@ -166,6 +167,25 @@ func ByCount(counts map[string]int) []string {
 	}
 	sort.SliceStable(keys, func(i, j int) bool { return counts[keys[i]] < counts[keys[j]] })
 	return keys
+}
+
+var turn int
+
+// Peer takes the peers of a set in turns.
+func Peer(peers map[string]int) string {
+	if len(peers) != 2 {
+		return ""
+	}
+	turn++
+	return ByCount(peers)[turn%2]
+}
+
+// Either draws one of two keys.
+func Either(counts map[string]int) string {
+	if len(counts) != 2 {
+		return ""
+	}
+	return ByCount(counts)[rand.IntN(2)]
 }
 
 func First(m map[string]int) string {
@@ -501,6 +521,19 @@ func TestBuildLeavesTiesOut(t *testing.T) {
 	b = built(t, u, Input{Records: fromJSON(t, u, strings.Join(append(tied[:2], clear[0]), "\n"))})
 	if b.Unstable == 0 {
 		t.Errorf("most are tied, and %d of 3 records are kept", len(b.Corpus.Train))
+	}
+}
+
+// TestBuildKeepsDraws: inputs on which a random source or a counter decides are not left out. A
+// version that always does one of these things would be called right.
+func TestBuildKeepsDraws(t *testing.T) {
+	drawn, clear := `{"args":[{"a":1,"b":2}]}`, `{"args":[{"a":1}]}`+"\n"+`{"args":[{"a":1,"b":2,"c":2}]}`+"\n"
+	for _, spec := range []string{"./text.Either", "./text.Peer"} {
+		u := load(t, wordsDir(), spec)
+		b := built(t, u, Input{Records: fromJSON(t, u, clear+drawn)})
+		if b.Unstable != 1 || len(b.Corpus.Train) != 3 {
+			t.Errorf("%s: unstable %d of %d", spec, b.Unstable, len(b.Corpus.Train))
+		}
 	}
 }
 

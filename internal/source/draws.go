@@ -1,0 +1,52 @@
+package source
+
+import (
+	"go/ast"
+	"go/types"
+)
+
+// DrawsByMap reports whether the order of a map is all that lets the target differ from itself, as
+// far as its package tells: its code ranges over one, asks no clock and no random source, and
+// writes no package variable. A version that always does one of the things that a map's order may
+// decide is right. One that always takes what a random source drew, or a counter, is not.
+func (u *Unit) DrawsByMap() bool {
+	if u.group != nil || len(u.Target.Facts.WritesGlobal) > 0 {
+		return false
+	}
+	if _, name := u.targetReaches(func(fn *types.Func) bool { return listed(draws, fn) }); name != "" {
+		return false
+	}
+	if u.rangesOverMap(u.target.decl) {
+		return true
+	}
+	_, name := u.targetReaches(func(fn *types.Func) bool {
+		d := u.declaration(fn)
+		return listed(inMapOrder, fn) || d != nil && u.rangesOverMap(d)
+	})
+	return name != ""
+}
+
+// draws are functions of the standard library whose answers nobody can foresee: see listed.
+var draws = map[string]string{
+	`math/rand`: `*`, `math/rand/v2`: `*`, `crypto/rand`: `*`, `hash/maphash`: `*`,
+	`time`: `Now Since Until After AfterFunc Tick NewTicker NewTimer`,
+	// counters of the package, which no assignment shows
+	`sync/atomic`: `Add And Or Store Swap CompareAndSwap AddInt32 AddInt64 AddUint32 AddUint64 StoreInt32 StoreInt64
+		StoreUint32 StoreUint64 SwapInt32 SwapInt64 SwapUint32 SwapUint64 CompareAndSwapInt32 CompareAndSwapInt64
+		CompareAndSwapUint32 CompareAndSwapUint64`,
+}
+
+// inMapOrder are functions of the standard library that visit a map in its order.
+var inMapOrder = map[string]string{`maps`: `All Keys Values`, `reflect`: `MapKeys MapRange Seq Seq2`, `sync`: `Range`}
+
+// rangesOverMap reports whether code ranges over a map.
+func (u *Unit) rangesOverMap(code ast.Node) (found bool) {
+	ast.Inspect(code, func(n ast.Node) bool {
+		if r, ok := n.(*ast.RangeStmt); ok {
+			_, is := types.Unalias(u.info.TypeOf(r.X)).Underlying().(*types.Map)
+			found = found || is
+		}
+		return !found
+	})
+	return found
+}
