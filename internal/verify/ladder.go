@@ -78,7 +78,7 @@ type Job struct {
 	terms   *rt.Terms           // a contract to try in place of the target's
 	more    []*source.Predicate // the conditions of terms, beside those of the target
 	beside  map[string]int      // how often the original ended in a phase, though only beside the candidate
-	astrays int                 // programs that ended between inputs
+	astrays int                 // programs of the running check that ended between inputs
 	seeds   [][]byte            // records that take each side of each decision; see branchSeeds
 
 	traced  *harness.Traced // the program of the guided search, while changes need it
@@ -135,7 +135,7 @@ func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
 	}
 	for _, check := range l {
 		start := time.Now()
-		j.result = beagle.CheckResult{Name: check.Name}
+		j.result, j.astrays = beagle.CheckResult{Name: check.Name}, 0
 		v.Stage = check.Name
 		found, err := check.run(ctx, j)
 		if err != nil {

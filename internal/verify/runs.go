@@ -126,7 +126,8 @@ func (j *Job) onlyBeside(phase string) {
 	}
 }
 
-// originalSurvives repeats a request with the original in the candidate's place.
+// originalSurvives repeats a request with the original in the candidate's place. It has time enough
+// for all of the request: an original that only ran out of it would excuse any candidate.
 func (j *Job) originalSurvives(ctx context.Context, q *rt.Replay) (bool, error) {
 	c := *q
 	c.Variant = 0
@@ -135,7 +136,7 @@ func (j *Job) originalSurvives(ctx context.Context, q *rt.Replay) (bool, error) 
 		x.Variant, c.Then = 0, &x
 	}
 	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: &c}, nil,
-		harness.RunOptions{CPU: -1, Files: j.learned.pick(q.Records...)})
+		harness.RunOptions{CPU: -1, Wall: time.Minute, Files: j.learned.pick(q.Records...)})
 	return exit == nil, err
 }
 
