@@ -14,6 +14,9 @@ const (
 	mostItself  = 256                    // and however short
 	itselfTime  = 200 * time.Millisecond // of processor time
 	manyOf      = 8                      // an outcome to so many runs is one of too many to know all
+
+	briefItself = 64 // runs of a look, when those in vain have taken itselfTime
+	vainLooks   = 4  // times itselfTime, from which on nobody looks
 )
 
 // An itself says what the original is known to do on an input when it does not agree with itself.
@@ -30,19 +33,19 @@ func (o *itself) few(of map[uint64]bool) bool { return len(of)*manyOf <= o.runs 
 
 // selfDiffers reports whether the original does not even agree with itself.
 func (c *checker[A, R]) selfDiffers(id int, src *A) bool {
-	return c.againstItself(id, src, false).differs
+	return c.againstItself(id, src, mostItself, false).differs
 }
 
 // againstItself runs the original again and again. It ends at the first difference, unless all
 // outcomes are wanted.
-func (c *checker[A, R]) againstItself(id int, src *A, all bool) (o itself) {
+func (c *checker[A, R]) againstItself(id int, src *A, most int, all bool) (o itself) {
 	a, r, p := c.a[1], c.r[1], c.p[1]
 	defer func() { c.a[1], c.r[1], c.p[1] = a, r, p }()
 	c.limit.Store(int64(originalLimit))
 	defer func() { c.limit.Store(int64(hangLimit + hangFactor*c.took)) }()
 	o.outcomes, o.holds = map[uint64]bool{}, map[uint64]bool{}
 	var first func()
-	c.often(func(n int) bool {
+	c.often(most, func(n int) bool {
 		c.run(0, id, src)
 		if n == 0 {
 			a, r, p := c.a[0], c.r[0], c.p[0]
@@ -60,11 +63,12 @@ func (c *checker[A, R]) againstItself(id int, src *A, all bool) (o itself) {
 	return o
 }
 
-// often calls run while there is time to look at the original, and while run wants more. A look
-// that takes all of that time is one at a candidate that differs, after which no other input comes.
-func (c *checker[A, R]) often(run func(n int) bool) {
+// often calls run up to so often, while there is time to look at the original, and while run wants
+// more. A look that takes all of that time is one at a candidate that differs, after which no other
+// input comes.
+func (c *checker[A, R]) often(most int, run func(n int) bool) {
 	began := ProcessCPU()
-	for n := 0; n < leastItself || n < mostItself && !c.minimising && ProcessCPU()-began < itselfTime; n++ {
+	for n := 0; n < leastItself || n < most && !c.minimising && ProcessCPU()-began < itselfTime; n++ {
 		if !run(n) {
 			return
 		}
@@ -73,14 +77,18 @@ func (c *checker[A, R]) often(run func(n int) bool) {
 
 // mayDo reports whether the original may do on an input what the candidate did last: it does the
 // same in some run, or it does too many things to know. Where these hold the same in many orders,
-// what the candidate did must hold that, too. An original that does so on many inputs is not looked
-// at for long.
+// what the candidate did must hold that, too. An original that does so on many inputs is looked at
+// for shorter, and then no more.
 func (c *checker[A, R]) mayDo(id int, src *A) bool {
-	if c.lookedFor > itselfTime {
+	most := mostItself
+	switch {
+	case c.lookedFor > vainLooks*itselfTime:
 		return true
+	case c.lookedFor > itselfTime:
+		most = briefItself
 	}
 	began, found := ProcessCPU(), false
-	c.often(func(int) bool {
+	c.often(most, func(int) bool {
 		c.run(0, id, src)
 		found = c.differ() == ""
 		return !found
@@ -88,8 +96,11 @@ func (c *checker[A, R]) mayDo(id int, src *A) bool {
 	if found {
 		return true
 	}
-	o := c.againstItself(id, src, true)
+	o := c.againstItself(id, src, most, true)
 	c.lookedFor += ProcessCPU() - began
+	if o.outcomes[c.hash(1)] {
+		return true
+	}
 	return !o.few(o.outcomes) && (!o.few(o.holds) || o.holds[c.holds(1)])
 }
 

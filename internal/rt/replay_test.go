@@ -265,6 +265,32 @@ func TestManyTied(t *testing.T) {
 	}
 }
 
+// TestTiedAfterMany: inputs on which the original does very many things do not keep a wrong answer
+// from being seen on one where it does one of two.
+func TestTiedAfterMany(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	draws := func(tie string) func(*bytesArgs, *bytesResults) {
+		return func(a *bytesArgs, r *bytesResults) {
+			r.R0 = slices.Clone(a.A0)
+			if len(r.R0) == 2 {
+				r.R0 = []byte(tie)
+			}
+			rng.Shuffle(len(r.R0), func(i, j int) { r.R0[i], r.R0[j] = r.R0[j], r.R0[i] })
+		}
+	}
+	var list []bytesArgs
+	for n := range 16 {
+		list = append(list, bytesArgs{[]byte(strings.Repeat("beagle", 300+n))})
+	}
+	records := calls(t, append(list, bytesArgs{[]byte("ab")})...)
+	if d := replayed(t, &Replay{}, records, draws("ab"), draws("ab")).Diff; d != nil {
+		t.Errorf("the same draw: %+v", d)
+	}
+	if d := replayed(t, &Replay{}, records, draws("ab"), draws("aa")).Diff; d == nil || d.Check != CheckItself {
+		t.Errorf("what the original never does: %+v", d)
+	}
+}
+
 // TestTiedKeys: versions that leave equal keys in a map's order pass all looks at memory.
 func TestTiedKeys(t *testing.T) {
 	type args struct{ A0 map[string]int }
