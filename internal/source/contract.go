@@ -204,7 +204,7 @@ func (u *Unit) condition(f *formals, text string) (*Predicate, error) {
 	if strings.ContainsAny(text, "\r\n") || commented(text) {
 		return nil,
 			bad(0, "it has a comment or more than one line",
-				"Write it on one line; several lines that begin with "+requiresDirective+" all count.")
+				"write it on one line; several lines that begin with "+requiresDirective+" all count")
 	}
 	if canonical, err := format.Source([]byte(text)); err == nil && !strings.Contains(string(canonical), "\n") {
 		text = string(canonical)
@@ -229,7 +229,7 @@ func (u *Unit) condition(f *formals, text string) (*Predicate, error) {
 		if errors.As(err, &te) {
 			return nil,
 				bad(fset.Position(te.Pos).Column, te.Msg,
-					"It may name "+f.names()+", the package's constants and functions, and the standard library.")
+					"it may name "+f.names()+", the package's constants and functions, and the standard library")
 		}
 		return nil, bad(0, err.Error(), contractRemedy)
 	}
@@ -238,16 +238,20 @@ func (u *Unit) condition(f *formals, text string) (*Predicate, error) {
 	switch {
 	case tv.Value != nil:
 		return nil,
-			bad(0, "it is "+tv.Value.String()+" whatever the inputs are", "Name a parameter: "+f.names()+".")
+			bad(0, "it is "+tv.Value.String()+" whatever the inputs are", "name a parameter: "+f.names())
 	case !types.Identical(types.Default(tv.Type), types.Typ[types.Bool]):
 		return nil, bad(0, fmt.Sprintf("it is of type %s, not bool", tv.Type), contractRemedy)
 	}
 	if at, why := u.impure(expr, info); why != "" {
 		return nil,
-			bad(fset.Position(at).Column, why, "A contract is evaluated on every input and may change nothing: "+
-				"use operators, len, cap, and functions that only compute.")
+			bad(fset.Position(at).Column, why, "a contract is evaluated on every input and may change nothing: "+
+				"use operators, len, cap, and functions that only compute")
 	}
-	return f.predicate(text, fset, expr, info), nil
+	p := f.predicate(text, fset, expr, info)
+	if len(p.params) == 0 { // a variable of the package decides, say, and leaves out all calls or none
+		return nil, bad(0, "it does not depend on the inputs", "name a parameter: "+f.names())
+	}
+	return p, nil
 }
 
 // commented reports whether a text has a Go comment.

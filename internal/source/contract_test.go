@@ -130,6 +130,7 @@ func TestPredicate(t *testing.T) {
 		{"n > s", "mismatched types"},
 		{"len(s)", "it is of type int, not bool"},
 		{"1 < 2", "it is true whatever the inputs are"},
+		{"table[0] == 1", "it does not depend on the inputs"},
 		{"counts(n)", "counts may do more than compute (p.go:45: it writes to calls)"},
 		{"n > 0 && deep(arg2)", "deep may do more than compute"},
 		{"prints(s)", "prints may do more than compute"},

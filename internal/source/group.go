@@ -116,7 +116,7 @@ func (u *Unit) findGroup(p *packages.Package, names []string) error {
 	}
 	if !u.opts.Group {
 		return u.refuseGroup("several functions as one target can be judged inside the package's own tests alone",
-			"Use beagle evolve or beagle verify, without --evidence corpus, or name one function.")
+			"use beagle evolve or beagle verify, without --evidence corpus, or name one function")
 	}
 	root := map[*piece]bool{}
 	for _, name := range names {
@@ -157,11 +157,11 @@ func (u *Unit) findGroup(p *packages.Package, names []string) error {
 	}
 	if u.target == nil {
 		return u.refuseGroup("it has no method, and no function of the package uses its fields, so that no code can "+
-			"change with them", "Name the functions that work on it: './pkg.{T,FuncA,FuncB}'.")
+			"change with them", "name the functions that work on it: './pkg.{T,FuncA,FuncB}'")
 	}
 	if u.opts.Entry != "" {
 		if u.target = u.function(u.opts.Entry); !root[u.target] {
-			return u.refuseGroup("it has no function "+u.opts.Entry, "Name one of its functions.")
+			return u.refuseGroup("it has no function "+u.opts.Entry, "name one of its functions")
 		}
 		u.Target.Name = u.opts.Entry
 	}
@@ -188,14 +188,14 @@ func (u *Unit) refuseGroup(why, remedy string) error {
 func (u *Unit) usableMember(p *packages.Package, q *piece, fn *ast.FuncDecl) error {
 	switch {
 	case filepath.Dir(q.file.path) != p.Dir || u.graph.uses[q].cgo:
-		return u.refuseGroup(q.key()+" is in a file that uses cgo", "Name functions that do not, as one group.")
+		return u.refuseGroup(q.key()+" is in a file that uses cgo", "name functions that do not, as one group")
 	case fn.Body == nil:
 		return u.refuseGroup(q.key()+" has no Go body (assembly, or linked from elsewhere)",
-			"Name functions with bodies, as one group.")
+			"name functions with bodies, as one group")
 	case strings.Contains(q.doc(), "//go:linkname"):
-		return u.refuseGroup(q.key()+" is tied to another name by //go:linkname", "Name functions without it.")
+		return u.refuseGroup(q.key()+" is tied to another name by //go:linkname", "name functions without it")
 	case fn.Recv == nil && (fn.Name.Name == "init" || fn.Name.Name == "_"):
-		return u.refuseGroup(q.key()+" cannot be called", "Move its work to a function with a name.")
+		return u.refuseGroup(q.key()+" cannot be called", "move its work to a function with a name")
 	}
 	return nil
 }
@@ -283,7 +283,7 @@ func (u *Unit) groupScope(outside map[string]bool, dir string) ([]*piece, error)
 	if a, b := g.clashing(u.group.roots); a != nil {
 		return nil, u.refuseGroup(fmt.Sprintf("%s and %s import different packages under one name, or one package "+
 			"under two names, and a version is one file", a.key(), b.key()),
-			"Give the packages the same names in both files.")
+			"give the packages the same names in both files")
 	}
 	whole := func(p *piece) bool { // a type stays with its methods, and methods with their type
 		switch {
@@ -387,7 +387,7 @@ func (u *Unit) hold(outside map[string]bool) error {
 	if len(users) > 0 {
 		inorder.Sort(users)
 		return u.refuseGroup(fmt.Sprintf("its fields are used outside of functions, by %s", orList(users)),
-			fmt.Sprintf("Let a function make that value, as in var %s = new%[1]s().", users[0]))
+			fmt.Sprintf("let a function make that value, as in var %s = new%[1]s()", users[0]))
 	}
 	return nil
 }

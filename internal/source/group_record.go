@@ -33,7 +33,7 @@ func (u *Unit) Unrecorded(name string) (why string, err error) {
 	p := u.function(name)
 	if !slices.Contains(u.functions(), p) {
 		return "", u.refuseGroup("it has no function "+name,
-			"Its functions are "+strings.Join(u.FunctionNames(), ", ")+".")
+			"its functions are "+strings.Join(u.FunctionNames(), ", "))
 	}
 	return u.unrecorded(p), nil
 }
@@ -228,8 +228,8 @@ func (u *Unit) demandedOf(t term, recorded []string) (out []string, err error) {
 }
 
 // noRecords says what to do where a condition cannot count.
-const noRecords = "Leave it out: versions are compared on the calls that the package's tests make, whatever they " +
-	"are. Or name one function as the target."
+const noRecords = "leave it out: versions are compared on the calls that the package's tests make, whatever they " +
+	"are; or name one function as the target"
 
 // statedIn are the demands of the options on a function that the comment of a version states.
 func (u *Unit) statedIn(p *piece, doc string) []string {

@@ -128,6 +128,7 @@ func TestGroupContract(t *testing.T) {
 	for _, c := range []struct{ spec, requires, why string }{
 		{both, "Decode: n >= 0", "undefined: n"},
 		{both, "size > 0", "undefined: size"},
+		{both, "len(table) > 1", "it does not depend on the inputs"},
 		{both, "Apart: s != \"\"", "it has no function Apart"},
 		{both, "Encode:", "expected operand"},
 		{"./codec.{Encode,mark}", "mark: s != \"\"", "nobody but the group calls it"},

@@ -20,30 +20,30 @@ func (u *Unit) layout(name string) error {
 	s, isStruct := obj.Type().Underlying().(*types.Struct)
 	switch {
 	case obj.IsAlias():
-		return u.refuseGroup(name+" is another name for a type", "Name that type.")
+		return u.refuseGroup(name+" is another name for a type", "name that type")
 	case !isStruct:
 		return u.refuseGroup(fmt.Sprintf("%s is no struct, but %s: whoever has a value can take it apart", name,
 			types.TypeString(obj.Type().Underlying(), types.RelativeTo(u.Types))),
-			"Name a struct with unexported fields, or functions.")
+			"name a struct with unexported fields, or functions")
 	case len(p.names) > 1:
 		return u.refuseGroup(fmt.Sprintf("%s is declared in one block with %s", name, strings.Join(p.keys(), ", ")),
-			"Give it a declaration of its own.")
+			"give it a declaration of its own")
 	case u.graph.uses[p].cgo:
-		return u.refuseGroup(name+" needs cgo", "Name a type that does not.")
+		return u.refuseGroup(name+" needs cgo", "name a type that does not")
 	}
 	if !slices.ContainsFunc(slices.Collect(s.Fields()), func(f *types.Var) bool { return !f.Exported() }) {
 		return u.refuseGroup("all fields of "+name+" are exported, so that other packages may use them",
-			fmt.Sprintf("Name functions that work on it: '%s.{FuncA,FuncB}'.", u.Target.PkgPath))
+			fmt.Sprintf("name functions that work on it: '%s.{FuncA,FuncB}'", u.Target.PkgPath))
 	}
 	if file := u.elsewhere(name); file != "" {
 		return u.refuseGroup(fmt.Sprintf("%s uses %s, and the build tags exclude that file: no version can be "+
-			"checked with it", file, name), "Name functions that files of other platforms do not use.")
+			"checked with it", file, name), "name functions that files of other platforms do not use")
 	}
 	if at, why := u.laidOpen(obj); why != "" {
 		where := u.fset.Position(at)
 		return u.refuseGroup(fmt.Sprintf("%s:%d %s, which shows how the fields of %s lie",
 			filepath.Base(where.Filename), where.Line, why, name),
-			"Name functions instead, or let the code ask the type's methods.")
+			"name functions instead, or let the code ask the type's methods")
 	}
 	return nil
 }

@@ -212,14 +212,14 @@ func (u *Unit) find(p *packages.Package, name string) error {
 	switch {
 	case filepath.Dir(at.Filename) != p.Dir || u.graph.uses[u.target].cgo:
 		return refuse("the function is in a file that uses cgo",
-			"Move it to a file without `import \"C\"`, with the C calls behind a Go function.")
+			"move it to a file without `import \"C\"`, with the C calls behind a Go function")
 	case f.Body == nil:
 		return refuse("the function has no Go body (assembly, or linked from elsewhere)",
-			"Name the Go function that calls it.")
+			"name the Go function that calls it")
 	case strings.Contains(u.target.doc(), "//go:linkname"):
-		return refuse("the function is tied to another name by //go:linkname", "Name the function that it stands for.")
+		return refuse("the function is tied to another name by //go:linkname", "name the function that it stands for")
 	case f.Name.Name == "init" || f.Name.Name == "_":
-		return refuse("such a function cannot be called", "Move its work to a function with a name.")
+		return refuse("such a function cannot be called", "move its work to a function with a name")
 	}
 	return nil
 }
