@@ -150,6 +150,28 @@ func TestFenceCannotBeClosed(t *testing.T) {
 	}
 }
 
+// TestMarkdownShowsTexts checks that Markdown shows texts as they are, on one line each.
+func TestMarkdownShowsTexts(t *testing.T) {
+	for _, c := range []struct {
+		text span
+		want string
+	}{
+		{say("got <nil>, want <b>\n# no heading\r\n\n- nor a list"), `got \<nil>, want \<b> # no heading  - nor a list`},
+		{say("%s", `a*b*c, "\"\n\\", &amp; x && y < 1<<16`), `a\*b\*c, "\\"\n\\\\", \&amp; x && y < 1<<16`},
+		{say("```\ncode"), "\\`\\`\\` code"},
+		{say("run `x *y` twice, not `"), "run \\`x \\*y\\` twice, not \\`"},
+		{say("run `x *y` twice, *not*"), "run `x *y` twice, \\*not\\*"},
+		{strong("2 * 3"), `**2 \* 3**`},
+		{code("`a` | <b>\nc*d*"), "`` `a` | <b> c*d* ``"},
+	} {
+		var m markdown
+		m.list(false, []span{c.text})
+		if got, want := m.String(), "- "+c.want+"\n\n"; got != want {
+			t.Errorf("%q is %q, want %q", c.text.text, got, want)
+		}
+	}
+}
+
 func TestDigits(t *testing.T) {
 	for f, want := range map[float64]string{1.234: "1.23", 12.34: "12.3", 1234.5: "1234"} {
 		if got := Digits(f); got != want {

@@ -44,6 +44,22 @@ const (
 //go:noinline
 func say(format string, args ...any) span { return span{fmt.Sprintf(format, args...), plain} }
 
+// marked takes plain text apart at the code in backticks that sentences have, as in documents.
+// Backticks that do not pair are text.
+func marked(text []span) (out []span) {
+	for _, s := range text {
+		parts := strings.Split(s.text, "`")
+		if s.style != plain || len(parts)%2 == 0 || strings.Contains(s.text, "``") {
+			out = append(out, s)
+			continue
+		}
+		for i, part := range parts {
+			out = append(out, span{part, style(i % 2)}) // plain and fixed take turns
+		}
+	}
+	return out
+}
+
 func code(text string) span   { return span{text, fixed} }
 func strong(text string) span { return span{text, bold} }
 
@@ -94,10 +110,9 @@ func (m *markdown) table(head []column, rows [][]cell) {
 		}
 	}
 	fmt.Fprintf(m, "| %s |\n|%s|\n", strings.Join(names, " | "), strings.Join(rules, "|"))
-	inCell := strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ")
 	for _, cells := range rows {
 		for _, c := range cells {
-			fmt.Fprintf(m, "| %s ", inCell.Replace(m.line(c)))
+			fmt.Fprintf(m, "| %s ", strings.ReplaceAll(m.line(c), "|", "\\|"))
 		}
 		m.WriteString("|\n")
 	}
@@ -124,18 +139,52 @@ func (*markdown) figure(string)                   {}
 func (*markdown) plot(string, string)             {}
 func (*markdown) fold(string, []column, [][]cell) {}
 
-// line is Markdown for a text.
+// line is Markdown for a text, on one line: after a line's end anything could begin.
 func (*markdown) line(text []span) string {
 	var b strings.Builder
-	for _, s := range text {
-		mark := ""
+	for _, s := range marked(text) {
+		words := strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s.text)
 		switch s.style {
 		case fixed:
-			mark = fence(s.text, "`")
+			mark, gap := fence(words, "`"), ""
+			if strings.HasPrefix(words, "`") || strings.HasSuffix(words, "`") {
+				gap = " " // Markdown drops one on both sides
+			}
+			fmt.Fprintf(&b, "%s%s%s%[2]s%[1]s", mark, gap, words)
 		case bold:
-			mark = "**"
+			fmt.Fprintf(&b, "**%s**", literal(words))
+		default:
+			b.WriteString(literal(words))
 		}
-		fmt.Fprintf(&b, "%s%s%[1]s", mark, s.text)
+	}
+	return b.String()
+}
+
+// literal escapes what Markdown would take for a mark, a tag or an entity. So <nil> stays on the
+// page, and the backslashes of quoted strings.
+func literal(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		next := byte(' ')
+		if i+1 < len(text) {
+			next = text[i+1]
+		}
+		letter := 'a' <= next|0x20 && next|0x20 <= 'z'
+		marks := false
+		switch text[i] {
+		case '*', '`':
+			marks = true
+		case '<':
+			marks = letter || strings.IndexByte("/!?", next) >= 0
+		case '&':
+			marks = letter || next == '#'
+		case '\\':
+			marks = '!' <= next && next <= '~' && !letter && !('0' <= next && next <= '9')
+		}
+		if marks {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(text[i])
 	}
 	return b.String()
 }
@@ -237,7 +286,7 @@ func (p *page) fold(summary string, head []column, rows [][]cell) {
 // line is HTML for a text.
 func (*page) line(text []span) string {
 	var b strings.Builder
-	for _, s := range text {
+	for _, s := range marked(text) {
 		escaped := html.EscapeString(s.text)
 		if tag := [...]string{fixed: "code", bold: "b"}[s.style]; tag != "" {
 			escaped = fmt.Sprintf("<%s>%s</%[1]s>", tag, escaped)
