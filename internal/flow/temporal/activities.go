@@ -84,33 +84,42 @@ func (a *activities) at(
 }
 
 // beating begins the heartbeats of an activity, and returns what ends them. The SDK's own end an
-// activity as soon as one of them is answered late.
+// activity as soon as one of them is answered late. Work that gets no answer ends before the server
+// gives it to another worker: no two make the same calls, and one alone writes their journal.
 func (a *activities) beating(ctx context.Context, n *notes, cancel context.CancelCauseFunc) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
+	patience := beatTimeout - beatEvery
 	go func() {
 		var gone *serviceerror.NotFound
 		for heard := time.Now(); ctx.Err() == nil; {
-			switch err := a.beat(ctx, n); {
+			sent, end := time.Now(), heard.Add(patience) // the server hears no sooner than it is sent
+			switch err := a.beat(ctx, n, end); {
 			case err == nil:
-				heard = time.Now()
+				heard = sent
 			case temporal.IsCanceledError(err), errors.As(err, &gone): // it is not wanted any more
 				activity.RecordHeartbeat(ctx) // so that the SDK hears it, too
 				cancel(err)
-			case time.Since(heard) > beatTimeout:
+			case time.Since(heard) >= patience:
 				cancel(errLost)
+			}
+			wait := beatEvery
+			if left := time.Until(heard.Add(patience)); left > 0 {
+				wait = min(wait, left)
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(beatEvery):
+			case <-time.After(wait):
 			}
 		}
 	}()
 	return stop
 }
 
-// beat is one heartbeat, for which there is time until the server gives the work to another.
-func (a *activities) beat(ctx context.Context, n *notes) error {
-	ctx, cancel := context.WithTimeout(ctx, beatTimeout/2)
+// beat is one heartbeat. There is time for another before the end.
+func (a *activities) beat(ctx context.Context, n *notes, end time.Time) error {
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, beatTimeout/2)
 	defer cancel()
 	return a.alive(ctx, n.all())
 }

@@ -9,15 +9,16 @@ import (
 )
 
 // answerWithin is how long a call may lie in the queue of the worker that makes a run's calls. A
-// living worker takes it at once.
-const answerWithin = 15 * time.Second
+// living worker takes it at once. One that lost touch with the server has ended its calls by then,
+// so that a run's journal never has two writers.
+func answerWithin() time.Duration { return max(15*time.Second, beatTimeout+beatEvery) }
 
 // callOptions are those of a call: a question, and one more if the reply does not
 // compile. It is not repeated by the server, since only a worker that reads the
 // journal of calls anew may repeat it.
 func callOptions(queue string, limit time.Duration) workflow.ActivityOptions {
 	o := activityOptions(queue, grace+2*limit)
-	o.ScheduleToStartTimeout = answerWithin
+	o.ScheduleToStartTimeout = answerWithin()
 	o.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
 	return o
 }

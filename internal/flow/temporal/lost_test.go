@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -92,5 +93,36 @@ func TestLateAnswers(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestOneWriter checks that work which hears nothing of the server ends before the server gives it
+// to another worker, and that nobody else is asked to make a run's calls before that.
+func TestOneWriter(t *testing.T) {
+	silent := func(ctx context.Context, _ []flow.Event) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	for _, answered := range []int{0, 1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			last, beats := time.Now(), 0
+			a := &activities{alive: func(ctx context.Context, said []flow.Event) error {
+				if beats++; beats > answered {
+					return silent(ctx, said)
+				}
+				last = time.Now()
+				time.Sleep(beatEvery / 4) // the answer takes its way
+				return nil
+			}}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer a.beating(ctx, new(notes), cancel)()
+			<-ctx.Done()
+			if went := time.Since(last); context.Cause(ctx) != errLost || went >= beatTimeout {
+				t.Errorf("after %d answers it went on for %v: %v", answered, went, context.Cause(ctx))
+			}
+		})
+	}
+	if o := callOptions("", time.Hour); o.ScheduleToStartTimeout <= o.HeartbeatTimeout {
+		t.Errorf("another worker makes calls after %v", o.ScheduleToStartTimeout)
 	}
 }
