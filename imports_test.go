@@ -180,7 +180,7 @@ func checkImport(t *testing.T, name, imported string) {
 		return
 	}
 	target := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
-	task := strings.HasPrefix(name, "suite/tasks/") && strings.HasPrefix(name, target)
+	task := strings.HasPrefix(target, "suite/tasks/") && strings.HasPrefix(name, target+"/")
 	free := name == "cmd/beagle" || task || target == forAll && !linked(name)
 	if allowed := mayImport[name]; !free && !slices.Contains(allowed, target) {
 		t.Errorf("%q imports %q: it may import %q only (see ARCHITECTURE.md)", name, target, allowed)
