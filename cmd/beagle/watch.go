@@ -250,14 +250,18 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 // of all systems; what it reads them with would be a part of every beagle.
 func builtWith(program string) (string, error) {
 	bad := &beagle.UsageError{Remedy: "name the Go program that was profiled"}
-	out, err := exec.Command("go", "version", "--", program).CombinedOutput()
-	text := strings.TrimSpace(string(out))
-	switch version, ok := strings.CutPrefix(text, program+": "); {
+	c := exec.Command("go", "version", "--", program)
+	c.Env = append(os.Environ(), "GOTOOLCHAIN=local") // the module here has no say in it
+	var said strings.Builder
+	c.Stderr = &said
+	out, err := c.Output()
+	// Of a file that it cannot read the command complains, and it may report success all the same.
+	switch version, ok := strings.CutPrefix(strings.TrimSpace(string(out)), program+": "); {
 	case errors.Is(err, exec.ErrNotFound):
 		bad.What = "--binary: there is no go command to read it"
 		bad.Remedy = "put go in PATH, or leave --binary out"
-	case err != nil:
-		bad.What = fmt.Sprintf("--binary %s: %s", program, text)
+	case err != nil || said.Len() > 0:
+		bad.What = fmt.Sprintf("--binary %s: %s", program, cmp.Or(strings.TrimSpace(said.String()), fmt.Sprint(err)))
 	case !ok:
 		bad.What = fmt.Sprintf("--binary %s: it is no program of Go", program)
 	default:

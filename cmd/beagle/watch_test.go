@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,7 +17,11 @@ func TestBuiltWith(t *testing.T) {
 	if got, err := builtWith(self); err != nil || got != runtime.Version() {
 		t.Errorf("built with %q, %v; want %q", got, err, runtime.Version())
 	}
-	for file, want := range map[string]string{"watch.go": "it is no program of Go", "nowhere": "no such file"} {
+	bad := map[string]string{"watch.go": "it is no program of Go", "nowhere": "no such file", ".": "no program of Go"}
+	if shell, err := exec.LookPath("sh"); err == nil {
+		bad[shell] = "not a Go executable"
+	}
+	for file, want := range bad {
 		if got, err := builtWith(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v; want an error with %q", file, got, err, want)
 		}
