@@ -243,8 +243,9 @@ func (e *entry) into(v, own *beagle.Verdict) {
 // An entryTrial is a program of the original and candidates in which an entry is called.
 type entryTrial struct {
 	*entry
-	bin    *harness.Binary
-	spoilt map[int]*verify.Finding
+	bin      *harness.Binary
+	versions []beagle.Candidate // joined, from version 1 on
+	spoilt   map[int]*verify.Finding
 }
 
 // joined is a version as the programs of an entry hold it: with copies of what leads from the
@@ -264,11 +265,11 @@ func (e *entry) trial(ctx context.Context, cs []beagle.Candidate) (*entryTrial, 
 	if err != nil {
 		return nil, err
 	}
-	return &entryTrial{e, bin, spoilt}, nil
+	return &entryTrial{e, bin, all, spoilt}, nil
 }
 
 // quick compares a version on the calls of the entry. What it finds goes into v.
-func (t *entryTrial) quick(ctx context.Context, v *beagle.Verdict, version int, c beagle.Candidate) error {
+func (t *entryTrial) quick(ctx context.Context, v *beagle.Verdict, version int) error {
 	if why, failed := t.bin.Failed[version]; failed {
 		t.into(v, &beagle.Verdict{Status: beagle.Invalid, Stage: "compile", Reason: why})
 		return nil
@@ -277,7 +278,7 @@ func (t *entryTrial) quick(ctx context.Context, v *beagle.Verdict, version int, 
 		t.into(v, &beagle.Verdict{Status: f.Status, Stage: f.Stage, Reason: f.Reason})
 		return nil
 	}
-	own, err := verify.Quick(ctx, t.lab.verify, t.bin, version, t.joined(c), t.inputs.corpus())
+	own, err := verify.Quick(ctx, t.lab.verify, t.bin, version, t.versions[version-1], t.inputs.corpus())
 	if err == nil {
 		t.into(v, own)
 	}

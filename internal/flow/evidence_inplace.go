@@ -332,7 +332,7 @@ func (t *placeTrial) quick(ctx context.Context, version int, c beagle.Candidate)
 		if err != nil || !v.OK() {
 			break
 		}
-		err = calls.quick(ctx, v, version, c)
+		err = calls.quick(ctx, v, version)
 	}
 	return v, err
 }

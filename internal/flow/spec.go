@@ -173,11 +173,14 @@ func (s *Spec) given() (out []givenCorpus) {
 	if s.CorpusFile == "" {
 		return nil
 	}
+	one := []givenCorpus{{"", s.CorpusFile}}
+	if _, err := os.Stat(s.CorpusFile); err == nil { // it may have such a name
+		return one
+	}
 	for part := range strings.SplitSeq(s.CorpusFile, ",") {
 		name, path, ok := strings.Cut(part, "=")
-		_, err := os.Stat(s.CorpusFile) // it may have such a name
-		if !ok || path == "" || !source.IsFunctionName(name) || err == nil {
-			return []givenCorpus{{"", s.CorpusFile}}
+		if !ok || path == "" || !source.IsFunctionName(name) {
+			return one
 		}
 		out = append(out, givenCorpus{name, path})
 	}

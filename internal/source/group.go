@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/packages"
 
@@ -29,6 +30,9 @@ type group struct {
 	kept  []ast.Node        // declarations of the rest that use the scope, with their bodies
 
 	terms map[string][]string // conditions that the options state, by function
+
+	joining sync.Once // of between
+	between map[*piece]bool
 }
 
 // Group reports whether the target is several functions.

@@ -237,8 +237,13 @@ func (u *Unit) statedIn(p *piece, doc string) []string {
 }
 
 // between are the pieces of the package, beside a group, through which a call of one of its
-// functions comes to another one.
+// functions comes to another one. They are the same for all versions.
 func (u *Unit) between() map[*piece]bool {
+	u.group.joining.Do(func() { u.group.between = u.findBetween() })
+	return u.group.between
+}
+
+func (u *Unit) findBetween() map[*piece]bool {
 	in, reached, out := setOf(u.scope), map[*piece]bool{}, map[*piece]bool{}
 	var visit func(p *piece)
 	visit = func(p *piece) {

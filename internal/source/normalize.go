@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -138,16 +139,19 @@ func (u *Unit) wanted(f *ast.File) []importSpec {
 			out = append(out, importSpec{path: path})
 		}
 	}
-	inorder.By(out, func(a, b importSpec) int {
-		if isStd(a.path) != isStd(b.path) {
-			if isStd(a.path) {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.path+" "+a.name, b.path+" "+b.name)
-	})
+	inorder.By(out, importOrder)
 	return out
+}
+
+// importOrder is the order of imports: those of the standard library come first.
+func importOrder(a, b importSpec) int {
+	if isStd(a.path) != isStd(b.path) {
+		if isStd(a.path) {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name))
 }
 
 // imported returns the import by which the package's own files know a name, the target's file

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -51,14 +50,6 @@ func (u *Unit) TestImports(body string) (string, error) {
 			specs = append(specs, importSpec{path: path})
 		}
 	}
-	inorder.By(specs, func(a, b importSpec) int {
-		if isStd(a.path) != isStd(b.path) {
-			if isStd(a.path) {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name))
-	})
+	inorder.By(specs, importOrder)
 	return importBlock(specs), nil
 }
