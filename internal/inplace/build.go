@@ -35,10 +35,8 @@ func (p *Place) compile(ctx context.Context, g *Program, texts map[int]string) (
 	if err := o.put(g.dir, filepath.Join(pkg, "beagle_dispatch.go"), text); err != nil {
 		return nil, err
 	}
-	for _, s := range p.suites {
-		if err := p.hooks(o, g.dir, s.pkg); err != nil {
-			return nil, err
-		}
+	if err := p.hookSuites(o); err != nil {
+		return nil, err
 	}
 	g.over = filepath.Join(g.dir, "overlay.json")
 	if err := o.write(g.over); err != nil {

@@ -206,13 +206,12 @@ func (d *dispatcher) compare() string {
 	// A tape records the first version's calls of a function or interface that must run once, and
 	// answers the second version's calls.
 	taped := map[int]bool{}
-	for i, v := range d.params {
-		if !d.tape {
-			break
-		}
-		if text, ok := d.taped(i, v.Type()); ok {
-			b.WriteString(text)
-			taped[i] = true
+	if d.tape {
+		for i, v := range d.params {
+			if text, ok := d.taped(i, v.Type()); ok {
+				b.WriteString(text)
+				taped[i] = true
+			}
 		}
 	}
 	// The function that runs both: without a comparison under way, just the version in place.

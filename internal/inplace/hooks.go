@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,24 +23,51 @@ import (
 // numbers. A loop before the last b.ResetTimer() only prepares. On one processor
 // b.RunParallel(func(pb *testing.PB) {...}) has one goroutine, unless the benchmark asks for more:
 // then the loop over pb.Next() begins twice in a round, and for a group it is not timed.
-func (p *Place) hooks(o overlay, dir string, pkg *gotool.Listed) error {
+//
+// They are the same in all programs.
+func (p *Place) hooks(pkg *gotool.Listed) (overlay, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if o, ok := p.hooked[pkg.ImportPath]; ok {
+		return o, nil
+	}
+	o, dir := overlay{}, filepath.Join(p.dir, fmt.Sprintf("hooks%d", len(p.hooked)))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
 	for _, list := range [][]string{pkg.TestGoFiles, pkg.XTestGoFiles} {
 		for _, name := range list {
 			path := filepath.Join(pkg.Dir, name)
 			text, err := os.ReadFile(path)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			hooked, err := hook(string(text), p.livePath(), p.u.Group())
 			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
+				return nil, fmt.Errorf("%s: %w", path, err)
 			}
 			if hooked != string(text) {
 				if err := o.put(dir, path, hooked); err != nil {
-					return err
+					return nil, err
 				}
 			}
 		}
+	}
+	if p.hooked == nil {
+		p.hooked = map[string]overlay{}
+	}
+	p.hooked[pkg.ImportPath] = o
+	return o, nil
+}
+
+// hookSuites places the test files of all suites with their hooks.
+func (p *Place) hookSuites(o overlay) error {
+	for _, s := range p.suites {
+		files, err := p.hooks(s.pkg)
+		if err != nil {
+			return err
+		}
+		maps.Copy(o, files)
 	}
 	return nil
 }

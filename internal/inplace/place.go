@@ -39,8 +39,9 @@ type Place struct {
 	norace   bool // leave the race detector out
 	evidence beagle.InPlace
 
-	mu    sync.Mutex
-	count int // of programs
+	mu     sync.Mutex
+	count  int                // of programs
+	hooked map[string]overlay // test files with hooks, by package
 }
 
 // A suite are the tests of one package that reach the target.

@@ -76,12 +76,7 @@ func (p *Place) patched(dir string, i int, src string) (overlay, error) {
 			return nil, err
 		}
 	}
-	for _, s := range p.suites {
-		if err := p.hooks(o, dir, s.pkg); err != nil {
-			return nil, err
-		}
-	}
-	return o, nil
+	return o, p.hookSuites(o)
 }
 
 // linkWhole runs the go command for each version and suite.
