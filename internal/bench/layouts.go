@@ -37,11 +37,12 @@ func stratify(seed uint64, pairs []copyPair) (r layoutResult, ok bool) {
 		return r, false
 	}
 	var means []Estimate
-	for _, entry := range inorder.Keys(r.byAlignment) {
+	entries := inorder.Keys(r.byAlignment)
+	for _, entry := range entries {
 		means = append(means, pool(r.byAlignment[entry]))
 	}
 	r.est = pool(means)
-	r.align = [2]int{inorder.Keys(r.byAlignment)[0], inorder.Keys(r.byAlignment)[0]}
+	r.align = [2]int{entries[0], entries[0]}
 	return r, true
 }
 

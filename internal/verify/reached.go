@@ -86,7 +86,7 @@ func onlyReadBy(u *source.Unit, seen map[types.Object]*reach) (read, fixed map[s
 // or sorts. These are methods, function literals, and functions that code names without a call or
 // starts as goroutines, each with what it calls. Declarations of variables are left in.
 func (c *code) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []*ast.File) {
-	r := running{code: c, decls: withBodies(c, files), runs: map[*ast.FuncDecl]bool{}}
+	r := running{code: c, decls: withBodies(c.info, files), runs: map[*ast.FuncDecl]bool{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -116,12 +116,16 @@ func (c *code) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []
 }
 
 // withBodies are the functions with a body, by the objects that they declare.
-func withBodies(c *code, files []*ast.File) map[types.Object]*ast.FuncDecl {
+func withBodies(info *types.Info, files []*ast.File) map[types.Object]*ast.FuncDecl {
 	out := map[types.Object]*ast.FuncDecl{}
 	for _, f := range files {
 		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				out[c.info.Defs[fn.Name]] = fn
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			if obj, ok := info.Defs[fn.Name].(*types.Func); ok {
+				out[obj] = fn
 			}
 		}
 	}
@@ -219,22 +223,11 @@ func written(c *code) map[string]bool {
 // reaches reads the target and the functions of its package that it reaches.
 func reaches(u *source.Unit) map[types.Object]*reach {
 	_, files, info := u.Syntax()
-	decls := map[types.Object]*ast.FuncDecl{}
+	decls := withBodies(info, files)
 	var next []types.Object
-	for _, f := range files {
-		for _, d := range f.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil {
-				continue
-			}
-			obj, ok := info.Defs[fn.Name].(*types.Func)
-			if !ok {
-				continue
-			}
-			decls[obj] = fn
-			if syntax.FuncName(obj) == u.Target.Name {
-				next = append(next, obj)
-			}
+	for obj := range decls {
+		if fn, ok := obj.(*types.Func); ok && syntax.FuncName(fn) == u.Target.Name {
+			next = append(next, obj)
 		}
 	}
 	seen := map[types.Object]*reach{}

@@ -69,15 +69,6 @@ func findDevirtualise(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// holdsLabel reports whether code has a label. A copy of it in the same function would have the
-// label again.
-func holdsLabel(p *mutate.Pass, n ast.Node) bool {
-	for range mutate.Nodes[*ast.LabeledStmt](p, n) {
-		return true
-	}
-	return false
-}
-
 // receiverVar returns the local interface variable whose method is called.
 func receiverVar(p *mutate.Pass, call *ast.CallExpr) *types.Var {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)

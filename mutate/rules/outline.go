@@ -101,10 +101,7 @@ func mentions(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
 			return true
 		}
 	}
-	for range mutate.Nodes[*ast.LabeledStmt](p, fn.Body) {
-		return true
-	}
-	return false
+	return holdsLabel(p, fn.Body)
 }
 
 func isGuard(p *mutate.Pass, s ast.Stmt) bool {

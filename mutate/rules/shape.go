@@ -313,6 +313,15 @@ func labelled(p *mutate.Pass, n ast.Node) bool {
 	return ok
 }
 
+// holdsLabel reports whether code has a label. A copy of it in the same function would have the
+// label again.
+func holdsLabel(p *mutate.Pass, n ast.Node) bool {
+	for range mutate.Nodes[*ast.LabeledStmt](p, n) {
+		return true
+	}
+	return false
+}
+
 // canDeclare reports whether a variable may be declared at s: in a function, where no goto could
 // jump over it.
 func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
