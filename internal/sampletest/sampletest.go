@@ -19,6 +19,12 @@ var (
 // All reports whether all cases are asked for.
 func All() bool { return *all }
 
+// OneIn reports whether this run is the one of n that tries something dear.
+func OneIn(t testing.TB, n int) bool {
+	t.Helper()
+	return Of(t, append([]bool{true}, make([]bool, n-1)...), 1)[0]
+}
+
 // Of draws n elements, or returns all of them. The log has the seed, with which a failure can be
 // repeated.
 func Of[T any](t testing.TB, from []T, n int) []T {
