@@ -135,7 +135,13 @@ const forAll = "internal/inorder"
 // and each other: the nouns, what is linked into users' programs (rt and the
 // probe), the client of models, and the pure search.
 var standardOnly = []string{
-	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/forecast/toto", "internal/forecast/safetensors", "internal/ledger", "internal/inorder", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/campaign", "internal/similarity", "internal/inplace/live",
+	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term",
+	"internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch",
+	"internal/watch/simulate", "internal/forecast", "internal/forecast/toto",
+	"internal/forecast/safetensors", "internal/ledger", "internal/inorder", "internal/special",
+	"internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout",
+	"probe/rollout/rollouthttp", "internal/campaign", "internal/similarity",
+	"internal/inplace/live",
 }
 
 // companions are the packages that only a program beside beagle links, since a first build of
