@@ -48,7 +48,8 @@ type CampaignTarget struct {
 	Reason     string      `json:"reason,omitempty"`
 	Inputs     string      `json:"inputs,omitempty"` // file of recorded calls; empty: the package's tests
 	Run        string      `json:"run,omitempty"`
-	Ratio      *Ratio      `json:"ratio,omitempty"`
+	Ratio      *Ratio      `json:"ratio,omitempty"`    // corrected for having tried many
+	Measured   *Ratio      `json:"measured,omitempty"` // the same as it was measured
 	Again      *Ratio      `json:"again,omitempty"` // of a second measurement, beside the winner's steps
 	Tests      string      `json:"tests,omitempty"` // the command that ran the package's own tests on the winner
 	Similarity *Similarity `json:"similarity,omitempty"`

@@ -42,8 +42,8 @@ func printCampaign(w io.Writer, c *beagle.Campaign) {
 			line("faster by", "%.3gx (95 %%: %.3g to %.3g)", t.Ratio.Point, t.Ratio.Low, t.Ratio.High)
 		}
 		if t.Ratio != nil && t.Again != nil {
-			line("again", "%.3gx (95 %%: %.3g to %.3g), beside its steps: the saving is of both", t.Again.Point,
-				t.Again.Low, t.Again.High)
+			line("again", "%.3gx (95 %%: %.3g to %.3g), beside its steps: the saving is of both, uncorrected",
+				t.Again.Point, t.Again.Low, t.Again.High)
 		}
 		if t.Tests != "" && t.State == beagle.CampaignImproved {
 			line("tests", "%s passes", t.Tests)

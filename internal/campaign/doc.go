@@ -7,12 +7,15 @@
 // 1 - 1/ratio. Each of these is uncertain, and [Sum] draws them (Monte Carlo, 4,000 draws):
 //
 //   - the share: from the number of samples in the profile, as a binomial count
-//   - the ratio: log-normal, of the measurement and of the second one, beside the winner's steps.
-//     Where they differ beyond their intervals, it is that of a third which may differ as much
+//   - the ratio: log-normal, of the measurement and of the second one, beside the winner's steps,
+//     both as they were measured: a correction for having tried many keeps a claim true, and would
+//     make a prediction too low. Where they differ beyond their intervals, it is that of a third
+//     which may differ as much. Without a second one, the corrected ratio stands alone
 //   - the function's part of the benchmark: where a benchmark's whole loop was timed, the gain is
 //     divided by the share of the loop that its profile finds below the function, a binomial count
-//   - the benchmark: of the time that the benchmark spends unlike production, any part between
-//     nothing and all gains as measured. The similarity's interval says how much is unlike.
+//   - the benchmark: time that the benchmark spends unlike production gains anything between
+//     nothing and twice what was measured, since nothing says whether production gains less there
+//     or more. The similarity's interval says how much is unlike.
 //     Without a benchmark that was compared, this part is missing, and a note says so.
 //
 // Nothing counts twice. What a callee saves already is taken off what its caller saves.

@@ -150,7 +150,7 @@ func (s *State) Escalate(target string) string {
 		return ""
 	}
 	net := s.searched(t)
-	left := net / expected(*t.Ratio, t.Again).Point
+	left := net / expected(t).Point
 	if left >= s.Campaign.Least {
 		return ""
 	}
@@ -354,7 +354,7 @@ func (s *State) Tally() {
 	var won []Won
 	for _, t := range s.Campaign.Targets {
 		if t.State == beagle.CampaignImproved && t.Ratio != nil {
-			won = append(won, Won{t.Target, t.Cum, expected(*t.Ratio, t.Again), t.Similarity, t.Part})
+			won = append(won, Won{t.Target, t.Cum, expected(&t), t.Similarity, t.Part})
 		}
 	}
 	all, each := Sum(won, s.Table.Effective, func(a, b string) float64 { return s.Together[a][b] })

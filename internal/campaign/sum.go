@@ -56,18 +56,26 @@ func Sum(won []Won, samples float64, together func(a, b string) float64) (
 	return interval(sums), each
 }
 
-// expected is what two measurements of an improvement tell of it in the service. Each says how fast
-// a version is under its own conditions: what else is in the program, and what the other half of a
-// core does. These move a ratio by more than an interval of either holds. So the variance between
-// the two is added, as of a sample of conditions (random effects of DerSimonian and Laird). The
-// service has conditions of its own: the interval is that of a prediction, in which the variance
-// counts once more.
-func expected(r beagle.Ratio, again *beagle.Ratio) beagle.Ratio {
-	if again == nil || again.Low <= 0 || r.Low <= 0 {
-		return r
+// expected is how much faster an improved target will be in the service.
+//
+// The corrected ratio is a claim: it must hold although the best of many was taken, so it is too
+// low more often than too high. A second measurement is of the winner alone, and chose nothing.
+// Where there is one, the two as they were measured are combined. Each says how fast a version is
+// under its own conditions: what else is in the program, and what the other half of a core does.
+// These move a ratio by more than an interval of either holds. So the variance between the two is
+// added, as of a sample of conditions (random effects of DerSimonian and Laird). The service has
+// conditions of its own: the interval is that of a prediction, in which the variance counts twice.
+func expected(t *beagle.CampaignTarget) beagle.Ratio {
+	first := t.Measured
+	if first == nil { // a campaign of an older Beagle
+		first = t.Ratio
+	}
+	again := t.Again
+	if again == nil || again.Low <= 0 || first.Low <= 0 {
+		return *t.Ratio
 	}
 	var logs, vars [2]float64
-	for i, m := range []beagle.Ratio{r, *again} {
+	for i, m := range []beagle.Ratio{*first, *again} {
 		logs[i], vars[i] = math.Log(m.Point), squared(math.Log(m.High/m.Low)/(2*z95))
 	}
 	between := max(0, (squared(logs[0]-logs[1])-vars[0]-vars[1])/2)
@@ -115,7 +123,7 @@ func gain(r *rand.Rand, w Won) float64 {
 	if s := w.Similarity; s != nil {
 		sd := max(0, s.High-s.Low) / (2 * z95)
 		unlike := min(1, max(0, 1-s.Estimate+sd*r.NormFloat64()))
-		g *= 1 - unlike*r.Float64()
+		g *= 1 + unlike*(2*r.Float64()-1)
 	}
 	return g
 }

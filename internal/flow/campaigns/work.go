@@ -212,6 +212,9 @@ func (t *Taken) Found(r *beagle.Result) {
 		return
 	}
 	t.Target.Ratio, t.Target.Again = &r.Best.Ratio, r.Again
+	if m := r.Measurement; m != nil {
+		t.Target.Measured = &m.Train
+	}
 }
 
 // Judge tests a winner, and compares its inputs with production.
