@@ -44,10 +44,22 @@ const (
 	notCheckedInLine = 4
 )
 
-// String is the assurance in one line:
+// String is the assurance in one line: the evidence, and some of what it leaves open.
+func (a *Assurance) String() string {
+	line := a.Evidence()
+	if len(a.NotChecked) > 0 {
+		line += ", not checked: " + someOf(a.NotChecked, notCheckedInLine)
+	}
+	if text := a.Unmet(); text != "" {
+		line += "; " + text
+	}
+	return line
+}
+
+// Evidence says what was compared and proved:
 //
 //	2,229,492 inputs, search saturated, proved for all inputs up to length 12 (z3 5.4.1)
-func (a *Assurance) String() string {
+func (a *Assurance) Evidence() string {
 	parts := []string{thousands(a.Inputs) + " inputs"}
 	if a.InPlace {
 		parts[0] = "in place: " + thousands(a.Inputs) + " calls compared"
@@ -61,19 +73,20 @@ func (a *Assurance) String() string {
 	if n := len(a.Constructed); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d steps correct by construction", n, max(n, a.Steps)))
 	}
-	line := strings.Join(parts, ", ")
-	if len(a.NotChecked) > 0 {
-		line += ", not checked: " + someOf(a.NotChecked, notCheckedInLine)
+	return strings.Join(parts, ", ")
+}
+
+// Unmet names branches that no input reached, "" if there are none.
+func (a *Assurance) Unmet() string {
+	n := len(a.Unreached)
+	if n == 0 {
+		return ""
 	}
-	if n := len(a.Unreached); n > 0 {
-		places := make([]string, n)
-		for i, b := range a.Unreached {
-			places[i] = b.String()
-		}
-		line += fmt.Sprintf("; %s no input reached (%s)", counted(n, "branch", "branches"),
-			someOf(places, unreachedInLine))
+	places := make([]string, n)
+	for i, b := range a.Unreached {
+		places[i] = b.String()
 	}
-	return line
+	return fmt.Sprintf("%s no input reached (%s)", counted(n, "branch", "branches"), someOf(places, unreachedInLine))
 }
 
 // String says how much is proved, and by whom.

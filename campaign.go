@@ -50,8 +50,8 @@ type CampaignTarget struct {
 	Run        string      `json:"run,omitempty"`
 	Ratio      *Ratio      `json:"ratio,omitempty"`    // corrected for having tried many
 	Measured   *Ratio      `json:"measured,omitempty"` // the same as it was measured
-	Again      *Ratio      `json:"again,omitempty"` // of a second measurement, beside the winner's steps
-	Tests      string      `json:"tests,omitempty"` // the command that ran the package's own tests on the winner
+	Again      *Ratio      `json:"again,omitempty"`    // of a second measurement, beside the winner's steps
+	Tests      string      `json:"tests,omitempty"`    // the command that ran the package's own tests on the winner
 	Similarity *Similarity `json:"similarity,omitempty"`
 	// nil: the ratio is of the function's calls alone, or it is not known
 	Part   *BenchmarkPart  `json:"part,omitempty"`

@@ -327,9 +327,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 		known = fmt.Sprintf(", %d of them known to the store", n)
 	}
 	fmt.Fprintf(w, "  %-22s %d versions in %.0f s%s%s\n", "tried", r.Candidates, r.WallSeconds, known, compared)
-	if a := r.Verification.Assurance; a != nil {
-		fmt.Fprintf(w, "  assurance: %s\n", a)
-	}
+	printAssurance(w, r.Verification.Assurance)
 	for _, why := range r.Rejected {
 		fmt.Fprintf(w, "  %-22s %s\n", "faster, and fell", clean(strings.Join(strings.Fields(why), " ")))
 	}

@@ -40,11 +40,23 @@ func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
 			report.Count(m.Best.Allocs))
 	}
 	printContract(w, v)
-	if v.Assurance != nil {
-		fmt.Fprintf(w, "  assurance: %s\n", v.Assurance)
-	}
+	printAssurance(w, v.Assurance)
 	for _, warning := range v.Warnings {
 		fmt.Fprintf(w, "  warning: %s\n", warning)
+	}
+}
+
+// printAssurance prints how far the evidence reaches, and what it leaves open.
+func printAssurance(w io.Writer, a *beagle.Assurance) {
+	if a == nil {
+		return
+	}
+	fmt.Fprintf(w, "  %-22s %s\n", "assurance", a.Evidence())
+	for _, what := range a.NotChecked {
+		fmt.Fprintf(w, "  %-22s %s\n", "not checked", what)
+	}
+	if text := a.Unmet(); text != "" {
+		fmt.Fprintf(w, "  %-22s %s\n", "not checked", text)
 	}
 }
 
