@@ -120,6 +120,10 @@ func (n *inputs) compose(ctx context.Context, bin *harness.Binary, in *corpus.In
 func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 	in := &corpus.Input{Seed: n.spec.Seed}
 	if n.file != "" {
+		if g := n.spec.given()[0]; g.function != "" && n.file == n.spec.CorpusFile {
+			return nil, usage("--corpus "+n.file+": NAME=FILE is for a group, and the target is one function",
+				"give the file alone: --corpus "+quote(g.path))
+		}
 		records, err := corpus.Load(n.unit, n.file)
 		if err != nil {
 			return nil, err
