@@ -18,7 +18,7 @@ import (
 )
 
 // searchesDrawn is how many scripts of testdata/evolve a run tries: each runs several searches.
-const searchesDrawn = 3
+const searchesDrawn = 2
 
 // TestEvolveScripts runs whole searches on small modules.
 func TestEvolveScripts(t *testing.T) {

@@ -80,7 +80,7 @@ func TestScripts(t *testing.T) {
 }
 
 // servicesDrawn is how many scripts of testdata/service a run tries: each takes up to a minute.
-const servicesDrawn = 3
+const servicesDrawn = 2
 
 // TestServiceScripts runs captures, campaigns and rollouts on services that run.
 func TestServiceScripts(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -201,6 +202,7 @@ func TestEvidenceOfState(t *testing.T) {
 	if testing.Short() {
 		t.Skip("under the race detector it takes a minute")
 	}
+	sampletest.Rarely(t, 3)
 	for _, c := range []struct {
 		target, bench string
 		inPlace       bool

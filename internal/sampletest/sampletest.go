@@ -5,6 +5,7 @@ package sampletest
 import (
 	"cmp"
 	"flag"
+	"hash/fnv"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -19,10 +20,25 @@ var (
 // All reports whether all cases are asked for.
 func All() bool { return *all }
 
-// OneIn reports whether this run is the one of n that tries something dear.
+// OneIn reports whether this run is the one of n that tries something dear. Tests draw apart, so
+// that no run tries all that is dear.
 func OneIn(t testing.TB, n int) bool {
 	t.Helper()
-	return Of(t, append([]bool{true}, make([]bool, n-1)...), 1)[0]
+	if *all {
+		return true
+	}
+	t.Logf("one of %d runs tries it; -sample.seed %d draws the same again", n, seed())
+	name := fnv.New64a()
+	name.Write([]byte(t.Name()))
+	return rand.New(rand.NewPCG(seed(), name.Sum64())).IntN(n) == 0
+}
+
+// Rarely skips a dear test in all runs but one of n.
+func Rarely(t testing.TB, n int) {
+	t.Helper()
+	if !OneIn(t, n) {
+		t.Skip("not drawn; -sample.all tries it in each run")
+	}
 }
 
 // Of draws n elements, or returns all of them. The log has the seed, with which a failure can be

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/proof/solve"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
 // proofModule is a package whose functions the tests prove or refute.
@@ -100,6 +101,9 @@ func Check(s string) error {
 }
 `
 
+// versionsDrawn is how many versions are proved or refuted in a run. -sample.all takes all.
+const versionsDrawn = 4
+
 func TestProof(t *testing.T) {
 	if len(solve.Installed()) == 0 {
 		t.Skip("no solver is installed: apt install z3")
@@ -112,10 +116,11 @@ func TestProof(t *testing.T) {
 		return "package p\n\nfunc (p *Point) Add(q []int32, n uint8) int {\n" + body + "\n}\n"
 	}
 	envs := map[string]*Env{}
-	for _, c := range []struct {
+	type version struct {
 		name, spec, source, note string // a note of "" means that the test wants a difference
 		length                   int
-	}{
+	}
+	for _, c := range sampletest.Of(t, []version{
 		{"right", "./p.Check", words("last == '_' && s[0] == '_'"), "proved for all inputs up to length", 16},
 		{"border", "./p.Check", words("false && last == '_'"), "", 0},
 		{"nil receiver", "./p.Point.Add", point("x := p.X\nfor _, v := range q {\nx += v\n}\np.X = x\nreturn 1 + int(n)"), "", 0},
@@ -124,7 +129,7 @@ func TestProof(t *testing.T) {
 		{"narrow", "./p.Point.Add", point("for i := range q {\np.X += q[i]\n}\nreturn int(n + 1)"), "", 0},
 		{"sum of 16 bits", "./p.Total", "package p\n\nfunc Total(s []byte) uint32 {\nn := uint16(0)\nfor i := range s {\nn += uint16(s[i])\n}\nreturn uint32(n)\n}\n", "", 0},
 		{"float", "./p.Scale", "package p\n\nfunc Scale(x float64) float64 { return x + x }\n", "nothing proved: an argument of type float64", 0},
-	} {
+	}, versionsDrawn) {
 		if envs[c.spec] == nil {
 			envs[c.spec] = environment(t, dir, c.spec)
 		}

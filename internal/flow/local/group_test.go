@@ -283,6 +283,7 @@ func TestSurveyAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs tests of a module")
 	}
+	sampletest.Rarely(t, 2)
 	s := groupSpec(t, "http://127.0.0.1:1")
 	s.Models, s.NoMeasure = flow.Models{}, true
 	home := openStore(t, t.TempDir())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/llmtest"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
 // TestGuardedFinalist checks that a finalist that is wrong only for texts that nobody passes does
@@ -15,6 +16,7 @@ func TestGuardedFinalist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole search")
 	}
+	sampletest.Rarely(t, 3)
 	const once = `func Sum(s string) int {
 	n, part := 0, uint16(0)
 	for i := 0; i < len(s); i++ {

@@ -79,9 +79,7 @@ const (
 // is killed after the first verdicts. Of two layouts that are handed in one wins and one falls, as
 // with the local driver.
 func TestGroupRun(t *testing.T) {
-	if !sampletest.OneIn(t, 3) {
-		t.Skip("not drawn; -sample.all tries it in each run")
-	}
+	sampletest.Rarely(t, 3)
 	f := newFleet(t, "127.0.0.1")
 	spec := flow.Defaults()
 	spec.Dir, spec.Target, spec.Candidates, spec.Measure = t.TempDir(), ".Tally", 4, 2*time.Second
