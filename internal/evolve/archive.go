@@ -9,6 +9,19 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
+// A population holds the candidates that behave, and on which islands they live.
+type population struct {
+	Root     string    `json:"root"`    // candidate ID of the original
+	Members  []*Member `json:"members"` // all that behave, in order of arrival
+	Archives []archive `json:"archives"`
+
+	// What follows from the members.
+	index map[string]*Member
+	known *knownSteps
+	top   *Member   // the best
+	kin   []*Member // the best of the best families
+}
+
 // An archive holds the best member of each kind (cell) on an island, by cell.
 type archive map[string]string
 
@@ -55,32 +68,32 @@ func (a archive) worst(index map[string]*Member) string {
 }
 
 // elites returns the best member of each cell of an island, in a fixed order.
-func (s *Search) elites(island int) []*Member {
-	a := s.Archives[island]
+func (pop *population) elites(island int) []*Member {
+	a := pop.Archives[island]
 	var out []*Member
 	for _, key := range inorder.Keys(a) {
-		out = append(out, s.index[a[key]])
+		out = append(out, pop.index[a[key]])
 	}
 	return out
 }
 
-// migrate lets the islands share: each sends its best to the next, and the
+// migrate lets the islands share after a generation: each sends its best to the next, and the
 // weakest receives the best of all.
-func (s *Search) migrate() {
-	bests := make([]*Member, len(s.Archives))
+func (pop *population) migrate(generation int) {
+	bests := make([]*Member, len(pop.Archives))
 	weakest := 0
-	for i := range s.Archives {
-		bests[i] = best(s.elites(i))
+	for i := range pop.Archives {
+		bests[i] = best(pop.elites(i))
 		if bests[i].fitness() < bests[weakest].fitness() {
 			weakest = i
 		}
 	}
-	if s.Generation%2 == 0 {
+	if generation%2 == 0 {
 		for i, b := range bests {
-			s.Archives[(i+1)%len(bests)].place(b, s.index)
+			pop.Archives[(i+1)%len(bests)].place(b, pop.index)
 		}
 	}
-	if s.Generation%3 == 0 {
-		s.Archives[weakest].place(s.Best(), s.index)
+	if generation%3 == 0 {
+		pop.Archives[weakest].place(pop.Best(), pop.index)
 	}
 }

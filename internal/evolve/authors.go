@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/beagle-go/beagle"
@@ -55,29 +56,48 @@ const (
 	freeCost  = 1e-4 // dollars that a proposal costs at least, for the division
 )
 
+// authors are those who write candidates, with what they wrote and what it cost.
+type authors struct {
+	Accounts    map[string]*Account `json:"books"`       // by author
+	Commissions int                 `json:"commissions"` // proposals made for models
+	Samples     map[string]int      `json:"turns,omitempty"`
+	Fallen      []string            `json:"fallen,omitempty"` // candidates that fell, the latest first
+	// models' latest candidates that were judged, the first first
+	Replies []string       `json:"replies,omitempty"`
+	Talks   []Talk         `json:"talks,omitempty"`  // conversations that may go on
+	Behind  map[string]int `json:"behind,omitempty"` // the rules' proposals behind each reply
+	Repeats int            `json:"repeats"`          // models' answers in a row without a new candidate
+	Lent    int            `json:"lent"`             // of the models' share to the rules
+	Closed  bool           `json:"closed"`           // models are not asked any more
+
+	config     *Config
+	population *population
+	rng        *rand.Rand
+}
+
 // Open reports whether models may still be asked.
-func (s *Search) Open() bool { return len(s.Config.Authors) > 0 && !s.Closed }
+func (au *authors) Open() bool { return len(au.config.Authors) > 0 && !au.Closed }
 
 // Close ends the asking of models: their money is spent, or none of them
 // answers. The rules take over what was kept for them.
-func (s *Search) Close() { s.Closed = true }
+func (au *authors) Close() { au.Closed = true }
 
 // Dismiss ends the asking of one model, because there is no money for another call
 // of it. When none is left that answers, the models are closed.
-func (s *Search) Dismiss(model string) {
-	for _, a := range s.Config.Authors {
+func (au *authors) Dismiss(model string) {
+	for _, a := range au.config.Authors {
 		if a.Model == model {
-			s.account(a.Name).Dismissed = true
+			au.account(a.Name).Dismissed = true
 		}
 	}
-	s.closeIfGone()
+	au.closeIfGone()
 }
 
-func (s *Search) account(author string) *Account {
-	b := s.Accounts[author]
+func (au *authors) account(author string) *Account {
+	b := au.Accounts[author]
 	if b == nil {
 		b = &Account{}
-		s.Accounts[author] = b
+		au.Accounts[author] = b
 	}
 	return b
 }
@@ -95,19 +115,19 @@ func (b *Account) worth() float64 {
 // author draws the author to ask next: a race of exponential clocks by worth. An island prefers
 // its own author, so that islands stay different. An author that does not answer is asked less
 // and less.
-func (s *Search) author(island int) Author {
+func (au *authors) author(island int) Author {
 	var first Author
 	soonest := math.Inf(1)
-	for i, a := range s.Config.Authors {
-		b := s.account(a.Name)
+	for i, a := range au.config.Authors {
+		b := au.account(a.Name)
 		if b.Dismissed {
 			continue
 		}
 		rate := b.worth() * max(a.Weight, leastWeight) * math.Pow(0.5, float64(b.Silence))
-		if i == island%len(s.Config.Authors) {
+		if i == island%len(au.config.Authors) {
 			rate *= 2
 		}
-		if at := s.rng.ExpFloat64() / rate; at < soonest {
+		if at := au.rng.ExpFloat64() / rate; at < soonest {
 			first, soonest = a, at
 		}
 	}
@@ -121,7 +141,7 @@ func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 	if !p.fromOutside() {
 		name = Rules
 	}
-	b := s.account(name)
+	b := s.authors.account(name)
 	switch {
 	case o.Unsent:
 		b.Asked--
@@ -158,8 +178,8 @@ func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 
 // earns returns what a candidate of this score earns the author of its proposal.
 func (s *Search) earns(p Proposal, score float64) float64 {
-	parent := s.index[p.Parent]
-	if score > s.Best().Score {
+	parent := s.population.index[p.Parent]
+	if score > s.population.Best().Score {
 		return score - parent.Score
 	}
 	return siblingEarns * max(0, score-max(parent.Score, parent.Bred))
@@ -191,39 +211,39 @@ func (b *Account) echo(o *Feedback) {
 }
 
 // hear closes the models when all of them are gone, or only repeat themselves.
-func (s *Search) hear(o *Feedback, fresh bool) {
+func (au *authors) hear(o *Feedback, fresh bool) {
 	switch {
 	case o.Unheard:
 	case fresh:
-		s.Repeats = 0
+		au.Repeats = 0
 	default:
-		s.Repeats++
+		au.Repeats++
 	}
-	if s.Repeats >= useless {
-		s.Close()
+	if au.Repeats >= useless {
+		au.Close()
 	}
-	s.closeIfGone()
+	au.closeIfGone()
 }
 
 // closeIfGone closes the models when none of them is left.
-func (s *Search) closeIfGone() {
-	left := func(a Author) bool { return s.account(a.Name).Silence < silent && !s.account(a.Name).Dismissed }
-	if !slices.ContainsFunc(s.Config.Authors, left) {
-		s.Close()
+func (au *authors) closeIfGone() {
+	left := func(a Author) bool { return au.account(a.Name).Silence < silent && !au.account(a.Name).Dismissed }
+	if !slices.ContainsFunc(au.config.Authors, left) {
+		au.Close()
 	}
 }
 
 // Account returns the account of an author: of a model by its name, or of
 // [Rules].
-func (s *Search) Account(author string) Account { return *s.account(author) }
+func (au *authors) Account(author string) Account { return *au.account(author) }
 
 // base returns the last candidate on the way to a member that a model wrote, or the original. The
 // member can be made again from it.
-func (s *Search) base(m *Member) *Member {
-	if b := s.index[m.Base]; b != nil {
+func (pop *population) base(m *Member) *Member {
+	if b := pop.index[m.Base]; b != nil {
 		return b
 	}
-	return s.index[s.Root]
+	return pop.index[pop.Root]
 }
 
 // loose are the steps that a member has beyond its base: rewrites all.

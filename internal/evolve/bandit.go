@@ -2,10 +2,22 @@ package evolve
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/beagle-go/beagle"
 )
+
+// merits are what mutators and kinds of proposals are worth on this target.
+type merits struct {
+	Arms  map[string]*arm    `json:"arms"` // by mutator
+	Kinds map[Kind]*earnings `json:"kinds"`
+
+	sums     *sums   // over the members
+	fitted   *fit    // nil when the members or Arms changed since
+	behaving float64 // of usual; 0 when the members or Arms changed since
+	rng      *rand.Rand
+}
 
 // An arm holds the record of a mutator on this target, apart from its gain, which the fit
 // estimates.
@@ -24,21 +36,21 @@ type earnings struct {
 	Earned float64 `json:"earned"`
 }
 
-func (s *Search) arm(mutator string) *arm {
-	a := s.Arms[mutator]
+func (ms *merits) arm(mutator string) *arm {
+	a := ms.Arms[mutator]
 	if a == nil {
 		a = &arm{}
-		s.Arms[mutator] = a
-		s.forgetFit()
+		ms.Arms[mutator] = a
+		ms.forgetFit()
 	}
 	return a
 }
 
-func (s *Search) earnings(k Kind) *earnings {
-	l := s.Kinds[k]
+func (ms *merits) earnings(k Kind) *earnings {
+	l := ms.Kinds[k]
 	if l == nil {
 		l = &earnings{}
-		s.Kinds[k] = l
+		ms.Kinds[k] = l
 	}
 	return l
 }
@@ -53,10 +65,10 @@ func (a *arm) priorGain() float64 { return min(mostPrior, priorTrust*math.Log1p(
 // behaves is the probability that a step of this mutator leaves a candidate
 // correct. A mutator that is new is taken to be like the others on this
 // target.
-func (s *Search) behaves(mutator string) float64 {
+func (ms *merits) behaves(mutator string) float64 {
 	const trust = 0.8 // in the others, as a number of observations; little, because mutators behave always or never
-	a := s.arm(mutator)
-	return (a.OK + trust*s.usual()) / (a.OK + a.Bad + trust)
+	a := ms.arm(mutator)
+	return (a.OK + trust*ms.usual()) / (a.OK + a.Bad + trust)
 }
 
 // credit enters feedback on the mutators of its new steps and on its kind.
@@ -65,14 +77,14 @@ func (s *Search) credit(p Proposal, o *Feedback) {
 	if p.fromOutside() {
 		return // its account has it
 	}
-	steps := newSteps(s.index[p.Parent], o.Candidate.Steps)
+	steps := newSteps(s.population.index[p.Parent], o.Candidate.Steps)
 	if !o.Verdict.OK() {
-		s.blame(steps)
+		s.merits.blame(steps)
 		s.retry(p, steps)
 		return
 	}
 	for _, st := range steps {
-		s.arm(st.Mutator).OK++
+		s.merits.arm(st.Mutator).OK++
 	}
 }
 
@@ -82,30 +94,30 @@ func newSteps(parent *Member, steps []beagle.Step) []beagle.Step {
 }
 
 // blame shares out a failure by how suspicious each mutator was before.
-func (s *Search) blame(steps []beagle.Step) {
+func (ms *merits) blame(steps []beagle.Step) {
 	total, shares := 0.0, make([]float64, len(steps))
 	for i, st := range steps {
-		shares[i] = 1 - s.behaves(st.Mutator) + 1e-6
+		shares[i] = 1 - ms.behaves(st.Mutator) + 1e-6
 		total += shares[i]
 	}
 	for i, st := range steps {
-		s.arm(st.Mutator).Bad += shares[i] / total
+		ms.arm(st.Mutator).Bad += shares[i] / total
 		if len(steps) == 1 {
-			s.arm(st.Mutator).Alone++
+			ms.arm(st.Mutator).Alone++
 		}
 	}
 }
 
 // hopeless reports whether a mutator is given up: it breaks most candidates, one of them as the
 // only new step. What fell beside others only may owe all its blame to them.
-func (s *Search) hopeless(mutator string) bool {
-	return s.behaves(mutator) < hopeless && s.arm(mutator).Alone > 0
+func (ms *merits) hopeless(mutator string) bool {
+	return ms.behaves(mutator) < hopeless && ms.arm(mutator).Alone > 0
 }
 
 // retry lets a move that fell beside others be tried on its parent again.
 func (s *Search) retry(p Proposal, steps []beagle.Step) {
-	parent := s.index[p.Parent]
-	if parent == nil || p.Move == nil || len(steps) < 2 || s.arm(p.Move.Mutator).Alone > 0 {
+	parent := s.population.index[p.Parent]
+	if parent == nil || p.Move == nil || len(steps) < 2 || s.merits.arm(p.Move.Mutator).Alone > 0 {
 		return
 	}
 	parent.Tried = slices.DeleteFunc(parent.Tried, func(i int) bool { return parent.Moves[i] == *p.Move })
@@ -116,16 +128,16 @@ const neutral = 0.05
 
 // creditKind pays a kind for new bests, and a little for stepping stones.
 func (s *Search) creditKind(p Proposal, o *Feedback) {
-	l := s.earnings(p.Kind)
+	l := s.merits.earnings(p.Kind)
 	l.Tries++
 	if !o.Verdict.OK() {
 		return
 	}
 	sc := score(&o.Verdict)
 	switch {
-	case sc > s.Best().Score+news:
+	case sc > s.population.Best().Score+news:
 		l.Earned++
-	case p.Kind != Prune && sc > s.index[p.Parent].Score-neutral:
+	case p.Kind != Prune && sc > s.population.index[p.Parent].Score-neutral:
 		l.Earned += steppingStone
 	}
 }

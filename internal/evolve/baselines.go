@@ -7,7 +7,7 @@ import (
 // independent stacks one to four moves on the original, drawn by weight. It learns nothing: it
 // shows what luck and the number of tries find.
 func (s *Search) independent() (Proposal, bool) {
-	root := s.index[s.Root]
+	root := s.population.index[s.population.Root]
 	if len(root.Moves) == 0 {
 		return Proposal{}, false
 	}
@@ -44,7 +44,7 @@ func (s *Search) byWeight(m *Member) int {
 // greedyStep takes the untried move of the current candidate with the highest
 // weight.
 func (s *Search) greedyStep() (Proposal, bool) {
-	cur := s.index[s.Current]
+	cur := s.population.index[s.Current]
 	next := -1
 	for i, mv := range cur.Moves {
 		if !slices.Contains(cur.Tried, i) && (next < 0 || mv.Weight > cur.Moves[next].Weight) {
@@ -63,7 +63,7 @@ func (s *Search) greedyStep() (Proposal, bool) {
 const gate = 0.03
 
 func (s *Search) stepTo(m *Member) {
-	if m.Score > s.index[s.Current].Score+gate {
+	if m.Score > s.population.index[s.Current].Score+gate {
 		s.Current = m.ID
 	}
 }

@@ -12,18 +12,18 @@ import (
 // AskModels returns up to n proposals for models to write, fewer when the
 // budget of candidates runs out. They are told of like all others.
 func (s *Search) AskModels(n int) []Proposal {
-	if s.Root == "" {
+	if s.population.Root == "" {
 		panic("evolve: AskModels before the original was added")
 	}
-	if !s.Open() {
+	if !s.authors.Open() {
 		return nil
 	}
-	n = min(n, s.Config.Budget-s.Spent-len(s.Pending))
+	n = min(n, s.Config.Budget-s.agenda.Spent-len(s.agenda.Pending))
 	var out []Proposal
 	for range max(n, 0) {
-		p := s.enroll(s.commission(s.Commissions % s.Config.Islands))
-		s.Commissions++
-		s.account(p.Author).Asked++
+		p := s.enroll(s.commission(s.authors.Commissions % s.Config.Islands))
+		s.authors.Commissions++
+		s.authors.account(p.Author).Asked++
 		out = append(out, p)
 	}
 	return out
@@ -33,7 +33,7 @@ func (s *Search) AskModels(n int) []Proposal {
 // of another family, sometimes the best of two in one, or a version that follows from its last
 // reply.
 func (s *Search) commission(island int) Proposal {
-	a := s.author(island)
+	a := s.authors.author(island)
 	p := Proposal{
 		Kind:        Model,
 		Island:      island,
@@ -41,19 +41,19 @@ func (s *Search) commission(island int) Proposal {
 		Model:       a.Model,
 		Temperature: a.Temperature,
 	}
-	if !s.goOn(a, &p) {
+	if !s.authors.goOn(a, &p) {
 		p.Parent = s.subject(island)
-		if mate := s.mate(p.Parent); mate != "" && s.rng.Float64() < mateShare {
+		if mate := s.population.mate(p.Parent); mate != "" && s.rng.Float64() < mateShare {
 			p.Mate = mate
 		}
 	}
-	s.index[p.Parent].Asked++
+	s.population.index[p.Parent].Asked++
 	key := beagle.HashOf("commission", p.Author, p.Parent, p.Mate, p.Talk)
-	p.Sample = s.Samples[key]
-	s.Samples[key]++
-	p.Examples = s.examples(&p)
-	p.Tried = slices.Clone(s.Fallen)
-	p.Ideas, p.Rules = slices.Clone(s.Replies), s.ruleNotes()
+	p.Sample = s.authors.Samples[key]
+	s.authors.Samples[key]++
+	p.Examples = s.population.examples(&p)
+	p.Tried = slices.Clone(s.authors.Fallen)
+	p.Ideas, p.Rules = slices.Clone(s.authors.Replies), s.merits.ruleNotes()
 	return p
 }
 
@@ -77,11 +77,11 @@ type RuleNote struct {
 const maxRuleNotes = 24
 
 // ruleNotes lists the gains of the tested rules, the best first.
-func (s *Search) ruleNotes() []RuleNote {
+func (ms *merits) ruleNotes() []RuleNote {
 	var out []RuleNote
-	for _, name := range inorder.Keys(s.Arms) {
-		if a := s.Arms[name]; a.tested() && name != ByAuthor {
-			out = append(out, RuleNote{name, int(a.OK), int(math.Ceil(a.Bad)), math.Exp(s.gain(name))})
+	for _, name := range inorder.Keys(ms.Arms) {
+		if a := ms.Arms[name]; a.tested() && name != ByAuthor {
+			out = append(out, RuleNote{name, int(a.OK), int(math.Ceil(a.Bad)), math.Exp(ms.gain(name))})
 		}
 	}
 	inorder.By(out, func(a, b RuleNote) int { return cmp.Compare(b.Gain, a.Gain) })
@@ -101,44 +101,45 @@ type Talk struct {
 }
 
 // noteReply keeps what a model wrote, and whether the conversation can go on.
-func (s *Search) noteReply(p Proposal, o *Feedback) {
+func (au *authors) noteReply(p Proposal, o *Feedback) {
 	if p.Kind != Model {
 		return
 	}
-	s.Replies = append(s.Replies, o.Candidate.ID)
-	s.Replies = s.Replies[max(0, len(s.Replies)-maxIdeas):]
+	au.Replies = append(au.Replies, o.Candidate.ID)
+	au.Replies = au.Replies[max(0, len(au.Replies)-maxIdeas):]
 	talk := Talk{Author: p.Author, Proposals: append(slices.Clone(p.Talk), p.ID), Parent: o.Candidate.ID}
 	switch {
-	case len(talk.Proposals) >= maxTurns || s.alone(p.Author):
+	case len(talk.Proposals) >= maxTurns || au.alone(p.Author):
 		return
 	case !o.Verdict.OK():
 		talk.Parent, talk.Fell = p.Parent, o.Candidate.ID
 	case o.Private:
 		return
 	}
-	s.Talks = append(s.Talks, talk)
-	s.Talks = s.Talks[max(0, len(s.Talks)-maxTalks):]
+	au.Talks = append(au.Talks, talk)
+	au.Talks = au.Talks[max(0, len(au.Talks)-maxTalks):]
 }
 
 // alone reports whether an author holds no conversations.
-func (s *Search) alone(author string) bool {
-	i := slices.IndexFunc(s.Config.Authors, func(a Author) bool { return a.Name == author })
-	return i < 0 || s.Config.Authors[i].Alone
+func (au *authors) alone(author string) bool {
+	i := slices.IndexFunc(au.config.Authors, func(a Author) bool { return a.Name == author })
+	return i < 0 || au.config.Authors[i].Alone
 }
 
 // goOn has a proposal follow the author's latest conversation that is worth it, if
 // there is one: a wrong reply can be mended, and a good one taken further. It ends
 // those that are not. A good reply is not always followed, since a new beginning
 // brings other ideas.
-func (s *Search) goOn(a Author, p *Proposal) bool {
-	for i := len(s.Talks) - 1; i >= 0; i-- {
-		t := s.Talks[i]
+func (au *authors) goOn(a Author, p *Proposal) bool {
+	for i := len(au.Talks) - 1; i >= 0; i-- {
+		t := au.Talks[i]
 		if t.Author != a.Name {
 			continue
 		}
-		s.Talks = slices.Delete(s.Talks, i, i+1)
-		m := s.index[t.Parent]
-		if m.Private || m.Score < s.Best().Score-halfAsFast || t.Fell == "" && s.rng.Float64() < newBeginning {
+		au.Talks = slices.Delete(au.Talks, i, i+1)
+		m := au.population.index[t.Parent]
+		if m.Private || m.Score < au.population.Best().Score-halfAsFast ||
+			t.Fell == "" && au.rng.Float64() < newBeginning {
 			continue
 		}
 		p.Talk, p.Parent, p.Fell = t.Proposals, t.Parent, t.Fell
@@ -153,19 +154,19 @@ func (s *Search) goOn(a Author, p *Proposal) bool {
 func (s *Search) subject(island int) string {
 	switch s.Config.Strategy {
 	case BestOfN:
-		return s.Root
+		return s.population.Root
 	case Greedy:
-		if s.index[s.Current].Private {
-			return s.Root
+		if s.population.index[s.Current].Private {
+			return s.population.Root
 		}
 		return s.Current
 	}
-	out, soonest := s.Root, math.Inf(1)
-	for _, m := range s.families() {
-		if m.Score < s.Best().Score-halfAsFast {
+	out, soonest := s.population.Root, math.Inf(1)
+	for _, m := range s.population.families() {
+		if m.Score < s.population.Best().Score-halfAsFast {
 			continue
 		}
-		rate := math.Exp((m.Score-s.Best().Score)/subjectSpread) / float64(1+m.Asked)
+		rate := math.Exp((m.Score-s.population.Best().Score)/subjectSpread) / float64(1+m.Asked)
 		if at := s.rng.ExpFloat64() / rate; at < soonest {
 			out, soonest = m.ID, at
 		}
@@ -176,24 +177,24 @@ func (s *Search) subject(island int) string {
 // families returns the best members that models may see, one of each of the best families, the
 // best first. A family goes back to one reply of a model, or to the original by rules alone: its
 // members differ in steps, not in structure.
-func (s *Search) families() []*Member { return s.kin }
+func (pop *population) families() []*Member { return pop.kin }
 
 // addKin puts a member among the best of the families if it belongs there.
-func (s *Search) addKin(m *Member) {
+func (pop *population) addKin(m *Member) {
 	if m.Private {
 		return
 	}
-	if i := slices.IndexFunc(s.kin, func(k *Member) bool { return k.Base == m.Base }); i >= 0 {
-		if s.kin[i].fitness() >= m.fitness() {
+	if i := slices.IndexFunc(pop.kin, func(k *Member) bool { return k.Base == m.Base }); i >= 0 {
+		if pop.kin[i].fitness() >= m.fitness() {
 			return
 		}
-		s.kin = slices.Delete(s.kin, i, i+1)
+		pop.kin = slices.Delete(pop.kin, i, i+1)
 	}
-	at, _ := slices.BinarySearchFunc(s.kin, m, func(k, m *Member) int {
+	at, _ := slices.BinarySearchFunc(pop.kin, m, func(k, m *Member) int {
 		return cmp.Or(cmp.Compare(m.fitness(), k.fitness()), -1)
 	})
-	s.kin = slices.Insert(s.kin, at, m)
-	s.kin = s.kin[:min(len(s.kin), maxFamilies)]
+	pop.kin = slices.Insert(pop.kin, at, m)
+	pop.kin = pop.kin[:min(len(pop.kin), maxFamilies)]
 }
 
 // akin reports whether one member goes back to the reply that the other stands on:
@@ -208,11 +209,11 @@ func akin(a, b *Member) bool {
 
 // mate is a version with another algorithm that is worth combining; none early on.
 // It may be slower than half of the best, since what it has the parent has not.
-func (s *Search) mate(parent string) string {
+func (pop *population) mate(parent string) string {
 	const worth = 0.1 // it must be faster than the original itself
-	of := s.index[parent]
-	for _, m := range s.families() {
-		if m.ID != parent && m.ID != s.Root && m.Score > worth && !akin(m, of) {
+	of := pop.index[parent]
+	for _, m := range pop.families() {
+		if m.ID != parent && m.ID != pop.Root && m.Score > worth && !akin(m, of) {
 			return m.ID
 		}
 	}
@@ -220,14 +221,14 @@ func (s *Search) mate(parent string) string {
 }
 
 // examples are two good versions of other families.
-func (s *Search) examples(p *Proposal) (out []string) {
-	shown := []*Member{s.index[p.Parent]}
+func (pop *population) examples(p *Proposal) (out []string) {
+	shown := []*Member{pop.index[p.Parent]}
 	if p.Mate != "" {
-		shown = append(shown, s.index[p.Mate])
+		shown = append(shown, pop.index[p.Mate])
 	}
-	for _, m := range s.families() {
+	for _, m := range pop.families() {
 		kin := func(o *Member) bool { return akin(o, m) }
-		if len(out) < 2 && m.ID != s.Root && m.Score > 0 && !slices.ContainsFunc(shown, kin) {
+		if len(out) < 2 && m.ID != pop.Root && m.Score > 0 && !slices.ContainsFunc(shown, kin) {
 			out, shown = append(out, m.ID), append(shown, m)
 		}
 	}
@@ -235,7 +236,7 @@ func (s *Search) examples(p *Proposal) (out []string) {
 }
 
 // remember keeps what fell last, for models.
-func (s *Search) remember(id string) { s.Fallen = latest(s.Fallen, id) }
+func (au *authors) remember(id string) { au.Fallen = latest(au.Fallen, id) }
 
 // latest puts an ID in front and forgets the oldest.
 func latest(ids []string, id string) []string {

@@ -142,28 +142,28 @@ func invert(a [][]float64) [][]float64 {
 	return inv
 }
 
-func (s *Search) fit() *fit {
-	if s.fitted == nil {
-		s.fitted = regress(s.sums, s.Arms)
+func (ms *merits) fit() *fit {
+	if ms.fitted == nil {
+		ms.fitted = regress(ms.sums, ms.Arms)
 	}
-	return s.fitted
+	return ms.fitted
 }
 
 // usual is the share of the mutators that leave candidates correct, made anew
 // like the fit.
-func (s *Search) usual() float64 {
-	if s.behaving == 0 {
-		s.behaving = usual(s.Arms)
+func (ms *merits) usual() float64 {
+	if ms.behaving == 0 {
+		ms.behaving = usual(ms.Arms)
 	}
-	return s.behaving
+	return ms.behaving
 }
 
 // forgetFit drops what was made of Members and Arms, because they changed.
-func (s *Search) forgetFit() { s.fitted, s.behaving = nil, 0 }
+func (ms *merits) forgetFit() { ms.fitted, ms.behaving = nil, 0 }
 
 // gain is the expected gain of a step of a mutator.
-func (s *Search) gain(mutator string) float64 {
-	m := s.fit()
+func (ms *merits) gain(mutator string) float64 {
+	m := ms.fit()
 	if i, ok := m.at[mutator]; ok {
 		return m.mean[i]
 	}
@@ -172,8 +172,8 @@ func (s *Search) gain(mutator string) float64 {
 
 // draw samples the gain (Thompson): a mutator of which little is known is sometimes drawn high,
 // and so gets its chance.
-func (s *Search) draw(mutator string) float64 {
-	m := s.fit()
+func (ms *merits) draw(mutator string) float64 {
+	m := ms.fit()
 	i := m.at[mutator]
-	return m.mean[i] + m.sd[i]*s.rng.NormFloat64()
+	return m.mean[i] + m.sd[i]*ms.rng.NormFloat64()
 }

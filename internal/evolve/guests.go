@@ -14,16 +14,17 @@ func (s *Search) Invite() (p Proposal, ok bool) {
 	if !s.CanInvite() {
 		return Proposal{}, false
 	}
-	s.Ended = false
+	s.agenda.Ended = false
 	p = s.enroll(Proposal{
-		Kind: Guest, Author: Guests, Island: s.account(Guests).Asked % s.Config.Islands, Parent: s.Root,
+		Kind: Guest, Author: Guests, Parent: s.population.Root,
+		Island: s.authors.account(Guests).Asked % s.Config.Islands,
 	})
-	s.account(Guests).Asked++
+	s.authors.account(Guests).Asked++
 	return p, true
 }
 
 // CanInvite reports whether there is budget for another candidate.
-func (s *Search) CanInvite() bool { return s.Config.Budget > s.Spent+len(s.Pending) }
+func (s *Search) CanInvite() bool { return s.Config.Budget > s.agenda.Spent+len(s.agenda.Pending) }
 
 // fromOutside reports whether a proposal's candidate is not of the rules' making.
 func (p *Proposal) fromOutside() bool { return p.Kind == Model || p.Kind == Guest }

@@ -3,6 +3,7 @@ package evolve
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/beagle-go/beagle"
@@ -16,10 +17,21 @@ const (
 	maxCross = 12
 )
 
+// A breeder has the ideas of the rules on islands.
+type breeder struct {
+	config     *Config
+	agenda     *agenda
+	population *population
+	merits     *merits
+	authors    *authors
+	asked      map[string]bool // proposals by content
+	rng        *rand.Rand
+}
+
 // onIsland returns a new idea of an island.
-func (s *Search) onIsland(island int) (Proposal, bool) {
-	for _, k := range s.kinds() {
-		p, ok := s.tryKind(k, island)
+func (br *breeder) onIsland(island int) (Proposal, bool) {
+	for _, k := range br.kinds() {
+		p, ok := br.tryKind(k, island)
 		if ok {
 			p.Island, p.Kind = island, k
 			return p, true
@@ -28,28 +40,28 @@ func (s *Search) onIsland(island int) (Proposal, bool) {
 	return Proposal{}, false
 }
 
-func (s *Search) tryKind(k Kind, island int) (Proposal, bool) {
+func (br *breeder) tryKind(k Kind, island int) (Proposal, bool) {
 	switch k {
 	case Cross:
-		return s.cross(island)
+		return br.cross(island)
 	case Sibling:
-		return s.sibling(island)
+		return br.sibling(island)
 	case Prune:
-		return s.prune()
+		return br.prune()
 	case Step:
-		return s.grow(island, 1)
+		return br.grow(island, 1)
 	}
-	return s.grow(island, maxStack)
+	return br.grow(island, maxStack)
 }
 
 // kinds returns all kinds in a drawn order, by the progress of the search and the earnings of
 // each kind. A search first has to learn the moves, then to try their combinations, and in the
 // end to take useless steps away.
-func (s *Search) kinds() []Kind {
+func (br *breeder) kinds() []Kind {
 	weight := map[Kind]float64{
 		Step: stepWeight, Stack: stackWeight, Cross: crossWeight, Sibling: siblingWeight,
 	}
-	progress := float64(s.Spent+len(s.Pending)) / float64(s.Config.Budget)
+	progress := float64(br.agenda.Spent+len(br.agenda.Pending)) / float64(br.config.Budget)
 	switch {
 	case progress < combineFrom:
 		weight[Cross], weight[Sibling] = 0, 0
@@ -63,7 +75,7 @@ func (s *Search) kinds() []Kind {
 	for _, k := range order {
 		// A race of exponential clocks: k is first with a probability
 		// proportional to its rate.
-		draw[k] = s.rng.ExpFloat64() / (weight[k]*s.earnings(k).worth() + 1e-6)
+		draw[k] = br.rng.ExpFloat64() / (weight[k]*br.merits.earnings(k).worth() + 1e-6)
 	}
 	inorder.By(order, func(a, b Kind) int { return cmp.Compare(draw[a], draw[b]) })
 	return order
@@ -72,9 +84,9 @@ func (s *Search) kinds() []Kind {
 // parents returns the elites of an island in a drawn order. Fast ones are likely to come first,
 // and so are those with many steps, which are further on the way to a combination, and those that
 // were asked rarely. It leaves out members behind a reply that the rules have built on enough.
-func (s *Search) parents(island int) []*Member {
-	elites := slices.DeleteFunc(s.elites(island), s.crowded)
-	if shun := s.shunned(island); shun != "" {
+func (br *breeder) parents(island int) []*Member {
+	elites := slices.DeleteFunc(br.population.elites(island), br.authors.crowded)
+	if shun := br.shunned(island); shun != "" {
 		elites = slices.DeleteFunc(elites, func(m *Member) bool { return m.has(shun) })
 	}
 	top := math.Inf(-1)
@@ -84,7 +96,7 @@ func (s *Search) parents(island int) []*Member {
 	draw := map[*Member]float64{}
 	for _, m := range elites {
 		w := math.Exp((m.Score-top)/parentSpread+perTaken*float64(len(m.Steps))) / float64(1+m.Asked)
-		draw[m] = s.rng.ExpFloat64() / (w + 1e-9)
+		draw[m] = br.rng.ExpFloat64() / (w + 1e-9)
 	}
 	inorder.By(elites, func(a, b *Member) int { return cmp.Compare(draw[a], draw[b]) })
 	return elites
@@ -92,13 +104,13 @@ func (s *Search) parents(island int) []*Member {
 
 // shunned returns the mutator that an island must do without. When the search stands still, the
 // last island looks for gains that the best candidate's most profitable step may exclude.
-func (s *Search) shunned(island int) string {
-	if s.SinceBest == 0 || island == 0 || island != s.Config.Islands-1 {
+func (br *breeder) shunned(island int) string {
+	if br.agenda.SinceBest == 0 || island == 0 || island != br.config.Islands-1 {
 		return ""
 	}
 	top, name := dominant, ""
-	for _, st := range s.Best().Steps {
-		if g := s.gain(st.Mutator); g > top {
+	for _, st := range br.population.Best().Steps {
+		if g := br.merits.gain(st.Mutator); g > top {
 			top, name = g, st.Mutator
 		}
 	}
@@ -106,10 +118,10 @@ func (s *Search) shunned(island int) string {
 }
 
 // grow stacks up to depth untried moves on a member of the island.
-func (s *Search) grow(island, depth int) (Proposal, bool) {
-	for _, m := range s.parents(island) {
-		for _, p := range s.growOn(m, depth, s.shunned(island)) {
-			if !s.Asked[p.key()] {
+func (br *breeder) grow(island, depth int) (Proposal, bool) {
+	for _, m := range br.parents(island) {
+		for _, p := range br.growOn(m, depth, br.shunned(island)) {
+			if !br.asked[p.key()] {
 				m.Asked++
 				return p, true
 			}
@@ -121,19 +133,19 @@ func (s *Search) grow(island, depth int) (Proposal, bool) {
 // growOn returns at most one proposal. A stack of d moves is worth d moves if
 // it behaves: it ends where one more would cost more than it adds. A suspect
 // goes alone.
-func (s *Search) growOn(m *Member, depth int, shun string) []Proposal {
-	opts := s.options(m, shun)
+func (br *breeder) growOn(m *Member, depth int, shun string) []Proposal {
+	opts := br.options(m, shun)
 	if len(opts) == 0 {
 		return nil
 	}
 	m.Tried = append(m.Tried, opts[0].move)
 	mv := m.Moves[opts[0].move]
 	p := Proposal{Parent: m.ID, Move: &mv}
-	if s.behaves(mv.Mutator) < goesAlone {
+	if br.merits.behaves(mv.Mutator) < goesAlone {
 		return []Proposal{p}
 	}
 	for d := 1; d < min(depth, len(opts)); d++ {
-		if s.behaves(opts[d].mutator) < float64(d)/float64(d+1) {
+		if br.merits.behaves(opts[d].mutator) < float64(d)/float64(d+1) {
 			break
 		}
 		p.Then = append(p.Then, Wish{Mutator: opts[d].mutator})
@@ -151,21 +163,21 @@ type option struct {
 }
 
 // options returns the mutators that could come next on a member, the most promising first.
-func (s *Search) options(m *Member, shun string) []option {
+func (br *breeder) options(m *Member, shun string) []option {
 	var out []option
 	at := map[string]int{}
 	for i, mv := range m.Moves {
-		if mv.Mutator == shun || slices.Contains(m.Tried, i) || s.hopeless(mv.Mutator) ||
-			s.arm(mv.Mutator).None > 3 {
+		if mv.Mutator == shun || slices.Contains(m.Tried, i) || br.merits.hopeless(mv.Mutator) ||
+			br.merits.arm(mv.Mutator).None > 3 {
 			continue
 		}
 		j, seen := at[mv.Mutator]
 		switch {
 		case !seen:
 			at[mv.Mutator] = len(out)
-			out = append(out, option{mutator: mv.Mutator, move: i, value: s.value(m, mv.Mutator), weight: mv.Weight})
+			out = append(out, option{mutator: mv.Mutator, move: i, value: br.value(m, mv.Mutator), weight: mv.Weight})
 		default: // each with a probability proportional to its weight
-			if out[j].weight += mv.Weight; s.rng.Float64()*out[j].weight < mv.Weight {
+			if out[j].weight += mv.Weight; br.rng.Float64()*out[j].weight < mv.Weight {
 				out[j].move = i
 			}
 		}
@@ -177,18 +189,18 @@ func (s *Search) options(m *Member, shun string) []option {
 // value is a drawn estimate of a mutator's gain on a member. Untested mutators come first, and
 // those under test wait for the result. The more often a member has a mutator, the less is left
 // for it to gain.
-func (s *Search) value(m *Member, mutator string) float64 {
-	v := s.draw(mutator) + perDoubt*math.Log(s.behaves(mutator))
-	if !s.arm(mutator).tested() {
+func (br *breeder) value(m *Member, mutator string) float64 {
+	v := br.merits.draw(mutator) + perDoubt*math.Log(br.merits.behaves(mutator))
+	if !br.merits.arm(mutator).tested() {
 		v += untestedBonus
 	}
 	v -= perRepeat * float64(m.times(mutator))
-	return v - perPending*float64(s.pendingWith(mutator))
+	return v - perPending*float64(br.agenda.pendingWith(mutator))
 }
 
-func (s *Search) pendingWith(mutator string) int {
+func (ag *agenda) pendingWith(mutator string) int {
 	n := 0
-	for _, p := range s.Pending {
+	for _, p := range ag.Pending {
 		if p.Move != nil && p.Move.Mutator == mutator ||
 			slices.ContainsFunc(p.Then, func(w Wish) bool { return w.Mutator == mutator }) {
 			n++
@@ -200,14 +212,14 @@ func (s *Search) pendingWith(mutator string) int {
 // cross takes over steps from all other lineages at once: of those that were
 // seen to behave, the ones whose drawn gain is not negative. Steps that do
 // nothing yet come along, since what they are worth together is not known.
-func (s *Search) cross(island int) (Proposal, bool) {
-	shun := s.shunned(island)
-	for _, m := range s.parents(island) {
-		if s.rng.Float64() < fromRoot {
-			m = s.index[s.Root]
+func (br *breeder) cross(island int) (Proposal, bool) {
+	shun := br.shunned(island)
+	for _, m := range br.parents(island) {
+		if br.rng.Float64() < fromRoot {
+			m = br.population.index[br.population.Root]
 		}
-		p := Proposal{Parent: m.ID, Then: s.transplants(m, shun)}
-		if len(p.Then) > 0 && !s.Asked[p.key()] {
+		p := Proposal{Parent: m.ID, Then: br.transplants(m, shun)}
+		if len(p.Then) > 0 && !br.asked[p.key()] {
 			m.Asked++
 			return p, true
 		}
@@ -215,17 +227,17 @@ func (s *Search) cross(island int) (Proposal, bool) {
 	return Proposal{}, false
 }
 
-func (s *Search) transplants(m *Member, shun string) []Wish {
+func (br *breeder) transplants(m *Member, shun string) []Wish {
 	type transplant struct {
 		step beagle.Step
 		gain float64
 	}
 	var ts []transplant
-	for _, st := range s.known.best {
+	for _, st := range br.population.known.best {
 		if st.Mutator == shun || m.has(st.Mutator) {
 			continue
 		}
-		if g := s.draw(st.Mutator); g > leastCross {
+		if g := br.merits.draw(st.Mutator); g > leastCross {
 			ts = append(ts, transplant{st, g})
 		}
 	}
@@ -241,14 +253,14 @@ func wish(st beagle.Step) Wish { return Wish{Mutator: st.Mutator, Site: st.Site,
 
 // sibling makes a member again with another parameter at one of its steps, the
 // most profitable first: one that was seen elsewhere, or one that was not.
-func (s *Search) sibling(island int) (Proposal, bool) {
-	for _, m := range s.parents(island) {
+func (br *breeder) sibling(island int) (Proposal, bool) {
+	for _, m := range br.parents(island) {
 		steps := m.loose()
-		for _, i := range s.byGain(steps) {
-			for _, w := range s.others(steps[len(steps)-1-i]) {
-				p := s.replay(m, nil)
+		for _, i := range br.merits.byGain(steps) {
+			for _, w := range br.others(steps[len(steps)-1-i]) {
+				p := br.population.replay(m, nil)
 				p.Then[len(steps)-1-i] = w
-				if !s.Asked[p.key()] {
+				if !br.asked[p.key()] {
 					m.Asked++
 					return p, true
 				}
@@ -259,10 +271,10 @@ func (s *Search) sibling(island int) (Proposal, bool) {
 }
 
 // others are the other parameters that a step could have.
-func (s *Search) others(st beagle.Step) []Wish {
-	known := s.known.params[st.Mutator]
+func (br *breeder) others(st beagle.Step) []Wish {
+	known := br.population.known.params[st.Mutator]
 	var out []Wish
-	if len(known) < s.arm(st.Mutator).Params {
+	if len(known) < br.merits.arm(st.Mutator).Params {
 		out = append(out, Wish{Mutator: st.Mutator, Site: st.Site, Not: slices.Clone(known)})
 	}
 	for _, param := range known {
@@ -274,16 +286,16 @@ func (s *Search) others(st beagle.Step) []Wish {
 }
 
 // prune makes the best candidate again without some of its steps.
-func (s *Search) prune() (Proposal, bool) {
-	b := s.Best()
+func (br *breeder) prune() (Proposal, bool) {
+	b := br.population.Best()
 	if len(b.loose()) < 2 || b.Score < pruneScore {
 		return Proposal{}, false
 	}
-	for _, drop := range s.drops(b) {
+	for _, drop := range br.drops(b) {
 		if len(drop) == 0 || len(drop) == len(b.loose()) {
 			continue
 		}
-		if p := s.replay(b, drop); !s.Asked[p.key()] {
+		if p := br.population.replay(b, drop); !br.asked[p.key()] {
 			return p, true
 		}
 	}
@@ -293,15 +305,15 @@ func (s *Search) prune() (Proposal, bool) {
 // drops returns sets of steps, by index, that the best candidate may do without: those that
 // another one about as fast lacks, those that seem to gain nothing, the poorer half, and then
 // three at a time and each one alone.
-func (s *Search) drops(b *Member) [][]int {
+func (br *breeder) drops(b *Member) [][]int {
 	var out [][]int
-	for _, m := range s.near(b) {
+	for _, m := range br.population.near(b) {
 		out = append(out, lacking(b, m))
 	}
 	steps := b.loose()
-	order := s.byGain(steps)
+	order := br.merits.byGain(steps)
 	out = append(out,
-		slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(steps[i].Mutator) > dropGain }))
+		slices.DeleteFunc(slices.Clone(order), func(i int) bool { return br.merits.gain(steps[i].Mutator) > dropGain }))
 	out = append(out, order[:len(order)/2])
 	for chunk := range slices.Chunk(order, 3) {
 		out = append(out, chunk)
@@ -316,9 +328,9 @@ func (s *Search) drops(b *Member) [][]int {
 const maxNear = 64
 
 // near are members about as fast as another, the best first.
-func (s *Search) near(b *Member) []*Member {
+func (pop *population) near(b *Member) []*Member {
 	var out []*Member
-	for _, m := range s.Members {
+	for _, m := range pop.Members {
 		if m.Score > b.Score-neutral {
 			out = append(out, m)
 		}
@@ -340,20 +352,20 @@ func lacking(b, other *Member) []int {
 }
 
 // byGain are the indices of the steps, the least profitable first.
-func (s *Search) byGain(steps []beagle.Step) []int {
+func (ms *merits) byGain(steps []beagle.Step) []int {
 	order := make([]int, len(steps))
 	for i := range order {
 		order[i] = i
 	}
 	inorder.By(order, func(i, j int) int {
-		return cmp.Compare(s.gain(steps[i].Mutator), s.gain(steps[j].Mutator))
+		return cmp.Compare(ms.gain(steps[i].Mutator), ms.gain(steps[j].Mutator))
 	})
 	return order
 }
 
 // replay makes a member again from its base, without the steps to drop.
-func (s *Search) replay(m *Member, drop []int) Proposal {
-	p := Proposal{Parent: s.base(m).ID, Mate: m.ID}
+func (pop *population) replay(m *Member, drop []int) Proposal {
+	p := Proposal{Parent: pop.base(m).ID, Mate: m.ID}
 	for i, st := range m.loose() {
 		if !slices.Contains(drop, i) {
 			p.Then = append(p.Then, wish(st))

@@ -28,6 +28,16 @@ const (
 	worthATry    = 1.01 // screened ratio below which nothing is measured in full: the accept rule asks for more
 )
 
+// trims are the last generations: the best members without some of their steps.
+type trims struct {
+	Finals  []string `json:"finals,omitempty"` // the members that are trimmed in the end
+	Trims   []Trim   `json:"trims,omitempty"`
+	Trimmed int      `json:"trimmed,omitempty"` // generations that trimmed
+
+	config     *Config
+	population *population
+}
+
 // A Trim is a finalist made again without some of its steps.
 type Trim struct {
 	Of       string `json:"of"`
@@ -53,26 +63,26 @@ type Finalist struct {
 // useful, the three least useful, and so on. They cost no budget. None means that
 // nothing is left to trim.
 func (s *Search) AskTrims() []Proposal {
-	if s.Trimmed == 0 {
-		s.Finals = s.pickFinalists()
+	if s.trims.Trimmed == 0 {
+		s.trims.Finals = s.trims.pickFinalists()
 	}
-	first := s.Next
-	for ; s.Trimmed < 2 && s.Next == first; s.Trimmed++ {
-		for _, id := range s.Finals {
-			for _, without := range s.cuts(s.index[id]) {
+	first := s.agenda.Next
+	for ; s.trims.Trimmed < 2 && s.agenda.Next == first; s.trims.Trimmed++ {
+		for _, id := range s.trims.Finals {
+			for _, without := range s.trims.cuts(s.population.index[id]) {
 				s.askTrim(id, without)
 			}
 		}
 	}
-	return slices.Clone(s.Pending[len(s.Pending)-(s.Next-first):])
+	return slices.Clone(s.agenda.Pending[len(s.agenda.Pending)-(s.agenda.Next-first):])
 }
 
 // pickFinalists are the IDs of the best few members that took different ways.
-func (s *Search) pickFinalists() []string {
+func (tr *trims) pickFinalists() []string {
 	var out []*Member
-	for _, m := range s.Ranked() {
-		known := func(f *Member) bool { return m.extends(f) && !s.mayBeat(m, f) }
-		if m.ID != s.Root && m.Point >= worthATry && !slices.ContainsFunc(out, known) {
+	for _, m := range tr.population.Ranked() {
+		known := func(f *Member) bool { return m.extends(f) && !tr.mayBeat(m, f) }
+		if m.ID != tr.population.Root && m.Point >= worthATry && !slices.ContainsFunc(out, known) {
 			if out = append(out, m); len(out) == maxFinalists {
 				break
 			}
@@ -99,24 +109,24 @@ func (m *Member) extends(of *Member) bool {
 
 // mayBeat reports whether a member with more steps may be so much faster that it is preferred to
 // the simpler one. Quick measurements on a busy machine rank them by chance.
-func (s *Search) mayBeat(m, simpler *Member) bool {
-	return AsGoodAs(m.high(), s.Config.Fastest) > simpler.high()
+func (tr *trims) mayBeat(m, simpler *Member) bool {
+	return AsGoodAs(m.high(), tr.config.Fastest) > simpler.high()
 }
 
 // cuts are the sets of steps that this generation leaves out of a finalist.
-func (s *Search) cuts(m *Member) [][]int {
+func (tr *trims) cuts(m *Member) [][]int {
 	n := len(m.loose())
 	if len(m.Steps) < 2 {
 		return nil
 	}
 	var out [][]int
-	if s.Trimmed == 0 {
+	if tr.Trimmed == 0 {
 		for i := range n {
 			out = append(out, []int{i})
 		}
 		return out
 	}
-	order := s.leastUseful(m)
+	order := tr.leastUseful(m)
 	add := func(cut []int) {
 		known := func(other []int) bool { return slices.Equal(other, cut) }
 		whole := len(cut) == len(m.Steps) // that is the original
@@ -129,18 +139,18 @@ func (s *Search) cuts(m *Member) [][]int {
 		inorder.Sort(cut)
 		add(cut)
 	}
-	add(s.unshown(m))
+	add(tr.unshown(m))
 	return out
 }
 
 // unshown are a finalist's loose steps, by index, whose own gain is not shown: without
 // one of them the version may be as fast.
-func (s *Search) unshown(m *Member) (out []int) {
-	for _, t := range s.Trims {
+func (tr *trims) unshown(m *Member) (out []int) {
+	for _, t := range tr.Trims {
 		if t.Of != m.ID || len(t.Without) != 1 || t.As == "" {
 			continue
 		}
-		if s.index[t.As].high() >= m.Point {
+		if tr.population.index[t.As].high() >= m.Point {
 			out = append(out, t.Without[0])
 		}
 	}
@@ -153,14 +163,14 @@ func (m *Member) high() float64 { return max(m.High, m.Point) }
 
 // leastUseful are a finalist's loose steps, by index, that one first without which
 // it is fastest.
-func (s *Search) leastUseful(m *Member) []int {
+func (tr *trims) leastUseful(m *Member) []int {
 	order, without := make([]int, len(m.loose())), make([]float64, len(m.loose()))
 	for i := range order {
 		order[i], without[i] = i, math.Inf(-1)
 	}
-	for _, t := range s.Trims {
+	for _, t := range tr.Trims {
 		if t.Of == m.ID && len(t.Without) == 1 && t.As != "" {
-			without[t.Without[0]] = s.index[t.As].Score
+			without[t.Without[0]] = tr.population.index[t.As].Score
 		}
 	}
 	inorder.By(order, func(a, b int) int { return cmp.Compare(without[b], without[a]) })
@@ -169,35 +179,35 @@ func (s *Search) leastUseful(m *Member) []int {
 
 // askTrim proposes a finalist without some of its steps.
 func (s *Search) askTrim(of string, without []int) {
-	m := s.index[of]
-	p := s.replay(m, without)
+	m := s.population.index[of]
+	p := s.population.replay(m, without)
 	p.Kind, p.Island = Prune, m.Island
 	p = s.enroll(p)
-	s.Trims = append(s.Trims, Trim{Of: of, Without: without, Proposal: p.ID})
+	s.trims.Trims = append(s.trims.Trims, Trim{Of: of, Without: without, Proposal: p.ID})
 }
 
 // IsTrim reports whether a proposal is one of the last generations'.
-func (s *Search) IsTrim(proposal int) bool { return s.trim(proposal) != nil }
+func (tr *trims) IsTrim(proposal int) bool { return tr.trim(proposal) != nil }
 
 // trim returns the trim that a proposal asked for, or nil.
-func (s *Search) trim(proposal int) *Trim {
-	i := slices.IndexFunc(s.Trims, func(t Trim) bool { return t.Proposal == proposal })
+func (tr *trims) trim(proposal int) *Trim {
+	i := slices.IndexFunc(tr.Trims, func(t Trim) bool { return t.Proposal == proposal })
 	if i < 0 {
 		return nil
 	}
-	return &s.Trims[i]
+	return &tr.Trims[i]
 }
 
 // note writes down what a trim made.
-func (t *Trim) note(s *Search, o *Feedback) {
+func (t *Trim) note(pop *population, o *Feedback) {
 	t.ID, t.Steps, t.Reading = o.Candidate.ID, o.Candidate.Steps, o.Reading
 	switch {
 	case t.ID == t.Of: // the step was taken back by a later one
-		m := s.index[t.Of]
+		m := pop.index[t.Of]
 		t.As, t.Steps, t.Reading = t.Of, m.without(t.Without), m.Reading
-	case s.index[t.ID] != nil:
+	case pop.index[t.ID] != nil:
 		t.As = t.ID
-	case s.index[o.Twin] != nil:
+	case pop.index[o.Twin] != nil:
 		t.As = o.Twin
 	}
 }
@@ -223,20 +233,20 @@ func leaveOut(steps []beagle.Step, from int, cut []int) []beagle.Step {
 // it adds the simplest form that may be as fast, and the member as it was found, since a quick
 // measurement may err, most of all on a busy machine. With Config.Fastest it leaves out forms
 // that only may be as fast.
-func (s *Search) Finalists() []Finalist {
+func (tr *trims) Finalists() []Finalist {
 	var out []Finalist
 	add := func(f Finalist) {
 		if !slices.ContainsFunc(out, func(g Finalist) bool { return g.ID == f.ID }) {
 			out = append(out, f)
 		}
 	}
-	for i, id := range s.Finals {
-		m := s.index[id]
-		as := AsGoodAs(m.Point, s.Config.Fastest)
-		if i == 0 && !s.Config.Fastest {
-			add(s.simplest(m, func(t *Member) bool { return t.high() >= as }))
+	for i, id := range tr.Finals {
+		m := tr.population.index[id]
+		as := AsGoodAs(m.Point, tr.config.Fastest)
+		if i == 0 && !tr.config.Fastest {
+			add(tr.simplest(m, func(t *Member) bool { return t.high() >= as }))
 		}
-		add(s.short(m))
+		add(tr.short(m))
 		if i == 0 {
 			add(Finalist{ID: id})
 		}
@@ -245,9 +255,9 @@ func (s *Search) Finalists() []Finalist {
 }
 
 // short is the simplest form of a finalist that was measured to be about as fast.
-func (s *Search) short(m *Member) Finalist {
-	as := AsGoodAs(m.Point, s.Config.Fastest)
-	return s.simplest(m, func(t *Member) bool { return t.Point >= as && t.Score > m.Score-tellable })
+func (tr *trims) short(m *Member) Finalist {
+	as := AsGoodAs(m.Point, tr.config.Fastest)
+	return tr.simplest(m, func(t *Member) bool { return t.Point >= as && t.Score > m.Score-tellable })
 }
 
 // tellable is how much lower, in logarithms, the low end of a simpler form may be. With a larger
@@ -256,20 +266,19 @@ const tellable = 0.15
 
 // simplest is the form of a finalist that is easiest to read of those that are good
 // enough: of equals, the one with fewer steps, and then the faster one.
-func (s *Search) simplest(m *Member, good func(*Member) bool) Finalist {
+func (tr *trims) simplest(m *Member, good func(*Member) bool) Finalist {
 	type form struct {
 		Finalist
 		reading, steps int
 		score          float64
 	}
 	best := form{Finalist{ID: m.ID}, m.Reading, len(m.Steps), m.Score}
-	for _, t := range s.Trims {
-		if t.Of != m.ID || t.As == "" || t.As == s.Root || !good(s.index[t.As]) {
+	for _, t := range tr.Trims {
+		if t.Of != m.ID || t.As == "" || t.As == tr.population.Root || !good(tr.population.index[t.As]) {
 			continue
 		}
-		f := form{
-			Finalist{ID: t.ID, Steps: t.Steps}, t.Reading, len(m.Steps) - len(t.Without), s.index[t.As].Score,
-		}
+		steps, score := len(m.Steps)-len(t.Without), tr.population.index[t.As].Score
+		f := form{Finalist{ID: t.ID, Steps: t.Steps}, t.Reading, steps, score}
 		if cmp.Or(cmp.Compare(f.reading, best.reading), cmp.Compare(f.steps, best.steps),
 			cmp.Compare(best.score, f.score)) < 0 {
 			best = f

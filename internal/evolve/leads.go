@@ -29,13 +29,13 @@ type Part struct {
 }
 
 // Leads returns the best members that took different ways: those that were trimmed first.
-func (s *Search) Leads() []Lead {
+func (tr *trims) Leads() []Lead {
 	var out []Lead
-	for _, id := range s.leading() {
-		m := s.index[id]
-		l := Lead{ID: id, Steps: m.Steps, Loose: len(m.loose()), Short: s.short(m)}
-		for _, t := range s.Trims {
-			if t.Of == id && t.As != "" && t.As != s.Root {
+	for _, id := range tr.leading() {
+		m := tr.population.index[id]
+		l := Lead{ID: id, Steps: m.Steps, Loose: len(m.loose()), Short: tr.short(m)}
+		for _, t := range tr.Trims {
+			if t.Of == id && t.As != "" && t.As != tr.population.Root {
 				l.Parts = append(l.Parts, Part{Finalist{ID: t.ID, Steps: t.Steps}, t.Without})
 			}
 		}
@@ -45,15 +45,17 @@ func (s *Search) Leads() []Lead {
 }
 
 // leading are the IDs of the finals, and of the next best members that took other ways.
-func (s *Search) leading() []string {
-	out := slices.Clone(s.Finals)
-	for _, m := range s.Ranked() {
+func (tr *trims) leading() []string {
+	out := slices.Clone(tr.Finals)
+	for _, m := range tr.population.Ranked() {
 		if len(out) >= maxLeads {
 			break
 		}
 		trim := func(t Trim) bool { return t.As == m.ID }
-		known := func(id string) bool { return id == m.ID || m.extends(s.index[id]) && !s.mayBeat(m, s.index[id]) }
-		if m.ID != s.Root && m.Point >= worthATry && !slices.ContainsFunc(s.Trims, trim) &&
+		known := func(id string) bool {
+			return id == m.ID || m.extends(tr.population.index[id]) && !tr.mayBeat(m, tr.population.index[id])
+		}
+		if m.ID != tr.population.Root && m.Point >= worthATry && !slices.ContainsFunc(tr.Trims, trim) &&
 			!slices.ContainsFunc(out, known) {
 			out = append(out, m.ID)
 		}

@@ -44,24 +44,25 @@ func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Membe
 	}
 }
 
-func (s *Search) join(m *Member) {
-	s.Members = append(s.Members, m)
-	s.count(m)
-	s.forgetFit()
+// welcome takes a candidate into the population.
+func (s *Search) welcome(m *Member) {
+	s.population.Members = append(s.population.Members, m)
+	s.population.count(m)
+	s.merits.sums.add(m)
+	s.merits.forgetFit()
 	for _, mv := range m.Moves {
-		a := s.arm(mv.Mutator)
+		a := s.merits.arm(mv.Mutator)
 		a.Prior, a.Params = max(a.Prior, mv.Weight), max(a.Params, mv.Param+1)
 	}
 }
 
 // count updates the sums over all members, so that no candidate needs a walk through them.
-func (s *Search) count(m *Member) {
-	s.index[m.ID] = m
-	s.sums.add(m)
-	s.known.add(m)
-	s.addKin(m)
-	if s.top == nil || m.fitness() > s.top.fitness() {
-		s.top = m
+func (pop *population) count(m *Member) {
+	pop.index[m.ID] = m
+	pop.known.add(m)
+	pop.addKin(m)
+	if pop.top == nil || m.fitness() > pop.top.fitness() {
+		pop.top = m
 	}
 }
 

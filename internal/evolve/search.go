@@ -67,55 +67,38 @@ func (c Config) withDefaults() Config {
 // A Search is a search under way. Its JSON form is its whole state.
 type Search struct {
 	state
-	rng *rand.Rand
-	pcg *rand.PCG
+	breeder breeder
+	rng     *rand.Rand
+	pcg     *rand.PCG
 }
 
+// state is what the JSON form of a search holds, part by part.
 type state struct {
 	Config Config `json:"config"`
 	Random []byte `json:"random"` // state of the PCG, set when marshaled
-	// times told: a generation that is filled in several rounds is one
-	Generation int                `json:"generation"`
-	Placed     int                `json:"placed,omitempty"` // proposals of the rules, which islands take in turn
-	Next       int                `json:"next"`             // ID of the next proposal
-	Spent      int                `json:"spent"`            // budget used
-	Barren     int                `json:"barren"`           // proposals in a row that cost nothing
-	SinceBest  int                `json:"stale"`            // times told in a row without a new best
-	Ended      bool               `json:"ended"`            // nothing is left to try
-	Pending    []Proposal         `json:"pending"`
-	Root       string             `json:"root"`    // candidate ID of the original
-	Members    []*Member          `json:"members"` // all that behave, in order of arrival
-	Archives   []archive          `json:"archives"`
-	Arms       map[string]*arm    `json:"arms"` // by mutator
-	Kinds      map[Kind]*earnings `json:"kinds"`
-	Seen       map[string]bool    `json:"seen"`  // candidate IDs
-	Asked      map[string]bool    `json:"asked"` // proposals by content
-	Current    string             `json:"current,omitempty"`
-
-	Accounts    map[string]*Account `json:"books"`       // by author
-	Commissions int                 `json:"commissions"` // proposals made for models
-	Samples     map[string]int      `json:"turns,omitempty"`
-	Fallen      []string            `json:"fallen,omitempty"` // candidates that fell, the latest first
-	// models' latest candidates that were judged, the first first
-	Replies []string       `json:"replies,omitempty"`
-	Talks   []Talk         `json:"talks,omitempty"`  // conversations that may go on
-	Behind  map[string]int `json:"behind,omitempty"` // the rules' proposals behind each reply
-	Repeats int            `json:"repeats"`          // models' answers in a row without a new candidate
-	Lent    int            `json:"lent"`             // of the models' share to the rules
-	Closed  bool           `json:"closed"`           // models are not asked any more
-	Finals  []string       `json:"finals,omitempty"` // the members that are trimmed in the end
-	Trims   []Trim         `json:"trims,omitempty"`
-	Trimmed int            `json:"trimmed,omitempty"` // generations that trimmed
+	agenda
+	population
+	merits
+	Seen    map[string]bool `json:"seen"`  // candidate IDs
+	Asked   map[string]bool `json:"asked"` // proposals by content
+	Current string          `json:"current,omitempty"`
+	authors
+	trims
 	// a caller's own place in its journals, kept with the state
 	Mark int `json:"mark,omitempty"`
+}
 
-	index    map[string]*Member
-	sums     *sums       // over Members
-	known    *knownSteps // of the steps of Members
-	top      *Member     // the best of Members
-	kin      []*Member   // the best of the best families
-	fitted   *fit        // nil when Members or Arms changed since
-	behaving float64     // of usual; 0 when Members or Arms changed since
+// An agenda is what was asked and told so far, and what is pending.
+type agenda struct {
+	// times told: a generation that is filled in several rounds is one
+	Generation int        `json:"generation"`
+	Placed     int        `json:"placed,omitempty"` // proposals of the rules, which islands take in turn
+	Next       int        `json:"next"`             // ID of the next proposal
+	Spent      int        `json:"spent"`            // budget used
+	Barren     int        `json:"barren"`           // proposals in a row that cost nothing
+	SinceBest  int        `json:"stale"`            // times told in a row without a new best
+	Ended      bool       `json:"ended"`            // nothing is left to try
+	Pending    []Proposal `json:"pending"`
 }
 
 // New starts a search. The first thing it must be told is the original, with
@@ -123,17 +106,34 @@ type state struct {
 func New(c Config) *Search {
 	c = c.withDefaults()
 	s := &Search{pcg: rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15)}
-	s.rng = rand.New(s.pcg)
 	s.state = state{
-		Config: c, Archives: make([]archive, c.Islands), Arms: map[string]*arm{}, Kinds: map[Kind]*earnings{},
-		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{}, sums: newSums(),
-		known:    newKnownSteps(),
-		Accounts: map[string]*Account{}, Samples: map[string]int{}, Behind: map[string]int{},
+		Config: c, Seen: map[string]bool{}, Asked: map[string]bool{},
+		population: population{Archives: make([]archive, c.Islands)},
+		merits:     merits{Arms: map[string]*arm{}, Kinds: map[Kind]*earnings{}},
+		authors:    authors{Accounts: map[string]*Account{}, Samples: map[string]int{}, Behind: map[string]int{}},
 	}
 	for i := range s.Archives {
 		s.Archives[i] = archive{}
 	}
+	s.join()
 	return s
+}
+
+// join gives the parts of a search what they need of each other, and what follows from the members.
+func (s *Search) join() {
+	s.rng = rand.New(s.pcg)
+	s.population.index, s.population.known = map[string]*Member{}, newKnownSteps()
+	s.merits.sums, s.merits.rng = newSums(), s.rng
+	s.authors.config, s.authors.population, s.authors.rng = &s.Config, &s.population, s.rng
+	s.trims.config, s.trims.population = &s.Config, &s.population
+	s.breeder = breeder{
+		config: &s.Config, agenda: &s.agenda, population: &s.population, merits: &s.merits, authors: &s.authors,
+		asked: s.Asked, rng: s.rng,
+	}
+	for _, m := range s.Members {
+		s.population.count(m)
+		s.merits.sums.add(m)
+	}
 }
 
 // MarshalJSON returns the whole state.
@@ -158,7 +158,6 @@ func (s *Search) UnmarshalJSON(data []byte) error {
 	if err := pcg.UnmarshalBinary(st.Random); err != nil {
 		return fmt.Errorf("evolve: random state: %w", err)
 	}
-	st.index = map[string]*Member{}
 	if st.Samples == nil {
 		st.Samples = map[string]int{}
 	}
@@ -168,26 +167,23 @@ func (s *Search) UnmarshalJSON(data []byte) error {
 	if st.Accounts == nil {
 		st.Accounts = map[string]*Account{}
 	}
-	st.sums, st.known = newSums(), newKnownSteps()
-	*s = Search{state: st, pcg: pcg, rng: rand.New(pcg)}
-	for _, m := range st.Members {
-		s.count(m)
-	}
+	*s = Search{state: st, pcg: pcg}
+	s.join()
 	return nil
 }
 
 // Done reports whether there is nothing more to ask.
 func (s *Search) Done() bool {
-	return s.Ended || s.Spent >= s.Config.Budget && len(s.Pending) == 0
+	return s.agenda.Ended || s.agenda.Spent >= s.Config.Budget && len(s.agenda.Pending) == 0
 }
 
 // Best is the fastest member, the simplest of those that are about as fast;
 // nil before the original was added.
-func (s *Search) Best() *Member { return s.top }
+func (pop *population) Best() *Member { return pop.top }
 
 // Ranked are all members, the best first.
-func (s *Search) Ranked() []*Member {
-	out := slices.Clone(s.Members)
+func (pop *population) Ranked() []*Member {
+	out := slices.Clone(pop.Members)
 	inorder.By(out, func(a, b *Member) int { return cmp.Compare(b.fitness(), a.fitness()) })
 	return out
 }
@@ -200,15 +196,15 @@ func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) 
 	}
 	s.Seen[c.ID] = true
 	m := newMember(c, v, moves)
-	if s.Root == "" {
-		s.Root, s.Current = m.ID, m.ID
+	if s.population.Root == "" {
+		s.population.Root, s.Current = m.ID, m.ID
 		m.Score = 0
 	} else if !v.OK() {
 		return
 	}
-	s.join(m)
-	for _, a := range s.Archives {
-		a.place(m, s.index)
+	s.welcome(m)
+	for _, a := range s.population.Archives {
+		a.place(m, s.population.index)
 	}
 }
 
@@ -217,7 +213,7 @@ func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) 
 // told, or at all: see Done. Where models write too, a share of the budget is
 // kept for them.
 func (s *Search) Ask(n int) []Proposal {
-	if s.Root == "" {
+	if s.population.Root == "" {
 		panic("evolve: Ask before the original was added")
 	}
 	n = min(n, s.Room())
@@ -227,26 +223,26 @@ func (s *Search) Ask(n int) []Proposal {
 		if !ok {
 			break
 		}
-		s.Placed++
+		s.agenda.Placed++
 		p = s.enroll(p)
 		s.Asked[p.key()] = true
-		s.noteBehind(p)
+		s.authors.noteBehind(p)
 		out = append(out, p)
 	}
-	if len(s.Pending) == 0 && !s.Open() {
-		s.Ended = true
+	if len(s.agenda.Pending) == 0 && !s.authors.Open() {
+		s.agenda.Ended = true
 	}
 	return out
 }
 
 // enroll numbers a proposal, which is pending from then on.
 func (s *Search) enroll(p Proposal) Proposal {
-	p.ID, p.Generation = s.Next, s.Generation+1
+	p.ID, p.Generation = s.agenda.Next, s.agenda.Generation+1
 	if p.Kind != Guest { // its candidate is made already: nothing is drawn
 		p.Seed = s.rng.Uint64()
 	}
-	s.Next++
-	s.Pending = append(s.Pending, p)
+	s.agenda.Next++
+	s.agenda.Pending = append(s.agenda.Pending, p)
 	return p
 }
 
@@ -254,7 +250,7 @@ func (s *Search) enroll(p Proposal) Proposal {
 // any: a good version may live on one island alone until the next migration.
 func (s *Search) proposeAnywhere() (Proposal, bool) {
 	for i := range s.Config.Islands {
-		if p, ok := s.propose((s.Placed + i) % s.Config.Islands); ok {
+		if p, ok := s.propose((s.agenda.Placed + i) % s.Config.Islands); ok {
 			return p, true
 		}
 		if s.Config.Strategy != Islands {
@@ -272,7 +268,7 @@ func (s *Search) propose(island int) (Proposal, bool) {
 	case Greedy:
 		return s.greedyStep()
 	}
-	return s.onIsland(island)
+	return s.breeder.onIsland(island)
 }
 
 // key identifies a proposal by its content.
@@ -286,42 +282,42 @@ const barrenLimit = 100
 // Tell takes feedback on proposals, in any order, on all or some of those that are pending.
 // Feedback on any other is an error.
 func (s *Search) Tell(feedback []Feedback) error {
-	before := s.Best().Score
+	before := s.population.Best().Score
 	sorted := slices.Clone(feedback)
 	inorder.By(sorted, func(a, b Feedback) int { return a.Proposal - b.Proposal })
 	for i := range sorted {
-		p, err := s.take(sorted[i].Proposal)
+		p, err := s.agenda.take(sorted[i].Proposal)
 		if err != nil {
 			return err
 		}
 		s.learn(p, &sorted[i])
-		if t := s.trim(p.ID); t != nil {
-			t.note(s, &sorted[i])
+		if t := s.trims.trim(p.ID); t != nil {
+			t.note(&s.population, &sorted[i])
 		}
 	}
-	s.forgetFit()
-	s.Generation++
-	s.SinceBest++
-	if s.Best().Score > before+news {
-		s.SinceBest = 0
+	s.merits.forgetFit()
+	s.agenda.Generation++
+	s.agenda.SinceBest++
+	if s.population.Best().Score > before+news {
+		s.agenda.SinceBest = 0
 	}
 	if s.Config.Strategy == Islands {
-		s.migrate()
+		s.population.migrate(s.agenda.Generation)
 	}
-	s.Ended = s.Ended || s.dry() && !s.Open()
+	s.agenda.Ended = s.agenda.Ended || s.agenda.dry() && !s.authors.Open()
 	return nil
 }
 
 // dry reports whether the rules produce nothing new any more. A model's version can change that.
-func (s *Search) dry() bool { return s.Barren > barrenLimit }
+func (ag *agenda) dry() bool { return ag.Barren > barrenLimit }
 
-func (s *Search) take(id int) (Proposal, error) {
-	i := slices.IndexFunc(s.Pending, func(p Proposal) bool { return p.ID == id })
+func (ag *agenda) take(id int) (Proposal, error) {
+	i := slices.IndexFunc(ag.Pending, func(p Proposal) bool { return p.ID == id })
 	if i < 0 {
 		return Proposal{}, fmt.Errorf("evolve: proposal %d is not pending: never asked, or told before", id)
 	}
-	p := s.Pending[i]
-	s.Pending = slices.Delete(s.Pending, i, i+1)
+	p := ag.Pending[i]
+	ag.Pending = slices.Delete(ag.Pending, i, i+1)
 	return p, nil
 }
 
@@ -332,19 +328,19 @@ func (s *Search) learn(p Proposal, o *Feedback) {
 	fresh := c.ID != "" && o.Verdict.Status != beagle.Duplicate && !s.Seen[c.ID] && (o.Shape == "" || !s.Seen[o.Shape])
 	s.enter(p, o, fresh)
 	if p.Kind == Model && !o.Unsent {
-		s.hear(o, fresh)
+		s.authors.hear(o, fresh)
 	}
 	if !fresh {
-		s.Barren++
+		s.agenda.Barren++
 		if c.ID == "" && p.Move != nil {
-			s.arm(p.Move.Mutator).None++
+			s.merits.arm(p.Move.Mutator).None++
 		}
 		return
 	}
 	// A new candidate uses budget, unless it is a trim.
-	s.Barren = 0
-	if s.trim(p.ID) == nil {
-		s.Spent++
+	s.agenda.Barren = 0
+	if s.trims.trim(p.ID) == nil {
+		s.agenda.Spent++
 	}
 	s.Seen[c.ID] = true
 	if o.Shape != "" {
@@ -352,22 +348,22 @@ func (s *Search) learn(p Proposal, o *Feedback) {
 	}
 	// Credit or blame its mutators.
 	s.credit(p, o)
-	s.noteReply(p, o)
+	s.authors.noteReply(p, o)
 	if !o.Verdict.OK() {
-		s.remember(c.ID)
+		s.authors.remember(c.ID)
 		return
 	}
 	// A candidate that behaves joins the population, and its island.
 	m := newMember(c, o.Verdict, o.Moves)
 	m.Island, m.Kind, m.Private, m.Reading = p.Island, p.Kind, o.Private, o.Reading
-	if parent := s.index[p.Parent]; parent != nil {
+	if parent := s.population.index[p.Parent]; parent != nil {
 		parent.Bred = max(parent.Bred, m.Score)
 	}
-	if b := s.index[m.Base]; b != nil {
+	if b := s.population.index[m.Base]; b != nil {
 		m.Ground = b.Score
 	}
-	s.join(m)
-	s.Archives[p.Island].place(m, s.index)
+	s.welcome(m)
+	s.population.Archives[p.Island].place(m, s.population.index)
 	if s.Config.Strategy == Greedy {
 		s.stepTo(m)
 	}
