@@ -111,20 +111,20 @@ type confirmer struct {
 	finalists []*finalist
 	tried     int // candidates from which these were chosen
 	control   []layoutResult
-	accidents int           // processes that died
-	spent     time.Duration // of timing
-	looked    time.Duration // of timing, up to the last look
-	until     time.Duration // of timing, up to which the best candidate is measured on; 0 for the budget
-	layouts   int           // that were timed for the looks
-	hurried   bool          // the time ended before the plan
-	versions  int           // the original and those beside it, added up over these layouts
-	calls     int           // calls of a slice and windows, as the last joint process had them
-	windows   int
-	visits    bool // each record has a window of its own
+	accidents int // processes that died
+	pacing    pacing
+	slicing   slicing
 	gcByte    float64
 	held      int             // records in the holdout set
 	skipped   int             // recorded calls on which the original panics
 	untimed   map[string]bool // sets on all of whose records it does
+}
+
+// slicing is how the last joint process cut the time of the training inputs.
+type slicing struct {
+	calls   int // of a slice
+	windows int
+	visits  bool // each record has a window of its own
 }
 
 // A set is a group of inputs with its share of the budget and the place where
@@ -201,10 +201,10 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	if len(variants) == 0 {
 		return nil
 	}
-	m.layouts++
-	m.versions += len(ts) + 1
-	m.o.Log(fmt.Sprintf("measuring layout %d", m.layouts))
-	q := m.request(variants, m.sets, float64(planned)/m.pace())
+	m.pacing.layouts++
+	m.pacing.versions += len(ts) + 1
+	m.o.Log(fmt.Sprintf("measuring layout %d", m.pacing.layouts))
+	q := m.request(variants, m.sets, float64(planned)/m.pacing.pace())
 	q.GC = m.gcByte == 0
 	reply, err := m.joint(ctx, im, q)
 	if err != nil || reply == nil {
@@ -225,7 +225,7 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	m.skipped = train.Skipped
 	m.aa(im, q, train)
 	m.resources(q, train, ts)
-	m.calls, m.windows, m.visits = train.Calls, train.Windows, len(train.Weights) > 0
+	m.slicing = slicing{train.Calls, train.Windows, len(train.Weights) > 0}
 	m.slow = m.slow || len(train.Window) < enoughPairs // fewer copies, more rounds
 	return nil
 }
@@ -254,7 +254,7 @@ func (m *confirmer) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeRep
 	reply, failure, err := m.lab.time(ctx, im, q)
 	if err == nil && failure == "" {
 		for i := range reply.Sets {
-			m.spent += time.Duration(reply.Sets[i].Millis * float64(time.Millisecond))
+			m.pacing.spent += time.Duration(reply.Sets[i].Millis * float64(time.Millisecond))
 		}
 	}
 	return reply, failure, err
@@ -406,8 +406,8 @@ func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*finalist) {
 
 // newConfirmer prepares the measurement of n candidates.
 func newConfirmer(l lab, n int, o Options) *confirmer {
-	m := &confirmer{lab: l, o: o, copies: copiesOf(n), rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e)),
-		untimed: map[string]bool{}}
+	m := &confirmer{lab: l, o: o, copies: copiesOf(n), pacing: pacing{budget: o.Budget},
+		rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e)), untimed: map[string]bool{}}
 	for i := range n {
 		m.finalists = append(m.finalists, &finalist{copies: upTo((i+1)*m.copies, m.copies)})
 	}

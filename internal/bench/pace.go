@@ -33,14 +33,25 @@ func firstLook(finalists int) int { return max(layoutsALook, needs(0, finalists)
 // planned is the number of layouts after the last look.
 const planned = len(looks) * layoutsALook
 
+// pacing is how the time of a measurement was spent, and what of it is left.
+type pacing struct {
+	budget   time.Duration
+	spent    time.Duration // of timing
+	looked   time.Duration // of timing, up to the last look
+	until    time.Duration // of timing, up to which the best candidate is measured on; 0 for the budget
+	layouts  int           // that were timed for the looks
+	versions int           // the original and those beside it, added up over these layouts
+	hurried  bool          // the time ended before the plan
+}
+
 // left is the time that the layouts may still take. They leave a part to the repetitions, but not
 // while a candidate looks faster: without a decision nothing is repeated.
-func (m *confirmer) left() time.Duration {
+func (p *pacing) left(looksFaster bool) time.Duration {
 	share := layoutShare
-	if m.looksFaster() {
+	if looksFaster {
 		share = 1
 	}
-	return max(time.Duration(share*float64(m.o.Budget)), m.until) - m.spent
+	return max(time.Duration(share*float64(p.budget)), p.until) - p.spent
 }
 
 // looksFaster reports whether an open candidate is faster as far as was measured, without what its
@@ -53,39 +64,44 @@ func (m *confirmer) looksFaster() bool {
 // when the time ends before a sure answer. Several finalists share the first look's time, so that
 // little of it is left, and alone it costs a fraction. All extensions together take no more than
 // the budget again. The looks share out their risk in advance, so taking one more adds none.
-func (m *confirmer) extend(look int) {
-	if look == len(looks)-1 || m.versions == 0 || !m.overdrawn() || !m.looksFaster() {
+func (p *pacing) extend(look int, looksFaster bool) {
+	if look == len(looks)-1 || p.versions == 0 || p.left(looksFaster) >= 0 || !looksFaster {
 		return
 	}
-	version := m.spent / time.Duration(m.versions)
-	m.until = min(m.spent+version*2*layoutsALook, 2*m.o.Budget)
+	p.until = min(p.spent+p.version()*2*layoutsALook, 2*p.budget)
 }
 
+// version is the time that one version took in one layout.
+func (p *pacing) version() time.Duration { return p.spent / time.Duration(p.versions) }
+
 // overdrawn reports whether the layouts have used up their time.
-func (m *confirmer) overdrawn() bool { return m.left() < 0 }
+func (m *confirmer) overdrawn() bool { return m.pacing.left(m.looksFaster()) < 0 }
 
 // pace returns the share of its planned time that the next layout gets. It is less than 1 if
 // those before it took longer than planned: another layout shows more than more time in fewer of
 // them.
-func (m *confirmer) pace() float64 {
-	if m.layouts >= planned {
+func (p *pacing) pace() float64 {
+	if p.layouts >= planned {
 		return leastPace
 	}
-	each := layoutShare * float64(m.o.Budget) / float64(planned)
-	left := layoutShare*float64(m.o.Budget) - float64(m.spent)
-	return min(max(left/float64(planned-m.layouts)/each, leastPace), 1)
+	each := layoutShare * float64(p.budget) / float64(planned)
+	left := layoutShare*float64(p.budget) - float64(p.spent)
+	return min(max(left/float64(planned-p.layouts)/each, leastPace), 1)
 }
 
 // thin lets those open candidates rest that look worst, when there is not the time for a further
 // look at all of them. The one that looks best is always measured on.
 func (m *confirmer) thin() {
 	ts := m.at(open)
-	if len(ts) < 2 || m.versions == 0 {
+	if len(ts) < 2 || m.pacing.versions == 0 {
 		return
 	}
 	inorder.By(ts, func(a, b *finalist) int { return cmp.Compare(m.lower(b), m.lower(a)) })
-	version := m.spent / time.Duration(m.versions) // with the original, in one layout
-	for n := len(ts); n > 1 && version*time.Duration((n+1)*layoutsALook) > m.left(); n-- {
+	version := m.pacing.version()
+	for n := len(ts); n > 1; n-- {
+		if version*time.Duration((n+1)*layoutsALook) <= m.pacing.left(m.looksFaster()) { // with the original
+			break
+		}
 		ts[n-1].finding = rested
 	}
 }
@@ -110,8 +126,8 @@ func (m *confirmer) lacks(t *finalist, look int) bool {
 }
 
 // longer is the time that the whole plan would take, as the layouts went that were measured.
-func (m *confirmer) longer() time.Duration {
+func (p *pacing) longer() time.Duration {
 	const step = 10 * time.Second
-	whole := float64(m.looked) / float64(max(m.layouts, 1)) * float64(planned) / layoutShare
-	return (time.Duration(max(whole, float64(m.o.Budget)))/step + 1) * step
+	whole := float64(p.looked) / float64(max(p.layouts, 1)) * float64(planned) / layoutShare
+	return (time.Duration(max(whole, float64(p.budget)))/step + 1) * step
 }
