@@ -96,7 +96,7 @@ var mayImport = map[string][]string{
 	"probe/rollout/rollouthttp":  {"probe/rollout"},
 	"internal/similarity":        {""},
 	"internal/benchfile":         {"", "internal/corpus", "internal/hotspots", "internal/profiles", "internal/rt", "internal/scratch", "internal/similarity", "internal/source"},
-	"internal/gotool":            {"internal/harness", "internal/source"},
+	"internal/gotool":            {"", "internal/harness", "internal/source"},
 	"internal/inplace":           {"", "internal/inplace/live", "internal/rt", "internal/gotool", "internal/source", "internal/sandbox", "internal/harness", "internal/syntax", "internal/bench"},
 	"internal/inplace/live":      {"internal/rt"},
 	"bench/inplace":              {"", "internal/source", "internal/sandbox", "internal/scratch", "internal/inplace", "internal/mutants", "internal/verify"},

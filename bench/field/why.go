@@ -174,23 +174,23 @@ func (w *why) of(ctx context.Context, dir, spec string) error {
 
 // passOf is what rules see of a function, with inputs that are as favourable as can be.
 func passOf(u *source.Unit) (*mutate.Pass, error) {
-	src, _ := u.Widen(u.Target.Source)
-	f, problem := u.Parse(src)
+	src, _ := u.Copies.Widen(u.Target.Source)
+	f, problem := u.Reader.Parse(src)
 	if problem != nil {
 		return nil, errors.New(problem.Message)
 	}
 	return &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
 		Target: &u.Target, Facets: favourable(&u.Target), Guard: new(mutate.Guard),
-		Weight: func(ast.Node) float64 { return 1 }, Unchanged: u.Unchanged(),
+		Weight: func(ast.Node) float64 { return 1 }, Unchanged: u.Package.Unchanged(),
 		Elsewhere: func(name string) *mutate.Pass {
-			f := u.Original(name)
+			f := u.Package.Original(name)
 			if f == nil {
 				return nil
 			}
 			return mutate.InPlace(&mutate.Pass{
 				Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-				Unchanged: u.Unchanged(),
+				Unchanged: u.Package.Unchanged(),
 			})
 		},
 	}, nil
@@ -208,13 +208,13 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 			src, _, err := mutate.Take(p, m, c.Site, c.Param)
 			reason := ""
 			if err == nil {
-				if src, err = u.Normalize(src); err == nil {
-					src, err = u.Narrow(src)
+				if src, err = u.Reader.Normalize(src); err == nil {
+					src, err = u.Copies.Narrow(src)
 				}
 			}
 			if err != nil {
 				reason = "refused: " + err.Error()
-			} else if _, problem := u.Parse(src); problem != nil {
+			} else if _, problem := u.Reader.Parse(src); problem != nil {
 				reason = "does not compile: " + problem.Message
 			}
 			if reason != "" {

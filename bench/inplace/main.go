@@ -182,7 +182,7 @@ func (r *row) mutate(ctx context.Context, o *options, u *source.Unit, p *inplace
 	var cs []beagle.Candidate
 	var what []string
 	for _, m := range made {
-		text, err := u.Normalize(m.Source)
+		text, err := u.Reader.Normalize(m.Source)
 		if err != nil || len(cs) == o.mutants {
 			continue
 		}

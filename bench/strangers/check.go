@@ -44,7 +44,7 @@ func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 		}
 		text, err := expand(v.text, u.Target.Source, u.Target.Name)
 		if err == nil {
-			if _, problem := u.Parse(text); problem != nil {
+			if _, problem := u.Reader.Parse(text); problem != nil {
 				err = fmt.Errorf("%s, line %d: %s", problem.Stage, problem.Line, problem.Message)
 			}
 		}

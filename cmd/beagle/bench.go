@@ -192,14 +192,14 @@ func (o *benching) production(ctx context.Context, u *source.Unit, p *progress) 
 	if err != nil {
 		return nil, halves, nil, err
 	}
-	t, err := benchfile.Rank(u, all)
+	t, err := benchfile.Rank(&u.Target, all)
 	if err != nil {
 		return nil, halves, nil, err
 	}
 	if whole, err = t.Below(u.Target.Spec()); err != nil {
 		return nil, halves, nil, err
 	}
-	halves, err = benchfile.Halves(u, all)
+	halves, err = benchfile.Halves(&u.Target, all)
 	return whole, halves, t.Warnings, err
 }
 
@@ -290,7 +290,7 @@ func fitted(fit *beagle.BenchmarkFit) int {
 func targetRef(u *source.Unit) beagle.TargetRef {
 	t := &u.Target
 	return beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Signature: t.Signature, Dir: t.Dir,
-		File: benchfile.Where(u, t.File), Line: t.Line, TypeArgs: t.TypeArgs}
+		File: benchfile.Where(&u.Target, t.File), Line: t.Line, TypeArgs: t.TypeArgs}
 }
 
 // deliver writes the files, and says what they are.
@@ -313,7 +313,7 @@ func (o *benching) deliver(plan *benchfile.Plan, fit *beagle.BenchmarkFit, out s
 			return fitted(fit), nil
 		}
 	} else {
-		made.File = benchfile.Where(plan.Unit, out)
+		made.File = benchfile.Where(&plan.Unit.Target, out)
 		if err := replaceFile(out, []byte(text)); err != nil {
 			return exitNo, err
 		}

@@ -49,7 +49,7 @@ func rolloutFlag(args []string) (candidate, spec string, rest []string, err erro
 // of the texts: the same versions have the same ID in every build.
 func versions(ctx context.Context, dir, candidate, spec string, tags []string) (*inject.Versions, error) {
 	names := func(u *source.Unit, f *source.File, arm string) (text, name string, err error) {
-		text, err = u.Variant(f, "Beagle"+arm)
+		text, err = u.Writer.Variant(f, "Beagle"+arm)
 		return text, u.Target.Name + "Beagle" + arm, err
 	}
 	return versionsNamed(ctx, dir, candidate, spec, tags, names)
@@ -58,7 +58,7 @@ func versions(ctx context.Context, dir, candidate, spec string, tags []string) (
 // hiddenVersions are the same ones, by names that suit a package that people maintain.
 func hiddenVersions(ctx context.Context, dir, candidate, spec string) (*inject.Versions, error) {
 	names := func(u *source.Unit, f *source.File, arm string) (text, name string, err error) {
-		if text, err = u.Hidden(f, arm); err != nil {
+		if text, err = u.Writer.Hidden(f, arm); err != nil {
 			return "", "", &beagle.UsageError{What: "rollout patch: " + err.Error(),
 				Remedy: "take an earlier switch out first, as with 'git apply -R'"}
 		}
@@ -96,7 +96,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 	if err != nil {
 		return nil, err
 	}
-	original, problem := u.Parse(u.Target.Source)
+	original, problem := u.Reader.Parse(u.Target.Source)
 	if problem != nil {
 		return nil, fmt.Errorf("the original cannot be copied: %s", problem.Message)
 	}
@@ -107,7 +107,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 		if err != nil {
 			return nil, err
 		}
-		if name := u.BuildName(); name != u.Target.PkgName {
+		if name := u.Package.BuildName(); name != u.Target.PkgName {
 			copied = strings.Replace(copied, "package "+name, "package "+u.Target.PkgName, 1)
 		}
 		v.Texts, v.Names = append(v.Texts, copied), append(v.Names, called)
@@ -123,11 +123,11 @@ func admitted(ctx context.Context, u *source.Unit, name, text string) (*source.F
 			why),
 			Remedy: "'beagle verify' judges it, and says more."}
 	}
-	canonical, err := u.Normalize(u.Complete(text))
+	canonical, err := u.Reader.Normalize(u.Reader.Complete(text))
 	if err != nil {
 		return nil, bad(err.Error())
 	}
-	f, problem := u.Parse(canonical)
+	f, problem := u.Reader.Parse(canonical)
 	if problem != nil {
 		return nil, bad(problem.Message)
 	}

@@ -62,7 +62,7 @@ func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o 
 // A table of unknown size counts as large: that costs time only.
 func extraTables(u *source.Unit, version string) int64 {
 	of := func(src string) (int64, bool) {
-		if f, problem := u.Parse(src); problem == nil {
+		if f, problem := u.Reader.Parse(src); problem == nil {
 			return f.TableBytes()
 		}
 		return 0, true

@@ -421,17 +421,17 @@ func TestHalves(t *testing.T) {
 		}
 		return out
 	}
-	halves, err := Halves(u, []*hotspots.Profile{at(40), at(10), at(30), at(20)})
+	halves, err := Halves(&u.Target, []*hotspots.Profile{at(40), at(10), at(30), at(20)})
 	if err != nil || halves[0] == nil || halves[0].Samples != 30 || halves[1].Samples != 70 {
 		t.Errorf("%+v %v", halves, err)
 	}
-	if halves, err = Halves(u, []*hotspots.Profile{at(1)}); halves[0] != nil || err != nil {
+	if halves, err = Halves(&u.Target, []*hotspots.Profile{at(1)}); halves[0] != nil || err != nil {
 		t.Errorf("of one profile: %+v %v", halves, err)
 	}
-	if halves, err = Halves(u, []*hotspots.Profile{at(5), at(5)}); halves[0] != nil || err != nil {
+	if halves, err = Halves(&u.Target, []*hotspots.Profile{at(5), at(5)}); halves[0] != nil || err != nil {
 		t.Errorf("of two instances at one time: %+v %v", halves, err)
 	}
-	halves, err = Halves(u, []*hotspots.Profile{at(5), at(9), at(5), at(5)})
+	halves, err = Halves(&u.Target, []*hotspots.Profile{at(5), at(9), at(5), at(5)})
 	if err != nil || halves[0] == nil || halves[0].Samples != 15 || halves[1].Samples != 9 {
 		t.Errorf("of three instances at one time, and a later profile: %+v %v", halves, err)
 	}

@@ -97,7 +97,7 @@ func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*
 		p.Group = pattern // windows of one program: each sample weighs the same
 	}
 	var err error
-	if run.Table, err = Rank(b.unit, all); err != nil {
+	if run.Table, err = Rank(&b.unit.Target, all); err != nil {
 		return nil, err
 	}
 	run.Subtree, err = run.Table.Below(b.unit.Target.Spec())
@@ -148,8 +148,8 @@ func (b *Bench) once(ctx context.Context, pattern string, seconds float64, run *
 }
 
 // Rank makes the table of profiles with all functions of the target's module.
-func Rank(u *source.Unit, all []*hotspots.Profile) (*hotspots.Table, error) {
-	checkout, err := profiles.Checkout(u.Target.Dir, nil, all)
+func Rank(of *beagle.Target, all []*hotspots.Profile) (*hotspots.Table, error) {
+	checkout, err := profiles.Checkout(of.Dir, nil, all)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func Rank(u *source.Unit, all []*hotspots.Profile) (*hotspots.Table, error) {
 // Halves are what is below the target in the earlier and in the later half of production's
 // profiles. There are none where all began at the same time, as those of several instances do, or
 // where one half does not reach the target.
-func Halves(u *source.Unit, all []*hotspots.Profile) (out [2]*hotspots.Subtree, err error) {
+func Halves(of *beagle.Target, all []*hotspots.Profile) (out [2]*hotspots.Subtree, err error) {
 	var cpu []*hotspots.Profile
 	for _, p := range all {
 		if p.Kind == hotspots.CPU {
@@ -177,11 +177,11 @@ func Halves(u *source.Unit, all []*hotspots.Profile) (out [2]*hotspots.Subtree, 
 		return out, nil
 	}
 	for i, half := range [][]*hotspots.Profile{cpu[:cut], cpu[cut:]} {
-		t, err := Rank(u, half)
+		t, err := Rank(of, half)
 		if err != nil {
 			return out, err
 		}
-		below, err := t.Below(u.Target.Spec())
+		below, err := t.Below(of.Spec())
 		var missing *beagle.UsageError
 		if errors.As(err, &missing) {
 			return [2]*hotspots.Subtree{}, nil

@@ -69,7 +69,7 @@ func (p *Plan) Inputs() int {
 // of the calls, however rare it is. Within a group, inputs are drawn in proportion to their calls.
 func Select(u *source.Unit, c *beagle.Corpus, o Options) (*Plan, error) {
 	p := &Plan{Unit: u, Corpus: c}
-	if why := unrepeatable(u, c); why != nil {
+	if why := unrepeatable(&u.Target, c); why != nil {
 		return nil, why
 	}
 	if n := u.Target.Params; len(n) > 0 && strings.HasPrefix(u.Target.Recv, "*") &&
@@ -145,16 +145,16 @@ func (p *Plan) pool(o Options) (*pool, error) {
 }
 
 // unrepeatable says why the calls cannot be made again and again with one set of arguments.
-func unrepeatable(u *source.Unit, c *beagle.Corpus) error {
+func unrepeatable(of *beagle.Target, c *beagle.Corpus) error {
 	for _, name := range c.Facets.Mutates {
-		i := slices.IndexFunc(u.Target.Params, func(p beagle.Param) bool { return p.Name == name })
-		if i == 0 && strings.HasPrefix(u.Target.Recv, "*") {
+		i := slices.IndexFunc(of.Params, func(p beagle.Param) bool { return p.Name == name })
+		if i == 0 && strings.HasPrefix(of.Recv, "*") {
 			continue // state that goes on from call to call, as in a service: Select says so
 		}
-		if i < 0 || !flat(u.Target.Params[i].Type) {
+		if i < 0 || !flat(of.Params[i].Type) {
 			return &beagle.UsageError{
 				What: fmt.Sprintf("%s changes %s, which a benchmark would have to make anew for each call, and "+
-					"would time that too", u.Target.Spec(), name),
+					"would time that too", of.Spec(), name),
 				Remedy: "compare versions with beagle verify: its harness restores arguments outside of what it times",
 			}
 		}

@@ -71,7 +71,7 @@ func (p *Plan) File(form Form) (string, error) {
 		p.writeApart(&b)
 	}
 	body := b.String()
-	imports, err := p.Unit.TestImports(body)
+	imports, err := p.Unit.Reader.TestImports(body)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", p.Unit.Target.Spec(), err)
 	}
@@ -79,7 +79,7 @@ func (p *Plan) File(form Form) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", p.Unit.Target.Spec(), err)
 	}
-	if err := p.Unit.CheckTest(p.Path(), string(text)); err != nil {
+	if err := p.Unit.Package.CheckTest(p.Path(), string(text)); err != nil {
 		return "", &beagle.UsageError{
 			What:   fmt.Sprintf("%s: its inputs cannot be written in Go: %v", p.Unit.Target.Spec(), err),
 			Remedy: "benchmark a function that takes plain values; beagle evolve works on this one all the same",
@@ -384,8 +384,8 @@ func count(n int) string {
 }
 
 // Where is the file as a person finds it again.
-func Where(u *source.Unit, file string) string {
-	if rel, err := filepath.Rel(u.Target.Dir, file); err == nil && filepath.IsLocal(rel) {
+func Where(of *beagle.Target, file string) string {
+	if rel, err := filepath.Rel(of.Dir, file); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}
 	return cmp.Or(file, ".")

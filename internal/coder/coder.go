@@ -157,7 +157,7 @@ func (t *turn) take(ctx context.Context, dir string) (string, error) {
 // start puts the parent and the evidence into the copy.
 func (t *turn) start(w *workspace) error {
 	if t.request.Code != "" {
-		patch, err := t.coder.Unit.Patch(t.request.Code, nil)
+		patch, err := t.coder.Unit.Writer.Patch(t.request.Code, nil)
 		if err != nil {
 			return err
 		}

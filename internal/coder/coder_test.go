@@ -155,7 +155,7 @@ func TestAGroup(t *testing.T) {
 			t.Errorf("the candidate lacks %q:\n%s", part, text)
 		}
 	}
-	if _, problem := c.Unit.Parse(text); problem != nil {
+	if _, problem := c.Unit.Reader.Parse(text); problem != nil {
 		t.Error(problem)
 	}
 	c = setUpGroup(t, "layout again")

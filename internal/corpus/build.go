@@ -52,7 +52,7 @@ const (
 // the rest by hash, adds generated inputs, and computes the facets of the
 // training part. The same records and seed give the same corpus.
 func Build(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox.Sandbox, in Input) (*Built, error) {
-	bin, err := b.Build(ctx, harness.Versions(u), harness.Link{})
+	bin, err := b.Build(ctx, harness.Versions(&u.Target), harness.Link{})
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (m *maker) settled(ctx context.Context) (*rt.Observation, error) {
 		}
 		bad := unstable(&first, &second)
 		m.built.Unstable, m.built.Stateful = len(bad), len(first.Stateful)
-		if len(bad) == 0 || look == mostLooks || !m.u.DrawsByMap() || !m.tied(bad, &first, &second) {
+		if len(bad) == 0 || look == mostLooks || !m.u.Scope.DrawsByMap() || !m.tied(bad, &first, &second) {
 			return &first, nil
 		}
 		var left []beagle.Record

@@ -61,7 +61,7 @@ const maxBenchScale = 16
 func Capture(
 	ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, o CaptureOptions,
 ) (*Captured, error) {
-	if vendored(u) {
+	if vendored(&u.Target) {
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("%s is vendored from another module, %s: its calls cannot be recorded, since the go "+
 				"command refuses what is in vendor and not in modules.txt", u.Target.Spec(), u.Target.Module),
@@ -72,7 +72,7 @@ func Capture(
 	c := &capturer{u: u, box: box, dir: dir, o: o}
 	c.defaults()
 	var err error
-	if c.tools, err = gotool.Find(ctx, u); err != nil {
+	if c.tools, err = gotool.Find(ctx, &u.Target); err != nil {
 		return nil, err
 	}
 	if c.tools.GOMODCACHE != "" && strings.HasPrefix(u.Target.PkgDir, c.tools.GOMODCACHE+string(filepath.Separator)) {
@@ -95,15 +95,15 @@ func Capture(
 }
 
 // vendored reports whether the target's package is a copy in a vendor directory.
-func vendored(u *source.Unit) bool {
-	local, err := filepath.Rel(u.Target.Dir, u.Target.PkgDir)
+func vendored(of *beagle.Target) bool {
+	local, err := filepath.Rel(of.Dir, of.PkgDir)
 	return err == nil && slices.Contains(strings.Split(filepath.ToSlash(local), "/"), "vendor")
 }
 
 // all runs the target's own tests, and the others only if these recorded too
 // little: listing a large module alone takes a while.
 func (c *capturer) all(ctx context.Context) error {
-	own, deps, err := c.tools.Own(ctx, c.u)
+	own, deps, err := c.tools.Own(ctx, &c.u.Target)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (c *capturer) all(ctx context.Context) error {
 	if c.done(some) || c.o.Benchmark != "" {
 		return nil
 	}
-	others, err := c.tools.Importers(ctx, c.u)
+	others, err := c.tools.Importers(ctx, &c.u.Target)
 	if err != nil || len(others) == 0 {
 		return err
 	}
@@ -123,7 +123,7 @@ func (c *capturer) all(ctx context.Context) error {
 	for _, p := range others[n:] {
 		c.out.Unasked = append(c.out.Unasked, p.ImportPath)
 	}
-	deps, err = c.tools.Deps(ctx, c.u, others[:n])
+	deps, err = c.tools.Deps(ctx, &c.u.Target, others[:n])
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (c *capturer) all(ctx context.Context) error {
 func (c *capturer) done(enough int) bool { return time.Now().After(c.end) || c.records >= enough }
 
 func (c *capturer) suites(ctx context.Context, list, deps []*gotool.Listed) error {
-	c.read = c.tools.Readable(c.u, deps)
+	c.read = c.tools.Readable(&c.u.Target, deps)
 	return c.each(list, func(i int, p *gotool.Listed) error { return c.suite(ctx, i, p, len(list)) })
 }
 

@@ -31,7 +31,7 @@ func Within(
 
 // within is Within where there is a condition to keep to.
 func (m *maker) within(ctx context.Context, records []beagle.Record) ([]beagle.Record, error) {
-	if m.u.Requires == nil {
+	if m.u.Conditions.Requires == nil {
 		return records, nil
 	}
 	return Within(ctx, m.bin, m.box, records)
@@ -48,7 +48,7 @@ func (e violated) Unwrap() []error { return []error{e.UsageError, ErrViolated} }
 // recordedKeep refuses recorded calls that violate the contract: it does not
 // describe what the function is called with.
 func (m *maker) recordedKeep(ctx context.Context) error {
-	if m.u.Requires == nil {
+	if m.u.Conditions.Requires == nil {
 		return nil
 	}
 	s, err := m.bin.Sift(ctx, m.box, m.all)

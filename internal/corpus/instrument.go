@@ -41,7 +41,7 @@ func newInstrument(u *source.Unit, dir string) (string, error) {
 	in := &instrument{u: u, dir: dir, overlay: map[string]string{}, imports: source.Imports{
 		u.Target.PkgPath + rtDir: "beaglert",
 	}}
-	edited, err := u.Entered(in.statement)
+	edited, err := u.Writer.Entered(in.statement)
 	if err != nil {
 		return "", err
 	}
@@ -73,15 +73,15 @@ func newInstrument(u *source.Unit, dir string) (string, error) {
 }
 
 func (in *instrument) addCopy(add func(path, text string) error) error {
-	f, problem := in.u.Parse(in.u.Target.Source)
+	f, problem := in.u.Reader.Parse(in.u.Target.Source)
 	if problem != nil {
 		return fmt.Errorf("the original as a candidate: line %d: %s", problem.Line, problem.Message)
 	}
-	text, err := in.u.Variant(f, suffix)
+	text, err := in.u.Writer.Variant(f, suffix)
 	if err != nil {
 		return err
 	}
-	if name := in.u.BuildName(); name != in.u.Target.PkgName {
+	if name := in.u.Package.BuildName(); name != in.u.Target.PkgName {
 		text = strings.Replace(text, "package "+name, "package "+in.u.Target.PkgName, 1)
 	}
 	return add(filepath.Join(in.u.Target.PkgDir, copyFile), text)
@@ -178,7 +178,7 @@ func (in *instrument) argTypes() (list []types.Type) {
 // a sentinel error keeps its identity in records.
 func (in *instrument) globals() string {
 	var b strings.Builder
-	all := in.u.Globals()
+	all := in.u.Package.Globals()
 	for _, g := range all[:min(len(all), source.MaxGlobals)] {
 		fmt.Fprintf(&b, "\tbeaglert.RegisterGlobal(%q, %s)\n", g.Name, g.Expr)
 	}

@@ -23,7 +23,7 @@ import (
 func Alike(
 	ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox.Sandbox, c *beagle.Corpus, n int, seed uint64,
 ) (fresh []beagle.Record, told string, err error) {
-	bin, err := b.Build(ctx, harness.Versions(u), harness.Link{})
+	bin, err := b.Build(ctx, harness.Versions(&u.Target), harness.Link{})
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,15 +17,15 @@ type shapes struct {
 	made map[types.Type]*rt.Shape
 }
 
-func newShapes(u *source.Unit) *shapes {
-	return &shapes{pkg: u.Types, name: u.TypeString, made: map[types.Type]*rt.Shape{}}
+func newShapes(pkg *source.Package) *shapes {
+	return &shapes{pkg: pkg.Types, name: pkg.TypeString, made: map[types.Type]*rt.Shape{}}
 }
 
 // ArgsShape is the shape of the target's arguments, receiver first: a struct
 // whose fields have the names of the parameters. lookup finds the shapes of
 // dynamic types.
 func ArgsShape(u *source.Unit) (args *rt.Shape, lookup func(string) *rt.Shape) {
-	b := newShapes(u)
+	b := newShapes(u.Package)
 	args = &rt.Shape{Name: u.Target.Name, Type: "struct {}", Kind: reflect.Struct}
 	var vars []*types.Var
 	if r := u.Sig.Recv(); r != nil {

@@ -236,7 +236,7 @@ func (au *authors) unheard(out *Asked, round int, err error) error {
 
 // accept keeps what a model wrote, unless it says nothing new.
 func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) error {
-	if f, problem := au.unit.Parse(parent.Source); problem == nil && shape(f) == shape(reply.file) {
+	if f, problem := au.unit.Reader.Parse(parent.Source); problem == nil && shape(f) == shape(reply.file) {
 		out.Refused, out.Known = "the reply changes nothing but comments and names", true
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 // callees are the functions outside its scope that the target calls, with
 // their text when they are of the same package.
 func (b *briefing) callees() []llm.Callee {
-	f, problem := b.unit.Parse(b.works.root.Source)
+	f, problem := b.unit.Reader.Parse(b.works.root.Source)
 	if problem != nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (b *briefing) inScope(fn *types.Func) bool {
 // declarations are the texts of functions of the target's package by name.
 func (b *briefing) declarations(names map[string]bool) map[string]string {
 	out := map[string]string{}
-	for _, path := range b.unit.Files() {
+	for _, path := range b.unit.Package.Files() {
 		if filepath.Dir(path) != b.unit.Target.PkgDir || len(names) == 0 {
 			continue
 		}

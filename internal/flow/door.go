@@ -50,14 +50,14 @@ func (d *door) admit(text string, much extent) *arrival {
 	a := &arrival{text: text, whole: text}
 	if a.bounded(text) {
 		if much == partial {
-			a.whole = d.unit.Complete(text)
+			a.whole = d.unit.Reader.Complete(text)
 		}
 		var canonical string
-		if canonical, a.malformed = d.unit.Normalize(a.whole); a.malformed == nil {
+		if canonical, a.malformed = d.unit.Reader.Normalize(a.whole); a.malformed == nil {
 			text = canonical // otherwise reading it says what is wrong
 		}
 		if a.bounded(text) {
-			a.file, a.problem = d.unit.Parse(text)
+			a.file, a.problem = d.unit.Reader.Parse(text)
 		}
 	}
 	a.Candidate = beagle.NewCandidate(text, []string{d.root.ID}, nil)

@@ -67,7 +67,7 @@ func (c counted) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, problem := u.Parse(child.Source); problem != nil {
+		if _, problem := u.Reader.Parse(child.Source); problem != nil {
 			t.Errorf("%s\n%s", problem.Message, child.Source)
 		}
 		if w.elsewhere("byLength.Len") == nil || w.elsewhere("byLength.Lean") != nil {

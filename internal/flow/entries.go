@@ -40,8 +40,8 @@ type Recorded struct {
 // it or a condition.
 func (x *inPlace) record(ctx context.Context, files map[string]string) error {
 	var names, others []string // those that the user says something of come first
-	for _, name := range x.unit.Recordable() {
-		if files[name] != "" || x.unit.Demanded(name) {
+	for _, name := range x.unit.Scope.Recordable() {
+		if files[name] != "" || x.unit.Conditions.Demanded(name) {
 			names = append(names, name)
 		} else {
 			others = append(others, name)
@@ -62,7 +62,7 @@ func (x *inPlace) record(ctx context.Context, files map[string]string) error {
 		case err == nil:
 		case ctx.Err() != nil, files[name] != "", errors.Is(err, corpus.ErrViolated):
 			return err
-		case x.unit.Demanded(name):
+		case x.unit.Conditions.Demanded(name):
 			return usage(fmt.Sprintf("--requires: no call of %s is recorded by itself: %s", name, reasonOf(err)),
 				"name the function that the condition is about, as in --requires 'NAME: CONDITION', or leave it out")
 		default:
@@ -85,7 +85,7 @@ func (x *inPlace) files(ctx context.Context) (map[string]string, error) {
 		if name == "" {
 			name, err = x.holder(ctx, g.path)
 		} else {
-			why, err = x.unit.Unrecorded(name)
+			why, err = x.unit.Scope.Unrecorded(name)
 		}
 		switch {
 		case err != nil:
@@ -107,10 +107,10 @@ const noCalls = "leave --corpus out, and write a test that makes these calls: wh
 
 // holder is the only function of the group whose calls a file may hold.
 func (x *inPlace) holder(ctx context.Context, path string) (string, error) {
-	names := x.unit.Recordable()
+	names := x.unit.Scope.Recordable()
 	if len(names) == 0 {
 		return "", usage(fmt.Sprintf("--corpus %s: no version of %s is judged on single calls: %s", path,
-			x.unit.Target.Spec(), x.unit.NoneRecorded()), noCalls)
+			x.unit.Target.Spec(), x.unit.Scope.NoneRecorded()), noCalls)
 	}
 	var fits []string
 	var bad error
@@ -214,7 +214,7 @@ func (e *entry) full(ctx context.Context, v *beagle.Verdict, c beagle.Candidate,
 		for _, what := range a.NotChecked {
 			v.Assurance.NotChecked = append(v.Assurance.NotChecked, "of "+e.name+": "+what)
 		}
-		if by := e.lab.unit.Detours(); len(by) > 0 {
+		if by := e.lab.unit.Copies.Detours(); len(by) > 0 {
 			v.Assurance.NotChecked = append(v.Assurance.NotChecked, "of "+e.name+": calls of the group's functions by "+
 				"way of "+strings.Join(by, ", ")+", which run the original's")
 		}
@@ -251,7 +251,7 @@ type entryTrial struct {
 // joined is a version as the programs of an entry hold it: with copies of what leads from the
 // group back to it.
 func (e *entry) joined(c beagle.Candidate) beagle.Candidate {
-	c.Source = e.lab.unit.Joined(c.Source)
+	c.Source = e.lab.unit.Copies.Joined(c.Source)
 	return c
 }
 

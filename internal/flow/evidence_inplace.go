@@ -131,7 +131,7 @@ type noCorpus struct{ *beagle.UsageError }
 func (e noCorpus) Unwrap() []error { return []error{e.UsageError, errNoCorpus} }
 
 func (x *inPlace) work() string {
-	if x.unit.Group() {
+	if x.unit.Scope.Group() {
 		return "the tests and the race detector, in place"
 	}
 	return "the calls, the tests and the race detector, in place"
@@ -153,7 +153,7 @@ func (x *inPlace) equip(ctx context.Context) (err error) {
 // observe surveys the tests and profiles the original in the benchmarks.
 func (x *inPlace) observe(ctx context.Context) error {
 	var files map[string]string // of calls that the user gave
-	if x.unit.Group() {
+	if x.unit.Scope.Group() {
 		var err error
 		if files, err = x.files(ctx); err != nil {
 			return err
@@ -168,7 +168,7 @@ func (x *inPlace) observe(ctx context.Context) error {
 	x.empty()
 	x.ready.InPlace = x.place.Evidence()
 	x.ready.InPlace.Because = x.because
-	if x.unit.Group() {
+	if x.unit.Scope.Group() {
 		if err := x.record(ctx, files); err != nil {
 			return err
 		}
@@ -245,8 +245,8 @@ func (x *inPlace) profile(ctx context.Context) (*bench.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.unit.Group() {
-		return bench.FileProfile(text, x.unit.SourceLine())
+	if x.unit.Scope.Group() {
+		return bench.FileProfile(text, x.unit.Scope.SourceLine())
 	}
 	return bench.ReadProfile(text)
 }

@@ -46,7 +46,7 @@ func (l *lifter) begin(ctx context.Context, p *mutate.Pass) (first, error) {
 	if len(s.Regions()) == 0 {
 		return first{}, nil
 	}
-	text := s.Program(l.lab.unit.BuildName())
+	text := s.Program(l.lab.unit.Package.BuildName())
 	program, err := l.lab.builder.Program(ctx, liftProgram(0), text, lift.Entry)
 	return first{text, program}, err
 }
@@ -87,7 +87,7 @@ var liftTerms, liftTotal int
 func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	s := lift.NewStudy(p, lift.Options{
 		Seed: l.spec.Seed, Terms: liftTerms, Total: liftTotal, Time: liftSearch,
-		Recorded: l.recorded(p), Sorted: l.sorted(), Simd: l.lab.unit.MayImport(lift.SimdPath),
+		Recorded: l.recorded(p), Sorted: l.sorted(), Simd: l.lab.unit.Package.MayImport(lift.SimdPath),
 		GoOn: func() bool {
 			l.pause.RLock()
 			defer l.pause.RUnlock()
@@ -132,7 +132,7 @@ func (l *lifter) search(ctx context.Context, s *lift.Study, key store.Key) lift.
 // inputs and what came of them apart.
 func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.Key, error) {
 	for i := range liftBuilds {
-		text := s.Program(l.lab.unit.BuildName())
+		text := s.Program(l.lab.unit.Package.BuildName())
 		built, err := l.build(ctx, i, text)
 		if err != nil {
 			return store.Key{}, err
@@ -154,7 +154,7 @@ func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.
 			Kind: "lifted", Candidate: l.inputs.works.root.ID, Toolchain: l.inputs.works.machine.Go,
 			Corpus: beagle.HashOf("lifted inputs", request, r.Stdout),
 			Extra: beagle.HashOf("lifted", program(), string(p.Src), text, l.sorted(), l.spec.Seed,
-				l.lab.unit.MayImport(lift.SimdPath)),
+				l.lab.unit.Package.MayImport(lift.SimdPath)),
 		}, err
 	}
 	return store.Key{}, fmt.Errorf("its pieces did not build alone in %d attempts", liftBuilds)

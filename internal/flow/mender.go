@@ -82,7 +82,7 @@ func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ver
 		}
 	}
 	if len(near.Conjuncts) > 0 {
-		proved, all, err := m.unit.CallSites(ctx, near.Conjuncts)
+		proved, all, err := m.unit.Callers.CallSites(ctx, near.Conjuncts)
 		if err != nil {
 			v.Warnings = append(v.Warnings, fmt.Sprintf("the module's call sites could not be looked at: %v", err))
 		}
@@ -104,7 +104,7 @@ func (m *mender) guarded(c beagle.Candidate, near *verify.Near) (*beagle.Candida
 	if len(near.Conjuncts) == 0 || len(near.Contract.Ignore) > len(own) {
 		return nil, nil
 	}
-	src, err := m.unit.Guarded(c.Source, near.Conjuncts)
+	src, err := m.unit.Writer.Guarded(c.Source, near.Conjuncts)
 	if err != nil {
 		m.watch.Stage("guarded", fmt.Sprintf("it has no guarded form: %v", err))
 		return nil, nil

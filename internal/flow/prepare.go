@@ -167,7 +167,7 @@ func (x *session) regions(ctx context.Context, original func() (*harness.Binary,
 
 // builds says what a harness is compiled from.
 func (x *session) builds() string {
-	f, problem := x.unit.Parse(x.works.root.Source)
+	f, problem := x.unit.Reader.Parse(x.works.root.Source)
 	if problem != nil {
 		return x.unit.Target.PkgPath
 	}

@@ -90,7 +90,7 @@ func (rp *reporter) improved(ctx context.Context, r *beagle.Result, j *Judged) e
 	if err != nil {
 		return err
 	}
-	patch, err := rp.unit.Patch(rp.unit.Stated(j.Winner.Source), extra)
+	patch, err := rp.unit.Writer.Patch(rp.unit.Conditions.Stated(j.Winner.Source), extra)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	if !ok {
 		return nil, nil
 	}
-	if err := rp.unit.CheckTest(file.Path, file.After); err != nil {
+	if err := rp.unit.Package.CheckTest(file.Path, file.After); err != nil {
 		rp.watch.Warn(
 			fmt.Sprintf("no regression test comes with the patch: the one that was written does not build (%v)", err))
 		return nil, nil

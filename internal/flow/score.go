@@ -222,7 +222,7 @@ func (x *session) confirmIn(
 	names, _ := place.Benchmarks()
 	for i := range ms {
 		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(names, ", "))
-		if x.unit.Group() {
+		if x.unit.Scope.Group() {
 			ms[i].Notes = append(ms[i].Notes, "a call of the figures is an iteration of these benchmarks")
 		}
 		for _, c := range ms[i].InputClasses {

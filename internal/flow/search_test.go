@@ -168,7 +168,7 @@ func (p *paperSearch) judge(b *testing.B, id string) Evaluation {
 func (p *paperSearch) invent(c beagle.Candidate) beagle.Verdict {
 	defer clock(&p.reading)()
 	v := beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Stage: "screen"}
-	if _, problem := p.unit.Parse(c.Source); problem != nil {
+	if _, problem := p.unit.Reader.Parse(c.Source); problem != nil {
 		v.Status, v.Stage, v.Reason = beagle.Invalid, problem.Stage, problem.Message
 		return v
 	}

@@ -42,12 +42,12 @@ func (w *workbench) knownShares() shares {
 	if len(w.profile.Lines) == 0 {
 		return out
 	}
-	own, problem := w.unit.Parse(target)
+	own, problem := w.unit.Reader.Parse(target)
 	if problem != nil {
 		return out
 	}
-	src, copies := w.unit.Widen(target)
-	f, problem := w.unit.Parse(src)
+	src, copies := w.unit.Copies.Widen(target)
+	f, problem := w.unit.Reader.Parse(src)
 	if problem != nil {
 		return out
 	}
@@ -178,7 +178,7 @@ func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string
 	base, in := w.measured(c)
 	switch {
 	case in == nil:
-		own, problem := w.unit.Parse(c.Source)
+		own, problem := w.unit.Reader.Parse(c.Source)
 		if problem != nil {
 			own = f
 		}
@@ -302,7 +302,7 @@ func (w *workbench) copied(f *source.File, copies []string, lines map[int]float6
 		if d == nil {
 			continue
 		}
-		known := w.profile.Callees[w.unit.CopyOf(name)]
+		known := w.profile.Callees[w.unit.Copies.CopyOf(name)]
 		first, last := f.Fset.Position(d.Pos()).Line, f.Fset.Position(d.End()).Line
 		for at := first; at <= last; at++ {
 			lines[at] = known[at-first]

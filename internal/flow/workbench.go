@@ -68,7 +68,7 @@ func newWorkbench(
 		profile:  profile,
 		insight:  func(string) *bench.Insight { return nil },
 	}
-	u.Idle = idle(profile)
+	u.Copies.Idle = idle(profile)
 	w.known = w.knownShares()
 	return w
 }
@@ -103,7 +103,7 @@ func (w *workbench) have(src string) *workpiece {
 
 // hold makes a workpiece one of those asked for lately. w.mu is locked.
 func (w *workbench) hold(src string, v *workpiece) {
-	if w.pieces == nil || len(w.pieces) >= min(maxPieces, w.unit.Room())/2 {
+	if w.pieces == nil || len(w.pieces) >= min(maxPieces, w.unit.Reader.Room())/2 {
 		w.pieces, w.older = map[string]*workpiece{}, w.pieces
 	}
 	w.pieces[src] = v
@@ -111,10 +111,10 @@ func (w *workbench) hold(src string, v *workpiece) {
 
 // pass makes what mutators see of a version: the version, with private copies of its callees.
 func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
-	if _, problem := w.unit.Parse(c.Source); problem != nil {
+	if _, problem := w.unit.Reader.Parse(c.Source); problem != nil {
 		return nil, problem
 	}
-	src, copies := w.unit.Widen(c.Source)
+	src, copies := w.unit.Copies.Widen(c.Source)
 	return w.passOf(c, src, copies)
 }
 
@@ -124,14 +124,14 @@ func (w *workbench) alone(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 }
 
 func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mutate.Pass, *source.Problem) {
-	f, problem := w.unit.Parse(src)
+	f, problem := w.unit.Reader.Parse(src)
 	if problem != nil {
 		return nil, problem
 	}
 	p := &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard, Unchanged: w.unit.Unchanged(),
-		Entries: w.unit.Entries(), Elsewhere: w.elsewhere,
+		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard, Unchanged: w.unit.Package.Unchanged(),
+		Entries: w.unit.Scope.Entries(), Elsewhere: w.elsewhere,
 	}
 	v := w.sharesOf(c, f, copies)
 	p.Weight, p.Cold = v.weight, v.cold
@@ -144,10 +144,10 @@ func (w *workbench) elsewhere(name string) *mutate.Pass {
 	defer w.mu.Unlock()
 	p, ok := w.others[name]
 	if !ok {
-		if f := w.unit.Original(name); f != nil {
+		if f := w.unit.Package.Original(name); f != nil {
 			p = mutate.InPlace(&mutate.Pass{
 				Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-				Guard: w.guard, Unchanged: w.unit.Unchanged(),
+				Guard: w.guard, Unchanged: w.unit.Package.Unchanged(),
 			})
 		}
 		if w.others == nil {
@@ -246,9 +246,9 @@ func (w *workbench) make(p *mutate.Pass, e edge) stepped {
 	if err != nil {
 		return stepped{err: refusal(err.Error())}
 	}
-	formatted, err := w.unit.Normalize(src)
+	formatted, err := w.unit.Reader.Normalize(src)
 	if err == nil {
-		formatted, err = w.unit.Narrow(formatted)
+		formatted, err = w.unit.Copies.Narrow(formatted)
 	}
 	if err != nil {
 		return stepped{

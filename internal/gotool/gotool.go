@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
@@ -29,9 +30,9 @@ type Toolchain struct {
 }
 
 // Find asks the go command of the target's module where things are.
-func Find(ctx context.Context, u *source.Unit) (*Toolchain, error) {
-	t := &Toolchain{tags: u.Target.Tags, dir: u.Target.PkgDir}
-	return t, harness.GoEnv(ctx, u.Target.PkgDir, t)
+func Find(ctx context.Context, of *beagle.Target) (*Toolchain, error) {
+	t := &Toolchain{tags: of.Tags, dir: of.PkgDir}
+	return t, harness.GoEnv(ctx, of.PkgDir, t)
 }
 
 // Command is the path of the go command.
@@ -81,25 +82,25 @@ const testFields = "-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,T
 func (p *Listed) Tests() int { return len(p.TestGoFiles) + len(p.XTestGoFiles) }
 
 // Own is the target's package, and what its tests are linked with.
-func (t *Toolchain) Own(ctx context.Context, u *source.Unit) (own *Listed, deps []*Listed, err error) {
-	if deps, err = t.list(ctx, u.Target.PkgDir, "-deps", "-test", testFields, "."); err != nil {
+func (t *Toolchain) Own(ctx context.Context, of *beagle.Target) (own *Listed, deps []*Listed, err error) {
+	if deps, err = t.list(ctx, of.PkgDir, "-deps", "-test", testFields, "."); err != nil {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(deps, func(p *Listed) bool { return p.ImportPath == u.Target.PkgPath })
+	i := slices.IndexFunc(deps, func(p *Listed) bool { return p.ImportPath == of.PkgPath })
 	if i < 0 {
-		return nil, nil, fmt.Errorf("go list: %s is not the package in %s", u.Target.PkgPath, u.Target.PkgDir)
+		return nil, nil, fmt.Errorf("go list: %s is not the package in %s", of.PkgPath, of.PkgDir)
 	}
 	return deps[i], deps, nil
 }
 
 // Importers are the packages of the module whose tests reach the target, the
 // nearest first: those that import it, then those that import them.
-func (t *Toolchain) Importers(ctx context.Context, u *source.Unit) ([]*Listed, error) {
-	all, err := t.list(ctx, u.Target.Dir, testFields, "./...")
+func (t *Toolchain) Importers(ctx context.Context, of *beagle.Target) ([]*Listed, error) {
+	all, err := t.list(ctx, of.Dir, testFields, "./...")
 	if err != nil {
 		return nil, err
 	}
-	far := distances(all, u.Target.PkgPath)
+	far := distances(all, of.PkgPath)
 	reach := func(p *Listed) int {
 		best, ok := far[p.ImportPath]
 		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
@@ -110,7 +111,7 @@ func (t *Toolchain) Importers(ctx context.Context, u *source.Unit) ([]*Listed, e
 		return best
 	}
 	all = slices.DeleteFunc(all, func(p *Listed) bool {
-		return p.Tests() == 0 || p.ImportPath == u.Target.PkgPath || reach(p) == 0
+		return p.Tests() == 0 || p.ImportPath == of.PkgPath || reach(p) == 0
 	})
 	inorder.By(all, func(a, b *Listed) int {
 		return cmp.Or(reach(a)-reach(b), strings.Compare(a.ImportPath, b.ImportPath))
@@ -138,18 +139,18 @@ func distances(all []*Listed, target string) map[string]int {
 }
 
 // Deps returns the packages that the tests of packages are linked with.
-func (t *Toolchain) Deps(ctx context.Context, u *source.Unit, tests []*Listed) ([]*Listed, error) {
+func (t *Toolchain) Deps(ctx context.Context, of *beagle.Target, tests []*Listed) ([]*Listed, error) {
 	args := []string{"-deps", "-test", "-json=Module"}
 	for _, p := range tests {
 		args = append(args, p.ImportPath)
 	}
-	return t.list(ctx, u.Target.Dir, args...)
+	return t.list(ctx, of.Dir, args...)
 }
 
 // Readable are the directories that the Toolchain and tests with these
 // dependencies may read.
-func (t *Toolchain) Readable(u *source.Unit, deps []*Listed) []string {
-	dirs := []string{t.GOROOT, t.GOCACHE, t.GOMODCACHE, u.Target.Dir, u.Target.PkgDir}
+func (t *Toolchain) Readable(of *beagle.Target, deps []*Listed) []string {
+	dirs := []string{t.GOROOT, t.GOCACHE, t.GOMODCACHE, of.Dir, of.PkgDir}
 	if t.GOWORK != "" && t.GOWORK != "off" {
 		dirs = append(dirs, filepath.Dir(t.GOWORK))
 	}

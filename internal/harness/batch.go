@@ -70,14 +70,14 @@ func (t *batch) own() []string {
 
 // prepare parses and renames version i; it returns what is wrong with it.
 func (t *batch) prepare(i int, v Variant) string {
-	f, problem := t.b.u.Parse(v.Source)
+	f, problem := t.b.u.Reader.Parse(v.Source)
 	if problem != nil {
 		return fmt.Sprintf("line %d: %s", problem.Line, problem.Message)
 	}
 	if slices.Contains(importsOf(f), "C") {
 		return `it imports "C"`
 	}
-	text, err := t.b.u.Variant(f, suffix(i))
+	text, err := t.b.u.Writer.Variant(f, suffix(i))
 	if err != nil {
 		return err.Error()
 	}
@@ -168,7 +168,7 @@ func (t *batch) writeShim(in []int) ([]string, error) {
 // a variable that only a candidate has is like one that is made in each call: no
 // caller can name it, and its address is no behaviour.
 func (t *batch) knows(name string) bool {
-	return t.b.u.Types.Scope().Lookup(name) != nil ||
+	return t.b.u.Package.Types.Scope().Lookup(name) != nil ||
 		slices.ContainsFunc(scopeVars(t.files[0]), func(v *types.Var) bool { return v.Name() == name })
 }
 

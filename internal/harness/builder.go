@@ -30,8 +30,8 @@ const (
 type Variant struct{ ID, Source string }
 
 // Versions are the original of a target, which is the first, and candidates.
-func Versions(u *source.Unit, cs ...beagle.Candidate) []Variant {
-	out := []Variant{{ID: "original", Source: u.Target.Source}}
+func Versions(of *beagle.Target, cs ...beagle.Candidate) []Variant {
+	out := []Variant{{ID: "original", Source: of.Source}}
 	for _, c := range cs {
 		out = append(out, Variant{ID: c.ID, Source: c.Source})
 	}
@@ -110,7 +110,7 @@ func NewBuilder(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir s
 	if b.tools, err = findToolchain(ctx, u.Target.PkgDir); err != nil {
 		return nil, err
 	}
-	original, problem := u.Parse(u.Target.Source)
+	original, problem := u.Reader.Parse(u.Target.Source)
 	if problem != nil {
 		return nil, fmt.Errorf("the original as a candidate: line %d: %s", problem.Line, problem.Message)
 	}
@@ -128,8 +128,8 @@ func NewBuilder(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir s
 // writeFiles puts copies of a package main under another name into the
 // builder's directory; any other package is compiled from the user's files.
 func (b *Builder) writeFiles() error {
-	b.files, b.copies = b.u.Files(), map[string]string{}
-	for path, text := range b.u.BuildFiles() {
+	b.files, b.copies = b.u.Package.Files(), map[string]string{}
+	for path, text := range b.u.Package.BuildFiles() {
 		file := filepath.Join(b.dir, "package", filepath.Base(path))
 		if err := write(file, []byte(text)); err != nil {
 			return err

@@ -218,7 +218,7 @@ func TestRunTellsHowAVersionEnded(t *testing.T) {
 	var sources []string
 	for _, test := range tests {
 		// drops imports
-		src, err := f.u.Normalize(f.edit(t, "package sum\n",
+		src, err := f.u.Reader.Normalize(f.edit(t, "package sum\n",
 			"package sum\n\nimport (\n\t\"fmt\"\n\t\"os\"\n\t\"strings\"\n)\n", "t := 0",
 			strings.Replace(body, "%s", test.code, 1)))
 		if err != nil {

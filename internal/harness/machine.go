@@ -102,7 +102,7 @@ func (b *Builder) makeOn(ctx context.Context, m Machine) (*Builder, error) {
 // build constraints may tell machines apart.
 func (b *Builder) selectFiles(p *listed) error {
 	here := map[string]bool{}
-	for _, path := range b.u.Files() {
+	for _, path := range b.u.Package.Files() {
 		here[path] = true
 	}
 	known := false

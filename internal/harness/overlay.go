@@ -34,7 +34,7 @@ func (t *batch) overlay(in []int) (overlay, error) {
 		o[path] = stand
 	}
 	if t.pkg != nil {
-		for i, path := range t.b.u.Files() {
+		for i, path := range t.b.u.Package.Files() {
 			if t.pkg[i] != path {
 				o[path] = t.pkg[i]
 			}

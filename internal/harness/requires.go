@@ -18,10 +18,10 @@ import (
 
 // predicates are those of the target's own contract: one, or none.
 func (b *Builder) predicates() []*source.Predicate {
-	if b.u.Requires == nil {
+	if b.u.Conditions.Requires == nil {
 		return nil
 	}
-	return []*source.Predicate{b.u.Requires}
+	return []*source.Predicate{b.u.Conditions.Requires}
 }
 
 // Own returns how many predicates every program has for the target's own contract.

@@ -41,7 +41,7 @@ type frame struct {
 func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, error) {
 	t := &u.Target
 	s := &frame{
-		pkg:     u.BuildName(),
+		pkg:     u.Package.BuildName(),
 		rtPath:  rtPath,
 		imports: source.Imports{rtPath: "beaglert", "reflect": "beaglereflect"},
 	}
@@ -71,8 +71,8 @@ func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, err
 	inorder.Sort(s.named)
 	s.named = slices.Compact(s.named)
 	s.names = paramNames(t, len(ts))
-	s.types = s.dynamicTypes(u.Types, ts)
-	s.globals = globalsOf(u)
+	s.types = s.dynamicTypes(u.Package.Types, ts)
+	s.globals = globalsOf(u.Package)
 	return s, nil
 }
 
@@ -224,9 +224,9 @@ func (s *frame) register(b *bytes.Buffer, ids []string, in []int, globals []stri
 
 // globalsOf registers what package-level variables point to: a sentinel error
 // is told from its copies by identity.
-func globalsOf(u *source.Unit) []string {
+func globalsOf(pkg *source.Package) []string {
 	var out []string
-	all := u.Globals()
+	all := pkg.Globals()
 	for _, g := range all[:min(len(all), source.MaxGlobals)] {
 		out = append(out, register(g))
 	}

@@ -76,7 +76,7 @@ func (b *Builder) tracedBatch(vs []Variant, trace []int, helpers bool) (*batch, 
 		if t.failed[i] != "" {
 			continue
 		}
-		text, sites, err := b.u.Traced(t.files[i], suffix(i), b.target.PkgPath+rtDir, len(t.sites))
+		text, sites, err := b.u.Writer.Traced(t.files[i], suffix(i), b.target.PkgPath+rtDir, len(t.sites))
 		if err != nil {
 			return nil, err
 		}
@@ -103,12 +103,12 @@ func (t *batch) traceHelpers() error {
 	for _, i := range t.alive() {
 		files = append(files, t.files[i])
 	}
-	texts, sites := b.u.TracedHelpers(files, b.target.PkgPath+rtDir, len(t.sites))
+	texts, sites := b.u.Writer.TracedHelpers(files, b.target.PkgPath+rtDir, len(t.sites))
 	if len(texts) == 0 {
 		return nil
 	}
 	t.pkg = slices.Clone(b.files)
-	for i, path := range b.u.Files() {
+	for i, path := range b.u.Package.Files() {
 		if text, ok := texts[path]; ok {
 			t.pkg[i] = filepath.Join(t.dir, "helpers", filepath.Base(path))
 			if err := write(t.pkg[i], []byte(text)); err != nil {

@@ -78,7 +78,7 @@ func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, erro
 	if err != nil {
 		return nil, err
 	}
-	if p.u.Group() {
+	if p.u.Scope.Group() {
 		return g, p.startWhole(ctx, g)
 	}
 	why, err := p.start(ctx, g)
@@ -135,7 +135,7 @@ func (p *Place) Relink(ctx context.Context, g *Program, layout uint64) (*Program
 	n := *g
 	n.link.Layout = layout
 	n.paths = nil
-	if p.u.Group() {
+	if p.u.Scope.Group() {
 		return &n, p.linkWhole(ctx, &n)
 	}
 	_, err := p.link(ctx, &n)

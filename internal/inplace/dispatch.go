@@ -26,7 +26,7 @@ type dispatcher struct {
 }
 
 func newDispatcher(u *source.Unit) (*dispatcher, error) {
-	fset, files, info := u.Syntax()
+	fset, files, info := u.Package.Syntax()
 	d := &dispatcher{u: u, fset: fset}
 	recv, name, isMethod := strings.Cut(u.Target.Name, ".")
 	if !isMethod {
@@ -280,7 +280,7 @@ func nameOf(v *types.Var, i int) string {
 
 // globals names what the package's variables point to: a sentinel error is known by its address.
 func (d *dispatcher) globals() string {
-	all := slices.DeleteFunc(d.u.Globals(), source.Global.IsAddress)
+	all := slices.DeleteFunc(d.u.Package.Globals(), source.Global.IsAddress)
 	var b strings.Builder
 	for _, g := range all[:min(len(all), source.MaxGlobals)] {
 		fmt.Fprintf(&b, "\tbeaglelive.Global(%q, %s)\n", g.Name, g.Expr)

@@ -25,11 +25,11 @@ func judgeAll(t *testing.T, files map[string]string, target string, within beagl
 	}
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {
-			src, err := u.Normalize(u.Complete(x.source))
+			src, err := u.Reader.Normalize(u.Reader.Complete(x.source))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, problem := u.Parse(src); problem != nil {
+			if _, problem := u.Reader.Parse(src); problem != nil {
 				t.Fatal(problem.Message)
 			}
 			p.norace = x.kind != "race"

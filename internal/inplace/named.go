@@ -77,15 +77,15 @@ type homes []home
 // declared are the packages of the module whose tests reach the target: its own, and those that
 // import it. deps are the directories that their tests may read.
 func (p *Place) declared(ctx context.Context) (homes, []string, error) {
-	own, deps, err := p.tools.Own(ctx, p.u)
+	own, deps, err := p.tools.Own(ctx, &p.u.Target)
 	if err != nil {
 		return nil, nil, err
 	}
-	others, err := p.tools.Importers(ctx, p.u)
+	others, err := p.tools.Importers(ctx, &p.u.Target)
 	if err != nil {
 		return nil, nil, err
 	}
-	read := p.tools.Readable(p.u, deps)
+	read := p.tools.Readable(&p.u.Target, deps)
 	var out homes
 	for _, pkg := range append([]*gotool.Listed{own}, others...) {
 		h := newHome(pkg)
@@ -96,10 +96,10 @@ func (p *Place) declared(ctx context.Context) (homes, []string, error) {
 	if far := slices.DeleteFunc(slices.Clone(others), func(o *gotool.Listed) bool {
 		return !slices.ContainsFunc(out, func(h home) bool { return h.pkg == o })
 	}); len(far) > 0 {
-		if deps, err = p.tools.Deps(ctx, p.u, far); err != nil {
+		if deps, err = p.tools.Deps(ctx, &p.u.Target, far); err != nil {
 			return nil, nil, err
 		}
-		read = append(read, p.tools.Readable(p.u, deps)...)
+		read = append(read, p.tools.Readable(&p.u.Target, deps)...)
 		inorder.Sort(read)
 		read = slices.Compact(read)
 	}

@@ -160,7 +160,7 @@ func TestUseCounts(t *testing.T) {
 	if _, err := p.Use(t.Context(), u.Target.Source, chosen, -1); err != nil {
 		t.Fatal(err)
 	}
-	faster, err := u.Normalize(u.Complete(`package place
+	faster, err := u.Reader.Normalize(u.Reader.Complete(`package place
 
 import "strings"
 
@@ -216,7 +216,8 @@ func TestUseSmall(t *testing.T) {
 	if _, err := p.Use(t.Context(), u.Target.Source, chosen, -1); err != nil {
 		t.Fatal(err)
 	}
-	small, err := u.Normalize(u.Complete("package place\n\nfunc Join(words []string) string { return words[0] }\n"))
+	small, err := u.Reader.Normalize(u.Reader.Complete(
+		"package place\n\nfunc Join(words []string) string { return words[0] }\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

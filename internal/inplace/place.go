@@ -71,13 +71,13 @@ func New(
 		return nil, err
 	}
 	var err error
-	if p.tools, err = gotool.Find(ctx, u); err != nil {
+	if p.tools, err = gotool.Find(ctx, &u.Target); err != nil {
 		return nil, err
 	}
 	if err := p.writable(); err != nil {
 		return nil, err
 	}
-	if u.Group() {
+	if u.Scope.Group() {
 		p.base, err = p.runtimes(filepath.Join(dir, "runtime"))
 		return p, err
 	}
@@ -156,7 +156,7 @@ var errRefused = errors.New("the tests do not build in place")
 
 // Build compiles versions into the test binaries of all suites.
 func (p *Place) Build(ctx context.Context, vs []Version, link Link) (*Program, error) {
-	if p.u.Group() {
+	if p.u.Scope.Group() {
 		return p.buildWhole(ctx, vs, link)
 	}
 	g := &Program{Failed: map[int]string{}, link: link, dir: p.fresh()}
@@ -208,12 +208,12 @@ func (p *Place) texts(vs []Version, failed map[int]string) (map[int]string, erro
 }
 
 func (p *Place) variant(src, suffix string) (string, error) {
-	f, problem := p.u.Parse(src)
+	f, problem := p.u.Reader.Parse(src)
 	if problem != nil {
 		return "", fmt.Errorf("line %d: %s", problem.Line, problem.Message)
 	}
-	text, err := p.u.Variant(f, suffix)
-	if name := p.u.BuildName(); err == nil && name != p.u.Target.PkgName {
+	text, err := p.u.Writer.Variant(f, suffix)
+	if name := p.u.Package.BuildName(); err == nil && name != p.u.Target.PkgName {
 		text = strings.Replace(text, "package "+name, "package "+p.u.Target.PkgName, 1)
 	}
 	return p.apart(text, suffix), err

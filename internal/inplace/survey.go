@@ -26,7 +26,7 @@ const (
 // run, and how closely versions can be compared. It returns a [beagle.UsageError] when none calls
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
-	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside, Group: p.u.Group()}, nil, &Program{}
+	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside, Group: p.u.Scope.Group()}, nil, &Program{}
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, e
 // noticed refuses tests that end as with the original when the target does nothing and returns zero
 // values: they would take any version for equal.
 func (p *Place) noticed(ctx context.Context, g *Program) error {
-	if p.u.Group() {
+	if p.u.Scope.Group() {
 		return p.voids(ctx, g)
 	}
 	p.watch("whether the tests notice a " + p.u.Target.Name + " that does nothing")
@@ -72,7 +72,7 @@ func (p *Place) closely(ctx context.Context, g *Program, version int) (*comparis
 // pair builds the original and its copy. When the recorders do not compile, it is
 // built without them.
 func (p *Place) pair(ctx context.Context, original string) (*Program, error) {
-	if p.u.Group() {
+	if p.u.Scope.Group() {
 		return p.pairWhole(ctx, original)
 	}
 	both := []Version{{"original", original}, {"copy", original}}
@@ -99,11 +99,11 @@ func (p *Place) uncalled(why string) error {
 // findSuites looks for tests that call the target: in its own package, and if no benchmark there
 // does, in those that import it.
 func (p *Place) findSuites(ctx context.Context, original string) error {
-	own, deps, err := p.tools.Own(ctx, p.u)
+	own, deps, err := p.tools.Own(ctx, &p.u.Target)
 	if err != nil {
 		return err
 	}
-	p.read = p.tools.Readable(p.u, deps)
+	p.read = p.tools.Readable(&p.u.Target, deps)
 	var trouble []string
 	// The own package first.
 	if own.Tests() > 0 {
@@ -113,16 +113,16 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 	}
 	// Then packages that import it, if a benchmark is still missing.
 	if len(p.suites) == 0 || len(p.suites[0].bench) == 0 {
-		others, err := p.tools.Importers(ctx, p.u)
+		others, err := p.tools.Importers(ctx, &p.u.Target)
 		if err != nil {
 			return err
 		}
 		others = others[:min(len(others), mostSuites)]
-		if deps, err = p.tools.Deps(ctx, p.u, others); err != nil {
+		if deps, err = p.tools.Deps(ctx, &p.u.Target, others); err != nil {
 			return err
 		}
 		if len(others) > 0 {
-			p.read = append(p.read, p.tools.Readable(p.u, deps)...)
+			p.read = append(p.read, p.tools.Readable(&p.u.Target, deps)...)
 			inorder.Sort(p.read)
 			p.read = slices.Compact(p.read)
 		}
@@ -329,7 +329,7 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 	}
 	// Some targets can only be compared by whole runs.
 	e.Within = beagle.ByRuns
-	if p.u.Group() {
+	if p.u.Scope.Group() {
 		e.Why = "fields may change, so that one call of a version cannot be compared with one of the original"
 		return nil
 	}

@@ -37,7 +37,7 @@ func (d *dispatcher) tapedInterface(name string, t types.Type, x *types.Interfac
 		return "", false
 	}
 	for m := range x.Methods() { // before anything is spelled: that imports packages
-		if !m.Exported() && m.Pkg() != d.u.Types || !d.tapeable(m.Signature()) {
+		if !m.Exported() && m.Pkg() != d.u.Package.Types || !d.tapeable(m.Signature()) {
 			return "", false
 		}
 	}
@@ -74,7 +74,7 @@ func (d *dispatcher) tapeable(sig *types.Signature) bool {
 func (d *dispatcher) spelled(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
-		if p := t.Obj().Pkg(); p != nil && p != d.u.Types && !t.Obj().Exported() {
+		if p := t.Obj().Pkg(); p != nil && p != d.u.Package.Types && !t.Obj().Exported() {
 			return false
 		}
 		for i := range t.TypeArgs().Len() {

@@ -195,7 +195,7 @@ func (c *clock) slices(
 	asked := 2*budget + benchTime
 	for {
 		slicesOf := c.slicesOf
-		if c.u.Group() {
+		if c.u.Scope.Group() {
 			slicesOf = c.alternate
 		}
 		out, err := slicesOf(ctx, g, b, versions, budget, asked, seed, exact)
@@ -305,7 +305,7 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 			}
 			b := timed{suite: i, name: name,
 				inside: time.Duration(seen.Nanos/max(seen.Calls, 1)) >= slowCall || seen.Nested > 0}
-			b.inside = b.inside && !c.u.Group()
+			b.inside = b.inside && !c.u.Scope.Group()
 			probe, err := c.slices(ctx, g, b, make([]int, mostVersions), probeTime, 1, false)
 			if err != nil {
 				return err
@@ -433,7 +433,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	default:
 		e.Untimed = "no benchmark (" + list(e.Benchmarks) +
 			") calls it often enough, in each iteration and in one goroutine"
-		if p.u.Group() {
+		if p.u.Scope.Group() {
 			e.Untimed += ", in one loop over b.N, b.Loop(), or pb.Next() in a b.RunParallel(func(pb *testing.PB) {...})"
 		}
 	}

@@ -21,7 +21,7 @@ import (
 // live is where package live is placed: where all packages that may test the target can import it.
 func (p *Place) live() (dir, path string) {
 	t := &p.u.Target
-	if p.u.Group() {
+	if p.u.Scope.Group() {
 		return t.Dir, t.Module
 	}
 	return t.PkgDir, t.PkgPath
@@ -62,7 +62,7 @@ func (p *Place) buildWhole(ctx context.Context, vs []Version, link Link) (*Progr
 
 // patched are the user's files with a version in them.
 func (p *Place) patched(dir string, i int, src string) (overlay, error) {
-	patch, err := p.u.Patch(src, nil)
+	patch, err := p.u.Writer.Patch(src, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (p *Place) counting(ctx context.Context, g *Program) error {
 		return err
 	}
 	o := maps.Clone(p.base)
-	for path, text := range p.u.EnteredAll(func(k int) string {
+	for path, text := range p.u.Writer.EnteredAll(func(k int) string {
 		return fmt.Sprintf("if beagleVoid(%d) { return }; defer beagleCalled()(); ", k)
 	}) {
 		if err := o.put(dir, path, text); err != nil {
@@ -208,7 +208,7 @@ const voidTime = time.Minute
 // voids finds the functions of a group that may do nothing without a test that notices. When that
 // is true of all, there is no evidence.
 func (p *Place) voids(ctx context.Context, g *Program) error {
-	names := p.u.FunctionNames()
+	names := p.u.Scope.FunctionNames()
 	end := time.Now().Add(voidTime)
 	for k, name := range names {
 		p.watch(fmt.Sprintf("whether the tests notice a %s that does nothing", name))

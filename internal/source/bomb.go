@@ -14,7 +14,7 @@ const (
 )
 
 // checkSize refuses what would take the reader's memory or time.
-func (u *Unit) checkSize(f *File) *Problem {
+func checkSize(f *File) *Problem {
 	m := measurer{texts: map[string][]ast.Expr{}, types: map[string][]ast.Expr{}, known: map[string]int{}}
 	ast.Inspect(f.AST, m.declare)
 	for name := range m.texts {

@@ -27,7 +27,7 @@ func TestBombs(t *testing.T) {
 		"expression":      {"package tags\n\nconst s = \"" + strings.Repeat("x", 1<<19) + "\"\n\nfunc F() int { return len(s + s + s) }\n", "too long"},
 		"honest":          {"package tags\n\nconst a, b = \"x\", a + \"y\"\n\ntype node struct {\n\tnext *node\n\trow  [4]struct{ x, y int }\n}\n\nfunc F() int { return len(b) + len(node{}.row) - 5 }\n", ""},
 	} {
-		_, p := u.Parse(c.text)
+		_, p := u.Reader.Parse(c.text)
 		switch {
 		case c.says == "" && p != nil:
 			t.Errorf("%s: refused: %s", name, p.Message)

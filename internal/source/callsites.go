@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
@@ -20,14 +21,20 @@ import (
 // siteTime bounds the loading of the module's packages.
 const siteTime = 20 * time.Second
 
+// Callers are the calls of the target in its module.
+type Callers struct {
+	of   *beagle.Target
+	opts *Options
+}
+
 // CallSites counts the static calls of the target in its module, tests left
 // out, and those among them that provably keep to the conditions: by constants,
 // lengths, ranges, literals, and what the branches around the call say. It is a
 // simple proof: a site that it does not follow counts as unproved.
-func (u *Unit) CallSites(ctx context.Context, conds []*Predicate) (proved, all int, err error) {
+func (cl *Callers) CallSites(ctx context.Context, conds []*Predicate) (proved, all int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, siteTime)
 	defer cancel()
-	pkgs, err := u.loadCallers(ctx, u.callers()...)
+	pkgs, err := cl.loadCallers(ctx, cl.callers()...)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -36,7 +43,7 @@ func (u *Unit) CallSites(ctx context.Context, conds []*Predicate) (proved, all i
 			continue
 		}
 		for _, f := range p.Syntax {
-			for _, s := range u.sitesIn(f, p.TypesInfo) {
+			for _, s := range cl.sitesIn(f, p.TypesInfo) {
 				all++
 				if s.keeps(conds) {
 					proved++
@@ -48,9 +55,9 @@ func (u *Unit) CallSites(ctx context.Context, conds []*Predicate) (proved, all i
 }
 
 // loadCallers loads packages of the module with types.
-func (u *Unit) loadCallers(ctx context.Context, patterns ...string) ([]*packages.Package, error) {
-	o := u.opts
-	o.Dir = u.Target.Dir
+func (cl *Callers) loadCallers(ctx context.Context, patterns ...string) ([]*packages.Package, error) {
+	o := *cl.opts
+	o.Dir = cl.of.Dir
 	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax |
 		packages.NeedTypes |
 		packages.NeedTypesSizes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile
@@ -59,11 +66,11 @@ func (u *Unit) loadCallers(ctx context.Context, patterns ...string) ([]*packages
 
 // callers are the packages that may call the target: its own, and those that
 // import it.
-func (u *Unit) callers() []string {
-	dirs := map[string]bool{u.Target.PkgDir: true}
-	if ast.IsExported(u.Target.Name[strings.LastIndexByte(u.Target.Name, '.')+1:]) {
-		quoted := `"` + u.Target.PkgPath + `"`
-		for _, path := range u.moduleFiles() {
+func (cl *Callers) callers() []string {
+	dirs := map[string]bool{cl.of.PkgDir: true}
+	if ast.IsExported(cl.of.Name[strings.LastIndexByte(cl.of.Name, '.')+1:]) {
+		quoted := `"` + cl.of.PkgPath + `"`
+		for _, path := range cl.moduleFiles() {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
 			}
@@ -74,7 +81,7 @@ func (u *Unit) callers() []string {
 	}
 	var out []string
 	for _, d := range inorder.Keys(dirs) {
-		if rel, err := filepath.Rel(u.Target.Dir, d); err == nil {
+		if rel, err := filepath.Rel(cl.of.Dir, d); err == nil {
 			out = append(out, "./"+filepath.ToSlash(rel))
 		}
 	}
@@ -83,16 +90,16 @@ func (u *Unit) callers() []string {
 
 // A site is one call of the target.
 type site struct {
-	u    *Unit
-	info *types.Info
-	call *ast.CallExpr
-	args []ast.Expr // the receiver first; nil for an argument that is not written out, as in F(g())
-	path []ast.Node // from the file down to the call
+	callers *Callers
+	info    *types.Info
+	call    *ast.CallExpr
+	args    []ast.Expr // the receiver first; nil for an argument that is not written out, as in F(g())
+	path    []ast.Node // from the file down to the call
 }
 
 // sitesIn finds the calls in a file. The target itself calling itself is none:
 // the conditions then are a matter of the calls from outside.
-func (u *Unit) sitesIn(f *ast.File, info *types.Info) []*site {
+func (cl *Callers) sitesIn(f *ast.File, info *types.Info) []*site {
 	var out []*site
 	var path []ast.Node
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -102,7 +109,7 @@ func (u *Unit) sitesIn(f *ast.File, info *types.Info) []*site {
 		}
 		path = append(path, n)
 		if c, ok := n.(*ast.CallExpr); ok {
-			if s := u.siteOf(c, info); s != nil && !u.within(path) {
+			if s := cl.siteOf(c, info); s != nil && !cl.within(path) {
 				s.path = slices.Clone(path)
 				out = append(out, s)
 			}
@@ -113,7 +120,7 @@ func (u *Unit) sitesIn(f *ast.File, info *types.Info) []*site {
 }
 
 // within reports whether a path leads through the target's own declaration.
-func (u *Unit) within(path []ast.Node) bool {
+func (cl *Callers) within(path []ast.Node) bool {
 	for _, n := range path {
 		if d, ok := n.(*ast.FuncDecl); ok {
 			name := d.Name.Name
@@ -121,22 +128,22 @@ func (u *Unit) within(path []ast.Node) bool {
 				name = recv + "." + name
 			}
 			f, ok := path[0].(*ast.File)
-			return ok && f.Name.Name == u.Target.PkgName && name == u.Target.Name
+			return ok && f.Name.Name == cl.of.PkgName && name == cl.of.Name
 		}
 	}
 	return false
 }
 
-func (u *Unit) siteOf(c *ast.CallExpr, info *types.Info) *site {
+func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *site {
 	fun, id := syntax.Called(c)
 	if id == nil {
 		return nil
 	}
 	fn, ok := info.Uses[id].(*types.Func)
-	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != u.Target.PkgPath || syntax.FuncName(fn) != u.Target.Name {
+	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != cl.of.PkgPath || syntax.FuncName(fn) != cl.of.Name {
 		return nil
 	}
-	s := &site{u: u, info: info, call: c, args: make([]ast.Expr, len(u.Target.Params))}
+	s := &site{callers: cl, info: info, call: c, args: make([]ast.Expr, len(cl.of.Params))}
 	at := 0
 	if fn.Signature().Recv() != nil {
 		at = 1
@@ -144,8 +151,8 @@ func (u *Unit) siteOf(c *ast.CallExpr, info *types.Info) *site {
 			s.args[0] = sel.X
 		}
 	}
-	fixed := len(u.Target.Params) - at
-	if u.Target.Variadic && !c.Ellipsis.IsValid() {
+	fixed := len(cl.of.Params) - at
+	if cl.of.Variadic && !c.Ellipsis.IsValid() {
 		fixed--
 	} else if len(c.Args) != fixed {
 		return s // the results of another call
@@ -172,9 +179,9 @@ func (s *site) proves(p *Predicate) bool {
 		return false
 	}
 	v := &prover{info: s.info, values: map[string]value{}, fn: s.function()}
-	for i, param := range s.u.Target.Params {
+	for i, param := range s.callers.of.Params {
 		switch {
-		case s.u.Target.Variadic && i == len(s.args)-1 && !s.call.Ellipsis.IsValid():
+		case s.callers.of.Variadic && i == len(s.args)-1 && !s.call.Ellipsis.IsValid():
 			v.values[param.Name] = value{list: true, length: int64(len(s.variadic()))}
 		case s.args[i] != nil:
 			v.values[param.Name] = value{expr: s.args[i]}
@@ -197,22 +204,22 @@ func (s *site) function() ast.Node {
 
 // variadic are the arguments that make up the last parameter.
 func (s *site) variadic() []ast.Expr {
-	fixed := len(s.u.Target.Params) - 1
-	if s.u.Target.Recv != "" {
+	fixed := len(s.callers.of.Params) - 1
+	if s.callers.of.Recv != "" {
 		fixed--
 	}
 	return s.call.Args[min(fixed, len(s.call.Args)):]
 }
 
 // moduleFiles are the Go files of the module, up to a bound.
-func (u *Unit) moduleFiles() []string {
+func (cl *Callers) moduleFiles() []string {
 	const most = 5000
 	var out []string
-	filepath.WalkDir(u.Target.Dir, func(path string, d os.DirEntry, err error) error {
+	filepath.WalkDir(cl.of.Dir, func(path string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil || len(out) > most:
 			return filepath.SkipAll
-		case d.IsDir() && path != u.Target.Dir &&
+		case d.IsDir() && path != cl.of.Dir &&
 			(strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" ||
 				d.Name() == "testdata"):
 			return filepath.SkipDir

@@ -143,12 +143,12 @@ L: a.F(s, n)`, false},
 	pkg := loadSites(t, units["F"])
 	for i, c := range cases {
 		u := units[c.target]
-		p, err := u.Predicate(c.cond)
+		p, err := u.Conditions.Predicate(c.cond)
 		if err != nil {
 			t.Errorf("%s: %v", c.cond, err)
 			continue
 		}
-		sites := u.sitesOfFunction(pkg, fmt.Sprintf("f%d", i))
+		sites := u.Callers.sitesOfFunction(pkg, fmt.Sprintf("f%d", i))
 		if len(sites) != 1 {
 			t.Errorf("%s: %d call sites of %s, want 1", c.code, len(sites), c.target)
 			continue
@@ -157,7 +157,7 @@ L: a.F(s, n)`, false},
 			t.Errorf("%s for %s: proved is %v, want %v", c.cond, c.code, got, c.proved)
 		}
 	}
-	proved, all, err := units["F"].CallSites(context.Background(), nil)
+	proved, all, err := units["F"].Callers.CallSites(context.Background(), nil)
 	if err != nil || all < 50 || proved != all {
 		t.Errorf("without a condition %d of %d sites keep to it, %v", proved, all, err)
 	}

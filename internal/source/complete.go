@@ -14,10 +14,10 @@ import (
 // Complete appends to a version from outside the declarations of the original's candidate file
 // that it uses and lacks: an author who changes one function need not copy its helpers. Complete
 // returns a text that does not parse as it is.
-func (u *Unit) Complete(src string) string {
-	own := declared(u.Target.Source)
-	if u.group != nil {
-		src = u.completeGroup(src, own)
+func (r *Reader) Complete(src string) string {
+	own := declared(r.of.Source)
+	if r.scope.group != nil {
+		src = r.completeGroup(src, own)
 	}
 	for {
 		f, err := parser.ParseFile(token.NewFileSet(), candidateName, src, 0) // resolves names within the file
@@ -29,7 +29,7 @@ func (u *Unit) Complete(src string) string {
 		for _, id := range f.Unresolved {
 			for _, name := range inorder.Keys(own) { // a type, then its methods
 				if name != id.Name && !strings.HasPrefix(name, id.Name+".") || there[name] != "" ||
-					name == u.Target.Name {
+					name == r.of.Name {
 					continue
 				}
 				if !slices.Contains(missing, own[name]) { // a block declares several
@@ -47,7 +47,7 @@ func (u *Unit) Complete(src string) string {
 
 // completeGroup appends what of a group must stay and a version leaves out, with the methods of its
 // types that the version selects.
-func (u *Unit) completeGroup(src string, own map[string]string) string {
+func (r *Reader) completeGroup(src string, own map[string]string) string {
 	for {
 		f, err := parser.ParseFile(token.NewFileSet(), candidateName, src, parser.SkipObjectResolution)
 		if err != nil {
@@ -59,11 +59,11 @@ func (u *Unit) completeGroup(src string, own map[string]string) string {
 				selected[sel.Sel.Name] = true
 			}
 		}
-		there := declared(src)
+		group, there := r.scope.group, declared(src)
 		var missing []string
 		for _, key := range inorder.Keys(own) {
 			recv, method, isMethod := strings.Cut(key, ".")
-			if there[key] == "" && (u.group.held[key] || isMethod && u.group.types[recv] != nil && selected[method]) {
+			if there[key] == "" && (group.held[key] || isMethod && group.types[recv] != nil && selected[method]) {
 				missing = append(missing, own[key])
 			}
 		}

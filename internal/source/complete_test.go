@@ -37,9 +37,10 @@ func kindOf(s string) kind {
 	return plain
 }
 `), "./.Valid")
-	got := u.Complete("package tags\n\nfunc Valid(s string) bool {\n\treturn len(s) <= longest && !spaced(s) && " +
+	got := u.Reader.Complete("package tags\n\nfunc Valid(s string) bool {\n" +
+		"\treturn len(s) <= longest && !spaced(s) && " +
 		"kindOf(s).ok()\n}\n\nfunc spaced(s string) bool { return false }\n")
-	text, err := u.Normalize(got)
+	text, err := u.Reader.Normalize(got)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,12 +49,12 @@ func kindOf(s string) kind {
 			t.Errorf("%q is there %d times:\n%s", want, strings.Count(text, want), text)
 		}
 	}
-	if _, problem := u.Parse(text); problem != nil {
+	if _, problem := u.Reader.Parse(text); problem != nil {
 		t.Errorf("%+v", problem)
 	}
 	for _, whole := range []string{u.Target.Source, "not Go",
 		"package tags\n\nfunc Valid(s string) bool { return undefined(s) }\n"} {
-		if got := u.Complete(whole); got != whole {
+		if got := u.Reader.Complete(whole); got != whole {
 			t.Errorf("changed to:\n%s", got)
 		}
 	}
@@ -77,13 +78,14 @@ func Valid(s string) bool {
 	return err == nil && word.MatchString(s)
 }
 `), "./.Valid")
-	text, err := u.Normalize(
-		u.Complete("package tags\n\nfunc Valid(s string) bool {\n\tif !word.MatchString(s) {\n\t\treturn false\n\t}\n" +
+	text, err := u.Reader.Normalize(
+		u.Reader.Complete("package tags\n\nfunc Valid(s string) bool {\n" +
+			"\tif !word.MatchString(s) {\n\t\treturn false\n\t}\n" +
 			"\t_, err := url.Parse(s)\n\treturn err == nil\n}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, problem := u.Parse(text); problem != nil {
+	if _, problem := u.Reader.Parse(text); problem != nil {
 		t.Errorf("%+v\n%s", problem, text)
 	}
 }

@@ -18,6 +18,17 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
+// Conditions are those that the target's comment and the options state of its calls.
+type Conditions struct {
+	Requires *Predicate // the condition of Target.Contract; nil for none
+
+	of    *beagle.Target
+	sig   *types.Signature // the target's
+	opts  *Options
+	pkg   *Package
+	scope *Scope
+}
+
 // The directives above a target that state its contract.
 const (
 	requiresDirective = "//beagle:requires"
@@ -81,21 +92,21 @@ func And(exprs ...string) string {
 	return strings.Join(parts, " && ")
 }
 
-// contract reads what the target's comment and the options demand. Of a group see groupContract.
-func (u *Unit) contract() (err error) {
-	if u.group != nil && u.opts.Entry == "" {
-		u.Target.Contract.Ignore, err = Ignores(u.opts.Ignore)
+// read reads what the target's comment and the options demand. Of a group see readGroup.
+func (c *Conditions) read() (err error) {
+	if c.scope.group != nil && c.opts.Entry == "" {
+		c.of.Contract.Ignore, err = Ignores(c.opts.Ignore)
 		return err
 	}
-	exprs, ignore := demands(u.target)
-	exprs = append(exprs, u.demanded()...)
-	if u.Requires, err = u.conditions(u.formals(), exprs); err != nil {
+	exprs, ignore := demands(c.scope.target)
+	exprs = append(exprs, c.demanded()...)
+	if c.Requires, err = c.conditions(c.formals(), exprs); err != nil {
 		return err
 	}
-	if u.Requires != nil {
-		u.Target.Contract.Requires = u.Requires.Text
+	if c.Requires != nil {
+		c.of.Contract.Requires = c.Requires.Text
 	}
-	u.Target.Contract.Ignore, err = Ignores(append(ignore, u.opts.Ignore...))
+	c.of.Contract.Ignore, err = Ignores(append(ignore, c.opts.Ignore...))
 	return err
 }
 
@@ -117,12 +128,12 @@ func demands(p *piece) (exprs, ignore []string) {
 }
 
 // conditions joins conditions on the calls of one function; nil for none.
-func (u *Unit) conditions(f *formals, exprs []string) (*Predicate, error) {
+func (c *Conditions) conditions(f *formals, exprs []string) (*Predicate, error) {
 	for _, e := range exprs { // each alone, so that an error shows what was written and no more
 		if strings.TrimSpace(e) == "" {
 			continue
 		}
-		if _, err := u.condition(f, e); err != nil {
+		if _, err := c.condition(f, e); err != nil {
 			return nil, err
 		}
 	}
@@ -130,7 +141,7 @@ func (u *Unit) conditions(f *formals, exprs []string) (*Predicate, error) {
 	if all == "" {
 		return nil, nil
 	}
-	return u.condition(f, all)
+	return c.condition(f, all)
 }
 
 // directive returns the rest of a line after a directive's name.
@@ -172,22 +183,24 @@ type formals struct {
 }
 
 // formals are those of the target.
-func (u *Unit) formals() *formals {
-	return &formals{u.Target.Spec(), u.Target.Params, u.variables(), u.target.file}
+func (c *Conditions) formals() *formals {
+	return &formals{c.of.Spec(), c.of.Params, variables(c.sig), c.scope.target.file}
 }
 
 // formalsOf are those of a function of a group.
-func (u *Unit) formalsOf(p *piece) *formals {
-	sig := u.info.Defs[p.names[0]].(*types.Func).Signature()
-	return &formals{u.Target.PkgPath + "." + p.key(), u.params(sig), variables(sig), p.file}
+func (c *Conditions) formalsOf(p *piece) *formals {
+	sig := c.pkg.info.Defs[p.names[0]].(*types.Func).Signature()
+	return &formals{c.of.PkgPath + "." + p.key(), c.pkg.params(sig), variables(sig), p.file}
 }
 
 // Predicate reads a condition over the target's parameters. Its error is a *beagle.UsageError
 // that names the offending place.
-func (u *Unit) Predicate(text string) (*Predicate, error) { return u.condition(u.formals(), text) }
+func (c *Conditions) Predicate(text string) (*Predicate, error) {
+	return c.condition(c.formals(), text)
+}
 
 // condition is Predicate for any function of the package.
-func (u *Unit) condition(f *formals, text string) (*Predicate, error) {
+func (c *Conditions) condition(f *formals, text string) (*Predicate, error) {
 	text = strings.TrimSpace(text)
 	// bad words an error with its column.
 	bad := func(column int, what, remedy string) error {
@@ -220,7 +233,7 @@ func (u *Unit) condition(f *formals, text string) (*Predicate, error) {
 	}
 	// Type-check it in a scope with the parameters.
 	info := newInfo()
-	scope, err := u.contractScope(f, expr)
+	scope, err := c.contractScope(f, expr)
 	if err != nil {
 		return nil, bad(0, err.Error(), contractRemedy)
 	}
@@ -242,7 +255,7 @@ func (u *Unit) condition(f *formals, text string) (*Predicate, error) {
 	case !types.Identical(types.Default(tv.Type), types.Typ[types.Bool]):
 		return nil, bad(0, fmt.Sprintf("it is of type %s, not bool", tv.Type), contractRemedy)
 	}
-	if at, why := u.impure(expr, info); why != "" {
+	if at, why := c.pkg.impure(expr, info); why != "" {
 		return nil,
 			bad(fset.Position(at).Column, why, "a contract is evaluated on every input and may change nothing: "+
 				"use operators, len, cap, and functions that only compute")
@@ -281,18 +294,18 @@ func (f *formals) names() string {
 
 // contractScope returns a package that declares the parameters, the names of the target's package
 // and of its file's imports, and the standard packages that the expression names.
-func (u *Unit) contractScope(f *formals, expr ast.Expr) (*types.Package, error) {
-	q := types.NewPackage(u.Types.Path(), u.Types.Name())
+func (c *Conditions) contractScope(f *formals, expr ast.Expr) (*types.Package, error) {
+	q := types.NewPackage(c.pkg.Types.Path(), c.pkg.Types.Name())
 	for i, v := range f.vars {
 		q.Scope().Insert(types.NewVar(token.NoPos, q, f.params[i].Name, v.Type()))
 	}
-	for _, name := range u.Types.Scope().Names() {
-		q.Scope().Insert(u.Types.Scope().Lookup(name))
+	for _, name := range c.pkg.Types.Scope().Names() {
+		q.Scope().Insert(c.pkg.Types.Scope().Lookup(name))
 	}
 	imports := map[string]string{}
 	for _, s := range f.file.ast.Imports {
 		path, _ := strconv.Unquote(s.Path.Value)
-		name, _ := u.packageName(path)
+		name, _ := c.pkg.packageName(path)
 		if s.Name != nil {
 			name = s.Name.Name
 		}
@@ -315,7 +328,7 @@ func (u *Unit) contractScope(f *formals, expr ast.Expr) (*types.Package, error) 
 		if path == "" {
 			return true // the type check says what is wrong
 		}
-		p, err := u.exports.Import(path)
+		p, err := c.pkg.exports.Import(path)
 		if err != nil {
 			failed = err
 			return true
@@ -350,39 +363,39 @@ func (f *formals) predicate(text string, fset *token.FileSet, expr ast.Expr, inf
 }
 
 // stated are the demands of the options on a function, as lines of its comment.
-func (u *Unit) stated(p *piece) (lines []string) {
-	if p.kind != "func" || u.group == nil && p != u.target {
+func (c *Conditions) stated(p *piece) (lines []string) {
+	if p.kind != "func" || c.scope.group == nil && p != c.scope.target {
 		return nil
 	}
-	exprs := []string{u.opts.Requires}
-	if u.group != nil {
-		if u.unrecorded(p) != "" {
+	exprs := []string{c.opts.Requires}
+	if c.scope.group != nil {
+		if c.scope.unrecorded(p) != "" {
 			return nil // nothing leaves out a call of it
 		}
-		exprs = u.group.terms[p.key()]
+		exprs = c.scope.group.terms[p.key()]
 	}
-	f := u.formals()
-	if p != u.target {
-		f = u.formalsOf(p)
+	f := c.formals()
+	if p != c.scope.target {
+		f = c.formalsOf(p)
 	}
 	for _, e := range exprs {
 		if e = strings.TrimSpace(e); e == "" {
 			continue
 		}
-		if read, err := u.condition(f, e); err == nil {
+		if read, err := c.condition(f, e); err == nil {
 			e = read.Text
 		}
 		lines = append(lines, requiresDirective+" "+e)
 	}
-	if len(u.opts.Ignore) > 0 {
-		lines = append(lines, ignoreDirective+" "+strings.Join(u.opts.Ignore, ","))
+	if len(c.opts.Ignore) > 0 {
+		lines = append(lines, ignoreDirective+" "+strings.Join(c.opts.Ignore, ","))
 	}
 	return lines
 }
 
 // Stated writes the demands of the options above the functions of a version, so that a patch names
 // its contract. Demands in the functions' own comments stay.
-func (u *Unit) Stated(src string) string {
+func (c *Conditions) Stated(src string) string {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -394,7 +407,7 @@ func (u *Unit) Stated(src string) string {
 		if !ok {
 			continue
 		}
-		p := u.function(declKeys(fn)[0])
+		p := c.pkg.function(declKeys(fn)[0])
 		if p == nil {
 			continue
 		}
@@ -404,7 +417,7 @@ func (u *Unit) Stated(src string) string {
 			doc = strings.ReplaceAll(p.doc(), "\r", "")
 			above = doc
 		}
-		if more := added(doc, u.stated(p)); more != "" {
+		if more := added(doc, c.stated(p)); more != "" {
 			edits = append(edits, syntax.Edit{Start: at, End: at, New: above + more})
 		}
 	}

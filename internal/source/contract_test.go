@@ -91,11 +91,11 @@ func TestContract(t *testing.T) {
 	if got := u.Target.Contract.Ignore; !slices.Equal(got, []string{"error-text", "nil-empty", "scratch"}) {
 		t.Errorf("it ignores %q", got)
 	}
-	if got := u.Requires.Imports(); !slices.Equal(got, []string{"strings", "unicode/utf8"}) {
+	if got := u.Conditions.Requires.Imports(); !slices.Equal(got, []string{"strings", "unicode/utf8"}) {
 		t.Errorf("it needs %q", got)
 	}
 	params := []beagle.Param{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}
-	got := u.Requires.Render(params, func(path, name string) string { return "pkg_" + name })
+	got := u.Conditions.Requires.Render(params, func(path, name string) string { return "pkg_" + name })
 	if want := `b >= 0 && (len(a) < limit || pkg_str.HasPrefix(a, "x")) && (pkg_utf8.ValidString(a) || b == 1)`; got !=
 		want {
 		t.Errorf("rendered it is %s\nwant           %s", got, want)
@@ -146,7 +146,7 @@ func TestPredicate(t *testing.T) {
 		{"copy(arg2, s) > 0", "a call of copy"},
 		{"append(arg2, 1) != nil", "a call of append"},
 	} {
-		_, err := u.Predicate(c.expr)
+		_, err := u.Conditions.Predicate(c.expr)
 		var usage *beagle.UsageError
 		switch {
 		case c.wrong == "" && err != nil:
@@ -176,7 +176,7 @@ func FuzzPredicate(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := u.Predicate(text)
+		p, err := u.Conditions.Predicate(text)
 		if err != nil {
 			var usage *beagle.UsageError
 			if !errors.As(err, &usage) {
@@ -184,7 +184,7 @@ func FuzzPredicate(f *testing.F) {
 			}
 			return
 		}
-		q, err := u.Predicate(p.Text)
+		q, err := u.Conditions.Predicate(p.Text)
 		if err != nil || q.Text != p.Text {
 			t.Fatalf("%q reads as %q, and that as %v, %v", text, p.Text, q, err)
 		}
@@ -198,17 +198,17 @@ func TestStated(t *testing.T) {
 		t.Fatal(err)
 	}
 	bare := "package p\n\nfunc F(s string, n int, _ []byte, k kind) (int, error) { return 0, nil }\n"
-	got := u.Stated(bare)
+	got := u.Conditions.Stated(bare)
 	for _, want := range []string{"// F does something.\n", "//beagle:requires n >= 0\n",
 		"//beagle:requires n < 5\n//beagle:ignore scratch\nfunc F("} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
 	}
-	if again := u.Stated(got); again != got {
+	if again := u.Conditions.Stated(got); again != got {
 		t.Errorf("stated again it is\n%s", again)
 	}
-	patch, err := u.Patch(got, nil)
+	patch, err := u.Writer.Patch(got, nil)
 	if err != nil || !strings.Contains(patch.Diff, "+//beagle:requires n < 5") {
 		t.Errorf("the patch does not state the contract: %v\n%s", err, patch.Diff)
 	}

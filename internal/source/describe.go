@@ -15,18 +15,18 @@ import (
 // describe reads the target's declaration: signature, parameters, and the instantiation to
 // measure. It refuses targets that cannot be recorded and compared.
 func (u *Unit) describe(ctx context.Context) error {
-	if u.group != nil && u.opts.Entry == "" {
+	if u.Scope.group != nil && u.opts.Entry == "" {
 		return u.describeGroup()
 	}
-	f := u.target.decl.(*ast.FuncDecl)
-	fn := u.info.Defs[f.Name].(*types.Func)
+	f := u.Scope.target.decl.(*ast.FuncDecl)
+	fn := u.Package.info.Defs[f.Name].(*types.Func)
 	if f.Recv != nil {
-		u.Target.Recv = u.target.recv
+		u.Target.Recv = u.Scope.target.recv
 		if _, ok := fn.Signature().Recv().Type().(*types.Pointer); ok {
 			u.Target.Recv = "*" + u.Target.Recv
 		}
 	}
-	text, err := u.signatureText(f)
+	text, err := u.Package.signatureText(f)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (u *Unit) describe(ctx context.Context) error {
 		return err
 	}
 	u.Target.Variadic = u.Sig.Variadic()
-	u.Target.Params = u.params(u.Sig)
+	u.Target.Params = u.Package.params(u.Sig)
 	u.Target.Results = u.results()
 	if u.Unrecordable = u.refuse(); !u.opts.InPlace {
 		return u.Unrecordable
@@ -44,11 +44,11 @@ func (u *Unit) describe(ctx context.Context) error {
 }
 
 // signatureText is the declaration's first part on one line.
-func (u *Unit) signatureText(f *ast.FuncDecl) (string, error) {
+func (pkg *Package) signatureText(f *ast.FuncDecl) (string, error) {
 	g := *f
 	g.Doc, g.Body = nil, nil
 	var b bytes.Buffer
-	if err := printer.Fprint(&b, u.fset, &g); err != nil {
+	if err := printer.Fprint(&b, pkg.fset, &g); err != nil {
 		return "", err
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
@@ -56,7 +56,7 @@ func (u *Unit) signatureText(f *ast.FuncDecl) (string, error) {
 }
 
 // params names every parameter of a function, the receiver first: a record needs names.
-func (u *Unit) params(sig *types.Signature) []beagle.Param {
+func (pkg *Package) params(sig *types.Signature) []beagle.Param {
 	taken := map[string]bool{}
 	vars := variables(sig)
 	for _, v := range vars {
@@ -74,7 +74,7 @@ func (u *Unit) params(sig *types.Signature) []beagle.Param {
 			}
 			taken[name] = true
 		}
-		out = append(out, u.param(name, v.Type()))
+		out = append(out, pkg.param(name, v.Type()))
 	}
 	return out
 }
@@ -82,13 +82,13 @@ func (u *Unit) params(sig *types.Signature) []beagle.Param {
 func (u *Unit) results() []beagle.Param {
 	var out []beagle.Param
 	for v := range u.Sig.Results().Variables() {
-		out = append(out, u.param(v.Name(), v.Type()))
+		out = append(out, u.Package.param(v.Name(), v.Type()))
 	}
 	return out
 }
 
-func (u *Unit) param(name string, t types.Type) beagle.Param {
-	return beagle.Param{Name: name, Type: u.TypeString(t), Kind: kind(t)}
+func (pkg *Package) param(name string, t types.Type) beagle.Param {
+	return beagle.Param{Name: name, Type: pkg.TypeString(t), Kind: kind(t)}
 }
 
 // kind names the kind of the underlying type.

@@ -14,7 +14,22 @@
 //
 // The rest of the package is the original files without the scope. A candidate is type-checked
 // together with the rest. Function bodies of the rest are dropped, since no candidate affects
-// them. So [Unit.Parse] is cheap enough to run on every candidate.
+// them. So [Reader.Parse] is cheap enough to run on every candidate.
+//
+// # The parts of a unit
+//
+// Each part of a [Unit] owns its data, and asks only the parts above it:
+//
+//   - [Package] is the package as the user wrote it, with what the go command and the type checker
+//     say of it.
+//   - [Scope] is what a candidate may change, with the group if the target is one, and the rest.
+//   - [Conditions] are those on the target's calls.
+//   - [Reader] reads texts as candidates.
+//   - [Copies] give a candidate private copies of what it may not change, and take them back.
+//   - [Writer] writes candidates for other places: beside the original, into the user's files.
+//   - [Callers] finds the calls of the target in its module.
+//
+// A function outside takes the part that it needs, not the unit.
 //
 // # Limits
 //

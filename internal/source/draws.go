@@ -9,19 +9,19 @@ import (
 // far as its package tells: its code ranges over one, asks no clock and no random source, and
 // writes no package variable. A version that always does one of the things that a map's order may
 // decide is right. One that always takes what a random source drew, or a counter, is not.
-func (u *Unit) DrawsByMap() bool {
-	if u.group != nil || len(u.Target.Facts.WritesGlobal) > 0 {
+func (sc *Scope) DrawsByMap() bool {
+	if sc.group != nil || len(sc.of.Facts.WritesGlobal) > 0 {
 		return false
 	}
-	if _, name := u.targetReaches(func(fn *types.Func) bool { return listed(draws, fn) }); name != "" {
+	if _, name := sc.targetReaches(func(fn *types.Func) bool { return listed(draws, fn) }); name != "" {
 		return false
 	}
-	if u.rangesOverMap(u.target.decl) {
+	if sc.pkg.rangesOverMap(sc.target.decl) {
 		return true
 	}
-	_, name := u.targetReaches(func(fn *types.Func) bool {
-		d := u.declaration(fn)
-		return listed(inMapOrder, fn) || d != nil && u.rangesOverMap(d)
+	_, name := sc.targetReaches(func(fn *types.Func) bool {
+		d := sc.pkg.declaration(fn)
+		return listed(inMapOrder, fn) || d != nil && sc.pkg.rangesOverMap(d)
 	})
 	return name != ""
 }
@@ -40,10 +40,10 @@ var draws = map[string]string{
 var inMapOrder = map[string]string{`maps`: `All Keys Values`, `reflect`: `MapKeys MapRange Seq Seq2`, `sync`: `Range`}
 
 // rangesOverMap reports whether code ranges over a map.
-func (u *Unit) rangesOverMap(code ast.Node) (found bool) {
+func (pkg *Package) rangesOverMap(code ast.Node) (found bool) {
 	ast.Inspect(code, func(n ast.Node) bool {
 		if r, ok := n.(*ast.RangeStmt); ok {
-			_, is := types.Unalias(u.info.TypeOf(r.X)).Underlying().(*types.Map)
+			_, is := types.Unalias(pkg.info.TypeOf(r.X)).Underlying().(*types.Map)
 			found = found || is
 		}
 		return !found

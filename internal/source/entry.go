@@ -17,19 +17,19 @@ import (
 // beginning. The statement stands on the line of the opening brace, so that lines keep their
 // numbers. statement makes it from the declaration and the names of the receiver and the
 // parameters; unnamed ones get a name.
-func (u *Unit) Entered(statement func(fn *ast.FuncDecl, names []string) string) (string, error) {
-	text, err := os.ReadFile(u.Target.File)
+func (w *Writer) Entered(statement func(fn *ast.FuncDecl, names []string) string) (string, error) {
+	text, err := os.ReadFile(w.of.File)
 	if err != nil {
 		return "", err
 	}
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, u.Target.File, text, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, w.of.File, text, parser.SkipObjectResolution)
 	if err != nil {
 		return "", err
 	}
-	fn := u.declaredIn(fset, file)
+	fn := w.declaredIn(fset, file)
 	if fn == nil || fn.Body == nil {
-		return "", fmt.Errorf("%s changed: %s is no longer there", u.Target.File, u.Target.Name)
+		return "", fmt.Errorf("%s changed: %s is no longer there", w.of.File, w.of.Name)
 	}
 	params, edits := syntax.Parameters(fset, fn)
 	var names []string
@@ -44,9 +44,9 @@ func (u *Unit) Entered(statement func(fn *ast.FuncDecl, names []string) string) 
 // EnteredAll returns the texts of the files of a group's functions, by path, with one statement
 // more at the beginning of each. k counts the functions. Results get names, so that a bare return
 // gives zero values: their types cannot be spelled again where a parameter hides them.
-func (u *Unit) EnteredAll(statement func(k int) string) map[string]string {
+func (w *Writer) EnteredAll(statement func(k int) string) map[string]string {
 	edits := map[*srcFile][]syntax.Edit{}
-	for k, p := range u.functions() {
+	for k, p := range w.scope.functions() {
 		f, fn := p.file, p.decl.(*ast.FuncDecl)
 		insert := func(at token.Pos, text string) {
 			edits[f] = append(edits[f], syntax.Edit{Start: f.offset(at), End: f.offset(at), New: text})
@@ -72,12 +72,12 @@ func (u *Unit) EnteredAll(statement func(k int) string) map[string]string {
 }
 
 // declaredIn finds the target in its file as it is now: the same name on the same line.
-func (u *Unit) declaredIn(fset *token.FileSet, file *ast.File) *ast.FuncDecl {
-	short := u.Target.Name[strings.LastIndex(u.Target.Name, ".")+1:]
+func (w *Writer) declaredIn(fset *token.FileSet, file *ast.File) *ast.FuncDecl {
+	short := w.of.Name[strings.LastIndex(w.of.Name, ".")+1:]
 	for _, d := range file.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if ok && fn.Name.Name == short && (fn.Recv != nil) == (u.Target.Recv != "") &&
-			fset.PositionFor(fn.Pos(), false).Line == u.Target.Line {
+		if ok && fn.Name.Name == short && (fn.Recv != nil) == (w.of.Recv != "") &&
+			fset.PositionFor(fn.Pos(), false).Line == w.of.Line {
 			return fn
 		}
 	}
@@ -141,15 +141,15 @@ func (g Global) IsAddress() bool { return strings.HasPrefix(g.Expr, "&") }
 const MaxGlobals = 200
 
 // Globals lists the globals of the target's package.
-func (u *Unit) Globals() []Global {
+func (pkg *Package) Globals() []Global {
 	var out []Global
-	scope := u.Types.Scope()
+	scope := pkg.Types.Scope()
 	for _, name := range scope.Names() {
 		v, ok := scope.Lookup(name).(*types.Var)
 		if !ok || name == "_" || strings.HasPrefix(name, "_cgo") {
 			continue
 		}
-		if g, ok := NewGlobal(u.Target.PkgPath, name, name, v.Type()); ok {
+		if g, ok := NewGlobal(pkg.Path, name, name, v.Type()); ok {
 			out = append(out, g)
 		}
 	}

@@ -11,17 +11,17 @@ import (
 // loadSites loads the package that calls, once for all cases.
 func loadSites(t *testing.T, u *Unit) *packages.Package {
 	t.Helper()
-	pkgs, err := u.loadCallers(context.Background(), "./b")
+	pkgs, err := u.Callers.loadCallers(context.Background(), "./b")
 	if err != nil || len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
 		t.Fatalf("loading the callers: %v %v", err, pkgs)
 	}
 	return pkgs[0]
 }
 
-func (u *Unit) sitesOfFunction(p *packages.Package, name string) []*site {
+func (cl *Callers) sitesOfFunction(p *packages.Package, name string) []*site {
 	var out []*site
 	for _, f := range p.Syntax {
-		for _, s := range u.sitesIn(f, p.TypesInfo) {
+		for _, s := range cl.sitesIn(f, p.TypesInfo) {
 			for _, n := range s.path {
 				if d, ok := n.(*ast.FuncDecl); ok && d.Name.Name == name {
 					out = append(out, s)

@@ -14,19 +14,19 @@ import (
 
 // facts states what the scope's text says. The compiler's facts (inline cost)
 // come with the first build.
-func (u *Unit) facts() beagle.Facts {
-	w := &factWalk{u: u, reads: map[string]bool{}, writes: map[string]bool{}, calls: map[string]bool{}}
-	f := u.target.decl.(*ast.FuncDecl)
-	w.facts.Generic = len(u.Target.TypeArgs) > 0
+func (sc *Scope) facts() beagle.Facts {
+	w := &factWalk{scope: sc, reads: map[string]bool{}, writes: map[string]bool{}, calls: map[string]bool{}}
+	f := sc.target.decl.(*ast.FuncDecl)
+	w.facts.Generic = len(sc.of.TypeArgs) > 0
 	w.facts.Method = f.Recv != nil
-	w.facts.Recursive = u.recursive()
-	for _, s := range u.scope {
+	w.facts.Recursive = sc.recursive()
+	for _, s := range sc.pieces {
 		var node ast.Node = s.decl
 		if s.spec != nil {
 			node = s.spec
 		}
 		w.commaOK = commaOK(node)
-		w.inBounds = inBounds(u.info, node)
+		w.inBounds = inBounds(sc.pkg.info, node)
 		ast.Inspect(node, w.visit)
 	}
 	w.facts.ReadsGlobals = inorder.Keys(w.reads)
@@ -36,9 +36,9 @@ func (u *Unit) facts() beagle.Facts {
 }
 
 // recursive reports whether the target reaches itself through its scope.
-func (u *Unit) recursive() bool {
-	for _, s := range u.scope {
-		if u.graph.uses[s].pieces[u.target] {
+func (sc *Scope) recursive() bool {
+	for _, s := range sc.pieces {
+		if sc.pkg.graph.uses[s].pieces[sc.target] {
 			return true
 		}
 	}
@@ -46,7 +46,7 @@ func (u *Unit) recursive() bool {
 }
 
 type factWalk struct {
-	u                    *Unit
+	scope                *Scope
 	facts                beagle.Facts
 	reads, writes, calls map[string]bool
 	commaOK              map[ast.Node]bool
@@ -60,7 +60,7 @@ func (w *factWalk) visit(n ast.Node) bool {
 	case *ast.SliceExpr:
 		w.facts.CanPanic = w.facts.CanPanic || !w.inBounds[n] && w.slicePanics(n)
 	case *ast.StarExpr:
-		w.facts.CanPanic = w.facts.CanPanic || w.u.info.Types[n].IsValue()
+		w.facts.CanPanic = w.facts.CanPanic || w.scope.pkg.info.Types[n].IsValue()
 	case *ast.TypeAssertExpr:
 		w.facts.CanPanic = w.facts.CanPanic || n.Type != nil && !w.commaOK[n]
 	case *ast.BinaryExpr:
@@ -87,7 +87,7 @@ func (w *factWalk) visit(n ast.Node) bool {
 }
 
 func (w *factWalk) indexPanics(n *ast.IndexExpr) bool {
-	tv, ok := w.u.info.Types[n.X]
+	tv, ok := w.scope.pkg.info.Types[n.X]
 	if !ok || !tv.IsValue() {
 		return false
 	}
@@ -105,7 +105,7 @@ func (w *factWalk) slicePanics(n *ast.SliceExpr) bool {
 		if e == nil {
 			continue
 		}
-		if v := w.u.info.Types[e].Value; v == nil || v.Kind() != constant.Int || constant.Sign(v) != 0 {
+		if v := w.scope.pkg.info.Types[e].Value; v == nil || v.Kind() != constant.Int || constant.Sign(v) != 0 {
 			return true
 		}
 	}
@@ -117,7 +117,7 @@ func (w *factWalk) divides(op token.Token, y ast.Expr) bool {
 	if op != token.QUO && op != token.REM && op != token.QUO_ASSIGN && op != token.REM_ASSIGN {
 		return false
 	}
-	tv := w.u.info.Types[y]
+	tv := w.scope.pkg.info.Types[y]
 	b, ok := tv.Type.Underlying().(*types.Basic)
 	return (!ok || b.Info()&types.IsInteger != 0) && (tv.Value == nil || constant.Sign(tv.Value) == 0)
 }
@@ -149,7 +149,7 @@ func (w *factWalk) write(e ast.Expr) {
 
 // global is the package variable that an identifier uses, if any.
 func (w *factWalk) global(id *ast.Ident) *types.Var {
-	v, ok := w.u.info.Uses[id].(*types.Var)
+	v, ok := w.scope.pkg.info.Uses[id].(*types.Var)
 	if !ok || v.IsField() || v.Pkg() == nil || v.Parent() != v.Pkg().Scope() {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (w *factWalk) global(id *ast.Ident) *types.Var {
 }
 
 func (w *factWalk) name(obj types.Object) string {
-	if obj.Pkg() == w.u.Types {
+	if obj.Pkg() == w.scope.pkg.Types {
 		return obj.Name()
 	}
 	return obj.Pkg().Path() + "." + obj.Name()
@@ -168,14 +168,14 @@ func (w *factWalk) call(c *ast.CallExpr) {
 	if id == nil {
 		return
 	}
-	switch obj := w.u.info.Uses[id].(type) {
+	switch obj := w.scope.pkg.info.Uses[id].(type) {
 	case *types.Builtin:
 		w.facts.CanPanic = w.facts.CanPanic || obj.Name() == "panic"
 		if obj.Name() == "clear" || obj.Name() == "delete" || obj.Name() == "copy" {
 			w.write(c.Args[0])
 		}
 	case *types.Func:
-		if !slices.Contains(w.u.scope, w.u.graph.owner[obj.Origin()]) {
+		if !slices.Contains(w.scope.pieces, w.scope.pkg.graph.owner[obj.Origin()]) {
 			w.calls[obj.FullName()] = true
 		}
 	}

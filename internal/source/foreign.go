@@ -42,43 +42,43 @@ func (f *foreign) entry() string { return f.decls[0].names[0] }
 
 // foreign returns a function of another package as a candidate may hold it, or nil. What its copy
 // would need of its package beside functions and constants keeps it out.
-func (u *Unit) foreign(fn *types.Func) *foreign {
-	if !u.opts.Across || fn.Pkg() == nil || fn.Pkg().Path() == u.Types.Path() || fn.Signature().Recv() != nil ||
-		!strings.HasPrefix(fn.Pkg().Path(), u.Target.Module+"/") {
+func (cp *Copies) foreign(fn *types.Func) *foreign {
+	if !cp.opts.Across || fn.Pkg() == nil || fn.Pkg().Path() == cp.pkg.Types.Path() || fn.Signature().Recv() != nil ||
+		!strings.HasPrefix(fn.Pkg().Path(), cp.of.Module+"/") {
 		return nil
 	}
-	u.abroad.Lock()
-	defer u.abroad.Unlock()
+	cp.abroad.Lock()
+	defer cp.abroad.Unlock()
 	key := fn.Pkg().Path() + "." + fn.Name()
-	f, known := u.foreigners[key]
-	if !known && len(u.foreigners) < foreignMost {
-		f = u.fetch(fn.Pkg().Path(), fn.Name())
-		if u.foreigners == nil {
-			u.foreigners = map[string]*foreign{}
+	f, known := cp.foreigners[key]
+	if !known && len(cp.foreigners) < foreignMost {
+		f = cp.fetch(fn.Pkg().Path(), fn.Name())
+		if cp.foreigners == nil {
+			cp.foreigners = map[string]*foreign{}
 		}
-		u.foreigners[key] = f
+		cp.foreigners[key] = f
 	}
 	return f
 }
 
 // fetch loads a function of another package.
-func (u *Unit) fetch(path, name string) *foreign {
-	o := Options{Dir: u.opts.Dir, Spec: path + "." + name, Tags: u.opts.Tags, Env: u.opts.Env, InPlace: true}
+func (cp *Copies) fetch(path, name string) *foreign {
+	o := Options{Dir: cp.opts.Dir, Spec: path + "." + name, Tags: cp.opts.Tags, Env: cp.opts.Env, InPlace: true}
 	other, err := Load(context.Background(), o)
 	if err != nil {
 		return nil
 	}
-	src, _ := other.Widen(other.Target.Source)
-	file, problem := other.Parse(src)
+	src, _ := other.Copies.Widen(other.Target.Source)
+	file, problem := other.Reader.Parse(src)
 	if problem != nil || strings.Count(src, "\n") > foreignLines || strings.Contains(src, "//go:") {
 		return nil
 	}
-	if slices.ContainsFunc(other.scope, func(p *piece) bool { return constrained(p.file.path, p.file.text) }) {
+	if slices.ContainsFunc(other.Scope.pieces, func(p *piece) bool { return constrained(p.file.path, p.file.text) }) {
 		return nil // other systems have another function
 	}
-	f := &foreign{path: path, pkg: other.Target.PkgName, name: name, imports: importedNames(other, file.AST)}
-	names, ok := u.adopted(f, file)
-	if !ok || !u.foreignConstants(other, file, names, f) || !u.foreignUses(file, names, f) {
+	f := &foreign{path: path, pkg: other.Target.PkgName, name: name, imports: importedNames(other.Package, file.AST)}
+	names, ok := cp.adopted(f, file)
+	if !ok || !cp.foreignConstants(other, file, names, f) || !cp.foreignUses(file, names, f) {
 		return nil
 	}
 	for _, d := range file.AST.Decls {
@@ -87,7 +87,7 @@ func (u *Unit) fetch(path, name string) *foreign {
 		}
 		decl := foreignDeclOf(file, d, names)
 		if fn, ok := d.(*ast.FuncDecl); ok {
-			decl.key = path + "." + cmp.Or(other.CopyOf(fn.Name.Name), fn.Name.Name)
+			decl.key = path + "." + cmp.Or(other.Copies.CopyOf(fn.Name.Name), fn.Name.Name)
 		}
 		f.decls = append(f.decls, decl)
 	}
@@ -108,11 +108,11 @@ func (d *foreignDecl) rank(entry string) int {
 
 // adopted are the names that a foreign's declarations get. It is false where one of them cannot be
 // copied: a type would be another type, and a variable another variable.
-func (u *Unit) adopted(f *foreign, file *File) (names map[string]string, ok bool) {
+func (cp *Copies) adopted(f *foreign, file *File) (names map[string]string, ok bool) {
 	names, taken := map[string]string{}, map[string]bool{}
 	give := func(id *ast.Ident) bool {
-		name := u.abroadName(f, strings.TrimSuffix(id.Name, "For"+Exported(f.name)))
-		clash := taken[name] || u.Types.Scope().Lookup(name) != nil || u.localNames()[name]
+		name := cp.abroadName(f, strings.TrimSuffix(id.Name, "For"+Exported(f.name)))
+		clash := taken[name] || cp.pkg.Types.Scope().Lookup(name) != nil || cp.pkg.localNames()[name]
 		names[id.Name], taken[name] = name, true
 		return !clash
 	}
@@ -142,15 +142,15 @@ func (u *Unit) adopted(f *foreign, file *File) (names map[string]string, ok bool
 }
 
 // abroadName is the name of the copy of what another package declares.
-func (u *Unit) abroadName(f *foreign, name string) string {
-	target := u.Target.Name
+func (cp *Copies) abroadName(f *foreign, name string) string {
+	target := cp.of.Name
 	return lowered(f.pkg) + Exported(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
 }
 
 // foreignConstants declares the constants of the package that the file uses and others use, too, by
 // their values. It is false where one has a type of the package, a value that no literal spells, or
 // perhaps another value on another system.
-func (u *Unit) foreignConstants(other *Unit, file *File, names map[string]string, f *foreign) bool {
+func (cp *Copies) foreignConstants(other *Unit, file *File, names map[string]string, f *foreign) bool {
 	found := map[string]*types.Const{}
 	for id, obj := range file.Info.Uses {
 		c, ok := obj.(*types.Const)
@@ -161,7 +161,7 @@ func (u *Unit) foreignConstants(other *Unit, file *File, names map[string]string
 	for _, name := range inorder.Keys(found) {
 		c := found[name]
 		basic, ok := c.Type().(*types.Basic)
-		if !ok || !other.sameEverywhere(name, map[string]bool{}) {
+		if !ok || !other.Package.sameEverywhere(name, map[string]bool{}) {
 			return false
 		}
 		value := c.Val().ExactString()
@@ -180,8 +180,8 @@ func (u *Unit) foreignConstants(other *Unit, file *File, names map[string]string
 		} else if basic.Kind() == types.UntypedRune {
 			as, value = "", strconv.QuoteRune(rune(untyped(c.Val())))
 		}
-		copied := u.abroadName(f, name)
-		if u.Types.Scope().Lookup(copied) != nil || u.localNames()[copied] {
+		copied := cp.abroadName(f, name)
+		if cp.pkg.Types.Scope().Lookup(copied) != nil || cp.pkg.localNames()[copied] {
 			return false
 		}
 		names[name] = copied
@@ -193,8 +193,8 @@ func (u *Unit) foreignConstants(other *Unit, file *File, names map[string]string
 // sameEverywhere reports whether a constant of the package has one value on all systems: its file
 // belongs to all, and no part of it comes from another package or has the size of a word. asked are
 // the constants on the way.
-func (u *Unit) sameEverywhere(name string, asked map[string]bool) bool {
-	p := u.graph.owner[u.Types.Scope().Lookup(name)]
+func (pkg *Package) sameEverywhere(name string, asked map[string]bool) bool {
+	p := pkg.graph.owner[pkg.Types.Scope().Lookup(name)]
 	if p == nil || constrained(p.file.path, p.file.text) {
 		return false
 	}
@@ -207,9 +207,9 @@ func (u *Unit) sameEverywhere(name string, asked map[string]bool) bool {
 				case *ast.SelectorExpr:
 					same = false
 				case *ast.Ident:
-					c, ok := u.Types.Scope().Lookup(n.Name).(*types.Const)
+					c, ok := pkg.Types.Scope().Lookup(n.Name).(*types.Const)
 					sized := n.Name == "int" || n.Name == "uint" || n.Name == "uintptr"
-					same = same && !sized && (!ok || asked[c.Name()] || u.sameEverywhere(c.Name(), asked))
+					same = same && !sized && (!ok || asked[c.Name()] || pkg.sameEverywhere(c.Name(), asked))
 				}
 				return same
 			})
@@ -229,12 +229,12 @@ func (f *File) contains(n ast.Node) bool {
 }
 
 // foreignUses reports whether all that a file uses means the same in a candidate of this unit.
-func (u *Unit) foreignUses(file *File, names map[string]string, f *foreign) bool {
+func (cp *Copies) foreignUses(file *File, names map[string]string, f *foreign) bool {
 	for id, obj := range file.Info.Uses {
 		if !file.contains(id) {
 			continue
 		}
-		here := u.Types.Scope().Lookup(id.Name) != nil
+		here := cp.pkg.Types.Scope().Lookup(id.Name) != nil
 		switch {
 		case obj.Parent() == types.Universe:
 			if here {
@@ -248,7 +248,7 @@ func (u *Unit) foreignUses(file *File, names map[string]string, f *foreign) bool
 			return false // a field or a method that the other package alone may name
 		}
 		if p, ok := obj.(*types.PkgName); ok {
-			spec, known := u.imported(id.Name)
+			spec, known := cp.reader.imported(id.Name)
 			if here || known && spec.path != p.Imported().Path() || !known && stdNames[id.Name] != p.Imported().Path() {
 				return false
 			}
@@ -309,7 +309,7 @@ func (w *widener) copyAbroad(fn *types.Func) string {
 		return name
 	}
 	w.names[key] = ""
-	f := w.unit.foreign(fn)
+	f := w.copies.foreign(fn)
 	if f == nil {
 		return ""
 	}
@@ -324,7 +324,7 @@ func (w *widener) copyAbroad(fn *types.Func) string {
 	}
 	for _, d := range f.decls {
 		for _, name := range d.names {
-			if w.taken[name] || w.locals[name] || w.unit.declare[name] {
+			if w.taken[name] || w.locals[name] || w.copies.scope.declare[name] {
 				return ""
 			}
 		}
@@ -335,7 +335,7 @@ func (w *widener) copyAbroad(fn *types.Func) string {
 	for i, d := range f.decls {
 		w.text.WriteString("\n")
 		if i == 0 {
-			fmt.Fprintf(&w.text, "// %s is %s.%s as %s needs it.\n", d.names[0], f.pkg, f.name, w.unit.Target.Name)
+			fmt.Fprintf(&w.text, "// %s is %s.%s as %s needs it.\n", d.names[0], f.pkg, f.name, w.copies.of.Name)
 		}
 		w.text.WriteString(d.text + "\n")
 		if d.fn {
@@ -349,8 +349,8 @@ func (w *widener) copyAbroad(fn *types.Func) string {
 // findForeign lists the copies of functions of other packages, and which of them say what the
 // originals say.
 func (n *narrower) findForeign() {
-	n.unit.abroad.Lock()
-	defer n.unit.abroad.Unlock()
+	n.copies.abroad.Lock()
+	defer n.copies.abroad.Unlock()
 	decls := map[string]ast.Decl{}
 	for _, d := range n.file.AST.Decls {
 		switch d := d.(type) {
@@ -366,7 +366,7 @@ func (n *narrower) findForeign() {
 			}
 		}
 	}
-	for _, f := range n.unit.foreigners {
+	for _, f := range n.copies.foreigners {
 		if f == nil || decls[f.entry()] == nil {
 			continue
 		}
@@ -380,7 +380,7 @@ func (n *narrower) findForeign() {
 			c.more = append(c.more, there)
 		}
 		c.same = c.same && !n.usedOutside(c)
-		n.copies[n.file.Info.Defs[c.decl.(*ast.FuncDecl).Name]] = c
+		n.found[n.file.Info.Defs[c.decl.(*ast.FuncDecl).Name]] = c
 	}
 }
 
@@ -421,7 +421,7 @@ func (n *narrower) backAbroad(id *ast.Ident, f *foreign) []syntax.Edit {
 	if path, ok := n.imports[f.pkg]; ok && path != f.path {
 		return nil
 	}
-	if spec, known := n.unit.imported(f.pkg); !known || spec.path != f.path {
+	if spec, known := n.copies.reader.imported(f.pkg); !known || spec.path != f.path {
 		return nil
 	}
 	return []syntax.Edit{{Start: n.tok.Offset(id.Pos()), End: n.tok.Offset(id.End()), New: f.pkg + "." + f.name}}

@@ -94,7 +94,7 @@ func (p *Parser) take(s string) { p.sum += hash.Sum(s, 1) }
 // copies are taken back.
 func TestWidenAcross(t *testing.T) {
 	u := abroad(t, true)
-	wide, copies := u.Widen(u.Target.Source)
+	wide, copies := u.Copies.Widen(u.Target.Source)
 	for _, want := range []string{"hashSumForLine([]byte(s), 7)", "p.sum += hashSumForLine(s, 1)",
 		"func hashMixForLine(a, b uint64)", "a*hashFirstForLine", `"math/bits"`, "hash.Kept(s)", "hash.Of(1).A",
 		"hash.Word(3)", "hash.Fold(4)",
@@ -108,25 +108,25 @@ func TestWidenAcross(t *testing.T) {
 	}
 	for name, want := range map[string]string{"parserTakeForLine": "Parser.take", "hashSumForLine": "ex.com/m/hash.Sum",
 		"hashMixForLine": "ex.com/m/hash.mix", "hashFirstForLine": ""} {
-		if got := u.CopyOf(name); got != want {
+		if got := u.Copies.CopyOf(name); got != want {
 			t.Errorf("%s is a copy of %q, want %q", name, got, want)
 		}
 	}
-	if again, added := u.Widen(wide); again != wide || len(added) != 0 {
+	if again, added := u.Copies.Widen(wide); again != wide || len(added) != 0 {
 		t.Errorf("widened again: %q\n%s", added, again)
 	}
-	if back, err := u.Narrow(wide); err != nil || back != u.Target.Source {
+	if back, err := u.Copies.Narrow(wide); err != nil || back != u.Target.Source {
 		t.Errorf("%v\n%s", err, back)
 	}
 	changed := strings.Replace(wide, "7) ^ b", "9) ^ b", 1)
-	kept, err := u.Narrow(changed)
+	kept, err := u.Copies.Narrow(changed)
 	if err != nil || !strings.Contains(kept, "9) ^ b") || !strings.Contains(kept, "parserTakeForLine(p, s)") {
 		t.Errorf("%v\n%s", err, kept)
 	}
-	if _, problem := u.Parse(kept); problem != nil {
+	if _, problem := u.Reader.Parse(kept); problem != nil {
 		t.Error(problem.Message)
 	}
-	if wide, _ := abroad(t, false).Widen(u.Target.Source); strings.Contains(wide, "hashSum") {
+	if wide, _ := abroad(t, false).Copies.Widen(u.Target.Source); strings.Contains(wide, "hashSum") {
 		t.Errorf("another package is copied unasked:\n%s", wide)
 	}
 }

@@ -8,13 +8,13 @@ import (
 // Grammar lists the simple conditions over the target's parameters that a contract may propose.
 // Those of one kind come widest first. most gives the largest recorded length of a parameter, or
 // 0 for one without lengths.
-func (u *Unit) Grammar(most func(param int) int) []*Predicate {
-	g := &grammar{u: u, seen: map[string]bool{}}
+func (c *Conditions) Grammar(most func(param int) int) []*Predicate {
+	g := &grammar{conditions: c, seen: map[string]bool{}}
 	var all []operand
-	for i, v := range u.variables() {
-		o := operand{u.Target.Params[i].Name, v.Type(), i}
+	for i, v := range variables(c.sig) {
+		o := operand{c.of.Params[i].Name, v.Type(), i}
 		all = append(all, o)
-		all = append(all, u.fieldsOf(o)...)
+		all = append(all, c.fieldsOf(o)...)
 	}
 	for _, o := range all {
 		g.one(o, most(o.param))
@@ -36,7 +36,7 @@ type operand struct {
 }
 
 // fieldsOf returns the fields of a struct, or of the struct behind a pointer.
-func (u *Unit) fieldsOf(o operand) []operand {
+func (c *Conditions) fieldsOf(o operand) []operand {
 	const most = 8
 	t := o.typ.Underlying()
 	if p, ok := t.(*types.Pointer); ok {
@@ -48,7 +48,7 @@ func (u *Unit) fieldsOf(o operand) []operand {
 	}
 	var out []operand
 	for f := range s.Fields() {
-		if (f.Exported() || f.Pkg() == u.Types) && f.Name() != "_" && len(out) < most {
+		if (f.Exported() || f.Pkg() == c.pkg.Types) && f.Name() != "_" && len(out) < most {
 			out = append(out, operand{o.text + "." + f.Name(), f.Type(), o.param})
 		}
 	}
@@ -56,9 +56,9 @@ func (u *Unit) fieldsOf(o operand) []operand {
 }
 
 type grammar struct {
-	u    *Unit
-	seen map[string]bool
-	out  []*Predicate
+	conditions *Conditions
+	seen       map[string]bool
+	out        []*Predicate
 }
 
 // add takes a condition unless it does not fit the types.
@@ -68,7 +68,7 @@ func (g *grammar) add(format string, args ...any) {
 		return
 	}
 	g.seen[text] = true
-	if p, err := g.u.Predicate(text); err == nil {
+	if p, err := g.conditions.Predicate(text); err == nil {
 		g.out = append(g.out, p)
 	}
 }

@@ -36,14 +36,14 @@ type group struct {
 }
 
 // Group reports whether the target is several functions.
-func (u *Unit) Group() bool { return u.group != nil }
+func (sc *Scope) Group() bool { return sc.group != nil }
 
 // functions are the functions of a group, in order of their places; nil for a single function.
-func (u *Unit) functions() (out []*piece) {
-	if u.group == nil {
+func (sc *Scope) functions() (out []*piece) {
+	if sc.group == nil {
 		return nil
 	}
-	for _, p := range u.group.roots {
+	for _, p := range sc.group.roots {
 		if p.kind == "func" {
 			out = append(out, p)
 		}
@@ -52,21 +52,21 @@ func (u *Unit) functions() (out []*piece) {
 }
 
 // FunctionNames are the names of a group's functions, in order of their places.
-func (u *Unit) FunctionNames() (out []string) {
-	for _, p := range u.functions() {
+func (sc *Scope) FunctionNames() (out []string) {
+	for _, p := range sc.functions() {
 		out = append(out, p.key())
 	}
 	return out
 }
 
 // Entries are the functions of a group that others call; nil for a single function.
-func (u *Unit) Entries() map[string]bool {
-	if u.group == nil {
+func (sc *Scope) Entries() map[string]bool {
+	if sc.group == nil {
 		return nil
 	}
 	out := map[string]bool{}
-	for _, p := range u.scope {
-		if p.kind == "func" && u.group.held[p.key()] {
+	for _, p := range sc.pieces {
+		if p.kind == "func" && sc.group.held[p.key()] {
 			out[p.key()] = true
 		}
 	}
@@ -106,8 +106,8 @@ func IsFunctionName(text string) bool {
 }
 
 // isType reports whether a name is a type of the package.
-func (u *Unit) isType(name string) bool {
-	_, ok := u.Types.Scope().Lookup(name).(*types.TypeName)
+func (pkg *Package) isType(name string) bool {
+	_, ok := pkg.Types.Scope().Lookup(name).(*types.TypeName)
 	return ok
 }
 
@@ -119,32 +119,32 @@ func (u *Unit) findGroup(p *packages.Package, names []string) error {
 		u.Target.Name = "{" + strings.Join(names, ",") + "}"
 	}
 	if !u.opts.Group {
-		return u.refuseGroup("several functions as one target can be judged inside the package's own tests alone",
+		return u.Scope.refuseGroup("several functions as one target can be judged inside the package's own tests alone",
 			"use beagle evolve or beagle verify, without --evidence corpus, or name one function")
 	}
 	root := map[*piece]bool{}
 	for _, name := range names {
-		fn, t := u.function(name), u.typePiece(name)
+		fn, t := u.Package.function(name), u.Package.typePiece(name)
 		switch {
 		case fn != nil:
 			root[fn] = true
 		case t != nil:
 			root[t], g.types[name] = true, t
 		default:
-			return u.unknownFunction(p, name, u.functionNames())
+			return u.unknownFunction(p, name, u.Package.functionNames())
 		}
 	}
 	for name := range g.types {
-		if err := u.layout(name); err != nil {
+		if err := u.Scope.layout(name); err != nil {
 			return err
 		}
-		for _, q := range u.graph.all {
-			if q.kind == "func" && (q.recv == name || u.touches(q, name)) {
+		for _, q := range u.Package.graph.all {
+			if q.kind == "func" && (q.recv == name || u.Package.touches(q, name)) {
 				root[q] = true
 			}
 		}
 	}
-	for _, q := range u.graph.all {
+	for _, q := range u.Package.graph.all {
 		if !root[q] {
 			continue
 		}
@@ -154,24 +154,24 @@ func (u *Unit) findGroup(p *packages.Package, names []string) error {
 				return err
 			}
 			// Rules and reports begin with the longest of those that the package's users call.
-			if u.target == nil || lead(q) > lead(u.target) {
-				u.target = q
+			if u.Scope.target == nil || lead(q) > lead(u.Scope.target) {
+				u.Scope.target = q
 			}
 		}
 	}
-	if u.target == nil {
-		return u.refuseGroup("it has no method, and no function of the package uses its fields, so that no code can "+
-			"change with them", "name the functions that work on it: './pkg.{T,FuncA,FuncB}'")
+	if u.Scope.target == nil {
+		return u.Scope.refuseGroup("it has no method, and no function of the package uses its fields, so that no "+
+			"code can change with them", "name the functions that work on it: './pkg.{T,FuncA,FuncB}'")
 	}
 	if u.opts.Entry != "" {
-		if u.target = u.function(u.opts.Entry); !root[u.target] {
-			return u.refuseGroup("it has no function "+u.opts.Entry, "name one of its functions")
+		if u.Scope.target = u.Package.function(u.opts.Entry); !root[u.Scope.target] {
+			return u.Scope.refuseGroup("it has no function "+u.opts.Entry, "name one of its functions")
 		}
 		u.Target.Name = u.opts.Entry
 	}
-	at := u.fset.PositionFor(u.target.decl.Pos(), false)
+	at := u.Package.fset.PositionFor(u.Scope.target.decl.Pos(), false)
 	u.Target.File, u.Target.Line = at.Filename, at.Line
-	u.group = g
+	u.Scope.group = g
 	return nil
 }
 
@@ -184,28 +184,28 @@ func lead(p *piece) int {
 	return n
 }
 
-func (u *Unit) refuseGroup(why, remedy string) error {
-	return &beagle.UsageError{What: fmt.Sprintf("%s: %s", u.Target.Spec(), why), Remedy: remedy}
+func (sc *Scope) refuseGroup(why, remedy string) error {
+	return &beagle.UsageError{What: fmt.Sprintf("%s: %s", sc.of.Spec(), why), Remedy: remedy}
 }
 
 // usableMember refuses a function of a group that no version can declare again.
 func (u *Unit) usableMember(p *packages.Package, q *piece, fn *ast.FuncDecl) error {
 	switch {
-	case filepath.Dir(q.file.path) != p.Dir || u.graph.uses[q].cgo:
-		return u.refuseGroup(q.key()+" is in a file that uses cgo", "name functions that do not, as one group")
+	case filepath.Dir(q.file.path) != p.Dir || u.Package.graph.uses[q].cgo:
+		return u.Scope.refuseGroup(q.key()+" is in a file that uses cgo", "name functions that do not, as one group")
 	case fn.Body == nil:
-		return u.refuseGroup(q.key()+" has no Go body (assembly, or linked from elsewhere)",
+		return u.Scope.refuseGroup(q.key()+" has no Go body (assembly, or linked from elsewhere)",
 			"name functions with bodies, as one group")
 	case strings.Contains(q.doc(), "//go:linkname"):
-		return u.refuseGroup(q.key()+" is tied to another name by //go:linkname", "name functions without it")
+		return u.Scope.refuseGroup(q.key()+" is tied to another name by //go:linkname", "name functions without it")
 	case fn.Recv == nil && (fn.Name.Name == "init" || fn.Name.Name == "_"):
-		return u.refuseGroup(q.key()+" cannot be called", "move its work to a function with a name")
+		return u.Scope.refuseGroup(q.key()+" cannot be called", "move its work to a function with a name")
 	}
 	return nil
 }
 
-func (u *Unit) functionNames() (known []string) {
-	for _, q := range u.graph.all {
+func (pkg *Package) functionNames() (known []string) {
+	for _, q := range pkg.graph.all {
 		if q.kind == "func" {
 			known = append(known, q.key())
 		}
@@ -214,8 +214,8 @@ func (u *Unit) functionNames() (known []string) {
 }
 
 // typePiece is the declaration of a type, or nil.
-func (u *Unit) typePiece(name string) *piece {
-	for _, p := range u.graph.all {
+func (pkg *Package) typePiece(name string) *piece {
+	for _, p := range pkg.graph.all {
 		if p.kind == "type" && slices.Contains(p.keys(), name) {
 			return p
 		}
@@ -225,8 +225,8 @@ func (u *Unit) typePiece(name string) *piece {
 
 // touches reports whether a piece names an unexported field of a type, or lists its fields in a
 // literal.
-func (u *Unit) touches(p *piece, name string) bool {
-	s, ok := u.Types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
+func (pkg *Package) touches(p *piece, name string) bool {
+	s, ok := pkg.Types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
 	if !ok {
 		return false
 	}
@@ -242,10 +242,10 @@ func (u *Unit) touches(p *piece, name string) bool {
 	ast.Inspect(node, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
-			found = found || own[syntax.Origin(u.info.Uses[n])]
+			found = found || own[syntax.Origin(pkg.info.Uses[n])]
 		case *ast.CompositeLit:
-			t, isNamed := types.Unalias(u.info.TypeOf(n)).(*types.Named)
-			if isNamed && t.Origin().Obj().Name() == name && t.Obj().Pkg() == u.Types && len(n.Elts) > 0 {
+			t, isNamed := types.Unalias(pkg.info.TypeOf(n)).(*types.Named)
+			if isNamed && t.Origin().Obj().Name() == name && t.Obj().Pkg() == pkg.Types && len(n.Elts) > 0 {
 				_, keyed := n.Elts[0].(*ast.KeyValueExpr)
 				found = found || !keyed
 			}
@@ -257,8 +257,8 @@ func (u *Unit) touches(p *piece, name string) bool {
 
 // groupScope are the roots of a group and what may change with them: what only they use, types of
 // the package with their methods included.
-func (u *Unit) groupScope(outside map[string]bool, dir string) ([]*piece, error) {
-	g, in, methods := u.graph, map[*piece]bool{}, map[string][]*piece{}
+func (sc *Scope) groupScope(outside map[string]bool, dir string) ([]*piece, error) {
+	g, in, methods := sc.pkg.graph, map[*piece]bool{}, map[string][]*piece{}
 	for _, p := range g.all {
 		if p.kind == "func" && p.recv != "" {
 			methods[p.recv] = append(methods[p.recv], p)
@@ -271,21 +271,21 @@ func (u *Unit) groupScope(outside map[string]bool, dir string) ([]*piece, error)
 			next = append(next, methods[p.names[0].Name]...)
 		}
 		for _, q := range next {
-			if !in[q] && u.movesWithGroup(q, outside, dir) {
+			if !in[q] && sc.movesWithGroup(q, outside, dir) {
 				in[q] = true
 				visit(q)
 			}
 		}
 	}
 	root := map[*piece]bool{}
-	for _, p := range u.group.roots {
+	for _, p := range sc.group.roots {
 		in[p], root[p] = true, true
 	}
-	for _, p := range u.group.roots {
+	for _, p := range sc.group.roots {
 		visit(p)
 	}
-	if a, b := g.clashing(u.group.roots); a != nil {
-		return nil, u.refuseGroup(fmt.Sprintf("%s and %s import different packages under one name, or one package "+
+	if a, b := g.clashing(sc.group.roots); a != nil {
+		return nil, sc.refuseGroup(fmt.Sprintf("%s and %s import different packages under one name, or one package "+
 			"under two names, and a version is one file", a.key(), b.key()),
 			"give the packages the same names in both files")
 	}
@@ -294,7 +294,7 @@ func (u *Unit) groupScope(outside map[string]bool, dir string) ([]*piece, error)
 		case p.kind == "type":
 			return within(setOf(methods[p.names[0].Name]), in)
 		case p.recv != "":
-			return in[u.typePiece(p.recv)]
+			return in[sc.pkg.typePiece(p.recv)]
 		}
 		return true
 	}
@@ -307,10 +307,10 @@ func (u *Unit) groupScope(outside map[string]bool, dir string) ([]*piece, error)
 			}
 		}
 		if !changed {
-			changed = g.dropClash(u.group.roots, in)
+			changed = g.dropClash(sc.group.roots, in)
 		}
 	}
-	return inOrder(maps.Keys(in), u.target), nil
+	return inOrder(maps.Keys(in), sc.target), nil
 }
 
 func setOf(ps []*piece) map[*piece]bool {
@@ -322,8 +322,8 @@ func setOf(ps []*piece) map[*piece]bool {
 }
 
 // movesWithGroup reports whether a piece may belong to the scope of a group at all.
-func (u *Unit) movesWithGroup(p *piece, outside map[string]bool, dir string) bool {
-	if u.graph.uses[p].cgo {
+func (sc *Scope) movesWithGroup(p *piece, outside map[string]bool, dir string) bool {
+	if sc.pkg.graph.uses[p].cgo {
 		return false
 	}
 	switch {
@@ -332,8 +332,8 @@ func (u *Unit) movesWithGroup(p *piece, outside map[string]bool, dir string) boo
 		return len(p.names) == 1 && !g.Specs[0].(*ast.TypeSpec).Assign.IsValid() && !p.names[0].IsExported() &&
 			!outside[p.names[0].Name] && filepath.Dir(p.file.path) == dir
 	case p.recv != "":
-		t := u.typePiece(p.recv)
-		return t != nil && u.movesWithGroup(t, outside, dir) && p.decl.(*ast.FuncDecl).Body != nil
+		t := sc.pkg.typePiece(p.recv)
+		return t != nil && sc.movesWithGroup(t, outside, dir) && p.decl.(*ast.FuncDecl).Body != nil
 	}
 	return movable(p, outside, dir)
 }
@@ -360,46 +360,46 @@ func (g *graph) clashing(ps []*piece) (a, b *piece) {
 
 // hold finds out what of a group others see: it must be declared again as it is. It refuses a group
 // whose fields others use.
-func (u *Unit) hold(outside map[string]bool) error {
-	g, in := u.group, setOf(u.scope)
-	dynamic := u.interfaceMethods()
-	for _, p := range u.scope {
+func (sc *Scope) hold(outside map[string]bool) error {
+	g, in := sc.group, setOf(sc.pieces)
+	dynamic := sc.pkg.interfaceMethods()
+	for _, p := range sc.pieces {
 		if p.kind != "func" && p.kind != "type" {
 			continue
 		}
 		for _, name := range p.names {
 			method := p.recv != "" && dynamic[name.Name]
-			if ast.IsExported(name.Name) && (p.recv == "" || g.types[p.recv] != nil || !in[u.typePiece(p.recv)]) ||
-				!within(u.graph.usedBy[p], in) || method || p.recv == "" && outside[name.Name] {
+			if ast.IsExported(name.Name) && (p.recv == "" || g.types[p.recv] != nil || !in[sc.pkg.typePiece(p.recv)]) ||
+				!within(sc.pkg.graph.usedBy[p], in) || method || p.recv == "" && outside[name.Name] {
 				g.held[p.key()] = true
 			}
 		}
 	}
 	for _, p := range g.roots { // at least one function stays, by which the rest is known
-		if p == u.target {
+		if p == sc.target {
 			g.held[p.key()] = true
 		}
 	}
 	var users []string
 	for name := range g.types {
-		for _, p := range u.graph.all {
-			if !in[p] && u.touches(p, name) && !slices.Contains(users, p.key()) {
+		for _, p := range sc.pkg.graph.all {
+			if !in[p] && sc.pkg.touches(p, name) && !slices.Contains(users, p.key()) {
 				users = append(users, p.key())
 			}
 		}
 	}
 	if len(users) > 0 {
 		inorder.Sort(users)
-		return u.refuseGroup(fmt.Sprintf("its fields are used outside of functions, by %s", orList(users)),
+		return sc.refuseGroup(fmt.Sprintf("its fields are used outside of functions, by %s", orList(users)),
 			fmt.Sprintf("let a function make that value, as in var %s = new%[1]s()", users[0]))
 	}
 	return nil
 }
 
 // interfaceMethods are the unexported names of methods that some interface of the package asks for.
-func (u *Unit) interfaceMethods() map[string]bool {
+func (pkg *Package) interfaceMethods() map[string]bool {
 	out := map[string]bool{}
-	for _, f := range u.files {
+	for _, f := range pkg.files {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			if t, ok := n.(*ast.InterfaceType); ok {
 				for _, m := range t.Methods.List {
@@ -416,15 +416,15 @@ func (u *Unit) interfaceMethods() map[string]bool {
 
 // groupSignature says in Go what a group declares: types by their heads, functions by their
 // signatures.
-func (u *Unit) groupSignature() (string, error) {
+func (sc *Scope) groupSignature() (string, error) {
 	var lines []string
-	for _, p := range u.group.roots {
+	for _, p := range sc.group.roots {
 		fn, ok := p.decl.(*ast.FuncDecl)
 		if !ok {
 			lines = append(lines, "type "+p.names[0].Name+" struct")
 			continue
 		}
-		text, err := u.signatureText(fn)
+		text, err := sc.pkg.signatureText(fn)
 		if err != nil {
 			return "", err
 		}
@@ -435,13 +435,13 @@ func (u *Unit) groupSignature() (string, error) {
 
 // describeGroup fills in what the declarations of a group say.
 func (u *Unit) describeGroup() (err error) {
-	if u.Target.Signature, err = u.groupSignature(); err != nil {
+	if u.Target.Signature, err = u.Scope.groupSignature(); err != nil {
 		return err
 	}
-	for _, p := range u.group.roots {
+	for _, p := range u.Scope.group.roots {
 		u.Target.Group = append(u.Target.Group, p.key())
 	}
-	u.Sig = u.info.Defs[u.target.names[0]].(*types.Func).Signature()
+	u.Sig = u.Package.info.Defs[u.Scope.target.names[0]].(*types.Func).Signature()
 	u.Unrecordable = &beagle.UsageError{
 		What: fmt.Sprintf("%s: several functions change together, and with them what they share: no record of one "+
 			"call holds that", u.Target.Spec()),
@@ -452,14 +452,14 @@ func (u *Unit) describeGroup() (err error) {
 
 // SourceLine says which line of the original's candidate file a line of the user's files stands
 // for, and 0 for a line of other code. Lines are known within functions.
-func (u *Unit) SourceLine() func(function, file string, line int) int {
+func (sc *Scope) SourceLine() func(function, file string, line int) int {
 	type place struct {
 		file string
 		line int
 	}
 	lines := map[place]int{}
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, candidateName, u.Target.Source, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, candidateName, sc.of.Source, parser.SkipObjectResolution)
 	if err != nil {
 		return func(string, string, int) int { return 0 }
 	}
@@ -472,19 +472,19 @@ func (u *Unit) SourceLine() func(function, file string, line int) int {
 	span := func(fset *token.FileSet, d ast.Decl) (first, last int) {
 		return fset.PositionFor(d.Pos(), false).Line, fset.PositionFor(d.End(), false).Line
 	}
-	for _, p := range u.scope {
+	for _, p := range sc.pieces {
 		d := now[p.key()]
 		if p.kind != "func" || d == nil {
 			continue
 		}
-		first, last := span(u.fset, p.decl)
+		first, last := span(sc.pkg.fset, p.decl)
 		here, end := span(fset, d)
 		for i := 0; i <= last-first && last-first == end-here; i++ {
 			lines[place{filepath.Base(p.file.path), first + i}] = here + i
 		}
 	}
 	return func(function, file string, line int) int {
-		if !strings.HasPrefix(function, u.Target.PkgPath+".") {
+		if !strings.HasPrefix(function, sc.of.PkgPath+".") {
 			return 0
 		}
 		return lines[place{filepath.Base(file), line}]

@@ -14,59 +14,15 @@ import (
 
 // This file holds what a version of a group must leave as it is: what others see of it.
 
-// keepUsers notes which declarations of the rest use the scope: they are type-checked with every
-// version, bodies included.
-func (u *Unit) keepUsers() {
-	in := setOf(u.scope)
-	for _, p := range u.graph.all {
-		if in[p] || p.kind == "import" {
-			continue
-		}
-		for q := range u.graph.uses[p].pieces {
-			if in[q] || u.group.types[q.recv] != nil {
-				u.group.kept = append(u.group.kept, p.decl)
-				break
-			}
-		}
-	}
-}
-
-// withUsers is the rest of the package with the whole declarations of what uses a group, so that a
-// version that they cannot use any more does not pass.
-func (u *Unit) withUsers(drop map[ast.Node]bool) []*ast.File {
-	var out []*ast.File
-	for _, f := range u.files {
-		g := *f.ast
-		g.Decls, g.Comments = nil, nil
-		for _, d := range f.ast.Decls {
-			whole := slices.Contains(u.group.kept, ast.Node(d)) && !drop[d]
-			if gen, ok := d.(*ast.GenDecl); ok {
-				whole = whole && !slices.ContainsFunc(gen.Specs, func(s ast.Spec) bool { return drop[s] })
-			}
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && (fn.Name.Name == "init" || fn.Name.Name == "_") {
-				whole = false
-			}
-			if !whole {
-				d = u.lean(d, drop)
-			}
-			if d != nil {
-				g.Decls = append(g.Decls, d)
-			}
-		}
-		out = append(out, &g)
-	}
-	return out
-}
-
 // checkRest words a type error in the rest of the package that a version of a group causes; nil
 // where the error comes from what was left out.
-func (u *Unit) checkRest(f *File, err types.Error) *Problem {
-	if u.group == nil || err.Soft {
+func (r *Reader) checkRest(f *File, err types.Error) *Problem {
+	if r.scope.group == nil || err.Soft {
 		return nil
 	}
-	for _, d := range u.group.kept {
+	for _, d := range r.scope.group.kept {
 		if d.Pos() <= err.Pos && err.Pos <= d.End() {
-			at := u.fset.Position(err.Pos)
+			at := r.pkg.fset.Position(err.Pos)
 			return &Problem{"scope", fmt.Sprintf("the rest of the package no longer compiles: %s:%d: %s",
 				filepath.Base(at.Filename), at.Line, err.Msg), 0}
 		}
@@ -75,14 +31,14 @@ func (u *Unit) checkRest(f *File, err types.Error) *Problem {
 }
 
 // missing names what of a group a file does not declare; "" for nothing.
-func (u *Unit) missing(f *ast.File) string {
+func (sc *Scope) missing(f *ast.File) string {
 	there := map[string]bool{}
 	for _, d := range f.Decls {
 		for _, key := range declKeys(d) {
 			there[key] = true
 		}
 	}
-	for _, key := range inorder.Keys(u.group.held) {
+	for _, key := range inorder.Keys(sc.group.held) {
 		if !there[key] {
 			return key
 		}
@@ -114,25 +70,25 @@ func declKeys(d ast.Decl) (out []string) {
 }
 
 // memberOf reports whether a function belongs to the scope of a group.
-func (u *Unit) memberOf(key string) bool {
-	return u.group != nil && slices.ContainsFunc(u.scope, func(p *piece) bool {
+func (sc *Scope) memberOf(key string) bool {
+	return sc.group != nil && slices.ContainsFunc(sc.pieces, func(p *piece) bool {
 		return p.kind == "func" && p.key() == key
 	})
 }
 
 // documented reports whether a piece of a group is part of the package's API: its comment stays.
-func (u *Unit) documented(p *piece) bool {
-	return u.group != nil && (p.kind == "func" || p.kind == "type") && p.names[0].IsExported()
+func (sc *Scope) documented(p *piece) bool {
+	return sc.group != nil && (p.kind == "func" || p.kind == "type") && p.names[0].IsExported()
 }
 
 // checkGroup compares what others see of a group with the original: signatures, methods, exported
 // fields, and what may be done with values of its types.
-func (u *Unit) checkGroup(f *File) *Problem {
-	for _, p := range u.scope {
-		if p.kind != "func" || !u.group.held[p.key()] {
+func (r *Reader) checkGroup(f *File) *Problem {
+	for _, p := range r.scope.pieces {
+		if p.kind != "func" || !r.scope.group.held[p.key()] {
 			continue
 		}
-		was, now := signatureKey(u.info.Defs[p.names[0]]), ""
+		was, now := signatureKey(r.pkg.info.Defs[p.names[0]]), ""
 		at := f.Func.Pos()
 		for _, d := range f.AST.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && slices.Contains(declKeys(d), p.key()) {
@@ -143,12 +99,12 @@ func (u *Unit) checkGroup(f *File) *Problem {
 			return f.problem("scope", at, "the signature of %s changed: %s, was %s", p.key(), now, was)
 		}
 	}
-	for _, name := range inorder.Keys(u.group.types) {
+	for _, name := range inorder.Keys(r.scope.group.types) {
 		obj, ok := f.Types.Scope().Lookup(name).(*types.TypeName)
 		if !ok {
 			continue // nobody else uses it: see missing
 		}
-		if err := u.sameType(u.Types.Scope().Lookup(name).(*types.TypeName), obj); err != nil {
+		if err := r.pkg.sameType(r.pkg.Types.Scope().Lookup(name).(*types.TypeName), obj); err != nil {
 			return f.problem("scope", obj.Pos(), "%v", err)
 		}
 	}
@@ -156,7 +112,7 @@ func (u *Unit) checkGroup(f *File) *Problem {
 }
 
 // sameType compares what others see of a type with the original.
-func (u *Unit) sameType(was, now *types.TypeName) error {
+func (pkg *Package) sameType(was, now *types.TypeName) error {
 	name := was.Name()
 	if a, b := typeHead(was), typeHead(now); a != b {
 		return fmt.Errorf("the declaration of %s changed: %s, was %s", name, b, a)
@@ -174,7 +130,7 @@ func (u *Unit) sameType(was, now *types.TypeName) error {
 			return fmt.Errorf("the exported methods of %s changed: %s, was %s", name, brackets(b), brackets(a))
 		}
 	}
-	if types.Comparable(was.Type()) && !types.Comparable(now.Type()) && u.handedOut(was) {
+	if types.Comparable(was.Type()) && !types.Comparable(now.Type()) && pkg.handedOut(was) {
 		return fmt.Errorf("values of %s could be compared, and no longer can", name)
 	}
 	if sharing(was.Type(), map[types.Type]bool{}) == "" {
@@ -187,7 +143,7 @@ func (u *Unit) sameType(was, now *types.TypeName) error {
 
 // handedOut reports whether other packages get values of a type, and not pointers alone: they may
 // compare them.
-func (u *Unit) handedOut(t *types.TypeName) bool {
+func (pkg *Package) handedOut(t *types.TypeName) bool {
 	if !t.Exported() {
 		return false
 	}
@@ -201,7 +157,7 @@ func (u *Unit) handedOut(t *types.TypeName) bool {
 		}
 		return sig.Recv() != nil && holdsValue(sig.Recv().Type(), t, false)
 	}
-	for _, obj := range u.info.Defs {
+	for _, obj := range pkg.info.Defs {
 		if obj == nil || !obj.Exported() {
 			continue
 		}
@@ -211,7 +167,7 @@ func (u *Unit) handedOut(t *types.TypeName) bool {
 				return true
 			}
 		case *types.Var:
-			if (obj.IsField() || obj.Parent() == u.Types.Scope()) && holdsValue(obj.Type(), t, false) {
+			if (obj.IsField() || obj.Parent() == pkg.Types.Scope()) && holdsValue(obj.Type(), t, false) {
 				return true
 			}
 		}

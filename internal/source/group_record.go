@@ -18,9 +18,9 @@ import (
 
 // Recordable names the functions of a group that others call, and whose calls can be recorded each
 // by itself: see [Options.Entry].
-func (u *Unit) Recordable() (out []string) {
-	for _, p := range u.functions() {
-		if u.unrecorded(p) == "" {
+func (sc *Scope) Recordable() (out []string) {
+	for _, p := range sc.functions() {
+		if sc.unrecorded(p) == "" {
 			out = append(out, p.key())
 		}
 	}
@@ -29,50 +29,50 @@ func (u *Unit) Recordable() (out []string) {
 
 // Unrecorded says why no call of a function is recorded by itself; "" if calls are. A name that is
 // no function of the group is refused.
-func (u *Unit) Unrecorded(name string) (why string, err error) {
-	p := u.function(name)
-	if !slices.Contains(u.functions(), p) {
-		return "", u.refuseGroup("it has no function "+name,
-			"its functions are "+strings.Join(u.FunctionNames(), ", "))
+func (sc *Scope) Unrecorded(name string) (why string, err error) {
+	p := sc.pkg.function(name)
+	if !slices.Contains(sc.functions(), p) {
+		return "", sc.refuseGroup("it has no function "+name,
+			"its functions are "+strings.Join(sc.FunctionNames(), ", "))
 	}
-	return u.unrecorded(p), nil
+	return sc.unrecorded(p), nil
 }
 
 // NoneRecorded says of the functions of a group why calls of none are recorded by themselves.
-func (u *Unit) NoneRecorded() string {
+func (sc *Scope) NoneRecorded() string {
 	var why []string
-	for _, p := range u.functions() {
+	for _, p := range sc.functions() {
 		if len(why) < 3 {
-			why = append(why, p.key()+": "+u.unrecorded(p))
+			why = append(why, p.key()+": "+sc.unrecorded(p))
 		}
 	}
 	return strings.Join(why, "; ")
 }
 
 // Demanded reports whether the options state a condition on the calls of a function of a group.
-func (u *Unit) Demanded(name string) bool { return len(u.group.terms[name]) > 0 }
+func (c *Conditions) Demanded(name string) bool { return len(c.scope.group.terms[name]) > 0 }
 
 // unrecorded is Unrecorded for a function of the group.
-func (u *Unit) unrecorded(p *piece) string {
-	fn, in := p.decl.(*ast.FuncDecl), setOf(u.scope)
+func (sc *Scope) unrecorded(p *piece) string {
+	fn, in := p.decl.(*ast.FuncDecl), setOf(sc.pieces)
 	switch {
-	case !u.group.held[p.key()]:
+	case !sc.group.held[p.key()]:
 		return "nobody but the group calls it, so that a version may call it in another way"
 	case fn.Type.TypeParams != nil:
 		return "it is generic"
 	}
-	for name, t := range u.group.types {
-		if !within(u.graph.usedBy[t], in) {
+	for name, t := range sc.group.types {
+		if !within(sc.pkg.graph.usedBy[t], in) {
 			return fmt.Sprintf("code beside the group uses %s, and a version's own %[1]s is another type to it", name)
 		}
 	}
-	sig := u.info.Defs[p.names[0]].(*types.Func).Signature()
+	sig := sc.pkg.info.Defs[p.names[0]].(*types.Func).Signature()
 	for _, v := range slices.AppendSeq(variables(sig), sig.Results().Variables()) {
-		if why := u.changing(v.Type()); why != "" {
+		if why := sc.changing(v.Type()); why != "" {
 			return why
 		}
 	}
-	if p.recv != "" && u.private(p.recv, in) {
+	if p.recv != "" && sc.private(p.recv, in) {
 		return fmt.Sprintf("only the group uses the fields of %s, so that they may mean something else in a version",
 			p.recv)
 	}
@@ -81,10 +81,10 @@ func (u *Unit) unrecorded(p *piece) string {
 
 // changing says that values of a type may hold some of a type that versions may change; "" for
 // none.
-func (u *Unit) changing(t types.Type) string {
+func (sc *Scope) changing(t types.Type) string {
 	open, _ := t.Underlying().(*types.Interface)
-	for _, p := range u.scope {
-		own, ok := u.info.Defs[p.names[0]].(*types.TypeName)
+	for _, p := range sc.pieces {
+		own, ok := sc.pkg.info.Defs[p.names[0]].(*types.TypeName)
 		if !ok {
 			continue
 		}
@@ -98,12 +98,12 @@ func (u *Unit) changing(t types.Type) string {
 
 // private reports whether no code beside the group uses the unexported fields of a type that has
 // some.
-func (u *Unit) private(name string, in map[*piece]bool) bool {
-	s, ok := u.Types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
+func (sc *Scope) private(name string, in map[*piece]bool) bool {
+	s, ok := sc.pkg.Types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
 	if !ok || !slices.ContainsFunc(slices.Collect(s.Fields()), func(f *types.Var) bool { return !f.Exported() }) {
 		return false
 	}
-	return !slices.ContainsFunc(u.graph.all, func(p *piece) bool { return !in[p] && u.touches(p, name) })
+	return !slices.ContainsFunc(sc.pkg.graph.all, func(p *piece) bool { return !in[p] && sc.pkg.touches(p, name) })
 }
 
 // A term is a condition that the options state.
@@ -148,42 +148,42 @@ func terms(text string) (out []term) {
 
 // demanded are the conditions of the options on the target. Of a group those count that name the
 // function, or fit it.
-func (u *Unit) demanded() (out []string) {
-	if u.group == nil {
-		return []string{u.opts.Requires}
+func (c *Conditions) demanded() (out []string) {
+	if c.scope.group == nil {
+		return []string{c.opts.Requires}
 	}
-	for _, t := range terms(u.opts.Requires) {
-		if t.function == u.opts.Entry {
+	for _, t := range terms(c.opts.Requires) {
+		if t.function == c.opts.Entry {
 			out = append(out, t.expr)
-		} else if _, err := u.condition(u.formals(), t.expr); t.function == "" && err == nil {
+		} else if _, err := c.condition(c.formals(), t.expr); t.function == "" && err == nil {
 			out = append(out, t.expr)
 		}
 	}
 	return out
 }
 
-// groupContract reads what the options and the comments above a group's functions demand of its
+// readGroup reads what the options and the comments above a group's functions demand of its
 // recorded calls.
-func (u *Unit) groupContract() error {
-	if u.opts.Entry != "" {
+func (c *Conditions) readGroup() error {
+	if c.opts.Entry != "" {
 		return nil
 	}
-	u.group.terms = map[string][]string{}
-	recorded := u.Recordable()
-	for _, t := range terms(u.opts.Requires) {
-		names, err := u.demandedOf(t, recorded)
+	c.scope.group.terms = map[string][]string{}
+	recorded := c.scope.Recordable()
+	for _, t := range terms(c.opts.Requires) {
+		names, err := c.demandedOf(t, recorded)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			u.group.terms[name] = append(u.group.terms[name], t.expr)
+			c.scope.group.terms[name] = append(c.scope.group.terms[name], t.expr)
 		}
 	}
 	var said []string
 	for _, name := range recorded {
-		p := u.function(name)
+		p := c.pkg.function(name)
 		exprs, _ := demands(p)
-		all, err := u.conditions(u.formalsOf(p), append(exprs, u.group.terms[name]...))
+		all, err := c.conditions(c.formalsOf(p), append(exprs, c.scope.group.terms[name]...))
 		if err != nil {
 			return err
 		}
@@ -191,27 +191,27 @@ func (u *Unit) groupContract() error {
 			said = append(said, name+": "+all.Text)
 		}
 	}
-	u.Target.Contract.Requires = strings.Join(said, "; ")
+	c.of.Contract.Requires = strings.Join(said, "; ")
 	return nil
 }
 
 // demandedOf names the functions of a group that a condition is about: the one that it names, or
 // all with recorded calls that it fits.
-func (u *Unit) demandedOf(t term, recorded []string) (out []string, err error) {
+func (c *Conditions) demandedOf(t term, recorded []string) (out []string, err error) {
 	if t.function != "" {
-		why, err := u.Unrecorded(t.function)
+		why, err := c.scope.Unrecorded(t.function)
 		if err == nil && why != "" {
-			err = u.refuseGroup(fmt.Sprintf("--requires %q: no call of %s is recorded by itself: %s", t.expr,
+			err = c.scope.refuseGroup(fmt.Sprintf("--requires %q: no call of %s is recorded by itself: %s", t.expr,
 				t.function, why), noRecords)
 		}
 		if err == nil {
-			_, err = u.condition(u.formalsOf(u.function(t.function)), t.expr)
+			_, err = c.condition(c.formalsOf(c.pkg.function(t.function)), t.expr)
 		}
 		return []string{t.function}, err
 	}
 	var first error
 	for _, name := range recorded {
-		if _, bad := u.condition(u.formalsOf(u.function(name)), t.expr); bad == nil {
+		if _, bad := c.condition(c.formalsOf(c.pkg.function(name)), t.expr); bad == nil {
 			out = append(out, name)
 		} else {
 			first = cmp.Or(first, bad)
@@ -219,8 +219,8 @@ func (u *Unit) demandedOf(t term, recorded []string) (out []string, err error) {
 	}
 	switch {
 	case len(recorded) == 0:
-		return nil, u.refuseGroup(fmt.Sprintf("--requires %q: of no function calls are recorded by themselves: %s",
-			t.expr, u.NoneRecorded()), noRecords)
+		return nil, c.scope.refuseGroup(fmt.Sprintf("--requires %q: of no function calls are recorded by themselves: "+
+			"%s", t.expr, c.scope.NoneRecorded()), noRecords)
 	case len(out) == 0:
 		return nil, first
 	}
@@ -232,35 +232,35 @@ const noRecords = "leave it out: versions are compared on the calls that the pac
 	"are; or name one function as the target"
 
 // statedIn are the demands of the options on a function that the comment of a version states.
-func (u *Unit) statedIn(p *piece, doc string) []string {
-	return slices.DeleteFunc(u.stated(p), func(l string) bool { return !strings.Contains(doc, l+"\n") })
+func (c *Conditions) statedIn(p *piece, doc string) []string {
+	return slices.DeleteFunc(c.stated(p), func(l string) bool { return !strings.Contains(doc, l+"\n") })
 }
 
 // between are the pieces of the package, beside a group, through which a call of one of its
 // functions comes to another one. They are the same for all versions.
-func (u *Unit) between() map[*piece]bool {
-	u.group.joining.Do(func() { u.group.between = u.findBetween() })
-	return u.group.between
+func (sc *Scope) between() map[*piece]bool {
+	sc.group.joining.Do(func() { sc.group.between = sc.findBetween() })
+	return sc.group.between
 }
 
-func (u *Unit) findBetween() map[*piece]bool {
-	in, reached, out := setOf(u.scope), map[*piece]bool{}, map[*piece]bool{}
+func (sc *Scope) findBetween() map[*piece]bool {
+	in, reached, out := setOf(sc.pieces), map[*piece]bool{}, map[*piece]bool{}
 	var visit func(p *piece)
 	visit = func(p *piece) {
-		for q := range u.graph.uses[p].pieces {
+		for q := range sc.pkg.graph.uses[p].pieces {
 			if !in[q] && !reached[q] {
 				reached[q] = true
 				visit(q)
 			}
 		}
 	}
-	for _, p := range u.scope {
+	for _, p := range sc.pieces {
 		visit(p)
 	}
 	for changed := true; changed; {
 		changed = false
 		for p := range reached {
-			for q := range u.graph.uses[p].pieces {
+			for q := range sc.pkg.graph.uses[p].pieces {
 				if !out[p] && (in[q] && q.kind == "func" || out[q]) {
 					out[p], changed = true, true
 				}
@@ -272,27 +272,27 @@ func (u *Unit) findBetween() map[*piece]bool {
 
 // Joined adds to a version of a group copies of the functions that call the group's functions, and
 // that the version calls. In a program that holds several versions these call the original's.
-func (u *Unit) Joined(src string) string {
-	joined, _ := u.joined(src)
+func (cp *Copies) Joined(src string) string {
+	joined, _ := cp.joined(src)
 	return joined
 }
 
-func (u *Unit) joined(src string) (string, []string) {
-	if u.group == nil || len(u.between()) == 0 {
+func (cp *Copies) joined(src string) (string, []string) {
+	if cp.scope.group == nil || len(cp.scope.between()) == 0 {
 		return src, nil
 	}
-	return u.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt, only: u.between()})
+	return cp.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt, only: cp.scope.between()})
 }
 
 // Detours names the code beside a group that calls functions of it on the way of a call, and that
-// [Unit.Joined] does not copy: variables, say.
-func (u *Unit) Detours() (out []string) {
-	_, copies := u.joined(u.Target.Source)
+// [Copies.Joined] does not copy: variables, say.
+func (cp *Copies) Detours() (out []string) {
+	_, copies := cp.joined(cp.of.Source)
 	copied := map[*piece]bool{}
 	for _, name := range copies {
-		copied[u.privates()[name]] = true
+		copied[cp.privates()[name]] = true
 	}
-	for _, p := range inOrder(maps.Keys(u.between()), u.target) {
+	for _, p := range inOrder(maps.Keys(cp.scope.between()), cp.scope.target) {
 		if !copied[p] && p.kind != "type" {
 			out = append(out, p.keys()[0])
 		}

@@ -145,19 +145,19 @@ func TestGroupContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(u.Recordable()) != 2 || !u.Demanded("Encode") || u.Demanded("Decode") {
-		t.Errorf("%v", u.Recordable())
+	if len(u.Scope.Recordable()) != 2 || !u.Conditions.Demanded("Encode") || u.Conditions.Demanded("Decode") {
+		t.Errorf("%v", u.Scope.Recordable())
 	}
 	version := strings.NewReplacer("for range n", "for i := 0; i < n; i++", "if strict", "if strict && true").
 		Replace(u.Target.Source)
-	patch, err := u.Patch(u.Stated(version), nil)
+	patch, err := u.Writer.Patch(u.Conditions.Stated(version), nil)
 	if err != nil || strings.Count(patch.Diff, "\n+//") != 2 ||
 		!strings.Contains(patch.Diff, "+//\n+//beagle:requires n >= 0\n func Encode(") {
 		t.Errorf("the patch states %v\n%s", err, patch.Diff)
 	}
 	e, err := Load(t.Context(), Options{Dir: dir, Spec: both, Requires: "n >= 0", InPlace: true, Group: true,
 		Entry: "Encode"})
-	if err != nil || e.Requires == nil || e.Requires.Text != "n >= 0" {
+	if err != nil || e.Conditions.Requires == nil || e.Conditions.Requires.Text != "n >= 0" {
 		t.Errorf("of Encode alone: %+v, %v", e, err)
 	}
 }
@@ -172,7 +172,7 @@ func TestRecordable(t *testing.T) {
 		"./tags.Pair":                 "Total", // a Pair is nothing that it takes or gives back
 		"./codec.{Encode,Decode}":     "Encode Decode",
 	} {
-		if got := strings.Join(loadGroup(t, dir, spec).Recordable(), " "); got != want {
+		if got := strings.Join(loadGroup(t, dir, spec).Scope.Recordable(), " "); got != want {
 			t.Errorf("%s: %q, want %q", spec, got, want)
 		}
 	}
@@ -181,11 +181,11 @@ func TestRecordable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, problem := u.Parse(u.Target.Source)
+	f, problem := u.Reader.Parse(u.Target.Source)
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	if text, err := u.Variant(f, "_1"); err != nil || !strings.Contains(text, "func (t Tags) Has_1(") ||
+	if text, err := u.Writer.Variant(f, "_1"); err != nil || !strings.Contains(text, "func (t Tags) Has_1(") ||
 		!strings.Contains(text, "t.Find_1(s)") {
 		t.Errorf("%v\n%s", err, text)
 	}
@@ -200,20 +200,20 @@ func TestJoined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined := u.Joined(u.Target.Source)
-	f, problem := u.Parse(joined)
+	joined := u.Copies.Joined(u.Target.Source)
+	f, problem := u.Reader.Parse(joined)
 	if problem != nil {
 		t.Fatalf("%s\n%s", problem.Message, joined)
 	}
-	text, err := u.Variant(f, "_1")
+	text, err := u.Writer.Variant(f, "_1")
 	if err != nil || !strings.Contains(text, " + Decode_1(s, false)") || strings.Contains(text, "return Trim(s)") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if got := u.Detours(); !slices.Equal(got, []string{"table", "back"}) {
+	if got := u.Copies.Detours(); !slices.Equal(got, []string{"table", "back"}) {
 		t.Errorf("detours: %v", got)
 	}
 	alone := loadGroup(t, dir, "./tags.{Tags.Has,Tags.Find}")
-	if alone.Joined(alone.Target.Source) != alone.Target.Source || len(alone.Detours()) > 0 {
-		t.Errorf("nothing leads back to it: %v", alone.Detours())
+	if alone.Copies.Joined(alone.Target.Source) != alone.Target.Source || len(alone.Copies.Detours()) > 0 {
+		t.Errorf("nothing leads back to it: %v", alone.Copies.Detours())
 	}
 }

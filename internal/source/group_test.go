@@ -254,7 +254,7 @@ func TestGroupEntries(t *testing.T) {
 		"./fns.{Encode,Decode}": "Encode Decode", "./fns.{Encode,split}": "Encode split", "./hist.History": "",
 		"./hist.{Show,History.Sum}": "History.Sum Show", "./fns.{Swap,Encode}": "Encode", "./fns.{Shown,hide}": "Shown",
 	} {
-		if got := strings.Join(loadGroup(t, dir, spec).Recordable(), " "); got != want {
+		if got := strings.Join(loadGroup(t, dir, spec).Scope.Recordable(), " "); got != want {
 			t.Errorf("%s: %q, want %q", spec, got, want)
 		}
 	}
@@ -267,11 +267,11 @@ func TestGroupEntries(t *testing.T) {
 		t.Errorf("%+v", u.Target)
 	}
 	version := strings.Replace(u.Target.Source, "split(s, 1)", "split(s, 3)", 1)
-	f, problem := u.Parse(version)
+	f, problem := u.Reader.Parse(version)
 	if problem != nil || f.Func == nil || f.Func.Name.Name != "Decode" {
 		t.Fatal(problem, f)
 	}
-	text, err := u.Variant(f, "_1")
+	text, err := u.Writer.Variant(f, "_1")
 	if err != nil || !strings.Contains(text, "func Encode_1(s string) []int { return split_1(s, 3) }") ||
 		!strings.Contains(text, "range split_1(string(") {
 		t.Errorf("%v\n%s", err, text)
@@ -327,7 +327,7 @@ func TestGroupCandidate(t *testing.T) {
 			`the exported fields of Embeds changed: [], was [Name string "" false; Depth int "" false]`},
 		{"no longer comparable", value, strings.Replace(value.Target.Source, "n any", "n []any", 1), "values of Value"},
 	} {
-		_, problem := c.u.Parse(c.text)
+		_, problem := c.u.Reader.Parse(c.text)
 		switch {
 		case problem == nil && c.why != "":
 			t.Errorf("%s: taken, want %q", c.name, c.why)
@@ -335,7 +335,7 @@ func TestGroupCandidate(t *testing.T) {
 			t.Errorf("%s: %s, want %q", c.name, problem.Message, c.why)
 		}
 	}
-	patch, err := hist.Patch(ring, nil)
+	patch, err := hist.Writer.Patch(ring, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,12 +348,12 @@ func TestGroupCandidate(t *testing.T) {
 
 func TestGroupComplete(t *testing.T) {
 	u := loadGroup(t, module(t, groupModule), "./hist.History")
-	whole := u.Complete("package hist\n\nfunc (h *History) Twice(v int) { h.Add(v); h.Add(v) }\n")
-	src, err := u.Normalize(whole)
+	whole := u.Reader.Complete("package hist\n\nfunc (h *History) Twice(v int) { h.Add(v); h.Add(v) }\n")
+	src, err := u.Reader.Normalize(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, problem := u.Parse(src); problem != nil {
+	if _, problem := u.Reader.Parse(src); problem != nil {
 		t.Errorf("%s:\n%s", problem.Message, src)
 	}
 }
@@ -378,7 +378,7 @@ func (t *T) Named() (n, m int, _ error) { return t.n, 1, nil }
 func (t *T) None() {}
 `), "./.T")
 	var all string
-	for _, text := range u.EnteredAll(func(k int) string { return "if void { return };" }) {
+	for _, text := range u.Writer.EnteredAll(func(k int) string { return "if void { return };" }) {
 		all += text
 	}
 	for _, want := range []string{

@@ -19,17 +19,17 @@ import (
 // what the original does. The original stays beside it as a function of its
 // own, with those helpers that the version changed under new names. An error
 // says why that cannot be written.
-func (u *Unit) Guarded(src string, conds []*Predicate) (string, error) {
-	fast, problem := u.Parse(src)
+func (w *Writer) Guarded(src string, conds []*Predicate) (string, error) {
+	fast, problem := w.reader.Parse(src)
 	if problem != nil {
 		return "", fmt.Errorf("line %d: %s", problem.Line, problem.Message)
 	}
-	slow, problem := u.Parse(u.Target.Source)
+	slow, problem := w.reader.Parse(w.of.Source)
 	if problem != nil {
 		return "", fmt.Errorf("the original: line %d: %s", problem.Line, problem.Message)
 	}
 	g := &guarding{
-		u:        u,
+		writer:   w,
 		fast:     fast,
 		slow:     slow,
 		fastFile: fileOf(fast),
@@ -49,10 +49,10 @@ func (u *Unit) Guarded(src string, conds []*Predicate) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if text, err = u.Normalize(text); err != nil {
+	if text, err = w.reader.Normalize(text); err != nil {
 		return "", err
 	}
-	if _, problem := u.Parse(text); problem != nil {
+	if _, problem := w.reader.Parse(text); problem != nil {
 		return "", fmt.Errorf("the guarded form does not fit: line %d: %s", problem.Line, problem.Message)
 	}
 	return text, nil
@@ -77,7 +77,7 @@ func localNames(f *ast.File) map[string]string {
 }
 
 type guarding struct {
-	u                  *Unit
+	writer             *Writer
 	fast, slow         *File
 	fastFile, slowFile *srcFile
 	rename             map[types.Object]string // objects of the original
@@ -102,7 +102,7 @@ func (g *guarding) choose() error {
 	for _, s := range g.slow.AST.Imports {
 		g.added = append(g.added, "import "+g.slowFile.text[g.slowFile.offset(s.Pos()):g.slowFile.offset(s.End())])
 	}
-	g.name = g.free(original(g.u.Target.Name))
+	g.name = g.free(original(g.writer.of.Name))
 	theirs := map[string]string{}
 	for _, p := range pieces(g.fastFile) {
 		for _, key := range p.keys() {
@@ -113,7 +113,7 @@ func (g *guarding) choose() error {
 	for _, p := range pieces(g.slowFile) {
 		text, both := theirs[p.key()]
 		switch {
-		case p.kind == "import" || p.key() == g.u.Target.Name:
+		case p.kind == "import" || p.key() == g.writer.of.Name:
 		case !both:
 			g.keep = append(g.keep, p)
 		case text == canonical(p.standalone(g.slowFile.plain)):
@@ -158,7 +158,8 @@ func original(target string) string {
 
 // free is a name that nothing in the package has.
 func (g *guarding) free(name string) string {
-	for g.taken[name] || g.u.declare[name] || g.u.Types.Scope().Lookup(name) != nil || g.imports[name] != "" {
+	declared := g.writer.pkg.Types.Scope()
+	for g.taken[name] || g.writer.scope.declare[name] || declared.Lookup(name) != nil || g.imports[name] != "" {
 		name += "_"
 	}
 	g.taken[name] = true
@@ -278,11 +279,11 @@ func (g *guarding) guard(conds []*Predicate) (string, error) {
 		args[i] = p.Name
 	}
 	list := strings.Join(args, ", ")
-	if g.u.Target.Variadic {
+	if g.writer.of.Variadic {
 		list += "..."
 	}
 	call := g.name + g.typeArgs() + "(" + list + ")"
-	if len(g.u.Target.Results) > 0 {
+	if len(g.writer.of.Results) > 0 {
 		call = "return " + call
 	} else {
 		call += "\nreturn"
@@ -311,7 +312,7 @@ func (g *guarding) params() ([]beagle.Param, error) {
 		return nil
 	}
 	err := errors.Join(add(g.fast.Func.Recv), add(g.fast.Func.Type.Params))
-	if err == nil && len(out) != len(g.u.Target.Params) {
+	if err == nil && len(out) != len(g.writer.of.Params) {
 		err = errors.New("the parameters are others than the original's")
 	}
 	return out, err

@@ -86,11 +86,11 @@ const offset = 3
 		{"Blank", `arg0 != ""`, "package p\n\nfunc Blank(_ string) int { return 1 }\n", nil, "without a name"},
 	} {
 		u := guardUnit(t, c.target)
-		p, err := u.Predicate(c.cond)
+		p, err := u.Conditions.Predicate(c.cond)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := u.Guarded(u.Complete(c.src), []*Predicate{p})
+		got, err := u.Writer.Guarded(u.Reader.Complete(c.src), []*Predicate{p})
 		if c.refused != "" {
 			if err == nil || !strings.Contains(err.Error(), c.refused) {
 				t.Errorf("%s: %v, want %q", c.target, err, c.refused)

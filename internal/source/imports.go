@@ -13,18 +13,18 @@ import (
 
 // fileImports follows the imports of one of the user's files through a patch.
 type fileImports struct {
-	u     *Unit
+	pkg   *Package
 	file  *srcFile
 	names map[string]string // import path -> name in this file
 	added map[string]string // import path -> name, to be imported
 	used  map[string]bool   // names that the file used before the patch
 }
 
-func newFileImports(u *Unit, file *srcFile) *fileImports {
-	n := &fileImports{u: u, file: file, names: map[string]string{}, added: map[string]string{}}
+func newFileImports(pkg *Package, file *srcFile) *fileImports {
+	n := &fileImports{pkg: pkg, file: file, names: map[string]string{}, added: map[string]string{}}
 	for _, s := range file.ast.Imports {
 		path, _ := strconv.Unquote(s.Path.Value)
-		name, _ := u.packageName(path)
+		name, _ := pkg.packageName(path)
 		if s.Name != nil {
 			name = s.Name.Name
 		}
@@ -58,7 +58,7 @@ func (n *fileImports) taken(name string) bool {
 			return true
 		}
 	}
-	return n.u.Types.Scope().Lookup(name) != nil
+	return n.pkg.Types.Scope().Lookup(name) != nil
 }
 
 // finish adds and removes imports in the patched text. A file that gofmt left
@@ -70,7 +70,7 @@ func (n *fileImports) finish(text string, crlf bool) (string, error) {
 	}
 	for _, path := range inorder.Keys(n.added) {
 		spec := importSpec{path: path}
-		if name, known := n.u.packageName(path); name != n.added[path] || !known {
+		if name, known := n.pkg.packageName(path); name != n.added[path] || !known {
 			spec.name = n.added[path]
 		}
 		if text, err = addImport(text, spec, crlf); err != nil {

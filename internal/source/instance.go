@@ -34,15 +34,15 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	case params.Len() == 0:
 		return sig, nil
 	}
-	generic := u.genericName(fn)
+	generic := genericName(fn)
 	if len(wanted) > 0 {
 		return u.asked(fn, generic, wanted)
 	}
-	for _, args := range u.candidates(ctx, generic, params) {
-		if s := u.tryInstance(fn, generic, args); s != nil {
+	for _, args := range (instances{u.Package}).candidates(ctx, generic, params) {
+		if s := tryInstance(fn, generic, args); s != nil {
 			u.Args = args
 			for _, a := range args {
-				u.Target.TypeArgs = append(u.Target.TypeArgs, u.TypeString(a))
+				u.Target.TypeArgs = append(u.Target.TypeArgs, u.Package.TypeString(a))
 			}
 			return s, nil
 		}
@@ -58,7 +58,7 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*types.Signature, error) {
 	var args []types.Type
 	for _, text := range texts {
-		t := u.written(text)
+		t := instances{u.Package}.written(text)
 		if t == nil {
 			return nil, &beagle.UsageError{
 				What:   fmt.Sprintf("%s: %q is not a type that a file of its package can name", u.opts.Spec, text),
@@ -67,7 +67,7 @@ func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*typ
 		}
 		args = append(args, t)
 	}
-	s := u.tryInstance(fn, generic, args)
+	s := tryInstance(fn, generic, args)
 	if s == nil {
 		return nil, &beagle.UsageError{
 			What:   fmt.Sprintf("%s: the type arguments do not fit the type parameters", u.opts.Spec),
@@ -76,16 +76,16 @@ func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*typ
 	}
 	u.Args = args
 	for _, a := range args {
-		u.Target.TypeArgs = append(u.Target.TypeArgs, u.TypeString(a))
+		u.Target.TypeArgs = append(u.Target.TypeArgs, u.Package.TypeString(a))
 	}
 	return s, nil
 }
 
 // written reads a type as one of the package's files may write it, or returns nil.
-func (u *Unit) written(text string) types.Type {
-	for _, f := range u.files {
+func (in instances) written(text string) types.Type {
+	for _, f := range in.pkg.files {
 		for _, at := range []token.Pos{f.ast.FileStart, f.ast.Name.End()} {
-			if tv, err := types.Eval(u.fset, u.Types, at, text); err == nil && tv.IsType() {
+			if tv, err := types.Eval(in.pkg.fset, in.pkg.Types, at, text); err == nil && tv.IsType() {
 				return tv.Type
 			}
 		}
@@ -95,7 +95,7 @@ func (u *Unit) written(text string) types.Type {
 
 // genericName is the object that carries the type parameters: the function,
 // or the receiver's type.
-func (u *Unit) genericName(fn *types.Func) types.Object {
+func genericName(fn *types.Func) types.Object {
 	r := fn.Signature().Recv()
 	if r == nil {
 		return fn
@@ -108,7 +108,7 @@ func (u *Unit) genericName(fn *types.Func) types.Object {
 }
 
 // tryInstance instantiates the target; nil if the arguments do not fit.
-func (u *Unit) tryInstance(fn *types.Func, generic types.Object, args []types.Type) *types.Signature {
+func tryInstance(fn *types.Func, generic types.Object, args []types.Type) *types.Signature {
 	if generic == types.Object(fn) {
 		t, err := types.Instantiate(nil, fn.Signature(), args, true)
 		if err != nil {
@@ -128,12 +128,15 @@ func (u *Unit) tryInstance(fn *types.Func, generic types.Object, args []types.Ty
 	return m.Signature()
 }
 
+// instances are those of a generic object of the package.
+type instances struct{ pkg *Package }
+
 // candidates lists type arguments to try, best first.
-func (u *Unit) candidates(ctx context.Context, generic types.Object, params *types.TypeParamList) [][]types.Type {
-	found := u.collect(u.info, generic.Name(), u.Target.PkgPath)
-	found = append(found, u.testInstances(generic.Name())...)
+func (in instances) candidates(ctx context.Context, generic types.Object, params *types.TypeParamList) [][]types.Type {
+	found := in.collect(in.pkg.info, generic.Name(), in.pkg.Path)
+	found = append(found, in.testInstances(generic.Name())...)
 	if len(found) == 0 {
-		found = u.moduleInstances(ctx, generic.Name())
+		found = in.moduleInstances(ctx, generic.Name())
 	}
 	// Basic types first: they have the plainest records and the most regular code.
 	inorder.By(found, func(a, b []types.Type) int { return notBasic(a) - notBasic(b) })
@@ -218,7 +221,7 @@ func notBasic(args []types.Type) int {
 
 // collect finds the instances of a generic object of the target's package,
 // with arguments that the package can name.
-func (u *Unit) collect(info *types.Info, name, pkgPath string) [][]types.Type {
+func (in instances) collect(info *types.Info, name, pkgPath string) [][]types.Type {
 	var ids []*ast.Ident
 	for id := range info.Instances {
 		if obj := info.Uses[id]; obj != nil && obj.Name() == name && obj.Pkg() != nil && obj.Pkg().Path() == pkgPath &&
@@ -231,7 +234,7 @@ func (u *Unit) collect(info *types.Info, name, pkgPath string) [][]types.Type {
 	for _, id := range ids {
 		var args []types.Type
 		for t := range info.Instances[id].TypeArgs.Types() {
-			if t = u.nameable(t); t != nil {
+			if t = in.nameable(t); t != nil {
 				args = append(args, t)
 			}
 		}
@@ -244,9 +247,9 @@ func (u *Unit) collect(info *types.Info, name, pkgPath string) [][]types.Type {
 
 // nameable translates a type into this package's type check; nil if the
 // package cannot write it: a type parameter, a local type, another package's.
-func (u *Unit) nameable(t types.Type) types.Type {
+func (in instances) nameable(t types.Type) types.Type {
 	text := types.TypeString(t, func(p *types.Package) string {
-		if p.Path() == u.Target.PkgPath {
+		if p.Path() == in.pkg.Path {
 			return ""
 		}
 		return p.Name()
@@ -254,10 +257,10 @@ func (u *Unit) nameable(t types.Type) types.Type {
 	if strings.Contains(text, "invalid type") {
 		return nil
 	}
-	for _, f := range u.files {
-		tv, err := types.Eval(u.fset, u.Types, f.ast.FileStart, text)
+	for _, f := range in.pkg.files {
+		tv, err := types.Eval(in.pkg.fset, in.pkg.Types, f.ast.FileStart, text)
 		if err != nil {
-			tv, err = types.Eval(u.fset, u.Types, f.ast.Name.End(), text)
+			tv, err = types.Eval(in.pkg.fset, in.pkg.Types, f.ast.Name.End(), text)
 		}
 		if err == nil && tv.IsType() && tv.Type.String() == t.String() {
 			return tv.Type
@@ -267,23 +270,23 @@ func (u *Unit) nameable(t types.Type) types.Type {
 }
 
 // testInstances looks into the package's test files.
-func (u *Unit) testInstances(name string) [][]types.Type {
-	tests, _ := filepath.Glob(filepath.Join(u.Target.PkgDir, "*_test.go"))
-	return u.instancesIn(tests, name)
+func (in instances) testInstances(name string) [][]types.Type {
+	tests, _ := filepath.Glob(filepath.Join(in.pkg.Dir, "*_test.go"))
+	return in.instancesIn(tests, name)
 }
 
 // moduleInstances looks into the packages of the module that import the
 // target's.
-func (u *Unit) moduleInstances(ctx context.Context, name string) [][]types.Type {
+func (in instances) moduleInstances(ctx context.Context, name string) [][]types.Type {
 	const enough = 5000 // files read
-	quoted := `"` + u.Target.PkgPath + `"`
+	quoted := `"` + in.pkg.Path + `"`
 	var files []string
 	seen := 0
-	filepath.WalkDir(u.Target.Dir, func(path string, d os.DirEntry, err error) error {
+	filepath.WalkDir(in.pkg.Root, func(path string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil || ctx.Err() != nil || seen > enough:
 			return filepath.SkipAll
-		case d.IsDir() && path != u.Target.Dir &&
+		case d.IsDir() && path != in.pkg.Root &&
 			(strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "testdata"):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, ".go"):
@@ -295,12 +298,12 @@ func (u *Unit) moduleInstances(ctx context.Context, name string) [][]types.Type 
 		}
 		return nil
 	})
-	return u.instancesIn(files, name)
+	return in.instancesIn(files, name)
 }
 
 // instancesIn type-checks files, one directory and package at a time. Failing imports stay
 // unknown: most uses do not need them.
-func (u *Unit) instancesIn(files []string, name string) [][]types.Type {
+func (in instances) instancesIn(files []string, name string) [][]types.Type {
 	fset := token.NewFileSet()
 	groups := map[string][]*ast.File{}
 	var keys []string
@@ -318,44 +321,44 @@ func (u *Unit) instancesIn(files []string, name string) [][]types.Type {
 	var out [][]types.Type
 	for _, key := range keys {
 		info := newInfo()
-		inside := key == u.Target.PkgDir+" "+u.Target.PkgName
+		inside := key == in.pkg.Dir+" "+in.pkg.Name
 		if inside {
-			out = append(out, u.insideInstances(groups[key], fset, name)...)
+			out = append(out, in.insideInstances(groups[key], fset, name)...)
 			continue
 		}
-		conf := u.config(func(error) {})
-		conf.Importer = withTarget{u}
+		conf := in.pkg.config(func(error) {})
+		conf.Importer = withTarget{in.pkg}
 		conf.Check(strings.ReplaceAll(key, " ", "/"), fset, groups[key], info)
-		out = append(out, u.collect(info, name, u.Target.PkgPath)...)
+		out = append(out, in.collect(info, name, in.pkg.Path)...)
 	}
 	return out
 }
 
 // insideInstances checks test files together with the package that they
 // belong to.
-func (u *Unit) insideInstances(tests []*ast.File, fset *token.FileSet, name string) [][]types.Type {
+func (in instances) insideInstances(tests []*ast.File, fset *token.FileSet, name string) [][]types.Type {
 	all := slices.Clone(tests)
-	for _, f := range u.files {
+	for _, f := range in.pkg.files {
 		if g, err := parser.ParseFile(fset, f.path, f.text, parser.SkipObjectResolution); err == nil {
 			all = append(all, g)
 		}
 	}
 	info := newInfo()
-	conf := u.config(func(error) {})
-	conf.Importer = withTarget{u}
-	conf.Check(u.Target.PkgPath, fset, all, info)
-	return u.collect(info, name, u.Target.PkgPath)
+	conf := in.pkg.config(func(error) {})
+	conf.Importer = withTarget{in.pkg}
+	conf.Check(in.pkg.Path, fset, all, info)
+	return in.collect(info, name, in.pkg.Path)
 }
 
 // withTarget imports the target's package as it was checked from source.
-type withTarget struct{ u *Unit }
+type withTarget struct{ pkg *Package }
 
 func (w withTarget) Import(path string) (*types.Package, error) {
-	if path == w.u.Target.PkgPath {
-		return w.u.Types, nil
+	if path == w.pkg.Path {
+		return w.pkg.Types, nil
 	}
-	if !w.u.exports.Has(path) && path != "unsafe" {
+	if !w.pkg.exports.Has(path) && path != "unsafe" {
 		return nil, fmt.Errorf("%s is not loaded", path) // not worth a go command
 	}
-	return w.u.exports.Import(path)
+	return w.pkg.exports.Import(path)
 }

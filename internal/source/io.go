@@ -21,7 +21,7 @@ func (u *Unit) io() error {
 	if slices.Contains(u.Target.Contract.Ignore, beagle.IgnoreIO) {
 		return nil
 	}
-	at, name := u.targetReaches(doesIO)
+	at, name := u.Scope.targetReaches(doesIO)
 	if name == "" {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (u *Unit) io() error {
 		worse := func(fn *types.Func) bool {
 			return doesIO(fn) && (fn.Signature().Recv() != nil || !listed(readsOrPrints, fn))
 		}
-		changes, what := u.targetReaches(worse)
+		changes, what := u.Scope.targetReaches(worse)
 		if what == "" {
 			u.Outside = name
 			if u.Unrecordable == nil {
@@ -43,7 +43,7 @@ func (u *Unit) io() error {
 }
 
 func (u *Unit) ioRefusal(at token.Pos, name string) error {
-	p := u.fset.Position(at)
+	p := u.Package.fset.Position(at)
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s reaches %s (%s:%d), and no check compares what that does outside of the program's memory",
 			u.Target.Spec(), name, filepath.Base(p.Filename), p.Line),
@@ -53,12 +53,12 @@ func (u *Unit) ioRefusal(at token.Pos, name string) error {
 }
 
 // targetReaches is reachesIO from the target, or from any function of a group.
-func (u *Unit) targetReaches(does func(*types.Func) bool) (at token.Pos, name string) {
-	if u.group == nil {
-		return u.reachesIO(u.target.decl, does, map[*types.Func]bool{})
+func (sc *Scope) targetReaches(does func(*types.Func) bool) (at token.Pos, name string) {
+	if sc.group == nil {
+		return sc.pkg.reachesIO(sc.target.decl, does, map[*types.Func]bool{})
 	}
-	for _, p := range u.group.roots {
-		if at, name = u.reachesIO(p.decl, does, map[*types.Func]bool{}); name != "" {
+	for _, p := range sc.group.roots {
+		if at, name = sc.pkg.reachesIO(p.decl, does, map[*types.Func]bool{}); name != "" {
 			break
 		}
 	}
@@ -67,7 +67,7 @@ func (u *Unit) targetReaches(does func(*types.Func) bool) (at token.Pos, name st
 
 // reachesIO finds a use of a function that does a kind of input or output, in a
 // declaration and what it calls in its package.
-func (u *Unit) reachesIO(
+func (pkg *Package) reachesIO(
 	decl ast.Node, does func(*types.Func) bool, seen map[*types.Func]bool,
 ) (at token.Pos, name string) {
 	ast.Inspect(decl, func(n ast.Node) bool {
@@ -75,7 +75,7 @@ func (u *Unit) reachesIO(
 		if !ok || name != "" {
 			return name == ""
 		}
-		fn, ok := u.info.Uses[id].(*types.Func)
+		fn, ok := pkg.info.Uses[id].(*types.Func)
 		if !ok || fn.Pkg() == nil || seen[fn.Origin()] {
 			return true
 		}
@@ -84,9 +84,9 @@ func (u *Unit) reachesIO(
 		switch {
 		case does(fn):
 			at, name = id.Pos(), shortName(fn)
-		case fn.Pkg().Path() == u.Target.PkgPath:
-			if d := u.declaration(fn); d != nil {
-				at, name = u.reachesIO(d, does, seen)
+		case fn.Pkg().Path() == pkg.Path:
+			if d := pkg.declaration(fn); d != nil {
+				at, name = pkg.reachesIO(d, does, seen)
 			}
 		}
 		return name == ""

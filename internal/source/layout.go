@@ -14,34 +14,34 @@ import (
 
 // layout refuses a type whose fields may not change: others can see them, or code shows how they
 // lie in memory.
-func (u *Unit) layout(name string) error {
-	obj := u.Types.Scope().Lookup(name).(*types.TypeName)
-	p := u.typePiece(name)
+func (sc *Scope) layout(name string) error {
+	obj := sc.pkg.Types.Scope().Lookup(name).(*types.TypeName)
+	p := sc.pkg.typePiece(name)
 	s, isStruct := obj.Type().Underlying().(*types.Struct)
 	switch {
 	case obj.IsAlias():
-		return u.refuseGroup(name+" is another name for a type", "name that type")
+		return sc.refuseGroup(name+" is another name for a type", "name that type")
 	case !isStruct:
-		return u.refuseGroup(fmt.Sprintf("%s is no struct, but %s: whoever has a value can take it apart", name,
-			types.TypeString(obj.Type().Underlying(), types.RelativeTo(u.Types))),
+		return sc.refuseGroup(fmt.Sprintf("%s is no struct, but %s: whoever has a value can take it apart", name,
+			types.TypeString(obj.Type().Underlying(), types.RelativeTo(sc.pkg.Types))),
 			"name a struct with unexported fields, or functions")
 	case len(p.names) > 1:
-		return u.refuseGroup(fmt.Sprintf("%s is declared in one block with %s", name, strings.Join(p.keys(), ", ")),
+		return sc.refuseGroup(fmt.Sprintf("%s is declared in one block with %s", name, strings.Join(p.keys(), ", ")),
 			"give it a declaration of its own")
-	case u.graph.uses[p].cgo:
-		return u.refuseGroup(name+" needs cgo", "name a type that does not")
+	case sc.pkg.graph.uses[p].cgo:
+		return sc.refuseGroup(name+" needs cgo", "name a type that does not")
 	}
 	if !slices.ContainsFunc(slices.Collect(s.Fields()), func(f *types.Var) bool { return !f.Exported() }) {
-		return u.refuseGroup("all fields of "+name+" are exported, so that other packages may use them",
-			fmt.Sprintf("name functions that work on it: '%s.{FuncA,FuncB}'", u.Target.PkgPath))
+		return sc.refuseGroup("all fields of "+name+" are exported, so that other packages may use them",
+			fmt.Sprintf("name functions that work on it: '%s.{FuncA,FuncB}'", sc.of.PkgPath))
 	}
-	if file := u.elsewhere(name); file != "" {
-		return u.refuseGroup(fmt.Sprintf("%s uses %s, and the build tags exclude that file: no version can be "+
+	if file := sc.pkg.elsewhere(name); file != "" {
+		return sc.refuseGroup(fmt.Sprintf("%s uses %s, and the build tags exclude that file: no version can be "+
 			"checked with it", file, name), "name functions that files of other platforms do not use")
 	}
-	if at, why := u.laidOpen(obj); why != "" {
-		where := u.fset.Position(at)
-		return u.refuseGroup(fmt.Sprintf("%s:%d %s, which shows how the fields of %s lie",
+	if at, why := sc.pkg.laidOpen(obj); why != "" {
+		where := sc.pkg.fset.Position(at)
+		return sc.refuseGroup(fmt.Sprintf("%s:%d %s, which shows how the fields of %s lie",
 			filepath.Base(where.Filename), where.Line, why, name),
 			"name functions instead, or let the code ask the type's methods")
 	}
@@ -49,11 +49,11 @@ func (u *Unit) layout(name string) error {
 }
 
 // elsewhere is a file of the package, beside its tests, that is not compiled here and names a type.
-func (u *Unit) elsewhere(name string) string {
-	files, _ := filepath.Glob(filepath.Join(u.Target.PkgDir, "*.go"))
+func (pkg *Package) elsewhere(name string) string {
+	files, _ := filepath.Glob(filepath.Join(pkg.Dir, "*.go"))
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") ||
-			slices.ContainsFunc(u.files, func(f *srcFile) bool { return f.path == path }) {
+			slices.ContainsFunc(pkg.files, func(f *srcFile) bool { return f.path == path }) {
 			continue
 		}
 		text, err := os.ReadFile(path)
@@ -61,7 +61,7 @@ func (u *Unit) elsewhere(name string) string {
 			continue
 		}
 		f, _ := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
-		if f == nil || f.Name.Name != u.Target.PkgName {
+		if f == nil || f.Name.Name != pkg.Name {
 			continue
 		}
 		for n := range ast.Preorder(f) {
@@ -84,25 +84,25 @@ var shows = map[string][]string{
 
 // laidOpen finds code of the package that shows how the fields of a type lie: a comparison of whole
 // values, a key of a map, a conversion, or a function that takes values apart.
-func (u *Unit) laidOpen(t *types.TypeName) (at token.Pos, why string) {
+func (pkg *Package) laidOpen(t *types.TypeName) (at token.Pos, why string) {
 	report := func(p token.Pos, format string, args ...any) {
 		if why == "" {
 			at, why = p, fmt.Sprintf(format, args...)
 		}
 	}
-	for _, f := range u.files {
+	for _, f := range pkg.files {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.BinaryExpr:
-				if (n.Op == token.EQL || n.Op == token.NEQ) && holdsValue(u.info.TypeOf(n.X), t, false) {
+				if (n.Op == token.EQL || n.Op == token.NEQ) && holdsValue(pkg.info.TypeOf(n.X), t, false) {
 					report(n.Pos(), "compares values of it")
 				}
 			case *ast.MapType:
-				if holdsValue(u.info.TypeOf(n.Key), t, false) {
+				if holdsValue(pkg.info.TypeOf(n.Key), t, false) {
 					report(n.Pos(), "has it as the key of a map")
 				}
 			case *ast.CallExpr:
-				u.shown(n, t, report)
+				pkg.shown(n, t, report)
 			}
 			return why == ""
 		})
@@ -111,15 +111,15 @@ func (u *Unit) laidOpen(t *types.TypeName) (at token.Pos, why string) {
 }
 
 // shown reports a call that converts a value or takes it apart.
-func (u *Unit) shown(call *ast.CallExpr, t *types.TypeName, report func(token.Pos, string, ...any)) {
-	if tv := u.info.Types[call.Fun]; tv.IsType() && len(call.Args) == 1 {
-		if from := u.info.TypeOf(call.Args[0]); converts(tv.Type, from, t) {
+func (pkg *Package) shown(call *ast.CallExpr, t *types.TypeName, report func(token.Pos, string, ...any)) {
+	if tv := pkg.info.Types[call.Fun]; tv.IsType() && len(call.Args) == 1 {
+		if from := pkg.info.TypeOf(call.Args[0]); converts(tv.Type, from, t) {
 			report(call.Pos(), "converts it")
 		}
 		return
 	}
 	path, name := "", ""
-	switch fn := u.info.Uses[calledIdent(call)].(type) {
+	switch fn := pkg.info.Uses[calledIdent(call)].(type) {
 	case *types.Builtin:
 		if fn.Pkg() == types.Unsafe {
 			path, name = "unsafe", "unsafe."+fn.Name()
@@ -135,7 +135,7 @@ func (u *Unit) shown(call *ast.CallExpr, t *types.TypeName, report func(token.Po
 		return
 	}
 	for _, arg := range call.Args {
-		if at := u.info.TypeOf(arg); at != nil && holdsValue(at, t, true) && !says(t, own) {
+		if at := pkg.info.TypeOf(arg); at != nil && holdsValue(at, t, true) && !says(t, own) {
 			report(call.Pos(), "hands it to %s", name)
 		}
 	}

@@ -133,7 +133,7 @@ func isStd(path string) bool {
 }
 
 // MayImport reports whether a candidate may import a package that is not of the standard library.
-func (u *Unit) MayImport(path string) bool { return u.direct[path] || u.also[path] != "" }
+func (pkg *Package) MayImport(path string) bool { return pkg.direct[path] || pkg.also[path] != "" }
 
 const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedExportFile | packages.NeedModule | packages.NeedEmbedFiles

@@ -119,8 +119,8 @@ func TestLoadTags(t *testing.T) {
 	if got := names(u); got != "Pick only" || filepath.Base(u.Target.File) != "fancy.go" {
 		t.Errorf("scope with tags: %s in %s", got, u.Target.File)
 	}
-	if slices.ContainsFunc(u.Files(), func(f string) bool { return strings.HasSuffix(f, "plain.go") }) {
-		t.Errorf("files %v", u.Files())
+	if slices.ContainsFunc(u.Package.Files(), func(f string) bool { return strings.HasSuffix(f, "plain.go") }) {
+		t.Errorf("files %v", u.Package.Files())
 	}
 }
 
@@ -176,17 +176,17 @@ func TestLoadNewerGo(t *testing.T) {
 
 func TestLoadMain(t *testing.T) {
 	u := load(t, module(t, manyModule), "double")
-	f, p := u.Parse(u.Target.Source)
+	f, p := u.Reader.Parse(u.Target.Source)
 	if p != nil {
 		t.Fatal(p)
 	}
-	v, err := u.Variant(f, "__b0")
+	v, err := u.Writer.Variant(f, "__b0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantIn(t, v, "package main_\n", "n * factor__b0()")
-	files := u.BuildFiles()
-	if len(files) != 1 || !strings.HasPrefix(files[u.Files()[0]], "package main_\n") {
+	files := u.Package.BuildFiles()
+	if len(files) != 1 || !strings.HasPrefix(files[u.Package.Files()[0]], "package main_\n") {
 		t.Errorf("build files %v", files)
 	}
 }
@@ -504,10 +504,10 @@ func Length(s string) int { return len(s) }
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := u.MayImport("example.org/other"); got != want {
+		if got := u.Package.MayImport("example.org/other"); got != want {
 			t.Errorf("with %q: %v, want %v", text, got, want)
 		}
-		_, problem := u.Parse("package k\n\nimport \"example.org/other\"\n\n" +
+		_, problem := u.Reader.Parse("package k\n\nimport \"example.org/other\"\n\n" +
 			"func F(s string) int { return other.Length(s) }\n")
 		if (problem == nil) != want {
 			t.Errorf("with %q: a candidate that imports it: %v", text, problem)

@@ -40,11 +40,11 @@ func (r *Reader) Next() byte {
 
 func (r *Reader) left() int { return len(r.data) - r.pos }
 `), "./.Reader.Next")
-	f, problem := u.Parse(src)
+	f, problem := u.Reader.Parse(src)
 	if problem != nil {
 		t.Fatalf("%+v", problem)
 	}
-	variant, err := u.Variant(f, "_v1")
+	variant, err := u.Writer.Variant(f, "_v1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func (r *Reader) left() int { return len(r.data) - r.pos }
 		t.Errorf("patch:\n%s", p.Diff)
 	}
 	for _, name := range []string{"left", "Done", "pos"} {
-		if _, problem := u.Parse(strings.ReplaceAll(src, "done", name)); problem == nil {
+		if _, problem := u.Reader.Parse(strings.ReplaceAll(src, "done", name)); problem == nil {
 			t.Errorf("method %s passed", name)
 		}
 	}

@@ -11,19 +11,19 @@ import (
 )
 
 // Narrow takes back the private copies of a candidate that say what their originals
-// say: see [Unit.Widen]. A copy stays if it uses one that changed, if the candidate
+// say: see [Copies.Widen]. A copy stays if it uses one that changed, if the candidate
 // writes to it, or where the original's name means something else.
-func (u *Unit) Narrow(src string) (string, error) {
-	f, problem := u.Parse(src)
+func (cp *Copies) Narrow(src string) (string, error) {
+	f, problem := cp.reader.Parse(src)
 	if problem != nil {
 		return src, nil // the check of the candidate says why
 	}
-	n := &narrower{unit: u, file: f, tok: f.Fset.File(f.AST.FileStart), copies: map[types.Object]*privateCopy{}}
-	n.imports = importedNames(u, f.AST)
+	n := &narrower{copies: cp, file: f, tok: f.Fset.File(f.AST.FileStart), found: map[types.Object]*privateCopy{}}
+	n.imports = importedNames(cp.pkg, f.AST)
 	n.findFuncs()
 	n.findVars()
 	n.findForeign()
-	if len(n.copies) == 0 {
+	if len(n.found) == 0 {
 		return src, nil
 	}
 	n.findUses()
@@ -32,16 +32,16 @@ func (u *Unit) Narrow(src string) (string, error) {
 	if len(edits) == 0 {
 		return src, nil
 	}
-	return u.Normalize(syntax.Apply(src, edits))
+	return cp.reader.Normalize(syntax.Apply(src, edits))
 }
 
 // A narrower takes copies back.
 type narrower struct {
-	unit    *Unit
+	copies  *Copies
 	file    *File
 	tok     *token.File
 	imports map[string]string // paths, by the name in the candidate
-	copies  map[types.Object]*privateCopy
+	found   map[types.Object]*privateCopy
 	uses    []copyUse
 }
 
@@ -63,14 +63,14 @@ type copyUse struct {
 
 // findFuncs lists the copies of functions.
 func (n *narrower) findFuncs() {
-	of := n.unit.privates()
+	of := n.copies.privates()
 	for _, d := range n.file.AST.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok || fn.Recv != nil {
 			continue
 		}
 		if p := of[fn.Name.Name]; p != nil {
-			n.copies[n.file.Info.Defs[fn.Name]] = &privateCopy{piece: p, decl: fn}
+			n.found[n.file.Info.Defs[fn.Name]] = &privateCopy{piece: p, decl: fn}
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (n *narrower) findUses() {
 					calls[id] = node
 				}
 			case *ast.Ident:
-				if c := n.copies[n.file.Info.Uses[node]]; c != nil {
+				if c := n.found[n.file.Info.Uses[node]]; c != nil {
 					n.uses = append(n.uses, copyUse{of: c, in: in, back: n.back(node, calls[node], c)})
 				}
 			}
@@ -98,7 +98,7 @@ func (n *narrower) findUses() {
 
 // declared is the copy that a declaration declares, or nil.
 func (n *narrower) declared(d ast.Decl) *privateCopy {
-	for _, c := range n.copies {
+	for _, c := range n.found {
 		if c.decl == d {
 			return c
 		}
@@ -108,7 +108,7 @@ func (n *narrower) declared(d ast.Decl) *privateCopy {
 
 // settle finds out which copies are the same.
 func (n *narrower) settle() {
-	for _, c := range n.copies {
+	for _, c := range n.found {
 		if fn, ok := c.decl.(*ast.FuncDecl); ok && c.foreign == nil {
 			c.same = n.restored(c, fn) == n.original(c, fn) && n.sameImports(c)
 		}
@@ -131,7 +131,7 @@ func (n *narrower) settle() {
 // edits remove the copies that are the same, and name their originals.
 func (n *narrower) edits() []syntax.Edit {
 	var edits []syntax.Edit
-	for _, c := range n.copies {
+	for _, c := range n.found {
 		if !c.same {
 			continue
 		}
@@ -165,7 +165,7 @@ func docOf(d ast.Decl) *ast.CommentGroup {
 // sameImports reports whether a copy means the same packages by their names as its
 // original does.
 func (n *narrower) sameImports(c *privateCopy) bool {
-	original := n.unit.graph.uses[c.piece].imports
+	original := n.copies.pkg.graph.uses[c.piece].imports
 	same := true
 	ast.Inspect(c.decl, func(node ast.Node) bool {
 		if id, ok := node.(*ast.Ident); ok {
@@ -196,7 +196,7 @@ func (n *narrower) restored(c *privateCopy, fn *ast.FuncDecl) string {
 // original returns the copy that Widen would make of the original, with calls of originals.
 func (n *narrower) original(c *privateCopy, fn *ast.FuncDecl) string {
 	body, f := c.piece.decl.(*ast.FuncDecl).Body, c.piece.file
-	return spelled(n.unit.privateHead(c.piece, fn.Name.Name) + " " +
+	return spelled(n.copies.privateHead(c.piece, fn.Name.Name) + " " +
 		f.text[f.offset(body.Lbrace):f.offset(body.End())])
 }
 

@@ -105,14 +105,14 @@ func TestNarrow(t *testing.T) {
 	} {
 		t.Run(c.about, func(t *testing.T) {
 			src := mustNormal(t, u, "package m\n\n"+c.src)
-			if _, problem := u.Parse(src); problem != nil {
+			if _, problem := u.Reader.Parse(src); problem != nil {
 				t.Fatalf("%+v\n%s", problem, src)
 			}
-			out, err := u.Narrow(src)
+			out, err := u.Copies.Narrow(src)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, problem := u.Parse(out); problem != nil {
+			if _, problem := u.Reader.Parse(out); problem != nil {
 				t.Fatalf("%+v\n%s", problem, out)
 			}
 			for _, name := range []string{"digitsForF", "namesForF", "firstForF", "helpForF",
@@ -132,18 +132,18 @@ func TestNarrow(t *testing.T) {
 func TestWidenHidden(t *testing.T) {
 	u := load(t, module(t, narrowModule), "./.F")
 	src := strings.Replace(u.Target.Source, "return digits[0]", "firstForF := 1\n\treturn firstForF + digits[0]", 1)
-	wide, copies := u.Widen(src)
+	wide, copies := u.Copies.Widen(src)
 	if slices.Contains(copies, "firstForF") || !slices.Contains(copies, "helpForF") {
 		t.Errorf("copies %v:\n%s", copies, wide)
 	}
-	if back, err := u.Narrow(wide); err != nil || back != mustNormal(t, u, src) {
+	if back, err := u.Copies.Narrow(wide); err != nil || back != mustNormal(t, u, src) {
 		t.Errorf("narrowed %v:\n%s", err, back)
 	}
 }
 
 func mustNormal(t *testing.T, u *Unit, src string) string {
 	t.Helper()
-	out, err := u.Normalize(src)
+	out, err := u.Reader.Normalize(src)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (s importSpec) String() string {
 
 // Normalize gives a candidate its canonical text: one block of the imports that it uses, standard
 // library first, and gofmt. Normalize(Normalize(s)) equals Normalize(s).
-func (u *Unit) Normalize(src string) (string, error) {
+func (r *Reader) Normalize(src string) (string, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments)
 	if err != nil {
@@ -48,7 +48,7 @@ func (u *Unit) Normalize(src string) (string, error) {
 	var b strings.Builder
 	header, last := src[:tok.Offset(f.Name.End())], tok.Offset(f.Name.End())
 	b.WriteString(header + "\n")
-	if specs := u.wanted(f); len(specs) > 0 {
+	if specs := r.wanted(f); len(specs) > 0 {
 		b.WriteString("\n" + importBlock(specs))
 	}
 	for _, d := range f.Decls {
@@ -108,14 +108,14 @@ func lineComment(s string) int {
 }
 
 // wanted are the imports that the file needs, in canonical order.
-func (u *Unit) wanted(f *ast.File) []importSpec {
+func (r *Reader) wanted(f *ast.File) []importSpec {
 	free := syntax.Qualifiers(f)
 	var out []importSpec
 	have := map[string]bool{}
 	for _, s := range f.Imports {
 		path, _ := strconv.Unquote(s.Path.Value)
 		spec := importSpec{path: path}
-		local, known := u.packageName(path)
+		local, known := r.pkg.packageName(path)
 		if s.Name != nil {
 			if s.Name.Name != local || !known {
 				spec.name = s.Name.Name
@@ -130,10 +130,10 @@ func (u *Unit) wanted(f *ast.File) []importSpec {
 		}
 	}
 	for name := range free {
-		if have[name] || u.declare[name] {
+		if have[name] || r.scope.declare[name] {
 			continue
 		}
-		if spec, ok := u.imported(name); ok {
+		if spec, ok := r.imported(name); ok {
 			out = append(out, spec)
 		} else if path, ok := stdNames[name]; ok {
 			out = append(out, importSpec{path: path})
@@ -156,15 +156,15 @@ func importOrder(a, b importSpec) int {
 
 // imported returns the import by which the package's own files know a name, the target's file
 // first. Code that a version keeps of them needs the same import.
-func (u *Unit) imported(name string) (importSpec, bool) {
+func (r *Reader) imported(name string) (importSpec, bool) {
 	var found importSpec
 	ok := false
-	for _, f := range u.files {
-		own := u.target != nil && f == u.target.file
+	for _, f := range r.pkg.files {
+		own := r.scope.target != nil && f == r.scope.target.file
 		for _, s := range f.ast.Imports {
 			path, _ := strconv.Unquote(s.Path.Value)
 			spec := importSpec{path: path}
-			local, _ := u.packageName(path)
+			local, _ := r.pkg.packageName(path)
 			if s.Name != nil && s.Name.Name != local {
 				spec.name, local = s.Name.Name, s.Name.Name
 			}
@@ -180,8 +180,8 @@ var versionElem = regexp.MustCompile(`^v\d+$`)
 
 // packageName is the name in the package clause of an import path, and
 // whether it is certain.
-func (u *Unit) packageName(path string) (string, bool) {
-	if n, ok := u.names[path]; ok && n != "" {
+func (pkg *Package) packageName(path string) (string, bool) {
+	if n, ok := pkg.names[path]; ok && n != "" {
 		return n, true
 	}
 	elems := strings.Split(path, "/")

@@ -10,7 +10,9 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -48,7 +50,26 @@ func roomFor(text int) int {
 }
 
 // Room returns how many parsed texts a process should keep at most.
-func (u *Unit) Room() int { return u.room }
+func (r *Reader) Room() int { return r.room }
+
+// A Reader reads texts as candidates.
+type Reader struct {
+	of    *beagle.Target
+	pkg   *Package
+	scope *Scope
+	room  int // see roomFor
+
+	mu     sync.Mutex
+	parsed map[string]parsed // by text
+}
+
+func newReader(of *beagle.Target, scope *Scope) *Reader {
+	text := 0
+	for _, f := range scope.pkg.files {
+		text += len(f.text)
+	}
+	return &Reader{of: of, pkg: scope.pkg, scope: scope, room: roomFor(text)}
+}
 
 // A parsed is the result of parsing a text.
 type parsed struct {
@@ -58,26 +79,26 @@ type parsed struct {
 
 // Parse reads a candidate file and type-checks it together with the rest of the package. It
 // remembers recent results, since every stage of a candidate asks for them.
-func (u *Unit) Parse(src string) (*File, *Problem) {
-	u.mu.Lock()
-	p, ok := u.parsed[src]
-	u.mu.Unlock()
+func (r *Reader) Parse(src string) (*File, *Problem) {
+	r.mu.Lock()
+	p, ok := r.parsed[src]
+	r.mu.Unlock()
 	if ok {
 		return p.file, p.problem
 	}
-	p.file, p.problem = u.parse(src)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.parsed == nil || len(u.parsed) >= u.room {
-		u.parsed = map[string]parsed{}
+	p.file, p.problem = r.parse(src)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.parsed == nil || len(r.parsed) >= r.room {
+		r.parsed = map[string]parsed{}
 	}
-	u.parsed[src] = p
+	r.parsed[src] = p
 	return p.file, p.problem
 }
 
-func (u *Unit) parse(src string) (*File, *Problem) {
+func (r *Reader) parse(src string) (*File, *Problem) {
 	fset := token.NewFileSet()
-	for _, f := range u.files {
+	for _, f := range r.pkg.files {
 		fset.AddExistingFiles(f.tok)
 	}
 	file, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)
@@ -85,16 +106,16 @@ func (u *Unit) parse(src string) (*File, *Problem) {
 		return nil, parseProblem(err)
 	}
 	f := &File{Src: src, Fset: fset, AST: file, Info: newInfo()}
-	if p := u.checkScope(f); p != nil {
+	if p := r.checkScope(f); p != nil {
 		return nil, p
 	}
-	if p := u.checkSize(f); p != nil {
+	if p := checkSize(f); p != nil {
 		return nil, p
 	}
-	if p := u.checkTypes(f); p != nil {
+	if p := r.checkTypes(f); p != nil {
 		return nil, p
 	}
-	if p := u.checkSignature(f); p != nil {
+	if p := r.checkSignature(f); p != nil {
 		return nil, p
 	}
 	return f, nil
@@ -116,40 +137,40 @@ func (f *File) line(at token.Pos) int { return f.Fset.PositionFor(at, false).Lin
 
 // checkTypes type-checks the candidate with the rest. Errors elsewhere than in
 // the candidate come from the missing bodies and mean nothing.
-func (u *Unit) checkTypes(f *File) *Problem {
+func (r *Reader) checkTypes(f *File) *Problem {
 	var first *Problem
 	in := func(p token.Pos) bool { return f.AST.FileStart <= p && p <= f.AST.FileEnd }
-	conf := u.config(func(err error) {
+	conf := r.pkg.config(func(err error) {
 		var te types.Error
 		if first == nil && errors.As(err, &te) && in(te.Pos) {
 			first = f.problem("types", te.Pos, "%s", te.Msg)
 		}
 		if first == nil && te.Fset != nil {
-			first = u.checkRest(f, te)
+			first = r.checkRest(f, te)
 		}
 	})
-	f.Types, _ = conf.Check(u.Target.PkgPath, f.Fset, append([]*ast.File{f.AST}, u.rest...), f.Info)
+	f.Types, _ = conf.Check(r.of.PkgPath, f.Fset, append([]*ast.File{f.AST}, r.scope.rest...), f.Info)
 	return first
 }
 
 // checkScope checks a candidate's declarations and imports.
-func (u *Unit) checkScope(f *File) *Problem {
-	if f.AST.Name.Name != u.Target.PkgName {
+func (r *Reader) checkScope(f *File) *Problem {
+	if f.AST.Name.Name != r.of.PkgName {
 		return f.problem("scope", f.AST.Name.Pos(), "the package clause says %s, the target's package is %s",
-			f.AST.Name.Name, u.Target.PkgName)
+			f.AST.Name.Name, r.of.PkgName)
 	}
 	for _, s := range f.AST.Imports {
-		if p := u.checkImport(f, s); p != nil {
+		if p := r.checkImport(f, s); p != nil {
 			return p
 		}
 	}
-	if u.group != nil {
-		if key := u.missing(f.AST); key != "" {
+	if r.scope.group != nil {
+		if key := r.scope.missing(f.AST); key != "" {
 			return &Problem{"scope",
 				fmt.Sprintf("the file does not declare %s, which others use: it must stay", key), 0}
 		}
-	} else if others, ok := u.declaresTarget(f); !ok {
-		return &Problem{"scope", fmt.Sprintf("the file does not declare %s%s", u.Target.Name, others), 0}
+	} else if others, ok := r.declaresTarget(f); !ok {
+		return &Problem{"scope", fmt.Sprintf("the file does not declare %s%s", r.of.Name, others), 0}
 	}
 	own := map[string]bool{} // types that the candidate declares
 	for _, d := range f.AST.Decls {
@@ -160,7 +181,7 @@ func (u *Unit) checkScope(f *File) *Problem {
 		}
 	}
 	for _, d := range f.AST.Decls {
-		if p := u.checkDecl(f, d, own); p != nil {
+		if p := r.checkDecl(f, d, own); p != nil {
 			return p
 		}
 	}
@@ -169,7 +190,7 @@ func (u *Unit) checkScope(f *File) *Problem {
 
 // declaresTarget reports whether the file declares the target, or what it declares
 // instead.
-func (u *Unit) declaresTarget(f *File) (others string, ok bool) {
+func (r *Reader) declaresTarget(f *File) (others string, ok bool) {
 	var names []string
 	for _, d := range f.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {
@@ -177,7 +198,7 @@ func (u *Unit) declaresTarget(f *File) (others string, ok bool) {
 			if recv := syntax.Receiver(fn); recv != "" {
 				name = recv + "." + name
 			}
-			if name == u.Target.Name {
+			if name == r.of.Name {
 				return "", true
 			}
 			names = append(names, name)
@@ -189,17 +210,17 @@ func (u *Unit) declaresTarget(f *File) (others string, ok bool) {
 	return ", only " + strings.Join(names[:min(3, len(names))], ", "), false
 }
 
-func (u *Unit) checkImport(f *File, s *ast.ImportSpec) *Problem {
+func (r *Reader) checkImport(f *File, s *ast.ImportSpec) *Problem {
 	path, _ := strconv.Unquote(s.Path.Value)
 	switch {
 	case path == "C":
 		return f.problem("scope", s.Pos(), "cgo is not possible in a candidate")
-	case s.Name != nil && s.Name.Name == "." && !strings.Contains(u.Target.Source, ". "+s.Path.Value):
+	case s.Name != nil && s.Name.Name == "." && !strings.Contains(r.of.Source, ". "+s.Path.Value):
 		return f.problem("scope", s.Pos(), "dot import of %s, which the original does not have", path)
-	case path == "unsafe" || u.MayImport(path):
+	case path == "unsafe" || r.pkg.MayImport(path):
 		return nil
 	case isStd(path) && !strings.HasPrefix(path, "internal/") && !strings.Contains(path, "/internal/"):
-		if _, err := u.exports.Import(path); err == nil {
+		if _, err := r.pkg.exports.Import(path); err == nil {
 			return nil
 		}
 	}
@@ -207,9 +228,9 @@ func (u *Unit) checkImport(f *File, s *ast.ImportSpec) *Problem {
 		"import of %s: a candidate may import the standard library and what its package imports already", path)
 }
 
-func (u *Unit) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
+func (r *Reader) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
 	if fn, ok := d.(*ast.FuncDecl); ok {
-		return u.checkFunc(f, fn, own)
+		return r.checkFunc(f, fn, own)
 	}
 	for _, s := range d.(*ast.GenDecl).Specs {
 		var names []*ast.Ident
@@ -220,7 +241,7 @@ func (u *Unit) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
 			names = s.Names
 		}
 		for _, n := range names {
-			if p := u.checkName(f, n); p != nil {
+			if p := r.checkName(f, n); p != nil {
 				return p
 			}
 		}
@@ -228,26 +249,26 @@ func (u *Unit) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
 	return nil
 }
 
-func (u *Unit) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Problem {
+func (r *Reader) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Problem {
 	name, recv := fn.Name.Name, syntax.Receiver(fn)
 	key := name
 	if recv != "" {
 		key = recv + "." + name
 	}
 	switch {
-	case key == u.target.key() && f.Func != nil:
+	case key == r.scope.target.key() && f.Func != nil:
 		return f.problem("scope", fn.Pos(), "%s is declared twice", key)
-	case key == u.target.key() && fn.Body == nil:
+	case key == r.scope.target.key() && fn.Body == nil:
 		return f.problem("scope", fn.Pos(), "%s has no body", key)
-	case key == u.target.key():
+	case key == r.scope.target.key():
 		f.Func = fn
 		return nil
-	case u.memberOf(key) && fn.Body != nil:
+	case r.scope.memberOf(key) && fn.Body != nil:
 		return nil
-	case recv != "" && !own[recv] && recv == u.target.recv && fn.Body != nil:
-		return u.checkMethod(f, fn)
-	case recv != "" && u.group != nil && u.group.types[recv] != nil && u.named(name):
-		return u.checkMethod(f, fn)
+	case recv != "" && !own[recv] && recv == r.scope.target.recv && fn.Body != nil:
+		return r.checkMethod(f, fn)
+	case recv != "" && r.scope.group != nil && r.scope.group.types[recv] != nil && r.pkg.named(name):
+		return r.checkMethod(f, fn)
 	case recv != "" && !own[recv]:
 		return f.problem("scope", fn.Pos(), "method %s: a candidate may not change the methods of %s; write a function",
 			key, recv)
@@ -256,18 +277,18 @@ func (u *Unit) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Proble
 	case fn.Body == nil:
 		return f.problem("scope", fn.Pos(), "%s has no body", key)
 	}
-	return u.checkName(f, fn.Name)
+	return r.checkName(f, fn.Name)
 }
 
 // checkMethod allows new methods of the target's own type. Nothing else may ask
 // for their names: an interface of the package could mean such a method.
-func (u *Unit) checkMethod(f *File, fn *ast.FuncDecl) *Problem {
+func (r *Reader) checkMethod(f *File, fn *ast.FuncDecl) *Problem {
 	name := fn.Name.Name
 	switch {
 	case fn.Name.IsExported():
 		return f.problem("scope", fn.Pos(), "method %s.%s is exported: a candidate may not widen the package's API",
 			syntax.Receiver(fn), name)
-	case u.named(name):
+	case r.pkg.named(name):
 		return f.problem("scope", fn.Pos(),
 			"method %s.%s: the package has a field or a method of this name; take another", syntax.Receiver(fn), name)
 	}
@@ -276,8 +297,8 @@ func (u *Unit) checkMethod(f *File, fn *ast.FuncDecl) *Problem {
 
 // named reports whether some type of the package has a field or a method of
 // this name.
-func (u *Unit) named(name string) bool {
-	for _, obj := range u.info.Defs {
+func (pkg *Package) named(name string) bool {
+	for _, obj := range pkg.info.Defs {
 		switch o := obj.(type) {
 		case *types.Var:
 			if o.IsField() && o.Name() == name {
@@ -292,33 +313,33 @@ func (u *Unit) named(name string) bool {
 	return false
 }
 
-func (u *Unit) checkName(f *File, n *ast.Ident) *Problem {
+func (r *Reader) checkName(f *File, n *ast.Ident) *Problem {
 	switch {
 	case n.Name == "init":
 		return f.problem("scope", n.Pos(), "an init function would run in every program that imports the package")
 	case n.Name == "_":
 		return f.problem("scope", n.Pos(), "a blank declaration at package level does nothing for the target")
-	case u.declare[n.Name]:
+	case r.scope.declare[n.Name]:
 		return f.problem("scope", n.Pos(),
 			"%s is declared by the rest of the package; it is not only the target's to change", n.Name)
-	case types.Universe.Lookup(n.Name) != nil && u.Types.Scope().Lookup(n.Name) == nil:
+	case types.Universe.Lookup(n.Name) != nil && r.pkg.Types.Scope().Lookup(n.Name) == nil:
 		return f.problem("scope", n.Pos(),
 			"%s is predeclared: the rest of the package would get this one instead", n.Name)
-	case n.IsExported() && n.Name != u.Target.Name && (u.group == nil || !u.group.held[n.Name]):
+	case n.IsExported() && n.Name != r.of.Name && (r.scope.group == nil || !r.scope.group.held[n.Name]):
 		return f.problem("scope", n.Pos(), "%s is exported: a candidate may not widen the package's API", n.Name)
 	}
 	return nil
 }
 
 // checkSignature compares the target's declaration with the original.
-func (u *Unit) checkSignature(f *File) *Problem {
-	if u.group != nil {
-		return u.checkGroup(f)
+func (r *Reader) checkSignature(f *File) *Problem {
+	if r.scope.group != nil {
+		return r.checkGroup(f)
 	}
-	was := signatureKey(u.info.Defs[u.target.names[0]])
+	was := signatureKey(r.pkg.info.Defs[r.scope.target.names[0]])
 	obj := f.Info.Defs[f.Func.Name]
 	if now := signatureKey(obj); now != was {
-		return f.problem("scope", f.Func.Pos(), "the signature of %s changed: %s, was %s", u.Target.Name, now, was)
+		return f.problem("scope", f.Func.Pos(), "the signature of %s changed: %s, was %s", r.of.Name, now, was)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func TestParseProblems(t *testing.T) {
 		{"no such std", "scope", "import of strngs", 3, "package tags\n\nimport \"strngs\"\n\nfunc Normalize(s string) string { return s }\n"},
 		{"new language", "types", "", 3, "package tags\n\nfunc Normalize(s string) string { return *new(s) }\n"},
 	} {
-		f, p := u.Parse(c.src)
+		f, p := u.Reader.Parse(c.src)
 		switch {
 		case p == nil:
 			t.Errorf("%s: accepted %v", c.name, f.Func)
@@ -70,7 +70,7 @@ func TestParseAccepts(t *testing.T) {
 		"helper becomes a variable":           "package tags\n\nvar lower = 1\n\nfunc Normalize(s string) string { return s[lower:] }\n",
 		"rest's names":                        "package tags\n\nfunc Normalize(s string) string { t := T{n: shared + other}; t.Add(1); return s }\n",
 	} {
-		f, p := u.Parse(src)
+		f, p := u.Reader.Parse(src)
 		if p != nil {
 			t.Errorf("%s: %+v", name, *p)
 			continue
@@ -95,15 +95,15 @@ func TestParseConcurrently(t *testing.T) {
 					"var r regexp.Regexp\nfunc Normalize(s string) string { slices.Max([]int{1}); _ = x.String(); " +
 					"return r.String() }\n"
 			}
-			f, p := u.Parse(src)
+			f, p := u.Reader.Parse(src)
 			if p != nil {
 				t.Errorf("%+v", *p)
 				return
 			}
-			if _, err := u.Variant(f, "__b1"); err != nil {
+			if _, err := u.Writer.Variant(f, "__b1"); err != nil {
 				t.Error(err)
 			}
-			u.TypeString(f.Types.Scope().Lookup("T").Type())
+			u.Package.TypeString(f.Types.Scope().Lookup("T").Type())
 		})
 	}
 	wg.Wait()
@@ -118,16 +118,16 @@ func TestParseHoldsLittle(t *testing.T) {
 		}
 	}
 	u := load(t, module(t, tagsModule), "./tags.Normalize")
-	if u.Room() != maxParsed {
-		t.Errorf("room for %d of a small package", u.Room())
+	if u.Reader.Room() != maxParsed {
+		t.Errorf("room for %d of a small package", u.Reader.Room())
 	}
-	u.room = 3
+	u.Reader.room = 3
 	for i := range 10 {
 		src := u.Target.Source + strings.Repeat("\n", i)
-		if _, problem := u.Parse(src); problem != nil {
+		if _, problem := u.Reader.Parse(src); problem != nil {
 			t.Fatal(problem)
 		}
-		if n := len(u.parsed); n == 0 || n > 3 {
+		if n := len(u.Reader.parsed); n == 0 || n > 3 {
 			t.Fatalf("%d held", n)
 		}
 	}
@@ -152,18 +152,18 @@ func TestNormalize(t *testing.T) {
 			"package tags\n\nimport (\n\t\"math/bits\"\n\t\"strings\"\n)\n\n// Normalize it.\nfunc Normalize(s string) string {\nn  := bits.Len( 0XFFP1 ) // a\nlong := 0O17  // b\n\treturn strings.Repeat(s, n+long)\n}\n",
 			"package tags\n\nimport (\n\t\"math/bits\"\n\t\"strings\"\n)\n\n// Normalize it.\nfunc Normalize(s string) string {\n\tn := bits.Len(0xFFp1) // a\n\tlong := 0o17          // b\n\treturn strings.Repeat(s, n+long)\n}\n"},
 	} {
-		got, err := u.Normalize(c.src)
+		got, err := u.Reader.Normalize(c.src)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", c.name, err, got, c.want)
 		}
 		if layout, err := format.Source([]byte(got)); err != nil || string(layout) != got {
 			t.Errorf("%s: gofmt makes of it, %v\n%s", c.name, err, layout)
 		}
-		if again, _ := u.Normalize(got); again != got {
+		if again, _ := u.Reader.Normalize(got); again != got {
 			t.Errorf("%s: not stable:\n%s", c.name, again)
 		}
 	}
-	if _, err := u.Normalize("package"); err == nil {
+	if _, err := u.Reader.Normalize("package"); err == nil {
 		t.Error("accepted a text that is not Go")
 	}
 }
@@ -187,7 +187,7 @@ var hidden rand.Source
 
 func F(a *T, r map[string]rand.Source, p scanner.Position, e *goscan.Error) []T { return nil }
 `), "F")
-	sig := u.TypeString(u.Sig.Params())
+	sig := u.Package.TypeString(u.Sig.Params())
 	if sig != "(a *T, r map[string]rand.Source, p scanner.Position, e *scanner2.Error)" {
 		t.Errorf("types %s", sig)
 	}
@@ -196,7 +196,7 @@ func F(a *T, r map[string]rand.Source, p scanner.Position, e *goscan.Error) []T 
 func BenchmarkParse(b *testing.B) {
 	u := load(b, module(b, tagsModule), "./tags.Normalize")
 	for b.Loop() {
-		if _, p := u.Parse(u.Target.Source); p != nil {
+		if _, p := u.Reader.Parse(u.Target.Source); p != nil {
 			b.Fatal(p)
 		}
 	}

@@ -23,23 +23,23 @@ import (
 // has is removed, a new one follows the target, and imports follow the code.
 // Everything else keeps its bytes. extra are further files, such as a
 // regression test.
-func (u *Unit) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, error) {
-	f, problem := u.Parse(src)
+func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, error) {
+	f, problem := w.reader.Parse(src)
 	if problem != nil {
 		return beagle.Patch{},
-			fmt.Errorf("the candidate for %s: line %d: %s", u.Target.Spec(), problem.Line, problem.Message)
+			fmt.Errorf("the candidate for %s: line %d: %s", w.of.Spec(), problem.Line, problem.Message)
 	}
-	m := u.match(f)
+	m := w.match(f)
 	var patch beagle.Patch
 	patched := map[*srcFile]string{}
-	for _, file := range u.files {
+	for _, file := range w.pkg.files {
 		after, err := m.rewrite(file)
 		if err != nil {
 			return beagle.Patch{}, err
 		}
 		patched[file] = after
 		if after != file.text {
-			path, err := filepath.Rel(u.Target.Dir, file.path)
+			path, err := filepath.Rel(w.of.Dir, file.path)
 			if err != nil {
 				return beagle.Patch{}, err
 			}
@@ -48,13 +48,13 @@ func (u *Unit) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, error)
 			patch.Diff += unified(path, file.text, after, false)
 		}
 	}
-	if err := u.compiles(patched); err != nil {
-		return beagle.Patch{}, fmt.Errorf("the patch for %s would not compile: %w", u.Target.Spec(), err)
+	if err := w.compiles(patched); err != nil {
+		return beagle.Patch{}, fmt.Errorf("the patch for %s would not compile: %w", w.of.Spec(), err)
 	}
 	for _, e := range extra {
 		before := ""
 		if e.Before != "" {
-			text, err := os.ReadFile(filepath.Join(u.Target.Dir, filepath.FromSlash(e.Path)))
+			text, err := os.ReadFile(filepath.Join(w.of.Dir, filepath.FromSlash(e.Path)))
 			if err != nil {
 				return beagle.Patch{}, err
 			}
@@ -68,17 +68,17 @@ func (u *Unit) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, error)
 
 // compiles type-checks the package with the patched files: the last guard
 // before a user sees them.
-func (u *Unit) compiles(text map[*srcFile]string) error {
+func (w *Writer) compiles(text map[*srcFile]string) error {
 	fset := token.NewFileSet()
 	var files []*ast.File
-	for _, f := range u.files {
+	for _, f := range w.pkg.files {
 		g, err := parser.ParseFile(fset, f.path, text[f], parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
 		files = append(files, g)
 	}
-	_, err := u.config(nil).Check(u.Target.PkgPath, fset, files, nil)
+	_, err := w.pkg.config(nil).Check(w.of.PkgPath, fset, files, nil)
 	return err
 }
 
@@ -89,19 +89,19 @@ func fileHash(text string) string {
 
 // A matching maps pieces of a candidate to pieces of the user's files.
 type matching struct {
-	u          *Unit
+	writer     *Writer
 	file       *srcFile            // the candidate
 	qualifiers []qualifier         // in the candidate
 	stand      map[*piece][]*piece // original -> what replaces it; absent: removed
 	fresh      []*piece            // new declarations, for the target's file
 }
 
-func (u *Unit) match(f *File) *matching {
+func (w *Writer) match(f *File) *matching {
 	file := &srcFile{path: candidateName, text: f.Src, tok: f.Fset.File(f.AST.FileStart), ast: f.AST}
-	m := &matching{u: u, file: file, stand: map[*piece][]*piece{}}
+	m := &matching{writer: w, file: file, stand: map[*piece][]*piece{}}
 	m.findQualifiers(f)
 	byKey := map[string]*piece{}
-	for _, s := range u.scope {
+	for _, s := range w.scope.pieces {
 		for _, key := range s.keys() {
 			byKey[key] = s
 		}
@@ -141,10 +141,10 @@ func single(p *piece) bool {
 // rewrite returns the new text of one of the user's files.
 func (m *matching) rewrite(file *srcFile) (string, error) {
 	crlf := strings.Contains(file.text, "\r\n")
-	names := newFileImports(m.u, file)
+	names := newFileImports(m.writer.pkg, file)
 	var edits []syntax.Edit
 	var gone []*piece
-	for _, was := range m.u.scope {
+	for _, was := range m.writer.scope.pieces {
 		if was.file != file {
 			continue
 		}
@@ -153,11 +153,11 @@ func (m *matching) rewrite(file *srcFile) (string, error) {
 			gone = append(gone, was)
 			continue
 		}
-		if m.unchanged(was, now) && was != m.u.target {
+		if m.unchanged(was, now) && was != m.writer.scope.target {
 			continue
 		}
 		text := m.replacement(was, now, names)
-		if was == m.u.target {
+		if was == m.writer.scope.target {
 			for _, p := range m.fresh {
 				text += "\n\n" + p.standalone(m.renamed(names))
 			}
@@ -203,8 +203,8 @@ func (m *matching) replacement(was *piece, now []*piece, names *fileImports) str
 		switch doc := strings.ReplaceAll(was.doc(), "\r", ""); {
 		case i == 0 && p.doc() == "":
 			text = doc + text
-		case i == 0 && m.u.documented(was): // what an API promises is not a version's to change
-			text = doc + added(doc, m.u.statedIn(was, p.doc())) + r(p.file.offset(p.bare()), p.end)
+		case i == 0 && m.writer.scope.documented(was): // what an API promises is not a version's to change
+			text = doc + added(doc, m.writer.conditions.statedIn(was, p.doc())) + r(p.file.offset(p.bare()), p.end)
 		}
 		parts = append(parts, text)
 	}

@@ -13,11 +13,11 @@ import (
 
 func mustPatch(t testing.TB, u *Unit, src string, extra ...beagle.PatchFile) beagle.Patch {
 	t.Helper()
-	src, err := u.Normalize(src)
+	src, err := u.Reader.Normalize(src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := u.Patch(src, extra)
+	p, err := u.Writer.Patch(src, extra)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}

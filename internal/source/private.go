@@ -12,13 +12,35 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Limits of the copies that [Unit.Widen] adds.
+// Copies are what candidates get of the package beside their scope: private copies, which they may
+// change.
+type Copies struct {
+	// Idle reports whether a profile says that a function of the package takes no time of the
+	// target's. [Copies.Widen] keeps room for the others. nil knows of none.
+	Idle func(key string) bool
+
+	of     *beagle.Target
+	opts   *Options
+	pkg    *Package
+	scope  *Scope
+	reader *Reader
+
+	abroad     sync.Mutex
+	foreigners map[string]*foreign // by path and name; nil for one that cannot be copied
+
+	copying sync.Once
+	copied  map[string]*piece // by the names of their private copies, see privates
+}
+
+// Limits of the copies that [Copies.Widen] adds.
 const (
 	privateLines = 120 // of one function
 	widenedLines = 400 // of all
@@ -30,15 +52,15 @@ const (
 // place of the originals. Lists, maps and patterns of the package that nothing
 // changes get copies, too. So a rewrite can change what the target alone needs, and
 // the other callers keep what they have. It returns the names of the copies that it
-// added. [Unit.Narrow] takes back the copies that stayed as they were.
-func (u *Unit) Widen(src string) (widened string, copies []string) {
-	return u.widen(src, limits{lines: widenedLines, depth: widenedDepth, idle: u.Idle})
+// added. [Copies.Narrow] takes back the copies that stayed as they were.
+func (cp *Copies) Widen(src string) (widened string, copies []string) {
+	return cp.widen(src, limits{lines: widenedLines, depth: widenedDepth, idle: cp.Idle})
 }
 
 // WidenWhole is Widen with copies of all that the candidate reaches. Steps of a search widen anew
 // what the step before left, so their copies may be any of these.
-func (u *Unit) WidenWhole(src string) (widened string, copies []string) {
-	return u.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt})
+func (cp *Copies) WidenWhole(src string) (widened string, copies []string) {
+	return cp.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt})
 }
 
 // limits bound what a candidate gets.
@@ -48,12 +70,12 @@ type limits struct {
 	only         map[*piece]bool       // functions that get copies, and nothing else does; nil for all
 }
 
-func (u *Unit) widen(src string, most limits) (widened string, copies []string) {
-	f, problem := u.Parse(src)
-	if problem != nil || u.group != nil && most.only == nil { // a group holds what changes together already
+func (cp *Copies) widen(src string, most limits) (widened string, copies []string) {
+	f, problem := cp.reader.Parse(src)
+	if problem != nil || cp.scope.group != nil && most.only == nil { // a group holds what changes together already
 		return src, nil
 	}
-	w := &widener{unit: u, file: f, most: most, names: map[string]string{}, taken: map[string]bool{},
+	w := &widener{copies: cp, file: f, most: most, names: map[string]string{}, taken: map[string]bool{},
 		takenVars: map[string]bool{}}
 	// Names that the candidate declares already.
 	for _, d := range f.AST.Decls {
@@ -73,7 +95,7 @@ func (u *Unit) widen(src string, most limits) (widened string, copies []string) 
 		}
 	}
 	// Redirect the calls of the candidate, and then those of each copy.
-	w.paths, w.locals = importedNames(u, f.AST), declaredInside(f.Info, f.Types)
+	w.paths, w.locals = importedNames(cp.pkg, f.AST), declaredInside(f.Info, f.Types)
 	edits := w.calls(f.AST, f.Info, f.Fset.File(f.AST.FileStart), 0)
 	for len(w.next) > 0 {
 		c := w.next[0]
@@ -84,11 +106,11 @@ func (u *Unit) widen(src string, most limits) (widened string, copies []string) 
 		return src, nil
 	}
 	// If the whole is no candidate, the text stays as it was.
-	text, err := u.Normalize(syntax.Apply(src, edits) + w.text.String())
+	text, err := cp.reader.Normalize(syntax.Apply(src, edits) + w.text.String())
 	if err != nil {
 		return src, nil
 	}
-	if _, problem := u.Parse(text); problem != nil {
+	if _, problem := cp.reader.Parse(text); problem != nil {
 		return src, nil
 	}
 	return text, w.added
@@ -96,11 +118,11 @@ func (u *Unit) widen(src string, most limits) (widened string, copies []string) 
 
 // A widener adds copies to one candidate.
 type widener struct {
-	unit  *Unit
-	file  *File
-	most  limits
-	names map[string]string // function of the package -> its copy, "" for none
-	taken map[string]bool   // functions that the candidate declares
+	copies *Copies
+	file   *File
+	most   limits
+	names  map[string]string // function of the package -> its copy, "" for none
+	taken  map[string]bool   // functions that the candidate declares
 
 	takenVars map[string]bool // variables that the candidate declares
 	locals    map[string]bool // names that the candidate's functions declare inside
@@ -120,11 +142,11 @@ type private struct {
 }
 
 // importedNames are the paths of a file's imports, by their names in the file.
-func importedNames(u *Unit, f *ast.File) map[string]string {
+func importedNames(pkg *Package, f *ast.File) map[string]string {
 	paths := map[string]string{}
 	for _, s := range f.Imports {
 		path := strings.Trim(s.Path.Value, `"`)
-		name, _ := u.packageName(path)
+		name, _ := pkg.packageName(path)
 		if s.Name != nil {
 			name = s.Name.Name
 		}
@@ -146,9 +168,9 @@ func declaredInside(info *types.Info, pkg *types.Package) map[string]bool {
 }
 
 // localNames are the names that the functions of the package declare inside.
-func (u *Unit) localNames() map[string]bool {
-	u.naming.Do(func() { u.local = declaredInside(u.info, u.Types) })
-	return u.local
+func (pkg *Package) localNames() map[string]bool {
+	pkg.naming.Do(func() { pkg.local = declaredInside(pkg.info, pkg.Types) })
+	return pkg.local
 }
 
 // calls returns the edits that make code call copies. depth counts the calls between the
@@ -246,7 +268,8 @@ func manyValued(call *ast.CallExpr, info *types.Info) bool {
 
 // copyOf is the name of the private copy of a function, or "" when it gets none.
 func (w *widener) copyOf(fn *types.Func, depth int) string {
-	if fn.Pkg() == nil || fn.Pkg().Path() != w.unit.Types.Path() {
+	scope, pkg := w.copies.scope, w.copies.pkg
+	if fn.Pkg() == nil || fn.Pkg().Path() != pkg.Types.Path() {
 		return ""
 	}
 	key := syntax.FuncName(fn)
@@ -254,12 +277,12 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 		return name
 	}
 	w.names[key] = ""
-	p := w.unit.function(key)
-	if p == nil || depth >= w.most.depth || slices.Contains(w.unit.scope, p) || w.most.only != nil && !w.most.only[p] {
+	p := pkg.function(key)
+	if p == nil || depth >= w.most.depth || slices.Contains(scope.pieces, p) || w.most.only != nil && !w.most.only[p] {
 		return ""
 	}
-	name := w.unit.privateName(p)
-	if w.unit.privates()[name] != p || w.locals[name] {
+	name := w.copies.privateName(p)
+	if w.copies.privates()[name] != p || w.locals[name] {
 		return ""
 	}
 	if w.taken[name] { // an earlier step changed it
@@ -272,7 +295,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 		most /= 2 // the rest is for what takes time
 	}
 	long := lines > privateLines && w.most.only == nil
-	if w.unit.declare[name] || long || w.lines+lines > most || w.clash(p) {
+	if scope.declare[name] || long || w.lines+lines > most || w.clash(p) {
 		return ""
 	}
 	w.lines += lines
@@ -285,11 +308,11 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 // clash reports whether a function cannot stand in the candidate's file for its
 // imports' names. If it can, its imports are the file's.
 func (w *widener) clash(p *piece) bool {
-	imports := w.unit.graph.uses[p].imports
+	imports := w.copies.pkg.graph.uses[p].imports
 	for name, path := range imports {
 		was, ok := w.paths[name]
 		if !ok { // the candidate's file will get the import that the package knows by this name
-			spec, _ := w.unit.imported(name)
+			spec, _ := w.copies.reader.imported(name)
 			was = spec.path
 		}
 		if was != path || strings.HasPrefix(name, ".") {
@@ -305,19 +328,19 @@ func (w *widener) clash(p *piece) bool {
 // write writes a copy.
 func (w *widener) write(c private) {
 	fn, f := c.piece.decl.(*ast.FuncDecl), c.piece.file
-	edits := w.calls(fn.Body, w.unit.info, f.tok, c.depth)
+	edits := w.calls(fn.Body, w.copies.pkg.info, f.tok, c.depth)
 	body := f.offset(fn.Body.Lbrace)
 	for i := range edits {
 		edits[i].Start -= body
 		edits[i].End -= body
 	}
 	text := syntax.Apply(f.text[body:f.offset(fn.Body.End())], edits)
-	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\n%s %s\n", c.name, c.piece.key(), w.unit.Target.Name,
-		w.unit.privateHead(c.piece, c.name), text)
+	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\n%s %s\n", c.name, c.piece.key(), w.copies.of.Name,
+		w.copies.privateHead(c.piece, c.name), text)
 }
 
 // privateHead is the head of a copy: with the receiver as its first parameter.
-func (u *Unit) privateHead(p *piece, name string) string {
+func (cp *Copies) privateHead(p *piece, name string) string {
 	fn, f := p.decl.(*ast.FuncDecl), p.file
 	rest := f.text[f.offset(fn.Name.End()):f.offset(fn.Body.Lbrace)]
 	if fn.Recv == nil {
@@ -336,8 +359,8 @@ func (u *Unit) privateHead(p *piece, name string) string {
 }
 
 // function is the piece of a function, by its key, or nil.
-func (u *Unit) function(key string) *piece {
-	for _, p := range u.graph.all {
+func (pkg *Package) function(key string) *piece {
+	for _, p := range pkg.graph.all {
 		if p.kind == "func" && p.key() == key {
 			return p
 		}
@@ -347,26 +370,26 @@ func (u *Unit) function(key string) *piece {
 
 // Original is a function of the package by its key, such as T.Method, in the file in which the user
 // wrote it; nil if the package declares none with a body.
-func (u *Unit) Original(key string) *File {
-	p := u.function(key)
+func (pkg *Package) Original(key string) *File {
+	p := pkg.function(key)
 	if p == nil {
 		return nil
 	}
 	fn, ok := p.decl.(*ast.FuncDecl)
-	if !ok || fn.Body == nil || u.graph.uses[p].cgo {
+	if !ok || fn.Body == nil || pkg.graph.uses[p].cgo {
 		return nil
 	}
-	return &File{Src: p.file.text, Fset: u.fset, AST: p.file.ast, Types: u.Types, Info: u.info, Func: fn}
+	return &File{Src: p.file.text, Fset: pkg.fset, AST: p.file.ast, Types: pkg.Types, Info: pkg.info, Func: fn}
 }
 
 // copiable reports whether a copy of a function does what the function does.
-func (u *Unit) copiable(p *piece) bool {
+func (cp *Copies) copiable(p *piece) bool {
 	fn := p.decl.(*ast.FuncDecl)
-	here := u.target != nil && p.file == u.target.file
-	if p == u.target || !here && constrained(p.file.path, p.file.text) {
+	here := cp.scope.target != nil && p.file == cp.scope.target.file
+	if p == cp.scope.target || !here && constrained(p.file.path, p.file.text) {
 		return false
 	}
-	if fn.Body == nil || u.graph.uses[p].cgo || filepath.Dir(p.file.path) != u.Target.PkgDir ||
+	if fn.Body == nil || cp.pkg.graph.uses[p].cgo || filepath.Dir(p.file.path) != cp.of.PkgDir ||
 		strings.Contains(p.doc(), "//go:") || strings.Contains(p.doc(), "//export ") {
 		return false
 	}
@@ -390,32 +413,32 @@ func (u *Unit) copiable(p *piece) bool {
 
 // privates are the functions that can be copied, by the names of their copies. A name that the
 // package has, or that two copies would have, is left out.
-func (u *Unit) privates() map[string]*piece {
-	u.copying.Do(func() {
-		u.copied = map[string]*piece{}
-		for _, p := range u.graph.all {
-			if p.kind != "func" || !u.copiable(p) {
+func (cp *Copies) privates() map[string]*piece {
+	cp.copying.Do(func() {
+		cp.copied = map[string]*piece{}
+		for _, p := range cp.pkg.graph.all {
+			if p.kind != "func" || !cp.copiable(p) {
 				continue
 			}
-			name := u.privateName(p)
-			_, shared := u.copied[name]
-			if u.copied[name] = p; shared || u.Types.Scope().Lookup(name) != nil || u.localNames()[name] {
-				u.copied[name] = nil
+			name := cp.privateName(p)
+			_, shared := cp.copied[name]
+			if cp.copied[name] = p; shared || cp.pkg.Types.Scope().Lookup(name) != nil || cp.pkg.localNames()[name] {
+				cp.copied[name] = nil
 			}
 		}
 	})
-	return u.copied
+	return cp.copied
 }
 
 // CopyOf is the key of the function, such as T.Method, whose private copy has a name, or "". Keys
 // of functions of other packages have the package's path and a dot in front.
-func (u *Unit) CopyOf(name string) string {
-	if p := u.privates()[name]; p != nil {
+func (cp *Copies) CopyOf(name string) string {
+	if p := cp.privates()[name]; p != nil {
 		return p.key()
 	}
-	u.abroad.Lock()
-	defer u.abroad.Unlock()
-	for _, f := range u.foreigners {
+	cp.abroad.Lock()
+	defer cp.abroad.Unlock()
+	for _, f := range cp.foreigners {
 		if f == nil {
 			continue
 		}
@@ -442,8 +465,8 @@ func constrained(path, text string) bool {
 }
 
 // privateName is the name of the copy of a function.
-func (u *Unit) privateName(p *piece) string {
-	name, target := p.names[0].Name, u.Target.Name
+func (cp *Copies) privateName(p *piece) string {
+	name, target := p.names[0].Name, cp.of.Name
 	if p.recv != "" {
 		name = p.recv + Exported(name)
 	}

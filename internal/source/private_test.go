@@ -54,7 +54,7 @@ func Many(s string, n int) string { return strings.Repeat(s, n) }
 // to it.
 func TestWidenNarrow(t *testing.T) {
 	u := load(t, module(t, privateModule), "./.Reader.Next")
-	wide, copies := u.Widen(u.Target.Source)
+	wide, copies := u.Copies.Widen(u.Target.Source)
 	want := []string{"innerLeftForNext", "upperForNext", "readerWordForNext", "innerSizeForNext"}
 	for _, name := range want {
 		if !slices.Contains(copies, name) {
@@ -67,10 +67,10 @@ func TestWidenNarrow(t *testing.T) {
 			t.Errorf("it lacks %q:\n%s", text, wide)
 		}
 	}
-	if again, more := u.Widen(wide); again != wide || more != nil {
+	if again, more := u.Copies.Widen(wide); again != wide || more != nil {
 		t.Errorf("widened twice, with %v", more)
 	}
-	if back, err := u.Narrow(wide); err != nil || back != u.Target.Source {
+	if back, err := u.Copies.Narrow(wide); err != nil || back != u.Target.Source {
 		t.Errorf("narrowed %v:\n%s", err, back)
 	}
 
@@ -78,11 +78,11 @@ func TestWidenNarrow(t *testing.T) {
 	if changed == wide {
 		changed = strings.Replace(wide, "{ return len(in.data) }", "{ n := len(in.data); return n }", 1)
 	}
-	back, err := u.Narrow(changed)
+	back, err := u.Copies.Narrow(changed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, problem := u.Parse(back); problem != nil {
+	if _, problem := u.Reader.Parse(back); problem != nil {
 		t.Fatalf("%+v\n%s", problem, back)
 	}
 	for _, text := range []string{"innerLeftForNext(r.in", "innerSizeForNext(&r.in)", "upper(readerWordForNext(r))"} {
@@ -96,7 +96,7 @@ func TestWidenNarrow(t *testing.T) {
 	if p := mustPatch(t, u, back); !strings.Contains(p.Diff, "+func innerSizeForNext(in *inner) int") {
 		t.Errorf("patch:\n%s", p.Diff)
 	}
-	if wide, _ := u.Widen(back); !strings.Contains(wide, "upperForNext") {
+	if wide, _ := u.Copies.Widen(back); !strings.Contains(wide, "upperForNext") {
 		t.Errorf("the changed version is not widened:\n%s", wide)
 	}
 }
@@ -138,7 +138,7 @@ func Other(w Wrap) int { return w.take("", hidden()) + Many("", 1) + len(pairOf(
 
 func pairOf() string { s, _ := pair(); return s }
 `), "./.F")
-	wide, copies := u.Widen(u.Target.Source)
+	wide, copies := u.Copies.Widen(u.Target.Source)
 	if !slices.Equal(copies, []string{"manyForF", "pairForF"}) {
 		t.Errorf("copies %v:\n%s", copies, wide)
 	}
@@ -146,7 +146,7 @@ func pairOf() string { s, _ := pair(); return s }
 	if !strings.Contains(wide, calls) {
 		t.Errorf("calls:\n%s", wide)
 	}
-	if back, err := u.Narrow(wide); err != nil || back != u.Target.Source {
+	if back, err := u.Copies.Narrow(wide); err != nil || back != u.Target.Source {
 		t.Errorf("narrowed %v:\n%s", err, back)
 	}
 }
@@ -182,7 +182,7 @@ package p
 
 func sum(s string) int { return -len(s) }
 `), "./.Get")
-	_, copies := u.Widen(u.Target.Source)
+	_, copies := u.Copies.Widen(u.Target.Source)
 	slices.Sort(copies)
 	if want := []string{"findForGetForGet", "padForGet"}; !slices.Equal(copies, want) {
 		t.Errorf("got copies %q, want %q", copies, want)

@@ -24,7 +24,7 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 		return ""
 	}
 	v, ok := info.Uses[id].(*types.Var)
-	if !ok || v.Pkg() == nil || v.Pkg().Path() != w.unit.Types.Path() || v.Parent() != v.Pkg().Scope() {
+	if !ok || v.Pkg() == nil || v.Pkg().Path() != w.copies.pkg.Types.Path() || v.Parent() != v.Pkg().Scope() {
 		return ""
 	}
 	key := "var " + v.Name()
@@ -32,11 +32,11 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 		return name
 	}
 	w.names[key] = ""
-	p, text := w.unit.privateVar(v.Name())
-	if p == nil || slices.Contains(w.unit.scope, p) {
+	p, text := w.copies.privateVar(v.Name())
+	if p == nil || slices.Contains(w.copies.scope.pieces, p) {
 		return ""
 	}
-	name := w.unit.privateVarName(v.Name())
+	name := w.copies.privateVarName(v.Name())
 	if w.locals[name] {
 		return ""
 	}
@@ -45,32 +45,33 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 		return name
 	}
 	lines := strings.Count(text, "\n") + 1
-	if w.unit.declare[name] || w.taken[name] || lines > privateVarLines || w.lines+lines > w.most.lines || w.clash(p) {
+	if w.copies.scope.declare[name] || w.taken[name] || lines > privateVarLines || w.lines+lines > w.most.lines ||
+		w.clash(p) {
 		return ""
 	}
 	w.lines += lines
 	w.names[key] = name
 	w.added = append(w.added, name)
-	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\nvar %s%s\n", name, v.Name(), w.unit.Target.Name, name, text)
+	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\nvar %s%s\n", name, v.Name(), w.copies.of.Name, name, text)
 	return name
 }
 
 // privateVarName is the name of the copy of a variable.
-func (u *Unit) privateVarName(name string) string {
-	target := u.Target.Name
+func (cp *Copies) privateVarName(name string) string {
+	target := cp.of.Name
 	return lowered(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
 }
 
 // privateVar returns the declaration of a variable that a copy can replace, and what stands behind
 // the copy's name: nothing changes the variable, and it holds a list or map of plain values, or a
 // compiled pattern.
-func (u *Unit) privateVar(name string) (*piece, string) {
-	v, ok := u.Types.Scope().Lookup(name).(*types.Var)
+func (cp *Copies) privateVar(name string) (*piece, string) {
+	v, ok := cp.pkg.Types.Scope().Lookup(name).(*types.Var)
 	if !ok {
 		return nil, ""
 	}
-	u.watch()
-	p := u.graph.owner[v]
+	watched := cp.pkg.watch()
+	p := cp.pkg.graph.owner[v]
 	if p == nil || p.kind != "var" || len(p.names) != 1 || constrained(p.file.path, p.file.text) {
 		return nil, ""
 	}
@@ -84,17 +85,17 @@ func (u *Unit) privateVar(name string) (*piece, string) {
 	text := p.file.text[p.file.offset(spec.Names[0].End()):p.file.offset(spec.End())]
 	switch {
 	case len(spec.Values) == 1:
-		if !u.unchanged[name] || !u.plainValue(spec.Values[0]) {
+		if !watched.unchanged[name] || !cp.plainValue(spec.Values[0]) {
 			return nil, ""
 		}
-	case !u.givenPattern(p, u.setOnce[name]):
+	case !cp.givenPattern(p, watched.setOnce[name]):
 		return nil, ""
 	default:
-		e := u.setOnce[name]
+		e := watched.setOnce[name]
 		text = " = " + p.file.text[p.file.offset(e.Pos()):p.file.offset(e.End())]
 	}
-	copied := u.privateVarName(name)
-	if u.Types.Scope().Lookup(copied) != nil || u.privates()[copied] != nil || u.localNames()[copied] {
+	copied := cp.privateVarName(name)
+	if cp.pkg.Types.Scope().Lookup(copied) != nil || cp.privates()[copied] != nil || cp.pkg.localNames()[copied] {
 		return nil, ""
 	}
 	return p, text
@@ -103,20 +104,20 @@ func (u *Unit) privateVar(name string) (*piece, string) {
 // givenPattern reports whether an init function of the variable's own file gives it a pattern,
 // under names that the declaration uses too. A list or map would be seen empty by what runs before
 // init; without its pattern, a function panics there.
-func (u *Unit) givenPattern(p *piece, e ast.Expr) bool {
+func (cp *Copies) givenPattern(p *piece, e ast.Expr) bool {
 	if e == nil || e.Pos() < p.file.ast.FileStart || e.End() > p.file.ast.FileEnd ||
 		e.End()-e.Pos() > privateVarBytes {
 		return false
 	}
 	call, ok := e.(*ast.CallExpr)
-	if !ok || !u.plainValue(call) {
+	if !ok || !cp.plainValue(call) {
 		return false
 	}
-	known := u.graph.uses[p].imports
+	known := cp.pkg.graph.uses[p].imports
 	same := true
 	ast.Inspect(call, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if pkg, ok := u.info.Uses[id].(*types.PkgName); ok && known[id.Name] != pkg.Imported().Path() {
+			if pkg, ok := cp.pkg.info.Uses[id].(*types.PkgName); ok && known[id.Name] != pkg.Imported().Path() {
 				same = false
 			}
 		}
@@ -127,12 +128,12 @@ func (u *Unit) givenPattern(p *piece, e ast.Expr) bool {
 
 // plainValue reports whether an initialiser makes the same value wherever it stands: a literal of
 // constants and literals, or a compiled pattern.
-func (u *Unit) plainValue(e ast.Expr) bool {
+func (cp *Copies) plainValue(e ast.Expr) bool {
 	if call, ok := e.(*ast.CallExpr); ok {
 		_, name := syntax.Called(call)
-		fn, _ := u.info.Uses[name].(*types.Func)
+		fn, _ := cp.pkg.info.Uses[name].(*types.Func)
 		return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "regexp" && fn.Name() == "MustCompile" &&
-			u.info.Types[call.Args[0]].Value != nil
+			cp.pkg.info.Types[call.Args[0]].Value != nil
 	}
 	if _, ok := e.(*ast.CompositeLit); !ok {
 		return false
@@ -145,9 +146,9 @@ func (u *Unit) plainValue(e ast.Expr) bool {
 		case *ast.UnaryExpr:
 			plain = plain && n.Op != token.AND
 		case *ast.CallExpr:
-			plain = plain && u.info.Types[n.Fun].IsType()
+			plain = plain && cp.pkg.info.Types[n.Fun].IsType()
 		case *ast.Ident:
-			if v, ok := u.info.Uses[n].(*types.Var); ok && !v.IsField() {
+			if v, ok := cp.pkg.info.Uses[n].(*types.Var); ok && !v.IsField() {
 				plain = false
 			}
 		}
@@ -159,11 +160,11 @@ func (u *Unit) plainValue(e ast.Expr) bool {
 // findVars lists the copies of variables, and which of them say what the originals say.
 func (n *narrower) findVars() {
 	originals := map[string]string{}
-	for name := range n.unit.Unchanged() {
-		originals[n.unit.privateVarName(name)] = name
+	for name := range n.copies.pkg.Unchanged() {
+		originals[n.copies.privateVarName(name)] = name
 	}
-	for name := range n.unit.setOnce {
-		originals[n.unit.privateVarName(name)] = name
+	for name := range n.copies.pkg.watch().setOnce {
+		originals[n.copies.privateVarName(name)] = name
 	}
 	var kept map[string]bool
 	for _, d := range n.file.AST.Decls {
@@ -173,16 +174,16 @@ func (n *narrower) findVars() {
 		}
 		spec := g.Specs[0].(*ast.ValueSpec)
 		name := spec.Names[0].Name
-		p, before := n.unit.privateVar(originals[name])
+		p, before := n.copies.privateVar(originals[name])
 		if p == nil || len(spec.Names) != 1 {
 			continue
 		}
 		if kept == nil {
-			kept = n.unit.unchangedIn(n.file)
+			kept = n.copies.pkg.unchangedIn(n.file)
 		}
 		text := n.file.Src[n.tok.Offset(spec.Names[0].End()):n.tok.Offset(spec.End())]
 		c := &privateCopy{piece: p, decl: g}
 		c.same = spelled("var x"+text) == spelled("var x"+before) && n.sameImports(c) && kept[name]
-		n.copies[n.file.Info.Defs[spec.Names[0]]] = c
+		n.found[n.file.Info.Defs[spec.Names[0]]] = c
 	}
 }

@@ -71,7 +71,7 @@ func Third(s string) bool { return find(s) }
 // where they stay as they are.
 func TestWidenVars(t *testing.T) {
 	u := load(t, module(t, privateVarModule), "./.Known")
-	wide, copies := u.Widen(u.Target.Source)
+	wide, copies := u.Copies.Widen(u.Target.Source)
 	for _, name := range []string{"wordForKnown", "givenForKnown", "ranksForKnown", "weightsForKnown", "limitsForKnown",
 		"findForKnown"} {
 		if !slices.Contains(copies, name) {
@@ -89,19 +89,19 @@ func TestWidenVars(t *testing.T) {
 			t.Errorf("%s changes, or may stay empty, and has a copy:\n%s", name, wide)
 		}
 	}
-	if again, more := u.Widen(wide); again != wide || more != nil {
+	if again, more := u.Copies.Widen(wide); again != wide || more != nil {
 		t.Errorf("widened twice, with %v:\n%s", more, again)
 	}
-	if back, err := u.Narrow(wide); err != nil || back != u.Target.Source {
+	if back, err := u.Copies.Narrow(wide); err != nil || back != u.Target.Source {
 		t.Errorf("narrowed %v:\n%s", err, back)
 	}
 
 	changed := strings.Replace(wide, `"low": 1`, `"low": 0 + 1`, 1)
-	back, err := u.Narrow(changed)
+	back, err := u.Copies.Narrow(changed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, problem := u.Parse(back); problem != nil {
+	if _, problem := u.Reader.Parse(back); problem != nil {
 		t.Fatalf("%+v\n%s", problem, back)
 	}
 	for _, text := range []string{`findForKnown(s)`, `ranks[s] > limitsForKnown["low"]`, "word.MatchString"} {

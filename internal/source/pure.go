@@ -14,7 +14,7 @@ import (
 // A purity walks an expression or the body of a function, and what that calls
 // in the target's package, for anything that could be seen from outside.
 type purity struct {
-	u    *Unit
+	pkg  *Package
 	info *types.Info
 	own  *ast.FuncDecl // whose body it is; nil for the expression
 	seen map[*types.Func]bool
@@ -24,8 +24,8 @@ type purity struct {
 
 // impure says where and why an expression does more than compute; "" for one
 // that does not.
-func (u *Unit) impure(expr ast.Expr, info *types.Info) (token.Pos, string) {
-	p := &purity{u: u, info: info, seen: map[*types.Func]bool{}}
+func (pkg *Package) impure(expr ast.Expr, info *types.Info) (token.Pos, string) {
+	p := &purity{pkg: pkg, info: info, seen: map[*types.Func]bool{}}
 	ast.Inspect(expr, p.visit)
 	return p.at, p.why
 }
@@ -175,7 +175,7 @@ func (p *purity) function(id *ast.Ident, fn *types.Func) {
 		return
 	}
 	path := fn.Pkg().Path()
-	if path != p.u.Target.PkgPath {
+	if path != p.pkg.Path {
 		names, known := pureStd[path]
 		if !known || names != nil && !slices.Contains(names, fn.Name()) || names == nil && pointed(fn) {
 			p.refuse(id.Pos(), "%s.%s is not known to only compute", fn.Pkg().Name(), fn.Name())
@@ -186,15 +186,15 @@ func (p *purity) function(id *ast.Ident, fn *types.Func) {
 		return
 	}
 	p.seen[fn] = true
-	decl := p.u.declaration(fn)
+	decl := p.pkg.declaration(fn)
 	if decl == nil || decl.Body == nil {
 		p.refuse(id.Pos(), "%s has no body to look into", fn.Name())
 		return
 	}
-	inner := &purity{u: p.u, info: p.u.info, own: decl, seen: p.seen}
+	inner := &purity{pkg: p.pkg, info: p.pkg.info, own: decl, seen: p.seen}
 	ast.Inspect(decl.Body, inner.visit)
 	if inner.why != "" {
-		at := p.u.fset.Position(inner.at)
+		at := p.pkg.fset.Position(inner.at)
 		p.refuse(id.Pos(), "%s may do more than compute (%s:%d: %s)", fn.Name(),
 			at.Filename[strings.LastIndexByte(at.Filename, '/')+1:], at.Line, inner.why)
 	}
@@ -211,9 +211,9 @@ func pointed(fn *types.Func) bool {
 }
 
 // declaration returns the package's declaration of a function, or nil.
-func (u *Unit) declaration(fn *types.Func) *ast.FuncDecl {
-	for _, p := range u.graph.all {
-		if d, ok := p.decl.(*ast.FuncDecl); ok && u.info.Defs[d.Name] == types.Object(fn) {
+func (pkg *Package) declaration(fn *types.Func) *ast.FuncDecl {
+	for _, p := range pkg.graph.all {
+		if d, ok := p.decl.(*ast.FuncDecl); ok && pkg.info.Defs[d.Name] == types.Object(fn) {
 			return d
 		}
 	}

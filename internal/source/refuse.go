@@ -13,10 +13,10 @@ import (
 // refuse tells the user which parameter or result cannot be recorded and
 // compared, why, and what would make it work.
 func (u *Unit) refuse() error {
-	vars := u.variables()
+	vars := variables(u.Sig)
 	for i, v := range vars {
 		name := u.Target.Params[i].Name
-		if r := u.unencodable(v.Type()); r != nil {
+		if r := (recording{u.Package}).unencodable(v.Type()); r != nil {
 			return u.refusal("parameter "+name+r.path, "cannot be recorded", r)
 		}
 	}
@@ -25,7 +25,7 @@ func (u *Unit) refuse() error {
 		if name == "" || name == "_" {
 			name = fmt.Sprintf("#%d", i+1)
 		}
-		if r := u.unencodable(v.Type()); r != nil {
+		if r := (recording{u.Package}).unencodable(v.Type()); r != nil {
 			return u.refusal("result "+name+r.path, "cannot be compared", r)
 		}
 	}
@@ -48,7 +48,8 @@ func flatten(t *types.Tuple) []*types.Var {
 
 func (u *Unit) refusal(what, cannot string, r *reason) error {
 	return &beagle.UsageError{
-		What:   fmt.Sprintf("%s: %s %s: it is %s (%s)", u.Target.Spec(), what, cannot, r.why, u.TypeString(r.t)),
+		What: fmt.Sprintf("%s: %s %s: it is %s (%s)", u.Target.Spec(), what, cannot, r.why,
+			u.Package.TypeString(r.t)),
 		Remedy: r.remedy,
 	}
 }
@@ -89,12 +90,15 @@ var inert = map[string]bool{
 	"math/big.Int": true, "math/big.Rat": true, "math/big.Float": true,
 }
 
+// recording finds out which types can be recorded.
+type recording struct{ pkg *Package }
+
 // unencodable returns why values of a type cannot be recorded, or nil.
-func (u *Unit) unencodable(t types.Type) *reason {
-	return u.walk(t, "", true, map[types.Type]bool{})
+func (rec recording) unencodable(t types.Type) *reason {
+	return rec.walk(t, "", true, map[types.Type]bool{})
 }
 
-func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]bool) *reason {
+func (rec recording) walk(t types.Type, path string, top bool, seen map[types.Type]bool) *reason {
 	if seen[t] {
 		return nil
 	}
@@ -110,7 +114,7 @@ func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]boo
 	}
 	switch x := t.Underlying().(type) {
 	case *types.Basic:
-		return u.basicReason(x, t, path)
+		return rec.basicReason(x, t, path)
 	case *types.Chan:
 		return &reason{path, t, "a channel",
 			"take the values as a slice, and let the caller move them through the channel"}
@@ -118,28 +122,28 @@ func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]boo
 		return &reason{path, t, "a function, which can be neither recorded nor compared",
 			"wrap it: a function of the package that calls this one with one fixed callback can be named"}
 	case *types.Pointer:
-		return u.walk(x.Elem(), path, false, seen)
+		return rec.walk(x.Elem(), path, false, seen)
 	case *types.Slice:
-		return u.walk(x.Elem(), path+"[]", false, seen)
+		return rec.walk(x.Elem(), path+"[]", false, seen)
 	case *types.Array:
-		return u.walk(x.Elem(), path+"[]", false, seen)
+		return rec.walk(x.Elem(), path+"[]", false, seen)
 	case *types.Map:
-		if r := u.walk(x.Key(), path+"[key]", false, seen); r != nil {
+		if r := rec.walk(x.Key(), path+"[key]", false, seen); r != nil {
 			return r
 		}
-		return u.walk(x.Elem(), path+"[]", false, seen)
+		return rec.walk(x.Elem(), path+"[]", false, seen)
 	case *types.Struct:
-		return u.walkFields(x, path, seen)
+		return rec.walkFields(x, path, seen)
 	}
 	return nil // an interface: its values are judged when they are recorded
 }
 
-func (u *Unit) basicReason(b *types.Basic, t types.Type, path string) *reason {
+func (rec recording) basicReason(b *types.Basic, t types.Type, path string) *reason {
 	switch b.Kind() {
 	case types.UnsafePointer:
 		return &reason{path, t, "an address whose memory has no type", "take a typed pointer or a slice"}
 	case types.Uintptr:
-		if !u.direct["unsafe"] && !u.direct["reflect"] && !u.direct["syscall"] {
+		if !rec.pkg.direct["unsafe"] && !rec.pkg.direct["reflect"] && !rec.pkg.direct["syscall"] {
 			return nil // a number: nothing in the package makes addresses
 		}
 		return &reason{path, t, "an address, which differs in every process",
@@ -149,13 +153,13 @@ func (u *Unit) basicReason(b *types.Basic, t types.Type, path string) *reason {
 }
 
 // walkFields looks into a struct. A field that no code ever sets is harmless, whatever its type.
-func (u *Unit) walkFields(s *types.Struct, path string, seen map[types.Type]bool) *reason {
+func (rec recording) walkFields(s *types.Struct, path string, seen map[types.Type]bool) *reason {
 	for f := range s.Fields() {
-		r := u.walk(f.Type(), path+"."+f.Name(), false, seen)
+		r := rec.walk(f.Type(), path+"."+f.Name(), false, seen)
 		if r == nil {
 			continue
 		}
-		if u.neverSet(f) {
+		if rec.neverSet(f) {
 			continue
 		}
 		r.remedy = "name a function that takes only the fields it needs" + " (" + f.Name() + " is in the way)"
@@ -166,21 +170,21 @@ func (u *Unit) walkFields(s *types.Struct, path string, seen map[types.Type]bool
 
 // neverSet reports whether a field is unexported, belongs to the target's
 // package, and no literal, assignment or address of it occurs there.
-func (u *Unit) neverSet(f *types.Var) bool {
-	if f.Exported() || f.Pkg() != u.Types || f.Name() == "_" {
+func (rec recording) neverSet(f *types.Var) bool {
+	if f.Exported() || f.Pkg() != rec.pkg.Types || f.Name() == "_" {
 		return f.Name() == "_"
 	}
 	is := func(e ast.Expr) bool {
 		switch e := ast.Unparen(e).(type) {
 		case *ast.SelectorExpr:
-			return syntax.Origin(objectOf(u.info, e.Sel)) == syntax.Origin(f)
+			return syntax.Origin(objectOf(rec.pkg.info, e.Sel)) == syntax.Origin(f)
 		case *ast.Ident:
-			return syntax.Origin(objectOf(u.info, e)) == syntax.Origin(f)
+			return syntax.Origin(objectOf(rec.pkg.info, e)) == syntax.Origin(f)
 		}
 		return false
 	}
 	set := false
-	for _, file := range u.files {
+	for _, file := range rec.pkg.files {
 		ast.Inspect(file.ast, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.AssignStmt:
@@ -192,7 +196,7 @@ func (u *Unit) neverSet(f *types.Var) bool {
 			case *ast.KeyValueExpr:
 				set = set || is(n.Key)
 			case *ast.CompositeLit:
-				set = set || u.positional(n, f)
+				set = set || rec.positional(n, f)
 			}
 			return !set
 		})
@@ -201,14 +205,14 @@ func (u *Unit) neverSet(f *types.Var) bool {
 }
 
 // positional reports whether a literal without keys sets the field.
-func (u *Unit) positional(lit *ast.CompositeLit, f *types.Var) bool {
+func (rec recording) positional(lit *ast.CompositeLit, f *types.Var) bool {
 	if len(lit.Elts) == 0 {
 		return false
 	}
 	if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); keyed {
 		return false
 	}
-	t := u.info.TypeOf(lit)
+	t := rec.pkg.info.TypeOf(lit)
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		t = p.Elem()
 	}

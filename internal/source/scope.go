@@ -14,9 +14,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
+
+// A Scope is what a candidate may change with the target, and what it must leave as it is.
+type Scope struct {
+	of     *beagle.Target
+	pkg    *Package
+	target *piece   // of a group, one of its functions
+	group  *group   // nil for a single function
+	pieces []*piece // all that may change
+
+	rest    []*ast.File     // without the scope and without bodies, but for those that use a group
+	bare    []*ast.File     // without the scope and without bodies
+	declare map[string]bool // names that the rest declares
+}
+
+// decls are the scope as a [beagle.Target] lists it.
+func (sc *Scope) decls() (out []beagle.Decl) {
+	for _, p := range sc.pieces {
+		for _, key := range p.keys() {
+			out = append(out, beagle.Decl{Name: key, Kind: p.kind, File: p.file.path, Start: p.start, End: p.end})
+		}
+	}
+	return out
+}
 
 // A usage lists the pieces and packages that a piece names.
 type usage struct {
@@ -209,34 +233,39 @@ var (
 	linkname = regexp.MustCompile(`(?m)^//go:linkname\s+(\w+)`)
 )
 
+// watched says which code of a package changes its variables.
+type watched struct {
+	unchanged map[string]bool     // see Package.Unchanged
+	setOnce   map[string]ast.Expr // see syntax.Watch.SetOnce
+	lookers   map[string][]bool   // see syntax.Watch.Lookers
+}
+
 // Unchanged names the package's variables that always hold what their initialisers
 // give them: see [syntax.Unchanged]. Tests and other configurations may not even
 // name them.
-func (u *Unit) Unchanged() map[string]bool {
-	u.watch()
-	return u.unchanged
-}
+func (pkg *Package) Unchanged() map[string]bool { return pkg.watch().unchanged }
 
 // watch finds out which code of the package changes variables, once.
-func (u *Unit) watch() {
-	u.keeping.Do(func() {
-		w := syntax.NewWatch(asts(u.files), u.info)
-		u.unchanged, u.lookers = w.Unchanged(u.Types), w.Lookers()
-		u.setOnce = w.SetOnce(asts(u.files), u.Types)
-		for name := range outsideNames(u.Target.PkgDir, u.Target.PkgName, u.files) {
-			delete(u.unchanged, name)
-			delete(u.setOnce, name)
+func (pkg *Package) watch() *watched {
+	pkg.watching.Do(func() {
+		w, seen := syntax.NewWatch(asts(pkg.files), pkg.info), &pkg.watched
+		seen.unchanged, seen.lookers = w.Unchanged(pkg.Types), w.Lookers()
+		seen.setOnce = w.SetOnce(asts(pkg.files), pkg.Types)
+		for name := range outsideNames(pkg.Dir, pkg.Name, pkg.files) {
+			delete(seen.unchanged, name)
+			delete(seen.setOnce, name)
 		}
 	})
+	return &pkg.watched
 }
 
 // unchangedIn names the variables that a candidate does not change. Of a function of the rest, the
 // candidate knows no body, but the package does.
-func (u *Unit) unchangedIn(f *File) map[string]bool {
-	u.watch()
+func (pkg *Package) unchangedIn(f *File) map[string]bool {
+	lookers := pkg.watch().lookers
 	w := syntax.NewWatch([]*ast.File{f.AST}, f.Info)
 	w.Beyond = func(fn *types.Func, i int) bool {
-		all := u.lookers[syntax.FuncName(fn)]
+		all := lookers[syntax.FuncName(fn)]
 		return fn.Pkg() == f.Types && i < len(all) && all[i]
 	}
 	return w.Unchanged(f.Types)

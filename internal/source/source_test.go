@@ -199,11 +199,11 @@ func TestMethod(t *testing.T) {
 	if !u.Target.Facts.Recursive || !u.Target.Facts.Method {
 		t.Errorf("facts %+v", u.Target.Facts)
 	}
-	f, p := u.Parse(u.Target.Source)
+	f, p := u.Reader.Parse(u.Target.Source)
 	if p != nil {
 		t.Fatal(p)
 	}
-	got, err := u.Variant(f, "__b3")
+	got, err := u.Writer.Variant(f, "__b3")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func F(s string) int { return len(s) }
 		{"type pair[T any] struct {\n\tat [2]T\n\tn  int\n}\n\nfunc of[T any](v T) int { p := pair[T]{at: [2]T{v, v}, n: 1}; return p.n }\n\nfunc F(s string) int { return of(s) }", 24},
 		{"func F(s string) int { return int(\"0123456789\"[len(s)]) }", 10},
 	} {
-		f, problem := u.Parse("package p\n\n" + c.src + "\n")
+		f, problem := u.Reader.Parse("package p\n\n" + c.src + "\n")
 		if problem != nil {
 			t.Fatal(problem.Message)
 		}

@@ -13,23 +13,23 @@ import (
 
 // CheckTest type-checks a test file that is to be added to the package. It returns nil if the
 // file would build. It does not see names that the package's other test files declare.
-func (u *Unit) CheckTest(name, text string) error {
-	f, err := parser.ParseFile(u.fset, name, text, parser.SkipObjectResolution)
+func (pkg *Package) CheckTest(name, text string) error {
+	f, err := parser.ParseFile(pkg.fset, name, text, parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
 	var first error
-	conf := u.config(func(err error) {
+	conf := pkg.config(func(err error) {
 		if first == nil {
 			first = err
 		}
 	})
 	// A package of its own, so that the test's functions do not join the target's.
-	pkg := types.NewPackage(u.Types.Path(), u.Types.Name())
-	for _, name := range u.Types.Scope().Names() {
-		pkg.Scope().Insert(u.Types.Scope().Lookup(name))
+	beside := types.NewPackage(pkg.Types.Path(), pkg.Types.Name())
+	for _, name := range pkg.Types.Scope().Names() {
+		beside.Scope().Insert(pkg.Types.Scope().Lookup(name))
 	}
-	err = types.NewChecker(conf, u.fset, pkg, nil).Files([]*ast.File{f})
+	err = types.NewChecker(conf, pkg.fset, beside, nil).Files([]*ast.File{f})
 	if first != nil {
 		return first
 	}
@@ -37,16 +37,16 @@ func (u *Unit) CheckTest(name, text string) error {
 }
 
 // TestImports is the import block that a file of the package with such declarations needs.
-func (u *Unit) TestImports(body string) (string, error) {
+func (r *Reader) TestImports(body string) (string, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+body, 0)
 	if err != nil {
 		return "", err
 	}
-	specs := u.wanted(f)
+	specs := r.wanted(f)
 	free := syntax.Qualifiers(f)
 	for name, path := range map[string]string{"testing": "testing", "runtime": "runtime", "netip": "net/netip"} {
 		known := slices.ContainsFunc(specs, func(s importSpec) bool { return s.path == path })
-		if free[name] && !known && !u.declare[name] {
+		if free[name] && !known && !r.scope.declare[name] {
 			specs = append(specs, importSpec{path: path})
 		}
 	}

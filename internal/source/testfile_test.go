@@ -14,12 +14,12 @@ func TestCheckTest(t *testing.T) {
 		{head + "func TestIt(t *testing.T) { t.Log(Normalize(1)) }\n", "cannot use 1"},
 		{head + "func TestIt(t *testing.T) {", "expected"},
 	} {
-		err := u.CheckTest("x_test.go", c.text)
+		err := u.Package.CheckTest("x_test.go", c.text)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v, want %q:\n%s", err, c.want, c.text)
 		}
 	}
-	if u.Types.Scope().Lookup("TestIt") != nil {
+	if u.Package.Types.Scope().Lookup("TestIt") != nil {
 		t.Error("the test joined the target's package")
 	}
 }

@@ -20,12 +20,12 @@ type Site struct {
 	Mark  int       // offset of the statement that it marks; 0 for a decision
 }
 
-// Traced returns [Unit.Variant] with calls of the package rt at each branch, comparison, switch
+// Traced returns [Writer.Variant] with calls of the package rt at each branch, comparison, switch
 // and table access inside its functions, and in front of the statements that other statements may
 // skip. rt is the import path; first is the number of the first site. Results stay the same.
 // Lines keep their numbers.
-func (u *Unit) Traced(f *File, suffix, rt string, first int) (text string, sites []Site, err error) {
-	edits, err := u.renames(f, suffix)
+func (w *Writer) Traced(f *File, suffix, rt string, first int) (text string, sites []Site, err error) {
+	edits, err := w.renames(f, suffix)
 	if err != nil {
 		return "", nil, err
 	}

@@ -9,14 +9,14 @@ import (
 // TracedHelpers traces the functions of the package that versions may reach and
 // that are not theirs. It returns the files that change, by path. Functions and
 // methods are told by name, so that it may trace too many.
-func (u *Unit) TracedHelpers(versions []*File, rt string, first int) (texts map[string]string, sites []Site) {
-	if u.BuildName() != u.Target.PkgName {
+func (w *Writer) TracedHelpers(versions []*File, rt string, first int) (texts map[string]string, sites []Site) {
+	if w.pkg.BuildName() != w.of.PkgName {
 		return nil, nil // a package main is built from copies
 	}
-	reached := u.reached(versions)
+	reached := w.reached(versions)
 	texts = map[string]string{}
-	for _, f := range u.files {
-		file := &File{Src: f.text, Fset: u.fset, AST: f.ast, Info: u.info}
+	for _, f := range w.pkg.files {
+		file := &File{Src: f.text, Fset: w.pkg.fset, AST: f.ast, Info: w.pkg.info}
 		t := newTracer(file, first+len(sites))
 		for _, d := range f.ast.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok && reached[d.Name.Name] {
@@ -33,9 +33,9 @@ func (u *Unit) TracedHelpers(versions []*File, rt string, first int) (texts map[
 
 // reached names the functions of the package that versions mention, directly or
 // through others.
-func (u *Unit) reached(versions []*File) map[string]bool {
+func (w *Writer) reached(versions []*File) map[string]bool {
 	bodies := map[string][]*ast.FuncDecl{}
-	for _, f := range u.files {
+	for _, f := range w.pkg.files {
 		for _, d := range f.ast.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
 				bodies[d.Name.Name] = append(bodies[d.Name.Name], d)

@@ -4,14 +4,10 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/constant"
-	"go/token"
 	"go/types"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/tools/go/packages"
 
@@ -20,15 +16,12 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A Unit is a loaded target: the plain [beagle.Target] and what is needed to
-// check and place versions of it. All methods are safe for concurrent use.
+// A Unit is a loaded target: the plain [beagle.Target], and the parts that check and place versions
+// of it. All methods of a unit and its parts are safe for concurrent use.
 type Unit struct {
 	Target beagle.Target
-	Types  *types.Package   // the package as the user wrote it
 	Sig    *types.Signature // the target's, instantiated if it is generic; with the receiver
 	Args   []types.Type     // the type arguments of that instantiation
-
-	Requires *Predicate // the condition of Target.Contract; nil for none
 
 	// why no record of a call can hold its arguments or results; nil when one can. It is a
 	// [beagle.UsageError]
@@ -37,159 +30,68 @@ type Unit struct {
 	// none
 	Outside string
 
-	// Idle reports whether a profile says that a function of the package takes no time of the
-	// target's. [Unit.Widen] keeps room for the others. nil knows of none.
-	Idle func(key string) bool
+	Package    *Package    // as the user wrote it
+	Scope      *Scope      // what may change with the target
+	Conditions *Conditions // that calls of the target keep to
+	Reader     *Reader     // of candidates
+	Copies     *Copies     // that candidates get of what they may not change
+	Writer     *Writer     // of candidates, for other places
+	Callers    *Callers    // of the target, in its module
 
-	opts    Options
-	fset    *token.FileSet
-	files   []*srcFile // as the compiler takes them
-	info    *types.Info
-	exports *exports.Importer
-	also    map[string]string // names of packages that the target's does not import, and a candidate may
-	direct  map[string]bool   // import paths that some file of the package imports
-	names   map[string]string // import path -> package name, for every package that is linked
-	graph   *graph
-	target  *piece // of a group, one of its functions
-	group   *group // nil for a single function
-	scope   []*piece
-	rest    []*ast.File // without the scope and without bodies, but for those that use a group
-	bare    []*ast.File // without the scope and without bodies
-	declare map[string]bool
-
-	keeping   sync.Once
-	unchanged map[string]bool     // see Unchanged
-	setOnce   map[string]ast.Expr // see syntax.Watch.SetOnce
-	lookers   map[string][]bool   // see syntax.Watch.Lookers
-
-	naming sync.Once
-	local  map[string]bool // see localNames
-
-	abroad     sync.Mutex
-	foreigners map[string]*foreign // by path and name; nil for one that cannot be copied
-
-	copying sync.Once
-	copied  map[string]*piece // by the names of their private copies, see privates
-
-	mu      sync.Mutex
-	qualify map[string]string // import path -> name in type strings
-	parsed  map[string]parsed // by text
-	room    int               // for parsed
+	opts Options
 }
 
 func newUnit(
 	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also map[string]string,
 ) (*Unit, error) {
-	u := &Unit{opts: o, fset: token.NewFileSet(), exports: x, also: also, direct: map[string]bool{},
-		names: map[string]string{}, qualify: map[string]string{}}
-	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) { u.names[q.PkgPath] = q.Name })
-	maps.Copy(u.names, also)
-	for path := range p.Imports {
-		u.direct[path] = true
-	}
-	u.Target = beagle.Target{Module: p.Module.Path, Dir: moduleRoot(p), PkgPath: p.PkgPath, PkgName: p.Name,
-		PkgDir: p.Dir, Name: name, Go: language(p), Tags: o.Tags}
-	if err := u.check(p); err != nil {
+	pkg, err := newPackage(p, x, also)
+	if err != nil {
 		return nil, err
 	}
+	u := &Unit{opts: o, Package: pkg}
+	u.Target = beagle.Target{Module: p.Module.Path, Dir: pkg.Root, PkgPath: pkg.Path, PkgName: pkg.Name,
+		PkgDir: pkg.Dir, Name: name, Go: pkg.lang, Tags: o.Tags}
+	u.Scope = &Scope{of: &u.Target, pkg: pkg}
 	if err := u.find(p, name); err != nil {
 		return nil, err
 	}
 	if err := u.describe(ctx); err != nil {
 		return nil, err
 	}
-	if err := u.contract(); err != nil {
+	u.Conditions = &Conditions{of: &u.Target, sig: u.Sig, opts: &u.opts, pkg: pkg, scope: u.Scope}
+	if err := u.Conditions.read(); err != nil {
 		return nil, err
 	}
 	if err := u.io(); err != nil {
 		return nil, err
 	}
-	if err := u.findScope(p.Dir, outsideNames(p.Dir, p.Name, u.files)); err != nil {
+	if err := u.findScope(outsideNames(pkg.Dir, pkg.Name, pkg.files)); err != nil {
 		return nil, err
 	}
-	u.Target.Facts = u.facts()
-	u.buildRest()
-	for _, s := range u.scope {
-		for _, key := range s.keys() {
-			u.Target.Scope = append(u.Target.Scope,
-				beagle.Decl{Name: key, Kind: s.kind, File: s.file.path, Start: s.start, End: s.end})
-		}
-	}
+	u.Target.Facts = u.Scope.facts()
+	u.Scope.buildRest()
+	u.Target.Scope = u.Scope.decls()
+	u.Reader = newReader(&u.Target, u.Scope)
+	u.Copies = &Copies{of: &u.Target, opts: &u.opts, pkg: pkg, scope: u.Scope, reader: u.Reader}
+	u.Writer = &Writer{of: &u.Target, pkg: pkg, scope: u.Scope, reader: u.Reader, conditions: u.Conditions}
+	u.Callers = &Callers{of: &u.Target, opts: &u.opts}
 	return u, u.extract()
 }
 
 // findScope finds out what may change with the target.
-func (u *Unit) findScope(dir string, outside map[string]bool) (err error) {
-	if u.group == nil {
-		u.scope = u.graph.scope(u.target, outside, dir)
+func (u *Unit) findScope(outside map[string]bool) (err error) {
+	if u.Scope.group == nil {
+		u.Scope.pieces = u.Package.graph.scope(u.Scope.target, outside, u.Package.Dir)
 		return nil
 	}
-	if u.scope, err = u.groupScope(outside, dir); err != nil {
+	if u.Scope.pieces, err = u.Scope.groupScope(outside, u.Package.Dir); err != nil {
 		return err
 	}
-	if err := u.hold(outside); err != nil {
+	if err := u.Scope.hold(outside); err != nil {
 		return err
 	}
-	u.keepUsers()
-	return u.groupContract()
-}
-
-// check parses and type-checks the package as the user wrote it.
-func (u *Unit) check(p *packages.Package) error {
-	for _, path := range p.CompiledGoFiles {
-		if !strings.HasSuffix(path, ".go") && filepath.Dir(path) == p.Dir {
-			continue // assembly
-		}
-		f, err := readFile(u.fset, path)
-		if err != nil {
-			return &beagle.UsageError{
-				What:   fmt.Sprintf("%s does not compile: %v", p.PkgPath, err),
-				Remedy: "make `go build` work first",
-			}
-		}
-		u.files = append(u.files, f)
-	}
-	var first error
-	conf := u.config(func(err error) {
-		if first == nil {
-			first = err
-		}
-	})
-	u.info = newInfo()
-	u.Types, _ = conf.Check(p.PkgPath, u.fset, asts(u.files), u.info)
-	if first != nil {
-		return &beagle.UsageError{
-			What:   fmt.Sprintf("%s does not compile: %v", p.PkgPath, first),
-			Remedy: "make `go build` work first",
-		}
-	}
-	u.graph = newGraph(u.files, u.Types, u.info)
-	return nil
-}
-
-func (u *Unit) config(report func(error)) *types.Config {
-	return &types.Config{GoVersion: "go" + u.Target.Go, Importer: u.exports, Sizes: sizes(), Error: report}
-}
-
-func newInfo() *types.Info {
-	return &types.Info{
-		Types:        map[ast.Expr]types.TypeAndValue{},
-		Instances:    map[*ast.Ident]types.Instance{},
-		Defs:         map[*ast.Ident]types.Object{},
-		Uses:         map[*ast.Ident]types.Object{},
-		Implicits:    map[ast.Node]types.Object{},
-		Selections:   map[*ast.SelectorExpr]*types.Selection{},
-		Scopes:       map[ast.Node]*types.Scope{},
-		FileVersions: map[*ast.File]string{},
-	}
-}
-
-func asts(files []*srcFile) []*ast.File {
-	var out []*ast.File
-	for _, f := range files {
-		out = append(out, f.ast)
-	}
-	return out
+	u.Scope.keepUsers()
+	return u.Conditions.readGroup()
 }
 
 // find looks the function up by its name.
@@ -197,26 +99,26 @@ func (u *Unit) find(p *packages.Package, name string) error {
 	if len(u.opts.names) > 1 {
 		return u.findGroup(p, u.opts.names)
 	}
-	if u.target = u.function(name); u.target == nil {
-		if u.opts.Group && u.isType(name) {
+	if u.Scope.target = u.Package.function(name); u.Scope.target == nil {
+		if u.opts.Group && u.Package.isType(name) {
 			return u.findGroup(p, []string{name})
 		}
-		return u.unknownFunction(p, name, u.functionNames())
+		return u.unknownFunction(p, name, u.Package.functionNames())
 	}
-	f := u.target.decl.(*ast.FuncDecl)
-	at := u.fset.PositionFor(f.Pos(), false)
+	f := u.Scope.target.decl.(*ast.FuncDecl)
+	at := u.Package.fset.PositionFor(f.Pos(), false)
 	u.Target.File, u.Target.Line = at.Filename, at.Line
 	refuse := func(why, remedy string) error {
 		return &beagle.UsageError{What: fmt.Sprintf("%s: %s", u.Target.Spec(), why), Remedy: remedy}
 	}
 	switch {
-	case filepath.Dir(at.Filename) != p.Dir || u.graph.uses[u.target].cgo:
+	case filepath.Dir(at.Filename) != p.Dir || u.Package.graph.uses[u.Scope.target].cgo:
 		return refuse("the function is in a file that uses cgo",
 			"move it to a file without `import \"C\"`, with the C calls behind a Go function")
 	case f.Body == nil:
 		return refuse("the function has no Go body (assembly, or linked from elsewhere)",
 			"name the Go function that calls it")
-	case strings.Contains(u.target.doc(), "//go:linkname"):
+	case strings.Contains(u.Scope.target.doc(), "//go:linkname"):
 		return refuse("the function is tied to another name by //go:linkname", "name the function that it stands for")
 	case f.Name.Name == "init" || f.Name.Name == "_":
 		return refuse("such a function cannot be called", "move its work to a function with a name")
@@ -237,7 +139,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	if len(near) == 0 {
 		near = nearest(last(name), known, last)
 	}
-	if obj := u.Types.Scope().Lookup(name); obj != nil {
+	if obj := u.Package.Types.Scope().Lookup(name); obj != nil {
 		e.What = fmt.Sprintf("%s: %s is a %s, not a function", u.opts.Spec, name, objectKind(obj))
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
@@ -246,7 +148,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 				"corpus"
 		}
 	}
-	if where, _, ok := strings.Cut(name, "."); ok && u.Types.Scope().Lookup(where) == nil {
+	if where, _, ok := strings.Cut(name, "."); ok && u.Package.Types.Scope().Lookup(where) == nil {
 		e.What = fmt.Sprintf("%s: there is no directory %s, and package %s has no type of that name", u.opts.Spec,
 			where, p.PkgPath)
 	}
@@ -275,128 +177,14 @@ func objectKind(obj types.Object) string {
 	return "variable"
 }
 
-// buildRest prepares the package without the scope for many type checks.
-func (u *Unit) buildRest() {
-	u.declare = map[string]bool{}
-	text := 0
-	for _, f := range u.files {
-		text += len(f.text)
-	}
-	u.room = roomFor(text)
-	drop := map[ast.Node]bool{}
-	for _, s := range u.scope {
-		if s.spec != nil {
-			drop[s.spec] = true
-		} else {
-			drop[s.decl] = true
-		}
-	}
-	for _, f := range u.files {
-		g := *f.ast
-		g.Decls, g.Comments = nil, nil
-		for _, d := range f.ast.Decls {
-			if d = u.lean(d, drop); d != nil {
-				g.Decls = append(g.Decls, d)
-			}
-		}
-		u.bare = append(u.bare, &g)
-	}
-	u.rest = u.bare
-	if u.group != nil {
-		u.rest = u.withUsers(drop)
-	}
-	for _, p := range u.graph.all {
-		if !slices.Contains(u.scope, p) && p.recv == "" {
-			for _, n := range p.names {
-				u.declare[n.Name] = true
-			}
-		}
-	}
-}
-
-// lean reduces a declaration of the rest to the parts that other declarations can see, or returns
-// nil.
-func (u *Unit) lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if drop[d] || d.Recv == nil && (d.Name.Name == "init" || d.Name.Name == "_") {
-			return nil
-		}
-		g := *d
-		g.Body = nil
-		return &g
-	case *ast.GenDecl:
-		if drop[d] {
-			return nil
-		}
-		if d.Tok != token.VAR && len(drop) == 0 {
-			return d
-		}
-		g := *d
-		g.Specs = nil
-		for _, s := range d.Specs {
-			if !drop[s] {
-				g.Specs = append(g.Specs, leanSpec(s, d.Tok))
-			}
-		}
-		return &g
-	}
-	return d
-}
-
-// leanSpec replaces the value of a variable by its type where the syntax
-// shows it: tables can be long.
-func leanSpec(s ast.Spec, tok token.Token) ast.Spec {
-	v, ok := s.(*ast.ValueSpec)
-	if !ok || tok != token.VAR || len(v.Values) == 0 {
-		return s
-	}
-	w := *v
-	if v.Type != nil {
-		w.Values = nil
-		return &w
-	}
-	if len(v.Values) != 1 || len(v.Names) != 1 {
-		return s
-	}
-	switch x := ast.Unparen(v.Values[0]).(type) {
-	case *ast.CompositeLit:
-		w.Type = x.Type
-	case *ast.FuncLit:
-		w.Type = x.Type
-	case *ast.UnaryExpr:
-		if lit, ok := x.X.(*ast.CompositeLit); ok && x.Op == token.AND {
-			w.Type = &ast.StarExpr{Star: x.OpPos, X: lit.Type}
-			if openArray(lit.Type) {
-				w.Type = nil
-			}
-		}
-	}
-	if w.Type == nil || openArray(w.Type) {
-		return s
-	}
-	w.Values = nil
-	return &w
-}
-
-// openArray reports whether t is [...]T, whose length only the value tells.
-func openArray(t ast.Expr) bool {
-	a, ok := t.(*ast.ArrayType)
-	if !ok {
-		return false
-	}
-	_, ok = a.Len.(*ast.Ellipsis)
-	return ok
-}
-
 // extract writes the target and its scope as a candidate file and checks that
 // it stands for the original.
 func (u *Unit) extract() error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n", u.Target.PkgName)
 	imports := map[string]string{}
-	for _, s := range u.scope {
-		for name, path := range u.graph.uses[s].imports {
+	for _, s := range u.Scope.pieces {
+		for name, path := range u.Package.graph.uses[s].imports {
 			imports[name] = path
 		}
 	}
@@ -404,57 +192,22 @@ func (u *Unit) extract() error {
 		switch {
 		case strings.HasPrefix(name, "."):
 			name = "."
-		case name == u.names[path]:
+		case name == u.Package.names[path]:
 			name = ""
 		}
 		fmt.Fprintf(&b, "\t%s %q\n", name, path)
 	}
 	b.WriteString(")\n")
-	for _, s := range inOrder(slices.Values(u.scope), u.target) {
+	for _, s := range inOrder(slices.Values(u.Scope.pieces), u.Scope.target) {
 		b.WriteString("\n" + strings.ReplaceAll(s.standalone(s.file.plain), "\r", "") + "\n")
 	}
-	src, err := u.Normalize(b.String())
+	src, err := u.Reader.Normalize(b.String())
 	if err != nil {
 		return fmt.Errorf("lifting %s out of its package: %w", u.Target.Spec(), err)
 	}
 	u.Target.Source = src
-	if _, problem := u.Parse(src); problem != nil {
+	if _, problem := u.Reader.Parse(src); problem != nil {
 		return fmt.Errorf("lifting %s out of its package: line %d: %s", u.Target.Spec(), problem.Line, problem.Message)
 	}
 	return nil
-}
-
-// Rest are the package's files without what a candidate may replace, and
-// without bodies. Nobody may change them.
-func (u *Unit) Rest() []*ast.File { return u.bare }
-
-// Syntax returns the package as the user wrote it, with its types. Callers must not change it.
-func (u *Unit) Syntax() (*token.FileSet, []*ast.File, *types.Info) {
-	return u.fset, asts(u.files), u.info
-}
-
-// Literals are the constants that the package's files spell, as the user wrote
-// them.
-func (u *Unit) Literals() []constant.Value {
-	var out []constant.Value
-	for _, f := range u.files {
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok {
-				out = append(out, constant.MakeFromLiteral(lit.Value, lit.Kind, 0))
-			}
-			return true
-		})
-	}
-	return out
-}
-
-// Files are the package's Go files as the compiler takes them, absolute. They
-// are the user's own; where their package clause says main, copies with
-// another name are needed: see [Unit.BuildFiles].
-func (u *Unit) Files() []string {
-	var out []string
-	for _, f := range u.files {
-		out = append(out, f.path)
-	}
-	return out
 }

@@ -8,30 +8,41 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
+
+// A Writer writes candidates for other places: beside the original, in the user's files, or with
+// marks for what is to be seen of a run.
+type Writer struct {
+	of         *beagle.Target
+	pkg        *Package
+	scope      *Scope
+	reader     *Reader
+	conditions *Conditions
+}
 
 // Variant returns the candidate with the suffix added to the name of
 // everything that it declares, so that many versions stand in one package
 // beside the original. Lines keep their numbers. A package main gets the name
-// of [Unit.BuildName], because a harness has to import it.
-func (u *Unit) Variant(f *File, suffix string) (string, error) {
-	edits, err := u.renames(f, suffix)
+// of [Package.BuildName], because a harness has to import it.
+func (w *Writer) Variant(f *File, suffix string) (string, error) {
+	edits, err := w.renames(f, suffix)
 	if err != nil {
 		return "", err
 	}
 	return syntax.Apply(f.Src, edits), nil
 }
 
-// Hidden is [Unit.Variant] for a package that people maintain: it declares nothing that is
+// Hidden is [Writer.Variant] for a package that people maintain: it declares nothing that is
 // exported.
-func (u *Unit) Hidden(f *File, suffix string) (string, error) {
-	edits, err := u.renames(f, suffix)
+func (w *Writer) Hidden(f *File, suffix string) (string, error) {
+	edits, err := w.renames(f, suffix)
 	if err != nil {
 		return "", err
 	}
 	offset := f.Fset.File(f.AST.FileStart).Offset
-	for _, id := range u.renamed(f) {
+	for _, id := range renamed(f) {
 		hidden := syntax.Hidden(id.Name)
 		same := commonEnd(id.Name, hidden)
 		edits = append(edits, syntax.Edit{
@@ -51,8 +62,8 @@ func commonEnd(a, b string) int {
 }
 
 // renamed lists the identifiers that name the candidate's declarations.
-func (u *Unit) renamed(f *File) (all []*ast.Ident) {
-	declared := u.declared(f)
+func renamed(f *File) (all []*ast.Ident) {
+	declared := declarations(f)
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok &&
 			(declared[syntax.Origin(objectOf(f.Info, id))] || declared[syntax.Origin(f.Info.Uses[id])]) {
@@ -65,7 +76,7 @@ func (u *Unit) renamed(f *File) (all []*ast.Ident) {
 
 // renames are the edits of Variant. They insert and replace nothing inside of functions, so that
 // Traced can insert at the same places.
-func (u *Unit) renames(f *File, suffix string) ([]syntax.Edit, error) {
+func (w *Writer) renames(f *File, suffix string) ([]syntax.Edit, error) {
 	offset := f.Fset.File(f.AST.FileStart).Offset
 	var edits []syntax.Edit
 	var clash error
@@ -75,7 +86,7 @@ func (u *Unit) renames(f *File, suffix string) ([]syntax.Edit, error) {
 			return true
 		}
 		if strings.HasSuffix(id.Name, suffix) && clash == nil {
-			clash = fmt.Errorf("%s: line %d: the name %s ends in %s, which is kept for variants", u.Target.Name,
+			clash = fmt.Errorf("%s: line %d: the name %s ends in %s, which is kept for variants", w.of.Name,
 				f.line(id.Pos()), id.Name, suffix)
 		}
 		return true
@@ -83,10 +94,10 @@ func (u *Unit) renames(f *File, suffix string) ([]syntax.Edit, error) {
 	if clash != nil {
 		return nil, clash
 	}
-	for _, id := range u.renamed(f) {
+	for _, id := range renamed(f) {
 		edits = append(edits, syntax.Edit{Start: offset(id.End()), End: offset(id.End()), New: suffix})
 	}
-	if name := u.BuildName(); name != f.AST.Name.Name {
+	if name := w.pkg.BuildName(); name != f.AST.Name.Name {
 		edits = append(edits, syntax.Edit{Start: offset(f.AST.Name.Pos()), End: offset(f.AST.Name.End()), New: name})
 	}
 	return edits, nil
@@ -100,10 +111,10 @@ func objectOf(info *types.Info, id *ast.Ident) types.Object {
 	return info.Uses[id]
 }
 
-// declared are the objects that the candidate declares at package level, and
+// declarations are the objects that the candidate declares at package level, and
 // the fields that take their name from an embedded one of them. The methods
 // of its own types need no new name; those of the package's types do.
-func (u *Unit) declared(f *File) map[types.Object]bool {
+func declarations(f *File) map[types.Object]bool {
 	out := map[types.Object]bool{}
 	for _, d := range f.AST.Decls {
 		switch d := d.(type) {
@@ -141,49 +152,49 @@ func (f *File) declares(name string) bool {
 }
 
 // BuildName is the package name of the copies that a harness compiles.
-func (u *Unit) BuildName() string {
-	if u.Target.PkgName == "main" {
+func (pkg *Package) BuildName() string {
+	if pkg.Name == "main" {
 		return "main_"
 	}
-	return u.Target.PkgName
+	return pkg.Name
 }
 
-// BuildFiles are the texts that must stand in for [Unit.Files] in a build
+// BuildFiles are the texts that must stand in for [Package.Files] in a build
 // that imports the target's package, by path: those of a package main, with
 // its clause changed. It is empty for any other package.
-func (u *Unit) BuildFiles() map[string]string {
+func (pkg *Package) BuildFiles() map[string]string {
 	out := map[string]string{}
-	if u.BuildName() == u.Target.PkgName {
+	if pkg.BuildName() == pkg.Name {
 		return out
 	}
-	for _, f := range u.files {
+	for _, f := range pkg.files {
 		clause := f.ast.Name
 		out[f.path] = syntax.Apply(f.text,
-			[]syntax.Edit{{Start: f.offset(clause.Pos()), End: f.offset(clause.End()), New: u.BuildName()}})
+			[]syntax.Edit{{Start: f.offset(clause.Pos()), End: f.offset(clause.End()), New: pkg.BuildName()}})
 	}
 	return out
 }
 
 // TypeString writes a type as Go code inside the target's package. Packages of the same name, or
 // whose name the package takes itself, get another one.
-func (u *Unit) TypeString(t types.Type) string {
-	return types.TypeString(t, u.qualifier)
+func (pkg *Package) TypeString(t types.Type) string {
+	return types.TypeString(t, pkg.qualifier)
 }
 
-func (u *Unit) qualifier(p *types.Package) string {
-	if p.Path() == u.Target.PkgPath {
+func (pkg *Package) qualifier(p *types.Package) string {
+	if p.Path() == pkg.Path {
 		return ""
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if name, ok := u.qualify[p.Path()]; ok {
+	pkg.mu.Lock()
+	defer pkg.mu.Unlock()
+	if name, ok := pkg.qualify[p.Path()]; ok {
 		return name
 	}
 	taken := func(name string) bool {
-		if u.Types.Scope().Lookup(name) != nil || token.IsKeyword(name) {
+		if pkg.Types.Scope().Lookup(name) != nil || token.IsKeyword(name) {
 			return true
 		}
-		for _, n := range u.qualify {
+		for _, n := range pkg.qualify {
 			if n == name {
 				return true
 			}
@@ -194,13 +205,11 @@ func (u *Unit) qualifier(p *types.Package) string {
 	for i := 2; taken(name); i++ {
 		name = fmt.Sprintf("%s%d", p.Name(), i)
 	}
-	u.qualify[p.Path()] = name
+	pkg.qualify[p.Path()] = name
 	return name
 }
 
-// variables are the receiver and the parameters.
-func (u *Unit) variables() []*types.Var { return variables(u.Sig) }
-
+// variables are the receiver and the parameters of a signature.
 func variables(sig *types.Signature) []*types.Var {
 	var out []*types.Var
 	if r := sig.Recv(); r != nil {

@@ -13,7 +13,7 @@ func compilesBeside(t testing.TB, u *Unit, texts ...string) {
 	t.Helper()
 	fset := token.NewFileSet()
 	var files []*ast.File
-	for _, path := range u.Files() {
+	for _, path := range u.Package.Files() {
 		f, err := parser.ParseFile(fset, path, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -27,18 +27,18 @@ func compilesBeside(t testing.TB, u *Unit, texts ...string) {
 		}
 		files = append(files, f)
 	}
-	if _, err := u.config(nil).Check(u.Target.PkgPath, fset, files, nil); err != nil {
+	if _, err := u.Package.config(nil).Check(u.Target.PkgPath, fset, files, nil); err != nil {
 		t.Errorf("does not compile beside the original: %v\n%s", err, strings.Join(texts, "\n// ----\n"))
 	}
 }
 
 func variant(t testing.TB, u *Unit, src, suffix string) string {
 	t.Helper()
-	f, p := u.Parse(src)
+	f, p := u.Reader.Parse(src)
 	if p != nil {
 		t.Fatalf("%+v in\n%s", *p, src)
 	}
-	out, err := u.Variant(f, suffix)
+	out, err := u.Writer.Variant(f, suffix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,14 +196,14 @@ func same[K comparable](a, b K) bool { return a == b }
 
 func TestVariantRefusesItsOwnSuffix(t *testing.T) {
 	u := load(t, module(t, hostile), "Walk")
-	f, p := u.Parse("package h\n\nfunc Walk(n *Node, Walk__b1 int) int { return Walk__b1 }\n")
+	f, p := u.Reader.Parse("package h\n\nfunc Walk(n *Node, Walk__b1 int) int { return Walk__b1 }\n")
 	if p != nil {
 		t.Fatal(p)
 	}
-	if _, err := u.Variant(f, "__b1"); err == nil || !strings.Contains(err.Error(), "line 3") {
+	if _, err := u.Writer.Variant(f, "__b1"); err == nil || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("clash accepted: %v", err)
 	}
-	if _, err := u.Variant(f, "__b2"); err != nil {
+	if _, err := u.Writer.Variant(f, "__b2"); err != nil {
 		t.Error(err)
 	}
 }

@@ -22,26 +22,27 @@ type Whole struct {
 }
 
 // Whole type-checks a version together with the bodies of the rest, for callers that follow
-// calls. [Unit.Parse], which leaves the bodies out, is the cheaper way to check that a text is a
+// calls. [Reader.Parse], which leaves the bodies out, is the cheaper way to check that a text is a
 // version.
-func (u *Unit) Whole(src string) (*Whole, *Problem) {
+func (r *Reader) Whole(src string) (*Whole, *Problem) {
 	fset := token.NewFileSet()
-	for _, f := range u.files {
+	for _, f := range r.pkg.files {
 		fset.AddExistingFiles(f.tok)
 	}
 	file, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, parseProblem(err)
 	}
-	w := &Whole{Fset: fset, Info: newInfo(), Candidate: file, Files: append([]*ast.File{file}, u.withoutScope()...)}
+	w := &Whole{Fset: fset, Info: newInfo(), Candidate: file}
+	w.Files = append([]*ast.File{file}, r.scope.withoutScope()...)
 	var first *Problem
-	conf := u.config(func(err error) {
+	conf := r.pkg.config(func(err error) {
 		var te types.Error
 		if first == nil && errors.As(err, &te) && !te.Soft { // soft: an import that only the scope used
 			first = &Problem{"types", te.Msg, fset.Position(te.Pos).Line}
 		}
 	})
-	w.Types, _ = conf.Check(u.Target.PkgPath, fset, w.Files, w.Info)
+	w.Types, _ = conf.Check(r.of.PkgPath, fset, w.Files, w.Info)
 	if first != nil {
 		return nil, first
 	}
@@ -54,51 +55,12 @@ func (u *Unit) Whole(src string) (*Whole, *Problem) {
 		if recv := syntax.Receiver(fn); recv != "" {
 			name = recv + "." + name
 		}
-		if name == u.target.key() {
+		if name == r.scope.target.key() {
 			w.Target, _ = w.Info.Defs[fn.Name].(*types.Func)
 		}
 	}
 	if w.Target == nil {
-		return nil, &Problem{"scope", "the file does not declare " + u.target.key(), 0}
+		return nil, &Problem{"scope", "the file does not declare " + r.scope.target.key(), 0}
 	}
 	return w, nil
-}
-
-// withoutScope is the package's files less the declarations that a version
-// brings along.
-func (u *Unit) withoutScope() []*ast.File {
-	drop := map[ast.Node]bool{}
-	for _, s := range u.scope {
-		if s.spec != nil {
-			drop[s.spec] = true
-		} else {
-			drop[s.decl] = true
-		}
-	}
-	var out []*ast.File
-	for _, f := range u.files {
-		g := *f.ast
-		g.Decls, g.Comments = nil, nil
-		for _, d := range f.ast.Decls {
-			if drop[d] {
-				continue
-			}
-			if group, ok := d.(*ast.GenDecl); ok {
-				kept := *group
-				kept.Specs = nil
-				for _, s := range group.Specs {
-					if !drop[s] {
-						kept.Specs = append(kept.Specs, s)
-					}
-				}
-				if len(kept.Specs) == 0 && len(group.Specs) > 0 {
-					continue
-				}
-				d = &kept
-			}
-			g.Decls = append(g.Decls, d)
-		}
-		out = append(out, &g)
-	}
-	return out
 }

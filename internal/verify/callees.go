@@ -31,7 +31,7 @@ type callee struct {
 // place of each alone, since a copy may call what another one is of.
 func (e *Env) calleesDo() *allowance {
 	c := &allowance{anywhere: map[string]bool{}, in: map[string]*callee{}}
-	wide, copies := e.Unit.WidenWhole(e.Unit.Target.Source)
+	wide, copies := e.Unit.Copies.WidenWhole(e.Unit.Target.Source)
 	if len(copies) == 0 {
 		return c
 	}
@@ -41,7 +41,7 @@ func (e *Env) calleesDo() *allowance {
 		return c
 	}
 	for _, name := range copies {
-		if one, err := e.Unit.Narrow(e.touched(wide, name)); err == nil {
+		if one, err := e.Unit.Copies.Narrow(e.touched(wide, name)); err == nil {
 			e.find(one, c)
 		}
 	}
@@ -80,7 +80,7 @@ func (c *allowance) hoist() {
 
 // find adds what the policy finds in a version.
 func (e *Env) find(src string, all *allowance) {
-	f, problem := e.Unit.Parse(src)
+	f, problem := e.Unit.Reader.Parse(src)
 	if problem != nil {
 		return
 	}
@@ -103,7 +103,7 @@ func (e *Env) find(src string, all *allowance) {
 		case !e.InPlace:
 		case c.anywhere(v.key):
 			all.anywhere[v.key] = true
-		case fn != nil && e.Unit.CopyOf(c.nameOf(fn)) != "":
+		case fn != nil && e.Unit.Copies.CopyOf(c.nameOf(fn)) != "":
 			in := all.in[c.nameOf(fn)]
 			in.keys[v.key], in.stateful = true, true
 		}
@@ -121,7 +121,7 @@ func stateless(key string) bool {
 
 // touched is a version with a function that is no longer what it is a copy of, and does the same.
 func (e *Env) touched(src, name string) string {
-	f, problem := e.Unit.Parse(src)
+	f, problem := e.Unit.Reader.Parse(src)
 	if problem != nil {
 		return src
 	}

@@ -265,7 +265,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	// Build both versions with the detector.
-	vs := harness.Versions(j.Env.Unit, j.Candidate)
+	vs := harness.Versions(&j.Env.Unit.Target, j.Candidate)
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{Race: true})
 	if err != nil {
 		if ctx.Err() != nil {

@@ -74,13 +74,13 @@ func (e *Env) original() (*code, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.orig == nil {
-		f, problem := e.Unit.Parse(e.Unit.Target.Source)
+		f, problem := e.Unit.Reader.Parse(e.Unit.Target.Source)
 		if problem != nil {
 			return nil, fmt.Errorf("the original is not accepted as a candidate: %s", problem.Message)
 		}
 		e.orig = e.codeOf(f)
-		e.orig.literals = e.Unit.Literals()
-		e.orig.reached = reachedBy(e.Unit, e.helpers().constant, written(e.orig))
+		e.orig.literals = e.Unit.Package.Literals()
+		e.orig.reached = reachedBy(e.Unit.Package, e.Unit.Target.Name, e.helpers().constant, written(e.orig))
 		e.orig.allowed = e.calleesDo()
 	}
 	return e.orig, nil
@@ -88,13 +88,14 @@ func (e *Env) original() (*code, error) {
 
 // helpers returns the facts about the rest of the package. The first call computes them.
 func (e *Env) helpers() *helpers {
-	e.helpersOnce.Do(func() { e.ofPackage = newHelpers(e.Unit) })
+	e.helpersOnce.Do(func() { e.ofPackage = newHelpers(e.Unit.Package, e.Unit.Target.Name) })
 	return e.ofPackage
 }
 
 func (e *Env) codeOf(f *source.File) *code {
-	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: e.Unit.Rest(),
-		helpers: e.helpers, entries: e.Unit.Entries()}
+	scope := e.Unit.Scope
+	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: scope.Rest(),
+		helpers: e.helpers, entries: scope.Entries()}
 }
 
 // quickRecords is how many training records the quick replay uses.

@@ -48,7 +48,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 
 // trace builds the traced program for the search.
 func (j *Job) trace(ctx context.Context) (*harness.Traced, error) {
-	vs := harness.Versions(j.Env.Unit, j.Candidate)
+	vs := harness.Versions(&j.Env.Unit.Target, j.Candidate)
 	traced, err := j.Env.Builder.Traced(ctx, vs, j.more)
 	if err == nil && j.terms != nil {
 		traced.Binary = traced.Under(j.terms)

@@ -25,12 +25,12 @@ type helpers struct {
 	err       error           // the analysis of the package failed, so nothing is known
 }
 
-// newHelpers analyses the package as its user wrote it.
-func newHelpers(u *source.Unit) *helpers {
+// newHelpers analyses the package of a target as its user wrote it.
+func newHelpers(of *source.Package, target string) *helpers {
 	var err error
 	for _, whole := range []bool{true, false} {
 		h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
-		if err = h.read(u, whole); err == nil {
+		if err = h.read(of, target, whole); err == nil {
 			return h
 		}
 	}
@@ -41,16 +41,16 @@ func newHelpers(u *source.Unit) *helpers {
 // analyses single functions, each with its callees. It takes only functions whose text calls
 // nothing but each other and pure library functions, and those that the target reaches. In that
 // case a variable is constant if the text only reads it.
-func (h *helpers) read(u *source.Unit, whole bool) (err error) {
+func (h *helpers) read(of *source.Package, target string, whole bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("analysing %s: %v", u.Target.PkgPath, r)
+			err = fmt.Errorf("analysing %s: %v", of.Path, r)
 		}
 	}()
 	// Build the package in SSA form.
-	fset, files, info := u.Syntax()
-	c := &code{fset: fset, pkg: u.Types, info: info}
-	prog, pkg := buildSSA(fset, u.Types, files, info)
+	fset, files, info := of.Syntax()
+	c := &code{fset: fset, pkg: of.Types, info: info}
+	prog, pkg := buildSSA(fset, of.Types, files, info)
 	fns, all := declared(prog, info, files), declared(prog, info, files)
 	// In a large package, keep only the functions that are pure by their text.
 	if !whole {
@@ -81,14 +81,14 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 		}
 		// A version holds copies of what the original reaches, so that counts most. These functions
 		// may call others through values and interfaces: the values of the whole package.
-		within(prog, own, reachedIn(prog, u), append([]*ssa.Function{pkg.Func("init")}, all...), effects.Standard(),
-			helperSteps, note)
+		within(prog, own, reachedIn(prog, of, target), append([]*ssa.Function{pkg.Func("init")}, all...),
+			effects.Standard(), helperSteps, note)
 		h.constant = c.onlyRead(files, unexported)
 	}
 	h.noteKept(c, files, touched)
 	// Nobody changes a variable that no function touches, nor one without memory.
-	for _, name := range u.Types.Scope().Names() {
-		v, ok := u.Types.Scope().Lookup(name).(*types.Var)
+	for _, name := range of.Types.Scope().Names() {
+		v, ok := of.Types.Scope().Lookup(name).(*types.Var)
 		if ok && (whole && !v.Exported() && !touched[objectName(v)] || sizes.Sizeof(v.Type()) == 0) {
 			h.constant[objectName(v)] = true
 		}
@@ -266,9 +266,9 @@ func within(
 }
 
 // reachedIn returns the target and the functions of its package that it reaches by its text.
-func reachedIn(prog *ssa.Program, u *source.Unit) []*ssa.Function {
+func reachedIn(prog *ssa.Program, of *source.Package, target string) []*ssa.Function {
 	var out []*ssa.Function
-	for obj := range reaches(u) {
+	for obj := range reaches(of, target) {
 		fn := obj.(*types.Func)
 		if f := prog.FuncValue(fn); f != nil {
 			out = append(out, f)

@@ -158,7 +158,7 @@ func uses(i int) float64 {
 }
 `)
 	h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
-	if err := h.read(environment(t, dir, "./p.F").Unit, false); err != nil {
+	if err := h.read(environment(t, dir, "./p.F").Unit.Package, "F", false); err != nil {
 		t.Fatal(err)
 	}
 	for name, pure := range map[string]bool{"strip": true, "space": true, "zero": true, "counted": false,
@@ -201,7 +201,7 @@ func TestOneHelperIsTooLarge(t *testing.T) {
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/h\n\ngo 1.24\n")
 	put(t, filepath.Join(dir, "p", "p.go"), src.String())
 	h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
-	if err := h.read(environment(t, dir, "./p.F").Unit, false); err != nil {
+	if err := h.read(environment(t, dir, "./p.F").Unit.Package, "F", false); err != nil {
 		t.Fatal(err)
 	}
 	if h.summaries["ex.com/h/p.join100"] != nil {

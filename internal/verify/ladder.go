@@ -224,7 +224,7 @@ func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus
 }
 
 func parse(_ context.Context, j *Job) (*Finding, error) {
-	f, problem := j.Env.Unit.Parse(j.Candidate.Source)
+	f, problem := j.Env.Unit.Reader.Parse(j.Candidate.Source)
 	if problem != nil {
 		reason := problem.Message
 		if problem.Line > 0 {
@@ -290,7 +290,7 @@ func (j *Job) literals(ctx context.Context) (*Finding, error) {
 }
 
 func compile(ctx context.Context, j *Job) (*Finding, error) {
-	vs := harness.Versions(j.Env.Unit, j.Candidate)
+	vs := harness.Versions(&j.Env.Unit.Target, j.Candidate)
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{})
 	if err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ func (j *Job) buildFor(ctx context.Context, m harness.Machine) (*harness.Binary,
 	if err != nil {
 		return nil, err
 	}
-	vs := harness.Versions(j.Env.Unit, j.Candidate)
+	vs := harness.Versions(&j.Env.Unit.Target, j.Candidate)
 	return b.Build(ctx, vs, harness.Link{})
 }
 
@@ -105,7 +105,7 @@ func (j *Job) starts(ctx context.Context, m harness.Machine) (*Finding, error) {
 	if berr != nil {
 		return nil, berr
 	}
-	alone, berr := b.Build(ctx, harness.Versions(j.Env.Unit), harness.Link{})
+	alone, berr := b.Build(ctx, harness.Versions(&j.Env.Unit.Target), harness.Link{})
 	if berr != nil {
 		return nil, berr
 	}

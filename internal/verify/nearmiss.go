@@ -105,8 +105,8 @@ func (s *nearing) begin(ctx context.Context) (err error) {
 	}()
 	// Build both versions together with all conditions of the grammar.
 	recorded := s.recorded()
-	s.preds = s.e.Unit.Grammar(longest(recorded))
-	vs := harness.Versions(s.e.Unit, s.c)
+	s.preds = s.e.Unit.Conditions.Grammar(longest(recorded))
+	vs := harness.Versions(&s.e.Unit.Target, s.c)
 	if s.bin, err = s.e.Builder.BuildWith(ctx, vs, s.preds, harness.Link{FuncAlign: 64}); err != nil {
 		return err
 	}

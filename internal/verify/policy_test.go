@@ -322,7 +322,7 @@ func stamp() (out string) {
 			imports = "import \"time\"\n\n"
 		}
 		src := "package p\n\n" + imports + "func Render(s string) string {\n\t" + body + "\n}\n"
-		f, problem := env.Unit.Parse(src)
+		f, problem := env.Unit.Reader.Parse(src)
 		if problem != nil {
 			t.Fatal(what, problem.Message)
 		}
@@ -384,7 +384,7 @@ var seen sync.Map
 		{"r.count(s)\n\tseen.Store(r.n, true)\n\treturn len(s)", false},
 		{"r.count(s)\n\tr.note()\n\tcounted++\n\treturn len(s)", false},
 	} {
-		f, problem := env.Unit.Parse("package p\n\n" +
+		f, problem := env.Unit.Reader.Parse("package p\n\n" +
 			"func (r *Reader) Read(s string) int { return readerFieldForRead(r, s) + 1 }\n\n" +
 			"func readerFieldForRead(r *Reader, s string) int {\n\t" + c.body + "\n}\n")
 		if problem != nil {

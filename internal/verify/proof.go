@@ -39,7 +39,7 @@ func (j *Job) programs() (orig, cand *exec.Program, lib *exec.Library, why strin
 }
 
 func (e *Env) program(source string) (*exec.Program, string) {
-	w, problem := e.Unit.Whole(source)
+	w, problem := e.Unit.Reader.Whole(source)
 	if problem != nil {
 		return nil, fmt.Sprintf("line %d: %s", problem.Line, problem.Message)
 	}

@@ -29,9 +29,9 @@ type reach struct {
 //
 // With the standard library and other variables a candidate could keep state between calls. It may
 // use these only where the target's own text does.
-func reachedBy(u *source.Unit, constant, written map[string]bool) map[string]bool {
-	seen := reaches(u)
-	read, fixed := onlyReadBy(u, seen)
+func reachedBy(of *source.Package, target string, constant, written map[string]bool) map[string]bool {
+	seen := reaches(of, target)
+	read, fixed := onlyReadBy(of, seen)
 	keys := map[string]bool{}
 	for _, r := range seen {
 		for _, v := range r.vars {
@@ -65,15 +65,15 @@ func reachedBy(u *source.Unit, constant, written map[string]bool) map[string]boo
 
 // onlyReadBy returns the variables that the functions only read, and all that others may
 // call while they run; and those of these variables of which the package gives no memory away.
-func onlyReadBy(u *source.Unit, seen map[types.Object]*reach) (read, fixed map[string]bool) {
-	fset, files, info := u.Syntax()
-	c := &code{fset: fset, pkg: u.Types, info: info}
+func onlyReadBy(of *source.Package, seen map[types.Object]*reach) (read, fixed map[string]bool) {
+	fset, files, info := of.Syntax()
+	c := &code{fset: fset, pkg: of.Types, info: info}
 	all := func(*types.Var) bool { return true }
 	read = c.onlyRead(c.mayRun(files, seen), all)
 	fixed = c.onlyRead(files, func(v *types.Var) bool { return c.refers(v.Type()) })
 	given := c.addressed(files)
 	for name := range read {
-		v, ok := u.Types.Scope().Lookup(name[strings.LastIndexByte(name, '.')+1:]).(*types.Var)
+		v, ok := of.Types.Scope().Lookup(name[strings.LastIndexByte(name, '.')+1:]).(*types.Var)
 		if ok && !c.refers(v.Type()) && !given[name] {
 			fixed[name] = true
 		}
@@ -221,12 +221,12 @@ func written(c *code) map[string]bool {
 }
 
 // reaches reads the target and the functions of its package that it reaches.
-func reaches(u *source.Unit) map[types.Object]*reach {
-	_, files, info := u.Syntax()
+func reaches(of *source.Package, target string) map[types.Object]*reach {
+	_, files, info := of.Syntax()
 	decls := withBodies(info, files)
 	var next []types.Object
 	for obj := range decls {
-		if fn, ok := obj.(*types.Func); ok && syntax.FuncName(fn) == u.Target.Name {
+		if fn, ok := obj.(*types.Func); ok && syntax.FuncName(fn) == target {
 			next = append(next, obj)
 		}
 	}
@@ -249,7 +249,7 @@ func reaches(u *source.Unit) map[types.Object]*reach {
 					r.vars = append(r.vars, obj)
 				}
 			case *types.Func:
-				if obj.Pkg() == nil || !ofModules(obj.Pkg(), u) {
+				if obj.Pkg() == nil || !ofModules(obj.Pkg(), of) {
 					return true
 				}
 				r.funcs = append(r.funcs, obj)
@@ -271,7 +271,7 @@ func ofPackage(v *types.Var) bool {
 
 // ofModules reports whether a package is the target's own, or of a module: those of the standard
 // library have no dot in the first element of their path.
-func ofModules(p *types.Package, u *source.Unit) bool {
+func ofModules(p *types.Package, of *source.Package) bool {
 	first, _, _ := strings.Cut(p.Path(), "/")
-	return p.Path() == u.Types.Path() || strings.Contains(first, ".")
+	return p.Path() == of.Path || strings.Contains(first, ".")
 }

@@ -51,7 +51,7 @@ func (b *Box) keep(name string) {
 // do, which lock and keep what they get, and that it still may keep nothing anywhere else.
 func TestCalleesDo(t *testing.T) {
 	u := lone(t, lockedSource, "./.Counts.Add")
-	wide, copies := u.Widen(u.Target.Source)
+	wide, copies := u.Copies.Widen(u.Target.Source)
 	if len(copies) != 2 {
 		t.Fatalf("copies %v of\n%s", copies, wide)
 	}
@@ -124,7 +124,7 @@ func put(s string, n int) { seen[s] = n }
 // target's own text nor another function gets at that state.
 func TestCalleesKeep(t *testing.T) {
 	u := lone(t, tallySource, "./.Tally.Sum")
-	wide, copies := u.Widen(u.Target.Source)
+	wide, copies := u.Copies.Widen(u.Target.Source)
 	if len(copies) != 3 {
 		t.Fatalf("copies %v of\n%s", copies, wide)
 	}
@@ -349,7 +349,7 @@ func Others(s string) (uint32, bool) { return fold(s), first(nil) }
 // callee's digest, and end a walk over a map where a callee does, and nowhere else.
 func TestCalleesDecide(t *testing.T) {
 	u := lone(t, sumSource, "./.Valid")
-	wide, copies := u.Widen(u.Target.Source)
+	wide, copies := u.Copies.Widen(u.Target.Source)
 	if len(copies) != 2 {
 		t.Fatalf("copies %v of\n%s", copies, wide)
 	}
@@ -395,13 +395,13 @@ func (l *List) keep(n int) {
 }
 `
 	u := lone(t, text, "./.List.Add")
-	u.Idle = func(string) bool { return true }
-	first, _ := u.Widen(u.Target.Source)
+	u.Copies.Idle = func(string) bool { return true }
+	first, _ := u.Copies.Widen(u.Target.Source)
 	if strings.Contains(first, "listEForAdd") {
 		t.Fatalf("the first step reaches all: the test shows nothing\n%s", first)
 	}
-	second, _ := u.Widen(strings.Replace(first, "n + 1", "1 + n", 1))
-	third, _ := u.Widen(strings.Replace(second, "n + 1", "1 + n", 1))
+	second, _ := u.Copies.Widen(strings.Replace(first, "n + 1", "1 + n", 1))
+	third, _ := u.Copies.Widen(strings.Replace(second, "n + 1", "1 + n", 1))
 	if !strings.Contains(third, "listEForAdd") {
 		t.Fatalf("the third step does not reach all\n%s", third)
 	}
@@ -440,7 +440,7 @@ func lone(t *testing.T, text, spec string) *source.Unit {
 // static checks what reading a version says of it.
 func static(t *testing.T, u *source.Unit, name, text string, inPlace bool, want beagle.Status) {
 	t.Helper()
-	text, err := u.Normalize(text)
+	text, err := u.Reader.Normalize(text)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -29,7 +29,7 @@ const (
 func Build(
 	ctx context.Context, e *Env, cands []beagle.Candidate, o harness.Link,
 ) (*harness.Binary, map[int]*Finding, error) {
-	vs := harness.Versions(e.Unit, cands...)
+	vs := harness.Versions(&e.Unit.Target, cands...)
 	bin, err := e.Builder.Build(ctx, vs, o)
 	if err != nil {
 		return nil, nil, err
@@ -79,7 +79,7 @@ func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.C
 
 // startAlone judges the start of a program with one candidate.
 func (e *Env) startAlone(ctx context.Context, c beagle.Candidate) (*Finding, error) {
-	vs := harness.Versions(e.Unit, c)
+	vs := harness.Versions(&e.Unit.Target, c)
 	bin, err := e.Builder.Build(ctx, vs, harness.Link{})
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 	bin := e.Alone
 	if bin == nil {
 		var err error
-		bin, err = e.Builder.Build(ctx, harness.Versions(e.Unit), harness.Link{})
+		bin, err = e.Builder.Build(ctx, harness.Versions(&e.Unit.Target), harness.Link{})
 		if err != nil {
 			return harness.Startup{}, err
 		}
@@ -171,7 +171,7 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 // worksAtStart reports whether the start of the program must compute a package variable of the
 // candidate: with calls or allocations that the compiler did not lay out in advance.
 func (e *Env) worksAtStart(c beagle.Candidate) bool {
-	f, problem := e.Unit.Parse(c.Source)
+	f, problem := e.Unit.Reader.Parse(c.Source)
 	return problem != nil || initialises(e.codeOf(f))
 }
 

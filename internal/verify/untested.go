@@ -296,10 +296,11 @@ func (j *Job) versionWithout(changes ...change) bool {
 	for _, c := range list {
 		src = src[:j.cand.offset(c.from)] + c.again + src[j.cand.offset(c.to):]
 	}
-	if text, err := j.Env.Unit.Normalize(j.Env.Unit.Complete(src)); err == nil { // imports may come and go with them
+	reader := j.Env.Unit.Reader
+	if text, err := reader.Normalize(reader.Complete(src)); err == nil { // imports may come and go with them
 		src = text
 	}
-	_, problem := j.Env.Unit.Parse(src)
+	_, problem := reader.Parse(src)
 	return problem == nil
 }
 

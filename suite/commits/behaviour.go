@@ -20,7 +20,7 @@ func check(ctx context.Context, dir, file string, e *change.Entry) (*beagle.Verd
 	if err != nil {
 		return nil, err
 	}
-	if _, problem := u.Parse(src); problem != nil {
+	if _, problem := u.Reader.Parse(src); problem != nil {
 		return &beagle.Verdict{Status: beagle.Invalid, Stage: problem.Stage, Reason: problem.Message}, nil
 	}
 	return &beagle.Verdict{Status: beagle.Equal, Stage: "types", Reason: "type-checks; nothing was run"}, nil
@@ -37,8 +37,8 @@ func complete(ctx context.Context, dir, file string, e *change.Entry) (*source.U
 	if err != nil {
 		return nil, "", err
 	}
-	text := u.Complete(string(src))
-	if formatted, err := u.Normalize(text); err == nil { // with the imports of what was added
+	text := u.Reader.Complete(string(src))
+	if formatted, err := u.Reader.Normalize(text); err == nil { // with the imports of what was added
 		text = formatted
 	}
 	return u, text, nil

@@ -1,0 +1,143 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/exports"
+)
+
+// A Package is the target's package as the user wrote it: what the go command and the type checker
+// say of it. No candidate changes it.
+type Package struct {
+	Path, Name string // of the import; of the package clause
+	Dir, Root  string // of its files; of its module
+	Types      *types.Package
+
+	lang    string // the version of Go that its module asks for
+	fset    *token.FileSet
+	files   []*srcFile // as the compiler takes them
+	info    *types.Info
+	graph   *graph
+	exports *exports.Importer
+	also    map[string]string // names of packages that it does not import, and a candidate may
+	direct  map[string]bool   // import paths that some file imports
+	names   map[string]string // import path -> package name, for every package that is linked
+
+	watching sync.Once
+	watched  watched // see watch
+
+	naming sync.Once
+	local  map[string]bool // see localNames
+
+	mu      sync.Mutex
+	qualify map[string]string // import path -> name in type strings
+}
+
+// newPackage parses and type-checks a package as the user wrote it. also are the names of packages
+// that it does not import, and candidates may.
+func newPackage(p *packages.Package, x *exports.Importer, also map[string]string) (*Package, error) {
+	pkg := &Package{Path: p.PkgPath, Name: p.Name, Dir: p.Dir, Root: moduleRoot(p), lang: language(p),
+		fset: token.NewFileSet(), exports: x, also: also, direct: map[string]bool{}, names: map[string]string{},
+		qualify: map[string]string{}}
+	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) { pkg.names[q.PkgPath] = q.Name })
+	maps.Copy(pkg.names, also)
+	for path := range p.Imports {
+		pkg.direct[path] = true
+	}
+	for _, path := range p.CompiledGoFiles {
+		if !strings.HasSuffix(path, ".go") && filepath.Dir(path) == p.Dir {
+			continue // assembly
+		}
+		f, err := readFile(pkg.fset, path)
+		if err != nil {
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("%s does not compile: %v", p.PkgPath, err),
+				Remedy: "make `go build` work first",
+			}
+		}
+		pkg.files = append(pkg.files, f)
+	}
+	var first error
+	conf := pkg.config(func(err error) {
+		if first == nil {
+			first = err
+		}
+	})
+	pkg.info = newInfo()
+	pkg.Types, _ = conf.Check(p.PkgPath, pkg.fset, asts(pkg.files), pkg.info)
+	if first != nil {
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s does not compile: %v", p.PkgPath, first),
+			Remedy: "make `go build` work first",
+		}
+	}
+	pkg.graph = newGraph(pkg.files, pkg.Types, pkg.info)
+	return pkg, nil
+}
+
+func (pkg *Package) config(report func(error)) *types.Config {
+	return &types.Config{GoVersion: "go" + pkg.lang, Importer: pkg.exports, Sizes: sizes(), Error: report}
+}
+
+func newInfo() *types.Info {
+	return &types.Info{
+		Types:        map[ast.Expr]types.TypeAndValue{},
+		Instances:    map[*ast.Ident]types.Instance{},
+		Defs:         map[*ast.Ident]types.Object{},
+		Uses:         map[*ast.Ident]types.Object{},
+		Implicits:    map[ast.Node]types.Object{},
+		Selections:   map[*ast.SelectorExpr]*types.Selection{},
+		Scopes:       map[ast.Node]*types.Scope{},
+		FileVersions: map[*ast.File]string{},
+	}
+}
+
+func asts(files []*srcFile) []*ast.File {
+	var out []*ast.File
+	for _, f := range files {
+		out = append(out, f.ast)
+	}
+	return out
+}
+
+// Syntax returns the package as the user wrote it, with its types. Callers must not change it.
+func (pkg *Package) Syntax() (*token.FileSet, []*ast.File, *types.Info) {
+	return pkg.fset, asts(pkg.files), pkg.info
+}
+
+// Literals are the constants that the package's files spell, as the user wrote
+// them.
+func (pkg *Package) Literals() []constant.Value {
+	var out []constant.Value
+	for _, f := range pkg.files {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok {
+				out = append(out, constant.MakeFromLiteral(lit.Value, lit.Kind, 0))
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// Files are the package's Go files as the compiler takes them, absolute. They
+// are the user's own; where their package clause says main, copies with
+// another name are needed: see [Package.BuildFiles].
+func (pkg *Package) Files() []string {
+	var out []string
+	for _, f := range pkg.files {
+		out = append(out, f.path)
+	}
+	return out
+}
