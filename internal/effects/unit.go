@@ -8,26 +8,34 @@ import (
 
 // A unit is one function together with its closures; they are solved at once.
 type unit struct {
-	p     *Program
-	fn    *ssa.Function
-	fns   []*ssa.Function
-	in    map[*ssa.Function]bool
-	nodes map[ssa.Value]int
-	pts   [][]set // what a value may point at, one set for each part of a tuple
+	heap
+	found
+	fns     []*ssa.Function
+	in      map[*ssa.Function]bool
+	nodes   map[ssa.Value]int
+	pts     [][]set // what a value may point at, one set for each part of a tuple
+	running map[running]bool
+	given   []ssa.Value // the arguments of the call at hand, for their types
+}
 
+// A heap is the memory that a function may reach, and what lies in it.
+type heap struct {
+	p       *Program
+	fn      *ssa.Function // whose parameters lead to it
 	places  []place
 	content []set // what the references in a place point at
 	index   map[place]int
 	fields  [][]int // for a place that is a struct, the places of its fields
+	changed bool    // something is known that was not known a step ago
+}
 
+// found is what a function and its closures were found to do.
+type found struct {
 	written map[int]Finding
 	stored  map[Store]Finding
 	runs    map[Run]Finding
 	thrown  map[Ref]Finding // where the values of panics lead
-	changed bool
-	at      ssa.Instruction
-	running map[running]bool
-	given   []ssa.Value // the arguments of the call at hand, for their types
+	at      ssa.Instruction // at which it is found now
 }
 
 // A running is a method that runCode is running on a place. It stops runCode from running the same
@@ -51,9 +59,13 @@ type place struct {
 const kept = "a variable kept by a function value"
 
 func newUnit(p *Program, fn *ssa.Function) *unit {
-	u := &unit{p: p, fn: fn, in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, index: map[place]int{},
-		written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, thrown: map[Ref]Finding{},
-		running: map[running]bool{}}
+	u := &unit{
+		heap: heap{p: p, fn: fn, index: map[place]int{}},
+		found: found{
+			written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, thrown: map[Ref]Finding{},
+		},
+		in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, running: map[running]bool{},
+	}
 	u.enter(fn)
 	for i, param := range fn.Params {
 		if p.hasRefs(param.Type()) {
@@ -79,56 +91,56 @@ func (u *unit) enter(f *ssa.Function) {
 }
 
 // place returns the index of a place and adds the place if it is new.
-func (u *unit) place(p place) int {
-	if i, ok := u.index[p]; ok {
+func (h *heap) place(p place) int {
+	if i, ok := h.index[p]; ok {
 		return i
 	}
-	i := len(u.places)
-	u.index[p] = i
-	u.places = append(u.places, p)
-	u.content = append(u.content, nil)
-	u.fields = append(u.fields, nil)
+	i := len(h.places)
+	h.index[p] = i
+	h.places = append(h.places, p)
+	h.content = append(h.content, nil)
+	h.fields = append(h.fields, nil)
 	switch p.ref.Kind {
 	case Deep, Shared:
-		u.content[i].add(i)
+		h.content[i].add(i)
 	case Top:
-		if u.p.holdsRefs(u.fn.Params[p.ref.Param].Type(), p.field) {
-			deep := u.param(Deep, p.ref.Param, p.field)
-			u.content[i].add(deep)
+		if h.p.holdsRefs(h.fn.Params[p.ref.Param].Type(), p.field) {
+			deep := h.param(Deep, p.ref.Param, p.field)
+			h.content[i].add(deep)
 		}
 	}
 	if p.field != Whole {
-		if w := u.whole(p); w != i {
-			u.fields[w] = append(u.fields[w], i)
+		if w := h.whole(p); w != i {
+			h.fields[w] = append(h.fields[w], i)
 		}
 	}
 	return i
 }
 
 // whole returns the place of the struct that has p as a field.
-func (u *unit) whole(p place) int {
+func (h *heap) whole(p place) int {
 	p.field = Whole
 	if p.ref.Kind != Fresh {
 		p.ref.Field = Whole
 	}
-	return u.place(p)
+	return h.place(p)
 }
 
-func (u *unit) param(k Kind, i, field int) int {
-	return u.place(place{ref: Ref{Kind: k, Param: i, Field: field}, field: field})
+func (h *heap) param(k Kind, i, field int) int {
+	return h.place(place{ref: Ref{Kind: k, Param: i, Field: field}, field: field})
 }
 
-func (u *unit) shared(name string) int {
-	return u.place(place{ref: Ref{Kind: Shared, Field: Whole, Name: name}, field: Whole})
+func (h *heap) shared(name string) int {
+	return h.place(place{ref: Ref{Kind: Shared, Field: Whole, Name: name}, field: Whole})
 }
 
-func (u *unit) fresh(site ssa.Instruction) int {
-	return u.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: site, field: Whole})
+func (h *heap) fresh(site ssa.Instruction) int {
+	return h.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: site, field: Whole})
 }
 
 // field returns the place of a field of the struct at i.
-func (u *unit) field(i, field int) int {
-	p := u.places[i]
+func (h *heap) field(i, field int) int {
+	p := h.places[i]
 	if p.field != Whole || p.fn != nil || p.box != nil || p.ref.Kind == Deep || p.ref.Kind == Shared {
 		return i
 	}
@@ -136,13 +148,13 @@ func (u *unit) field(i, field int) int {
 	if p.ref.Kind == Top {
 		p.ref.Field = field
 	}
-	if _, known := u.index[p]; !known {
-		u.changed = true
+	if _, known := h.index[p]; !known {
+		h.changed = true
 	}
-	return u.place(p)
+	return h.place(p)
 }
 
-func (u *unit) single(i int) set {
+func (h *heap) single(i int) set {
 	var s set
 	s.add(i)
 	return s
@@ -150,16 +162,16 @@ func (u *unit) single(i int) set {
 
 // load returns what the references in the places of s point at. A whole struct holds what its
 // fields hold, and a field holds what a store of the whole put there.
-func (u *unit) load(s set) set {
+func (h *heap) load(s set) set {
 	var out set
 	for i := range s.all {
-		out.union(u.content[i])
-		for _, j := range u.fields[i] {
-			out.union(u.content[j])
+		out.union(h.content[i])
+		for _, j := range h.fields[i] {
+			out.union(h.content[j])
 		}
-		if p := u.places[i]; p.field != Whole {
-			for j := range u.content[u.whole(p)].all {
-				if r := u.places[j].ref; r.Kind != Deep || r.Field != Whole || r.Param != p.ref.Param {
+		if p := h.places[i]; p.field != Whole {
+			for j := range h.content[h.whole(p)].all {
+				if r := h.places[j].ref; r.Kind != Deep || r.Field != Whole || r.Param != p.ref.Param {
 					out.add(j) // the field knows by its own name what the whole held from the start
 				}
 			}
@@ -169,11 +181,11 @@ func (u *unit) load(s set) set {
 }
 
 // open replaces interface values by the values that they hold.
-func (u *unit) open(s set) set {
+func (h *heap) open(s set) set {
 	var out set
 	for i := range s.all {
-		if p := u.places[i]; p.box != nil || p.fn != nil {
-			out.union(u.content[i])
+		if p := h.places[i]; p.box != nil || p.fn != nil {
+			out.union(h.content[i])
 		}
 		out.add(i)
 	}
@@ -181,12 +193,12 @@ func (u *unit) open(s set) set {
 }
 
 // reach returns everything reachable from the places of s.
-func (u *unit) reach(s set) set {
+func (h *heap) reach(s set) set {
 	var out set
 	for next := s; ; {
-		u.p.took(1 + len(next))
+		h.p.took(1 + len(next))
 		grew := out.union(next)
-		next = u.load(out)
+		next = h.load(out)
 		if !out.union(next) && !grew {
 			return out
 		}
@@ -232,10 +244,10 @@ func (u *unit) remember(s Store) {
 	}
 }
 
-func (u *unit) finding(r Ref) Finding {
+func (d *found) finding(r Ref) Finding {
 	f := Finding{Ref: r}
-	if u.at != nil {
-		f.Pos = u.at.Pos()
+	if d.at != nil {
+		f.Pos = d.at.Pos()
 	}
 	return f
 }
@@ -273,7 +285,7 @@ func (u *unit) part(v ssa.Value, i int) set {
 	return nil
 }
 
-func (u *unit) function(f *ssa.Function) int { return u.place(place{fn: f, field: Whole}) }
+func (h *heap) function(f *ssa.Function) int { return h.place(place{fn: f, field: Whole}) }
 
 func globalName(g *ssa.Global) string {
 	if g.Pkg == nil {
