@@ -29,7 +29,7 @@ func quick(ctx context.Context, j *Job) (*Finding, error) {
 	if found != nil || err != nil {
 		return found, err
 	}
-	return j.differs(j.quickResult(reply)), nil
+	return j.Env.differs(j.quickResult(reply)), nil
 }
 
 // quickRequest is what the quick check asks of a program, unless reading finds something.
@@ -49,32 +49,32 @@ func (j *Job) quickRequest(ctx context.Context) (*rt.Replay, *Finding, error) {
 }
 
 // quickResult takes in what the program answered, and returns the difference that it found.
-func (j *Job) quickResult(reply *rt.ReplayReply) *rt.Diff {
-	j.tell(reply)
+func (n *notes) quickResult(reply *rt.ReplayReply) *rt.Diff {
+	n.tell(reply)
 	if reply.Diff == nil && reply.Then != nil {
-		j.result.Cases += reply.Then.Cases
+		n.result.Cases += reply.Then.Cases
 		return reply.Then.Diff
 	}
 	return reply.Diff
 }
 
 // tell adds the counts of a replay to the check's result.
-func (j *Job) tell(r *rt.ReplayReply) {
-	j.result.Cases += r.Cases
+func (n *notes) tell(r *rt.ReplayReply) {
+	n.result.Cases += r.Cases
 	if r.Diff == nil && r.Cases < r.Records-r.Outside {
-		j.note("%d of %d records", r.Cases, r.Records)
-		j.missed("%d of %d records of %q, for want of time", r.Records-r.Cases, r.Records, j.result.Name)
+		n.note("%d of %d records", r.Cases, r.Records)
+		n.missed("%d of %d records of %q, for want of time", r.Records-r.Cases, r.Records, n.result.Name)
 	}
 	if r.Outside > 0 {
-		j.note("%d records are outside the contract", r.Outside)
+		n.note("%d records are outside the contract", r.Outside)
 	}
 	if r.Unstable > 0 {
-		j.note("the original differs from itself on %d inputs, which prove nothing", r.Unstable)
-		j.missed("%d inputs of %q on which the original differs from itself", r.Unstable, j.result.Name)
+		n.note("the original differs from itself on %d inputs, which prove nothing", r.Unstable)
+		n.missed("%d inputs of %q on which the original differs from itself", r.Unstable, n.result.Name)
 	}
 	if r.Opaque > 0 {
-		j.note("%d outcomes could not be compared", r.Opaque)
-		j.missed("%d outcomes of %q that cannot be compared", r.Opaque, j.result.Name)
+		n.note("%d outcomes could not be compared", r.Opaque)
+		n.missed("%d outcomes of %q that cannot be compared", r.Opaque, n.result.Name)
 	}
 }
 
@@ -100,7 +100,7 @@ func (j *Job) replaySet(ctx context.Context, name string) (*Finding, error) {
 			return nil, err
 		}
 	}
-	return j.differs(reply.Diff), nil
+	return j.Env.differs(reply.Diff), nil
 }
 
 func replayTrain(ctx context.Context, j *Job) (*Finding, error)   { return j.replaySet(ctx, "train") }
@@ -151,7 +151,7 @@ func threads(ctx context.Context, j *Job) (*Finding, error) {
 		j.missed("calls from several goroutines, in which the original answers differently too")
 		return nil, err
 	}
-	return j.differs(reply.Diff), nil
+	return j.Env.differs(reply.Diff), nil
 }
 
 // originalRaces repeats a concurrent check with the original in the candidate's place.
@@ -194,7 +194,7 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 	}
 	out := reply.Then
 	if out == nil {
-		return j.differs(reply.Diff), nil
+		return j.Env.differs(reply.Diff), nil
 	}
 	// Report which kinds of inputs the exhaustion covered.
 	j.result.Cases = out.Cases
@@ -232,7 +232,7 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 			return nil, err
 		}
 	}
-	return j.differs(out.Diff), nil
+	return j.Env.differs(out.Diff), nil
 }
 
 // goes reports whether a candidate starts goroutines. These may still run beside the caller's own
@@ -296,7 +296,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, err
 	}
 	if exit == nil {
-		return j.differs(reply.Diff), nil
+		return j.Env.differs(reply.Diff), nil
 	}
 	return &Finding{Status: beagle.Wrong, Reason: "the race detector found a data race: " + exit.Detail,
 		Diff: &rt.Diff{Kind: "race", Got: exit.Detail}}, nil

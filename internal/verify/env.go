@@ -94,7 +94,7 @@ func (e *Env) helpers() *helpers {
 
 func (e *Env) codeOf(f *source.File) *code {
 	scope := e.Unit.Scope
-	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: scope.Rest(),
+	return &code{typed: typed{f.Fset, f.Types, f.Info}, src: f.Src, file: f.AST, fn: f.Func, rest: scope.Rest(),
 		helpers: e.helpers, entries: scope.Entries()}
 }
 

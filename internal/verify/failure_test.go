@@ -33,7 +33,7 @@ func TestJudgeFailure(t *testing.T) {
 // TestAstray: a program that ends between inputs accuses nobody. It is run once more, and then the
 // check fails for this candidate alone.
 func TestAstray(t *testing.T) {
-	j := &Job{Candidate: beagle.Candidate{ID: "c0ffee"}, result: beagle.CheckResult{Name: "quick"}}
+	j := &Job{Candidate: beagle.Candidate{ID: "c0ffee"}, notes: notes{result: beagle.CheckResult{Name: "quick"}}}
 	exit := &harness.Exit{Kind: harness.Hang, Detail: "ended by wall", Variant: -1, Record: -1}
 	if err := j.astray(exit); err != nil {
 		t.Fatalf("not run again: %v", err)

@@ -112,7 +112,7 @@ func (j *Job) guide(
 // earlier calls.
 func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) (*Finding, error) {
 	if d.Check != "" || len(d.Args) == 0 {
-		return j.differs(d), nil
+		return j.Env.differs(d), nil
 	}
 	for _, bin := range []*harness.Binary{j.bin, traced.Binary} {
 		idx := j.idx
@@ -130,13 +130,13 @@ func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) 
 			j.missed("what the guided search finds: it ended at an input on which only the traced program differs")
 			return nil, nil
 		case exit == nil:
-			return j.differs(reply.Diff), nil
+			return j.Env.differs(reply.Diff), nil
 		case exit.Variant == j.idx:
 			return j.deadly(ctx, exit, d)
 		}
 	}
 	d.Kind, d.Check = "state", rt.CheckOrder
-	return j.differs(d), nil
+	return j.Env.differs(d), nil
 }
 
 // alone replays one input in a fresh process.
@@ -204,7 +204,7 @@ func (j *Job) guideEnded(
 	case err != nil:
 		return nil, err
 	case alone == nil && reply.Diff != nil:
-		return j.differs(reply.Diff), nil
+		return j.Env.differs(reply.Diff), nil
 	case alone != nil && alone.Variant == j.idx:
 		return j.deadly(ctx, alone, d)
 	case alone != nil || exit.Variant == 0:
@@ -212,7 +212,7 @@ func (j *Job) guideEnded(
 	default:
 		j.note("an input ended a search (%s), but the candidate survives that input alone", exit.Kind)
 	}
-	j.lower(q)
+	lower(q)
 	return nil, nil
 }
 
@@ -238,7 +238,7 @@ func (j *Job) guideShown(
 }
 
 // lower makes the next search take another path, with smaller inputs.
-func (j *Job) lower(q *rt.Guide) {
+func lower(q *rt.Guide) {
 	q.Seed++
 	half := func(n, most int64) int64 {
 		if n == 0 || n > most {

@@ -9,11 +9,11 @@ import (
 
 // missed records in the assurance what the running check did not cover. The text must make sense
 // alone: "race detection: ...". A search's quick check gives no assurance.
-func (j *Job) missed(format string, args ...any) {
-	if j.quick {
+func (n *notes) missed(format string, args ...any) {
+	if n.quick {
 		return
 	}
-	a, text := j.assurance(), fmt.Sprintf(format, args...)
+	a, text := n.assurance(), fmt.Sprintf(format, args...)
 	if !slices.Contains(a.NotChecked, text) {
 		a.NotChecked = append(a.NotChecked, text)
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // counterexample returns a difference in the form that reports and the run's corpus use.
-func (j *Job) counterexample(d *rt.Diff) *beagle.Counterexample {
-	t := &j.Env.Unit.Target
+func (e *Env) counterexample(d *rt.Diff) *beagle.Counterexample {
+	t := &e.Unit.Target
 	c := &beagle.Counterexample{Args: d.Args, Kind: d.Kind}
 	c.Want, c.Got = briefPair(d.Want, d.Got)
 	if d.Check != "" {

@@ -34,7 +34,7 @@ func growth(ctx context.Context, j *Job) (*Finding, error) {
 			if err := j.confirm(ctx, reply.Diff); err != nil {
 				return nil, err
 			}
-			return j.differs(reply.Diff), nil
+			return j.Env.differs(reply.Diff), nil
 		}
 		if g := reply.Growth; g == nil || !g.Steep { // it found nothing, or nothing that shows twice
 			if g != nil {

@@ -49,7 +49,7 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 	}()
 	// Build the package in SSA form.
 	fset, files, info := of.Syntax()
-	c := &code{fset: fset, pkg: of.Types, info: info}
+	c := &typed{fset, of.Types, info}
 	prog, pkg := buildSSA(fset, of.Types, files, info)
 	fns, all := declared(prog, info, files), declared(prog, info, files)
 	// In a large package, keep only the functions that are pure by their text.
@@ -101,14 +101,14 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 
 // findDigests notes the pure functions that fold an argument to a digest. A version may call them,
 // and its own text does not tell what they do.
-func (h *helpers) findDigests(c *code, fns []*ssa.Function) {
+func (h *helpers) findDigests(c *typed, fns []*ssa.Function) {
 	h.digests = map[string]bool{}
 	for _, f := range fns {
 		name := effects.Name(f.Object().(*types.Func))
 		if !h.pure[name] || !folds(f.Signature) {
 			continue
 		}
-		d := newDigestFlow(&code{fset: c.fset, pkg: c.pkg, info: c.info, ssaFuncs: reached(f, fns)})
+		d := newDigestFlow(&code{typed: *c, ssaFuncs: reached(f, fns)})
 		for i := range f.Signature.Results().Len() {
 			h.digests[name] = h.digests[name] || d.level[result{f, i}] == strong
 		}
@@ -134,7 +134,7 @@ func isText(t types.Type) bool {
 
 // escaping returns the package variables whose memory another variable may lead to. The analysis
 // does not see a write through that other variable as a write to them.
-func (c *code) escaping(files []*ast.File) map[string]bool {
+func (c *typed) escaping(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
 	note := func(e ast.Expr) { c.noteRoot(e, out) }
 	// Look for addresses, slices, variables whose initialiser names another variable, and for these
@@ -167,7 +167,7 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 }
 
 // noteRoot adds the variable at the start of an assignable expression to a set.
-func (c *code) noteRoot(e ast.Expr, to map[string]bool) {
+func (c *typed) noteRoot(e ast.Expr, to map[string]bool) {
 	if id := root(e); id != nil {
 		if obj := c.info.ObjectOf(id); obj != nil && obj.Pkg() != nil {
 			to[objectName(obj)] = true
@@ -177,7 +177,7 @@ func (c *code) noteRoot(e ast.Expr, to map[string]bool) {
 
 // noteKept records the variables whose address a method gets that may keep it, or that is not
 // called there and then.
-func (h *helpers) noteKept(c *code, files []*ast.File, touched map[string]bool) {
+func (h *helpers) noteKept(c *typed, files []*ast.File, touched map[string]bool) {
 	for _, f := range files {
 		called := map[*ast.SelectorExpr]bool{}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -209,7 +209,7 @@ func (h *helpers) noteKept(c *code, files []*ast.File, touched map[string]bool) 
 }
 
 // borrowers notes the variables whose initialiser leads to the memory of another variable.
-func (c *code) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
+func (c *typed) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
 	for _, spec := range gen.Specs {
 		spec := spec.(*ast.ValueSpec)
 		for i, value := range spec.Values {
@@ -324,7 +324,7 @@ func noteTouched(found *effects.Findings, touched map[string]bool) {
 }
 
 // findPure marks the functions that touch nothing but their arguments and call only such functions.
-func (h *helpers) findPure(c *code, files []*ast.File) {
+func (h *helpers) findPure(c *typed, files []*ast.File) {
 	decls := map[string]*ast.FuncDecl{}
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -347,7 +347,7 @@ func (h *helpers) findPure(c *code, files []*ast.File) {
 	}
 }
 
-func (h *helpers) isPure(c *code, name string, fn *ast.FuncDecl) bool {
+func (h *helpers) isPure(c *typed, name string, fn *ast.FuncDecl) bool {
 	if s := h.summaries[name]; s != nil {
 		for _, w := range s.Writes {
 			if w.Kind == effects.Shared {
@@ -375,7 +375,7 @@ func (h *helpers) isPure(c *code, name string, fn *ast.FuncDecl) bool {
 }
 
 // harmless reports whether the use of an object has no effect beside its result.
-func (h *helpers) harmless(c *code, obj types.Object) bool {
+func (h *helpers) harmless(c *typed, obj types.Object) bool {
 	switch o := obj.(type) {
 	case *types.Func:
 		if types.IsInterface(recvType(o)) {

@@ -95,7 +95,7 @@ func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 			t.Fatalf("%s: %s", e.name, f.Reason)
 		}
 		j := &Job{Env: c.env, Candidate: cands[i], Corpus: c.corpus, bin: bin, idx: i + 1,
-			Budget: Budget{}.orDefaults(), verdict: &beagle.Verdict{}, quick: *asQuick}
+			Budget: Budget{}.orDefaults(), notes: notes{verdict: &beagle.Verdict{}, quick: *asQuick}}
 		if err := j.prepare(); err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func (j *Job) lookCold(ctx context.Context, q *rt.Replay, procs int) (*Finding, 
 			return found, err
 		}
 	}
-	return j.differs(reply.Diff), nil
+	return j.Env.differs(reply.Diff), nil
 }
 
 // firstOfAll gives each of some records a fresh process: a candidate's answer may not depend on
@@ -93,7 +93,7 @@ func (j *Job) firstOfAll(ctx context.Context) (*Finding, error) {
 		}
 		j.result.Cases += reply.Cases
 		if exit == nil && reply.Diff != nil { // the replay reports calls that do not return
-			return j.differs(reply.Diff), nil
+			return j.Env.differs(reply.Diff), nil
 		}
 	}
 	return nil, nil
@@ -130,7 +130,7 @@ func (c *code) keeps() bool {
 
 // usesOf counts the mentions of variables in a body, and those mentions that only read an element,
 // a field or a length of plain values.
-func (c *code) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads int) {
+func (c *typed) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads int) {
 	written := map[ast.Expr]bool{}
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -174,13 +174,13 @@ func (c *code) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads in
 	return uses, reads
 }
 
-func (c *code) names(vars map[types.Object]bool, e ast.Expr) bool {
+func (c *typed) names(vars map[types.Object]bool, e ast.Expr) bool {
 	id, ok := ast.Unparen(e).(*ast.Ident)
 	return ok && vars[c.info.Uses[id]]
 }
 
 // plain reports whether a value leads to no memory that could be written.
-func (c *code) plain(e ast.Expr) bool {
+func (c *typed) plain(e ast.Expr) bool {
 	t := c.info.TypeOf(e)
 	if t == nil {
 		return false

@@ -66,21 +66,36 @@ type Job struct {
 	Corpus    *beagle.Corpus
 	Budget    Budget
 
-	bin     *harness.Binary // set before QuickLadder; the compile check sets it for the others
-	idx     int
-	cand    *code
-	orig    *code
-	learned *learned
-	result  beagle.CheckResult // of the running check
-	verdict *beagle.Verdict
-	quick   bool
+	bin  *harness.Binary // set before QuickLadder; the compile check sets it for the others
+	idx  int
+	cand *code
+	orig *code
+	skipping
+	notes
 
 	terms   *rt.Terms           // a contract to try in place of the target's
 	more    []*source.Predicate // the conditions of terms, beside those of the target
-	beside  map[string]int      // how often the original ended in a phase, though only beside the candidate
 	astrays int                 // programs of the running check that ended between inputs
 	seeds   [][]byte            // records that take each side of each decision; see branchSeeds
 
+	watched
+}
+
+// notes are what the checks of a job write down.
+type notes struct {
+	result  beagle.CheckResult // of the running check
+	verdict *beagle.Verdict
+	quick   bool
+}
+
+// skipping is what the checks of a job leave out, since the original takes too long for it.
+type skipping struct {
+	learned *learned
+	beside  map[string]int // how often the original ended in a phase, though only beside the candidate
+}
+
+// watched is what the guided search saw of the places where a candidate differs.
+type watched struct {
 	traced  *harness.Traced // the program of the guided search, while changes need it
 	covered [2]coverage     // of the original and the candidate
 	changes []change        // of what no input reached
@@ -178,20 +193,20 @@ func (j *Job) condemn(f *Finding) {
 		v.Checks[len(v.Checks)-1].Name = f.Stage
 	}
 	if f.Diff != nil {
-		v.Counterexample = j.counterexample(f.Diff)
+		v.Counterexample = j.Env.counterexample(f.Diff)
 	}
 }
 
 // note adds a sentence about what the running check did not cover.
-func (j *Job) note(format string, args ...any) {
+func (n *notes) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if strings.Contains(j.result.Note, text) {
+	if strings.Contains(n.result.Note, text) {
 		return
 	}
-	if j.result.Note != "" {
-		text = j.result.Note + "; " + text
+	if n.result.Note != "" {
+		text = n.result.Note + "; " + text
 	}
-	j.result.Note = text
+	n.result.Note = text
 }
 
 // Static parses and type-checks a candidate and applies the policy. It builds and runs nothing.
@@ -204,7 +219,8 @@ func Static(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corp
 func Quick(
 	ctx context.Context, e *Env, bin *harness.Binary, idx int, c beagle.Candidate, corpus *beagle.Corpus,
 ) (*beagle.Verdict, error) {
-	return QuickLadder.climb(ctx, &Job{Env: e, Candidate: c, Corpus: corpus, bin: bin, idx: idx, quick: true})
+	j := &Job{Env: e, Candidate: c, Corpus: corpus, bin: bin, idx: idx, notes: notes{quick: true}}
+	return QuickLadder.climb(ctx, j)
 }
 
 // Full runs every check on a candidate.

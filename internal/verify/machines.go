@@ -36,7 +36,7 @@ func otherMachines(ctx context.Context, j *Job) (*Finding, error) {
 
 // elsewhere compares both versions on one machine, or notes why it cannot.
 func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Finding, error) {
-	bin, err := j.buildFor(ctx, m)
+	bin, err := j.Env.buildFor(ctx, m, j.Candidate)
 	if bin != nil {
 		defer bin.Remove()
 	}
@@ -66,7 +66,7 @@ func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Finding, error
 
 // without notes that the check left out a machine. An error that ended the whole check stays an
 // error.
-func (j *Job) without(ctx context.Context, m harness.Machine, err error) error {
+func (n *notes) without(ctx context.Context, m harness.Machine, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -74,8 +74,8 @@ func (j *Job) without(ctx context.Context, m harness.Machine, err error) error {
 	if errors.Is(err, harness.ErrOriginal) {
 		why = "the original does not build for it"
 	}
-	j.note("%s: left out: %s", m.GOARCH, why)
-	j.missed("GOARCH=%s (%s): %s", m.GOARCH, m.Doc, why)
+	n.note("%s: left out: %s", m.GOARCH, why)
+	n.missed("GOARCH=%s (%s): %s", m.GOARCH, m.Doc, why)
 	return nil
 }
 
@@ -84,12 +84,12 @@ func firstLine(s string) string {
 	return strings.TrimSuffix(s, ":")
 }
 
-func (j *Job) buildFor(ctx context.Context, m harness.Machine) (*harness.Binary, error) {
-	b, err := j.Env.Builder.On(ctx, m)
+func (e *Env) buildFor(ctx context.Context, m harness.Machine, c beagle.Candidate) (*harness.Binary, error) {
+	b, err := e.Builder.On(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	vs := harness.Versions(&j.Env.Unit.Target, j.Candidate)
+	vs := harness.Versions(&e.Unit.Target, c)
 	return b.Build(ctx, vs, harness.Link{})
 }
 
@@ -137,7 +137,7 @@ func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
 		j.result.Cases += reply.Cases
 		unfit += reply.Unfit
 		if reply.Diff != nil {
-			return j.differs(reply.Diff), nil
+			return j.Env.differs(reply.Diff), nil
 		}
 	}
 	if unfit > 0 {
@@ -158,7 +158,7 @@ func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
 		j.result.Cases += out.Cases
 		d = out.Diff
 	}
-	return j.differs(d), nil
+	return j.Env.differs(d), nil
 }
 
 // onMachine adds the machine to the text of a finding.

@@ -20,11 +20,9 @@ import (
 
 // code is a type-checked candidate file, as far as the policy reads it.
 type code struct {
+	typed
 	src  string
-	fset *token.FileSet
 	file *ast.File
-	pkg  *types.Package
-	info *types.Info
 	fn   *ast.FuncDecl // the target; of a group, one of its functions
 	rest []*ast.File   // the other files of the package, without bodies
 
@@ -42,6 +40,13 @@ type code struct {
 	ssaFuncs  []*ssa.Function                   // likewise
 
 	decidesBySums bool // whether it decides by digests that are sums
+}
+
+// typed is the text of a package, or of a part of it, with its types.
+type typed struct {
+	fset *token.FileSet
+	pkg  *types.Package
+	info *types.Info
 }
 
 // A Violation is one construct that the policy forbids.

@@ -27,12 +27,12 @@ func read(t testing.TB, src string) *code {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}
-	c := &code{src: src, fset: testFset, file: f, info: &types.Info{
+	c := &code{src: src, file: f, typed: typed{fset: testFset, info: &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
 		Uses:      map[*ast.Ident]types.Object{},
 		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{},
-	}}
+	}}}
 	conf := types.Config{Importer: testImporter, GoVersion: "go1.26"}
 	if c.pkg, err = conf.Check("k", testFset, []*ast.File{f}, c.info); err != nil {
 		t.Fatalf("%v\n%s", err, src)

@@ -137,7 +137,7 @@ func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) 
 	if err != nil || found != nil {
 		return found, err
 	}
-	if j.doubtful() != "" || !j.Env.Unit.Target.Contract.IsZero() {
+	if j.Env.doubtful() != "" || !j.Env.Unit.Target.Contract.IsZero() {
 		j.missed("an input on which a solver found a difference: it may be impossible, or the contract " +
 			"excludes it")
 		return nil, nil
@@ -153,7 +153,7 @@ func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) 
 // tryRecords compares the versions on inputs that a check made.
 func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 	// An input that callers may be unable to build accuses nobody.
-	if why := j.doubtful(); why != "" && len(list) > 0 {
+	if why := j.Env.doubtful(); why != "" && len(list) > 0 {
 		j.note("the generated inputs were not run: %s", why)
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 		if err := j.confirm(ctx, reply.Diff); err != nil {
 			return nil, err
 		}
-		return j.differs(reply.Diff), nil
+		return j.Env.differs(reply.Diff), nil
 	case exit != nil && exit.Variant == j.idx:
 		fate := fates[exit.Kind]
 		d := &rt.Diff{Kind: fate.kind, Got: fate.text}
@@ -239,8 +239,8 @@ func (j *Job) branchSeeds(ctx context.Context) [][]byte {
 }
 
 // doubtful returns a reason why callers may be unable to build an input that a solver names, or "".
-func (j *Job) doubtful() string {
-	sig := j.Env.Unit.Sig
+func (e *Env) doubtful() string {
+	sig := e.Unit.Sig
 	if r := sig.Recv(); r != nil && hidden(r.Type(), 0) {
 		return "callers may be unable to build such a receiver"
 	}

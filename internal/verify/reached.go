@@ -67,7 +67,7 @@ func reachedBy(of *source.Package, target string, constant, written map[string]b
 // call while they run; and those of these variables of which the package gives no memory away.
 func onlyReadBy(of *source.Package, seen map[types.Object]*reach) (read, fixed map[string]bool) {
 	fset, files, info := of.Syntax()
-	c := &code{fset: fset, pkg: of.Types, info: info}
+	c := &typed{fset, of.Types, info}
 	all := func(*types.Var) bool { return true }
 	read = c.onlyRead(c.mayRun(files, seen), all)
 	fixed = c.onlyRead(files, func(v *types.Var) bool { return c.refers(v.Type()) })
@@ -85,8 +85,8 @@ func onlyReadBy(of *source.Package, seen map[types.Object]*reach) (read, fixed m
 // reaches, and what others may call through values and interfaces, such as a library that formats
 // or sorts. These are methods, function literals, and functions that code names without a call or
 // starts as goroutines, each with what it calls. Declarations of variables are left in.
-func (c *code) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []*ast.File) {
-	r := running{code: c, decls: withBodies(c.info, files), runs: map[*ast.FuncDecl]bool{}}
+func (c *typed) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []*ast.File) {
+	r := running{typed: c, decls: withBodies(c.info, files), runs: map[*ast.FuncDecl]bool{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -134,7 +134,7 @@ func withBodies(info *types.Info, files []*ast.File) map[types.Object]*ast.FuncD
 
 // running collects the functions that may run.
 type running struct {
-	*code
+	*typed
 	decls    map[types.Object]*ast.FuncDecl
 	runs     map[*ast.FuncDecl]bool
 	literals []ast.Decl // of functions that need not run themselves
@@ -185,7 +185,7 @@ func (r *running) handOut(n ast.Node) {
 
 // addressed returns the variables whose address code takes, so that it may change them by other
 // names.
-func (c *code) addressed(files []*ast.File) map[string]bool {
+func (c *typed) addressed(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {

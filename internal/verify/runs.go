@@ -68,9 +68,9 @@ func (j *Job) complete(q *rt.Replay) {
 }
 
 // leaveOut adds the phases that the original does not survive.
-func (j *Job) leaveOut(q *rt.Replay) {
+func (k *skipping) leaveOut(q *rt.Replay) {
 	if q.Then != nil {
-		q.Then.Skip, q.Then.Slow = j.skips()
+		q.Then.Skip, q.Then.Slow = k.skips()
 	}
 }
 
@@ -162,16 +162,16 @@ func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 }
 
 // skips lists the phases to leave out, and those of them for which the original is too slow.
-func (j *Job) skips() (all, slow []string) {
-	j.learned.mu.Lock()
-	defer j.learned.mu.Unlock()
-	for name, isSlow := range j.learned.skip {
+func (k *skipping) skips() (all, slow []string) {
+	k.learned.mu.Lock()
+	defer k.learned.mu.Unlock()
+	for name, isSlow := range k.learned.skip {
 		all = append(all, name)
 		if isSlow {
 			slow = append(slow, name)
 		}
 	}
-	for name, times := range j.beside {
+	for name, times := range k.beside {
 		if times > 1 {
 			all, slow = append(all, name), append(slow, name)
 		}
@@ -219,7 +219,7 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 			return nil, err
 		}
 	}
-	return &Finding{Status: fate.status, Reason: j.inOneLine(d), Diff: d}, nil
+	return &Finding{Status: fate.status, Reason: j.Env.inOneLine(d), Diff: d}, nil
 }
 
 // shown asks for the input at which a process ended.
@@ -311,9 +311,9 @@ func (j *Job) shrinkFatal(ctx context.Context, d *rt.Diff, kind string) error {
 }
 
 // differs returns the finding for a difference.
-func (j *Job) differs(d *rt.Diff) *Finding {
+func (e *Env) differs(d *rt.Diff) *Finding {
 	if d == nil {
 		return nil
 	}
-	return &Finding{Status: beagle.Wrong, Reason: j.inOneLine(d), Diff: d}
+	return &Finding{Status: beagle.Wrong, Reason: e.inOneLine(d), Diff: d}
 }

@@ -25,13 +25,13 @@ const (
 // inOneLine says how the candidate differs from the original:
 //
 //	F("a\xe6") = "aa", want "a-a"
-func (j *Job) inOneLine(d *rt.Diff) string {
-	t := &j.Env.Unit.Target
+func (e *Env) inOneLine(d *rt.Diff) string {
+	t := &e.Unit.Target
 	call := ""
 	if len(d.Call) == len(t.Params) && len(d.Call) > 0 {
 		args := make([]string, len(d.Call))
-		for i, e := range d.Call {
-			args[i] = brief(e)
+		for i, arg := range d.Call {
+			args[i] = brief(arg)
 		}
 		call = callText(t, args)
 		for _, s := range d.Setup {

@@ -30,7 +30,7 @@ func Together(
 	var at []int
 	request := rt.Request{Procs: 1}
 	for i, c := range list {
-		j := &Job{Env: e, Candidate: c.Candidate, Corpus: corpus, bin: bin, idx: c.Version, quick: true}
+		j := &Job{Env: e, Candidate: c.Candidate, Corpus: corpus, bin: bin, idx: c.Version, notes: notes{quick: true}}
 		j.result.Name = QuickLadder[0].Name
 		q, err := j.prepareQuick(ctx)
 		if err != nil {

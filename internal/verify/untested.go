@@ -51,7 +51,7 @@ func untested(ctx context.Context, j *Job) (*Finding, error) {
 		j.missed("%s, which no input reached", j.where(&j.changes[i]))
 	}
 	// Under a condition, statements may be those that no caller needs any more.
-	if j.rewritten() || j.Env.Unit.Target.Contract.Requires != "" {
+	if rewritten(j.Candidate) || j.Env.Unit.Target.Contract.Requires != "" {
 		return nil, nil
 	}
 	alone := j.separable()
@@ -71,8 +71,8 @@ func untested(ctx context.Context, j *Job) (*Finding, error) {
 // rewritten reports whether a rule made a step of the candidate. A rule rewrites
 // statements by their form, reached or not, and its lemma or its tests answer for
 // that form.
-func (j *Job) rewritten() bool {
-	return slices.ContainsFunc(j.Candidate.Steps, func(s beagle.Step) bool { return rules.Named(s.Mutator) != nil })
+func rewritten(c beagle.Candidate) bool {
+	return slices.ContainsFunc(c.Steps, func(s beagle.Step) bool { return rules.Named(s.Mutator) != nil })
 }
 
 // watch finds the changes that the guided search did not reach. If there are any,
@@ -87,7 +87,7 @@ func (j *Job) watch(traced *harness.Traced, reply *rt.GuideReply) {
 	led := leadsTo(j.cand)
 	for _, h := range hunks(j.orig, j.cand) {
 		c := change{hunk: h}
-		if led(h.from) && j.decided(&c, marks) && j.unreached(&c) {
+		if led(h.from) && decided(&c, marks) && j.unreached(&c) {
 			j.changes = append(j.changes, c)
 		}
 	}
@@ -147,7 +147,7 @@ func leadsTo(c *code) func(token.Pos) bool {
 func newCoverage() coverage { return coverage{map[int]bool{}, map[int]bool{}} }
 
 // cover adds what a run reached.
-func (j *Job) cover(traced *harness.Traced, reply *rt.GuideReply) {
+func (w *watched) cover(traced *harness.Traced, reply *rt.GuideReply) {
 	missed := map[int]bool{}
 	for _, id := range reply.Unreached[0] {
 		missed[id] = true
@@ -156,7 +156,7 @@ func (j *Job) cover(traced *harness.Traced, reply *rt.GuideReply) {
 		if s.Mark == 0 || s.Version < 0 {
 			continue
 		}
-		c := &j.covered[s.Version]
+		c := &w.covered[s.Version]
 		c.marked[s.Mark] = true
 		if !missed[id] {
 			c.reached[s.Mark] = true
@@ -166,7 +166,7 @@ func (j *Job) cover(traced *harness.Traced, reply *rt.GuideReply) {
 
 // decided finds the marks that show whether an input reached a change. A statement
 // without a mark counts as reached.
-func (j *Job) decided(c *change, marks [2]map[ast.Stmt]int) bool {
+func decided(c *change, marks [2]map[ast.Stmt]int) bool {
 	for i, side := range [2][]ast.Stmt{c.was, c.is} {
 		for _, s := range side {
 			at := marks[i][s]
@@ -229,9 +229,9 @@ func (m *marker) list(list []ast.Stmt, last int) {
 }
 
 // unreached reports whether no input reached a statement of a change.
-func (j *Job) unreached(c *change) bool {
+func (w *watched) unreached(c *change) bool {
 	for i, marks := range c.marks {
-		if slices.ContainsFunc(marks, func(at int) bool { return j.covered[i].reached[at] }) {
+		if slices.ContainsFunc(marks, func(at int) bool { return w.covered[i].reached[at] }) {
 			return false
 		}
 	}
@@ -248,7 +248,7 @@ func (j *Job) reachMore(ctx context.Context) error {
 	x.Variant = 1 // of the traced program
 	x.Skip, x.Slow = j.skips()
 	files := j.learned.pick("quick", "train", "holdout", "generated")
-	if seeds := j.branchSeeds(ctx); len(seeds) > 0 && j.doubtful() == "" {
+	if seeds := j.branchSeeds(ctx); len(seeds) > 0 && j.Env.doubtful() == "" {
 		path, remove, err := j.recordFile(seeds)
 		if err != nil {
 			return err
@@ -281,22 +281,22 @@ func (j *Job) reachMore(ctx context.Context) error {
 // separable returns the independent changes. The candidate compiles with the
 // original's statements in the place of all of them, or of each one alone.
 func (j *Job) separable() []change {
-	if j.versionWithout(j.changes...) {
+	if j.Env.versionWithout(j.cand, j.changes...) {
 		return j.changes
 	}
-	return slices.DeleteFunc(slices.Clone(j.changes), func(c change) bool { return !j.versionWithout(c) })
+	return slices.DeleteFunc(slices.Clone(j.changes), func(c change) bool { return !j.Env.versionWithout(j.cand, c) })
 }
 
 // versionWithout reports whether the candidate is still a version of the target
 // with the original's statements in the place of some changes.
-func (j *Job) versionWithout(changes ...change) bool {
+func (e *Env) versionWithout(of *code, changes ...change) bool {
 	list := slices.Clone(changes)
 	inorder.By(list, func(x, y change) int { return int(y.from - x.from) }) // from the end, so that places stay
-	src := j.cand.src
+	src := of.src
 	for _, c := range list {
-		src = src[:j.cand.offset(c.from)] + c.again + src[j.cand.offset(c.to):]
+		src = src[:of.offset(c.from)] + c.again + src[of.offset(c.to):]
 	}
-	reader := j.Env.Unit.Reader
+	reader := e.Unit.Reader
 	if text, err := reader.Normalize(reader.Complete(src)); err == nil { // imports may come and go with them
 		src = text
 	}
