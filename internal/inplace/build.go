@@ -46,7 +46,7 @@ func (p *Place) compile(ctx context.Context, g *Program, texts map[int]string) (
 }
 
 // link runs the go command for each suite.
-func (p *Place) link(ctx context.Context, g *Program) (map[int]string, error) {
+func (p *programs) link(ctx context.Context, g *Program) (map[int]string, error) {
 	g.paths, g.why = make([]string, len(p.suites)), make([]string, len(p.suites))
 	built := 0
 	for i, s := range p.suites {
@@ -114,7 +114,7 @@ const alignment = 64
 const startTime = 10 * time.Second
 
 // start says why a program does not start; "" when it does.
-func (p *Place) start(ctx context.Context, g *Program) (string, error) {
+func (p *programs) start(ctx context.Context, g *Program) (string, error) {
 	for i := range p.suites {
 		if g.paths[i] == "" {
 			continue
@@ -131,7 +131,7 @@ func (p *Place) start(ctx context.Context, g *Program) (string, error) {
 }
 
 // Relink lays the same code out anew.
-func (p *Place) Relink(ctx context.Context, g *Program, layout uint64) (*Program, error) {
+func (p *programs) Relink(ctx context.Context, g *Program, layout uint64) (*Program, error) {
 	n := *g
 	n.link.Layout = layout
 	n.paths = nil
@@ -143,7 +143,7 @@ func (p *Place) Relink(ctx context.Context, g *Program, layout uint64) (*Program
 }
 
 // goTest builds the tests of one package. It returns what the go command said if it refused.
-func (p *Place) goTest(
+func (p *programs) goTest(
 	ctx context.Context, over string, link Link, pkg *gotool.Listed, path string,
 ) (string, error) {
 	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-trimpath", "-overlay=" + over, "-o", path},

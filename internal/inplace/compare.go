@@ -180,11 +180,11 @@ func firstUnlike(want, got string) string {
 
 // runs compares whole runs of the tests, and of the benchmarks once each, with those of the
 // original. wall bounds each run.
-func (p *Place) runs(ctx context.Context, g *Program, version int) (*comparison, error) {
+func (p *programs) runs(ctx context.Context, g *Program, version int) (*comparison, error) {
 	return p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: version})
 }
 
-func (p *Place) runsOf(ctx context.Context, g *Program, plan live.Plan) (*comparison, error) {
+func (p *programs) runsOf(ctx context.Context, g *Program, plan live.Plan) (*comparison, error) {
 	out := &comparison{}
 	for i, s := range p.suites {
 		if g.paths[i] == "" {

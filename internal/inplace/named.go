@@ -76,7 +76,7 @@ type homes []home
 
 // declared are the packages of the module whose tests reach the target: its own, and those that
 // import it. deps are the directories that their tests may read.
-func (p *Place) declared(ctx context.Context) (homes, []string, error) {
+func (p *programs) declared(ctx context.Context) (homes, []string, error) {
 	own, deps, err := p.tools.Own(ctx, &p.u.Target)
 	if err != nil {
 		return nil, nil, err
@@ -140,7 +140,7 @@ func (h *home) add(path string) {
 
 // Parallel names the benchmarks that are timed and call RunParallel, or a function of their test
 // files that may.
-func (p *Place) Parallel() (out []string) {
+func (p *programs) Parallel() (out []string) {
 	for _, s := range p.suites {
 		h := newHome(s.pkg)
 		for _, t := range s.timed {

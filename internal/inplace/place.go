@@ -22,18 +22,12 @@ import (
 // A Place runs versions of a target inside the tests of its module. Several goroutines may use it
 // at once.
 type Place struct {
-	u     *source.Unit
-	box   *sandbox.Sandbox
-	dir   string
-	tools *gotool.Toolchain
+	programs
 	watch func(what string) // progress, for people
 
-	shell   *dispatcher
-	base    overlay // the common part of all programs
-	read    []string
-	suites  []*suite
-	own     *Program        // the original and its copy, from the survey
-	profile sandbox.Profile // under which the tests run
+	shell *dispatcher
+	base  overlay  // the common part of all programs
+	own   *Program // the original and its copy, from the survey
 
 	tape     bool // recorders may be built
 	norace   bool // leave the race detector out
@@ -42,6 +36,17 @@ type Place struct {
 	mu     sync.Mutex
 	count  int                // of programs
 	hooked map[string]overlay // test files with hooks, by package
+}
+
+// programs builds and runs the test programs of the package.
+type programs struct {
+	u       *source.Unit
+	box     *sandbox.Sandbox
+	dir     string
+	tools   *gotool.Toolchain
+	read    []string
+	suites  []*suite
+	profile sandbox.Profile // under which the tests run
 }
 
 // A suite are the tests of one package that reach the target.
@@ -63,7 +68,7 @@ type suite struct {
 func New(
 	ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, watch func(string),
 ) (*Place, error) {
-	p := &Place{u: u, box: box, dir: dir, watch: watch, profile: sandbox.Run, tape: true}
+	p := &Place{programs: programs{u: u, box: box, dir: dir, profile: sandbox.Run}, watch: watch, tape: true}
 	if watch == nil {
 		p.watch = func(string) {}
 	}
@@ -96,7 +101,7 @@ func New(
 }
 
 // writable refuses packages to which the go command adds no file.
-func (p *Place) writable() error {
+func (p *programs) writable() error {
 	t := &p.u.Target
 	local, err := filepath.Rel(t.Dir, t.PkgDir)
 	if err == nil && slices.Contains(strings.Split(filepath.ToSlash(local), "/"), "vendor") {

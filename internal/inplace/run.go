@@ -94,7 +94,7 @@ func exactly(name string) string {
 const reportFile = "report.jsonl"
 
 // run runs a suite's binary behind the walls.
-func (p *Place) run(ctx context.Context, g *Program, j job) (*ran, error) {
+func (p *programs) run(ctx context.Context, g *Program, j job) (*ran, error) {
 	dir, err := os.MkdirTemp(p.dir, "run")
 	if err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func top(name string) string {
 }
 
 // walls are those behind which a program runs: the race detector starts it anew and reads /proc.
-func (p *Place) walls(g *Program) sandbox.Profile {
+func (p *programs) walls(g *Program) sandbox.Profile {
 	if g.link.Race && p.profile == sandbox.Run {
 		return sandbox.Fuzz
 	}

@@ -109,7 +109,7 @@ func (c *clock) Windows() []bench.Window {
 
 // Benchmarks names the benchmarks that are timed, and those of them whose own work between the
 // calls is in the times.
-func (p *Place) Benchmarks() (all, around []string) {
+func (p *programs) Benchmarks() (all, around []string) {
 	for _, t := range p.timed() {
 		all = append(all, t.name)
 		if !t.inside {
@@ -119,7 +119,7 @@ func (p *Place) Benchmarks() (all, around []string) {
 	return all, around
 }
 
-func (p *Place) timed() (out []timed) {
+func (p *programs) timed() (out []timed) {
 	for _, s := range p.suites {
 		out = append(out, s.timed...)
 	}

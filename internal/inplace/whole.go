@@ -80,7 +80,7 @@ func (p *Place) patched(dir string, i int, src string) (overlay, error) {
 }
 
 // linkWhole runs the go command for each version and suite.
-func (p *Place) linkWhole(ctx context.Context, g *Program) error {
+func (p *programs) linkWhole(ctx context.Context, g *Program) error {
 	g.paths, g.why = make([]string, len(p.suites)), make([]string, len(p.suites))
 	g.versions = make([][]string, len(p.suites))
 	built := 0
@@ -121,13 +121,13 @@ func (p *Place) linkWhole(ctx context.Context, g *Program) error {
 }
 
 // shared is where the original is kept for all programs that are linked alike.
-func (p *Place) shared(s *suite, link Link) string {
+func (p *programs) shared(s *suite, link Link) string {
 	name := beagle.HashOf("original", s.pkg.ImportPath, link)[:16]
 	return filepath.Join(p.dir, "original-"+name+".test")
 }
 
 // goTestOnce is goTest unless the binary is there already.
-func (p *Place) goTestOnce(
+func (p *programs) goTestOnce(
 	ctx context.Context, over string, link Link, pkg *gotool.Listed, path string,
 ) (string, error) {
 	if _, err := os.Stat(path); err == nil {
@@ -142,7 +142,7 @@ func (p *Place) goTestOnce(
 }
 
 // startWhole leaves out the versions whose programs do not start.
-func (p *Place) startWhole(ctx context.Context, g *Program) error {
+func (p *programs) startWhole(ctx context.Context, g *Program) error {
 	for v := 1; v < len(g.overs); v++ {
 		for i := range p.suites {
 			if g.Failed[v] != "" || g.paths[i] == "" {
