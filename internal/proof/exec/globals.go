@@ -49,9 +49,10 @@ func (m *Machine) start(p *ssa.Package) {
 		}
 	}
 	sub := &Machine{Pool: m.Pool, IntBits: m.IntBits, States: 1 << 20, Turns: 1 << 17, prog: m.prog,
-		lib: m.lib, ctx: m.ctx,
-		plans: m.plans, globals: m.globals, started: m.started, bars: m.bars, closed: m.closed, base: m.base,
-		starting: true}
+		lib: m.lib, ctx: m.ctx, plans: m.plans,
+		variables: variables{
+			globals: m.globals, started: m.started, bars: m.bars, closed: m.closed, base: m.base, starting: true,
+		}}
 	list := sub.call(fn, nil, nil, nil, nil)
 	if len(list) != 1 || list[0].Kind != Returned || sub.lost != "" {
 		why := sub.lost
@@ -66,28 +67,28 @@ func (m *Machine) start(p *ssa.Package) {
 		}
 		return
 	}
-	m.keep(sub, list[0].heap)
+	m.keep(&sub.variables, list[0].heap)
 }
 
 // keep makes what initialisation allocated part of the constant memory.
-func (m *Machine) keep(sub *Machine, heap []Value) {
+func (v *variables) keep(sub *variables, heap []Value) {
 	n := len(sub.base)
 	to := map[int]int{}
 	for i := range heap {
 		to[i+1] = -(n + i + 1)
 	}
-	m.base = append(sub.base, heap...)
-	for i, v := range m.base {
-		m.base[i] = renumber(v, to, 0)
+	v.base = append(sub.base, heap...)
+	for i, old := range v.base {
+		v.base[i] = renumber(old, to, 0)
 	}
 }
 
 // barred says why an object may not be read, or nothing.
-func (m *Machine) barred(id int) string {
-	if why := m.closed[id]; why != "" || m.starting {
+func (v *variables) barred(id int) string {
+	if why := v.closed[id]; why != "" || v.starting {
 		return why
 	}
-	return m.bars[id]
+	return v.bars[id]
 }
 
 // writtenElsewhere says where a package variable may change after the start of
@@ -254,15 +255,15 @@ func (a *activation) spoil(s *state, why string) bool {
 	return true
 }
 
-func (m *Machine) poison(s *state, id int, why string) {
+func (v *variables) poison(s *state, id int, why string) {
 	var old Value
 	switch {
 	case id == 0:
 		return
 	case id < 0:
-		old, m.base[-id-1] = m.base[-id-1], Poison{why}
+		old, v.base[-id-1] = v.base[-id-1], Poison{why}
 	default:
 		old, s.heap[id-1] = s.heap[id-1], Poison{why}
 	}
-	eachPtr(old, func(p *Ptr) { m.poison(s, p.Obj, why) })
+	eachPtr(old, func(p *Ptr) { v.poison(s, p.Obj, why) })
 }

@@ -32,12 +32,12 @@ func (m *Machine) alloc(s *state, v Value) int {
 	return len(s.heap)
 }
 
-func (m *Machine) object(s *state, id int) Value {
+func (v *variables) object(s *state, id int) Value {
 	if id < 0 {
-		if why := m.barred(id); why != "" {
+		if why := v.barred(id); why != "" {
 			giveUp("%s", why)
 		}
-		return m.base[-id-1]
+		return v.base[-id-1]
 	}
 	return s.heap[id-1]
 }

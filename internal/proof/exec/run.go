@@ -17,9 +17,24 @@ type Machine struct {
 	States  int // how many may be made
 	Turns   int // of one loop, before the rest of it is given up
 
-	prog     *Program
-	lib      *Library
-	plans    map[*ssa.Function]*plan
+	prog  *Program
+	lib   *Library
+	plans map[*ssa.Function]*plan
+	variables
+	states int
+	depth  int
+	ctx    context.Context
+
+	Wraps    []Wrap
+	Branches []Branch
+	observe  bool
+	fill     func(t types.Type, w int) *term.Term // makes constants in place of the input's variables, if set
+
+	Tick func() // is called for each state; it may panic with [Stopped]
+}
+
+// variables are those of packages, with what initialisation left in them.
+type variables struct {
 	base     []Value // objects of package variables
 	globals  map[*ssa.Global]int
 	starting bool
@@ -28,16 +43,6 @@ type Machine struct {
 	closed   map[int]string // objects that were never filled
 	uses     map[*ssa.Package]map[*ssa.Global][]ssa.Instruction
 	lost     string // why nothing that initialisation fills can be trusted
-	states   int
-	depth    int
-	ctx      context.Context
-
-	Wraps    []Wrap
-	Branches []Branch
-	observe  bool
-	fill     func(t types.Type, w int) *term.Term // makes constants in place of the input's variables, if set
-
-	Tick func() // is called for each state; it may panic with [Stopped]
 }
 
 // A Wrap is a sum or product that may exceed its width. On constant arguments
@@ -78,9 +83,10 @@ type Outcome struct {
 // NewMachine returns a machine that runs functions of p over a pool.
 func NewMachine(ctx context.Context, p *Program, lib *Library, pool *term.Pool) *Machine {
 	return &Machine{Pool: pool, IntBits: 64, States: 20000, Turns: 300, prog: p, lib: lib, ctx: ctx,
-		plans: map[*ssa.Function]*plan{}, globals: map[*ssa.Global]int{}, started: map[*ssa.Package]bool{},
-		bars:   map[int]string{},
-		closed: map[int]string{}}
+		plans: map[*ssa.Function]*plan{}, variables: variables{
+			globals: map[*ssa.Global]int{}, started: map[*ssa.Package]bool{}, bars: map[int]string{},
+			closed: map[int]string{},
+		}}
 }
 
 // activation is one call of a function at work.
