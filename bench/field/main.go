@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string) error {
 		f.BoolVar(&o.perfect, "perfect", false, "a scripted model hands in the maintainers' version")
 		do = func() error { return commits(ctx, o, os.Stdout, os.Stderr) }
 	case "lift":
-		l := &lifting{}
+		l := &liftSample{}
 		l.flags(f)
 		do = func() error { return l.run(ctx) }
 	case "why":

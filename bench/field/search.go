@@ -44,8 +44,8 @@ func hashFile(path string) (string, error) {
 	return beagle.HashOf("file", text)[:12], nil
 }
 
-// An ended is how a command of beagle's ended.
-type ended struct {
+// An commandResult is how a command of beagle's ended.
+type commandResult struct {
 	status  int
 	out     []byte
 	said    string  // on stderr
@@ -55,7 +55,7 @@ type ended struct {
 
 // beagleCommand runs beagle with a store of its own, so that nothing is known from
 // an earlier run.
-func (l *lab) beagleCommand(ctx context.Context, args ...string) (*ended, error) {
+func (l *lab) beagleCommand(ctx context.Context, args ...string) (*commandResult, error) {
 	home, err := os.MkdirTemp("", "field-home-")
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (l *lab) beagleCommand(ctx context.Context, args ...string) (*ended, error)
 	if c.ProcessState == nil {
 		return nil, fmt.Errorf("start %s: %w", l.beagle, err)
 	}
-	return &ended{
+	return &commandResult{
 		status: c.ProcessState.ExitCode(), out: out, said: said.String(), late: limited.Err() != nil,
 		seconds: (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(),
 	}, nil

@@ -300,14 +300,14 @@ func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 	w.Flush()
 }
 
-func (o outcome) standing(m rollout.Metric) rollout.Standing {
+func (o outcome) standing(m rollout.Metric) rollout.MetricRow {
 	for _, s := range o.Standings {
 		if s.Metric == m {
 			return s
 		}
 	}
 	nothing := math.NaN()
-	return rollout.Standing{Effect: rollout.Interval{Estimate: nothing, Low: nothing, High: nothing}}
+	return rollout.MetricRow{Effect: rollout.Interval{Estimate: nothing, Low: nothing, High: nothing}}
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }

@@ -19,17 +19,17 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
-// A outcome is how a rollout ended.
+// An outcome is how a rollout ended.
 type outcome struct {
 	rolled
-	Phase     rollout.Phase      `json:"phase"`
-	Cause     string             `json:"cause"`
-	Blocks    int                `json:"blocks"`
-	Exposed   float64            `json:"exposed"` // requests on the candidate
-	Seconds   float64            `json:"seconds"`
-	Load      float64            `json:"load"` // of the machine, at the end
-	Late      rollout.Late       `json:"late"`
-	Standings []rollout.Standing `json:"standings"`
+	Phase     rollout.Phase       `json:"phase"`
+	Cause     string              `json:"cause"`
+	Blocks    int                 `json:"blocks"`
+	Exposed   float64             `json:"exposed"` // requests on the candidate
+	Seconds   float64             `json:"seconds"`
+	Load      float64             `json:"load"` // of the machine, at the end
+	Late      rollout.Late        `json:"late"`
+	Standings []rollout.MetricRow `json:"standings"`
 }
 
 // shipped reports whether the version went to all traffic.

@@ -17,7 +17,7 @@ import (
 )
 
 // target loads the function that a corpus is wanted of; nil without --out.
-func (o *capturing) target(ctx context.Context) (*source.Unit, error) {
+func (o *captureFlags) target(ctx context.Context) (*source.Unit, error) {
 	if o.out == "" && !o.json {
 		return nil, nil
 	}
@@ -28,7 +28,7 @@ func (o *capturing) target(ctx context.Context) (*source.Unit, error) {
 	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
 }
 
-func capturePull(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	if o.out == "" && !o.json {
 		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "name the file for the calls"}
 	}
@@ -48,7 +48,7 @@ func capturePull(ctx context.Context, o *capturing, clients []*capture.Client) (
 }
 
 // deliver writes the calls to the file, with those that it holds already, and prints the corpus.
-func (o *capturing) deliver(u *source.Unit, all []capture.Pulled, status int) (int, error) {
+func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int) (int, error) {
 	r, err := capture.Convert(u, all)
 	if err != nil {
 		return exitUsage, err
@@ -109,7 +109,7 @@ func printAgain(w io.Writer, c *beagle.Corpus) {
 }
 
 // write merges the records with those of an older file, and replaces the file at once.
-func (o *capturing) write(u *source.Unit, r *capture.Records) error {
+func (o *captureFlags) write(u *source.Unit, r *capture.Records) error {
 	records, sources := r.List, r.Seen.Sources
 	if _, err := os.Stat(o.out); err == nil {
 		old, err := corpus.Load(u, o.out)
@@ -144,7 +144,7 @@ func because(r *capture.Records) string {
 	return ": " + strings.Join(r.Seen.Why, "; ")
 }
 
-func captureAsk(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	q := &capture.Question{
 		Site:    o.sites(o.rest[:1])[0],
 		Text:    o.rest[1],

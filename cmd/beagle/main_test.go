@@ -58,7 +58,7 @@ func brief() {
 // for "quick", into a search's check of every second version or so.
 func plant() {
 	what := os.Getenv("PLANTED_PANIC")
-	planted := verify.Check{Name: "planted", Run: func(_ context.Context, j *verify.Job) (*verify.Finding, error) {
+	planted := verify.Check{Name: "planted", Run: func(_ context.Context, j *verify.Job) (*verify.Rejection, error) {
 		if what == "quick" && j.Candidate.ID > "8" {
 			return nil, nil
 		}

@@ -24,7 +24,7 @@ func reportOf(e *rollout.Experiment, d rollout.Decision) *pilot.Report {
 		Standings: e.Standings(), Late: e.State.Late}
 }
 
-// holding is the decision on a rollout while nobody judges it.
+// holding is the decision on a rollout without a controller.
 func holding(f *pilot.Flight) rollout.Decision {
 	return rollout.Decision{Action: rollout.Hold, Cause: f.State.Cause}
 }
@@ -41,7 +41,7 @@ func rolloutExit(r *pilot.Report) int {
 }
 
 // rolloutJudge plays files of blocks to an experiment.
-func rolloutJudge(ctx context.Context, o *rolling) (int, error) {
+func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 	e, err := o.experiment()
 	if err != nil {
 		return exitUsage, err
@@ -80,7 +80,7 @@ func over(e *rollout.Experiment) bool {
 }
 
 // experiment reads the state, or begins one by the plan.
-func (o *rolling) experiment() (*rollout.Experiment, error) {
+func (o *rolloutFlags) experiment() (*rollout.Experiment, error) {
 	if o.state != "" {
 		e, err := loadExperiment(o.state)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -220,7 +220,7 @@ func printRollout(out io.Writer, r *pilot.Report) {
 }
 
 // verdictOf is a standing in a few words: the reasons are in the cause.
-func verdictOf(s rollout.Standing) string {
+func verdictOf(s rollout.MetricRow) string {
 	if s.Role == "success" && s.Says != "better" {
 		return "undecided"
 	}

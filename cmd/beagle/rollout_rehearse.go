@@ -22,7 +22,7 @@ import (
 
 // rolloutRehearse starts the service, puts load on it, and lets the versions take turns. It looks
 // for harm: whether there is a gain is for live traffic to say.
-func rolloutRehearse(ctx context.Context, o *rolling) (int, error) {
+func rolloutRehearse(ctx context.Context, o *rolloutFlags) (int, error) {
 	switch {
 	case o.program == "" || o.load == "":
 		return exitUsage, &beagle.UsageError{What: "rollout rehearse: --run or --load is missing",
@@ -46,7 +46,7 @@ func rolloutRehearse(ctx context.Context, o *rolling) (int, error) {
 	}
 	defer s.clear()
 	// Drive a rollout on it that cannot ship.
-	l := &flight{rolling: o, rehearses: true}
+	l := &flight{rolloutFlags: o, rehearses: true}
 	defer l.unlock()
 	if err := l.prepare(s.ctx); err != nil {
 		return exitUsage, s.or(err)
@@ -84,8 +84,8 @@ const (
 	neverBlocks    = 10_000_000
 )
 
-// keepRehearsal keeps and prints what a rehearsal showed.
-func (o *rolling) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, error) {
+// keepRehearsal keeps and prints the results of a rehearsal.
+func (o *rolloutFlags) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return exitNo, err
@@ -136,7 +136,7 @@ func (s *stage) or(err error) error {
 }
 
 // stage starts the service with a probe that this command alone can reach, and the load.
-func (o *rolling) stage(ctx context.Context, dir string) (*stage, error) {
+func (o *rolloutFlags) stage(ctx context.Context, dir string) (*stage, error) {
 	socket, token := filepath.Join(dir, "s"), filepath.Join(dir, "token")
 	if err := os.WriteFile(token, []byte(rand.Text()+rand.Text()), 0o600); err != nil {
 		return nil, err

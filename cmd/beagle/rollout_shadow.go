@@ -19,7 +19,7 @@ import (
 )
 
 // rolloutShadow replays captured calls with both versions before anything goes live.
-func rolloutShadow(ctx context.Context, o *rolling) (int, error) {
+func rolloutShadow(ctx context.Context, o *rolloutFlags) (int, error) {
 	if o.corpus == "" {
 		return exitUsage, &beagle.UsageError{What: "no captured calls are given",
 			Remedy: "name them with --corpus: 'beagle capture start --out calls.jsonl' records some"}
@@ -64,7 +64,7 @@ func rolloutShadow(ctx context.Context, o *rolling) (int, error) {
 }
 
 // replay gives the candidate a full verdict on the captured calls, without timing it.
-func (o *rolling) replay(ctx context.Context, candidate string) (*beagle.Verdict, error) {
+func (o *rolloutFlags) replay(ctx context.Context, candidate string) (*beagle.Verdict, error) {
 	s, err := openStore()
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func shadowFile(build string) (string, error) {
 }
 
 // keepShadow remembers that these versions agreed, or that they do not.
-func (o *rolling) keepShadow(sh *pilot.Shadow) error {
+func (o *rolloutFlags) keepShadow(sh *pilot.Shadow) error {
 	file, err := shadowFile(sh.Build)
 	if err != nil {
 		return err
@@ -162,8 +162,8 @@ func shadowOf(build string) (*pilot.Shadow, error) {
 	return kept[pilot.Shadow](file, "take the shadow again")
 }
 
-// kept reads what a command left in a file, nil where there is none. The remedy is for a file that
-// cannot be read.
+// kept reads a file that a command left; nil if there is none. The remedy is for a file that cannot
+// be read.
 func kept[T any](file, remedy string) (*T, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 )
 
 // rolloutStatus prints how rollouts stand, by their files.
-func rolloutStatus(ctx context.Context, o *rolling) (int, error) {
+func rolloutStatus(ctx context.Context, o *rolloutFlags) (int, error) {
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
@@ -64,7 +64,7 @@ func rolloutStatus(ctx context.Context, o *rolling) (int, error) {
 }
 
 // rolloutStop has the controller end a rollout, or the next start of it.
-func rolloutStop(ctx context.Context, o *rolling) (int, error) {
+func rolloutStop(ctx context.Context, o *rolloutFlags) (int, error) {
 	if !plainName.MatchString(o.rest[0]) {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("%q is not the name of a rollout", o.rest[0]),
 			Remedy: "'beagle rollout status' lists them"}

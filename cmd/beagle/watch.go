@@ -54,8 +54,8 @@ Exit status with --once: 0 nothing new; 1 there are findings; 2 bad input; 130 i
 
 func init() { watchCommand.run = runWatch }
 
-// A watching is the flags of a watch.
-type watching struct {
+// A watchFlags is the flags of a watch.
+type watchFlags struct {
 	hotspotFlags
 	as, targets, listen     string
 	toto                    string
@@ -68,7 +68,7 @@ type watching struct {
 	std                     stdio
 }
 
-func (o *watching) flags(f *flagSet) {
+func (o *watchFlags) flags(f *flagSet) {
 	f.StringVar(&o.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
 	f.StringVar(&o.own, "own", "",
 		"import path `prefixes` of your own code, with commas; the checkout's module by default")
@@ -103,7 +103,7 @@ func (o *watching) flags(f *flagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "no warnings on standard error")
 }
 
-func (o *watching) check(f *flagSet) error {
+func (o *watchFlags) check(f *flagSet) error {
 	bad := func(flag, what, remedy string) error {
 		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}
 	}
@@ -135,7 +135,7 @@ func (o *watching) check(f *flagSet) error {
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}$`)
 
 func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	o := watching{std: std}
+	o := watchFlags{std: std}
 	f := c.flags(std)
 	o.flags(f)
 	sources, err := parse(f, args, 0, 1000)
@@ -176,7 +176,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 
 // A watcher is a watch at work.
 type watcher struct {
-	*watching
+	*watchFlags
 	job     *hotspotJob
 	name    string
 	options windows.Options
@@ -188,8 +188,8 @@ type watcher struct {
 	monitored *monitor
 }
 
-func (o *watching) open(job *hotspotJob) (*watcher, error) {
-	w := &watcher{watching: o, job: job, name: job.options.Service.Name}
+func (o *watchFlags) open(job *hotspotJob) (*watcher, error) {
+	w := &watcher{watchFlags: o, job: job, name: job.options.Service.Name}
 	if o.as != "" {
 		w.name = o.as
 	}
@@ -246,8 +246,8 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 	return w, o.addInputs(w.archive)
 }
 
-// builtWith returns the version of Go that a program was built with. The go command reads programs
-// of all systems; what it reads them with would be a part of every beagle.
+// builtWith returns the version of Go that a program was built with. It asks the go command, which
+// reads programs of all systems: the package behind that would be a part of every beagle.
 func builtWith(program string) (string, error) {
 	bad := &beagle.UsageError{Remedy: "name the Go program that was profiled"}
 	c := exec.Command("go", "version", "--", program)
@@ -255,7 +255,7 @@ func builtWith(program string) (string, error) {
 	var said strings.Builder
 	c.Stderr = &said
 	out, err := c.Output()
-	// Of a file that it cannot read the command complains, and it may report success all the same.
+	// The go command may complain about a file that it cannot read, and still report success.
 	switch version, ok := strings.CutPrefix(strings.TrimSpace(string(out)), program+": "); {
 	case errors.Is(err, exec.ErrNotFound):
 		bad.What = "--binary: there is no go command to read it"
@@ -271,7 +271,7 @@ func builtWith(program string) (string, error) {
 }
 
 // pretrained reads the weights that --toto names, or else beagle.yaml.
-func (o *watching) pretrained(named string) ([]forecast.Model, error) {
+func (o *watchFlags) pretrained(named string) ([]forecast.Model, error) {
 	file := cmp.Or(o.toto, named)
 	if file == "" {
 		return nil, nil
@@ -289,7 +289,7 @@ func (o *watching) pretrained(named string) ([]forecast.Model, error) {
 }
 
 // addInputs reads what --inputs names.
-func (o *watching) addInputs(a *windows.Archive) error {
+func (o *watchFlags) addInputs(a *windows.Archive) error {
 	for _, text := range o.inputs {
 		function, files, ok := strings.Cut(text, "=")
 		corpus, calls, two := strings.Cut(files, ",")
@@ -311,7 +311,7 @@ func (o *watching) addInputs(a *windows.Archive) error {
 	return nil
 }
 
-// readTargets reads what a person wants to have watched: lines of a watch.Target.
+// readTargets reads the targets that a person wants to have watched: lines of a watch.Target.
 func readTargets(file string) (out []watch.Target, err error) {
 	if file == "" {
 		return nil, nil
@@ -338,7 +338,7 @@ func readTargets(file string) (out []watch.Target, err error) {
 	return out, nil
 }
 
-// look reads the sources once and prints what is new.
+// look reads the sources once and prints the news.
 func (w *watcher) look(ctx context.Context) (int, error) {
 	if err := w.read(ctx); err != nil {
 		return exitUsage, err
@@ -398,7 +398,7 @@ func (w *watcher) read(ctx context.Context) error {
 	return nil
 }
 
-// forever looks again and again. A source that does not answer is told and asked again.
+// forever looks again and again. It warns of a source that does not answer, and asks it again.
 func (w *watcher) forever(ctx context.Context) (int, error) {
 	t := time.NewTicker(w.every)
 	defer t.Stop()

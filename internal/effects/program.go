@@ -175,7 +175,7 @@ var settled = map[string]bool{
 }
 
 // hasRefs reports whether a value of type t can lead to memory that others may share. Strings do
-// not count, since nobody can write them.
+// not count, since no code can write them.
 func (p *Program) hasRefs(t types.Type) bool {
 	if v, ok := p.refs[t]; ok {
 		return v
@@ -262,8 +262,8 @@ func (p *Program) selection(t types.Type, name string) *types.Selection {
 	return nil
 }
 
-// A Finding is one effect and its place in the analysed function.
-type Finding struct {
+// An Effect is one effect and its place in the analysed function.
+type Effect struct {
 	Pos token.Pos
 	Ref Ref
 	Via string // the called function that has the effect, if a call does

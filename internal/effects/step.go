@@ -116,7 +116,7 @@ func (u *unit) throw(s set) {
 			continue
 		}
 		if _, known := u.thrown[p.ref]; !known {
-			u.thrown[p.ref] = u.finding(p.ref)
+			u.thrown[p.ref] = u.effect(p.ref)
 			u.changed = true
 		}
 	}

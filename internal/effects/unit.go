@@ -20,19 +20,19 @@ type unit struct {
 	index   map[place]int
 	fields  [][]int // for a place that is a struct, the places of its fields
 
-	written map[int]Finding
-	stored  map[Store]Finding
-	runs    map[Run]Finding
-	thrown  map[Ref]Finding // where the values of panics lead
+	written map[int]Effect
+	stored  map[Store]Effect
+	runs    map[Run]Effect
+	thrown  map[Ref]Effect // where the values of panics lead
 	changed bool
 	at      ssa.Instruction
-	running map[running]bool
+	running map[methodRun]bool
 	given   []ssa.Value // the arguments of the call at hand, for their types
 }
 
-// A running is a method that runCode is running on a place. It stops runCode from running the same
-// method on the same place again.
-type running struct {
+// A methodRun is a method that runCode is running on a place. It stops runCode from running the
+// same method on the same place again.
+type methodRun struct {
 	place  int
 	method string
 }
@@ -52,8 +52,8 @@ const kept = "a variable kept by a function value"
 
 func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{p: p, fn: fn, in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, index: map[place]int{},
-		written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, thrown: map[Ref]Finding{},
-		running: map[running]bool{}}
+		written: map[int]Effect{}, stored: map[Store]Effect{}, runs: map[Run]Effect{}, thrown: map[Ref]Effect{},
+		running: map[methodRun]bool{}}
 	u.enter(fn)
 	for i, param := range fn.Params {
 		if p.hasRefs(param.Type()) {
@@ -227,13 +227,13 @@ func (u *unit) remember(s Store) {
 		return
 	}
 	if _, known := u.stored[s]; !known {
-		u.stored[s] = u.finding(s.From)
+		u.stored[s] = u.effect(s.From)
 		u.changed = true
 	}
 }
 
-func (u *unit) finding(r Ref) Finding {
-	f := Finding{Ref: r}
+func (u *unit) effect(r Ref) Effect {
+	f := Effect{Ref: r}
 	if u.at != nil {
 		f.Pos = u.at.Pos()
 	}
@@ -247,7 +247,7 @@ func (u *unit) write(s set, via string) {
 			continue
 		}
 		if _, known := u.written[i]; !known {
-			f := u.finding(u.places[i].ref)
+			f := u.effect(u.places[i].ref)
 			f.Via = via
 			u.written[i] = f
 			u.changed = true
@@ -282,7 +282,7 @@ func globalName(g *ssa.Global) string {
 	return g.Pkg.Pkg.Path() + "." + g.Name()
 }
 
-// grow adds s to what part i of v may point at.
+// grow adds s to the set of part i of v.
 func (u *unit) grow(v ssa.Value, i int, s set) {
 	if s.empty() {
 		return

@@ -40,7 +40,7 @@ func AuditInputs(ctx context.Context, spec Spec, benchmarks []string) (*audit.Re
 	if err != nil {
 		return nil, err
 	}
-	out := &audit.Report{Findings: []audit.Finding{}}
+	out := &audit.Report{Findings: []audit.Mistake{}}
 	for _, name := range benchmarks {
 		at, err := placeOf(u, name)
 		if err != nil {
@@ -89,7 +89,7 @@ func inputsOfBenchmark(
 	return got.Records, nil
 }
 
-// inputsOf sums records up. Both sides are divided by the facets of one, so that groups of one name
+// inputsOf sums up records. It divides both sides by the facets of one, so that groups of one name
 // are the same.
 func inputsOf(facets *beagle.Facets, records []beagle.Record) (in audit.Inputs, err error) {
 	records = corpus.Merge(records)
@@ -108,15 +108,15 @@ func inputsOf(facets *beagle.Facets, records []beagle.Record) (in audit.Inputs, 
 }
 
 // placeOf finds a benchmark in the test files of the target's package.
-func placeOf(u *source.Unit, name string) (audit.Finding, error) {
+func placeOf(u *source.Unit, name string) (audit.Mistake, error) {
 	files, err := filepath.Glob(filepath.Join(u.Target.PkgDir, "*_test.go"))
 	if err != nil {
-		return audit.Finding{}, err
+		return audit.Mistake{}, err
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return audit.Finding{}, err
+			return audit.Mistake{}, err
 		}
 		set := token.NewFileSet()
 		f, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
@@ -129,10 +129,10 @@ func placeOf(u *source.Unit, name string) (audit.Finding, error) {
 				if short, err := filepath.Rel(u.Target.Dir, file); err == nil {
 					file = filepath.ToSlash(short)
 				}
-				return audit.Finding{Benchmark: name, File: file, Line: at.Line, Column: at.Column}, nil
+				return audit.Mistake{Benchmark: name, File: file, Line: at.Line, Column: at.Column}, nil
 			}
 		}
 	}
-	return audit.Finding{}, &beagle.UsageError{What: fmt.Sprintf("%s has no benchmark %s", u.Target.PkgPath, name),
+	return audit.Mistake{}, &beagle.UsageError{What: fmt.Sprintf("%s has no benchmark %s", u.Target.PkgPath, name),
 		Remedy: "name one that go test -bench . lists, without what stands behind a slash"}
 }

@@ -69,7 +69,7 @@ type home struct {
 	names   []string
 	stopped map[string]bool // benchmarks that stop their timer in a loop
 
-	mentions map[string][]string // by function of the test files: what it may call, by name
+	mentions map[string][]string // by function of the test files: the functions that it may call, by name
 }
 
 type homes []home
@@ -283,7 +283,7 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 	if len(whole.leaves) == 0 {
 		return bad("does not run to its end: "+how(whole), "mend it: 'go test -bench "+w.Name+"' must pass")
 	}
-	var leaves []timed
+	var leaves []timedBenchmark
 	for _, leaf := range whole.leaves {
 		r, err := p.calling(ctx, i, leaf)
 		if err != nil {
@@ -297,7 +297,7 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 			return bad("calls "+p.u.Target.Name+" from several goroutines at once, so that versions cannot take turns",
 				"name one that calls it from one goroutine at a time")
 		}
-		leaves = append(leaves, timed{suite: i, name: leaf, inside: seen.Nested > 0 || hs.stops(w)})
+		leaves = append(leaves, timedBenchmark{suite: i, name: leaf, inside: seen.Nested > 0 || hs.stops(w)})
 	}
 	if len(leaves) == 0 {
 		return bad("does not reach "+p.u.Target.Spec(),

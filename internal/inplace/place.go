@@ -51,7 +51,7 @@ type suite struct {
 	flaky  []string // that call it and do not
 	slow   []string // that call it and take too long
 	bench  []string // leaf benchmarks that call it
-	timed  []timed
+	timed  []timedBenchmark
 	wanted map[string]outcome // of the tests, with the original
 	stderr *string            // of the tests; nil where it may differ, or the target does not print
 	race   bool               // calls came from several goroutines

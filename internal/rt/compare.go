@@ -27,11 +27,11 @@ type checker[A, R any] struct {
 
 	minimising bool          // a difference is made smaller: there is no time to look often
 	lookedFor  time.Duration // processor time for looks at what an original may do, in vain
-	checked
+	checkCounts
 }
 
-// checked is what a checker counts.
-type checked struct {
+// checkCounts is what a checker counts.
+type checkCounts struct {
 	took     time.Duration // by the original, last
 	unstable int           // inputs on which the original differs from itself
 	opaque   int           // inputs whose outcome cannot be compared

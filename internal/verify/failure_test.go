@@ -14,7 +14,7 @@ import (
 // TestJudgeFailure checks that the panic of a check names the check and the candidate. It accuses
 // nobody, and no verdict accepts the candidate.
 func TestJudgeFailure(t *testing.T) {
-	planted := Ladder{{Name: "planted", Run: func(context.Context, *Job) (*Finding, error) {
+	planted := Ladder{{Name: "planted", Run: func(context.Context, *Job) (*Rejection, error) {
 		var nothing *beagle.Target
 		return nil, errors.New(nothing.Name)
 	}}}

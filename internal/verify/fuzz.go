@@ -15,7 +15,7 @@ import (
 
 // fuzz searches for an input on which the versions differ. Their comparisons and branches guide the
 // search.
-func fuzz(ctx context.Context, j *Job) (*Finding, error) {
+func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 	if j.Budget.Fuzz < 0 {
 		j.note("left out")
 		j.missed("what the fuzzer finds: it was switched off")
@@ -75,7 +75,7 @@ func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
 const maxSearches = 3
 
 // guided runs the search to its end.
-func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (*Finding, error) {
+func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (*Rejection, error) {
 	for range maxSearches {
 		reply := new(rt.GuideReply)
 		exit, err := j.guide(ctx, traced, q, reply)
@@ -110,7 +110,7 @@ func (j *Job) guide(
 // guidedTo judges a difference that the traced program showed. It counts if the program without
 // tracing shows it too. A difference that neither program shows in a fresh process depends on
 // earlier calls.
-func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) (*Finding, error) {
+func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) (*Rejection, error) {
 	if d.Check != "" || len(d.Args) == 0 {
 		return j.differs(d), nil
 	}
@@ -162,7 +162,7 @@ func (j *Job) single(args []byte) (path string, remove func(), err error) {
 }
 
 // deadly returns the finding for an input that ends the candidate's process.
-func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Finding, error) {
+func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Rejection, error) {
 	fate := fates[exit.Kind]
 	d.Kind, d.Got = fate.kind, fate.text
 	if bark := barked(exit.Detail); bark != nil {
@@ -177,14 +177,14 @@ func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Find
 	if err := j.shrinkFatal(ctx, d, exit.Kind); err != nil {
 		return nil, err
 	}
-	return &Finding{Status: fate.status, Reason: d.Got, Diff: d}, nil
+	return &Rejection{Status: fate.status, Reason: d.Got, Diff: d}, nil
 }
 
-// guideEnded decides what the end of the search's process means. The watchdog may have written the
-// input down; otherwise the same search runs again up to that input.
+// guideEnded interprets the end of the search's process. The watchdog may have written the input
+// down; otherwise the same search runs again up to that input.
 func (j *Job) guideEnded(
 	ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit,
-) (*Finding, error) {
+) (*Rejection, error) {
 	// Find the input that ended the process.
 	d := barked(exit.Detail)
 	if d == nil || len(d.Args) == 0 {

@@ -65,7 +65,7 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	touched := c.escaping(files)
 	note := func(p *effects.Program, fns ...*ssa.Function) {
 		for _, f := range fns {
-			noteTouched(p.Findings(f), touched) // may take too long, and nothing is known then
+			noteTouched(p.Effects(f), touched) // may take too long, and nothing is known then
 			h.summaries[effects.Name(f.Object().(*types.Func))] = p.Of(f)
 		}
 	}
@@ -79,14 +79,14 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 		for _, f := range fns {
 			alone(prog, own, f, fns, effects.Standard(), oneHelperSteps, note)
 		}
-		// A version holds copies of what the original reaches, so that counts most. These functions
-		// may call others through values and interfaces: the values of the whole package.
+		// A version holds copies of the functions that the original reaches, so these count most.
+		// They may call others through values and interfaces: the values of the whole package.
 		within(prog, own, reachedIn(prog, u), append([]*ssa.Function{pkg.Func("init")}, all...), effects.Standard(),
 			helperSteps, note)
 		h.constant = c.onlyRead(files, unexported)
 	}
 	h.noteKept(c, files, touched)
-	// Nobody changes a variable that no function touches, nor one without memory.
+	// A variable stays constant if no function touches it, or if it leads to no memory.
 	for _, name := range u.Types.Scope().Names() {
 		v, ok := u.Types.Scope().Lookup(name).(*types.Var)
 		if ok && (whole && !v.Exported() && !touched[objectName(v)] || sizes.Sizeof(v.Type()) == 0) {
@@ -100,7 +100,7 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 }
 
 // findDigests notes the pure functions that fold an argument to a digest. A version may call them,
-// and its own text does not tell what they do.
+// and its own text does not show their digests.
 func (h *helpers) findDigests(c *code, fns []*ssa.Function) {
 	h.digests = map[string]bool{}
 	for _, f := range fns {
@@ -137,8 +137,8 @@ func isText(t types.Type) bool {
 func (c *code) escaping(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
 	note := func(e ast.Expr) { c.noteRoot(e, out) }
-	// Look for addresses, slices, variables whose initialiser names another variable, and for these
-	// other ones: what is written through one of the two changes both.
+	// Look for addresses, slices, and variables whose initialiser names another variable, and for
+	// that other one: a write through one of the two changes both.
 	for _, file := range files {
 		for _, d := range file.Decls {
 			gen, isVar := d.(*ast.GenDecl)
@@ -175,8 +175,8 @@ func (c *code) noteRoot(e ast.Expr, to map[string]bool) {
 	}
 }
 
-// noteKept records the variables whose address a method gets that may keep it, or that is not
-// called there and then.
+// noteKept records the variables whose address goes to a method that may keep it, or to a method
+// value.
 func (h *helpers) noteKept(c *code, files []*ast.File, touched map[string]bool) {
 	for _, f := range files {
 		called := map[*ast.SelectorExpr]bool{}
@@ -240,9 +240,8 @@ func (c *code) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
 // steps, helpers are analysed one by one.
 const helperSteps = 1 << 18
 
-// alone analyses one of the functions with those that it calls, and notes what it
-// does. Nothing is noted when that takes too long, as one function in a large
-// package may.
+// alone analyses one of the functions with its callees, and notes their effects. It notes nothing
+// if that takes too long, as one function in a large package may.
 func alone(
 	prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function, table *effects.Table,
 	steps int, note func(*effects.Program, ...*ssa.Function),
@@ -313,8 +312,8 @@ func functionsIn(f *ssa.Function) (list []*ssa.Function) {
 }
 
 // noteTouched records the package variables that a function writes, or whose memory it gives away.
-func noteTouched(found *effects.Findings, touched map[string]bool) {
-	for _, list := range [][]effects.Finding{found.Writes, found.Stores, found.Runs, found.Shares} {
+func noteTouched(found *effects.Effects, touched map[string]bool) {
+	for _, list := range [][]effects.Effect{found.Writes, found.Stores, found.Runs, found.Shares} {
 		for _, w := range list {
 			if w.Ref.Kind == effects.Shared {
 				touched[w.Ref.Name] = true

@@ -19,7 +19,7 @@ type Check struct {
 	Name string
 	Doc  string
 	Cost time.Duration // typical, for a small function
-	Run  func(ctx context.Context, j *Job) (*Finding, error)
+	Run  func(ctx context.Context, j *Job) (*Rejection, error)
 }
 
 // A Ladder is a list of checks, cheapest first.
@@ -70,7 +70,7 @@ type Job struct {
 	idx     int
 	cand    *code
 	orig    *code
-	learned *learned
+	learned *corpusFacts
 	result  beagle.CheckResult // of the running check
 	verdict *beagle.Verdict
 	quick   bool
@@ -94,7 +94,7 @@ type Budget struct {
 	Proof   time.Duration // processor time: 4 s; negative leaves the proof out
 }
 
-// Default is what the zero fields of a Budget mean.
+// Default holds the values for the zero fields of a Budget.
 var Default = Budget{Exhaust: 3 * time.Second, Fuzz: 5 * time.Second, Race: 2 * time.Second, Proof: 4 * time.Second}
 
 // Brief has the process check versions for a shorter time, without a solver, and not for other
@@ -112,15 +112,15 @@ func (b Budget) orDefaults() Budget {
 	}
 }
 
-// A Finding is the reason to reject a candidate.
-type Finding struct {
+// A Rejection is the reason to reject a candidate.
+type Rejection struct {
 	Status beagle.Status
 	Stage  string // if it is not the check's name
 	Reason string
 	Diff   *rt.Diff // for a counterexample
 }
 
-// climb runs the checks of a ladder in order and stops at the first Finding.
+// climb runs the checks of a ladder in order and stops at the first Rejection.
 func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
 	if j.verdict == nil {
 		j.verdict = &beagle.Verdict{
@@ -170,7 +170,7 @@ func (j *Job) prepare() error {
 	return err
 }
 
-func (j *Job) condemn(f *Finding) {
+func (j *Job) condemn(f *Rejection) {
 	v := j.verdict
 	v.Status, v.Reason = f.Status, f.Reason
 	if f.Stage != "" {
@@ -182,7 +182,7 @@ func (j *Job) condemn(f *Finding) {
 	}
 }
 
-// note adds a sentence about what the running check did not cover.
+// note adds a sentence about a gap of the running check.
 func (j *Job) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if strings.Contains(j.result.Note, text) {
@@ -223,20 +223,20 @@ func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus
 	return v, err
 }
 
-func parse(_ context.Context, j *Job) (*Finding, error) {
+func parse(_ context.Context, j *Job) (*Rejection, error) {
 	f, problem := j.Env.Unit.Parse(j.Candidate.Source)
 	if problem != nil {
 		reason := problem.Message
 		if problem.Line > 0 {
 			reason = fmt.Sprintf("line %d: %s", problem.Line, reason)
 		}
-		return &Finding{Status: beagle.Invalid, Stage: problem.Stage, Reason: reason}, nil
+		return &Rejection{Status: beagle.Invalid, Stage: problem.Stage, Reason: reason}, nil
 	}
 	j.cand = j.Env.codeOf(f)
 	return nil, nil
 }
 
-func readPolicy(_ context.Context, j *Job) (*Finding, error) {
+func readPolicy(_ context.Context, j *Job) (*Rejection, error) {
 	var known *Known
 	if l := j.learned; l != nil {
 		l.mu.Lock()
@@ -247,7 +247,7 @@ func readPolicy(_ context.Context, j *Job) (*Finding, error) {
 	return breach(forbidden(j.orig, j.cand, known)), nil
 }
 
-func breach(list []Violation) *Finding {
+func breach(list []Violation) *Rejection {
 	if len(list) == 0 {
 		return nil
 	}
@@ -259,12 +259,12 @@ func breach(list []Violation) *Finding {
 		}
 		lines = append(lines, v.String())
 	}
-	return &Finding{Status: beagle.Forbidden, Stage: "policy", Reason: strings.Join(lines, "\n")}
+	return &Rejection{Status: beagle.Forbidden, Stage: "policy", Reason: strings.Join(lines, "\n")}
 }
 
 // literals looks for results of the original among the candidate's literals, if the policy could
 // not do so earlier.
-func (j *Job) literals(ctx context.Context) (*Finding, error) {
+func (j *Job) literals(ctx context.Context) (*Rejection, error) {
 	if err := j.Env.learnResults(ctx, j.bin, j.learned); err != nil {
 		return nil, err
 	}
@@ -281,7 +281,7 @@ func (j *Job) literals(ctx context.Context) (*Finding, error) {
 		}
 	}
 	found := breach(copied(j.orig, j.cand, known))
-	if found == nil { // or who looks again would not find it
+	if found == nil { // otherwise a second look would not find it
 		l.mu.Lock()
 		l.rechecked[j.Candidate.ID] = true
 		l.mu.Unlock()
@@ -289,7 +289,7 @@ func (j *Job) literals(ctx context.Context) (*Finding, error) {
 	return found, nil
 }
 
-func compile(ctx context.Context, j *Job) (*Finding, error) {
+func compile(ctx context.Context, j *Job) (*Rejection, error) {
 	vs := harness.Versions(j.Env.Unit, j.Candidate)
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{})
 	if err != nil {
@@ -297,7 +297,7 @@ func compile(ctx context.Context, j *Job) (*Finding, error) {
 	}
 	j.bin, j.idx = bin, 1
 	if why := bin.Failed[1]; why != "" {
-		return &Finding{Status: beagle.Invalid, Reason: why}, nil
+		return &Rejection{Status: beagle.Invalid, Reason: why}, nil
 	}
 	j.verdict.Static = bin.Static[1]
 	return nil, nil

@@ -11,15 +11,16 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A reach holds what a function of the target's package names.
+// A reach lists the names that a function of the target's package uses.
 type reach struct {
 	funcs []*types.Func // of modules
 	vars  []*types.Var  // of packages
-	state bool          // it tells what is kept in a variable, by itself or through others
+	state bool          // it reveals state in a variable, by itself or through others
 }
 
-// reachedBy returns the keys of what the original uses through the functions of its package that it
-// calls. A candidate may hold copies of those functions, and a copy uses what its original uses:
+// reachedBy returns the keys of the names that the original uses through the functions of its
+// package that it calls. A candidate may hold copies of those functions, and a copy uses the same
+// as its original:
 //
 //   - functions of modules. Those with results that may tell what others of these functions keep in
 //     a variable, as those of a cache do, are left out;
@@ -82,11 +83,11 @@ func onlyReadBy(u *source.Unit, seen map[types.Object]*reach) (read, fixed map[s
 }
 
 // mayRun returns the parts of files that a call of the target may run: the functions that it
-// reaches, and what others may call through values and interfaces, such as a library that formats
-// or sorts. These are methods, function literals, and functions that code names without a call or
-// starts as goroutines, each with what it calls. Declarations of variables are left in.
+// reaches, and those that others may call through values and interfaces, such as a library that
+// formats or sorts. These are methods, function literals, and functions that code names without a
+// call or starts as goroutines, each with its callees. Declarations of variables are left in.
 func (c *code) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []*ast.File) {
-	r := running{code: c, decls: withBodies(c.info, files), runs: map[*ast.FuncDecl]bool{}}
+	r := liveFunctions{code: c, decls: withBodies(c.info, files), runs: map[*ast.FuncDecl]bool{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -132,8 +133,8 @@ func withBodies(info *types.Info, files []*ast.File) map[types.Object]*ast.FuncD
 	return out
 }
 
-// running collects the functions that may run.
-type running struct {
+// liveFunctions collects the functions that may run.
+type liveFunctions struct {
 	*code
 	decls    map[types.Object]*ast.FuncDecl
 	runs     map[*ast.FuncDecl]bool
@@ -141,7 +142,7 @@ type running struct {
 }
 
 // call notes that the function of a name may run, with all that it names.
-func (r *running) call(id *ast.Ident) {
+func (r *liveFunctions) call(id *ast.Ident) {
 	if d := r.decls[syntax.Origin(r.info.Uses[id])]; d != nil && !r.runs[d] {
 		r.runs[d] = true
 		r.run(d.Body)
@@ -149,7 +150,7 @@ func (r *running) call(id *ast.Ident) {
 }
 
 // run notes what code that runs may call: whatever it names.
-func (r *running) run(n ast.Node) {
+func (r *liveFunctions) run(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			r.call(id)
@@ -160,7 +161,7 @@ func (r *running) run(n ast.Node) {
 
 // handOut notes what code that need not run itself may hand to others: literals, functions that it
 // names without a call, and goroutines.
-func (r *running) handOut(n ast.Node) {
+func (r *liveFunctions) handOut(n ast.Node) {
 	called := map[*ast.Ident]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -36,7 +36,7 @@ func (j *Job) panics() string {
 // and runs again.
 func (j *Job) replay(
 	ctx context.Context, q *rt.Replay, procs int, wall time.Duration,
-) (*rt.ReplayReply, *Finding, error) {
+) (*rt.ReplayReply, *Rejection, error) {
 	j.complete(q)
 	for range 2 * maxSkips {
 		reply := new(rt.ReplayReply)
@@ -76,7 +76,7 @@ func (j *Job) leaveOut(q *rt.Replay) {
 
 // ended decides what an early end means. It says nothing about the candidate if the original was
 // running.
-func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Finding, error) {
+func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rejection, error) {
 	guilty := exit.Variant == j.idx && j.idx != 0
 	if exit.Kind == harness.Memory || exit.Variant < 0 {
 		var err error
@@ -194,7 +194,7 @@ var fates = map[string]struct {
 }
 
 // fatal returns the finding for a candidate that ended its process.
-func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Finding, error) {
+func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rejection, error) {
 	fate := fates[exit.Kind]
 	d, err := j.shown(ctx, exit, q)
 	if err != nil {
@@ -219,7 +219,7 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 			return nil, err
 		}
 	}
-	return &Finding{Status: fate.status, Reason: j.inOneLine(d), Diff: d}, nil
+	return &Rejection{Status: fate.status, Reason: j.inOneLine(d), Diff: d}, nil
 }
 
 // shown asks for the input at which a process ended.
@@ -311,9 +311,9 @@ func (j *Job) shrinkFatal(ctx context.Context, d *rt.Diff, kind string) error {
 }
 
 // differs returns the finding for a difference.
-func (j *Job) differs(d *rt.Diff) *Finding {
+func (j *Job) differs(d *rt.Diff) *Rejection {
 	if d == nil {
 		return nil
 	}
-	return &Finding{Status: beagle.Wrong, Reason: j.inOneLine(d), Diff: d}
+	return &Rejection{Status: beagle.Wrong, Reason: j.inOneLine(d), Diff: d}
 }

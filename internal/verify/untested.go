@@ -36,7 +36,7 @@ type coverage struct {
 
 // untested refuses a candidate that changes statements which no input reached and
 // no proof covers.
-func untested(ctx context.Context, j *Job) (*Finding, error) {
+func untested(ctx context.Context, j *Job) (*Rejection, error) {
 	if len(j.changes) == 0 {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func untested(ctx context.Context, j *Job) (*Finding, error) {
 	reason := fmt.Sprintf("no input reaches %s, so nothing shows that the change is right: "+
 		"keep the original's statements there, or give a call that reaches them with --corpus",
 		strings.Join(places, ", nor "))
-	return &Finding{Status: beagle.Forbidden, Reason: reason}, nil
+	return &Rejection{Status: beagle.Forbidden, Reason: reason}, nil
 }
 
 // rewritten reports whether a rule made a step of the candidate. A rule rewrites
@@ -146,7 +146,7 @@ func leadsTo(c *code) func(token.Pos) bool {
 
 func newCoverage() coverage { return coverage{map[int]bool{}, map[int]bool{}} }
 
-// cover adds what a run reached.
+// cover adds the coverage of a run.
 func (j *Job) cover(traced *harness.Traced, reply *rt.GuideReply) {
 	missed := map[int]bool{}
 	for _, id := range reply.Unreached[0] {

@@ -25,7 +25,7 @@ func callOptions(queue string, limit time.Duration) workflow.ActivityOptions {
 
 // ask has the worker that is enlisted for the run make a call. When that worker is
 // gone, another is enlisted.
-func (e *engine) ask(ctx workflow.Context, o Order) (out Answered, err error) {
+func (e *engine) ask(ctx workflow.Context, o Order) (out CallResult, err error) {
 	for lost, failed := 0, 0; ; {
 		queue, err := e.enlisted(ctx)
 		if err != nil {
