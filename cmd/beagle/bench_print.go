@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle/internal/benchfile"
 )
 
-// printMade says what a benchmark is, and how to use it.
+// printMade describes a benchmark and its use.
 func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark) {
 	fmt.Fprintf(w, "%s", strings.Join(m.Benchmarks, " and "))
 	if m.File != "" {

@@ -172,7 +172,7 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 	return exitOK, err
 }
 
-// tellSites says what the build captures and what it cannot.
+// tellSites lists the sites that the build captures, and those that it cannot.
 func tellSites(std stdio, o *inject.Overlay) {
 	for _, l := range o.Left {
 		fmt.Fprintf(std.err, "left out %s: %s\n", l.Spec, l.Why)

@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// printCampaign says what was done, what it saves, and why the rest was not done.
+// printCampaign prints the targets, the saving, and the reasons for targets without a result.
 func printCampaign(w io.Writer, c *beagle.Campaign) {
 	fmt.Fprintf(w, "\ncampaign %s of %s: %s\n", c.ID, c.Module, c.State)
 	s := &c.Saving

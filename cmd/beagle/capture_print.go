@@ -75,7 +75,7 @@ func printCounts(w io.Writer, p capture.Pulled) {
 	}
 }
 
-// printCost says what the capture costs, once a window has counted the calls.
+// printCost prints the cost of the capture, once a window has counted the calls.
 func printCost(w io.Writer, all []capture.Pulled) {
 	for _, p := range all {
 		for _, s := range p.Status.Sites {
@@ -104,7 +104,7 @@ func printCost(w io.Writer, all []capture.Pulled) {
 	}
 }
 
-// printBlind says what a capture with these options will not show.
+// printBlind lists what a capture with these options cannot show.
 func printBlind(w io.Writer, address string, s wire.Site, q wire.Start, outside bool) {
 	if s.Note != "" && q.Results {
 		s.Note = "" // the note asks for this very option

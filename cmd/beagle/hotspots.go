@@ -226,7 +226,7 @@ func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 	return j, nil
 }
 
-// table reads the sources and ranks what they hold.
+// table reads and ranks the sources.
 func (j *hotspotJob) table(ctx context.Context) (*hotspots.Table, error) {
 	all, err := profiles.Read(ctx, j.sources, j.read)
 	if err != nil {
@@ -257,7 +257,7 @@ func (j *hotspotJob) rank(all []*hotspots.Profile) (*hotspots.Table, error) {
 	return hotspots.Rank(all, o)
 }
 
-// compare ranks the old profiles in the same way, and says what moved.
+// compare ranks the old profiles in the same way, and lists the moves.
 func (j *hotspotJob) compare(ctx context.Context, t *hotspots.Table) error {
 	all, err := profiles.Read(ctx, []string{j.diff}, j.read)
 	if err != nil {

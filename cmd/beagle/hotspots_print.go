@@ -72,7 +72,7 @@ func printHotspots(w io.Writer, t *hotspots.Table) {
 	}
 }
 
-// summary says what was ranked, at which price, and how it scales.
+// summary states the subject of the ranking, its price and its scale.
 func summary(t *hotspots.Table) string {
 	var b strings.Builder
 	if t.Service != "" {

@@ -194,7 +194,7 @@ var (
 	digits   = regexp.MustCompile(`^[0-9.]+$`)
 )
 
-// mistake words what the flag package complains of.
+// mistake rewords an error of the flag package.
 func (f *flagSet) mistake(err error) error {
 	bad := &beagle.UsageError{What: err.Error(), Remedy: fmt.Sprintf("'beagle %s --help' lists the flags", f.Name())}
 	if m := badFlag.FindStringSubmatch(bad.What); m != nil {

@@ -153,7 +153,7 @@ func differing(was, now pilot.Order) (flags []string) {
 	return flags
 }
 
-// A follower tells what a workflow has decided since it looked last.
+// A follower reports the workflow's decisions since its last look.
 type follower struct {
 	*flight
 	mu           sync.Mutex
@@ -200,7 +200,7 @@ func (f *follower) standing(look func(*rollout.Experiment, rollout.Decision)) {
 	look(&f.f.Experiment, f.f.Log.Last)
 }
 
-// controllerOf says what drives a rollout, where a workflow does.
+// controllerOf names the workflow that drives a rollout, if one does.
 func controllerOf(ctx context.Context, b pilot.Base) (string, error) {
 	at, placed, err := placedRollout(b)
 	if err != nil || !placed {

@@ -123,7 +123,7 @@ func listRuns(w io.Writer, runs []store.Run, width int) error {
 	return nil
 }
 
-// cut shortens a text to a width; 0 is none.
+// cut shortens a text to a width; 0 leaves it whole.
 func cut(s string, width int) string {
 	if r := []rune(s); width > 0 && len(r) > width {
 		return string(r[:width-1]) + "…"
@@ -131,7 +131,7 @@ func cut(s string, width int) string {
 	return s
 }
 
-// terminalWidth is that of the terminal that w writes to, 0 when it is none.
+// terminalWidth returns the width of the terminal behind w, or 0 if w is no terminal.
 func terminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok && isTerminal(w) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {

@@ -133,8 +133,7 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 	return o.run(ctx, r, tasks, std)
 }
 
-// run takes the tasks one after the other, and reports what it has when it is
-// interrupted.
+// run takes the tasks one after the other. On an interrupt it reports the finished ones.
 func (o *suiteOptions) run(ctx context.Context, by *runner.Runner, tasks []suite.Task, std stdio) (int, error) {
 	start := time.Now()
 	r := by.Report()
@@ -178,8 +177,8 @@ func (o *suiteOptions) run(ctx context.Context, by *runner.Runner, tasks []suite
 	return exitOK, nil
 }
 
-// deliver prints the report. A stopped one is no JSON: half of a report would be
-// taken for one.
+// deliver prints the report. A stopped run prints no JSON: a reader would take half of a report for
+// a whole one.
 func (o *suiteOptions) deliver(w io.Writer, r *suite.Report, stopped bool) error {
 	if o.json {
 		if stopped {

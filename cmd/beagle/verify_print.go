@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/report"
 )
 
-// printVerdict prints a verdict for people; name is its file if there are several. The reason
-// shows the difference, the test shows the whole input: nothing is said twice.
+// printVerdict prints a verdict for people; name is its file if there are several. The reason shows
+// the difference and the test shows the whole input, so neither repeats the other.
 func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
 	fmt.Fprintln(w)
 	if name != "" {
@@ -58,7 +58,7 @@ func printCounterexample(w io.Writer, x *beagle.Counterexample) {
 	}
 }
 
-// printRatios shows the figures of a measurement, the one to quote first.
+// printRatios prints the figures of a measurement, the one to quote first.
 func printRatios(w io.Writer, quoted beagle.Ratio, m *beagle.Measurement) {
 	for _, line := range []struct {
 		label string

@@ -182,7 +182,7 @@ func preempted(t *rt.Timing, v, round int) bool {
 // undisturbed slices, and the mean over windows.
 func nanos(t *rt.Timing, v int) float64 { return perCall(t, v, 0.5, nil) }
 
-// visited are the windows that a timing came to.
+// visited returns the windows that a timing reached.
 func visited(t *rt.Timing) []bool {
 	seen := make([]bool, t.Windows)
 	for _, w := range t.Window {

@@ -20,8 +20,8 @@ type Insight struct {
 // costTime is long enough to count allocations and to know nanoseconds to some percent.
 const costTime = 60 * time.Millisecond
 
-// Cost measures what a call of one version of a program costs, in one look. It is nil
-// when the version does not survive that.
+// Cost measures the cost of a call of one version of a program, in one look. It returns nil if the
+// version does not survive that.
 func Cost(
 	ctx context.Context, e *Env, bin *harness.Binary, version int, c *beagle.Corpus,
 ) (*beagle.Resources, error) {

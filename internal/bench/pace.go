@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// Plan names the division of layouts and time, so that a verdict left open by another division is
-// not taken for one of this. The rule of decision has a name of its own, [Rule].
+// Plan names the division of layouts and time, so that an open verdict of another division does not
+// count. The rule of decision has a name of its own, [Rule].
 const Plan = "first look long enough for its finalists, and one more for the best"
 
 // leastPace is the least share of its planned time that a layout is given.
@@ -27,7 +27,7 @@ func needs(look, finalists int) int {
 	return max(n, minLayouts)
 }
 
-// firstLook is the number of layouts of the first look at so many finalists.
+// firstLook returns the number of layouts of the first look at this many finalists.
 func firstLook(finalists int) int { return max(layoutsALook, needs(0, finalists)) }
 
 // planned is the number of layouts after the last look.

@@ -21,13 +21,13 @@ type Won struct {
 	Part       *beagle.BenchmarkPart // nil: the ratio is of the function alone
 }
 
-// Sum says what improvements save together, and each of them beyond its callees. together is the
-// share of the service in which one of two functions is below the other.
+// Sum returns the saving of all improvements together, and of each beyond its callees. together
+// returns the share of the service in which one of two functions is below the other.
 func Sum(won []Won, samples float64, together func(a, b string) float64) (
 	all beagle.CampaignSaving, each map[string]beagle.CampaignSaving,
 ) {
 	order := slices.Clone(won)
-	// Callees first: what is below a function costs no more than the function.
+	// Callees first: the code below a function costs no more than the function.
 	inorder.By(order, func(a, b Won) int {
 		return cmp.Or(cmp.Compare(a.Cum, b.Cum), cmp.Compare(a.Target, b.Target))
 	})
@@ -56,12 +56,12 @@ func Sum(won []Won, samples float64, together func(a, b string) float64) (
 	return interval(sums), each
 }
 
-// expected is what two measurements of an improvement tell of it in the service. Each says how fast
-// a version is under its own conditions: what else is in the program, and what the other half of a
-// core does. These move a ratio by more than an interval of either holds. So the variance between
-// the two is added, as of a sample of conditions (random effects of DerSimonian and Laird). The
-// service has conditions of its own: the interval is that of a prediction, in which the variance
-// counts once more.
+// expected predicts the ratio of an improvement in the service from two measurements. Each
+// measurement holds for its own conditions: the other code in the program, and the load on the
+// other half of a core. These move a ratio by more than either interval holds. So expected adds the
+// variance between the two, as of a sample of conditions (random effects of DerSimonian and Laird).
+// The service has conditions of its own: the interval is that of a prediction, in which the
+// variance counts once more.
 func expected(r beagle.Ratio, again *beagle.Ratio) beagle.Ratio {
 	if again == nil || again.Low <= 0 || r.Low <= 0 {
 		return r
@@ -85,7 +85,7 @@ const z95 = 1.96
 
 func squared(x float64) float64 { return x * x }
 
-// share draws a share of the service that so many samples show.
+// share draws a share of the service that this many samples show.
 func share(r *rand.Rand, p, samples float64) float64 {
 	if samples < 1 {
 		return p

@@ -68,7 +68,8 @@ type compiler struct {
 	err  string
 }
 
-// A typed is what an expression leaves on the stack. kind is bool, int, float, text, nil or memory.
+// A typed is the type of an expression's value on the stack. kind is bool, int, float, text, nil or
+// memory.
 type typed struct {
 	kind string
 	t    *wire.Type // of memory, and of what was read from it

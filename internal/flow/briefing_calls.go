@@ -24,7 +24,7 @@ const (
 )
 
 // sample runs a program with the original, which samples whole calls of the training corpus with
-// their results and counts how they are distributed. Nobody can guess that from the code. sample
+// their results and counts how they are distributed. No model can guess that from the code. sample
 // returns nil for a target whose values cannot be written in Go. With redaction it keeps shapes
 // only.
 func (b *briefing) sample(ctx context.Context, bin *harness.Binary) (*llm.Calls, error) {
@@ -167,8 +167,8 @@ func lengthsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall) (out 
 	return out
 }
 
-// lengthIn is the length of a text or a list in Go syntax, -1 for anything else, and
-// the lengths of the texts in a list.
+// lengthIn returns the length of a text or a list in Go syntax, and the lengths of the texts in a
+// list. It returns -1 for anything else.
 func lengthIn(goSyntax string) (n int, elements []int) {
 	e, err := parser.ParseExpr(goSyntax)
 	if err != nil {

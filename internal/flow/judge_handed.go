@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// An Entry is a version of a run's target that was found or written elsewhere.
+// An Entry is a version of a run's target from elsewhere.
 type Entry struct {
 	Name   string `json:"name"`
 	Source string `json:"source"` // a candidate file
@@ -21,9 +21,8 @@ type Compared struct {
 	Advice  []beagle.Advice `json:"advice,omitempty"` // changes that a person could still make
 }
 
-// Compare gives several versions the verdict that a search would give its
-// winner, and measures all that behave as the original against it in the same
-// programs: their ratios can be set side by side.
+// Compare gives several versions the verdict that a search would give its winner. It measures all
+// that behave as the original in the same programs, so their ratios can be set side by side.
 func (a *Activities) Compare(ctx context.Context, run string, entries []Entry) ([]Compared, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
@@ -66,8 +65,7 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 	return out, nil
 }
 
-// enter admits an entry, and gives it advice and the whole ladder but for the
-// measurement.
+// enter admits an entry, lists advice for it, and runs all checks but the measurement.
 func (jd *judge) enter(ctx context.Context, e Entry, out *Compared) (c beagle.Candidate, err error) {
 	out.Verdict, err = jd.verifier.survive(e.Source, func() (*beagle.Verdict, error) {
 		arrived := jd.door.admit(e.Source, partial)
@@ -82,7 +80,7 @@ func (jd *judge) enter(ctx context.Context, e Entry, out *Compared) (c beagle.Ca
 	return c, err
 }
 
-// verifyFull gives a version the whole ladder but for the measurement.
+// verifyFull runs all checks but the measurement on a version.
 func (jd *judge) verifyFull(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
 	if c.ID == jd.works.root.ID {
 		return &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Stage: "parse", Reason: "it is the original"}, nil

@@ -10,11 +10,11 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// Models says which models write candidates beside the rules, and what they
-// may use. It is part of the spec and so of the store: it never holds a key.
+// Models says which models write candidates beside the rules, and what they may use. It is part of
+// the spec and so of the store: it never holds a key.
 type Models struct {
 	Ask []llm.Model `json:"ask,omitempty"`
-	// each model is asked at each of them; none leaves it to the model
+	// each model is asked at each of these; an empty list leaves the choice to the model
 	Temperatures []float64     `json:"temperatures,omitempty"`
 	Caps         llm.Caps      `json:"caps,omitzero"`
 	InFlight     int           `json:"in_flight,omitempty"`  // calls under way at once
@@ -24,7 +24,7 @@ type Models struct {
 	Offline      bool          `json:"offline,omitempty"`    // nothing may leave this machine
 	Redact       string        `json:"redact,omitempty"`     // "auto", "yes" or "no": captured values as shapes
 	Record       string        `json:"record,omitempty"`     // directory that replies are recorded into
-	// directory that replies are taken from, instead of from models
+	// directory with recorded replies, which replace the models
 	Replay  string   `json:"replay,omitempty"`
 	Lessons []string `json:"lessons,omitempty"` // directories of the user's own lessons
 	NoRules bool     `json:"no_rules,omitempty"`
@@ -70,8 +70,7 @@ func (m *Models) settle() {
 
 func costly(m llm.Model) bool { return m.Price.In > 0 || m.Price.Out > 0 }
 
-// check returns a usage error for models that cannot be asked as the user
-// wants.
+// check returns a usage error if the user's models cannot be asked.
 func (m *Models) check() error {
 	const named = "name a model: --model NAME or --model NAME@http://127.0.0.1:8080/v1"
 	if !m.On() {
@@ -108,7 +107,7 @@ func (m *Models) check() error {
 	}
 	if m.KeyFile != "" && m.Replay == "" {
 		if _, err := llm.FileKeys(m.KeyFile, m.servers()...); err != nil {
-			return err // before anything is done that takes time
+			return err // before anything that takes time
 		}
 	}
 	return m.checkEach()
@@ -135,7 +134,7 @@ func (m *Models) checkEach() error {
 	return nil
 }
 
-// Authors are the models as the search knows them: one for each temperature.
+// Authors returns the models as the search knows them: one for each temperature.
 func (m *Models) Authors() []evolve.Author {
 	var out []evolve.Author
 	for _, one := range m.Ask {
@@ -169,7 +168,7 @@ func (m *Models) model(name string) llm.Model {
 	return m.Ask[i]
 }
 
-// flags are the flags that name the models again.
+// flags lists the flags that name the models again.
 func (m *Models) flags(add func(differs bool, flag string, value any)) {
 	for _, one := range m.Ask {
 		if isAgent(one) {
@@ -248,7 +247,7 @@ func (s *Spec) DescribeModels() string {
 	return line + "; prompts quote captured values (--redact=yes sends shapes only)"
 }
 
-// pricesInWords says where the prices are from that a budget is kept by.
+// pricesInWords names the source of the prices behind a budget.
 func (m *Models) pricesInWords() string {
 	var from []string
 	for _, one := range m.Ask {

@@ -113,7 +113,7 @@ func (rp *reporter) reference() beagle.TargetRef {
 	return ref
 }
 
-// verification lists the checks that were made, and warns of those that were not.
+// verification lists the checks that ran, and warns of those that did not.
 func verification(v *beagle.Verdict) beagle.Verification {
 	out := beagle.Verification{Checks: v.Checks, Cases: cases(v), Assurance: v.Assurance}
 	a := v.Assurance

@@ -68,7 +68,7 @@ func (t *batch) own() []string {
 	return t.b.files
 }
 
-// prepare parses and renames version i; it returns what is wrong with it.
+// prepare parses and renames version i; it returns the fault of a version that fails.
 func (t *batch) prepare(i int, v Variant) string {
 	f, problem := t.b.u.Parse(v.Source)
 	if problem != nil {
@@ -172,8 +172,8 @@ func (t *batch) knows(name string) bool {
 		slices.ContainsFunc(scopeVars(t.files[0]), func(v *types.Var) bool { return v.Name() == name })
 }
 
-// A compiler builds the target's package with some versions. It returns what
-// the toolchain printed if it refused.
+// A compiler builds the target's package with some versions. It returns the toolchain's message if
+// it refused.
 type compiler func(in []int) (refusal string, err error)
 
 // settle compiles, dropping the versions that are refused, until the rest

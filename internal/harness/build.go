@@ -38,8 +38,7 @@ type Binary struct {
 	goArgs []string  // how the go command was called, for programs that it built
 }
 
-// Remove deletes the program and what it was made of, and so what Relink
-// needs.
+// Remove deletes the program and its parts, and so the files that Relink needs.
 func (bin *Binary) Remove() error { return os.RemoveAll(bin.dir) }
 
 // Build compiles and links versions into one program. vs[0] is the original.
@@ -124,7 +123,7 @@ func (t *batch) direct(ctx context.Context, bin *Binary) error {
 		return err
 	}
 	bin.Compile = time.Since(start)
-	// Link, and read facts off the object file meanwhile.
+	// Link, and read facts off the object file at the same time.
 	linked := make(chan error, 1)
 	go func() { linked <- b.link(ctx, bin) }()
 	err = t.inspect(bin, object, notes)
@@ -236,7 +235,7 @@ func (t *batch) compileMain(ctx context.Context, bin *Binary) error {
 	return err
 }
 
-// inspect reads what the compiler said and made.
+// inspect reads the compiler's messages and output.
 func (t *batch) inspect(bin *Binary, archive []byte, notes string) error {
 	start := time.Now()
 	defer func() { bin.Inspect = time.Since(start) }()

@@ -29,7 +29,7 @@ const (
 // A Variant is a version to build.
 type Variant struct{ ID, Source string }
 
-// Versions are the original of a target, which is the first, and candidates.
+// Versions returns the original of a target, as the first, and candidates.
 func Versions(u *source.Unit, cs ...beagle.Candidate) []Variant {
 	out := []Variant{{ID: "original", Source: u.Target.Source}}
 	for _, c := range cs {
@@ -237,7 +237,7 @@ func (b *Builder) need(ctx context.Context, w *world, imports []string) {
 	}
 }
 
-// compileConfig writes what the compiler is told of imports, when it changed.
+// compileConfig writes the compiler's list of imports, when it changed.
 func (b *Builder) compileConfig(w *world) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -279,9 +279,9 @@ func (b *Builder) lang() string {
 // library is compiled anew, which on a busy machine takes minutes.
 var toolLimits = sandbox.Limits{Wall: 5 * time.Minute, CPU: 3 * time.Minute, Data: 6 << 30}
 
-// Roomy has compilers collect less garbage: they live for a second, most of
-// their memory is needed to the end, and a fifth of their time is saved. One that
-// needs gigabytes collects as if it had not been told.
+// Roomy has compilers collect less garbage: they live for a second, most of their memory is needed
+// to the end, and a fifth of their time is saved. A compiler that needs gigabytes collects as
+// usual.
 var Roomy = []string{"GOGC=400", "GOMEMLIMIT=2GiB"}
 
 // roomier is Roomy for a compiler or a linker that runs alone: it collects nothing before it

@@ -107,8 +107,8 @@ func (w *fingerprint) write(i int) {
 // compiler counts them over the whole package.
 var vargen = regexp.MustCompile(`·[0-9]+`)
 
-// reference says what code refers to: by number if it is the version's own or
-// has no name that means something, else by name.
+// reference spells a reference of the code: by number if the symbol is the version's own or has no
+// meaningful name, else by name.
 func (w *fingerprint) reference(r symRef) string {
 	if r == (symRef{}) {
 		return ""

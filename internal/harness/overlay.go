@@ -137,7 +137,7 @@ func (t *batch) env(bin *Binary) []string {
 	return nil
 }
 
-// explain words what a user can mend.
+// explain rewords errors that a user can mend.
 func (t *batch) explain(bin *Binary, err error) error {
 	msg := err.Error()
 	if bin.Link.Race &&
@@ -170,8 +170,7 @@ func (b *Builder) goLink(ctx context.Context, bin *Binary) error {
 	return err
 }
 
-// archive finds in the go command's cache what it compiled the target's
-// package to.
+// archive finds the archive of the target's package in the go command's cache.
 func (t *batch) archive(ctx context.Context, bin *Binary) []byte {
 	args := append([]string{"list", "-export", "-f", "{{.Export}}"}, bin.goArgs[1:]...)
 	r, err := t.b.goBuild(ctx, nil, append(args, t.b.target.PkgPath)...)

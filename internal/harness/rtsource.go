@@ -13,8 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// rtFor returns the names of the part's files that a platform compiles, and
-// what they import.
+// rtFor returns the names of the part's files that a platform compiles, and their imports.
 func rtFor(part rt.Part, goos, goarch string) (files, imports []string, err error) {
 	source := part.Files()
 	c := build.Default

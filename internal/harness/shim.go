@@ -159,7 +159,7 @@ func (s *frame) version(i int) string {
 		fmt.Sprintf("func beagleTime%s(a []beagleArgs) { for i := range a { beagleOne%s(&a[i]) } }\n\n", sfx, sfx)
 }
 
-// versionLines is how many lines version writes.
+// versionLines counts the lines that version writes.
 const versionLines = 5
 
 // A shim is the generated file of one batch.
@@ -222,8 +222,8 @@ func (s *frame) register(b *bytes.Buffer, ids []string, in []int, globals []stri
 	b.WriteString("\t}\n\treturn\n}\n")
 }
 
-// globalsOf registers what package-level variables point to: a sentinel error
-// is told from its copies by identity.
+// globalsOf registers the targets of package-level variables: only its identity tells a sentinel
+// error from a copy.
 func globalsOf(u *source.Unit) []string {
 	var out []string
 	all := u.Globals()

@@ -142,7 +142,7 @@ func (p *Place) Relink(ctx context.Context, g *Program, layout uint64) (*Program
 	return &n, err
 }
 
-// goTest builds the tests of one package. It returns what the go command said if it refused.
+// goTest builds the tests of one package. It returns the go command's message if it refused.
 func (p *Place) goTest(
 	ctx context.Context, over string, link Link, pkg *gotool.Listed, path string,
 ) (string, error) {

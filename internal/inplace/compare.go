@@ -93,7 +93,7 @@ func tops(leaves []string) string {
 	return anyOf(slices.Compact(names))
 }
 
-// take adds what one run showed; tests says that it was one of the tests.
+// take adds the results of one run; tests says that it was one of the tests.
 func (c *comparison) take(r *ran, s *suite, tests bool) {
 	var last live.Compared
 	for _, l := range r.lines {

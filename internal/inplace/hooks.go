@@ -182,7 +182,7 @@ func nameOfTesting(f *ast.File) string {
 	return ""
 }
 
-// from is where a statement begins, with its label.
+// from returns the place at which a statement begins, with its label.
 func from(label, at token.Pos) token.Pos {
 	if label.IsValid() {
 		return label

@@ -80,8 +80,8 @@ func (p *Place) calls(ctx context.Context, g *Program, version int, budget time.
 // again is how often the original is compared with its own copy before a difference counts.
 const again = 2
 
-// certain compares version 1 within calls. A difference does not count when the original shows one
-// from its own copy, version 2, too: other goroutines may change what a call works on.
+// certain compares version 1 within calls. A difference does not count if the original shows one
+// from its own copy, version 2, too: other goroutines may change the memory that a call works on.
 func (p *Place) certain(ctx context.Context, g *Program) (*comparison, error) {
 	c, err := p.calls(ctx, g, 1, compareTime)
 	if err != nil || c.difference == nil {
@@ -103,7 +103,7 @@ func (p *Place) certain(ctx context.Context, g *Program) (*comparison, error) {
 // Evidence returns the findings of the survey.
 func (p *Place) Evidence() *beagle.InPlace { return &p.evidence }
 
-// check runs a comparison and takes it down.
+// check runs a comparison and notes its result.
 func (p *Place) check(v *beagle.Verdict, name string, compare func() (*comparison, error)) error {
 	start := time.Now()
 	c, err := compare()

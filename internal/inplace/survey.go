@@ -348,7 +348,7 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 	}
 	compare := p.calls
 	if p.u.Outside != "" {
-		compare = p.within // what it prints or takes from outside, two calls print and take twice
+		compare = p.within // two calls repeat all that it prints or takes from outside
 	}
 	for _, way := range ways {
 		e.Within = way

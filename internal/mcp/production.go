@@ -22,7 +22,7 @@ import (
 // returns the verb's output and exit status, and passes its progress to tell.
 type Commands func(ctx context.Context, tell Progress, verb string, args ...string) (out string, status int, err error)
 
-// Production says what tools may do about production: they are the command line's own verbs.
+// Production lists the tools for production: they are the command line's own verbs.
 type Production struct {
 	Run     Commands // nil: nothing
 	Capture bool     // processes with probes are known
@@ -137,8 +137,8 @@ func (t tools) captureStop(ctx context.Context, q *sdk.CallToolRequest, in captu
 	return t.printed(ctx, q, "", "capture", append(at, "stop")...)
 }
 
-// process are the arguments that name a process without a probe, if one is asked for or if there
-// are no others.
+// process returns the arguments that name a process without a probe, if the request names one or if
+// there are no others.
 func (t tools) process(pid int) ([]string, error) {
 	known := t.production.PIDs
 	switch {
@@ -267,7 +267,7 @@ func (t tools) source(ctx context.Context, name string, wanted bool) ([]string, 
 	return []string{filepath.Join(m.Dir, filepath.FromSlash(name))}, errors.Join(err, f.Close())
 }
 
-// printed runs a verb and reads what it prints.
+// printed runs a verb and parses its output.
 func (t tools) printed(
 	ctx context.Context, q *sdk.CallToolRequest, file, verb string, args ...string,
 ) (string, *Printed, error) {
@@ -336,7 +336,7 @@ func (t tools) veil(object any) {
 	}
 }
 
-// word refuses what the command line would take for a flag.
+// word refuses text that the command line would read as a flag.
 func word(name, value string) error {
 	if err := bounded(name, value, MaxName, true); err != nil {
 		return err

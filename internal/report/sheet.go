@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A sheet takes what a report says, in the order of reading. There are two: Markdown and a page.
+// A sheet takes a report's parts, in the order of reading. There are two: Markdown and a page.
 //
 // Neither is a template of the standard library. Those call methods by name, so the linker keeps
 // each exported method of everything that is linked: a twelfth of the program.

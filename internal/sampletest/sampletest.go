@@ -16,7 +16,7 @@ var (
 	seed     = sync.OnceValue(func() uint64 { return cmp.Or(*seedFlag, rand.Uint64()) })
 )
 
-// All reports whether all cases are asked for.
+// All reports whether all cases run.
 func All() bool { return *all }
 
 // OneIn reports whether this run is the one of n that tries something dear.

@@ -84,7 +84,7 @@ type rule struct {
 	access uint64
 }
 
-// rules allow reading what is visible and writing where the orders say.
+// rules allow reading the visible files and writing where the orders say.
 func (o *orders) rules() []rule {
 	home := uint64(accessWrite)
 	if o.counted() {

@@ -45,7 +45,7 @@ func vectorised(names string) string {
 // candidate that names one of these types.
 var stateful = set(`sync sync/atomic unsafe unique weak reflect`)
 
-// topics says what a package touches; the longest matching prefix counts.
+// topics names the outside thing that a package touches; the longest matching prefix counts.
 var topics = []struct{ prefix, what string }{
 	{"C", "C code"},
 	{"unsafe", "memory behind the types' back"},

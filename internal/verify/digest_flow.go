@@ -37,7 +37,7 @@ type depth int
 
 const (
 	none   depth = iota
-	weak         // of an element: what a library function says of it; of a digest: a sum
+	weak         // of an element: a library function's account of it; of a digest: a sum
 	strong       // of an element: the element itself; of a digest: a hash
 )
 

@@ -97,7 +97,7 @@ func (m *fold) call(v *ssa.Call) {
 	}
 }
 
-// operator records what one operator does to the number.
+// operator records the effect of one operator on the number.
 func (m *fold) operator(v *ssa.BinOp) {
 	// Let x be the number of the cycle, and y the other operand.
 	x, y := v.X, v.Y

@@ -43,8 +43,8 @@ func (c *code) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[strin
 	return read
 }
 
-// tables returns the package variables that begin as a composite literal, or as what a function of
-// the library makes of texts. No other variable leads to the memory of such a slice or map.
+// tables returns the package variables that begin as a composite literal, or as the result of a
+// library function on texts. No other variable leads to the memory of such a slice or map.
 func (c *code) tables(files []*ast.File) map[*types.Var]bool {
 	out := map[*types.Var]bool{}
 	for _, file := range files {
@@ -68,7 +68,7 @@ func (c *code) tables(files []*ast.File) map[*types.Var]bool {
 }
 
 // ownLiteral reports whether an expression is a composite literal, and so is each list and map in
-// it: none is another variable's.
+// it: none belongs to another variable.
 func (c *code) ownLiteral(e ast.Expr) bool {
 	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
 	if !ok {
@@ -161,8 +161,7 @@ func (c *code) reads(e ast.Expr, path []ast.Node) bool {
 	return false
 }
 
-// plainRead reports whether what an expression gives is plain, with or without the word whether a
-// map has it.
+// plainRead reports whether the value of an expression is plain, with or without a map's ok.
 func (c *code) plainRead(e ast.Expr) bool {
 	t := c.info.TypeOf(e)
 	if pair, ok := t.(*types.Tuple); ok && pair.Len() == 2 {

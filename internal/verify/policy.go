@@ -57,8 +57,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("line %d: %s: %s", v.Line, v.Construct, v.Why)
 }
 
-// A rule of the policy reports what it finds in one version. The caller subtracts what the original
-// does too, so a rule reads one version only.
+// A rule of the policy reports its findings in one version. The caller subtracts those of the
+// original, so a rule reads one version only.
 type rule func(c *code, report func(at ast.Node, key, construct, why string))
 
 // policy lists every rule, in the order in which reports list the violations.
@@ -75,7 +75,7 @@ const (
 	maxVariable = 1 << 20
 )
 
-// forbidden lists what the candidate does and the original does not.
+// forbidden lists the candidate's findings that the original does not have.
 func forbidden(orig, cand *code, known *Known) []Violation {
 	excused := make(map[string]bool)
 	for _, v := range inspect(orig) {

@@ -65,7 +65,7 @@ var (
 	seedFor = maphash.MakeSeed()
 )
 
-// kind is how values of one type are hashed, compared and measured.
+// kind tells how to hash, compare and measure values of one type.
 type kind[T any] struct {
 	hash  func(T) uint64
 	equal func(a, b T) bool

@@ -61,7 +61,7 @@ type Kind int
 const (
 	Returned Kind = iota
 	Panicked
-	Unknown // Why says what was not understood
+	Unknown // Why names the code that is not understood
 )
 
 // An Outcome is one way in which a call may end.
@@ -399,5 +399,5 @@ func (a *activation) pick(s *state, v ssa.Value, t *term.Term, n int) []*state {
 	return out
 }
 
-// Begin forgets how much work was done and allows so much again.
+// Begin forgets the work so far and allows this much again.
 func (m *Machine) Begin(states, turns int) { m.states, m.States, m.Turns = 0, states, turns }

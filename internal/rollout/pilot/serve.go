@@ -127,8 +127,8 @@ func ofrep(w http.ResponseWriter, r *http.Request, id string, look Source) {
 	writeJSON(w, http.StatusOK, flag(id, key, look))
 }
 
-// flag assigns an arm. Below half of the traffic the original gets what the candidate gets, and so
-// does the placebo: who has neither is of no arm and runs the original.
+// flag assigns an arm. Below half of the traffic the original gets the same share as the candidate,
+// and so does the placebo: all other requests belong to no arm and run the original.
 func flag(id, key string, look Source) map[string]any {
 	variant, reason := "original", "SPLIT"
 	look(func(e *rollout.Experiment, _ rollout.Decision) {

@@ -72,7 +72,7 @@ func size(v any) uint64 {
 	return 0
 }
 
-// Inputs has the next window tell what a function was called with, beside what its corpus says.
+// Inputs has the next window hold a function's inputs, beside those of its corpus.
 func (a *Archive) Inputs(function string, corpus, calls []byte) error {
 	want, err := Facets(corpus)
 	if err != nil {
