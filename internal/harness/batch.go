@@ -32,6 +32,8 @@ type batch struct {
 	predicates []*source.Predicate // that the program can evaluate
 }
 
+// newBatch begins a batch: it parses and renames all versions at once. A version that fails has its
+// reason in failed; the original must not fail.
 func (b *Builder) newBatch(vs []Variant) (*batch, error) {
 	if len(vs) == 0 {
 		return nil, fmt.Errorf("a batch without the original")

@@ -154,6 +154,7 @@ func mainText(rt, pkgPath string) []byte {
 // for the others.
 func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive string, object []byte) error {
 	b := t.b
+	// The linker's configuration is new for each batch.
 	w.mu.Lock()
 	first := w.main
 	text := string(importConfig(w.pkgs, b.target.PkgPath, map[string]string{b.target.PkgPath: archive})) + rtFile(w.rt)
@@ -162,6 +163,8 @@ func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive str
 	if err := write(bin.config, []byte(text)); err != nil {
 		return err
 	}
+	// Take the main package from an earlier batch, or from the cache, and point it at this batch's
+	// package.
 	key := ""
 	if first == nil {
 		key = t.mainKey(w)
@@ -173,6 +176,7 @@ func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive str
 			return write(bin.main, main)
 		}
 	}
+	// Otherwise compile it, and keep it.
 	if err := t.compileMain(ctx, bin); err != nil {
 		return err
 	}

@@ -63,6 +63,7 @@ func namedTypes(p *types.Package, unexported bool) []types.Type {
 func interfacesIn(ts []types.Type) []*types.Interface {
 	seen := map[types.Type]bool{}
 	var out []*types.Interface
+	// Walk into each type once.
 	var walk func(types.Type)
 	walk = func(t types.Type) {
 		t = types.Unalias(t)

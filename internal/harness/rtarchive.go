@@ -27,6 +27,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 	if err != nil {
 		return "", "", err
 	}
+	// The key covers every input of the compiler: files, flags, imports and the toolchain.
 	config, source := rtConfig(pkgs, imports), rt.Judging.Files()
 	flags := b.compileArgs("", rtPath, "go1.23", "", "") // main packages have them too, and this key in theirs
 	key = rtPrefix() +
@@ -36,6 +37,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 	if text := kept(key); text != nil {
 		return archive, key, write(archive, text)
 	}
+	// Compile it, and keep the archive for other builders.
 	args := b.compileArgs(archive, rtPath, "go1.23", filepath.Join(dir, "rt.cfg"), dir)
 	if err := write(filepath.Join(dir, "rt.cfg"), config); err != nil {
 		return "", "", err

@@ -99,6 +99,7 @@ func (a *aligner) hunk(was []ast.Stmt, is block, k, end int) {
 // pairs returns the heaviest common subsequence of two lists. Statements that are the same weigh
 // more than those with the same head only.
 func (a *aligner) pairs(was, is []ast.Stmt) [][2]int {
+	// best[i][k] is the weight of the best pairing of was[i:] and is[k:].
 	best := make([][]int, len(was)+1)
 	for i := range best {
 		best[i] = make([]int, len(is)+1)
@@ -111,6 +112,7 @@ func (a *aligner) pairs(was, is []ast.Stmt) [][2]int {
 			}
 		}
 	}
+	// Walk along the best pairing from the front.
 	var out [][2]int
 	for i, k := 0, 0; i < len(was) && k < len(is); {
 		w := a.alike(was[i], is[k])
@@ -224,6 +226,7 @@ func bodies(s ast.Stmt) []ast.Node {
 	return out
 }
 
+// unlabelled returns a statement without its labels.
 func unlabelled(s ast.Stmt) ast.Stmt {
 	for {
 		l, ok := s.(*ast.LabeledStmt)

@@ -31,6 +31,8 @@ type callee struct {
 // since a copy may call the original of another copy.
 func (e *Env) calleesDo() *allowance {
 	c := &allowance{anywhere: map[string]bool{}, in: map[string]*callee{}}
+	// Read the original with copies of all its callees, and let callers do the same as their
+	// callees.
 	wide, copies := e.Unit.WidenWhole(e.Unit.Target.Source)
 	if len(copies) == 0 {
 		return c
@@ -40,11 +42,13 @@ func (e *Env) calleesDo() *allowance {
 	if !e.InPlace {
 		return c
 	}
+	// Read it with each copy alone.
 	for _, name := range copies {
 		if one, err := e.Unit.Narrow(e.touched(wide, name)); err == nil {
 			e.find(one, c)
 		}
 	}
+	// A function is stateful if it calls a stateful one, directly or through others.
 	for changed := true; changed; {
 		changed = false
 		for _, f := range c.in {
@@ -85,6 +89,7 @@ func (e *Env) find(src string, all *allowance) {
 		return
 	}
 	c := e.codeOf(f)
+	// Note every function with its callees.
 	decls := c.declaredBy()
 	for _, fn := range c.declared() {
 		name := c.nameOf(fn)
@@ -95,6 +100,8 @@ func (e *Env) find(src string, all *allowance) {
 			all.in[name].calls[c.nameOf(to.decl)] = true
 		}
 	}
+	// Sort the findings: those that keep nothing between calls belong to their function. In place,
+	// a write to memory excuses all functions, and other state belongs to the copy that has it.
 	for _, v := range inspect(c) {
 		fn := c.at(v.Line)
 		switch {
@@ -119,8 +126,8 @@ func stateless(key string) bool {
 	return strings.HasPrefix(key, "identity ")
 }
 
-// touched returns a version with one copy changed so that the policy no longer knows it, though it
-// does the same.
+// touched returns a version in which one copy differs from its original in text, but not in
+// behaviour. So Narrow keeps that copy.
 func (e *Env) touched(src, name string) string {
 	f, problem := e.Unit.Parse(src)
 	if problem != nil {

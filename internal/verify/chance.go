@@ -87,6 +87,7 @@ func hasAddress(t types.Type) bool {
 	return holdsAddress(t, nil)
 }
 
+// holdsAddress is hasAddress below the top, where fmt prints pointers as addresses.
 func holdsAddress(t types.Type, seen []types.Type) bool {
 	if hasText(t) {
 		return false

@@ -20,6 +20,7 @@ const (
 	quickExhaust = 5 * time.Millisecond
 )
 
+// quick compares a candidate with the original on a few inputs, in one process.
 func quick(ctx context.Context, j *Job) (*Rejection, error) {
 	q, found, err := j.quickRequest(ctx)
 	if found != nil || err != nil {
@@ -81,6 +82,7 @@ func (j *Job) tell(r *rt.ReplayReply) {
 // replayBudget bounds the replay of one set of records.
 const replayBudget = 10 * time.Second
 
+// replaySet gives both versions one set of records, and repeats a difference in a fresh process.
 func (j *Job) replaySet(ctx context.Context, name string) (*Rejection, error) {
 	if j.learned.sizes[name] == 0 {
 		j.note("there are no such records")
@@ -181,6 +183,7 @@ func (j *Job) exhaustRequest(ctx context.Context, budget time.Duration) (*rt.Exh
 	return x, nil
 }
 
+// exhaust gives both versions systematic inputs.
 func exhaust(ctx context.Context, j *Job) (*Rejection, error) {
 	// Ask for a replay of a single record that the exhaustion follows.
 	x, err := j.exhaustRequest(ctx, j.Budget.Exhaust)

@@ -21,6 +21,7 @@ type elementCheck struct {
 	state   map[*ssa.BasicBlock]bool
 }
 
+// settling prepares the check of a decision over the lists that some values were folded from.
 func (d *digestFlow) settling(in ssa.Instruction, of ...ssa.Value) *elementCheck {
 	s := &elementCheck{d: d, home: in.Block(), state: map[*ssa.BasicBlock]bool{}}
 	seen := map[ssa.Value]bool{}
@@ -38,6 +39,8 @@ func (d *digestFlow) settlesComparison(in *ssa.BinOp) bool {
 
 // branches follows a truth value to the branches that it decides.
 func (s *elementCheck) branches(v ssa.Value, op token.Token) bool {
+	// Each use of the truth value is a negation or a branch. The elements must be compared where
+	// the digests are equal; for an order, on one side at least.
 	for _, use := range *v.Referrers() {
 		switch use := use.(type) {
 		case *ssa.DebugRef:
@@ -68,6 +71,7 @@ func (s *elementCheck) branches(v ssa.Value, op token.Token) bool {
 	return true
 }
 
+// opposite returns the negation of == and !=.
 func opposite(op token.Token) token.Token {
 	switch op {
 	case token.EQL:
@@ -123,6 +127,8 @@ func (s *elementCheck) follow(v ssa.Value, by depth, plain bool) (decides bool) 
 		return false
 	}
 	s.content[v] = true
+	// A branch, a returned truth or a stored truth decides. Arithmetic and other values pass the
+	// content on.
 	for _, use := range *v.Referrers() {
 		switch use := use.(type) {
 		case *ssa.If:
@@ -214,6 +220,8 @@ func (s *elementCheck) covered(b *ssa.BasicBlock, from int) bool {
 	return ok
 }
 
+// coveredAnew walks a block: a comparison of elements covers it, a return does not. At a branch
+// both sides must be covered, or one where the condition itself compares.
 func (s *elementCheck) coveredAnew(b *ssa.BasicBlock, from int) bool {
 	for _, in := range b.Instrs[from:] {
 		switch in := in.(type) {
@@ -425,6 +433,8 @@ func (d *digestFlow) rootsOf(v ssa.Value, seen map[ssa.Value]bool, steps int) (o
 		return nil
 	}
 	seen[v] = true
+	// A value that was read from a list leads to that list. Calls lead to their lists, arithmetic
+	// to its operands.
 	if list := listOf(v); list != nil && d.level[v] == none {
 		return []string{d.text(bare(list), 0)}
 	}

@@ -209,6 +209,7 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *corpusFa
 // maxSkips is how many inputs may fail in the original before a check gives up.
 const maxSkips = 8
 
+// pick returns the record files of these names.
 func (l *corpusFacts) pick(names ...string) map[string]string {
 	m := make(map[string]string)
 	for _, n := range names {
@@ -224,6 +225,7 @@ func (k *Known) read(b []byte, where string) {
 	}
 }
 
+// value adds the telling constants in a value and its parts.
 func (k *Known) value(v *rt.Value, where string, depth int) {
 	if len(k.values) > maxKnown {
 		return

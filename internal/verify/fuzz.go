@@ -21,6 +21,7 @@ func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 		j.missed("what the fuzzer finds: it was switched off")
 		return nil, nil
 	}
+	// Build both versions with calls at their decisions.
 	traced, err := j.trace(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -30,6 +31,7 @@ func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 		j.missed("what the guided search finds: its program could not be built")
 		return nil, nil
 	}
+	// The check untested may need the program again; it then removes it.
 	defer func() {
 		if j.traced == nil {
 			traced.Remove()
@@ -39,6 +41,7 @@ func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 		j.note("the branches of the %s are not known: it does not compile with calls that count them", version)
 		j.missed("the branches of the %s: the guided search could not trace it", version)
 	}
+	// Search, guided by what the calls report.
 	q, err := j.guideRequest(ctx, len(traced.Sites))
 	if err != nil {
 		return nil, err
@@ -98,6 +101,7 @@ func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (
 	return nil, nil
 }
 
+// guide runs the traced program once.
 func (j *Job) guide(
 	ctx context.Context, traced *harness.Traced, q *rt.Guide, reply *rt.GuideReply,
 ) (*harness.Exit, error) {
@@ -114,6 +118,8 @@ func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) 
 	if d.Check != "" || len(d.Args) == 0 {
 		return j.differs(d), nil
 	}
+	// Try the input in a fresh process: first in the program without tracing, then in the traced
+	// one.
 	for _, bin := range []*harness.Binary{j.bin, traced.Binary} {
 		idx := j.idx
 		if bin != j.bin {
@@ -135,6 +141,7 @@ func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) 
 			return j.deadly(ctx, exit, d)
 		}
 	}
+	// Neither program shows the difference alone.
 	d.Kind, d.Check = "state", rt.CheckOrder
 	return j.differs(d), nil
 }

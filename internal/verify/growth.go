@@ -60,6 +60,7 @@ func steeper(g *rt.Growth) string {
 		g.Lengths[last], g.Way)
 }
 
+// spent rounds a time to the digits that it is worth.
 func spent(ns int64) time.Duration {
 	d := time.Duration(ns)
 	switch {
@@ -71,6 +72,7 @@ func spent(ns int64) time.Duration {
 	return d
 }
 
+// row lists times in words.
 func row(times []int64) string {
 	var out []string
 	for _, t := range times {

@@ -178,6 +178,7 @@ func (c *code) noteRoot(e ast.Expr, to map[string]bool) {
 // noteKept records the variables whose address goes to a method that may keep it, or to a method
 // value.
 func (h *helpers) noteKept(c *code, files []*ast.File, touched map[string]bool) {
+	// Note which method values are called at once: those do not outlive the call.
 	for _, f := range files {
 		called := map[*ast.SelectorExpr]bool{}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -186,6 +187,7 @@ func (h *helpers) noteKept(c *code, files []*ast.File, touched map[string]bool) 
 				if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
 					called[sel] = true
 				}
+			// Look at methods with a pointer receiver on a variable.
 			case *ast.SelectorExpr:
 				s, id := c.info.Selections[n], root(n.X)
 				if s == nil || s.Kind() != types.MethodVal || id == nil || is[*types.Pointer](s.Recv()) {
@@ -195,6 +197,7 @@ func (h *helpers) noteKept(c *code, files []*ast.File, touched map[string]bool) 
 				if !is[*types.Pointer](recvType(fn)) {
 					return true
 				}
+				// The method keeps its receiver unless a summary says that it does not.
 				does := h.summaries[effects.Name(fn)]
 				if does == nil {
 					does = effects.Standard().Of(objectName(fn))
@@ -346,6 +349,8 @@ func (h *helpers) findPure(c *code, files []*ast.File) {
 	}
 }
 
+// isPure reports whether a function touches nothing but its arguments, as far as its summary and
+// its text show.
 func (h *helpers) isPure(c *code, name string, fn *ast.FuncDecl) bool {
 	if s := h.summaries[name]; s != nil {
 		for _, w := range s.Writes {

@@ -122,6 +122,7 @@ type Rejection struct {
 
 // climb runs the checks of a ladder in order and stops at the first Rejection.
 func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
+	// The first ladder of a job begins the verdict; later ones go on with it.
 	if j.verdict == nil {
 		j.verdict = &beagle.Verdict{
 			Candidate: j.Candidate.ID,
@@ -133,6 +134,7 @@ func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
 	if err := j.prepare(); err != nil {
 		return nil, err
 	}
+	// Run the checks. An error ends the job without a verdict; a rejection ends the ladder.
 	for _, check := range l {
 		start := time.Now()
 		j.result, j.astrays = beagle.CheckResult{Name: check.Name}, 0
@@ -157,6 +159,7 @@ func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
 	return v, nil
 }
 
+// prepare reads the original and the corpus, once.
 func (j *Job) prepare() error {
 	var err error
 	if j.orig == nil {
@@ -170,6 +173,7 @@ func (j *Job) prepare() error {
 	return err
 }
 
+// condemn enters a rejection into the verdict.
 func (j *Job) condemn(f *Rejection) {
 	v := j.verdict
 	v.Status, v.Reason = f.Status, f.Reason
@@ -223,6 +227,7 @@ func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus
 	return v, err
 }
 
+// parse reads the candidate and checks its scope and types.
 func parse(_ context.Context, j *Job) (*Rejection, error) {
 	f, problem := j.Env.Unit.Parse(j.Candidate.Source)
 	if problem != nil {
@@ -236,6 +241,8 @@ func parse(_ context.Context, j *Job) (*Rejection, error) {
 	return nil, nil
 }
 
+// readPolicy applies the policy. It compares literals with the known results, and notes whether
+// those came from runs.
 func readPolicy(_ context.Context, j *Job) (*Rejection, error) {
 	var known *Known
 	if l := j.learned; l != nil {
@@ -247,6 +254,7 @@ func readPolicy(_ context.Context, j *Job) (*Rejection, error) {
 	return breach(forbidden(j.orig, j.cand, known)), nil
 }
 
+// breach makes one rejection of the policy's findings, of which it shows eight.
 func breach(list []Violation) *Rejection {
 	if len(list) == 0 {
 		return nil
@@ -289,6 +297,7 @@ func (j *Job) literals(ctx context.Context) (*Rejection, error) {
 	return found, nil
 }
 
+// compile builds the candidate in a program with the original.
 func compile(ctx context.Context, j *Job) (*Rejection, error) {
 	vs := harness.Versions(j.Env.Unit, j.Candidate)
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{})

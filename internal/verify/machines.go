@@ -36,6 +36,7 @@ func otherMachines(ctx context.Context, j *Job) (*Rejection, error) {
 
 // elsewhere compares both versions on one machine, or notes why it cannot.
 func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Rejection, error) {
+	// Build both versions for the machine. A candidate must compile wherever the original does.
 	bin, err := j.buildFor(ctx, m)
 	if bin != nil {
 		defer bin.Remove()
@@ -47,6 +48,7 @@ func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Rejection, err
 		reason := fmt.Sprintf("it does not compile for %s, as the original does: %s", m.GOARCH, why)
 		return &Rejection{Status: beagle.Invalid, Reason: reason}, nil
 	}
+	// Compare them there with a copy of the job that knows nothing of this machine's runs.
 	k := *j
 	k.bin, k.idx, k.learned, k.result, k.beside = bin, 1, j.learned.anew(), beagle.CheckResult{}, nil
 	if found, err := k.starts(ctx, m); found != nil || err != nil {
@@ -84,6 +86,7 @@ func firstLine(s string) string {
 	return strings.TrimSuffix(s, ":")
 }
 
+// buildFor builds both versions for a machine.
 func (j *Job) buildFor(ctx context.Context, m harness.Machine) (*harness.Binary, error) {
 	b, err := j.Env.Builder.On(ctx, m)
 	if err != nil {

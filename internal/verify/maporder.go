@@ -210,6 +210,7 @@ func isExtreme(c *code, e ast.Expr) bool {
 	return isBuiltinCall(c, e, "max") || isBuiltinCall(c, e, "min")
 }
 
+// isBuiltinCall reports whether an expression calls a builtin.
 func isBuiltinCall(c *code, e ast.Expr, name string) bool {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {

@@ -16,6 +16,7 @@ func unexported(v *types.Var) bool { return !v.Exported() }
 // values, elements of tables of plain values, and what methods answer that only read. It needs no
 // analysis of functions, so it works for packages that are too large for one.
 func (c *code) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[string]bool {
+	// Begin with all variables of the kind that share no memory.
 	read := map[string]bool{}
 	literal := c.tables(files)
 	for _, name := range c.pkg.Scope().Names() {
@@ -24,6 +25,7 @@ func (c *code) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[strin
 			read[objectName(v)] = true
 		}
 	}
+	// Drop those that some use may change. path holds the ancestors of the current node.
 	for _, file := range files {
 		var path []ast.Node
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -121,6 +123,7 @@ func (c *code) refers(t types.Type) bool {
 // reads reports whether a use of a variable only reads a plain value. path leads from the file to
 // the parent of the use.
 func (c *code) reads(e ast.Expr, path []ast.Node) bool {
+	// Walk up from the use. Parts of the variable stay parts; anything else decides.
 	for i := len(path) - 1; i >= 0; i-- {
 		switch p := path[i].(type) {
 		case *ast.ParenExpr:

@@ -256,6 +256,7 @@ func objection(c *code, obj types.Object) (construct, why string) {
 	if obj.Pkg() != nil {
 		path = obj.Pkg().Path()
 	}
+	// Builtins, functions, variables and types each have their own rules.
 	switch o := obj.(type) {
 	case *types.Builtin:
 		return objectToBuiltin(o, path)
@@ -327,6 +328,8 @@ func packageVars(c *code, report func(ast.Node, string, string, string)) {
 			vs := spec.(*ast.ValueSpec)
 			for i, name := range vs.Names {
 				obj, e := c.info.Defs[name], initialiser(vs, i)
+				// A variable may be too large, hold an error with state, or hold a function with
+				// state.
 				switch {
 				case obj == nil:
 				case c.bytesOf(obj, e) > maxVariable:
@@ -422,6 +425,7 @@ func statelessFuncs(c *code, e ast.Expr) bool {
 	if !holdsFunc(t, nil) {
 		return true
 	}
+	// Each function value in the initialiser must be one without state.
 	switch e := ast.Unparen(e).(type) {
 	case *ast.FuncLit:
 		return true

@@ -31,6 +31,7 @@ type reach struct {
 // With the standard library and other variables a candidate could keep state between calls. It may
 // use these only where the target's own text does.
 func reachedBy(u *source.Unit, constant, written map[string]bool) map[string]bool {
+	// Find the variables that all reached functions only read: copies may read them, too.
 	seen := reaches(u)
 	read, fixed := onlyReadBy(u, seen)
 	keys := map[string]bool{}
@@ -45,6 +46,7 @@ func reachedBy(u *source.Unit, constant, written map[string]bool) map[string]boo
 			return !constant[name] && !read[name]
 		})
 	}
+	// State in a function reveals itself through its callers.
 	for changed := true; changed; {
 		changed = false
 		for _, r := range seen {
@@ -54,6 +56,7 @@ func reachedBy(u *source.Unit, constant, written map[string]bool) map[string]boo
 			}
 		}
 	}
+	// Functions without results, or without state below them, may be called.
 	for _, r := range seen {
 		for _, fn := range r.funcs {
 			if to := seen[fn]; to == nil || !to.state || fn.Signature().Results().Len() == 0 {
@@ -226,12 +229,14 @@ func reaches(u *source.Unit) map[types.Object]*reach {
 	_, files, info := u.Syntax()
 	decls := withBodies(info, files)
 	var next []types.Object
+	// Begin with the target.
 	for obj := range decls {
 		if fn, ok := obj.(*types.Func); ok && syntax.FuncName(fn) == u.Target.Name {
 			next = append(next, obj)
 		}
 	}
 	seen := map[types.Object]*reach{}
+	// Follow the names in each function's body to variables and functions of the user's modules.
 	for len(next) > 0 {
 		fn := next[0]
 		if next = next[1:]; seen[fn] != nil {

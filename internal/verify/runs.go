@@ -200,6 +200,8 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rej
 	if err != nil {
 		return nil, err
 	}
+	// The watchdog may have written down the input and the reason. Without it, the first line of
+	// the program's output stands for the reason.
 	d.Kind, d.Got = fate.kind, fate.text
 	if bark := barked(exit.Detail); bark != nil {
 		d.Got = bark.Got
@@ -214,6 +216,7 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rej
 	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" && !strings.HasPrefix(line, rt.BarkPrefix) {
 		d.Got += ": " + line
 	}
+	// The full ladder makes the input small.
 	if !j.quick && exit.Kind != harness.Race {
 		if err := j.shrinkFatal(ctx, d, exit.Kind); err != nil {
 			return nil, err

@@ -116,6 +116,7 @@ func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Rejection, error
 			break
 		}
 	}
+	// A table fits into the limits; precomputed answers do not.
 	switch {
 	case least.Bytes-own.Bytes > startBytes:
 		return slowStart("allocates %d bytes, and %d with the original; %d more are allowed", least.Bytes, own.Bytes,
@@ -142,6 +143,7 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 	if e.ownStartup != nil {
 		return *e.ownStartup, nil
 	}
+	// Use the program of the original alone, if there is one.
 	bin := e.Alone
 	if bin == nil {
 		var err error
@@ -151,6 +153,7 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 		}
 		defer bin.Remove()
 	}
+	// Take the fastest of several starts.
 	var least harness.Startup
 	for i := range starts {
 		s, exit, err := bin.Start(ctx, e.Box, e.Unit.Target.PkgPath)

@@ -26,6 +26,7 @@ func Together(
 	if len(QuickLadder) != 1 { // only its own check can be shared
 		return out, nil
 	}
+	// Prepare a request for each candidate. A candidate without one gets its answer elsewhere.
 	var jobs []*Job
 	var at []int
 	request := rt.Request{Procs: 1}
@@ -44,6 +45,7 @@ func Together(
 	if len(jobs) == 0 {
 		return out, nil
 	}
+	// Run all requests in one process. Unless it answers them all, nothing is known.
 	var replies []rt.ReplayReply
 	wall := time.Duration(len(jobs)) * togetherWall
 	exit, err := bin.Run(ctx, e.Box, &request, &replies,
