@@ -125,9 +125,11 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 	o.spec.Target = rest[0]
 	p := newProgress(std.err, o.quiet)
 	defer p.stop()
+	// Compare a benchmark that exists.
 	if o.existing != "" {
 		return o.compare(ctx, p)
 	}
+	// Otherwise record or read the calls, and select the inputs.
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
@@ -144,6 +146,7 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err := o.mayWrite(plan, out); err != nil {
 		return exitUsage, err
 	}
+	// Make the benchmark's profile like production's.
 	var fit *beagle.BenchmarkFit
 	if len(o.profile) > 0 {
 		if fit, err = o.fit(ctx, plan, p); err != nil {
@@ -253,6 +256,7 @@ func (o *benchFlags) compare(ctx context.Context, p *progress) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
+	// Profile the benchmark, and compare it with production.
 	b, err := benchfile.Build(ctx, u, "", "", f.PGO)
 	if err != nil {
 		return exitNo, err
@@ -269,6 +273,7 @@ func (o *benchFlags) compare(ctx context.Context, p *progress) (int, error) {
 		Target: targetRef(u), Benchmarks: []string{o.existing}, Fit: fit,
 		Groups: []beagle.BenchmarkGroup{}, Extremes: []string{}, Sources: []string{},
 	}
+	// Print the comparison.
 	p.stop()
 	if o.asJSON {
 		err = printJSON(o.std.out, made)
@@ -299,6 +304,7 @@ func (o *benchFlags) deliver(plan *benchfile.Plan, fit *beagle.BenchmarkFit, out
 	if err != nil {
 		return exitNo, err
 	}
+	// Write the inputs as a corpus.
 	if o.corpusOut != "" {
 		if err := writeSample(plan, o.corpusOut); err != nil {
 			return exitNo, err
@@ -306,6 +312,7 @@ func (o *benchFlags) deliver(plan *benchfile.Plan, fit *beagle.BenchmarkFit, out
 	}
 	made := plan.Made(fit)
 	made.Corpus = o.corpusOut
+	// Print the file, or write it.
 	if out == "" {
 		if !o.asJSON {
 			fmt.Fprint(o.std.out, text)

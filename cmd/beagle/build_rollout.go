@@ -81,6 +81,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 		return nil, &beagle.UsageError{What: "--rollout: " + err.Error(),
 			Remedy: "give a Go file that declares the function again"}
 	}
+	// Load the target. Versions with state of their own would diverge.
 	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags, InPlace: true})
 	if err != nil {
 		return nil, err
@@ -92,6 +93,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 			Remedy: "roll out a function that keeps no state",
 		}
 	}
+	// Check the candidate as the judge would.
 	f, err := admitted(ctx, u, candidate, string(text))
 	if err != nil {
 		return nil, err
@@ -102,6 +104,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 	}
 	v := &inject.Versions{Spec: spec, Function: u.Target.Spec(), Build: beagle.HashOf("versions", u.Target.Spec(),
 		u.Target.Source, f.Src)[:16]}
+	// Copy original, candidate and placebo under names of their own.
 	for i, file := range []*source.File{original, f, original} {
 		copied, called, err := names(u, file, []string{"Original", "Candidate", "Placebo"}[i])
 		if err != nil {

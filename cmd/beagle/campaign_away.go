@@ -80,6 +80,7 @@ func (f *campaignFollower) look() {
 	}
 	f.state = now
 	watch := flow.Watcher(f.watch.watch)
+	// Report each target whose state has changed since the last look.
 	for i, t := range now.Campaign.Targets {
 		word := ""
 		switch t.State {

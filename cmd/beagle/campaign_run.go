@@ -67,6 +67,7 @@ func (o *campaignFlags) capture(ctx context.Context, target, file string) error 
 
 // carry takes up targets until all are done, the budget is spent, or the user stops it.
 func (o *campaignFlags) carry(ctx context.Context) (int, error) {
+	// Carry the campaign out here, or have a workflow do it.
 	var err error
 	if o.server.Address != "" {
 		err = o.away(ctx)
@@ -82,6 +83,7 @@ func (o *campaignFlags) carry(ctx context.Context) (int, error) {
 	if ferr := o.report(); ferr != nil && err == nil {
 		err = ferr
 	}
+	// Tell how the campaign ended. A target that failed makes the status 1.
 	id := o.state.Campaign.ID
 	var detached *fleet.Detached
 	var stopped *fleet.Canceled

@@ -75,6 +75,7 @@ var captureVerbs = map[string]struct {
 	"pull": {1, 1, capturePull}, "stop": {0, 0, captureStop},
 }
 
+// runCapture checks the verb and its arguments, reaches the processes and runs the verb.
 func runCapture(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	o := &captureFlags{std: std}
 	f := c.flags(std)
@@ -109,6 +110,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	return verb.run(ctx, o, clients)
 }
 
+// flags declares the flags of all verbs.
 func (o *captureFlags) flags(f *flagSet) {
 	f.Var(listFlag{&o.at}, "at",
 		"`addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
@@ -185,6 +187,7 @@ func (o *captureFlags) reach(ctx context.Context) ([]*capture.Client, func(), er
 			return nil, none, err
 		}
 	}
+	// Connect to probes in processes.
 	var all []*capture.Client
 	if len(o.at) > 0 || len(o.pids) == 0 {
 		clients, err := capture.New(o.at, o.token)
@@ -193,6 +196,7 @@ func (o *captureFlags) reach(ctx context.Context) ([]*capture.Client, func(), er
 		}
 		all = clients
 	}
+	// Connect to uprobe servers of an earlier start, or start one.
 	switch {
 	case len(o.pids) == 0:
 		return all, none, nil

@@ -82,6 +82,7 @@ func printCost(w io.Writer, all []capture.Pulled) {
 			if !s.Armed || s.Counts == nil {
 				continue
 			}
+			// Uprobes have a cost for each hit, probes only for recorded calls.
 			c, rate := s.Counts, float64(p.Status.Session.Start.Rate)
 			if c.Rate == 0 {
 				fmt.Fprintf(w, "%s %s: no call yet\n", p.Address, s.Name)

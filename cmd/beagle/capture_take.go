@@ -49,6 +49,7 @@ func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client
 
 // deliver writes the calls to the file, with those that it holds already, and prints the corpus.
 func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int) (int, error) {
+	// Convert the calls to records, and describe them as a corpus.
 	r, err := capture.Convert(u, all)
 	if err != nil {
 		return exitUsage, err
@@ -57,6 +58,7 @@ func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int)
 	if err != nil {
 		return exitNo, err
 	}
+	// Write them.
 	if o.out != "" {
 		if err := o.write(u, r); err != nil {
 			return exitNo, err
@@ -65,6 +67,7 @@ func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int)
 	if o.json {
 		return status, printJSON(o.std.out, c)
 	}
+	// Print the corpus, and the calls that are left out.
 	fmt.Fprintf(o.std.out, "%d distinct calls of %s", len(c.Train)+len(c.Holdout), u.Target.Spec())
 	if o.out != "" {
 		fmt.Fprintf(o.std.out, " in %s", o.out)
@@ -110,6 +113,7 @@ func printAgain(w io.Writer, c *beagle.Corpus) {
 
 // write merges the records with those of an older file, and replaces the file at once.
 func (o *captureFlags) write(u *source.Unit, r *capture.Records) error {
+	// Add the records of an older file.
 	records, sources := r.List, r.Seen.Sources
 	if _, err := os.Stat(o.out); err == nil {
 		old, err := corpus.Load(u, o.out)
@@ -125,6 +129,7 @@ func (o *captureFlags) write(u *source.Unit, r *capture.Records) error {
 	if len(records) == 0 {
 		return fmt.Errorf("no usable call was captured, so %s is not written%s", o.out, because(r))
 	}
+	// Write a file beside it, and rename that.
 	tmp, err := os.CreateTemp(filepath.Dir(o.out), ".beagle-*")
 	if err != nil {
 		return err

@@ -299,6 +299,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	if r.Patch != "" {
 		fmt.Fprintln(w, report.ChangedOnly(r.Patch))
 	}
+	// Print the outcome with its figures.
 	fmt.Fprintf(w, "%s: %s\n", r.Target.Spec, r.Outcome)
 	fmt.Fprintf(w, "  %s\n", r.Why)
 	if r.Score != nil {
@@ -318,6 +319,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	if from := r.VerifiedIn; from != nil {
 		fmt.Fprintf(w, "  %-22s by run %s on %s UTC, not by this one\n", "verified", from.Run, from.At)
 	}
+	// Print the evidence, and the versions that fell.
 	compared := "" // only a winner is verified in full
 	if n := r.Verification.Cases; n > 0 {
 		compared = fmt.Sprintf("; %d inputs compared", n)
@@ -333,6 +335,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	for _, why := range r.Rejected {
 		fmt.Fprintf(w, "  %-22s %s\n", "faster, and fell", clean(strings.Join(strings.Fields(why), " ")))
 	}
+	// Print the use of models, the audit, and the written files.
 	printModels(w, r.Models)
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "  %-22s %s: %s\n", "audit", f.Figure, f.Remedy)

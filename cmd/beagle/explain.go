@@ -149,6 +149,7 @@ func bought(got rules.Measurement) string {
 func explainRule(w io.Writer, m *mutate.Mutator) {
 	fmt.Fprintf(w, "%s, class %s\n\n%s\n", m.Name, m.Class, m.Doc)
 	fmt.Fprintln(w)
+	// Print the measurements of the rule on its example.
 	on := func(toolchain string, t *rules.Table) {
 		fmt.Fprintf(w, "On its example, with %s on %s: %s\n", toolchain, runtime.GOARCH, t.Of(m.Name))
 	}
@@ -158,6 +159,7 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 	for _, t := range rules.Tables(runtime.GOARCH) {
 		on(t.Go, t)
 	}
+	// Print how often it finds a place, and why it is on or off.
 	if r, ok := rules.RecallOf(m.Name); ok {
 		fmt.Fprintln(w, recalled(r))
 	}
@@ -167,6 +169,7 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 	} else if reason := rules.Reason(m.Name); reason != "" {
 		fmt.Fprintln(w, "It stays on:", reason)
 	}
+	// Print the rewrite itself.
 	before, after := m.Code()
 	for _, part := range []struct{ title, code string }{{"Before", before}, {"After", after}} {
 		if part.code != "" {

@@ -130,6 +130,7 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 	if err != nil {
 		return exitUsage, err
 	}
+	// Rank, and compare with older profiles.
 	t, err := job.table(ctx)
 	if err != nil {
 		return exitUsage, err
@@ -144,6 +145,7 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 			return exitNo, err
 		}
 	}
+	// Print one function, or the ranking.
 	switch {
 	case h.why != "":
 		return printWhy(std.out, t, h.why, h.asJSON)

@@ -47,11 +47,13 @@ func printHotspots(w io.Writer, t *hotspots.Table) {
 	for line := range strings.SplitSeq(summary(t), "\n") {
 		fmt.Fprintln(p, clean(line))
 	}
+	// Print the ranking, then the time outside of it.
 	printTable(p, t)
 	p.heading("The rest")
 	for _, r := range t.Rest {
 		fmt.Fprintf(p, "%7s  %s\n", percent(r.Share), r.What)
 	}
+	// Print the dearest functions without an entry, with the reason.
 	if len(t.Dropped) > 0 {
 		p.heading(fmt.Sprintf("Without an entry (the dearest of %d; beagle hotspots --why FUNC tells of any)",
 			t.DroppedCount))
@@ -84,6 +86,7 @@ func summary(t *hotspots.Table) string {
 			n++
 		}
 	}
+	// Print the total of the profiles.
 	fmt.Fprintf(&b, "%.4g %s of %s in %d samples of %s.", t.Total, t.Unit, t.Kind, t.Samples, plural(n, "profile"))
 	if t.Kind != hotspots.CPU {
 		return b.String()
@@ -91,6 +94,7 @@ func summary(t *hotspots.Table) string {
 	if t.Cores > 0 && t.Cores != t.Total {
 		fmt.Fprintf(&b, " The service keeps %.4g cores busy, as given.", t.Cores)
 	}
+	// Print the price, or what is missing for one.
 	switch {
 	case t.Price == nil:
 		b.WriteString(" No price: give --price, or price in beagle.yaml.")

@@ -115,6 +115,7 @@ func readLedger(path string) (ledger.Ledger, error) {
 	return ledger.Summarise(changes), nil
 }
 
+// printLedger prints the changes, the sums of the services, and the error of the predictions.
 func printLedger(out io.Writer, l ledger.Ledger) error {
 	if len(l.Changes) == 0 {
 		_, err := fmt.Fprintln(out, "The ledger has no changes yet. 'beagle ledger --add FILE' adds them.")

@@ -95,6 +95,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	if err != nil {
 		return exitUsage, err
 	}
+	// Open the library: built-in lessons, the user's, and those of --lessons.
 	home, err := store.Home()
 	if err != nil {
 		return exitNo, err
@@ -111,6 +112,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	if len(rest) > 1 {
 		name = rest[1]
 	}
+	// Run the verb.
 	do, known := map[string]func() error{
 		"list":    func() error { return b.list(std, *asJSON) },
 		"show":    func() error { return b.show(std, name, *asJSON) },

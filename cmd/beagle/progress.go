@@ -91,6 +91,7 @@ func (p *progress) watch(e flow.Event) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// Any event but a warning ends the lines about a slow stage.
 	if e.Warning == "" {
 		p.beat = nil
 	}

@@ -32,6 +32,7 @@ func (l *flight) away(ctx context.Context) (int, error) {
 		return exitNo, err
 	}
 	l.unlock() // other commands may follow: the placement keeps them from driving it
+	// Follow the workflow's decisions in the store while the driver waits for its end.
 	f := &follower{flight: l, told: len(l.f.Log.Told), warned: l.f.Log.Warned}
 	stop, err := l.serve(f.standing)
 	if err != nil {
@@ -48,6 +49,7 @@ func (l *flight) away(ctx context.Context) (int, error) {
 	done()
 	looks.Wait()
 	f.look()
+	// Tell how the workflow, or the command alone, ended.
 	var detached *fleet.Detached
 	var stopped *fleet.Canceled
 	switch {

@@ -50,6 +50,7 @@ func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 	if e.State.Cause != "" {
 		d.Cause = e.State.Cause
 	}
+	// Play the blocks. Known blocks, and those after the end, are skipped.
 	for _, file := range o.rest {
 		blocks, err := readBlocks(file)
 		if err != nil {
@@ -62,6 +63,7 @@ func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 			d = e.Next(b)
 		}
 	}
+	// Keep the experiment, and print the report.
 	if o.state != "" {
 		if err := saveExperiment(o.state, e); err != nil {
 			return exitNo, err
@@ -149,6 +151,7 @@ func writeWhole(file string, data []byte) error {
 // mostBlockLine bounds a block as text.
 const mostBlockLine = 4 << 20
 
+// readBlocks reads a file of blocks, or standard input.
 func readBlocks(file string) (out []rollout.Block, err error) {
 	in := io.Reader(os.Stdin)
 	if file != "-" {
@@ -178,6 +181,7 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 	return out, nil
 }
 
+// printRollout prints the decision, then a row for each metric.
 func printRollout(out io.Writer, r *pilot.Report) {
 	p := newPainter(out)
 	fmt.Fprintf(p, "%s: %s, %s\n  %s\n", clean(r.Function), r.Phase, p.paint("1", string(r.Action)), clean(r.Cause))
@@ -207,6 +211,7 @@ func printRollout(out io.Writer, r *pilot.Report) {
 			margin, s.P, s.Lag, wider, verdictOf(s))
 	}
 	w.Flush()
+	// Explain intervals that hold the differences between processes.
 	for _, s := range r.Standings {
 		if s.Role == "success" && s.Between > 0 {
 			fmt.Fprintf(p, "\n%s differs between the %d processes: its standard deviation from one to the next "+

@@ -21,6 +21,7 @@ func rolloutPatch(ctx context.Context, o *rolloutFlags) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
+	// Write the patch into a scratch directory, and compile it there.
 	v, err := hiddenVersions(ctx, o.dir, candidate, o.rest[1])
 	if err != nil {
 		return exitUsage, err
@@ -37,6 +38,7 @@ func rolloutPatch(ctx context.Context, o *rolloutFlags) (int, error) {
 	if err := o.compiles(ctx, p, dir.Path); err != nil {
 		return exitNo, err
 	}
+	// Print it.
 	for _, f := range p.Files {
 		fmt.Fprint(o.std.out, source.Diff(f.Path, f.Before, f.After))
 	}

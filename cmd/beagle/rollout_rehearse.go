@@ -86,6 +86,7 @@ const (
 
 // keepRehearsal keeps and prints the results of a rehearsal.
 func (o *rolloutFlags) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, error) {
+	// Keep the rehearsal under its build, where rollout start looks for it.
 	text, err := json.Marshal(r)
 	if err != nil {
 		return exitNo, err
@@ -101,6 +102,7 @@ func (o *rolloutFlags) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, e
 			return exitNo, err
 		}
 	}
+	// Print harm, a load that did not arrive, or the absence of harm.
 	switch {
 	case r.Harm != "":
 		if !o.asJSON {
@@ -145,6 +147,7 @@ func (o *rolloutFlags) stage(ctx context.Context, dir string) (*stage, error) {
 	s := &stage{ctx: ctx}
 	var running sync.WaitGroup
 	s.clear = func() { cancel(); running.Wait() }
+	// start runs a command line until the stage is cleared. A command that ends early is a fault.
 	start := func(flag, line string, again bool, env ...string) {
 		running.Go(func() {
 			for ctx.Err() == nil {
@@ -166,6 +169,7 @@ func (o *rolloutFlags) stage(ctx context.Context, dir string) (*stage, error) {
 			}
 		})
 	}
+	// Start the service, wait for its socket, and then put load on it.
 	start("run", o.program, false, probe.EnvSocket+"="+socket, probe.EnvToken+"="+token)
 	o.at, o.token = []string{socket}, token
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {

@@ -103,6 +103,7 @@ func countCalls(file string) (*pilot.Shadow, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
+		// Count the calls of a line, and note whether its corpus holds made-up text.
 		var call struct {
 			Args       json.RawMessage `json:"args"`
 			Weight     *float64        `json:"weight"`
@@ -125,6 +126,7 @@ func countCalls(file string) (*pilot.Shadow, error) {
 			sh.Calls++
 		}
 	}
+	// The bound is the rule of three.
 	if sh.Distinct == 0 {
 		return nil, &beagle.UsageError{What: file + " holds no call", Remedy: "record for longer"}
 	}

@@ -130,6 +130,7 @@ func (l *flight) unlock() {
 
 // here carries the rollout out in this process.
 func (l *flight) here(ctx context.Context) (int, error) {
+	// A workflow may drive this rollout already.
 	switch at, placed, err := placedRollout(l.base); {
 	case err != nil:
 		return exitNo, err
@@ -139,6 +140,7 @@ func (l *flight) here(ctx context.Context) (int, error) {
 			Remedy: "follow it with --temporal " + at.Address + ", or give another --id",
 		}
 	}
+	// Drive it, and answer deployers meanwhile.
 	p, err := l.pilot()
 	if err != nil {
 		return exitUsage, err
@@ -320,6 +322,7 @@ func parseSaving(text string) (s ledger.Saving, err error) {
 
 // guards returns the outside guardrails of beagle.yaml.
 func (o *rolloutFlags) guards() (*pilot.Guards, error) {
+	// Read the service's settings; flags go before them.
 	file := o.config
 	if file == "" {
 		file = filepath.Join(o.dir, settings.Name)
@@ -337,10 +340,12 @@ func (o *rolloutFlags) guards() (*pilot.Guards, error) {
 	if s.Rollout == nil {
 		return nil, nil
 	}
+	// Take the guardrails of beagle.yaml.
 	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts, Rules: s.Rollout.Rules}
 	for _, r := range s.Rollout.Guardrails {
 		g.Guardrails = append(g.Guardrails, pilot.Guard(r))
 	}
+	// Add those that its files of service levels give.
 	for _, name := range s.Rollout.From {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(file), name)

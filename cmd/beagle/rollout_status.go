@@ -33,6 +33,7 @@ func rolloutStatus(ctx context.Context, o *rolloutFlags) (int, error) {
 		fmt.Fprintln(o.std.out, "There are no rollouts yet.")
 	}
 	status := exitOK
+	// Print each rollout. With a single name, the status is that of the rollout.
 	for _, name := range names {
 		b := pilot.Base{Store: s, ID: name}
 		f, err := b.Load()

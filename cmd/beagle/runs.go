@@ -153,6 +153,7 @@ func runShow(_ context.Context, c *command, args []string, std stdio) (int, erro
 	if err != nil {
 		return exitNo, err
 	}
+	// Without a run, list all.
 	if len(rest) == 0 {
 		if *markdown {
 			return exitUsage, &beagle.UsageError{
@@ -162,6 +163,7 @@ func runShow(_ context.Context, c *command, args []string, std stdio) (int, erro
 		}
 		return printRuns(std.out, s, *asJSON)
 	}
+	// Print the result of the run.
 	run, err := s.Run(rest[0])
 	if err != nil {
 		return exitUsage, err

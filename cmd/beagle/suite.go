@@ -157,12 +157,14 @@ func (o *suiteOptions) run(ctx context.Context, by *runner.Runner, tasks []suite
 		}
 		r.Tasks = append(r.Tasks, *row)
 	}
+	// Report the finished tasks, also after an interrupt or a fault of usage.
 	r.Means, r.Seconds = suite.Average(r.Tasks), time.Since(start).Seconds()
 	bad := new(beagle.UsageError)
 	stopped := ctx.Err() != nil || errors.As(failed, &bad)
 	if err := o.deliver(std.out, r, stopped); err != nil {
 		return exitNo, err
 	}
+	// A fault of usage goes before failed tasks.
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintf(std.err,
@@ -222,6 +224,7 @@ func printSuite(w io.Writer, r *suite.Report) {
 	if len(name) > 24 {
 		name = "optimiser"
 	}
+	// Print a row for each task, then the means.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	head := []string{"task", name}
 	if len(r.Seeds) > 1 {
@@ -244,6 +247,7 @@ func printSuite(w io.Writer, r *suite.Report) {
 				"%.0f %% of the expert%s.\n",
 			m.Tasks, name, report.Digits(m.Ratio), report.Digits(m.Expert), 100*m.OfExpert, searchedWith(r.Rules))
 	}
+	// Print the reason of each failed run.
 	for _, row := range r.Tasks {
 		for _, run := range row.Runs {
 			if run.Reason != "" {

@@ -14,6 +14,7 @@ import (
 // printVerdict prints a verdict for people; name is its file if there are several. The reason shows
 // the difference and the test shows the whole input, so neither repeats the other.
 func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
+	// Print the status with its reason, then the checks.
 	fmt.Fprintln(w)
 	if name != "" {
 		fmt.Fprintf(w, "%s: ", name)
@@ -33,6 +34,7 @@ func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
 		}
 		fmt.Fprintf(w, "  %-12s %-6s %8d inputs %8.0f ms  %s\n", k.Name, mark, k.Cases, k.Millis, k.Note)
 	}
+	// Print the counterexample, the figures, the contract and the assurance.
 	printCounterexample(w, v.Counterexample)
 	if m := v.Final; m != nil {
 		printRatios(w, m.Corrected, m)

@@ -145,6 +145,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err := o.check(f); err != nil {
 		return exitUsage, err
 	}
+	// Print the services in the order of work.
 	if o.next {
 		if len(sources) > 0 {
 			return exitUsage, &beagle.UsageError{What: "--next with a SOURCE",
@@ -155,6 +156,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if o.once && o.all && len(sources) == 0 {
 		sources = []string{os.DevNull} // a finding needs no source
 	}
+	// Open the archive, and serve the command's own metrics.
 	job, err := o.job(sources, std)
 	if err != nil {
 		return exitUsage, err
@@ -340,6 +342,7 @@ func readTargets(file string) (out []watch.Target, err error) {
 
 // look reads the sources once and prints the news.
 func (w *watcher) look(ctx context.Context) (int, error) {
+	// Read new profiles, and judge the windows that they complete.
 	if err := w.read(ctx); err != nil {
 		return exitUsage, err
 	}
@@ -351,6 +354,7 @@ func (w *watcher) look(ctx context.Context) (int, error) {
 	if err := w.archive.Prune(time.Now().Add(-w.keep)); err != nil {
 		return exitNo, err
 	}
+	// Report the findings, and hold the limits against them.
 	r, err := w.report(j)
 	if err != nil {
 		return exitNo, err
@@ -363,6 +367,7 @@ func (w *watcher) look(ctx context.Context) (int, error) {
 	if err := w.print(r); err != nil {
 		return exitNo, err
 	}
+	// Start a campaign if one is allowed.
 	if err := w.campaign(ctx, standing); err != nil {
 		return exitNo, err
 	}

@@ -45,6 +45,7 @@ func (w *watcher) monitor() (*monitor, error) {
 	if s == nil {
 		return m, nil
 	}
+	// The rollout's Prometheus and service levels are the default.
 	address, from := s.Watch.Prometheus, s.Watch.From
 	if s.Rollout != nil {
 		address = cmp.Or(address, s.Rollout.Prometheus)
