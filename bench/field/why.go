@@ -303,7 +303,7 @@ func (w *why) total() {
 		fmt.Fprintf(w.out, "%5d %s\n", w.rules[n], n)
 	}
 	if len(w.no) > 0 {
-		fmt.Fprintln(w.out, "versions that came to nothing:")
+		fmt.Fprintln(w.out, "versions without a result:")
 	}
 	for _, n := range byCount(w.no) {
 		fmt.Fprintf(w.out, "%5d %s\n", w.no[n], n)

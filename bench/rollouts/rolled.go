@@ -235,7 +235,7 @@ func report(all []rolled, done map[int]outcome) error {
 	}
 	fmt.Println()
 	if bad := counts[same][1] + counts["harms"][1]; bad > 0 {
-		return fmt.Errorf("%d versions shipped that are no gain", bad)
+		return fmt.Errorf("%d versions shipped without a gain", bad)
 	}
 	return nil
 }

@@ -106,7 +106,8 @@ func (o *benchFlags) check() error {
 	case o.sample.Bytes < 1<<10 || o.sample.Bytes > 8<<20:
 		return bad(fmt.Sprintf("--bytes %d is not between 1024 and %d", o.sample.Bytes, 8<<20), "98304 is the default")
 	case o.out != "" && o.out != "-" && !strings.HasSuffix(o.out, "_test.go"):
-		return bad(fmt.Sprintf("-o %s is no test file", o.out), "end its name in _test.go, or the go command skips it")
+		return bad(fmt.Sprintf("-o %s is not a test file", o.out),
+			"end its name in _test.go, or the go command skips it")
 	}
 	return nil
 }

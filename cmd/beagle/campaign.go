@@ -281,7 +281,7 @@ func (o *campaignFlags) begin(ctx context.Context, f *flagSet, sources []string)
 	for _, name := range o.first {
 		if !slices.ContainsFunc(t.Hotspots.Hotspots, func(h beagle.Hotspot) bool { return h.Target == name }) {
 			s.Campaign.Notes = append(s.Campaign.Notes,
-				name+" of --first is no hot spot: beagle hotspots --why says why")
+				name+" of --first is not a hot spot: beagle hotspots --why says why")
 		}
 	}
 	s.Plan()

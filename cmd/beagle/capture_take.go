@@ -144,7 +144,7 @@ func (o *captureFlags) write(u *source.Unit, r *capture.Records) error {
 
 func because(r *capture.Records) string {
 	if len(r.Seen.Why) == 0 {
-		return ": nobody called it"
+		return ": it was not called"
 	}
 	return ": " + strings.Join(r.Seen.Why, "; ")
 }

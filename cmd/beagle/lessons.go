@@ -217,7 +217,7 @@ func (b *lessonLibrary) propose(ctx context.Context, std stdio, id string) error
 		return err
 	}
 	fmt.Fprintf(std.out,
-		"%s\n\nProposed in %s\nKeep it with 'beagle lessons keep %s'; until then nobody is taught it.\n",
+		"%s\n\nProposed in %s\nKeep it with 'beagle lessons keep %s'; until then no model sees it.\n",
 		l.Text(), path, l.Name)
 	return nil
 }

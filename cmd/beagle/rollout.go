@@ -98,7 +98,7 @@ func (o *rolloutFlags) flags(f *flagSet) {
 	f.IntVar(&o.orders.Turns, "turns", 10, "start: turns that are summed into a block")
 	f.Float64Var(&o.orders.MostErrors, "most-errors", 0.02,
 		"start: by how much the candidate's share of errors may exceed the original's until the process switches back")
-	f.Float64Var(&o.orders.MostHeap, "most-heap", 3, "start: how often the live heap may become what it was")
+	f.Float64Var(&o.orders.MostHeap, "most-heap", 3, "start: factor by which the live heap may grow")
 	f.Float64Var(&o.orders.Stuck, "stuck", 3, "start: seconds after which calls that do not return count as hung")
 	f.Float64Var(&o.orders.TTL, "ttl", 86400, "start: seconds until a process ends the rollout by itself")
 	f.BoolVar(&o.noShadow, "no-shadow", false, "start: without a shadow of these versions")

@@ -110,7 +110,7 @@ func (o *rolloutFlags) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, e
 		}
 		return exitNo, nil
 	case r.Requests == 0:
-		return exitUsage, &beagle.UsageError{What: "the load reached the candidate with no request",
+		return exitUsage, &beagle.UsageError{What: "no request of the load reached the candidate",
 			Remedy: "check --load, or give more time with --for"}
 	}
 	if !o.asJSON {

@@ -94,7 +94,8 @@ func rolloutStop(ctx context.Context, o *rolloutFlags) (int, error) {
 	} else if placed {
 		d := &fleet.Driver{Store: s, Server: at, Log: o.std.err}
 		if err := d.StopRollout(ctx, b.ID); err != nil {
-			fmt.Fprintf(o.std.err, "warning: the workflow was not told, and finds out by the store: %v\n", err)
+			fmt.Fprintf(o.std.err,
+				"warning: the workflow did not get the stop, and will find it in the store: %v\n", err)
 		}
 	}
 	fmt.Fprintf(o.std.out,

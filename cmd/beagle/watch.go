@@ -78,7 +78,7 @@ func (o *watchFlags) flags(f *flagSet) {
 	f.StringVar(&o.binary, "binary", "", "the `program` that was profiled: says with which toolchain it was built")
 	f.StringVar(&o.targets, "targets", "",
 		"`file` of JSON lines: functions with a win or a corpus, beside those of the ledger")
-	f.Func("inputs", "what a `FUNC=CORPUS,CALLS` is called with: the corpus of its win, and calls captured now; "+
+	f.Func("inputs", "inputs of a function, as `FUNC=CORPUS,CALLS`: the corpus of its win, and calls captured now; "+
 		"may be given several times", func(s string) error { o.inputs = append(o.inputs, s); return nil })
 	f.StringVar(&o.listen, "listen", "", "serve this command's own state as Prometheus metrics at this `address`")
 	f.IntVar(&o.seconds, "seconds", 30, "of a live profile")
@@ -125,7 +125,7 @@ func (o *watchFlags) check(f *flagSet) error {
 		return bad("change", fmt.Sprintf("%g is not between 0 and 100 %%", o.change), "1 is common")
 	case !(o.campaigns >= 0 && o.campaigns <= 1e6):
 		return bad("campaigns", fmt.Sprintf("%g is not an amount of money between 0 and a million", o.campaigns),
-			"20 is a begin")
+			"start with 20")
 	case o.as != "" && !plainName.MatchString(o.as):
 		return bad("as", fmt.Sprintf("%q is not a name", o.as), "use letters, digits, dots and dashes")
 	}
@@ -149,7 +149,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if o.next {
 		if len(sources) > 0 {
 			return exitUsage, &beagle.UsageError{What: "--next with a SOURCE",
-				Remedy: "it prints what is known: leave it out"}
+				Remedy: "it prints known services: leave the SOURCE out"}
 		}
 		return o.printNext()
 	}
@@ -265,7 +265,7 @@ func builtWith(program string) (string, error) {
 	case err != nil || said.Len() > 0:
 		bad.What = fmt.Sprintf("--binary %s: %s", program, cmp.Or(strings.TrimSpace(said.String()), fmt.Sprint(err)))
 	case !ok:
-		bad.What = fmt.Sprintf("--binary %s: it is no program of Go", program)
+		bad.What = fmt.Sprintf("--binary %s: it is not a Go program", program)
 	default:
 		return version, nil
 	}

@@ -29,7 +29,7 @@ func outside(before, after string, inside map[string]bool) (string, error) {
 	}
 	for _, name := range new.order {
 		if _, known := old.text[name]; !known && !inside[name] {
-			touched = append(touched, name+" (new, and used by others or by nobody)")
+			touched = append(touched, name+" (new, and not used by the target alone)")
 		}
 	}
 	return strings.Join(touched, ", "), nil

@@ -28,6 +28,7 @@ func AuditInputs(ctx context.Context, spec Spec, benchmarks []string) (*audit.Re
 	if err != nil {
 		return nil, err
 	}
+	// Production's inputs are those of the file.
 	records, err := corpus.Load(u, spec.CorpusFile)
 	if err != nil {
 		return nil, err
@@ -41,6 +42,7 @@ func AuditInputs(ctx context.Context, spec Spec, benchmarks []string) (*audit.Re
 		return nil, err
 	}
 	out := &audit.Report{Findings: []audit.Mistake{}}
+	// Record those of each benchmark, and compare.
 	for _, name := range benchmarks {
 		at, err := placeOf(u, name)
 		if err != nil {
@@ -73,6 +75,7 @@ func inputsOfBenchmark(
 		return nil, err
 	}
 	defer dir.Remove()
+	// Record the calls of the benchmark alone.
 	got, err := corpus.Capture(ctx, u, box, dir.Path, corpus.CaptureOptions{Budget: captureTime, Benchmark: name,
 		BenchTime: auditedCalls})
 	switch {

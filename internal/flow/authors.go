@@ -121,6 +121,7 @@ func (au *authors) ready() error {
 // write asks a model, and asks once more with the failure of its first reply. A proposal that
 // follows others continues their conversation.
 func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error) {
+	// Gather the evidence. A conversation shows only what its earlier turns lack.
 	e, err := au.briefing.evidence(ctx, p)
 	if err != nil {
 		return nil, err
@@ -136,6 +137,7 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 		}
 	}
 	out := &Asked{Proposed: Proposed{Proposal: p.ID}, Model: p.Model}
+	// Ask; on a failure that can be repaired, ask once more with it.
 	for round := range 2 {
 		q := au.question(p, parent, e, said)
 		reply, err := au.consult(ctx, out, p, q, round)
@@ -149,7 +151,7 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 		}
 		out.Refused, out.Known = complaint(failure), failure.Unmatched == llm.Unchanged
 		if e.Failure = failure; failure.Reply == "" || out.Known {
-			break // nothing to repair, or no money for another call
+			break // nothing to repair, or to gain by another call
 		}
 		if e.Kind = llm.Repair; !isAgent(au.spec.Models.model(p.Model)) {
 			said, e.Continues = saidBy(q, reply), true
@@ -255,6 +257,7 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 	if r.Stop == llm.StopRefusal || r.Stop == llm.StopOversize {
 		return nil, &llm.Failure{Unmatched: "the model gave no answer that can be used: " + r.Stop}
 	}
+	// A reply that fails may be repaired, and one that was cut off needs a shorter answer.
 	fail := func(f llm.Failure) (*arrival, *llm.Failure) {
 		f.Reply = r.Text
 		if r.Stop == llm.StopLength {
@@ -263,6 +266,7 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 		}
 		return nil, &f
 	}
+	// Apply the change to the parent, and admit the text like any other.
 	change, err := llm.Read(r.Text)
 	if err != nil {
 		return fail(llm.Failure{Unmatched: err.Error()})
@@ -275,6 +279,7 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 	if why := arrived.complaint(); why != "" {
 		return fail(llm.Failure{Compiler: why})
 	}
+	// The model is the author of the last step.
 	c := &arrived.Candidate
 	c.Parents = []string{parent.ID}
 	if p.Mate != "" {

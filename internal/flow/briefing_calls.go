@@ -85,6 +85,7 @@ func callsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall, weight 
 func samplesOf(
 	t *beagle.Target, calls []rt.SpelledCall, results []string, weight []float64, shares map[string]float64,
 ) (out []llm.Sample) {
+	// best picks the best short call that fits, unless it is shown already.
 	best := func(why string, better func(i, j int) bool, fits func(i int) bool) {
 		at := -1
 		for i, c := range calls {
@@ -133,6 +134,7 @@ func lengthsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall) (out 
 			out = append(out, llm.Length{Of: of, Least: lengths[0], Median: lengths[n/2], Most: lengths[n-1]})
 		}
 	}
+	// The elements of arguments.
 	for i, p := range t.Params {
 		var inside []int
 		for _, c := range calls {
@@ -147,6 +149,7 @@ func lengthsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall) (out 
 		}
 		add("the elements of "+name, inside)
 	}
+	// The results and their elements.
 	for i := range t.Results {
 		var lengths, inside []int
 		for _, c := range calls {

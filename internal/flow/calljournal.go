@@ -223,6 +223,8 @@ func (b *callJournal) write(c call) error {
 // take takes over a line of the journal.
 func (b *callJournal) take(c call) {
 	q, open := b.open[c.ID]
+	// A request opens a call; a second one means that the first was lost. All other lines end it,
+	// with its bill.
 	switch {
 	case c.Request != nil:
 		if open {
@@ -346,6 +348,7 @@ const askedBefore = "asked-before"
 // retried proposal reuses its original request. A question that brought the same text twice is
 // not asked a third time.
 func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply, bool, error) {
+	// Look for an answer in the journal.
 	b.recall(&c)
 	q := *c.Request
 	if c.ID == "" {
@@ -355,6 +358,8 @@ func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Rep
 	a, known := b.answers[c.ID]
 	stale := b.repeated[question(q)]
 	b.mu.Unlock()
+	// A known answer costs nothing. A question that brings the same reply again is not worth a
+	// call.
 	switch {
 	case known:
 		reply, err := b.record(q, a, false)
@@ -370,6 +375,7 @@ func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Rep
 		reply, err := b.end(c, q, a)
 		return reply, true, err
 	}
+	// Journal the request, and then send it.
 	if err := b.write(c); err != nil {
 		return llm.Reply{}, false, err
 	}

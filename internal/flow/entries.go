@@ -53,6 +53,7 @@ func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) e
 			"%s", most, strings.Join(names[most:], ", ")))
 		names = names[:most]
 	}
+	// Record each function. A failure ends the run only if the user asked for this function.
 	for _, name := range names {
 		e, err := x.entry(ctx, name, files[name])
 		if err == nil {
@@ -114,6 +115,7 @@ func (x *inPlaceEvidence) holder(ctx context.Context, path string) (string, erro
 	}
 	var fits []string
 	var bad error
+	// Try which functions the records fit.
 	for _, name := range names {
 		u, err := x.apart(ctx, name)
 		if err == nil {

@@ -159,6 +159,7 @@ func (x *inPlaceEvidence) observe(ctx context.Context) error {
 			return err
 		}
 	}
+	// Survey the tests, and take the calls of a group's entries.
 	if err := x.equip(ctx); err != nil {
 		return err
 	}
@@ -173,6 +174,7 @@ func (x *inPlaceEvidence) observe(ctx context.Context) error {
 			return err
 		}
 	}
+	// Note what the search starts from: the evidence, the profile and the first moves.
 	x.watch.Stage("evidence", x.ready.InPlace.String())
 	x.ready.Target, x.ready.Spec = x.unit.Target.ID(), x.unit.Target.Spec()
 	x.ready.Corpus = x.name()

@@ -22,6 +22,7 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Tar
 	if err := spec.Anchor(); err != nil {
 		return nil, err
 	}
+	// Load the target, and find out whether recording is worth its time.
 	watch.Stage("target", spec.Target)
 	x, err := open(ctx, "", spec, s, watch)
 	if err != nil {
@@ -34,6 +35,7 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Tar
 	if err := x.inputs.hopeless(); err != nil {
 		return nil, err
 	}
+	// Take the calls, build the original, and make the audited corpus.
 	in, err := x.inputs.collect(ctx)
 	if err != nil {
 		return nil, err

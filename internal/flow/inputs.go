@@ -130,6 +130,7 @@ func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 		}
 		return in, nil
 	}
+	// Record the tests, or take the recording of an earlier run.
 	captured, err := n.recording(func() (*corpus.Captured, error) {
 		return corpus.Capture(ctx, n.unit, n.lab.box, filepath.Join(n.lab.dir, "corpus"), corpus.CaptureOptions{
 			Budget: captureTime,

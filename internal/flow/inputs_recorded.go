@@ -75,6 +75,7 @@ func localModules(dir string) []string {
 			dirs = append(dirs, path)
 		}
 	}
+	// Add the modules of a workspace, then those that some go.mod replaces.
 	if path := workspace(dir); path != "" {
 		text, err := os.ReadFile(path)
 		if w, bad := modfile.ParseWork(path, text, nil); err == nil && bad == nil {

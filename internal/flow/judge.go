@@ -194,6 +194,7 @@ func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 
 // tryWinner gives a candidate that is faster the full verification.
 func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
+	// Verify in full. A version that falls may win in its guarded form.
 	v, from, err := jd.verifier.proven(ctx, c)
 	if err != nil {
 		return false, err
@@ -205,6 +206,7 @@ func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m
 		j.Why = "What was faster is not equivalent: " + v.Reason
 		return jd.tryGuarded(ctx, j, c, v, m.Tried)
 	}
+	// Time the winner again, beside its steps. The second measurement may refute it.
 	lineage, again, err := jd.pedigree.lineage(ctx, c)
 	if err != nil {
 		return false, err
@@ -321,6 +323,7 @@ func asGoodAs(simpler, best *beagle.Measurement) bool {
 func (jd *judge) tryGuarded(
 	ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int,
 ) (bool, error) {
+	// Look for the contract, once for this candidate.
 	near, err := once(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure),
 		func() (*beagle.NearMiss, error) { return jd.mender.find(ctx, c, v, tried) })
 	if err != nil || near == nil {
@@ -335,6 +338,7 @@ func (jd *judge) tryGuarded(
 	if g == nil || g.Status != beagle.Accepted {
 		return false, nil
 	}
+	// The guarded form is a candidate with one more step.
 	steps := append(slices.Clone(c.Steps),
 		beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
 	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)

@@ -37,6 +37,7 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 	var field []beagle.Candidate
 	at := map[string]int{} // candidate -> its place in the field
 	ids := make([]string, len(entries))
+	// Judge the behaviour of each entry, and collect those that pass in one field.
 	for i, e := range entries {
 		out[i].Name = e.Name
 		c, err := jd.enter(ctx, e, &out[i])
@@ -51,6 +52,7 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 	if len(field) == 0 {
 		return out, nil
 	}
+	// Measure the field, so that its ratios can be compared.
 	budget := jd.spec.Measure * time.Duration(len(field)+1) / 2
 	jd.watch.Stage("measure", fmt.Sprintf("%d versions over 10 to 30 link layouts, at most %v", len(field), budget))
 	ms, err := jd.meter.confirm(ctx, field, 1, budget)
@@ -93,6 +95,7 @@ func (jd *judge) verifyFull(ctx context.Context, c beagle.Candidate) (*beagle.Ve
 
 // judgeSource judges a text from outside: see [Activities.JudgeSource].
 func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Verdict, error) {
+	// Refuse what cannot be read, then judge the behaviour.
 	arrived := jd.door.admit(text, partial)
 	if v := jd.door.oversized(arrived); v != nil {
 		return v, nil
@@ -117,6 +120,7 @@ func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Ve
 	if jd.spec.NoMeasure {
 		return v, nil
 	}
+	// Measure the version.
 	jd.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", jd.spec.Measure))
 	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{c}, 1, jd.spec.Measure)
 	if err != nil {

@@ -131,6 +131,7 @@ func (l *lifter) search(ctx context.Context, s *lift.Study, key store.Key) lift.
 // run builds the regions, runs them and hands the study their outputs. The key identifies regions,
 // inputs and outputs.
 func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.Key, error) {
+	// The compiler may refuse some regions. Drop these and build again.
 	for i := range liftBuilds {
 		text := s.Program(l.lab.unit.BuildName())
 		built, err := l.build(ctx, i, text)
@@ -143,6 +144,7 @@ func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.
 			}
 			return store.Key{}, fmt.Errorf("its pieces do not build alone: %s", built.Output)
 		}
+		// Run the regions on the drawn inputs.
 		request, err := s.Request()
 		if err != nil {
 			return store.Key{}, err

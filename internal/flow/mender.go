@@ -61,6 +61,8 @@ func (m *mender) forgive(ctx context.Context, v *beagle.Verdict, err error) erro
 	return nil
 }
 
+// nearMiss looks for the widest contract under which a rejected version would be right, and judges
+// the guarded form.
 func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int) error {
 	if v.Counterexample == nil {
 		return nil
@@ -70,6 +72,7 @@ func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ver
 	if m.spec.Fuzz == 0 {
 		b.Fuzz = -1
 	}
+	// Find the contract, measure its gain, and count the call sites that keep to it.
 	near, err := m.nearest(ctx, m.lab.verify, c, m.inputs.corpus(), v, b)
 	if near == nil || err != nil {
 		return err
@@ -88,6 +91,7 @@ func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ver
 		}
 		v.NearMiss.Sites = [2]int{proved, all}
 	}
+	// Judge the guarded form like a version from outside.
 	g, err := m.guarded(c, near)
 	if g == nil || err != nil {
 		return err

@@ -93,6 +93,7 @@ func (m *meter) timeClasses(
 	for k, class := range classes {
 		sets[k] = class.Records
 	}
+	// Time all versions on all classes in one process, while nothing disturbs it.
 	m.lab.timing.Lock()
 	defer m.lab.timing.Unlock()
 	budget := classTime * time.Duration(n+1)

@@ -73,6 +73,7 @@ func costly(m llm.Model) bool { return m.Price.In > 0 || m.Price.Out > 0 }
 // check returns a usage error if the user's models cannot be asked.
 func (m *Models) check() error {
 	const named = "name a model: --model NAME or --model NAME@http://127.0.0.1:8080/v1"
+	// Without a model, flags about models are mistakes.
 	if !m.On() {
 		switch {
 		case m.NoRules:
@@ -84,9 +85,10 @@ func (m *Models) check() error {
 		}
 		return nil
 	}
+	// Check the flags, then the agents, the keys and each model.
 	switch {
 	case m.Record != "" && m.Replay != "":
-		return usage("--record and --replay exclude each other", "what is replayed is recorded already")
+		return usage("--record and --replay exclude each other", "a replay is recorded already")
 	case m.InFlight < 1 || m.InFlight > maxInFlight:
 		return usage(fmt.Sprintf("--in-flight %d is out of range", m.InFlight),
 			fmt.Sprintf("give 1 to %d; %d is the default", maxInFlight, defaultInFlight))
@@ -233,7 +235,7 @@ func (s *Spec) DescribeModels() string {
 	}
 	line := strings.Join(names, ", ")
 	if m.Replay != "" {
-		line += ", replayed from " + m.Replay + ": nobody is asked"
+		line += ", replayed from " + m.Replay + ": no model is asked"
 	}
 	if m.Caps.Money > 0 {
 		line += ", at most " + m.Caps.Money.String() + m.pricesInWords()

@@ -47,6 +47,7 @@ func (p *pedigree) lineage(
 // which may not be the candidate's. So path takes the candidate's own steps again, and follows the
 // parents only where that leads elsewhere.
 func (p *pedigree) path(c beagle.Candidate) ([]beagle.Candidate, error) {
+	// Take the candidate's steps again, one after the other.
 	var chain []beagle.Candidate
 	at := p.works.root
 	for i := range c.Steps {
@@ -62,6 +63,7 @@ func (p *pedigree) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 	if len(chain) == len(c.Steps) && at.ID == c.ID {
 		return chain, nil
 	}
+	// They lead elsewhere: follow the parents that the store knows.
 	chain = nil
 	seen := map[string]bool{}
 	for at := c; len(at.Steps) > 0 && !seen[at.ID]; {
@@ -98,6 +100,7 @@ func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) (ratio
 	if err != nil || len(good) == 0 {
 		return ratios, gains, err
 	}
+	// Time each version, and each pair of neighbours.
 	var timed []beagle.Candidate
 	var pairs [][2]int
 	for k, i := range good {
@@ -108,6 +111,7 @@ func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) (ratio
 	if err != nil {
 		return nil, nil, err
 	}
+	// A gain is known where both neighbours were timed.
 	for k, i := range good {
 		if found.Ratios[k].Low <= 0 { // it could not be timed
 			continue

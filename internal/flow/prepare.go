@@ -55,6 +55,7 @@ func (a *Activities) Prepare(ctx context.Context, run string, spec Spec) (*Prepa
 
 // PrepareFor is Prepare for a run that measures on another kind of machine; nil is this one.
 func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *beagle.Machine) (*Prepared, error) {
+	// Open the session. A run that is prepared already keeps its state.
 	start := time.Now()
 	x, err := a.begin(ctx, run, spec)
 	if err != nil {
@@ -68,6 +69,7 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	if ok, err := a.Store.Load(run, "prepared", &known); err != nil || ok {
 		return &known, errors.Join(err, x.lab.evidence.equip(ctx))
 	}
+	// Gather the evidence, or fall back on the other kind.
 	err = x.inputs.hopeless()
 	if err == nil {
 		err = x.lab.evidence.observe(ctx)
@@ -77,6 +79,7 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 			return nil, err
 		}
 	}
+	// Save the run only now, so that bad input leaves nothing behind.
 	x.ready.Seconds = time.Since(start).Seconds()
 	if err := a.Store.Save(run, "spec", spec); err != nil {
 		return nil, err
@@ -117,6 +120,7 @@ func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session
 // recorded.
 func (x corpusEvidence) observe(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
+	// Build the original and the pieces for the library's look-up while the tests run.
 	var built atomic.Bool
 	original := sync.OnceValues(func() (*harness.Binary, error) {
 		defer built.Store(true)
@@ -130,6 +134,7 @@ func (x corpusEvidence) observe(ctx context.Context) error {
 		regions.early()
 		original() // waits before the session's files are removed
 	}()
+	// Record the calls, make the corpus, and profile the original.
 	in, err := x.inputs.collect(ctx)
 	if err != nil {
 		return err
@@ -203,12 +208,14 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 		Stage:     "compile",
 		Static:    bin.Static[0],
 	}
+	// The look-up runs while the original is profiled.
 	lifted := x.study(ctx, regions)
 	profile, err := bench.TakeProfile(ctx, x.lab.bench, bin, x.inputs.corpus())
 	if err != nil {
 		return err
 	}
 	x.ready.Profile, x.ready.Callees, x.ready.Samples = profile.Lines, profile.Callees, profile.Samples
+	// Models want the cost of a call and sample calls.
 	if x.spec.Models.On() {
 		if x.ready.Cost, err = bench.Cost(ctx, x.lab.bench, bin, 0, x.inputs.corpus()); err != nil {
 			return err
@@ -217,6 +224,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 			return err
 		}
 	}
+	// Evaluate a first generation while the look-up goes on. Matches change the first moves.
 	x.weigh()
 	if x.previews && !regions.ended.Load() && !x.spec.Models.On() {
 		if err := x.preview(ctx); err != nil {

@@ -24,6 +24,7 @@ const previewed = "-preview"
 // preview evaluates the first generation of a search to which the library adds nothing, and reports
 // its outcome. The look-up pauses meanwhile.
 func (x *session) preview(ctx context.Context) error {
+	// The look-up pauses. The candidates of a preview have a name of their own in the store.
 	x.pause.Lock()
 	defer x.pause.Unlock()
 	defer func(run string) {
@@ -31,6 +32,7 @@ func (x *session) preview(ctx context.Context) error {
 		x.works.memory.forget()
 	}(x.works.run)
 	x.works.run += previewed
+	// Make the first generation, and evaluate it as a batch.
 	start := time.Now()
 	c := NewCourse(&x.spec, &x.ready)
 	d, err := x.firstDraft(c)
@@ -45,6 +47,7 @@ func (x *session) preview(ctx context.Context) error {
 	if err := b.keep(); err != nil {
 		return err
 	}
+	// Keep the batch for the search.
 	out := &EvaluatedBatch{Candidates: b.out, Cost: b.cost}
 	out.Cost.Ahead = time.Since(start)
 	x.screener.preview.batch, x.ready.First = out, time.Since(x.began).Seconds()

@@ -78,6 +78,7 @@ func (a *Activities) Receive(
 		return nil, nil, err
 	}
 	out := &Proposed{Proposal: p.ID}
+	// Admit the text, or refuse it with its verdict.
 	arrived := x.door.admit(v.Source, partial)
 	refused := arrived.refusal()
 	if refused == nil && arrived.ID == x.works.root.ID {
@@ -88,6 +89,7 @@ func (a *Activities) Receive(
 		x.watch.Warn("a version that was handed in is refused: " + out.Refused)
 		return out, refused, nil
 	}
+	// Keep the candidate. Its only step names its author.
 	c := arrived.Candidate
 	c.Note = v.Note
 	c.Steps = []beagle.Step{{Mutator: evolve.ByAuthor, Site: handedIn, Param: c.ID, Class: beagle.E4}}

@@ -61,6 +61,7 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 	if err != nil {
 		return nil, err
 	}
+	// Take the move that was asked for.
 	if p.Move != nil {
 		if rw.off(p.Move.Mutator, p.ID) {
 			return nil, refusal("the rule " + p.Move.Mutator + " is off in this run")
@@ -70,6 +71,7 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 		}
 		chain = append(chain, c)
 	}
+	// Then take the wishes that fit.
 	rng := rand.New(rand.NewPCG(p.Seed, 1))
 	for _, wish := range p.Then {
 		if rw.off(wish.Mutator, p.ID) {

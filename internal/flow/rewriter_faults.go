@@ -41,6 +41,7 @@ func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 	if f.guard != rw.work.guard {
 		f.guard, f.heard = rw.work.guard, 0
 	}
+	// Note each rule that failed for the first time, with its stack in the run's directory.
 	all := f.guard.Faults()
 	for _, fault := range all[f.heard:] {
 		if slices.ContainsFunc(f.list, func(r beagle.RuleFault) bool { return r.Rule == fault.Mutator }) {
@@ -64,6 +65,7 @@ func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 		}
 		rw.watch.Warn(said)
 	}
+	// Save the list, so that another process turns the same rules off.
 	f.heard = len(all)
 	if !fresh {
 		return false, nil

@@ -285,6 +285,7 @@ func (t *benchmarkProgram) screen(ctx context.Context, versions []int, budget ti
 	if len(versions) == 0 {
 		return nil, nil
 	}
+	// Build the original and the remaining versions into the tests.
 	root := t.works.root
 	vs := []inplace.Version{{ID: root.ID, Source: root.Source}}
 	for _, v := range versions {
@@ -301,6 +302,7 @@ func (t *benchmarkProgram) screen(ctx context.Context, versions []int, budget ti
 			built = append(built, i+1)
 		}
 	}
+	// Time those that compile.
 	ratios, err := t.screenIn(ctx, t.place, g, built, budget)
 	if err != nil {
 		return nil, err

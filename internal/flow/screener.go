@@ -261,6 +261,7 @@ func (b *batchState) filter(check func(entrant, *beagle.Verdict)) {
 func (b *batchState) verify(ctx context.Context) error {
 	start := time.Now()
 	defer func() { b.cost.Verify += time.Since(start) }()
+	// Divide the entrants.
 	var alone []entrant
 	shares := make([][]entrant, runtime.NumCPU())
 	for i, e := range b.live {
@@ -270,6 +271,7 @@ func (b *batchState) verify(ctx context.Context) error {
 			alone = append(alone, e)
 		}
 	}
+	// Compare those of the rules together.
 	left := make([][]entrant, len(shares))
 	err := parallel(len(shares), func(i int) (err error) {
 		left[i], err = b.verifyTogether(ctx, shares[i])
@@ -278,6 +280,7 @@ func (b *batchState) verify(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, ctx.Err())
 	}
+	// Compare all others alone, and those that the shared processes left open.
 	alone = append(alone, slices.Concat(left...)...)
 	err = parallel(len(alone), func(i int) error {
 		e := alone[i]
@@ -324,6 +327,8 @@ func merge(into *beagle.Verdict, v *beagle.Verdict) {
 // screenTime bounds the quick measurement of one candidate.
 const screenTime = 20 * time.Millisecond
 
+// screen times the entrants beside the original, and then those that look faster on each common
+// class.
 func (b *batchState) screen(ctx context.Context) error {
 	if len(b.live) == 0 {
 		return nil
@@ -335,6 +340,7 @@ func (b *batchState) screen(ctx context.Context) error {
 		variants[i] = e.variant
 	}
 	budget := screenTime * time.Duration(len(variants)+1)
+	// Nothing else may disturb the measurement.
 	b.lab.timing.Lock()
 	defer b.lab.timing.Unlock()
 	ratios, err := b.program.screen(ctx, variants, budget)

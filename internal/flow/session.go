@@ -57,6 +57,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 			l.close()
 		}
 	}()
+	// Start the sandbox and load the target at the same time.
 	go programVersion() // reads a large file while the go command runs
 	unboxed := l.enclose(ctx, &spec)
 	u, err := source.Load(ctx, spec.load())
@@ -72,6 +73,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	if err = cmp.Or(err, unboxed); err != nil {
 		return nil, err
 	}
+	// Join the parts. A run that began before keeps its kind of evidence.
 	x := newSession(run, spec, s, watch, u, l, mutators)
 	var began Prepared
 	if _, err := s.Load(run, "prepared", &began); err != nil {

@@ -93,7 +93,7 @@ func waits(m *merged) []beagle.ProfileAdvice {
 	}
 	text := "holds a lock for which others wait: hold it for less, split it, or read without it"
 	if m.kind == Block {
-		text = "waits for a lock: see the mutex profile for who holds it"
+		text = "waits for a lock: see the mutex profile for its holders"
 	}
 	text += fmt.Sprintf(" (%.3g %s in all)", m.total, m.unit)
 	return causes(m, "contention", m.kind, 0.1, text, func(s *stack) bool {

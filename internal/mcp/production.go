@@ -116,7 +116,7 @@ func addProduction(s *sdk.Server, t tools) {
 				"The answer is a share with its 95 % interval; no value leaves a process.", true, t.captureAsk)
 	}
 	add(s, "capture_pull", "Take waiting calls",
-		"Take the calls that wait in the processes out of a capture that somebody else runs.", false, t.capturePull)
+		"Take the calls that wait in the processes out of a capture that runs elsewhere.", false, t.capturePull)
 	add(s, "capture_stop", "Disarm probes", "Disarm all probes of the processes, whoever armed them.", false,
 		t.captureStop)
 }
@@ -218,7 +218,7 @@ func (t tools) bench(ctx context.Context, q *sdk.CallToolRequest, in benchIn) (s
 	args := []string{"--json"}
 	if in.Inputs != "" {
 		if filepath.Dir(in.Inputs) != t.production.Keep {
-			return "", nil, &beagle.UsageError{What: fmt.Sprintf("inputs %.200q are no captured calls", in.Inputs),
+			return "", nil, &beagle.UsageError{What: fmt.Sprintf("inputs %.200q are not captured calls", in.Inputs),
 				Remedy: "give the file that capture_start or capture_pull returned, or leave it out"}
 		}
 		args = append(args, "--corpus", in.Inputs)

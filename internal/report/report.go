@@ -70,7 +70,7 @@ func outcome(s sheet, r *beagle.Result) {
 	s.para(append(where, say("."))...)
 	if !r.Target.Contract.IsZero() {
 		s.para(strong("Under a contract:"),
-			say(" %s. Nothing is claimed of what it leaves out.", Contract(r.Target.Contract)))
+			say(" %s. Nothing is claimed about inputs outside of it.", Contract(r.Target.Contract)))
 	}
 	if n := r.NearMiss; n != nil {
 		s.para(strong("A near miss:"), say(" a faster version would be right under the contract %s, kept to by %s. ",

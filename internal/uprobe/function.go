@@ -238,7 +238,7 @@ func (b *Binary) function(d *declared) (*Function, error) {
 	}
 	switch {
 	case d.concrete == 0 && len(f.Inlined) == 0:
-		return refuse("has no code: nobody calls it", "check the name")
+		return refuse("has no code: no call of it is left", "check the name")
 	case d.concrete == 0:
 		return refuse("is inlined into all its callers, as "+f.Inlined[0]+", so no instruction is its entry",
 			"capture a caller, or "+otherWay)

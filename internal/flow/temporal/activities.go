@@ -45,7 +45,7 @@ const (
 	timing room = everybody // alone
 )
 
-var errStopped = errors.New("the worker was told to stop")
+var errStopped = errors.New("the worker had to stop")
 
 // errLost is the end of work whose heartbeats the server did not answer. The server gives it to
 // another worker.

@@ -142,7 +142,7 @@ func (p *targetParts) Search(t campaigns.Taken) (campaigns.Taken, error) {
 		t.Target.State, t.Target.Reason, t.Target.Run = beagle.CampaignRefused, reason(err), ""
 	case temporal.IsCanceledError(err):
 		t.Target.State, t.Target.Reason = beagle.CampaignUnspent,
-			"somebody stopped its run; 'beagle campaign --resume' goes on with it"
+			"its run was stopped; 'beagle campaign --resume' goes on with it"
 	default:
 		t.Target.State, t.Target.Reason = beagle.CampaignFailed, reason(err)
 	}

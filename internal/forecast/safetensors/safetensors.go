@@ -88,7 +88,7 @@ func (f *File) parse(text []byte) error {
 	}
 	var entries map[string]json.RawMessage
 	if err := json.Unmarshal(text, &entries); err != nil {
-		return fmt.Errorf("no safetensors file: its header is no JSON: %w", err)
+		return fmt.Errorf("not a safetensors file: its header is not JSON: %w", err)
 	}
 	delete(entries, "__metadata__")
 	f.tensors = make(map[string]tensor, len(entries))
@@ -146,7 +146,7 @@ func (t tensor) check(left int64) error {
 	size := width
 	for _, n := range t.Shape {
 		if n < 0 || n > 0 && size > math.MaxInt64/n {
-			return fmt.Errorf("shape %d is none", t.Shape)
+			return fmt.Errorf("shape %d is invalid", t.Shape)
 		}
 		size *= n
 	}

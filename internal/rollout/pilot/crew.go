@@ -228,7 +228,7 @@ func (a *processBeat) ask(ctx context.Context) {
 		return
 	}
 	if n := r.Rollout.Dropped; n > 0 {
-		a.warn("%s: %d blocks were dropped, since nobody asked for them in time", a.at.Address, n)
+		a.warn("%s: %d blocks were dropped, since no controller fetched them in time", a.at.Address, n)
 	}
 	if why := r.Rollout.NoArmWhy; r.Rollout.NoArm > 0 && why != a.seat.NoArm {
 		a.seat.NoArm = why

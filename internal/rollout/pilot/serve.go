@@ -103,7 +103,7 @@ func targetingKey(r *http.Request) (string, error) {
 		Context map[string]any `json:"context"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20)).Decode(&q); err != nil {
-		return "", fmt.Errorf("the request is no JSON of OFREP: %w", err)
+		return "", fmt.Errorf("the request is not JSON of OFREP: %w", err)
 	}
 	key, _ := q.Context["targetingKey"].(string)
 	if key == "" {
