@@ -175,7 +175,7 @@ func (p *Pass) enter(function string) {
 }
 
 // finish keeps the result of a task that ended, or notes why there is none. It returns a fault that
-// nobody has recorded yet.
+// is not recorded yet.
 func (c *call) finish(t *tasks, keep func(), panicked any) *Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -59,8 +59,7 @@ func (t *timedVersion) sound() bool {
 	return t != nil && t.Gain > 0 && (t.Status == string(beagle.Accepted) || t.Status == string(beagle.Equal))
 }
 
-// factor is how many times as fast a version is. What is not shown to be faster
-// counts as the original.
+// factor returns a version's ratio, or 1 if it is not shown to be faster.
 func (t *timedVersion) factor() float64 {
 	if !t.sound() || t.Low <= 1 {
 		return 1
@@ -202,7 +201,7 @@ func contractFlags(e *change.Entry) (flags []string) {
 	return flags
 }
 
-// perfectCalls is how often the scripted model is asked at most.
+// perfectCalls bounds the calls of the scripted model.
 const perfectCalls = "4"
 
 // perfect starts a model server that answers with the maintainers' version.
@@ -215,7 +214,7 @@ func perfect(file string) (*llmtest.Server, error) {
 	return s, s.Start("127.0.0.1:0")
 }
 
-// words says what came of a task, in a few words.
+// words puts the outcome of a task into a few words.
 func (t *task) words() string {
 	if t.Problem != "" {
 		return t.Problem
@@ -240,7 +239,7 @@ func (t *task) words() string {
 	}
 }
 
-// A commitReport is what the verb commits prints.
+// A commitReport is the output of the verb commits.
 type commitReport struct {
 	Half    string `json:"half"`
 	Build   string `json:"build"`

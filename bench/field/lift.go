@@ -47,7 +47,7 @@ type liftSample struct {
 	spent            time.Duration
 }
 
-// A tally counts what became of the regions of one kind.
+// A tally counts the outcomes of the regions of one kind.
 type tally struct{ cut, ran, proposed, held int }
 
 func (l *liftSample) flags(f *flag.FlagSet) {

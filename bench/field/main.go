@@ -1,4 +1,4 @@
-// Command field measures Beagle on code that nobody here has written.
+// Command field measures Beagle on code of other projects.
 //
 //	field recall [-dir DIR] [-per N] [-rule NAME]   how often rewrites find a place
 //	field sample [-half sealed] [-n N]              functions that benchmarks exercise

@@ -22,7 +22,7 @@ import (
 // driver does.
 type loop struct{ durable bool }
 
-// replied is a candidate that came of a call.
+// replied is a candidate from a reply.
 type replied struct {
 	proposal  evolve.Proposal
 	candidate beagle.Candidate

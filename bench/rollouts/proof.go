@@ -31,7 +31,7 @@ const (
 	fuzzFor        = "2s"
 )
 
-// A prediction is what profile and benchmark promise of a version.
+// A prediction is the gain of a version by profile and benchmark.
 type prediction struct {
 	Steps   int                   `json:"steps"` // that are done
 	Target  string                `json:"target"`

@@ -19,7 +19,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
-// An outcome is how a rollout ended.
+// An outcome is the end of a rollout.
 type outcome struct {
 	rolled
 	Phase     rollout.Phase       `json:"phase"`
@@ -56,7 +56,7 @@ func plan(service string, blocks int) rollout.Plan {
 	return p
 }
 
-// shortBlocks is when a rollout that shows nothing ends.
+// shortBlocks ends a rollout that shows nothing.
 const shortBlocks = 100
 
 // rollouts makes those that are not made yet, and prints all.

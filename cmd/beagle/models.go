@@ -62,7 +62,7 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 	f.BoolVar(&m.NoRules, "no-rules", false, "models alone: no rewrite proposes anything")
 }
 
-// needless refuses flags about models if no model is asked: a user who gives --redact expects
+// needless refuses flags about models if there is no model: a user who gives --redact expects
 // values to be sent. --offline holds without a model too.
 func (o *modelOptions) needless() error {
 	if len(o.models)+len(o.agents) > 0 {

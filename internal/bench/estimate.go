@@ -31,8 +31,7 @@ func interval(log, half float64) beagle.Ratio {
 // stands still while a slice is preempted, is the better witness.
 const enoughClean = 1.0 / 3
 
-// enoughPairs is how many undisturbed pairs a median needs, for the same
-// choice.
+// enoughPairs is the number of undisturbed pairs that a median needs, for the same choice.
 const enoughPairs = 9
 
 // Compare estimates how much faster variant c is than variant b, both indexes

@@ -69,7 +69,7 @@ func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beag
 // not met. A busy machine may give fewer.
 const EnoughSamples = 100
 
-// mostLooks is how often a busy machine is asked for more samples.
+// mostLooks bounds the attempts to get samples on a busy machine.
 const mostLooks = 4
 
 // add adds the shares of n more samples.

@@ -56,7 +56,7 @@ func apartShown(t *finalist) bool {
 // the service's data.
 const largeTable = 4 << 10
 
-// coldLayouts is how many layouts a measurement with cold caches visits.
+// coldLayouts is the number of layouts in a measurement with cold caches.
 const coldLayouts = 6
 
 // withColdCaches measures the candidates that have large tables with other work

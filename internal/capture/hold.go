@@ -18,7 +18,7 @@ type Pulled struct {
 	Lost    string // why contact was lost, or ""
 }
 
-// heartbeat is how often a lease is renewed: four times before it ends.
+// heartbeat is the time between renewals of a lease: a quarter of the lease.
 const heartbeat = 2 * time.Second
 
 // A Hold keeps sites of several processes armed.

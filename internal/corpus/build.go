@@ -127,8 +127,8 @@ func (m *maker) divide(ctx context.Context) error {
 	return nil
 }
 
-// leastRecorded is how many recorded inputs make a corpus. A constant does the same as the original
-// on a single one, so that inputs are generated beside it.
+// leastRecorded is the number of recorded inputs that make a corpus. On a single one a constant
+// does the same as the original, so inputs are generated beside it.
 const leastRecorded = 2
 
 // fromNothing makes a corpus of generated inputs, and of the recorded one if there is one. It
@@ -319,7 +319,7 @@ const (
 	unsteadyWhy = "the original does one of a few things, which a map's order may decide"
 )
 
-// mostLooks is how often records on which the original differs from itself are looked for again.
+// mostLooks bounds the looks for records on which the original differs from itself.
 const mostLooks = 3
 
 // tied reports whether the original does one of a few things on all of some records. Those of

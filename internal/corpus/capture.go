@@ -46,8 +46,8 @@ const (
 	some   = 1024
 )
 
-// fruitless is how many suites in a row may record nothing before the rest,
-// which is farther from the target, is left out.
+// fruitless is the number of suites in a row that record nothing before the rest, which is farther
+// from the target, is left out.
 const fruitless = 4
 
 // maxBenchScale bounds how much more a benchmark's input counts than one of a

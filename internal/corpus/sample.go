@@ -5,8 +5,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// leastKept is how many records of a stratum stay in a sample, if it has as many: enough to be
-// timed on its own.
+// leastKept is the number of records of a stratum that stay in a sample, if it has as many: enough
+// to be timed on its own.
 const leastKept = 4 * classRecords
 
 // sample keeps about n records: the first by hash, which is how Merge sorts them, a fair sample of

@@ -166,7 +166,7 @@ func Name(f *types.Func) string {
 	return f.Pkg().Path() + "." + name
 }
 
-// settled lists types whose values lead to shared memory that nobody can change through them.
+// settled lists types whose values lead to shared memory that cannot be changed through them.
 var settled = map[string]bool{
 	"time.Time":          true,
 	"net/netip.Addr":     true,

@@ -18,7 +18,7 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// auditedCalls is how often a benchmark runs to record its inputs.
+// auditedCalls is the number of iterations of a benchmark that record its inputs.
 const auditedCalls = "1000x"
 
 // AuditInputs compares what a benchmark of the target's package passes to the target with recorded

@@ -147,8 +147,8 @@ func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error)
 }
 
 // attempt describes the fate of a candidate for a prompt. It describes the last step only if the
-// search knew the step's parent: the store may learn of a version in the middle of a stack at any
-// time, and then nobody could make the same prompt again.
+// search knew the step's parent. The store may learn of a version in the middle of a stack at any
+// time, and then the same prompt could not be made again.
 func (b *briefing) attempt(id string) (*llm.Attempt, error) {
 	c, err := b.works.candidate(id)
 	if err != nil {

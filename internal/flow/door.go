@@ -13,9 +13,8 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// The door is where source text from outside comes in: hand-ins of people and agents, entries of
-// a suite, and models' replies. A text that passes is a candidate; the verifier decides whether
-// it behaves.
+// The door admits source text from outside: hand-ins of people and agents, entries of a suite, and
+// models' replies. A text that passes is a candidate; the verifier decides whether it behaves.
 type door struct {
 	unit    *source.Unit
 	root    beagle.Candidate

@@ -342,7 +342,8 @@ func (t *inPlaceProgram) screen(ctx context.Context, versions []int, budget time
 	return t.screenIn(ctx, t.place, t.program, versions, budget)
 }
 
-// placeTimes is how much longer a screening takes in place, since benchmarks do other work, too.
+// placeTimes is the factor by which a screening takes longer in place, since benchmarks do other
+// work, too.
 const placeTimes = 4
 
 // classes says nothing here: each benchmark has a say when versions are confirmed.

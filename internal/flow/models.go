@@ -161,7 +161,7 @@ func (m *Models) Authors() []evolve.Author {
 	return out
 }
 
-// model is the model of that name; the zero Model when there is none.
+// model returns the model of that name, or the zero Model.
 func (m *Models) model(name string) llm.Model {
 	i := slices.IndexFunc(m.Ask, func(one llm.Model) bool { return one.Name == name })
 	if i < 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// headGain is how much more of the service a head reaches than any entry below it. A wrapper
-	// that adds nothing is no head.
+	// headGain is the factor by which a head reaches more of the service than any entry below it. A
+	// wrapper that adds nothing is no head.
 	headGain = 1.1
 	// headShare is the least share of a head's time that the head reaches. A search of a function
 	// that mostly waits for code out of reach measures that code.

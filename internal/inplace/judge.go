@@ -77,7 +77,7 @@ func (p *Place) calls(ctx context.Context, g *Program, version int, budget time.
 		"beside the comparison a test ends otherwise, and without it as with the original (" + c.trouble + ")": 1}}, nil
 }
 
-// again is how often the original is compared with its own copy before a difference counts.
+// again is the number of comparisons of the original with its own copy before a difference counts.
 const again = 2
 
 // certain compares version 1 within calls. A difference does not count if the original shows one

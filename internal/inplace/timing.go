@@ -399,7 +399,7 @@ const (
 	seldom   = 64 // iterations to a call from which on a slice holds little of the target
 )
 
-// profiled is how long the original is profiled. At 100 samples a second that gives the 300 that
+// profiled is the length of the original's profile. At 100 samples a second it gives the 300 that
 // tell a callee of 1 % of the time from one that never runs.
 const profiled = "4s"
 

@@ -77,7 +77,7 @@ type Result struct {
 	Verdict beagle.Verdict `json:"verdict"`
 }
 
-// atOnce is how many texts share a program.
+// atOnce is the number of texts that share a program.
 const atOnce = 24
 
 // Try takes texts through the real verification. Those of one batch share one program: each goes

@@ -14,7 +14,7 @@ import (
 type sheet interface {
 	heading(level int, title ...span)
 	para(text ...span)
-	warn(text ...span) // a paragraph that nobody should miss
+	warn(text ...span) // a paragraph that no reader should miss
 	table(head []column, rows [][]cell)
 	list(numbered bool, items ...[]span)
 	diff(patch string)

@@ -30,7 +30,7 @@ type Run struct {
 
 const (
 	mostRuns = 17 // lengths, the longest of 65,536 blocks
-	// leastRuns is how many independent runs an interval needs, and how many runs show a
+	// leastRuns is the number of independent runs that an interval needs, and that show a
 	// correlation at all.
 	leastRuns = 20
 	// beyondChance times 1/sqrt(n) is the correlation that n independent runs hardly reach.

@@ -289,7 +289,7 @@ type MetricRow struct {
 	Margin  float64   `json:"margin,omitempty"`
 	P       float64   `json:"p"`   // always valid, for no difference
 	Lag     float64   `json:"lag"` // lag-1 correlation of blocks
-	// PlaceboLag is that of the placebo's blocks.
+	// PlaceboLag is the lag-1 correlation of the placebo's blocks.
 	PlaceboLag float64 `json:"placebo_lag"`
 	// Widened is the factor by which the effect's interval is wider than for independent blocks of
 	// processes that are alike.

@@ -22,7 +22,7 @@ type Heard struct {
 	Ended   string  `json:"ended,omitempty"`   // why it runs the original now
 }
 
-// Patience is how many seconds a process may stay silent. Its own lease ends before.
+// Patience is the number of seconds that a process may stay silent. Its own lease ends before.
 const Patience = 30
 
 // Take enters a round, and returns the decisions, in order. After an end there are no further

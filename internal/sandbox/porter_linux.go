@@ -33,8 +33,9 @@ const (
 	entryFDs   = 6 // that come with an entry: standard input, output and error, orders, faults and the line
 )
 
-// superviseDelay is how long a supervisor has to end the other processes. It takes milliseconds,
-// and seconds on a busy machine. Processes that are left when it is killed itself stay.
+// superviseDelay bounds the time in which a supervisor ends the other processes. It takes
+// milliseconds, and seconds on a busy machine. If it is killed itself, the remaining processes
+// stay.
 const superviseDelay = 10 * time.Second
 
 // An entry is the porter's part of orders.

@@ -22,8 +22,8 @@ type Cost struct {
 	Stepped  time.Duration // the kernel steps over it, with a second trap
 }
 
-// cold is how much more a hit costs a process that does other things between: its caches have
-// forgotten the kernel's code. bench/uprobe measures it.
+// cold is the factor by which a hit costs more in a process that does other things between: its
+// caches have forgotten the kernel's code. bench/uprobe measures it.
 const cold = 2
 
 // Of returns the cost of a point that limits are computed with.

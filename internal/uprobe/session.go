@@ -206,7 +206,7 @@ func (s *session) attach(b *Binary) error {
 	return s.k.attach(b.Path, b.PID, offsets, cookies)
 }
 
-// A tally is what the counters of a site have come to.
+// A tally holds the counters of a site so far.
 type tally struct{ hits, returns, taken uint64 }
 
 // tallies are those of all sites.

@@ -98,7 +98,7 @@ func (e *Env) codeOf(f *source.File) *code {
 		helpers: e.helpers, entries: e.Unit.Entries()}
 }
 
-// quickRecords is how many training records the quick replay uses.
+// quickRecords is the number of training records that the quick replay uses.
 const quickRecords = 192
 
 // learn writes the record files of a corpus and reads its values, once.
@@ -206,7 +206,7 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *corpusFa
 	}
 }
 
-// maxSkips is how many inputs may fail in the original before a check gives up.
+// maxSkips bounds the inputs that may fail in the original before a check gives up.
 const maxSkips = 8
 
 // pick returns the record files of these names.

@@ -74,7 +74,7 @@ func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
 	return q, nil
 }
 
-// maxSearches is how often a search restarts after an input that ends the original.
+// maxSearches bounds the searches, of which each ends at an input that ends the original.
 const maxSearches = 3
 
 // guided runs the search to its end.
@@ -257,7 +257,7 @@ func (j *Job) lower(q *rt.Guide) {
 	q.Skip = append(q.Skip, "numbers", "negative", "bounds", "fields", "random", "solved")
 }
 
-// maxUnreached is how many unreached branches a verdict lists.
+// maxUnreached bounds the unreached branches that a verdict lists.
 const maxUnreached = 40
 
 // searched adds a search without a difference to the verdict.

@@ -110,7 +110,7 @@ func (j *Job) astray(exit *harness.Exit) error {
 		Value: exit.String()}
 }
 
-// mostAstray is how often a check of a candidate is made again after an end between inputs.
+// mostAstray bounds the repetitions of a check after an end between inputs.
 const mostAstray = 1
 
 // onlyBeside notes that the original ended in a phase beside the candidate, but not without it. The

@@ -52,7 +52,7 @@ func (a *lookAhead) work() {
 	}
 }
 
-// take takes the next question; -1 when there is none.
+// take takes the next question, or returns -1.
 func (a *lookAhead) take() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -149,7 +149,7 @@ func p3[A, B, C, R any](name string, ok func(A, B, C) bool, f func(A, B, C) R, t
 // remaining are the examples that a component was not evaluated on yet.
 type remaining struct{ mask, defined uint64 }
 
-// next takes the next example; 64 when there is none.
+// next takes the next example, or returns 64.
 func (r *remaining) next() int {
 	i := bits.TrailingZeros64(r.mask)
 	r.mask &= r.mask - 1

@@ -200,7 +200,7 @@ func (pr *printer) settled(uses ...string) []string {
 	return lines
 }
 
-// count is how often a text has a name.
+// count returns how often a name occurs in a text.
 func count(text, name string) int {
 	return len(regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).FindAllString(text, -1))
 }

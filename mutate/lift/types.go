@@ -12,7 +12,7 @@ import (
 // must not feed each other without end.
 const maxSize = 4 << 10
 
-// maxExamples is how many examples a search looks at: one machine word masks them.
+// maxExamples is the number of examples of a search: one machine word masks them.
 const maxExamples = 64
 
 // A Type is a type of the grammar. A column of it holds one value an example.

@@ -131,8 +131,8 @@ func (l *loop) linger() error {
 	return nil
 }
 
-// Patience is how long a search waits for models after the rules have used up their share. Then
-// the rules go on with the models' share.
+// Patience is the time that a search waits for models after the rules have used up their share.
+// Then the rules go on with the models' share.
 const Patience = 15 * time.Second
 
 // wait waits for a reply, and for no longer than the rules can bear.

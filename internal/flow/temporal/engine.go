@@ -65,7 +65,7 @@ func (e *engine) Pause() bool {
 	return e.generations > 0 && (e.generations >= e.block || workflow.GetInfo(e.ctx).GetContinueAsNewSuggested())
 }
 
-// doorEvery is how often a search that waits for models looks into its inbox.
+// doorEvery is the time between a waiting search's looks into its inbox.
 const doorEvery = 2 * time.Second
 
 // Await waits for a call or for the islands, and, with a door, for guests.

@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/loop"
 )
 
-// defaultBlock is how many generations a history holds before the run continues as new: about 2,000
-// events, far below a server's limit.
+// defaultBlock is the number of generations in a history before the run continues as new: about
+// 2,000 events, far below a server's limit.
 const defaultBlock = 40
 
 // Run is the workflow of a run.

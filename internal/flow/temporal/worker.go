@@ -144,8 +144,8 @@ func (w *Worker) queues(own string) ([]queue, error) {
 	return out, nil
 }
 
-// mostYield is how long a workflow may go on without a pause before the SDK takes it for hanging
-// and has its task done again. The SDK's second is short on a machine that searches.
+// mostYield bounds the time that a workflow may go on without a pause before the SDK takes it for
+// hanging and has its task done again. The SDK's second is short on a machine that searches.
 const mostYield = time.Minute
 
 func (q queue) options() worker.Options {

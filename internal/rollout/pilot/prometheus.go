@@ -45,7 +45,7 @@ type Guards struct {
 // counters are names that a counter has by custom.
 var counters = regexp.MustCompile(`\b[a-zA-Z_:][a-zA-Z0-9_:]*_(total|count|bucket)\b`)
 
-// window is how a query asks for the change of counters, by which it heeds their resets.
+// window matches a query's form for the change of counters, by which it heeds their resets.
 var window = regexp.MustCompile(`\b(rate|increase|irate|histogram_fraction)\s*\(`)
 
 // Check returns the fault of the settings.

@@ -118,7 +118,7 @@ type document struct {
 	} `yaml:"groups"`
 }
 
-// A spec is that of a document of Kubernetes' form.
+// A spec is the specification of a document in Kubernetes' form.
 type spec struct {
 	sloth     `yaml:",inline"`
 	indicator `yaml:",inline"`

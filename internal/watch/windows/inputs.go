@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/watch"
 )
 
-// sizes is how many buckets a facet has: bucket b holds sizes with b bits, the last all above.
+// sizes is the number of buckets of a facet: bucket b holds sizes with b bits, the last all above.
 const sizes = 20
 
 // Facets counts the calls of a corpus of JSON lines (docs/corpus.md) by how large each argument is:

@@ -18,7 +18,7 @@ type Outlook struct {
 	Result forecast.Result `json:"forecast"`
 }
 
-// mostSeries is how many functions' shares are forecast: the largest.
+// mostSeries is the number of functions whose shares are forecast: the largest.
 const mostSeries = 5
 
 // A Horizon says how far to forecast windows, and with which models.
