@@ -36,6 +36,7 @@ Exit status: 0 when nothing was found, 1 when something was, 2 for bad input.`,
 
 func init() { auditCommand.run = runAudit }
 
+// runAudit audits benchmarks, and exits with status 1 if there are findings.
 func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var o audit.Options
 	f := c.flags(std)

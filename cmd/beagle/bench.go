@@ -112,6 +112,7 @@ func (o *benchFlags) check() error {
 	return nil
 }
 
+// runBench selects the inputs of a benchmark, fits it to production's profile, and writes it.
 func runBench(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	o := benchFlags{spec: flow.Defaults(), std: std}
 	f := c.flags(std)

@@ -113,6 +113,7 @@ func loadFlags(args []string) (flags []string) {
 	return flags
 }
 
+// runBuild runs go build with an overlay that adds probes, or both versions of a rollout.
 func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
 		_, err := parse(c.flags(std), []string{"--help"}, 0, 0)

@@ -74,6 +74,7 @@ func hiddenVersions(ctx context.Context, dir, candidate, spec string) (*inject.V
 // A naming makes the text of an arm, and returns it with the name of the function in it.
 type naming func(u *source.Unit, f *source.File, arm string) (text, name string, err error)
 
+// versionsNamed makes the texts of the three arms, each under the names that names gives.
 func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []string,
 	names naming) (*inject.Versions, error) {
 	text, err := os.ReadFile(candidate)

@@ -115,6 +115,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.BoolVar(&o.spots.quiet, "quiet", false, "no progress")
 }
 
+// runCampaign begins a campaign, goes on with one, or prints the memory.
 func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	o := &campaignFlags{spec: flow.Defaults(), std: std, used: processorSeconds}
 	f := c.flags(std)

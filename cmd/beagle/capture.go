@@ -148,6 +148,7 @@ func (o *captureFlags) sites(names []string) (sites []string) {
 	return sites
 }
 
+// captureStatus prints the sites of the processes.
 func captureStatus(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	for _, c := range clients {
 		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
@@ -165,6 +166,7 @@ func captureStatus(ctx context.Context, o *captureFlags, clients []*capture.Clie
 	return exitOK, nil
 }
 
+// captureStop disarms the sites.
 func captureStop(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	for _, c := range clients {
 		if _, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStop}); err != nil {
@@ -239,6 +241,7 @@ func (o *captureFlags) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
+// captureStart holds a capture until the time is over, and writes the calls on request.
 func captureStart(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	target := o.unit
 	o.start.Hits, o.start.TTL = o.samples, min(o.long.Seconds()+60, 86400)
@@ -284,6 +287,7 @@ func (o *captureFlags) announce(ctx context.Context, clients []*capture.Client) 
 	return nil
 }
 
+// tellLost reports processes that were lost, and returns the status.
 func tellLost(std stdio, all []capture.Pulled) int {
 	status := exitOK
 	for _, p := range all {

@@ -28,6 +28,7 @@ func (o *captureFlags) target(ctx context.Context) (*source.Unit, error) {
 	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
 }
 
+// capturePull takes the waiting calls of a capture that runs elsewhere.
 func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	if o.out == "" && !o.json {
 		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "name the file for the calls"}
@@ -149,6 +150,7 @@ func because(r *capture.Records) string {
 	return ": " + strings.Join(r.Seen.Why, "; ")
 }
 
+// captureAsk asks a question, and prints the share with its interval.
 func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	q := &capture.Question{
 		Site:    o.sites(o.rest[:1])[0],

@@ -64,6 +64,7 @@ type evolveOptions struct {
 	out                string
 }
 
+// specFlags declares the flags that evolve and verify share.
 func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
@@ -137,6 +138,7 @@ func (l listFlag) Set(s string) error {
 	return nil
 }
 
+// runEvolve reads the command line, runs the search here or on a server, and delivers the result.
 func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	spec, o := flow.Defaults(), evolveOptions{}
 	f := c.flags(std)
@@ -281,6 +283,7 @@ func writeFiles(dir string, r *beagle.Result) error {
 	return nil
 }
 
+// writeFile writes a file through a function.
 func writeFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {

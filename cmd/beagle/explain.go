@@ -57,6 +57,7 @@ type ruleDoc struct {
 	Measured *rules.Measurement `json:"measured,omitempty"`
 }
 
+// runExplain describes one rewrite or advice, or lists all.
 func runExplain(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	asJSON := f.Bool("json", false, "print JSON")
@@ -107,6 +108,7 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	return exitOK, listRules(std.out, chosen)
 }
 
+// listRules prints a line for each rewrite and advice.
 func listRules(w io.Writer, all []*mutate.Mutator) error {
 	t, here := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), rules.MeasuredHere()
 	for _, m := range all {
@@ -146,6 +148,7 @@ func bought(got rules.Measurement) string {
 	return "unsure"
 }
 
+// explainRule prints all that is known of a rewrite.
 func explainRule(w io.Writer, m *mutate.Mutator) {
 	fmt.Fprintf(w, "%s, class %s\n\n%s\n", m.Name, m.Class, m.Doc)
 	fmt.Fprintln(w)

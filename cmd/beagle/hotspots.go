@@ -115,6 +115,7 @@ func (h *hotspotFlags) check(f *flagSet) error {
 	return err
 }
 
+// runHotspots ranks the functions of the sources.
 func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var h hotspotFlags
 	f := c.flags(std)
@@ -170,6 +171,7 @@ type hotspotJob struct {
 	file     string            // beagle.yaml
 }
 
+// job combines the command line with beagle.yaml.
 func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 	// Settings of beagle.yaml count where the command line gives none.
 	j := &hotspotJob{hotspotFlags: *h, sources: sources}
@@ -243,6 +245,7 @@ func (j *hotspotJob) table(ctx context.Context) (*hotspots.Table, error) {
 	return j.rank(all)
 }
 
+// rank ranks profiles against the checkout.
 func (j *hotspotJob) rank(all []*hotspots.Profile) (*hotspots.Table, error) {
 	checkout, err := profiles.Checkout(j.dir, j.options.Checkout.Own, all)
 	if err != nil {

@@ -113,6 +113,7 @@ func summary(t *hotspots.Table) string {
 	return b.String()
 }
 
+// printTable prints the hot spots, with money if there is a price.
 func printTable(p painter, t *hotspots.Table) {
 	if len(t.Hotspots.Hotspots) == 0 {
 		fmt.Fprintf(p, "\nNo function of your own code has %.3g %% of the whole.\n", 100*t.Least)
@@ -152,6 +153,7 @@ func place(h beagle.Hotspot) string {
 	return out
 }
 
+// dropReason names why a function has no entry, and the entries that it counts for.
 func dropReason(d beagle.DroppedFunction) string {
 	text := d.Reason
 	if len(d.CountsFor) == 0 {

@@ -201,6 +201,7 @@ func bar(done, of int) string {
 	return "[" + strings.Repeat("#", n) + strings.Repeat(".", width-n) + "]"
 }
 
+// oneLine describes a generation in one line.
 func oneLine(e *flow.EvaluatedEvent) string {
 	line := fmt.Sprintf("search   %d of %d candidates", e.Candidates, e.Budget)
 	if len(e.Statuses) > 0 {

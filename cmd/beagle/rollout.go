@@ -120,6 +120,7 @@ var rolloutVerbs = map[string]struct {
 	"guardrails": {1, 100, rolloutGuardrails},
 }
 
+// runRollout checks the verb and its arguments, and runs it.
 func runRollout(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	o := &rolloutFlags{std: std}
 	f := c.flags(std)

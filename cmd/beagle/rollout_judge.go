@@ -104,6 +104,7 @@ func (o *rolloutFlags) experiment() (*rollout.Experiment, error) {
 	return e, nil
 }
 
+// readPlan reads a plan, and refuses unknown fields.
 func readPlan(file string) (p rollout.Plan, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

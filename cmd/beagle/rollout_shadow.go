@@ -181,6 +181,7 @@ func kept[T any](file, remedy string) (*T, error) {
 	return v, nil
 }
 
+// printShadow prints a difference, or the bound without one.
 func printShadow(std stdio, sh *pilot.Shadow) {
 	if sh.Differs != "" {
 		fmt.Fprintf(std.out, "%s: the versions differ, so nothing goes live\n  %s\n", sh.Function, sh.Differs)

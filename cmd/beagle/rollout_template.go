@@ -63,6 +63,7 @@ curl -s http://beagle:9110/ofrep/v1/evaluate/flags/ID -d '{"context":{"targeting
 `,
 }
 
+// rolloutTemplate prints the settings of a deployer.
 func rolloutTemplate(_ context.Context, o *rolloutFlags) (int, error) {
 	text, ok := rolloutTemplates[o.rest[0]]
 	if !ok {

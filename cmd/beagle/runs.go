@@ -72,6 +72,7 @@ func init() {
 	cancelCommand.run = runCancel
 }
 
+// runRuns lists the runs of the store.
 func runRuns(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	asJSON := f.Bool("json", false, "print a JSON array")
@@ -141,6 +142,7 @@ func terminalWidth(w io.Writer) int {
 	return 0
 }
 
+// runShow prints the result of a run, or lists the runs.
 func runShow(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	asJSON := f.Bool("json", false, "print the result as one JSON object (docs/json.md)")
@@ -182,6 +184,7 @@ func runShow(_ context.Context, c *command, args []string, std stdio) (int, erro
 	return exitOK, nil
 }
 
+// runResume goes on with a run, where it stopped or on its server.
 func runResume(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var o evolveOptions
 	f := c.flags(std)
@@ -205,6 +208,7 @@ func runResume(ctx context.Context, c *command, args []string, std stdio) (int, 
 	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Resume(ctx, rest[0]) })
 }
 
+// runCancel stops a run, here or on its server.
 func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	judge := f.Bool("judge", false, "end the search only, and judge what it has found (for runs on a Temporal server)")

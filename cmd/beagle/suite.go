@@ -86,6 +86,7 @@ func (o *suiteOptions) validate() error {
 	return spec.Validate()
 }
 
+// runSuite runs an optimiser on tasks of a suite.
 func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var o suiteOptions
 	f := c.flags(std)

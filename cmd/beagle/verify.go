@@ -98,6 +98,7 @@ func worse(a, b int) int {
 	return exitOK
 }
 
+// runVerify judges versions by hand, each as a search would judge its winner.
 func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	spec := flow.Defaults()
 	f := c.flags(std)

@@ -134,6 +134,7 @@ func (o *watchFlags) check(f *flagSet) error {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}$`)
 
+// runWatch looks at a service once or for ever, or prints the services in the order of work.
 func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	o := watchFlags{std: std}
 	f := c.flags(std)
@@ -190,6 +191,7 @@ type watcher struct {
 	monitored *monitor
 }
 
+// open opens the archive of a watch, with the settings of beagle.yaml.
 func (o *watchFlags) open(job *hotspotJob) (*watcher, error) {
 	w := &watcher{watchFlags: o, job: job, name: job.options.Service.Name}
 	if o.as != "" {

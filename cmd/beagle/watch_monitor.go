@@ -157,6 +157,7 @@ func (m *monitor) monthly(cores float64) float64 {
 	return cores * cmp.Or(s.Replicas, 1) / cmp.Or(s.Utilisation, 1) * s.Price.Amount * hoursAMonth
 }
 
+// scaled multiplies a trend.
 func scaled(t watch.Trend, by float64) watch.Trend {
 	out := watch.Trend{End: t.End, Step: t.Step}
 	for _, x := range t.Past {

@@ -37,6 +37,7 @@ func serverFlags(f *flagSet, s *fleet.Server) {
 	f.StringVar(&s.Namespace, "namespace", "default", "namespace on the Temporal server")
 }
 
+// runWorker takes work from a Temporal server until a signal stops it.
 func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var server fleet.Server
 	kinds := fleet.Kinds

@@ -101,6 +101,7 @@ func (au *authors) open() error {
 // priceOf returns the price of a model of the run.
 func (au *authors) priceOf(model string) llm.Price { return au.spec.Models.model(model).Price }
 
+// ready opens the journal of calls, the budget and the connections.
 func (au *authors) ready() error {
 	m := &au.spec.Models
 	var err error

@@ -60,6 +60,7 @@ func (x corpusEvidence) work() string {
 	return "all inputs, exhaustion, " + x.spec.Fuzz.String() + " of fuzzing"
 }
 
+// full runs the whole ladder of verification on the corpus.
 func (x corpusEvidence) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
 	fuzz := x.spec.Fuzz
 	if fuzz == 0 {
@@ -68,6 +69,7 @@ func (x corpusEvidence) full(ctx context.Context, c beagle.Candidate) (*beagle.V
 	return verify.Full(ctx, x.lab.verify, c, x.inputs.corpus(), verify.Budget{Fuzz: fuzz})
 }
 
+// assemble builds one harness program, and drops versions that spoil its start.
 func (x corpusEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error) {
 	bin, spoilt, err := verify.Build(ctx, x.lab.verify, cs, harness.Link{FuncAlign: 64})
 	if err != nil {
@@ -76,6 +78,7 @@ func (x corpusEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (ca
 	return &corpusProgram{x, bin, spoilt}, nil
 }
 
+// confirm measures on recorded, held-out and fresh inputs.
 func (x corpusEvidence) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
@@ -133,6 +136,7 @@ func (t *corpusProgram) screen(ctx context.Context, versions []int, budget time.
 	return bench.Screen(ctx, t.lab.bench, t.bin, versions, t.inputs.corpus(), budget)
 }
 
+// classes times versions on the common classes of inputs, in one process.
 func (t *corpusProgram) classes(
 	ctx context.Context, versions []int, each time.Duration,
 ) ([][]beagle.InputClassRatio, error) {

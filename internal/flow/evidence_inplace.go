@@ -137,6 +137,7 @@ func (x *inPlaceEvidence) work() string {
 	return "the calls, the tests and the race detector, in place"
 }
 
+// equip prepares the place in which the tests run.
 func (x *inPlaceEvidence) equip(ctx context.Context) (err error) {
 	if x.place != nil {
 		return nil
@@ -190,6 +191,7 @@ func (x *inPlaceEvidence) observe(ctx context.Context) error {
 	return nil
 }
 
+// restore surveys the tests again: a session has its own test binaries.
 func (x *inPlaceEvidence) restore(ctx context.Context) error {
 	if err := x.equip(ctx); err != nil {
 		return err
@@ -252,6 +254,7 @@ func (x *inPlaceEvidence) profile(ctx context.Context) (*bench.Profile, error) {
 	return bench.ReadProfile(text)
 }
 
+// full judges a version by the tests, and then by the recorded calls of each entry.
 func (x *inPlaceEvidence) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
 	v, err := x.verifier.static(ctx, c)
 	if err != nil || !v.OK() {
@@ -286,6 +289,7 @@ func (x *inPlaceEvidence) sift(
 	return x.siftIn(ctx, x.place, cs, pairs, rounds)
 }
 
+// assemble builds the versions into the tests and, for a group, into a program for each entry.
 func (x *inPlaceEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error) {
 	vs := []inplace.Version{{ID: x.works.root.ID, Source: x.works.root.Source}}
 	for _, c := range cs {
@@ -327,6 +331,7 @@ func (t *inPlaceProgram) together(_ context.Context, list []verify.Entrant) ([]*
 	return make([]*beagle.Verdict, len(list)), nil
 }
 
+// quick judges a version by the tests, and then by the recorded calls of each entry.
 func (t *inPlaceProgram) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
 	v, err := t.place.Quick(ctx, t.program, version, c)
 	for _, calls := range t.calls {

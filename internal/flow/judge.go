@@ -166,6 +166,8 @@ func (jd *judge) confirmed(
 	return field, ms, from, err
 }
 
+// decide tries the confirmed finalists in the order of preference until one passes the full
+// verification.
 func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 	field, ms, from, err := jd.confirmed(ctx, f)
 	if err != nil {
@@ -269,6 +271,7 @@ func (jd *judge) tellReused(stage string, from *beagle.Origin) {
 	}
 }
 
+// cases counts the compared inputs of a verdict.
 func cases(v *beagle.Verdict) int {
 	n := 0
 	for _, c := range v.Checks {
@@ -277,6 +280,7 @@ func cases(v *beagle.Verdict) int {
 	return n
 }
 
+// steps names the steps of a candidate.
 func steps(c beagle.Candidate) string {
 	names := make([]string, len(c.Steps))
 	for i, s := range c.Steps {

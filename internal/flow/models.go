@@ -115,6 +115,7 @@ func (m *Models) check() error {
 	return m.checkEach()
 }
 
+// checkEach checks each model alone: its address, its price and its name.
 func (m *Models) checkEach() error {
 	for _, one := range m.Ask {
 		switch {

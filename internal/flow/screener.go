@@ -115,6 +115,7 @@ func (b *batchState) recall(i int, c beagle.Candidate) bool {
 	return true
 }
 
+// evaluate builds the admitted candidates, and takes them through verification and screening.
 func (b *batchState) evaluate(ctx context.Context) error {
 	if len(b.live) == 0 {
 		return nil

@@ -124,6 +124,7 @@ func (w *workbench) alone(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 	return w.passOf(c, c.Source, nil)
 }
 
+// passOf makes the pass of a text, with the shares of its lines.
 func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mutate.Pass, *source.Problem) {
 	f, problem := w.unit.Parse(src)
 	if problem != nil {
@@ -242,6 +243,7 @@ func (w *workbench) take(parent beagle.Candidate, v *workpiece, e edge) (beagle.
 	return beagle.NewCandidate(t.src, []string{parent.ID}, append(slices.Clone(parent.Steps), t.step)), nil
 }
 
+// make applies a step, and brings the result into canonical form without needless copies.
 func (w *workbench) make(p *mutate.Pass, e edge) stepResult {
 	src, step, err := mutate.Take(p, e.m, e.site, e.param)
 	if err != nil {

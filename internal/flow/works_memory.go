@@ -80,6 +80,7 @@ func readBack[T any](v T) (out T, ok bool) {
 	return out, err == nil && json.Unmarshal(text, &out) == nil
 }
 
+// hold adds a value to a bounded cache.
 func hold[T any](m map[string]T, id string, v T) map[string]T {
 	if m == nil || len(m) >= memorable {
 		m = map[string]T{}

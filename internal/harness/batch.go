@@ -109,6 +109,7 @@ func (t *batch) imports() []string {
 	return slices.DeleteFunc(slices.Compact(out), func(p string) bool { return p == t.b.target.PkgPath+rtDir })
 }
 
+// alive returns the versions that have not failed.
 func (t *batch) alive() []int {
 	var in []int
 	for i := range t.ids {

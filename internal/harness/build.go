@@ -226,6 +226,7 @@ func (t *batch) surroundingsKey(w *world, parts []string) string {
 	return keyOf(parts...)
 }
 
+// compileMain compiles the main package against this batch's package.
 func (t *batch) compileMain(ctx context.Context, bin *Binary) error {
 	src := filepath.Join(t.dir, "main.go")
 	if err := write(src, mainText(rtPath, t.b.target.PkgPath)); err != nil {

@@ -165,6 +165,8 @@ func (b *Builder) world(ctx context.Context, profile string) (*world, error) {
 	return w, b.fill(ctx, w)
 }
 
+// fill lists the packages of a world. The one without a profile also decides whether the compiler
+// can be called directly.
 func (b *Builder) fill(ctx context.Context, w *world) error {
 	_, imports, err := b.tools.rt()
 	if err != nil {
@@ -298,6 +300,7 @@ func (b *Builder) goBuild(ctx context.Context, env []string, args ...string) (sa
 	return b.sandboxed(ctx, b.tools.goCommand(), b.target.PkgDir, env, args, []string{b.dir, b.tools.GOCACHE}, nil)
 }
 
+// sandboxed runs a program of the toolchain in the sandbox.
 func (b *Builder) sandboxed(
 	ctx context.Context, path, dir string, env, args, writable, readable []string,
 ) (sandbox.Result, error) {
@@ -327,6 +330,7 @@ func (b *Builder) readable(pkgs map[string]*listed) []string {
 	return slices.Compact(dirs)
 }
 
+// outputOf returns a program's output, or how it ended.
 func outputOf(r sandbox.Result) string {
 	s := strings.TrimSpace(string(r.Stdout) + string(r.Stderr))
 	if s == "" || r.Ended != sandbox.Exited {

@@ -33,6 +33,7 @@ func cacheDir() string {
 	return filepath.Join(home, "harness")
 }
 
+// keyOf hashes the parts of a key, each apart.
 func keyOf(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -90,6 +90,7 @@ func (w *fingerprint) meet(i int) int {
 	return n
 }
 
+// write hashes a symbol: its size, its content, and its references in canonical form.
 func (w *fingerprint) write(i int) {
 	s := w.o.symbol(i)
 	if s.text {
@@ -165,6 +166,7 @@ func initialisers(f *source.File, src string) []string {
 	return out
 }
 
+// tokens returns a text's tokens, without comments and line breaks.
 func tokens(src string) string {
 	var s scanner.Scanner
 	fset := token.NewFileSet()

@@ -42,6 +42,7 @@ func fits(t types.Type, ifaces []*types.Interface) bool {
 	return slices.ContainsFunc(ifaces, func(i *types.Interface) bool { return types.Implements(t, i) })
 }
 
+// namedTypes returns the concrete types that a package declares.
 func namedTypes(p *types.Package, unexported bool) []types.Type {
 	var out []types.Type
 	for _, name := range p.Scope().Names() {

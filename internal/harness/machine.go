@@ -72,6 +72,7 @@ func (b *Builder) On(ctx context.Context, m Machine) (*Builder, error) {
 	return other, err
 }
 
+// makeOn makes a builder for another machine, if it differs from this one and can be emulated.
 func (b *Builder) makeOn(ctx context.Context, m Machine) (*Builder, error) {
 	if m.GOARCH == b.tools.GOARCH {
 		return nil, fmt.Errorf("%w: it is this one", ErrNoMachine)

@@ -101,6 +101,7 @@ func Ahead(ctx context.Context, box *sandbox.Sandbox, dir string, tags []string,
 	return func() { cancel(); <-done }
 }
 
+// ahead compiles package rt before a builder asks for it.
 func ahead(ctx context.Context, box *sandbox.Sandbox, where *beagle.Target, scratch string) error {
 	tools, err := findToolchain(ctx, where.PkgDir)
 	if err != nil {

@@ -124,6 +124,7 @@ func (bin *Binary) run(
 	return nil, json.Unmarshal(reply.Result, result)
 }
 
+// command describes the process to the sandbox.
 func (bin *Binary) command(stdin []byte, progress string, o RunOptions) sandbox.Command {
 	machine, path, args, read := bin.emulated(bin.Path)
 	c := sandbox.Command{
@@ -217,6 +218,7 @@ func detail(r *sandbox.Result) string {
 	return s + "\n" + end
 }
 
+// lastPlace reads the variant and the record at which a process ended.
 func lastPlace(path string) (variant, record int) {
 	b, err := os.ReadFile(path)
 	if err != nil || len(b) < 8 {

@@ -91,6 +91,7 @@ func (s *frame) typeArgs(t *beagle.Target, f *source.File) ([]string, error) {
 	return out, nil
 }
 
+// callArgs writes the arguments of a call from the fields of beagleArgs.
 func callArgs(first, n int, variadic bool) string {
 	var args []string
 	for i := first; i < n; i++ {
@@ -103,6 +104,7 @@ func callArgs(first, n int, variadic bool) string {
 	return list
 }
 
+// structOf writes a struct with numbered fields.
 func structOf(name, letter string, fields []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "type %s struct {\n", name)

@@ -125,6 +125,7 @@ func (t *batch) traceHelpers() error {
 	return nil
 }
 
+// plain names the versions that went in without counting calls.
 func plain(vs []Variant, trace []int) []string {
 	names := []string{"original", "candidate"}
 	for _, i := range trace {

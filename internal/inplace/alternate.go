@@ -28,6 +28,7 @@ func (c *clock) alternate(
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	// Each process waits at a pipe of its own for its turn.
 	for i := range versions {
 		if err := makePipe(filepath.Join(dir, strconv.Itoa(i))); err != nil {
 			return nil, err
@@ -37,6 +38,7 @@ func (c *clock) alternate(
 	defer cancel()
 	runs, errs := make([]*ran, len(versions)), make([]error, len(versions))
 	var wg sync.WaitGroup
+	// Start all processes. One that ends early ends all.
 	for i, v := range versions {
 		j := job{
 			suite: b.suite, bench: exactly(b.name), time: asked.String(), threads: 1, wall: 6*budget + launch,

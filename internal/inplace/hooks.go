@@ -35,6 +35,7 @@ func (p *Place) hooks(pkg *gotool.Listed) (overlay, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
+	// Hook each test file, and overlay those that changed.
 	for _, list := range [][]string{pkg.TestGoFiles, pkg.XTestGoFiles} {
 		for _, name := range list {
 			path := filepath.Join(pkg.Dir, name)
@@ -218,6 +219,7 @@ type benchmark struct {
 func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel, testing string) *benchmark {
 	b := &benchmark{params: map[string]bool{}, names: map[string]bool{}, pbs: map[string]string{},
 		held: map[string]string{}}
+	// Find the parameters that are a *testing.B or a *testing.PB.
 	for _, field := range t.Params.List {
 		for _, id := range field.Names {
 			b.params[id.Name] = true
@@ -245,6 +247,7 @@ func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel, testing string
 	if body == nil || len(b.names) == 0 {
 		return b
 	}
+	// Find the variables that hold b.N, or a part of it.
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
@@ -260,6 +263,7 @@ func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel, testing string
 		}
 		return true
 	})
+	// Find the last call of ResetTimer.
 	for _, s := range body.List {
 		if e, ok := s.(*ast.ExprStmt); ok {
 			if call, ok := e.X.(*ast.CallExpr); ok {

@@ -63,6 +63,7 @@ type suite struct {
 func New(
 	ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, watch func(string),
 ) (*Place, error) {
+	// Find the go command, and the directories that tests may write to.
 	p := &Place{u: u, box: box, dir: dir, watch: watch, profile: sandbox.Run, tape: true}
 	if watch == nil {
 		p.watch = func(string) {}
@@ -77,6 +78,7 @@ func New(
 	if err := p.writable(); err != nil {
 		return nil, err
 	}
+	// Write the packages that versions need at run time, and the dispatcher for single functions.
 	if u.Group() {
 		p.base, err = p.runtimes(filepath.Join(dir, "runtime"))
 		return p, err

@@ -139,6 +139,7 @@ func (c *clock) Time(
 	for v := range t.Passes {
 		t.Passes[v] = 1
 	}
+	// Time each benchmark by its share of the budget.
 	sum := 0.0
 	for _, b := range all {
 		sum += b.counts()
@@ -149,6 +150,7 @@ func (c *clock) Time(
 		if err != nil {
 			return nil, "", err
 		}
+		// Exact counts take processes of their own.
 		if c.exact && r.failure == "" {
 			if err := c.recount(ctx, p.(linkedProgram).Program, b, versions, each, seed+uint64(w), r); err != nil {
 				return nil, "", err
