@@ -79,7 +79,8 @@ func TestScripts(t *testing.T) {
 	runScripts(t, scripts(t, "testdata/script"))
 }
 
-// servicesDrawn is how many scripts of testdata/service a run tries: each takes up to a minute.
+// servicesDrawn is the number of scripts of testdata/service that a run tries: each takes up to a
+// minute.
 const servicesDrawn = 3
 
 // TestServiceScripts runs captures, campaigns and rollouts on services that run.

@@ -176,7 +176,7 @@ func TestMCPProduction(t *testing.T) {
 			t.Errorf("hotspots of %v: %v %s", args, failed, text)
 		}
 	}
-	// Calls of somebody else's capture wait in the process.
+	// Calls of another controller's capture wait in the process.
 	other := exec.Command("beagle", "capture", "start", "--at", filepath.Join(s.dir, "s"), "--token",
 		filepath.Join(s.dir, "token"), "--for", "60s", "--rate", "500", "tags.Normalize")
 	other.Env = s.env

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
-// functionsDrawn is how many of the plantings' functions a test tries, and conditionsDrawn how many
-// conditions of each.
+// functionsDrawn is the number of the plantings' functions that a test tries, and conditionsDrawn
+// the number of conditions of each.
 const functionsDrawn, conditionsDrawn = 2, 2
 
 // unfound are conditions that the search is known to miss.
