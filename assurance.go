@@ -44,7 +44,7 @@ const (
 	notCheckedInLine = 4
 )
 
-// String is the assurance in one line: the evidence, and some of what it leaves open.
+// String returns the assurance in one line: the evidence, and some of its gaps.
 func (a *Assurance) String() string {
 	line := a.Evidence()
 	if len(a.NotChecked) > 0 {
@@ -56,7 +56,7 @@ func (a *Assurance) String() string {
 	return line
 }
 
-// Evidence says what was compared and proved:
+// Evidence names the comparisons and the proof:
 //
 //	2,229,492 inputs, search saturated, proved for all inputs up to length 12 (z3 5.4.1)
 func (a *Assurance) Evidence() string {

@@ -60,7 +60,7 @@ type CampaignTarget struct {
 	Next   string          `json:"next,omitempty"` // the caller that is taken up after it, and why
 }
 
-// InVain reports whether the target is done, and nothing came of it.
+// InVain reports whether the target is done without a result.
 func (t *CampaignTarget) InVain() bool {
 	switch t.State {
 	case CampaignNothing, CampaignKnown, CampaignRefused, CampaignTests, CampaignFailed:
@@ -76,7 +76,7 @@ type BenchmarkPart struct {
 	Samples float64 `json:"samples"` // of the loop's profile
 }
 
-// A CampaignSaving is a share of the service's processor time, with what it is worth.
+// A CampaignSaving is a share of the service's processor time, and its value in money.
 type CampaignSaving struct {
 	Share    float64 `json:"share"`
 	Low      float64 `json:"low"` // 95 % interval, of the profile, the benchmark and the measurement

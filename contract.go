@@ -30,8 +30,8 @@ type NearMiss struct {
 	Guarded  *Guarded `json:"guarded,omitempty"`
 }
 
-// Guarded is a near miss behind a guard: where the contract's condition does not
-// hold, it does what the original does. It was judged without the contract.
+// Guarded is a near miss behind a guard: where the contract's condition does not hold, it calls the
+// original. It was judged without the contract.
 type Guarded struct {
 	Source  string       `json:"source"`            // a candidate file
 	Status  Status       `json:"status"`            // accepted, or the status that refuses it

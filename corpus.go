@@ -32,7 +32,7 @@ func (c *Corpus) ID() string {
 	return HashOf("corpus", c.Target, c.Train, c.Holdout, c.Generated)
 }
 
-// Facets say what is typical of a corpus. They are computed from Train alone.
+// Facets describe the typical inputs of a corpus. They are computed from Train alone.
 type Facets struct {
 	Records  int          `json:"records"`
 	Params   []ParamFacet `json:"params"`   // as Target.Params
@@ -71,9 +71,9 @@ type Beside struct {
 	Many  float64 `json:"many"` // 4 or more
 }
 
-// An Again says how often a call has the same arguments as one of the so many calls before it,
-// beside how often two calls at any distance have. A rate far above chance is temporal locality:
-// a small cache would hit.
+// An Again tells how often a call repeats the arguments of one of the last calls before it, beside
+// how often two calls at any distance do. A rate far above chance is temporal locality: a small
+// cache would hit.
 type Again struct {
 	Calls  float64 `json:"calls"` // distance
 	Share  float64 `json:"share"`

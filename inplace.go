@@ -41,7 +41,7 @@ const (
 	ByRuns   Within = "runs"   // not at all: whole runs of the tests are compared
 )
 
-// String says in one line what the evidence is.
+// String describes the evidence in one line.
 func (p *InPlace) String() string {
 	text := fmt.Sprintf("%s and %s make %s", counted(len(p.Tests), "test", "tests"),
 		counted(len(p.Benchmarks), "benchmark", "benchmarks"), counted(int(p.Calls), "call", "calls"))
@@ -58,7 +58,7 @@ func (p *InPlace) String() string {
 	return text
 }
 
-// Lacks says what no check in place looks at.
+// Lacks lists what no check in place covers.
 func (p *InPlace) Lacks() []string {
 	others := "callers into which the compiler would inline the function, longer inputs than the tests', and other " +
 		"machines"

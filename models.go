@@ -1,6 +1,6 @@
 package beagle
 
-// ModelSummary says what the models of a run did, and what it cost.
+// ModelSummary sums up the work and the cost of a run's models.
 type ModelSummary struct {
 	Calls  int `json:"calls"`  // answers, repairs included
 	Tokens int `json:"tokens"` // of prompts and replies

@@ -96,8 +96,7 @@ type Version struct {
 	Static StaticFacts `json:"static"`
 }
 
-// Verification says what was checked of the best version, how hard, and what
-// was not.
+// Verification lists the checks of the best version, their extent, and their gaps.
 type Verification struct {
 	Checks  []CheckResult `json:"checks"`
 	Cases   int           `json:"cases"` // inputs that both versions were compared on, in all
@@ -138,9 +137,8 @@ type LineageStep struct {
 	Gain  Ratio  `json:"gain"`  // of the version after this step, over the one before it
 }
 
-// An Advice is a place of the original that a person may want to change. No
-// rewrite touches it, since what it is worth hangs on promises that the source
-// does not make.
+// An Advice is a place of the original that a person may want to change. No rewrite touches it,
+// since the gain depends on promises that the source does not make.
 type Advice struct {
 	Name string `json:"name"` // as `beagle explain` takes it: "lock-in-loop"
 	Line int    `json:"line"` // in the original as a candidate file

@@ -66,7 +66,7 @@ func (s Score) Of(time Ratio, original, version Resources) Ratio {
 	return Ratio{Point: of(time.Point), Low: of(time.Low), High: of(time.High)}
 }
 
-// Quantity says what is counted: "time", or "time=0.7,allocs=0.3".
+// Quantity names the counted quantity: "time", or "time=0.7,allocs=0.3".
 func (s Score) Quantity() string {
 	if s.TimeAlone() {
 		return "time"
@@ -99,7 +99,7 @@ func (s Score) Where() string {
 	return strings.Join(parts, ",")
 }
 
-// String says what the score is, for people: "time=0.7,allocs=0.3 in BenchmarkParse".
+// String describes the score to people: "time=0.7,allocs=0.3 in BenchmarkParse".
 func (s Score) String() string {
 	if len(s.Benchmarks) == 0 {
 		return s.Quantity()

@@ -54,7 +54,7 @@ type Judgement struct {
 // OK reports whether nothing was found against the candidate's behaviour.
 func (v *Verdict) OK() bool { return v.Status == Accepted || v.Status == Equal }
 
-// A CheckResult says what a check did.
+// A CheckResult is the result of a check.
 type CheckResult struct {
 	Name   string  `json:"name"`
 	Passed bool    `json:"passed"`

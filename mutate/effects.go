@@ -6,8 +6,8 @@ import (
 	"go/types"
 )
 
-// Effects say what a piece of code may do besides yielding a value. Every field errs on the side of
-// true.
+// Effects lists the possible effects of a piece of code besides yielding a value. Every field errs
+// on the side of true.
 type Effects struct {
 	Writes bool // changes memory from outside the piece, or has another effect that outside code sees
 	Reads  bool // reads memory that a write elsewhere may change: globals, fields, elements, maps
@@ -16,8 +16,8 @@ type Effects struct {
 	Jumps  bool // holds a return, or a break/continue/goto that leaves the piece
 }
 
-// Pure reports whether nobody notices if e is evaluated once more, once less or elsewhere, as long
-// as its operands keep their values. It writes nothing and cannot panic.
+// Pure reports whether e may be evaluated once more, once less or elsewhere without a difference,
+// as long as its operands keep their values. It writes nothing and cannot panic.
 //
 //go:noinline
 func (p *Pass) Pure(e ast.Node) bool {

@@ -262,8 +262,8 @@ func (ev *evaluator) callExpr(e *ast.CallExpr) Value {
 }
 
 // characters are questions about one character that the library answers, the same at rewrite time
-// as at run time. Those whose answer follows the tables of Unicode are asked about ASCII only: a
-// later toolchain may have newer tables.
+// as at run time. If the answer follows the tables of Unicode, only ASCII counts: a later toolchain
+// may have newer tables.
 var characters = map[string]func(rune) Value{
 	"unicode.IsControl": ofASCII(unicode.IsControl),
 	"unicode.IsDigit":   ofASCII(unicode.IsDigit),

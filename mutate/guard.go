@@ -23,7 +23,7 @@ import (
 // The zero value is ready to use. Several goroutines may use a Guard at once.
 type Guard struct {
 	Time   time.Duration // the limit for one function; 0 means CallTime
-	Memory uint64        // the limit for the growth of memory meanwhile, in bytes; 0 means CallMemory
+	Memory uint64        // limit for the growth of memory during the call, in bytes; 0 means CallMemory
 	Stuck  func(Fault)   // receives each fault whose function still runs a second later; may be nil
 
 	mu     sync.Mutex
@@ -82,7 +82,7 @@ type call struct {
 	fault Fault
 	since time.Time // the start of the running function
 
-	// These fields hold what the watcher noted about the function that it looked at last.
+	// These fields hold the watcher's notes on the function that it looked at last.
 	looked time.Time     // since
 	at     time.Time     // the time of the last look
 	took   time.Duration // the function's time, without pauses of the whole process
@@ -175,7 +175,7 @@ func (p *Pass) enter(function string) {
 }
 
 // finish keeps the result of a task that ended, or notes why there is none. It returns a fault that
-// nobody has recorded yet.
+// is not recorded yet.
 func (c *call) finish(t *tasks, keep func(), panicked any) *Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,7 +203,7 @@ func (c *call) finish(t *tasks, keep func(), panicked any) *Fault {
 }
 
 // giveUp ends the wait for the function that the watcher looked at. It returns false if that
-// function has ended meanwhile.
+// function has ended by now.
 func (c *call) giveUp(t *tasks, reason string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

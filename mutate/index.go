@@ -185,7 +185,7 @@ func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
 }
 
 // known holds facts about a version. Many rules ask for the same tables and the same tests of a
-// byte, and the search asks many times for what a rule offers.
+// byte, and the search asks many times for a rule's offers.
 type known struct {
 	mu      sync.Mutex
 	offers  map[*Mutator][]offer
@@ -194,8 +194,7 @@ type known struct {
 }
 
 // Once returns the result of the first call of find for a key. Several rules share a fact about a
-// version this way. The fact must follow from the version alone, and nobody may change it
-// afterwards.
+// version this way. The fact must follow from the version alone, and must not change afterwards.
 func (p *Pass) Once(key any, find func() any) any {
 	k := &p.base().known
 	k.mu.Lock()

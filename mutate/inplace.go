@@ -8,10 +8,9 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// InPlace completes a Pass of a function of a package that is type-checked
-// already. File holds what a candidate of the function would hold: imports, the
-// function, and what only it uses. Src is the whole file. The weight of every node
-// is 1.
+// InPlace completes a Pass of a function of a package that is type-checked already. File holds the
+// same as a candidate of the function: imports, the function, and the declarations that only it
+// uses. Src is the whole file. The weight of every node is 1.
 func InPlace(p *Pass) *Pass {
 	if p.Facets == nil {
 		p.Facets = &beagle.Facets{}

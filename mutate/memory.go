@@ -26,7 +26,7 @@ func (p *Pass) Steady(v *types.Var) bool {
 	if !p.IsGlobal(v) || v.Pkg() != p.Pkg {
 		return false
 	}
-	if p.declares(v) { // the candidate may do with it what the package does not
+	if p.declares(v) { // the candidate may use it in ways that the package does not
 		return p.Frozen(v) || p.Initialiser(v) != nil && p.unchangedHere()[v.Name()]
 	}
 	return p.Unchanged[v.Name()] && !p.Assigned(v, p.File)

@@ -35,7 +35,7 @@ type Mutator struct {
 	Rewrite func(*Pass, Site, Param) ([]Edit, error)
 }
 
-// Code returns what the rewrite is shown by: Before and After.
+// Code returns the code that shows the rewrite: Before and After.
 func (m *Mutator) Code() (before, after string) {
 	if m.Shown != nil {
 		return m.Shown()

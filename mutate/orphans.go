@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// tidy removes from src what the rewrite of p made useless: imports, and functions and variables of
+// tidy removes from src the leftovers of the rewrite of p: imports, and functions and variables of
 // the candidate that nothing names any more, with their comments. Declarations that were unused
 // before stay, and so do initialisers with effects.
 func tidy(p *Pass, src []byte) ([]byte, error) {

@@ -30,8 +30,7 @@ func (p *Pass) Assigned(v *types.Var, root ast.Node) bool {
 	return false
 }
 
-// Changes reports whether the code around a use of a variable, an element or a field may change
-// what it names.
+// Changes reports whether the code around a use of a variable, an element or a field may change it.
 func (p *Pass) Changes(e ast.Expr) bool {
 	// Walk outwards as long as the node names the thing or a part of it. The first other node
 	// decides.

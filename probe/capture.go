@@ -14,7 +14,7 @@ type Call struct {
 	a     *arming
 	slot  *slot
 	done  bool
-	began int64  // as elapsed has it; 0: it is not seen how long the call takes
+	began int64  // in the form of elapsed; 0: the end of the call is not seen
 	crowd *crowd // it is followed, and not captured
 }
 

@@ -28,8 +28,8 @@ func checkToken(token string) error {
 }
 
 // Serve carries out one request of a controller, as JSON, and returns the reply as a line of JSON
-// with its payload. It is what [Listen] and probehttp do for each request. Any bytes are a request;
-// those that are none get a reply with an error.
+// with its payload. [Listen] and probehttp call it for each request. Any bytes may come; those that
+// are no request get a reply with an error.
 func Serve(token string, request []byte) []byte { return process.serve(token, request) }
 
 func (p *prober) serve(token string, request []byte) []byte { return serve(token, request, p.carryOut) }
@@ -103,8 +103,8 @@ func (p *prober) start(q *wire.Request, r *wire.Reply) error {
 	return nil
 }
 
-// question adds a question to the session that is alive, or ends one. It needs no lease: who has
-// the token may ask what another controller's session can answer.
+// question adds a question to the session that is alive, or ends one. It needs no lease: a holder
+// of the token may use another controller's session.
 func (p *prober) question(q *wire.Request, r *wire.Reply) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,13 +7,13 @@ import (
 )
 
 // A crowd follows calls to their ends, at the beginning of a window, to see how many are under way
-// at once. Each call costs what a captured one does, less the reading of its arguments: so it
+// at once. Each call costs as much as a captured one, less the reading of its arguments: so it
 // follows few.
 type crowd struct {
-	from   int64 // as elapsed has it
+	from   int64 // in the form of elapsed
 	settle int64 // calls of before are taken to have ended after so long
 	under  atomic.Int64
-	// inner is how many calls were followed whose function was not yet called the second time. So
+	// inner is the number of followed calls whose function was not yet called the second time. As
 	// many calls pass the gate without being followed. One may be another goroutine's: the numbers
 	// stay right, since the call that it takes the place of is followed twice.
 	inner atomic.Int64

@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// An encoder writes one value into memory of a fixed size. It keeps no reference to what it reads.
+// An encoder writes one value into memory of a fixed size. It keeps no reference to the value.
 type encoder struct {
 	o    *options
 	buf  []byte // never grows beyond its capacity
@@ -247,7 +247,7 @@ func (e *encoder) text(tag byte, s string, spare int) {
 	e.bytes(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
 
-// maxSecret is how far behind the cut a secret is looked for that begins before it.
+// maxSecret bounds the look behind the cut for a secret that begins before it.
 const maxSecret = 256
 
 func (e *encoder) structure(c *coder, p unsafe.Pointer) {
@@ -393,7 +393,7 @@ func (e *encoder) hold(at, size uintptr) bool {
 		}
 	}
 	if e.nheld == maxHeld {
-		e.flags |= wire.Shared // nobody looks any more
+		e.flags |= wire.Shared // no reader wants more
 		return true
 	}
 	e.held[e.nheld] = s

@@ -103,8 +103,8 @@ func compareKeys(k reflect.Kind, a, b unsafe.Pointer) int {
 	return cmp.Compare(x, y)
 }
 
-// texts are what the first reading of a value found out about its strings. The second reading takes
-// that over where it meets the same string: a string does not change. They are numbers, which keep
+// texts are the first reading's findings about a value's strings. The second reading takes them
+// over where it meets the same string: a string does not change. They are numbers, which keep
 // nothing alive.
 type texts struct {
 	list [maxTexts]text
@@ -121,7 +121,7 @@ type text struct {
 	secret bool
 }
 
-// study finds out what is written of a string in the place of it, or beside it.
+// study decides which form of a string is written in its place, or beside it.
 func (e *encoder) study(s string) (t text) {
 	if e.o.raw {
 		t.secret = e.o.redact.text(s[:min(len(s), e.o.text+maxSecret)])
@@ -149,7 +149,7 @@ func (e *encoder) studied(tag byte, s string) text {
 	return *known
 }
 
-// maxLook is how much of a text is looked at for its class and its hash.
+// maxLook bounds the part of a text that decides its class and its hash.
 const maxLook = 4096
 
 // class says which characters occur in a text.

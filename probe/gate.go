@@ -22,8 +22,8 @@ const (
 	following = 1 << 30 // and followed to its end, see crowd
 )
 
-// maxSkip is how many calls may pass at most between the timer and the captured call. Without a
-// random number of them, the first call of each burst would be captured again and again.
+// maxSkip bounds the calls that may pass between the timer and the captured call. Without a random
+// number of them, the first call of each burst would be captured again and again.
 const maxSkip = 64
 
 // Gate reports whether this call is to be captured with [Enter]. While the probe is off it costs a
@@ -33,8 +33,8 @@ func (s *Site) Gate() bool {
 	return v != 0 && s.gateSlow(v)
 }
 
-// gateSlow counts down. Of several goroutines that meet here one goes on; the others are told no
-// and do not wait.
+// gateSlow counts down. Of several goroutines that meet here one goes on; the others get false and
+// do not wait.
 //
 //go:noinline
 func (s *Site) gateSlow(v uint32) bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// began is when the process began, by the monotonic clock.
+// began is the process's start, by the monotonic clock.
 var began = time.Now()
 
 // elapsed is the time since then, in nanoseconds.
@@ -27,7 +27,7 @@ type lasting struct {
 	by    [64 * perOctave]atomic.Uint32
 }
 
-// add enters a call that began at a time of elapsed, or 0 for a call whose beginning nobody noted.
+// add enters a call that began at a time of elapsed, or 0 for a call whose beginning was not noted.
 func (l *lasting) add(from int64) {
 	if from == 0 {
 		return
@@ -40,7 +40,7 @@ func (l *lasting) add(from int64) {
 	l.by[part(uint64(d))].Add(1)
 }
 
-// part is where a duration is counted.
+// part returns the count of a duration.
 func part(d uint64) int {
 	octave := bits.Len64(d) - 1
 	return octave*perOctave + int((d<<(63-octave))>>61&(perOctave-1))

@@ -18,8 +18,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestInFlight simulates a service in which calls of very different lengths overlap: what captured
-// calls say is what is in flight when a call begins.
+// TestInFlight simulates a service in which calls of very different lengths overlap: the captured
+// calls give the number in flight when a call begins.
 func TestInFlight(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const rate = 2000.0

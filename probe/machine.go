@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// A frame is what a question may look at: one call, at its entry or at its end.
+// A frame is the view of a question: one call, at its entry or at its end.
 type frame struct {
 	about         *description
 	args, results unsafe.Pointer // nil when they are not there
@@ -290,7 +290,7 @@ func (m *machine) textOf(w word) string {
 	return ""
 }
 
-// bytesAStep is how much text one step looks at.
+// bytesAStep is the number of bytes of a text that one step looks at.
 const bytesAStep = 64
 
 func (m *machine) onText(w word, f func(string) bool) {

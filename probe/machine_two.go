@@ -62,7 +62,8 @@ func (m *machine) secretBytes(w word) bool {
 	return m.bad || m.q.o.redact.text(s)
 }
 
-// elements is where a list's elements lie, and their number; -1 for what is no list.
+// elements returns the place of a list's elements, and their number; -1 for a value that is not a
+// list.
 func elements(w word) (base unsafe.Pointer, n int) {
 	switch {
 	case w.kind != isMemory:

@@ -2,8 +2,8 @@ package probe
 
 import "github.com/beagle-go/beagle/probe/wire"
 
-// Secrets are the rules of a session about what is left out. Programs that read a process's calls
-// in another way than from within keep to the same rules with them.
+// Secrets are the rules of a session for values to leave out. Programs that read a process's calls
+// from outside keep to the same rules with them.
 type Secrets struct{ r *redactor }
 
 // NewSecrets returns the rules that always hold, and those that a session adds.
@@ -27,7 +27,7 @@ func Class(text string) byte { return class(text) }
 // Bound reports whether values of a type mean nothing outside their process.
 func Bound(name string) bool { return bound[name] }
 
-// Complete sets the defaults of a session, and refuses what is out of bounds.
+// Complete sets the defaults of a session, and refuses values out of bounds.
 func Complete(q wire.Start) (wire.Start, error) { return complete(q) }
 
 // ListenFor is [Listen] for a program that carries requests out itself.

@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// A description is what a site is, apart from its gate.
+// A description is a site without its gate.
 type description struct {
 	name                  string
 	argsType, resultsType reflect.Type
@@ -180,7 +180,7 @@ func (p *prober) status() *wire.Status {
 	return st
 }
 
-// typeLevels is how deep a type is described.
+// typeLevels bounds the depth of a type's description.
 const typeLevels = 6
 
 func (s *Site) describe(session *session, now time.Time) wire.Site {

@@ -132,7 +132,7 @@ func (s *session) secretOf(a *arming, code []op) string {
 	return ""
 }
 
-// remove ends a question and returns what it counted.
+// remove ends a question and returns its counts.
 func (s *session) remove(id int) (wire.Answer, error) {
 	for _, a := range s.sites {
 		old := a.questions.Load()

@@ -19,7 +19,7 @@ type pattern struct {
 	may func(l looks) bool
 }
 
-// looks is what one pass over a text finds.
+// looks holds the findings of one pass over a text.
 type looks struct {
 	size, digits                 int
 	dot, dash, space, colon, set bool // set: an equals sign or a colon

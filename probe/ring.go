@@ -7,7 +7,7 @@ import (
 )
 
 // A ring holds captured calls until the controller takes them. It has a fixed number of slots of a
-// fixed size. A writer claims a free slot or gives up; nobody waits for anybody.
+// fixed size. A writer claims a free slot or gives up; neither side waits.
 type ring struct {
 	slots []slot
 	next  atomic.Uint64
@@ -40,7 +40,7 @@ func newRing(slots, size int) *ring {
 	return r
 }
 
-// tries is how many slots a writer looks at before it gives up.
+// tries bounds the slots that a writer looks at before it gives up.
 const tries = 4
 
 // claim returns a slot for writing, or nil when those that it looked at are taken.

@@ -71,7 +71,7 @@ const (
 	between                      = 3 // seconds between two pulls of a controller, and one more
 )
 
-// complete sets defaults and refuses what is out of bounds.
+// complete sets defaults and refuses values out of bounds.
 func complete(q wire.Start) (wire.Start, error) {
 	unasked := q.Events == 0
 	for _, b := range []struct {
@@ -260,7 +260,7 @@ func (a *arming) closeWindow(now time.Time) {
 	a.skip.Store(uint32(min(max(most, 1), maxSkip)))
 }
 
-// own is how often the gate is passed again by a call that it chose.
+// own counts the passes of the gate by a call that it chose.
 func (a *arming) own() uint32 {
 	if a.site.about.returns {
 		return 1

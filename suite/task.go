@@ -1,8 +1,7 @@
-// Package suite describes tasks for optimisers of Go code, and what came of
-// running one on them. A task is a folder with a package: a function as an
-// ordinary author wrote it, tests and benchmarks that call it as production
-// does, an expert's version, and a description. README.md tells how to add one.
-// `beagle suite` runs them.
+// Package suite describes tasks for optimisers of Go code, and the results of running one on them.
+// A task is a folder with a package: a function as an ordinary author wrote it, tests and
+// benchmarks that call it as production does, an expert's version, and a description. README.md
+// tells how to add one. `beagle suite` runs them.
 package suite
 
 import (

@@ -19,23 +19,23 @@ import (
 // beagle made of it, and what the maintainers made of it. Lines of the sealed half
 // hold no name.
 type task struct {
-	Key      string `json:"key"`
-	Build    string `json:"build"`
-	Budget   string `json:"budget"`
-	Perfect  bool   `json:"perfect"` // a model handed the maintainers' version in
-	Half     string `json:"half"`
-	Module   string `json:"module,omitempty"`
-	Function string `json:"function,omitempty"`
-	Kind     string `json:"kind,omitempty"`
-	Search   search `json:"search"`
-	Expert   *timed `json:"expert,omitempty"` // the maintainers' version
-	Winner   *timed `json:"winner,omitempty"` // beagle's; none when it kept the original
-	Problem  string `json:"problem,omitempty"`
+	Key      string        `json:"key"`
+	Build    string        `json:"build"`
+	Budget   string        `json:"budget"`
+	Perfect  bool          `json:"perfect"` // a model handed the maintainers' version in
+	Half     string        `json:"half"`
+	Module   string        `json:"module,omitempty"`
+	Function string        `json:"function,omitempty"`
+	Kind     string        `json:"kind,omitempty"`
+	Search   search        `json:"search"`
+	Expert   *timedVersion `json:"expert,omitempty"` // the maintainers' version
+	Winner   *timedVersion `json:"winner,omitempty"` // beagle's; none when it kept the original
+	Problem  string        `json:"problem,omitempty"`
 }
 
-// A timed version was judged and measured against the original, in one run with
+// A timedVersion version was judged and measured against the original, in one run with
 // the other version.
-type timed struct {
+type timedVersion struct {
 	Status string  `json:"status"`
 	Why    string  `json:"why,omitempty"`
 	Gain   float64 `json:"gain,omitempty"`
@@ -43,11 +43,11 @@ type timed struct {
 	High   float64 `json:"high,omitempty"`
 }
 
-func timedBy(v *beagle.Verdict) *timed {
+func timedBy(v *beagle.Verdict) *timedVersion {
 	if v == nil {
 		return nil
 	}
-	t := &timed{Status: string(v.Status), Why: v.Reason}
+	t := &timedVersion{Status: string(v.Status), Why: v.Reason}
 	if v.Final != nil {
 		t.Gain, t.Low, t.High = v.Final.Train.Point, v.Final.Train.Low, v.Final.Train.High
 	}
@@ -55,13 +55,12 @@ func timedBy(v *beagle.Verdict) *timed {
 }
 
 // sound reports whether nothing was found against a version, and it was measured.
-func (t *timed) sound() bool {
+func (t *timedVersion) sound() bool {
 	return t != nil && t.Gain > 0 && (t.Status == string(beagle.Accepted) || t.Status == string(beagle.Equal))
 }
 
-// factor is how many times as fast a version is. What is not shown to be faster
-// counts as the original.
-func (t *timed) factor() float64 {
+// factor returns a version's ratio, or 1 if it is not shown to be faster.
+func (t *timedVersion) factor() float64 {
 	if !t.sound() || t.Low <= 1 {
 		return 1
 	}
@@ -131,7 +130,7 @@ func (t *task) seal() {
 		return
 	}
 	t.Module, t.Function, t.Kind, t.Search.Detail, t.Problem = "", "", "", "", masked(t.Problem)
-	for _, v := range []*timed{t.Expert, t.Winner} {
+	for _, v := range []*timedVersion{t.Expert, t.Winner} {
 		if v != nil {
 			v.Why = ""
 		}
@@ -202,7 +201,7 @@ func contractFlags(e *change.Entry) (flags []string) {
 	return flags
 }
 
-// perfectCalls is how often the scripted model is asked at most.
+// perfectCalls bounds the calls of the scripted model.
 const perfectCalls = "4"
 
 // perfect starts a model server that answers with the maintainers' version.
@@ -215,7 +214,7 @@ func perfect(file string) (*llmtest.Server, error) {
 	return s, s.Start("127.0.0.1:0")
 }
 
-// words says what came of a task, in a few words.
+// words puts the outcome of a task into a few words.
 func (t *task) words() string {
 	if t.Problem != "" {
 		return t.Problem
@@ -240,7 +239,7 @@ func (t *task) words() string {
 	}
 }
 
-// A commitReport is what the verb commits prints.
+// A commitReport is the output of the verb commits.
 type commitReport struct {
 	Half    string `json:"half"`
 	Build   string `json:"build"`

@@ -13,14 +13,16 @@ import (
 // TestShare: the share of the experts' gain is one of logarithms over tasks whose
 // expert behaves. What is not shown to be faster counts as the original.
 func TestShare(t *testing.T) {
-	sound := func(gain, low float64) *timed { return &timed{Status: "equal", Gain: gain, Low: low, High: gain + 1} }
+	sound := func(gain, low float64) *timedVersion {
+		return &timedVersion{Status: "equal", Gain: gain, Low: low, High: gain + 1}
+	}
 	r := commitReport{Half: sealed, Tasks: []*task{
 		{Search: search{End: improved, Low: 1.9, Seconds: 60}, Winner: sound(2, 1.9), Expert: sound(4, 3)},
 		{Search: search{End: kept}, Expert: sound(2, 1.5)},
 		{Search: search{End: kept}, Expert: sound(1.3, 0.9)}, // not shown to be faster
 		{Search: search{End: improved, Low: 7}, Winner: sound(8, 7), Expert: sound(2, 1.8)},
-		{Search: search{End: improved, Low: 3}, Winner: sound(4, 3), Expert: &timed{Status: "wrong"}},
-		{Search: search{End: improved, Low: 3}, Winner: &timed{Status: "wrong", Gain: 9, Low: 8}, Expert: sound(2, 1.9)},
+		{Search: search{End: improved, Low: 3}, Winner: sound(4, 3), Expert: &timedVersion{Status: "wrong"}},
+		{Search: search{End: improved, Low: 3}, Winner: &timedVersion{Status: "wrong", Gain: 9, Low: 8}, Expert: sound(2, 1.9)},
 		{Search: search{End: rejected, Why: "a channel"}},
 	}}
 	r.sum()
@@ -39,7 +41,7 @@ func TestShare(t *testing.T) {
 // TestSealedTask: a result of the sealed half keeps no name.
 func TestSealedTask(t *testing.T) {
 	task := &task{Half: sealed, Module: "m", Function: "F", Kind: "table", Problem: "m.F: gone",
-		Search: search{Detail: "m.F: why"}, Expert: &timed{Why: "F(1) is 2"}, Winner: &timed{Why: "F(1)"}}
+		Search: search{Detail: "m.F: why"}, Expert: &timedVersion{Why: "F(1) is 2"}, Winner: &timedVersion{Why: "F(1)"}}
 	task.seal()
 	file := filepath.Join(t.TempDir(), "f")
 	if err := appendLine(file, task); err != nil {

@@ -29,7 +29,7 @@ import (
 // The halves of a sample.
 const (
 	development = "development" // whoever writes rules may read it
-	sealed      = "sealed"      // nobody reads it: only totals are printed
+	sealed      = "sealed"      // no one reads these names: only totals are printed
 )
 
 // halfOf says in which half a function is. A hash of the names decides, so that
@@ -74,7 +74,7 @@ type drawer struct {
 	known map[string]drawn // by module and version
 }
 
-// drawn is what the benchmarks of a module exercise, or why that is not known.
+// drawn lists the functions that the benchmarks of a module exercise, or the reason why it cannot.
 type drawn struct {
 	Module    string   `json:"module"`
 	Version   string   `json:"version"`
@@ -341,7 +341,7 @@ func output(ctx context.Context, dir, path string, args ...string) (string, erro
 	return string(said), err
 }
 
-// lastLines is what a go command complained of, on one line.
+// lastLines returns a go command's complaint, on one line.
 func lastLines(s string) string {
 	lines := strings.FieldsFunc(strings.TrimSpace(s), func(r rune) bool { return r == '\n' })
 	return strings.Join(lines[max(0, len(lines)-2):], "; ")

@@ -29,11 +29,11 @@ import (
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
-// A lifting counts the pieces of code that could be a term of the standard
+// A liftSample counts the pieces of code that could be a term of the standard
 // library, those for which a term is proposed, and the terms that still hold on
 // many fresh inputs. It takes files as they are: all functions of one are studied
 // together.
-type lifting struct {
+type liftSample struct {
 	recall
 	files int    // to study
 	fresh int    // inputs of the check
@@ -47,10 +47,10 @@ type lifting struct {
 	spent            time.Duration
 }
 
-// A tally counts what became of the regions of one kind.
+// A tally counts the outcomes of the regions of one kind.
 type tally struct{ cut, ran, proposed, held int }
 
-func (l *lifting) flags(f *flag.FlagSet) {
+func (l *liftSample) flags(f *flag.FlagSet) {
 	f.StringVar(&l.root, "root", ".", "root of Beagle's repository")
 	f.StringVar(&l.dir, "dir", "", "keep downloads' go.mod files here; the default is a scratch directory")
 	f.IntVar(&l.per, "per", 3, "packages of a module, drawn by the seed; of each one file is drawn")
@@ -59,7 +59,7 @@ func (l *lifting) flags(f *flag.FlagSet) {
 	f.Uint64Var(&l.seed, "seed", 16, "seed of the draw")
 }
 
-func (l *lifting) run(ctx context.Context) error {
+func (l *liftSample) run(ctx context.Context) error {
 	var err error
 	if l.box, err = sandbox.New(sandbox.Options{}); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (l *lifting) run(ctx context.Context) error {
 }
 
 // liftModule studies some files of a module, each of another package.
-func (l *lifting) liftModule(ctx context.Context, m module, draw *rand.Rand) error {
+func (l *liftSample) liftModule(ctx context.Context, m module, draw *rand.Rand) error {
 	conf, err := l.place(ctx, m)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func copySources(from, to string) error {
 }
 
 // liftFile studies the functions of a file.
-func (l *lifting) liftFile(ctx context.Context, conf *packages.Config, p *packages.Package, f *ast.File) error {
+func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *packages.Package, f *ast.File) error {
 	src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
 	if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
 		return nil
@@ -231,7 +231,7 @@ func (l *lifting) liftFile(ctx context.Context, conf *packages.Config, p *packag
 // liftTerms are tried for each function of a file, at most.
 const liftTerms = 500_000
 
-func (l *lifting) of(kind string) *tally {
+func (l *liftSample) of(kind string) *tally {
 	if l.kinds[kind] == nil {
 		l.kinds[kind] = &tally{}
 	}
@@ -255,7 +255,7 @@ var lineOf = regexp.MustCompile(`beagle_lift\.go:(\d+):`)
 
 // build builds the regions of a study with the go command, which runs none of the
 // code. It returns the program, or why there is none.
-func (l *lifting) build(
+func (l *liftSample) build(
 	ctx context.Context, dir string, conf *packages.Config, p *packages.Package, s *lift.Study,
 ) (program, why string) {
 	pkg := filepath.Dir(p.GoFiles[0])
@@ -301,7 +301,7 @@ func firstLine(s string) string {
 }
 
 // execute runs the regions in a sandbox. It returns why that did not work.
-func (l *lifting) execute(ctx context.Context, program string, s *lift.Study) string {
+func (l *liftSample) execute(ctx context.Context, program string, s *lift.Study) string {
 	request, err := s.Request()
 	if err != nil {
 		return err.Error()
@@ -317,7 +317,7 @@ func (l *lifting) execute(ctx context.Context, program string, s *lift.Study) st
 }
 
 // report prints the table and the proposals.
-func (l *lifting) report(w io.Writer) error {
+func (l *liftSample) report(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "piece\tcandidates\tran\tproposed\theld on fresh inputs\t")
 	var sum tally

@@ -1,4 +1,4 @@
-// Command field measures Beagle on code that nobody here has written.
+// Command field measures Beagle on code of other projects.
 //
 //	field recall [-dir DIR] [-per N] [-rule NAME]   how often rewrites find a place
 //	field sample [-half sealed] [-n N]              functions that benchmarks exercise
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string) error {
 		f.BoolVar(&o.perfect, "perfect", false, "a scripted model hands in the maintainers' version")
 		do = func() error { return commits(ctx, o, os.Stdout, os.Stderr) }
 	case "lift":
-		l := &lifting{}
+		l := &liftSample{}
 		l.flags(f)
 		do = func() error { return l.run(ctx) }
 	case "why":

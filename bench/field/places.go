@@ -18,7 +18,7 @@ func (r *recall) only() ([]*mutate.Mutator, error) {
 	for name := range strings.SplitSeq(r.names, ",") {
 		m := rules.Named(name)
 		if m == nil || !slices.Contains(own(), m) {
-			return nil, fmt.Errorf("-rule names %q, which is no rule of this repository", name)
+			return nil, fmt.Errorf("-rule names %q, which is not a rule of this repository", name)
 		}
 		out = append(out, m)
 	}

@@ -94,7 +94,7 @@ type shelved[T any] interface {
 	*T
 	fail(err error) // notes why nothing is known
 	seal()          // removes what names the function of the sealed half
-	words() string  // says what came of it, in a few words
+	words() string  // the outcome, in a few words
 }
 
 // A runner makes the results that its shelf does not hold, and tells which are done.
@@ -138,7 +138,7 @@ func (r *runner[T, R]) tell(name string, result R) {
 	fmt.Fprintf(r.progress, "%d%s: %s: %s\n", r.ended, r.most, name, result.words())
 }
 
-// A report is what a verb prints.
+// A report is the output of a verb.
 type report interface {
 	sum()
 	print(w io.Writer) error

@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A counted is what a recall counted in one module.
+// A counted holds the counts of a recall in one module.
 type counted struct {
 	Key       string         `json:"key"`
 	Modules   int            `json:"modules"` // 1, or 0 if it could not be read

@@ -11,8 +11,7 @@ import (
 	"text/tabwriter"
 )
 
-// A sampleReport is what the verb sample prints. Of the sealed half it holds
-// totals only.
+// A sampleReport is the output of the verb sample. For the sealed half it holds totals only.
 type sampleReport struct {
 	Half    string `json:"half"`
 	Seed    uint64 `json:"seed"`
@@ -40,7 +39,7 @@ type sampleReport struct {
 	Results []*result           `json:"results,omitempty"` // none of the sealed half
 }
 
-// A ruleSum is what became of a rule's proposals in all functions.
+// A ruleSum counts the outcomes of a rule's proposals in all functions.
 type ruleSum struct {
 	Functions int `json:"functions"` // in which it proposed a version
 	Proposed  int `json:"proposed"`

@@ -108,8 +108,8 @@ func (o *options) open(ctx context.Context) (*lab, func(), error) {
 	return &lab{beagle: path, build: build, dir: dir, budget: strings.Fields(o.budget), limit: o.limit}, done, nil
 }
 
-// A result is a line of results.jsonl: what came of a function. Lines of the
-// sealed half hold no name.
+// A result is a line of results.jsonl: the outcome of a function. Lines of the sealed half hold no
+// name.
 type result struct {
 	Key      string  `json:"key"`
 	Build    string  `json:"build"`  // of beagle
@@ -270,7 +270,7 @@ func (l *lab) take(ctx context.Context, f function, r *result) error {
 	return err
 }
 
-// words says what came of a function, in a few words.
+// words puts the outcome of a function into a few words.
 func (r *result) words() string {
 	s := &r.Search
 	switch {

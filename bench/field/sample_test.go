@@ -147,7 +147,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A plant is what the stand-in for the command answers for a function.
+// A plant is the stand-in command's answer for a function.
 type plant struct {
 	status int
 	said   string

@@ -44,8 +44,8 @@ func hashFile(path string) (string, error) {
 	return beagle.HashOf("file", text)[:12], nil
 }
 
-// An ended is how a command of beagle's ended.
-type ended struct {
+// A commandResult is the end of a command of beagle's.
+type commandResult struct {
 	status  int
 	out     []byte
 	said    string  // on stderr
@@ -55,7 +55,7 @@ type ended struct {
 
 // beagleCommand runs beagle with a store of its own, so that nothing is known from
 // an earlier run.
-func (l *lab) beagleCommand(ctx context.Context, args ...string) (*ended, error) {
+func (l *lab) beagleCommand(ctx context.Context, args ...string) (*commandResult, error) {
 	home, err := os.MkdirTemp("", "field-home-")
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (l *lab) beagleCommand(ctx context.Context, args ...string) (*ended, error)
 	if c.ProcessState == nil {
 		return nil, fmt.Errorf("start %s: %w", l.beagle, err)
 	}
-	return &ended{
+	return &commandResult{
 		status: c.ProcessState.ExitCode(), out: out, said: said.String(), late: limited.Err() != nil,
 		seconds: (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(),
 	}, nil
@@ -91,7 +91,7 @@ const (
 	failed   = "failed"   // beagle itself failed, or took too long
 )
 
-// A search is what beagle made of a function.
+// A search is the result of beagle's search of a function.
 type search struct {
 	End     string  `json:"end"`
 	Why     string  `json:"why,omitempty"`    // the class of a rejection or failure, without names
@@ -106,7 +106,7 @@ type search struct {
 	result *beagle.Result
 }
 
-// A ruleUse is what became of a rule's proposals in a search.
+// A ruleUse counts the outcomes of a rule's proposals in a search.
 type ruleUse struct {
 	Proposed int `json:"proposed"`            // versions whose last step is the rule's
 	Behaved  int `json:"behaved"`             // of these, equal to the original as far as checked
@@ -157,7 +157,7 @@ func (s *search) read() {
 	}
 }
 
-// ruleUses counts what became of each rule's proposals.
+// ruleUses counts the outcomes of each rule's proposals.
 func ruleUses(r *beagle.Result) map[string]*ruleUse {
 	out := map[string]*ruleUse{}
 	of := func(name string) *ruleUse {
@@ -190,7 +190,7 @@ func ruleUses(r *beagle.Result) map[string]*ruleUse {
 // atLeast is the gain from which a function counts as improved.
 const atLeast = 1.05
 
-// sentence is what beagle complained of, without its name and on one line.
+// sentence returns beagle's complaint, without its name and on one line.
 func sentence(said string) string {
 	for line := range strings.Lines(said) {
 		if _, what, ok := strings.Cut(line, "beagle evolve: "); ok {

@@ -172,7 +172,7 @@ func (w *why) of(ctx context.Context, dir, spec string) error {
 	return w.ask(ctx, u, p)
 }
 
-// passOf is what rules see of a function, with inputs that are as favourable as can be.
+// passOf returns the rules' view of a function, with inputs that are as favourable as can be.
 func passOf(u *source.Unit) (*mutate.Pass, error) {
 	src, _ := u.Copies.Widen(u.Target.Source)
 	f, problem := u.Reader.Parse(src)
@@ -254,7 +254,7 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 	return nil
 }
 
-// named is what differs between reasons of one kind.
+// named matches the names that set reasons of one kind apart.
 var named = regexp.MustCompile(`(variable|argument|type|field|function|call of|memory of|in|into) [\w/.()*-]+`)
 
 // kindsOf are the kinds of reasons for which the policy refuses a version, each once: their words
@@ -303,7 +303,7 @@ func (w *why) total() {
 		fmt.Fprintf(w.out, "%5d %s\n", w.rules[n], n)
 	}
 	if len(w.no) > 0 {
-		fmt.Fprintln(w.out, "versions that came to nothing:")
+		fmt.Fprintln(w.out, "versions without a result:")
 	}
 	for _, n := range byCount(w.no) {
 		fmt.Fprintf(w.out, "%5d %s\n", w.no[n], n)

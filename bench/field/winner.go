@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A winner is what a second look found out about an improvement.
+// A winner holds the results of a second look at an improvement.
 type winner struct {
 	Tests  string   `json:"tests"`            // one of the ends of a package's tests
 	Failed []string `json:"failed,omitempty"` // tests that fail with the patch only; only of the development half
@@ -131,7 +131,7 @@ func patched(ctx context.Context, dir, pkg, patch string) (end string, failing [
 	if err != nil {
 		return "", nil, err
 	}
-	again, err := failingTests(ctx, copied, pkg) // a test that fails now and then is nobody's fault
+	again, err := failingTests(ctx, copied, pkg) // a flaky test says nothing about the patch
 	if err != nil {
 		return "", nil, err
 	}

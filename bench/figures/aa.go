@@ -22,7 +22,7 @@ const (
 	twoGoal       = 0.5
 )
 
-// judged is what `beagle rates --json` prints.
+// judged is the output of `beagle rates --json`.
 type judged struct {
 	Rates  *beagle.ErrorRates `json:"rates"`
 	Trials []judgedTrial      `json:"trials"`

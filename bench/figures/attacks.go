@@ -100,7 +100,7 @@ func attackTable(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-// victims are what the attacks are aimed at.
+// victims are the targets of the attacks.
 type victims struct {
 	dir    string
 	tcp    net.Listener
@@ -175,7 +175,7 @@ func (v *victims) try(ctx context.Context, box *sandbox.Sandbox, p sandbox.Profi
 	if err != nil {
 		return "", err
 	}
-	if a.name == "network" && a.lines[0] == "udp" { // what counts is what arrives
+	if a.name == "network" && a.lines[0] == "udp" { // only arrived packets count
 		v.udp.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 		if n, _, err := v.udp.ReadFrom(make([]byte, 64)); err == nil {
 			return fmt.Sprintf("open: %d bytes arrived", n), nil

@@ -55,7 +55,7 @@ type fromNothing struct {
 	actions []buildAction
 }
 
-// A buildAction is what the go command says of one step of a build.
+// A buildAction is the go command's account of one step of a build.
 type buildAction struct {
 	Mode, Package   string
 	CmdUser, CmdSys time.Duration // processor time of the commands that it ran

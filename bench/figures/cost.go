@@ -37,7 +37,7 @@ func cost(ctx context.Context, l *lab) (*section, error) {
 var splitHead = strings.Split("function|inputs and audit, s|first verdict, s|build, ms|verify, ms|screen, ms|sum, "+
 	"ms|orchestration, ms|candidates a minute|finalists, s|all, s", "|")
 
-// splitRow is where the time of a run went.
+// splitRow shows the division of a run's time.
 func splitRow(name string, r *beagle.Result) []string {
 	p := r.Split
 	sum := p.Build + p.Verify + p.Screen
@@ -49,7 +49,7 @@ func splitRow(name string, r *beagle.Result) []string {
 	return row
 }
 
-// perMinute is how many candidates a minute of searching evaluates.
+// perMinute returns the candidates evaluated in a minute of searching.
 func perMinute(p beagle.Split) float64 {
 	each := p.Build + p.Verify + p.Screen + p.Orchestration
 	if each <= 0 {
@@ -116,7 +116,7 @@ func (s *section) suiteCost(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// budgets are how many candidates the same search may evaluate.
+// budgets are the numbers of candidates for the same search.
 var budgets = []int{15, 30, 60, 120, 240}
 
 // budgetCost runs one search with growing budgets.

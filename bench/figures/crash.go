@@ -18,7 +18,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// enough is how many kills the goal asks for.
+// enough is the number of kills in the goal.
 const enough = 20
 
 // A moment is when a process is killed: a random time after it said that it
@@ -172,7 +172,7 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	return s
 }
 
-// trajectory is what the search was told, in order.
+// trajectory returns the candidates that the search was told, in order.
 func trajectory(trials []beagle.Attempt) []string {
 	out := make([]string, len(trials))
 	for i, t := range trials {

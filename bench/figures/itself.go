@@ -18,7 +18,7 @@ import (
 //go:embed testdata/best.txtar
 var bestModule []byte
 
-// trialsEach is how often a function is judged against itself.
+// trialsEach is the number of trials of each function against itself.
 const trialsEach = 2
 
 // A trial is a verdict on a function against itself.

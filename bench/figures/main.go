@@ -73,7 +73,7 @@ func main() {
 	os.Exit(run())
 }
 
-// opts are what the user may say.
+// opts are the user's options.
 type opts struct {
 	intoDocs     bool          // into docs/measurements.md too
 	quick        bool          // fewer seeds, trials and candidates

@@ -165,7 +165,7 @@ func yes(is bool) string {
 	return "no"
 }
 
-// An ablation is who may write candidates, and how many are evaluated.
+// An ablation names the authors of a search, and its number of candidates.
 type ablation struct {
 	name       string
 	candidates int
@@ -179,7 +179,7 @@ var (
 	both       = ablation{"both", bothCandidates, nil, true}
 )
 
-// A scripted search is what came of asking a server that knows a few replies.
+// A scripted search is the result of asking a server that knows a few replies.
 type scripted struct {
 	Result *beagle.Result
 	Calls  int // that the server answered

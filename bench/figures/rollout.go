@@ -138,7 +138,7 @@ func gainsToFind(l *lab, s *section) error {
 	return nil
 }
 
-// scenarios leaves out those that nobody asked for.
+// scenarios returns the scenarios that the user asked for.
 func (l *lab) scenarios(all []simulate.Scenario) []simulate.Scenario {
 	return slices.DeleteFunc(all, func(s simulate.Scenario) bool { return !strings.Contains(s.Name, l.scenario) })
 }

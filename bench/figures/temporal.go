@@ -109,7 +109,7 @@ func (f *fleet) end() {
 	}
 }
 
-// fleetCost is what the driver's test program prints.
+// fleetCost is the output of the driver's test program.
 type fleetCost struct {
 	Candidates int       `json:"candidates"`
 	Histories  int       `json:"histories"`

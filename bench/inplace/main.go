@@ -48,7 +48,7 @@ type options struct {
 	each, all     time.Duration
 }
 
-// A row is what became of one function.
+// A row is the outcome of one function.
 type row struct {
 	Module   string          `json:"module"`
 	Function string          `json:"function"`

@@ -19,19 +19,19 @@ type search struct {
 	function string
 }
 
-// A tally is what a program found in replays of one event.
+// A tally counts a program's findings in replays of one event.
 type tally struct{ found, wrong int }
 
-// near is how far from the event a change point may lie that finds it.
+// near bounds the distance of a true change point from its event.
 const near = 6
 
-// learnt is how many days say what an hour's share is.
+// learnt is the number of days that an hour's share is learned from.
 const learnt = 3
 
 // leastShare is that of functions whose share is looked at, by all programs.
 const leastShare = 0.005
 
-// ways are how series are prepared for change points alone.
+// ways are the preparations of a series for change points alone.
 var ways = []struct {
 	name   string
 	season int // 0: shares as they are

@@ -19,7 +19,7 @@ import (
 // itself.
 type command struct{ path string }
 
-// result is what is read of the command's JSON.
+// result holds the part of the command's JSON that is read.
 type result struct {
 	Candidates int            `json:"candidates"`
 	Statuses   map[string]int `json:"statuses"`
@@ -86,7 +86,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 	return o, nil
 }
 
-// harmed is how many candidates without fault were not judged as such.
+// harmed counts the faultless candidates with another verdict.
 func (c command) harmed(s scenario, out result) int {
 	hanging := 0
 	for number := 1; number <= out.Models.Calls; number++ {
@@ -98,9 +98,8 @@ func (c command) harmed(s scenario, out result) int {
 	return max(0, out.Candidates-min(hanging, out.Statuses["hung"])-fine)
 }
 
-// paidTwice is how many requests a run has sent whose reply had arrived: its
-// journal has each request before it is sent, and its reply. What was in
-// flight when the process was killed never arrived.
+// paidTwice counts the requests that a run sent again after their reply had arrived: its journal
+// has each request before it is sent, and its reply. Requests in flight at the kill had no reply.
 func paidTwice(dir string) int {
 	journals, _ := filepath.Glob(filepath.Join(dir, "home", "runs", "*", "calls.jsonl"))
 	if len(journals) != 1 {

@@ -22,7 +22,7 @@ import (
 // driver does.
 type loop struct{ durable bool }
 
-// replied is a candidate that came of a call.
+// replied is a candidate from a reply.
 type replied struct {
 	proposal  evolve.Proposal
 	candidate beagle.Candidate
@@ -54,7 +54,7 @@ func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 	if err != nil {
 		return outcome{}, err
 	}
-	r := &looping{loop: l, s: s, dir: dir, journal: journal, client: &llm.Client{
+	r := &loopRun{loop: l, s: s, dir: dir, journal: journal, client: &llm.Client{
 		Models: []llm.Model{model},
 	}, sources: map[string]string{},
 		search: evolve.New(evolve.Config{
@@ -76,8 +76,8 @@ func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 	return o, nil
 }
 
-// looping is a loop under way.
-type looping struct {
+// loopRun is a loop under way.
+type loopRun struct {
 	loop
 	s       scenario
 	dir     string
@@ -95,7 +95,7 @@ type looping struct {
 
 // work keeps calls under way, twice as many as evaluations, and evaluates what
 // they bring.
-func (r *looping) work(ctx context.Context) error {
+func (r *loopRun) work(ctx context.Context) error {
 	calls, evals := 2*r.s.slots, r.s.slots
 	back, judged := make(chan replied), make(chan replied)
 	asking, judging := 0, 0
@@ -138,7 +138,7 @@ func (r *looping) work(ctx context.Context) error {
 }
 
 // known reports whether the candidate is there already, and takes it in.
-func (r *looping) known(c beagle.Candidate) bool {
+func (r *loopRun) known(c beagle.Candidate) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, ok := r.sources[c.ID]
@@ -147,7 +147,7 @@ func (r *looping) known(c beagle.Candidate) bool {
 }
 
 // ask has the model write a candidate. Request and reply are journaled.
-func (r *looping) ask(ctx context.Context, p evolve.Proposal) replied {
+func (r *loopRun) ask(ctx context.Context, p evolve.Proposal) replied {
 	w := replied{proposal: p}
 	r.mu.Lock()
 	parent := r.sources[p.Parent]
@@ -181,7 +181,7 @@ func (r *looping) ask(ctx context.Context, p evolve.Proposal) replied {
 	return w
 }
 
-func (r *looping) note(v any) error {
+func (r *loopRun) note(v any) error {
 	err := r.journal.Append(v)
 	if r.durable && err == nil {
 		err = r.journal.Sync()
@@ -190,19 +190,19 @@ func (r *looping) note(v any) error {
 }
 
 // evaluate does nothing, for as long as the scenario says.
-func (r *looping) evaluate(w replied) {
+func (r *loopRun) evaluate(w replied) {
 	r.mark("begin", w)
 	time.Sleep(r.s.eval)
 	r.mark("end", w)
 }
 
-func (r *looping) mark(what string, w replied) {
+func (r *loopRun) mark(what string, w replied) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.log = append(r.log, entry{At: float64(time.Now().UnixNano()) / 1e9, What: what, Reply: w.proposal.ID + 1})
 }
 
-func (r *looping) tell(w replied, evaluated bool) error {
+func (r *loopRun) tell(w replied, evaluated bool) error {
 	var refused *llm.ReplyError
 	o := evolve.Feedback{Proposal: w.proposal.ID, Candidate: w.candidate}
 	switch {

@@ -14,8 +14,7 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 )
 
-// An outcome is what a program did in a scenario. A count that does not apply
-// is -1.
+// An outcome is the result of a program in a scenario. A count that does not apply is -1.
 type outcome struct {
 	wall     time.Duration
 	wanted   int           // candidates

@@ -21,7 +21,7 @@ type scenario struct {
 	within time.Duration // the whole run
 }
 
-// A kind is what a reply is like.
+// A kind is the kind of a reply.
 type kind struct {
 	id   int // makes the candidate differ from all others
 	hang bool

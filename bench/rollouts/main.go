@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// A lab is where rollouts are made.
+// A lab makes the rollouts.
 type lab struct {
 	root, out string
 	ends      time.Time // nothing begins afterwards; zero for no end

@@ -31,7 +31,7 @@ const (
 	fuzzFor        = "2s"
 )
 
-// A prediction is what profile and benchmark promise of a version.
+// A prediction is the gain of a version by profile and benchmark.
 type prediction struct {
 	Steps   int                   `json:"steps"` // that are done
 	Target  string                `json:"target"`
@@ -300,14 +300,14 @@ func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 	w.Flush()
 }
 
-func (o outcome) standing(m rollout.Metric) rollout.Standing {
+func (o outcome) standing(m rollout.Metric) rollout.MetricRow {
 	for _, s := range o.Standings {
 		if s.Metric == m {
 			return s
 		}
 	}
 	nothing := math.NaN()
-	return rollout.Standing{Effect: rollout.Interval{Estimate: nothing, Low: nothing, High: nothing}}
+	return rollout.MetricRow{Effect: rollout.Interval{Estimate: nothing, Low: nothing, High: nothing}}
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }

@@ -19,17 +19,17 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
-// A outcome is how a rollout ended.
+// An outcome is the end of a rollout.
 type outcome struct {
 	rolled
-	Phase     rollout.Phase      `json:"phase"`
-	Cause     string             `json:"cause"`
-	Blocks    int                `json:"blocks"`
-	Exposed   float64            `json:"exposed"` // requests on the candidate
-	Seconds   float64            `json:"seconds"`
-	Load      float64            `json:"load"` // of the machine, at the end
-	Late      rollout.Late       `json:"late"`
-	Standings []rollout.Standing `json:"standings"`
+	Phase     rollout.Phase       `json:"phase"`
+	Cause     string              `json:"cause"`
+	Blocks    int                 `json:"blocks"`
+	Exposed   float64             `json:"exposed"` // requests on the candidate
+	Seconds   float64             `json:"seconds"`
+	Load      float64             `json:"load"` // of the machine, at the end
+	Late      rollout.Late        `json:"late"`
+	Standings []rollout.MetricRow `json:"standings"`
 }
 
 // shipped reports whether the version went to all traffic.
@@ -56,7 +56,7 @@ func plan(service string, blocks int) rollout.Plan {
 	return p
 }
 
-// shortBlocks is when a rollout that shows nothing ends.
+// shortBlocks ends a rollout that shows nothing.
 const shortBlocks = 100
 
 // rollouts makes those that are not made yet, and prints all.
@@ -235,7 +235,7 @@ func report(all []rolled, done map[int]outcome) error {
 	}
 	fmt.Println()
 	if bad := counts[same][1] + counts["harms"][1]; bad > 0 {
-		return fmt.Errorf("%d versions shipped that are no gain", bad)
+		return fmt.Errorf("%d versions shipped without a gain", bad)
 	}
 	return nil
 }

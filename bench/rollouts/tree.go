@@ -21,7 +21,7 @@ type edit struct{ file, old, new string }
 
 const probeImport = `	"github.com/beagle-go/beagle/probe/rollout"` + "\n"
 
-// edits are what an author would write by hand: a request of the agent is a datagram, one of the
+// edits stand for an author's changes by hand: a request of the agent is a datagram, one of the
 // intake a parcel of series that a client posted.
 var edits = []edit{
 	{"agent/worker.go", "import (\n", "import (\n" + probeImport},
@@ -34,7 +34,7 @@ var edits = []edit{
 		"		p.counts.series.Add(uint64(len(parcel.Series)))\n		request.End(false)\n"},
 }
 
-// tree is where the copy of metricsd lies.
+// tree returns the path of the copy of metricsd.
 func (l *lab) tree() string { return l.file("tree") }
 
 // copyTree makes the copy. An edit that does not fit once is an error: the source has changed.
@@ -105,8 +105,8 @@ func (l *lab) prepare(ctx context.Context) error {
 	return err
 }
 
-// env is what every program of the lab gets: a store of its own, no workspace around the copy, and
-// no profile for the compiler.
+// env returns the environment of every program of the lab: a store of its own, no workspace around
+// the copy, and no profile for the compiler.
 func (l *lab) env(dir string) []string {
 	env := append(os.Environ(), "BEAGLE_HOME="+l.file("home"), "BEAGLE_PROBE_TOKEN="+l.file("token"),
 		"GOFLAGS=-pgo=off")

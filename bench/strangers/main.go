@@ -1,4 +1,4 @@
-// Command strangers measures the judge on functions that nobody here wrote.
+// Command strangers measures the judge on functions of other projects.
 //
 // The functions are drawn by a seed from the standard library and from the
 // modules of modules.txt. They are used in place: each module is downloaded by

@@ -127,7 +127,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// interval is that of a median, by ranks.
+// interval returns the interval of a median, by ranks.
 func interval(v []float64) (low, high float64) {
 	slices.Sort(v)
 	n := len(v)

@@ -36,6 +36,7 @@ Exit status: 0 when nothing was found, 1 when something was, 2 for bad input.`,
 
 func init() { auditCommand.run = runAudit }
 
+// runAudit audits benchmarks, and exits with status 1 if there are findings.
 func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var o audit.Options
 	f := c.flags(std)
@@ -50,6 +51,7 @@ func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if o.Patterns, err = parse(f, args, 0, 1<<10); err != nil {
 		return exitUsage, err
 	}
+	// Audit the benchmarks by their text and code, or beside recorded calls.
 	run := func() (*audit.Report, error) { return audit.Run(ctx, o) }
 	if *calls != "" || len(benchmarks) > 0 {
 		if *calls == "" || len(benchmarks) == 0 || len(o.Patterns) != 1 {
@@ -64,6 +66,7 @@ func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err != nil {
 		return exitNo, err
 	}
+	// Print the report, for a person, a program or a code host.
 	switch {
 	case *sarif == "-":
 		err = r.SARIF(std.out, companion.Version())

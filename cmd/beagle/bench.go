@@ -45,8 +45,8 @@ Exit status:
 
 func init() { benchCommand.run = runBench }
 
-// benching holds the command line.
-type benching struct {
+// benchFlags hold the command line.
+type benchFlags struct {
 	spec           flow.Spec
 	out, corpusOut string
 	profile        []string
@@ -60,7 +60,7 @@ type benching struct {
 	std            stdio
 }
 
-func (o *benching) flags(f *flagSet) {
+func (o *benchFlags) flags(f *flagSet) {
 	s := &o.spec
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
@@ -85,7 +85,7 @@ func (o *benching) flags(f *flagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 }
 
-func (o *benching) check() error {
+func (o *benchFlags) check() error {
 	bad := func(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }
 	switch {
 	case o.existing != "" && len(o.profile) == 0:
@@ -106,13 +106,15 @@ func (o *benching) check() error {
 	case o.sample.Bytes < 1<<10 || o.sample.Bytes > 8<<20:
 		return bad(fmt.Sprintf("--bytes %d is not between 1024 and %d", o.sample.Bytes, 8<<20), "98304 is the default")
 	case o.out != "" && o.out != "-" && !strings.HasSuffix(o.out, "_test.go"):
-		return bad(fmt.Sprintf("-o %s is no test file", o.out), "end its name in _test.go, or the go command skips it")
+		return bad(fmt.Sprintf("-o %s is not a test file", o.out),
+			"end its name in _test.go, or the go command skips it")
 	}
 	return nil
 }
 
+// runBench selects the inputs of a benchmark, fits it to production's profile, and writes it.
 func runBench(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	o := benching{spec: flow.Defaults(), std: std}
+	o := benchFlags{spec: flow.Defaults(), std: std}
 	f := c.flags(std)
 	o.flags(f)
 	rest, err := parse(f, args, 1, 1)
@@ -125,9 +127,11 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 	o.spec.Target = rest[0]
 	p := newProgress(std.err, o.quiet)
 	defer p.stop()
+	// Compare a benchmark that exists.
 	if o.existing != "" {
 		return o.compare(ctx, p)
 	}
+	// Otherwise record or read the calls, and select the inputs.
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
@@ -144,6 +148,7 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err := o.mayWrite(plan, out); err != nil {
 		return exitUsage, err
 	}
+	// Make the benchmark's profile like production's.
 	var fit *beagle.BenchmarkFit
 	if len(o.profile) > 0 {
 		if fit, err = o.fit(ctx, plan, p); err != nil {
@@ -155,7 +160,7 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 }
 
 // path returns the path of the benchmark.
-func (o *benching) path(plan *benchfile.Plan) string {
+func (o *benchFlags) path(plan *benchfile.Plan) string {
 	switch o.out {
 	case "":
 		return plan.Path()
@@ -165,8 +170,8 @@ func (o *benching) path(plan *benchfile.Plan) string {
 	return o.out
 }
 
-// mayWrite refuses to overwrite what a person wrote, and names that the package has already.
-func (o *benching) mayWrite(plan *benchfile.Plan, out string) error {
+// mayWrite refuses to overwrite a person's file, and names that the package already declares.
+func (o *benchFlags) mayWrite(plan *benchfile.Plan, out string) error {
 	if out == "" {
 		return nil
 	}
@@ -181,9 +186,9 @@ func (o *benching) mayWrite(plan *benchfile.Plan, out string) error {
 	return nil
 }
 
-// production reads production's profiles, and what is below the target in all of them and in their
-// halves.
-func (o *benching) production(ctx context.Context, u *source.Unit, p *progress) (
+// production reads production's profiles, and the part of them below the target: in all together
+// and in each half.
+func (o *benchFlags) production(ctx context.Context, u *source.Unit, p *progress) (
 	whole *hotspots.Subtree, halves [2]*hotspots.Subtree, warnings []string, err error,
 ) {
 	read := profiles.Options{Seconds: o.live, Token: os.Getenv("BEAGLE_PROFILES_TOKEN")}
@@ -203,13 +208,13 @@ func (o *benching) production(ctx context.Context, u *source.Unit, p *progress) 
 	return whole, halves, t.Warnings, err
 }
 
-// fitting prepares the comparison with production, and returns what is to be warned of.
-func (o *benching) fitting(ctx context.Context, u *source.Unit, p *progress) (*benchfile.Fitting, []string, error) {
+// fitting prepares the comparison with production, and returns the warnings.
+func (o *benchFlags) fitting(ctx context.Context, u *source.Unit, p *progress) (*benchfile.Fitter, []string, error) {
 	whole, halves, warnings, err := o.production(ctx, u, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &benchfile.Fitting{
+	f := &benchfile.Fitter{
 		Production: whole, Halves: halves, Needed: o.similar / 100, Seconds: o.seconds, State: o.state,
 	}
 	if o.pgo != "" {
@@ -230,7 +235,7 @@ func (o *benching) fitting(ctx context.Context, u *source.Unit, p *progress) (*b
 }
 
 // fit makes the plan's benchmark like production.
-func (o *benching) fit(ctx context.Context, plan *benchfile.Plan, p *progress) (*beagle.BenchmarkFit, error) {
+func (o *benchFlags) fit(ctx context.Context, plan *benchfile.Plan, p *progress) (*beagle.BenchmarkFit, error) {
 	f, warnings, err := o.fitting(ctx, plan.Unit, p)
 	if err != nil {
 		return nil, err
@@ -244,7 +249,7 @@ func (o *benching) fit(ctx context.Context, plan *benchfile.Plan, p *progress) (
 }
 
 // compare says how alike a benchmark that exists is to production.
-func (o *benching) compare(ctx context.Context, p *progress) (int, error) {
+func (o *benchFlags) compare(ctx context.Context, p *progress) (int, error) {
 	u, err := source.Load(ctx, source.Options{Dir: o.spec.Dir, Spec: o.spec.Target, Tags: o.spec.Tags})
 	if err != nil {
 		return exitUsage, err
@@ -253,6 +258,7 @@ func (o *benching) compare(ctx context.Context, p *progress) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
+	// Profile the benchmark, and compare it with production.
 	b, err := benchfile.Build(ctx, u, "", "", f.PGO)
 	if err != nil {
 		return exitNo, err
@@ -269,6 +275,7 @@ func (o *benching) compare(ctx context.Context, p *progress) (int, error) {
 		Target: targetRef(u), Benchmarks: []string{o.existing}, Fit: fit,
 		Groups: []beagle.BenchmarkGroup{}, Extremes: []string{}, Sources: []string{},
 	}
+	// Print the comparison.
 	p.stop()
 	if o.asJSON {
 		err = printJSON(o.std.out, made)
@@ -293,12 +300,13 @@ func targetRef(u *source.Unit) beagle.TargetRef {
 		File: benchfile.Where(&u.Target, t.File), Line: t.Line, TypeArgs: t.TypeArgs}
 }
 
-// deliver writes the files, and says what they are.
-func (o *benching) deliver(plan *benchfile.Plan, fit *beagle.BenchmarkFit, out string) (int, error) {
+// deliver writes the files, and describes them.
+func (o *benchFlags) deliver(plan *benchfile.Plan, fit *beagle.BenchmarkFit, out string) (int, error) {
 	text, err := plan.File(benchfile.Form{})
 	if err != nil {
 		return exitNo, err
 	}
+	// Write the inputs as a corpus.
 	if o.corpusOut != "" {
 		if err := writeSample(plan, o.corpusOut); err != nil {
 			return exitNo, err
@@ -306,6 +314,7 @@ func (o *benching) deliver(plan *benchfile.Plan, fit *beagle.BenchmarkFit, out s
 	}
 	made := plan.Made(fit)
 	made.Corpus = o.corpusOut
+	// Print the file, or write it.
 	if out == "" {
 		if !o.asJSON {
 			fmt.Fprint(o.std.out, text)

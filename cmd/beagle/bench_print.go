@@ -9,12 +9,13 @@ import (
 	"github.com/beagle-go/beagle/internal/benchfile"
 )
 
-// printMade says what a benchmark is, and how to use it.
+// printMade describes a benchmark and its use.
 func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark) {
 	fmt.Fprintf(w, "%s", strings.Join(m.Benchmarks, " and "))
 	if m.File != "" {
 		fmt.Fprintf(w, " in %s", m.File)
 	}
+	// Print the calls, the rule of selection and the groups.
 	fmt.Fprintf(w, "\n  %-10s %.0f recorded", "calls", m.Calls)
 	if len(m.Sources) > 0 {
 		fmt.Fprintf(w, ": %s", strings.Join(m.Sources, "; "))
@@ -42,6 +43,7 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 	if m.Fit != nil {
 		printFit(w, m.Fit)
 	}
+	// Print how to run it.
 	t := &plan.Unit.Target
 	if m.File != "" {
 		fmt.Fprintf(w, "  %-10s cd %s && go test -run '^$' -bench '%s'\n", "run", t.PkgDir,
@@ -54,6 +56,7 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 
 // printFit says how alike a benchmark is to production.
 func printFit(w io.Writer, f *beagle.BenchmarkFit) {
+	// The verdict is about the lower ends of both intervals.
 	verdict := fmt.Sprintf("less than the %.4g %% that are needed", 100*f.Needed)
 	switch {
 	case f.Shown:
@@ -72,6 +75,7 @@ func printFit(w io.Writer, f *beagle.BenchmarkFit) {
 			"the same program twice: %.1f %% or more\n", "", s.by,
 			100*s.Estimate, 100*s.Low, 100*s.High, s.Samples, s.BenchSamples, 100*s.Chance)
 	}
+	// Print how alike production is to itself, the tries, and the unlike parts.
 	if i := f.Itself; i != nil {
 		fmt.Fprintf(w, "  %-10s its earlier profiles against its later ones: "+
 			"%.1f %% by callee (95 %%: %.1f to %.1f), %.1f %% by line (%.1f to %.1f)\n", "production",

@@ -113,6 +113,7 @@ func loadFlags(args []string) (flags []string) {
 	return flags
 }
 
+// runBuild runs go build with an overlay that adds probes, or both versions of a rollout.
 func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
 		_, err := parse(c.flags(std), []string{"--help"}, 0, 0)
@@ -172,7 +173,7 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 	return exitOK, err
 }
 
-// tellSites says what the build captures and what it cannot.
+// tellSites lists the sites that the build captures, and those that it cannot.
 func tellSites(std stdio, o *inject.Overlay) {
 	for _, l := range o.Left {
 		fmt.Fprintf(std.err, "left out %s: %s\n", l.Spec, l.Why)

@@ -74,6 +74,7 @@ func hiddenVersions(ctx context.Context, dir, candidate, spec string) (*inject.V
 // A naming makes the text of an arm, and returns it with the name of the function in it.
 type naming func(u *source.Unit, f *source.File, arm string) (text, name string, err error)
 
+// versionsNamed makes the texts of the three arms, each under the names that names gives.
 func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []string,
 	names naming) (*inject.Versions, error) {
 	text, err := os.ReadFile(candidate)
@@ -81,6 +82,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 		return nil, &beagle.UsageError{What: "--rollout: " + err.Error(),
 			Remedy: "give a Go file that declares the function again"}
 	}
+	// Load the target. Versions with state of their own would diverge.
 	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags, InPlace: true})
 	if err != nil {
 		return nil, err
@@ -92,6 +94,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 			Remedy: "roll out a function that keeps no state",
 		}
 	}
+	// Check the candidate as the judge would.
 	f, err := admitted(ctx, u, candidate, string(text))
 	if err != nil {
 		return nil, err
@@ -102,6 +105,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 	}
 	v := &inject.Versions{Spec: spec, Function: u.Target.Spec(), Build: beagle.HashOf("versions", u.Target.Spec(),
 		u.Target.Source, f.Src)[:16]}
+	// Copy original, candidate and placebo under names of their own.
 	for i, file := range []*source.File{original, f, original} {
 		copied, called, err := names(u, file, []string{"Original", "Candidate", "Placebo"}[i])
 		if err != nil {

@@ -53,8 +53,8 @@ Exit status:
 
 func init() { campaignCommand.run = runCampaign }
 
-// A campaigning holds the settings of the command line and of beagle.yaml.
-type campaigning struct {
+// campaignFlags hold the settings of the command line and of beagle.yaml.
+type campaignFlags struct {
 	spots      hotspotFlags
 	spec       flow.Spec
 	processor  time.Duration
@@ -78,7 +78,7 @@ type campaigning struct {
 	used  func() float64 // processor seconds of this process and its children
 }
 
-func (o *campaigning) flags(f *flagSet) {
+func (o *campaignFlags) flags(f *flagSet) {
 	s := &o.spec
 	f.StringVar(&o.spots.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
@@ -115,8 +115,9 @@ func (o *campaigning) flags(f *flagSet) {
 	f.BoolVar(&o.spots.quiet, "quiet", false, "no progress")
 }
 
+// runCampaign begins a campaign, goes on with one, or prints the memory.
 func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	o := &campaigning{spec: flow.Defaults(), std: std, used: processorSeconds}
+	o := &campaignFlags{spec: flow.Defaults(), std: std, used: processorSeconds}
 	f := c.flags(std)
 	o.flags(f)
 	models := modelOptions{}
@@ -159,7 +160,7 @@ func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int
 }
 
 // settle joins the command line with beagle.yaml, and checks both.
-func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
+func (o *campaignFlags) settle(f *flagSet, models *modelOptions) error {
 	file := o.spots.config
 	if file == "" {
 		file = filepath.Join(o.spots.dir, settings.Name)
@@ -223,7 +224,7 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 	if err := models.settle(&o.spec.Models); err != nil {
 		return err
 	}
-	// Check the spec of the searches now, under the name of any target.
+	// Check the spec of the searches now, with the name of any target.
 	o.spec.Dir = o.spots.dir
 	spec := o.spec
 	spec.Target, spec.Evidence = "target", o.evidence
@@ -235,7 +236,7 @@ func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
 }
 
 // begin plans a new campaign.
-func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) error {
+func (o *campaignFlags) begin(ctx context.Context, f *flagSet, sources []string) error {
 	job, err := o.spots.job(sources, o.std)
 	if err != nil {
 		return err
@@ -281,7 +282,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 	for _, name := range o.first {
 		if !slices.ContainsFunc(t.Hotspots.Hotspots, func(h beagle.Hotspot) bool { return h.Target == name }) {
 			s.Campaign.Notes = append(s.Campaign.Notes,
-				name+" of --first is no hot spot: beagle hotspots --why says why")
+				name+" of --first is not a hot spot: beagle hotspots --why says why")
 		}
 	}
 	s.Plan()
@@ -294,7 +295,7 @@ func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) e
 }
 
 // remembered reads what campaigns tried.
-func (o *campaigning) remembered() (map[string][]beagle.CampaignAttempt, error) {
+func (o *campaignFlags) remembered() (map[string][]beagle.CampaignAttempt, error) {
 	all, err := store.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
 	if err != nil {
 		return nil, err
@@ -307,12 +308,12 @@ func (o *campaigning) remembered() (map[string][]beagle.CampaignAttempt, error) 
 }
 
 // save writes the state, so that another process can go on.
-func (o *campaigning) save() error {
+func (o *campaignFlags) save() error {
 	return campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}.Save(o.state)
 }
 
 // load takes up a campaign that was stopped.
-func (o *campaigning) load(f *flagSet, sources []string) error {
+func (o *campaignFlags) load(f *flagSet, sources []string) error {
 	if len(sources) > 0 {
 		return &beagle.UsageError{
 			What:   "--resume with a SOURCE",
@@ -367,7 +368,7 @@ func (o *campaigning) load(f *flagSet, sources []string) error {
 }
 
 // printMemory lists what campaigns tried.
-func (o *campaigning) printMemory() (int, error) {
+func (o *campaignFlags) printMemory() (int, error) {
 	all, err := store.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
 	if err != nil {
 		return exitNo, err

@@ -12,7 +12,7 @@ import (
 )
 
 // away has a workflow carry the campaign out, and follows it by its state in the store.
-func (o *campaigning) away(ctx context.Context) error {
+func (o *campaignFlags) away(ctx context.Context) error {
 	w := o.work()
 	if err := o.hand(ctx, &w); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (o *campaigning) away(ctx context.Context) error {
 	looking, done := context.WithCancel(ctx)
 	defer done()
 	var looks sync.WaitGroup
-	f := &campaignFollower{campaigning: o, base: w.Base, said: map[string]string{}}
+	f := &campaignFollower{campaignFlags: o, base: w.Base, said: map[string]string{}}
 	looks.Go(func() { f.follow(looking) })
 	d := &fleet.Driver{Store: o.store, Server: o.server, Watch: o.watch.watch, Log: o.std.err}
 	err := d.Campaign(ctx, w.ID)
@@ -32,7 +32,7 @@ func (o *campaigning) away(ctx context.Context) error {
 
 // hand stores the workflow's inputs. Inputs that are stored already stay: the workflow may use
 // them.
-func (o *campaigning) hand(ctx context.Context, w *campaigns.Work) error {
+func (o *campaignFlags) hand(ctx context.Context, w *campaigns.Work) error {
 	if _, placed, err := w.Placed(); err != nil || placed {
 		return err
 	}
@@ -62,9 +62,9 @@ func (o *campaigning) hand(ctx context.Context, w *campaigns.Work) error {
 	return w.Place(o.server)
 }
 
-// A campaignFollower tells what a workflow has done since it looked last.
+// A campaignFollower reports the workflow's progress since its last look.
 type campaignFollower struct {
-	*campaigning
+	*campaignFlags
 	base campaigns.Base
 	said map[string]string // the last word of each target
 }
@@ -80,6 +80,7 @@ func (f *campaignFollower) look() {
 	}
 	f.state = now
 	watch := flow.Watcher(f.watch.watch)
+	// Report each target whose state has changed since the last look.
 	for i, t := range now.Campaign.Targets {
 		word := ""
 		switch t.State {

@@ -7,9 +7,10 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// printCampaign says what was done, what it saves, and why the rest was not done.
+// printCampaign prints the targets, the saving, and the reasons for targets without a result.
 func printCampaign(w io.Writer, c *beagle.Campaign) {
 	fmt.Fprintf(w, "\ncampaign %s of %s: %s\n", c.ID, c.Module, c.State)
+	// Print the sum, and the part of the budget that is spent.
 	s := &c.Saving
 	fmt.Fprintf(w, "  %-10s %.2f %% of the service's processor time (95 %%: %.2f to %.2f)\n", "saves",
 		100*s.Share, 100*s.Low,
@@ -29,6 +30,7 @@ func printCampaign(w io.Writer, c *beagle.Campaign) {
 		fmt.Fprintf(w, ", $%.2f of $%.2f", c.Spent.Dollars, c.Budget.Dollars)
 	}
 	fmt.Fprintln(w)
+	// Print each target, with the command that continues its work.
 	for _, t := range c.Targets {
 		fmt.Fprintf(w, "\n%s: %s\n", t.Target, t.State)
 		line := func(name, format string, args ...any) {

@@ -15,8 +15,8 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// relate notes what the profile says of the hot spots to each other.
-func (o *campaigning) relate(t *hotspots.Table, s *campaign.State) {
+// relate notes how the profile relates the hot spots to each other.
+func (o *campaignFlags) relate(t *hotspots.Table, s *campaign.State) {
 	for i, a := range t.Hotspots.Hotspots {
 		if i >= campaign.Looked*o.targets && !o.heads {
 			break // no campaign gets that far, unless it passes over what its heads reach
@@ -44,7 +44,7 @@ func (o *campaigning) relate(t *hotspots.Table, s *campaign.State) {
 }
 
 // work returns the worker on targets.
-func (o *campaigning) work() campaigns.Work {
+func (o *campaignFlags) work() campaigns.Work {
 	w := campaigns.Work{Base: campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}, Order: o.order(),
 		Watch: o.watch.watch}
 	if o.at != "" {
@@ -53,20 +53,21 @@ func (o *campaigning) work() campaigns.Work {
 	return w
 }
 
-func (o *campaigning) order() campaigns.Order {
+func (o *campaignFlags) order() campaigns.Order {
 	return campaigns.Order{Spec: o.spec, Evidence: o.evidence, Inputs: o.inputs, Files: o.files, Again: o.again,
 		NoBench: o.noBench}
 }
 
 // capture records calls of a target at the probes of --at.
-func (o *campaigning) capture(ctx context.Context, target, file string) error {
+func (o *campaignFlags) capture(ctx context.Context, target, file string) error {
 	_, err := captureCommand.run(ctx, captureCommand, []string{"start", "--at", o.at, "--for", "30s", "--out", file,
 		"-C", o.state.Dir, target}, stdio{io.Discard, o.std.err})
 	return err
 }
 
 // carry takes up targets until all are done, the budget is spent, or the user stops it.
-func (o *campaigning) carry(ctx context.Context) (int, error) {
+func (o *campaignFlags) carry(ctx context.Context) (int, error) {
+	// Carry the campaign out here, or have a workflow do it.
 	var err error
 	if o.server.Address != "" {
 		err = o.away(ctx)
@@ -82,6 +83,7 @@ func (o *campaigning) carry(ctx context.Context) (int, error) {
 	if ferr := o.report(); ferr != nil && err == nil {
 		err = ferr
 	}
+	// Tell how the campaign ended. A target that failed makes the status 1.
 	id := o.state.Campaign.ID
 	var detached *fleet.Detached
 	var stopped *fleet.Canceled
@@ -104,8 +106,8 @@ func (o *campaigning) carry(ctx context.Context) (int, error) {
 	return exitOK, nil
 }
 
-// own takes the campaign for this process, as long as no workflow and no other process has it.
-func (o *campaigning) own() (*store.Lock, error) {
+// own takes the campaign for this process, unless a workflow or another process has it.
+func (o *campaignFlags) own() (*store.Lock, error) {
 	b := campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}
 	lock, err := b.Lock()
 	if err != nil {
@@ -126,8 +128,8 @@ func elsewhere(b campaigns.Base, at fleet.Server) error {
 	}
 }
 
-// report writes the reports of the searches that came to a result.
-func (o *campaigning) report() error {
+// report writes the reports of the searches with a result.
+func (o *campaignFlags) report() error {
 	for _, t := range o.state.Campaign.Targets {
 		if t.Run == "" || t.State == beagle.CampaignKnown {
 			continue

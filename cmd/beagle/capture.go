@@ -47,8 +47,8 @@ Exit status: 0 done; 1 a process refused, or was lost; 2 bad usage.`,
 
 func init() { captureCommand.run = runCapture }
 
-// A capturing holds the flags of all verbs.
-type capturing struct {
+// A captureFlags holds the flags of all verbs.
+type captureFlags struct {
 	verb    string
 	at      []string
 	pids    []int
@@ -69,14 +69,15 @@ type capturing struct {
 // captureVerbs are the verbs with the numbers of their arguments.
 var captureVerbs = map[string]struct {
 	least, most int
-	run         func(ctx context.Context, o *capturing, clients []*capture.Client) (int, error)
+	run         func(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error)
 }{
 	"status": {0, 0, captureStatus}, "start": {1, 64, captureStart}, "ask": {2, 2, captureAsk},
 	"pull": {1, 1, capturePull}, "stop": {0, 0, captureStop},
 }
 
+// runCapture checks the verb and its arguments, reaches the processes and runs the verb.
 func runCapture(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	o := &capturing{std: std}
+	o := &captureFlags{std: std}
 	f := c.flags(std)
 	o.flags(f)
 	rest, err := parse(f, args, 1, 65)
@@ -109,7 +110,8 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	return verb.run(ctx, o, clients)
 }
 
-func (o *capturing) flags(f *flagSet) {
+// flags declares the flags of all verbs.
+func (o *captureFlags) flags(f *flagSet) {
 	f.Var(listFlag{&o.at}, "at",
 		"`addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
 	f.Var(pidFlag{&o.pids}, "pid", "`numbers` of running Go processes without a probe: they are captured by uprobes")
@@ -138,7 +140,7 @@ func (o *capturing) flags(f *flagSet) {
 }
 
 // sites are the names of sites: as the process has them, or their ends.
-func (o *capturing) sites(names []string) (sites []string) {
+func (o *captureFlags) sites(names []string) (sites []string) {
 	for _, n := range names {
 		n, _ = syntax.CutTypeArgs(strings.TrimPrefix(n, "./"))
 		sites = append(sites, strings.NewReplacer("(", "", ")", "", "*.", ".").Replace(n))
@@ -146,7 +148,8 @@ func (o *capturing) sites(names []string) (sites []string) {
 	return sites
 }
 
-func captureStatus(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+// captureStatus prints the sites of the processes.
+func captureStatus(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	for _, c := range clients {
 		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
 		if err != nil {
@@ -163,7 +166,8 @@ func captureStatus(ctx context.Context, o *capturing, clients []*capture.Client)
 	return exitOK, nil
 }
 
-func captureStop(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+// captureStop disarms the sites.
+func captureStop(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	for _, c := range clients {
 		if _, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStop}); err != nil {
 			return exitNo, err
@@ -175,7 +179,7 @@ func captureStop(ctx context.Context, o *capturing, clients []*capture.Client) (
 
 // reach returns clients of the processes, and what ends them. A start at processes without a probe
 // begins the program that attaches uprobes.
-func (o *capturing) reach(ctx context.Context) ([]*capture.Client, func(), error) {
+func (o *captureFlags) reach(ctx context.Context) ([]*capture.Client, func(), error) {
 	none := func() {}
 	if err := o.check(); err != nil {
 		return nil, none, err
@@ -185,6 +189,7 @@ func (o *capturing) reach(ctx context.Context) ([]*capture.Client, func(), error
 			return nil, none, err
 		}
 	}
+	// Connect to probes in processes.
 	var all []*capture.Client
 	if len(o.at) > 0 || len(o.pids) == 0 {
 		clients, err := capture.New(o.at, o.token)
@@ -193,6 +198,7 @@ func (o *capturing) reach(ctx context.Context) ([]*capture.Client, func(), error
 		}
 		all = clients
 	}
+	// Connect to uprobe servers of an earlier start, or start one.
 	switch {
 	case len(o.pids) == 0:
 		return all, none, nil
@@ -209,7 +215,7 @@ func (o *capturing) reach(ctx context.Context) ([]*capture.Client, func(), error
 }
 
 // check refuses flags that contradict each other.
-func (o *capturing) check() error {
+func (o *captureFlags) check() error {
 	switch {
 	case len(o.pids) == 0 && (o.symbols != "" || o.start.Results):
 		return &beagle.UsageError{What: "--symbols and --results are for uprobes", Remedy: "give --pid, or neither"}
@@ -224,7 +230,7 @@ func (o *capturing) check() error {
 }
 
 // prepare loads the target, if a corpus is wanted, and names the sites.
-func (o *capturing) prepare(ctx context.Context) (err error) {
+func (o *captureFlags) prepare(ctx context.Context) (err error) {
 	if o.unit, err = o.target(ctx); err != nil {
 		return err
 	}
@@ -235,7 +241,8 @@ func (o *capturing) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-func captureStart(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+// captureStart holds a capture until the time is over, and writes the calls on request.
+func captureStart(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	target := o.unit
 	o.start.Hits, o.start.TTL = o.samples, min(o.long.Seconds()+60, 86400)
 	told := 0
@@ -261,8 +268,8 @@ func captureStart(ctx context.Context, o *capturing, clients []*capture.Client) 
 	return o.deliver(target, all, status)
 }
 
-// announce says what the sites will not show, before anything is armed.
-func (o *capturing) announce(ctx context.Context, clients []*capture.Client) error {
+// announce prints what the sites cannot show, before any site is armed.
+func (o *captureFlags) announce(ctx context.Context, clients []*capture.Client) error {
 	if o.json {
 		return nil
 	}
@@ -280,6 +287,7 @@ func (o *capturing) announce(ctx context.Context, clients []*capture.Client) err
 	return nil
 }
 
+// tellLost reports processes that were lost, and returns the status.
 func tellLost(std stdio, all []capture.Pulled) int {
 	status := exitOK
 	for _, p := range all {

@@ -75,13 +75,14 @@ func printCounts(w io.Writer, p capture.Pulled) {
 	}
 }
 
-// printCost says what the capture costs, once a window has counted the calls.
+// printCost prints the cost of the capture, once a window has counted the calls.
 func printCost(w io.Writer, all []capture.Pulled) {
 	for _, p := range all {
 		for _, s := range p.Status.Sites {
 			if !s.Armed || s.Counts == nil {
 				continue
 			}
+			// Uprobes have a cost for each hit, probes only for recorded calls.
 			c, rate := s.Counts, float64(p.Status.Session.Start.Rate)
 			if c.Rate == 0 {
 				fmt.Fprintf(w, "%s %s: no call yet\n", p.Address, s.Name)
@@ -104,7 +105,7 @@ func printCost(w io.Writer, all []capture.Pulled) {
 	}
 }
 
-// printBlind says what a capture with these options will not show.
+// printBlind lists what a capture with these options cannot show.
 func printBlind(w io.Writer, address string, s wire.Site, q wire.Start, outside bool) {
 	if s.Note != "" && q.Results {
 		s.Note = "" // the note asks for this very option

@@ -17,7 +17,7 @@ import (
 )
 
 // target loads the function that a corpus is wanted of; nil without --out.
-func (o *capturing) target(ctx context.Context) (*source.Unit, error) {
+func (o *captureFlags) target(ctx context.Context) (*source.Unit, error) {
 	if o.out == "" && !o.json {
 		return nil, nil
 	}
@@ -28,7 +28,8 @@ func (o *capturing) target(ctx context.Context) (*source.Unit, error) {
 	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
 }
 
-func capturePull(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+// capturePull takes the waiting calls of a capture that runs elsewhere.
+func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	if o.out == "" && !o.json {
 		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "name the file for the calls"}
 	}
@@ -48,7 +49,8 @@ func capturePull(ctx context.Context, o *capturing, clients []*capture.Client) (
 }
 
 // deliver writes the calls to the file, with those that it holds already, and prints the corpus.
-func (o *capturing) deliver(u *source.Unit, all []capture.Pulled, status int) (int, error) {
+func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int) (int, error) {
+	// Convert the calls to records, and describe them as a corpus.
 	r, err := capture.Convert(u, all)
 	if err != nil {
 		return exitUsage, err
@@ -57,6 +59,7 @@ func (o *capturing) deliver(u *source.Unit, all []capture.Pulled, status int) (i
 	if err != nil {
 		return exitNo, err
 	}
+	// Write them.
 	if o.out != "" {
 		if err := o.write(u, r); err != nil {
 			return exitNo, err
@@ -65,6 +68,7 @@ func (o *capturing) deliver(u *source.Unit, all []capture.Pulled, status int) (i
 	if o.json {
 		return status, printJSON(o.std.out, c)
 	}
+	// Print the corpus, and the calls that are left out.
 	fmt.Fprintf(o.std.out, "%d distinct calls of %s", len(c.Train)+len(c.Holdout), u.Target.Spec())
 	if o.out != "" {
 		fmt.Fprintf(o.std.out, " in %s", o.out)
@@ -109,7 +113,8 @@ func printAgain(w io.Writer, c *beagle.Corpus) {
 }
 
 // write merges the records with those of an older file, and replaces the file at once.
-func (o *capturing) write(u *source.Unit, r *capture.Records) error {
+func (o *captureFlags) write(u *source.Unit, r *capture.Records) error {
+	// Add the records of an older file.
 	records, sources := r.List, r.Seen.Sources
 	if _, err := os.Stat(o.out); err == nil {
 		old, err := corpus.Load(u, o.out)
@@ -125,6 +130,7 @@ func (o *capturing) write(u *source.Unit, r *capture.Records) error {
 	if len(records) == 0 {
 		return fmt.Errorf("no usable call was captured, so %s is not written%s", o.out, because(r))
 	}
+	// Write a file beside it, and rename that.
 	tmp, err := os.CreateTemp(filepath.Dir(o.out), ".beagle-*")
 	if err != nil {
 		return err
@@ -139,12 +145,13 @@ func (o *capturing) write(u *source.Unit, r *capture.Records) error {
 
 func because(r *capture.Records) string {
 	if len(r.Seen.Why) == 0 {
-		return ": nobody called it"
+		return ": it was not called"
 	}
 	return ": " + strings.Join(r.Seen.Why, "; ")
 }
 
-func captureAsk(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+// captureAsk asks a question, and prints the share with its interval.
+func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	q := &capture.Question{
 		Site:    o.sites(o.rest[:1])[0],
 		Text:    o.rest[1],

@@ -32,7 +32,7 @@ func armed(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // attached waits until the uprobes of a process have captured something: attached PID. Negated, it
-// waits until nobody serves them any more.
+// waits until their server is gone.
 func attached(ts *testscript.TestScript, neg bool, args []string) {
 	dir := filepath.Join(ts.Getenv("TMPDIR"), fmt.Sprintf("beagle-uprobe-%d", os.Getuid()))
 	const most = 2 * time.Minute // it waits for another command, not for a clock

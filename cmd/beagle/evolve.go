@@ -64,6 +64,7 @@ type evolveOptions struct {
 	out                string
 }
 
+// specFlags declares the flags that evolve and verify share.
 func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
@@ -137,6 +138,7 @@ func (l listFlag) Set(s string) error {
 	return nil
 }
 
+// runEvolve reads the command line, runs the search here or on a server, and delivers the result.
 func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	spec, o := flow.Defaults(), evolveOptions{}
 	f := c.flags(std)
@@ -281,6 +283,7 @@ func writeFiles(dir string, r *beagle.Result) error {
 	return nil
 }
 
+// writeFile writes a file through a function.
 func writeFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -299,6 +302,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	if r.Patch != "" {
 		fmt.Fprintln(w, report.ChangedOnly(r.Patch))
 	}
+	// Print the outcome with its figures.
 	fmt.Fprintf(w, "%s: %s\n", r.Target.Spec, r.Outcome)
 	fmt.Fprintf(w, "  %s\n", r.Why)
 	if r.Score != nil {
@@ -318,6 +322,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	if from := r.VerifiedIn; from != nil {
 		fmt.Fprintf(w, "  %-22s by run %s on %s UTC, not by this one\n", "verified", from.Run, from.At)
 	}
+	// Print the evidence, and the versions that fell.
 	compared := "" // only a winner is verified in full
 	if n := r.Verification.Cases; n > 0 {
 		compared = fmt.Sprintf("; %d inputs compared", n)
@@ -331,6 +336,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	for _, why := range r.Rejected {
 		fmt.Fprintf(w, "  %-22s %s\n", "faster, and fell", clean(strings.Join(strings.Fields(why), " ")))
 	}
+	// Print the use of models, the audit, and the written files.
 	printModels(w, r.Models)
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "  %-22s %s: %s\n", "audit", f.Figure, f.Remedy)

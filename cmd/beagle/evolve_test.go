@@ -17,7 +17,8 @@ import (
 	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
-// searchesDrawn is how many scripts of testdata/evolve a run tries: each runs several searches.
+// searchesDrawn is the number of scripts of testdata/evolve that a run tries: each runs several
+// searches.
 const searchesDrawn = 2
 
 // TestEvolveScripts runs whole searches on small modules.

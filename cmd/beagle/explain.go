@@ -57,6 +57,7 @@ type ruleDoc struct {
 	Measured *rules.Measurement `json:"measured,omitempty"`
 }
 
+// runExplain describes one rewrite or advice, or lists all.
 func runExplain(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	asJSON := f.Bool("json", false, "print JSON")
@@ -107,6 +108,7 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	return exitOK, listRules(std.out, chosen)
 }
 
+// listRules prints a line for each rewrite and advice.
 func listRules(w io.Writer, all []*mutate.Mutator) error {
 	t, here := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), rules.MeasuredHere()
 	for _, m := range all {
@@ -146,9 +148,11 @@ func bought(got rules.Measurement) string {
 	return "unsure"
 }
 
+// explainRule prints all that is known of a rewrite.
 func explainRule(w io.Writer, m *mutate.Mutator) {
 	fmt.Fprintf(w, "%s, class %s\n\n%s\n", m.Name, m.Class, m.Doc)
 	fmt.Fprintln(w)
+	// Print the measurements of the rule on its example.
 	on := func(toolchain string, t *rules.Table) {
 		fmt.Fprintf(w, "On its example, with %s on %s: %s\n", toolchain, runtime.GOARCH, t.Of(m.Name))
 	}
@@ -158,6 +162,7 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 	for _, t := range rules.Tables(runtime.GOARCH) {
 		on(t.Go, t)
 	}
+	// Print how often it finds a place, and why it is on or off.
 	if r, ok := rules.RecallOf(m.Name); ok {
 		fmt.Fprintln(w, recalled(r))
 	}
@@ -167,6 +172,7 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 	} else if reason := rules.Reason(m.Name); reason != "" {
 		fmt.Fprintln(w, "It stays on:", reason)
 	}
+	// Print the rewrite itself.
 	before, after := m.Code()
 	for _, part := range []struct{ title, code string }{{"Before", before}, {"After", after}} {
 		if part.code != "" {

@@ -115,6 +115,7 @@ func (h *hotspotFlags) check(f *flagSet) error {
 	return err
 }
 
+// runHotspots ranks the functions of the sources.
 func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var h hotspotFlags
 	f := c.flags(std)
@@ -130,6 +131,7 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 	if err != nil {
 		return exitUsage, err
 	}
+	// Rank, and compare with older profiles.
 	t, err := job.table(ctx)
 	if err != nil {
 		return exitUsage, err
@@ -144,6 +146,7 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 			return exitNo, err
 		}
 	}
+	// Print one function, or the ranking.
 	switch {
 	case h.why != "":
 		return printWhy(std.out, t, h.why, h.asJSON)
@@ -168,6 +171,7 @@ type hotspotJob struct {
 	file     string            // beagle.yaml
 }
 
+// job combines the command line with beagle.yaml.
 func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 	// Settings of beagle.yaml count where the command line gives none.
 	j := &hotspotJob{hotspotFlags: *h, sources: sources}
@@ -226,7 +230,7 @@ func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 	return j, nil
 }
 
-// table reads the sources and ranks what they hold.
+// table reads and ranks the sources.
 func (j *hotspotJob) table(ctx context.Context) (*hotspots.Table, error) {
 	all, err := profiles.Read(ctx, j.sources, j.read)
 	if err != nil {
@@ -241,6 +245,7 @@ func (j *hotspotJob) table(ctx context.Context) (*hotspots.Table, error) {
 	return j.rank(all)
 }
 
+// rank ranks profiles against the checkout.
 func (j *hotspotJob) rank(all []*hotspots.Profile) (*hotspots.Table, error) {
 	checkout, err := profiles.Checkout(j.dir, j.options.Checkout.Own, all)
 	if err != nil {
@@ -257,7 +262,7 @@ func (j *hotspotJob) rank(all []*hotspots.Profile) (*hotspots.Table, error) {
 	return hotspots.Rank(all, o)
 }
 
-// compare ranks the old profiles in the same way, and says what moved.
+// compare ranks the old profiles in the same way, and lists the moves.
 func (j *hotspotJob) compare(ctx context.Context, t *hotspots.Table) error {
 	all, err := profiles.Read(ctx, []string{j.diff}, j.read)
 	if err != nil {

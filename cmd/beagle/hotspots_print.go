@@ -47,11 +47,13 @@ func printHotspots(w io.Writer, t *hotspots.Table) {
 	for line := range strings.SplitSeq(summary(t), "\n") {
 		fmt.Fprintln(p, clean(line))
 	}
+	// Print the ranking, then the time outside of it.
 	printTable(p, t)
 	p.heading("The rest")
 	for _, r := range t.Rest {
 		fmt.Fprintf(p, "%7s  %s\n", percent(r.Share), r.What)
 	}
+	// Print the dearest functions without an entry, with the reason.
 	if len(t.Dropped) > 0 {
 		p.heading(fmt.Sprintf("Without an entry (the dearest of %d; beagle hotspots --why FUNC tells of any)",
 			t.DroppedCount))
@@ -72,7 +74,7 @@ func printHotspots(w io.Writer, t *hotspots.Table) {
 	}
 }
 
-// summary says what was ranked, at which price, and how it scales.
+// summary states the subject of the ranking, its price and its scale.
 func summary(t *hotspots.Table) string {
 	var b strings.Builder
 	if t.Service != "" {
@@ -84,6 +86,7 @@ func summary(t *hotspots.Table) string {
 			n++
 		}
 	}
+	// Print the total of the profiles.
 	fmt.Fprintf(&b, "%.4g %s of %s in %d samples of %s.", t.Total, t.Unit, t.Kind, t.Samples, plural(n, "profile"))
 	if t.Kind != hotspots.CPU {
 		return b.String()
@@ -91,6 +94,7 @@ func summary(t *hotspots.Table) string {
 	if t.Cores > 0 && t.Cores != t.Total {
 		fmt.Fprintf(&b, " The service keeps %.4g cores busy, as given.", t.Cores)
 	}
+	// Print the price, or what is missing for one.
 	switch {
 	case t.Price == nil:
 		b.WriteString(" No price: give --price, or price in beagle.yaml.")
@@ -109,6 +113,7 @@ func summary(t *hotspots.Table) string {
 	return b.String()
 }
 
+// printTable prints the hot spots, with money if there is a price.
 func printTable(p painter, t *hotspots.Table) {
 	if len(t.Hotspots.Hotspots) == 0 {
 		fmt.Fprintf(p, "\nNo function of your own code has %.3g %% of the whole.\n", 100*t.Least)
@@ -148,6 +153,7 @@ func place(h beagle.Hotspot) string {
 	return out
 }
 
+// dropReason names why a function has no entry, and the entries that it counts for.
 func dropReason(d beagle.DroppedFunction) string {
 	text := d.Reason
 	if len(d.CountsFor) == 0 {

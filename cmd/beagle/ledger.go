@@ -34,6 +34,7 @@ Examples:
 
 func init() { ledgerCommand.run = runLedger }
 
+// runLedger adds changes to the ledger, and prints it.
 func runLedger(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	add := f.String("add", "", "append the lines of this file to the ledger; - is standard input")
@@ -99,6 +100,7 @@ func readInput(name string) ([]byte, error) {
 	return data, err
 }
 
+// readLedger reads the ledger; a missing file is an empty one.
 func readLedger(path string) (ledger.Ledger, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,6 +117,7 @@ func readLedger(path string) (ledger.Ledger, error) {
 	return ledger.Summarise(changes), nil
 }
 
+// printLedger prints the changes, the sums of the services, and the error of the predictions.
 func printLedger(out io.Writer, l ledger.Ledger) error {
 	if len(l.Changes) == 0 {
 		_, err := fmt.Fprintln(out, "The ledger has no changes yet. 'beagle ledger --add FILE' adds them.")

@@ -86,6 +86,7 @@ func ownLessons(named []string) ([]string, error) {
 func (b *lessonLibrary) kept() string     { return filepath.Join(b.home, "lessons") }
 func (b *lessonLibrary) proposed() string { return filepath.Join(b.home, "lessons", "proposed") }
 
+// runLessons lists, shows, proposes, keeps or drops lessons.
 func runLessons(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var more []string
 	f := c.flags(std)
@@ -95,6 +96,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	if err != nil {
 		return exitUsage, err
 	}
+	// Open the library: built-in lessons, the user's, and those of --lessons.
 	home, err := store.Home()
 	if err != nil {
 		return exitNo, err
@@ -111,6 +113,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	if len(rest) > 1 {
 		name = rest[1]
 	}
+	// Run the verb.
 	do, known := map[string]func() error{
 		"list":    func() error { return b.list(std, *asJSON) },
 		"show":    func() error { return b.show(std, name, *asJSON) },
@@ -130,6 +133,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	return exitOK, nil
 }
 
+// list prints a line for each lesson.
 func (b *lessonLibrary) list(std stdio, asJSON bool) error {
 	all, err := llm.LoadLessons(b.dirs...)
 	if err != nil {
@@ -194,6 +198,7 @@ func (b *lessonLibrary) show(std stdio, name string, asJSON bool) error {
 	return err
 }
 
+// propose writes the lesson of a run into the store, where models do not see it.
 func (b *lessonLibrary) propose(ctx context.Context, std stdio, id string) error {
 	run, err := b.store.Run(id)
 	if err != nil {
@@ -215,7 +220,7 @@ func (b *lessonLibrary) propose(ctx context.Context, std stdio, id string) error
 		return err
 	}
 	fmt.Fprintf(std.out,
-		"%s\n\nProposed in %s\nKeep it with 'beagle lessons keep %s'; until then nobody is taught it.\n",
+		"%s\n\nProposed in %s\nKeep it with 'beagle lessons keep %s'; until then no model sees it.\n",
 		l.Text(), path, l.Name)
 	return nil
 }
@@ -230,6 +235,7 @@ func original(ctx context.Context, r *beagle.Result) *beagle.Target {
 	return &u.Target
 }
 
+// keep moves a proposed lesson to the user's own.
 func (b *lessonLibrary) keep(std stdio, name string) error {
 	l, err := b.find(name, true)
 	if err != nil {

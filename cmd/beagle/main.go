@@ -75,6 +75,7 @@ func main() {
 func run(args []string, std stdio) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// Help and version are commands, too.
 	if len(args) == 0 || args[0] == "help" && len(args) == 1 || args[0] == "-h" || args[0] == "--help" {
 		printUsage(std.out)
 		return exitOK
@@ -86,6 +87,7 @@ func run(args []string, std stdio) int {
 	if name == "help" {
 		name, rest = args[1], []string{"--help"}
 	}
+	// Run the command, or suggest one with a similar name.
 	for _, c := range commands() {
 		if c.name == name {
 			return finish(std, c, rest, ctx)
@@ -110,6 +112,7 @@ func nearCommands(name string) string {
 	return source.Near(name, names)
 }
 
+// finish runs a command, prints its error in its own form, and returns the status.
 func finish(std stdio, c *command, args []string, ctx context.Context) int {
 	status, err := c.run(ctx, c, args, std)
 	var bad *beagle.UsageError
@@ -194,9 +197,10 @@ var (
 	digits   = regexp.MustCompile(`^[0-9.]+$`)
 )
 
-// mistake words what the flag package complains of.
+// mistake rewords an error of the flag package.
 func (f *flagSet) mistake(err error) error {
 	bad := &beagle.UsageError{What: err.Error(), Remedy: fmt.Sprintf("'beagle %s --help' lists the flags", f.Name())}
+	// An unknown flag gets a suggestion.
 	if m := badFlag.FindStringSubmatch(bad.What); m != nil {
 		bad.What = "there is no flag --" + m[1]
 		var names []string
@@ -206,6 +210,7 @@ func (f *flagSet) mistake(err error) error {
 		}
 		return bad
 	}
+	// A bad value gets an example of a good one, by the flag's type.
 	m := badValue.FindStringSubmatch(bad.What)
 	if m == nil {
 		return bad

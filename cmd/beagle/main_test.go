@@ -58,7 +58,7 @@ func brief() {
 // for "quick", into a search's check of every second version or so.
 func plant() {
 	what := os.Getenv("PLANTED_PANIC")
-	planted := verify.Check{Name: "planted", Run: func(_ context.Context, j *verify.Job) (*verify.Finding, error) {
+	planted := verify.Check{Name: "planted", Run: func(_ context.Context, j *verify.Job) (*verify.Rejection, error) {
 		if what == "quick" && j.Candidate.ID > "8" {
 			return nil, nil
 		}
@@ -79,7 +79,8 @@ func TestScripts(t *testing.T) {
 	runScripts(t, scripts(t, "testdata/script"))
 }
 
-// servicesDrawn is how many scripts of testdata/service a run tries: each takes up to a minute.
+// servicesDrawn is the number of scripts of testdata/service that a run tries: each takes up to a
+// minute.
 const servicesDrawn = 2
 
 // TestServiceScripts runs captures, campaigns and rollouts on services that run.

@@ -86,7 +86,7 @@ func runMCP(_ context.Context, c *command, args []string, std stdio) (int, error
 }
 
 // plainRedact rewrites a command line so that --redact has a value. Clients' configurations may
-// have it without one, or with the value of a switch, as it once was.
+// give it none, or the value of a switch, which older versions took.
 func plainRedact(args []string) []string {
 	values := map[string]string{"auto": "auto", "yes": "yes", "no": "no", "true": "yes", "false": "no"}
 	out := slices.Clone(args)

@@ -176,7 +176,7 @@ func TestMCPProduction(t *testing.T) {
 			t.Errorf("hotspots of %v: %v %s", args, failed, text)
 		}
 	}
-	// Calls of somebody else's capture wait in the process.
+	// Calls of another controller's capture wait in the process.
 	other := exec.Command("beagle", "capture", "start", "--at", filepath.Join(s.dir, "s"), "--token",
 		filepath.Join(s.dir, "token"), "--for", "60s", "--rate", "500", "tags.Normalize")
 	other.Env = s.env
@@ -212,7 +212,7 @@ func testRefusedProduction(t *testing.T, c *client) {
 		{"capture_ask", map[string]any{"target": "tags.Normalize", "condition": "tag > 5"}, "have no order"},
 		{"capture_start", map[string]any{"target": "./tags.Nothing"}, "Nothing"},
 		{"capture_pull", map[string]any{"target": "--raw"}, "begins with a dash"},
-		{"bench", map[string]any{"target": "./tags.Normalize", "inputs": "/etc/hostname"}, "no captured calls"},
+		{"bench", map[string]any{"target": "./tags.Normalize", "inputs": "/etc/hostname"}, "not captured calls"},
 		{"bench", map[string]any{"target": "-o=/tmp/x"}, "begins with a dash"},
 		{"hotspots", map[string]any{"profile": "../../etc/hostname"}, "escapes"},
 		{"hotspots", map[string]any{"profile": "http://localhost:1"}, "no such file"},

@@ -366,7 +366,7 @@ func TestStagesAreExplained(t *testing.T) {
 	}
 }
 
-// injectionsDrawn is how many texts testInjections tries in a run, each in two versions.
+// injectionsDrawn is the number of texts that testInjections tries in a run, each in two versions.
 const injectionsDrawn = 3
 
 // testInjections checks that what a version says, in comments, names or texts, moves no verdict.

@@ -41,7 +41,7 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 			"speaks the Agent Client Protocol")
 	f.StringVar(&m.KeyFile, "key-file", "", "take the models' keys from this `file`")
 	f.Var(listFlag{&o.temperatures}, "temperature",
-		"ask models at these `temperatures`, separated by commas; which pays is found out")
+		"ask models at these `temperatures`, separated by commas; the search learns which pays")
 	f.Float64Var(&o.dollars, "budget-usd", 0, "spend no more than this on models (default 1 for models with a price)")
 	f.Int64Var(&m.Caps.Tokens, "budget-tokens", 0, "use no more tokens than this, of prompts and replies")
 	f.Int64Var(&m.Caps.Calls, "budget-calls", 0, "make no more calls than this")
@@ -57,12 +57,12 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 		"yes: models get shapes instead of captured values; no; auto: yes for inputs from a file")
 	f.StringVar(&m.Record, "record", "", "record replies and the way of the search into this `directory`")
 	f.StringVar(&m.Replay, "replay", "",
-		"take replies and the way of the search from this `directory`; nobody is asked")
+		"take replies and the way of the search from this `directory`; no model is asked")
 	f.Var(manyFlag{&m.Lessons}, "lessons", "teach models the lessons of this `directory` too")
 	f.BoolVar(&m.NoRules, "no-rules", false, "models alone: no rewrite proposes anything")
 }
 
-// needless refuses flags about models if no model is asked: a user who gives --redact expects
+// needless refuses flags about models if there is no model: a user who gives --redact expects
 // values to be sent. --offline holds without a model too.
 func (o *modelOptions) needless() error {
 	if len(o.models)+len(o.agents) > 0 {

@@ -8,7 +8,8 @@ import (
 	"os/exec"
 )
 
-// ownGroup does nothing where the system has no groups: the command ends without what it started.
+// ownGroup does nothing on a system without process groups: the processes that the command started
+// may outlive it.
 func ownGroup(*exec.Cmd) {}
 
 // become runs a program where the system cannot put it in this one's place.

@@ -24,7 +24,7 @@ type progress struct {
 	mu    sync.Mutex  // guards what is below
 	beat  *time.Timer // until the next word that a stage goes on; nil when none is due
 	began time.Time   // of the stage
-	ended bool        // nothing is said without an event any more
+	ended bool        // no line is printed without an event any more
 	live  bool        // w is a terminal
 	quiet bool
 	start time.Time
@@ -76,7 +76,7 @@ func (p *progress) goesOn(stage, detail string) {
 	p.beat = beat
 }
 
-// stop ends what the progress says by itself.
+// stop ends the lines that the progress prints by itself.
 func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,6 +91,7 @@ func (p *progress) watch(e flow.Event) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// Any event but a warning ends the lines about a slow stage.
 	if e.Warning == "" {
 		p.beat = nil
 	}
@@ -122,8 +123,7 @@ func (p *progress) replies(e *flow.EvaluatedEvent) {
 	}
 }
 
-// plain prints a line unless it says nothing new: a generation may bring only
-// what was known.
+// plain prints a line unless it repeats known news, as a generation without new candidates does.
 func (p *progress) plain(line string, m *flow.ModelsEvent) {
 	if line == p.last {
 		return
@@ -201,6 +201,7 @@ func bar(done, of int) string {
 	return "[" + strings.Repeat("#", n) + strings.Repeat(".", width-n) + "]"
 }
 
+// oneLine describes a generation in one line.
 func oneLine(e *flow.EvaluatedEvent) string {
 	line := fmt.Sprintf("search   %d of %d candidates", e.Candidates, e.Budget)
 	if len(e.Statuses) > 0 {

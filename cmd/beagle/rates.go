@@ -31,6 +31,7 @@ Examples:
 
 func init() { ratesCommand.run = runRates }
 
+// runRates makes trials of the judge on this machine, and prints its error rates.
 func runRates(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	d := flow.Defaults()
 	o := trials.Options{Measure: d.Measure, MinGain: d.MinGain}

@@ -51,8 +51,8 @@ Exit status: 0 shipped; 1 rolled back, or the machinery failed; 2 bad usage; 3 n
 
 func init() { rolloutCommand.run = runRollout }
 
-// A rolling is the flags of all verbs.
-type rolling struct {
+// A rolloutFlags is the flags of all verbs.
+type rolloutFlags struct {
 	verb             string
 	plan, state, id  string
 	corpus, dir      string
@@ -74,7 +74,7 @@ type rolling struct {
 	lasts         time.Duration // a rehearsal
 }
 
-func (o *rolling) flags(f *flagSet) {
+func (o *rolloutFlags) flags(f *flagSet) {
 	f.StringVar(&o.plan, "plan", "", "start, judge: `file` with the plan, as JSON (docs/rollout.md)")
 	f.StringVar(&o.state, "state", "",
 		"judge: `file` that keeps the experiment; made from the plan when it is not there")
@@ -98,7 +98,7 @@ func (o *rolling) flags(f *flagSet) {
 	f.IntVar(&o.orders.Turns, "turns", 10, "start: turns that are summed into a block")
 	f.Float64Var(&o.orders.MostErrors, "most-errors", 0.02,
 		"start: by how much the candidate's share of errors may exceed the original's until the process switches back")
-	f.Float64Var(&o.orders.MostHeap, "most-heap", 3, "start: how often the live heap may become what it was")
+	f.Float64Var(&o.orders.MostHeap, "most-heap", 3, "start: factor by which the live heap may grow")
 	f.Float64Var(&o.orders.Stuck, "stuck", 3, "start: seconds after which calls that do not return count as hung")
 	f.Float64Var(&o.orders.TTL, "ttl", 86400, "start: seconds until a process ends the rollout by itself")
 	f.BoolVar(&o.noShadow, "no-shadow", false, "start: without a shadow of these versions")
@@ -112,7 +112,7 @@ func (o *rolling) flags(f *flagSet) {
 // rolloutVerbs are the verbs with the numbers of their arguments.
 var rolloutVerbs = map[string]struct {
 	least, most int
-	run         func(ctx context.Context, o *rolling) (int, error)
+	run         func(ctx context.Context, o *rolloutFlags) (int, error)
 }{
 	"shadow": {2, 2, rolloutShadow}, "patch": {2, 2, rolloutPatch}, "rehearse": {1, 1, rolloutRehearse},
 	"start": {1, 1, rolloutStart}, "status": {0, 1, rolloutStatus},
@@ -120,8 +120,9 @@ var rolloutVerbs = map[string]struct {
 	"guardrails": {1, 100, rolloutGuardrails},
 }
 
+// runRollout checks the verb and its arguments, and runs it.
 func runRollout(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	o := &rolling{std: std}
+	o := &rolloutFlags{std: std}
 	f := c.flags(std)
 	o.flags(f)
 	rest, err := parse(f, args, 1, 1001)

@@ -32,6 +32,7 @@ func (l *flight) away(ctx context.Context) (int, error) {
 		return exitNo, err
 	}
 	l.unlock() // other commands may follow: the placement keeps them from driving it
+	// Follow the workflow's decisions in the store while the driver waits for its end.
 	f := &follower{flight: l, told: len(l.f.Log.Told), warned: l.f.Log.Warned}
 	stop, err := l.serve(f.standing)
 	if err != nil {
@@ -48,6 +49,7 @@ func (l *flight) away(ctx context.Context) (int, error) {
 	done()
 	looks.Wait()
 	f.look()
+	// Tell how the workflow, or the command alone, ended.
 	var detached *fleet.Detached
 	var stopped *fleet.Canceled
 	switch {
@@ -153,7 +155,7 @@ func differing(was, now pilot.Order) (flags []string) {
 	return flags
 }
 
-// A follower tells what a workflow has decided since it looked last.
+// A follower reports the workflow's decisions since its last look.
 type follower struct {
 	*flight
 	mu           sync.Mutex
@@ -200,7 +202,7 @@ func (f *follower) standing(look func(*rollout.Experiment, rollout.Decision)) {
 	look(&f.f.Experiment, f.f.Log.Last)
 }
 
-// controllerOf says what drives a rollout, where a workflow does.
+// controllerOf names the workflow that drives a rollout, if one does.
 func controllerOf(ctx context.Context, b pilot.Base) (string, error) {
 	at, placed, err := placedRollout(b)
 	if err != nil || !placed {

@@ -28,7 +28,7 @@ func deriveGuardrails(file string) (*slo.Guardrails, error) {
 }
 
 // rolloutGuardrails prints the guardrails of files for beagle.yaml.
-func rolloutGuardrails(_ context.Context, o *rolling) (int, error) {
+func rolloutGuardrails(_ context.Context, o *rolloutFlags) (int, error) {
 	all := &slo.Guardrails{}
 	for _, file := range o.rest {
 		g, err := deriveGuardrails(file)

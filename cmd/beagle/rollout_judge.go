@@ -24,7 +24,7 @@ func reportOf(e *rollout.Experiment, d rollout.Decision) *pilot.Report {
 		Standings: e.Standings(), Late: e.State.Late}
 }
 
-// holding is the decision on a rollout while nobody judges it.
+// holding is the decision on a rollout without a controller.
 func holding(f *pilot.Flight) rollout.Decision {
 	return rollout.Decision{Action: rollout.Hold, Cause: f.State.Cause}
 }
@@ -41,7 +41,7 @@ func rolloutExit(r *pilot.Report) int {
 }
 
 // rolloutJudge plays files of blocks to an experiment.
-func rolloutJudge(ctx context.Context, o *rolling) (int, error) {
+func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 	e, err := o.experiment()
 	if err != nil {
 		return exitUsage, err
@@ -50,6 +50,7 @@ func rolloutJudge(ctx context.Context, o *rolling) (int, error) {
 	if e.State.Cause != "" {
 		d.Cause = e.State.Cause
 	}
+	// Play the blocks. Known blocks, and those after the end, are skipped.
 	for _, file := range o.rest {
 		blocks, err := readBlocks(file)
 		if err != nil {
@@ -62,6 +63,7 @@ func rolloutJudge(ctx context.Context, o *rolling) (int, error) {
 			d = e.Next(b)
 		}
 	}
+	// Keep the experiment, and print the report.
 	if o.state != "" {
 		if err := saveExperiment(o.state, e); err != nil {
 			return exitNo, err
@@ -80,7 +82,7 @@ func over(e *rollout.Experiment) bool {
 }
 
 // experiment reads the state, or begins one by the plan.
-func (o *rolling) experiment() (*rollout.Experiment, error) {
+func (o *rolloutFlags) experiment() (*rollout.Experiment, error) {
 	if o.state != "" {
 		e, err := loadExperiment(o.state)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -102,6 +104,7 @@ func (o *rolling) experiment() (*rollout.Experiment, error) {
 	return e, nil
 }
 
+// readPlan reads a plan, and refuses unknown fields.
 func readPlan(file string) (p rollout.Plan, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -149,6 +152,7 @@ func writeWhole(file string, data []byte) error {
 // mostBlockLine bounds a block as text.
 const mostBlockLine = 4 << 20
 
+// readBlocks reads a file of blocks, or standard input.
 func readBlocks(file string) (out []rollout.Block, err error) {
 	in := io.Reader(os.Stdin)
 	if file != "-" {
@@ -178,6 +182,7 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 	return out, nil
 }
 
+// printRollout prints the decision, then a row for each metric.
 func printRollout(out io.Writer, r *pilot.Report) {
 	p := newPainter(out)
 	fmt.Fprintf(p, "%s: %s, %s\n  %s\n", clean(r.Function), r.Phase, p.paint("1", string(r.Action)), clean(r.Cause))
@@ -207,6 +212,7 @@ func printRollout(out io.Writer, r *pilot.Report) {
 			margin, s.P, s.Lag, wider, verdictOf(s))
 	}
 	w.Flush()
+	// Explain intervals that hold the differences between processes.
 	for _, s := range r.Standings {
 		if s.Role == "success" && s.Between > 0 {
 			fmt.Fprintf(p, "\n%s differs between the %d processes: its standard deviation from one to the next "+
@@ -220,7 +226,7 @@ func printRollout(out io.Writer, r *pilot.Report) {
 }
 
 // verdictOf is a standing in a few words: the reasons are in the cause.
-func verdictOf(s rollout.Standing) string {
+func verdictOf(s rollout.MetricRow) string {
 	if s.Role == "success" && s.Says != "better" {
 		return "undecided"
 	}

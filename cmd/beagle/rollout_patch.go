@@ -16,11 +16,12 @@ import (
 )
 
 // rolloutPatch prints a patch with both versions behind a switch, for people to merge.
-func rolloutPatch(ctx context.Context, o *rolling) (int, error) {
+func rolloutPatch(ctx context.Context, o *rolloutFlags) (int, error) {
 	candidate, err := filepath.Abs(o.rest[0])
 	if err != nil {
 		return exitUsage, err
 	}
+	// Write the patch into a scratch directory, and compile it there.
 	v, err := hiddenVersions(ctx, o.dir, candidate, o.rest[1])
 	if err != nil {
 		return exitUsage, err
@@ -37,6 +38,7 @@ func rolloutPatch(ctx context.Context, o *rolling) (int, error) {
 	if err := o.compiles(ctx, p, dir.Path); err != nil {
 		return exitNo, err
 	}
+	// Print it.
 	for _, f := range p.Files {
 		fmt.Fprint(o.std.out, source.Diff(f.Path, f.Before, f.After))
 	}
@@ -51,7 +53,7 @@ func rolloutPatch(ctx context.Context, o *rolling) (int, error) {
 
 // compiles has the go command compile the patched package with its tests. Nothing of the candidate
 // runs.
-func (o *rolling) compiles(ctx context.Context, p *inject.Patch, dir string) error {
+func (o *rolloutFlags) compiles(ctx context.Context, p *inject.Patch, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w",
 		"-o", filepath.Join(dir, "compiled"), "-overlay="+p.Overlay, p.Package)
 	cmd.Dir, cmd.Env = o.dir, os.Environ()

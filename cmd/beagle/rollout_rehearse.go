@@ -22,7 +22,7 @@ import (
 
 // rolloutRehearse starts the service, puts load on it, and lets the versions take turns. It looks
 // for harm: whether there is a gain is for live traffic to say.
-func rolloutRehearse(ctx context.Context, o *rolling) (int, error) {
+func rolloutRehearse(ctx context.Context, o *rolloutFlags) (int, error) {
 	switch {
 	case o.program == "" || o.load == "":
 		return exitUsage, &beagle.UsageError{What: "rollout rehearse: --run or --load is missing",
@@ -46,7 +46,7 @@ func rolloutRehearse(ctx context.Context, o *rolling) (int, error) {
 	}
 	defer s.clear()
 	// Drive a rollout on it that cannot ship.
-	l := &flight{rolling: o, rehearses: true}
+	l := &flight{rolloutFlags: o, rehearses: true}
 	defer l.unlock()
 	if err := l.prepare(s.ctx); err != nil {
 		return exitUsage, s.or(err)
@@ -84,8 +84,9 @@ const (
 	neverBlocks    = 10_000_000
 )
 
-// keepRehearsal keeps and prints what a rehearsal showed.
-func (o *rolling) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, error) {
+// keepRehearsal keeps and prints the results of a rehearsal.
+func (o *rolloutFlags) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, error) {
+	// Keep the rehearsal under its build, where rollout start looks for it.
 	text, err := json.Marshal(r)
 	if err != nil {
 		return exitNo, err
@@ -101,6 +102,7 @@ func (o *rolling) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, error)
 			return exitNo, err
 		}
 	}
+	// Print harm, a load that did not arrive, or the absence of harm.
 	switch {
 	case r.Harm != "":
 		if !o.asJSON {
@@ -108,7 +110,7 @@ func (o *rolling) keepRehearsal(s *store.Store, r *pilot.Rehearsal) (int, error)
 		}
 		return exitNo, nil
 	case r.Requests == 0:
-		return exitUsage, &beagle.UsageError{What: "the load reached the candidate with no request",
+		return exitUsage, &beagle.UsageError{What: "no request of the load reached the candidate",
 			Remedy: "check --load, or give more time with --for"}
 	}
 	if !o.asJSON {
@@ -136,7 +138,7 @@ func (s *stage) or(err error) error {
 }
 
 // stage starts the service with a probe that this command alone can reach, and the load.
-func (o *rolling) stage(ctx context.Context, dir string) (*stage, error) {
+func (o *rolloutFlags) stage(ctx context.Context, dir string) (*stage, error) {
 	socket, token := filepath.Join(dir, "s"), filepath.Join(dir, "token")
 	if err := os.WriteFile(token, []byte(rand.Text()+rand.Text()), 0o600); err != nil {
 		return nil, err
@@ -145,6 +147,7 @@ func (o *rolling) stage(ctx context.Context, dir string) (*stage, error) {
 	s := &stage{ctx: ctx}
 	var running sync.WaitGroup
 	s.clear = func() { cancel(); running.Wait() }
+	// start runs a command line until the stage is cleared. A command that ends early is a fault.
 	start := func(flag, line string, again bool, env ...string) {
 		running.Go(func() {
 			for ctx.Err() == nil {
@@ -166,6 +169,7 @@ func (o *rolling) stage(ctx context.Context, dir string) (*stage, error) {
 			}
 		})
 	}
+	// Start the service, wait for its socket, and then put load on it.
 	start("run", o.program, false, probe.EnvSocket+"="+socket, probe.EnvToken+"="+token)
 	o.at, o.token = []string{socket}, token
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {

@@ -19,7 +19,7 @@ import (
 )
 
 // rolloutShadow replays captured calls with both versions before anything goes live.
-func rolloutShadow(ctx context.Context, o *rolling) (int, error) {
+func rolloutShadow(ctx context.Context, o *rolloutFlags) (int, error) {
 	if o.corpus == "" {
 		return exitUsage, &beagle.UsageError{What: "no captured calls are given",
 			Remedy: "name them with --corpus: 'beagle capture start --out calls.jsonl' records some"}
@@ -64,7 +64,7 @@ func rolloutShadow(ctx context.Context, o *rolling) (int, error) {
 }
 
 // replay gives the candidate a full verdict on the captured calls, without timing it.
-func (o *rolling) replay(ctx context.Context, candidate string) (*beagle.Verdict, error) {
+func (o *rolloutFlags) replay(ctx context.Context, candidate string) (*beagle.Verdict, error) {
 	s, err := openStore()
 	if err != nil {
 		return nil, err
@@ -103,6 +103,7 @@ func countCalls(file string) (*pilot.Shadow, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
+		// Count the calls of a line, and note whether its corpus holds made-up text.
 		var call struct {
 			Args       json.RawMessage `json:"args"`
 			Weight     *float64        `json:"weight"`
@@ -125,6 +126,7 @@ func countCalls(file string) (*pilot.Shadow, error) {
 			sh.Calls++
 		}
 	}
+	// The bound is the rule of three.
 	if sh.Distinct == 0 {
 		return nil, &beagle.UsageError{What: file + " holds no call", Remedy: "record for longer"}
 	}
@@ -138,7 +140,7 @@ func shadowFile(build string) (string, error) {
 }
 
 // keepShadow remembers that these versions agreed, or that they do not.
-func (o *rolling) keepShadow(sh *pilot.Shadow) error {
+func (o *rolloutFlags) keepShadow(sh *pilot.Shadow) error {
 	file, err := shadowFile(sh.Build)
 	if err != nil {
 		return err
@@ -162,8 +164,8 @@ func shadowOf(build string) (*pilot.Shadow, error) {
 	return kept[pilot.Shadow](file, "take the shadow again")
 }
 
-// kept reads what a command left in a file, nil where there is none. The remedy is for a file that
-// cannot be read.
+// kept reads a file that a command left; nil if there is none. The remedy is for a file that cannot
+// be read.
 func kept[T any](file, remedy string) (*T, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,6 +181,7 @@ func kept[T any](file, remedy string) (*T, error) {
 	return v, nil
 }
 
+// printShadow prints a difference, or the bound without one.
 func printShadow(std stdio, sh *pilot.Shadow) {
 	if sh.Differs != "" {
 		fmt.Fprintf(std.out, "%s: the versions differ, so nothing goes live\n  %s\n", sh.Function, sh.Differs)

@@ -26,7 +26,7 @@ import (
 
 // A flight is a rollout that this command starts and follows.
 type flight struct {
-	*rolling
+	*rolloutFlags
 	base  pilot.Base
 	order pilot.Order
 	f     *pilot.Flight
@@ -36,8 +36,8 @@ type flight struct {
 }
 
 // rolloutStart lets the versions take turns until the experiment is over.
-func rolloutStart(ctx context.Context, o *rolling) (int, error) {
-	l := &flight{rolling: o}
+func rolloutStart(ctx context.Context, o *rolloutFlags) (int, error) {
+	l := &flight{rolloutFlags: o}
 	defer l.unlock()
 	if err := l.prepare(ctx); err != nil {
 		return exitUsage, err
@@ -53,13 +53,13 @@ func rolloutStart(ctx context.Context, o *rolling) (int, error) {
 
 // prepare looks at the processes, and takes up the rollout or begins one.
 func (l *flight) prepare(ctx context.Context) error {
-	o := l.rolling
+	o := l.rolloutFlags
 	// Ask the processes which build they hold.
 	clients, err := capture.New(o.at, o.token)
 	if err != nil {
 		return err
 	}
-	held, err := pilot.Look(ctx, clients, (&capturing{}).sites(o.rest)[0])
+	held, err := pilot.Look(ctx, clients, (&captureFlags{}).sites(o.rest)[0])
 	if err != nil {
 		return err
 	}
@@ -130,6 +130,7 @@ func (l *flight) unlock() {
 
 // here carries the rollout out in this process.
 func (l *flight) here(ctx context.Context) (int, error) {
+	// A workflow may drive this rollout already.
 	switch at, placed, err := placedRollout(l.base); {
 	case err != nil:
 		return exitNo, err
@@ -139,6 +140,7 @@ func (l *flight) here(ctx context.Context) (int, error) {
 			Remedy: "follow it with --temporal " + at.Address + ", or give another --id",
 		}
 	}
+	// Drive it, and answer deployers meanwhile.
 	p, err := l.pilot()
 	if err != nil {
 		return exitUsage, err
@@ -196,7 +198,7 @@ func (l *flight) ended(d rollout.Decision) (int, error) {
 }
 
 // shadowed refuses versions that have not agreed on captured calls.
-func (o *rolling) shadowed(build string) error {
+func (o *rolloutFlags) shadowed(build string) error {
 	sh, err := shadowOf(build)
 	switch {
 	case err != nil:
@@ -262,7 +264,7 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 }
 
 // unitOf is the unit of randomisation by the flag and the plan.
-func (o *rolling) unitOf(planned rollout.Unit) (rollout.Unit, error) {
+func (o *rolloutFlags) unitOf(planned rollout.Unit) (rollout.Unit, error) {
 	units := map[string]rollout.Unit{"": planned, wire.UnitSlice: rollout.Slices, wire.UnitRequest: rollout.Requests}
 	unit, ok := units[o.unit]
 	switch {
@@ -319,7 +321,8 @@ func parseSaving(text string) (s ledger.Saving, err error) {
 }
 
 // guards returns the outside guardrails of beagle.yaml.
-func (o *rolling) guards() (*pilot.Guards, error) {
+func (o *rolloutFlags) guards() (*pilot.Guards, error) {
+	// Read the service's settings; flags go before them.
 	file := o.config
 	if file == "" {
 		file = filepath.Join(o.dir, settings.Name)
@@ -337,10 +340,12 @@ func (o *rolling) guards() (*pilot.Guards, error) {
 	if s.Rollout == nil {
 		return nil, nil
 	}
+	// Take the guardrails of beagle.yaml.
 	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts, Rules: s.Rollout.Rules}
 	for _, r := range s.Rollout.Guardrails {
 		g.Guardrails = append(g.Guardrails, pilot.Guard(r))
 	}
+	// Add those that its files of service levels give.
 	for _, name := range s.Rollout.From {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(file), name)

@@ -13,7 +13,7 @@ import (
 )
 
 // rolloutStatus prints how rollouts stand, by their files.
-func rolloutStatus(ctx context.Context, o *rolling) (int, error) {
+func rolloutStatus(ctx context.Context, o *rolloutFlags) (int, error) {
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
@@ -33,6 +33,7 @@ func rolloutStatus(ctx context.Context, o *rolling) (int, error) {
 		fmt.Fprintln(o.std.out, "There are no rollouts yet.")
 	}
 	status := exitOK
+	// Print each rollout. With a single name, the status is that of the rollout.
 	for _, name := range names {
 		b := pilot.Base{Store: s, ID: name}
 		f, err := b.Load()
@@ -64,7 +65,7 @@ func rolloutStatus(ctx context.Context, o *rolling) (int, error) {
 }
 
 // rolloutStop has the controller end a rollout, or the next start of it.
-func rolloutStop(ctx context.Context, o *rolling) (int, error) {
+func rolloutStop(ctx context.Context, o *rolloutFlags) (int, error) {
 	if !plainName.MatchString(o.rest[0]) {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("%q is not the name of a rollout", o.rest[0]),
 			Remedy: "'beagle rollout status' lists them"}
@@ -93,7 +94,8 @@ func rolloutStop(ctx context.Context, o *rolling) (int, error) {
 	} else if placed {
 		d := &fleet.Driver{Store: s, Server: at, Log: o.std.err}
 		if err := d.StopRollout(ctx, b.ID); err != nil {
-			fmt.Fprintf(o.std.err, "warning: the workflow was not told, and finds out by the store: %v\n", err)
+			fmt.Fprintf(o.std.err,
+				"warning: the workflow did not get the stop, and will find it in the store: %v\n", err)
 		}
 	}
 	fmt.Fprintf(o.std.out,

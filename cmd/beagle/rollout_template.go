@@ -63,7 +63,8 @@ curl -s http://beagle:9110/ofrep/v1/evaluate/flags/ID -d '{"context":{"targeting
 `,
 }
 
-func rolloutTemplate(_ context.Context, o *rolling) (int, error) {
+// rolloutTemplate prints the settings of a deployer.
+func rolloutTemplate(_ context.Context, o *rolloutFlags) (int, error) {
 	text, ok := rolloutTemplates[o.rest[0]]
 	if !ok {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no template %q", o.rest[0]),

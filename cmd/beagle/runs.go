@@ -72,6 +72,7 @@ func init() {
 	cancelCommand.run = runCancel
 }
 
+// runRuns lists the runs of the store.
 func runRuns(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	asJSON := f.Bool("json", false, "print a JSON array")
@@ -123,7 +124,7 @@ func listRuns(w io.Writer, runs []store.Run, width int) error {
 	return nil
 }
 
-// cut shortens a text to a width; 0 is none.
+// cut shortens a text to a width; 0 leaves it whole.
 func cut(s string, width int) string {
 	if r := []rune(s); width > 0 && len(r) > width {
 		return string(r[:width-1]) + "…"
@@ -131,7 +132,7 @@ func cut(s string, width int) string {
 	return s
 }
 
-// terminalWidth is that of the terminal that w writes to, 0 when it is none.
+// terminalWidth returns the width of the terminal behind w, or 0 if w is no terminal.
 func terminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok && isTerminal(w) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
@@ -141,6 +142,7 @@ func terminalWidth(w io.Writer) int {
 	return 0
 }
 
+// runShow prints the result of a run, or lists the runs.
 func runShow(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	asJSON := f.Bool("json", false, "print the result as one JSON object (docs/json.md)")
@@ -153,6 +155,7 @@ func runShow(_ context.Context, c *command, args []string, std stdio) (int, erro
 	if err != nil {
 		return exitNo, err
 	}
+	// Without a run, list all.
 	if len(rest) == 0 {
 		if *markdown {
 			return exitUsage, &beagle.UsageError{
@@ -162,6 +165,7 @@ func runShow(_ context.Context, c *command, args []string, std stdio) (int, erro
 		}
 		return printRuns(std.out, s, *asJSON)
 	}
+	// Print the result of the run.
 	run, err := s.Run(rest[0])
 	if err != nil {
 		return exitUsage, err
@@ -180,6 +184,7 @@ func runShow(_ context.Context, c *command, args []string, std stdio) (int, erro
 	return exitOK, nil
 }
 
+// runResume goes on with a run, where it stopped or on its server.
 func runResume(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var o evolveOptions
 	f := c.flags(std)
@@ -203,6 +208,7 @@ func runResume(ctx context.Context, c *command, args []string, std stdio) (int, 
 	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Resume(ctx, rest[0]) })
 }
 
+// runCancel stops a run, here or on its server.
 func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	judge := f.Bool("judge", false, "end the search only, and judge what it has found (for runs on a Temporal server)")

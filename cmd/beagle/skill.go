@@ -33,6 +33,7 @@ var skillTools string
 //go:embed skill_cli.md
 var skillCLI string
 
+// runSkill prints instructions for coding agents.
 func runSkill(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	format := f.String("format", "agents", "`agents` (a section for AGENTS.md) or skill (a SKILL.md)")

@@ -86,6 +86,7 @@ func (o *suiteOptions) validate() error {
 	return spec.Validate()
 }
 
+// runSuite runs an optimiser on tasks of a suite.
 func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var o suiteOptions
 	f := c.flags(std)
@@ -133,8 +134,7 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 	return o.run(ctx, r, tasks, std)
 }
 
-// run takes the tasks one after the other, and reports what it has when it is
-// interrupted.
+// run takes the tasks one after the other. On an interrupt it reports the finished ones.
 func (o *suiteOptions) run(ctx context.Context, by *runner.Runner, tasks []suite.Task, std stdio) (int, error) {
 	start := time.Now()
 	r := by.Report()
@@ -158,12 +158,14 @@ func (o *suiteOptions) run(ctx context.Context, by *runner.Runner, tasks []suite
 		}
 		r.Tasks = append(r.Tasks, *row)
 	}
+	// Report the finished tasks, also after an interrupt or a fault of usage.
 	r.Means, r.Seconds = suite.Average(r.Tasks), time.Since(start).Seconds()
 	bad := new(beagle.UsageError)
 	stopped := ctx.Err() != nil || errors.As(failed, &bad)
 	if err := o.deliver(std.out, r, stopped); err != nil {
 		return exitNo, err
 	}
+	// A fault of usage goes before failed tasks.
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintf(std.err,
@@ -178,8 +180,8 @@ func (o *suiteOptions) run(ctx context.Context, by *runner.Runner, tasks []suite
 	return exitOK, nil
 }
 
-// deliver prints the report. A stopped one is no JSON: half of a report would be
-// taken for one.
+// deliver prints the report. A stopped run prints no JSON: a reader would take half of a report for
+// a whole one.
 func (o *suiteOptions) deliver(w io.Writer, r *suite.Report, stopped bool) error {
 	if o.json {
 		if stopped {
@@ -223,6 +225,7 @@ func printSuite(w io.Writer, r *suite.Report) {
 	if len(name) > 24 {
 		name = "optimiser"
 	}
+	// Print a row for each task, then the means.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	head := []string{"task", name}
 	if len(r.Seeds) > 1 {
@@ -245,6 +248,7 @@ func printSuite(w io.Writer, r *suite.Report) {
 				"%.0f %% of the expert%s.\n",
 			m.Tasks, name, report.Digits(m.Ratio), report.Digits(m.Expert), 100*m.OfExpert, searchedWith(r.Rules))
 	}
+	// Print the reason of each failed run.
 	for _, row := range r.Tasks {
 		for _, run := range row.Runs {
 			if run.Reason != "" {

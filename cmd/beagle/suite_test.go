@@ -19,7 +19,7 @@ import (
 
 var updateSuite = flag.Bool("update-suite-list", false, "write testdata/suite/list.golden")
 
-// suitesDrawn is how many scripts of testdata/suite a run tries.
+// suitesDrawn is the number of scripts of testdata/suite that a run tries.
 const suitesDrawn = 1
 
 // TestSuiteScripts runs the command on a small suite of its own.

@@ -51,7 +51,8 @@ func oneTarget(args []string) (string, error) {
 	target, rest := together(args)
 	if len(rest) > 0 {
 		return "", &beagle.UsageError{
-			What:   fmt.Sprintf("%d arguments are no functions of one package: %s", len(args), strings.Join(args, " ")),
+			What: fmt.Sprintf("%d arguments are not functions of one package: %s", len(args),
+				strings.Join(args, " ")),
 			Remedy: "name one function, or a group as './pkg.{FuncA,FuncB}'",
 		}
 	}

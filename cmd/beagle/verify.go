@@ -98,6 +98,7 @@ func worse(a, b int) int {
 	return exitOK
 }
 
+// runVerify judges versions by hand, each as a search would judge its winner.
 func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	spec := flow.Defaults()
 	f := c.flags(std)
@@ -115,6 +116,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err != nil {
 		return exitUsage, err
 	}
+	// Check the flags and the target.
 	if spec.NoMeasure && f.given("measure") {
 		return exitUsage, &beagle.UsageError{What: "--measure and --no-measure exclude each other",
 			Remedy: "leave one of them out"}
@@ -127,6 +129,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, &beagle.UsageError{What: spec.Target + " is a target, and no version of it is given",
 			Remedy: "give a Go file that declares it again"}
 	}
+	// Read the versions. The recording must not depend on them.
 	versions, several, err := readVersions(rest)
 	if err != nil {
 		return exitUsage, err

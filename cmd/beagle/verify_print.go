@@ -11,9 +11,10 @@ import (
 	"github.com/beagle-go/beagle/internal/report"
 )
 
-// printVerdict prints a verdict for people; name is its file if there are several. The reason
-// shows the difference, the test shows the whole input: nothing is said twice.
+// printVerdict prints a verdict for people; name is its file if there are several. The reason shows
+// the difference and the test shows the whole input, so neither repeats the other.
 func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
+	// Print the status with its reason, then the checks.
 	fmt.Fprintln(w)
 	if name != "" {
 		fmt.Fprintf(w, "%s: ", name)
@@ -33,6 +34,7 @@ func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
 		}
 		fmt.Fprintf(w, "  %-12s %-6s %8d inputs %8.0f ms  %s\n", k.Name, mark, k.Cases, k.Millis, k.Note)
 	}
+	// Print the counterexample, the figures, the contract and the assurance.
 	printCounterexample(w, v.Counterexample)
 	if m := v.Final; m != nil {
 		printRatios(w, m.Corrected, m)
@@ -46,7 +48,7 @@ func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
 	}
 }
 
-// printAssurance prints how far the evidence reaches, and what it leaves open.
+// printAssurance prints the extent of the evidence, and its gaps.
 func printAssurance(w io.Writer, a *beagle.Assurance) {
 	if a == nil {
 		return
@@ -70,7 +72,7 @@ func printCounterexample(w io.Writer, x *beagle.Counterexample) {
 	}
 }
 
-// printRatios shows the figures of a measurement, the one to quote first.
+// printRatios prints the figures of a measurement, the one to quote first.
 func printRatios(w io.Writer, quoted beagle.Ratio, m *beagle.Measurement) {
 	for _, line := range []struct {
 		label string

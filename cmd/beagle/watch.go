@@ -54,8 +54,8 @@ Exit status with --once: 0 nothing new; 1 there are findings; 2 bad input; 130 i
 
 func init() { watchCommand.run = runWatch }
 
-// A watching is the flags of a watch.
-type watching struct {
+// A watchFlags is the flags of a watch.
+type watchFlags struct {
 	hotspotFlags
 	as, targets, listen     string
 	toto                    string
@@ -68,7 +68,7 @@ type watching struct {
 	std                     stdio
 }
 
-func (o *watching) flags(f *flagSet) {
+func (o *watchFlags) flags(f *flagSet) {
 	f.StringVar(&o.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
 	f.StringVar(&o.own, "own", "",
 		"import path `prefixes` of your own code, with commas; the checkout's module by default")
@@ -78,7 +78,7 @@ func (o *watching) flags(f *flagSet) {
 	f.StringVar(&o.binary, "binary", "", "the `program` that was profiled: says with which toolchain it was built")
 	f.StringVar(&o.targets, "targets", "",
 		"`file` of JSON lines: functions with a win or a corpus, beside those of the ledger")
-	f.Func("inputs", "what a `FUNC=CORPUS,CALLS` is called with: the corpus of its win, and calls captured now; "+
+	f.Func("inputs", "inputs of a function, as `FUNC=CORPUS,CALLS`: the corpus of its win, and calls captured now; "+
 		"may be given several times", func(s string) error { o.inputs = append(o.inputs, s); return nil })
 	f.StringVar(&o.listen, "listen", "", "serve this command's own state as Prometheus metrics at this `address`")
 	f.IntVar(&o.seconds, "seconds", 30, "of a live profile")
@@ -103,7 +103,7 @@ func (o *watching) flags(f *flagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "no warnings on standard error")
 }
 
-func (o *watching) check(f *flagSet) error {
+func (o *watchFlags) check(f *flagSet) error {
 	bad := func(flag, what, remedy string) error {
 		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}
 	}
@@ -125,7 +125,7 @@ func (o *watching) check(f *flagSet) error {
 		return bad("change", fmt.Sprintf("%g is not between 0 and 100 %%", o.change), "1 is common")
 	case !(o.campaigns >= 0 && o.campaigns <= 1e6):
 		return bad("campaigns", fmt.Sprintf("%g is not an amount of money between 0 and a million", o.campaigns),
-			"20 is a begin")
+			"start with 20")
 	case o.as != "" && !plainName.MatchString(o.as):
 		return bad("as", fmt.Sprintf("%q is not a name", o.as), "use letters, digits, dots and dashes")
 	}
@@ -134,8 +134,9 @@ func (o *watching) check(f *flagSet) error {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}$`)
 
+// runWatch looks at a service once or for ever, or prints the services in the order of work.
 func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	o := watching{std: std}
+	o := watchFlags{std: std}
 	f := c.flags(std)
 	o.flags(f)
 	sources, err := parse(f, args, 0, 1000)
@@ -145,16 +146,18 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err := o.check(f); err != nil {
 		return exitUsage, err
 	}
+	// Print the services in the order of work.
 	if o.next {
 		if len(sources) > 0 {
 			return exitUsage, &beagle.UsageError{What: "--next with a SOURCE",
-				Remedy: "it prints what is known: leave it out"}
+				Remedy: "it prints known services: leave the SOURCE out"}
 		}
 		return o.printNext()
 	}
 	if o.once && o.all && len(sources) == 0 {
 		sources = []string{os.DevNull} // a finding needs no source
 	}
+	// Open the archive, and serve the command's own metrics.
 	job, err := o.job(sources, std)
 	if err != nil {
 		return exitUsage, err
@@ -176,7 +179,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 
 // A watcher is a watch at work.
 type watcher struct {
-	*watching
+	*watchFlags
 	job     *hotspotJob
 	name    string
 	options windows.Options
@@ -188,8 +191,9 @@ type watcher struct {
 	monitored *monitor
 }
 
-func (o *watching) open(job *hotspotJob) (*watcher, error) {
-	w := &watcher{watching: o, job: job, name: job.options.Service.Name}
+// open opens the archive of a watch, with the settings of beagle.yaml.
+func (o *watchFlags) open(job *hotspotJob) (*watcher, error) {
+	w := &watcher{watchFlags: o, job: job, name: job.options.Service.Name}
 	if o.as != "" {
 		w.name = o.as
 	}
@@ -246,8 +250,8 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 	return w, o.addInputs(w.archive)
 }
 
-// builtWith returns the version of Go that a program was built with. The go command reads programs
-// of all systems; what it reads them with would be a part of every beagle.
+// builtWith returns the version of Go that a program was built with. It asks the go command, which
+// reads programs of all systems: the package behind that would be a part of every beagle.
 func builtWith(program string) (string, error) {
 	bad := &beagle.UsageError{Remedy: "name the Go program that was profiled"}
 	c := exec.Command("go", "version", "--", program)
@@ -255,7 +259,7 @@ func builtWith(program string) (string, error) {
 	var said strings.Builder
 	c.Stderr = &said
 	out, err := c.Output()
-	// Of a file that it cannot read the command complains, and it may report success all the same.
+	// The go command may complain about a file that it cannot read, and still report success.
 	switch version, ok := strings.CutPrefix(strings.TrimSpace(string(out)), program+": "); {
 	case errors.Is(err, exec.ErrNotFound):
 		bad.What = "--binary: there is no go command to read it"
@@ -263,7 +267,7 @@ func builtWith(program string) (string, error) {
 	case err != nil || said.Len() > 0:
 		bad.What = fmt.Sprintf("--binary %s: %s", program, cmp.Or(strings.TrimSpace(said.String()), fmt.Sprint(err)))
 	case !ok:
-		bad.What = fmt.Sprintf("--binary %s: it is no program of Go", program)
+		bad.What = fmt.Sprintf("--binary %s: it is not a Go program", program)
 	default:
 		return version, nil
 	}
@@ -271,7 +275,7 @@ func builtWith(program string) (string, error) {
 }
 
 // pretrained reads the weights that --toto names, or else beagle.yaml.
-func (o *watching) pretrained(named string) ([]forecast.Model, error) {
+func (o *watchFlags) pretrained(named string) ([]forecast.Model, error) {
 	file := cmp.Or(o.toto, named)
 	if file == "" {
 		return nil, nil
@@ -289,7 +293,7 @@ func (o *watching) pretrained(named string) ([]forecast.Model, error) {
 }
 
 // addInputs reads what --inputs names.
-func (o *watching) addInputs(a *windows.Archive) error {
+func (o *watchFlags) addInputs(a *windows.Archive) error {
 	for _, text := range o.inputs {
 		function, files, ok := strings.Cut(text, "=")
 		corpus, calls, two := strings.Cut(files, ",")
@@ -311,7 +315,7 @@ func (o *watching) addInputs(a *windows.Archive) error {
 	return nil
 }
 
-// readTargets reads what a person wants to have watched: lines of a watch.Target.
+// readTargets reads the targets that a person wants to have watched: lines of a watch.Target.
 func readTargets(file string) (out []watch.Target, err error) {
 	if file == "" {
 		return nil, nil
@@ -338,8 +342,9 @@ func readTargets(file string) (out []watch.Target, err error) {
 	return out, nil
 }
 
-// look reads the sources once and prints what is new.
+// look reads the sources once and prints the news.
 func (w *watcher) look(ctx context.Context) (int, error) {
+	// Read new profiles, and judge the windows that they complete.
 	if err := w.read(ctx); err != nil {
 		return exitUsage, err
 	}
@@ -351,6 +356,7 @@ func (w *watcher) look(ctx context.Context) (int, error) {
 	if err := w.archive.Prune(time.Now().Add(-w.keep)); err != nil {
 		return exitNo, err
 	}
+	// Report the findings, and hold the limits against them.
 	r, err := w.report(j)
 	if err != nil {
 		return exitNo, err
@@ -363,6 +369,7 @@ func (w *watcher) look(ctx context.Context) (int, error) {
 	if err := w.print(r); err != nil {
 		return exitNo, err
 	}
+	// Start a campaign if one is allowed.
 	if err := w.campaign(ctx, standing); err != nil {
 		return exitNo, err
 	}
@@ -398,7 +405,7 @@ func (w *watcher) read(ctx context.Context) error {
 	return nil
 }
 
-// forever looks again and again. A source that does not answer is told and asked again.
+// forever looks again and again. It warns of a source that does not answer, and asks it again.
 func (w *watcher) forever(ctx context.Context) (int, error) {
 	t := time.NewTicker(w.every)
 	defer t.Stop()

@@ -21,8 +21,7 @@ import (
 	"github.com/beagle-go/beagle/internal/watch/windows"
 )
 
-// A monitor looks after the limits of a service: its SLOs, what it costs, and how busy an instance
-// may be.
+// A monitor watches the limits of a service: its SLOs, its cost, and the load of an instance.
 type monitor struct {
 	*hotspotJob
 	prometheus *pilot.Guards // nil without SLOs
@@ -46,6 +45,7 @@ func (w *watcher) monitor() (*monitor, error) {
 	if s == nil {
 		return m, nil
 	}
+	// The rollout's Prometheus and service levels are the default.
 	address, from := s.Watch.Prometheus, s.Watch.From
 	if s.Rollout != nil {
 		address = cmp.Or(address, s.Rollout.Prometheus)
@@ -74,8 +74,8 @@ func (w *watcher) monitor() (*monitor, error) {
 	return m, nil
 }
 
-// bad asks for the share of bad events of an objective in a window that ends at a time. Without
-// events there is none.
+// bad asks for the share of bad events of an objective in a window that ends at a time. The share
+// of a window without events is 0.
 func (m *monitor) bad(ctx context.Context, o slo.Objective, window string, end time.Time) (float64, bool) {
 	bad, total, ratio := o.Queries(window)
 	ask := *m.prometheus
@@ -151,12 +151,13 @@ func against(t watch.Trend, l watch.Limit) []watch.Finding {
 	return nil
 }
 
-// monthly returns the cost of so many processors of each instance in a month.
+// monthly returns the cost of this many processors of each instance in a month.
 func (m *monitor) monthly(cores float64) float64 {
 	s := &m.options.Service
 	return cores * cmp.Or(s.Replicas, 1) / cmp.Or(s.Utilisation, 1) * s.Price.Amount * hoursAMonth
 }
 
+// scaled multiplies a trend.
 func scaled(t watch.Trend, by float64) watch.Trend {
 	out := watch.Trend{End: t.End, Step: t.Step}
 	for _, x := range t.Past {
@@ -275,7 +276,7 @@ func turns(dir string, now time.Time) ([]watch.Turn, error) {
 }
 
 // printNext prints which services and functions are next.
-func (o *watching) printNext() (int, error) {
+func (o *watchFlags) printNext() (int, error) {
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
@@ -314,8 +315,8 @@ type start struct {
 	first   string // function to take up; "" for the hot spots in their order
 }
 
-// startOf picks what a campaign can answer, limits of the service before functions, or nil. The
-// findings are in the order of [watch.Unanswered].
+// startOf picks the first finding that a campaign can answer, limits of the service before
+// functions, or nil. The findings are in the order of [watch.Unanswered].
 func startOf(found []watch.Finding) *start {
 	for _, f := range found {
 		function, search := strings.CutPrefix(f.Command, "beagle evolve ")
@@ -345,7 +346,7 @@ func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error 
 	if err != nil {
 		return err
 	}
-	spent, err := store.ReadLines[watch.Spending](w.spendingFile())
+	spent, err := store.ReadLines[watch.Expense](w.spendingFile())
 	if err != nil {
 		return err
 	}
@@ -390,7 +391,7 @@ func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error 
 		stdio{out: w.std.err, err: w.std.err})
 	// Give back the money that it did not take.
 	took := (processorSeconds() - before) / 3600 * price.Amount
-	err = w.spend(watch.Spending{Service: w.name, At: time.Now().UTC(), Amount: took - reserved,
+	err = w.spend(watch.Expense{Service: w.name, At: time.Now().UTC(), Amount: took - reserved,
 		Currency: price.Currency, Why: "not used"})
 	if failed != nil {
 		failed = fmt.Errorf("the campaign: %w", failed)
@@ -398,8 +399,7 @@ func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error 
 	return errors.Join(failed, err)
 }
 
-// reserve writes down what a campaign may cost, which is less where less is left: 0 where nothing
-// is.
+// reserve notes the money that a campaign may spend: less if less is left, 0 if nothing is.
 func (w *watcher) reserve(price *beagle.CorePrice, processor time.Duration, s *start) (float64, time.Duration, error) {
 	lock, err := w.store.LockPart(filepath.Join(w.store.Dir(), "watch", "spending"), "beagle watch --campaigns",
 		"the record of spendings", "try again")
@@ -407,7 +407,7 @@ func (w *watcher) reserve(price *beagle.CorePrice, processor time.Duration, s *s
 		return 0, 0, err
 	}
 	defer lock.Unlock()
-	all, err := store.ReadLines[watch.Spending](w.spendingFile())
+	all, err := store.ReadLines[watch.Expense](w.spendingFile())
 	if err != nil {
 		return 0, 0, err
 	}
@@ -417,7 +417,7 @@ func (w *watcher) reserve(price *beagle.CorePrice, processor time.Duration, s *s
 		return 0, 0, nil
 	}
 	cost := processor.Hours() * price.Amount
-	return cost, processor, w.spend(watch.Spending{Service: w.name, At: time.Now().UTC(), Amount: cost,
+	return cost, processor, w.spend(watch.Expense{Service: w.name, At: time.Now().UTC(), Amount: cost,
 		Currency: price.Currency, Answers: s.because.Answer(),
 		Why: cmp.Or(s.because.Function, s.because.Subject) + ": " + s.because.Cause})
 }
@@ -426,6 +426,6 @@ func (w *watcher) spendingFile() string {
 	return filepath.Join(w.store.Dir(), "watch", "spending", "spending.jsonl")
 }
 
-func (w *watcher) spend(s watch.Spending) error {
+func (w *watcher) spend(s watch.Expense) error {
 	return store.AppendLine(w.spendingFile(), s)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/watch/windows"
 )
 
+// report collects the state of the watch after a look.
 func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 	r := &windows.Report{Service: w.name, Added: j.Windows, Findings: j.Findings, Skipped: j.Skipped,
 		Refused: j.Refused}
@@ -115,6 +116,7 @@ type watchGauges struct {
 	last     time.Time
 }
 
+// count adds a look to the command's own metrics.
 func (g *watchGauges) count(a *windows.Archive, j *windows.Judged) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

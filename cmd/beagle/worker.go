@@ -14,7 +14,7 @@ var workerCommand = &command{
 	name:  "worker",
 	short: "work for runs on a Temporal server",
 	long: `
-Takes work of runs that were started with 'beagle evolve --temporal', until it is told to stop. Workers share the store:
+Takes work of runs that were started with 'beagle evolve --temporal', until a signal stops it. Workers share the store:
 BEAGLE_HOME must be the same directory for all of them and for 'beagle evolve' (docs/fleet.md).
 
 Kinds of work: llm (make candidates), build (record inputs, write reports), verify (the full verification), and bench (all
@@ -27,7 +27,7 @@ Examples:
   beagle worker --temporal temporal.internal:7233 --queues bench
   beagle worker --temporal temporal.internal:7233 --queues llm,build,verify
 
-Exit status: 0 when it was told to stop (interrupt or SIGTERM), 1 when something failed, 2 for bad input.`,
+Exit status: 0 when a signal stopped it (interrupt or SIGTERM), 1 when something failed, 2 for bad input.`,
 }
 
 func init() { workerCommand.run = runWorker }
@@ -37,6 +37,7 @@ func serverFlags(f *flagSet, s *fleet.Server) {
 	f.StringVar(&s.Namespace, "namespace", "default", "namespace on the Temporal server")
 }
 
+// runWorker takes work from a Temporal server until a signal stops it.
 func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var server fleet.Server
 	kinds := fleet.Kinds

@@ -2,10 +2,9 @@
 // else than they seem to: a call that the compiler deletes, a loop that does not
 // run b.N times, an input that the first iteration uses up.
 //
-// It reads source, and the machine code that the compiler makes of it. It runs
-// nothing. A rule
-// reports only what it can show in the text, since a false alarm costs a reader
-// more than a missed mistake: [Rules] has what each looks for.
+// It reads source, and the machine code that the compiler makes of it. It runs nothing. A rule
+// reports only faults that the text proves, since a false alarm costs a reader more than a missed
+// mistake: [Rules] lists them.
 package audit
 
 import (
@@ -23,8 +22,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A Finding is a mistake in a benchmark.
-type Finding struct {
+// A Mistake is a mistake in a benchmark.
+type Mistake struct {
 	Rule      string `json:"rule"`
 	Benchmark string `json:"benchmark"` // the declared function that holds it
 	File      string `json:"file"`      // relative to the audited directory, with slashes
@@ -37,7 +36,7 @@ type Finding struct {
 // A Report holds the findings of an audit.
 type Report struct {
 	Benchmarks int       `json:"benchmarks"` // that were read
-	Findings   []Finding `json:"findings"`
+	Findings   []Mistake `json:"findings"`
 }
 
 // A Rule is a mistake that is looked for.
@@ -84,7 +83,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	// Run every rule on every benchmark.
-	out := &Report{Findings: []Finding{}}
+	out := &Report{Findings: []Mistake{}}
 	for _, p := range pkgs {
 		list := benchmarksOf(p)
 		if len(list) == 0 {
@@ -107,7 +106,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	// Sort by place. Two benchmarks may share a finding.
-	inorder.By(out.Findings, func(a, b Finding) int {
+	inorder.By(out.Findings, func(a, b Mistake) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Rule, b.Rule))
 	})
 	out.Findings = slices.Compact(out.Findings)
@@ -159,7 +158,7 @@ type pass struct {
 	code  *code
 	dir   string
 	rule  *Rule
-	found []Finding
+	found []Mistake
 }
 
 // report notes a finding at a place.
@@ -169,7 +168,7 @@ func (x *pass) report(at token.Pos, reason, remedy string) {
 	if rel, err := filepath.Rel(x.dir, file); err == nil {
 		file = rel
 	}
-	x.found = append(x.found, Finding{
+	x.found = append(x.found, Mistake{
 		Rule: x.rule.ID, Benchmark: x.name, File: filepath.ToSlash(file), Line: p.Line, Column: p.Column,
 		Reason: reason, Remedy: remedy,
 	})

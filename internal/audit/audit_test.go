@@ -128,7 +128,7 @@ func TestBadInput(t *testing.T) {
 func TestSARIF(t *testing.T) {
 	var text strings.Builder
 	r := &Report{
-		Findings: []Finding{
+		Findings: []Mistake{
 			{Rule: "no-loop", Benchmark: "BenchmarkX", File: "a/x_test.go", Line: 3, Column: 1, Reason: "why", Remedy: "do"},
 		},
 	}

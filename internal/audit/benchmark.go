@@ -22,7 +22,7 @@ type benchmark struct {
 	run      bool // the testing package calls it: it must loop
 }
 
-// A loopKind says what ends a loop.
+// A loopKind tells what ends a loop.
 type loopKind int
 
 const (
@@ -159,7 +159,7 @@ func (x *benchmark) isN(e ast.Node) bool {
 	return ok && sel.Sel.Name == "N" && x.is(sel.X, x.b)
 }
 
-// method is the name of the method of b that a call calls; "" when it is none.
+// method returns the name of the method of b that a call calls, or "".
 func (x *benchmark) method(call *ast.CallExpr) string {
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && x.is(sel.X, x.b) {
 		return sel.Sel.Name

@@ -57,8 +57,8 @@ func usedUp(x *pass) {
 // meansSorted reports whether the benchmark says that its input is sorted.
 func (x *pass) meansSorted() bool { return strings.Contains(strings.ToLower(x.name), "sorted") }
 
-// outer is the variable that an argument is made of, if it is declared outside of
-// the loop; nil when that is not one variable or a part of it.
+// outer returns the variable that an argument is made of, if it is declared outside of the loop. It
+// returns nil if the argument is not one variable or a part of it.
 func (x *pass) outer(l loop, e ast.Expr) *types.Var {
 	for {
 		switch at := ast.Unparen(e).(type) {
@@ -146,8 +146,7 @@ func setups(x *pass) {
 	}
 }
 
-// touchesTimer reports whether a statement resets or stops the timer, or hands b to
-// somebody who may.
+// touchesTimer reports whether a statement resets or stops the timer, or hands b to code that may.
 func (x *pass) touchesTimer(s ast.Stmt) bool {
 	found := false
 	x.inspect(s, func(n ast.Node) bool {

@@ -46,8 +46,8 @@ func assignments(x *pass) {
 	})
 }
 
-// loopless looks for benchmarks that the testing package calls and that have no
-// loop, do not start others, and hand b to nobody.
+// loopless looks for benchmarks that the testing package calls and that have no loop, start no
+// other benchmark, and never hand b on.
 func loopless(x *pass) {
 	if !x.run || x.b == nil || len(x.loops) > 0 {
 		return
@@ -116,7 +116,7 @@ func (x *pass) loopsOver(f *types.Func, i int) bool {
 	decl := x.declaration(f)
 	params := f.Signature().Params()
 	if decl == nil || decl.Body == nil || i >= params.Len() {
-		return true // who knows
+		return true // unknown code may do anything
 	}
 	v, found := params.At(i), false
 	info := x.pkg.TypesInfo

@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// Inputs are what a function receives, from one benchmark or in production.
+// Inputs describe the arguments of a function's calls, from one benchmark or in production.
 type Inputs struct {
 	Distinct int                // different arguments
 	Bytes    int                // of them all, once each
@@ -37,7 +37,7 @@ const (
 
 // CompareInputs says how a benchmark's inputs mislead, beside those that production was seen to
 // have. at is the benchmark's place.
-func CompareInputs(at Finding, bench, production Inputs) (all []Finding) {
+func CompareInputs(at Mistake, bench, production Inputs) (all []Mistake) {
 	found := func(rule, reason, remedy string) {
 		f := at
 		f.Rule, f.Reason, f.Remedy = rule, reason, remedy

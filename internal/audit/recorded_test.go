@@ -27,7 +27,7 @@ func TestCompareInputs(t *testing.T) {
 		b, p := alike, production
 		row.change(&b, &p)
 		var got []string
-		for _, f := range CompareInputs(Finding{Benchmark: "BenchmarkX", File: "x_test.go", Line: 3}, b, p) {
+		for _, f := range CompareInputs(Mistake{Benchmark: "BenchmarkX", File: "x_test.go", Line: 3}, b, p) {
 			got = append(got, f.Rule)
 			if f.Line != 3 || f.Remedy == "" || f.Reason == "" {
 				t.Errorf("%s: %+v", row.name, f)

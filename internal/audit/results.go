@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// deadResults looks for calls whose results nobody uses and which the compiler
-// deletes. What is left of the loop counts to b.N. (Dave Cheney described it for a
-// population count in "How to write benchmarks in Go", 2013.)
+// deadResults looks for calls whose results are never used and which the compiler deletes. The loop
+// then only counts to b.N. (Dave Cheney described it for a population count in "How to write
+// benchmarks in Go", 2013.)
 func deadResults(x *pass) {
 	x.calls(func(call *ast.CallExpr, f *types.Func, used bool) {
 		if used {
@@ -98,8 +98,8 @@ func (x *pass) gone(call *ast.CallExpr, f *types.Func) bool {
 	return true
 }
 
-// read reports whether anybody reads what a loop assigns to an expression. A local
-// variable is read where it stands in an expression, but not in _ = v.
+// read reports whether the code reads a variable that a loop assigns to. A local variable is read
+// where it stands in an expression, but not in _ = v.
 func (x *pass) read(l loop, to ast.Expr) bool {
 	id, ok := ast.Unparen(to).(*ast.Ident)
 	if !ok {

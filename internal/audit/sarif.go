@@ -53,7 +53,7 @@ func (r *Report) SARIF(w io.Writer, version string) error {
 		out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, rule{x.ID, text{x.Text}})
 	}
 	for _, x := range RecordedRules {
-		if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == x.ID }) {
+		if slices.ContainsFunc(r.Findings, func(f Mistake) bool { return f.Rule == x.ID }) {
 			out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, rule{x.ID, text{x.Text}})
 		}
 	}

@@ -49,7 +49,7 @@ func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int)
 	base, cand := &replies[0].Sets[0], &replies[1].Sets[0]
 	m.pacing.spent += time.Duration(max(base.Millis, cand.Millis) * float64(time.Millisecond))
 	if !meet(base, cand) {
-		t.missed++ // one of them was held up, which says nothing of the candidate
+		t.missed++ // one of them was held up, which says nothing about the candidate
 		return nil
 	}
 	if r, ok := stratify(im.seed(), compareApart(im, sides, base, cand)); ok {
@@ -58,9 +58,9 @@ func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int)
 	return nil
 }
 
-// apartWindows is how many windows a process apart can visit three times in its
-// half of the time, so that both see the same inputs; all, where one of them may
-// be most of the work.
+// apartWindows returns how many windows a process apart can visit three times in its half of the
+// time, so that both see the same inputs. It returns all windows if one of them may be most of the
+// work.
 func (m *confirmer) apartWindows(q *rt.Time, round time.Duration) int {
 	if m.slicing.visits {
 		return m.slicing.windows
@@ -87,9 +87,8 @@ func compareApart(im image, sides [2][]int, base, cand *rt.Timing) []copyPair {
 	return pairs
 }
 
-// meet cuts two timings to the rounds of the time that both took turns in: one
-// process may begin or end alone and have the machine for itself. It reports
-// whether anything is left to compare.
+// meet cuts two timings to the rounds in which both processes took turns: one may begin or end
+// alone and have the machine for itself. It reports whether anything is left to compare.
 func meet(a, b *rt.Timing) bool {
 	if len(a.Turn) == 0 || len(b.Turn) == 0 {
 		return false
@@ -114,7 +113,7 @@ func cut(t *rt.Timing, from, to int64) {
 	}
 }
 
-// common is what two lists of windows have in common.
+// common returns the windows that both lists have.
 func common(a, b []bool) []bool {
 	out := make([]bool, min(len(a), len(b)))
 	for w := range out {

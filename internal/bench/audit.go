@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Observed is what running the original over the corpus showed, beyond the
-// facets. A count that was not taken is -1.
+// Observed holds what a run of the original over the corpus showed, beyond the facets. A count of
+// -1 was not taken.
 type Observed struct {
 	NonDeterministic int // records whose results differ from one call to the next
 	Results          int // distinct results over the corpus
@@ -31,8 +31,8 @@ type audit func(t *beagle.Target, c *beagle.Corpus, o Observed) *beagle.Finding
 var audits = []audit{generatedOnly, nonDeterministic, deadResult, constantFoldable, fewDistinct,
 	oneClassOnly, mutatesInput}
 
-// Audit says what is wrong with a corpus as a benchmark: a candidate may win on
-// it for reasons that production does not have.
+// Audit lists the faults of a corpus as a benchmark: a candidate may win on it for reasons that
+// production does not have.
 func Audit(t *beagle.Target, c *beagle.Corpus, o Observed) []beagle.Finding {
 	var out []beagle.Finding
 	for _, a := range audits {

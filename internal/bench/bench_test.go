@@ -54,7 +54,7 @@ func Sum(s string) int {
 }
 `
 
-// waste is what a candidate can leave out, if nobody compares results.
+// waste is work that a candidate can leave out, if no test compares results.
 const waste = `		for range 20 {
 			n ^= i
 		}

@@ -5,10 +5,9 @@ import "slices"
 // fewCopies of a version are timed when the function is slow.
 const fewCopies = 2
 
-// cast chooses the variants of an image that are timed: the original's copies
-// first. All of them, unless the function is slow: then, for each candidate, a
-// few of one alignment, so that there is something to compare. Empty, when there
-// is nothing to compare in this image.
+// cast chooses the variants of an image to time, the original's copies first. It takes all of them
+// unless the function is slow. Then it takes, for each candidate, a few of one alignment, so that
+// there is something to compare. It returns none if this image has nothing to compare.
 func (m *confirmer) cast(im image, ts []*finalist) []int {
 	var originals, copies []int
 	for _, t := range ts {
@@ -22,9 +21,9 @@ func (m *confirmer) cast(im image, ts []*finalist) []int {
 	return slices.Concat(originals, copies)
 }
 
-// alike are a few copies of the original and of a candidate that start at the
-// same address modulo 64, the one that most of both have; rather with copies of
-// the original that are timed anyhow, or in the half of which less is known.
+// alike returns a few copies of the original and of a candidate that start at the same address
+// modulo 64: the address that most copies of both have. It prefers copies of the original that are
+// timed anyhow, or those in the half with less evidence.
 func (m *confirmer) alike(im image, t *finalist, timed []int) (base, cand []int) {
 	best, known := 0, evidenceOf(t.train).Halves
 	for _, p := range m.matched(im, t) {
@@ -47,7 +46,7 @@ func (m *confirmer) alike(im image, t *finalist, timed []int) (base, cand []int)
 	return base, cand
 }
 
-// union is a with what b has more.
+// union returns a, followed by the elements that only b has.
 func union(a, b []int) []int {
 	for _, v := range b {
 		if !slices.Contains(a, v) {

@@ -11,11 +11,10 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// Options are what a full measurement may spend and use. The zero value
-// works.
+// Options bound a full measurement. The zero value works.
 type Options struct {
-	// timing time, builds not counted; 0 is 20 s. A slow function takes longer: below the least
-	// number of rounds nothing can be said
+	// timing time without builds; 0 is 20 s. A slow function takes longer, since below the least
+	// number of rounds there is no answer
 	Budget  time.Duration
 	MinGain float64 // gain below which nothing is called faster: 0.01 is 1 %
 	// judge by the times alone, also when the machine code is the original's: for trials of the
@@ -26,7 +25,8 @@ type Options struct {
 	Score beagle.Score    // by which versions are judged; zero is their time
 	PGO   string          // the module's profile, which production builds use; "" if it has none
 	Seed  uint64          // of layouts, orders and sequences
-	// of a sifting: rounds of layouts at most, while it is not clear which of a pair is faster
+	// for a sifting: at most this many rounds of layouts, while it is open which of a pair is
+	// faster
 	Rounds int
 	Log    func(string) // progress, a line at a time; may be nil
 }
@@ -79,7 +79,7 @@ type image interface {
 	seed() uint64
 }
 
-// A finalist is what is known of one candidate so far.
+// A finalist holds the results of one candidate so far.
 type finalist struct {
 	copies   []int  // its variants
 	fail     string // why it could not be measured
@@ -120,7 +120,7 @@ type confirmer struct {
 	untimed   map[string]bool // sets on all of whose records it does
 }
 
-// slicing is how the last joint process cut the time of the training inputs.
+// slicing is the division of the training inputs' time in the last joint process.
 type slicing struct {
 	calls   int // of a slice
 	windows int
@@ -135,9 +135,8 @@ type set struct {
 	into  func(*finalist) *[]layoutResult
 }
 
-// copiesOf is how many copies of each version a binary holds. A copy is a draw
-// of places, which is what the layout decides by; it costs a share of the
-// slices, of which there are plenty.
+// copiesOf returns how many copies of each version a binary holds. Each copy draws another place,
+// by which the layout decides; it costs a share of the slices, of which there are plenty.
 func copiesOf(candidates int) int {
 	if candidates == 1 {
 		return 4
@@ -230,8 +229,8 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	return nil
 }
 
-// request asks for variants over the sets, each with its share of the budget of
-// one of so many processes.
+// request asks for variants over the sets, each with its share of the budget of one of several
+// processes.
 func (m *confirmer) request(variants []int, sets []set, processes float64) *rt.Time {
 	q := &rt.Time{Variants: variants, Seed: m.rng.Uint64(), Mutates: m.mutates, SkipPanics: m.panics}
 	for i, s := range sets { // recorded, held out, and drawn to be like the recorded ones
@@ -260,9 +259,9 @@ func (m *confirmer) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeRep
 	return reply, failure, err
 }
 
-// joint times all variants in one process. When it dies, each candidate is tried alone with the
-// original, and those that kill the process are out. The reply is nil when nobody is left, or when
-// they die together only.
+// joint times all variants in one process. If the process dies, it tries each candidate alone with
+// the original, and drops those that kill the process. The reply is nil if no candidate is left, or
+// if they die only together.
 func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, error) {
 	reply, failure, err := m.time(ctx, im, q)
 	if err != nil || failure == "" {
@@ -292,7 +291,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 			return nil, err
 		}
 		if len(originals)+len(copies) == len(q.Variants) && f == "" {
-			f = failure // nobody else was there, again and again
+			f = failure // no other variant was there, again and again
 		}
 		if f != "" {
 			t.fail, guilty = "it died while it was timed: "+f, true
@@ -383,7 +382,7 @@ func (m *confirmer) aa(im image, q *rt.Time, t *rt.Timing) {
 	}
 }
 
-// resources notes what a call costs, from the copies together.
+// resources notes the cost of a call, from the copies together.
 func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*finalist) {
 	of := func(copies []int) (r beagle.Resources) {
 		n := float64(len(copies))

@@ -18,9 +18,8 @@ const (
 	lenient = 0.6
 )
 
-// Rule names the rule of decision, so that a stored measurement is not taken
-// for one under another rule: of what was decided by the old one, nothing may
-// be kept by its outcome.
+// Rule names the rule of decision. A measurement stored under another rule keeps no decision of its
+// own.
 const Rule = "three looks, large tables with cold caches"
 
 // Evidence is all that the decision about one candidate rests on.
@@ -28,13 +27,13 @@ type Evidence struct {
 	Layouts []beagle.Layout
 	Train   Combined
 	Found   bool // the layouts agree more than chance lets them, see looks
-	// how many layouts the plan had, and a time for all of them, when the time ended before; else 0
+	// how many layouts the plan had, and the time for all of them, if the time ended before; else 0
 	Planned  int
 	Longer   time.Duration
 	MinGain  float64     // the least gain that counts: 0.01 is 1 %
 	Halves   [2]Combined // entry in the lower and the upper half of 64 bytes
 	Possible [2]bool     // halves in which original and candidate occur at all
-	Control  Combined    // the original against its own copies: what is measured when there is nothing
+	Control  Combined    // the original against its own copies, measured in any case
 	Holdout  *Combined
 	Fresh    *Combined
 	Apart    *Combined
@@ -50,7 +49,7 @@ type Evidence struct {
 // result is empty when it does not apply.
 type doubt func(e *Evidence, corrected beagle.Ratio) string
 
-// doubts are asked in this order; the first that applies is the answer.
+// doubts holds the doubts in order; the first that applies is the answer.
 var doubts = []doubt{
 	sameCode, noisyHost, slower, tooFewLayouts, notSurely, tooLittle, notInMostLayouts, notOnAverage, notInBothHalves,
 	notOnNewInputs, notApart, notWithColdCaches, notWithPGO, notWithCollector,
@@ -173,13 +172,13 @@ func notOnAverage(e *Evidence, _ beagle.Ratio) string {
 	return ""
 }
 
-// lacks reports whether a repetition speaks against the gain: whether even the
-// 80 % bound of what it shows is below half of the gain, or below a modest one.
+// lacks reports whether a repetition speaks against the gain: whether even the 80 % bound of its
+// result is below half of the gain, or below a modest one.
 func lacks(c *Combined, e *Evidence) bool {
 	return c != nil && c.N > 0 && c.atMost() < math.Min(e.Train.Log/2, modest)
 }
 
-// atMost is the 80 % bound of the log ratio, or the only value that there is.
+// atMost returns the 80 % bound of the log ratio, or the only value that there is.
 func (c *Combined) atMost() float64 {
 	if c.N == 1 {
 		return c.Log

@@ -16,41 +16,34 @@
 // because a call takes longer than the system lets a thread run, is timed by
 // that clock alone: it may be what takes the time.
 //
-// Where a slice is a single call, every record gets a window of its own, which
-// counts what the record weighs: of a recursion one call in thirty may take
-// most of the time, and a sample of the records has it or not.
+// Where a slice is a single call, every record gets a window of its own, with the record's weight:
+// one call of a recursion in thirty may take most of the time, and a sample of the records either
+// holds it or does not.
 //
-// Between processes the code layout decides: the same machine code at 0 or at
-// 32 modulo 64 differs by up to 40 %. So [Confirm] links the same code in 10 to
-// 30 random layouts, each in a fresh process, with three or four copies of the
-// original and of each candidate. Only copies that start at the same address
-// modulo 64 are compared with each other, and the copies of the original give
-// an A/A control in every measurement. The unit of inference is the layout,
-// never the slice: thousands of slices of one layout are one observation of
-// what a rebuild will give.
+// Between processes the code layout decides: the same machine code at 0 or at 32 modulo 64 differs
+// by up to 40 %. So [Confirm] links the same code in 10 to 30 random layouts, each in a fresh
+// process, with three or four copies of the original and of each candidate. It compares only copies
+// that start at the same address modulo 64, and the copies of the original give an A/A control in
+// every measurement. The unit of inference is the layout, never the slice: thousands of slices of
+// one layout are one observation of the speed after a rebuild.
 //
-// What shares a process shares a heap, caches and a collector, and one version
-// could slow the other down. So copies of both are also timed in processes of
-// their own. Those take turns of a few milliseconds by the clock: they see the
-// same moods of the machine and nothing of each other. One after the other they
-// would not; an error of 5 % was left, which refused one true gain in ten.
+// Versions in one process share a heap, caches and a collector, and one could slow the other down.
+// So copies of both are also timed in processes of their own. These take turns of a few
+// milliseconds by the clock: they meet the same state of the machine and nothing of each other. One
+// process after the other left an error of 5 %, which refused one true gain in ten.
 //
 // # When a candidate is called faster
 //
-// After 10, 20 and 30 layouts the signed-rank test is asked whether they favour
-// the candidate more than chance does, and the interval whether it excludes
-// that there is no gain; the risk of a false win, 1 in 200, is shared out over
-// the looks and the finalists. Where four or more finalists share it, all of 10
-// layouts agree by chance too often, and the first look has 11. A candidate that
-// was faster in all layouts so far gets those that its look lacks, though the
-// time be over: a gain that everybody sees is not left undecided. When the time
-// is too short for a further look at all, the worst finalists rest.
-// A candidate that passes is surely faster, be it by little. It must
-// then repeat the gain on held-out and freshly drawn inputs, at both
-// alignments, in processes of its own and with profile-guided optimisation, and
-// gain what the user wants at least ([Options].MinGain). A candidate of which a
-// gain above 1 % can be excluded is given up early.
-// How often this rule errs was measured; [Rates] has the figures.
+// After 10, 20 and 30 layouts two questions decide: does the signed-rank test show that they favour
+// the candidate more than chance does, and does the interval exclude no gain? The looks and the
+// finalists share the risk of a false win, 1 in 200. If four or more finalists share it, all of 10
+// layouts agree by chance too often, so the first look has 11. A candidate that was faster in all
+// layouts so far gets the layouts that its look lacks even after the time is over. If the time is
+// too short for a further look, the worst finalists rest. A candidate that passes is surely faster,
+// if only by little. It must then repeat the gain on held-out and freshly drawn inputs, at both
+// alignments, in processes of its own and with profile-guided optimisation, and gain as much as the
+// user wants ([Options].MinGain). [Confirm] gives up a candidate early once a gain above 1 % is
+// excluded. [Rates] has the measured errors of this rule.
 //
 // # The methods and their sources
 //
@@ -82,14 +75,12 @@
 //
 // # Limits
 //
-// One thread is measured: contention is not. Collections run between slices;
-// what they cost a service is estimated from the bytes allocated
-// ([beagle.Resources].GC) and only counts against a candidate. Alignment is
-// compared at the function's entry: a rewrite that moves a loop inside a
-// function changes the loop's own alignment, which random layouts cannot
-// average out. A gain below 5 % on a tight loop deserves that doubt. Where a
-// call of the original fills a slice alone, a version that needs less than 5 µs
-// for it goes over the same input several times, and knows its branches from
-// the second on: such a version, at least ten times as fast, is shown a little
-// faster than it is.
+// Only one thread is timed, so contention is not. Collections run between slices; their cost for a
+// service is estimated from the bytes allocated ([beagle.Resources].GC) and only counts against a
+// candidate. Copies are aligned at the function's entry: a rewrite that moves a loop inside a
+// function changes the loop's own alignment, which random layouts cannot average out. A gain below
+// 5 % on a tight loop deserves that doubt. If one call of the original fills a slice, a version
+// that needs less than 5 µs goes over the same input several times, and its branches are learned
+// from the second pass on. Such a version is at least ten times as fast, and looks a little faster
+// than it is.
 package bench

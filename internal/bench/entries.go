@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// entries are the entry addresses of the variants in a linked program,
-// modulo 64, from the table that the runtime needs for its tracebacks: it is
-// there in stripped programs too. A target that was inlined into its caller
-// has no entry of its own; the caller's counts then. Loading moves a program by
-// whole pages, so the file has the truth. Variants that are not found are left
-// out, and compared with each other.
+// entries returns the entry addresses of the variants in a linked program, modulo 64. They come
+// from the table that the runtime needs for its tracebacks, which stripped programs have too. A
+// target that was inlined into its caller has no entry of its own; the caller's counts then.
+// Loading moves a program by whole pages, so the addresses in the file hold. Variants that are not
+// found are left out, and compared with each other.
 func entries(program, pkgPath, target string) (map[int]int, error) {
 	table, text, err := functionTable(program)
 	if err != nil {

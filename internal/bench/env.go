@@ -34,9 +34,8 @@ type Env struct {
 	known map[listed]string // files of records that were written
 }
 
-// Wall time a process may take: so much for loading and calibrating, and for each
-// set as often its budget as package rt lets it be overdrawn, or as long as
-// it is patient with a slow function and a round more.
+// A process gets this wall time: a part for loading and calibrating, and for each set several times
+// its budget, as package rt may overdraw it, or the patience with a slow function and a round more.
 const (
 	grace        = 60 * time.Second
 	maxOverdraft = 8

@@ -31,8 +31,7 @@ func interval(log, half float64) beagle.Ratio {
 // stands still while a slice is preempted, is the better witness.
 const enoughClean = 1.0 / 3
 
-// enoughPairs is how many undisturbed pairs a median needs, for the same
-// choice.
+// enoughPairs is the number of undisturbed pairs that a median needs, for the same choice.
 const enoughPairs = 9
 
 // Compare estimates how much faster variant c is than variant b, both indexes
@@ -182,7 +181,7 @@ func preempted(t *rt.Timing, v, round int) bool {
 // undisturbed slices, and the mean over windows.
 func nanos(t *rt.Timing, v int) float64 { return perCall(t, v, 0.5, nil) }
 
-// visited are the windows that a timing came to.
+// visited returns the windows that a timing reached.
 func visited(t *rt.Timing) []bool {
 	seen := make([]bool, t.Windows)
 	for _, w := range t.Window {

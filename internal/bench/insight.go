@@ -20,8 +20,8 @@ type Insight struct {
 // costTime is long enough to count allocations and to know nanoseconds to some percent.
 const costTime = 60 * time.Millisecond
 
-// Cost measures what a call of one version of a program costs, in one look. It is nil
-// when the version does not survive that.
+// Cost measures the cost of a call of one version of a program, in one look. It returns nil if the
+// version does not survive that.
 func Cost(
 	ctx context.Context, e *Env, bin *harness.Binary, version int, c *beagle.Corpus,
 ) (*beagle.Resources, error) {
@@ -69,7 +69,7 @@ func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beag
 // not met. A busy machine may give fewer.
 const EnoughSamples = 100
 
-// mostLooks is how often a busy machine is asked for more samples.
+// mostLooks bounds the attempts to get samples on a busy machine.
 const mostLooks = 4
 
 // add adds the shares of n more samples.

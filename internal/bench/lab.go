@@ -58,8 +58,8 @@ func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o 
 	return l, m, nil
 }
 
-// extraTables is how many bytes of tables a version has more than the original.
-// A table of unknown size counts as large: that costs time only.
+// extraTables returns how many more bytes of tables a version has than the original. A table of
+// unknown size counts as large: that costs time only.
 func extraTables(u *source.Unit, version string) int64 {
 	of := func(src string) (int64, bool) {
 		if f, problem := u.Reader.Parse(src); problem == nil {
@@ -140,8 +140,8 @@ func (l *realLab) close() {
 	}
 }
 
-// build uses the linker's own alignment, as production does; screening's 64
-// bytes would hide what a rebuild may do to the code.
+// build uses the linker's own alignment, as production does; screening's 64 bytes would hide the
+// effect of a rebuild on the code.
 func (l *realLab) build(ctx context.Context, pgo string, layout uint64) (image, map[int]string, error) {
 	link := harness.Link{Layout: layout, PGO: pgo, PGOLocal: pgo != "" && pgo != l.pgo}
 	bin, err := l.env.Builder.Build(ctx, l.variants, link)

@@ -107,10 +107,10 @@ func (c Combined) mostMean() float64 {
 	return (mean(c.logs)*float64(c.N) - far) / float64(max(c.N-1, 1))
 }
 
-// bounds are those of the log ratio: of the signed-rank test, or Student's where
-// there are too few layouts for that. One layout that was disturbed widens
-// Student's beyond use, whichever way it errs. A few values agree by chance now
-// and then: never claim less error than the slices themselves had.
+// bounds returns the bounds of the log ratio: of the signed-rank test, or Student's if there are
+// too few layouts for it. One layout that was disturbed widens Student's beyond use. A few values
+// agree by chance now and then, so the bounds never claim less error than the slices themselves
+// had.
 func (c Combined) bounds(confidence float64) (low, high float64) {
 	_, low, high, ok := signedRank(c.logs, confidence)
 	if !ok {
@@ -124,10 +124,9 @@ func (c Combined) bounds(confidence float64) (low, high float64) {
 // unknown returns the ratio of an unmeasured version. It is finite, because JSON is.
 func unknown() beagle.Ratio { return beagle.Ratio{Point: 1, Low: 0, High: math.MaxFloat64} }
 
-// Correct is the ratio after the winner's-curse correction. finalists were
-// compared on this sample, and the best of them is going to be quoted: if all
-// were equally good, its point would be too high by the expected maximum of
-// so many errors, which is taken off (never past no difference). tried
+// Correct returns the ratio after the winner's-curse correction. finalists were compared on this
+// sample, and the best of them is quoted. If all were equally good, its point would be too high by
+// the expected maximum of their errors, which Correct takes off (never past no difference). tried
 // candidates competed: the interval holds for all of them at once.
 func (c Combined) Correct(finalists, tried int) beagle.Ratio {
 	if math.IsInf(c.SE, 1) {

@@ -36,10 +36,10 @@ type Profile struct {
 
 // Callees hold, for functions outside of the version's source, the share of the version's time that
 // passes with a line of the function on the stack. Functions of the target's package have the names
-// of [syntax.FuncName], those of other packages the package's path and a dot in front. The standard
-// library's are left out. Line 0 is the one with the word func. All instances of a generic function
-// count together, and what it holds, literals and bodies of range loops, counts for it where it is
-// on the stack, too.
+// of [syntax.FuncName]; those of other packages have the package's path and a dot in front. The
+// standard library's are left out. Line 0 is the one with the word func. All instances of a generic
+// function count together, and so do the literals and range bodies in a function, while it is on
+// the stack.
 type Callees map[string]map[int]float64
 
 // ReadProfile reads a CPU profile in which version 0 ran.
@@ -174,7 +174,7 @@ func splitSymbol(symbol string) (pkg, name string, inner bool) {
 	return pkg, strings.Join(parts[:known], "."), ranges || len(parts) > known
 }
 
-// literal is how the compiler names function literals.
+// literal matches the names that the compiler gives to function literals.
 var literal = regexp.MustCompile(`^(func|gowrap|deferwrap)\d+(-range\d+)*$`)
 
 func isShim(name string) bool {

@@ -10,9 +10,9 @@ import (
 // result now and then and ends as soon as the answer is clear: most candidates
 // are either much faster or not at all.
 //
-// Looking often would find something by chance, so the risk of a false win is
-// shared out over the looks before they begin (Bonferroni): together 1 in 200
-// for a candidate that gains nothing, and over all finalists of a run together.
+// Frequent looks would find a gain by chance, so the looks share the risk of a false win
+// (Bonferroni): together 1 in 200 for a candidate that gains nothing, and over all finalists of a
+// run together.
 var looks = [...]float64{0.003, 0.001, 0.001}
 
 const (
@@ -35,8 +35,7 @@ const (
 	rested                // open, but the time goes to others, which look better
 )
 
-// judge looks at what was measured of one of some finalists, chosen from the
-// candidates that were tried. It goes on where the layouts agree and the
+// judge looks at the measurement of one finalist. It decides to go on if the layouts agree and the
 // interval does not exclude that there is no gain: a few of them were disturbed.
 func judge(train Combined, look, finalists, tried int, minGain float64) finding {
 	switch {

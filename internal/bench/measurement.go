@@ -34,7 +34,7 @@ func (m *confirmer) measurement(t *finalist, i int) beagle.Measurement {
 	return out
 }
 
-// notes say what the inputs of the timing lack.
+// notes list what the inputs of the timing lack.
 func (m *confirmer) notes() (out []string) {
 	if m.skipped > 0 {
 		out = append(out, fmt.Sprintf("%d recorded calls on which the original panics are not timed", m.skipped))

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// Plan names the division of layouts and time, so that a verdict left open by another division is
-// not taken for one of this. The rule of decision has a name of its own, [Rule].
+// Plan names the division of layouts and time, so that an open verdict of another division does not
+// count. The rule of decision has a name of its own, [Rule].
 const Plan = "first look long enough for its finalists, and one more for the best"
 
 // leastPace is the least share of its planned time that a layout is given.
@@ -27,19 +27,19 @@ func needs(look, finalists int) int {
 	return max(n, minLayouts)
 }
 
-// firstLook is the number of layouts of the first look at so many finalists.
+// firstLook returns the number of layouts of the first look at this many finalists.
 func firstLook(finalists int) int { return max(layoutsALook, needs(0, finalists)) }
 
 // planned is the number of layouts after the last look.
 const planned = len(looks) * layoutsALook
 
-// pacing is how the time of a measurement was spent, and what of it is left.
+// pacing holds the spent time of a measurement, and the rest.
 type pacing struct {
 	budget   time.Duration
 	spent    time.Duration // of timing
 	looked   time.Duration // of timing, up to the last look
-	until    time.Duration // of timing, up to which the best candidate is measured on; 0 for the budget
-	layouts  int           // that were timed for the looks
+	until    time.Duration // the best candidate is measured on up to this time of timing; 0 for the budget
+	layouts  int           // the number that were timed for the looks
 	versions int           // the original and those beside it, added up over these layouts
 	hurried  bool          // the time ended before the plan
 }

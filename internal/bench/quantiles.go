@@ -12,8 +12,8 @@ func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) 
 
 var studentQuantiles sync.Map // of [2]float64 to float64
 
-// studentQuantile is the inverse of Student's distribution with df degrees of
-// freedom, for p >= 1/2. The same few are asked for again and again.
+// studentQuantile returns the inverse of Student's distribution with df degrees of freedom, for p
+// >= 1/2. It keeps results, since the same few arguments come again and again.
 func studentQuantile(p float64, df float64) float64 {
 	key := [2]float64{p, df}
 	if q, ok := studentQuantiles.Load(key); ok {

@@ -22,9 +22,8 @@ func Rates() *beagle.ErrorRates {
 	return r
 }
 
-// RateOf is a rate with its exact interval (Clopper and Pearson, Biometrika
-// 26, 1934): the probabilities under which so few or so many hits have a
-// chance of 1 in 40.
+// RateOf returns a rate with its exact interval (Clopper and Pearson, Biometrika 26, 1934): the
+// probabilities under which hits as few or as many have a chance of 1 in 40.
 func RateOf(hits, trials int) beagle.Rate {
 	r := beagle.Rate{Hits: hits, Trials: trials, High: 1}
 	k, n := float64(hits), float64(trials)

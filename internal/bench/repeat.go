@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// repeat measures what was found faster in other ways, which must not speak
-// against it: in processes of their own, and with profile-guided optimisation.
+// repeat measures faster candidates in other ways, which must not contradict the gain: in processes
+// of their own, and with profile-guided optimisation.
 func (m *confirmer) repeat(ctx context.Context, images []image) error {
 	if m.inPlace {
 		return nil
@@ -56,7 +56,7 @@ func apartShown(t *finalist) bool {
 // the service's data.
 const largeTable = 4 << 10
 
-// coldLayouts is how many layouts a measurement with cold caches visits.
+// coldLayouts is the number of layouts in a measurement with cold caches.
 const coldLayouts = 6
 
 // withColdCaches measures the candidates that have large tables with other work
@@ -95,8 +95,8 @@ var briefly bool
 // are equally fast, of which no round would tell the faster one. Tests of whole searches call it.
 func Brief() { briefly = true }
 
-// withPGO measures what was found on top of profile-guided optimisation. With
-// a profile of the module's own, that is what all builds had.
+// withPGO measures faster candidates on top of profile-guided optimisation. With a profile of the
+// module's own, all builds had that.
 func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	ts := m.at(found)
 	if m.o.PGO != "" || len(ts) == 0 || briefly {

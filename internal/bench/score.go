@@ -45,8 +45,8 @@ func costs(t *rt.Timing, v int) beagle.Resources {
 	return beagle.Resources{Allocs: t.Allocs[v], Bytes: t.Bytes[v]}
 }
 
-// scored is a figure for the time as one for the score: its logarithm times the weight of time, and
-// what the counts add.
+// scored turns a figure for the time into one for the score: its logarithm times the weight of
+// time, plus the part of the counts.
 func (c Combined) scored(weight, memory float64) Combined {
 	if c.N == 0 {
 		return c
@@ -93,8 +93,8 @@ func (e *Evidence) inScore() *Evidence {
 // scoreWords say of a score what doubts say of a time.
 var scoreWords = strings.NewReplacer("times as fast", "times the score", "slower", "worse", "faster", "better")
 
-// countDoubts are asked where the counts alone are ranked. Counts are exact, so what is doubted is
-// whether the version takes no longer.
+// countDoubts hold the doubts where the counts alone are ranked. Counts are exact, so the only
+// doubt is whether the version takes longer.
 var countDoubts = []doubt{sameCode, notFewer, tooFewLayouts, longer, longerElsewhere, longerWithCollector}
 
 // notFewer wants the counts to fall by as much as the user wants at least.
@@ -157,7 +157,7 @@ func longerWithCollector(e *Evidence, corrected beagle.Ratio) string {
 	return ""
 }
 
-// judged looks at what was measured of a finalist by the score.
+// judged judges the measurement of a finalist by the score.
 func (m *confirmer) judged(t *finalist, look int) finding {
 	train, s := evidenceOf(t.train).Train, m.o.Score
 	if s.TimeAlone() {
@@ -178,7 +178,7 @@ func (m *confirmer) judged(t *finalist, look int) finding {
 	return open
 }
 
-// score sets what a measurement says of a version by the score, and whether it is better.
+// score enters a measurement's result by the score, and whether it is better.
 func (m *confirmer) score(out *beagle.Measurement, e *Evidence) {
 	s := e.Score
 	if s.TimeAlone() {

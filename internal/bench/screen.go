@@ -14,17 +14,17 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// Screening is successive halving: all variants share the first stage, the
-// better half of them the second, and so on. A stage is a fresh process, so
-// that what a survivor is reported with was not what it was chosen by.
+// Screening is successive halving: all variants share the first stage, the better half of them the
+// second, and so on. A stage is a fresh process, so the figure that a survivor reports is not the
+// one that chose it.
 
 // maxStages bounds the processes of a screening; starting one costs as much
 // as a hundred rounds.
 const maxStages = 3
 
-// stageShares are the shares of a version's time that the stages take: few pairs tell who is far
-// behind, and the time that they had is not spent on others. TestScreenKeepsTheBest says what the
-// first stages must not lose.
+// stageShares are the shares of a version's time that the stages take. A few pairs show the
+// variants far behind, whose time goes to the others. TestScreenKeepsTheBest bounds the loss in the
+// first stages.
 var stageShares = [maxStages + 1][]float64{1: {1}, 2: {0.3, 0.6}, 3: {0.15, 0.25, 0.45}}
 
 // stages returns the number of stages for n candidates: none is dropped while two or fewer are
@@ -97,7 +97,7 @@ func screenRatio(e Estimate) beagle.Ratio {
 	return e.Ratio()
 }
 
-// A timing is where a variant was timed beside the original.
+// A timing tells where a variant was timed beside the original.
 type timing struct {
 	reply *rt.TimeReply
 	at    int // of the variant, among those of the process

@@ -67,8 +67,8 @@ func TestScreenSpendsOnSurvivors(t *testing.T) {
 }
 
 // TestScreenKeepsTheBest screens batches in which half of the versions are as fast as the original,
-// and the others differ by some 5 %. Who is reported as the best must be nearly as fast as the
-// best, and of the innocent no more may look faster than by the interval's own error. In 4,000
+// and the others differ by some 5 %. The version reported as the best must be nearly as fast as the
+// best, and no more of the innocent may look faster than the interval's own error allows. In 4,000
 // batches 0.003 to 0.016 % of the gain are lost, and 0.5 to 1.4 % of the innocent look faster. With
 // shares of 0.4, 0.6 and 0.25, 0.3, 0.45 it was 0.003 to 0.012 % and 0.5 to 1.5 %.
 func TestScreenKeepsTheBest(t *testing.T) {

@@ -65,7 +65,7 @@ func SiftIn(
 	return m.sift(ctx, pairs)
 }
 
-// SiftTime is the timing that a sifting of so many candidates wants.
+// SiftTime returns the time that a sifting of this many candidates takes.
 func SiftTime(candidates int) time.Duration {
 	const each = 20 * time.Millisecond // of a copy in a layout
 	return each * SiftLayouts * siftCopies * time.Duration(candidates+1)
@@ -115,8 +115,8 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 	}
 }
 
-// undecided are the ratios of the pairs of which it is not shown which candidate is faster. Only
-// these are timed on.
+// undecided returns the ratios of the pairs whose faster candidate is not shown. Only these are
+// timed on.
 func (m *confirmer) undecided(over []beagle.Ratio, pairs [][2]int) (out []beagle.Ratio) {
 	for _, t := range m.live() {
 		t.finding = found
@@ -159,8 +159,8 @@ func (m *confirmer) siftIn(ctx context.Context, im image) error {
 	return nil
 }
 
-// sifting sums up what the layouts showed. Of a candidate that could not be timed it says nothing,
-// even if it died in the last layout only.
+// sifting sums up the layouts. It has no ratio for a candidate that could not be timed, even if
+// that died in the last layout only.
 func (m *confirmer) sifting(pairs [][2]int) *Sifting {
 	out := &Sifting{}
 	for _, t := range m.finalists {

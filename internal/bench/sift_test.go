@@ -91,8 +91,8 @@ func TestSiftSharpens(t *testing.T) {
 	}
 }
 
-// TestSiftWithoutTheDying: a form that dies says nothing, be it in the last layouts only, and the
-// others are compared. Nobody waits for it to become clear.
+// TestSiftWithoutTheDying: a form that dies has no ratio, even if it dies in the last layouts only.
+// The others are compared, and the sifting does not wait for it.
 func TestSiftWithoutTheDying(t *testing.T) {
 	for _, from := range []int{0, SiftLayouts - 2} {
 		l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: tight, copies: siftCopies, train: "train"}

@@ -7,10 +7,9 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// noise is that of a simulated machine, as it was measured on a loaded host. Times are
-// log-normal around the truth; slices are preempted now and then, for times
-// with a heavy tail; some preemptions escape the thread's clock (a
-// hypervisor's, or a cache that somebody else emptied).
+// noise is the noise of a simulated machine, as measured on a loaded host. Times are log-normal
+// around the truth; slices are preempted now and then, for times with a heavy tail; some
+// preemptions escape the thread's clock (a hypervisor's, or a cache that another process emptied).
 type noise struct {
 	jitter    float64 // standard deviation of the log time of a slice
 	preempted float64 // share of slices
@@ -98,7 +97,7 @@ func (c code) layouts(rng *rand.Rand, n int, se float64) []layoutResult {
 	return out
 }
 
-// luck is what a place does to a copy, in standard deviations.
+// luck is the effect of a place on a copy, in standard deviations.
 func (c code) luck(rng *rand.Rand) float64 {
 	if c.rare > 0 {
 		if rng.Float64() < c.rare {
@@ -111,7 +110,7 @@ func (c code) luck(rng *rand.Rand) float64 {
 
 func (c code) gains(g float64) code { c.gain = g; return c }
 
-// sliceNoise is what is left of the slices' noise in a layout.
+// sliceNoise is the part of the slices' noise that stays in a layout.
 const sliceNoise = 0.003
 
 // decide runs the looks and the decision on simulated layouts, with holdout,

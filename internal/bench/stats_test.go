@@ -219,7 +219,7 @@ type contest struct {
 	want             float64 // share of wins
 }
 
-// wins is how many of so many simulated decisions are wins.
+// wins counts the wins among simulated decisions.
 func (c *contest) wins(runs int) int {
 	rng := rand.New(rand.NewPCG(12, 12))
 	n := 0

@@ -278,7 +278,7 @@ func TestReweigh(t *testing.T) {
 	truth := *p
 	truth.Groups = append([]Group{}, p.Groups...)
 	truth.Groups[0].Weight, truth.Groups[1].Weight = p.Groups[1].Share, p.Groups[0].Share
-	f := &Fitting{Needed: 0.98, Seconds: 1, State: "warm", Say: func(s string) { t.Log(s) }}
+	f := &Fitter{Needed: 0.98, Seconds: 1, State: "warm", Say: func(s string) { t.Log(s) }}
 	f.Production = &hotspots.Subtree{}
 	production, err := f.attempt(t.Context(), truth, "production")
 	if err != nil {
@@ -368,7 +368,7 @@ func TestExplainsSamples(t *testing.T) {
 		parts := map[string]float64{"a": a, "b": b, "c": c}
 		return &hotspots.Subtree{Target: "m.F", Callees: parts, Lines: parts, Effective: a + b + c}
 	}
-	f := &Fitting{Production: tree(50, 30, 20), Needed: 0.98, Seconds: 10}
+	f := &Fitter{Production: tree(50, 30, 20), Needed: 0.98, Seconds: 10}
 	near := tree(100, 60, 40)
 	fit := f.Compare(near)
 	f.Explain(fit, near)

@@ -3,5 +3,5 @@
 //
 // [Select] draws a sample of the calls that stands for all of them. [Plan.File] writes it. [Fit]
 // changes weights and the state of the caches until the benchmark's profile is like production's,
-// and says what cannot be made alike.
+// and lists the parts that cannot be made alike.
 package benchfile

@@ -13,8 +13,8 @@ import (
 	"github.com/beagle-go/beagle/internal/similarity"
 )
 
-// A Fitting is the work of making a benchmark's profile like production's.
-type Fitting struct {
+// A Fitter is the work of making a benchmark's profile like production's.
+type Fitter struct {
 	Production *hotspots.Subtree
 	Halves     [2]*hotspots.Subtree // of production's profiles, the earlier ones first; nil with one alone
 	Needed     float64              // similarity, such as 0.98
@@ -25,7 +25,7 @@ type Fitting struct {
 }
 
 // Compare says how alike the profile of a run is to production's.
-func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
+func (f *Fitter) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	p := f.Production
 	out := &beagle.BenchmarkFit{Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds}
 	out.Callees, out.Lines = alike(p, run)
@@ -39,7 +39,7 @@ func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	return out
 }
 
-// alike compares two profiles of what is below a target.
+// alike compares two profiles of the code below a target.
 func alike(a, b *hotspots.Subtree) (callees, lines beagle.Similarity) {
 	return similarity.Compare(shape(a.Callees, a.Effective), shape(b.Callees, b.Effective)),
 		similarity.Compare(shape(a.Lines, a.Effective), shape(b.Lines, b.Effective))
@@ -60,7 +60,7 @@ type try struct {
 // Fit profiles the plan's benchmark and compares it with production. While the two are clearly not
 // alike, it tries inputs that lie in memory and not in caches, and then other shares of the groups.
 // It keeps the first form that is alike enough, or the most alike one. The plan becomes that form.
-func (f *Fitting) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
+func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
 	var tries []*try
 	attempt := func(plan Plan, what string) (*try, error) {
 		t, err := f.attempt(ctx, plan, what)
@@ -138,7 +138,7 @@ func better(a, b *try) bool { return score(a) > score(b)+0.01+0.1*a.plan.moved }
 func score(t *try) float64 { return min(t.fit.Callees.Estimate, t.fit.Lines.Estimate) }
 
 // attempt builds and profiles one form.
-func (f *Fitting) attempt(ctx context.Context, plan Plan, what string) (*try, error) {
+func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, error) {
 	text, err := plan.File(Form{Apart: true})
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ const (
 
 // reweigh profiles each group alone and finds the shares of the groups that make the whole most
 // likely. It returns nil when that changes nothing.
-func (f *Fitting) reweigh(ctx context.Context, from *try) (*Plan, error) {
+func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
 	plan := from.plan
 	text, err := plan.File(Form{Apart: true})
 	if err != nil {
@@ -238,8 +238,8 @@ func (p *Plan) weighed(which []int, shares, costs []float64) *Plan {
 	return &out
 }
 
-// told is the best try's fit, with what was tried and why the rest is not alike.
-func (f *Fitting) told(tries []*try, best *try) *beagle.BenchmarkFit {
+// told is the best try's fit, with all tries and the reasons why the rest is not alike.
+func (f *Fitter) told(tries []*try, best *try) *beagle.BenchmarkFit {
 	out := best.fit
 	for _, t := range tries {
 		out.Tried = append(out.Tried, beagle.BenchmarkTry{
@@ -257,7 +257,7 @@ func (f *Fitting) told(tries []*try, best *try) *beagle.BenchmarkFit {
 
 // Explain says of the parts that are clearly not alike why a benchmark may not match them, and what
 // longer profiles would show. run is the profile of the benchmark.
-func (f *Fitting) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
+func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 	fit.Why = nil
 	explain := func(kind string, parts, halves []beagle.SimilarPart) {
 		const told, small = 5, 0.005
@@ -303,7 +303,7 @@ func inHalves(halves []beagle.SimilarPart, name string) string {
 		100*halves[i].Benchmark)
 }
 
-// tooFew says how many samples would show what the estimate says.
+// tooFew tells how many samples would show the estimate.
 func tooFew(fit *beagle.BenchmarkFit) string {
 	have := fit.Callees.Samples
 	if fit.Enough == 0 {
@@ -341,7 +341,7 @@ func reason(kind string, p beagle.SimilarPart) string {
 }
 
 // Measure compares the plan's benchmark with production as it is.
-func (f *Fitting) Measure(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
+func (f *Fitter) Measure(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
 	t, err := f.attempt(ctx, *p, "the recorded shares, "+state(p.Cold))
 	if err != nil {
 		return nil, err

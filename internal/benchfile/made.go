@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle/internal/corpus"
 )
 
-// Made says what the plan's benchmark is.
+// Made describes the plan's benchmark.
 func (p *Plan) Made(fit *beagle.BenchmarkFit) *beagle.ProductionBenchmark {
 	t := &p.Unit.Target
 	m := &beagle.ProductionBenchmark{

@@ -13,15 +13,15 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots"
 )
 
-// A loop is where a benchmark calls its target again and again.
+// A loop is the place from which a benchmark calls its target again and again.
 type loop struct {
 	file     string
 	from, to int64 // its lines
 }
 
-// part finds the loop of each benchmark that most samples of the target are in, and says how much
-// of the time in these is the target's. symbols are the target's names. What a benchmark prepares
-// in front of its loop, and what other goroutines do, counts on neither side.
+// part finds the loop of each benchmark that holds most samples of the target, and the share of
+// these loops' time that is the target's. symbols are the target's names. Preparation in front of
+// the loop, and other goroutines, count on neither side.
 func part(all []*hotspots.Profile, symbols []string) *beagle.BenchmarkPart {
 	var stacks [][]place
 	var counts []float64

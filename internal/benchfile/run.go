@@ -26,9 +26,9 @@ type Bench struct {
 	program string
 }
 
-// Build compiles the tests of the target's package. A file of that path and text is in place of
-// what the disk has there; without a path the package is taken as it is. pgo names a profile for
-// the compiler, "" for none.
+// Build compiles the tests of the target's package. The file at that path has this text instead of
+// its text on disk; without a path the package stays as it is. pgo names a profile for the
+// compiler, "" for none.
 func Build(ctx context.Context, u *source.Unit, path, text, pgo string) (*Bench, error) {
 	dir, err := scratch.New("benchfile")
 	if err != nil {
@@ -67,7 +67,7 @@ func Build(ctx context.Context, u *source.Unit, path, text, pgo string) (*Bench,
 // Close removes the program.
 func (b *Bench) Close() { b.scratch.Remove() }
 
-// A Run is what one benchmark showed.
+// A Run holds the result of one benchmark.
 type Run struct {
 	Nanos   float64 // a call
 	Table   *hotspots.Table
@@ -80,8 +80,8 @@ var nanosPerOp = regexp.MustCompile(`(?m)\s([0-9.]+) ns/op`)
 // mostRounds bounds how often a benchmark runs for one profile on a machine that is busy otherwise.
 const mostRounds = 12
 
-// Profile runs benchmarks until they have had so many seconds of a processor, and says where the
-// time below the target went. pattern is as -bench takes it.
+// Profile runs benchmarks until they have used this many seconds of a processor, and returns where
+// the time below the target went. pattern is in the form of -bench.
 func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*Run, error) {
 	run := &Run{}
 	var all []*hotspots.Profile
@@ -156,9 +156,9 @@ func Rank(of *beagle.Target, all []*hotspots.Profile) (*hotspots.Table, error) {
 	return hotspots.Rank(all, hotspots.Options{Kind: hotspots.CPU, Checkout: checkout})
 }
 
-// Halves are what is below the target in the earlier and in the later half of production's
-// profiles. There are none where all began at the same time, as those of several instances do, or
-// where one half does not reach the target.
+// Halves returns the part below the target in the earlier and in the later half of production's
+// profiles. It returns none if all began at the same time, as those of several instances do, or if
+// one half does not reach the target.
 func Halves(of *beagle.Target, all []*hotspots.Profile) (out [2]*hotspots.Subtree, err error) {
 	var cpu []*hotspots.Profile
 	for _, p := range all {

@@ -20,7 +20,7 @@ type Options struct {
 	Bytes  int // of source text for their values
 }
 
-// A Plan is what a benchmark calls, and how often.
+// A Plan lists the calls of a benchmark, and how often it makes each.
 type Plan struct {
 	Unit     *source.Unit
 	Corpus   *beagle.Corpus
@@ -220,7 +220,7 @@ func systematic(records []beagle.Record, n int) []Input {
 	return out
 }
 
-// Apportion divides n among shares by largest remainders, with so many for each at least.
+// Apportion divides n among shares by largest remainders, and gives each at least this many.
 func Apportion(shares []float64, n, least int) []int {
 	total := 0.0
 	for _, s := range shares {

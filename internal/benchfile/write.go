@@ -21,7 +21,7 @@ const (
 	coldBytes = 64 << 20 // of copies of the inputs: more than a core's share of any cache
 )
 
-// A Form says what a file holds beside the benchmark.
+// A Form lists the parts of a file beside the benchmark.
 type Form struct {
 	// Apart adds a benchmark of each group alone, and has the program take profiles at a high
 	// rate. It is for Beagle, not for people.
@@ -37,7 +37,7 @@ func (p *Plan) Benchmarks() []string {
 	return names
 }
 
-// Path is where the file goes by default: beside the target.
+// Path returns the default place of the file: beside the target.
 func (p *Plan) Path() string {
 	return filepath.Join(p.Unit.Target.PkgDir, source.Snake(p.name())+"_replay_test.go")
 }
@@ -156,7 +156,7 @@ func (p *Plan) copies() string {
 	return strings.Join(list, ", ")
 }
 
-// copied is how a value of a type is copied to memory of its own; "" when it is not.
+// copied returns how to copy a value of a type to memory of its own; "" if it is not copied.
 func copied(typ string) string {
 	switch typ = strings.Replace(typ, "...", "[]", 1); {
 	case typ == "string":
@@ -172,7 +172,7 @@ func (p *Plan) CanBeCold() bool {
 	return slices.ContainsFunc(p.Unit.Target.Params, func(q beagle.Param) bool { return copied(q.Type) != "" })
 }
 
-// times is how often each input of each group is called.
+// times returns how often each input of each group is called.
 func (p *Plan) times() [][]int {
 	var shares []float64
 	for _, g := range p.Groups {
@@ -242,7 +242,7 @@ func (p *Plan) writeBenchmark(b *strings.Builder) {
 		p.buffers("calls[0]"), p.call(), kept)
 }
 
-// noted is what a reader of the file must know besides.
+// noted lists the notes that a reader of the file needs.
 func (p *Plan) noted() string {
 	text := ""
 	for _, n := range p.Notes {

@@ -215,7 +215,7 @@ func TestMemoryOfOthers(t *testing.T) {
 	}
 }
 
-// TestEnter checks that what became of a target is taken in with its cost, that the budget ends the
+// TestEnter checks that a target's outcome is taken in with its cost, that the budget ends the
 // campaign, and that a larger one takes it up again.
 func TestEnter(t *testing.T) {
 	s := table()

@@ -1,5 +1,5 @@
-// Package campaign decides what a campaign does next about the hot spots of a service, and sums up
-// what its improvements save. It is pure: no clock, no files, no I/O.
+// Package campaign decides the next step of a campaign over the hot spots of a service, and sums up
+// the savings of its improvements. It is pure: no clock, no files, no I/O.
 //
 // # The sum
 //
@@ -22,7 +22,7 @@
 //
 // # What is next
 //
-// Targets are taken up by what they would save. When an improvement brings a function below the
-// least share, its cost is no longer worth a change, and the caller that pays for most of it is
+// A campaign takes up targets by their possible saving. When an improvement brings a function below
+// the least share, its cost is no longer worth a change, and the caller that pays for most of it is
 // next ([State.Escalate]).
 package campaign

@@ -18,8 +18,8 @@ type Subtree struct {
 	Lines     map[string]float64 `json:"lines"`
 }
 
-// A State is all that a campaign needs to go on in another process. The profile is in it as far as
-// it is needed, since a service cannot be asked for the same profile twice.
+// A State is all that a campaign needs to go on in another process. It holds the parts of the
+// profile that it uses, since a service cannot give the same profile twice.
 type State struct {
 	Campaign beagle.Campaign                     `json:"campaign"`
 	Dir      string                              `json:"dir"`
@@ -89,7 +89,7 @@ func (s *State) reached(h beagle.Hotspot) bool {
 	})
 }
 
-// place is where a hot spot stands among those that go before others.
+// place returns the position of a hot spot among those that go before others.
 func (s *State) place(h beagle.Hotspot) int {
 	if at := slices.Index(s.First, h.Target); at >= 0 {
 		return at
@@ -223,11 +223,11 @@ func (s *State) target(name string) *beagle.CampaignTarget {
 	return nil
 }
 
-// Target is a target of the campaign; nil when there is none of that name.
+// Target returns a target of the campaign by its name, or nil.
 func (s *State) Target(name string) *beagle.CampaignTarget { return s.target(name) }
 
-// Enter takes what became of a target into the campaign, and sums up. It returns what is next
-// because of it, "" when nothing changes.
+// Enter takes the outcome of a target into the campaign, and sums up. It returns the target that is
+// next because of it, or "".
 func (s *State) Enter(t beagle.CampaignTarget, spent beagle.CampaignCost, searched bool) string {
 	s.Round++
 	at := s.target(t.Target)
@@ -262,8 +262,8 @@ func (s *State) Unused() float64 {
 // leastTurn is the processor time, in seconds, below which a search gets nowhere.
 const leastTurn = 20
 
-// Turn is the processor time that the next target may use while others wait, in seconds: half of
-// what is left, or its part where that is more. So no slow search takes all.
+// Turn returns the processor time in seconds that the next target may use while others wait: half
+// of the rest, or its part if that is more. So no slow search takes all.
 func (s *State) Turn() float64 {
 	part := max(0.5, 1/float64(max(1, s.Left())))
 	return min(s.Unused(), max(leastTurn, part*s.Unused()))
@@ -298,7 +298,7 @@ func (s *State) Stand() string {
 	return ""
 }
 
-// Again takes up what a budget ended: it may be another one now.
+// Again takes up targets that a budget ended, which may be larger now.
 func (s *State) Again() {
 	s.Campaign.State = "running"
 	for i := range s.Campaign.Targets {
@@ -311,8 +311,8 @@ func (s *State) Again() {
 	}
 }
 
-// Known is the earlier attempt that makes another one needless: of the same text and inputs, with
-// as many candidates, by the same rewrites and models and with the same toolchain, without an
+// Known returns the earlier attempt that makes another one needless: of the same text and inputs,
+// with as many candidates, by the same rewrites and models and with the same toolchain, without an
 // improvement.
 func (s *State) Known(now beagle.CampaignAttempt) *beagle.CampaignAttempt {
 	return s.tried(now, func(a *beagle.CampaignAttempt) bool { return a.By == now.By && a.Go == now.Go })
@@ -348,7 +348,7 @@ func (s *State) tried(now beagle.CampaignAttempt, also func(*beagle.CampaignAtte
 	return nil
 }
 
-// Tally sums up what the improvements save, and notes what the interval lacks.
+// Tally sums up the savings, and notes what the interval lacks.
 func (s *State) Tally() {
 	s.notes()
 	var won []Won
@@ -408,7 +408,7 @@ func (s *State) worth(saving beagle.CampaignSaving) beagle.CampaignSaving {
 	return saving
 }
 
-// year is what the whole service costs a year, as far as a saving becomes fewer machines.
+// year returns the cost of the whole service in a year, as far as a saving becomes fewer machines.
 func (s *State) year() float64 {
 	for _, h := range s.Table.Hotspots {
 		if h.Net > 0 && h.CostYear > 0 && s.Table.Price != nil {

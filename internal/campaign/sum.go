@@ -21,13 +21,13 @@ type Won struct {
 	Part       *beagle.BenchmarkPart // nil: the ratio is of the function alone
 }
 
-// Sum says what improvements save together, and each of them beyond its callees. together is the
-// share of the service in which one of two functions is below the other.
+// Sum returns the saving of all improvements together, and of each beyond its callees. together
+// returns the share of the service in which one of two functions is below the other.
 func Sum(won []Won, samples float64, together func(a, b string) float64) (
 	all beagle.CampaignSaving, each map[string]beagle.CampaignSaving,
 ) {
 	order := slices.Clone(won)
-	// Callees first: what is below a function costs no more than the function.
+	// Callees first: the code below a function costs no more than the function.
 	inorder.By(order, func(a, b Won) int {
 		return cmp.Or(cmp.Compare(a.Cum, b.Cum), cmp.Compare(a.Target, b.Target))
 	})
@@ -56,14 +56,14 @@ func Sum(won []Won, samples float64, together func(a, b string) float64) (
 	return interval(sums), each
 }
 
-// expected is how much faster an improved target will be in the service.
+// expected predicts the ratio of an improvement in the service.
 //
-// The corrected ratio is a claim: it must hold although the best of many was taken, so it is too
-// low more often than too high. A second measurement is of the winner alone, and chose nothing.
-// Where there is one, the two as they were measured are combined. Each says how fast a version is
-// under its own conditions: what else is in the program, and what the other half of a core does.
-// These move a ratio by more than an interval of either holds. So the variance between the two is
-// added, as of a sample of conditions (random effects of DerSimonian and Laird). The service has
+// The corrected ratio is a claim: it must hold although the winner is the best of many, so it is
+// too low more often than too high. A second measurement is of the winner alone, and chose nothing.
+// If there is one, expected combines the two ratios as they were measured. Each measurement holds
+// for its own conditions: the other code in the program, and the load on the other half of a core.
+// These move a ratio by more than either interval holds. So expected adds the variance between the
+// two, as of a sample of conditions (random effects of DerSimonian and Laird). The service has
 // conditions of its own: the interval is that of a prediction, in which the variance counts twice.
 func expected(t *beagle.CampaignTarget) beagle.Ratio {
 	first := t.Measured
@@ -93,7 +93,7 @@ const z95 = 1.96
 
 func squared(x float64) float64 { return x * x }
 
-// share draws a share of the service that so many samples show.
+// share draws a share of the service that this many samples show.
 func share(r *rand.Rand, p, samples float64) float64 {
 	if samples < 1 {
 		return p

@@ -14,8 +14,8 @@ import (
 var lags = [...]int{1, 2, 4, 8, 16, 32}
 
 // A repetition counts how often a call has the arguments of an earlier one. A gate lets one call in
-// many through. So what is seen is one distance for each lag, the lag times the calls between two
-// that were captured, and nothing nearer than that.
+// many through. So each lag shows one distance: the lag times the calls between two captured ones,
+// and nothing nearer.
 type repetition struct {
 	seed   maphash.Seed
 	same   [len(lags)]int
@@ -57,7 +57,7 @@ func (c *repetition) see(p Pulled, site int, stride float64) {
 	}
 }
 
-// leastPairs are compared before anything is said.
+// leastPairs bounds from below the comparisons behind a figure.
 const leastPairs = 100
 
 // facets sum up. Chance is how often two captured calls at any distance have the same arguments.

@@ -250,7 +250,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// decide waits until a question was asked of a call, ends it, and returns what came out.
+// decide waits until a question has met a call, ends it, and returns its counts.
 func decide(t *testing.T, c *Client, lease string, id int) string {
 	t.Helper()
 	for range 10_000 {

@@ -100,7 +100,7 @@ func (q *Question) wait(
 	return trouble
 }
 
-// read sums what the processes counted so far.
+// read sums the counts of the processes so far.
 func (q *Question) read(ctx context.Context, clients []*Client, ids []int, sum *Asked) error {
 	sum.Yes, sum.No, sum.Undecided = 0, 0, 0
 	for i, c := range clients {

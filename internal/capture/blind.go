@@ -6,7 +6,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// Blind says what a capture with these options does not show of a parameter. outside means that
+// Blind lists what a capture with these options does not show of a parameter. outside means that
 // uprobes capture it, which cannot see all that a probe in the process sees.
 func Blind(t wire.Type, q wire.Start, outside bool) (all []string) {
 	seen := map[string]bool{}
@@ -25,7 +25,7 @@ func Blind(t wire.Type, q wire.Start, outside bool) (all []string) {
 // plain are the kinds of values without pointers that are no structs.
 var plain = regexp.MustCompile(`^(bool|u?int\d*|uintptr|float\d+|complex\d+)$`)
 
-// What options show of the memory that values refer to, and what a uprobe says instead.
+// These describe how much of the memory behind values the options show, and how a uprobe words it.
 const (
 	noMaps  = "the contents of maps; --maps reads them"
 	noBoxes = "pointers behind interfaces; --follow reads them"

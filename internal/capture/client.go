@@ -80,7 +80,7 @@ func (c *Client) Do(ctx context.Context, q wire.Request) (*wire.Reply, []byte, e
 	return r, payload, nil
 }
 
-// A Refused is what a probe answers instead of carrying a request out.
+// A Refused is a probe's refusal of a request.
 type Refused struct{ Address, Why string }
 
 func (r *Refused) Error() string { return r.Address + ": " + r.Why }

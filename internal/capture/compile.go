@@ -19,7 +19,7 @@ import (
 func Compile(text string, site wire.Site) (*wire.Program, error) {
 	x, err := parser.ParseExpr(text)
 	if err != nil {
-		return nil, wrong(text, site, "it is no Go expression: "+strings.TrimPrefix(err.Error(), "1:"))
+		return nil, wrong(text, site, "it is not a Go expression: "+strings.TrimPrefix(err.Error(), "1:"))
 	}
 	c := compiler{site: site, prog: &wire.Program{Text: text}}
 	t := c.expr(x)
@@ -68,7 +68,8 @@ type compiler struct {
 	err  string
 }
 
-// A typed is what an expression leaves on the stack. kind is bool, int, float, text, nil or memory.
+// A typed is the type of an expression's value on the stack. kind is bool, int, float, text, nil or
+// memory.
 type typed struct {
 	kind string
 	t    *wire.Type // of memory, and of what was read from it
@@ -127,7 +128,7 @@ func (c *compiler) literal(x *ast.BasicLit) typed {
 	case token.CHAR:
 		r, _, _, err := strconv.UnquoteChar(x.Value[1:], '\'')
 		if err != nil {
-			return c.fail("%s is no character", x.Value)
+			return c.fail("%s is not a character", x.Value)
 		}
 		c.emitN(wire.OpInt, int64(r))
 		return typed{kind: "int"}
@@ -142,13 +143,13 @@ func (c *compiler) literal(x *ast.BasicLit) typed {
 	case token.STRING:
 		s, err := strconv.Unquote(x.Value)
 		if err != nil {
-			return c.fail("%s is no text", x.Value)
+			return c.fail("%s is not a text", x.Value)
 		}
 		c.emitN(wire.OpText, int64(len(c.prog.Texts)))
 		c.prog.Texts = append(c.prog.Texts, s)
 		return typed{kind: "text"}
 	}
-	return c.fail("%s is no constant that a condition can hold", x.Value)
+	return c.fail("%s is not a constant that a condition can hold", x.Value)
 }
 
 func (c *compiler) ident(name string) typed {
@@ -214,7 +215,7 @@ func (c *compiler) selector(x *ast.SelectorExpr) typed {
 
 func (c *compiler) deref(t typed) typed {
 	if t.t == nil || t.t.Kind != "ptr" || t.t.Elem == nil {
-		return c.fail("%s is no pointer", t.what())
+		return c.fail("%s is not a pointer", t.what())
 	}
 	c.emit(wire.OpDeref)
 	return of(t.t.Elem)

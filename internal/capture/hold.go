@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// A Pulled is what one process captured.
+// A Pulled holds the captures of one process.
 type Pulled struct {
 	Address string
 	Status  wire.Status // the last one while the session was alive
@@ -18,7 +18,7 @@ type Pulled struct {
 	Lost    string // why contact was lost, or ""
 }
 
-// heartbeat is how often a lease is renewed: four times before it ends.
+// heartbeat is the time between renewals of a lease: a quarter of the lease.
 const heartbeat = 2 * time.Second
 
 // A Hold keeps sites of several processes armed.
@@ -33,8 +33,8 @@ type Hold struct {
 }
 
 // Run arms the sites, renews the leases until the time is over or ctx is canceled, and disarms. It
-// fails only when a process cannot be armed: then none is. A process that is lost later is told in
-// its Pulled.
+// fails only if a process cannot be armed; then none stays armed. Pulled reports a process that is
+// lost later.
 func (h *Hold) Run(ctx context.Context, clients []*Client) ([]Pulled, error) {
 	every := h.every
 	if every == 0 {
@@ -59,7 +59,7 @@ func (h *Hold) Run(ctx context.Context, clients []*Client) ([]Pulled, error) {
 	if h.Last != nil {
 		defer h.Last(context.WithoutCancel(ctx))
 	}
-	// Renew the leases until the end, and pull what was captured.
+	// Renew the leases until the end, and pull the captures.
 	end := time.NewTimer(h.Long)
 	defer end.Stop()
 	beat := time.NewTicker(every)
@@ -122,7 +122,7 @@ func (h *Hold) round(ctx context.Context, clients []*Client, leases []string, al
 	}
 }
 
-// stop disarms what was armed.
+// stop disarms the armed sites.
 func (h *Hold) stop(ctx context.Context, clients []*Client, leases []string) {
 	for i, c := range clients {
 		if leases[i] != "" {
@@ -131,7 +131,7 @@ func (h *Hold) stop(ctx context.Context, clients []*Client, leases []string) {
 	}
 }
 
-// maxEvents bounds what is kept of one process.
+// maxEvents bounds the events kept of one process.
 const maxEvents = 1 << 20
 
 // Drain takes all waiting calls out of a process.

@@ -32,7 +32,7 @@ type helper struct {
 	in  io.Closer
 }
 
-// A Wish says what to look for in processes without a probe.
+// A Wish describes the functions to look for in processes without a probe.
 type Wish struct {
 	PIDs    []int
 	Symbols string   // an unstripped file of the same program, or ""

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// outsideDir is where sockets of uprobes are, whose paths must be short. Nobody else may have made
-// it: it holds tokens.
+// outsideDir returns the directory for sockets of uprobes, whose paths must be short. No other user
+// may have made it: it holds tokens.
 func outsideDir() (string, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("beagle-uprobe-%d", os.Getuid()))
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {

@@ -19,14 +19,14 @@ import (
 type Records struct {
 	List    []beagle.Record
 	Seen    corpus.Seen
-	MadeUp  int // calls with text that was made up for a shape, for what was redacted, or to a cut text's length
+	MadeUp  int // calls with text that stands for a shape, for redacted text, or for the rest of a cut text
 	Dropped map[string]int
 
 	again repetition
 }
 
-// Convert makes records of what processes captured at the target's site. Calls that cannot be
-// replayed are counted by reason. A site with another signature is a *beagle.UsageError.
+// Convert makes records of the processes' captures at the target's site. It counts calls that
+// cannot be replayed, by reason. A site with another signature is a *beagle.UsageError.
 func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 	out := &Records{Dropped: map[string]int{}}
 	found := false
@@ -122,8 +122,8 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 		prefixed(", build ", build)))
 }
 
-// joined adds a process to what is in flight in the others: each counts by its captured calls. The
-// most is that of any process.
+// joined adds a process to the counts in flight of the others: each weighs by its captured calls.
+// The most is that of any process.
 func joined(all *beagle.InFlight, one *wire.InFlight) *beagle.InFlight {
 	if one == nil || one.Calls == 0 {
 		return all

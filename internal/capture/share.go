@@ -2,7 +2,7 @@ package capture
 
 import "math"
 
-// A Share is how often something held, of independent samples.
+// A Share tells how often a condition held, of independent samples.
 type Share struct {
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"` // 95 %, by Wilson

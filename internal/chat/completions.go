@@ -85,7 +85,7 @@ type completionText struct {
 	Refusal string `json:"refusal"`
 }
 
-// event returns the event of a chunk. Of several choices the first counts: one was asked for.
+// event returns the event of a chunk. The request asks for one choice; of several the first counts.
 func (c *completion) event() Event {
 	var e Event
 	if u := c.Usage; u.Prompt != 0 || u.Completion != 0 || u.Total != 0 {

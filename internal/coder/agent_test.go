@@ -157,7 +157,7 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 		return errors.Join(os.WriteFile(path, nil, 0o644), os.Truncate(path, 1<<40))
 	case "gone":
 		return os.Remove(filepath.Join(a.dir, "p", "p.go"))
-	case "pipe": // nobody writes into it
+	case "pipe": // it has no writer
 		path := filepath.Join(a.dir, "pipe")
 		if err := makePipe(path); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 			return err
 		}
 		time.Sleep(time.Hour)
-	case "pipe to write": // nobody reads it
+	case "pipe to write": // it has no reader
 		path := filepath.Join(a.dir, "pipe")
 		if err := makePipe(path); err != nil {
 			return err

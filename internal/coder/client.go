@@ -21,7 +21,7 @@ const maxFile = 4 << 20
 // the copy and at nothing else.
 type client struct {
 	dir   string
-	spent func(dollars float64) // told whenever the agent says what it has spent in all
+	spent func(dollars float64) // called whenever the agent reports its total spending
 	mu    sync.Mutex
 	said  strings.Builder // the agent's last message
 }
@@ -143,7 +143,7 @@ func (c *client) RequestPermission(
 	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(r.Options[i].OptionId)}, nil
 }
 
-// maxSaid bounds what is kept of the agent's words.
+// maxSaid bounds the kept part of the agent's words.
 const maxSaid = 64 << 10
 
 // SessionUpdate implements [acp.Client].
@@ -156,7 +156,7 @@ func (c *client) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 			c.said.WriteString(t.Text)
 		}
 	case u.ToolCall != nil:
-		c.said.Reset() // only what is said at the end is an answer
+		c.said.Reset() // only the last message is an answer
 	case u.UsageUpdate != nil && u.UsageUpdate.Cost != nil && strings.EqualFold(u.UsageUpdate.Cost.Currency, "USD"):
 		c.spent(u.UsageUpdate.Cost.Amount)
 	}

@@ -82,7 +82,7 @@ func ask(t *testing.T, c *Coder, q llm.Request) llm.Reply {
 	return r
 }
 
-// candidate is what a reply makes of a parent.
+// candidate applies a reply to a parent.
 func candidate(t *testing.T, r llm.Reply, parent string) string {
 	t.Helper()
 	change, err := llm.Read(r.Text)

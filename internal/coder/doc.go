@@ -13,14 +13,12 @@
 //
 // # Limits
 //
-// Time is enforced: at the end of a turn, or of its limit, the agent's process group
-// and, on Linux, every process that inherited its environment are killed. Money is
-// enforced as far as the agent tells what it spends, by the protocol's usage updates;
-// one that does not is bounded by time alone. Tokens are booked when a turn ends, if the
-// agent counts them: part of the budget is set aside before a turn, and a turn can use
-// more. Amounts and counts that cannot be are not taken. A turn that failed is booked as
-// one that did not: its error says what it cost. What the agent writes to its standard
-// error is shown and kept without keys and control characters. The agent runs with the
-// user's rights, as it does without Beagle: the sandbox is for what it writes, not for
-// the agent.
+// Time is enforced: at the end of a turn, or of its limit, Beagle kills the agent's process group
+// and, on Linux, every process that inherited its environment. Money is enforced as far as the
+// agent reports its spending, by the protocol's usage updates; time alone bounds an agent that
+// reports none. Beagle books tokens when a turn ends, if the agent counts them: it sets part of the
+// budget aside before a turn, and a turn can use more. It ignores impossible amounts and counts. A
+// turn that failed is booked like any other: its error states its cost. Beagle shows and keeps the
+// agent's standard error without keys and control characters. The agent runs with the user's
+// rights, as it does without Beagle: the sandbox is for the code that it writes, not for the agent.
 package coder

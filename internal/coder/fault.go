@@ -18,7 +18,7 @@ import (
 // discard drops the protocol library's log: it returns its errors, too.
 var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// fault says what went wrong in the terms of a model that failed.
+// fault classifies a failure in the terms of a failed model.
 func (t *turn) fault(ctx context.Context, err error) error {
 	var bad *beagle.UsageError
 	if errors.As(err, &bad) { // the agent was not started

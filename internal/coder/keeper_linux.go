@@ -55,8 +55,7 @@ func (p *process) keep() {
 	p.line, p.farEnd = write, read
 }
 
-// executed is the file that the kernel was told to run as this program; "" when it
-// does not say.
+// executed returns the file that the kernel runs as this program, or "" if it does not say.
 var executed = func() string {
 	const execFn = 31 // AT_EXECFN
 	vector, err := unix.Auxv()

@@ -13,9 +13,8 @@ import (
 
 func init() { behaviours["foreign proc"] = foreignProc }
 
-// foreignProc launches an agent where /proc is that of another pid namespace, and
-// says what is left of it. It is the first process of its namespace: what nobody
-// ends comes to it.
+// foreignProc launches an agent where /proc is that of another pid namespace, and returns the
+// processes that are left. It is the first process of its namespace, so orphans come to it.
 func foreignProc() {
 	if os.Getpid() != 1 || ownProc() {
 		os.Stdout.WriteString("cannot be alone")

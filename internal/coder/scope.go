@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// outside says which declarations of a file changed that are not the candidate's
-// to change; empty when none did. inside are the names that may change.
+// outside lists the changed declarations of a file that the candidate may not change; it is empty
+// if there are none. inside are the names that may change.
 func outside(before, after string, inside map[string]bool) (string, error) {
 	old, err := declarations(before)
 	if err != nil {
@@ -29,7 +29,7 @@ func outside(before, after string, inside map[string]bool) (string, error) {
 	}
 	for _, name := range new.order {
 		if _, known := old.text[name]; !known && !inside[name] {
-			touched = append(touched, name+" (new, and used by others or by nobody)")
+			touched = append(touched, name+" (new, and not used by the target alone)")
 		}
 	}
 	return strings.Join(touched, ", "), nil

@@ -15,7 +15,7 @@ const (
 	maxDollars = 1e6
 )
 
-// pay notes what the agent says it has spent, and ends a turn that costs too much.
+// pay notes the spending that the agent reports, and ends a turn that costs too much.
 func (t *turn) pay(dollars float64, stop func(error)) {
 	t.mu.Lock()
 	if told := dollars >= 0 && dollars <= maxDollars; told {
@@ -42,7 +42,7 @@ func (t *turn) price() llm.Micros {
 	return cost
 }
 
-// count notes what the agent says at the end of a turn.
+// count notes the tokens that the agent reports at the end of a turn.
 func (t *turn) count(u *acp.Usage) {
 	if u == nil {
 		return

@@ -24,8 +24,8 @@ func TestFailedTurnsAreBooked(t *testing.T) {
 	}
 }
 
-// TestTurnsGivenUp checks that of a turn that is given up with its run nobody knows what it did
-// last: the most is booked. One that was never begun has cost nothing.
+// TestTurnsGivenUp checks that a turn that is given up with its run is booked at the most, since
+// its last work is unknown. A turn that was never begun has cost nothing.
 func TestTurnsGivenUp(t *testing.T) {
 	c := setUp(t, "hangs")
 	c.Most = 50_000

@@ -30,7 +30,7 @@ const maxCopy = 2 << 30
 // skipped are directories that are not copied.
 var skipped = []string{".git", ".hg", ".svn", "node_modules", ours}
 
-// A workspace is a copy of a module, and what it was.
+// A workspace is a copy of a module, with a memory of its first state.
 type workspace struct {
 	dir    string              // the module's root in the copy
 	before map[string][32]byte // by path relative to dir
@@ -219,7 +219,7 @@ func (w *workspace) apply(p beagle.Patch) error {
 	return nil
 }
 
-// remember notes what is there now.
+// remember notes the present state.
 func (w *workspace) remember() (err error) {
 	w.before, err = w.sums()
 	return err
@@ -247,8 +247,8 @@ func (w *workspace) sums() (map[string][32]byte, error) {
 	return sums, err
 }
 
-// sumOf identifies what a file is and holds. Of a large one, which may be larger
-// than any disk, it takes the size and the time.
+// sumOf identifies a file by its kind and content. For a large one, which may be larger than any
+// disk, it takes the size and the time.
 func sumOf(path string, info fs.FileInfo) (sum [32]byte, err error) {
 	switch {
 	case !info.Mode().IsRegular():

@@ -1,5 +1,4 @@
-// Package companion finds the programs that beagle starts so that it need not
-// link what they link.
+// Package companion finds the programs that beagle starts instead of linking their code.
 package companion
 
 import (
@@ -12,9 +11,9 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Find returns the absolute path of a program, since an agent starts it from a
-// directory of its own: what the variable names, or what lies beside this program
-// or on the PATH. need begins the message when there is none, as in "--temporal".
+// Find returns the absolute path of a program, since an agent starts it from another directory. It
+// takes the variable's path, then looks beside this program, then on the PATH. need begins the
+// message if there is none, as in "--temporal".
 func Find(name, variable, need string) (string, error) {
 	remedy := fmt.Sprintf("install it from a checkout of Beagle: go install ./cmd/%s\nor name it with %s=/path/to/%s",
 		name, variable, name)
@@ -44,7 +43,8 @@ func Find(name, variable, need string) (string, error) {
 	}
 }
 
-// Ready is the line that such a program prints when it can begin: empty, or what is wrong.
+// Ready is the line that such a program prints when it can begin: empty, or the reason why it
+// cannot.
 type Ready struct {
 	What   string `json:"what,omitempty"`
 	Remedy string `json:"remedy,omitempty"`

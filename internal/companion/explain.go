@@ -16,7 +16,7 @@ func Explain(w io.Writer, verb string, bad *beagle.UsageError) {
 	}
 }
 
-// Explained reads the last mistake that a verb explained in what it printed, or nil.
+// Explained returns the last mistake that a verb explained in its output, or nil.
 func Explained(printed, verb string) *beagle.UsageError {
 	begin := "beagle " + verb + ": "
 	at := strings.LastIndex("\n"+printed, "\n"+begin)

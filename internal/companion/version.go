@@ -2,7 +2,8 @@ package companion
 
 import "runtime/debug"
 
-// Version is that of Beagle's module, of which this program and its companions are built.
+// Version returns the version of Beagle's module, from which this program and its companions are
+// built.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version

@@ -48,9 +48,9 @@ const (
 	observeTime = 5 * time.Second // for one list of records; the rest is not observed
 )
 
-// Build makes a corpus: it drops what the original does not survive, divides
-// the rest by hash, adds generated inputs, and computes the facets of the
-// training part. The same records and seed give the same corpus.
+// Build makes a corpus. It drops the calls that the original does not survive, divides the rest by
+// hash, adds generated inputs, and computes the facets of the training part. The same records and
+// seed give the same corpus.
 func Build(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox.Sandbox, in Input) (*Built, error) {
 	bin, err := b.Build(ctx, harness.Versions(&u.Target), harness.Link{})
 	if err != nil {
@@ -127,8 +127,8 @@ func (m *maker) divide(ctx context.Context) error {
 	return nil
 }
 
-// leastRecorded is how many recorded inputs make a corpus. A constant does the same as the original
-// on a single one, so that inputs are generated beside it.
+// leastRecorded is the number of recorded inputs that make a corpus. On a single one a constant
+// does the same as the original, so inputs are generated beside it.
 const leastRecorded = 2
 
 // fromNothing makes a corpus of generated inputs, and of the recorded one if there is one. It
@@ -247,10 +247,10 @@ func (m *maker) describe(ctx context.Context) error {
 }
 
 // settled observes the training records in two processes. It leaves out those on which the original
-// does one of a few things, as one does that sorts the keys of a map and leaves equal ones in the
-// map's order, unless they are most. Another look finds what the first missed by chance. Nothing is
-// left out where a clock, a random source or a counter may decide: a version that always does the
-// same there is wrong.
+// has a few outcomes, unless they are most: an original that sorts the keys of a map and leaves
+// equal ones in the map's order is one of that kind. A second look finds those that the first
+// missed by chance. Nothing is left out where a clock, a random source or a counter may decide: a
+// version that always gives the same answer there is wrong.
 func (m *maker) settled(ctx context.Context) (*rt.Observation, error) {
 	all := len(m.c.Train)
 	for look := 0; ; look++ {
@@ -319,7 +319,7 @@ const (
 	unsteadyWhy = "the original does one of a few things, which a map's order may decide"
 )
 
-// mostLooks is how often records on which the original differs from itself are looked for again.
+// mostLooks bounds the looks for records on which the original differs from itself.
 const mostLooks = 3
 
 // tied reports whether the original does one of a few things on all of some records. Those of
@@ -422,7 +422,7 @@ func lighter(records []beagle.Record) []beagle.Record {
 	return slices.DeleteFunc(slices.Clone(records), func(r beagle.Record) bool { return heavy[string(r.Args)] })
 }
 
-// sift drops what the harness could not read or compare.
+// sift drops the records that the harness could not read or compare.
 func (m *maker) sift(records []beagle.Record, o *rt.Observation) (kept, panicked []beagle.Record) {
 	bad := map[int]bool{}
 	for _, r := range o.Refused {

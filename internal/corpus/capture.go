@@ -24,7 +24,7 @@ type CaptureOptions struct {
 	BenchTime string                         // for each benchmark; "" means 300ms
 	Packages  int                            // test suites at most; 0 means 12
 	Benchmark string                         // of the target's package: record this one alone; "" for all there is
-	Progress  func(what string, records int) // called before each test suite, with what was recorded so far; may be nil
+	Progress  func(what string, records int) // called before each test suite, with the records so far; may be nil
 }
 
 // Captured holds the calls that a module's tests make of the target.
@@ -46,18 +46,17 @@ const (
 	some   = 1024
 )
 
-// fruitless is how many suites in a row may record nothing before the rest,
-// which is farther from the target, is left out.
+// fruitless is the number of suites in a row that record nothing before the rest, which is farther
+// from the target, is left out.
 const fruitless = 4
 
 // maxBenchScale bounds how much more a benchmark's input counts than one of a
 // test: many benchmarks have one input only.
 const maxBenchScale = 16
 
-// Capture runs the tests of the target's package, then its benchmarks, then
-// those of the packages in the module that import it, with a target that
-// records its calls. Test suites that fail or take too long are reported, and
-// what they recorded until then is kept. dir is for temporary files.
+// Capture runs the tests of the target's package, then its benchmarks, then those of the packages
+// in the module that import it, with a target that records its calls. It reports test suites that
+// fail or take too long, and keeps their records until then. dir is for temporary files.
 func Capture(
 	ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, o CaptureOptions,
 ) (*Captured, error) {
@@ -269,7 +268,7 @@ func stopped(ctx context.Context, r sandbox.Result, err error) error {
 // leastTime is a run's time even after the budget is used up.
 const leastTime = 5 * time.Second
 
-// record runs a binary of tests and adds what it recorded. ok says that all of it ran.
+// record runs a binary of tests and adds its records. ok says that all of it ran.
 func (c *capturer) record(
 	ctx context.Context, p *gotool.Listed, binary, what string, args []string,
 ) (ok bool, err error) {

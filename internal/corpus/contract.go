@@ -45,8 +45,8 @@ type violated struct{ *beagle.UsageError }
 
 func (e violated) Unwrap() []error { return []error{e.UsageError, ErrViolated} }
 
-// recordedKeep refuses recorded calls that violate the contract: it does not
-// describe what the function is called with.
+// recordedKeep refuses recorded calls that violate the contract: such a contract does not describe
+// the function's calls.
 func (m *maker) recordedKeep(ctx context.Context) error {
 	if m.u.Conditions.Requires == nil {
 		return nil

@@ -1,8 +1,7 @@
-// Package corpus finds out what a target really receives: it records the
-// calls that the package's own tests, benchmarks, examples and fuzz seeds
-// make, reads recorded calls from JSON lines, adds inputs that are made from
-// the types, divides all of it into what the search may see and what it may
-// not, and describes it as facets.
+// Package corpus finds out what a target receives. It records the calls that the package's own
+// tests, benchmarks, examples and fuzz seeds make, reads recorded calls from JSON lines, and adds
+// inputs that are made from the types. It divides all of them into a part that the search may see
+// and a part that it may not, and describes them as facets.
 //
 // What it cannot do: tell how often production makes a call. Shares within
 // one run of tests are taken as they are, within one run of benchmarks

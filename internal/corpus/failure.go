@@ -14,7 +14,7 @@ import (
 // quoted bounds a program's output in a message.
 const quoted = 300
 
-// missing matches what the go command says when it may not download.
+// missing matches the go command's message when it may not download.
 var missing = regexp.MustCompile(`(?m)^go: downloading (\S+ \S+)$|(\S+): module lookup disabled by GOPROXY=off`)
 
 // buildFailure is why tests did not build. The compiler's first complaint

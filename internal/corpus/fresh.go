@@ -53,8 +53,7 @@ type fresher struct {
 	rel     *relations
 }
 
-// A pool holds what was seen at one place: a parameter, the elements of a
-// list, a field.
+// A pool holds the values seen at one place: a parameter, the elements of a list, a field.
 type pool struct {
 	values []rt.Value
 	seen   int
@@ -88,7 +87,7 @@ func (f *fresher) learn(records []beagle.Record) {
 
 func place(path string, i int) string { return fmt.Sprintf("%s.%d", path, i) }
 
-// note remembers a value and what is inside it.
+// note remembers a value and its parts.
 func (f *fresher) note(path string, v *rt.Value) {
 	p := f.pools[path]
 	if p == nil {

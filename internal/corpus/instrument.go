@@ -174,8 +174,8 @@ func (in *instrument) argTypes() (list []types.Type) {
 	return list
 }
 
-// globals names what the package's variables point to, as the harness does:
-// a sentinel error keeps its identity in records.
+// globals names the targets of the package's variables, as the harness does: a sentinel error keeps
+// its identity in records.
 func (in *instrument) globals() string {
 	var b strings.Builder
 	all := in.u.Package.Globals()

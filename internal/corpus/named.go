@@ -19,7 +19,7 @@ func named(p *gotool.Listed, target string, prefixes ...string) string {
 	for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
 		if err != nil {
-			continue // the build says what is wrong with it
+			continue // the build reports the fault
 		}
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)

@@ -45,7 +45,7 @@ func Alike(
 	return fresh, told, nil
 }
 
-// drawn is how many times as many inputs are drawn as are wanted.
+// drawn is the ratio of drawn inputs to wanted ones.
 const drawn = 4
 
 // sortedByOutcome runs the original over records, leaves out those that it does not
@@ -64,7 +64,7 @@ func (m *maker) sortedByOutcome(
 	return kept, classes, nil
 }
 
-// atOnce is how many records one process classifies.
+// atOnce is the number of records that one process classifies.
 const atOnce = 2048
 
 func (m *maker) sortPart(ctx context.Context, records []beagle.Record) ([]beagle.Record, []string, error) {
@@ -150,7 +150,7 @@ func choose(
 	return kept, told
 }
 
-// leastFresh is how many fresh inputs a measurement needs.
+// leastFresh is the number of fresh inputs that a measurement needs.
 const leastFresh = 64
 
 // describe puts a class of outcomes into words.

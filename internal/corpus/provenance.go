@@ -14,7 +14,7 @@ type header struct {
 	Provenance []string `json:"provenance"`
 }
 
-// provenance returns what a line says of the file's origin, and nil for any other line.
+// provenance returns a line's statement of the file's origin, and nil for any other line.
 func provenance(line []byte) []string {
 	if !bytes.HasPrefix(bytes.TrimSpace(line), []byte(`{"provenance"`)) {
 		return nil
@@ -26,7 +26,7 @@ func provenance(line []byte) []string {
 	return append([]string{}, h.Provenance...)
 }
 
-// Provenance returns what a corpus file says of its origin, a line each.
+// Provenance returns the statements of a corpus file about its origin, a line each.
 func Provenance(path string) (sources []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// relations are what holds between the parameters of a call, which belong together: an index lies
-// below a length, a buffer is as long as what goes into it, a key is one of a list. Drawn one by
-// one they make calls that no caller makes. relations mines what holds between the arguments of the
-// recorded calls, and restores it in drawn ones. The idea of keeping only properties that hold over
-// all observed values is Daikon's.
+// relations hold between the parameters of a call: an index lies below a length, a buffer is as
+// long as the data that goes into it, a key is one of a list. Parameters that are drawn one by one
+// make calls that no caller makes. relations mines the relations between the arguments of the
+// recorded calls, and restores them in drawn ones. The idea of keeping only properties that hold
+// over all observed values is Daikon's.
 type relations struct {
 	rng *rand.Rand
 	// orders are relations between numbers and lengths that hold in nearly all
@@ -283,8 +283,8 @@ func (r *relations) enforce(o order, a, b *rt.Value) {
 	}
 }
 
-// setNumber stores a number, unless the type has no room for it: the encoding
-// does not say how wide a number is, so only what was seen there is safe.
+// setNumber stores a number, unless the type has no room for it. The encoding does not tell how
+// wide a number is, so only observed values are safe.
 func setNumber(v *rt.Value, n int64) {
 	if n >= 0 || v.Kind == rt.KindInt {
 		v.Bits = uint64(n)

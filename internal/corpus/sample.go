@@ -5,8 +5,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// leastKept is how many records of a stratum stay in a sample, if it has as many: enough to be
-// timed on its own.
+// leastKept is the number of records of a stratum that stay in a sample, if it has as many: enough
+// to be timed on its own.
 const leastKept = 4 * classRecords
 
 // sample keeps about n records: the first by hash, which is how Merge sorts them, a fair sample of
@@ -27,8 +27,8 @@ func sample(records []beagle.Record, n int, args *rt.Shape, types func(string) *
 	return append(file, stratified(rest, max(0, n-len(file)), args, types)...)
 }
 
-// stratified keeps the n first records, and of each stratum so many at least that a rare one can be
-// looked at. Those that are kept of a stratum stand for all of its calls.
+// stratified keeps the first n records, and of each stratum enough to look at a rare one. The
+// records kept of a stratum stand for all of its calls.
 func stratified(records []beagle.Record, n int, args *rt.Shape, types func(string) *rt.Shape) []beagle.Record {
 	if len(records) <= n || n == 0 {
 		return records[:min(len(records), n)]

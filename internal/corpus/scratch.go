@@ -10,9 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// Scratch makes n inputs from the types alone: ordinary ones, rather than the
-// corner cases that verification tries. It is what there is to measure with
-// when nothing was recorded.
+// Scratch makes n inputs from the types alone: ordinary ones, rather than the corner cases that
+// verification tries. They serve the measurement if nothing was recorded.
 func Scratch(args *rt.Shape, types func(string) *rt.Shape, n int, seed uint64) []beagle.Record {
 	s := &scratcher{rng: rand.New(rand.NewPCG(seed, 0x5c7a7c4)), types: types}
 	names := recordNames(len(args.Fields))

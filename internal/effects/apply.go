@@ -117,7 +117,7 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 	for i := range code.all {
 		u.p.took(1)
 		// A method may call itself through the callee; one round on each place is enough.
-		if now := (running{i, r.Method}); u.running[now] {
+		if now := (methodRun{i, r.Method}); u.running[now] {
 			continue
 		} else {
 			u.running[now] = true

@@ -183,12 +183,12 @@ func (u *unit) yielded(in ssa.CallInstruction, code int, args []set) {
 
 func (u *unit) run(r Run) {
 	if _, known := u.runs[r]; !known {
-		u.runs[r] = u.finding(r.Arg)
+		u.runs[r] = u.effect(r.Arg)
 		u.changed = true
 	}
 }
 
-// answer adds s to what every result of a call may point at.
+// answer adds s to the set of every result of a call.
 func (u *unit) answer(site ssa.Value, s set) {
 	if tuple, ok := site.Type().(*types.Tuple); ok {
 		for i := range tuple.Len() {

@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// summary returns what the solved unit does to memory that its function did not make.
+// summary returns the effects of the solved unit on memory that its function did not make.
 func (u *unit) summary() *Summary {
 	s := new(Summary)
 	for i := range u.written {
@@ -33,8 +33,8 @@ func (u *unit) summary() *Summary {
 	return s
 }
 
-// sort orders what came out of maps: callers take effects over in this order, and where functions
-// call each other their summaries may hang on it.
+// sort orders the contents of maps: callers take effects over in this order, and where functions
+// call each other their summaries may depend on it.
 func (s *Summary) sort() {
 	byText := func(a, b Ref) int { return cmp.Compare(a.String(), b.String()) }
 	inorder.By(s.Writes, byText)
@@ -68,7 +68,7 @@ func (u *unit) resultOf(i int) []Result {
 	return out
 }
 
-// inside adds what the fresh memory at i leads to.
+// inside adds the references in the fresh memory at i.
 func (u *unit) inside(i, field int, add func(Result)) {
 	for j := range u.reach(u.content[i]).all {
 		if r := u.places[j].ref; r.Kind != Invalid {
@@ -85,22 +85,22 @@ func plain(r Ref) Ref {
 	return r
 }
 
-// Findings are the effects of one function, each with its place.
-type Findings struct {
-	Writes []Finding
-	Stores []Finding // Ref is the stored reference; Into says where it went
+// Effects are the effects of one function, each with its place.
+type Effects struct {
+	Writes []Effect
+	Stores []Effect // Ref is the stored reference; Into says where it went
 	Into   []Ref
-	Runs   []Finding // memory handed to code that the function received
-	Panics []Finding // where the values of panics lead
-	Shares []Finding // where results lead, other than fresh memory
-	Result []int     // for each of Shares, the number of the result
+	Runs   []Effect // memory handed to code that the function received
+	Panics []Effect // where the values of panics lead
+	Shares []Effect // where results lead, other than fresh memory
+	Result []int    // for each of Shares, the number of the result
 }
 
-// Findings analyses a function once more, after [Program.Analyse].
-func (p *Program) Findings(f *ssa.Function) *Findings {
+// Effects analyses a function once more, after [Program.Analyse].
+func (p *Program) Effects(f *ssa.Function) *Effects {
 	u := newUnit(p, f)
 	u.solve()
-	out := new(Findings)
+	out := new(Effects)
 	for i, w := range u.written {
 		if w.Ref = u.places[i].ref; w.Ref.Kind != Fresh {
 			out.Writes = append(out.Writes, w)
@@ -122,13 +122,13 @@ func (p *Program) Findings(f *ssa.Function) *Findings {
 	for i := range f.Signature.Results().Len() {
 		for _, r := range u.resultOf(i) {
 			if r.Ref.Kind != Fresh {
-				out.Shares, out.Result = append(out.Shares, Finding{Pos: f.Pos(), Ref: r.Ref}), append(out.Result, i)
+				out.Shares, out.Result = append(out.Shares, Effect{Pos: f.Pos(), Ref: r.Ref}), append(out.Result, i)
 			}
 		}
 	}
 	return out
 }
 
-func byPlace(a, b Finding) int {
+func byPlace(a, b Effect) int {
 	return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Ref.String(), b.Ref.String()))
 }

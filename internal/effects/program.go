@@ -166,7 +166,7 @@ func Name(f *types.Func) string {
 	return f.Pkg().Path() + "." + name
 }
 
-// settled lists types whose values lead to shared memory that nobody can change through them.
+// settled lists types whose values lead to shared memory that cannot be changed through them.
 var settled = map[string]bool{
 	"time.Time":          true,
 	"net/netip.Addr":     true,
@@ -175,7 +175,7 @@ var settled = map[string]bool{
 }
 
 // hasRefs reports whether a value of type t can lead to memory that others may share. Strings do
-// not count, since nobody can write them.
+// not count, since no code can write them.
 func (p *Program) hasRefs(t types.Type) bool {
 	if v, ok := p.refs[t]; ok {
 		return v
@@ -262,8 +262,8 @@ func (p *Program) selection(t types.Type, name string) *types.Selection {
 	return nil
 }
 
-// A Finding is one effect and its place in the analysed function.
-type Finding struct {
+// An Effect is one effect and its place in the analysed function.
+type Effect struct {
 	Pos token.Pos
 	Ref Ref
 	Via string // the called function that has the effect, if a call does

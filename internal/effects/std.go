@@ -29,7 +29,7 @@ var Standard = sync.OnceValue(func() *Table {
 	return t
 })
 
-// Coarse reduces a summary to what the table holds. It drops fields, sentinel errors, and package
+// Coarse reduces a summary to the table's form. It drops fields, sentinel errors, and package
 // memory that only the package itself sees.
 func Coarse(s *Summary, sig *types.Signature) *Summary {
 	out := new(Summary)

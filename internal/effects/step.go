@@ -116,7 +116,7 @@ func (u *unit) throw(s set) {
 			continue
 		}
 		if _, known := u.thrown[p.ref]; !known {
-			u.thrown[p.ref] = u.finding(p.ref)
+			u.thrown[p.ref] = u.effect(p.ref)
 			u.changed = true
 		}
 	}
@@ -136,7 +136,7 @@ func (u *unit) unOp(in *ssa.UnOp) {
 	switch in.Op {
 	case token.MUL:
 		if _, global := in.X.(*ssa.Global); global && isErrorType(in.Type()) {
-			return // by convention, nobody changes sentinel errors
+			return // by convention, sentinel errors never change
 		}
 		u.assign(in, u.load(u.open(u.value(in.X))))
 	case token.ARROW:

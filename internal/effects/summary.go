@@ -49,7 +49,7 @@ type Result struct {
 	Deep  bool // Ref is inside the fresh memory, not the result itself
 }
 
-// A Summary lists what a call of a function may do.
+// A Summary lists the possible effects of a call of a function.
 type Summary struct {
 	Writes  []Ref
 	Stores  []Store

@@ -14,11 +14,11 @@ type unit struct {
 	in      map[*ssa.Function]bool
 	nodes   map[ssa.Value]int
 	pts     [][]set // what a value may point at, one set for each part of a tuple
-	running map[running]bool
+	running map[methodRun]bool
 	given   []ssa.Value // the arguments of the call at hand, for their types
 }
 
-// A heap is the memory that a function may reach, and what lies in it.
+// A heap is the memory that a function may reach, with its content.
 type heap struct {
 	p       *Program
 	fn      *ssa.Function // whose parameters lead to it
@@ -29,18 +29,18 @@ type heap struct {
 	changed bool    // something is known that was not known a step ago
 }
 
-// found is what a function and its closures were found to do.
+// found holds the effects of a function and its closures that are known so far.
 type found struct {
-	written map[int]Finding
-	stored  map[Store]Finding
-	runs    map[Run]Finding
-	thrown  map[Ref]Finding // where the values of panics lead
-	at      ssa.Instruction // at which it is found now
+	written map[int]Effect
+	stored  map[Store]Effect
+	runs    map[Run]Effect
+	thrown  map[Ref]Effect  // where the values of panics lead
+	at      ssa.Instruction // the instruction at hand
 }
 
-// A running is a method that runCode is running on a place. It stops runCode from running the same
-// method on the same place again.
-type running struct {
+// A methodRun is a method that runCode is running on a place. It stops runCode from running the
+// same method on the same place again.
+type methodRun struct {
 	place  int
 	method string
 }
@@ -62,9 +62,9 @@ func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{
 		heap: heap{p: p, fn: fn, index: map[place]int{}},
 		found: found{
-			written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, thrown: map[Ref]Finding{},
+			written: map[int]Effect{}, stored: map[Store]Effect{}, runs: map[Run]Effect{}, thrown: map[Ref]Effect{},
 		},
-		in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, running: map[running]bool{},
+		in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, running: map[methodRun]bool{},
 	}
 	u.enter(fn)
 	for i, param := range fn.Params {
@@ -239,13 +239,13 @@ func (u *unit) remember(s Store) {
 		return
 	}
 	if _, known := u.stored[s]; !known {
-		u.stored[s] = u.finding(s.From)
+		u.stored[s] = u.effect(s.From)
 		u.changed = true
 	}
 }
 
-func (d *found) finding(r Ref) Finding {
-	f := Finding{Ref: r}
+func (d *found) effect(r Ref) Effect {
+	f := Effect{Ref: r}
 	if d.at != nil {
 		f.Pos = d.at.Pos()
 	}
@@ -259,7 +259,7 @@ func (u *unit) write(s set, via string) {
 			continue
 		}
 		if _, known := u.written[i]; !known {
-			f := u.finding(u.places[i].ref)
+			f := u.effect(u.places[i].ref)
 			f.Via = via
 			u.written[i] = f
 			u.changed = true
@@ -294,7 +294,7 @@ func globalName(g *ssa.Global) string {
 	return g.Pkg.Pkg.Path() + "." + g.Name()
 }
 
-// grow adds s to what part i of v may point at.
+// grow adds s to the set of part i of v.
 func (u *unit) grow(v ssa.Value, i int, s set) {
 	if s.empty() {
 		return

@@ -30,8 +30,8 @@ type Importer struct {
 	find  func(path string) (string, error)
 }
 
-// New returns an importer that asks find for the file with a package's export data, unless it was
-// told by [Importer.Add]. find may be nil.
+// New returns an importer that asks find for the file with a package's export data, unless
+// [Importer.Add] gave it. find may be nil.
 func New(find func(path string) (file string, err error)) *Importer {
 	x := &Importer{
 		fset:  token.NewFileSet(),

@@ -46,8 +46,8 @@ func (x *session) agentTurn(t *testing.T, id int) *Asked {
 	return a
 }
 
-// TestFailedTurnsCost checks that a turn of an agent that failed has cost what the agent said: in
-// what the search is told, in the result, and in the budget of who goes on with the run.
+// TestFailedTurnsCost checks that a failed turn of an agent costs as much as the agent reported:
+// for the search, in the result, and in the budget of a resumed run.
 func TestFailedTurnsCost(t *testing.T) {
 	s := openStore(t)
 	fail := func(q llm.Request) (llm.Reply, error) {
@@ -105,7 +105,7 @@ func TestUntoldTokens(t *testing.T) {
 }
 
 // TestFailedRecordingLosesNothing checks that a reply whose recording fails is in the journal: the
-// run ends, and who goes on with it pays nothing for it and records it.
+// run ends, and a resumed run pays nothing for it and records it.
 func TestFailedRecordingLosesNothing(t *testing.T) {
 	s := openStore(t)
 	server := llmtest.New(t, llmtest.Say(better))

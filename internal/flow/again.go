@@ -6,14 +6,14 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// The steps of a winner are timed in programs of their own, after the full measurement, over fewer
-// layouts and beside other versions. That is a second measurement of the winner, under other
-// conditions. An interval holds the noise of its own measurement only. So what a change of machine
-// code gains by the addresses of its branches, or by what the other half of a core does meanwhile,
-// may be sure in one measurement and absent in the next.
+// The report times the steps of a winner in programs of their own, after the full measurement, over
+// fewer layouts and beside other versions. That is a second measurement of the winner, under other
+// conditions. An interval holds the noise of its own measurement only: a change of machine code may
+// gain by the addresses of its branches, or by what the other half of a core does meanwhile. Such a
+// gain is sure in one measurement and absent in the next.
 
-// refuted says why a winner is none, since the second measurement contradicts the first: its
-// interval lies below the quoted one, and no gain is shown in it. "" is for all others.
+// refuted returns the reason to refuse a winner that its second measurement contradicts: that
+// interval lies below the quoted one and shows no gain. It returns "" for all other winners.
 func refuted(quoted, again beagle.Ratio) string {
 	if !below(again, quoted) || again.Low > 1 {
 		return ""
@@ -22,7 +22,7 @@ func refuted(quoted, again beagle.Ratio) string {
 		again.Spelled(), quoted.Spelled())
 }
 
-// againWarnings tell of a gain that the second measurement shows to be smaller.
+// againWarnings warn of a gain that the second measurement shows to be smaller.
 func againWarnings(quoted, again beagle.Ratio) []string {
 	if !below(again, quoted) {
 		return nil

@@ -64,20 +64,20 @@ func (e plantedField) confirm(
 	return out, nil
 }
 
-func (e plantedField) trial(context.Context, []beagle.Candidate) (trial, error) {
-	return goodTrial{}, nil
+func (e plantedField) assemble(context.Context, []beagle.Candidate) (candidateProgram, error) {
+	return goodProgram{}, nil
 }
 
-// A goodTrial is of versions that all behave.
-type goodTrial struct{ trial }
+// A goodProgram is of versions that all behave.
+type goodProgram struct{ candidateProgram }
 
-func (goodTrial) refused(int) *beagle.Verdict { return nil }
+func (goodProgram) refused(int) *beagle.Verdict { return nil }
 
-func (goodTrial) quick(context.Context, int, beagle.Candidate) (*beagle.Verdict, error) {
+func (goodProgram) quick(context.Context, int, beagle.Candidate) (*beagle.Verdict, error) {
 	return &beagle.Verdict{Status: beagle.Equal}, nil
 }
 
-func (goodTrial) Remove() error { return nil }
+func (goodProgram) Remove() error { return nil }
 
 // field makes a judge's field of versions that authors wrote, and the session that judges it.
 func (e plantedField) field(t *testing.T, texts ...string) (*session, Field) {

@@ -94,7 +94,7 @@ func (c *Course) Accounts(s *Spec) map[string]evolve.Account {
 }
 
 // SumModels adds the search's knowledge of the models to the sums of the journal of calls. shut
-// says that the search had stopped asking them when it ended.
+// says that the search had stopped asking them before it ended.
 func SumModels(s *Spec, m *beagle.ModelSummary, accounts map[string]evolve.Account, shut bool) {
 	m.Redacted, m.Replayed, m.Closed = s.Redacted(), s.Models.Replay != "", shut
 	m.Authors = append([]beagle.AuthorSum{{Author: evolve.Rules}}, m.Authors...)

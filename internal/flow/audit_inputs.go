@@ -18,7 +18,7 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// auditedCalls is how often a benchmark runs to record its inputs.
+// auditedCalls is the number of iterations of a benchmark that record its inputs.
 const auditedCalls = "1000x"
 
 // AuditInputs compares what a benchmark of the target's package passes to the target with recorded
@@ -28,6 +28,7 @@ func AuditInputs(ctx context.Context, spec Spec, benchmarks []string) (*audit.Re
 	if err != nil {
 		return nil, err
 	}
+	// Production's inputs are those of the file.
 	records, err := corpus.Load(u, spec.CorpusFile)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,8 @@ func AuditInputs(ctx context.Context, spec Spec, benchmarks []string) (*audit.Re
 	if err != nil {
 		return nil, err
 	}
-	out := &audit.Report{Findings: []audit.Finding{}}
+	out := &audit.Report{Findings: []audit.Mistake{}}
+	// Record those of each benchmark, and compare.
 	for _, name := range benchmarks {
 		at, err := placeOf(u, name)
 		if err != nil {
@@ -73,6 +75,7 @@ func inputsOfBenchmark(
 		return nil, err
 	}
 	defer dir.Remove()
+	// Record the calls of the benchmark alone.
 	got, err := corpus.Capture(ctx, u, box, dir.Path, corpus.CaptureOptions{Budget: captureTime, Benchmark: name,
 		BenchTime: auditedCalls})
 	switch {
@@ -89,7 +92,7 @@ func inputsOfBenchmark(
 	return got.Records, nil
 }
 
-// inputsOf sums records up. Both sides are divided by the facets of one, so that groups of one name
+// inputsOf sums up records. It divides both sides by the facets of one, so that groups of one name
 // are the same.
 func inputsOf(facets *beagle.Facets, records []beagle.Record) (in audit.Inputs, err error) {
 	records = corpus.Merge(records)
@@ -108,15 +111,15 @@ func inputsOf(facets *beagle.Facets, records []beagle.Record) (in audit.Inputs, 
 }
 
 // placeOf finds a benchmark in the test files of the target's package.
-func placeOf(u *source.Unit, name string) (audit.Finding, error) {
+func placeOf(u *source.Unit, name string) (audit.Mistake, error) {
 	files, err := filepath.Glob(filepath.Join(u.Target.PkgDir, "*_test.go"))
 	if err != nil {
-		return audit.Finding{}, err
+		return audit.Mistake{}, err
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return audit.Finding{}, err
+			return audit.Mistake{}, err
 		}
 		set := token.NewFileSet()
 		f, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
@@ -129,10 +132,10 @@ func placeOf(u *source.Unit, name string) (audit.Finding, error) {
 				if short, err := filepath.Rel(u.Target.Dir, file); err == nil {
 					file = filepath.ToSlash(short)
 				}
-				return audit.Finding{Benchmark: name, File: file, Line: at.Line, Column: at.Column}, nil
+				return audit.Mistake{Benchmark: name, File: file, Line: at.Line, Column: at.Column}, nil
 			}
 		}
 	}
-	return audit.Finding{}, &beagle.UsageError{What: fmt.Sprintf("%s has no benchmark %s", u.Target.PkgPath, name),
+	return audit.Mistake{}, &beagle.UsageError{What: fmt.Sprintf("%s has no benchmark %s", u.Target.PkgPath, name),
 		Remedy: "name one that go test -bench . lists, without what stands behind a slash"}
 }

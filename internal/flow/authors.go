@@ -51,11 +51,11 @@ type authors struct {
 	budget *llm.Budget
 }
 
-// Ask has a model write the candidate of a proposal: evidence, prompt, reply,
-// candidate, with one more round when the reply does not fit or does not
-// compile. Requests are journaled before they are sent and replies before they
-// are used, so that asking again costs nothing. An error means that asking any
-// further is of no use; a model that does not answer is no error.
+// Ask has a model write the candidate of a proposal. It gathers the evidence, sends the prompt and
+// makes a candidate of the reply; a reply that does not fit or does not compile gets one more
+// round. Requests are journaled before they are sent and replies before they are used, so asking
+// again costs nothing. An error means that no further request can succeed; a model that does not
+// answer is no error.
 func (a *Activities) Ask(ctx context.Context, run string, p evolve.Proposal) (*Asked, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
@@ -101,6 +101,7 @@ func (au *authors) open() error {
 // priceOf returns the price of a model of the run.
 func (au *authors) priceOf(model string) llm.Price { return au.spec.Models.model(model).Price }
 
+// ready opens the journal of calls, the budget and the connections.
 func (au *authors) ready() error {
 	m := &au.spec.Models
 	var err error
@@ -121,6 +122,7 @@ func (au *authors) ready() error {
 // write asks a model, and asks once more with the failure of its first reply. A proposal that
 // follows others continues their conversation.
 func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error) {
+	// Gather the evidence. A conversation shows only what its earlier turns lack.
 	e, err := au.briefing.evidence(ctx, p)
 	if err != nil {
 		return nil, err
@@ -136,6 +138,7 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 		}
 	}
 	out := &Asked{Proposed: Proposed{Proposal: p.ID}, Model: p.Model}
+	// Ask; on a failure that can be repaired, ask once more with it.
 	for round := range 2 {
 		q := au.question(p, parent, e, said)
 		reply, err := au.consult(ctx, out, p, q, round)
@@ -149,7 +152,7 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 		}
 		out.Refused, out.Known = complaint(failure), failure.Unmatched == llm.Unchanged
 		if e.Failure = failure; failure.Reply == "" || out.Known {
-			break // there is nothing to repair, or to be had for another call
+			break // nothing to repair, or to gain by another call
 		}
 		if e.Kind = llm.Repair; !isAgent(au.spec.Models.model(p.Model)) {
 			said, e.Continues = saidBy(q, reply), true
@@ -171,7 +174,7 @@ func (au *authors) conversation(p evolve.Proposal) []llm.Turn {
 	return saidBy(q, reply)
 }
 
-// saidBy is a conversation with its last question and the answer to it.
+// saidBy returns a conversation with its last question and the answer to it.
 func saidBy(q llm.Request, reply llm.Reply) []llm.Turn {
 	return append(slices.Clip(q.History), llm.Turn{Role: "user", Text: q.User},
 		llm.Turn{Role: "assistant", Text: reply.Text})
@@ -182,7 +185,7 @@ func (au *authors) question(
 	p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, said []llm.Turn,
 ) llm.Request {
 	m := &au.spec.Models
-	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Sample)) // each sample is asked for another idea
+	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Sample)) // each sample asks for another idea
 	q := llm.Request{
 		Model: p.Model, System: prompt.System, History: said, User: prompt.User, MaxTokens: m.MaxTokens,
 		Temperature: p.Temperature, Sample: p.Sample, Limit: m.Limit,
@@ -193,7 +196,7 @@ func (au *authors) question(
 	return q
 }
 
-// consult returns the reply to a request, and enters what it cost.
+// consult returns the reply to a request, and books its cost.
 func (au *authors) consult(
 	ctx context.Context, out *Asked, p evolve.Proposal, q llm.Request, round int,
 ) (llm.Reply, error) {
@@ -212,8 +215,8 @@ func (au *authors) consult(
 	return reply, err
 }
 
-// unheard sorts the ways in which a call can fail. Faults that the user must mend end the run. Of
-// the others the search learns only that the model did not answer.
+// unheard sorts the ways in which a call can fail. Faults that only the user can mend end the run.
+// For all others the search learns that the model did not answer.
 func (au *authors) unheard(out *Asked, round int, err error) error {
 	var fault *llm.Error
 	if !errors.As(err, &fault) {
@@ -250,11 +253,12 @@ func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) e
 	return err
 }
 
-// read makes a candidate of a reply, or says what is wrong with it.
+// read makes a candidate of a reply, or returns what is wrong with the reply.
 func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal) (*arrival, *llm.Failure) {
 	if r.Stop == llm.StopRefusal || r.Stop == llm.StopOversize {
 		return nil, &llm.Failure{Unmatched: "the model gave no answer that can be used: " + r.Stop}
 	}
+	// A reply that fails may be repaired, and one that was cut off needs a shorter answer.
 	fail := func(f llm.Failure) (*arrival, *llm.Failure) {
 		f.Reply = r.Text
 		if r.Stop == llm.StopLength {
@@ -263,6 +267,7 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 		}
 		return nil, &f
 	}
+	// Apply the change to the parent, and admit the text like any other.
 	change, err := llm.Read(r.Text)
 	if err != nil {
 		return fail(llm.Failure{Unmatched: err.Error()})
@@ -275,6 +280,7 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 	if why := arrived.complaint(); why != "" {
 		return fail(llm.Failure{Compiler: why})
 	}
+	// The model is the author of the last step.
 	c := &arrived.Candidate
 	c.Parents = []string{parent.ID}
 	if p.Mate != "" {
@@ -287,7 +293,7 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 	return arrived, nil
 }
 
-// compilerWords is a problem with its place, as a compiler says it.
+// compilerWords spells a problem with its place, as a compiler does.
 func compilerWords(message string, line int, src string) string {
 	lines := strings.Split(src, "\n")
 	if line < 1 || line > len(lines) {
@@ -296,7 +302,7 @@ func compilerWords(message string, line int, src string) string {
 	return fmt.Sprintf("line %d: %s\n\t%s", line, message, strings.TrimSpace(lines[line-1]))
 }
 
-// complaint is a failure in a line.
+// complaint spells a failure with its line.
 func complaint(f *llm.Failure) string {
 	for _, text := range []string{f.Unmatched, f.Compiler, f.Policy} {
 		if text != "" {

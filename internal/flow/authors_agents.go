@@ -16,11 +16,10 @@ import (
 // of a model.
 const (
 	agentLimit = 10 * time.Minute
-	agentShare = 4 // of the budget in dollars or tokens, the part that is set aside for a turn
+	agentShare = 4 // share of the budget in dollars or tokens that a turn sets aside
 )
 
-// AgentModel stands for a coding agent among the models: the search asks both
-// alike.
+// AgentModel returns the entry of a coding agent among the models: the search asks both alike.
 func AgentModel(command string) (llm.Model, error) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
@@ -71,7 +70,7 @@ func (au *authors) coder(budget *llm.Budget) *coder.Coder {
 	return c
 }
 
-// tools is the command that serves an agent of this search.
+// tools returns the command that serves Beagle's tools to an agent of this search.
 func (au *authors) tools() []string {
 	o := ToolOrder{Spec: Defaults(), Search: au.works.store.RunDir(au.works.run), Veiled: true}
 	o.Spec.Strict = true
@@ -98,8 +97,7 @@ func (s *splitter) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
 	return s.models.Ask(ctx, q)
 }
 
-// checkAgents returns a usage error for agents that cannot be asked as the user
-// wants.
+// checkAgents returns a usage error if the user's agents cannot be asked.
 func (m *Models) checkAgents() error {
 	if isBeagle() && slices.ContainsFunc(m.Ask, isAgent) {
 		if _, err := toolProgram("--agent"); err != nil {
@@ -124,7 +122,7 @@ func (m *Models) checkAgents() error {
 	return nil
 }
 
-// servers are the models that have a server, which an agent has not.
+// servers returns the models that have a server; an agent has none.
 func (m *Models) servers() []llm.Model {
 	return slices.DeleteFunc(slices.Clone(m.Ask), isAgent)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
-// Barren says why a search of a target would propose nothing, or "" where it may. It asks the
-// rewrites with inputs as favourable as can be, so it takes a fraction of a second where the
-// recording of inputs takes a minute. A search with models is never barren.
+// Barren returns why a search of a target would propose nothing, or "" where it may propose
+// something. It asks the rewrites with inputs as favourable as can be, so it takes a fraction of a
+// second where recording inputs takes a minute. A search with models is never barren.
 func Barren(ctx context.Context, u *source.Unit, spec Spec) (string, error) {
 	if spec.Models.On() {
 		return "", nil

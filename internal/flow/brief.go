@@ -5,9 +5,9 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// Brief has the process judge versions briefly, see [verify.Brief] and [bench.Brief], and look up
-// pieces of the original with a tenth of the terms, which take up to five seconds of processor time
-// of a search. It is for tests of whole searches.
+// Brief makes this process judge versions briefly, see [verify.Brief] and [bench.Brief], and look
+// up pieces of the original with a tenth of the terms; all of them take up to five seconds of
+// processor time. It is for tests of whole searches.
 func Brief() {
 	liftTerms, liftTotal = 25_000, 250_000
 	verify.Brief()

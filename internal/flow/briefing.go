@@ -14,8 +14,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A briefing gathers what models are told of the target and of the versions that
-// a proposal names.
+// A briefing gathers what a prompt says of the target and of the versions that a proposal names.
 type briefing struct {
 	spec     *Spec
 	unit     *source.Unit
@@ -30,7 +29,7 @@ type briefing struct {
 	listing atomic.Pointer[[]llm.Instruction] // of the original, once it is known
 }
 
-// open reads what is told with every proposal.
+// open reads the parts that every prompt has.
 func (b *briefing) open() (err error) {
 	if b.lessons, err = llm.LoadLessons(b.spec.Models.Lessons...); err == nil {
 		b.called = b.callees()
@@ -55,8 +54,8 @@ func (b *briefing) describe(ctx context.Context) (*Described, error) {
 	return d, nil
 }
 
-// evidence gathers what a model is told for a proposal. It is the same
-// whenever it is asked: everything comes from the proposal and the store.
+// evidence gathers the evidence for a proposal's prompt. It comes from the proposal and the store
+// alone, so asking again gives the same.
 func (b *briefing) evidence(ctx context.Context, p evolve.Proposal) (*llm.Evidence, error) {
 	e := &llm.Evidence{
 		Kind: llm.Improve, Redact: b.spec.Redacted(), Target: &b.unit.Target, Facets: b.inputs.facets(),
@@ -84,7 +83,7 @@ func (b *briefing) evidence(ctx context.Context, p evolve.Proposal) (*llm.Eviden
 	return e, b.ledger(e, p)
 }
 
-// ledger gathers what was tried.
+// ledger gathers the attempts so far.
 func (b *briefing) ledger(e *llm.Evidence, p evolve.Proposal) error {
 	for _, list := range []struct {
 		ids []string
@@ -107,8 +106,8 @@ func (b *briefing) ledger(e *llm.Evidence, p evolve.Proposal) error {
 	return nil
 }
 
-// goesOn makes the evidence that of the next turn of a conversation, whose last
-// reply made a candidate.
+// goesOn turns the evidence into that of the next turn of a conversation, whose last reply made a
+// candidate.
 func (b *briefing) goesOn(e *llm.Evidence, p evolve.Proposal) error {
 	id := p.Parent
 	if p.Fell != "" {
@@ -122,7 +121,7 @@ func (b *briefing) goesOn(e *llm.Evidence, p evolve.Proposal) error {
 	return nil
 }
 
-// version is a candidate as a model is shown it.
+// version returns a candidate in the form that prompts show.
 func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error) {
 	c, err := b.works.candidate(id)
 	if err != nil {
@@ -148,8 +147,8 @@ func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error)
 }
 
 // attempt describes the fate of a candidate for a prompt. It describes the last step only if the
-// search knew the step's parent: the store may learn of a version in the middle of a stack at any
-// time, and the same prompt could not be made again.
+// search knew the step's parent. The store may learn of a version in the middle of a stack at any
+// time, and then the same prompt could not be made again.
 func (b *briefing) attempt(id string) (*llm.Attempt, error) {
 	c, err := b.works.candidate(id)
 	if err != nil {
@@ -209,7 +208,7 @@ func label(s beagle.Step) string {
 	return s.Mutator
 }
 
-// assembly is the compiler's for a version, made once a run and never while
+// assembly returns the compiler's assembly of a version. A run makes it once, and never while
 // something is being timed.
 func (b *briefing) assembly(ctx context.Context, c beagle.Candidate) ([]llm.Instruction, error) {
 	original := c.ID == b.works.root.ID

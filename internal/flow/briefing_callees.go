@@ -23,6 +23,7 @@ func (b *briefing) callees() []llm.Callee {
 	if problem != nil {
 		return nil
 	}
+	// Count the calls of each function outside of the scope.
 	calls := map[string]int{}
 	own := map[string]bool{}
 	ast.Inspect(f.AST, func(n ast.Node) bool {
@@ -43,6 +44,7 @@ func (b *briefing) callees() []llm.Callee {
 		calls[name]++
 		return true
 	})
+	// Add the texts of those in the same package.
 	texts := b.declarations(own)
 	out := make([]llm.Callee, 0, len(calls))
 	for name := range calls {

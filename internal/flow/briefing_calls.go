@@ -24,7 +24,7 @@ const (
 )
 
 // sample runs a program with the original, which samples whole calls of the training corpus with
-// their results and counts how they are distributed. Nobody can guess that from the code. sample
+// their results and counts how they are distributed. No model can guess that from the code. sample
 // returns nil for a target whose values cannot be written in Go. With redaction it keeps shapes
 // only.
 func (b *briefing) sample(ctx context.Context, bin *harness.Binary) (*llm.Calls, error) {
@@ -85,6 +85,7 @@ func callsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall, weight 
 func samplesOf(
 	t *beagle.Target, calls []rt.SpelledCall, results []string, weight []float64, shares map[string]float64,
 ) (out []llm.Sample) {
+	// best picks the best short call that fits, unless it is shown already.
 	best := func(why string, better func(i, j int) bool, fits func(i int) bool) {
 		at := -1
 		for i, c := range calls {
@@ -133,6 +134,7 @@ func lengthsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall) (out 
 			out = append(out, llm.Length{Of: of, Least: lengths[0], Median: lengths[n/2], Most: lengths[n-1]})
 		}
 	}
+	// The elements of arguments.
 	for i, p := range t.Params {
 		var inside []int
 		for _, c := range calls {
@@ -147,6 +149,7 @@ func lengthsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall) (out 
 		}
 		add("the elements of "+name, inside)
 	}
+	// The results and their elements.
 	for i := range t.Results {
 		var lengths, inside []int
 		for _, c := range calls {
@@ -167,8 +170,8 @@ func lengthsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall) (out 
 	return out
 }
 
-// lengthIn is the length of a text or a list in Go syntax, -1 for anything else, and
-// the lengths of the texts in a list.
+// lengthIn returns the length of a text or a list in Go syntax, and the lengths of the texts in a
+// list. It returns -1 for anything else.
 func lengthIn(goSyntax string) (n int, elements []int) {
 	e, err := parser.ParseExpr(goSyntax)
 	if err != nil {

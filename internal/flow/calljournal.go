@@ -14,9 +14,9 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A call is a line of a run's journal of calls: a request before it is sent,
-// then what came of it before it is used. So a reply that arrived is never paid
-// twice, whenever the process ends; of one that did not arrive see [lost].
+// A call is a line of a run's journal of calls: first the request, before it is sent, then its
+// outcome, before it is used. So no reply that arrived is paid twice, whenever the process ends.
+// For replies that did not arrive see [lost].
 type call struct {
 	ID       string       `json:"id"` // llm.Request.ID
 	Proposal int          `json:"proposal"`
@@ -26,7 +26,7 @@ type call struct {
 	Reply    *llm.Reply   `json:"reply,omitempty"`
 	Error    *llm.Error   `json:"error,omitempty"`
 	Retried  *llm.Tried   `json:"retried,omitempty"` // it is about to be sent once more
-	// the run gave it up when no answer was under way: it may be asked again
+	// the run gave up the call while no answer was under way: it may ask again
 	Halted *llm.Halted `json:"halted,omitempty"`
 }
 
@@ -87,8 +87,8 @@ type callJournal struct {
 	earlier  map[place]string       // IDs of the requests of other processes of the run
 	open     map[string]llm.Request // under way
 	gone     map[string]llm.Request // lost, and not asked again yet
-	retried  map[string]llm.Tried   // of those that are under way, the attempts that brought nothing
-	refused  map[string]int         // how often a request was refused until the user does something
+	retried  map[string]llm.Tried   // attempts without a reply, of the requests under way
+	refused  map[string]int         // refusals of a request that wait for the user
 	turns    map[int]exchange       // the last answered request of the latest proposals
 	latest   []int                  // these proposals, the first first
 }
@@ -120,9 +120,9 @@ type place struct {
 
 func (c *call) place() place { return place{c.Proposal, c.Round, c.Parent} }
 
-// recall makes of a request for a proposal what another process of the run has
-// asked, if it did: should the prompt be another by now, because lessons were
-// edited in between or Beagle is another, nothing is paid for twice.
+// recall replaces a request for a proposal by the one that another process of the run has sent, if
+// there is one. The prompt may differ by now, because lessons were edited or Beagle is newer; the
+// run still pays only once.
 func (b *callJournal) recall(c *call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,7 +186,7 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 }
 
 // readCalls reads the calls of a run. A request without an end was in flight when its process
-// ended: its possible cost counts as spent.
+// ended; its possible cost counts as spent.
 func readCalls(s *store.Store, run string, price func(string) llm.Price, turn llm.Micros) (*callJournal, error) {
 	lines, err := store.ReadJournal[call](s, run, journalName)
 	if err != nil {
@@ -223,6 +223,8 @@ func (b *callJournal) write(c call) error {
 // take takes over a line of the journal.
 func (b *callJournal) take(c call) {
 	q, open := b.open[c.ID]
+	// A request opens a call; a second one means that the first was lost. All other lines end it,
+	// with its bill.
 	switch {
 	case c.Request != nil:
 		if open {
@@ -243,7 +245,7 @@ func (b *callJournal) take(c call) {
 		a := answer{err: c.Error}
 		b.pay(q, b.spentOn(a))
 		if c.Error.Fatal() {
-			b.refused[c.ID]++ // it may be asked again when the user has done something
+			b.refused[c.ID]++ // the run may ask again once the user has acted
 		} else {
 			b.settle(c.ID, 0, a)
 		}
@@ -255,7 +257,7 @@ func (b *callJournal) take(c call) {
 	delete(b.retried, c.ID)
 }
 
-// pay books what a call came to.
+// pay books the bill of a call.
 func (b *callJournal) pay(q llm.Request, p bill) {
 	who := payee{q.Model, q.Temperature}
 	b.paid[who] = b.paid[who].add(p)
@@ -271,7 +273,7 @@ func (b *callJournal) forsake(id string) {
 	b.gone[id] = q
 	most := q.Bound()
 	money := b.price(q.Model).Cost(most)
-	if q.Code != "" { // an agent, which says by itself what it costs
+	if q.Code != "" { // an agent reports its own cost
 		money, most = b.turn, llm.Usage{}
 	}
 	b.lost.calls++
@@ -286,7 +288,7 @@ func (b *callJournal) spentOn(a answer) bill {
 	}
 	r := &a.reply
 	p := bill{answers: 1, attempts: r.Attempts, usage: r.Usage.Add(r.Wasted), money: r.Cost}
-	if p.money == 0 { // it was free, or Beagle did not write amounts down by then
+	if p.money == 0 { // the call was free, or an older Beagle wrote no amount
 		p.money = llm.Costs(b.price(r.Model).Cost(r.Usage), b.price(r.Model).Cost(r.Wasted))
 	}
 	return p
@@ -301,7 +303,7 @@ func (b *callJournal) spentOnNothing(model string, t llm.Tried) bill {
 	return p
 }
 
-// settle keeps an answer to a question at hand.
+// settle keeps an answer to a question in memory.
 func (b *callJournal) settle(id string, key uint64, a answer) {
 	b.answers[id] = a
 	if a.err != nil {
@@ -339,14 +341,14 @@ func question(q llm.Request) uint64 {
 	return h.Sum64()
 }
 
-// askedBefore is the kind of error for a question that would bring what it
-// brought before.
+// askedBefore is the kind of error for a question whose answer is known to repeat.
 const askedBefore = "asked-before"
 
 // ask returns the answer to a request: from the journal if it is there, else from the model. A
 // retried proposal reuses its original request. A question that brought the same text twice is
 // not asked a third time.
 func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply, bool, error) {
+	// Look for an answer in the journal.
 	b.recall(&c)
 	q := *c.Request
 	if c.ID == "" {
@@ -356,6 +358,8 @@ func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Rep
 	a, known := b.answers[c.ID]
 	stale := b.repeated[question(q)]
 	b.mu.Unlock()
+	// A known answer costs nothing. A question that brings the same reply again is not worth a
+	// call.
 	switch {
 	case known:
 		reply, err := b.record(q, a, false)
@@ -371,6 +375,7 @@ func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Rep
 		reply, err := b.end(c, q, a)
 		return reply, true, err
 	}
+	// Journal the request, and then send it.
 	if err := b.write(c); err != nil {
 		return llm.Reply{}, false, err
 	}
@@ -378,7 +383,7 @@ func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Rep
 	return reply, false, err
 }
 
-// send asks, and writes down what came of it, if anybody knows.
+// send sends a request and journals its outcome, unless the outcome is unknown.
 func (b *callJournal) send(ctx context.Context, asker llm.Asker, c call, q llm.Request) (llm.Reply, error) {
 	asked := q
 	asked.Once = b.once(c.ID)
@@ -395,7 +400,7 @@ func (b *callJournal) send(ctx context.Context, asker llm.Asker, c call, q llm.R
 	case errors.As(err, &fault):
 		return b.end(c, q, answer{err: fault})
 	case errors.As(err, &halted):
-	case errors.As(err, &usage): // it cannot be sent as things are
+	case errors.As(err, &usage): // the request cannot be sent in this setting
 		halted = &llm.Halted{Cause: err}
 	}
 	c.Request = nil
@@ -408,9 +413,8 @@ func (b *callJournal) send(ctx context.Context, asker llm.Asker, c call, q llm.R
 	return llm.Reply{}, err
 }
 
-// once makes the idempotency key of a request: the same for an answer that may
-// have been lost, another after a refusal, which a server may have kept and would
-// give again when the user has paid.
+// once returns the idempotency key of a request. An answer that may be lost keeps its key. A
+// refusal gets a new one, since a server may keep a refusal and repeat it after the user has paid.
 func (b *callJournal) once(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -420,8 +424,7 @@ func (b *callJournal) once(id string) string {
 	return beagle.HashOf("once", b.run, id)
 }
 
-// end writes down what came of a request, before anything is made of it, its
-// recording included.
+// end journals the outcome of a request, recording included, before anything uses it.
 func (b *callJournal) end(c call, q llm.Request, a answer) (llm.Reply, error) {
 	if c.Request, c.Error = nil, a.err; a.err == nil {
 		c.Reply = &a.reply

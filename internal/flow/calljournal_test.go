@@ -151,8 +151,8 @@ type askFunc func(llm.Request) error
 
 func (f askFunc) Ask(_ context.Context, q llm.Request) (llm.Reply, error) { return llm.Reply{}, f(q) }
 
-// TestRefusedCallsChangeTheirKey checks that a server may keep a refusal like an answer: who asks
-// again, because the user has paid by now, asks by another key, and by the same when that answer is
+// TestRefusedCallsChangeTheirKey checks for a server that keeps a refusal like an answer. A user
+// who has paid and asks again does so under another key, and under the same one when that answer is
 // lost.
 func TestRefusedCallsChangeTheirKey(t *testing.T) {
 	s := openStore(t)

@@ -30,13 +30,13 @@ func NewCourse(s *Spec, ready *Prepared) *Course {
 	return c
 }
 
-// Describe tells a watcher of the search.
+// Describe describes the search to a watcher.
 func (s *Spec) Describe() string {
 	return fmt.Sprintf("%d candidates, %s, seed %d", s.Candidates, s.Strategy, s.Seed)
 }
 
-// maxThin ends a search whose ideas are used up: so many generations in a row
-// that filled no quarter of their batch.
+// maxThin ends a search whose ideas are used up: this many generations in a row filled no quarter
+// of their batch.
 const maxThin = 3
 
 // Done reports whether there is nothing left to try.
@@ -82,7 +82,7 @@ func (d *Draft) has(of Proposed) bool {
 	})
 }
 
-// nothingNew is the feedback on a proposal that made nothing, or what exists.
+// nothingNew returns the feedback on a proposal that made nothing, or an existing candidate.
 func nothingNew(m Proposed) evolve.Feedback {
 	o := evolve.Feedback{Proposal: m.Proposal}
 	if m.Candidate != "" {
@@ -191,7 +191,7 @@ func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
 	r.WallSeconds = c.Log.PrepareSeconds + c.Log.Seconds + judging
 }
 
-// stopped says what ended the search.
+// stopped returns the reason why the search ended.
 func (c *Course) stopped(s *Spec) string {
 	switch {
 	case c.Search.Spent >= s.Candidates:

@@ -13,21 +13,20 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// The door is where source text from outside comes in: hand-ins of people and agents, entries of
-// a suite, and models' replies. A text that passes is a candidate; the verifier decides whether
-// it behaves.
+// The door admits source text from outside: hand-ins of people and agents, entries of a suite, and
+// models' replies. A text that passes is a candidate; the verifier decides whether it behaves.
 type door struct {
 	unit    *source.Unit
 	root    beagle.Candidate
 	inPlace bool // the evidence comes from the user's tests
 }
 
-// An extent says how much of a candidate file a text from outside is.
+// An extent says how much of a candidate file a text from outside holds.
 type extent bool
 
 const (
-	partial extent = false // it may leave out what it uses of the original and does not change
-	entire  extent = true  // all of it: a model edits the whole file of its parent
+	partial extent = false // the text may leave out unchanged parts of the original
+	entire  extent = true  // the text is whole: a model edits the whole file of its parent
 )
 
 // An arrival is a text from outside after it was admitted or refused.
@@ -39,13 +38,13 @@ type arrival struct {
 
 	problem   *source.Problem // why it is refused
 	malformed error           // why it has no canonical form
-	unread    bool            // it is too long or too deep to be read at all
+	unread    bool            // the text is too long or too deep to be read
 }
 
-// admit makes a candidate of a text from outside, or says why it is none. It
-// bounds the size and the nesting before anything that recurses reads the text.
-// Then it completes the text, brings it into canonical form, and checks the
-// syntax, the scope, the size beside the original, the types and the signature.
+// admit makes a candidate of a text from outside, or records why it cannot. It bounds the size and
+// the nesting before anything that recurses reads the text. Then it completes the text, brings it
+// into canonical form, and checks the syntax, the scope, the size beside the original, the types
+// and the signature.
 func (d *door) admit(text string, much extent) *arrival {
 	a := &arrival{text: text, whole: text}
 	if a.bounded(text) {
@@ -54,7 +53,7 @@ func (d *door) admit(text string, much extent) *arrival {
 		}
 		var canonical string
 		if canonical, a.malformed = d.unit.Reader.Normalize(a.whole); a.malformed == nil {
-			text = canonical // otherwise reading it says what is wrong
+			text = canonical // otherwise reading the text finds the fault
 		}
 		if a.bounded(text) {
 			a.file, a.problem = d.unit.Reader.Parse(text)
@@ -72,11 +71,11 @@ func (a *arrival) bounded(text string) bool {
 	return !a.unread
 }
 
-// parsing is the stage at which a text is refused that is no Go file, or too
-// long or too deep to be read as one.
+// parsing is the stage that refuses a text which is no Go file, or too long or too deep to be read
+// as one.
 const parsing = "parse"
 
-// refusal is the verdict on a text that is no candidate, and nil for one.
+// refusal returns the verdict that refuses a text, or nil for a candidate.
 func (a *arrival) refusal() *beagle.Verdict {
 	if a.problem == nil {
 		return nil
@@ -88,8 +87,7 @@ func (a *arrival) refusal() *beagle.Verdict {
 	return &beagle.Verdict{Status: beagle.Invalid, Stage: a.problem.Stage, Reason: reason}
 }
 
-// complaint says in the words of a compiler why a text is no candidate; "" for
-// one.
+// complaint returns in a compiler's words why the text is refused, or "" for a candidate.
 func (a *arrival) complaint() string {
 	switch {
 	case a.malformed != nil:
@@ -100,8 +98,8 @@ func (a *arrival) complaint() string {
 	return compilerWords(a.problem.Message, a.problem.Line, a.Source)
 }
 
-// oversized returns the verdict on a text that is too large or too deep to be read any further,
-// and nil for any other.
+// oversized returns the verdict on a text that is too large or too deep to be read any further, or
+// nil.
 func (d *door) oversized(a *arrival) *beagle.Verdict {
 	if !a.unread {
 		return nil
@@ -112,8 +110,7 @@ func (d *door) oversized(a *arrival) *beagle.Verdict {
 	return v
 }
 
-// static gives an arrival the checks that need no inputs: those of admit, and
-// what the policy says of its text.
+// static gives an arrival the checks that need no inputs: the refusal of admit, and the policy.
 func (d *door) static(ctx context.Context, a *arrival) (*beagle.Verdict, error) {
 	if v := d.oversized(a); v != nil {
 		return v, nil
@@ -140,7 +137,7 @@ func (a *arrival) placed(v *beagle.Verdict, name string) *beagle.Verdict {
 			n = nearest(lines, n)
 		}
 		switch {
-		case n == 0 || n > most: // in a part that was completed from the original
+		case n == 0 || n > most: // the line is in a part that was completed from the original
 			return name + ": "
 		case filepath.Ext(name) == "": // no file
 			return fmt.Sprintf("line %d: ", n)

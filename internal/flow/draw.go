@@ -22,8 +22,8 @@ type Received struct {
 	Refusal *beagle.Verdict `json:"refusal,omitempty"`
 }
 
-// Begin begins the draft of a generation. It invites guests, as long as the
-// budget covers them; they are to be received before anything else.
+// Begin begins the draft of a generation. It invites guests as far as the budget covers them; the
+// driver must receive them before anything else.
 func (c *Course) Begin(guests []store.Submission) *Draft {
 	d := new(Draft)
 	for _, v := range guests {
@@ -60,8 +60,8 @@ func (c *Course) Admit(s *store.Store, run string, d *Draft, received []Received
 	return nil
 }
 
-// Enter takes models' replies into the draft, and makes room for so many
-// candidates of the rules.
+// Enter takes models' replies into the draft, and makes room for the given number of candidates of
+// the rules.
 func (c *Course) Enter(run string, d *Draft, asked []*Asked, rules int) error {
 	for _, a := range asked {
 		i := slices.IndexFunc(c.Search.Pending, func(p evolve.Proposal) bool { return p.ID == a.Proposal })
@@ -77,8 +77,8 @@ func (c *Course) Enter(run string, d *Draft, asked []*Asked, rules int) error {
 
 // A Lack says which proposals a draft needs next.
 type Lack struct {
-	Trims bool // versions that leave out steps of the finalists
-	Drawn bool // so many proposals of the rules; of none the search learns that none was wanted
+	Trims bool // proposals that leave out steps of the finalists
+	Drawn bool // the number of proposals of the rules; with 0 the search learns that it need not propose
 	Rules int
 }
 
@@ -118,7 +118,7 @@ func (d *Draft) Dismiss(s *store.Store, run string) error {
 	return nil
 }
 
-// Gone are the models that the search does not ask any more.
+// Gone returns the models that the search no longer asks.
 func (c *Course) Gone(s *Spec) []string {
 	var gone []string
 	for _, m := range s.Models.Ask {

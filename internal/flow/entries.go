@@ -17,8 +17,8 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// An entry is a function of a group that others call, with a corpus of its own: a version of the
-// group is compared with the original on its calls, too, beside the tests in place.
+// An entry is a function of a group that others call, with a corpus of its own. Beagle compares a
+// version of the group with the original on the entry's calls too, beside the tests in place.
 type entry struct {
 	name   string
 	lab    *lab
@@ -36,10 +36,10 @@ type Recorded struct {
 }
 
 // record makes the corpora of the group's entries, some of them from files. A function whose calls
-// cannot be recorded, or say nothing, is left to the tests in place, unless the user gave calls of
+// cannot be recorded, or show nothing, is left to the tests in place, unless the user gave calls of
 // it or a condition.
-func (x *inPlace) record(ctx context.Context, files map[string]string) error {
-	var names, others []string // those that the user says something of come first
+func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) error {
+	var names, others []string // functions that the user gave calls or conditions for come first
 	for _, name := range x.unit.Scope.Recordable() {
 		if files[name] != "" || x.unit.Conditions.Demanded(name) {
 			names = append(names, name)
@@ -53,6 +53,7 @@ func (x *inPlace) record(ctx context.Context, files map[string]string) error {
 			"%s", most, strings.Join(names[most:], ", ")))
 		names = names[:most]
 	}
+	// Record each function. A failure ends the run only if the user asked for this function.
 	for _, name := range names {
 		e, err := x.entry(ctx, name, files[name])
 		if err == nil {
@@ -77,7 +78,7 @@ func (x *inPlace) record(ctx context.Context, files map[string]string) error {
 }
 
 // files are the corpora that the user gave, by function of the group.
-func (x *inPlace) files(ctx context.Context) (map[string]string, error) {
+func (x *inPlaceEvidence) files(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for _, g := range x.spec.given() {
 		name := g.function
@@ -102,11 +103,11 @@ func (x *inPlace) files(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// noCalls says what to do with recorded calls that cannot judge versions of a group.
+// noCalls is the remedy when recorded calls cannot judge versions of a group.
 const noCalls = "leave --corpus out, and write a test that makes these calls: whole runs of the tests are compared"
 
-// holder is the only function of the group whose calls a file may hold.
-func (x *inPlace) holder(ctx context.Context, path string) (string, error) {
+// holder returns the only function of the group whose calls a file may hold.
+func (x *inPlaceEvidence) holder(ctx context.Context, path string) (string, error) {
 	names := x.unit.Scope.Recordable()
 	if len(names) == 0 {
 		return "", usage(fmt.Sprintf("--corpus %s: no version of %s is judged on single calls: %s", path,
@@ -114,6 +115,7 @@ func (x *inPlace) holder(ctx context.Context, path string) (string, error) {
 	}
 	var fits []string
 	var bad error
+	// Try which functions the records fit.
 	for _, name := range names {
 		u, err := x.apart(ctx, name)
 		if err == nil {
@@ -135,7 +137,7 @@ func (x *inPlace) holder(ctx context.Context, path string) (string, error) {
 }
 
 // recall takes up the corpora that record made in another process.
-func (x *inPlace) recall(ctx context.Context) error {
+func (x *inPlaceEvidence) recall(ctx context.Context) error {
 	x.entries, x.place.Evidence().Recorded = nil, x.ready.InPlace.Recorded
 	for _, r := range x.ready.Recorded {
 		e, err := x.entry(ctx, r.Name, "")
@@ -154,7 +156,7 @@ func (x *inPlace) recall(ctx context.Context) error {
 
 // apart loads a function of the group as a target of its own, whose versions are those of the
 // group.
-func (x *inPlace) apart(ctx context.Context, name string) (*source.Unit, error) {
+func (x *inPlaceEvidence) apart(ctx context.Context, name string) (*source.Unit, error) {
 	load := x.spec.load()
 	load.Entry = name
 	u, err := source.Load(ctx, load)
@@ -164,8 +166,9 @@ func (x *inPlace) apart(ctx context.Context, name string) (*source.Unit, error) 
 	return u, err
 }
 
-// entry sets up what judges versions on calls of one function: those of a file, if one is given.
-func (x *inPlace) entry(ctx context.Context, name, file string) (*entry, error) {
+// entry prepares the judgement of versions on calls of one function: those of a file, if there is
+// one.
+func (x *inPlaceEvidence) entry(ctx context.Context, name, file string) (*entry, error) {
 	u, err := x.apart(ctx, name)
 	if err != nil {
 		return nil, err
@@ -199,7 +202,7 @@ func (e *entry) record(ctx context.Context) error {
 	return err
 }
 
-// full gives a version every check on the recorded calls of an entry. What it finds goes into v.
+// full gives a version every check on the recorded calls of an entry, and enters the result in v.
 func (e *entry) full(ctx context.Context, v *beagle.Verdict, c beagle.Candidate, fuzz time.Duration) error {
 	if fuzz == 0 {
 		fuzz = -1 // leaves it out
@@ -235,17 +238,17 @@ func (e *entry) into(v, own *beagle.Verdict) {
 	v.Status, v.Stage, v.Reason = own.Status, own.Stage, e.name+": "+own.Reason
 	if own.Counterexample != nil {
 		found := *own.Counterexample
-		found.Args = nil // they are those of the entry alone, and no inputs of the group
+		found.Args = nil // arguments of the entry alone are no inputs of the group
 		v.Counterexample = &found
 	}
 }
 
-// An entryTrial is a program of the original and candidates in which an entry is called.
-type entryTrial struct {
+// An entryProgram is a program of the original and candidates in which an entry is called.
+type entryProgram struct {
 	*entry
 	bin      *harness.Binary
 	versions []beagle.Candidate // joined, from version 1 on
-	spoilt   map[int]*verify.Finding
+	spoilt   map[int]*verify.Rejection
 }
 
 // joined is a version as the programs of an entry hold it: with copies of what leads from the
@@ -255,8 +258,8 @@ func (e *entry) joined(c beagle.Candidate) beagle.Candidate {
 	return c
 }
 
-// trial builds candidates for the calls of an entry.
-func (e *entry) trial(ctx context.Context, cs []beagle.Candidate) (*entryTrial, error) {
+// assemble builds candidates for the calls of an entry.
+func (e *entry) assemble(ctx context.Context, cs []beagle.Candidate) (*entryProgram, error) {
 	all := make([]beagle.Candidate, len(cs))
 	for i, c := range cs {
 		all[i] = e.joined(c)
@@ -265,11 +268,11 @@ func (e *entry) trial(ctx context.Context, cs []beagle.Candidate) (*entryTrial, 
 	if err != nil {
 		return nil, err
 	}
-	return &entryTrial{e, bin, all, spoilt}, nil
+	return &entryProgram{e, bin, all, spoilt}, nil
 }
 
-// quick compares a version on the calls of the entry. What it finds goes into v.
-func (t *entryTrial) quick(ctx context.Context, v *beagle.Verdict, version int) error {
+// quick compares a version on the calls of the entry, and enters the result in v.
+func (t *entryProgram) quick(ctx context.Context, v *beagle.Verdict, version int) error {
 	if why, failed := t.bin.Failed[version]; failed {
 		t.into(v, &beagle.Verdict{Status: beagle.Invalid, Stage: "compile", Reason: why})
 		return nil

@@ -20,12 +20,12 @@ type Proposed struct {
 	Private   bool          `json:"private,omitempty"` // its source holds captured values that models may not see
 	// of what a model wrote: the same for texts that differ in comments and local names alone
 	Shape string `json:"shape,omitempty"`
-	// what it takes to read its source; see reading
+	// the effort to read the source; see reading
 	Reading int `json:"reading,omitempty"`
 }
 
-// Propose makes the candidates of proposals. The versions between a parent and
-// the end of a stack are kept too, since the report shows every step.
+// Propose makes the candidates of proposals. It keeps the versions between a parent and the end of
+// a stack too, since the report shows every step.
 func (a *Activities) Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]Proposed, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
@@ -40,8 +40,8 @@ func (a *Activities) Propose(ctx context.Context, run string, proposals []evolve
 		if err != nil {
 			return nil, err
 		}
-		// When a rule fails, none of these proposals has it: which of them were
-		// made before it failed depends on which processor was faster.
+		// If a rule fails, drop it from all of these proposals: which of them were made before the
+		// failure depends on the processors' speed.
 		again, err := x.rewriter.keepFaults(first)
 		if err != nil {
 			return nil, err
@@ -87,7 +87,7 @@ type Evaluation struct {
 	Moves     []beagle.Move  `json:"moves,omitempty"`
 	Without   []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
 	Cached    bool           `json:"cached"`
-	// where its time goes and what it costs; of what models are told of alone
+	// where the time goes and what a call costs, for models
 	Insight *bench.Insight `json:"insight,omitempty"`
 }
 

@@ -10,73 +10,76 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// An evidence is the source of the evidence that a version behaves as the original and is faster:
-// a corpus of calls, or the user's own tests.
+// An evidence shows that a version behaves as the original and is faster. It comes from a corpus of
+// calls, or from the user's own tests.
 type evidence interface {
-	// equip sets up what builds and runs versions.
+	// equip prepares the builder and the judges.
 	equip(ctx context.Context) error
-	// observe finds out what a search starts from.
+	// observe finds out the facts that a search starts from.
 	observe(ctx context.Context) error
-	// restore takes up what observe found in another process.
+	// restore takes over the facts that observe found in another process.
 	restore(ctx context.Context) error
-	// trial makes a program of the original, as version 0, and candidates from version 1 on.
-	trial(ctx context.Context, cs []beagle.Candidate) (trial, error)
-	// full gives a candidate that was read every check.
+	// assemble builds a program of the original, as version 0, and candidates from version 1 on.
+	assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error)
+	// full runs every check on a candidate that was read before.
 	full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error)
 	// confirm is the full measurement.
 	confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error)
-	// sift compares versions, and pairs of them, over so many rounds of layouts at most.
+	// sift compares versions, and pairs of them, over at most this many rounds of layouts.
 	sift(ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int) (*bench.Sifting, error)
-	// work says what full does, for people.
+	// work describes full to people.
 	work() string
 }
 
-// A trial is a program of the original and candidates, for the cheap end of the ladder.
-type trial interface {
-	// refused is the verdict on a version that is not in the program; nil for one that is.
+// A candidateProgram holds the original and candidates, for the cheap end of the ladder.
+type candidateProgram interface {
+	// refused returns the verdict on a version that is not in the program, or nil.
 	refused(version int) *beagle.Verdict
 	static(version int) beagle.StaticFacts
 	quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error)
-	// together is quick for versions that may share a process; nil stands for one that must not.
+	// together is quick for versions that may share a process; it returns nil for one that must
+	// not.
 	together(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error)
-	// screen compares versions with the original; the zero Ratio stands for one that died.
+	// screen compares versions with the original; the zero Ratio marks a version that died.
 	screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error)
 	// classes compares versions on the common classes of inputs.
 	classes(ctx context.Context, versions []int, each time.Duration) ([][]beagle.InputClassRatio, error)
-	// look finds out where the time of a version goes and what a call costs; nil where that is not
-	// known.
+	// look finds out where the time of a version goes and what a call costs; nil means unknown.
 	look(ctx context.Context, version int) (*bench.Insight, error)
 	Remove() error
 }
 
-// A recorded is the evidence from a corpus.
-type recorded struct{ *session }
+// A corpusEvidence is the evidence from a corpus.
+type corpusEvidence struct{ *session }
 
-func (x recorded) equip(ctx context.Context) error { return x.lab.equip(ctx) }
+func (x corpusEvidence) equip(ctx context.Context) error { return x.lab.equip(ctx) }
 
-func (x recorded) restore(context.Context) error { return x.inputs.restore() }
+func (x corpusEvidence) restore(context.Context) error { return x.inputs.restore() }
 
-func (x recorded) work() string {
+func (x corpusEvidence) work() string {
 	return "all inputs, exhaustion, " + x.spec.Fuzz.String() + " of fuzzing"
 }
 
-func (x recorded) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+// full runs the whole ladder of verification on the corpus.
+func (x corpusEvidence) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
 	fuzz := x.spec.Fuzz
 	if fuzz == 0 {
-		fuzz = -1 // leaves it out
+		fuzz = -1 // leaves the search out
 	}
 	return verify.Full(ctx, x.lab.verify, c, x.inputs.corpus(), verify.Budget{Fuzz: fuzz})
 }
 
-func (x recorded) trial(ctx context.Context, cs []beagle.Candidate) (trial, error) {
+// assemble builds one harness program, and drops versions that spoil its start.
+func (x corpusEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error) {
 	bin, spoilt, err := verify.Build(ctx, x.lab.verify, cs, harness.Link{FuncAlign: 64})
 	if err != nil {
 		return nil, err
 	}
-	return &recordedTrial{x, bin, spoilt}, nil
+	return &corpusProgram{x, bin, spoilt}, nil
 }
 
-func (x recorded) confirm(
+// confirm measures on recorded, held-out and fresh inputs.
+func (x corpusEvidence) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
 	fresh, told, err := x.inputs.fresh(ctx, x.spec.Seed^0xf4e54)
@@ -89,7 +92,7 @@ func (x recorded) confirm(
 	})
 }
 
-func (x recorded) sift(
+func (x corpusEvidence) sift(
 	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
 	return bench.Sift(ctx, x.lab.bench, x.unit, cs, pairs, x.inputs.corpus(), bench.Options{
@@ -98,18 +101,18 @@ func (x recorded) sift(
 	})
 }
 
-// siftSeed makes the layouts of a sifting others than those of the full measurement, which is to
-// be no repetition of what chose its finalists.
+// siftSeed gives a sifting other layouts than the full measurement has. That one must not repeat
+// what chose its finalists.
 const siftSeed = 0x51f7
 
-// A recordedTrial is a harness program.
-type recordedTrial struct {
-	recorded
+// A corpusProgram is a harness program.
+type corpusProgram struct {
+	corpusEvidence
 	bin    *harness.Binary
-	spoilt map[int]*verify.Finding
+	spoilt map[int]*verify.Rejection
 }
 
-func (t *recordedTrial) refused(version int) *beagle.Verdict {
+func (t *corpusProgram) refused(version int) *beagle.Verdict {
 	if why, failed := t.bin.Failed[version]; failed {
 		return &beagle.Verdict{Status: beagle.Invalid, Stage: "compile", Reason: why}
 	}
@@ -119,21 +122,22 @@ func (t *recordedTrial) refused(version int) *beagle.Verdict {
 	return nil
 }
 
-func (t *recordedTrial) static(version int) beagle.StaticFacts { return t.bin.Static[version] }
+func (t *corpusProgram) static(version int) beagle.StaticFacts { return t.bin.Static[version] }
 
-func (t *recordedTrial) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
+func (t *corpusProgram) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
 	return verify.Quick(ctx, t.lab.verify, t.bin, version, c, t.inputs.corpus())
 }
 
-func (t *recordedTrial) together(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
+func (t *corpusProgram) together(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
 	return verify.Together(ctx, t.lab.verify, t.bin, list, t.inputs.corpus())
 }
 
-func (t *recordedTrial) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
+func (t *corpusProgram) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
 	return bench.Screen(ctx, t.lab.bench, t.bin, versions, t.inputs.corpus(), budget)
 }
 
-func (t *recordedTrial) classes(
+// classes times versions on the common classes of inputs, in one process.
+func (t *corpusProgram) classes(
 	ctx context.Context, versions []int, each time.Duration,
 ) ([][]beagle.InputClassRatio, error) {
 	classes, err := t.inputs.commonClasses()
@@ -160,8 +164,8 @@ func (t *recordedTrial) classes(
 	return out, nil
 }
 
-func (t *recordedTrial) look(ctx context.Context, version int) (*bench.Insight, error) {
+func (t *corpusProgram) look(ctx context.Context, version int) (*bench.Insight, error) {
 	return bench.Look(ctx, t.lab.bench, t.bin, version, t.inputs.corpus())
 }
 
-func (t *recordedTrial) Remove() error { return t.bin.Remove() }
+func (t *corpusProgram) Remove() error { return t.bin.Remove() }

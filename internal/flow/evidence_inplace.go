@@ -18,16 +18,16 @@ import (
 
 // The kinds of evidence that a user may ask for.
 const (
-	EvidenceAuto    = "auto"    // a corpus where one can be made, and else in place
+	EvidenceAuto    = "auto"    // a corpus where one can be made, otherwise in place
 	EvidenceCorpus  = "corpus"  // a corpus or nothing
 	EvidenceInPlace = "inplace" // in place, also where a corpus can be made
 	// EvidenceState is in place for methods whose receiver may keep state from call to call, where
-	// their tests and benchmarks allow it, and else as auto.
+	// their tests and benchmarks allow it, and otherwise as auto.
 	EvidenceState = "state"
 )
 
-// An inPlace is the evidence from inside the user's tests.
-type inPlace struct {
+// An inPlaceEvidence is the evidence from inside the user's tests.
+type inPlaceEvidence struct {
 	*session
 	because string // why no corpus serves; "" when the user asked for it
 	place   *inplace.Place
@@ -70,7 +70,7 @@ func keepsState(u *source.Unit) bool {
 
 // goInPlace makes the tests of the module the evidence.
 func (x *session) goInPlace(because string) {
-	x.lab.evidence = &inPlace{session: x, because: because}
+	x.lab.evidence = &inPlaceEvidence{session: x, because: because}
 	x.door.inPlace = true
 	x.inBenchmarks()
 	if because != "" && x.watch != nil {
@@ -87,14 +87,14 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// instead goes in place after no corpus could be made, or makes a corpus where going in place was
-// only tried. It returns the error when that is no way out of it.
+// instead tries the other kind of evidence: in place after no corpus could be made, or a corpus
+// where going in place was tentative. It returns the error if the other kind does not help either.
 func (x *session) instead(ctx context.Context, err error) error {
 	var usage *beagle.UsageError
 	if x.tentative && errors.As(err, &usage) && ctx.Err() == nil {
 		return x.withCorpus(ctx, usage)
 	}
-	if _, corpus := x.lab.behaviour().(recorded); !corpus || !x.spec.mayGoInPlace() || ctx.Err() != nil ||
+	if _, corpus := x.lab.behaviour().(corpusEvidence); !corpus || !x.spec.mayGoInPlace() || ctx.Err() != nil ||
 		!errors.As(err, &usage) || !errors.Is(err, errNoCorpus) {
 		return err
 	}
@@ -112,7 +112,7 @@ func (x *session) instead(ctx context.Context, err error) error {
 // withCorpus makes a corpus the evidence after all.
 func (x *session) withCorpus(ctx context.Context, why *beagle.UsageError) error {
 	x.tentative = false
-	x.lab.evidence = recorded{x}
+	x.lab.evidence = corpusEvidence{x}
 	x.door.inPlace = false
 	x.inBenchmarks()
 	x.watch.Stage("evidence", "recorded calls, since "+why.What)
@@ -122,22 +122,23 @@ func (x *session) withCorpus(ctx context.Context, why *beagle.UsageError) error 
 	return x.lab.evidence.observe(ctx)
 }
 
-// errNoCorpus marks an error that says that no corpus can be made of the calls that there are.
+// errNoCorpus marks an error which says that the calls at hand make no corpus.
 var errNoCorpus = errors.New("no corpus")
 
-// noCorpus is a usage error that is errNoCorpus, too.
+// noCorpus is a usage error that wraps errNoCorpus.
 type noCorpus struct{ *beagle.UsageError }
 
 func (e noCorpus) Unwrap() []error { return []error{e.UsageError, errNoCorpus} }
 
-func (x *inPlace) work() string {
+func (x *inPlaceEvidence) work() string {
 	if x.unit.Scope.Group() {
 		return "the tests and the race detector, in place"
 	}
 	return "the calls, the tests and the race detector, in place"
 }
 
-func (x *inPlace) equip(ctx context.Context) (err error) {
+// equip prepares the place in which the tests run.
+func (x *inPlaceEvidence) equip(ctx context.Context) (err error) {
 	if x.place != nil {
 		return nil
 	}
@@ -151,7 +152,7 @@ func (x *inPlace) equip(ctx context.Context) (err error) {
 }
 
 // observe surveys the tests and profiles the original in the benchmarks.
-func (x *inPlace) observe(ctx context.Context) error {
+func (x *inPlaceEvidence) observe(ctx context.Context) error {
 	var files map[string]string // of calls that the user gave
 	if x.unit.Scope.Group() {
 		var err error
@@ -159,6 +160,7 @@ func (x *inPlace) observe(ctx context.Context) error {
 			return err
 		}
 	}
+	// Survey the tests, and take the calls of a group's entries.
 	if err := x.equip(ctx); err != nil {
 		return err
 	}
@@ -173,6 +175,7 @@ func (x *inPlace) observe(ctx context.Context) error {
 			return err
 		}
 	}
+	// Note what the search starts from: the evidence, the profile and the first moves.
 	x.watch.Stage("evidence", x.ready.InPlace.String())
 	x.ready.Target, x.ready.Spec = x.unit.Target.ID(), x.unit.Target.Spec()
 	x.ready.Corpus = x.name()
@@ -188,7 +191,8 @@ func (x *inPlace) observe(ctx context.Context) error {
 	return nil
 }
 
-func (x *inPlace) restore(ctx context.Context) error {
+// restore surveys the tests again: a session has its own test binaries.
+func (x *inPlaceEvidence) restore(ctx context.Context) error {
 	if err := x.equip(ctx); err != nil {
 		return err
 	}
@@ -202,12 +206,12 @@ func (x *inPlace) restore(ctx context.Context) error {
 	return nil
 }
 
-// empty makes the empty corpus of such a run, by which a session is known to be ready: a survey
-// that was canceled is made again.
-func (x *inPlace) empty() { x.inputs.hold(&beagle.Corpus{Target: x.unit.Target.ID()}, 0) }
+// empty makes the empty corpus of a run in place, which marks the session as ready: a survey that
+// was canceled is made again.
+func (x *inPlaceEvidence) empty() { x.inputs.hold(&beagle.Corpus{Target: x.unit.Target.ID()}, 0) }
 
-// survey finds out what the tests can say.
-func (x *inPlace) survey(ctx context.Context) error {
+// survey finds out which tests can give evidence.
+func (x *inPlaceEvidence) survey(ctx context.Context) error {
 	e, err := x.place.Survey(ctx, x.works.root.Source)
 	if err != nil {
 		return err
@@ -223,8 +227,8 @@ func (x *inPlace) survey(ctx context.Context) error {
 	return nil
 }
 
-// name identifies the evidence in keys: the text of the module that its tests are made of.
-func (x *inPlace) name() string {
+// name identifies the evidence in keys: by the text of the module that its tests are part of.
+func (x *inPlaceEvidence) name() string {
 	text := x.works.run
 	if key, ok := x.inputs.recordingKey(); ok {
 		text = key.Corpus
@@ -232,9 +236,8 @@ func (x *inPlace) name() string {
 	return beagle.HashOf("in place", text, x.ready.InPlace.Within, x.ready.Recorded)
 }
 
-// profile says where the time of the original goes in the benchmarks; it is empty when none is
-// timed.
-func (x *inPlace) profile(ctx context.Context) (*bench.Profile, error) {
+// profile profiles the original in the benchmarks; it is empty if no benchmark is timed.
+func (x *inPlaceEvidence) profile(ctx context.Context) (*bench.Profile, error) {
 	path := filepath.Join(x.lab.dir, "bench", "place.prof")
 	found, err := x.place.Profile(ctx, path, x.lab.bench.CPU)
 	if err != nil || !found {
@@ -251,7 +254,8 @@ func (x *inPlace) profile(ctx context.Context) (*bench.Profile, error) {
 	return bench.ReadProfile(text)
 }
 
-func (x *inPlace) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+// full judges a version by the tests, and then by the recorded calls of each entry.
+func (x *inPlaceEvidence) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
 	v, err := x.verifier.static(ctx, c)
 	if err != nil || !v.OK() {
 		return v, err
@@ -273,19 +277,20 @@ func (x *inPlace) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict
 	return judged, nil
 }
 
-func (x *inPlace) confirm(
+func (x *inPlaceEvidence) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
 	return x.confirmIn(ctx, x.place, cs, tried, budget)
 }
 
-func (x *inPlace) sift(
+func (x *inPlaceEvidence) sift(
 	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
 	return x.siftIn(ctx, x.place, cs, pairs, rounds)
 }
 
-func (x *inPlace) trial(ctx context.Context, cs []beagle.Candidate) (trial, error) {
+// assemble builds the versions into the tests and, for a group, into a program for each entry.
+func (x *inPlaceEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error) {
 	vs := []inplace.Version{{ID: x.works.root.ID, Source: x.works.root.Source}}
 	for _, c := range cs {
 		vs = append(vs, inplace.Version{ID: c.ID, Source: c.Source})
@@ -294,9 +299,9 @@ func (x *inPlace) trial(ctx context.Context, cs []beagle.Candidate) (trial, erro
 	if err != nil {
 		return nil, err
 	}
-	t := &placeTrial{inPlace: x, program: g}
+	t := &inPlaceProgram{inPlaceEvidence: x, program: g}
 	for _, e := range x.entries {
-		calls, err := e.trial(ctx, cs)
+		calls, err := e.assemble(ctx, cs)
 		if err != nil {
 			return nil, errors.Join(err, t.Remove())
 		}
@@ -305,28 +310,29 @@ func (x *inPlace) trial(ctx context.Context, cs []beagle.Candidate) (trial, erro
 	return t, nil
 }
 
-// A placeTrial is a test binary, and of a group the programs for the recorded calls.
-type placeTrial struct {
-	*inPlace
+// An inPlaceProgram is a test binary, with the programs for the recorded calls of a group.
+type inPlaceProgram struct {
+	*inPlaceEvidence
 	program *inplace.Program
-	calls   []*entryTrial
+	calls   []*entryProgram
 }
 
-func (t *placeTrial) refused(version int) *beagle.Verdict {
+func (t *inPlaceProgram) refused(version int) *beagle.Verdict {
 	if why, failed := t.program.Failed[version]; failed {
 		return &beagle.Verdict{Status: beagle.Invalid, Stage: "compile", Reason: why}
 	}
 	return nil
 }
 
-func (t *placeTrial) static(int) beagle.StaticFacts { return beagle.StaticFacts{} }
+func (t *inPlaceProgram) static(int) beagle.StaticFacts { return beagle.StaticFacts{} }
 
-// together leaves each version to a process of its own: there are the user's tests in it.
-func (t *placeTrial) together(_ context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
+// together leaves each version to a process of its own, since the user's tests run in it.
+func (t *inPlaceProgram) together(_ context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
 	return make([]*beagle.Verdict, len(list)), nil
 }
 
-func (t *placeTrial) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
+// quick judges a version by the tests, and then by the recorded calls of each entry.
+func (t *inPlaceProgram) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
 	v, err := t.place.Quick(ctx, t.program, version, c)
 	for _, calls := range t.calls {
 		if err != nil || !v.OK() {
@@ -337,23 +343,24 @@ func (t *placeTrial) quick(ctx context.Context, version int, c beagle.Candidate)
 	return v, err
 }
 
-func (t *placeTrial) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
+func (t *inPlaceProgram) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
 	return t.screenIn(ctx, t.place, t.program, versions, budget)
 }
 
-// placeTimes is how much longer a screening takes in place, since benchmarks do other work, too.
+// placeTimes is the factor by which a screening takes longer in place, since benchmarks do other
+// work, too.
 const placeTimes = 4
 
 // classes says nothing here: each benchmark has a say when versions are confirmed.
-func (t *placeTrial) classes(
+func (t *inPlaceProgram) classes(
 	_ context.Context, versions []int, _ time.Duration,
 ) ([][]beagle.InputClassRatio, error) {
 	return make([][]beagle.InputClassRatio, len(versions)), nil
 }
 
-func (t *placeTrial) look(context.Context, int) (*bench.Insight, error) { return nil, nil }
+func (t *inPlaceProgram) look(context.Context, int) (*bench.Insight, error) { return nil, nil }
 
-func (t *placeTrial) Remove() error {
+func (t *inPlaceProgram) Remove() error {
 	t.program.Remove()
 	var all []error
 	for _, calls := range t.calls {

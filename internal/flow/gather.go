@@ -9,19 +9,20 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A Gathering is a target with the inputs that a search of it would work on.
-type Gathering struct {
+// TargetInputs are a target with the inputs that a search of it would work on.
+type TargetInputs struct {
 	Unit     *source.Unit
 	Corpus   *beagle.Corpus
 	Findings []beagle.Finding
 }
 
-// Gather loads a target, records or reads its inputs, runs the original on them and audits them.
-// It does what a run begins with, and begins no run.
-func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Gathering, error) {
+// Gather loads a target, records or reads its inputs, runs the original on them and audits them. A
+// run begins with the same steps; Gather begins no run.
+func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*TargetInputs, error) {
 	if err := spec.Anchor(); err != nil {
 		return nil, err
 	}
+	// Load the target, and find out whether recording is worth its time.
 	watch.Stage("target", spec.Target)
 	x, err := open(ctx, "", spec, s, watch)
 	if err != nil {
@@ -34,6 +35,7 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Gat
 	if err := x.inputs.hopeless(); err != nil {
 		return nil, err
 	}
+	// Take the calls, build the original, and make the audited corpus.
 	in, err := x.inputs.collect(ctx)
 	if err != nil {
 		return nil, err
@@ -49,5 +51,5 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Gat
 	if err := x.inputs.gather(ctx, bin, in); err != nil {
 		return nil, err
 	}
-	return &Gathering{Unit: x.unit, Corpus: x.inputs.corpus(), Findings: x.ready.Findings}, nil
+	return &TargetInputs{Unit: x.unit, Corpus: x.inputs.corpus(), Findings: x.ready.Findings}, nil
 }

@@ -50,7 +50,7 @@ func (n *inputs) corpus() *beagle.Corpus {
 	return n.held
 }
 
-// hold makes a corpus the run's. So many of its inputs were found by the run.
+// hold makes a corpus the run's; the run itself found this many of its inputs.
 func (n *inputs) hold(c *beagle.Corpus, learned int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,7 +116,7 @@ func (n *inputs) compose(ctx context.Context, bin *harness.Binary, in *corpus.In
 	return built, err
 }
 
-// collect takes the user's file, or records what the tests call.
+// collect reads the user's file, or records the calls of the tests.
 func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 	in := &corpus.Input{Seed: n.spec.Seed}
 	if n.file != "" {
@@ -134,6 +134,7 @@ func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 		}
 		return in, nil
 	}
+	// Record the tests, or take the recording of an earlier run.
 	captured, err := n.recording(func() (*corpus.Captured, error) {
 		return corpus.Capture(ctx, n.unit, n.lab.box, filepath.Join(n.lab.dir, "corpus"), corpus.CaptureOptions{
 			Budget: captureTime,
@@ -163,7 +164,7 @@ func (n *inputs) audit(seen bench.Observed) error {
 	n.ready.Findings = bench.Audit(&n.unit.Target, n.corpus(), seen)
 	for _, f := range n.ready.Findings {
 		if f.Refuse && !n.spec.Force {
-			if f.Code == fewDistinct { // in place a constant would pass for them, too
+			if f.Code == fewDistinct { // in place a constant would pass for them too
 				return n.refused(f)
 			}
 			return unmade(n.refused(f))
@@ -180,10 +181,9 @@ func (n *inputs) refused(f beagle.Finding) error {
 	}
 }
 
-// hopeless refuses a target that no recorded inputs can make worth a search, before
-// they are recorded.
+// hopeless refuses, before recording, a target that no recorded inputs can make worth a search.
 func (n *inputs) hopeless() error {
-	if _, corpus := n.lab.behaviour().(recorded); !corpus || len(n.unit.Target.Params) > 0 || n.spec.Force {
+	if _, corpus := n.lab.behaviour().(corpusEvidence); !corpus || len(n.unit.Target.Params) > 0 || n.spec.Force {
 		return nil
 	}
 	for _, f := range bench.Audit(&n.unit.Target, new(beagle.Corpus), bench.Observed{}) {
@@ -194,8 +194,8 @@ func (n *inputs) hopeless() error {
 	return nil
 }
 
-// fresh draws inputs that neither the search nor the verification has seen, with
-// the outcomes that recorded calls have. told says what they lack.
+// fresh draws inputs that neither the search nor the verification has seen, with outcomes like
+// those of recorded calls. told says what the inputs lack.
 func (n *inputs) fresh(ctx context.Context, seed uint64) (fresh []beagle.Record, told string, err error) {
 	return corpus.Alike(ctx, n.unit, n.lab.builder, n.lab.box, n.corpus(), freshInputs, seed)
 }
@@ -203,8 +203,8 @@ func (n *inputs) fresh(ctx context.Context, seed uint64) (fresh []beagle.Record,
 // facets describe all recorded inputs.
 func (n *inputs) facets() *beagle.Facets { return &n.corpus().Facets }
 
-// private reports whether models may not see a candidate: captured values are
-// sent as shapes only, and it holds some, as a version for the frequent case does.
+// private reports whether models may not see a candidate: captured values leave the machine as
+// shapes only, and this candidate holds some, as a version for the frequent case does.
 func (n *inputs) private(c beagle.Candidate) bool {
 	if !n.spec.Models.On() || !n.spec.Redacted() {
 		return false
@@ -213,8 +213,8 @@ func (n *inputs) private(c beagle.Candidate) bool {
 	return e.Leaks(c.Source)
 }
 
-// commonClasses are the classes that the search looks at. They hang on the
-// training inputs, which stay.
+// commonClasses returns the classes that the search times. They depend on the training inputs,
+// which never change.
 func (n *inputs) commonClasses() ([]corpus.InputClass, error) {
 	n.common.once.Do(func() {
 		all, err := corpus.InputClasses(n.corpus())
@@ -234,7 +234,7 @@ func (n *inputs) summary() beagle.CorpusSummary {
 	}
 }
 
-// unmade marks an error of the user's inputs as one that evidence in place may get around.
+// unmade marks an error of the user's inputs as one that evidence in place may avoid.
 func unmade(err error) error {
 	var usage *beagle.UsageError
 	if errors.As(err, &usage) {

@@ -27,8 +27,8 @@ type recording struct {
 	Captured corpus.Captured `json:"captured"`
 }
 
-// recording returns the recording of an earlier run, or makes one with record. A recording with
-// failures is not kept, since those tests may pass the next time.
+// recording returns the recording of an earlier run, or makes one with record. It does not keep a
+// recording with failures, since those tests may pass the next time.
 func (n *inputs) recording(record func() (*corpus.Captured, error)) (*corpus.Captured, error) {
 	key, ok := n.recordingKey()
 	var known recording
@@ -58,7 +58,7 @@ func (n *inputs) recordingKey() (store.Key, bool) {
 	return store.Key{
 		Kind: "recorded", Toolchain: n.works.machine.Go, Machine: n.works.machine.OS + "/" + n.works.machine.Arch,
 		Corpus: hex.EncodeToString(f.hash.Sum(nil)),
-		Extra: beagle.HashOf("recorded", program(), t.Dir, t.Spec(), t.TypeArgs, t.Tags, os.Getenv("GOFLAGS"),
+		Extra: beagle.HashOf("recorded", programVersion(), t.Dir, t.Spec(), t.TypeArgs, t.Tags, os.Getenv("GOFLAGS"),
 			os.Getenv("GOWORK")),
 	}, true
 }
@@ -75,6 +75,7 @@ func localModules(dir string) []string {
 			dirs = append(dirs, path)
 		}
 	}
+	// Add the modules of a workspace, then those that some go.mod replaces.
 	if path := workspace(dir); path != "" {
 		text, err := os.ReadFile(path)
 		if w, bad := modfile.ParseWork(path, text, nil); err == nil && bad == nil {
@@ -104,7 +105,7 @@ func localModules(dir string) []string {
 	return dirs
 }
 
-// workspace is the go.work that the go command takes in a directory.
+// workspace returns the go.work that the go command uses in a directory.
 func workspace(dir string) string {
 	switch path := os.Getenv("GOWORK"); path {
 	case "":
@@ -133,9 +134,9 @@ const (
 
 var errTooMany = errors.New("too many files to look at")
 
-// A fingerprint identifies the files of modules by name and content. It covers all files beside
-// Go files and under testdata, but no versions under judgement, which people write wherever they
-// like. A test that reads other files may be served a recording that is older than those.
+// A fingerprint identifies the files of modules by name and content. It covers Go files, files
+// beside them and under testdata, but no versions under judgement, which people write anywhere. A
+// test that reads other files may get a recording that is older than those.
 type fingerprint struct {
 	hash   hash.Hash
 	judged []string // paths that do not count
@@ -188,10 +189,9 @@ func (f *fingerprint) file(path string, e fs.DirEntry) error {
 	return err
 }
 
-// built takes the corpus that an earlier run made of the same records, or makes
-// it.
+// built takes the corpus that an earlier run made of the same records, or makes it.
 func (n *inputs) built(in *corpus.Input, build func() (*corpus.Built, error)) (*corpus.Built, error) {
-	key, ok := n.recordingKey() // the packages that the original calls count too
+	key, ok := n.recordingKey() // also the packages that the original calls
 	key.Kind, key.Machine = "built", kind(n.works.machine)
 	key.Extra += beagle.HashOf("built", n.unit.Target.ID(), in)
 	known := new(corpus.Built)

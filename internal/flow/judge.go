@@ -14,8 +14,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A judge decides which finalist wins, and what version from outside is faster
-// and behaves as the original does.
+// A judge decides which finalist wins, and whether a version from outside is faster and behaves as
+// the original does.
 type judge struct {
 	spec     *Spec
 	watch    Watcher
@@ -30,7 +30,7 @@ type judge struct {
 	pedigree *pedigree
 }
 
-// A Field is what a search leaves to the judge.
+// A Field holds the finalists that a search hands to the judge.
 type Field struct {
 	Finalists []evolve.Finalist `json:"finalists"`       // as far as one layout tells, the most promising first
 	Leads     []evolve.Lead     `json:"leads,omitempty"` // that the judge makes finalists of
@@ -53,11 +53,12 @@ type Judged struct {
 	Verified *beagle.Origin `json:"verified,omitempty"` // and the one that verified
 }
 
-// emptyMeasure is of the original against itself, when nothing is left to measure.
+// emptyMeasure is the time for measuring the original against itself, when nothing is left to
+// measure.
 const emptyMeasure = 2 * time.Second
 
-// Judge gives the finalists of a search the full measurement and the full
-// verification, and takes apart the winner.
+// Judge measures the finalists of a search in full, verifies them in full, and takes apart the
+// winner.
 func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
@@ -97,7 +98,7 @@ func (a *Activities) Confirm(ctx context.Context, run string, f Field) ([]string
 	return x.judge.faster(ctx, f)
 }
 
-// faster are the IDs of the finalists that are faster, the preferred one first.
+// faster returns the IDs of the finalists that are faster, the preferred one first.
 func (jd *judge) faster(ctx context.Context, f Field) ([]string, error) {
 	field, ms, _, err := jd.confirmed(ctx, f)
 	if err != nil || len(field) == 0 {
@@ -137,8 +138,7 @@ func (jd *judge) proves(ctx context.Context, f Field, candidate string) (bool, e
 	return err == nil && v.OK() && ms[i].Faster, err
 }
 
-// confirmed are the finalists with their measurements, and which earlier run made
-// these.
+// confirmed returns the finalists with their measurements, and the earlier run that made these.
 func (jd *judge) confirmed(
 	ctx context.Context, f Field,
 ) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
@@ -166,6 +166,8 @@ func (jd *judge) confirmed(
 	return field, ms, from, err
 }
 
+// decide tries the confirmed finalists in the order of preference until one passes the full
+// verification.
 func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 	field, ms, from, err := jd.confirmed(ctx, f)
 	if err != nil {
@@ -194,6 +196,7 @@ func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 
 // tryWinner gives a candidate that is faster the full verification.
 func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
+	// Verify in full. A version that falls may win in its guarded form.
 	v, from, err := jd.verifier.proven(ctx, c)
 	if err != nil {
 		return false, err
@@ -205,6 +208,7 @@ func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m
 		j.Why = "What was faster is not equivalent: " + v.Reason
 		return jd.tryGuarded(ctx, j, c, v, m.Tried)
 	}
+	// Time the winner again, beside its steps. The second measurement may refute it.
 	lineage, again, err := jd.pedigree.lineage(ctx, c)
 	if err != nil {
 		return false, err
@@ -221,8 +225,8 @@ func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m
 	return true, nil
 }
 
-// nothing measures the original against itself, so that even a run without a
-// finalist says what the function costs and what the machine can tell.
+// nothing measures the original against itself. So even a run without a finalist reports what the
+// function costs and what the machine can tell.
 func (jd *judge) nothing(ctx context.Context, f Field) (*Judged, error) {
 	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{jd.works.root}, f.Tried, min(jd.spec.Measure, emptyMeasure))
 	if err != nil {
@@ -259,7 +263,7 @@ func (jd *judge) known(k kept[Judged], start time.Time) *Judged {
 	return j
 }
 
-// tellReused says that a stage is not done because an earlier run did it.
+// tellReused tells the watcher that an earlier run has done this stage.
 func (jd *judge) tellReused(stage string, from *beagle.Origin) {
 	if from != nil {
 		jd.watch.Stage(stage,
@@ -267,6 +271,7 @@ func (jd *judge) tellReused(stage string, from *beagle.Origin) {
 	}
 }
 
+// cases counts the compared inputs of a verdict.
 func cases(v *beagle.Verdict) int {
 	n := 0
 	for _, c := range v.Checks {
@@ -275,6 +280,7 @@ func cases(v *beagle.Verdict) int {
 	return n
 }
 
+// steps names the steps of a candidate.
 func steps(c beagle.Candidate) string {
 	names := make([]string, len(c.Steps))
 	for i, s := range c.Steps {
@@ -286,8 +292,8 @@ func steps(c beagle.Candidate) string {
 	return strings.Join(names, " + ")
 }
 
-// preference orders finalists by their least gain. Of those about as fast as the best, the one
-// that is easiest to read comes first. They were timed in the same layouts, which tells more of two
+// preference orders finalists by their least gain. Of those about as fast as the best, the one that
+// is easiest to read comes first. All were timed in the same layouts, which tells more about two
 // finalists than their intervals do.
 func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []int {
 	order := make([]int, len(ms))
@@ -316,11 +322,12 @@ func asGoodAs(simpler, best *beagle.Measurement) bool {
 	return best.Score == nil && over.Low > 0 && point > 0 && over.Point >= evolve.AsGoodAs(point, false)/point
 }
 
-// tryGuarded makes of a finalist that fell one more finalist: its guarded form,
-// when it is a near miss. It reports whether that won.
+// tryGuarded tries one more finalist in place of a near miss that fell: its guarded form. It
+// reports whether that won.
 func (jd *judge) tryGuarded(
 	ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int,
 ) (bool, error) {
+	// Look for the contract, once for this candidate.
 	near, err := once(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure),
 		func() (*beagle.NearMiss, error) { return jd.mender.find(ctx, c, v, tried) })
 	if err != nil || near == nil {
@@ -335,6 +342,7 @@ func (jd *judge) tryGuarded(
 	if g == nil || g.Status != beagle.Accepted {
 		return false, nil
 	}
+	// The guarded form is a candidate with one more step.
 	steps := append(slices.Clone(c.Steps),
 		beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
 	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)

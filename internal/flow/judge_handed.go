@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// An Entry is a version of a run's target that was found or written elsewhere.
+// An Entry is a version of a run's target from elsewhere.
 type Entry struct {
 	Name   string `json:"name"`
 	Source string `json:"source"` // a candidate file
@@ -21,9 +21,8 @@ type Compared struct {
 	Advice  []beagle.Advice `json:"advice,omitempty"` // changes that a person could still make
 }
 
-// Compare gives several versions the verdict that a search would give its
-// winner, and measures all that behave as the original against it in the same
-// programs: their ratios can be set side by side.
+// Compare gives several versions the verdict that a search would give its winner. It measures all
+// that behave as the original in the same programs, so their ratios can be set side by side.
 func (a *Activities) Compare(ctx context.Context, run string, entries []Entry) ([]Compared, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
@@ -38,6 +37,7 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 	var field []beagle.Candidate
 	at := map[string]int{} // candidate -> its place in the field
 	ids := make([]string, len(entries))
+	// Judge the behaviour of each entry, and collect those that pass in one field.
 	for i, e := range entries {
 		out[i].Name = e.Name
 		c, err := jd.enter(ctx, e, &out[i])
@@ -52,6 +52,7 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 	if len(field) == 0 {
 		return out, nil
 	}
+	// Measure the field, so that its ratios can be compared.
 	budget := jd.spec.Measure * time.Duration(len(field)+1) / 2
 	jd.watch.Stage("measure", fmt.Sprintf("%d versions over 10 to 30 link layouts, at most %v", len(field), budget))
 	ms, err := jd.meter.confirm(ctx, field, 1, budget)
@@ -66,8 +67,7 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 	return out, nil
 }
 
-// enter admits an entry, and gives it advice and the whole ladder but for the
-// measurement.
+// enter admits an entry, lists advice for it, and runs all checks but the measurement.
 func (jd *judge) enter(ctx context.Context, e Entry, out *Compared) (c beagle.Candidate, err error) {
 	out.Verdict, err = jd.verifier.survive(e.Source, func() (*beagle.Verdict, error) {
 		arrived := jd.door.admit(e.Source, partial)
@@ -82,7 +82,7 @@ func (jd *judge) enter(ctx context.Context, e Entry, out *Compared) (c beagle.Ca
 	return c, err
 }
 
-// verifyFull gives a version the whole ladder but for the measurement.
+// verifyFull runs all checks but the measurement on a version.
 func (jd *judge) verifyFull(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
 	if c.ID == jd.works.root.ID {
 		return &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Stage: "parse", Reason: "it is the original"}, nil
@@ -95,6 +95,7 @@ func (jd *judge) verifyFull(ctx context.Context, c beagle.Candidate) (*beagle.Ve
 
 // judgeSource judges a text from outside: see [Activities.JudgeSource].
 func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Verdict, error) {
+	// Refuse what cannot be read, then judge the behaviour.
 	arrived := jd.door.admit(text, partial)
 	if v := jd.door.oversized(arrived); v != nil {
 		return v, nil
@@ -119,6 +120,7 @@ func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Ve
 	if jd.spec.NoMeasure {
 		return v, nil
 	}
+	// Measure the version.
 	jd.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", jd.spec.Measure))
 	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{c}, 1, jd.spec.Measure)
 	if err != nil {

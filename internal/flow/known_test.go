@@ -41,7 +41,7 @@ func settle(t *testing.T, x *works, batch ...string) []Evaluation {
 	return out
 }
 
-func groupOf(x *works, batch ...string) *evaluating {
+func groupOf(x *works, batch ...string) *batchState {
 	return (&screener{works: x}).begin(batch, 0)
 }
 

@@ -28,11 +28,11 @@ type lab struct {
 	verify   *verify.Env
 	scratch  *scratch.Dir
 	dir      string       // scratch, removed at the end
-	ahead    func()       // ends what is compiled ahead, which works there
-	timing   sync.RWMutex // held during a measurement; work that would disturb one takes the read lock
+	ahead    func()       // ends compilations ahead of need, which work in dir
+	timing   sync.RWMutex // held during a measurement; disturbing work takes the read lock
 }
 
-// newLab makes a lab without walls: see enclose.
+// newLab makes a lab without a sandbox: see enclose.
 func newLab() (*lab, error) {
 	dir, err := scratch.New("run")
 	if err != nil {
@@ -41,8 +41,7 @@ func newLab() (*lab, error) {
 	return &lab{scratch: dir, dir: dir.Path, ahead: func() {}}, nil
 }
 
-// enclose sets up the sandbox. From then on the sandbox compiles what harnesses of the target
-// need.
+// enclose sets up the sandbox, which then begins to compile what harnesses of the target need.
 func (l *lab) enclose(ctx context.Context, spec *Spec) (err error) {
 	l.box, err = sandbox.New(sandbox.Options{Require: spec.Sandbox == "require"})
 	if err == nil {
@@ -65,8 +64,7 @@ func (l *lab) equip(ctx context.Context) error {
 	return nil
 }
 
-// furnish makes the two judges without a builder, which is all that evidence in place
-// needs of them.
+// furnish makes the two judges without a builder, as evidence in place needs them.
 func (l *lab) furnish() error {
 	for _, sub := range []string{"bench", "verify", "corpus"} {
 		if err := os.MkdirAll(filepath.Join(l.dir, sub), 0o755); err != nil {
@@ -83,7 +81,7 @@ func (l *lab) close() {
 	l.scratch.Remove()
 }
 
-// original is the original as the first version of a program.
+// original returns the original as the first version of a program.
 func (l *lab) original() harness.Variant {
 	return harness.Variant{ID: l.root.ID, Source: l.root.Source}
 }
@@ -97,9 +95,9 @@ func (l *lab) beside(ctx context.Context, link harness.Link, cs ...beagle.Candid
 	return l.builder.Build(ctx, variants, link)
 }
 
-// assembly is the compiler's for a version. It waits until nothing is timed.
+// assembly returns the compiler's assembly of a version. It waits until nothing is timed.
 func (l *lab) assembly(ctx context.Context, c beagle.Candidate) ([]harness.Instruction, error) {
-	if l.builder == nil { // in place there is no harness to read it from
+	if l.builder == nil { // in place there is no harness to read the assembly from
 		return nil, nil
 	}
 	l.timing.RLock()

@@ -19,7 +19,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
-// A lifter looks for pieces of the original that do what a function of the standard library does.
+// A lifter looks for pieces of the original that do the same as a function of the standard library.
 // It looks once for each run. Its matches are part of the state that the search starts from, and
 // steps like those of the rules.
 type lifter struct {
@@ -27,20 +27,20 @@ type lifter struct {
 	watch  Watcher
 	lab    *lab
 	inputs *inputs
-	early  func() (first, error) // the program of all regions, if it was begun; else nil
-	pause  *sync.RWMutex         // held while the search for terms stands still
-	wait   func()                // for the end of find, if it was begun
+	early  func() (first, error) // the program of all regions, once begun
+	pause  *sync.RWMutex         // held while the search for terms pauses
+	wait   func()                // waits for the end of find, once begun
 	ended  atomic.Bool           // find has an answer
 }
 
-// A first is a program of regions that was built before their inputs were known.
+// A first holds a program of regions that was built before their inputs were known.
 type first struct {
 	text    string
 	program *harness.Program
 }
 
-// begin builds the program of all regions. It depends on the original alone, so that the inputs may
-// be recorded meanwhile.
+// begin builds the program of all regions. The program depends on the original alone, so the inputs
+// may be recorded meanwhile.
 func (l *lifter) begin(ctx context.Context, p *mutate.Pass) (first, error) {
 	s := lift.NewStudy(p, lift.Options{Seed: l.spec.Seed, Inputs: 1})
 	if len(s.Regions()) == 0 {
@@ -64,7 +64,7 @@ func (l *lifter) build(ctx context.Context, attempt int, text string) (*harness.
 	return l.lab.builder.Program(ctx, liftProgram(attempt), text, lift.Entry)
 }
 
-// lifts reports whether a spec asks for it.
+// lifts reports whether a spec asks for the look-up.
 func (s *Spec) lifts() bool {
 	return !s.NoLift && !s.Models.NoRules && (len(s.Rules) == 0 || slices.Contains(s.Rules, lift.Name))
 }
@@ -79,11 +79,11 @@ const (
 	inOrderShare = 0.98        // of the recorded calls, for a parameter that counts as sorted
 )
 
-// liftTerms and liftTotal are terms that a study tries for one search and for all regions; 0 is
-// what package lift takes.
+// liftTerms and liftTotal bound the terms that a study tries for one search and for all regions; 0
+// stands for the defaults of package lift.
 var liftTerms, liftTotal int
 
-// find studies the original. A failure ends the study, and no search.
+// find studies the original. A failure ends the study, but not the search.
 func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	s := lift.NewStudy(p, lift.Options{
 		Seed: l.spec.Seed, Terms: liftTerms, Total: liftTotal, Time: liftSearch,
@@ -112,7 +112,7 @@ func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 }
 
 // search takes the report of an earlier run whose regions did the same with the same inputs, or
-// searches. A search that a busy machine may have cut short is not kept.
+// searches. It does not keep a search that a busy machine may have cut short.
 func (l *lifter) search(ctx context.Context, s *lift.Study, key store.Key) lift.Report {
 	var known lift.Report
 	if !l.spec.Anew && l.inputs.works.store.Cached(key, &known) {
@@ -128,9 +128,10 @@ func (l *lifter) search(ctx context.Context, s *lift.Study, key store.Key) lift.
 	return report
 }
 
-// run builds the regions, runs them and gives the study what they did. The key tells regions,
-// inputs and what came of them apart.
+// run builds the regions, runs them and hands the study their outputs. The key identifies regions,
+// inputs and outputs.
 func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.Key, error) {
+	// The compiler may refuse some regions. Drop these and build again.
 	for i := range liftBuilds {
 		text := s.Program(l.lab.unit.Package.BuildName())
 		built, err := l.build(ctx, i, text)
@@ -143,6 +144,7 @@ func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.
 			}
 			return store.Key{}, fmt.Errorf("its pieces do not build alone: %s", built.Output)
 		}
+		// Run the regions on the drawn inputs.
 		request, err := s.Request()
 		if err != nil {
 			return store.Key{}, err
@@ -153,14 +155,14 @@ func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.
 		return store.Key{
 			Kind: "lifted", Candidate: l.inputs.works.root.ID, Toolchain: l.inputs.works.machine.Go,
 			Corpus: beagle.HashOf("lifted inputs", request, r.Stdout),
-			Extra: beagle.HashOf("lifted", program(), string(p.Src), text, l.sorted(), l.spec.Seed,
+			Extra: beagle.HashOf("lifted", programVersion(), string(p.Src), text, l.sorted(), l.spec.Seed,
 				l.lab.unit.Package.MayImport(lift.SimdPath)),
 		}, err
 	}
 	return store.Key{}, fmt.Errorf("its pieces did not build alone in %d attempts", liftBuilds)
 }
 
-// sorted are the parameters that are nearly always in order.
+// sorted returns the parameters that are nearly always in order.
 func (l *lifter) sorted() (names []string) {
 	for _, f := range l.inputs.facets().Params {
 		if f.Sorted >= inOrderShare {
@@ -170,8 +172,7 @@ func (l *lifter) sorted() (names []string) {
 	return names
 }
 
-// recorded are calls to search with, where all arguments have types that a study
-// knows.
+// recorded returns calls to search with, if all arguments have types that a study knows.
 func (l *lifter) recorded(p *mutate.Pass) []map[string]any {
 	names, ts, ok := lift.Params(p)
 	if !ok {

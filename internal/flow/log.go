@@ -32,8 +32,8 @@ type attemptSums struct {
 	best     int // index of Best; -1 when there is none yet
 }
 
-// summed brings the sums up to date. Copies of a log share them: those of a log
-// that went on are made again for one that did not.
+// summed brings the sums up to date. Copies of a log share them. Once one copy goes on, the others
+// compute theirs again.
 func (l *Log) summed() *attemptSums {
 	s := l.sums
 	if s == nil || len(s.seen) > len(l.Attempts) {
@@ -58,12 +58,12 @@ type Split struct {
 	Build      time.Duration `json:"build"`
 	Verify     time.Duration `json:"verify"`
 	Screen     time.Duration `json:"screen"`
-	// of all that, what was done before the search began; see preview
+	// of all these, the part before the search began; see preview
 	Ahead time.Duration `json:"ahead,omitempty"`
 }
 
-// Add notes a generation: its verdicts, the island of each candidate, what
-// their evaluation has cost, and how long all took.
+// Add notes a generation: its verdicts, the island of each candidate, the cost of their evaluation,
+// and the time of it all.
 func (l *Log) Add(evaluated []Evaluation, island map[string]int, cost Split, took time.Duration) {
 	if len(l.Attempts) == 0 && l.FirstSeconds == 0 {
 		l.FirstSeconds = l.PrepareSeconds + took.Seconds()
@@ -96,7 +96,7 @@ func (l *Log) Best() *beagle.Attempt {
 	return nil
 }
 
-// split turns the sums into figures a candidate.
+// split turns the sums into figures for each candidate.
 func (l *Log) split(confirm float64) beagle.Split {
 	s := beagle.Split{
 		FirstCandidateSeconds: l.FirstSeconds,

@@ -11,9 +11,9 @@ import (
 	"github.com/beagle-go/beagle/internal/harness"
 )
 
-// ThisMachine is the kind of machine that measurements of a module are valid
-// for: this one, with the toolchain that the go command chooses in the module's
-// directory. An empty dir is the current directory.
+// ThisMachine returns the kind of machine that measurements of a module are valid for: this one,
+// with the toolchain that the go command chooses in the module's directory. An empty dir is the
+// current directory.
 func ThisMachine(dir string) beagle.Machine {
 	m := beagle.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: processor(), Cores: runtime.NumCPU()}
 	var env struct{ GOVERSION string }
@@ -37,9 +37,8 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// MachineKind is the name of a kind of machine among which measurements may be
-// moved: the processor's model and the system, as in
-// "intel-xeon-processor-2.90ghz-linux".
+// MachineKind names a kind of machine by the processor's model and the system, as in
+// "intel-xeon-processor-2.90ghz-linux". Machines of one kind may share measurements.
 func MachineKind(m beagle.Machine) string {
 	word := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }
 	return strings.Join(append(strings.FieldsFunc(strings.ToLower(m.CPU), word), m.OS), "-")

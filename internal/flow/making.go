@@ -25,7 +25,7 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 	var out []*mutate.Mutator
 	for _, name := range names {
 		if name == lift.Name {
-			continue // it depends on the target
+			continue // the set depends on the target
 		}
 		set, ok := rules.Set(name)
 		if m := rules.Named(name); m != nil {
@@ -47,7 +47,7 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 // making identifies this program and the rules of a run. Another version of Beagle, or a run with
 // other rules, may offer other next steps on the same candidate.
 func making(mutators []*mutate.Mutator) string {
-	parts := []any{program()}
+	parts := []any{programVersion()}
 	for _, m := range mutators {
 		parts = append(parts, m.Name)
 	}
@@ -64,9 +64,8 @@ func Making(s *Spec) (string, error) {
 	return beagle.HashOf("authors", making(mutators), s.lifts(), s.Models.Ask, s.Score), nil
 }
 
-// program is the version of this program, or what its file says where that is
-// not the version of one text: in a build of a developer's.
-var program = sync.OnceValue(func() string {
+// programVersion identifies this program: by its version or, in a developer's build, by its file.
+var programVersion = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if version := info.Main.Version; ok && version != "(devel)" && version != "" &&
 		!strings.Contains(version, "+dirty") {

@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// A mender looks for a contract under which a version that fell would be right.
+// A mender looks for a contract under which a rejected version would be right.
 type mender struct {
 	spec     *Spec
 	watch    Watcher
@@ -31,28 +31,28 @@ type mender struct {
 // nearTime bounds the quick measurement of a near miss.
 const nearTime = 400 * time.Millisecond
 
-// offer ends the rejection of a version with the contract under which it would
-// be right, if there is a simple one. The version stays rejected.
+// offer ends the rejection of a version with the contract under which it would be right, if there
+// is a simple one. The version stays rejected.
 func (m *mender) offer(ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int) error {
 	_, err := m.find(ctx, c, v, tried)
 	return m.forgive(ctx, v, err)
 }
 
-// find is offer, and an error where the machinery failed: whether there is such a
-// contract is not known then, and nothing to keep.
+// find is offer, but returns an error where the machinery failed. Whether there is such a contract
+// is then unknown, and nothing is kept.
 func (m *mender) find(
 	ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int,
 ) (*beagle.NearMiss, error) {
 	// in place no input can be tried on a contract
-	if _, place := m.lab.behaviour().(*inPlace); m.spec.Strict || place {
+	if _, place := m.lab.behaviour().(*inPlaceEvidence); m.spec.Strict || place {
 		return nil, nil
 	}
 	err := m.nearMiss(ctx, c, v, tried)
 	return v.NearMiss, err
 }
 
-// forgive makes a failure of the search for a contract a warning of the verdict, which
-// stands without it. The end of the run stays an error.
+// forgive turns a failed search for a contract into a warning of the verdict, which stands without
+// it. The end of the run stays an error.
 func (m *mender) forgive(ctx context.Context, v *beagle.Verdict, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -61,6 +61,8 @@ func (m *mender) forgive(ctx context.Context, v *beagle.Verdict, err error) erro
 	return nil
 }
 
+// nearMiss looks for the widest contract under which a rejected version would be right, and judges
+// the guarded form.
 func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int) error {
 	if v.Counterexample == nil {
 		return nil
@@ -70,6 +72,7 @@ func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ver
 	if m.spec.Fuzz == 0 {
 		b.Fuzz = -1
 	}
+	// Find the contract, measure its gain, and count the call sites that keep to it.
 	near, err := m.nearest(ctx, m.lab.verify, c, m.inputs.corpus(), v, b)
 	if near == nil || err != nil {
 		return err
@@ -88,6 +91,7 @@ func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ver
 		}
 		v.NearMiss.Sites = [2]int{proved, all}
 	}
+	// Judge the guarded form like a version from outside.
 	g, err := m.guarded(c, near)
 	if g == nil || err != nil {
 		return err
@@ -96,9 +100,8 @@ func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ver
 	return err
 }
 
-// guarded is the version with the original as the way for all other inputs; nil
-// when the contract is no condition on the inputs alone, or when that cannot be
-// written.
+// guarded returns the version with the original as the way for all other inputs. It returns nil if
+// the contract is no condition on the inputs alone, or cannot be written.
 func (m *mender) guarded(c beagle.Candidate, near *verify.Near) (*beagle.Candidate, error) {
 	own := m.unit.Target.Contract.Ignore
 	if len(near.Conjuncts) == 0 || len(near.Contract.Ignore) > len(own) {
@@ -110,7 +113,7 @@ func (m *mender) guarded(c beagle.Candidate, near *verify.Near) (*beagle.Candida
 		return nil, nil
 	}
 	steps := c.Steps
-	if len(steps) > 0 { // a hand-written version has none, which the checks know it by
+	if len(steps) > 0 { // a hand-written version has no steps; the checks recognise it by that
 		steps = append(slices.Clone(steps),
 			beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
 	}

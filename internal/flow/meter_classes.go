@@ -14,9 +14,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A gain on most inputs may hide a loss on others. So finalists are timed on
-// each class of inputs alone, too, and what looks faster while the search goes on
-// is timed on the common ones, shortly.
+// A gain on most inputs may hide a loss on others. So the judge times finalists on each class of
+// inputs alone, too, and the search briefly times what looks faster on the common classes.
 const (
 	classTime    = 60 * time.Millisecond // of timing, for one version on one class in one layout
 	classLayouts = 3
@@ -24,14 +23,14 @@ const (
 	commonClass  = 0.10 // least share of the calls at which a class may not become slower at all
 	ruinous      = 0.5  // ratio below which no class may fall, however rare
 
-	// that a search times: the rarest of the common ones, which the figure for all inputs shows
-	// least
+	// classes that a search times: the rarest of the common ones, which the figure for all inputs
+	// shows least
 	searchClasses = 3
 	searchTime    = screenTime / 4 // of timing, for one version on one class
 )
 
-// byClass measures the finalists that are faster on each class of inputs, and
-// takes that back where a class pays for it.
+// byClass measures the faster finalists on each class of inputs, and takes back the decision where
+// a class pays for it.
 func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.Measurement) error {
 	var idx []int
 	for i := range ms {
@@ -46,7 +45,7 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	if err != nil || len(classes) == 0 || len(idx) == 0 {
 		return err
 	}
-	// The rarer a class, the less the figure for all inputs says of it.
+	// The rarer a class, the less the figure for all inputs shows it.
 	inorder.By(classes, func(a, b corpus.InputClass) int { return cmp.Compare(a.Share, b.Share) })
 	classes = classes[:min(len(classes), maxClasses)]
 	m.watch.Stage("measure", fmt.Sprintf("%d finalists on each of %d classes of inputs", len(idx), len(classes)))
@@ -94,6 +93,7 @@ func (m *meter) timeClasses(
 	for k, class := range classes {
 		sets[k] = class.Records
 	}
+	// Time all versions on all classes in one process, while nothing disturbs it.
 	m.lab.timing.Lock()
 	defer m.lab.timing.Unlock()
 	budget := classTime * time.Duration(n+1)
@@ -112,8 +112,8 @@ func (m *meter) timeClasses(
 	return nil
 }
 
-// over is a version's ratio on a class over all layouts: the median, and the
-// interval that holds all their intervals.
+// over returns a version's ratio on a class over all layouts: the median, and the interval that
+// holds all their intervals.
 func over(byVersion [][]beagle.Ratio, v int) beagle.Ratio {
 	rs := slices.Clone(byVersion[v])
 	inorder.By(rs, func(a, b beagle.Ratio) int { return cmp.Compare(a.Point, b.Point) })
@@ -124,8 +124,7 @@ func over(byVersion [][]beagle.Ratio, v int) beagle.Ratio {
 	return out
 }
 
-// paid says which class pays for the gain of the others; empty when none does
-// that counts.
+// paid names the class that pays for the gain of the others; it is empty if no class pays too much.
 func paid(classes []beagle.InputClassRatio) string {
 	for _, c := range classes {
 		switch {
@@ -139,7 +138,7 @@ func paid(classes []beagle.InputClassRatio) string {
 	return ""
 }
 
-// lossWarnings tell of the rarer classes that pay for the gain.
+// lossWarnings warn of the rarer classes that pay for the gain.
 func lossWarnings(classes []beagle.InputClassRatio) []string {
 	var out []string
 	for _, c := range classes {

@@ -10,11 +10,11 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// Models says which models write candidates beside the rules, and what they
-// may use. It is part of the spec and so of the store: it never holds a key.
+// Models says which models write candidates beside the rules, and what they may use. It is part of
+// the spec and so of the store: it never holds a key.
 type Models struct {
 	Ask []llm.Model `json:"ask,omitempty"`
-	// each model is asked at each of them; none leaves it to the model
+	// each model is asked at each of these; an empty list leaves the choice to the model
 	Temperatures []float64     `json:"temperatures,omitempty"`
 	Caps         llm.Caps      `json:"caps,omitzero"`
 	InFlight     int           `json:"in_flight,omitempty"`  // calls under way at once
@@ -24,7 +24,7 @@ type Models struct {
 	Offline      bool          `json:"offline,omitempty"`    // nothing may leave this machine
 	Redact       string        `json:"redact,omitempty"`     // "auto", "yes" or "no": captured values as shapes
 	Record       string        `json:"record,omitempty"`     // directory that replies are recorded into
-	// directory that replies are taken from, instead of from models
+	// directory with recorded replies, which replace the models
 	Replay  string   `json:"replay,omitempty"`
 	Lessons []string `json:"lessons,omitempty"` // directories of the user's own lessons
 	NoRules bool     `json:"no_rules,omitempty"`
@@ -70,10 +70,10 @@ func (m *Models) settle() {
 
 func costly(m llm.Model) bool { return m.Price.In > 0 || m.Price.Out > 0 }
 
-// check returns a usage error for models that cannot be asked as the user
-// wants.
+// check returns a usage error if the user's models cannot be asked.
 func (m *Models) check() error {
 	const named = "name a model: --model NAME or --model NAME@http://127.0.0.1:8080/v1"
+	// Without a model, flags about models are mistakes.
 	if !m.On() {
 		switch {
 		case m.NoRules:
@@ -85,9 +85,10 @@ func (m *Models) check() error {
 		}
 		return nil
 	}
+	// Check the flags, then the agents, the keys and each model.
 	switch {
 	case m.Record != "" && m.Replay != "":
-		return usage("--record and --replay exclude each other", "what is replayed is recorded already")
+		return usage("--record and --replay exclude each other", "a replay is recorded already")
 	case m.InFlight < 1 || m.InFlight > maxInFlight:
 		return usage(fmt.Sprintf("--in-flight %d is out of range", m.InFlight),
 			fmt.Sprintf("give 1 to %d; %d is the default", maxInFlight, defaultInFlight))
@@ -108,12 +109,13 @@ func (m *Models) check() error {
 	}
 	if m.KeyFile != "" && m.Replay == "" {
 		if _, err := llm.FileKeys(m.KeyFile, m.servers()...); err != nil {
-			return err // before anything is done that takes time
+			return err // before anything that takes time
 		}
 	}
 	return m.checkEach()
 }
 
+// checkEach checks each model alone: its address, its price and its name.
 func (m *Models) checkEach() error {
 	for _, one := range m.Ask {
 		switch {
@@ -135,7 +137,7 @@ func (m *Models) checkEach() error {
 	return nil
 }
 
-// Authors are the models as the search knows them: one for each temperature.
+// Authors returns the models as the search knows them: one for each temperature.
 func (m *Models) Authors() []evolve.Author {
 	var out []evolve.Author
 	for _, one := range m.Ask {
@@ -160,7 +162,7 @@ func (m *Models) Authors() []evolve.Author {
 	return out
 }
 
-// model is the model of that name; the zero Model when there is none.
+// model returns the model of that name, or the zero Model.
 func (m *Models) model(name string) llm.Model {
 	i := slices.IndexFunc(m.Ask, func(one llm.Model) bool { return one.Name == name })
 	if i < 0 {
@@ -169,7 +171,7 @@ func (m *Models) model(name string) llm.Model {
 	return m.Ask[i]
 }
 
-// flags are the flags that name the models again.
+// flags lists the flags that name the models again.
 func (m *Models) flags(add func(differs bool, flag string, value any)) {
 	for _, one := range m.Ask {
 		if isAgent(one) {
@@ -234,7 +236,7 @@ func (s *Spec) DescribeModels() string {
 	}
 	line := strings.Join(names, ", ")
 	if m.Replay != "" {
-		line += ", replayed from " + m.Replay + ": nobody is asked"
+		line += ", replayed from " + m.Replay + ": no model is asked"
 	}
 	if m.Caps.Money > 0 {
 		line += ", at most " + m.Caps.Money.String() + m.pricesInWords()
@@ -248,7 +250,7 @@ func (s *Spec) DescribeModels() string {
 	return line + "; prompts quote captured values (--redact=yes sends shapes only)"
 }
 
-// pricesInWords says where the prices are from that a budget is kept by.
+// pricesInWords names the source of the prices behind a budget.
 func (m *Models) pricesInWords() string {
 	var from []string
 	for _, one := range m.Ask {

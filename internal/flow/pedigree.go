@@ -19,8 +19,8 @@ type pedigree struct {
 	verifier *verifier
 }
 
-// lineage measures every step of the winner, over several link layouts. again is the ratio of the
-// whole there, or zero where it could not be timed.
+// lineage measures every step of the winner over several link layouts. again is the ratio of the
+// whole there, or zero if it could not be timed.
 func (p *pedigree) lineage(
 	ctx context.Context, c beagle.Candidate,
 ) (out []beagle.LineageStep, again beagle.Ratio, err error) {
@@ -43,10 +43,11 @@ func (p *pedigree) lineage(
 	return out, again, nil
 }
 
-// path is the version after each step of a candidate. The store knows one way
-// to each text, which may not be the candidate's: its own steps are taken
-// again, and only where that leads elsewhere the parents are followed.
+// path returns the version after each step of a candidate. The store knows one way to each text,
+// which may not be the candidate's. So path takes the candidate's own steps again, and follows the
+// parents only where that leads elsewhere.
 func (p *pedigree) path(c beagle.Candidate) ([]beagle.Candidate, error) {
+	// Take the candidate's steps again, one after the other.
 	var chain []beagle.Candidate
 	at := p.works.root
 	for i := range c.Steps {
@@ -62,6 +63,7 @@ func (p *pedigree) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 	if len(chain) == len(c.Steps) && at.ID == c.ID {
 		return chain, nil
 	}
+	// They lead elsewhere: follow the parents that the store knows.
 	chain = nil
 	seen := map[string]bool{}
 	for at := c; len(at.Steps) > 0 && !seen[at.ID]; {
@@ -91,13 +93,14 @@ func (p *pedigree) retrace(at beagle.Candidate, steps []beagle.Step) (beagle.Can
 }
 
 // compareAll compares versions with the original, and each with the one before it, where both
-// behave; the zero Ratio stands for what is not known.
+// behave; the zero Ratio marks an unknown one.
 func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) (ratios, gains []beagle.Ratio, err error) {
 	ratios, gains = make([]beagle.Ratio, len(cs)), make([]beagle.Ratio, len(cs))
 	good, err := p.behaving(ctx, cs)
 	if err != nil || len(good) == 0 {
 		return ratios, gains, err
 	}
+	// Time each version, and each pair of neighbours.
 	var timed []beagle.Candidate
 	var pairs [][2]int
 	for k, i := range good {
@@ -108,6 +111,7 @@ func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) (ratio
 	if err != nil {
 		return nil, nil, err
 	}
+	// A gain is known where both neighbours were timed.
 	for k, i := range good {
 		if found.Ratios[k].Low <= 0 { // it could not be timed
 			continue
@@ -123,10 +127,10 @@ func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) (ratio
 	return ratios, gains, nil
 }
 
-// behaving are the versions that behave as the original does, by index. The original may be among
-// them.
+// behaving returns the versions that behave as the original does, by index. The original may be
+// among them.
 func (p *pedigree) behaving(ctx context.Context, cs []beagle.Candidate) (good []int, err error) {
-	t, err := p.lab.evidence.trial(ctx, cs)
+	t, err := p.lab.evidence.assemble(ctx, cs)
 	if err != nil {
 		return nil, err
 	}

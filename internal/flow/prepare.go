@@ -16,8 +16,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// Prepared is what a search starts from. It is saved with the run, so that a
-// resumed run works with the same inputs.
+// Prepared holds what a search starts from. The run saves it, so that a resumed run works with the
+// same inputs.
 type Prepared struct {
 	Target     string          `json:"target"` // Target.ID
 	Spec       string          `json:"spec"`   // Target.Spec
@@ -29,7 +29,7 @@ type Prepared struct {
 	Profile    map[int]float64 `json:"profile"`
 	Callees    bench.Callees   `json:"callees,omitempty"` // the profile's part outside of the candidate
 	Samples    int             `json:"samples,omitempty"` // of the profile
-	// of a call of the original; nil when no model is told
+	// cost of a call of the original; nil if no model asks for it
 	Cost     *beagle.Resources `json:"cost,omitempty"`
 	Calls    *llm.Calls        `json:"calls,omitempty"` // that models are shown; shapes alone where values are redacted
 	Findings []beagle.Finding  `json:"findings,omitempty"`
@@ -37,8 +37,8 @@ type Prepared struct {
 	Seconds  float64           `json:"seconds"`
 	First    float64           `json:"first,omitempty"` // seconds until a preview had verdicts; 0 without one
 
-	// Machine is the kind of machine that measures, when that is not left to
-	// whoever works on the run: results are looked up under its name.
+	// Machine is the kind of machine that measures, if the run fixes it: results are looked up
+	// under its name.
 	Machine *beagle.Machine `json:"machine,omitempty"`
 
 	// InPlace is the evidence, where it is not a corpus.
@@ -47,15 +47,15 @@ type Prepared struct {
 	Recorded []Recorded `json:"recorded,omitempty"`
 }
 
-// Prepare resolves the target, records its inputs, audits them, and profiles
-// the original. Bad input ends here, before anything is written for the run.
+// Prepare resolves the target, records its inputs, audits them, and profiles the original. Bad
+// input ends here, before the run writes anything.
 func (a *Activities) Prepare(ctx context.Context, run string, spec Spec) (*Prepared, error) {
 	return a.PrepareFor(ctx, run, spec, nil)
 }
 
-// PrepareFor is Prepare for a run that is measured on another kind of machine
-// than this one; nil is this one.
+// PrepareFor is Prepare for a run that measures on another kind of machine; nil is this one.
 func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *beagle.Machine) (*Prepared, error) {
+	// Open the session. A run that is prepared already keeps its state.
 	start := time.Now()
 	x, err := a.begin(ctx, run, spec)
 	if err != nil {
@@ -69,6 +69,7 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	if ok, err := a.Store.Load(run, "prepared", &known); err != nil || ok {
 		return &known, errors.Join(err, x.lab.evidence.equip(ctx))
 	}
+	// Gather the evidence, or fall back on the other kind.
 	err = x.inputs.hopeless()
 	if err == nil {
 		err = x.lab.evidence.observe(ctx)
@@ -78,6 +79,7 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 			return nil, err
 		}
 	}
+	// Save the run only now, so that bad input leaves nothing behind.
 	x.ready.Seconds = time.Since(start).Seconds()
 	if err := a.Store.Save(run, "spec", spec); err != nil {
 		return nil, err
@@ -107,17 +109,18 @@ func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session
 	if a.sessions == nil {
 		a.sessions = map[string]*session{}
 	}
-	if was := a.sessions[run]; was != nil { // an attempt that was given up, and is made again
+	if was := a.sessions[run]; was != nil { // an attempt that was given up, and begins again
 		was.lab.close()
 	}
 	a.sessions[run] = x
 	return x, nil
 }
 
-// observe finds out what a search starts from. The original is built while the
-// tests are recorded.
-func (x recorded) observe(ctx context.Context) error {
+// observe finds out the facts that a search starts from. The original is built while the tests are
+// recorded.
+func (x corpusEvidence) observe(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
+	// Build the original and the pieces for the library's look-up while the tests run.
 	var built atomic.Bool
 	original := sync.OnceValues(func() (*harness.Binary, error) {
 		defer built.Store(true)
@@ -129,8 +132,9 @@ func (x recorded) observe(ctx context.Context) error {
 		stop()
 		regions.wait()
 		regions.early()
-		original() // waits, before the session's files are removed
+		original() // waits before the session's files are removed
 	}()
+	// Record the calls, make the corpus, and profile the original.
 	in, err := x.inputs.collect(ctx)
 	if err != nil {
 		return err
@@ -148,8 +152,8 @@ func (x recorded) observe(ctx context.Context) error {
 	return x.baseline(ctx, bin, regions)
 }
 
-// regions looks for pieces of the original in the library. Its program is built as soon as the
-// original is, if that is asked for.
+// regions looks for pieces of the original in the library. On request it builds their program as
+// soon as the original is built.
 func (x *session) regions(ctx context.Context, original func() (*harness.Binary, error)) *lifter {
 	l := &lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs, pause: &x.pause, wait: func() {}}
 	l.early = sync.OnceValues(func() (first, error) {
@@ -165,7 +169,7 @@ func (x *session) regions(ctx context.Context, original func() (*harness.Binary,
 	return l
 }
 
-// builds says what a harness is compiled from.
+// builds identifies the inputs of a harness's compilation.
 func (x *session) builds() string {
 	f, problem := x.unit.Reader.Parse(x.works.root.Source)
 	if problem != nil {
@@ -185,7 +189,7 @@ func (x *session) builds() string {
 	return fmt.Sprintf("%s, %d packages that it imports, and Beagle's runtime", x.unit.Target.PkgPath, len(seen))
 }
 
-// alone equips the session and builds the original alone.
+// alone equips the session and builds the original by itself.
 func (x *session) alone(ctx context.Context) (*harness.Binary, error) {
 	if err := x.lab.equip(ctx); err != nil {
 		return nil, err
@@ -195,8 +199,7 @@ func (x *session) alone(ctx context.Context) (*harness.Binary, error) {
 	return bin, err
 }
 
-// baseline takes down the original's compiler facts, its profile, and its first
-// moves.
+// baseline notes the original's compiler facts, its profile, and its first moves.
 func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *lifter) (err error) {
 	x.ready.RootID = x.works.root.ID
 	x.ready.Root = beagle.Verdict{
@@ -205,12 +208,14 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 		Stage:     "compile",
 		Static:    bin.Static[0],
 	}
+	// The look-up runs while the original is profiled.
 	lifted := x.study(ctx, regions)
 	profile, err := bench.TakeProfile(ctx, x.lab.bench, bin, x.inputs.corpus())
 	if err != nil {
 		return err
 	}
 	x.ready.Profile, x.ready.Callees, x.ready.Samples = profile.Lines, profile.Callees, profile.Samples
+	// Models want the cost of a call and sample calls.
 	if x.spec.Models.On() {
 		if x.ready.Cost, err = bench.Cost(ctx, x.lab.bench, bin, 0, x.inputs.corpus()); err != nil {
 			return err
@@ -219,6 +224,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 			return err
 		}
 	}
+	// Evaluate a first generation while the look-up goes on. Matches change the first moves.
 	x.weigh()
 	if x.previews && !regions.ended.Load() && !x.spec.Models.On() {
 		if err := x.preview(ctx); err != nil {
@@ -231,14 +237,14 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *li
 	return ctx.Err()
 }
 
-// weigh finds the first moves, from what is known of the original by now.
+// weigh finds the first moves, from the facts known so far.
 func (x *session) weigh() {
 	x.rewriter.weigh(&x.ready)
 	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
 }
 
-// study begins to look for what the library has of the original. What it returns waits for that.
-// The profile, which is taken meanwhile, says where the time goes, not how long it takes.
+// study begins to look the original's pieces up in the library, and returns a function that waits
+// for the matches. A profile taken meanwhile says where the time goes, not how long it takes.
 func (x *session) study(ctx context.Context, regions *lifter) (lifted func() []lift.Match) {
 	p, problem := x.rewriter.work.pass(x.works.root)
 	if problem != nil || !x.spec.lifts() {
@@ -255,7 +261,7 @@ func (x *session) study(ctx context.Context, regions *lifter) (lifted func() []l
 	return func() []lift.Match { return <-found }
 }
 
-// restore takes up what Prepare saved in another process.
+// restore takes over the facts that Prepare saved in another process.
 func (x *session) restore(ctx context.Context) error {
 	if ok, err := x.works.store.Load(x.works.run, "prepared", &x.ready); err != nil || !ok {
 		return errors.Join(fmt.Errorf("run %s was not prepared", x.works.run), err)

@@ -10,20 +10,21 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 )
 
-// A preview is the first generation of a search, evaluated while the original's pieces are still
-// looked up in the library. Most functions have nothing of it, and their search begins with just
-// these candidates. For others they are what an earlier run has evaluated.
+// A preview is the first generation of a search, evaluated while the library is still searched for
+// the original's pieces. For most functions the library has nothing, and their search begins with
+// just these candidates. For the others the verdicts are like those of an earlier run.
 type preview struct {
-	batch *EvaluatedBatch // nil when there is none, or when the search has it
+	batch *EvaluatedBatch // nil if there is none, or once the search has it
 }
 
-// previewed names the works of a preview, whose candidates are not those of the run: of several
-// ways to the same text a run keeps its own first.
+// previewed names the works of a preview. Its candidates are not those of the run: of several ways
+// to the same text a run keeps its own first.
 const previewed = "-preview"
 
-// preview evaluates the first generation of a search to which the library adds nothing, and says
-// how it went. The look-up stands still meanwhile.
+// preview evaluates the first generation of a search to which the library adds nothing, and reports
+// its outcome. The look-up pauses meanwhile.
 func (x *session) preview(ctx context.Context) error {
+	// The look-up pauses. The candidates of a preview have a name of their own in the store.
 	x.pause.Lock()
 	defer x.pause.Unlock()
 	defer func(run string) {
@@ -31,6 +32,7 @@ func (x *session) preview(ctx context.Context) error {
 		x.works.memory.forget()
 	}(x.works.run)
 	x.works.run += previewed
+	// Make the first generation, and evaluate it as a batch.
 	start := time.Now()
 	c := NewCourse(&x.spec, &x.ready)
 	d, err := x.firstDraft(c)
@@ -45,6 +47,7 @@ func (x *session) preview(ctx context.Context) error {
 	if err := b.keep(); err != nil {
 		return err
 	}
+	// Keep the batch for the search.
 	out := &EvaluatedBatch{Candidates: b.out, Cost: b.cost}
 	out.Cost.Ahead = time.Since(start)
 	x.screener.preview.batch, x.ready.First = out, time.Since(x.began).Seconds()
@@ -77,7 +80,7 @@ func (x *session) firstDraft(c *Course) (*Draft, error) {
 	}
 }
 
-// previewText says what came of the first generation.
+// previewText describes the outcome of the first generation.
 func previewText(out *EvaluatedBatch) string {
 	log := new(Log)
 	log.Add(out.Candidates, nil, Split{}, 0)
@@ -89,8 +92,7 @@ func previewText(out *EvaluatedBatch) string {
 	return text + "; its pieces are still looked up in the library"
 }
 
-// seen are the evaluations of a batch that is the preview's; nil for any other. The search has
-// them once.
+// seen returns the preview's evaluations of a batch, once; nil for any other batch.
 func (s *screener) seen(batch, mine []string) (*EvaluatedBatch, error) {
 	out := s.preview.batch
 	if s.preview.batch = nil; out == nil || len(batch) != len(mine) || len(mine) != len(out.Candidates) {

@@ -12,11 +12,11 @@ const ratesRun, ratesName = "rates", "rates"
 // KeepRates makes reports of later runs carry these rates.
 func KeepRates(s *store.Store, r *beagle.ErrorRates) error { return s.Save(ratesRun, ratesName, r) }
 
-// rates returns how often the judge errs: as measured on this machine if the store has that, else
-// as measured when Beagle was made.
+// rates returns how often the judge errs: as measured on this machine if the store has that,
+// otherwise as measured when Beagle was built.
 func (rp *reporter) rates() *beagle.ErrorRates {
 	if rp.ready.InPlace != nil || !rp.spec.Score.IsZero() {
-		return nil // they were measured with corpora, by time
+		return nil // the rates hold for corpora and times only
 	}
 	var own beagle.ErrorRates
 	if ok, err := rp.works.store.Load(ratesRun, ratesName, &own); err == nil && ok && own.Rule == bench.Rule &&

@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// Weights of what a reader must take in, in lines. A helper costs more than its lines, since its
-// name stands for code elsewhere. A table has to be checked value by value. A name that does not
-// say what it names has to be kept in mind.
+// Weights of the parts that a reader must take in, in lines. A helper costs more than its lines,
+// since its name stands for code elsewhere. A table has to be checked value by value. A meaningless
+// name has to be kept in mind.
 const (
 	perHelper  = 4
 	perTable   = 6
@@ -27,6 +27,7 @@ func reading(src string) int {
 	if err != nil {
 		return len(src)
 	}
+	// Add up lines, tables, names and long numbers.
 	sum, functions := 0.0, 0
 	for _, d := range f.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {

@@ -49,7 +49,8 @@ func (d *Draft) Fate(proposal int, evaluated []Evaluation) (f Fate, ok bool) {
 }
 
 // Guests returns the versions in a run's inbox that its search can take: as many as a generation
-// has room for. A search goes on without an inbox that cannot be read; who drives it says so once.
+// has room for. If the inbox cannot be read, the search goes on without, and its driver says so
+// once.
 func Guests(s *store.Store, run string, search *evolve.Search) ([]store.Submission, error) {
 	if !search.CanInvite() {
 		return nil, nil
@@ -64,11 +65,11 @@ func Guests(s *store.Store, run string, search *evolve.Search) ([]store.Submissi
 // maxGuests bounds the versions from outside in one generation.
 const maxGuests = 4
 
-// handedIn is the site of the step that a version from outside is.
+// handedIn is the site of the step that stands for a version from outside.
 const handedIn = "handed in"
 
-// Receive makes the candidate of a submission. A text that is no candidate is refused at once,
-// with the verdict that judging it would give.
+// Receive makes the candidate of a submission. It refuses a text that cannot be a candidate at
+// once, with the verdict that judging it would give.
 func (a *Activities) Receive(
 	ctx context.Context, run string, p evolve.Proposal, v store.Submission,
 ) (*Proposed, *beagle.Verdict, error) {
@@ -77,6 +78,7 @@ func (a *Activities) Receive(
 		return nil, nil, err
 	}
 	out := &Proposed{Proposal: p.ID}
+	// Admit the text, or refuse it with its verdict.
 	arrived := x.door.admit(v.Source, partial)
 	refused := arrived.refusal()
 	if refused == nil && arrived.ID == x.works.root.ID {
@@ -87,6 +89,7 @@ func (a *Activities) Receive(
 		x.watch.Warn("a version that was handed in is refused: " + out.Refused)
 		return out, refused, nil
 	}
+	// Keep the candidate. Its only step names its author.
 	c := arrived.Candidate
 	c.Note = v.Note
 	c.Steps = []beagle.Step{{Mutator: evolve.ByAuthor, Site: handedIn, Param: c.ID, Class: beagle.E4}}
@@ -99,5 +102,5 @@ func (a *Activities) Receive(
 	return out, nil, err
 }
 
-// proposed is the stage at which a search drops what it has had before.
+// proposed is the stage at which a search drops a known candidate.
 const proposed = "propose"

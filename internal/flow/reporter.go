@@ -37,6 +37,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 
 // result returns the result of a run, without the parts that only its driver knows.
 func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.Result, err error) {
+	// Begin with the result of a search without a winner.
 	r := &beagle.Result{
 		Run: rp.works.run, Target: rp.reference(), Outcome: beagle.NoImprovement, Why: j.Why,
 		Best: beagle.Version{
@@ -55,6 +56,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 		return nil, err
 	}
 	r.RuleFaults = rp.rewriter.failed()
+	// Add the score, the origin of results, and the bill of models.
 	if s := rp.spec.Score; !s.IsZero() {
 		r.Score = &s
 	}
@@ -62,6 +64,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 	if r.Models, err = rp.authors.paid(); err != nil {
 		return nil, err
 	}
+	// Add the measurement and the winner.
 	if m := j.Measurement; m != nil {
 		r.Measurement, r.Baseline = m, m.Baseline
 		r.Warnings = append(slices.Clone(r.Warnings), lossWarnings(m.InputClasses)...)
@@ -113,7 +116,7 @@ func (rp *reporter) reference() beagle.TargetRef {
 	return ref
 }
 
-// verification lists the checks that were made, and warns of those that were not.
+// verification lists the checks that ran, and warns of those that did not.
 func verification(v *beagle.Verdict) beagle.Verification {
 	out := beagle.Verification{Checks: v.Checks, Cases: cases(v), Assurance: v.Assurance}
 	a := v.Assurance

@@ -37,6 +37,7 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	if rp.ready.InPlace != nil || !writable(rp.unit.Sig) {
 		return nil, nil
 	}
+	// Write down calls for the test, and fewer for the benchmark.
 	tested, err := spelled(ctx, rp.lab, telling(rp.inputs.corpus()))
 	if err != nil {
 		return nil, err
@@ -49,6 +50,7 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Collect the imports, write the file, and type-check it with the package.
 	imports := append(append([]string{"testing"}, tested.Imports...), timed.Imports...)
 	for _, r := range t.Results {
 		if r.Type != "error" && !comparable(r.Kind) {
@@ -154,6 +156,7 @@ func testFile(
 	if len(tested) == 0 || taken(t.PkgDir, name) {
 		return beagle.PatchFile{}, false
 	}
+	// Write both, then the imports that they use.
 	var b strings.Builder
 	writeTest(&b, t, name, distinct(tested), generated)
 	writeBenchmark(&b, t, name, timed, generated)
@@ -166,6 +169,7 @@ func testFile(
 	if err != nil {
 		return beagle.PatchFile{}, false
 	}
+	// Name the file, unless there is one.
 	dir, err := filepath.Rel(t.Dir, t.PkgDir)
 	if err != nil {
 		return beagle.PatchFile{}, false
@@ -244,6 +248,7 @@ func taken(dir, name string) bool {
 	return false
 }
 
+// writeTest writes a table of calls with the original's results, and a loop that compares.
 func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.SpelledCall, generated bool) {
 	which := "these calls, most of them recorded,"
 	if generated {
@@ -257,6 +262,7 @@ func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.Spe
 	fields(b, "arg", t.Params)
 	fields(b, "want", t.Results)
 	b.WriteString("\t}{\n")
+	// One row for each call.
 	for _, c := range calls {
 		fmt.Fprintf(b, "\t\t{%s},\n", values(c.Args, c.Results))
 	}
@@ -266,6 +272,7 @@ func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.Spe
 		got[i] = fmt.Sprintf("got%d", i)
 	}
 	fmt.Fprintf(b, "%s := %s\n", strings.Join(got, ", "), callText(t))
+	// Compare each result as the contract allows.
 	for i, r := range t.Results {
 		equal, verbs := fmt.Sprintf("got%d != c.want%d", i, i), "%#v, want %#v"
 		switch {

@@ -13,8 +13,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// A rewriter makes candidates by the rules. A rule that fails is off for the
-// rest of the run.
+// A rewriter makes candidates by the rules. A rule that fails is off for the rest of the run.
 type rewriter struct {
 	watch  Watcher
 	unit   *source.Unit
@@ -24,8 +23,8 @@ type rewriter struct {
 	faults ruleFaults
 }
 
-// weigh gives the rewriter what is known of the target by now: what is true of
-// the inputs, the profile of the original, and what of it the library has.
+// weigh gives the rewriter the facts about the target: traits of the inputs, the profile of the
+// original, and matches in the library.
 func (rw *rewriter) weigh(p *Prepared) {
 	mutators := rw.work.mutators
 	if lifted := rw.inputs.ready.Lifted; len(lifted) > 0 {
@@ -39,7 +38,7 @@ func (rw *rewriter) weigh(p *Prepared) {
 	rw.work.insight = rw.works.insight
 }
 
-// proposeAll makes what proposals ask for, with the versions on the way.
+// proposeAll makes the candidates of proposals, with the versions on the way.
 func (rw *rewriter) proposeAll(proposals []evolve.Proposal) ([]Proposed, [][]beagle.Candidate, error) {
 	out := make([]Proposed, len(proposals))
 	chains := make([][]beagle.Candidate, len(proposals))
@@ -62,6 +61,7 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 	if err != nil {
 		return nil, err
 	}
+	// Take the move that was asked for.
 	if p.Move != nil {
 		if rw.off(p.Move.Mutator, p.ID) {
 			return nil, refusal("the rule " + p.Move.Mutator + " is off in this run")
@@ -71,6 +71,7 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 		}
 		chain = append(chain, c)
 	}
+	// Then take the wishes that fit.
 	rng := rand.New(rand.NewPCG(p.Seed, 1))
 	for _, wish := range p.Then {
 		if rw.off(wish.Mutator, p.ID) {
@@ -91,8 +92,8 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 	return chain, nil
 }
 
-// putChains stores what proposals made, in the proposals' order: which way to a text counts as
-// the first must not depend on which processor was faster.
+// putChains stores the candidates of proposals, in the proposals' order. Which way to a text counts
+// as the first must not depend on the processors' speed.
 func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error {
 	for i, chain := range chains {
 		for _, c := range chain {
@@ -113,8 +114,7 @@ func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error
 	return nil
 }
 
-// moves lists every step that can be taken from a version, and the rules that
-// were not asked or failed.
+// moves lists every step that can be taken from a version, and the rules that were off or failed.
 func (rw *rewriter) moves(c beagle.Candidate) (moves []beagle.Move, without []string) {
 	moves = rw.work.moves(c, rw.faulty()...)
 	without = rw.faulty()

@@ -17,13 +17,12 @@ import (
 type ruleFaults struct {
 	mu     sync.Mutex
 	list   []beagle.RuleFault // the first fault of each rule, as in the store
-	guard  *mutate.Guard      // whose faults were heard of
-	heard  int                // how many of them
-	latest int                // the latest proposal that was asked for
+	guard  *mutate.Guard      // records new faults
+	heard  int                // number of its faults that the run has taken over
+	latest int                // the latest proposal so far
 }
 
-// readFaults takes over what other processes have found, and notes that
-// proposals up to one were asked for.
+// readFaults takes over the faults that other processes have found, and notes the latest proposal.
 func (rw *rewriter) readFaults(latest int) error {
 	f := &rw.faults
 	f.mu.Lock()
@@ -33,8 +32,8 @@ func (rw *rewriter) readFaults(latest int) error {
 	return err
 }
 
-// keepFaults warns of rules that failed since it was called last, and turns them
-// off from a proposal on. It reports whether there are any.
+// keepFaults warns of rules that failed since its last call, and turns them off from a proposal on.
+// It reports whether there are any.
 func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 	f := &rw.faults
 	f.mu.Lock()
@@ -42,6 +41,7 @@ func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 	if f.guard != rw.work.guard {
 		f.guard, f.heard = rw.work.guard, 0
 	}
+	// Note each rule that failed for the first time, with its stack in the run's directory.
 	all := f.guard.Faults()
 	for _, fault := range all[f.heard:] {
 		if slices.ContainsFunc(f.list, func(r beagle.RuleFault) bool { return r.Rule == fault.Mutator }) {
@@ -65,6 +65,7 @@ func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 		}
 		rw.watch.Warn(said)
 	}
+	// Save the list, so that another process turns the same rules off.
 	f.heard = len(all)
 	if !fresh {
 		return false, nil
@@ -106,15 +107,15 @@ func (rw *rewriter) faulty() []string {
 	return slices.Compact(names)
 }
 
-// failed are the faults of the run that are known here.
+// failed returns the faults of the run that this process knows.
 func (rw *rewriter) failed() []beagle.RuleFault {
 	rw.faults.mu.Lock()
 	defer rw.faults.mu.Unlock()
 	return slices.Clone(rw.faults.list)
 }
 
-// lacks reports whether moves that were found without some rules, perhaps by an
-// earlier run, lack one that works in this run.
+// lacks reports whether moves that were found without some rules, perhaps by an earlier run, lack a
+// rule that works in this run.
 func (rw *rewriter) lacks(without []string) bool {
 	if len(without) == 0 {
 		return false

@@ -20,8 +20,8 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// ParseScore reads what a version is ranked by, as --score has it: "time", "allocs", "bytes", or
-// a mix such as "time=0.7,allocs=0.3".
+// ParseScore reads a ranking in the form of --score: "time", "allocs", "bytes", or a mix such as
+// "time=0.7,allocs=0.3".
 func ParseScore(text string, into *beagle.Score) error {
 	weights, err := parseWeights(text)
 	if err != nil {
@@ -47,8 +47,8 @@ func ParseScore(text string, into *beagle.Score) error {
 	return nil
 }
 
-// ParseBenchmarks reads the benchmarks of a score, as --bench has them:
-// "BenchmarkParse" or "BenchmarkParse=3,BenchmarkFormat=1".
+// ParseBenchmarks reads the benchmarks of a score in the form of --bench: "BenchmarkParse" or
+// "BenchmarkParse=3,BenchmarkFormat=1".
 func ParseBenchmarks(text string, into *beagle.Score) error {
 	weights, err := parseWeights(text)
 	if err != nil {
@@ -94,14 +94,14 @@ func parseWeights(text string) ([]namedWeight, error) {
 		out, sum = append(out, w), sum+w.weight
 	}
 	for i := range out {
-		out[i].weight = math.Round(1e4*out[i].weight/sum) / 1e4 // as it is printed, so that it can be read again
+		out[i].weight = math.Round(1e4*out[i].weight/sum) / 1e4 // rounded as printed, so that it can be read back
 	}
 	return out, nil
 }
 
-// A benched is the evidence of a run whose score names benchmarks: a version behaves as any other
-// evidence has it, and its speed is that of the benchmarks.
-type benched struct {
+// A benchmarkEvidence is the evidence of a run whose score names benchmarks: another evidence
+// decides on the behaviour of a version, and the benchmarks on its speed.
+type benchmarkEvidence struct {
 	evidence
 	*session
 	place *inplace.Place
@@ -110,20 +110,20 @@ type benched struct {
 // inBenchmarks makes the benchmarks of the score decide on the speed.
 func (x *session) inBenchmarks() {
 	if len(x.spec.Score.Benchmarks) > 0 {
-		x.lab.evidence = &benched{evidence: x.lab.evidence, session: x}
+		x.lab.evidence = &benchmarkEvidence{evidence: x.lab.evidence, session: x}
 	}
 }
 
 // behaviour returns the evidence that versions behave as the original.
 func (l *lab) behaviour() evidence {
-	if b, ok := l.evidence.(*benched); ok {
+	if b, ok := l.evidence.(*benchmarkEvidence); ok {
 		return b.evidence
 	}
 	return l.evidence
 }
 
 // observe runs the benchmarks first, so that faults in them show early.
-func (b *benched) observe(ctx context.Context) error {
+func (b *benchmarkEvidence) observe(ctx context.Context) error {
 	found, err := b.use(ctx)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (b *benched) observe(ctx context.Context) error {
 	return nil
 }
 
-func (b *benched) restore(ctx context.Context) error {
+func (b *benchmarkEvidence) restore(ctx context.Context) error {
 	if err := b.evidence.restore(ctx); err != nil {
 		return err
 	}
@@ -151,9 +151,9 @@ func (b *benched) restore(ctx context.Context) error {
 	return nil
 }
 
-// tell has the evidence in place name the benchmarks of the score as those that are timed.
-func (b *benched) tell() {
-	if in, ok := b.evidence.(*inPlace); ok {
+// tell makes the evidence in place time the benchmarks of the score.
+func (b *benchmarkEvidence) tell() {
+	if in, ok := b.evidence.(*inPlaceEvidence); ok {
 		e := in.place.Evidence()
 		e.Timed, e.Around = b.place.Benchmarks()
 		e.Parallel, e.Untimed = b.place.Parallel(), ""
@@ -161,7 +161,7 @@ func (b *benched) tell() {
 }
 
 // use finds the benchmarks.
-func (b *benched) use(ctx context.Context) ([]inplace.Named, error) {
+func (b *benchmarkEvidence) use(ctx context.Context) ([]inplace.Named, error) {
 	var err error
 	b.place, err = inplace.New(ctx, b.unit, b.lab.box, filepath.Join(b.lab.dir, "score"),
 		func(what string) { b.watch.Stage("score", what) })
@@ -176,7 +176,7 @@ func (b *benched) use(ctx context.Context) ([]inplace.Named, error) {
 }
 
 // unsound warns of the mistakes that an audit finds in the benchmarks.
-func (b *benched) unsound(ctx context.Context, found []inplace.Named) ([]beagle.Finding, error) {
+func (b *benchmarkEvidence) unsound(ctx context.Context, found []inplace.Named) ([]beagle.Finding, error) {
 	var out []beagle.Finding
 	var packages []string
 	for _, n := range found {
@@ -201,7 +201,7 @@ func (b *benched) unsound(ctx context.Context, found []inplace.Named) ([]beagle.
 	return out, nil
 }
 
-func (b *benched) confirm(
+func (b *benchmarkEvidence) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
 	return b.confirmIn(ctx, b.place, cs, tried, budget)
@@ -235,7 +235,7 @@ func (x *session) confirmIn(
 	return ms, nil
 }
 
-func (b *benched) sift(
+func (b *benchmarkEvidence) sift(
 	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
 	return b.siftIn(ctx, b.place, cs, pairs, rounds)
@@ -252,7 +252,7 @@ func (x *session) siftIn(
 	})
 }
 
-// clock times in a place, and counts exactly if the counts decide.
+// clock returns a clock for a place. It counts exactly if the counts decide.
 func (x *session) clock(place *inplace.Place) bench.Place {
 	return place.Clock(sandbox.LastCPU(), !x.spec.Score.TimeAlone())
 }
@@ -264,27 +264,28 @@ func (x *session) screenIn(
 	return bench.ScreenIn(ctx, x.clock(place), place.Timed(g), versions, placeTimes*budget, x.spec.Seed, x.spec.Score)
 }
 
-func (b *benched) trial(ctx context.Context, cs []beagle.Candidate) (trial, error) {
-	t, err := b.evidence.trial(ctx, cs)
+func (b *benchmarkEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error) {
+	t, err := b.evidence.assemble(ctx, cs)
 	if err != nil {
 		return nil, err
 	}
-	return &benchedTrial{trial: t, benched: b, cs: cs}, nil
+	return &benchmarkProgram{candidateProgram: t, benchmarkEvidence: b, cs: cs}, nil
 }
 
-// A benchedTrial is a program that shows how versions behave and, later, another one that times
+// A benchmarkProgram is a program that shows how versions behave and, later, another one that times
 // them.
-type benchedTrial struct {
-	trial
-	*benched
+type benchmarkProgram struct {
+	candidateProgram
+	*benchmarkEvidence
 	cs []beagle.Candidate
 }
 
-// screen builds those that are left into the tests of the benchmarks.
-func (t *benchedTrial) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
+// screen builds the remaining versions into the tests of the benchmarks.
+func (t *benchmarkProgram) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
 	if len(versions) == 0 {
 		return nil, nil
 	}
+	// Build the original and the remaining versions into the tests.
 	root := t.works.root
 	vs := []inplace.Version{{ID: root.ID, Source: root.Source}}
 	for _, v := range versions {
@@ -301,6 +302,7 @@ func (t *benchedTrial) screen(ctx context.Context, versions []int, budget time.D
 			built = append(built, i+1)
 		}
 	}
+	// Time those that compile.
 	ratios, err := t.screenIn(ctx, t.place, g, built, budget)
 	if err != nil {
 		return nil, err
@@ -312,14 +314,14 @@ func (t *benchedTrial) screen(ctx context.Context, versions []int, budget time.D
 	return out, nil
 }
 
-// classes says nothing here: each benchmark has a say when versions are confirmed.
-func (t *benchedTrial) classes(
+// classes returns nothing here: each benchmark has a say when versions are confirmed.
+func (t *benchmarkProgram) classes(
 	_ context.Context, versions []int, _ time.Duration,
 ) ([][]beagle.InputClassRatio, error) {
 	return make([][]beagle.InputClassRatio, len(versions)), nil
 }
 
-func (t *benchedTrial) Remove() error { return t.trial.Remove() }
+func (t *benchmarkProgram) Remove() error { return t.candidateProgram.Remove() }
 
 // scoreKey names the score in the keys of the store: "" for the default. It includes the text of
 // the module, since benchmarks depend on it.
@@ -338,7 +340,7 @@ func (x *session) scoreKey() string {
 	return beagle.HashOf("score", s, text)
 }
 
-// gains says what a winner gains, for people.
+// gains describes the gain of a winner to people.
 func (s *Spec) gains(m *beagle.Measurement) string {
 	fast := fmt.Sprintf("At least %.2f times as fast", m.Corrected.Low)
 	if s.Score.TimeAlone() {

@@ -22,7 +22,7 @@ type screener struct {
 	preview  preview
 }
 
-// evaluate takes the candidates mine of a batch up it: see [Activities.EvaluateShare].
+// evaluate takes the candidates mine of a batch up the ladder: see [Activities.EvaluateShare].
 func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*EvaluatedBatch, error) {
 	switch out, err := s.seen(batch, mine); {
 	case err != nil:
@@ -41,7 +41,7 @@ func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Evaluat
 }
 
 // all evaluates the candidates mine of a batch.
-func (b *evaluating) all(ctx context.Context, batch, mine []string) error {
+func (b *batchState) all(ctx context.Context, batch, mine []string) error {
 	b.glance(batch, mine)
 	if err := b.admit(ctx, mine); err != nil {
 		return err
@@ -50,19 +50,19 @@ func (b *evaluating) all(ctx context.Context, batch, mine []string) error {
 }
 
 // begin starts the evaluation of n candidates of a batch.
-func (s *screener) begin(batch []string, n int) *evaluating {
-	return &evaluating{screener: s, out: make([]Evaluation, n), place: places(batch), codes: map[string]string{}}
+func (s *screener) begin(batch []string, n int) *batchState {
+	return &batchState{screener: s, out: make([]Evaluation, n), place: places(batch), codes: map[string]string{}}
 }
 
-// evaluating is the state of an evaluation: of a batch of candidates, or of a share of one.
-type evaluating struct {
+// A batchState is the state of an evaluation: of a batch of candidates, or of a share of one.
+type batchState struct {
 	*screener
-	out   []Evaluation
-	live  []entrant
-	trial trial
-	place map[string]int    // of each candidate in the whole batch
-	codes map[string]string // machine-code hash -> the first of the batch that is known to have it
-	cost  Split
+	out     []Evaluation
+	live    []entrant
+	program candidateProgram
+	place   map[string]int    // of each candidate in the whole batch
+	codes   map[string]string // machine-code hash -> the first of the batch that is known to have it
+	cost    Split
 }
 
 // An entrant is a candidate that has passed all checks so far.
@@ -72,8 +72,8 @@ type entrant struct {
 	candidate beagle.Candidate
 }
 
-// admit looks the candidates mine up, and gives those that are new to the static checks.
-func (b *evaluating) admit(ctx context.Context, mine []string) error {
+// admit looks up the candidates mine, and gives the unknown ones the static checks.
+func (b *batchState) admit(ctx context.Context, mine []string) error {
 	var fresh []entrant
 	for i, id := range mine {
 		c, err := b.works.candidate(id)
@@ -100,8 +100,8 @@ func (b *evaluating) admit(ctx context.Context, mine []string) error {
 	return err
 }
 
-// recall takes what is known of a candidate; false when nothing is.
-func (b *evaluating) recall(i int, c beagle.Candidate) bool {
+// recall takes over a known verdict on a candidate; it returns false if there is none.
+func (b *batchState) recall(i int, c beagle.Candidate) bool {
 	known, ok := b.known(c.ID)
 	if !ok {
 		return false
@@ -115,18 +115,19 @@ func (b *evaluating) recall(i int, c beagle.Candidate) bool {
 	return true
 }
 
-func (b *evaluating) evaluate(ctx context.Context) error {
+// evaluate builds the admitted candidates, and takes them through verification and screening.
+func (b *batchState) evaluate(ctx context.Context) error {
 	if len(b.live) == 0 {
 		return nil
 	}
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	defer b.trial.Remove()
+	defer b.program.Remove()
 	if err := b.verify(ctx); err != nil {
 		return err
 	}
-	if err := b.profile(ctx, byModel); err != nil { // their moves hang on it
+	if err := b.profile(ctx, byModel); err != nil { // their moves depend on it
 		return err
 	}
 	// While one processor times, another looks for what can come next.
@@ -146,7 +147,7 @@ func byModel(e entrant) bool {
 
 // fastest picks the entrant that was screened as the fastest: models may be asked to
 // improve it.
-func (b *evaluating) fastest() func(entrant) bool {
+func (b *batchState) fastest() func(entrant) bool {
 	var best string
 	low := 1.0
 	for _, e := range b.live {
@@ -159,7 +160,7 @@ func (b *evaluating) fastest() func(entrant) bool {
 
 // profile finds out where the time of some entrants goes and what they cost, for
 // models.
-func (b *evaluating) profile(ctx context.Context, which func(entrant) bool) error {
+func (b *batchState) profile(ctx context.Context, which func(entrant) bool) error {
 	if !b.inputs.spec.Models.On() {
 		return nil
 	}
@@ -172,7 +173,7 @@ func (b *evaluating) profile(ctx context.Context, which func(entrant) bool) erro
 		if !which(e) || o.Insight != nil {
 			continue
 		}
-		in, err := b.trial.look(ctx, e.variant)
+		in, err := b.program.look(ctx, e.variant)
 		if err != nil {
 			return err
 		}
@@ -185,9 +186,9 @@ func (b *evaluating) profile(ctx context.Context, which func(entrant) bool) erro
 	return nil
 }
 
-// look finds the next moves of the entrants in the background, one after the
-// other, so that it keeps to one processor. The returned function waits for it.
-func (b *evaluating) look() (wait func()) {
+// look finds the next moves of the entrants in the background, one after the other, so that it
+// keeps to one processor. The returned function waits for it.
+func (b *batchState) look() (wait func()) {
 	live := slices.Clone(b.live)
 	done := make(chan struct{})
 	go func() {
@@ -200,22 +201,21 @@ func (b *evaluating) look() (wait func()) {
 	return func() { <-done }
 }
 
-// build compiles all in one program, and leaves out what does not compile, what
-// spoils the program's start, and what compiles to machine code that was judged
-// before.
-func (b *evaluating) build(ctx context.Context) error {
+// build compiles all entrants into one program. It drops those that do not compile, that spoil the
+// program's start, or whose machine code was judged before.
+func (b *batchState) build(ctx context.Context) error {
 	var candidates []beagle.Candidate
 	for i := range b.live {
 		b.live[i].variant = i + 1
 		candidates = append(candidates, b.live[i].candidate)
 	}
 	start := time.Now()
-	t, err := b.lab.evidence.trial(ctx, candidates)
+	t, err := b.lab.evidence.assemble(ctx, candidates)
 	b.cost.Build += time.Since(start)
 	if err != nil {
 		return err
 	}
-	b.trial = t
+	b.program = t
 	b.filter(func(e entrant, v *beagle.Verdict) {
 		if r := t.refused(e.variant); r != nil {
 			v.Status, v.Stage, v.Reason = r.Status, r.Stage, r.Reason
@@ -229,10 +229,9 @@ func (b *evaluating) build(ctx context.Context) error {
 	return nil
 }
 
-// known is the verdict that the store has on a candidate. Whether the candidate
-// is a duplicate depends on those that this run met before it, so that word of
-// another run does not count.
-func (b *evaluating) known(id string) (storedVerdict, bool) {
+// known returns the store's verdict on a candidate. Whether the candidate is a duplicate depends on
+// those that this run met before it, so another run's word on that does not count.
+func (b *batchState) known(id string) (storedVerdict, bool) {
 	o, ok := b.works.evaluation(id)
 	if !ok {
 		return o, false
@@ -250,7 +249,7 @@ func duplicate(v *beagle.Verdict, first string) {
 }
 
 // filter lets check change verdicts and drops the entrants that fell.
-func (b *evaluating) filter(check func(entrant, *beagle.Verdict)) {
+func (b *batchState) filter(check func(entrant, *beagle.Verdict)) {
 	b.live = slices.DeleteFunc(b.live, func(e entrant) bool {
 		v := &b.out[e.out].Verdict
 		check(e, v)
@@ -258,11 +257,12 @@ func (b *evaluating) filter(check func(entrant, *beagle.Verdict)) {
 	})
 }
 
-// verify compares each with the original. What rules alone have made shares a process on each
-// processor. What fails there, and what comes from elsewhere, has a process of its own.
-func (b *evaluating) verify(ctx context.Context) error {
+// verify compares each entrant with the original. Versions that only rules made share a process on
+// each processor. Those that fail there, and all others, get a process of their own.
+func (b *batchState) verify(ctx context.Context) error {
 	start := time.Now()
 	defer func() { b.cost.Verify += time.Since(start) }()
+	// Divide the entrants.
 	var alone []entrant
 	shares := make([][]entrant, runtime.NumCPU())
 	for i, e := range b.live {
@@ -272,6 +272,7 @@ func (b *evaluating) verify(ctx context.Context) error {
 			alone = append(alone, e)
 		}
 	}
+	// Compare those of the rules together.
 	left := make([][]entrant, len(shares))
 	err := parallel(len(shares), func(i int) (err error) {
 		left[i], err = b.verifyTogether(ctx, shares[i])
@@ -280,10 +281,11 @@ func (b *evaluating) verify(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, ctx.Err())
 	}
+	// Compare all others alone, and those that the shared processes left open.
 	alone = append(alone, slices.Concat(left...)...)
 	err = parallel(len(alone), func(i int) error {
 		e := alone[i]
-		v, err := b.verifier.quick(ctx, b.trial, e.variant, e.candidate)
+		v, err := b.verifier.quick(ctx, b.program, e.variant, e.candidate)
 		if err == nil {
 			merge(&b.out[e.out].Verdict, v)
 		}
@@ -293,8 +295,8 @@ func (b *evaluating) verify(ctx context.Context) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// verifyTogether returns those that need a process of their own.
-func (b *evaluating) verifyTogether(ctx context.Context, share []entrant) (alone []entrant, err error) {
+// verifyTogether returns the entrants that need a process of their own.
+func (b *batchState) verifyTogether(ctx context.Context, share []entrant) (alone []entrant, err error) {
 	if len(share) < 2 {
 		return share, nil
 	}
@@ -302,7 +304,7 @@ func (b *evaluating) verifyTogether(ctx context.Context, share []entrant) (alone
 	for i, e := range share {
 		list[i] = verify.Entrant{Version: e.variant, Candidate: e.candidate}
 	}
-	verdicts, err := b.trial.together(ctx, list)
+	verdicts, err := b.program.together(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +318,7 @@ func (b *evaluating) verifyTogether(ctx context.Context, share []entrant) (alone
 	return alone, nil
 }
 
-// merge adds what a later stage found to a verdict.
+// merge adds the findings of a later stage to a verdict.
 func merge(into *beagle.Verdict, v *beagle.Verdict) {
 	into.Status, into.Stage, into.Reason, into.Counterexample = v.Status, v.Stage, v.Reason, v.Counterexample
 	into.Checks = append(into.Checks, v.Checks...)
@@ -326,7 +328,9 @@ func merge(into *beagle.Verdict, v *beagle.Verdict) {
 // screenTime bounds the quick measurement of one candidate.
 const screenTime = 20 * time.Millisecond
 
-func (b *evaluating) screen(ctx context.Context) error {
+// screen times the entrants beside the original, and then those that look faster on each common
+// class.
+func (b *batchState) screen(ctx context.Context) error {
 	if len(b.live) == 0 {
 		return nil
 	}
@@ -337,9 +341,10 @@ func (b *evaluating) screen(ctx context.Context) error {
 		variants[i] = e.variant
 	}
 	budget := screenTime * time.Duration(len(variants)+1)
+	// Nothing else may disturb the measurement.
 	b.lab.timing.Lock()
 	defer b.lab.timing.Unlock()
-	ratios, err := b.trial.screen(ctx, variants, budget)
+	ratios, err := b.program.screen(ctx, variants, budget)
 	if err != nil {
 		return err
 	}
@@ -358,7 +363,7 @@ func (b *evaluating) screen(ctx context.Context) error {
 
 // screenClasses times the entrants that look faster on each common class. The
 // caller holds the timing lock.
-func (b *evaluating) screenClasses(ctx context.Context) error {
+func (b *batchState) screenClasses(ctx context.Context) error {
 	var faster []entrant
 	var variants []int
 	for _, e := range b.live {
@@ -369,7 +374,7 @@ func (b *evaluating) screenClasses(ctx context.Context) error {
 	if len(faster) == 0 {
 		return nil
 	}
-	found, err := b.trial.classes(ctx, variants, searchTime)
+	found, err := b.program.classes(ctx, variants, searchTime)
 	if err != nil {
 		return err
 	}
@@ -381,7 +386,7 @@ func (b *evaluating) screenClasses(ctx context.Context) error {
 }
 
 // keep puts every new verdict into the store.
-func (b *evaluating) keep() error {
+func (b *batchState) keep() error {
 	for _, o := range b.out {
 		if o.Cached {
 			continue
@@ -402,9 +407,9 @@ func places(batch []string) map[string]int {
 	return out
 }
 
-// glance looks up what others may have found of the rest of the batch: of a
-// run whose verdicts are known, no duplicate is evaluated again.
-func (b *evaluating) glance(batch, mine []string) {
+// glance looks up what others may have found about the rest of the batch: in a run whose verdicts
+// are known, no duplicate is evaluated again.
+func (b *batchState) glance(batch, mine []string) {
 	for _, id := range batch {
 		if slices.Contains(mine, id) {
 			continue
@@ -415,10 +420,9 @@ func (b *evaluating) glance(batch, mine []string) {
 	}
 }
 
-// first returns the candidate that stands for a machine code: the one that the
-// run settled on, or of those of this batch that are known the one that comes
-// first in its order.
-func (b *evaluating) first(code, id string) string {
+// first returns the candidate that stands for a machine code. That is the run's settled one, or
+// else the first in the order of this batch that is known.
+func (b *batchState) first(code, id string) string {
 	if code == "" {
 		return id
 	}

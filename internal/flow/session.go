@@ -15,8 +15,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A session holds what a process needs for one run. All of it can be made again from the run's
-// spec and the store.
+// A session holds what a process needs for one run. It can be made again from the run's spec and
+// the store.
 type session struct {
 	spec    Spec
 	watch   Watcher
@@ -24,7 +24,7 @@ type session struct {
 	ready   Prepared
 	waiting bool // it was opened before Prepare, which takes it
 
-	tentative bool // in place, and with a corpus where that says nothing
+	tentative bool // the session began in place, and may change to a corpus
 
 	lab      *lab
 	works    *works
@@ -41,7 +41,7 @@ type session struct {
 
 	began    time.Time
 	previews bool         // the first generation may be evaluated before the library was looked through
-	pause    sync.RWMutex // held while the look-up stands still
+	pause    sync.RWMutex // held while the look-up pauses
 
 	mu sync.Mutex
 }
@@ -57,7 +57,8 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 			l.close()
 		}
 	}()
-	go program() // reads a large file, while the go command is waited for
+	// Start the sandbox and load the target at the same time.
+	go programVersion() // reads a large file while the go command runs
 	unboxed := l.enclose(ctx, &spec)
 	u, err := source.Load(ctx, spec.load())
 	if err != nil {
@@ -72,6 +73,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	if err = cmp.Or(err, unboxed); err != nil {
 		return nil, err
 	}
+	// Join the parts. A run that began before keeps its kind of evidence.
 	x := newSession(run, spec, s, watch, u, l, mutators)
 	var began Prepared
 	if _, err := s.Load(run, "prepared", &began); err != nil {
@@ -89,7 +91,7 @@ func newSession(
 ) *session {
 	x := &session{spec: spec, watch: watch, unit: u, lab: l}
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
-	l.unit, l.root, l.evidence, l.score = u, root, recorded{x}, spec.Score
+	l.unit, l.root, l.evidence, l.score = u, root, corpusEvidence{x}, spec.Score
 	w := &works{run: run, store: s, anew: spec.Anew, ready: &x.ready, root: root}
 	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, ready: &x.ready, file: spec.CorpusFile}
 	bare := newWorkbench(u, &beagle.Facets{}, mutators, bench.Profile{})
@@ -130,7 +132,7 @@ type Activities struct {
 	sessions map[string]*session
 }
 
-// errNoSpec is a run that has no spec: it never was one.
+// errNoSpec marks an ID that is no run's: the store has no spec for it.
 var errNoSpec = errors.New("the run has no spec in the store")
 
 // session returns the open session of a run.

@@ -8,8 +8,8 @@ import (
 )
 
 // Settle decides, in the order of a batch, which candidates have another one's machine code, and
-// keeps the inputs on which candidates failed. It does not depend on where or when shares of the
-// batch were evaluated, and may be repeated.
+// keeps the inputs on which candidates failed. Its result does not depend on where or when shares
+// of the batch were evaluated, and it may be repeated.
 func Settle(s *store.Store, run string, batch []Evaluation) error {
 	var ready Prepared
 	if ok, err := s.Load(run, "prepared", &ready); err != nil || !ok {
@@ -29,7 +29,7 @@ func Settle(s *store.Store, run string, batch []Evaluation) error {
 	return learn(s, run, batch)
 }
 
-// Add adds what other evaluations have cost.
+// Add adds the cost of other evaluations.
 func (s *Split) Add(o Split) {
 	s.Candidates += o.Candidates
 	s.Cached += o.Cached

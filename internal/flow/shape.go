@@ -75,8 +75,8 @@ func local(obj types.Object) bool {
 	return obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope()
 }
 
-// maxNesting bounds how deep the syntax of a candidate may nest. People stay far below; deeper
-// code is meant to exhaust its readers.
+// maxNesting bounds how deep the syntax of a candidate may nest. People stay far below; deeper code
+// is meant to exhaust its readers.
 const maxNesting = 300
 
 // depth returns how deep the syntax of a text nests; 0 if it does not parse, which other checks
@@ -99,8 +99,7 @@ func depth(text string) int {
 	return deepest
 }
 
-// outsized says why a text is too long or too deep to be read at all; "" when it
-// is neither.
+// outsized returns why a text is too long or too deep to be read, or "".
 func outsized(text string) string {
 	if len(text) > llm.MaxCode {
 		return fmt.Sprintf("the file has %d bytes; the most is %d", len(text), llm.MaxCode)

@@ -12,14 +12,15 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// This file says what each line of a version takes, for choosing moves. The profile of the original
-// knows the lines of its source, and those of the functions that it calls. A version keeps what its
-// lines took there.
+// This file computes the share of the time that each line of a version takes, for choosing moves.
+// The profile of the original knows the lines of its source, and those of the functions that it
+// calls. A version keeps the shares of the lines that it keeps.
 
-// shares say what lines of some source take, by their text and by the function that holds them.
+// shares hold the share of the time of each line of some source, by the line's text and by the
+// function that holds it.
 type shares struct {
 	texts map[string]float64            // all lines of a text together
-	in    map[string]map[string]float64 // the same of one function; nil when lines are known by text alone
+	in    map[string]map[string]float64 // the same for one function; nil if lines are known by text alone
 	total map[string]float64            // of a function
 }
 
@@ -34,8 +35,8 @@ func byText(src string, profile map[int]float64) map[string]float64 {
 	return out
 }
 
-// knownShares are the shares of the original's lines and of those of the private copies that rules
-// see. The copy of a callee does not hide a line of the original's own.
+// knownShares returns the shares of the original's lines and of those of the private copies that
+// rules see. The copy of a callee does not hide a line of the original's own.
 func (w *workbench) knownShares() shares {
 	target := w.unit.Target.Source
 	out := shares{texts: byText(target, w.profile.Lines)}
@@ -55,7 +56,7 @@ func (w *workbench) knownShares() shares {
 	out.add(own, w.profile.Lines)
 	lines := moved(own, w.profile.Lines, f)
 	w.copied(f, copies, lines)
-	out.add(f, lines) // its calls of copies are spelled otherwise
+	out.add(f, lines) // its calls of copies have other names
 	return out
 }
 
@@ -89,8 +90,8 @@ func (s *shares) add(f *source.File, lines map[int]float64) {
 	}
 }
 
-// moved are the shares of a file's lines where the same functions stand in another file, perhaps at
-// other lines, with calls that are spelled otherwise.
+// moved returns the shares of a file's lines for the same functions in another file, perhaps at
+// other lines, with renamed calls.
 func moved(from *source.File, lines map[int]float64, to *source.File) map[int]float64 {
 	first := map[string]int{}
 	for _, d := range from.AST.Decls {
@@ -126,7 +127,8 @@ func showsIdle(profile bench.Profile) bool {
 	return len(profile.Callees) > 0 && profile.Samples >= idleSamples
 }
 
-// idle says which functions take no time. It is nil where the profile cannot say so.
+// idle returns a function that tells which functions take no time. It is nil if the profile cannot
+// tell.
 func idle(profile bench.Profile) func(key string) bool {
 	if !showsIdle(profile) {
 		return nil
@@ -168,11 +170,11 @@ type lineShares struct {
 	lines map[int]float64
 	idle  map[string]bool // functions that do not run
 	exact bool            // the profile is of this version or of one that it goes back to
-	shows bool            // the profile has the samples to show that a line takes no time
+	shows bool            // the profile has enough samples to show that a line takes no time
 }
 
-// sharesOf are what each line of a version takes: a measured profile where there is one, else what
-// is carried over from the version that it goes back to.
+// sharesOf returns the share of each line of a version: from a measured profile if there is one,
+// else carried over from the version that it goes back to.
 func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string) *lineShares {
 	v := &lineShares{file: f, idle: map[string]bool{}}
 	base, in := w.measured(c)
@@ -212,9 +214,9 @@ func (v *lineShares) between(from, to token.Pos) float64 {
 	return min(sum, 1)
 }
 
-// cold reports whether a measured profile says that code takes no time: a line of a version that
-// was profiled, a callee that does not run, or a branch of which there is no sample. A line alone
-// says little in a version that was not: a declaration takes no time, and what it declares may.
+// cold reports whether a measured profile shows that code takes no time: a line of a profiled
+// version, a callee that does not run, or a branch without samples. A line alone shows little in a
+// version without a profile: a declaration takes no time, and the code that it declares may.
 func (v *lineShares) cold(n ast.Node) bool {
 	for _, d := range v.file.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Pos() <= n.Pos() && n.Pos() < fn.End() {
@@ -250,9 +252,9 @@ func (v *lineShares) untaken(fn *ast.FuncDecl, n ast.Node) bool {
 	return found
 }
 
-// carried carries a profile over to another version: lines that are still there
-// keep their share, and what the vanished lines of a function cost is spread over its new ones.
-// owner is the function of each line; nil is one for all.
+// carried carries a profile over to another version: lines that stay keep their share, and a
+// function's new lines share the cost of its vanished ones. owner is the function of each line; nil
+// is one for all.
 func carried(known shares, src string, owner map[int]string) map[int]float64 {
 	lines := strings.Split(src, "\n")
 	out := make(map[int]float64, len(lines))
@@ -271,7 +273,7 @@ func carried(known shares, src string, owner map[int]string) map[int]float64 {
 			fresh[fn] = append(fresh[fn], i+1)
 		}
 	}
-	left := 0.0 // of the functions that are known, for those that are not
+	left := 0.0 // share of the known functions, for the unknown ones
 	for fn, total := range known.total {
 		left = max(left, total-kept[fn])
 	}
@@ -290,8 +292,8 @@ func carried(known shares, src string, owner map[int]string) map[int]float64 {
 	return out
 }
 
-// copied gives the lines of private copies what the profile says of the lines of their originals.
-// Without a profile of callees it guesses.
+// copied gives the lines of private copies the profile of the lines of their originals. Without a
+// profile of callees it guesses.
 func (w *workbench) copied(f *source.File, copies []string, lines map[int]float64) {
 	if len(w.profile.Callees) == 0 {
 		shareOut(f, copies, lines)
@@ -320,7 +322,7 @@ func declared(f *ast.File, name string) *ast.FuncDecl {
 	return nil
 }
 
-// shareOut gives the lines of private copies what the lines that call them take, evenly.
+// shareOut gives the lines of private copies the share of the lines that call them, evenly.
 func shareOut(f *source.File, copies []string, shares map[int]float64) {
 	line := func(p token.Pos) int { return f.Fset.Position(p).Line }
 	decls, called := map[string]*ast.FuncDecl{}, map[string]map[int]bool{}

@@ -11,9 +11,9 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 )
 
-// sifted are the finalists of a field. What the search screened in one link layout is compared over
-// several first: the layout's luck must neither choose who is measured in full, nor keep a step
-// that buys nothing.
+// sifted returns the finalists of a field. The search screened them in one link layout; sifted
+// compares them over several first. The layout's luck must neither choose who is measured in full,
+// nor keep a step that buys nothing.
 func (jd *judge) sifted(ctx context.Context, f Field) ([]evolve.Finalist, error) {
 	if len(f.Leads) == 0 || len(f.Leads) == 1 && len(f.Leads[0].Singles()) == 0 {
 		return f.Finalists, nil
@@ -66,11 +66,11 @@ func (jd *judge) rank(ctx context.Context, leads []evolve.Lead) ([]int, error) {
 // mostSingles bounds a comparison of forms that lack one step.
 const mostSingles = 16
 
-// trimmed returns the forms of the leads to measure in full, the best lead first. For that there
-// are four: without the steps whose gain is not shown, without those that do not look as if they
+// trimmed returns the forms of the leads to measure in full, the best lead first. The best lead has
+// four forms: without the steps whose gain is not shown, without those that do not look as if they
 // gained anything, as the search preferred it, and as it was found. The full measurement prefers
-// the simplest that is about as fast as the others. The third is there since two steps may each be
-// needless while the other is there. For every other lead there is the first form only.
+// the simplest that is about as fast as the others. The third form is there because two steps may
+// each be needless while the other is there. Every other lead has the first form only.
 func (jd *judge) trimmed(ctx context.Context, leads []*evolve.Lead) (out []evolve.Finalist, err error) {
 	spare, err := jd.spare(ctx, leads)
 	if err != nil {
@@ -102,8 +102,8 @@ func (jd *judge) trimmed(ctx context.Context, leads []*evolve.Lead) (out []evolv
 	return out, nil
 }
 
-// spare are the steps that leads may do without: those whose gain is not shown, and those that do
-// not look as if they gained anything. A lead that was not compared without its steps has none.
+// spare returns the steps that leads may do without: those whose gain is not shown, and those that
+// do not look as if they gained anything. A lead that was not compared without its steps has none.
 func (jd *judge) spare(ctx context.Context, leads []*evolve.Lead) ([][][]int, error) {
 	out := make([][][]int, len(leads))
 	var ids []string
@@ -154,8 +154,8 @@ func (jd *judge) tellSpare(l *evolve.Lead, steps []int) {
 	}
 }
 
-// without is a lead without some steps, or without as many of them as something is known that
-// behaves. It is nil when there is nothing to leave out.
+// without returns a lead without some steps, or without as many of them as a behaving version is
+// known for. It returns nil if there is nothing to leave out.
 func (jd *judge) without(ctx context.Context, l *evolve.Lead, cut []int) (*evolve.Finalist, error) {
 	near, exact := l.Nearest(cut)
 	if !exact && len(cut) > 0 && len(cut) < len(l.Steps) {
@@ -183,13 +183,13 @@ func (jd *judge) sift(ctx context.Context, ids []string, pairs [][2]int) (*bench
 }
 
 // made makes the version of these steps, and compares it with the original for some milliseconds.
-// It is nil when the steps make none that behaves.
+// It returns nil if the steps make no version that behaves.
 func (jd *judge) made(ctx context.Context, steps []beagle.Step) (*evolve.Finalist, error) {
 	c := jd.works.root
 	for i := range steps {
 		var err error
 		if c, err = jd.pedigree.retrace(c, steps[:i+1]); refused(err) != "" {
-			return nil, nil // the step needs one of those that are left out
+			return nil, nil // the step needs one that is left out
 		}
 		if err != nil {
 			return nil, err

@@ -19,8 +19,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
-// A Spec is everything that a user decides about a run. With the recorded
-// measurements it decides the result.
+// A Spec is everything that a user decides about a run. Together with the recorded measurements it
+// decides the result.
 type Spec struct {
 	Dir    string   `json:"dir"`    // where the user stood (-C); absolute once a run began
 	Target string   `json:"target"` // as typed
@@ -54,7 +54,7 @@ type Spec struct {
 	Across bool `json:"across,omitempty"`
 	// the fastest version wins, not the simplest of those that are about as fast
 	Fastest bool `json:"fastest,omitempty"`
-	// absolute paths of the versions that are handed in, which no test is made of
+	// absolute paths of hand-ins, which no test may use
 	Judged []string `json:"-"`
 	Models Models   `json:"models,omitzero"` // that write candidates beside the rules; none by default
 }
@@ -140,8 +140,8 @@ func (s *Spec) load() source.Options {
 		InPlace: s.mayGoInPlace(), Group: s.Evidence != EvidenceCorpus, Across: s.Across, Also: []string{lift.SimdPath}}
 }
 
-// Anchor makes a spec mean the same wherever a process stands that goes on with
-// its run: paths are absolute from then on.
+// Anchor makes the paths of a spec absolute, so that it means the same to a process that resumes
+// the run elsewhere.
 func (s *Spec) Anchor() error {
 	var err error
 	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
@@ -174,7 +174,7 @@ func (s *Spec) given() (out []givenCorpus) {
 		return nil
 	}
 	one := []givenCorpus{{"", s.CorpusFile}}
-	if _, err := os.Stat(s.CorpusFile); err == nil { // it may have such a name
+	if _, err := os.Stat(s.CorpusFile); err == nil { // a file may have such a name
 		return one
 	}
 	for part := range strings.SplitSeq(s.CorpusFile, ",") {
@@ -187,8 +187,7 @@ func (s *Spec) given() (out []givenCorpus) {
 	return out
 }
 
-// Anchored returns a usage error unless the directory in which a run began is
-// known and there.
+// Anchored returns a usage error unless the directory in which a run began is known and exists.
 func (s *Spec) Anchored(run string) error {
 	if !filepath.IsAbs(s.Dir) {
 		return usage(fmt.Sprintf("run %s does not say in which directory it began, only %q", run, s.Dir),
@@ -202,7 +201,7 @@ func (s *Spec) Anchored(run string) error {
 	return nil
 }
 
-// Command is the command line that makes the run again.
+// Command returns the command line that makes the run again.
 func (s *Spec) Command() string {
 	d := Defaults()
 	args := []string{"beagle", "evolve"}

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// spelled has the original called with records, and everything written in Go. Calls
-// that panic are left out.
+// spelled calls the original with records, and returns each call written in Go. It leaves out calls
+// that panic.
 func spelled(ctx context.Context, l *lab, records []beagle.Record) (*rt.SpellReply, error) {
 	bin, err := l.beside(ctx, harness.Link{})
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/beagle-go/beagle/internal/companion"
 )
 
-// A ToolOrder says what the program beagle-mcp is to serve: which clients, and what their tools may
-// reach. 'beagle mcp' makes one of its flags, and a search one for an agent that it asks. Package
-// tools, which beagle does not link, carries it out.
+// A ToolOrder is the order for the program beagle-mcp: which clients to serve, and what their tools
+// may reach. 'beagle mcp' makes one of its flags, and a search makes one for an agent that it asks.
+// Package tools, which beagle does not link, carries it out.
 type ToolOrder struct {
 	Spec   Spec   `json:"spec"`             // how versions are judged; tools name the target
 	Beagle string `json:"beagle,omitempty"` // the program whose verbs the tools for production carry out
@@ -37,7 +37,7 @@ func toolProgram(need string) (string, error) {
 	return companion.Find("beagle-mcp", "BEAGLE_MCP", need)
 }
 
-// Command is the program with its order, for whom it is needed.
+// Command returns the command that runs the program with its order; need says who needs it.
 func (o *ToolOrder) Command(need string) (*exec.Cmd, error) {
 	program, err := toolProgram(need)
 	if err != nil {
@@ -50,7 +50,7 @@ func (o *ToolOrder) Command(need string) (*exec.Cmd, error) {
 	return exec.Command(program, string(text)), nil
 }
 
-// isBeagle reports whether this program is one of Beagle's, and no test that has a part of it.
+// isBeagle reports whether this program is one of Beagle's, and not a test that has a part of it.
 func isBeagle() bool {
 	self, err := os.Executable()
 	return err == nil && strings.HasPrefix(filepath.Base(self), "beagle")

@@ -7,9 +7,9 @@ import (
 )
 
 // Trial measures a version whose true gain is known, as Judge and JudgeSource do. It checks no
-// behaviour. The version is the target's text after an edit. It is judged by the times alone,
-// even if its machine code is the original's. The seed decides layouts, orders and the fresh
-// inputs: trials with different seeds are independent.
+// behaviour. The version is the target's text after an edit. The times alone judge it, even if its
+// machine code is the original's. The seed decides layouts, orders and the fresh inputs: trials
+// with different seeds are independent.
 func (a *Activities) Trial(
 	ctx context.Context, run string, edit func(string) string, seed uint64,
 ) (*beagle.Measurement, error) {

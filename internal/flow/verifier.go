@@ -26,14 +26,15 @@ func (vf *verifier) static(ctx context.Context, c beagle.Candidate) (*beagle.Ver
 	})
 }
 
-// quick compares a candidate, a version of a trial, with the original for some
-// milliseconds.
-func (vf *verifier) quick(ctx context.Context, t trial, version int, c beagle.Candidate) (*beagle.Verdict, error) {
+// quick compares a candidate, a version of a program, with the original for some milliseconds.
+func (vf *verifier) quick(
+	ctx context.Context, t candidateProgram, version int, c beagle.Candidate,
+) (*beagle.Verdict, error) {
 	return vf.survive(c.Source, func() (*beagle.Verdict, error) { return t.quick(ctx, version, c) })
 }
 
-// survive judges a text. A panic of the judge's own is no end of a run: it
-// makes a verdict that accepts nothing, a warning, and a file with the stack.
+// survive judges a text. A panic of the judge does not end a run: it makes a verdict that accepts
+// nothing, a warning, and a file with the stack.
 func (vf *verifier) survive(text string, judge func() (*beagle.Verdict, error)) (v *beagle.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil { // outside of the checks
@@ -70,7 +71,7 @@ func (vf *verifier) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdi
 	return v, err
 }
 
-// proven is the full verification of a finalist, and which earlier run made it.
+// proven returns the full verification of a finalist, and the earlier run that made it.
 func (vf *verifier) proven(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, *beagle.Origin, error) {
 	return traced(vf.works, "full", c.ID, fmt.Sprint(vf.spec.Fuzz), func() (*beagle.Verdict, error) {
 		vf.watch.Stage("verify", steps(c)+": "+vf.lab.evidence.work())

@@ -23,7 +23,7 @@ type workbench struct {
 	guard    *mutate.Guard
 	profile  bench.Profile // of the original
 	known    shares        // of the original with the private copies of its callees
-	// what is measured of a version that a model wrote; nil when nothing is
+	// measurements of a version that a model wrote; nil if there are none
 	insight func(id string) *bench.Insight
 
 	mu     sync.Mutex
@@ -38,7 +38,7 @@ type workbench struct {
 type workpiece struct {
 	*mutate.Pass
 	mu    sync.Mutex
-	taken map[edge]stepped
+	taken map[edge]stepResult
 }
 
 // An edge leads from a version to the next.
@@ -47,10 +47,10 @@ type edge struct {
 	site, param int
 }
 
-type stepped struct {
+type stepResult struct {
 	src  string
 	step beagle.Step
-	err  error // a refusal
+	err  error // set for a refusal
 }
 
 // maxPieces bounds the workpieces of a workbench. A full one forgets the half that was used least
@@ -82,7 +82,7 @@ func (w *workbench) workpiece(c beagle.Candidate) (*workpiece, *source.Problem) 
 	if problem != nil {
 		return nil, problem
 	}
-	v := &workpiece{Pass: p, taken: map[edge]stepped{}}
+	v := &workpiece{Pass: p, taken: map[edge]stepResult{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hold(c.Source, v)
@@ -109,7 +109,8 @@ func (w *workbench) hold(src string, v *workpiece) {
 	w.pieces[src] = v
 }
 
-// pass makes what mutators see of a version: the version, with private copies of its callees.
+// pass makes the pass that mutators see of a version: the version, with private copies of its
+// callees.
 func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 	if _, problem := w.unit.Reader.Parse(c.Source); problem != nil {
 		return nil, problem
@@ -118,11 +119,12 @@ func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 	return w.passOf(c, src, copies)
 }
 
-// alone makes what is seen of a version without what it calls.
+// alone makes the pass of a version without its callees.
 func (w *workbench) alone(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 	return w.passOf(c, c.Source, nil)
 }
 
+// passOf makes the pass of a text, with the shares of its lines.
 func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mutate.Pass, *source.Problem) {
 	f, problem := w.unit.Reader.Parse(src)
 	if problem != nil {
@@ -138,7 +140,7 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 	return p, nil
 }
 
-// elsewhere is what mutators see of a function that no version holds.
+// elsewhere returns the pass of a function that no version holds.
 func (w *workbench) elsewhere(name string) *mutate.Pass {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,7 +190,7 @@ func (w *workbench) moves(c beagle.Candidate, without ...string) []beagle.Move {
 	return mutate.Moves(v.Pass, asked)
 }
 
-// A refusal says why no child came of a proposal.
+// A refusal says why a proposal made no child.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
@@ -241,26 +243,26 @@ func (w *workbench) take(parent beagle.Candidate, v *workpiece, e edge) (beagle.
 	return beagle.NewCandidate(t.src, []string{parent.ID}, append(slices.Clone(parent.Steps), t.step)), nil
 }
 
-func (w *workbench) make(p *mutate.Pass, e edge) stepped {
+// make applies a step, and brings the result into canonical form without needless copies.
+func (w *workbench) make(p *mutate.Pass, e edge) stepResult {
 	src, step, err := mutate.Take(p, e.m, e.site, e.param)
 	if err != nil {
-		return stepped{err: refusal(err.Error())}
+		return stepResult{err: refusal(err.Error())}
 	}
 	formatted, err := w.unit.Reader.Normalize(src)
 	if err == nil {
 		formatted, err = w.unit.Copies.Narrow(formatted)
 	}
 	if err != nil {
-		return stepped{
+		return stepResult{
 			err: refusal(fmt.Sprintf("%s at %s gives a file that does not parse: %v", e.m.Name, step.Site, err)),
 		}
 	}
-	return stepped{src: formatted, step: step}
+	return stepResult{src: formatted, step: step}
 }
 
-// wish takes one step of a mutator wherever it fits: at the site of the wished
-// label if there is one, else at any; with the wished parameter if there is
-// one, else with any that is not excluded.
+// wish takes one step of a mutator wherever it fits: at the site of the wished label if there is
+// one, else at any; with the wished parameter if there is one, else with any that is not excluded.
 func (w *workbench) wish(parent beagle.Candidate, wish evolve.Wish, rng *rand.Rand) (beagle.Candidate, error) {
 	m, v, err := w.look(parent, wish.Mutator)
 	if err != nil {
@@ -278,7 +280,7 @@ func (w *workbench) wish(parent beagle.Candidate, wish evolve.Wish, rng *rand.Ra
 	return w.take(parent, v, edge{m, c.Site, c.Param})
 }
 
-// prefer keeps those that are liked, or all when none is.
+// prefer keeps the liked choices, or all if none is liked.
 func prefer(all []mutate.Choice, liked func(mutate.Choice) bool) []mutate.Choice {
 	var some []mutate.Choice
 	for _, c := range all {

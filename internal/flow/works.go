@@ -17,7 +17,7 @@ type works struct {
 	anew    bool      // nothing of earlier runs counts
 	ready   *Prepared // the prepared state, once it is known
 	root    beagle.Candidate
-	machine beagle.Machine // that measured the results
+	machine beagle.Machine // machine that measured the results
 	making  string         // identifies who makes and judges candidates; see making
 	score   string         // identifies the ranking; see scoreKey
 	memory  memory
@@ -34,9 +34,9 @@ func (w *works) key(stage, candidate, extra string) store.Key {
 	}
 }
 
-// putCandidate makes a candidate available to every activity of the run. Of
-// several ways to the same text the first counts, or what a candidate came from
-// would change while others build on it.
+// putCandidate makes a candidate available to every activity of the run. Of several ways to the
+// same text the first counts: otherwise the origin of a candidate would change while others build
+// on it.
 func (w *works) putCandidate(c beagle.Candidate) error {
 	if _, err := w.candidate(c.ID); err == nil {
 		return nil
@@ -91,7 +91,7 @@ func (w *works) insight(id string) *bench.Insight {
 	}
 	o, ok := w.evaluation(id)
 	if !ok {
-		return nil // it may come
+		return nil // a profile may still arrive
 	}
 	w.memory.keepInsight(id, o.Insight)
 	return o.Insight
@@ -123,7 +123,7 @@ func (w *works) putVerdict(e Evaluation) error {
 	return nil
 }
 
-// finalists are the candidates that a search leaves to be measured in full.
+// finalists returns the candidates that a search leaves to the full measurement.
 func (w *works) finalists(list []evolve.Finalist) ([]beagle.Candidate, error) {
 	out := make([]beagle.Candidate, len(list))
 	for i, f := range list {
@@ -139,8 +139,8 @@ func (w *works) finalists(list []evolve.Finalist) ([]beagle.Candidate, error) {
 	return out, nil
 }
 
-// fileUnder files results under the kind of machine that the run measures on.
-// Programs are built here and run there, so the toolchains must be the same.
+// fileUnder files results under the kind of machine that the run measures on. Programs are built
+// here and run there, so the toolchains must be the same.
 func (w *works) fileUnder() error {
 	m := w.ready.Machine
 	if m == nil {

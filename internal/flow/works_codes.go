@@ -6,8 +6,8 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A codeIndex says which candidate of a run had a machine code first. It is in
-// the store, since the run may go on in another process.
+// A codeIndex tells which candidate of a run had a machine code first. It is in the store, since
+// the run may go on in another process.
 type codeIndex struct {
 	store          *store.Store
 	run            string
@@ -23,7 +23,7 @@ func (b *codeIndex) key(code string) store.Key {
 	return store.Key{Kind: "code", Candidate: code, Extra: b.run}
 }
 
-// first is the candidate that had a code first, "" when none is settled.
+// first returns the candidate that had a code first, or "".
 func (b *codeIndex) first(code string) string {
 	first := ""
 	switch {
@@ -36,8 +36,7 @@ func (b *codeIndex) first(code string) string {
 	return first
 }
 
-// settle returns the first candidate with a code, which is this one when there
-// was none.
+// settle returns the first candidate with a code: this one, if there was none.
 func (b *codeIndex) settle(code, id string) (string, error) {
 	if first := b.first(code); first != "" || code == "" {
 		return cmp.Or(first, id), nil

@@ -19,8 +19,8 @@ type memory struct {
 	insights   map[string]*bench.Insight
 }
 
-// memorable bounds each kind in memory. When it is reached, all are forgotten, so that a long run
-// does not grow with its candidates.
+// memorable bounds each kind of value in memory. At the bound the memory forgets all, so that a
+// long run does not grow with its candidates.
 const memorable = 1024
 
 // forget drops what is held.
@@ -74,12 +74,13 @@ func (m *memory) keepVerdict(id string, v beagle.Verdict) {
 	m.verdicts = hold(m.verdicts, id, v)
 }
 
-// readBack is v as the store gives it back.
+// readBack returns v as the store would give it back.
 func readBack[T any](v T) (out T, ok bool) {
 	text, err := json.Marshal(v)
 	return out, err == nil && json.Unmarshal(text, &out) == nil
 }
 
+// hold adds a value to a bounded cache.
 func hold[T any](m map[string]T, id string, v T) map[string]T {
 	if m == nil || len(m) >= memorable {
 		m = map[string]T{}

@@ -18,14 +18,14 @@ func (w *works) origin() beagle.Origin {
 	return beagle.Origin{Run: w.run, At: time.Now().UTC().Format(time.DateTime)}
 }
 
-// once does a long stage of the judgement unless the store has its result: a
-// process that was killed need not repeat what it had done.
+// once does a long stage of the judgement unless the store has its result: a process that was
+// killed need not repeat its finished stages.
 func once[T any](w *works, stage, candidate, in string, do func() (T, error)) (T, error) {
 	out, _, err := traced(w, stage, candidate, in, do)
 	return out, err
 }
 
-// traced is once, and says which earlier run the result is of: nil for this run.
+// traced is once, and returns the earlier run that made the result: nil for this run.
 func traced[T any](w *works, stage, candidate, in string, do func() (T, error)) (T, *beagle.Origin, error) {
 	key := w.key(stage, candidate, in)
 	var known kept[T]
@@ -39,7 +39,7 @@ func traced[T any](w *works, stage, candidate, in string, do func() (T, error)) 
 	return out, nil, w.store.Cache(key, kept[T]{w.origin(), out})
 }
 
-// elsewhere is an origin unless it is this run.
+// elsewhere returns an origin, or nil if it is this run.
 func (w *works) elsewhere(o beagle.Origin) *beagle.Origin {
 	if o.Run == w.run {
 		return nil

@@ -33,18 +33,18 @@ type Result struct {
 	Scores []Score `json:"scores"`
 }
 
-// origins is how many places in the past a model is tried from, and gain the
-// error that it must stay below, as a share of the seasonal naive model's.
-// rounding is an error that is none, as a share of the largest value.
+// origins is the number of places in the past from which a model is tried. gain bounds its error,
+// as a share of the seasonal naive model's. Errors up to rounding, as a share of the largest value,
+// count as zero.
 const (
 	origins  = 12
 	gain     = 0.98
 	rounding = 1e-9
 )
 
-// A trial is a model's forecasts from places in the past: errors by place and
+// backTestErrors holds the errors of a model's forecasts from places in the past, by place and
 // distance.
-type trial [][]float64
+type backTestErrors [][]float64
 
 // Origins returns the places of a series from which models are tried, spread over its last half.
 // A series that is too short has none.
@@ -61,12 +61,12 @@ func Origins(n, horizon int) (all []int) {
 }
 
 // backTest tries a model from the origins of a series.
-func backTest(m Model, series []float64, horizon int) (trial, error) {
+func backTest(m Model, series []float64, horizon int) (backTestErrors, error) {
 	places := Origins(len(series), horizon)
 	if places == nil {
 		return nil, errors.New("the series is too short to try a forecast on its own past")
 	}
-	var out trial
+	var out backTestErrors
 	for _, at := range places {
 		values, err := forecast(m, series[:at], horizon)
 		if err != nil {
@@ -81,7 +81,7 @@ func backTest(m Model, series []float64, horizon int) (trial, error) {
 	return out, nil
 }
 
-func (t trial) mae() float64 {
+func (t backTestErrors) mae() float64 {
 	total, n := 0.0, 0
 	for _, place := range t {
 		for _, miss := range place {
@@ -106,7 +106,7 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 	out := Result{Model: naive.Name(), Scores: []Score{{naive.Name(), base.mae(), 1}}}
 	most := gain*base.mae() - rounding*largest(series)
 	// Try all models on the past.
-	var better []tried
+	var better []contender
 	var failed []string
 	var short *ShortError
 	for _, m := range models {
@@ -120,14 +120,14 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 		}
 		out.Scores = append(out.Scores, t.score(m, base))
 		if t.mae() < most {
-			better = append(better, tried{m, t})
+			better = append(better, contender{m, t})
 		}
 	}
 	if short != nil && len(out.Scores) == 1 && failed == nil {
 		return Result{}, short
 	}
 	// The best one that beats the mark, and can still forecast, wins.
-	inorder.By(better, func(a, b tried) int { return cmp.Compare(a.trial.mae(), b.trial.mae()) })
+	inorder.By(better, func(a, b contender) int { return cmp.Compare(a.errors.mae(), b.errors.mae()) })
 	out.Why = "no model beats the seasonal naive one on this series' own past"
 	for _, b := range better {
 		values, err := forecast(b.model, series, horizon)
@@ -137,20 +137,21 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 		}
 		out.Shown, out.Model = true, b.model.Name()
 		out.Why = "it beats the seasonal naive model on this series' own past"
-		out.Values = b.trial.around(values)
+		out.Values = b.errors.around(values)
 		break
 	}
 	out.Why = strings.Join(append([]string{out.Why}, failed...), "; ")
 	return out, nil
 }
 
-// A tried is a model with its forecasts of the past.
-type tried struct {
-	model Model
-	trial trial
+// A contender is a model with its errors on the past.
+type contender struct {
+	model  Model
+	errors backTestErrors
 }
 
-// forecast asks a model, and takes numbers only: an infinite one has no error that can be compared.
+// forecast calls a model, and accepts numbers only: an infinite one has no error that can be
+// compared.
 func forecast(m Model, series []float64, horizon int) ([]float64, error) {
 	values, err := m.Forecast(series, horizon)
 	if err != nil {
@@ -164,8 +165,8 @@ func forecast(m Model, series []float64, horizon int) ([]float64, error) {
 	return values, nil
 }
 
-// score compares a model's trial with that of the seasonal naive one.
-func (t trial) score(m Model, base trial) Score {
+// score compares a model's errors with those of the seasonal naive one.
+func (t backTestErrors) score(m Model, base backTestErrors) Score {
 	if base.mae() > 0 {
 		return Score{m.Name(), t.mae(), t.mae() / base.mae()}
 	}
@@ -174,7 +175,7 @@ func (t trial) score(m Model, base trial) Score {
 
 // around adds the 5 % and 95 % quantiles of the errors at about the same
 // distance to the values.
-func (t trial) around(values []float64) []Value {
+func (t backTestErrors) around(values []float64) []Value {
 	out := make([]Value, len(values))
 	for h, v := range values {
 		var misses []float64

@@ -1,5 +1,5 @@
-// Package gotool is the go command of a target's module: where it is, what it needs to run in a
-// sandbox, and which test suites reach the target.
+// Package gotool knows the go command of a target's module: its place, the files and settings that
+// it needs to run in a sandbox, and the test suites that reach the target.
 package gotool
 
 import (

@@ -45,6 +45,7 @@ func (b *Builder) Assembly(ctx context.Context, v Variant) ([]Instruction, error
 // listing returns the compiler's assembly of the package with the original and one version;
 // nothing if it refuses the version.
 func (t *batch) listing(ctx context.Context) ([]byte, error) {
+	// Compile the package with the two versions as a batch does, with the compiler's listing on.
 	b := t.b
 	w, err := b.world(ctx, "off")
 	if err != nil {
@@ -59,6 +60,7 @@ func (t *batch) listing(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Take the listing, unless the compiler refuses the version or prints too much.
 	args := append(b.compileArgs(filepath.Join(t.dir, "listed.a"), b.target.PkgPath, b.lang(), config, t.dir), "-S")
 	r, err := b.tool(ctx, "compile", append(append(args, t.own()...), files...)...)
 	switch {

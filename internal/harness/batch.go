@@ -32,6 +32,8 @@ type batch struct {
 	predicates []*source.Predicate // that the program can evaluate
 }
 
+// newBatch begins a batch: it parses and renames all versions at once. A version that fails has its
+// reason in failed; the original must not fail.
 func (b *Builder) newBatch(vs []Variant) (*batch, error) {
 	if len(vs) == 0 {
 		return nil, fmt.Errorf("a batch without the original")
@@ -68,7 +70,7 @@ func (t *batch) own() []string {
 	return t.b.files
 }
 
-// prepare parses and renames version i; it returns what is wrong with it.
+// prepare parses and renames version i; it returns the fault of a version that fails.
 func (t *batch) prepare(i int, v Variant) string {
 	f, problem := t.b.u.Reader.Parse(v.Source)
 	if problem != nil {
@@ -107,6 +109,7 @@ func (t *batch) imports() []string {
 	return slices.DeleteFunc(slices.Compact(out), func(p string) bool { return p == t.b.target.PkgPath+rtDir })
 }
 
+// alive returns the versions that have not failed.
 func (t *batch) alive() []int {
 	var in []int
 	for i := range t.ids {
@@ -172,8 +175,8 @@ func (t *batch) knows(name string) bool {
 		slices.ContainsFunc(scopeVars(t.files[0]), func(v *types.Var) bool { return v.Name() == name })
 }
 
-// A compiler builds the target's package with some versions. It returns what
-// the toolchain printed if it refused.
+// A compiler builds the target's package with some versions. It returns the toolchain's message if
+// it refused.
 type compiler func(in []int) (refusal string, err error)
 
 // settle compiles, dropping the versions that are refused, until the rest

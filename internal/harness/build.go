@@ -38,8 +38,7 @@ type Binary struct {
 	goArgs []string  // how the go command was called, for programs that it built
 }
 
-// Remove deletes the program and what it was made of, and so what Relink
-// needs.
+// Remove deletes the program and its parts, and so the files that Relink needs.
 func (bin *Binary) Remove() error { return os.RemoveAll(bin.dir) }
 
 // Build compiles and links versions into one program. vs[0] is the original.
@@ -124,7 +123,7 @@ func (t *batch) direct(ctx context.Context, bin *Binary) error {
 		return err
 	}
 	bin.Compile = time.Since(start)
-	// Link, and read facts off the object file meanwhile.
+	// Link, and read facts off the object file at the same time.
 	linked := make(chan error, 1)
 	go func() { linked <- b.link(ctx, bin) }()
 	err = t.inspect(bin, object, notes)
@@ -155,6 +154,7 @@ func mainText(rt, pkgPath string) []byte {
 // for the others.
 func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive string, object []byte) error {
 	b := t.b
+	// The linker's configuration is new for each batch.
 	w.mu.Lock()
 	first := w.main
 	text := string(importConfig(w.pkgs, b.target.PkgPath, map[string]string{b.target.PkgPath: archive})) + rtFile(w.rt)
@@ -163,6 +163,8 @@ func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive str
 	if err := write(bin.config, []byte(text)); err != nil {
 		return err
 	}
+	// Take the main package from an earlier batch, or from the cache, and point it at this batch's
+	// package.
 	key := ""
 	if first == nil {
 		key = t.mainKey(w)
@@ -174,6 +176,7 @@ func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive str
 			return write(bin.main, main)
 		}
 	}
+	// Otherwise compile it, and keep it.
 	if err := t.compileMain(ctx, bin); err != nil {
 		return err
 	}
@@ -223,6 +226,7 @@ func (t *batch) surroundingsKey(w *world, parts []string) string {
 	return keyOf(parts...)
 }
 
+// compileMain compiles the main package against this batch's package.
 func (t *batch) compileMain(ctx context.Context, bin *Binary) error {
 	src := filepath.Join(t.dir, "main.go")
 	if err := write(src, mainText(rtPath, t.b.target.PkgPath)); err != nil {
@@ -236,7 +240,7 @@ func (t *batch) compileMain(ctx context.Context, bin *Binary) error {
 	return err
 }
 
-// inspect reads what the compiler said and made.
+// inspect reads the compiler's messages and output.
 func (t *batch) inspect(bin *Binary, archive []byte, notes string) error {
 	start := time.Now()
 	defer func() { bin.Inspect = time.Since(start) }()

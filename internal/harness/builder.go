@@ -29,7 +29,7 @@ const (
 // A Variant is a version to build.
 type Variant struct{ ID, Source string }
 
-// Versions are the original of a target, which is the first, and candidates.
+// Versions returns the original of a target, as the first, and candidates.
 func Versions(of *beagle.Target, cs ...beagle.Candidate) []Variant {
 	out := []Variant{{ID: "original", Source: of.Source}}
 	for _, c := range cs {
@@ -165,6 +165,8 @@ func (b *Builder) world(ctx context.Context, profile string) (*world, error) {
 	return w, b.fill(ctx, w)
 }
 
+// fill lists the packages of a world. The one without a profile also decides whether the compiler
+// can be called directly.
 func (b *Builder) fill(ctx context.Context, w *world) error {
 	_, imports, err := b.tools.rt()
 	if err != nil {
@@ -237,7 +239,7 @@ func (b *Builder) need(ctx context.Context, w *world, imports []string) {
 	}
 }
 
-// compileConfig writes what the compiler is told of imports, when it changed.
+// compileConfig writes the compiler's list of imports, when it changed.
 func (b *Builder) compileConfig(w *world) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -279,9 +281,9 @@ func (b *Builder) lang() string {
 // library is compiled anew, which on a busy machine takes minutes.
 var toolLimits = sandbox.Limits{Wall: 5 * time.Minute, CPU: 3 * time.Minute, Data: 6 << 30}
 
-// Roomy has compilers collect less garbage: they live for a second, most of
-// their memory is needed to the end, and a fifth of their time is saved. One that
-// needs gigabytes collects as if it had not been told.
+// Roomy has compilers collect less garbage: they live for a second, most of their memory is needed
+// to the end, and a fifth of their time is saved. A compiler that needs gigabytes collects as
+// usual.
 var Roomy = []string{"GOGC=400", "GOMEMLIMIT=2GiB"}
 
 // roomier is Roomy for a compiler or a linker that runs alone: it collects nothing before it
@@ -298,6 +300,7 @@ func (b *Builder) goBuild(ctx context.Context, env []string, args ...string) (sa
 	return b.sandboxed(ctx, b.tools.goCommand(), b.target.PkgDir, env, args, []string{b.dir, b.tools.GOCACHE}, nil)
 }
 
+// sandboxed runs a program of the toolchain in the sandbox.
 func (b *Builder) sandboxed(
 	ctx context.Context, path, dir string, env, args, writable, readable []string,
 ) (sandbox.Result, error) {
@@ -327,6 +330,7 @@ func (b *Builder) readable(pkgs map[string]*listed) []string {
 	return slices.Compact(dirs)
 }
 
+// outputOf returns a program's output, or how it ended.
 func outputOf(r sandbox.Result) string {
 	s := strings.TrimSpace(string(r.Stdout) + string(r.Stderr))
 	if s == "" || r.Ended != sandbox.Exited {

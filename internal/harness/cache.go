@@ -33,6 +33,7 @@ func cacheDir() string {
 	return filepath.Join(home, "harness")
 }
 
+// keyOf hashes the parts of a key, each apart.
 func keyOf(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -85,8 +86,8 @@ func keep(key string, archive []byte) {
 	prune(dir)
 }
 
-// prune removes the archives that were used longest ago, and what a process left
-// that was killed while it wrote one.
+// prune removes the archives that were used longest ago, and the leftovers of a process that was
+// killed while it wrote one.
 func prune(dir string) {
 	torn, _ := filepath.Glob(filepath.Join(dir, "new*"))
 	for _, n := range torn {

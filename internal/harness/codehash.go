@@ -35,6 +35,7 @@ type fingerprint struct {
 // codeFacts hashes version i. vars describes its package variables, whose
 // initialisers may run in a function that all versions share.
 func (o *object) codeFacts(i int, target string, f *source.File, src string) (code string, size int, err error) {
+	// The object reader panics on a form that it does not know.
 	defer func() {
 		if r := recover(); r != nil {
 			code, size, err = "", 0, fmt.Errorf("%w: %v", errObject, r)
@@ -48,6 +49,7 @@ func (o *object) codeFacts(i int, target string, f *source.File, src string) (co
 		number: map[int]int{},
 		names:  map[string]int{},
 	}
+	// Begin at the function that makes one call, and write each symbol that the code reaches.
 	root := o.find(".beagleOne" + w.suffix)
 	if root < 0 {
 		return "", 0, fmt.Errorf("%w: the one-call function is missing", errObject)
@@ -57,6 +59,7 @@ func (o *object) codeFacts(i int, target string, f *source.File, src string) (co
 	for k := 0; k < len(w.queue); k++ {
 		w.write(w.queue[k])
 	}
+	// The size is that of the version without the wrapper, unless the call was inlined into it.
 	w.variables(f, src)
 	size = w.bytes - w.wrapper
 	if !w.reached {
@@ -87,6 +90,7 @@ func (w *fingerprint) meet(i int) int {
 	return n
 }
 
+// write hashes a symbol: its size, its content, and its references in canonical form.
 func (w *fingerprint) write(i int) {
 	s := w.o.symbol(i)
 	if s.text {
@@ -107,8 +111,8 @@ func (w *fingerprint) write(i int) {
 // compiler counts them over the whole package.
 var vargen = regexp.MustCompile(`·[0-9]+`)
 
-// reference says what code refers to: by number if it is the version's own or
-// has no name that means something, else by name.
+// reference spells a reference of the code: by number if the symbol is the version's own or has no
+// meaningful name, else by name.
 func (w *fingerprint) reference(r symRef) string {
 	if r == (symRef{}) {
 		return ""
@@ -162,6 +166,7 @@ func initialisers(f *source.File, src string) []string {
 	return out
 }
 
+// tokens returns a text's tokens, without comments and line breaks.
 func tokens(src string) string {
 	var s scanner.Scanner
 	fset := token.NewFileSet()

@@ -27,7 +27,7 @@
 // # Limits
 //
 // Versions of a batch share the package's state; the policy of internal/verify forbids writing to
-// it. Initialisers of package variables run once for every version in the batch. Results that the
-// Time functions drop are still returned by a function that is never inlined, so no work is
-// folded away; but a target is never inlined further up than that.
+// it. Initialisers of package variables run once for every version in the batch. A function that is
+// never inlined returns the results that the Time functions drop, so no work is folded away; but
+// the compiler inlines a target no further up than that.
 package harness

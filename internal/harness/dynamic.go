@@ -42,6 +42,7 @@ func fits(t types.Type, ifaces []*types.Interface) bool {
 	return slices.ContainsFunc(ifaces, func(i *types.Interface) bool { return types.Implements(t, i) })
 }
 
+// namedTypes returns the concrete types that a package declares.
 func namedTypes(p *types.Package, unexported bool) []types.Type {
 	var out []types.Type
 	for _, name := range p.Scope().Names() {
@@ -63,6 +64,7 @@ func namedTypes(p *types.Package, unexported bool) []types.Type {
 func interfacesIn(ts []types.Type) []*types.Interface {
 	seen := map[types.Type]bool{}
 	var out []*types.Interface
+	// Walk into each type once.
 	var walk func(types.Type)
 	walk = func(t types.Type) {
 		t = types.Unalias(t)

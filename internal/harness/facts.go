@@ -53,6 +53,8 @@ var accountName = regexp.MustCompile(`^beagle_v[0-9]+\.json$`)
 // ours skips the accounts of the user's other files unread.
 func ours(name string) bool { return accountName.MatchString(name) }
 
+// parseAccount reads the compiler's account of one file: the file's name, then one diagnostic a
+// line.
 func parseAccount(text []byte) (string, []diagnostic, error) {
 	var head struct{ File string }
 	var out []diagnostic

@@ -20,6 +20,7 @@ func (o Link) linkerFlags() []string {
 	return flags
 }
 
+// link links the program by the linker itself.
 func (b *Builder) link(ctx context.Context, bin *Binary) error {
 	start := time.Now()
 	mode := "-buildmode=exe"

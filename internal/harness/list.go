@@ -141,8 +141,7 @@ func (t *toolchain) packages(
 	}
 }
 
-// GoOutput runs the go command and returns what it prints; an error holds what
-// it says on standard error.
+// GoOutput runs the go command and returns its output; an error holds its standard error.
 func GoOutput(ctx context.Context, command, dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command, args...)
 	cmd.Dir, cmd.Env = dir, env

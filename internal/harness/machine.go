@@ -30,8 +30,8 @@ var ErrElsewhere = errors.New("the original does not build for it")
 // ErrNoMachine says that programs for another machine cannot run here.
 var ErrNoMachine = errors.New("such programs do not run here")
 
-// Emulator finds what runs the machine's programs: "" when they run as they
-// are. The error says what is not installed.
+// Emulator finds the program that runs the machine's programs: "" if they run as they are. The
+// error names the missing program.
 func (m Machine) Emulator(native bool) (string, error) {
 	if native {
 		return "", nil
@@ -47,15 +47,14 @@ func (m Machine) Emulator(native bool) (string, error) {
 	return filepath.Abs(path)
 }
 
-// elsewhere is a builder for another machine, or why there is none.
+// elsewhere returns a builder for another machine, or why there is none.
 type elsewhere struct {
 	b   *Builder
 	err error
 }
 
-// On is the builder for another machine with the same target. It is made once.
-// Errors that are ErrElsewhere or ErrNoMachine say why there is none; others
-// are the machinery's.
+// On returns the builder for another machine with the same target. It is made once. Errors that are
+// ErrElsewhere or ErrNoMachine say why there is none; others are the machinery's.
 func (b *Builder) On(ctx context.Context, m Machine) (*Builder, error) {
 	b.elseMu.Lock()
 	defer b.elseMu.Unlock()
@@ -73,6 +72,7 @@ func (b *Builder) On(ctx context.Context, m Machine) (*Builder, error) {
 	return other, err
 }
 
+// makeOn makes a builder for another machine, if it differs from this one and can be emulated.
 func (b *Builder) makeOn(ctx context.Context, m Machine) (*Builder, error) {
 	if m.GOARCH == b.tools.GOARCH {
 		return nil, fmt.Errorf("%w: it is this one", ErrNoMachine)

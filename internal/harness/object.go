@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// An object reads what the compiler wrote for one package: code and data by
-// symbol, with references by name. The format is that of
-// cmd/internal/goobj in the Go distribution, unchanged since Go 1.20.
+// An object reads the compiler's output for one package: code and data by symbol, with references
+// by name. The format is that of cmd/internal/goobj in the Go distribution, unchanged since Go
+// 1.20.
 type object struct {
 	b     []byte
 	block [objBlocks + 1]uint32

@@ -30,6 +30,7 @@ func (o overlay) write(path string) error {
 // module. in are the versions.
 func (t *batch) overlay(in []int) (overlay, error) {
 	o, pkg := overlay{}, t.b.target.PkgDir
+	// Copies stand in for the files of a package main.
 	for path, stand := range t.b.copies {
 		o[path] = stand
 	}
@@ -40,6 +41,7 @@ func (t *batch) overlay(in []int) (overlay, error) {
 			}
 		}
 	}
+	// The shim and the versions join the target's package.
 	files, err := t.writeShim(in)
 	if err != nil {
 		return nil, err
@@ -47,6 +49,7 @@ func (t *batch) overlay(in []int) (overlay, error) {
 	for _, f := range files {
 		o[filepath.Join(pkg, filepath.Base(f))] = f
 	}
+	// Package rt goes below it, in its own language version.
 	names, _, err := rtFor(rt.Judging, t.b.tools.GOOS, t.b.tools.GOARCH)
 	if err != nil {
 		return nil, err
@@ -59,6 +62,7 @@ func (t *batch) overlay(in []int) (overlay, error) {
 		}
 		o[filepath.Join(pkg, filepath.FromSlash(rtDir), name)] = file
 	}
+	// The main package goes beside it.
 	main := filepath.Join(t.dir, "main.go")
 	o[filepath.Join(pkg, filepath.FromSlash(mainDir), "main.go")] = main
 	return o, write(main, mainText(t.b.target.PkgPath+rtDir, t.b.target.PkgPath))
@@ -83,6 +87,7 @@ func (t *batch) viaGo(ctx context.Context, bin *Binary) error {
 	if err != nil {
 		return err
 	}
+	// Give the go command the overlay, the tags, and flags for the compiler's account.
 	overlayFile, notes := filepath.Join(t.dir, "overlay.json"), filepath.Join(t.dir, "account")
 	bin.goArgs = append([]string{"build", "-overlay=" + overlayFile, "-buildvcs=false", "-trimpath"}, bin.goArgs...)
 	bin.goArgs = append(bin.goArgs, source.TagFlags(b.target.Tags)...)
@@ -94,6 +99,7 @@ func (t *batch) viaGo(ctx context.Context, bin *Binary) error {
 	if len(compiler) > 0 {
 		bin.goArgs = append(bin.goArgs, "-gcflags="+b.target.PkgPath+"="+strings.Join(compiler, " "))
 	}
+	// Build, and leave out versions that the compiler refuses.
 	err = t.settle(ctx, func(in []int) (string, error) {
 		o, err := t.overlay(in)
 		if err != nil {
@@ -107,6 +113,7 @@ func (t *batch) viaGo(ctx context.Context, bin *Binary) error {
 	if err != nil {
 		return t.explain(bin, err)
 	}
+	// Read the facts off the archive, except in race builds.
 	bin.Compile = time.Since(start)
 	if bin.Link.Race {
 		return nil
@@ -137,7 +144,7 @@ func (t *batch) env(bin *Binary) []string {
 	return nil
 }
 
-// explain words what a user can mend.
+// explain rewords errors that a user can mend.
 func (t *batch) explain(bin *Binary, err error) error {
 	msg := err.Error()
 	if bin.Link.Race &&
@@ -170,8 +177,7 @@ func (b *Builder) goLink(ctx context.Context, bin *Binary) error {
 	return err
 }
 
-// archive finds in the go command's cache what it compiled the target's
-// package to.
+// archive finds the archive of the target's package in the go command's cache.
 func (t *batch) archive(ctx context.Context, bin *Binary) []byte {
 	args := append([]string{"list", "-export", "-f", "{{.Export}}"}, bin.goArgs[1:]...)
 	r, err := t.b.goBuild(ctx, nil, append(args, t.b.target.PkgPath)...)

@@ -20,6 +20,7 @@ import (
 // functions count for every version's too, or a version would be compiled as if it were cold.
 // Line offsets are relative to the function, so that they hold where a version did not change.
 func (t *batch) profile(ctx context.Context, path string) (string, error) {
+	// Turn the profile into the compiler's form.
 	plain := filepath.Join(t.dir, "pgo.txt")
 	r, err := t.b.sandboxed(ctx, t.b.tools.tool("preprofile"), t.dir, nil, []string{"-i", path, "-o", plain},
 		[]string{t.b.dir}, []string{path})
@@ -33,6 +34,7 @@ func (t *batch) profile(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Spread the samples of the original's functions to those of every version.
 	names := []string{"beagleOne"} // a profile that a harness took
 	for _, d := range t.b.target.Scope {
 		if d.Kind == "func" {

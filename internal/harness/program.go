@@ -24,6 +24,7 @@ type Program struct {
 // exported function entry the program calls. name tells programs of one builder
 // apart. The user's checkout is not written to.
 func (b *Builder) Program(ctx context.Context, name, text, entry string) (*Program, error) {
+	// Place the file and a main package in the module by an overlay.
 	dir := filepath.Join(b.dir, name)
 	file, main, list := filepath.Join(dir, programFile), filepath.Join(dir, "main.go"),
 		filepath.Join(dir, "overlay.json")
@@ -45,6 +46,7 @@ func (b *Builder) Program(ctx context.Context, name, text, entry string) (*Progr
 	if err := o.write(list); err != nil {
 		return nil, err
 	}
+	// Build with the go command. Code that the compiler refuses is an answer, with its lines.
 	p := &Program{Path: filepath.Join(dir, "program")}
 	args := []string{"build", "-overlay=" + list, "-buildvcs=false", "-trimpath", "-pgo=off",
 		"-gcflags=" + b.target.PkgPath + "=-e", "-ldflags=-s -w"}

@@ -50,6 +50,7 @@ func (s *frame) requires(t *beagle.Target, list []*source.Predicate) ([]byte, er
 	for i, typ := range s.params {
 		params[i] = t.Params[i].Name + " " + typ
 	}
+	// Write one function for each predicate, and an init function that registers them.
 	var body bytes.Buffer
 	for i, p := range list {
 		text := p.Render(t.Params, own.imports.Name)
@@ -61,6 +62,7 @@ func (s *frame) requires(t *beagle.Target, list []*source.Predicate) ([]byte, er
 			callArgs(0, len(params), false))
 	}
 	body.WriteString("\t}\n}\n")
+	// Import only the packages that the predicates name.
 	var b bytes.Buffer
 	b.WriteString(goBuildLine + "package " + s.pkg + "\n\nimport (\n")
 	for _, path := range inorder.Keys(own.imports) {

@@ -23,6 +23,8 @@ func retarget(archive []byte, pkg string, target []byte) (out []byte, err error)
 			out, err = nil, fmt.Errorf("%w: %v", errObject, r)
 		}
 	}()
+	// Read both objects, and find for each symbol that the archive names its index in the new
+	// package.
 	to, err := readObject(target)
 	if err != nil {
 		return nil, err
@@ -37,6 +39,7 @@ func retarget(archive []byte, pkg string, target []byte) (out []byte, err error)
 	if err != nil {
 		return nil, err
 	}
+	// Replace the fingerprint, and each reference by index.
 	if !o.setFingerprint(pkg, to.b[len(objMagic):len(objMagic)+8]) {
 		return nil, fmt.Errorf("%w: the import of %s is missing", errObject, pkg)
 	}

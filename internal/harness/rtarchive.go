@@ -15,10 +15,9 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// rtPath is the import path that rt is compiled under for programs that the
-// compiler and the linker make directly. It is no package's below the target's,
-// so that one archive serves every target; the compiler is told that what the
-// shim imports is this.
+// rtPath is the import path of rt in programs that the compiler and the linker make directly. It
+// does not lie below the target's module, so one archive serves every target; the compiler maps the
+// shim's import to it.
 const rtPath = "beagle.invalid/rt"
 
 // archiveRT compiles the part of rt that a harness needs, or takes it from the cache. The archive
@@ -28,6 +27,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 	if err != nil {
 		return "", "", err
 	}
+	// The key covers every input of the compiler: files, flags, imports and the toolchain.
 	config, source := rtConfig(pkgs, imports), rt.Judging.Files()
 	flags := b.compileArgs("", rtPath, "go1.23", "", "") // main packages have them too, and this key in theirs
 	key = rtPrefix() +
@@ -37,6 +37,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 	if text := kept(key); text != nil {
 		return archive, key, write(archive, text)
 	}
+	// Compile it, and keep the archive for other builders.
 	args := b.compileArgs(archive, rtPath, "go1.23", filepath.Join(dir, "rt.cfg"), dir)
 	if err := write(filepath.Join(dir, "rt.cfg"), config); err != nil {
 		return "", "", err
@@ -100,6 +101,7 @@ func Ahead(ctx context.Context, box *sandbox.Sandbox, dir string, tags []string,
 	return func() { cancel(); <-done }
 }
 
+// ahead compiles package rt before a builder asks for it.
 func ahead(ctx context.Context, box *sandbox.Sandbox, where *beagle.Target, scratch string) error {
 	tools, err := findToolchain(ctx, where.PkgDir)
 	if err != nil {
@@ -130,20 +132,19 @@ func rtConfig(pkgs map[string]*listed, imports []string) []byte {
 			}
 		}
 	}
-	delete(own, "unsafe") // the compiler has it
+	delete(own, "unsafe") // the compiler provides it
 	return importConfig(own, "", nil)
 }
 
-// shimConfig says where the compiler finds what a shim of the target imports
-// as rt.
+// shimConfig tells the compiler where the rt is that a shim of the target imports.
 func shimConfig(target, archive string) string {
 	return "importmap " + target + rtDir + "=" + rtPath + "\n" + rtFile(archive)
 }
 
 func rtFile(archive string) string { return "packagefile " + rtPath + "=" + archive + "\n" }
 
-// rt names the files that a harness needs on the toolchain's platform, and
-// what they import, as the go command may be asked for it.
+// rt names the files that a harness needs on the toolchain's platform, and their imports, as
+// patterns for the go command.
 func (t *toolchain) rt() (files, imports []string, err error) {
 	files, imports, err = rtFor(rt.Judging, t.GOOS, t.GOARCH)
 	return files, slices.DeleteFunc(imports, func(p string) bool { return p == "unsafe" }), err

@@ -13,9 +13,9 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// rtFor returns the names of the part's files that a platform compiles, and
-// what they import.
+// rtFor returns the names of the part's files that a platform compiles, and their imports.
 func rtFor(part rt.Part, goos, goarch string) (files, imports []string, err error) {
+	// Ask go/build, with the files in memory, which of them the platform compiles.
 	source := part.Files()
 	c := build.Default
 	c.GOOS, c.GOARCH, c.CgoEnabled = goos, goarch, false

@@ -70,9 +70,12 @@ func (bin *Binary) Run(
 // moreWall is the wall time that a starved process gets beyond what it had.
 const moreWall = time.Minute
 
+// run sends a request to a new process of the program and reads its reply.
 func (bin *Binary) run(
 	ctx context.Context, box *sandbox.Sandbox, q *rt.Request, result any, o RunOptions,
 ) (*Exit, error) {
+	// The process notes in a shared file which input it is at, so that its end can be blamed on
+	// one.
 	progress, err := os.CreateTemp(bin.dir, "progress")
 	if err != nil {
 		return nil, err
@@ -85,6 +88,7 @@ func (bin *Binary) run(
 	if err != nil {
 		return nil, err
 	}
+	// The nonce marks the reply, since a candidate may print, too.
 	sent := *q
 	sent.Nonce, sent.Progress = rand.Text(), progressName
 	if sent.Terms == nil {
@@ -97,6 +101,7 @@ func (bin *Binary) run(
 	if err != nil {
 		return nil, err
 	}
+	// Run the process in the sandbox.
 	r, err := box.Run(ctx, bin.command(stdin, progress.Name(), o))
 	if err != nil {
 		return nil, err
@@ -104,6 +109,7 @@ func (bin *Binary) run(
 	if r.Ended == sandbox.Canceled {
 		return nil, context.Cause(ctx)
 	}
+	// A process without a reply ended early: report how, and at which input.
 	reply := findReply(r.Stdout, sent.Nonce)
 	if exit := endOf(&r, reply); exit != nil {
 		exit.Variant, exit.Record = lastPlace(progress.Name())
@@ -118,6 +124,7 @@ func (bin *Binary) run(
 	return nil, json.Unmarshal(reply.Result, result)
 }
 
+// command describes the process to the sandbox.
 func (bin *Binary) command(stdin []byte, progress string, o RunOptions) sandbox.Command {
 	machine, path, args, read := bin.emulated(bin.Path)
 	c := sandbox.Command{
@@ -211,6 +218,7 @@ func detail(r *sandbox.Result) string {
 	return s + "\n" + end
 }
 
+// lastPlace reads the variant and the record at which a process ended.
 func lastPlace(path string) (variant, record int) {
 	b, err := os.ReadFile(path)
 	if err != nil || len(b) < 8 {

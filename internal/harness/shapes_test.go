@@ -82,7 +82,7 @@ func F(n int) int { /*+*/ return n + 1 }
 `, "module gopkg.in/some.v1\n\ngo 1.24\n"},
 }
 
-// shapesDrawn is how many of the shapes a run builds: each takes two programs.
+// shapesDrawn is the number of shapes that a run builds: each takes two programs.
 const shapesDrawn = 6
 
 // TestShapes builds and runs them. The second batch has what the first one had

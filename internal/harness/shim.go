@@ -45,6 +45,7 @@ func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, err
 		rtPath:  rtPath,
 		imports: source.Imports{rtPath: "beaglert", "reflect": "beaglereflect"},
 	}
+	// Collect the types of receiver, parameters and results.
 	var ts []types.Type
 	name, first := original.Func.Name.Name+"%s", 0
 	if recv := u.Sig.Recv(); recv != nil {
@@ -66,6 +67,7 @@ func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, err
 	for _, t := range ts {
 		s.params = append(s.params, s.typeString(t))
 	}
+	// Write the call and the structs for arguments and results.
 	s.call = name + "(" + callArgs(first, len(ts), u.Sig.Variadic()) + ")"
 	s.header = structOf("beagleArgs", "A", s.params) + structOf("beagleResults", "R", s.results)
 	inorder.Sort(s.named)
@@ -89,6 +91,7 @@ func (s *frame) typeArgs(t *beagle.Target, f *source.File) ([]string, error) {
 	return out, nil
 }
 
+// callArgs writes the arguments of a call from the fields of beagleArgs.
 func callArgs(first, n int, variadic bool) string {
 	var args []string
 	for i := first; i < n; i++ {
@@ -101,6 +104,7 @@ func callArgs(first, n int, variadic bool) string {
 	return list
 }
 
+// structOf writes a struct with numbered fields.
 func structOf(name, letter string, fields []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "type %s struct {\n", name)
@@ -159,7 +163,7 @@ func (s *frame) version(i int) string {
 		fmt.Sprintf("func beagleTime%s(a []beagleArgs) { for i := range a { beagleOne%s(&a[i]) } }\n\n", sfx, sfx)
 }
 
-// versionLines is how many lines version writes.
+// versionLines counts the lines that version writes.
 const versionLines = 5
 
 // A shim is the generated file of one batch.
@@ -195,6 +199,7 @@ func (s *frame) shim(ids []string, in []int, globals []string) *shim {
 // The init function makes sure that the package has something to initialise:
 // the main package is compiled once and must know to do it for every batch.
 func (s *frame) register(b *bytes.Buffer, ids []string, in []int, globals []string) {
+	// A version that failed has nil in place of its functions.
 	var evals, times strings.Builder
 	for i := range ids {
 		if slices.Contains(in, i) {
@@ -205,11 +210,13 @@ func (s *frame) register(b *bytes.Buffer, ids []string, in []int, globals []stri
 			times.WriteString("nil, ")
 		}
 	}
+	// Write the init function.
 	b.WriteString("func init() {\n")
 	for _, g := range append(slices.Clone(s.globals), globals...) {
 		b.WriteString("\t" + g + "\n")
 	}
 	b.WriteString("\tbeaglert.Linked = true\n}\n\n//go:noinline\n")
+	// Write BeagleHarness.
 	b.WriteString("func BeagleHarness() (ids, params []string, eval []func(*beagleArgs, *beagleResults), time " +
 		"[]func([]beagleArgs), types []beaglereflect.Type) {\n")
 	fmt.Fprintf(b, "\tids = %#v\n\tparams = %#v\n", ids, s.names)
@@ -222,8 +229,8 @@ func (s *frame) register(b *bytes.Buffer, ids []string, in []int, globals []stri
 	b.WriteString("\t}\n\treturn\n}\n")
 }
 
-// globalsOf registers what package-level variables point to: a sentinel error
-// is told from its copies by identity.
+// globalsOf registers the targets of package-level variables: only its identity tells a sentinel
+// error from a copy.
 func globalsOf(pkg *source.Package) []string {
 	var out []string
 	all := pkg.Globals()

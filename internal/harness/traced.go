@@ -28,11 +28,14 @@ type TracedSite struct {
 // decisions. A version that does not compile with them goes in without. The
 // program can evaluate more predicates, as that of [Builder.BuildWith].
 func (b *Builder) Traced(ctx context.Context, vs []Variant, more []*source.Predicate) (*Traced, error) {
+	// Trace both versions; on failure try again with less: without some of the calls, then one
+	// version alone, then none.
 	var last error
 	attempts := [][]int{{0, 1}, {0, 1}, {1}, {0}, {}}
 	if version.Compare(b.lang(), "go1.18") < 0 {
 		attempts = attempts[4:] // the calls are generic
 	}
+	// Build, and take the first program in which all versions compile.
 	for i, trace := range attempts {
 		t, err := b.tracedBatch(vs, trace, i == 0 && len(trace) > 0)
 		if err != nil {
@@ -122,6 +125,7 @@ func (t *batch) traceHelpers() error {
 	return nil
 }
 
+// plain names the versions that went in without counting calls.
 func plain(vs []Variant, trace []int) []string {
 	names := []string{"original", "candidate"}
 	for _, i := range trace {

@@ -30,8 +30,7 @@ const (
 	leastSeen  = 5 // samples, or waits: fewer are chance
 )
 
-// advise says what the profiles tell a person and no rewrite of one function
-// can do.
+// advise lists the profiles' hints for a person, beyond a rewrite of one function.
 func (t *Table) advise() []beagle.ProfileAdvice {
 	var out []beagle.ProfileAdvice
 	cpu := t.others[CPU]
@@ -88,13 +87,13 @@ func causes(m *merged, kind, of string, least float64, text string, match func(*
 // waits are the own functions that let others wait, or wait. Waiting for work
 // is no fault, so of a block profile only locks count.
 func waits(m *merged) []beagle.ProfileAdvice {
-	const least = 0.05 // seconds a second: less waiting hurts nobody
+	const least = 0.05 // seconds a second: shorter waits do not matter
 	if m.unit == "seconds of waiting a second" && m.total < least {
 		return nil
 	}
 	text := "holds a lock for which others wait: hold it for less, split it, or read without it"
 	if m.kind == Block {
-		text = "waits for a lock: see the mutex profile for who holds it"
+		text = "waits for a lock: see the mutex profile for its holders"
 	}
 	text += fmt.Sprintf(" (%.3g %s in all)", m.total, m.unit)
 	return causes(m, "contention", m.kind, 0.1, text, func(s *stack) bool {

@@ -26,7 +26,7 @@ const Itself = "(itself)"
 // Collector stands for the work for the garbage collector that an allocation has to do.
 const Collector = "(garbage collection)"
 
-// Below says where the time below a function is spent. name is as [Table.Why] takes it.
+// Below returns where the time below a function goes. name is in the form of [Table.Why].
 //
 // The time counts for the innermost function that is not Go's runtime. Below the runtime the
 // outermost function counts, since its inner ways change with the state of the process: an
@@ -89,7 +89,7 @@ func outermost(frames []frame, fn *function) int {
 	return 0
 }
 
-// spentIn names who spends the time of a stack below a function.
+// spentIn names the function that spends the time of a stack below a function.
 func spentIn(frames []frame, fn *function) string {
 	i := 0
 	for ; i < len(frames)-1 && frames[i].fn.class == goRuntime; i++ {
@@ -139,9 +139,9 @@ func (t *Table) Together(a, b string) float64 {
 	return sum / t.ranking.m.total
 }
 
-// reach is the time below a function that is spent in its own package and in what that calls of the
-// library: a candidate holds copies of functions of its package. Across packages it holds copies of
-// others' functions, too, and of no methods.
+// reach returns the time below a function that its own package and the library below that spend: a
+// candidate holds copies of functions of its package. Across packages it holds copies of others'
+// functions, too, and of no methods.
 func (r *ranking) reach(c *cost, across bool) float64 {
 	sum, pkg := 0.0, packageOf(c.fn.target)
 	for _, i := range c.stacks {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Checkout is what is known of the user's own code.
+// A Checkout describes the user's own code.
 type Checkout struct {
 	Module string   // import path of the main module; "" without a checkout
 	Own    []string // prefixes of packages that count as own; the module when empty

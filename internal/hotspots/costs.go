@@ -42,7 +42,7 @@ func (t *Table) Costs() (p *profile.Profile, unit string, scale float64) {
 	for i, s := range t.ranking.m.stacks {
 		weight := s.weight
 		if s.collects() && collector > 0 {
-			weight *= max(0, 1-paid/collector) // the rest stands with those who pay
+			weight *= max(0, 1-paid/collector) // the payers take the rest
 		}
 		b.add(s.frames, weight*per)
 		if s.gc > 0 && t.ranking.payer[i] != nil {

@@ -116,7 +116,7 @@ func newcombe(a, na, b, nb float64) (low, high float64) {
 	return d - math.Hypot(b-lb, ha-a), d + math.Hypot(hb-b, a-la)
 }
 
-// twoShares is the probability that two equal shares differ so much by chance.
+// twoShares returns the probability that two equal shares differ this much by chance.
 func twoShares(a, na, b, nb float64) float64 {
 	if na <= 0 || nb <= 0 {
 		return 1
@@ -146,8 +146,8 @@ func discover(all []beagle.HotspotMove) {
 	}
 }
 
-// shifted notes a move that only went from one function to another: the
-// caller of both costs what it did.
+// shifted notes a move of time from one function to another: the caller of both costs the same as
+// before.
 func shifted(m beagle.HotspotMove, caller string, before, now *parts) string {
 	if caller == "" {
 		return ""

@@ -1,16 +1,15 @@
-// Package hotspots ranks the functions of a service's own code by what they
-// cost, from profiles. It reads no file and asks no server: profiles and
-// what is known of the checkout come in as data, a [beagle.Hotspots] goes out.
+// Package hotspots ranks the functions of a service's own code by their cost, from profiles. It
+// reads no file and asks no server: profiles and facts about the checkout come in as data, a
+// [beagle.Hotspots] goes out.
 //
 // # The three shares
 //
-// Flat is the time in a function's own instructions, and cum is the time in it
-// and all of its callees, as every profiler has them. Neither tells what a
-// faster version may save: flat leaves out the runtime and library work that
-// the function causes, and cum counts the same time for each function on the
-// stack. Net gives each sample to one function only: the innermost function
-// on the stack that has an entry of its own. So all net shares add up to the
-// whole at most, and they can be summed to a saving.
+// Flat is the time in a function's own instructions, and cum is the time in it and all of its
+// callees, as every profiler has them. Neither tells how much a faster version may save: flat
+// leaves out the runtime and library work that the function causes, and cum counts the same time
+// for each function on the stack. Net gives each sample to one function only: the innermost
+// function on the stack that has an entry of its own. So all net shares add up to the whole at
+// most, and they can be summed to a saving.
 //
 // A function needs a least share to get an entry. A smaller one is folded into
 // its callers, which may lift one of those over the limit.

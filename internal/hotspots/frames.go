@@ -9,7 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A class is the kind of a frame's code, as far as it decides who pays for it.
+// A class is the kind of a frame's code, as far as it decides which function pays.
 type class uint8
 
 const (
@@ -35,8 +35,8 @@ type function struct {
 	id    uint64 // 0 until a stack needs it
 }
 
-// marks say what a runtime or library function does, for the advice and the
-// collector's bill.
+// marks classify the work of a runtime or library function, for the advice and the collector's
+// bill.
 type marks uint8
 
 const (
@@ -89,8 +89,8 @@ func (n *namer) of(f *profile.Function) *function {
 	return fn
 }
 
-// name finds out what a function is. Own code is looked for first, since a
-// module's path may look like one of the standard library's.
+// name classifies a function. It tries own code first, since a module's path may look like one of
+// the standard library's.
 func (n *namer) name(f *profile.Function) *function {
 	s := split(f.Name)
 	c := n.checkout
@@ -184,7 +184,7 @@ func (n *namer) refusal(fn *function, s symbol, file *SourceFile, name string) s
 	return ""
 }
 
-// marksOf says what a function of the runtime or of a library does.
+// marksOf returns the marks of a function of the runtime or of a library.
 func marksOf(s symbol) marks {
 	var m marks
 	switch {

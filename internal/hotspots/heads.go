@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// headGain is how much more of the service a head reaches than any entry below it. A wrapper
-	// that adds nothing is no head.
+	// headGain is the factor by which a head reaches more of the service than any entry below it. A
+	// wrapper that adds nothing is no head.
 	headGain = 1.1
-	// headShare is the share of a head's time that it reaches. A search of a function that mostly
-	// waits for what it cannot change measures that.
+	// headShare is the least share of a head's time that the head reaches. A search of a function
+	// that mostly waits for code out of reach measures that code.
 	headShare = 0.5
 )
 
-// Heads are functions without an entry that call entries of their package and reach clearly more
-// than each of these. What they do themselves is too little for an entry, but one search and one
-// switch at such a function carry what is found in all that it calls. From then on they count as
-// entries for [Table.Inside].
+// Heads returns functions without an entry that call entries of their package and reach clearly
+// more than each of these. Their own work is too little for an entry, but one search and one switch
+// at such a function carry the gains in all that it calls. From then on they count as entries for
+// [Table.Inside].
 func (t *Table) Heads(across bool) (out []beagle.Hotspot) {
 	t.heads = nil
 	for _, c := range t.ranking.inward() { // of a chain of wrappers the innermost is the head

@@ -31,8 +31,8 @@ type merged struct {
 	warnings []string
 }
 
-// merge adds profiles of one kind up. Each sample weighs what it stands for:
-// a group's instances over the seconds that the group was watched.
+// merge adds up profiles of one kind. Each sample weighs its group's instances over the seconds
+// that the group was watched.
 func merge(kind string, all []*Profile, n *namer) (*merged, error) {
 	m := &merged{kind: kind}
 	index := map[string]*stack{}
@@ -118,9 +118,9 @@ func seconds(g []*Profile) float64 {
 	return sum
 }
 
-// standsFor returns how many instances a group stands for. If nobody said, it is the number of
-// instances that can be told apart: a process has one CPU profile at a time, so windows that
-// overlap are of several.
+// standsFor returns how many instances a group stands for. Without a number from the user, it
+// counts the instances that can be told apart: a process has one CPU profile at a time, so windows
+// that overlap are of several.
 func standsFor(g []*Profile) (n float64, warning string) {
 	if g[0].Stands > 0 {
 		return g[0].Stands, ""

@@ -89,7 +89,7 @@ func families() []string {
 	return all
 }
 
-// year returns the price of so many busy cores for a year.
+// year returns the price of this many busy cores for a year.
 func (s *Service) year(cores float64) float64 {
 	if s.Price == nil {
 		return 0

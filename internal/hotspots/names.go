@@ -15,9 +15,9 @@ type symbol struct {
 	closure bool   // the code is in a function literal or a wrapper inside of name
 }
 
-// closureTail is what the compiler appends to the name of a function for the
-// literals in it: func1, its nested .2, gowrap1 for `go f(x)`, deferwrap1, the
-// bodies of range-over-func loops, and -fm for method values.
+// closureTail matches the tail that the compiler appends to the name of a function for the literals
+// in it: func1, its nested .2, gowrap1 for `go f(x)`, deferwrap1, the bodies of range-over-func
+// loops, and -fm for method values.
 var closureTail = regexp.MustCompile(`(\.func[0-9]+|\.gowrap[0-9]+|\.deferwrap[0-9]+|-range[0-9]+|\.[0-9]+|-fm)+$`)
 
 // split takes a linker name apart. Type parameters are written [...] in

@@ -33,8 +33,8 @@ type Profile struct {
 	Source   string // how a person finds it again
 	Group    string // profiles of one group are of instances that do the same
 	Instance string // the host or process, "" when unknown
-	// Stands is how many instances the group stands for; 0 if unknown. All profiles of a group
-	// have the same.
+	// Stands is the number of instances that the group stands for; 0 if unknown. All profiles of a
+	// group have the same.
 	Stands float64
 	// Whole says that the profile is a sum over all instances already, as
 	// profile stores give it. Seconds is then the time of the window.

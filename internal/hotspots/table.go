@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/special"
 )
 
-// Options say what is ranked, and how.
+// Options choose the subject and the form of a ranking.
 type Options struct {
 	Kind     string  // "" for CPU when there is a CPU profile, else the first kind there is
 	Least    float64 // share of the whole under which a function gets no entry
@@ -23,7 +23,7 @@ type Options struct {
 	Calls    map[string]float64 // of targets, a second, in the whole service
 }
 
-// A Table is a ranking that can be asked for more than its list.
+// A Table is a ranking that answers further questions.
 type Table struct {
 	beagle.Hotspots
 	ranking *ranking
@@ -89,7 +89,7 @@ func tooFew(samples float64) string {
 		samples, 50*(high-low), math.Ceil(enough/max(samples, 1)))
 }
 
-// kindOf picks what is ranked.
+// kindOf picks the kind of profiles to rank.
 func kindOf(all []*Profile, want string) (string, error) {
 	have := map[string]bool{}
 	for _, p := range all {

@@ -92,7 +92,7 @@ func (f *function) entryOnly() (why string) {
 	return why
 }
 
-// seesCaller returns why a call tells who called the function, or "".
+// seesCaller returns why a call reveals the caller of the function, or "".
 func (f *function) seesCaller(call *ast.CallExpr) string {
 	switch fun := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:
@@ -108,7 +108,7 @@ func (f *function) seesCaller(call *ast.CallExpr) string {
 	return ""
 }
 
-// blind lists what a capture of the function will not show, for the report.
+// blind lists the parts that a capture of the function will not show, for the report.
 func (f *function) blind() (notes []string) {
 	sig := f.signature()
 	if f.in.concrete != nil {

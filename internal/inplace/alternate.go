@@ -14,19 +14,21 @@ import (
 	"github.com/beagle-go/beagle/internal/inplace/live"
 )
 
-// groupSlice is how long a slice is in which one of several processes runs: what a process has in
-// the processor's caches is not there any more when its next slice begins.
+// groupSlice is the length of a slice in which one of several processes runs. Its data has left the
+// processor's caches when its next slice begins, so a slice must be long.
 const groupSlice = time.Millisecond
 
 // alternate times versions in processes of their own, which take turns in one benchmark.
 func (c *clock) alternate(
-	ctx context.Context, g *Program, b timed, versions []int, budget, asked time.Duration, seed uint64, exact bool,
-) (*sliced, error) {
+	ctx context.Context, g *Program, b timedBenchmark, versions []int, budget, asked time.Duration, seed uint64,
+	exact bool,
+) (*sliceResult, error) {
 	dir, err := os.MkdirTemp(c.dir, "turns")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	// Each process waits at a pipe of its own for its turn.
 	for i := range versions {
 		if err := makePipe(filepath.Join(dir, strconv.Itoa(i))); err != nil {
 			return nil, err
@@ -36,6 +38,7 @@ func (c *clock) alternate(
 	defer cancel()
 	runs, errs := make([]*ran, len(versions)), make([]error, len(versions))
 	var wg sync.WaitGroup
+	// Start all processes. One that ends early ends all.
 	for i, v := range versions {
 		j := job{
 			suite: b.suite, bench: exactly(b.name), time: asked.String(), threads: 1, wall: 6*budget + launch,
@@ -65,9 +68,9 @@ func finished(r *ran) bool {
 	return len(r.lines) > 0 && r.lines[len(r.lines)-1].Done
 }
 
-// joinTurns puts together what the processes report. One that ended early ends all.
-func joinTurns(b timed, budget time.Duration, runs []*ran, errs []error) (*sliced, error) {
-	out := &sliced{wall: make([][]int64, len(runs)), allocs: make([]float64, len(runs)),
+// joinTurns joins the reports of the processes. If one ended early, all end.
+func joinTurns(b timedBenchmark, budget time.Duration, runs []*ran, errs []error) (*sliceResult, error) {
+	out := &sliceResult{wall: make([][]int64, len(runs)), allocs: make([]float64, len(runs)),
 		bytes: make([]float64, len(runs))}
 	for v, r := range runs {
 		if r == nil {

@@ -81,11 +81,13 @@ func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, erro
 	if p.u.Scope.Group() {
 		return g, p.startWhole(ctx, g)
 	}
+	// Start the program with all versions.
 	why, err := p.start(ctx, g)
 	if err != nil || why == "" {
 		return g, err
 	}
 	g.Remove()
+	// It does not start: try each version alone with the original.
 	left, failed := slices.Clone(vs), map[int]string{}
 	for i := 1; i < len(vs); i++ {
 		one, err := p.Build(ctx, []Version{vs[0], vs[i]}, Link{})
@@ -101,6 +103,7 @@ func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, erro
 			failed[i], left[i] = why, vs[0] // the original takes its place
 		}
 	}
+	// Build once more without those that spoil the start.
 	if g, err = p.Build(ctx, left, Link{Align: alignment}); err == nil {
 		maps.Copy(g.Failed, failed)
 	}
@@ -142,7 +145,7 @@ func (p *programs) Relink(ctx context.Context, g *Program, layout uint64) (*Prog
 	return &n, err
 }
 
-// goTest builds the tests of one package. It returns what the go command said if it refused.
+// goTest builds the tests of one package. It returns the go command's message if it refused.
 func (p *programs) goTest(
 	ctx context.Context, over string, link Link, pkg *gotool.Listed, path string,
 ) (string, error) {

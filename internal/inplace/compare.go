@@ -58,6 +58,7 @@ func (p *Place) within(ctx context.Context, g *Program, version int, budget time
 		plan := live.Plan{
 			Mode: live.Compare, Version: version, Budget: int64(budget), Tape: p.evidence.Within == beagle.ByTape,
 		}
+		// The tests are one process; each benchmark runs one iteration in another.
 		jobs := []job{{suite: i, plan: plan, tests: s.tests, wall: s.bound()}}
 		if len(s.bench) > 0 {
 			jobs = append(jobs,
@@ -93,7 +94,7 @@ func tops(leaves []string) string {
 	return anyOf(slices.Compact(names))
 }
 
-// take adds what one run showed; tests says that it was one of the tests.
+// take adds the results of one run; tests says that it was one of the tests.
 func (c *comparison) take(r *ran, s *suite, tests bool) {
 	var last live.Compared
 	for _, l := range r.lines {
@@ -120,6 +121,7 @@ func (c *comparison) take(r *ran, s *suite, tests bool) {
 
 // unlike says how a run ended otherwise than the original's; "" when it did not.
 func (s *suite) unlike(r *ran, tests bool) (kind, why string) {
+	// Compare how each test ended.
 	for _, name := range inorder.Keys(s.wanted) {
 		want := s.wanted[name]
 		got, ran := r.tests[name]
@@ -134,6 +136,7 @@ func (s *suite) unlike(r *ran, tests bool) (kind, why string) {
 			return "test", fmt.Sprintf("%s prints other lines: %s", name, firstUnlike(want.Output, got.Output))
 		}
 	}
+	// Compare the process as a whole.
 	switch {
 	case r.OK() && tests && s.stderr != nil && plain(r.Stderr) != *s.stderr:
 		return "test", "the tests print other lines to the standard error: " + firstUnlike(*s.stderr, plain(r.Stderr))
@@ -184,6 +187,7 @@ func (p *programs) runs(ctx context.Context, g *Program, version int) (*comparis
 	return p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: version})
 }
 
+// runsOf runs each suite's tests and benchmarks with a plan.
 func (p *programs) runsOf(ctx context.Context, g *Program, plan live.Plan) (*comparison, error) {
 	out := &comparison{}
 	for i, s := range p.suites {

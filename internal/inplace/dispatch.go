@@ -278,7 +278,7 @@ func nameOf(v *types.Var, i int) string {
 	return v.Name()
 }
 
-// globals names what the package's variables point to: a sentinel error is known by its address.
+// globals names the targets of the package's variables: its address identifies a sentinel error.
 func (d *dispatcher) globals() string {
 	all := slices.DeleteFunc(d.u.Package.Globals(), source.Global.IsAddress)
 	var b strings.Builder

@@ -35,6 +35,7 @@ func (p *Place) hooks(pkg *gotool.Listed) (overlay, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
+	// Hook each test file, and overlay those that changed.
 	for _, list := range [][]string{pkg.TestGoFiles, pkg.XTestGoFiles} {
 		for _, name := range list {
 			path := filepath.Join(pkg.Dir, name)
@@ -79,92 +80,111 @@ func hook(text, live string, turns bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	offset := func(p token.Pos) int { return fset.PositionFor(p, false).Offset }
-	var edits []syntax.Edit
-	insert := func(at token.Pos, text string) {
-		edits = append(edits, syntax.Edit{Start: offset(at), End: offset(at), New: text})
-	}
-	testing := nameOfTesting(f)
-	var around []*benchmark           // the functions around
-	var loops []string                // over iterations, around in the same function
-	runs := map[*ast.FuncLit]string{} // whose RunParallel runs a function
-	of := func(head ...ast.Node) string {
-		for i, n := range slices.Backward(around) {
-			if told := n.iterations(head); told != "" {
-				name, _, _ := strings.Cut(told, ",")
-				if slices.ContainsFunc(around[i+1:], func(in *benchmark) bool { return in.params[name] }) {
-					return "" // another thing of this name
-				}
-				return told
-			}
-		}
-		return ""
-	}
-	var walk func(n ast.Node, labelled token.Pos)
-	walk = func(n ast.Node, labelled token.Pos) {
-		children := func() {
-			for _, c := range childrenOf(n) {
-				walk(c, token.NoPos)
-			}
-		}
-		within := func(t *ast.FuncType, body *ast.BlockStmt, parallel string) {
-			was := loops
-			loops = nil
-			around = append(around, newBenchmark(t, body, parallel, testing))
-			children()
-			around, loops = around[:len(around)-1], was
-		}
-		// A loop in a loop over the same iterations, as over a batch of them, is a part of these.
-		loop := func(body *ast.BlockStmt, ends bool, head ...ast.Node) {
-			told := of(head...)
-			if told == "" || around[len(around)-1].prepares(n) || slices.Contains(loops, told) {
-				children()
-				return
-			}
-			insert(from(labelled, n.Pos()), "beaglelive.Loop("+told+"); ")
-			switch {
-			case turns:
-				insert(body.Lbrace+1, " beaglelive.Tick(); ")
-			case ends:
-				insert(n.End(), "; beaglelive.Over()")
-			}
-			loops = append(loops, told)
-			children()
-			loops = loops[:len(loops)-1]
-		}
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			within(n.Type, n.Body, "")
-			return
-		case *ast.FuncLit:
-			within(n.Type, n.Body, runs[n])
-			return
-		case *ast.CallExpr:
-			for _, b := range around {
-				if name, is := b.selected(n.Fun, "RunParallel"); is && len(n.Args) == 1 {
-					if lit, ok := n.Args[0].(*ast.FuncLit); ok {
-						runs[lit] = name
-					}
-				}
-			}
-		case *ast.LabeledStmt:
-			walk(n.Stmt, n.Pos())
-			return
-		case *ast.ForStmt: // one without a condition may be how its function ends: nothing may follow it
-			loop(n.Body, n.Cond != nil, n.Init, n.Cond)
-			return
-		case *ast.RangeStmt:
-			loop(n.Body, true, n.X)
-			return
-		}
-		children()
-	}
-	walk(f, token.NoPos)
-	if len(edits) == 0 {
+	h := &hooker{fset: fset, turns: turns, testing: nameOfTesting(f), parallel: map[*ast.FuncLit]string{}}
+	h.walk(f, token.NoPos)
+	if len(h.edits) == 0 {
 		return text, nil
 	}
-	insert(f.Name.End(), "; import beaglelive "+strconv.Quote(live))
-	return syntax.Apply(text, edits), nil
+	h.insert(f.Name.End(), "; import beaglelive "+strconv.Quote(live))
+	return syntax.Apply(text, h.edits), nil
+}
+
+// A hooker walks through a test file and collects the calls to add.
+type hooker struct {
+	fset     *token.FileSet
+	turns    bool
+	testing  string // name of that package in the file
+	edits    []syntax.Edit
+	around   []*benchmark            // functions around the node at hand
+	loops    []string                // loops over iterations around it, in the same function
+	parallel map[*ast.FuncLit]string // the b whose b.RunParallel runs a function
+}
+
+func (h *hooker) insert(at token.Pos, text string) {
+	offset := h.fset.PositionFor(at, false).Offset
+	h.edits = append(h.edits, syntax.Edit{Start: offset, End: offset, New: text})
+}
+
+// walk visits a node and those below it. labelled is the place of the label in front of it, if any.
+func (h *hooker) walk(n ast.Node, labelled token.Pos) {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		h.function(n, n.Type, n.Body, "")
+		return
+	case *ast.FuncLit:
+		h.function(n, n.Type, n.Body, h.parallel[n])
+		return
+	case *ast.CallExpr:
+		for _, b := range h.around {
+			if name, is := b.selected(n.Fun, "RunParallel"); is && len(n.Args) == 1 {
+				if lit, ok := n.Args[0].(*ast.FuncLit); ok {
+					h.parallel[lit] = name
+				}
+			}
+		}
+	case *ast.LabeledStmt:
+		h.walk(n.Stmt, n.Pos())
+		return
+	case *ast.ForStmt: // one without a condition may be how its function ends: nothing may follow it
+		h.loop(n, labelled, n.Body, n.Cond != nil, n.Init, n.Cond)
+		return
+	case *ast.RangeStmt:
+		h.loop(n, labelled, n.Body, true, n.X)
+		return
+	}
+	h.children(n)
+}
+
+func (h *hooker) children(n ast.Node) {
+	for _, c := range childrenOf(n) {
+		h.walk(c, token.NoPos)
+	}
+}
+
+// function walks through a function, in which loops of functions around it do not count.
+func (h *hooker) function(n ast.Node, t *ast.FuncType, body *ast.BlockStmt, parallel string) {
+	was := h.loops
+	h.loops = nil
+	h.around = append(h.around, newBenchmark(t, body, parallel, h.testing))
+	h.children(n)
+	h.around, h.loops = h.around[:len(h.around)-1], was
+}
+
+// loop hooks a loop over iterations. A loop in a loop over the same iterations, as over a batch of
+// them, is a part of these.
+func (h *hooker) loop(n ast.Node, labelled token.Pos, body *ast.BlockStmt, ends bool, head ...ast.Node) {
+	over := h.iterations(head)
+	if over == "" || h.around[len(h.around)-1].prepares(n) || slices.Contains(h.loops, over) {
+		h.children(n)
+		return
+	}
+	h.insert(from(labelled, n.Pos()), "beaglelive.Loop("+over+"); ")
+	switch {
+	case h.turns:
+		h.insert(body.Lbrace+1, " beaglelive.Tick(); ")
+	case ends:
+		h.insert(n.End(), "; beaglelive.Over()")
+	}
+	h.loops = append(h.loops, over)
+	h.children(n)
+	h.loops = h.loops[:len(h.loops)-1]
+}
+
+// iterations returns the arguments of beaglelive.Loop for a loop with this head, or "" if it is no
+// loop over iterations. The innermost function whose benchmark the head names decides.
+func (h *hooker) iterations(head []ast.Node) string {
+	for i, b := range slices.Backward(h.around) {
+		over := b.iterations(head)
+		if over == "" {
+			continue
+		}
+		name, _, _ := strings.Cut(over, ",")
+		if slices.ContainsFunc(h.around[i+1:], func(in *benchmark) bool { return in.params[name] }) {
+			return "" // another thing of this name
+		}
+		return over
+	}
+	return ""
 }
 
 // nameOfTesting is the name that a file gives to package testing; "" when it does not import it. A
@@ -182,7 +202,7 @@ func nameOfTesting(f *ast.File) string {
 	return ""
 }
 
-// from is where a statement begins, with its label.
+// from returns the place at which a statement begins, with its label.
 func from(label, at token.Pos) token.Pos {
 	if label.IsValid() {
 		return label
@@ -218,6 +238,7 @@ type benchmark struct {
 func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel, testing string) *benchmark {
 	b := &benchmark{params: map[string]bool{}, names: map[string]bool{}, pbs: map[string]string{},
 		held: map[string]string{}}
+	// Find the parameters that are a *testing.B or a *testing.PB.
 	for _, field := range t.Params.List {
 		for _, id := range field.Names {
 			b.params[id.Name] = true
@@ -245,6 +266,7 @@ func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel, testing string
 	if body == nil || len(b.names) == 0 {
 		return b
 	}
+	// Find the variables that hold b.N, or a part of it.
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
@@ -260,6 +282,7 @@ func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel, testing string
 		}
 		return true
 	})
+	// Find the last call of ResetTimer.
 	for _, s := range body.List {
 		if e, ok := s.(*ast.ExprStmt); ok {
 			if call, ok := e.X.(*ast.CallExpr); ok {

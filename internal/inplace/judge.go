@@ -37,6 +37,7 @@ func (p *Place) Behaves(ctx context.Context, g *Program, version int, c beagle.C
 func (p *Place) Full(ctx context.Context, original string, c beagle.Candidate) (*beagle.Verdict, error) {
 	v := &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Contract: p.u.Target.Contract}
 	v.Assurance = &beagle.Assurance{InPlace: true, Steps: len(c.Steps), NotChecked: p.evidence.Lacks()}
+	// Build the original, the version and a second original.
 	both := []Version{{"original", original}, {c.ID, c.Source}}
 	g, err := p.Build(ctx, append(both, Version{"copy", original}), Link{})
 	if err != nil {
@@ -49,12 +50,14 @@ func (p *Place) Full(ctx context.Context, original string, c beagle.Candidate) (
 		v.Status, v.Reason = beagle.Invalid, why
 		return v, nil
 	}
+	// Compare within calls, unless the original cannot be told from its copy that way.
 	if p.evidence.Within != beagle.ByRuns {
 		err := p.check(v, "calls", func() (*comparison, error) { return p.certain(ctx, g) })
 		if err != nil || !v.OK() {
 			return v, err
 		}
 	}
+	// Compare whole runs of the tests, then run them with the race detector.
 	err = p.check(v, "tests", func() (*comparison, error) { return p.runs(ctx, g, 1) })
 	if err != nil || !v.OK() {
 		return v, err
@@ -77,11 +80,11 @@ func (p *Place) calls(ctx context.Context, g *Program, version int, budget time.
 		"beside the comparison a test ends otherwise, and without it as with the original (" + c.trouble + ")": 1}}, nil
 }
 
-// again is how often the original is compared with its own copy before a difference counts.
+// again is the number of comparisons of the original with its own copy before a difference counts.
 const again = 2
 
-// certain compares version 1 within calls. A difference does not count when the original shows one
-// from its own copy, version 2, too: other goroutines may change what a call works on.
+// certain compares version 1 within calls. A difference does not count if the original shows one
+// from its own copy, version 2, too: other goroutines may change the memory that a call works on.
 func (p *Place) certain(ctx context.Context, g *Program) (*comparison, error) {
 	c, err := p.calls(ctx, g, 1, compareTime)
 	if err != nil || c.difference == nil {
@@ -103,13 +106,14 @@ func (p *Place) certain(ctx context.Context, g *Program) (*comparison, error) {
 // Evidence returns the findings of the survey.
 func (p *Place) Evidence() *beagle.InPlace { return &p.evidence }
 
-// check runs a comparison and takes it down.
+// check runs a comparison and notes its result.
 func (p *Place) check(v *beagle.Verdict, name string, compare func() (*comparison, error)) error {
 	start := time.Now()
 	c, err := compare()
 	if err != nil {
 		return err
 	}
+	// Note the check with its skipped calls.
 	v.Stage = name
 	result := beagle.CheckResult{Name: name, Passed: c.bad() == "", Cases: int(c.calls),
 		Millis: float64(time.Since(start).Microseconds()) / 1000}
@@ -123,6 +127,7 @@ func (p *Place) check(v *beagle.Verdict, name string, compare func() (*compariso
 	if result.Passed {
 		return nil
 	}
+	// Note the rejection with its kind.
 	v.Status, v.Reason = beagle.Wrong, c.bad()
 	switch c.kind {
 	case "crash":

@@ -33,6 +33,7 @@ func (p *Place) Use(ctx context.Context, original string, chosen []beagle.ScoreB
 	if err != nil {
 		return nil, err
 	}
+	// Find each benchmark, and the packages that declare them.
 	wanted := make([]Named, len(chosen))
 	for i, b := range chosen {
 		if wanted[i], err = homes.find(p.u.Target.PkgPath, b.Name); err != nil {
@@ -41,6 +42,7 @@ func (p *Place) Use(ctx context.Context, original string, chosen []beagle.ScoreB
 	}
 	p.suites, p.own = nil, &Program{}
 	p.read = deps
+	// Build the suites of these packages.
 	for _, home := range homes {
 		var names []string
 		for _, w := range wanted {
@@ -54,6 +56,7 @@ func (p *Place) Use(ctx context.Context, original string, chosen []beagle.ScoreB
 			}
 		}
 	}
+	// Choose the leaves in which versions take turns.
 	p.watch("the benchmarks of the score, with the original")
 	for i := range wanted {
 		if err := p.useTimed(ctx, &wanted[i], homes, chosen[i].Weight, cpu); err != nil {
@@ -69,7 +72,7 @@ type home struct {
 	names   []string
 	stopped map[string]bool // benchmarks that stop their timer in a loop
 
-	mentions map[string][]string // by function of the test files: what it may call, by name
+	mentions map[string][]string // by function of the test files: the functions that it may call, by name
 }
 
 type homes []home
@@ -87,6 +90,7 @@ func (p *programs) declared(ctx context.Context) (homes, []string, error) {
 	}
 	read := p.tools.Readable(&p.u.Target, deps)
 	var out homes
+	// Keep the packages with benchmarks. Tests of far packages may read more directories.
 	for _, pkg := range append([]*gotool.Listed{own}, others...) {
 		h := newHome(pkg)
 		if len(h.names) > 0 {
@@ -272,6 +276,7 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 	bad := func(why, remedy string) error {
 		return &beagle.UsageError{What: fmt.Sprintf("--bench %s %s", w.Name, why), Remedy: remedy}
 	}
+	// Run the benchmark once. It may need the walls of a test.
 	whole, err := p.calling(ctx, i, w.Name)
 	if err == nil && len(whole.leaves) == 0 && p.profile == sandbox.Run {
 		p.profile = sandbox.Test // it may need a process or a loopback network
@@ -283,7 +288,8 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 	if len(whole.leaves) == 0 {
 		return bad("does not run to its end: "+how(whole), "mend it: 'go test -bench "+w.Name+"' must pass")
 	}
-	var leaves []timed
+	// Keep the leaves that call the target from one goroutine.
+	var leaves []timedBenchmark
 	for _, leaf := range whole.leaves {
 		r, err := p.calling(ctx, i, leaf)
 		if err != nil {
@@ -297,12 +303,13 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 			return bad("calls "+p.u.Target.Name+" from several goroutines at once, so that versions cannot take turns",
 				"name one that calls it from one goroutine at a time")
 		}
-		leaves = append(leaves, timed{suite: i, name: leaf, inside: seen.Nested > 0 || hs.stops(w)})
+		leaves = append(leaves, timedBenchmark{suite: i, name: leaf, inside: seen.Nested > 0 || hs.stops(w)})
 	}
 	if len(leaves) == 0 {
 		return bad("does not reach "+p.u.Target.Spec(),
 			"name one that calls it, or leave --bench out; "+hs.remedy(p.u.Target.PkgPath))
 	}
+	// Time each leaf once, to see that it can be timed.
 	c := &clock{Place: p, cpu: cpu}
 	for k := range leaves {
 		leaves[k].weight = weight / float64(len(leaves))

@@ -56,7 +56,7 @@ type suite struct {
 	flaky  []string // that call it and do not
 	slow   []string // that call it and take too long
 	bench  []string // leaf benchmarks that call it
-	timed  []timed
+	timed  []timedBenchmark
 	wanted map[string]outcome // of the tests, with the original
 	stderr *string            // of the tests; nil where it may differ, or the target does not print
 	race   bool               // calls came from several goroutines
@@ -68,6 +68,7 @@ type suite struct {
 func New(
 	ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, watch func(string),
 ) (*Place, error) {
+	// Find the go command, and the directories that tests may write to.
 	p := &Place{programs: programs{u: u, box: box, dir: dir, profile: sandbox.Run}, watch: watch, tape: true}
 	if watch == nil {
 		p.watch = func(string) {}
@@ -82,6 +83,7 @@ func New(
 	if err := p.writable(); err != nil {
 		return nil, err
 	}
+	// Write the packages that versions need at run time, and the dispatcher for single functions.
 	if u.Scope.Group() {
 		p.base, err = p.runtimes(filepath.Join(dir, "runtime"))
 		return p, err

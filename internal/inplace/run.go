@@ -200,7 +200,7 @@ func parseTests(out []byte) (tests map[string]outcome, leaves []string) {
 				output[current] = new(strings.Builder)
 			}
 			if strings.HasPrefix(m[1], "---") {
-				seconds, _ := strconv.ParseFloat(m[3], 64) // nothing is said of an example's
+				seconds, _ := strconv.ParseFloat(m[3], 64) // an example's line has no time
 				tests[current] = outcome{Status: strings.Trim(m[1], "-: "), seconds: seconds}
 			}
 			continue

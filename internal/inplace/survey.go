@@ -146,6 +146,7 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string, trouble *[]string) error {
 	kept := p.suites
 	s := &suite{pkg: pkg}
+	// Look at this suite alone.
 	p.suites = []*suite{s}
 	defer func() { p.suites = kept }()
 	p.watch("the tests of " + pkg.ImportPath)
@@ -157,6 +158,7 @@ func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string, tr
 		*trouble = append(*trouble, fmt.Sprintf("the tests of %s do not build: %v", pkg.ImportPath, err))
 		return nil
 	}
+	// Count its calls, and keep it if there are any.
 	if err := p.count1(ctx, g, s, trouble); err != nil {
 		return err
 	}
@@ -225,6 +227,7 @@ func passed(r *ran) (n int) {
 
 // sort takes down which tests, or which benchmarks, call the target.
 func (s *suite) sort(r *ran, seen live.Seen, tests bool) {
+	// A benchmark counts if the target was called below it.
 	if !tests {
 		for _, leaf := range r.leaves {
 			if seen.Tests[top(leaf)] > 0 || seen.Unnamed > 0 {
@@ -233,6 +236,7 @@ func (s *suite) sort(r *ran, seen live.Seen, tests bool) {
 		}
 		return
 	}
+	// A test counts if it calls the target and is fast enough.
 	for name := range seen.Tests {
 		if o := r.tests[name]; o.Status == "" || o.seconds > slowTest {
 			s.slow = append(s.slow, name)
@@ -348,7 +352,7 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 	}
 	compare := p.calls
 	if p.u.Outside != "" {
-		compare = p.within // what it prints or takes from outside, two calls print and take twice
+		compare = p.within // two calls repeat all that it prints or takes from outside
 	}
 	for _, way := range ways {
 		e.Within = way
@@ -378,6 +382,7 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 func (p *Place) guarded() bool {
 	seen := map[types.Type]bool{}
 	var leads func(types.Type) bool
+	// Walk through the type once.
 	leads = func(t types.Type) bool {
 		if seen[t] {
 			return false

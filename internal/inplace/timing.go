@@ -16,22 +16,22 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// A timed benchmark lets versions take turns.
-type timed struct {
+// A timedBenchmark lets versions take turns.
+type timedBenchmark struct {
 	suite  int
 	name   string
-	inside bool    // the calls alone are timed, not what the benchmark does between them
+	inside bool    // time the calls alone, not the benchmark's work between them
 	weight float64 // its weight beside the others, 0 for 1: see Use
 }
 
 // counts returns the weight of a benchmark beside others.
-func (b timed) counts() float64 { return cmp.Or(b.weight, 1) }
+func (b timedBenchmark) counts() float64 { return cmp.Or(b.weight, 1) }
 
 const (
 	wantedSlice = 100 * time.Microsecond
 	slowCall    = 2 * time.Microsecond // from here on two readings of the clock are little beside a call
 	probeTime   = 60 * time.Millisecond
-	benchTime   = 100 * time.Millisecond // that a benchmark is asked for beyond twice the budget
+	benchTime   = 100 * time.Millisecond // beyond twice the budget, asked of a benchmark
 	launch      = 20 * time.Second       // wall time of a process beyond its budget: set-up of the benchmark
 	perCalls    = 1000                   // calls that a slice is scaled to
 )
@@ -47,14 +47,14 @@ type clock struct {
 // exact counts of allocations, which takes a part of the time.
 func (p *Place) Clock(cpu int, exact bool) bench.Place { return &clock{p, cpu, exact} }
 
-// A linked program knows where its first suite with benchmarks is.
-type linked struct {
+// A linkedProgram knows its first suite with benchmarks.
+type linkedProgram struct {
 	*Program
 	at int
 }
 
 // Path is "" for a group, whose versions are in binaries of their own.
-func (l linked) Path() string {
+func (l linkedProgram) Path() string {
 	if l.versions != nil {
 		return ""
 	}
@@ -75,16 +75,16 @@ func (c *clock) Build(
 	return c.linked(g), g.Failed, nil
 }
 
-func (c *clock) linked(g *Program) linked {
-	l := linked{Program: g}
+func (c *clock) linked(g *Program) linkedProgram {
+	l := linkedProgram{Program: g}
 	for _, t := range c.timed() {
-		return linked{g, t.suite}
+		return linkedProgram{g, t.suite}
 	}
 	return l
 }
 
 func (c *clock) Relink(ctx context.Context, p bench.PlaceProgram, layout uint64) (bench.PlaceProgram, error) {
-	g, err := c.Place.Relink(ctx, p.(linked).Program, layout)
+	g, err := c.Place.Relink(ctx, p.(linkedProgram).Program, layout)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (p *programs) Benchmarks() (all, around []string) {
 	return all, around
 }
 
-func (p *programs) timed() (out []timed) {
+func (p *programs) timed() (out []timedBenchmark) {
 	for _, s := range p.suites {
 		out = append(out, s.timed...)
 	}
@@ -139,18 +139,20 @@ func (c *clock) Time(
 	for v := range t.Passes {
 		t.Passes[v] = 1
 	}
+	// Time each benchmark by its share of the budget.
 	sum := 0.0
 	for _, b := range all {
 		sum += b.counts()
 	}
 	for w, b := range all {
 		each := budget / time.Duration(len(all))
-		r, err := c.slices(ctx, p.(linked).Program, b, versions, each, seed+uint64(w), false)
+		r, err := c.slices(ctx, p.(linkedProgram).Program, b, versions, each, seed+uint64(w), false)
 		if err != nil {
 			return nil, "", err
 		}
+		// Exact counts take processes of their own.
 		if c.exact && r.failure == "" {
-			if err := c.recount(ctx, p.(linked).Program, b, versions, each, seed+uint64(w), r); err != nil {
+			if err := c.recount(ctx, p.(linkedProgram).Program, b, versions, each, seed+uint64(w), r); err != nil {
 				return nil, "", err
 			}
 		}
@@ -169,7 +171,8 @@ const countPart = 5
 // recount counts the allocations of the versions exactly, in a process of their own: that disturbs
 // the times.
 func (c *clock) recount(
-	ctx context.Context, g *Program, b timed, versions []int, budget time.Duration, seed uint64, r *sliced,
+	ctx context.Context, g *Program, b timedBenchmark, versions []int, budget time.Duration, seed uint64,
+	r *sliceResult,
 ) error {
 	exact, err := c.slices(ctx, g, b, versions, budget/countPart, seed, true)
 	if err == nil {
@@ -178,8 +181,8 @@ func (c *clock) recount(
 	return err
 }
 
-// sliced are the slices of one benchmark in one process.
-type sliced struct {
+// A sliceResult holds the slices of one benchmark in one process.
+type sliceResult struct {
 	calls         int
 	wall          [][]int64
 	allocs, bytes []float64
@@ -190,8 +193,8 @@ type sliced struct {
 // slices runs one benchmark in which versions take turns. A benchmark that ends before every
 // version had its turn runs again, for longer.
 func (c *clock) slices(
-	ctx context.Context, g *Program, b timed, versions []int, budget time.Duration, seed uint64, exact bool,
-) (*sliced, error) {
+	ctx context.Context, g *Program, b timedBenchmark, versions []int, budget time.Duration, seed uint64, exact bool,
+) (*sliceResult, error) {
 	asked := 2*budget + benchTime
 	for {
 		slicesOf := c.slicesOf
@@ -206,13 +209,14 @@ func (c *clock) slices(
 	}
 }
 
-// longer is how much longer a benchmark runs when the versions did not have their turns.
+// longer is the factor by which a benchmark runs longer when the versions did not have their turns.
 const longer = 6
 
-// slicesOf runs the benchmark once. The testing package is asked for so much time.
+// slicesOf runs the benchmark once, for this time.
 func (c *clock) slicesOf(
-	ctx context.Context, g *Program, b timed, versions []int, budget, asked time.Duration, seed uint64, exact bool,
-) (*sliced, error) {
+	ctx context.Context, g *Program, b timedBenchmark, versions []int, budget, asked time.Duration, seed uint64,
+	exact bool,
+) (*sliceResult, error) {
 	j := job{
 		suite: b.suite, bench: exactly(b.name), time: asked.String(), threads: 1,
 		wall: 6*budget + launch,
@@ -228,9 +232,9 @@ func (c *clock) slicesOf(
 	if err != nil {
 		return nil, err
 	}
-	out := &sliced{wall: make([][]int64, len(versions)), allocs: make([]float64, len(versions)),
+	out := &sliceResult{wall: make([][]int64, len(versions)), allocs: make([]float64, len(versions)),
 		bytes: make([]float64, len(versions))}
-	// Once a benchmark tells where its loop begins, what came before it was preparation.
+	// Once a benchmark marks the beginning of its loop, the work before it was preparation.
 	works := slices.ContainsFunc(r.lines, func(l live.Line) bool { return l.Slices != nil && l.Slices.Worked })
 	reports := 0.0
 	for _, l := range r.lines {
@@ -266,9 +270,9 @@ func how(r *ran) string {
 	return said(r.Result)
 }
 
-// into makes rounds of a window: slices scaled to the same number of calls. The window counts so
-// much of all.
-func (s *sliced) into(t *rt.Timing, w int, counts, all float64) {
+// into makes rounds of a window: slices scaled to the same number of calls. The window has this
+// share of all.
+func (s *sliceResult) into(t *rt.Timing, w int, counts, all float64) {
 	scale := float64(perCalls) / float64(s.calls)
 	n := len(s.wall[0])
 	for v := range s.wall {
@@ -303,7 +307,7 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 			if seen == nil {
 				continue
 			}
-			b := timed{suite: i, name: name,
+			b := timedBenchmark{suite: i, name: name,
 				inside: time.Duration(seen.Nanos/max(seen.Calls, 1)) >= slowCall || seen.Nested > 0}
 			b.inside = b.inside && !c.u.Scope.Group()
 			probe, err := c.slices(ctx, g, b, make([]int, mostVersions), probeTime, 1, false)
@@ -355,10 +359,10 @@ func (c *clock) steadily(ctx context.Context, g *Program, suite int, name string
 	return again, nil
 }
 
-// grows returns what was seen of a benchmark if calls grow with its iterations, and nil if not. A
+// grows returns the counts of a benchmark if its calls grow with its iterations, and nil if not. A
 // preparation may call the target often: each round of the testing package has its calls, and a
-// fixed number of iterations takes two rounds, of one iteration and of the others. Where calls end
-// with time, as those that fill a cache do, more iterations have fewer than as many more.
+// fixed number of iterations takes two rounds, of one iteration and of the others. If calls end
+// with time, as those that fill a cache do, more iterations have less than their share of calls.
 func (c *clock) grows(
 	count func(string) (*live.Seen, int64, error), seen *live.Seen, iterations int64,
 ) (*live.Seen, error) {
@@ -397,7 +401,7 @@ const (
 	seldom   = 64 // iterations to a call from which on a slice holds little of the target
 )
 
-// profiled is how long the original is profiled. At 100 samples a second that gives the 300 that
+// profiled is the length of the original's profile. At 100 samples a second it gives the 300 that
 // tell a callee of 1 % of the time from one that never runs.
 const profiled = "4s"
 

@@ -18,7 +18,7 @@ import (
 // user's files with its patch. Whole runs of the tests are compared, and for times the programs
 // run side by side and pass a baton.
 
-// live is where package live is placed: where all packages that may test the target can import it.
+// live is the path of package live, at which all packages that may test the target can import it.
 func (p *Place) live() (dir, path string) {
 	t := &p.u.Target
 	if p.u.Scope.Group() {
@@ -120,7 +120,7 @@ func (p *programs) linkWhole(ctx context.Context, g *Program) error {
 	return nil
 }
 
-// shared is where the original is kept for all programs that are linked alike.
+// shared is the path of the original for all programs that are linked alike.
 func (p *programs) shared(s *suite, link Link) string {
 	name := beagle.HashOf("original", s.pkg.ImportPath, link)[:16]
 	return filepath.Join(p.dir, "original-"+name+".test")

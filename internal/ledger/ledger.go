@@ -41,7 +41,7 @@ type Change struct {
 	Why       string  `json:"why,omitempty"` // it was reverted
 }
 
-// check says what is wrong with a change.
+// check returns the fault of a change.
 func (c Change) check() error {
 	switch {
 	case c.ID == "" || c.Service == "" || c.Function == "":

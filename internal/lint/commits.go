@@ -49,7 +49,7 @@ func lintMessage(name, message string) (found []finding) {
 	if form == nil {
 		report(1, "%q has not the form \"package: imperative\": name the package first", subject)
 	} else if word := form[2]; !imperative(word) {
-		report(1, "%q is no imperative: say what the commit does, as in \"store: lock the index\"", word)
+		report(1, "%q is not an imperative: say what the commit does, as in \"store: lock the index\"", word)
 	}
 	switch {
 	case len(lines) == 1:

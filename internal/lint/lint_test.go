@@ -84,9 +84,9 @@ func TestMessages(t *testing.T) {
 		"store: " + solid + body:                     {"more than 72"},
 		"lock the index" + body:                      {"has not the form"},
 		"Store: lock the index" + body:               {"has not the form"},
-		"store: locks the index" + body:              {"no imperative"},
-		"store: locking" + body:                      {"no imperative"},
-		"store: The index is locked" + body:          {"no imperative"},
+		"store: locks the index" + body:              {"not an imperative"},
+		"store: locking" + body:                      {"not an imperative"},
+		"store: The index is locked" + body:          {"not an imperative"},
 		"store: process and embed names" + body:      nil,
 		"What a lock is" + body:                      {"has not the form"},
 	} {

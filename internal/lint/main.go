@@ -9,7 +9,7 @@
 // # Columns
 //
 // A line has at most 120 columns, a comment and a line of Markdown at most 100. A tab counts as
-// four columns. Exempt is what cannot be broken or is not written by hand:
+// four columns. Exempt are lines that cannot be broken or are not written by hand:
 //
 //   - files below testdata, what Beagle wrote below docs/found, and files that say "Code generated
 //     ... DO NOT EDIT";

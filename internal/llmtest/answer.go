@@ -170,7 +170,7 @@ func (x *stream) cutOff() {
 	x.snap()
 }
 
-// snap is what goes wrong in the middle of a stream.
+// snap is the fault in the middle of a stream.
 func (x *stream) snap() {
 	switch x.r.Break {
 	case "stall":

@@ -36,8 +36,8 @@ type Server struct {
 	made   map[string]*Reply // by idempotency key
 }
 
-// A RateLimit is how many calls are taken in how much time; the others are
-// refused and told when to come back.
+// A RateLimit bounds the calls in a time; the server refuses the others and names the time to come
+// back.
 type RateLimit struct {
 	Calls int
 	Per   time.Duration
@@ -319,7 +319,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-// tokens is how many tokens the server says a text has.
+// tokens returns the server's count of a text's tokens.
 func tokens(n int) int { return (n + 3) / 4 }
 
 // mask shows the ends of a key as OpenAI does.

@@ -8,16 +8,15 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A Backend does what the tools ask for. Its errors are shown to the agent: a
-// [beagle.UsageError] with its remedy, any other as a failure of the server.
-// Methods may be called from several goroutines; Evaluate and Describe wait for
-// each other, since one measurement holds the machine.
+// A Backend does the work of the tools. The agent sees its errors: a [beagle.UsageError] with its
+// remedy, any other as a failure of the server. Several goroutines may call methods; Evaluate and
+// Describe wait for each other, since one measurement holds the machine.
 type Backend interface {
 	// Module names the module that the server is for.
 	Module(ctx context.Context) (Module, error)
 	// Profile opens a CPU profile below the module's directory.
 	Profile(name string) (io.ReadCloser, error)
-	// Describe says what is known of a target.
+	// Describe describes a target.
 	Describe(ctx context.Context, target string, tell Progress) (*Description, error)
 	// Evaluate gives a version the verdict that `beagle verify` gives.
 	Evaluate(ctx context.Context, target, source, note string, tell Progress) (*Evaluation, error)
@@ -36,7 +35,7 @@ type Backend interface {
 	Result(run string) (*beagle.Result, error)
 }
 
-// Progress tells how far a long call is: a stage and what it is about.
+// Progress reports the progress of a long call: a stage and its subject.
 type Progress func(stage, detail string)
 
 // A Module is the module that the server works in.

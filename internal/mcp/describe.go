@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// described turns what the backend knows into what the tool answers.
+// described turns the backend's description into the tool's answer.
 func described(target string, d *Description, lessons []llm.Lesson) *Described {
 	if d.Refused != nil {
 		return &Described{Target: target, Refused: &Refusal{What: d.Refused.What, Remedy: d.Refused.Remedy}}
@@ -41,7 +41,7 @@ func described(target string, d *Description, lessons []llm.Lesson) *Described {
 	}
 	out.Hot, out.Compiler = hotLines(&e.Parent), compilerLines(&e.Parent)
 	for _, f := range d.Findings {
-		out.Audit = append(out.Audit, Finding{Figure: f.Figure, Remedy: f.Remedy})
+		out.Audit = append(out.Audit, Doubt{Figure: f.Figure, Remedy: f.Remedy})
 	}
 	for _, l := range llm.Match(lessons, out.Facts, 16<<10) {
 		out.Lessons = append(out.Lessons, l.Name)

@@ -1,6 +1,5 @@
-// Package mcp serves Beagle to coding agents over the Model Context Protocol:
-// an agent finds hot functions, learns what is known of one, hands in versions
-// and gets the verdict that any user gets.
+// Package mcp serves Beagle to coding agents over the Model Context Protocol: an agent finds hot
+// functions, reads the facts about one, hands in versions and gets the verdict that any user gets.
 //
 // The agent is a mutator and nothing more. What it sends is a candidate's
 // text, bounded in size, judged as every other; no argument of any tool makes

@@ -80,7 +80,7 @@ var advice = map[beagle.Status]string{
 	beagle.Accepted: "Nothing speaks against it.",
 }
 
-// Explain says in words what a verdict means.
+// Explain puts a verdict into words.
 func Explain(v *beagle.Verdict) *Explained {
 	out := &Explained{Status: string(v.Status), Stage: v.Stage}
 	var b strings.Builder

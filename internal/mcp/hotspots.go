@@ -14,9 +14,8 @@ import (
 
 const mostDropped = 15
 
-// ReadHotspots ranks the functions of a profile by their net share, as
-// 'beagle hotspots' does. Functions that cost at least least percent and have
-// no entry are told with the reason.
+// ReadHotspots ranks the functions of a profile by their net share, as 'beagle hotspots' does. It
+// lists functions of at least least percent without an entry, with the reason.
 func ReadHotspots(r io.Reader, m Module, limit int, least float64) (*Hotspots, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxProfile+1))
 	if err != nil || len(data) > MaxProfile {
@@ -32,7 +31,7 @@ func ReadHotspots(r io.Reader, m Module, limit int, least float64) (*Hotspots, e
 	all := []*hotspots.Profile{p}
 	checkout, err := profiles.Checkout(m.Dir, nil, all)
 	if err != nil || checkout.Module != m.Path {
-		checkout = &hotspots.Checkout{Module: m.Path} // names alone tell what is whose
+		checkout = &hotspots.Checkout{Module: m.Path} // names alone decide which code is own code
 	}
 	t, err := hotspots.Rank(all, hotspots.Options{Least: least / 100, Checkout: checkout})
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// MaxRequest bounds the body of a request over HTTP, and a line over stdio: a
-// source with every byte escaped, and what is around it.
+// MaxRequest bounds the body of a request over HTTP, and a line over stdio: a source with every
+// byte escaped, and its envelope.
 const MaxRequest = 2 << 20
 
 // sessionTimeout ends idle sessions. A client that comes back later gets 404 and begins a new
 // one, as the protocol has it.
 const sessionTimeout = time.Hour
 
-// A Door decides who may talk to a server over HTTP.
+// A Door decides which clients may talk to a server over HTTP.
 type Door struct {
 	Token   string   // every request must carry it; never empty
 	Origins []string // of web pages that may talk to it, besides those of this machine: "https://app.example"

@@ -22,7 +22,7 @@ import (
 // returns the verb's output and exit status, and passes its progress to tell.
 type Commands func(ctx context.Context, tell Progress, verb string, args ...string) (out string, status int, err error)
 
-// Production says what tools may do about production: they are the command line's own verbs.
+// Production lists the tools for production: they are the command line's own verbs.
 type Production struct {
 	Run     Commands // nil: nothing
 	Capture bool     // processes with probes are known
@@ -116,7 +116,7 @@ func addProduction(s *sdk.Server, t tools) {
 				"The answer is a share with its 95 % interval; no value leaves a process.", true, t.captureAsk)
 	}
 	add(s, "capture_pull", "Take waiting calls",
-		"Take the calls that wait in the processes out of a capture that somebody else runs.", false, t.capturePull)
+		"Take the calls that wait in the processes out of a capture that runs elsewhere.", false, t.capturePull)
 	add(s, "capture_stop", "Disarm probes", "Disarm all probes of the processes, whoever armed them.", false,
 		t.captureStop)
 }
@@ -137,8 +137,8 @@ func (t tools) captureStop(ctx context.Context, q *sdk.CallToolRequest, in captu
 	return t.printed(ctx, q, "", "capture", append(at, "stop")...)
 }
 
-// process are the arguments that name a process without a probe, if one is asked for or if there
-// are no others.
+// process returns the arguments that name a process without a probe, if the request names one or if
+// there are no others.
 func (t tools) process(pid int) ([]string, error) {
 	known := t.production.PIDs
 	switch {
@@ -218,7 +218,7 @@ func (t tools) bench(ctx context.Context, q *sdk.CallToolRequest, in benchIn) (s
 	args := []string{"--json"}
 	if in.Inputs != "" {
 		if filepath.Dir(in.Inputs) != t.production.Keep {
-			return "", nil, &beagle.UsageError{What: fmt.Sprintf("inputs %.200q are no captured calls", in.Inputs),
+			return "", nil, &beagle.UsageError{What: fmt.Sprintf("inputs %.200q are not captured calls", in.Inputs),
 				Remedy: "give the file that capture_start or capture_pull returned, or leave it out"}
 		}
 		args = append(args, "--corpus", in.Inputs)
@@ -267,7 +267,7 @@ func (t tools) source(ctx context.Context, name string, wanted bool) ([]string, 
 	return []string{filepath.Join(m.Dir, filepath.FromSlash(name))}, errors.Join(err, f.Close())
 }
 
-// printed runs a verb and reads what it prints.
+// printed runs a verb and parses its output.
 func (t tools) printed(
 	ctx context.Context, q *sdk.CallToolRequest, file, verb string, args ...string,
 ) (string, *Printed, error) {
@@ -336,7 +336,7 @@ func (t tools) veil(object any) {
 	}
 }
 
-// word refuses what the command line would take for a flag.
+// word refuses text that the command line would read as a flag.
 func word(name, value string) error {
 	if err := bounded(name, value, MaxName, true); err != nil {
 		return err

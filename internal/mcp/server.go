@@ -392,7 +392,7 @@ func (t tools) submit(_ context.Context, _ *sdk.CallToolRequest, in submitIn) (s
 		return "", nil, err
 	}
 	return fmt.Sprintf("Submitted as %s to run %s, %d waiting. The search judges it with its next candidates: "+
-			"explain_rejection with this run and this ID as the candidate says what came of it.\n", s.ID,
+			"explain_rejection with this run and this ID as the candidate reports the outcome.\n", s.ID,
 			s.Run, s.Waiting),
 		s, nil
 }

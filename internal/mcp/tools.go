@@ -68,7 +68,7 @@ type Described struct {
 	Compiler  []Line             `json:"compiler,omitempty" jsonschema:"what the compiler says of lines of source"`
 	HotLoop   string             `json:"hot_loop,omitempty" jsonschema:"assembly of the hot loop"`
 	Figures   Figures            `json:"figures"`
-	Audit     []Finding          `json:"audit,omitempty" jsonschema:"what is doubtful about the inputs"`
+	Audit     []Doubt            `json:"audit,omitempty" jsonschema:"what is doubtful about the inputs"`
 	Rewrites  []string           `json:"rewrites,omitempty" jsonschema:"deterministic rewrites that apply; 'beagle evolve' tries them without an agent"`
 	Lessons   []string           `json:"lessons,omitempty" jsonschema:"names for read_lessons that fit the function"`
 }
@@ -102,8 +102,8 @@ type Figures struct {
 	CodeBytes    int  `json:"code_bytes"`
 }
 
-// A Finding is a doubt of the audit.
-type Finding struct {
+// A Doubt is a doubt of the audit.
+type Doubt struct {
 	Figure string `json:"figure"`
 	Remedy string `json:"remedy"`
 }

@@ -92,8 +92,8 @@ func Require(ctx context.Context, dir string, patterns ...string) error {
 	return nil
 }
 
-// Go runs the go command outside of any workspace. Its error holds the last line
-// of what the command said.
+// Go runs the go command outside of any workspace. Its error holds the last line of the command's
+// message.
 func Go(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")

@@ -1,10 +1,10 @@
 // Package mutants makes wrong versions of functions, to measure how many a judge
 // lets through.
 //
-// [Make] changes a text in one place at a time, as slips of the hand and of the
-// mind do: a boundary off by one, a negated condition, a statement left out, the
-// wrong variable. What comes out need not compile, and some of it behaves as
-// before; [Try] takes it through the real checks and tells which.
+// [Make] changes a text in one place at a time, as slips of the hand and of the mind do: a boundary
+// off by one, a negated condition, a statement left out, the wrong variable. A mutant need not
+// compile, and some mutants behave as before; [Try] takes each through the real checks and tells
+// which.
 package mutants
 
 import (

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// swaps are the tokens that each token is taken for.
+// swaps lists the tokens that replace each token.
 var swaps = map[token.Token][]token.Token{
 	token.LSS: {token.LEQ, token.GTR}, token.LEQ: {token.LSS}, token.GTR: {token.GEQ, token.LSS},
 	token.GEQ: {token.GTR},

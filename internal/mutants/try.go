@@ -60,7 +60,7 @@ func Open(ctx context.Context, root, spec, dir string, limit time.Duration) (*Fu
 // Source is the original's text.
 func (f *Function) Source() string { return f.env.Unit.Target.Source }
 
-// A Status is what became of a mutant.
+// A Status is the outcome of a mutant.
 type Status string
 
 const (
@@ -70,19 +70,19 @@ const (
 	Survived  Status = "survived"
 )
 
-// A Result is what the judge said of one text.
+// A Result is the judge's verdict on one text.
 type Result struct {
 	ID      string         `json:"id"` // of the candidate
 	Status  Status         `json:"fate"`
 	Verdict beagle.Verdict `json:"verdict"`
 }
 
-// atOnce is how many texts share a program.
+// atOnce is the number of texts that share a program.
 const atOnce = 24
 
-// Try takes texts through the real verification: those of one batch in one
-// program, every one through the static and the quick checks, and what is left
-// through the full ladder. base is the version that the texts were made from.
+// Try takes texts through the real verification. Those of one batch share one program: each goes
+// through the static and the quick checks, and the survivors through the full ladder. base is the
+// version that the texts were made from.
 func (f *Function) Try(ctx context.Context, base string, texts []string, b verify.Budget) ([]Result, error) {
 	out := make([]Result, len(texts))
 	for start := 0; start < len(texts); start += atOnce {

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// drawn is how many mutants a run tries.
+// drawn is the number of mutants that a run tries.
 const drawn = 24
 
 // TestTry takes mutants through the real judge: nothing that behaves differently may survive. A run

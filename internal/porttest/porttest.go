@@ -19,8 +19,8 @@ import (
 // it was found free, before the server listens.
 const lowest, count = 20000, 10000
 
-// Free returns a port of an address that nobody listens on. No other test gets it before this one
-// ends, though its server may take seconds to listen.
+// Free returns a port of an address without a listener. No other test gets it before this one ends,
+// though its server may take seconds to listen.
 func Free(t testing.TB, ip string) int {
 	t.Helper()
 	for range 100 {
@@ -40,8 +40,8 @@ func Free(t testing.TB, ip string) int {
 	return 0
 }
 
-// claim makes the file that claims a port, and reports whether nobody else has. The claim of a test
-// that was killed ends after an hour. Package freeport of metricsd makes and heeds the same files.
+// claim makes the file that claims a port, and reports whether this test made it. The claim of a
+// killed test ends after an hour. Package freeport of metricsd makes and heeds the same files.
 func claim(port int) (file string, ok bool) {
 	dir := filepath.Join(os.TempDir(), "beagle-ports")
 	os.MkdirAll(dir, 0o777)
@@ -72,7 +72,7 @@ func ForTemporal(t testing.TB, db string) {
 	}
 }
 
-// Address returns an address on loopback that nobody listens on.
+// Address returns a loopback address without a listener.
 func Address(t testing.TB) string {
 	t.Helper()
 	const home = "127.0.0.1"

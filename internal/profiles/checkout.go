@@ -21,8 +21,8 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Checkout reads the functions of the module in dir that the profiles name.
-// Without a module there it is empty, unless own says what counts as own code.
+// Checkout reads the functions of the module in dir that the profiles name. Without a module there
+// it is empty, unless own defines own code.
 func Checkout(dir string, own []string, all []*hotspots.Profile) (*hotspots.Checkout, error) {
 	dir, module, err := moduleOf(dir)
 	if err != nil {
@@ -84,7 +84,7 @@ func sourceFiles(root string, names map[string]bool) (map[string]*hotspots.Sourc
 	files := map[string]*hotspots.SourceFile{}
 	err := filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // unreadable: not part of what was built here
+			return nil // unreadable: not part of this build
 		}
 		if e.IsDir() {
 			if at != root && skipped(at, e.Name()) {

@@ -18,10 +18,9 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots"
 )
 
-// live takes profiles of a running service. The address is that of the
-// service, of its /debug/pprof page, or of one profile there. Without a
-// profile in the address it takes a CPU profile, and at the same time what
-// was allocated and waited for.
+// live takes profiles of a running service. The address is that of the service, of its /debug/pprof
+// page, or of one profile there. Without a profile in the address it takes a CPU profile, and at
+// the same time profiles of allocations and waits.
 func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -91,7 +90,7 @@ func onePage(ctx context.Context, u url.URL, page string, o Options) (*hotspots.
 		return nil, err
 	}
 	if p.Seconds == 0 && wait > 0 {
-		p.Seconds = float64(wait) // delta profiles do not say it
+		p.Seconds = float64(wait) // delta profiles do not hold their length
 	}
 	o.skewed(&u, p, began)
 	return p, nil

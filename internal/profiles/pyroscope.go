@@ -90,7 +90,7 @@ func (s *pyroscopeServer) merged(ctx context.Context, typeID string, from, to ti
 		return nil, s.foreign(err)
 	}
 	if !ok {
-		// Servers before that format have it in a call of its own.
+		// Servers before that format have a separate call for it.
 		if data, err = s.call(ctx, "SelectMergeProfile", m); err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ func Save(dir string, all []*hotspots.Profile) error {
 	return nil
 }
 
-// save writes one profile, with the time that it was watched for: a delta profile does not say it.
+// save writes one profile, with its length in time: a delta profile does not hold it.
 func save(file string, p *hotspots.Profile) error {
 	kept := p.Pprof.Copy()
 	if kept.DurationNanos == 0 {

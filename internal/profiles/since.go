@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Since returns the sources so that profile stores are asked for what is newer than a time. Other
+// Since returns the sources, with profile stores limited to profiles newer than a time. Other
 // sources stay as they are.
 func Since(sources []string, at time.Time) []string {
 	out := slices.Clone(sources)

@@ -23,7 +23,7 @@ type Options struct {
 	Instances float64 // that each source stands for when it does not say; 0 for unknown
 	Token     string  // sent as a bearer token to the servers that are named
 	Now       func() time.Time
-	// Warn is told what is doubtful and does not stop the reading.
+	// Warn gets the doubts that do not stop the reading.
 	Warn func(string)
 }
 

@@ -21,8 +21,8 @@ type storeQuery struct {
 	from, to time.Time
 }
 
-// sliceLength is how much of a window one question asks for: stores cut long
-// answers to a number of nodes, or refuse them by size.
+// sliceLength is the part of a window that one question asks for: stores cut long answers to a
+// number of nodes, or refuse them by size.
 const (
 	sliceLength = time.Hour
 	leastSlice  = time.Minute

@@ -17,7 +17,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// A pair is what a rule made of a function of its golden archive.
+// A pair is a function of a rule's golden archive, before and after.
 type pair struct{ name, target, before, after string }
 
 func pairsOf(t *testing.T, rule string) []pair {
@@ -93,8 +93,8 @@ func TestLemmas(t *testing.T) {
 	}
 }
 
-// TestEveryPair tries every example of every rule that claims exactness, and
-// says what came of it. It asks for minutes: -pairs names the rules, or all.
+// TestEveryPair tries every example of every rule that claims exactness, and prints the outcomes.
+// It asks for minutes: -pairs names the rules, or all.
 func TestEveryPair(t *testing.T) {
 	if *pairs == "" {
 		t.Skip("asks for minutes: -args -pairs all")

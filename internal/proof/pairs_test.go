@@ -18,7 +18,7 @@ import (
 var open = []string{"popcount/right.go", "tenth/right.go", "split-product/right.go", "runes/right.go",
 	"average/right.go", "spaces/wrong.go"}
 
-// pairsDrawn is how many pairs a run compares.
+// pairsDrawn is the number of pairs that a run compares.
 const pairsDrawn = 10
 
 // TestPairs compares the functions of testdata/pairs.txtar: NAME/original.go

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
-// A Side is one side of a decision in a version: an input that takes it, or
-// the knowledge that none up to the length does.
+// A Side is one side of a decision in a version: an input that takes it, or the knowledge that no
+// input up to the length does.
 type Side struct {
 	Version string // "original" or "candidate"
 	Line    int
@@ -59,7 +59,7 @@ type shaped struct {
 	when *term.Term
 }
 
-// branches runs both versions on all shapes and reports what they decide.
+// branches runs both versions on all shapes and reports their decisions.
 func (p *prover) branches(shapes []exec.Shape, most int, report func(key string, s Side, w shaped)) {
 	defer func() {
 		switch r := recover().(type) {

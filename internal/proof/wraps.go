@@ -63,7 +63,7 @@ type wrapper struct {
 	now    func() time.Duration
 }
 
-// A begin is where a wrap begins: the width of the result and the length of the
+// A begin is the place at which a wrap begins: the width of the result and the length of the
 // arguments.
 type begin struct{ width, length int }
 

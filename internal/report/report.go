@@ -70,7 +70,7 @@ func outcome(s sheet, r *beagle.Result) {
 	s.para(append(where, say("."))...)
 	if !r.Target.Contract.IsZero() {
 		s.para(strong("Under a contract:"),
-			say(" %s. Nothing is claimed of what it leaves out.", Contract(r.Target.Contract)))
+			say(" %s. Nothing is claimed about inputs outside of it.", Contract(r.Target.Contract)))
 	}
 	if n := r.NearMiss; n != nil {
 		s.para(strong("A near miss:"), say(" a faster version would be right under the contract %s, kept to by %s. ",
@@ -300,7 +300,7 @@ func facets(params []beagle.ParamFacet) [][]cell {
 	return rows
 }
 
-// notes are what the audit found in the inputs, and what this machine or a rule could not do.
+// notes list the audit's findings about the inputs, and the limits of this machine or a rule.
 func notes(r *beagle.Result) [][]span {
 	var out [][]span
 	for _, f := range r.Findings {
@@ -349,7 +349,7 @@ func search(s sheet, r *beagle.Result) {
 		columns(">", "version", "steps", "status", "times as fast, quick measurement"), rows)
 }
 
-// spent says what a version cost.
+// spent states the cost of a version.
 func spent(c *beagle.Split) string {
 	text := fmt.Sprintf("%.1f s to the first verdict", c.FirstCandidateSeconds)
 	if c.Build > 0 {

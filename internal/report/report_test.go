@@ -180,8 +180,8 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// TestSaysWhatIsNotItsOwn: what an earlier run found out, and error rates that
-// nobody measured, are called so.
+// TestSaysWhatIsNotItsOwn: the report marks results of an earlier run, and error rates that this
+// machine did not measure.
 func TestSaysWhatIsNotItsOwn(t *testing.T) {
 	said := func(r *beagle.Result, want bool, texts ...string) {
 		t.Helper()

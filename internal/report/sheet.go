@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A sheet takes what a report says, in the order of reading. There are two: Markdown and a page.
+// A sheet takes a report's parts, in the order of reading. There are two: Markdown and a page.
 //
 // Neither is a template of the standard library. Those call methods by name, so the linker keeps
 // each exported method of everything that is linked: a twelfth of the program.
 type sheet interface {
 	heading(level int, title ...span)
 	para(text ...span)
-	warn(text ...span) // a paragraph that nobody should miss
+	warn(text ...span) // a paragraph that no reader should miss
 	table(head []column, rows [][]cell)
 	list(numbered bool, items ...[]span)
 	diff(patch string)

@@ -59,7 +59,7 @@ func Count(f float64) string {
 	return s
 }
 
-// again says what the command that makes a result again takes from the store.
+// again lists the results that the command takes from the store.
 func again(command string) string {
 	if strings.Contains(command, " --anew") {
 		return ""
@@ -67,7 +67,7 @@ func again(command string) string {
 	return " (what this machine's store knows is not measured again, unless --anew is given too)"
 }
 
-// timed says what the figure to quote was measured on.
+// timed names the inputs of the figure to quote.
 func timed(r *beagle.Result) string {
 	if r.Score != nil && len(r.Score.Benchmarks) > 0 {
 		return "the time of " + r.Score.Where()

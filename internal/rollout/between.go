@@ -7,9 +7,9 @@ import (
 	"github.com/beagle-go/beagle/internal/special"
 )
 
-// Processes may differ in what a candidate brings: they are linked in another order, run on other
-// machines, or get other traffic. Blocks say how sure the mean of these very processes is. Whether
-// other processes would show it is a matter of their number.
+// Processes may differ in the effect of a candidate: they are linked in another order, run on other
+// machines, or get other traffic. Blocks bound the error of the mean over these very processes.
+// Their number bounds how well other processes would repeat it.
 //
 // So each process is a study of its own, and the mean is that of a meta-analysis with random
 // effects. The processes' own means tell how far the mean of all may be off, by Student's t with
@@ -38,7 +38,7 @@ func (b Between) half(alpha float64) float64 {
 	return studentBeyond(alpha/2, float64(b.Processes-1)) * b.Error
 }
 
-// pValue is that of a mean for no difference, by the means of processes alone.
+// pValue returns the p-value of a mean for no difference, by the means of processes alone.
 func (b Between) pValue(mean float64) float64 {
 	if b.Error == 0 {
 		return 0
@@ -46,10 +46,11 @@ func (b Between) pValue(mean float64) float64 {
 	return 2 * studentBelow(-math.Abs(mean)/b.Error, float64(b.Processes-1))
 }
 
-// A study is what one process shows: its share of all blocks, its mean, and the variance of that.
+// A study is the result of one process: its share of all blocks, its mean, and the variance of
+// that.
 type study struct{ part, mean, variance float64 }
 
-// between compares processes, whose blocks have so many times the variance of independent ones.
+// between compares processes, whose blocks have this many times the variance of independent ones.
 func (t *Track) between(m Metric, times float64) Between {
 	all := t.studies(m, times)
 	b := Between{Processes: len(all)}
@@ -128,8 +129,8 @@ func betweenStudies(all []study) float64 {
 	return high
 }
 
-// cochran is Cochran's Q: how far the means of studies are off their mean, in squares of what their
-// own variance and one between them explain.
+// cochran returns Cochran's Q: how far the means of studies are off their mean, in squares of the
+// deviation that their own variance and one between them explain.
 func cochran(all []study, between float64) (q float64) {
 	weights, mean := 0.0, 0.0
 	for _, s := range all {

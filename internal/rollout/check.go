@@ -15,7 +15,7 @@ type fault struct {
 
 func refuse(format string, args ...any) *fault { return &fault{what: fmt.Sprintf(format, args...)} }
 
-// inspect returns what is wrong with a block, or nil.
+// inspect returns the fault of a block, or nil.
 func (e *Experiment) inspect(b *Block) *fault {
 	if b.ID == "" || b.Seq <= 0 {
 		return refuse("block %q, %d has no source or number: send an ID and a number from 1", b.ID, b.Seq)

@@ -5,16 +5,15 @@
 //
 // # The unit of randomisation
 //
-// An interval is honest only over units that chance assigned to an arm. Two
-// pods under one load are no such units: their noise is correlated in time, and
-// an interval over their readings misses the truth far more often than it
-// says. The unit here is the block: slices that lie side by side in time,
-// one for each arm, in random order. What both slices share cancels in their
-// difference. A process may sum some tens of such pairs into one block before it
-// sends it, so that a block lasts about a second. The lag-1 correlation of the
-// differences shows what is left. Above 0.1 the experiment calls itself not valid
-// and ships nothing, unless the placebo says that the noise has no memory. Then the
-// effect itself drifts, and its interval is as wide as runs of blocks ask (see [Drift]).
+// An interval is honest only over units that chance assigned to an arm. Two pods under one load are
+// no such units: their noise is correlated in time, and an interval over their readings misses the
+// truth far more often than it says. The unit here is the block: slices that lie side by side in
+// time, one for each arm, in random order. Noise that both slices share cancels in their
+// difference. A process may sum some tens of such pairs into one block before it sends it, so that
+// a block lasts about a second. The lag-1 correlation of the differences shows the rest. Above 0.1
+// the experiment calls itself not valid and ships nothing, unless the placebo says that the noise
+// has no memory. Then the effect itself drifts, and its interval is as wide as runs of blocks ask
+// (see [Drift]).
 //
 // The unit can also be the request: each one draws its arm by chance, and what
 // all arms had in one stretch of time is a block. Within a block chance alone

@@ -8,11 +8,11 @@ import (
 )
 
 // An effect may drift: a candidate gains more on the traffic of one minute than on that of the
-// next. Precise times show such a drift as a correlation of neighbouring blocks, and the variance
-// of single blocks then promises too narrow an interval for what will last. White noise may hide a
-// slow drift from neighbours, so a track also merges runs of 2, 4, 8, ... blocks of a pod. Merging
-// averages the noise away and leaves the drift. Each pod's blocks are compared with that pod's
-// mean: what sets pods apart is no drift (see between.go).
+// next. Precise times show such a drift as a correlation of neighbouring blocks, and then the
+// variance of single blocks promises too narrow an interval. White noise may hide a slow drift from
+// neighbours, so a track also merges runs of 2, 4, 8, ... blocks of a pod. Merging averages the
+// noise away and leaves the drift. Each pod's blocks are compared with that pod's mean: differences
+// between pods are no drift (see between.go).
 //
 // Where a run still resembles the next one, the variance of runs and the factor (1+r)/(1-r) of a
 // first-order autoregression with their lag-1 correlation r estimate the long-run variance of a
@@ -30,7 +30,7 @@ type Run struct {
 
 const (
 	mostRuns = 17 // lengths, the longest of 65,536 blocks
-	// leastRuns is how many independent runs an interval needs, and how many runs show a
+	// leastRuns is the number of independent runs that an interval needs, and that show a
 	// correlation at all.
 	leastRuns = 20
 	// beyondChance times 1/sqrt(n) is the correlation that n independent runs hardly reach.
@@ -58,7 +58,7 @@ func (r *Reading) merge(x float64) {
 	}
 }
 
-// A spread is what runs of one length show about the means of their pods.
+// A spread is the variance of pods' means that runs of one length show.
 type spread struct {
 	n             int // runs, less one for each pod's mean but one
 	variance, lag float64

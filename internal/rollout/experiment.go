@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Unit says what chance assigns to an arm.
+// A Unit is the thing that chance assigns to an arm.
 type Unit string
 
 // The units of randomisation.
@@ -106,7 +106,7 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// check says what is wrong with a plan.
+// check returns the fault of a plan.
 func (p Plan) check() error {
 	switch {
 	case p.Build == "" && len(p.Builds) == 0:
@@ -168,7 +168,7 @@ func (p Plan) checkNumbers() error {
 	return nil
 }
 
-// metrics lists what is compared: success metrics and guardrails, each once.
+// metrics lists the compared metrics: success metrics and guardrails, each once.
 func (p Plan) metrics() []Metric {
 	out := slices.Clone(p.Success)
 	for _, g := range p.Guardrails {
@@ -287,7 +287,7 @@ func (e *Experiment) Arms() [][]Arm {
 
 func (e *Experiment) done() bool { return e.State.Phase == Released || e.State.Phase == RolledBack }
 
-// Check says what is wrong with an experiment that was read from JSON.
+// Check returns the fault of an experiment that was read from JSON.
 func (e *Experiment) Check() error {
 	if err := e.Plan.check(); err != nil {
 		return err

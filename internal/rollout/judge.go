@@ -200,10 +200,10 @@ func (e *Experiment) invalid() string {
 	return ""
 }
 
-// unfollowed returns what a state of an earlier version lacks, or "". Such a state holds blocks of
-// which nobody knows any more in which process they were, and how they followed each other. So few
-// of this version could not show that they drift, or that processes differ. The placebo's are not
-// asked for: above a third of the traffic it meets the original no more.
+// unfollowed returns the data that a state of an earlier version lacks, or "". Such a state does
+// not tell in which process its blocks were, and how they followed each other. Too few blocks of
+// this version could not show that they drift, or that processes differ. It leaves out the placebo:
+// above a third of the traffic that meets the original no more.
 func (e *Experiment) unfollowed(all ...map[Metric]*Track) string {
 	for _, m := range e.Plan.metrics() {
 		for _, tracks := range all {
@@ -280,8 +280,8 @@ func (e *Experiment) has(m Metric) bool {
 	return t != nil && t.Moments.N > 0
 }
 
-// A Standing is one metric's row in a report.
-type Standing struct {
+// A MetricRow is one metric's row in a report.
+type MetricRow struct {
 	Metric  Metric    `json:"metric"`
 	Role    string    `json:"role"` // "success" or "guardrail"
 	Effect  Interval  `json:"effect"`
@@ -289,21 +289,21 @@ type Standing struct {
 	Margin  float64   `json:"margin,omitempty"`
 	P       float64   `json:"p"`   // always valid, for no difference
 	Lag     float64   `json:"lag"` // lag-1 correlation of blocks
-	// PlaceboLag is that of the placebo's blocks.
+	// PlaceboLag is the lag-1 correlation of the placebo's blocks.
 	PlaceboLag float64 `json:"placebo_lag"`
 	// Widened is the factor by which the effect's interval is wider than for independent blocks of
 	// processes that are alike.
 	Widened float64 `json:"widened"`
-	// Processes is how many the effect is from, and Between the standard deviation of its truth
-	// from one to the next; 0 where chance explains what they differ by.
+	// Processes is the number of processes behind the effect, and Between the standard deviation of
+	// its truth from one to the next; 0 where chance explains their differences.
 	Processes int     `json:"processes,omitempty"`
 	Between   float64 `json:"between,omitempty"`
 	Says      string  `json:"says"`
 }
 
 // Standings returns every metric as it stands, success metrics first.
-func (e *Experiment) Standings() []Standing {
-	var out []Standing
+func (e *Experiment) Standings() []MetricRow {
+	var out []MetricRow
 	for _, m := range e.Plan.Success {
 		s := e.standing(m, "success")
 		s.Says = "better"
@@ -333,8 +333,8 @@ func (e *Experiment) Standings() []Standing {
 	return out
 }
 
-func (e *Experiment) standing(m Metric, role string) Standing {
-	s := Standing{Metric: m, Role: role, P: 1, Widened: 1}
+func (e *Experiment) standing(m Metric, role string) MetricRow {
+	s := MetricRow{Metric: m, Role: role, P: 1, Widened: 1}
 	if t := e.State.Effect[m]; t != nil {
 		drift, times, b := e.widened(t, m, role == "success")
 		s.Effect = t.interval(m, e.tuning(), e.Plan.Alpha, times)

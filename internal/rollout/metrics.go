@@ -150,8 +150,8 @@ type Track struct {
 	Moments  Moments `json:"moments"`
 	Signs    Signs   `json:"signs"`
 	Requests float64 `json:"requests,omitempty"` // of the arm in question; calls, for a share of calls
-	// Own relates a difference to the level of its own block, which is fair where the arms of a
-	// block may be exchanged: then what the load does to all of them cancels.
+	// Own relates a difference to the level of its own block. That is fair where the arms of a
+	// block may be exchanged: then the effects of the load on all of them cancel.
 	Own  bool                `json:"own,omitempty"`
 	Pods map[string]*Reading `json:"pods,omitempty"`
 }
@@ -207,10 +207,10 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 // the noise, and does not change the effect's sign.
 func (t *Track) lag() float64 { return t.within(0).lag }
 
-// interval returns the confidence sequence of the mean difference, for so many times the variance
-// of independent blocks of processes that are alike. Where events are rare the variance is at least
-// that of one event in all blocks, so that no event in n requests bounds the rate by about 4/n and
-// not by 0.
+// interval returns the confidence sequence of the mean difference, for this many times the variance
+// of independent blocks of processes that are alike. For rare events the variance is at least that
+// of one event in all blocks, so that no event in n requests bounds the rate by about 4/n and not
+// by 0.
 func (t *Track) interval(m Metric, rho, alpha, times float64) Interval {
 	n := float64(t.Moments.N)
 	out := Interval{Estimate: t.Moments.Mean, Low: -math.MaxFloat64, High: math.MaxFloat64, N: t.Moments.N}
@@ -236,7 +236,7 @@ func ofFirst(x float64) float64 {
 	return 2 * x / (2 - x)
 }
 
-// variance is that of a block's difference, with the least one of rare events.
+// variance returns the variance of a block's difference, at least that of one rare event.
 func (t *Track) variance(m Metric) float64 { return max(t.Moments.variance(), t.leastVariance(m)) }
 
 func (t *Track) leastVariance(m Metric) float64 {

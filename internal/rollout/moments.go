@@ -25,7 +25,7 @@ func (m Moments) variance() float64 {
 	return m.M2 / float64(m.N-1)
 }
 
-// A Lag collects what the lag-1 correlation of a series needs.
+// A Lag collects the sums behind the lag-1 correlation of a series.
 type Lag struct {
 	Pairs    int     `json:"pairs"`
 	Products float64 `json:"products"` // sum of x[t-1]*x[t]

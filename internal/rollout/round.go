@@ -22,10 +22,11 @@ type Heard struct {
 	Ended   string  `json:"ended,omitempty"`   // why it runs the original now
 }
 
-// Patience is how many seconds a process may stay silent. Its own lease ends before.
+// Patience is the number of seconds that a process may stay silent. Its own lease ends before.
 const Patience = 30
 
-// Take enters a round, and returns what was decided, in order. Nothing is decided after an end.
+// Take enters a round, and returns the decisions, in order. After an end there are no further
+// decisions.
 func (e *Experiment) Take(r Round) (all []Decision) {
 	if r.Stop != "" {
 		return []Decision{e.Stop(r.Stop)}
@@ -47,8 +48,8 @@ func (e *Experiment) Take(r Round) (all []Decision) {
 	return all
 }
 
-// ends says why a process's news ends the experiment. A silent process ends it, too: nobody knows
-// what its candidate does.
+// ends returns why a process's news ends the experiment. A silent process ends it, too: the state
+// of its candidate is unknown.
 func (h Heard) ends() string {
 	switch {
 	case h.Tripped != "":

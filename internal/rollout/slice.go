@@ -42,7 +42,7 @@ type Counts struct {
 	late  float64 // calls that passed the block's cap
 	// lateNanos is their time beyond it.
 	lateNanos float64
-	// usualNanos is what all its calls would take at the mean of the block, over all arms.
+	// usualNanos is the time of all its calls at the mean of the block, over all arms.
 	usualNanos float64
 }
 

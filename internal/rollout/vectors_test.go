@@ -14,7 +14,7 @@ func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*math.Max(1e-3, math.Max(math.Abs(a), math.Abs(b)))
 }
 
-// vectors are what other programs computed; testdata/oracles says which.
+// vectors are results of other programs; testdata/oracles names them.
 type vectors struct {
 	Sequence []struct{ N, Mean, Variance, Alpha, Tuning, Rho, Half, P float64 }
 	Ratio    []struct {

@@ -198,8 +198,8 @@ func (x *exhauster) changeBytes(_ spot, text []byte, try func([]byte) bool) bool
 	return true
 }
 
-// stretchedTo are how often one byte of a record is repeated: often, and as often
-// as makes a counter of 8 or 16 bits start anew.
+// stretchedTo are the lengths to which one byte of a record is repeated: long ones, and those that
+// make a counter of 8 or 16 bits start anew.
 var stretchedTo = []int{20, 255, 256, 257, 300, 5000, 65_536, 70_000}
 
 // stretch repeats the first byte of each word and of each separator.

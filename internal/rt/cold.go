@@ -207,8 +207,8 @@ func (p *replayer[A, R]) keptApart() {
 	}
 }
 
-// enoughSuspects is how many inputs must show a shared place. One alone may be
-// the first call of something in the standard library that keeps memory.
+// enoughSuspects is the number of inputs that must show a shared place. One alone may be the first
+// call of something in the standard library that keeps memory.
 const enoughSuspects = 3
 
 func (p *replayer[A, R]) apart(n, i int, suspects *int) *Diff {

@@ -26,12 +26,12 @@ type checker[A, R any] struct {
 	snap [2][]byte
 
 	minimising bool          // a difference is made smaller: there is no time to look often
-	lookedFor  time.Duration // processor time for looks at what an original may do, in vain
-	checked
+	lookedFor  time.Duration // processor time of fruitless looks at an original's other outcomes
+	checkCounts
 }
 
-// checked is what a checker counts.
-type checked struct {
+// checkCounts are the counts of a checker.
+type checkCounts struct {
 	took     time.Duration // by the original, last
 	unstable int           // inputs on which the original differs from itself
 	opaque   int           // inputs whose outcome cannot be compared

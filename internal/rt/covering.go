@@ -87,7 +87,7 @@ func (x *exhauster) levelsOf(t reflect.Type) []int {
 	return []int{len(x.values(t, coverValues, 0))}
 }
 
-// coverValues is how many values of a type count as its levels.
+// coverValues is the number of values of a type that count as its levels.
 const coverValues = 40
 
 // copyOf is a telling value of a slot in memory of its own: other slots may lie
@@ -200,7 +200,7 @@ func newCover(parts []factor) *cover {
 	return c
 }
 
-// coverTries is how many levels are tried for each factor of a row.
+// coverTries is the number of levels tried for each factor of a row.
 const coverTries = 4
 
 // next makes a row around the first pair that is left, and chooses the other

@@ -33,7 +33,7 @@ func basicDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 	}
 }
 
-// errUnfit is that of a number recorded where an int had more bits.
+// errUnfit reports a number that was recorded where an int had more bits.
 var errUnfit = errors.New("does not fit a")
 
 func intDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {

@@ -22,8 +22,8 @@ const (
 	Judging               // New and Main
 )
 
-// Files that not every program needs. A file that is named nowhere goes into
-// all programs that judge, so that a new one is at worst compiled in vain.
+// Files that not every program needs. A file that is named nowhere goes into all programs that
+// judge, so a new one is at worst compiled without need.
 var (
 	// Recording makes coders, which know how to read and to clone, and uses
 	// them to write.

@@ -113,7 +113,7 @@ func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster, *stand[A, R], error) 
 		return nil, nil, fmt.Errorf("exhaust: there is no variant %d", q.Variant)
 	}
 	s := &stand[A, R]{check: newChecker(watched(h), q.Variant, q.Panics), plain: coderFor[A]().flat}
-	x := &exhauster{q: q, start: time.Now(), end: math.MaxInt, stand: s, check: &s.check.checked}
+	x := &exhauster{q: q, start: time.Now(), end: math.MaxInt, stand: s, check: &s.check.checkCounts}
 	x.domain = newDomain(q, reflect.TypeFor[A]().PkgPath())
 	x.v = reflect.ValueOf(&s.a).Elem()
 	x.slots = slotsOf(x.v.Type(), x.home)
@@ -151,7 +151,7 @@ type exhauster struct {
 		panicked() *thrown         // nil if it returned
 		snapshot() ([]byte, error) // of its arguments and results
 	}
-	check *checked // what the stand counts
+	check *checkCounts // what the stand counts
 	*domain
 	bases int // number of the surroundings; the first is the zero value
 	start time.Time

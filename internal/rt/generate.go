@@ -28,7 +28,7 @@ func NewWords[A any](alpha Alphabet, limit int, types map[string]reflect.Type) *
 	return &Words[A]{g.space(t, limit, 0)}
 }
 
-// Len is how many inputs there are.
+// Len returns the number of inputs.
 func (w *Words[A]) Len() int { return w.s.n }
 
 // At makes input i in a. All its memory is new.

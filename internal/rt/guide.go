@@ -49,7 +49,7 @@ const (
 // branches: time would end them, each time elsewhere.
 var huge = []string{"sizes", "inner", "long", "deep", "samples"}
 
-// seedCases is how many cases of each phase of the exhaustion start a search.
+// seedCases is the number of cases of each phase of the exhaustion that start a search.
 const seedCases = 1500
 
 func (h *Harness[A, R]) guided(q *Guide) (any, error) {
@@ -217,7 +217,7 @@ func (g *guide) search() {
 	}
 }
 
-// mutationsEach is how many mutants of an input are made in a row.
+// mutationsEach is the number of mutants of an input made in a row.
 const mutationsEach = 32
 
 // saturated counts random mutants only: the substitutions that match makes are

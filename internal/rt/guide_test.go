@@ -110,8 +110,8 @@ func TestGuideStop(t *testing.T) {
 	}
 }
 
-// TestGuideSlow: inputs that the original is too slow for accuse nobody, and the
-// search goes on without them.
+// TestGuideSlow: inputs that the original is too slow for are no evidence, and the search goes on
+// without them.
 func TestGuideSlow(t *testing.T) {
 	slow := func(a *textArgs, r *textResults) {
 		if TraceInt(5, TraceGt, len(a.A0), 400) {

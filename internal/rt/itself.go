@@ -15,8 +15,8 @@ const (
 	itselfTime  = 200 * time.Millisecond // of processor time
 	manyOf      = 8                      // an outcome to so many runs is one of too many to know all
 
-	briefItself = 64 // runs of a look, when those in vain have taken itselfTime
-	vainLooks   = 4  // times itselfTime, from which on nobody looks
+	briefItself = 64 // runs of a look, once fruitless ones have taken itselfTime
+	vainLooks   = 4  // times itselfTime, after which the looks end
 )
 
 // An itself says what the original is known to do on an input when it does not agree with itself.

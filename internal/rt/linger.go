@@ -13,7 +13,7 @@ import (
 // CheckEnded is the look for goroutines after a call.
 const CheckEnded = "goroutines outlive the call that started them"
 
-// lingering is how long a goroutine may live after its call. It is long enough for a goroutine
+// lingering is the time that a goroutine may live after its call. It is long enough for a goroutine
 // that is about to end on a busy machine.
 const lingering = 2 * time.Second
 

@@ -197,7 +197,7 @@ func TestReplayErrors(t *testing.T) {
 	}
 }
 
-// TestUnstable: an original that differs from itself accuses nobody.
+// TestUnstable: an original that differs from itself is no evidence against a candidate.
 func TestUnstable(t *testing.T) {
 	n := 0
 	counter := func(_ *errArgs, r *errResults) { n++; r.R0 = n }
@@ -207,8 +207,8 @@ func TestUnstable(t *testing.T) {
 	}
 }
 
-// TestTied: an original that draws the order of equal elements accuses nobody who draws one of its
-// orders, however seldom it comes, and accuses who does something else there.
+// TestTied: beside an original that draws the order of equal elements, a candidate may draw any of
+// its orders, however seldom it comes, and may do nothing else.
 func TestTied(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	draws := func(seldom int, tie string) func(*textArgs, *textResults) {
@@ -243,8 +243,8 @@ func TestTied(t *testing.T) {
 	}
 }
 
-// TestManyTied: an original that draws one of very many orders accuses who loses an element, though
-// nobody knows all of its outcomes, and nobody who draws an order that it was not seen to draw.
+// TestManyTied: beside an original that draws one of very many orders, a candidate may draw an
+// unseen order, and may not lose an element, though not all outcomes are known.
 func TestManyTied(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	shuffled := func(a *bytesArgs, r *bytesResults) {

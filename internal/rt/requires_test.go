@@ -79,7 +79,8 @@ type termError struct{}
 
 func (*termError) Error() string { return "x" }
 
-// TestRequires checks that inputs outside the contract accuse nobody, and inputs inside still do.
+// TestRequires checks that inputs outside the contract are no evidence, and that inputs inside
+// still are.
 func TestRequires(t *testing.T) {
 	defer func() { Predicates = nil }()
 	Predicates = []any{func(a *termArgs) bool { return len(a.A1) < 3 && a.A1[0] == 'a' }}

@@ -51,7 +51,7 @@ func (x *exhauster) runes(yield func() bool) {
 	}
 }
 
-// runeContexts is how many contexts a rune is tried in.
+// runeContexts is the number of contexts in which a rune is tried.
 const runeContexts = 4
 
 // contextOf is the context of a rune in a round. In no round it goes with a bit

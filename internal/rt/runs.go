@@ -10,13 +10,13 @@ import (
 // zeros before a digit, dots) has a limit somewhere when it is written for speed:
 // a word, a small array, a few steps.
 
-// runLengths are how often a letter is repeated: every number to beyond two
-// words, and around the sizes of others.
+// runLengths are the numbers of repetitions of a letter: every number to beyond two words, and
+// around the sizes of others.
 var runLengths = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 24, 31, 32, 33, 63, 64, 65,
 	127, 128, 129, 255, 256, 257, 300}
 
-// runeRuns are how often a rune beyond ASCII is repeated: a text that grows or shrinks by its
-// runes outgrows a small buffer.
+// runeRuns are the numbers of repetitions of a rune beyond ASCII: a text that grows or shrinks by
+// its runes outgrows a small buffer.
 var runeRuns = []int{2, 5, 9, 17, 65}
 
 // mostRunes bounds the runes that are repeated.

@@ -13,8 +13,8 @@ var (
 	pageSize   = 1 << 12
 )
 
-// sampledMarks is how many of the versions' own marks are put into long texts:
-// a place that is kept in 16 bits shows only behind the right one.
+// sampledMarks is the number of the versions' own marks in long texts: a place that is kept in 16
+// bits shows only behind the right one.
 const sampledMarks = 8
 
 // samples puts single elements out of line into long sequences.

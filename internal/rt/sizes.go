@@ -100,7 +100,7 @@ func (x *exhauster) distances() []int {
 func (x *exhauster) sizes(yield func() bool) {
 	x.patience = 2 * largeCase
 	sizes, distances := x.sizesOf(), x.distances()
-	z := sizer{x: x, yield: yield, spent: map[int][2]measured{}}
+	z := sizer{x: x, yield: yield, spent: map[int][2]sizeCost{}}
 	for round, p := range patterns {
 		for _, n := range sizes {
 			if n <= p.most && !z.all(n, round, p) {
@@ -117,10 +117,10 @@ func (x *exhauster) sizes(yield func() bool) {
 type sizer struct {
 	x     *exhauster
 	yield func() bool
-	spent map[int][2]measured // by slot, -1 for all together: the first and the longest
+	spent map[int][2]sizeCost // by slot, -1 for all together: the first and the longest
 }
 
-type measured struct {
+type sizeCost struct {
 	n    int
 	took time.Duration
 }
@@ -178,7 +178,7 @@ func (z *sizer) one(slot, n int, fill func()) bool {
 	if !z.yield() {
 		return false
 	}
-	if now := (measured{n, x.check.took}); n >= 250 {
+	if now := (sizeCost{n, x.check.took}); n >= 250 {
 		seen := z.spent[slot]
 		if seen[0].n == 0 {
 			seen[0] = now

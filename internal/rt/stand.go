@@ -2,8 +2,7 @@ package rt
 
 import "reflect"
 
-// A stand is where an exhauster makes its cases: it has the case in the target's own types, and
-// tries it.
+// A stand makes an exhauster's cases: it has the case in the target's own types, and tries it.
 type stand[A, R any] struct {
 	check *checker[A, R]
 	a     A    // the case that is being made

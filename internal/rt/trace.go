@@ -213,9 +213,8 @@ func (s *traceSite) nearBy(x, y uint64) {
 	}
 }
 
-// maxOther is how many bits of two operands may differ for their number to be
-// news. More of them are rare by chance, which keeps a search from its end, and
-// bring the operands no nearer.
+// maxOther bounds the differing bits of two operands whose number is news. More of them are rare by
+// chance, which keeps a search from its end, and bring the operands no nearer.
 const maxOther = 12
 
 // distanceClass is a distance below 32 itself, and a magnitude above.

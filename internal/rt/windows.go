@@ -168,7 +168,7 @@ func (t *timer[A, R]) weigh() {
 	t.footprint = float64(after.TotalAlloc-before.TotalAlloc) / float64(len(calls))
 }
 
-// within is how many calls have arguments of together at most limit bytes.
+// within returns the number of calls whose arguments have together at most limit bytes.
 func (t *timer[A, R]) within(limit float64) int {
 	return max(1, int(limit/max(t.footprint, 1)))
 }

@@ -17,11 +17,11 @@ var (
 	seed     = sync.OnceValue(func() uint64 { return cmp.Or(*seedFlag, rand.Uint64()) })
 )
 
-// All reports whether all cases are asked for.
+// All reports whether all cases run.
 func All() bool { return *all }
 
-// OneIn reports whether this run is the one of n that tries something dear. Tests draw apart, so
-// that no run tries all that is dear.
+// OneIn reports whether this run is the one of n that tries an expensive test. Each test draws for
+// itself, so that no run tries all expensive tests.
 func OneIn(t testing.TB, n int) bool {
 	t.Helper()
 	if *all {
@@ -33,7 +33,7 @@ func OneIn(t testing.TB, n int) bool {
 	return rand.New(rand.NewPCG(seed(), name.Sum64())).IntN(n) == 0
 }
 
-// Rarely skips a dear test in all runs but one of n.
+// Rarely skips an expensive test in all runs but one of n.
 func Rarely(t testing.TB, n int) {
 	t.Helper()
 	if !OneIn(t, n) {

@@ -144,8 +144,8 @@ func (g *cgroup) killed() bool {
 	return false
 }
 
-// remove ends what is still in the group and removes it. The kernel may need
-// a moment for the last process.
+// remove kills the rest of the group and removes it. The kernel may need a moment for the last
+// process.
 func (g *cgroup) remove() {
 	if g == nil {
 		return

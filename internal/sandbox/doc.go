@@ -27,9 +27,9 @@
 // takes part: the small process that does the starting is this executable too,
 // and ends with its parent. A start costs a few milliseconds.
 //
-// Where namespaces are refused (containers, some distributions) the rest
-// still holds, and [Sandbox.Missing] says what does not. On systems other than
-// Linux only the time and output limits and the process group remain.
+// Where namespaces are refused (containers, some distributions) the rest still holds, and
+// [Sandbox.Missing] lists the missing walls. On systems other than Linux only the time and output
+// limits and the process group remain.
 //
 // What it does not do: it bounds memory for each process, not in total, when
 // no cgroup may be made; it does not hide the processor from side channels;

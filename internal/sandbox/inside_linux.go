@@ -107,8 +107,8 @@ func loopback(o *orders) error {
 	return nil
 }
 
-// limit sets what the kernel bounds for each process. The processor limit has
-// no soft part, because Go ignores the signal of that.
+// limit sets the kernel's bounds for each process. The processor limit has no soft part, because Go
+// ignores its signal.
 func limit(o *orders) error {
 	l := o.Limits
 	for _, r := range []struct {

@@ -42,7 +42,7 @@ func handled(abi int) (attr unix.LandlockRulesetAttr, size uintptr) {
 	return attr, size
 }
 
-// landlockABI asks the kernel; 0 is none.
+// landlockABI asks the kernel for its version of Landlock; 0 means that it has none.
 func landlockABI() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -84,7 +84,7 @@ type rule struct {
 	access uint64
 }
 
-// rules allow reading what is visible and writing where the orders say.
+// rules allow reading the visible files and writing where the orders say.
 func (o *orders) rules() []rule {
 	home := uint64(accessWrite)
 	if o.counted() {

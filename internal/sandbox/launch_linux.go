@@ -190,8 +190,8 @@ type process struct {
 	supervised     bool
 }
 
-// start has the porter open a door, and tells who goes through the orders once
-// it is in its cgroup.
+// start has the porter open a door, and sends the orders through it once the program is in its
+// cgroup.
 func (s *Sandbox) start(o *orders, stdin []byte, stop context.CancelCauseFunc) (_ *process, err error) {
 	p := &process{
 		line: -1, supervised: o.Supervise,

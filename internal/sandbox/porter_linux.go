@@ -33,8 +33,9 @@ const (
 	entryFDs   = 6 // that come with an entry: standard input, output and error, orders, faults and the line
 )
 
-// superviseDelay is how long a supervisor has to end the other processes. It takes milliseconds,
-// and seconds on a busy machine. Processes that are left when it is killed itself stay.
+// superviseDelay bounds the time in which a supervisor ends the other processes. It takes
+// milliseconds, and seconds on a busy machine. If it is killed itself, the remaining processes
+// stay.
 const superviseDelay = 10 * time.Second
 
 // An entry is the porter's part of orders.
@@ -64,7 +65,7 @@ func newLines() (ours, theirs line, err error) {
 
 func (l line) close() { unix.Close(int(l)) }
 
-// hangUp says that nothing more will be said; the other side may go on.
+// hangUp ends this side's messages; the other side may go on.
 func (l line) hangUp() { unix.Shutdown(int(l), unix.SHUT_WR) }
 
 func (l line) say(v any, fds ...int) error {
@@ -186,8 +187,8 @@ func porter() {
 	if unix.CloseRange(porterFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil { // before Linux 5.11
 		syscall.CloseOnExec(porterFD)
 	}
-	// Who ends a whole group of processes, as service managers do, leaves it to
-	// the parent to end in good order. To ignore signals would be inherited.
+	// Service managers end a whole group of processes; the parent must then end in good order.
+	// Ignored signals would be inherited.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
 	var inside sync.WaitGroup
 	for {

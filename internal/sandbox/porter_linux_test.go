@@ -101,8 +101,8 @@ func sleepers(line string) []int {
 	return out
 }
 
-// TestPorterTruncated checks that a porter that gets too few descriptors, because it may not open
-// more, lets nobody in, says so by dropping the line, and goes on.
+// TestPorterTruncated checks a porter that gets too few descriptors, because it may not open more:
+// it lets no program in, says so by dropping the line, and goes on.
 func TestPorterTruncated(t *testing.T) {
 	porter, _, err := hire()
 	if err != nil {

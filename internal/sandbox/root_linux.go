@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newRoot replaces the root directory by a small tmpfs that shows what the
-// orders name. Sources are opened before anything is mounted over them.
+// newRoot replaces the root directory by a small tmpfs that shows the files in the orders. It opens
+// sources before it mounts anything over them.
 func newRoot(o *orders) error {
 	if !o.Kernel.Namespaces {
 		return nil
@@ -152,8 +152,8 @@ func openView(host, at string, write bool) (view, error) {
 	return view{fd: fd, path: rel, isDir: st.Mode&unix.S_IFMT == unix.S_IFDIR, write: write}, nil
 }
 
-// enterTmpfs makes the new root and goes there. It is mounted over /, where
-// nothing depends on what it hides.
+// enterTmpfs makes the new root and goes there. It mounts it over /, where nothing depends on the
+// hidden files.
 func enterTmpfs(size int64) error {
 	fd, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -212,8 +212,8 @@ func (v view) attach() error {
 	return unix.MoveMount(v.fd, "", unix.AT_FDCWD, v.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-// mountPoint makes what the view is mounted on. Where an earlier view shows
-// it already, there is nothing to make.
+// mountPoint makes the mount point of the view. If an earlier view shows it already, there is
+// nothing to make.
 func (v view) mountPoint() error {
 	if _, err := os.Lstat(v.path); err == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Profile says what kind of program is run, and so what it may do.
+// A Profile is the kind of a program, which decides its rights.
 type Profile int
 
 const (
@@ -31,8 +31,7 @@ var profileNames = [...]string{"", "run", "fuzz", "build", "test"}
 
 func (p Profile) String() string { return profileNames[p] }
 
-// Limits bound a program. A zero field means what the profile has by default;
-// a negative one means no limit.
+// Limits bound a program. A zero field means the profile's default; a negative one means no limit.
 type Limits struct {
 	Wall time.Duration // until all is killed
 	CPU  time.Duration // processor time of each process
@@ -145,8 +144,8 @@ type Options struct {
 	Fallback bool // leave namespaces and control groups out, as on a system that refuses them
 }
 
-// A Sandbox runs commands. It has no state but what the probe found, and may
-// be used from several goroutines.
+// A Sandbox runs commands. Its only state is the result of its probe, and several goroutines may
+// use it at once.
 type Sandbox struct {
 	kernel  kernel
 	missing []string

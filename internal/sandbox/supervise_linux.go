@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervise runs the program as a child and then ends every descendant of it.
-// It is what a pid namespace would do: a process that leaves the process group
-// and loses its parent comes to the supervisor, and Landlock keeps it from
-// sending signals here.
+// supervise runs the program as a child and then ends every descendant of it, as a pid namespace
+// would: a process that leaves the process group and loses its parent comes to the supervisor, and
+// Landlock keeps it from sending signals here.
 func supervise(o *orders) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper: %w", err)

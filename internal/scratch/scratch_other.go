@@ -12,5 +12,5 @@ func create(stem string) (*Dir, error) {
 	return &Dir{Path: dir}, err
 }
 
-// Sweep does nothing: without locks nobody knows who is alive.
+// Sweep does nothing: without locks no process knows which others live.
 func Sweep(string) {}

@@ -39,7 +39,7 @@ type Service struct {
 	Toto          string   `yaml:"toto"` // weights that forecast, beside beagle.yaml
 }
 
-// A Watch says what limits `beagle watch` looks after.
+// A Watch lists the limits that `beagle watch` looks after.
 type Watch struct {
 	Prometheus string   `yaml:"prometheus"` // that of the rollout by default
 	From       []string `yaml:"from"`       // files of sloth or OpenSLO; those of the rollout by default
@@ -69,7 +69,7 @@ type Guardrail struct {
 	Then   string  `yaml:"then"` // hold or roll-back
 }
 
-// A Campaign says what `beagle campaign` may use.
+// A Campaign bounds `beagle campaign`.
 type Campaign struct {
 	Processor  time.Duration     `yaml:"processor"`  // processor time
 	Dollars    float64           `yaml:"usd"`        // for models

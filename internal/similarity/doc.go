@@ -12,11 +12,11 @@
 // long profiles and not for a good benchmark.
 //
 // [Compare] corrects for that. It supposes that the true shapes lie on the line between "no
-// difference" and the difference that was seen, and goes on beyond that. For each point of the line
-// it draws profiles of the same sizes. The estimate is the point whose profiles differ as much as
-// was seen in the mean. The interval holds the points that the seen distance does not contradict
-// at 95 %. The estimate errs to the side of unlike, by up to two points at 1,000 samples: a part of
-// what chance moved counts as a difference.
+// difference" and the observed difference, and goes on beyond that. For each point of the line it
+// draws profiles of the same sizes. The estimate is the point whose profiles differ as much as
+// observed in the mean. The interval holds the points that the observed distance does not
+// contradict at 95 %. The estimate errs to the side of unlike, by up to two points at 1,000
+// samples: some chance differences count as true ones.
 //
 // The package is pure: no clock, no files, and a fixed seed.
 package similarity

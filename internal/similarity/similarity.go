@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A Shape says how a function's time divides among parts, as so many samples show it.
+// A Shape is the division of a function's time among parts, as this many samples show it.
 type Shape struct {
 	Parts   map[string]float64 // by name, in any unit
 	Samples float64            // that stand behind it, of equal weight
@@ -172,8 +172,8 @@ func spread(both, p, q []float64, least float64) (a, b []float64) {
 	return a, b
 }
 
-// Enough is how many samples of production show a likeness, if the truth is that the shapes are
-// alike and the benchmark has as many samples. It is 0 when no profile of a sensible length does.
+// Enough returns how many samples of production show a likeness, if the shapes are truly alike and
+// the benchmark has as many samples. It is 0 if no profile of a sensible length does.
 func Enough(production, benchmark Shape, needed float64) float64 {
 	p, q, _ := shares(production, benchmark)
 	n, m := production.Samples, benchmark.Samples
@@ -287,5 +287,5 @@ func parts(names []string, p, q []float64, n, m float64) []beagle.SimilarPart {
 	return out
 }
 
-// tidy rounds to what a share is worth.
+// tidy rounds to the precision of a share.
 func tidy(v float64) float64 { return math.Round(v*1e5) / 1e5 }

@@ -42,8 +42,8 @@ func (s *Store) Cache(k Key, v any) error {
 	return s.write(s.cachePath(k), data, false)
 }
 
-// Cached reads the result that was kept under a key into v, and reports
-// whether there is one. A damaged entry is none.
+// Cached reads the result that was kept under a key into v, and reports whether there is one. A
+// damaged entry counts as missing.
 func (s *Store) Cached(k Key, v any) bool {
 	data, err := os.ReadFile(s.cachePath(k))
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package store keeps what outlives a process: blobs by content, results by what they depend on,
-// and runs with their journals. It is files under one directory, nothing clever, so that a user
-// can look at it and copy it:
+// Package store keeps data that outlives a process: blobs by content, results by their inputs, and
+// runs with their journals. It is files under one directory, nothing clever, so that a user can
+// look at it and copy it:
 //
 //	format             version of this layout
 //	lock               held by the process that works, with its number

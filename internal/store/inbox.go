@@ -27,8 +27,8 @@ type Submission struct {
 // maxInbox bounds the submissions that wait.
 const maxInbox = 64
 
-// Submit puts a version into a run's inbox. It needs no lock: the process that
-// works on the run takes what it finds there. It returns how many wait.
+// Submit puts a version into a run's inbox and returns how many wait there. It needs no lock: the
+// process that works on the run takes the versions that it finds.
 func (s *Store) Submit(run string, v Submission) (waiting int, err error) {
 	entry, err := s.Run(run)
 	if err != nil {

@@ -78,7 +78,7 @@ func (j *Journal) cut(n int) error {
 	return j.f.Truncate(info.Size() - int64(n))
 }
 
-// Sync makes durable what was appended.
+// Sync makes the appended entries durable.
 func (j *Journal) Sync() error { return j.f.Sync() }
 
 // Close closes the journal.
@@ -121,8 +121,8 @@ func ReadLines[T any](path string) ([]T, error) {
 	return out, nil
 }
 
-// wholeLines is data without what a sudden end left at its end: a line without
-// its newline, or, after power loss, lines that are not JSON.
+// wholeLines returns data without a damaged end: a line without its newline, or, after power loss,
+// lines that are not JSON.
 func wholeLines(data []byte) []byte {
 	data = data[:bytes.LastIndexByte(data, '\n')+1]
 	for len(data) > 0 {

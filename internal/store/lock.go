@@ -62,8 +62,8 @@ func (s *Store) Works(r Run) bool {
 	return !r.Updated.Before(h.Since)
 }
 
-// LockMachine takes the right to measure on this machine for a process that
-// shares its store with others, as Lock does for one that has it alone.
+// LockMachine takes the right to measure on this machine, for a process that shares its store with
+// others. A process that has the store alone calls Lock.
 func LockMachine(what string) (*Lock, error) {
 	path := filepath.Join(os.TempDir(), fmt.Sprintf("beagle-%d.lock", os.Getuid()))
 	return lockFile(path, what, "this machine (lock file "+path+")",
@@ -71,7 +71,8 @@ func LockMachine(what string) (*Lock, error) {
 }
 
 // LockPart takes one part of the store for this process, as Lock does for the whole. The part is
-// the directory dir, called thing in messages; remedy says what others can do meanwhile.
+// the directory dir, called thing in messages; remedy tells others what they can do in the
+// meantime.
 func (s *Store) LockPart(dir, what, thing, remedy string) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
@@ -105,8 +106,7 @@ func lockFile(path, what, thing, remedy string) (*Lock, error) {
 	return l, nil
 }
 
-// Runs says which run the lock is held for, once there is one: others are told how
-// to cancel it.
+// Runs names the run of the lock, once there is one: others then learn how to cancel it.
 func (l *Lock) Runs(run string) error {
 	l.holder.Run = run
 	return l.write()
@@ -141,7 +141,7 @@ func holderOf(path string) (who, stop string) {
 	return fmt.Sprintf("process %d (%s, since %s)", h.PID, h.What, h.Since.Format("15:04:05")), stop
 }
 
-// Unlock gives back what was locked.
+// Unlock gives the lock back.
 func (l *Lock) Unlock() error {
 	if l.store != nil {
 		l.store.ownShelves(false)

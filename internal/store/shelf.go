@@ -51,7 +51,7 @@ func (s *Store) Shelve(k Key, v any) error {
 	return nil
 }
 
-// Shelved reads what Shelve has kept. A damaged entry is none.
+// Shelved reads a result that Shelve has kept. It takes a damaged entry for none.
 func (s *Store) Shelved(k Key, v any) bool {
 	value, ok := s.shelf(k).find(k.Candidate)
 	if ok && json.Unmarshal(value, v) == nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestLookingDoesNotDisturb checks that probing a lock keeps nobody from taking it.
+// TestLookingDoesNotDisturb checks that probing a lock does not keep a process from taking it.
 func TestLookingDoesNotDisturb(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Called returns the called expression without type arguments, and the identifier in it that names
-// the function, type or variable: nil for a call of what has no name.
+// the function, type or variable: nil if the callee has no name.
 func Called(c *ast.CallExpr) (fun ast.Expr, name *ast.Ident) {
 	fun = ast.Unparen(c.Fun)
 	switch x := fun.(type) {
@@ -42,8 +42,8 @@ func FuncName(fn *types.Func) string {
 	return "interface." + fn.Name()
 }
 
-// Stores yields what the statements below root assign to, and the operands of & if addresses is
-// set: whoever holds an address may assign.
+// Stores yields the expressions that the statements below root assign to, and the operands of & if
+// addresses is set: code that holds an address may assign.
 func Stores(root ast.Node, addresses bool) iter.Seq[ast.Expr] {
 	return func(yield func(ast.Expr) bool) {
 		more := true

@@ -19,7 +19,7 @@ func Unchanged(files []*ast.File, pkg *types.Package, info *types.Info) map[stri
 // A Watch tells which variables the code of some files may change.
 type Watch struct {
 	// Beyond reports whether a function whose body is not in the files only looks at its i-th
-	// parameter. Without it, all such functions may change what they get.
+	// parameter. Without it, all such functions may change their arguments.
 	Beyond func(fn *types.Func, i int) bool
 
 	info   *types.Info
@@ -50,8 +50,8 @@ func (w *Watch) Unchanged(pkg *types.Package) map[string]bool {
 	return out
 }
 
-// SetOnce returns what the package's init functions give to unexported variables that nothing else
-// changes, but for an initialiser. The assignment stands among the statements of the
+// SetOnce returns the values that the package's init functions give to unexported variables that
+// nothing else changes, but for an initialiser. The assignment stands among the statements of the
 // function itself, which does not return in front of it.
 func (w *Watch) SetOnce(files []*ast.File, pkg *types.Package) map[string]ast.Expr {
 	out, times := map[string]ast.Expr{}, map[string]int{}

@@ -1,4 +1,4 @@
-// Package tail keeps the end of what a program prints, for the message of its error.
+// Package tail keeps the end of a program's output, for the message of its error.
 package tail
 
 import (
@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// A Writer keeps the last [Most] bytes of what is written to it.
+// A Writer keeps the last [Most] bytes written to it.
 type Writer struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// Most is how much is kept.
+// Most is the number of kept bytes.
 const Most = 2 << 10
 
 func (t *Writer) Write(b []byte) (int, error) {

@@ -13,7 +13,7 @@ const (
 	imageRegisters = intRegisters * word
 )
 
-// A piece is a part of an argument, and where the image of a call has it. The image is the integer
+// A piece is a part of an argument, with its place in the image of a call. The image is the integer
 // registers, followed by the stack above the return address.
 type piece struct {
 	off, size int // within the argument

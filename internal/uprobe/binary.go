@@ -18,7 +18,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// A Binary is the executable of a running process, and what is known of its functions.
+// A Binary is the executable of a running process, with its functions.
 type Binary struct {
 	PID   int
 	Path  string // by which the kernel finds the file, also in another mount namespace
@@ -183,7 +183,7 @@ func (b *Binary) code(low, high uint64) ([]byte, error) {
 	return nil, fmt.Errorf("no code at %#x", low)
 }
 
-// offset is where the file has an address. The kernel finds code by it, wherever it is loaded.
+// offset returns the file offset of an address. The kernel finds code by it, wherever it is loaded.
 func (b *Binary) offset(address uint64) (uint64, error) {
 	for _, p := range b.elf.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && address >= p.Vaddr && address < p.Vaddr+p.Filesz {
@@ -212,5 +212,5 @@ func (b *Binary) process() wire.Process {
 	return p
 }
 
-// Way is what a status says of how a process is captured.
+// Way is a status's description of how a process is captured.
 const Way = "uprobe"

@@ -15,7 +15,8 @@ import (
 
 const pkg = "example.com/service/calls."
 
-// TestArguments: however the service is built and called, what is captured is what was passed.
+// TestArguments: the captured arguments are the passed ones, however the service is built and
+// called.
 func TestArguments(t *testing.T) {
 	privileged(t)
 	for _, c := range []struct {

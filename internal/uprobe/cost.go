@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Cost is what a hit costs the thread that runs into it, beyond the call itself, when hits follow
-// each other at once.
+// A Cost is the time that a hit costs its thread, beyond the call itself, when hits follow each
+// other at once.
 type Cost struct {
 	Emulated time.Duration // the kernel carries the instruction out
 	Stepped  time.Duration // the kernel steps over it, with a second trap
 }
 
-// cold is how much more a hit costs a process that does other things between: its caches have
-// forgotten the kernel's code. bench/uprobe measures it.
+// cold is the factor by which a hit costs more in a process that does other things between: its
+// caches have forgotten the kernel's code. bench/uprobe measures it.
 const cold = 2
 
 // Of returns the cost of a point that limits are computed with.
@@ -122,7 +122,7 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// ownOffset is where this program's file has an address of this process.
+// ownOffset returns the offset of an address of this process in this program's file.
 func ownOffset(at uint64) (uint64, error) {
 	f, err := os.Open("/proc/self/maps")
 	if err != nil {

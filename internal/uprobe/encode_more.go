@@ -147,7 +147,7 @@ func (e *encoder) hold(at, size uint64) bool {
 		}
 	}
 	if len(e.held) == maxHeld {
-		e.flags |= wire.Shared // nobody looks any more
+		e.flags |= wire.Shared // no reader wants more
 		return true
 	}
 	e.held = append(e.held, s)

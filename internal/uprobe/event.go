@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// An event is what the kernel copied of one call.
+// An event is the kernel's copy of one call.
 type event struct {
 	time    uint64 // monotonic, in nanoseconds
 	g       uint64 // address of the goroutine
@@ -24,7 +24,7 @@ type event struct {
 // memory is copied memory by its address.
 type memory map[uint64][]byte
 
-// read returns what was copied of n bytes at an address: the beginning, or nothing.
+// read returns the copied part of n bytes at an address: the beginning, or nothing.
 func (m memory) read(at, n uint64) []byte {
 	b := m[at]
 	return b[:min(uint64(len(b)), n)]

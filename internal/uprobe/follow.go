@@ -7,8 +7,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// follow is the body of the loop: it looks at one reference and copies what it refers to, or goes
-// on to the next element or chunk. The copies are a queue: their own references come later.
+// follow is the body of the loop: it looks at one reference and copies its target, or goes on to
+// the next element or chunk. The copies are a queue: their own references come later.
 func follow() asm.Instructions {
 	const slot, chunk, ref = asm.R7, asm.R8, asm.R9
 	// Find the slot of this call, its current chunk and the layout of the chunk.

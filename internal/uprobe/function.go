@@ -25,10 +25,10 @@ type Function struct {
 	results   int      // bytes of arguments and results on the stack
 }
 
-// declared is what DWARF says of one function name.
+// declared is DWARF's description of one function name.
 type declared struct {
 	name     string       // plain
-	symbol   string       // as the linker has it
+	symbol   string       // in the linker's spelling
 	abstract dwarf.Offset // of the entry that inlined copies refer to; 0 when there is none
 	concrete dwarf.Offset // of the entry with code; 0 when there is none
 	low      uint64
@@ -68,7 +68,7 @@ func (b *Binary) Find(want string) ([]*Function, error) {
 	return found, nil
 }
 
-// otherWay is what to do where uprobes are blind.
+// otherWay tells what to do where uprobes are blind.
 const otherWay = "build the service with beagle build --probe, which sees every call"
 
 // untyped explains why a program without DWARF shows nothing.
@@ -107,7 +107,8 @@ func (b *Binary) generic(want, name string) error {
 	}
 }
 
-// declarations reads all that DWARF says of functions with a name, among it who inlined them.
+// declarations reads DWARF's description of functions with a name, with the functions that inlined
+// them.
 func (b *Binary) declarations(want string) ([]*declared, error) {
 	byName := map[string]*declared{}
 	byAbstract := map[dwarf.Offset]*declared{}
@@ -237,7 +238,7 @@ func (b *Binary) function(d *declared) (*Function, error) {
 	}
 	switch {
 	case d.concrete == 0 && len(f.Inlined) == 0:
-		return refuse("has no code: nobody calls it", "check the name")
+		return refuse("has no code: no call of it is left", "check the name")
 	case d.concrete == 0:
 		return refuse("is inlined into all its callers, as "+f.Inlined[0]+", so no instruction is its entry",
 			"capture a caller, or "+otherWay)
@@ -268,7 +269,7 @@ func (b *Binary) function(d *declared) (*Function, error) {
 	return f, nil
 }
 
-// registers is how many integer registers hold arguments.
+// registers counts the integer registers that hold arguments.
 func (f *Function) registers() (n int) {
 	for _, v := range f.Params {
 		for _, p := range v.pieces {

@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/companion"
 )
 
-// options are what beagle tells beagle-uprobe.
+// options are beagle's orders to beagle-uprobe.
 type options struct {
 	pid                    int
 	socket, token, symbols string
@@ -19,8 +19,8 @@ type options struct {
 	names                  []string
 }
 
-// Main is the command beagle-uprobe. It prints one line of JSON when it serves, or what is wrong.
-// It ends, and takes its uprobes away, when its standard input closes.
+// Main is the command beagle-uprobe. It prints one line of JSON when it serves, or the fault. It
+// ends, and takes its uprobes away, when its standard input closes.
 func Main(args []string) (status int) {
 	var o options
 	f := flag.NewFlagSet("beagle-uprobe", flag.ContinueOnError)

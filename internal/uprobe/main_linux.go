@@ -14,7 +14,7 @@ func Available() error {
 	return err
 }
 
-// attach finds the functions, measures what a hit costs here, and serves controllers.
+// attach finds the functions, measures the cost of a hit here, and serves controllers.
 func attach(o options) (end func(), err error) {
 	token, err := os.ReadFile(o.token)
 	if err != nil {

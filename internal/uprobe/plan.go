@@ -43,7 +43,7 @@ const (
 	mostText       = maxChunk - lookBeyond
 )
 
-// textLook is how much is copied of a text. Texts within lists are many, so less is.
+// textLook bounds the copied part of a text. Texts within lists are many, so they get less.
 func textLook(o *wire.Start, own bool) int {
 	if own {
 		return max(o.Text+lookBeyond, lookAtClass)
@@ -61,7 +61,7 @@ type planner struct {
 	err     error
 }
 
-// planned is what a layout depends on: deeper down less is followed.
+// planned identifies a layout: it follows less the deeper it lies.
 type planned struct {
 	t       *Type
 	depth   int

@@ -193,8 +193,8 @@ func harmless(in instruction, registers int) bool {
 	return false
 }
 
-// grows reports whether an instruction is the jump of the stack check: what it jumps to asks for
-// more stack, and begins again at the entry.
+// grows reports whether an instruction is the jump of the stack check: its target asks for more
+// stack, and begins again at the entry.
 func grows(list []instruction, index map[uint64]int, in instruction, low uint64) bool {
 	if in.Op != x86asm.JBE && in.Op != x86asm.JB && in.Op != x86asm.JAE && in.Op != x86asm.JA {
 		return false

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of what the program in the kernel copies of one call.
+// These bound the copies that the program in the kernel makes of one call.
 const (
 	slots      = 32       // calls that are copied at the same time
 	room       = 32 << 10 // bytes of memory and headers that a call's copy has room for
@@ -78,7 +78,7 @@ const (
 	regsSP  = 152
 )
 
-// argumentOffsets are where pt_regs has the registers of the ABI, in its order.
+// argumentOffsets are the offsets of the ABI's registers in pt_regs, in its order.
 var argumentOffsets = [intRegisters]int16{80, 40, 88, 112, 104, 72, 64, 56, 48}
 
 // Places on the program's stack.
@@ -124,7 +124,7 @@ func lookup(m string, key int32) asm.Instructions {
 	}
 }
 
-// program is what a hit runs: R6 is the context, R7 the site, R8 the slot.
+// program is the code of a hit: R6 is the context, R7 the site, R8 the slot.
 func program() asm.Instructions {
 	var p asm.Instructions
 	add := func(parts ...asm.Instructions) {
@@ -186,8 +186,8 @@ func who() asm.Instructions {
 		asm.JNE.Imm(asm.R1, 0, "return"))
 }
 
-// forget drops a call whose results are still waited for, of the same goroutine at the same depth:
-// it cannot be under way where another begins. It ended in a panic, or its goroutine ended, and the
+// forget drops a call of the same goroutine at the same depth whose results are still to come: it
+// cannot be under way where another begins. It ended in a panic, or its goroutine ended, and the
 // return of the new call would be taken for its own.
 func forget() asm.Instructions {
 	p := asm.Instructions{
@@ -262,7 +262,7 @@ func depth() asm.Instructions {
 	}
 }
 
-// results is where a return begins: it goes on only for a call that was captured.
+// results is the beginning of a return: it goes on only for a captured call.
 func results() asm.Instructions {
 	p := asm.Instructions{
 		asm.Mov.Imm(asm.R1, 1).WithSymbol("return"),

@@ -198,7 +198,7 @@ func (v *Server) pull(limit int) (b []byte, more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended != "" {
-		s.land(time.Now(), 0) // what came out of the ring after the probes were taken away
+		s.land(time.Now(), 0) // events that left the ring after the probes were taken away
 	}
 	n := 0
 	for ; n < len(s.waiting); n++ {
@@ -216,7 +216,7 @@ func (v *Server) pull(limit int) (b []byte, more bool, err error) {
 	return b, len(s.waiting) > 0, nil
 }
 
-// typeLevels is how deep a type is described.
+// typeLevels bounds the depth of a type's description.
 const typeLevels = 6
 
 func (v *Server) status() *wire.Status {
@@ -252,7 +252,7 @@ func (v *Server) site(f *Function) wire.Site {
 	return w
 }
 
-func (s *session) counts(a *arming) *wire.Counts {
+func (s *session) counts(a *armedSite) *wire.Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := &wire.Counts{Rate: a.rate, Calls: float64(s.k.get(a.index, siteHits) - a.before),
@@ -282,7 +282,7 @@ func (s *session) describe(now time.Time) *wire.Session {
 	return w
 }
 
-// unseen says what no option shows of a function.
+// unseen lists the parts of a function that no option shows.
 func (f *Function) unseen() (all []string) {
 	for _, v := range f.Params {
 		if v.blind() {

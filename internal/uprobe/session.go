@@ -34,11 +34,11 @@ const (
 	landing = time.Second // how long the results of a call are waited for
 )
 
-// An arming is a site in a session.
-type arming struct {
+// An armedSite is a site in a session.
+type armedSite struct {
 	f        *Function
 	index    int
-	hit, ret time.Duration // what a hit at the entry and at a return costs
+	hit, ret time.Duration // cost of a hit at the entry and at a return
 	before   uint64        // calls, when the gate was opened
 	rate     float64       // calls a second, lately
 	recorded uint64
@@ -53,7 +53,7 @@ type session struct {
 	beat    time.Time
 	b       *Binary
 	k       *kernel
-	sites   []*arming
+	sites   []*armedSite
 	secrets *probe.Secrets
 	seed    maphash.Seed
 	clock   time.Time // wall time at the kernel's monotonic time 0
@@ -132,8 +132,8 @@ func (s *session) choose(all []*Function, cost Cost) error {
 				continue
 			}
 			found = true
-			if !slices.ContainsFunc(s.sites, func(a *arming) bool { return a.f == f }) {
-				a := &arming{f: f, index: len(s.sites), hit: cost.Of(f.Point), ret: cost.Of(Point{})}
+			if !slices.ContainsFunc(s.sites, func(a *armedSite) bool { return a.f == f }) {
+				a := &armedSite{f: f, index: len(s.sites), hit: cost.Of(f.Point), ret: cost.Of(Point{})}
 				s.sites = append(s.sites, a)
 			}
 		}
@@ -206,7 +206,7 @@ func (s *session) attach(b *Binary) error {
 	return s.k.attach(b.Path, b.PID, offsets, cookies)
 }
 
-// A tally is what the counters of a site have come to.
+// A tally holds the counters of a site so far.
 type tally struct{ hits, returns, taken uint64 }
 
 // tallies are those of all sites.
@@ -253,10 +253,10 @@ func (s *session) tryOut() error {
 	return nil
 }
 
-// tooMuch says what hits cost, and why that is so.
+// tooMuch states the cost of the hits, and its reason.
 func (s *session) tooMuch(share, most float64) error {
-	load := func(a *arming) int { return int(a.rate * float64(a.hit)) }
-	a := slices.MaxFunc(s.sites, func(x, y *arming) int { return cmp.Compare(load(x), load(y)) })
+	load := func(a *armedSite) int { return int(a.rate * float64(a.hit)) }
+	a := slices.MaxFunc(s.sites, func(x, y *armedSite) int { return cmp.Compare(load(x), load(y)) })
 	how, returns := "which the kernel emulates", ""
 	if !a.f.Point.Emulated {
 		how = "which the kernel must step over"
@@ -284,8 +284,8 @@ func (s *session) open() {
 }
 
 // pace sets the interval between captured calls, and bounds the random number of calls between its
-// end and the captured call. Where few calls come, most of them are wanted: then fewer are skipped.
-// In turns, what is missed between them is captured within them.
+// end and the captured call. If few calls come, most of them are wanted: then fewer are skipped. In
+// turns, the calls missed between them are captured within them.
 func (s *session) pace() {
 	interval := s.duty() / float64(s.start.Rate)
 	for i, a := range s.sites {

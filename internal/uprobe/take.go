@@ -83,7 +83,7 @@ func (s *session) take(e *event) {
 
 // copied moves the estimate of the median a step towards d. A mean would tell how often the kernel
 // took the processor away.
-func (a *arming) copied(d time.Duration) {
+func (a *armedSite) copied(d time.Duration) {
 	const step = 16
 	switch {
 	case a.nanos == 0:

@@ -10,15 +10,15 @@ import (
 
 // Bounds of a capture in turns.
 const (
-	turnSpends = 2 * time.Millisecond   // what the process may lose until the probes are taken away again
+	turnSpends = 2 * time.Millisecond   // loss that the process may take until the probes are taken away again
 	turnLeast  = 5 * time.Millisecond   // that they stay, to count the calls
-	turnMost   = 15 * time.Millisecond  // what it may lose in a turn: more, and there is no other one
+	turnMost   = 15 * time.Millisecond  // loss that it may take in a turn: beyond it, there is no other turn
 	turnLook   = time.Millisecond       // between looks at the counters
 	turnFirst  = 100 * time.Millisecond // what probes that stayed may have cost, to go on in turns
 )
 
-// turns are how functions are captured that are called too often for probes that stay: the probes
-// are attached for a moment, and then away for so long that all together costs what is allowed.
+// turns capture functions that are called too often for probes that stay: the probes are attached
+// for a moment, and then away long enough to keep the cost within its bound.
 type turns struct {
 	attaching sync.Mutex // held while the probes come and go
 	over      bool       // there are no more turns; guarded by attaching
@@ -52,7 +52,7 @@ func (s *session) takeTurns(before []tally, most time.Duration) bool {
 	return true
 }
 
-// alternate takes turns until the session ends. spent is what the turn before cost.
+// alternate takes turns until the session ends. spent is the cost of the turn before.
 func (s *session) alternate(spent time.Duration) {
 	t := s.turns
 	defer close(t.done)
@@ -76,8 +76,8 @@ func (s *session) alternate(spent time.Duration) {
 	}
 }
 
-// turn attaches the probes, and takes them away when their hits cost what a turn may. It returns
-// that, and why there can be no other turn.
+// turn attaches the probes, and takes them away when their hits reach the bound of a turn. It
+// returns their cost, and why there can be no other turn.
 func (s *session) turn() (spent time.Duration, why string) {
 	t := s.turns
 	before := s.tallies()
@@ -120,7 +120,7 @@ func (s *session) turn() (spent time.Duration, why string) {
 	return spent, ""
 }
 
-// turned enters what a turn saw, and sets the gates for the next one.
+// turned enters the counts of a turn, and sets the gates for the next one.
 func (s *session) turned(took time.Duration, from, to []tally) {
 	t := s.turns
 	s.mu.Lock()
@@ -145,8 +145,8 @@ func (s *session) duty() float64 {
 	return min(1, mostAtStart/max(load, mostAtStart))
 }
 
-// unplug takes the probes away for good. Afterwards nothing of the session uses the kernel's maps
-// but those who ask for what it counted.
+// unplug takes the probes away for good. Afterwards only readers of the counts use the kernel's
+// maps of the session.
 func (s *session) unplug() {
 	t := s.turns
 	if t == nil {

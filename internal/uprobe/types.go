@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// A Type is how values of a Go type lie in memory, as DWARF tells it.
+// A Type is the memory layout of a Go type's values, as DWARF tells it.
 type Type struct {
 	Name   string // with its import path, as the probe names types
 	Kind   reflect.Kind
@@ -40,7 +40,7 @@ type types struct {
 	seen map[dwarf.Offset]*Type
 }
 
-// maxTypes bounds what a foreign file makes us read.
+// maxTypes bounds the types that a foreign file makes us read.
 const maxTypes = 200_000
 
 // at reads the type at an offset. A type may refer to itself.

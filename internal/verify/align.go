@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A hunk is a place at which two versions differ: statements of one list of the
-// original, and what a candidate has instead of them. What stands around them,
-// and the statements that they belong to, are the same in both.
+// A hunk is a place at which two versions differ: statements of one list of the original, and the
+// candidate's statements in place of them. The statements around them, and those that hold them,
+// are the same in both.
 type hunk struct {
 	was, is  []ast.Stmt
 	from, to token.Pos // in the candidate: what to replace to have the original's statements again
@@ -30,7 +30,7 @@ func hunks(orig, cand *code) []hunk {
 	return a.out
 }
 
-// functions are the functions of a file that have bodies, by name.
+// functions returns the functions of a file that have bodies, by name.
 func functions(f *ast.File) map[string]*ast.FuncDecl {
 	out := map[string]*ast.FuncDecl{}
 	for _, d := range f.Decls {
@@ -60,8 +60,8 @@ type block struct {
 
 func blockOf(b *ast.BlockStmt) block { return block{b.List, b.Lbrace + 1, b.Rbrace} }
 
-// lists aligns two lists: statements whose texts are equal are the same, and
-// those of which only what they hold differs are looked into.
+// lists aligns two lists. Statements with equal texts are the same; lists looks into statements
+// that differ only in the statements that they hold.
 func (a *aligner) lists(was, is block) {
 	pairs := a.pairs(was.list, is.list)
 	i, k := 0, 0
@@ -76,8 +76,8 @@ func (a *aligner) lists(was, is block) {
 	}
 }
 
-// hunk enters that the candidate has the statements from k to end of a list
-// instead of some of the original.
+// hunk notes that the candidate has the statements from k to end of a list instead of some of the
+// original.
 func (a *aligner) hunk(was []ast.Stmt, is block, k, end int) {
 	h := hunk{was: was, is: is.list[k:end], from: is.from, to: is.from}
 	switch {
@@ -96,9 +96,10 @@ func (a *aligner) hunk(was []ast.Stmt, is block, k, end int) {
 	a.out = append(a.out, h)
 }
 
-// pairs is the heaviest common subsequence of two lists. Statements that are the
-// same weigh more than those that only begin the same.
+// pairs returns the heaviest common subsequence of two lists. Statements that are the same weigh
+// more than those with the same head only.
 func (a *aligner) pairs(was, is []ast.Stmt) [][2]int {
+	// best[i][k] is the weight of the best pairing of was[i:] and is[k:].
 	best := make([][]int, len(was)+1)
 	for i := range best {
 		best[i] = make([]int, len(is)+1)
@@ -111,6 +112,7 @@ func (a *aligner) pairs(was, is []ast.Stmt) [][2]int {
 			}
 		}
 	}
+	// Walk along the best pairing from the front.
 	var out [][2]int
 	for i, k := 0, 0; i < len(was) && k < len(is); {
 		w := a.alike(was[i], is[k])
@@ -127,8 +129,8 @@ func (a *aligner) pairs(was, is []ast.Stmt) [][2]int {
 	return out
 }
 
-// alike weighs how much of two statements is the same: 2 for all, 1 for all but
-// the statements that they hold, and 0 for less.
+// alike weighs the common part of two statements: 2 for all, 1 for all but the statements that they
+// hold, and 0 for less.
 func (a *aligner) alike(was, is ast.Stmt) int {
 	switch {
 	case a.text(a.orig, was) == a.text(a.cand, is):
@@ -139,7 +141,7 @@ func (a *aligner) alike(was, is ast.Stmt) int {
 	return 0
 }
 
-// inside aligns what two statements hold that begin the same.
+// inside aligns the statements that two statements with the same head hold.
 func (a *aligner) inside(was, is ast.Stmt) {
 	if a.text(a.orig, was) == a.text(a.cand, is) {
 		return
@@ -153,7 +155,7 @@ func (a *aligner) inside(was, is ast.Stmt) {
 	}
 }
 
-// elses aligns what two if statements do otherwise.
+// elses aligns the else branches of two if statements.
 func (a *aligner) elses(was, is *ast.IfStmt) {
 	switch {
 	case was.Else == nil && is.Else == nil:
@@ -177,7 +179,7 @@ func (a *aligner) elses(was, is *ast.IfStmt) {
 	}
 }
 
-// elseOf is what an if statement does otherwise, as a list.
+// elseOf returns the else branch of an if statement, as a list.
 func elseOf(s *ast.IfStmt) []ast.Stmt {
 	if b, ok := s.Else.(*ast.BlockStmt); ok {
 		return b.List
@@ -185,7 +187,7 @@ func elseOf(s *ast.IfStmt) []ast.Stmt {
 	return []ast.Stmt{s.Else}
 }
 
-// held are the lists that a statement holds, without what an if does otherwise.
+// held returns the lists that a statement holds, without an else branch.
 func held(s ast.Stmt) []block {
 	var out []block
 	for _, b := range bodies(s) {
@@ -201,8 +203,8 @@ func held(s ast.Stmt) []block {
 	return out
 }
 
-// bodies are the outermost nodes with lists of statements in a statement: bodies
-// of loops and branches, cases, and the bodies of functions without a name.
+// bodies returns the outermost nodes with lists of statements in a statement: bodies of loops and
+// branches, cases, and bodies of function literals.
 func bodies(s ast.Stmt) []ast.Node {
 	var out []ast.Node
 	s = unlabelled(s)
@@ -224,6 +226,7 @@ func bodies(s ast.Stmt) []ast.Node {
 	return out
 }
 
+// unlabelled returns a statement without its labels.
 func unlabelled(s ast.Stmt) ast.Stmt {
 	for {
 		l, ok := s.(*ast.LabeledStmt)
@@ -234,7 +237,7 @@ func unlabelled(s ast.Stmt) ast.Stmt {
 	}
 }
 
-// head is the text of a statement without the statements that it holds.
+// head returns the text of a statement without the statements that it holds.
 func (a *aligner) head(c *code, s ast.Stmt) string {
 	var b strings.Builder
 	at := s.Pos()
@@ -257,7 +260,7 @@ func (a *aligner) head(c *code, s ast.Stmt) string {
 	return b.String() + tokens(c.between(at, s.End()))
 }
 
-// text is what a node says, without comments and line breaks.
+// text returns the text of a node, without comments and line breaks.
 func (a *aligner) text(c *code, n ast.Node) string {
 	if t, ok := a.texts[n]; ok {
 		return t
@@ -267,12 +270,12 @@ func (a *aligner) text(c *code, n ast.Node) string {
 	return t
 }
 
-// between is the source from one place to another.
+// between returns the source from one place to another.
 func (c *code) between(from, to token.Pos) string { return c.src[c.offset(from):c.offset(to)] }
 
 func (c *code) offset(p token.Pos) int { return c.fset.File(c.file.FileStart).Offset(p) }
 
-// tokens is a text in one form, whatever its line breaks and comments.
+// tokens brings a text into one form, whatever its line breaks and comments.
 func tokens(src string) string {
 	var s scanner.Scanner
 	fset := token.NewFileSet()
@@ -285,7 +288,7 @@ func tokens(src string) string {
 			return b.String()
 		}
 		closes := tok == token.RPAREN || tok == token.RBRACE || tok == token.RBRACK
-		if comma && !closes { // a comma in front of a closing sign comes with a line break
+		if comma && !closes { // a comma in front of a closing bracket comes with a line break
 			b.WriteString(", ")
 		}
 		if comma = tok == token.COMMA; comma || tok == token.SEMICOLON && lit != ";" {

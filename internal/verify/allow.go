@@ -45,7 +45,7 @@ func vectorised(names string) string {
 // candidate that names one of these types.
 var stateful = set(`sync sync/atomic unsafe unique weak reflect`)
 
-// topics says what a package touches; the longest matching prefix counts.
+// topics names the outside thing that a package touches; the longest matching prefix counts.
 var topics = []struct{ prefix, what string }{
 	{"C", "C code"},
 	{"unsafe", "memory behind the types' back"},
@@ -68,6 +68,7 @@ var topics = []struct{ prefix, what string }{
 	{"fmt", "standard input or output"}, {"iter", "coroutines"}, {"io", "goroutines"},
 }
 
+// topic names the outside thing that a package touches.
 func topic(path string) string {
 	best, what := 0, "something that Beagle does not know to be free of effects"
 	for _, t := range topics {
@@ -90,6 +91,7 @@ func objectName(obj types.Object) string {
 	return obj.Pkg().Path() + "." + name
 }
 
+// set makes a set of words.
 func set(words string) map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range strings.Fields(words) {

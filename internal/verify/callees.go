@@ -9,11 +9,11 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// An allowance holds what the original with copies of its callees does. A version may do the same,
-// each function what its own original does, or what that calls: end a walk over a map, or print an
-// address. By a digest it may decide only where its own original does. Where it is judged in place,
-// copies may also keep what their originals keep. So the target's own text gets at the callees'
-// state by the same calls as in the original, and by no others.
+// An allowance lists the effects of the original with copies of its callees. A version may have the
+// same effects, each function those of its own original, or of that one's callees: end a walk over
+// a map, or print an address. By a digest it may decide only where its own original does. In place,
+// copies may also keep the state that their originals keep. So the target's own text reaches the
+// callees' state by the same calls as in the original, and by no others.
 type allowance struct {
 	anywhere map[string]bool // keys of writes to memory, and of locks, which excuse every function
 	in       map[string]*callee
@@ -21,16 +21,18 @@ type allowance struct {
 
 // A callee is a function of the original with copies, under the name of its copy.
 type callee struct {
-	keys      map[string]bool // of what the policy finds in it
+	keys      map[string]bool // keys of the policy's findings in it
 	signature string
 	calls     map[string]bool // functions of the file
 	stateful  bool            // it has keys, or calls a function that is stateful
 }
 
-// calleesDo reads the original with copies of what it calls in place of the calls: of all, and in
-// place of each alone, since a copy may call what another one is of.
+// calleesDo reads the original with copies of its callees: with all at once, and with each alone,
+// since a copy may call the original of another copy.
 func (e *Env) calleesDo() *allowance {
 	c := &allowance{anywhere: map[string]bool{}, in: map[string]*callee{}}
+	// Read the original with copies of all its callees, and let callers do the same as their
+	// callees.
 	wide, copies := e.Unit.Copies.WidenWhole(e.Unit.Target.Source)
 	if len(copies) == 0 {
 		return c
@@ -40,11 +42,13 @@ func (e *Env) calleesDo() *allowance {
 	if !e.InPlace {
 		return c
 	}
+	// Read it with each copy alone.
 	for _, name := range copies {
 		if one, err := e.Unit.Copies.Narrow(e.touched(wide, name)); err == nil {
 			e.find(one, c)
 		}
 	}
+	// A function is stateful if it calls a stateful one, directly or through others.
 	for changed := true; changed; {
 		changed = false
 		for _, f := range c.in {
@@ -58,8 +62,8 @@ func (e *Env) calleesDo() *allowance {
 	return c
 }
 
-// hoist lets callers do what their callees do, since a step may put a callee's text in place of its
-// call. Digests stay where they are: a caller has other values to decide on.
+// hoist lets callers have the effects of their callees, since a step may inline a callee. Digests
+// stay where they are: a caller has other values to decide on.
 func (c *allowance) hoist() {
 	for changed := true; changed; {
 		changed = false
@@ -78,13 +82,14 @@ func (c *allowance) hoist() {
 	}
 }
 
-// find adds what the policy finds in a version.
+// find adds the policy's findings in a version.
 func (e *Env) find(src string, all *allowance) {
 	f, problem := e.Unit.Reader.Parse(src)
 	if problem != nil {
 		return
 	}
 	c := e.codeOf(f)
+	// Note every function with its callees.
 	decls := c.declaredBy()
 	for _, fn := range c.declared() {
 		name := c.nameOf(fn)
@@ -95,6 +100,8 @@ func (e *Env) find(src string, all *allowance) {
 			all.in[name].calls[c.nameOf(to.decl)] = true
 		}
 	}
+	// Sort the findings: those that keep nothing between calls belong to their function. In place,
+	// a write to memory excuses all functions, and other state belongs to the copy that has it.
 	for _, v := range inspect(c) {
 		fn := c.at(v.Line)
 		switch {
@@ -110,7 +117,7 @@ func (e *Env) find(src string, all *allowance) {
 	}
 }
 
-// stateless reports whether a key is of what keeps nothing between calls.
+// stateless reports whether a key stands for an effect that keeps nothing between calls.
 func stateless(key string) bool {
 	switch key {
 	case digestKey, sumKey, "map order", "word size", "format", "address":
@@ -119,7 +126,8 @@ func stateless(key string) bool {
 	return strings.HasPrefix(key, "identity ")
 }
 
-// touched is a version with a function that is no longer what it is a copy of, and does the same.
+// touched returns a version in which one copy differs from its original in text, but not in
+// behaviour. So Narrow keeps that copy.
 func (e *Env) touched(src, name string) string {
 	f, problem := e.Unit.Reader.Parse(src)
 	if problem != nil {
@@ -134,7 +142,7 @@ func (e *Env) touched(src, name string) string {
 	return src
 }
 
-// excuse reports whether a callee of the original does what a version does there.
+// excuse reports whether a callee of the original has the effect that a version has there.
 func (c *allowance) excuse(cand *code, v Violation) bool {
 	switch {
 	case c == nil:
@@ -150,8 +158,8 @@ func (c *allowance) excuse(cand *code, v Violation) bool {
 	return in != nil && in.signature == cand.signature(fn) && (in.keys[v.key] || v.key == sumKey && in.keys[digestKey])
 }
 
-// strays are the calls of stateful copies that the original does not make there. With them a
-// version could keep its own results where a callee keeps something, and read them back.
+// strays returns the calls of stateful copies that the original does not make there. With them a
+// version could keep its own results in a callee's state, and read them back.
 func (c *allowance) strays(cand *code) []Violation {
 	if c == nil {
 		return nil
@@ -173,8 +181,8 @@ func (c *allowance) strays(cand *code) []Violation {
 	return out
 }
 
-// anywhere reports whether what a callee does excuses all functions of a version: the analysis of
-// memory sees a write in the callers too, and a lock tells nothing.
+// anywhere reports whether a callee's effect excuses all functions of a version: the analysis of
+// memory sees a write in the callers too, and a lock reveals nothing.
 func (c *typed) anywhere(key string) bool {
 	for _, p := range []string{"write ", "keep ", "share ", "pass ", "memory of "} {
 		if strings.HasPrefix(key, p) {
@@ -203,7 +211,7 @@ func (c *code) declared() (fns []*ast.FuncDecl) {
 	return fns
 }
 
-// at is the function of the file that a line belongs to, or nil.
+// at returns the function of the file that a line belongs to, or nil.
 func (c *code) at(line int) *ast.FuncDecl {
 	for _, fn := range c.declared() {
 		if c.fset.Position(fn.Pos()).Line <= line && line <= c.fset.Position(fn.End()).Line {
@@ -230,7 +238,7 @@ type use struct {
 	decl *ast.FuncDecl
 }
 
-// declaredBy are the functions of the file by what they declare.
+// declaredBy returns the functions of the file by their objects.
 func (c *code) declaredBy() map[types.Object]*ast.FuncDecl {
 	decls := map[types.Object]*ast.FuncDecl{}
 	for _, d := range c.declared() {

@@ -73,8 +73,8 @@ func formatOf(fn *types.Func) int {
 }
 
 // hasAddress reports whether fmt may print an address for a value of type t. It does for functions,
-// channels and most pointers, and interfaces may hold any of them. At the top, fmt prints what a
-// pointer to a struct, list or map leads to. Types with a text of their own decide themselves.
+// channels and most pointers, and interfaces may hold any of them. At the top, fmt prints the
+// target of a pointer to a struct, list or map. Types with a text of their own decide themselves.
 func hasAddress(t types.Type) bool {
 	if p, ok := t.Underlying().(*types.Pointer); ok && !hasText(t) {
 		switch p.Elem().Underlying().(type) {
@@ -87,6 +87,7 @@ func hasAddress(t types.Type) bool {
 	return holdsAddress(t, nil)
 }
 
+// holdsAddress is hasAddress below the top, where fmt prints pointers as addresses.
 func holdsAddress(t types.Type, seen []types.Type) bool {
 	if hasText(t) {
 		return false

@@ -20,7 +20,8 @@ const (
 	quickExhaust = 5 * time.Millisecond
 )
 
-func quick(ctx context.Context, j *Job) (*Finding, error) {
+// quick compares a candidate with the original on a few inputs, in one process.
+func quick(ctx context.Context, j *Job) (*Rejection, error) {
 	q, found, err := j.quickRequest(ctx)
 	if found != nil || err != nil {
 		return found, err
@@ -32,10 +33,10 @@ func quick(ctx context.Context, j *Job) (*Finding, error) {
 	return j.Env.differs(j.quickResult(reply)), nil
 }
 
-// quickRequest is what the quick check asks of a program, unless reading finds something.
-func (j *Job) quickRequest(ctx context.Context) (*rt.Replay, *Finding, error) {
+// quickRequest returns the quick check's request to a program, or a rejection from reading.
+func (j *Job) quickRequest(ctx context.Context) (*rt.Replay, *Rejection, error) {
 	if why := j.bin.Failed[j.idx]; why != "" {
-		return nil, &Finding{Status: beagle.Invalid, Stage: "compile", Reason: why}, nil
+		return nil, &Rejection{Status: beagle.Invalid, Stage: "compile", Reason: why}, nil
 	}
 	if found, err := j.literals(ctx); found != nil || err != nil {
 		return nil, found, err
@@ -48,7 +49,7 @@ func (j *Job) quickRequest(ctx context.Context) (*rt.Replay, *Finding, error) {
 	return q, nil, nil
 }
 
-// quickResult takes in what the program answered, and returns the difference that it found.
+// quickResult takes in the program's reply, and returns the difference in it.
 func (n *notes) quickResult(reply *rt.ReplayReply) *rt.Diff {
 	n.tell(reply)
 	if reply.Diff == nil && reply.Then != nil {
@@ -81,7 +82,8 @@ func (n *notes) tell(r *rt.ReplayReply) {
 // replayBudget bounds the replay of one set of records.
 const replayBudget = 10 * time.Second
 
-func (j *Job) replaySet(ctx context.Context, name string) (*Finding, error) {
+// replaySet gives both versions one set of records, and repeats a difference in a fresh process.
+func (j *Job) replaySet(ctx context.Context, name string) (*Rejection, error) {
 	if j.learned.sizes[name] == 0 {
 		j.note("there are no such records")
 		if name == "holdout" {
@@ -103,9 +105,11 @@ func (j *Job) replaySet(ctx context.Context, name string) (*Finding, error) {
 	return j.Env.differs(reply.Diff), nil
 }
 
-func replayTrain(ctx context.Context, j *Job) (*Finding, error)   { return j.replaySet(ctx, "train") }
-func replayHoldout(ctx context.Context, j *Job) (*Finding, error) { return j.replaySet(ctx, "holdout") }
-func replayGenerated(ctx context.Context, j *Job) (*Finding, error) {
+func replayTrain(ctx context.Context, j *Job) (*Rejection, error) { return j.replaySet(ctx, "train") }
+func replayHoldout(ctx context.Context, j *Job) (*Rejection, error) {
+	return j.replaySet(ctx, "holdout")
+}
+func replayGenerated(ctx context.Context, j *Job) (*Rejection, error) {
 	return j.replaySet(ctx, "generated")
 }
 
@@ -131,7 +135,7 @@ func (j *Job) confirm(ctx context.Context, d *rt.Diff) error {
 }
 
 // threads calls the candidate from several goroutines at once.
-func threads(ctx context.Context, j *Job) (*Finding, error) {
+func threads(ctx context.Context, j *Job) (*Rejection, error) {
 	name := "train"
 	if j.learned.sizes[name] == 0 {
 		j.note("there are no records")
@@ -179,7 +183,8 @@ func (j *Job) exhaustRequest(ctx context.Context, budget time.Duration) (*rt.Exh
 	return x, nil
 }
 
-func exhaust(ctx context.Context, j *Job) (*Finding, error) {
+// exhaust gives both versions systematic inputs.
+func exhaust(ctx context.Context, j *Job) (*Rejection, error) {
 	// Ask for a replay of a single record that the exhaustion follows.
 	x, err := j.exhaustRequest(ctx, j.Budget.Exhaust)
 	if err != nil {
@@ -248,7 +253,7 @@ func (c *code) goes() bool {
 }
 
 // race builds the original and the candidate with the race detector and runs both.
-func race(ctx context.Context, j *Job) (*Finding, error) {
+func race(ctx context.Context, j *Job) (*Rejection, error) {
 	// Decide whether the detector is worth its time.
 	switch {
 	case j.Budget.Race < 0:
@@ -298,6 +303,6 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 	if exit == nil {
 		return j.Env.differs(reply.Diff), nil
 	}
-	return &Finding{Status: beagle.Wrong, Reason: "the race detector found a data race: " + exit.Detail,
+	return &Rejection{Status: beagle.Wrong, Reason: "the race detector found a data race: " + exit.Detail,
 		Diff: &rt.Diff{Kind: "race", Got: exit.Detail}}, nil
 }

@@ -81,6 +81,7 @@ func (d *digestFlow) decisions() (out []decision) {
 	looked := d.lookedUp()
 	d.each(func(_ *ssa.Function, in ssa.Instruction) {
 		by, settled := none, true
+		// A comparison decides, and so does a look-up by a digest, in a map or in a list.
 		switch in := in.(type) {
 		case *ssa.BinOp:
 			by = d.compared(in)
@@ -98,6 +99,7 @@ func (d *digestFlow) decisions() (out []decision) {
 			if by = d.level[in.Index]; by == strong {
 				settled = d.settlesLookup(in, in.Index)
 			}
+		// Only a look-up makes an entry under a digest decide.
 		case *ssa.MapUpdate:
 			if by = d.depthOf(in.Key); by != none {
 				// without a look-up only the number of entries matters, and digests decide it
@@ -138,6 +140,7 @@ func (d *digestFlow) depthOf(v ssa.Value) depth {
 	return d.depthOfMemory(v.Type(), d.lies(v), 0)
 }
 
+// depthOfMemory is depthOf for memory: the deepest digest in its parts.
 func (d *digestFlow) depthOfMemory(t types.Type, o *object, steps int) depth {
 	how := d.level[o.find()]
 	switch u := t.Underlying().(type) {
@@ -198,6 +201,7 @@ func (d *digestFlow) sameNumber(x, y ssa.Value) bool {
 	return d.text(x, 0) == d.text(y, 0) || d.madeOf(x, y, 0) || d.madeOf(y, x, 0)
 }
 
+// madeOf reports whether x comes from y in a few steps of arithmetic.
 func (d *digestFlow) madeOf(x, y ssa.Value, steps int) bool {
 	if x == y {
 		return true
@@ -310,6 +314,7 @@ func (d *digestFlow) decidesBySums() (found bool) {
 	return found
 }
 
+// compares reports whether an operator compares.
 func compares(op token.Token) bool {
 	switch op {
 	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:

@@ -37,10 +37,15 @@ type depth int
 
 const (
 	none   depth = iota
-	weak         // of an element: what a library function says of it; of a digest: a sum
+	weak         // of an element: a library function's account of it; of a digest: a sum
 	strong       // of an element: the element itself; of a digest: a hash
 )
 
+// newDigestFlow analyses one version. It first finds out which values lead to the same memory
+// (place), then where numbers go (flow). Numbers that run in circles are accumulators: with each
+// memory cell apart in loops, with all elements of a list as one in rough. spread marks the values
+// that hold elements of the input. folds finds the accumulators that mix elements into digests, and
+// carries their results on.
 func newDigestFlow(c *code) *digestFlow {
 	d := &digestFlow{code: c, own: map[*ssa.Function]bool{}, objects: map[ssa.Value]*object{},
 		results: map[result]*object{}, helped: c.known(),
@@ -60,6 +65,7 @@ func newDigestFlow(c *code) *digestFlow {
 	return d
 }
 
+// enter adds a function with its closures.
 func (d *digestFlow) enter(f *ssa.Function) {
 	if d.own[f] {
 		return
@@ -71,6 +77,7 @@ func (d *digestFlow) enter(f *ssa.Function) {
 	}
 }
 
+// each walks over the instructions of all functions.
 func (d *digestFlow) each(do func(*ssa.Function, ssa.Instruction)) {
 	for _, f := range d.fns {
 		for _, b := range f.Blocks {
@@ -194,6 +201,7 @@ func (d *digestFlow) flowUnary(in *ssa.UnOp) {
 	}
 }
 
+// store follows a number into memory.
 func (d *digestFlow) store(in *ssa.Store) {
 	memory := d.lies(in.Addr)
 	if one(in.Addr) {
@@ -225,6 +233,7 @@ func one(addr ssa.Value) bool {
 	return true
 }
 
+// extract follows one value out of a tuple.
 func (d *digestFlow) extract(in *ssa.Extract) {
 	switch t := in.Tuple.(type) {
 	case *ssa.Next:
@@ -250,6 +259,7 @@ func (d *digestFlow) extract(in *ssa.Extract) {
 	}
 }
 
+// flowCall follows numbers through a call.
 func (d *digestFlow) flowCall(in *ssa.Call) {
 	// A function of the file: bind its parameters and results.
 	own := d.callees(&in.Call)
@@ -315,6 +325,7 @@ func packageOf(f *ssa.Function) string {
 	return ""
 }
 
+// flowBuiltin follows numbers through a builtin.
 func (d *digestFlow) flowBuiltin(in *ssa.Call, name string) {
 	args := in.Call.Args
 	switch name {

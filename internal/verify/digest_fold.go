@@ -63,6 +63,7 @@ type fold struct {
 
 func (m *fold) inside(v ssa.Value) bool { return m.in[v] == m.id }
 
+// read records how the instructions of a cycle treat its number.
 func (m *fold) read(nodes []node) {
 	for _, n := range nodes {
 		switch v := n.(type) {
@@ -80,6 +81,7 @@ func (m *fold) read(nodes []node) {
 	}
 }
 
+// call records a function of math/bits in the cycle.
 func (m *fold) call(v *ssa.Call) {
 	fn := v.Call.StaticCallee()
 	if fn == nil || packageOf(fn) != "math/bits" {
@@ -97,7 +99,7 @@ func (m *fold) call(v *ssa.Call) {
 	}
 }
 
-// operator records what one operator does to the number.
+// operator records the effect of one operator on the number.
 func (m *fold) operator(v *ssa.BinOp) {
 	// Let x be the number of the cycle, and y the other operand.
 	x, y := v.X, v.Y
@@ -160,6 +162,7 @@ func (m *fold) factor(v ssa.Value, steps int) (k uint64, known bool) {
 	if !m.inside(v) {
 		return 0, true // an addend
 	}
+	// The number itself counts once. Operators add and multiply the counts of their operands.
 	b, ok := v.(*ssa.BinOp)
 	if !ok || steps > maxSteps {
 		return 1, true
@@ -271,6 +274,7 @@ type tarjan struct {
 	groups     int
 }
 
+// visit numbers the nodes below one in depth-first order, and closes the cycles that end in it.
 func (t *tarjan) visit(n node) {
 	t.index[n] = len(t.index) + 1
 	t.low[n] = t.index[n]

@@ -30,6 +30,7 @@ func (o *object) find() *object {
 	return o
 }
 
+// part returns a part of an object, and makes it if need be.
 func (o *object) part(i int) *object {
 	o = o.find()
 	if p := o.parts[i]; p != nil {
@@ -53,6 +54,7 @@ func (o *object) content(t types.Type) *object {
 	return o.part(targetPart)
 }
 
+// unify merges two objects with all their parts.
 func unify(a, b *object) {
 	a, b = a.find(), b.find()
 	if a == b {
@@ -180,6 +182,7 @@ type result struct {
 	i  int
 }
 
+// returned returns the object of a result.
 func (d *digestFlow) returned(f *ssa.Function, i int) *object {
 	r := result{f, i}
 	if d.results[r] == nil {
@@ -188,6 +191,7 @@ func (d *digestFlow) returned(f *ssa.Function, i int) *object {
 	return d.results[r].find()
 }
 
+// placeCall unifies arguments with parameters, and results with the value of the call.
 func (d *digestFlow) placeCall(in ssa.CallInstruction) {
 	call, v := in.Common(), in.Value()
 	own := d.callees(call)

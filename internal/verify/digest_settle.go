@@ -12,17 +12,18 @@ import (
 // maxSteps bounds how far the analysis follows a value back to its origin.
 const maxSteps = 12
 
-// A settling checks whether the code compares elements on every path after a decision.
-type settling struct {
+// An elementCheck checks whether the code compares elements on every path after a decision.
+type elementCheck struct {
 	d       *digestFlow
 	home    *ssa.BasicBlock    // the block of the decision; a path that returns to it has not compared
-	content map[ssa.Value]bool // what a look-up found; it says whether there is anything to compare
+	content map[ssa.Value]bool // the result of a look-up; it says whether there is anything to compare
 	roots   []string           // the folded lists, as texts; empty if unknown
 	state   map[*ssa.BasicBlock]bool
 }
 
-func (d *digestFlow) settling(in ssa.Instruction, of ...ssa.Value) *settling {
-	s := &settling{d: d, home: in.Block(), state: map[*ssa.BasicBlock]bool{}}
+// settling prepares the check of a decision over the lists that some values were folded from.
+func (d *digestFlow) settling(in ssa.Instruction, of ...ssa.Value) *elementCheck {
+	s := &elementCheck{d: d, home: in.Block(), state: map[*ssa.BasicBlock]bool{}}
 	seen := map[ssa.Value]bool{}
 	for _, v := range of {
 		s.roots = append(s.roots, d.rootsOf(v, seen, 0)...)
@@ -37,7 +38,9 @@ func (d *digestFlow) settlesComparison(in *ssa.BinOp) bool {
 }
 
 // branches follows a truth value to the branches that it decides.
-func (s *settling) branches(v ssa.Value, op token.Token) bool {
+func (s *elementCheck) branches(v ssa.Value, op token.Token) bool {
+	// Each use of the truth value is a negation or a branch. The elements must be compared where
+	// the digests are equal; for an order, on one side at least.
 	for _, use := range *v.Referrers() {
 		switch use := use.(type) {
 		case *ssa.DebugRef:
@@ -68,6 +71,7 @@ func (s *settling) branches(v ssa.Value, op token.Token) bool {
 	return true
 }
 
+// opposite returns the negation of == and !=.
 func opposite(op token.Token) token.Token {
 	switch op {
 	case token.EQL:
@@ -116,13 +120,15 @@ func (d *digestFlow) settlesAlone(in ssa.Instruction, index ssa.Value) bool {
 	return !consulted || s.rest(in) || s.placed(in)
 }
 
-// follow collects the values made from what a look-up found. It reports whether any of them decides
-// something.
-func (s *settling) follow(v ssa.Value, by depth, plain bool) (decides bool) {
+// follow collects the values made from the result of a look-up. It reports whether any of them
+// decides something.
+func (s *elementCheck) follow(v ssa.Value, by depth, plain bool) (decides bool) {
 	if s.content[v] || v.Referrers() == nil {
 		return false
 	}
 	s.content[v] = true
+	// A branch, a returned truth or a stored truth decides. Arithmetic and other values pass the
+	// content on.
 	for _, use := range *v.Referrers() {
 		switch use := use.(type) {
 		case *ssa.If:
@@ -150,7 +156,7 @@ func (s *settling) follow(v ssa.Value, by depth, plain bool) (decides bool) {
 
 // placed reports whether a look-up only searches for a free place: the code puts the element into
 // the table on every path, before the next element comes.
-func (s *settling) placed(in ssa.Instruction) bool {
+func (s *elementCheck) placed(in ssa.Instruction) bool {
 	table, ok := in.(*ssa.IndexAddr)
 	if !ok {
 		return false
@@ -190,14 +196,14 @@ func (s *settling) placed(in ssa.Instruction) bool {
 }
 
 // rest reports whether the code compares elements after an instruction.
-func (s *settling) rest(in ssa.Instruction) bool {
+func (s *elementCheck) rest(in ssa.Instruction) bool {
 	b := in.Block()
 	return s.covered(b, slices.Index(b.Instrs, in)+1)
 }
 
 // covered reports whether every path from an instruction compares elements before the function ends
 // or the decision comes again.
-func (s *settling) covered(b *ssa.BasicBlock, from int) bool {
+func (s *elementCheck) covered(b *ssa.BasicBlock, from int) bool {
 	if from == 0 {
 		if b == s.home {
 			return false
@@ -214,7 +220,9 @@ func (s *settling) covered(b *ssa.BasicBlock, from int) bool {
 	return ok
 }
 
-func (s *settling) coveredAnew(b *ssa.BasicBlock, from int) bool {
+// coveredAnew walks a block: a comparison of elements covers it, a return does not. At a branch
+// both sides must be covered, or one where the condition itself compares.
+func (s *elementCheck) coveredAnew(b *ssa.BasicBlock, from int) bool {
 	for _, in := range b.Instrs[from:] {
 		switch in := in.(type) {
 		case *ssa.Return:
@@ -253,12 +261,12 @@ func isLen(v ssa.Value) bool {
 
 // heads reports whether a block is where a loop continues or ends. A list without elements leaves
 // nothing to compare.
-func (s *settling) heads(b *ssa.BasicBlock) bool {
+func (s *elementCheck) heads(b *ssa.BasicBlock) bool {
 	return s.reaches(b.Succs[0], b) != s.reaches(b.Succs[1], b)
 }
 
 // reaches reports whether some path between two blocks avoids the decision.
-func (s *settling) reaches(from, to *ssa.BasicBlock) bool {
+func (s *elementCheck) reaches(from, to *ssa.BasicBlock) bool {
 	seen := map[*ssa.BasicBlock]bool{s.home: true}
 	work := []*ssa.BasicBlock{from}
 	for len(work) > 0 {
@@ -276,7 +284,7 @@ func (s *settling) reaches(from, to *ssa.BasicBlock) bool {
 }
 
 // compares reports whether an instruction compares folded elements with others.
-func (s *settling) compares(in ssa.Instruction) bool {
+func (s *elementCheck) compares(in ssa.Instruction) bool {
 	switch in := in.(type) {
 	case *ssa.BinOp:
 		if in.Op != token.EQL && in.Op != token.NEQ {
@@ -304,11 +312,11 @@ var comparing = set(`Equal EqualFold Compare HasPrefix HasSuffix EqualFunc Conta
 
 // comparesInside reports whether a function of the file compares its elements and returns the
 // outcome as a bool.
-func (s *settling) comparesInside(fn *ssa.Function) bool {
+func (s *elementCheck) comparesInside(fn *ssa.Function) bool {
 	if fn.Signature.Results().Len() == 0 || len(fn.Blocks) == 0 {
 		return false
 	}
-	inner := &settling{d: s.d, home: fn.Blocks[0]}
+	inner := &elementCheck{d: s.d, home: fn.Blocks[0]}
 	for _, b := range fn.Blocks {
 		for _, in := range b.Instrs {
 			if op, ok := in.(*ssa.BinOp); ok && inner.compares(op) {
@@ -320,7 +328,7 @@ func (s *settling) comparesInside(fn *ssa.Function) bool {
 }
 
 // pair reports whether two operands are elements: whole values or, in a loop, single elements.
-func (s *settling) pair(x, y ssa.Value, loop bool) bool {
+func (s *elementCheck) pair(x, y ssa.Value, loop bool) bool {
 	if isConstant(x) || isConstant(y) || s.d.depthOf(x) != none || s.d.depthOf(y) != none ||
 		s.d.text(x, 0) == s.d.text(y, 0) {
 		return false
@@ -343,7 +351,7 @@ func isConstant(v ssa.Value) bool {
 }
 
 // someDiffer reports whether a call passes a folded list together with another list.
-func (s *settling) someDiffer(args []ssa.Value) bool {
+func (s *elementCheck) someDiffer(args []ssa.Value) bool {
 	folded := len(s.roots) == 0
 	texts := map[string]bool{}
 	for _, a := range args {
@@ -357,7 +365,7 @@ func (s *settling) someDiffer(args []ssa.Value) bool {
 }
 
 // root reports whether v is a list that was folded.
-func (s *settling) root(v ssa.Value) bool {
+func (s *elementCheck) root(v ssa.Value) bool {
 	return v != nil && slices.Contains(s.roots, s.d.text(bare(v), 0))
 }
 
@@ -425,6 +433,8 @@ func (d *digestFlow) rootsOf(v ssa.Value, seen map[ssa.Value]bool, steps int) (o
 		return nil
 	}
 	seen[v] = true
+	// A value that was read from a list leads to that list. Calls lead to their lists, arithmetic
+	// to its operands.
 	if list := listOf(v); list != nil && d.level[v] == none {
 		return []string{d.text(bare(list), 0)}
 	}

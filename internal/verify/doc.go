@@ -43,8 +43,8 @@
 // under which a wrong candidate would have passed.
 //
 // A judgement always ends with a [beagle.Verdict]; an error means that the machinery failed. An
-// input that the original itself does not survive, or on which it is too slow, accuses nobody:
-// the checks leave it out and note it.
+// input that the original itself does not survive, or on which it is too slow, is no evidence
+// against a candidate: the checks leave it out and note it.
 //
 // # The guided search
 //

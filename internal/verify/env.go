@@ -18,22 +18,23 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// An Env holds what checks need, and keeps what it learns of the original and of a corpus. Several
+// An Env holds the needs of checks, and keeps facts about the original and a corpus. Several
 // goroutines may use it at once.
 type Env struct {
 	Unit    *source.Unit
 	Builder *harness.Builder
 	Box     *sandbox.Sandbox
 	Dir     string // scratch directory, which must exist
-	// InPlace says that calls come from the user's tests, each with what the calls before it left.
-	// Then a version may keep and lock what the original's callees do: it holds copies of them.
+	// InPlace says that calls come from the user's tests, each with the state that the calls before
+	// it left. Then a version may keep and lock the same as the original's callees: it holds copies
+	// of them.
 	InPlace bool
 	// a program of the original alone, if there is one; it is not removed while checks run
 	Alone *harness.Binary
 
 	mu     sync.Mutex
 	orig   *code
-	corpus map[edition]*learned
+	corpus map[edition]*corpusFacts
 
 	helpersOnce sync.Once
 	ofPackage   *helpers
@@ -53,8 +54,8 @@ func editionOf(c *beagle.Corpus) edition {
 	return edition{c, len(c.Train), len(c.Holdout), len(c.Generated)}
 }
 
-// learned holds the facts about one corpus.
-type learned struct {
+// corpusFacts holds the facts about one corpus.
+type corpusFacts struct {
 	files map[string]string // name -> path of a record file
 	sizes map[string]int
 
@@ -98,17 +99,17 @@ func (e *Env) codeOf(f *source.File) *code {
 		helpers: e.helpers, entries: scope.Entries()}
 }
 
-// quickRecords is how many training records the quick replay uses.
+// quickRecords is the number of training records that the quick replay uses.
 const quickRecords = 192
 
 // learn writes the record files of a corpus and reads its values, once.
-func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
+func (e *Env) learn(c *beagle.Corpus) (*corpusFacts, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if l := e.corpus[editionOf(c)]; l != nil {
 		return l, nil
 	}
-	l := &learned{
+	l := &corpusFacts{
 		files:     map[string]string{},
 		sizes:     map[string]int{},
 		skip:      map[string]bool{},
@@ -141,13 +142,13 @@ func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 		}
 	}
 	if e.corpus == nil {
-		e.corpus = map[edition]*learned{}
+		e.corpus = map[edition]*corpusFacts{}
 	}
 	e.corpus[editionOf(c)] = l
 	return l, nil
 }
 
-func (l *learned) write(path, name string, list []beagle.Record) error {
+func (l *corpusFacts) write(path, name string, list []beagle.Record) error {
 	l.files[name], l.sizes[name] = path, len(list)
 	return harness.WriteRecords(path, list)
 }
@@ -169,7 +170,7 @@ const collectBytes = 4 << 20
 
 // learnResults runs the original over the training records, once. The policy then recognises
 // literals that a candidate copied from the results.
-func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *learned) error {
+func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *corpusFacts) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fromRuns {
@@ -206,10 +207,11 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *learned)
 	}
 }
 
-// maxSkips is how many inputs may fail in the original before a check gives up.
+// maxSkips bounds the inputs that may fail in the original before a check gives up.
 const maxSkips = 8
 
-func (l *learned) pick(names ...string) map[string]string {
+// pick returns the record files of these names.
+func (l *corpusFacts) pick(names ...string) map[string]string {
 	m := make(map[string]string)
 	for _, n := range names {
 		m[n] = l.files[n]
@@ -224,6 +226,7 @@ func (k *Known) read(b []byte, where string) {
 	}
 }
 
+// value adds the telling constants in a value and its parts.
 func (k *Known) value(v *rt.Value, where string, depth int) {
 	if len(k.values) > maxKnown {
 		return

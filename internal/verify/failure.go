@@ -7,8 +7,8 @@ import (
 )
 
 // A JudgeFailure reports a check that failed on a candidate, which is a defect of the judge or of
-// the machine. Nothing is known of the candidate, so nobody may accept it. The judge can continue
-// with other candidates.
+// the machine. The candidate stays unknown, so nothing may accept it. The judge can continue with
+// other candidates.
 type JudgeFailure struct {
 	Check     string
 	Candidate string // its ID
@@ -27,7 +27,7 @@ func Panicked(check, candidate string, value any) *JudgeFailure {
 }
 
 // run runs a check, and returns a [JudgeFailure] if it panics.
-func (c *Check) run(ctx context.Context, j *Job) (_ *Finding, err error) {
+func (c *Check) run(ctx context.Context, j *Job) (_ *Rejection, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = Panicked(c.Name, j.Candidate.ID, v)

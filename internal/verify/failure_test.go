@@ -11,10 +11,10 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// TestJudgeFailure checks that the panic of a check names the check and the candidate. It accuses
-// nobody, and no verdict accepts the candidate.
+// TestJudgeFailure checks that the panic of a check names the check and the candidate, and that no
+// verdict accepts or rejects the candidate for it.
 func TestJudgeFailure(t *testing.T) {
-	planted := Ladder{{Name: "planted", Run: func(context.Context, *Job) (*Finding, error) {
+	planted := Ladder{{Name: "planted", Run: func(context.Context, *Job) (*Rejection, error) {
 		var nothing *beagle.Target
 		return nil, errors.New(nothing.Name)
 	}}}
@@ -30,7 +30,7 @@ func TestJudgeFailure(t *testing.T) {
 	}
 }
 
-// TestAstray: a program that ends between inputs accuses nobody. It is run once more, and then the
+// TestAstray: a program that ends between inputs is no evidence. It is run once more, and then the
 // check fails for this candidate alone.
 func TestAstray(t *testing.T) {
 	j := &Job{Candidate: beagle.Candidate{ID: "c0ffee"}, notes: notes{result: beagle.CheckResult{Name: "quick"}}}

@@ -15,12 +15,13 @@ import (
 
 // fuzz searches for an input on which the versions differ. Their comparisons and branches guide the
 // search.
-func fuzz(ctx context.Context, j *Job) (*Finding, error) {
+func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 	if j.Budget.Fuzz < 0 {
 		j.note("left out")
 		j.missed("what the fuzzer finds: it was switched off")
 		return nil, nil
 	}
+	// Build both versions with calls at their decisions.
 	traced, err := j.trace(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -30,6 +31,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 		j.missed("what the guided search finds: its program could not be built")
 		return nil, nil
 	}
+	// The check untested may need the program again; it then removes it.
 	defer func() {
 		if j.traced == nil {
 			traced.Remove()
@@ -39,6 +41,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 		j.note("the branches of the %s are not known: it does not compile with calls that count them", version)
 		j.missed("the branches of the %s: the guided search could not trace it", version)
 	}
+	// Search, guided by what the calls report.
 	q, err := j.guideRequest(ctx, len(traced.Sites))
 	if err != nil {
 		return nil, err
@@ -71,11 +74,11 @@ func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
 	return q, nil
 }
 
-// maxSearches is how often a search restarts after an input that ends the original.
+// maxSearches bounds the searches, of which each ends at an input that ends the original.
 const maxSearches = 3
 
 // guided runs the search to its end.
-func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (*Finding, error) {
+func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (*Rejection, error) {
 	for range maxSearches {
 		reply := new(rt.GuideReply)
 		exit, err := j.guide(ctx, traced, q, reply)
@@ -98,6 +101,7 @@ func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (
 	return nil, nil
 }
 
+// guide runs the traced program once.
 func (j *Job) guide(
 	ctx context.Context, traced *harness.Traced, q *rt.Guide, reply *rt.GuideReply,
 ) (*harness.Exit, error) {
@@ -110,10 +114,12 @@ func (j *Job) guide(
 // guidedTo judges a difference that the traced program showed. It counts if the program without
 // tracing shows it too. A difference that neither program shows in a fresh process depends on
 // earlier calls.
-func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) (*Finding, error) {
+func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) (*Rejection, error) {
 	if d.Check != "" || len(d.Args) == 0 {
 		return j.Env.differs(d), nil
 	}
+	// Try the input in a fresh process: first in the program without tracing, then in the traced
+	// one.
 	for _, bin := range []*harness.Binary{j.bin, traced.Binary} {
 		idx := j.idx
 		if bin != j.bin {
@@ -135,6 +141,7 @@ func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) 
 			return j.deadly(ctx, exit, d)
 		}
 	}
+	// Neither program shows the difference alone.
 	d.Kind, d.Check = "state", rt.CheckOrder
 	return j.Env.differs(d), nil
 }
@@ -162,7 +169,7 @@ func (j *Job) single(args []byte) (path string, remove func(), err error) {
 }
 
 // deadly returns the finding for an input that ends the candidate's process.
-func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Finding, error) {
+func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Rejection, error) {
 	fate := fates[exit.Kind]
 	d.Kind, d.Got = fate.kind, fate.text
 	if bark := barked(exit.Detail); bark != nil {
@@ -177,14 +184,14 @@ func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Find
 	if err := j.shrinkFatal(ctx, d, exit.Kind); err != nil {
 		return nil, err
 	}
-	return &Finding{Status: fate.status, Reason: d.Got, Diff: d}, nil
+	return &Rejection{Status: fate.status, Reason: d.Got, Diff: d}, nil
 }
 
-// guideEnded decides what the end of the search's process means. The watchdog may have written the
-// input down; otherwise the same search runs again up to that input.
+// guideEnded interprets the end of the search's process. The watchdog may have written the input
+// down; otherwise the same search runs again up to that input.
 func (j *Job) guideEnded(
 	ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit,
-) (*Finding, error) {
+) (*Rejection, error) {
 	// Find the input that ended the process.
 	d := barked(exit.Detail)
 	if d == nil || len(d.Args) == 0 {
@@ -250,7 +257,7 @@ func lower(q *rt.Guide) {
 	q.Skip = append(q.Skip, "numbers", "negative", "bounds", "fields", "random", "solved")
 }
 
-// maxUnreached is how many unreached branches a verdict lists.
+// maxUnreached bounds the unreached branches that a verdict lists.
 const maxUnreached = 40
 
 // searched adds a search without a difference to the verdict.

@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// missed records in the assurance what the running check did not cover. The text must make sense
-// alone: "race detection: ...". A search's quick check gives no assurance.
+// missed records in the assurance that the running check left something out. The text must make
+// sense alone: "race detection: ...". A search's quick check gives no assurance.
 func (n *notes) missed(format string, args ...any) {
 	if n.quick {
 		return

@@ -95,6 +95,7 @@ func mentions(decl, path string) bool {
 	return found
 }
 
+// story states the difference in one line of a test's comment.
 func story(d *rt.Diff) string {
 	_, got := briefPair(d.Want, d.Got)
 	got, _, _ = strings.Cut(got, "\n")
@@ -122,6 +123,7 @@ func names(prefix string, n int) []string {
 	return list
 }
 
+// body writes the set-up, the arguments, the call and the comparison.
 func (w *testWriter) body() {
 	args := names("arg", len(w.t.Params))
 	for _, s := range w.d.Setup {
@@ -157,6 +159,7 @@ func (w *testWriter) hang(call string) {
 		"\t}")
 }
 
+// results writes the call and compares its results.
 func (w *testWriter) results(call string, args []string) {
 	// Each check has its own way to make the call.
 	got := names("got", len(w.t.Results))
@@ -277,6 +280,7 @@ func (w *testWriter) errorFields(got string, want map[string]string) {
 	}
 }
 
+// compare writes comparisons of values with the wanted ones.
 func (w *testWriter) compare(prefix string, got []string, params []beagle.Param, want []string) {
 	// Without the wanted values, the test only uses the results.
 	if len(want) != len(got) {

@@ -15,7 +15,7 @@ const growthBudget = time.Second
 
 // growth stretches the recorded inputs and compares how the time of both versions grows. A corpus
 // of short inputs hides the cost of long ones.
-func growth(ctx context.Context, j *Job) (*Finding, error) {
+func growth(ctx context.Context, j *Job) (*Rejection, error) {
 	var first *rt.Growth
 	// Measure twice: a steep growth must show both times.
 	for range 2 {
@@ -48,10 +48,10 @@ func growth(ctx context.Context, j *Job) (*Finding, error) {
 	}
 	d := &rt.Diff{Kind: "slow", Args: first.Args, Want: row(first.Want), Got: row(first.Got)}
 	d.Check = fmt.Sprintf("lengths %s: %s", commas(first.Lengths), first.Way)
-	return &Finding{Status: beagle.Wrong, Reason: steeper(first), Diff: d}, nil
+	return &Rejection{Status: beagle.Wrong, Reason: steeper(first), Diff: d}, nil
 }
 
-// steeper says in words what a stretched input showed.
+// steeper puts the result of a stretched input into words.
 func steeper(g *rt.Growth) string {
 	last := len(g.Lengths) - 1
 	return fmt.Sprintf("its time grows faster than the original's: %v against %v at length %d, %v against %v at "+
@@ -60,6 +60,7 @@ func steeper(g *rt.Growth) string {
 		g.Lengths[last], g.Way)
 }
 
+// spent rounds a time to the digits that it is worth.
 func spent(ns int64) time.Duration {
 	d := time.Duration(ns)
 	switch {
@@ -71,6 +72,7 @@ func spent(ns int64) time.Duration {
 	return d
 }
 
+// row lists times in words.
 func row(times []int64) string {
 	var out []string
 	for _, t := range times {

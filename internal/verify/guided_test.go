@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
-// functionsDrawn is how many of the plantings' functions a test tries, and conditionsDrawn how many
-// conditions of each.
+// functionsDrawn is the number of the plantings' functions that a test tries, and conditionsDrawn
+// the number of conditions of each.
 const functionsDrawn, conditionsDrawn = 2, 2
 
 // unfound are conditions that the search is known to miss.
@@ -20,7 +20,7 @@ var unfound = map[string]bool{`parts == 7 && n == 19`: true}
 
 // A hunt records one search for a planted difference.
 type hunt struct {
-	found  *Finding
+	found  *Rejection
 	inputs int
 	note   string
 	search float64 // seconds of processor time of the search itself
@@ -40,7 +40,7 @@ func (c *catalogue) job(t testing.TB, source string) *Job {
 	if err := j.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	for _, check := range []func(context.Context, *Job) (*Finding, error){parse, compile} {
+	for _, check := range []func(context.Context, *Job) (*Rejection, error){parse, compile} {
 		if f, err := check(t.Context(), j); f != nil || err != nil {
 			t.Fatal(f, err)
 		}

@@ -65,7 +65,7 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 	touched := c.escaping(files)
 	note := func(p *effects.Program, fns ...*ssa.Function) {
 		for _, f := range fns {
-			noteTouched(p.Findings(f), touched) // may take too long, and nothing is known then
+			noteTouched(p.Effects(f), touched) // may take too long, and nothing is known then
 			h.summaries[effects.Name(f.Object().(*types.Func))] = p.Of(f)
 		}
 	}
@@ -79,14 +79,14 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 		for _, f := range fns {
 			alone(prog, own, f, fns, effects.Standard(), oneHelperSteps, note)
 		}
-		// A version holds copies of what the original reaches, so that counts most. These functions
-		// may call others through values and interfaces: the values of the whole package.
+		// A version holds copies of the functions that the original reaches, so these count most.
+		// They may call others through values and interfaces: the values of the whole package.
 		within(prog, own, reachedIn(prog, of, target), append([]*ssa.Function{pkg.Func("init")}, all...),
 			effects.Standard(), helperSteps, note)
 		h.constant = c.onlyRead(files, unexported)
 	}
 	h.noteKept(c, files, touched)
-	// Nobody changes a variable that no function touches, nor one without memory.
+	// A variable stays constant if no function touches it, or if it leads to no memory.
 	for _, name := range of.Types.Scope().Names() {
 		v, ok := of.Types.Scope().Lookup(name).(*types.Var)
 		if ok && (whole && !v.Exported() && !touched[objectName(v)] || sizes.Sizeof(v.Type()) == 0) {
@@ -100,7 +100,7 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 }
 
 // findDigests notes the pure functions that fold an argument to a digest. A version may call them,
-// and its own text does not tell what they do.
+// and its own text does not show their digests.
 func (h *helpers) findDigests(c *typed, fns []*ssa.Function) {
 	h.digests = map[string]bool{}
 	for _, f := range fns {
@@ -137,8 +137,8 @@ func isText(t types.Type) bool {
 func (c *typed) escaping(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
 	note := func(e ast.Expr) { c.noteRoot(e, out) }
-	// Look for addresses, slices, variables whose initialiser names another variable, and for these
-	// other ones: what is written through one of the two changes both.
+	// Look for addresses, slices, and variables whose initialiser names another variable, and for
+	// that other one: a write through one of the two changes both.
 	for _, file := range files {
 		for _, d := range file.Decls {
 			gen, isVar := d.(*ast.GenDecl)
@@ -175,9 +175,10 @@ func (c *typed) noteRoot(e ast.Expr, to map[string]bool) {
 	}
 }
 
-// noteKept records the variables whose address a method gets that may keep it, or that is not
-// called there and then.
+// noteKept records the variables whose address goes to a method that may keep it, or to a method
+// value.
 func (h *helpers) noteKept(c *typed, files []*ast.File, touched map[string]bool) {
+	// Note which method values are called at once: those do not outlive the call.
 	for _, f := range files {
 		called := map[*ast.SelectorExpr]bool{}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -186,6 +187,7 @@ func (h *helpers) noteKept(c *typed, files []*ast.File, touched map[string]bool)
 				if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
 					called[sel] = true
 				}
+			// Look at methods with a pointer receiver on a variable.
 			case *ast.SelectorExpr:
 				s, id := c.info.Selections[n], root(n.X)
 				if s == nil || s.Kind() != types.MethodVal || id == nil || is[*types.Pointer](s.Recv()) {
@@ -195,6 +197,7 @@ func (h *helpers) noteKept(c *typed, files []*ast.File, touched map[string]bool)
 				if !is[*types.Pointer](recvType(fn)) {
 					return true
 				}
+				// The method keeps its receiver unless a summary says that it does not.
 				does := h.summaries[effects.Name(fn)]
 				if does == nil {
 					does = effects.Standard().Of(objectName(fn))
@@ -240,9 +243,8 @@ func (c *typed) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
 // steps, helpers are analysed one by one.
 const helperSteps = 1 << 18
 
-// alone analyses one of the functions with those that it calls, and notes what it
-// does. Nothing is noted when that takes too long, as one function in a large
-// package may.
+// alone analyses one of the functions with its callees, and notes their effects. It notes nothing
+// if that takes too long, as one function in a large package may.
 func alone(
 	prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function, table *effects.Table,
 	steps int, note func(*effects.Program, ...*ssa.Function),
@@ -313,8 +315,8 @@ func functionsIn(f *ssa.Function) (list []*ssa.Function) {
 }
 
 // noteTouched records the package variables that a function writes, or whose memory it gives away.
-func noteTouched(found *effects.Findings, touched map[string]bool) {
-	for _, list := range [][]effects.Finding{found.Writes, found.Stores, found.Runs, found.Shares} {
+func noteTouched(found *effects.Effects, touched map[string]bool) {
+	for _, list := range [][]effects.Effect{found.Writes, found.Stores, found.Runs, found.Shares} {
 		for _, w := range list {
 			if w.Ref.Kind == effects.Shared {
 				touched[w.Ref.Name] = true
@@ -347,6 +349,8 @@ func (h *helpers) findPure(c *typed, files []*ast.File) {
 	}
 }
 
+// isPure reports whether a function touches nothing but its arguments, as far as its summary and
+// its text show.
 func (h *helpers) isPure(c *typed, name string, fn *ast.FuncDecl) bool {
 	if s := h.summaries[name]; s != nil {
 		for _, w := range s.Writes {

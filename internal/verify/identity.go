@@ -95,9 +95,9 @@ func hasIdentity(t types.Type, seen []types.Type) bool {
 	})
 }
 
-// wordSize refuses branches that depend on the size of a word, because nobody compared the branches
-// that other machines take. The greatest number may serve as a bound, but no decision may use a
-// value computed from it.
+// wordSize refuses branches that depend on the size of a word, because no check compares the
+// branches that other machines take. The greatest number may serve as a bound, but no decision may
+// use a value computed from it.
 func wordSize(c *code, report func(ast.Node, string, string, string)) {
 	const why = "other machines take other branches, which nobody compared"
 	ast.Inspect(c.file, func(n ast.Node) bool {

@@ -19,7 +19,7 @@ import (
 
 var asQuick = flag.Bool("plants.quick", false, "give the planted versions the exhaustion of the quick check")
 
-// inputsDrawn is how many of the functions of testdata/inputs a test tries.
+// inputsDrawn is the number of functions of testdata/inputs that a test tries.
 const inputsDrawn = 1
 
 // plantsOf reads one original of testdata/inputs with its planted versions. The first line of a
@@ -66,8 +66,8 @@ func plantsOf(t *testing.T, path string) *catalogue {
 	return c
 }
 
-// eachPhase is how many cases of a phase a quiet machine tries within a phase's share of the
-// processor time.
+// eachPhase is the number of cases of a phase that a quiet machine tries within a phase's share of
+// the processor time.
 const eachPhase = 250_000
 
 // exhaustAlone runs only the exhaustion on each candidate. It returns the phase that refused it, or

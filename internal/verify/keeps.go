@@ -27,7 +27,7 @@ var coldLooks = []struct {
 
 // keepsState looks for state that a candidate keeps between calls. The policy looks for the same in
 // the code; this check is a second net.
-func keepsState(ctx context.Context, j *Job) (*Finding, error) {
+func keepsState(ctx context.Context, j *Job) (*Rejection, error) {
 	var names []string
 	for _, name := range []string{"train", "holdout", "generated"} {
 		if j.learned.sizes[name] > 0 {
@@ -49,7 +49,7 @@ func keepsState(ctx context.Context, j *Job) (*Finding, error) {
 }
 
 // lookCold takes one look. It takes a second one before it accuses.
-func (j *Job) lookCold(ctx context.Context, q *rt.Replay, procs int) (*Finding, error) {
+func (j *Job) lookCold(ctx context.Context, q *rt.Replay, procs int) (*Rejection, error) {
 	reply, found, err := j.replay(ctx, q, procs, time.Minute)
 	if found != nil || err != nil {
 		return found, err
@@ -73,7 +73,7 @@ func (j *Job) lookCold(ctx context.Context, q *rt.Replay, procs int) (*Finding, 
 
 // firstOfAll gives each of some records a fresh process: a candidate's answer may not depend on
 // earlier calls.
-func (j *Job) firstOfAll(ctx context.Context) (*Finding, error) {
+func (j *Job) firstOfAll(ctx context.Context) (*Rejection, error) {
 	var list []beagle.Record
 	for _, set := range [][]beagle.Record{j.Corpus.Train, j.Corpus.Generated} {
 		list = append(list, beagle.Spread(set, coldAlone/2)...)

@@ -29,12 +29,14 @@ func holdsFunc(t types.Type, seen []types.Type) bool {
 
 // holds walks structs, arrays, tuples and type parameters; is decides all other types.
 func holds(t types.Type, seen []types.Type, again func(types.Type, []types.Type) bool, is func(types.Type) bool) bool {
+	// A type that contains itself holds nothing new.
 	for _, s := range seen {
 		if types.Identical(s, t) {
 			return false
 		}
 	}
 	seen = append(seen[:len(seen):len(seen)], t)
+	// A type argument may be anything.
 	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
 		return true
 	}

@@ -19,7 +19,7 @@ type Check struct {
 	Name string
 	Doc  string
 	Cost time.Duration // typical, for a small function
-	Run  func(ctx context.Context, j *Job) (*Finding, error)
+	Run  func(ctx context.Context, j *Job) (*Rejection, error)
 }
 
 // A Ladder is a list of checks, cheapest first.
@@ -81,20 +81,21 @@ type Job struct {
 	watched
 }
 
-// notes are what the checks of a job write down.
+// notes are the records of a job's checks.
 type notes struct {
 	result  beagle.CheckResult // of the running check
 	verdict *beagle.Verdict
 	quick   bool
 }
 
-// skipping is what the checks of a job leave out, since the original takes too long for it.
+// skipping holds the inputs that the checks of a job leave out, since the original takes too long
+// for them.
 type skipping struct {
-	learned *learned
+	learned *corpusFacts
 	beside  map[string]int // how often the original ended in a phase, though only beside the candidate
 }
 
-// watched is what the guided search saw of the places where a candidate differs.
+// watched holds the coverage that the guided search saw at the places where a candidate differs.
 type watched struct {
 	traced  *harness.Traced // the program of the guided search, while changes need it
 	covered [2]coverage     // of the original and the candidate
@@ -109,7 +110,7 @@ type Budget struct {
 	Proof   time.Duration // processor time: 4 s; negative leaves the proof out
 }
 
-// Default is what the zero fields of a Budget mean.
+// Default holds the values for the zero fields of a Budget.
 var Default = Budget{Exhaust: 3 * time.Second, Fuzz: 5 * time.Second, Race: 2 * time.Second, Proof: 4 * time.Second}
 
 // Brief has the process check versions for a shorter time, without a solver, and not for other
@@ -127,16 +128,17 @@ func (b Budget) orDefaults() Budget {
 	}
 }
 
-// A Finding is the reason to reject a candidate.
-type Finding struct {
+// A Rejection is the reason to reject a candidate.
+type Rejection struct {
 	Status beagle.Status
 	Stage  string // if it is not the check's name
 	Reason string
 	Diff   *rt.Diff // for a counterexample
 }
 
-// climb runs the checks of a ladder in order and stops at the first Finding.
+// climb runs the checks of a ladder in order and stops at the first Rejection.
 func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
+	// The first ladder of a job begins the verdict; later ones go on with it.
 	if j.verdict == nil {
 		j.verdict = &beagle.Verdict{
 			Candidate: j.Candidate.ID,
@@ -148,6 +150,7 @@ func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
 	if err := j.prepare(); err != nil {
 		return nil, err
 	}
+	// Run the checks. An error ends the job without a verdict; a rejection ends the ladder.
 	for _, check := range l {
 		start := time.Now()
 		j.result, j.astrays = beagle.CheckResult{Name: check.Name}, 0
@@ -172,6 +175,7 @@ func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
 	return v, nil
 }
 
+// prepare reads the original and the corpus, once.
 func (j *Job) prepare() error {
 	var err error
 	if j.orig == nil {
@@ -185,7 +189,8 @@ func (j *Job) prepare() error {
 	return err
 }
 
-func (j *Job) condemn(f *Finding) {
+// condemn enters a rejection into the verdict.
+func (j *Job) condemn(f *Rejection) {
 	v := j.verdict
 	v.Status, v.Reason = f.Status, f.Reason
 	if f.Stage != "" {
@@ -197,7 +202,7 @@ func (j *Job) condemn(f *Finding) {
 	}
 }
 
-// note adds a sentence about what the running check did not cover.
+// note adds a sentence about a gap of the running check.
 func (n *notes) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if strings.Contains(n.result.Note, text) {
@@ -239,20 +244,23 @@ func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus
 	return v, err
 }
 
-func parse(_ context.Context, j *Job) (*Finding, error) {
+// parse reads the candidate and checks its scope and types.
+func parse(_ context.Context, j *Job) (*Rejection, error) {
 	f, problem := j.Env.Unit.Reader.Parse(j.Candidate.Source)
 	if problem != nil {
 		reason := problem.Message
 		if problem.Line > 0 {
 			reason = fmt.Sprintf("line %d: %s", problem.Line, reason)
 		}
-		return &Finding{Status: beagle.Invalid, Stage: problem.Stage, Reason: reason}, nil
+		return &Rejection{Status: beagle.Invalid, Stage: problem.Stage, Reason: reason}, nil
 	}
 	j.cand = j.Env.codeOf(f)
 	return nil, nil
 }
 
-func readPolicy(_ context.Context, j *Job) (*Finding, error) {
+// readPolicy applies the policy. It compares literals with the known results, and notes whether
+// those came from runs.
+func readPolicy(_ context.Context, j *Job) (*Rejection, error) {
 	var known *Known
 	if l := j.learned; l != nil {
 		l.mu.Lock()
@@ -263,7 +271,8 @@ func readPolicy(_ context.Context, j *Job) (*Finding, error) {
 	return breach(forbidden(j.orig, j.cand, known)), nil
 }
 
-func breach(list []Violation) *Finding {
+// breach makes one rejection of the policy's findings, of which it shows eight.
+func breach(list []Violation) *Rejection {
 	if len(list) == 0 {
 		return nil
 	}
@@ -275,12 +284,12 @@ func breach(list []Violation) *Finding {
 		}
 		lines = append(lines, v.String())
 	}
-	return &Finding{Status: beagle.Forbidden, Stage: "policy", Reason: strings.Join(lines, "\n")}
+	return &Rejection{Status: beagle.Forbidden, Stage: "policy", Reason: strings.Join(lines, "\n")}
 }
 
 // literals looks for results of the original among the candidate's literals, if the policy could
 // not do so earlier.
-func (j *Job) literals(ctx context.Context) (*Finding, error) {
+func (j *Job) literals(ctx context.Context) (*Rejection, error) {
 	if err := j.Env.learnResults(ctx, j.bin, j.learned); err != nil {
 		return nil, err
 	}
@@ -297,7 +306,7 @@ func (j *Job) literals(ctx context.Context) (*Finding, error) {
 		}
 	}
 	found := breach(copied(j.orig, j.cand, known))
-	if found == nil { // or who looks again would not find it
+	if found == nil { // otherwise a second look would not find it
 		l.mu.Lock()
 		l.rechecked[j.Candidate.ID] = true
 		l.mu.Unlock()
@@ -305,7 +314,8 @@ func (j *Job) literals(ctx context.Context) (*Finding, error) {
 	return found, nil
 }
 
-func compile(ctx context.Context, j *Job) (*Finding, error) {
+// compile builds the candidate in a program with the original.
+func compile(ctx context.Context, j *Job) (*Rejection, error) {
 	vs := harness.Versions(&j.Env.Unit.Target, j.Candidate)
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{})
 	if err != nil {
@@ -313,7 +323,7 @@ func compile(ctx context.Context, j *Job) (*Finding, error) {
 	}
 	j.bin, j.idx = bin, 1
 	if why := bin.Failed[1]; why != "" {
-		return &Finding{Status: beagle.Invalid, Reason: why}, nil
+		return &Rejection{Status: beagle.Invalid, Reason: why}, nil
 	}
 	j.verdict.Static = bin.Static[1]
 	return nil, nil

@@ -73,6 +73,8 @@ func intKey(u uint64, negative bool) string {
 	return "i" + sign + strconv.FormatUint(u, 10)
 }
 
+// plain reports whether honest code is full of a number: a power of two, a repeated byte, a mask,
+// or a product of small factors.
 func plain(u uint64) bool {
 	if u == 0 || u&(u-1) == 0 {
 		return true
@@ -246,6 +248,7 @@ func constants(c *code, f func(n ast.Node, key, shown string)) {
 	})
 }
 
+// constantKey returns the canonical form of a constant, or "" for one that tells nothing.
 func constantKey(v constant.Value, t types.Type) string {
 	switch v.Kind() {
 	case constant.String:

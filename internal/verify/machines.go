@@ -24,7 +24,7 @@ const (
 
 // otherMachines compares both versions again as programs for other machines. There, an int has 32
 // bits, or the bytes of a word have the other order.
-func otherMachines(ctx context.Context, j *Job) (*Finding, error) {
+func otherMachines(ctx context.Context, j *Job) (*Rejection, error) {
 	for _, m := range harness.Machines {
 		found, err := j.elsewhere(ctx, m)
 		if found != nil || err != nil {
@@ -35,7 +35,8 @@ func otherMachines(ctx context.Context, j *Job) (*Finding, error) {
 }
 
 // elsewhere compares both versions on one machine, or notes why it cannot.
-func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Finding, error) {
+func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Rejection, error) {
+	// Build both versions for the machine. A candidate must compile wherever the original does.
 	bin, err := j.Env.buildFor(ctx, m, j.Candidate)
 	if bin != nil {
 		defer bin.Remove()
@@ -45,8 +46,9 @@ func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Finding, error
 	}
 	if why := bin.Failed[1]; why != "" {
 		reason := fmt.Sprintf("it does not compile for %s, as the original does: %s", m.GOARCH, why)
-		return &Finding{Status: beagle.Invalid, Reason: reason}, nil
+		return &Rejection{Status: beagle.Invalid, Reason: reason}, nil
 	}
+	// Compare them there with a copy of the job that knows nothing of this machine's runs.
 	k := *j
 	k.bin, k.idx, k.learned, k.result, k.beside = bin, 1, j.learned.anew(), beagle.CheckResult{}, nil
 	if found, err := k.starts(ctx, m); found != nil || err != nil {
@@ -84,6 +86,7 @@ func firstLine(s string) string {
 	return strings.TrimSuffix(s, ":")
 }
 
+// buildFor builds both versions for a machine.
 func (e *Env) buildFor(ctx context.Context, m harness.Machine, c beagle.Candidate) (*harness.Binary, error) {
 	b, err := e.Builder.On(ctx, m)
 	if err != nil {
@@ -95,7 +98,7 @@ func (e *Env) buildFor(ctx context.Context, m harness.Machine, c beagle.Candidat
 
 // starts tests whether programs of a machine start here, and whether the candidate is the reason if
 // one does not.
-func (j *Job) starts(ctx context.Context, m harness.Machine) (*Finding, error) {
+func (j *Job) starts(ctx context.Context, m harness.Machine) (*Rejection, error) {
 	pkg := j.Env.Unit.Target.PkgPath
 	_, exit, err := j.bin.Start(ctx, j.Env.Box, pkg)
 	if err == nil && exit == nil || ctx.Err() != nil {
@@ -115,13 +118,13 @@ func (j *Job) starts(ctx context.Context, m harness.Machine) (*Finding, error) {
 		return nil, fmt.Errorf("%w: a program with the original alone does not start", harness.ErrNoMachine)
 	default:
 		reason := fmt.Sprintf("on %s, a program with it does not start: %s", m.GOARCH, firstLine(exit.Detail))
-		return &Finding{Status: beagle.Crashed, Reason: reason}, nil
+		return &Rejection{Status: beagle.Crashed, Reason: reason}, nil
 	}
 }
 
 // compareThere replays the recorded and generated calls and a bounded exhaustion with the program
 // for another machine.
-func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
+func (j *Job) compareThere(ctx context.Context) (*Rejection, error) {
 	// Replay the records that fit into the machine's words.
 	unfit := 0
 	for _, name := range []string{"train", "holdout", "generated"} {
@@ -162,12 +165,12 @@ func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
 }
 
 // onMachine adds the machine to the text of a finding.
-func onMachine(m harness.Machine, f *Finding) *Finding {
+func onMachine(m harness.Machine, f *Rejection) *Rejection {
 	if f == nil {
 		return nil
 	}
 	f.Reason = fmt.Sprintf("on %s (%s): %s", m.GOARCH, m.Doc, f.Reason)
-	if d := f.Diff; d != nil && d.Check == "" { // the other kinds say what a test must do
+	if d := f.Diff; d != nil && d.Check == "" { // the other kinds describe the call that a test must make
 		d.Check = "run with GOARCH=" + m.GOARCH
 	}
 	return f
@@ -175,7 +178,7 @@ func onMachine(m harness.Machine, f *Finding) *Finding {
 
 // anew returns the facts about a corpus without those that come from running the original on this
 // machine.
-func (l *learned) anew() *learned {
-	return &learned{files: l.files, sizes: l.sizes, known: l.known, fromRuns: true,
+func (l *corpusFacts) anew() *corpusFacts {
+	return &corpusFacts{files: l.files, sizes: l.sizes, known: l.known, fromRuns: true,
 		skip: map[string]bool{}, slow: map[string][]int{}, rechecked: map[string]bool{}}
 }

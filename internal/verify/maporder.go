@@ -10,7 +10,7 @@ import (
 
 // mapOrder refuses code that may depend on the order of a map's entries, which differs from walk to
 // walk. Examples are a loop that ends early, a loop that keeps the last entry, and a list of keys
-// that nobody sorts. A comparison finds such code only if the difference shows often.
+// that stays unsorted. A comparison finds such code only if the difference shows often.
 func mapOrder(c *code, report func(ast.Node, string, string, string)) {
 	const why = "the first entry differs from call to call"
 	sorted := sortedLists(c)
@@ -210,6 +210,7 @@ func isExtreme(c *code, e ast.Expr) bool {
 	return isBuiltinCall(c, e, "max") || isBuiltinCall(c, e, "min")
 }
 
+// isBuiltinCall reports whether an expression calls a builtin.
 func isBuiltinCall(c *code, e ast.Expr, name string) bool {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {

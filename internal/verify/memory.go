@@ -51,9 +51,9 @@ func (c *code) entry(f *ssa.Function) string {
 
 // findings analyses the file. A function of a group that takes too long leaves the others: then
 // each is analysed with those that it calls, and what takes too long alone has no findings.
-func (c *code) findings(fns []*ssa.Function, target *ssa.Function) (of func(*ssa.Function) *effects.Findings) {
+func (c *code) findings(fns []*ssa.Function, target *ssa.Function) (of func(*ssa.Function) *effects.Effects) {
 	if c.entries == nil {
-		return c.analysed(fns, target).Findings
+		return c.analysed(fns, target).Effects
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,30 +63,31 @@ func (c *code) findings(fns []*ssa.Function, target *ssa.Function) (of func(*ssa
 			of = c.apart(fns, target)
 		}
 	}()
-	return c.analysed(fns, target).Findings
+	return c.analysed(fns, target).Effects
 }
 
-// groupSteps bounds the analysis of a group as a whole: behind it, there is another way.
+// groupSteps bounds the analysis of a group as a whole; beyond it, the policy reads functions
+// apart.
 const groupSteps = 1 << 19
 
 // memberSteps bounds the analysis of one function of a group.
 const memberSteps = 1 << 16
 
-func (c *code) apart(fns []*ssa.Function, target *ssa.Function) func(*ssa.Function) *effects.Findings {
-	out := map[*ssa.Function]*effects.Findings{}
+func (c *code) apart(fns []*ssa.Function, target *ssa.Function) func(*ssa.Function) *effects.Effects {
+	out := map[*ssa.Function]*effects.Effects{}
 	summaries := map[types.Object]*effects.Summary{}
 	table := c.table()
 	for _, f := range fns {
 		alone(target.Prog, func(g *ssa.Function) bool { return g.Pkg == target.Pkg || g.Pkg == nil }, f, fns, table,
 			memberSteps, func(p *effects.Program, f ...*ssa.Function) {
-				out[f[0]] = p.Findings(f[0])
+				out[f[0]] = p.Effects(f[0])
 				if f[0].Object() != nil {
 					summaries[f[0].Object()] = p.Of(f[0])
 				}
 			})
 	}
 	c.summaries = summaries
-	return func(f *ssa.Function) *effects.Findings { return out[f] }
+	return func(f *ssa.Function) *effects.Effects { return out[f] }
 }
 
 // tooLong reports a function that cannot be analysed. Only the original's own text excuses it.
@@ -148,8 +149,8 @@ func (m *memoryReport) place(pos token.Pos) ast.Node {
 
 const seenWhy = "what one call leaves there the next call would see"
 
-// shared reports what a function of the file does to memory that outlives the call.
-func (m *memoryReport) shared(found *effects.Findings) {
+// shared reports the effects of a function of the file on memory that outlives the call.
+func (m *memoryReport) shared(found *effects.Effects) {
 	for _, w := range found.Writes {
 		if w.Ref.Kind == effects.Shared {
 			m.report(m.place(w.Pos), "write "+w.Ref.Name, m.write(w), seenWhy)
@@ -176,7 +177,7 @@ func (m *memoryReport) shared(found *effects.Findings) {
 }
 
 // write says in words how memory is written.
-func (m *memoryReport) write(w effects.Finding) string {
+func (m *memoryReport) write(w effects.Effect) string {
 	switch name := m.called(w.Ref); w.Via {
 	case "":
 		return "assignment to " + name
@@ -188,7 +189,7 @@ func (m *memoryReport) write(w effects.Finding) string {
 }
 
 // arguments reports writes to arguments, and references stored behind them.
-func (m *memoryReport) arguments(found *effects.Findings) {
+func (m *memoryReport) arguments(found *effects.Effects) {
 	for _, w := range found.Writes {
 		if w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep {
 			m.report(m.place(w.Pos), m.argumentKey(w.Ref), m.write(w),
@@ -226,7 +227,7 @@ func wholeKey(key string) string {
 	return key
 }
 
-func (m *memoryReport) results(found *effects.Findings) {
+func (m *memoryReport) results(found *effects.Effects) {
 	for i, s := range found.Shares {
 		t := m.fn.Signature.Results().At(found.Result[i]).Type()
 		if s.Ref.Kind == effects.Shared && !isError(t) { // sentinel errors are values by convention

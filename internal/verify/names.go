@@ -12,6 +12,7 @@ func typeNames(c *code, report func(ast.Node, string, string, string)) {
 	const why = "it has another name while versions are compared, so the comparison says nothing about it"
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
+		// A library function gets a value of an own type as an interface: fmt may print its name.
 		case *ast.CallExpr:
 			fn := c.callee(n)
 			if fn == nil || fn.Pkg() == nil || fn.Pkg() == c.pkg || fn.Pkg().Path() == "errors" ||
@@ -23,6 +24,7 @@ func typeNames(c *code, report func(ast.Node, string, string, string)) {
 					report(arg, "type name", "a type of the candidate's own handed to "+objectName(fn), why)
 				}
 			}
+		// reflect.TypeFor names its type argument.
 		case *ast.Ident:
 			inst, ok := c.info.Instances[n]
 			if fn, isFunc := c.info.Uses[n].(*types.Func); !ok || !isFunc || objectName(fn) != "reflect.TypeFor" {
@@ -66,6 +68,7 @@ func (c *code) mayHoldOwn(t types.Type, seen []types.Type) bool {
 		}
 	}
 	seen = append(seen[:len(seen):len(seen)], t)
+	// A type of the candidate's own counts, also as a type argument.
 	if n, ok := types.Unalias(t).(*types.Named); ok {
 		if c.ownType(n.Obj()) {
 			return true
@@ -79,6 +82,7 @@ func (c *code) mayHoldOwn(t types.Type, seen []types.Type) bool {
 	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
 		return c.declaresTypes()
 	}
+	// Look into the parts of the type.
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
 		return !isError(t) && c.declaresTypes()

@@ -17,7 +17,7 @@ import (
 // A near miss is found by a search guided by counterexamples. Each round tries the widest contract
 // of the grammar that excludes all counterexamples so far and keeps every recorded call. A
 // difference under it joins the counterexamples. The ladder's own checks try the contract, so they
-// would not refuse what the search proposes.
+// would accept the proposed one.
 
 // NearBudget bounds the search for a contract. A field of zero means the default.
 type NearBudget struct {
@@ -51,7 +51,7 @@ func Nearest(
 		return nil, nil
 	}
 	b.Rounds, b.Exhaust, b.Fuzz = cmp.Or(b.Rounds, 6), cmp.Or(b.Exhaust, time.Second), cmp.Or(b.Fuzz, 2*time.Second)
-	s := &nearing{e: e, c: c, corpus: corpus, budget: b}
+	s := &nearMissSearch{e: e, c: c, corpus: corpus, budget: b}
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ type atom struct {
 	hits   []bool // the counterexamples that it excludes or ignores
 }
 
-type nearing struct {
+type nearMissSearch struct {
 	e      *Env
 	c      beagle.Candidate
 	corpus *beagle.Corpus
@@ -97,7 +97,7 @@ type nearing struct {
 
 // begin builds a program that knows the grammar's conditions, and drops the conditions that a
 // recorded call violates. It leaves no program behind if it fails.
-func (s *nearing) begin(ctx context.Context) (err error) {
+func (s *nearMissSearch) begin(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil && s.bin != nil {
 			s.bin.Remove()
@@ -138,7 +138,7 @@ func (s *nearing) begin(ctx context.Context) (err error) {
 }
 
 // recorded returns the calls that a real caller made. It returns none if Beagle made up all inputs.
-func (s *nearing) recorded() []beagle.Record {
+func (s *nearMissSearch) recorded() []beagle.Record {
 	if s.corpus.GeneratedOnly {
 		return nil
 	}
@@ -171,7 +171,7 @@ func longest(records []beagle.Record) func(param int) int {
 	return func(i int) int { return most[i] }
 }
 
-func (s *nearing) search(ctx context.Context, args []byte) (*Near, error) {
+func (s *nearMissSearch) search(ctx context.Context, args []byte) (*Near, error) {
 	for range s.budget.Rounds {
 		if known := slices.ContainsFunc(s.found, func(r beagle.Record) bool {
 			return string(r.Args) == string(args)
@@ -202,7 +202,7 @@ func (s *nearing) search(ctx context.Context, args []byte) (*Near, error) {
 }
 
 // learn adds a counterexample and tests which atoms excuse it.
-func (s *nearing) learn(ctx context.Context, args []byte) error {
+func (s *nearMissSearch) learn(ctx context.Context, args []byte) error {
 	record := beagle.Record{Args: args, Weight: 1}
 	s.found = append(s.found, record)
 	sifted, err := s.bin.Sift(ctx, s.e.Box, []beagle.Record{record})
@@ -222,7 +222,7 @@ func (s *nearing) learn(ctx context.Context, args []byte) error {
 }
 
 // same reports whether both versions do the same on one input under terms.
-func (s *nearing) same(ctx context.Context, args []byte, terms *rt.Terms) (bool, error) {
+func (s *nearMissSearch) same(ctx context.Context, args []byte, terms *rt.Terms) (bool, error) {
 	j := s.job(terms)
 	path, remove, err := j.single(args)
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *nearing) same(ctx context.Context, args []byte, terms *rt.Terms) (bool,
 }
 
 // terms returns the target's own contract with some atoms added.
-func (s *nearing) terms(set []*atom) *rt.Terms {
+func (s *nearMissSearch) terms(set []*atom) *rt.Terms {
 	t := &rt.Terms{Ignore: slices.Clone(s.e.Unit.Target.Contract.Ignore)}
 	for i := range s.e.Builder.Own() {
 		t.Requires = append(t.Requires, i)
@@ -253,7 +253,7 @@ func (s *nearing) terms(set []*atom) *rt.Terms {
 	return t
 }
 
-func (s *nearing) job(terms *rt.Terms) *Job {
+func (s *nearMissSearch) job(terms *rt.Terms) *Job {
 	return &Job{Env: s.e, Candidate: s.c, Corpus: s.corpus, bin: s.bin.Under(terms), idx: 1, terms: terms,
 		more:   s.preds,
 		Budget: Budget{Exhaust: nearLook, Fuzz: s.budget.Fuzz, Race: -1}.orDefaults()}
@@ -261,7 +261,7 @@ func (s *nearing) job(terms *rt.Terms) *Job {
 
 // cheapest returns the set of atoms that excuses all counterexamples and excludes least, or nil if
 // three atoms are not enough.
-func (s *nearing) cheapest() []*atom {
+func (s *nearMissSearch) cheapest() []*atom {
 	var best []*atom
 	least := 1e9
 	var walk func(set []*atom, cost float64)
@@ -288,7 +288,7 @@ func (s *nearing) cheapest() []*atom {
 }
 
 // open returns the first counterexample that no atom of a set excuses, or -1.
-func (s *nearing) open(set []*atom) int {
+func (s *nearMissSearch) open(set []*atom) int {
 	for i := range s.found {
 		if !slices.ContainsFunc(set, func(a *atom) bool { return a.hits[i] }) {
 			return i
@@ -299,17 +299,19 @@ func (s *nearing) open(set []*atom) int {
 
 // try runs the ladder's checks on inputs under a contract. Checks that find most differences come
 // first, and the long ones run only if the short ones found nothing.
-func (s *nearing) try(ctx context.Context, set []*atom) (*Finding, error) {
+func (s *nearMissSearch) try(ctx context.Context, set []*atom) (*Rejection, error) {
 	j := s.job(s.terms(set))
 	j.verdict = &beagle.Verdict{}
 	if err := j.prepare(); err != nil {
 		return nil, err
 	}
-	full := func(ctx context.Context, j *Job) (*Finding, error) {
+	full := func(ctx context.Context, j *Job) (*Rejection, error) {
 		j.Budget.Exhaust = s.budget.Exhaust
 		return exhaust(ctx, j)
 	}
-	steps := []func(context.Context, *Job) (*Finding, error){replayTrain, replayHoldout, replayGenerated, exhaust, full}
+	steps := []func(context.Context, *Job) (*Rejection, error){
+		replayTrain, replayHoldout, replayGenerated, exhaust, full,
+	}
 	if s.budget.Fuzz > 0 {
 		steps = append(steps, fuzz)
 	}
@@ -323,7 +325,7 @@ func (s *nearing) try(ctx context.Context, set []*atom) (*Finding, error) {
 }
 
 // near returns the contract and its support among the recorded calls.
-func (s *nearing) near(ctx context.Context, set []*atom) (*Near, error) {
+func (s *nearMissSearch) near(ctx context.Context, set []*atom) (*Near, error) {
 	out := &Near{Bin: s.bin.Under(s.terms(set))}
 	// Join the target's own contract with the atoms.
 	was := s.e.Unit.Target.Contract

@@ -25,7 +25,7 @@ func TestCheapest(t *testing.T) {
 		"no more than three": {atoms(at(0, true, false, false, false), at(0, false, true, false, false), at(0, false, false, true, false),
 			at(0, false, false, false, true)), 4, nil},
 	} {
-		s := &nearing{atoms: c.atoms, found: make([]beagle.Record, c.found)}
+		s := &nearMissSearch{atoms: c.atoms, found: make([]beagle.Record, c.found)}
 		got := s.cheapest()
 		if len(got) != len(c.want) {
 			t.Errorf("%s: %d atoms, want %v", name, len(got), c.want)

@@ -16,6 +16,7 @@ func unexported(v *types.Var) bool { return !v.Exported() }
 // values, elements of tables of plain values, and what methods answer that only read. It needs no
 // analysis of functions, so it works for packages that are too large for one.
 func (c *typed) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[string]bool {
+	// Begin with all variables of the kind that share no memory.
 	read := map[string]bool{}
 	literal := c.tables(files)
 	for _, name := range c.pkg.Scope().Names() {
@@ -24,6 +25,7 @@ func (c *typed) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[stri
 			read[objectName(v)] = true
 		}
 	}
+	// Drop those that some use may change. path holds the ancestors of the current node.
 	for _, file := range files {
 		var path []ast.Node
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -43,8 +45,8 @@ func (c *typed) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[stri
 	return read
 }
 
-// tables returns the package variables that begin as a composite literal, or as what a function of
-// the library makes of texts. No other variable leads to the memory of such a slice or map.
+// tables returns the package variables that begin as a composite literal, or as the result of a
+// library function on texts. No other variable leads to the memory of such a slice or map.
 func (c *typed) tables(files []*ast.File) map[*types.Var]bool {
 	out := map[*types.Var]bool{}
 	for _, file := range files {
@@ -68,7 +70,7 @@ func (c *typed) tables(files []*ast.File) map[*types.Var]bool {
 }
 
 // ownLiteral reports whether an expression is a composite literal, and so is each list and map in
-// it: none is another variable's.
+// it: none belongs to another variable.
 func (c *typed) ownLiteral(e ast.Expr) bool {
 	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
 	if !ok {
@@ -121,6 +123,7 @@ func (c *typed) refers(t types.Type) bool {
 // reads reports whether a use of a variable only reads a plain value. path leads from the file to
 // the parent of the use.
 func (c *typed) reads(e ast.Expr, path []ast.Node) bool {
+	// Walk up from the use. Parts of the variable stay parts; anything else decides.
 	for i := len(path) - 1; i >= 0; i-- {
 		switch p := path[i].(type) {
 		case *ast.ParenExpr:
@@ -161,8 +164,7 @@ func (c *typed) reads(e ast.Expr, path []ast.Node) bool {
 	return false
 }
 
-// plainRead reports whether what an expression gives is plain, with or without the word whether a
-// map has it.
+// plainRead reports whether the value of an expression is plain, with or without a map's ok.
 func (c *typed) plainRead(e ast.Expr) bool {
 	t := c.info.TypeOf(e)
 	if pair, ok := t.(*types.Tuple); ok && pair.Len() == 2 {

@@ -62,8 +62,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("line %d: %s: %s", v.Line, v.Construct, v.Why)
 }
 
-// A rule of the policy reports what it finds in one version. The caller subtracts what the original
-// does too, so a rule reads one version only.
+// A rule of the policy reports its findings in one version. The caller subtracts those of the
+// original, so a rule reads one version only.
 type rule func(c *code, report func(at ast.Node, key, construct, why string))
 
 // policy lists every rule, in the order in which reports list the violations.
@@ -80,7 +80,7 @@ const (
 	maxVariable = 1 << 20
 )
 
-// forbidden lists what the candidate does and the original does not.
+// forbidden lists the candidate's findings that the original does not have.
 func forbidden(orig, cand *code, known *Known) []Violation {
 	excused := make(map[string]bool)
 	for _, v := range inspect(orig) {
@@ -261,6 +261,7 @@ func objection(c *code, obj types.Object) (construct, why string) {
 	if obj.Pkg() != nil {
 		path = obj.Pkg().Path()
 	}
+	// Builtins, functions, variables and types each have their own rules.
 	switch o := obj.(type) {
 	case *types.Builtin:
 		return objectToBuiltin(o, path)
@@ -332,6 +333,8 @@ func packageVars(c *code, report func(ast.Node, string, string, string)) {
 			vs := spec.(*ast.ValueSpec)
 			for i, name := range vs.Names {
 				obj, e := c.info.Defs[name], initialiser(vs, i)
+				// A variable may be too large, hold an error with state, or hold a function with
+				// state.
 				switch {
 				case obj == nil:
 				case c.bytesOf(obj, e) > maxVariable:
@@ -427,6 +430,7 @@ func statelessFuncs(c *code, e ast.Expr) bool {
 	if !holdsFunc(t, nil) {
 		return true
 	}
+	// Each function value in the initialiser must be one without state.
 	switch e := ast.Unparen(e).(type) {
 	case *ast.FuncLit:
 		return true

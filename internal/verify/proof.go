@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// A prover holds what the proofs of one target share.
+// A prover holds the data that the proofs of one target share.
 type prover struct {
 	once sync.Once
 	lib  *exec.Library
@@ -52,7 +52,7 @@ func (e *Env) program(source string) (*exec.Program, string) {
 
 // prove compares the versions as terms, for all inputs or up to a length. An input on which the
 // terms differ counts if the versions differ on it too.
-func prove(ctx context.Context, j *Job) (*Finding, error) {
+func prove(ctx context.Context, j *Job) (*Rejection, error) {
 	j.constructed()
 	if j.Budget.Proof <= 0 {
 		j.note("left out")
@@ -75,7 +75,7 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// Report what the solvers proved, or try the input on which they found a difference.
+	// Report the solvers' proof, or try the input on which they found a difference.
 	if r.Proved {
 		j.assurance().Proof = &beagle.Proof{Complete: r.Complete, Length: r.Length, Solvers: r.Solvers,
 			Not: slices.Clone(exec.NotCompared), Millis: float64(r.Spent.Microseconds()) / 1000}
@@ -107,7 +107,7 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 
 // extremes runs inputs at which a sum or product wraps around in one version only, at lengths that
 // no proof reaches.
-func (j *Job) extremes(ctx context.Context, orig, cand *exec.Program, lib *exec.Library) (*Finding, error) {
+func (j *Job) extremes(ctx context.Context, orig, cand *exec.Program, lib *exec.Library) (*Rejection, error) {
 	x := new(bounded.Extremes)
 	if why := safely(func() { x = bounded.Wraps(ctx, orig, cand, lib, j.Budget.Proof/4) }); why != "" {
 		j.note("wraps: %s", why)
@@ -132,7 +132,7 @@ func (j *Job) constructed() {
 }
 
 // refute runs an input on which the terms differ.
-func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) {
+func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Rejection, error) {
 	found, err := j.tryRecords(ctx, [][]byte{recordOf(w)})
 	if err != nil || found != nil {
 		return found, err
@@ -151,8 +151,8 @@ func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) 
 }
 
 // tryRecords compares the versions on inputs that a check made.
-func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
-	// An input that callers may be unable to build accuses nobody.
+func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Rejection, error) {
+	// An input that callers may be unable to build proves no fault.
 	if why := j.Env.doubtful(); why != "" && len(list) > 0 {
 		j.note("the generated inputs were not run: %s", why)
 		return nil, nil
@@ -175,7 +175,7 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 		return nil, err
 	}
 	j.result.Cases += reply.Cases
-	// Decide by what the replay met: a difference, the end of the candidate, or that of the
+	// Decide by the replay's result: a difference, the end of the candidate, or that of the
 	// original.
 	switch {
 	case exit == nil && reply.Diff != nil:
@@ -189,7 +189,7 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 		if exit.Record >= 0 && exit.Record < len(list) {
 			d.Args = list[exit.Record]
 		}
-		return &Finding{Status: fate.status, Reason: fate.text, Diff: d}, nil
+		return &Rejection{Status: fate.status, Reason: fate.text, Diff: d}, nil
 	case exit != nil:
 		j.note("the original does not survive a generated input")
 	}

@@ -101,7 +101,7 @@ func Check(s string) error {
 }
 `
 
-// versionsDrawn is how many versions are proved or refuted in a run. -sample.all takes all.
+// versionsDrawn is the number of versions that a run proves or refutes. -sample.all takes all.
 const versionsDrawn = 4
 
 func TestProof(t *testing.T) {

@@ -11,15 +11,16 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A reach holds what a function of the target's package names.
+// A reach lists the names that a function of the target's package uses.
 type reach struct {
 	funcs []*types.Func // of modules
 	vars  []*types.Var  // of packages
-	state bool          // it tells what is kept in a variable, by itself or through others
+	state bool          // it reveals state in a variable, by itself or through others
 }
 
-// reachedBy returns the keys of what the original uses through the functions of its package that it
-// calls. A candidate may hold copies of those functions, and a copy uses what its original uses:
+// reachedBy returns the keys of the names that the original uses through the functions of its
+// package that it calls. A candidate may hold copies of those functions, and a copy uses the same
+// as its original:
 //
 //   - functions of modules. Those with results that may tell what others of these functions keep in
 //     a variable, as those of a cache do, are left out;
@@ -30,6 +31,7 @@ type reach struct {
 // With the standard library and other variables a candidate could keep state between calls. It may
 // use these only where the target's own text does.
 func reachedBy(of *source.Package, target string, constant, written map[string]bool) map[string]bool {
+	// Find the variables that all reached functions only read: copies may read them, too.
 	seen := reaches(of, target)
 	read, fixed := onlyReadBy(of, seen)
 	keys := map[string]bool{}
@@ -44,6 +46,7 @@ func reachedBy(of *source.Package, target string, constant, written map[string]b
 			return !constant[name] && !read[name]
 		})
 	}
+	// State in a function reveals itself through its callers.
 	for changed := true; changed; {
 		changed = false
 		for _, r := range seen {
@@ -53,6 +56,7 @@ func reachedBy(of *source.Package, target string, constant, written map[string]b
 			}
 		}
 	}
+	// Functions without results, or without state below them, may be called.
 	for _, r := range seen {
 		for _, fn := range r.funcs {
 			if to := seen[fn]; to == nil || !to.state || fn.Signature().Results().Len() == 0 {
@@ -82,11 +86,11 @@ func onlyReadBy(of *source.Package, seen map[types.Object]*reach) (read, fixed m
 }
 
 // mayRun returns the parts of files that a call of the target may run: the functions that it
-// reaches, and what others may call through values and interfaces, such as a library that formats
-// or sorts. These are methods, function literals, and functions that code names without a call or
-// starts as goroutines, each with what it calls. Declarations of variables are left in.
+// reaches, and those that others may call through values and interfaces, such as a library that
+// formats or sorts. These are methods, function literals, and functions that code names without a
+// call or starts as goroutines, each with its callees. Declarations of variables are left in.
 func (c *typed) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []*ast.File) {
-	r := running{typed: c, decls: withBodies(c.info, files), runs: map[*ast.FuncDecl]bool{}}
+	r := liveFunctions{typed: c, decls: withBodies(c.info, files), runs: map[*ast.FuncDecl]bool{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -132,8 +136,8 @@ func withBodies(info *types.Info, files []*ast.File) map[types.Object]*ast.FuncD
 	return out
 }
 
-// running collects the functions that may run.
-type running struct {
+// liveFunctions collects the functions that may run.
+type liveFunctions struct {
 	*typed
 	decls    map[types.Object]*ast.FuncDecl
 	runs     map[*ast.FuncDecl]bool
@@ -141,7 +145,7 @@ type running struct {
 }
 
 // call notes that the function of a name may run, with all that it names.
-func (r *running) call(id *ast.Ident) {
+func (r *liveFunctions) call(id *ast.Ident) {
 	if d := r.decls[syntax.Origin(r.info.Uses[id])]; d != nil && !r.runs[d] {
 		r.runs[d] = true
 		r.run(d.Body)
@@ -149,7 +153,7 @@ func (r *running) call(id *ast.Ident) {
 }
 
 // run notes what code that runs may call: whatever it names.
-func (r *running) run(n ast.Node) {
+func (r *liveFunctions) run(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			r.call(id)
@@ -160,7 +164,7 @@ func (r *running) run(n ast.Node) {
 
 // handOut notes what code that need not run itself may hand to others: literals, functions that it
 // names without a call, and goroutines.
-func (r *running) handOut(n ast.Node) {
+func (r *liveFunctions) handOut(n ast.Node) {
 	called := map[*ast.Ident]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -225,12 +229,14 @@ func reaches(of *source.Package, target string) map[types.Object]*reach {
 	_, files, info := of.Syntax()
 	decls := withBodies(info, files)
 	var next []types.Object
+	// Begin with the target.
 	for obj := range decls {
 		if fn, ok := obj.(*types.Func); ok && syntax.FuncName(fn) == target {
 			next = append(next, obj)
 		}
 	}
 	seen := map[types.Object]*reach{}
+	// Follow the names in each function's body to variables and functions of the user's modules.
 	for len(next) > 0 {
 		fn := next[0]
 		if next = next[1:]; seen[fn] != nil {

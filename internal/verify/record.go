@@ -19,6 +19,7 @@ func recordOf(w *bounded.Witness) []byte {
 	return top.Append(nil)
 }
 
+// valueOf turns a parameter of a solver's witness into a value.
 func valueOf(p *exec.Param, w *bounded.Witness) rt.Value {
 	var elems []rt.Value
 	for i := range p.Elems {

@@ -36,7 +36,7 @@ func (j *Job) panics() string {
 // and runs again.
 func (j *Job) replay(
 	ctx context.Context, q *rt.Replay, procs int, wall time.Duration,
-) (*rt.ReplayReply, *Finding, error) {
+) (*rt.ReplayReply, *Rejection, error) {
 	j.complete(q)
 	for range 2 * maxSkips {
 		reply := new(rt.ReplayReply)
@@ -76,7 +76,7 @@ func (k *skipping) leaveOut(q *rt.Replay) {
 
 // ended decides what an early end means. It says nothing about the candidate if the original was
 // running.
-func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Finding, error) {
+func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rejection, error) {
 	guilty := exit.Variant == j.idx && j.idx != 0
 	if exit.Kind == harness.Memory || exit.Variant < 0 {
 		var err error
@@ -110,7 +110,7 @@ func (j *Job) astray(exit *harness.Exit) error {
 		Value: exit.String()}
 }
 
-// mostAstray is how often a check of a candidate is made again after an end between inputs.
+// mostAstray bounds the repetitions of a check after an end between inputs.
 const mostAstray = 1
 
 // onlyBeside notes that the original ended in a phase beside the candidate, but not without it. The
@@ -194,12 +194,14 @@ var fates = map[string]struct {
 }
 
 // fatal returns the finding for a candidate that ended its process.
-func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Finding, error) {
+func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rejection, error) {
 	fate := fates[exit.Kind]
 	d, err := j.shown(ctx, exit, q)
 	if err != nil {
 		return nil, err
 	}
+	// The watchdog may have written down the input and the reason. Without it, the first line of
+	// the program's output stands for the reason.
 	d.Kind, d.Got = fate.kind, fate.text
 	if bark := barked(exit.Detail); bark != nil {
 		d.Got = bark.Got
@@ -214,12 +216,13 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" && !strings.HasPrefix(line, rt.BarkPrefix) {
 		d.Got += ": " + line
 	}
+	// The full ladder makes the input small.
 	if !j.quick && exit.Kind != harness.Race {
 		if err := j.shrinkFatal(ctx, d, exit.Kind); err != nil {
 			return nil, err
 		}
 	}
-	return &Finding{Status: fate.status, Reason: j.Env.inOneLine(d), Diff: d}, nil
+	return &Rejection{Status: fate.status, Reason: j.Env.inOneLine(d), Diff: d}, nil
 }
 
 // shown asks for the input at which a process ended.
@@ -311,9 +314,9 @@ func (j *Job) shrinkFatal(ctx context.Context, d *rt.Diff, kind string) error {
 }
 
 // differs returns the finding for a difference.
-func (e *Env) differs(d *rt.Diff) *Finding {
+func (e *Env) differs(d *rt.Diff) *Rejection {
 	if d == nil {
 		return nil
 	}
-	return &Finding{Status: beagle.Wrong, Reason: e.inOneLine(d), Diff: d}
+	return &Rejection{Status: beagle.Wrong, Reason: e.inOneLine(d), Diff: d}
 }

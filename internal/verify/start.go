@@ -14,8 +14,8 @@ import (
 )
 
 // Each program that imports the package pays for its start once, and no measurement of calls sees
-// that time. These limits bound what a candidate may add to the start: a table fits, and
-// precomputed answers do not.
+// that time. These limits bound a candidate's addition to the start: a table fits, and precomputed
+// answers do not.
 const (
 	startBytes = 1 << 20               // on the heap; maxVariable bounds what the file contains
 	startTime  = 10 * time.Millisecond // the least of several starts
@@ -24,11 +24,11 @@ const (
 
 // Build builds the original and candidates into one program that starts; candidate i becomes
 // version i+1. It finds candidates that would keep the program from starting, or make its start
-// late or large, and leaves them out. For each of these it returns a Finding by index, and the
+// late or large, and leaves them out. For each of these it returns a Rejection by index, and the
 // original takes the candidate's place.
 func Build(
 	ctx context.Context, e *Env, cands []beagle.Candidate, o harness.Link,
-) (*harness.Binary, map[int]*Finding, error) {
+) (*harness.Binary, map[int]*Rejection, error) {
 	vs := harness.Versions(&e.Unit.Target, cands...)
 	bin, err := e.Builder.Build(ctx, vs, o)
 	if err != nil {
@@ -51,7 +51,7 @@ func Build(
 
 // started finds the candidates that keep a program from starting well. It costs one start if
 // nothing is wrong, and none if no candidate computes a package variable at the start.
-func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.Candidate) (map[int]*Finding, error) {
+func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.Candidate) (map[int]*Rejection, error) {
 	var suspects []int
 	for i, c := range cands {
 		if bin.Failed[i+1] == "" && e.worksAtStart(c) {
@@ -64,7 +64,7 @@ func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.C
 	if found, err := e.start(ctx, bin); err != nil || found == nil {
 		return nil, err
 	}
-	guilty := map[int]*Finding{}
+	guilty := map[int]*Rejection{}
 	for _, i := range suspects { // an excess of several candidates together accuses none of them
 		found, err := e.startAlone(ctx, cands[i])
 		if err != nil {
@@ -78,7 +78,7 @@ func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.C
 }
 
 // startAlone judges the start of a program with one candidate.
-func (e *Env) startAlone(ctx context.Context, c beagle.Candidate) (*Finding, error) {
+func (e *Env) startAlone(ctx context.Context, c beagle.Candidate) (*Rejection, error) {
 	vs := harness.Versions(&e.Unit.Target, c)
 	bin, err := e.Builder.Build(ctx, vs, harness.Link{})
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *Env) startAlone(ctx context.Context, c beagle.Candidate) (*Finding, err
 }
 
 // start compares the start of a program with that of the original alone.
-func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Finding, error) {
+func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Rejection, error) {
 	own, err := e.ownStart(ctx)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Finding, error) 
 		case exit != nil:
 			fate := fates[exit.Kind]
 			line, _, _ := strings.Cut(exit.Detail, "\n")
-			return &Finding{Status: fate.status, Stage: "start",
+			return &Rejection{Status: fate.status, Stage: "start",
 				Reason: "the program does not start: " + fate.text + ": " + line}, nil
 		case i == 0 || s.Clock < least.Clock:
 			least = s
@@ -116,6 +116,7 @@ func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Finding, error) 
 			break
 		}
 	}
+	// A table fits into the limits; precomputed answers do not.
 	switch {
 	case least.Bytes-own.Bytes > startBytes:
 		return slowStart("allocates %d bytes, and %d with the original; %d more are allowed", least.Bytes, own.Bytes,
@@ -127,8 +128,8 @@ func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Finding, error) 
 	return nil, nil
 }
 
-func slowStart(format string, args ...any) *Finding {
-	return &Finding{
+func slowStart(format string, args ...any) *Rejection {
+	return &Rejection{
 		Status: beagle.Forbidden,
 		Stage:  "start",
 		Reason: "the package's initialisation " + fmt.Sprintf(format, args...),
@@ -142,6 +143,7 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 	if e.ownStartup != nil {
 		return *e.ownStartup, nil
 	}
+	// Use the program of the original alone, if there is one.
 	bin := e.Alone
 	if bin == nil {
 		var err error
@@ -151,6 +153,7 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 		}
 		defer bin.Remove()
 	}
+	// Take the fastest of several starts.
 	var least harness.Startup
 	for i := range starts {
 		s, exit, err := bin.Start(ctx, e.Box, e.Unit.Target.PkgPath)
@@ -210,7 +213,7 @@ func initialises(c *code) bool {
 
 // startCheck is the rung of the full ladder. It comes before all checks that run the program, since
 // a program that does not start takes the original down too.
-func startCheck(ctx context.Context, j *Job) (*Finding, error) {
+func startCheck(ctx context.Context, j *Job) (*Rejection, error) {
 	if j.cand != nil && !initialises(j.cand) {
 		j.note("the start of the program computes nothing")
 	} else if found, err := j.Env.start(ctx, j.bin); found != nil || err != nil {

@@ -15,10 +15,10 @@ type Entrant struct {
 	Candidate beagle.Candidate
 }
 
-// Together is Quick for several candidates in one process: most of what a process costs is its
-// start. It accepts only. A candidate with a nil verdict must be compared in a process of its
-// own: something was found, or the process ended, and another candidate may be the reason.
-// Candidates that nobody trusts do not belong here: one could spoil what is found out of the next.
+// Together is Quick for several candidates in one process, since most of the cost of a process is
+// its start. It accepts only. A candidate with a nil verdict must be compared in a process of its
+// own: Together found something, or the process ended, and another candidate may be the reason.
+// Candidates of untrusted authors do not belong here: one could spoil the result of the next.
 func Together(
 	ctx context.Context, e *Env, bin *harness.Binary, list []Entrant, corpus *beagle.Corpus,
 ) ([]*beagle.Verdict, error) {
@@ -26,6 +26,7 @@ func Together(
 	if len(QuickLadder) != 1 { // only its own check can be shared
 		return out, nil
 	}
+	// Prepare a request for each candidate. A candidate without one gets its answer elsewhere.
 	var jobs []*Job
 	var at []int
 	request := rt.Request{Procs: 1}
@@ -44,6 +45,7 @@ func Together(
 	if len(jobs) == 0 {
 		return out, nil
 	}
+	// Run all requests in one process. Unless it answers them all, nothing is known.
 	var replies []rt.ReplayReply
 	wall := time.Duration(len(jobs)) * togetherWall
 	exit, err := bin.Run(ctx, e.Box, &request, &replies,
@@ -59,11 +61,11 @@ func Together(
 	return out, nil
 }
 
-// togetherWall is what a candidate may take beside others. A slow function is compared alone.
+// togetherWall bounds a candidate's time beside others. A slow function is compared alone.
 const togetherWall = 2 * time.Second
 
-// prepareQuick is the request of the quick check; nil if reading finds something, or panics: who
-// compares the candidate alone says so.
+// prepareQuick returns the request of the quick check. It returns nil if reading finds something or
+// panics; the comparison alone then reports that.
 func (j *Job) prepareQuick(ctx context.Context) (q *rt.Replay, err error) {
 	defer func() {
 		if recover() != nil {

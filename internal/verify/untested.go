@@ -36,13 +36,14 @@ type coverage struct {
 
 // untested refuses a candidate that changes statements which no input reached and
 // no proof covers.
-func untested(ctx context.Context, j *Job) (*Finding, error) {
+func untested(ctx context.Context, j *Job) (*Rejection, error) {
 	if len(j.changes) == 0 {
 		return nil, nil
 	}
 	if p := j.assurance().Proof; p != nil && p.Complete {
 		return nil, nil
 	}
+	// Try to reach the changes with the inputs of all other checks, and report the rest.
 	if err := j.reachMore(ctx); err != nil {
 		return nil, err
 	}
@@ -54,6 +55,7 @@ func untested(ctx context.Context, j *Job) (*Finding, error) {
 	if rewritten(j.Candidate) || j.Env.Unit.Target.Contract.Requires != "" {
 		return nil, nil
 	}
+	// Refuse the changes that are independent of reached ones.
 	alone := j.separable()
 	if len(alone) == 0 {
 		return nil, nil
@@ -65,7 +67,7 @@ func untested(ctx context.Context, j *Job) (*Finding, error) {
 	reason := fmt.Sprintf("no input reaches %s, so nothing shows that the change is right: "+
 		"keep the original's statements there, or give a call that reaches them with --corpus",
 		strings.Join(places, ", nor "))
-	return &Finding{Status: beagle.Forbidden, Reason: reason}, nil
+	return &Rejection{Status: beagle.Forbidden, Reason: reason}, nil
 }
 
 // rewritten reports whether a rule made a step of the candidate. A rule rewrites
@@ -99,6 +101,7 @@ func (j *Job) watch(traced *harness.Traced, reply *rt.GuideReply) {
 // leadsTo returns whether a place of a version is in code that the target leads to. In a version of
 // a group there are functions that it does not: the inputs of the others reach these.
 func leadsTo(c *code) func(token.Pos) bool {
+	// Collect the declarations. Methods count as reached, since an interface may call them.
 	decls := map[types.Object]ast.Decl{}
 	led, next := map[ast.Decl]bool{}, []ast.Decl{c.fn}
 	for _, d := range c.file.Decls {
@@ -118,6 +121,7 @@ func leadsTo(c *code) func(token.Pos) bool {
 			}
 		}
 	}
+	// Follow the names from the target.
 	for len(next) > 0 {
 		d := next[0]
 		if next = next[1:]; led[d] {
@@ -146,7 +150,7 @@ func leadsTo(c *code) func(token.Pos) bool {
 
 func newCoverage() coverage { return coverage{map[int]bool{}, map[int]bool{}} }
 
-// cover adds what a run reached.
+// cover adds the coverage of a run.
 func (w *watched) cover(traced *harness.Traced, reply *rt.GuideReply) {
 	missed := map[int]bool{}
 	for _, id := range reply.Unreached[0] {
@@ -246,6 +250,7 @@ func (j *Job) reachMore(ctx context.Context) error {
 		return err
 	}
 	x.Variant = 1 // of the traced program
+	// Add the records of all checks and the inputs of the solver.
 	x.Skip, x.Slow = j.skips()
 	files := j.learned.pick("quick", "train", "holdout", "generated")
 	if seeds := j.branchSeeds(ctx); len(seeds) > 0 && j.Env.doubtful() == "" {
@@ -261,6 +266,7 @@ func (j *Job) reachMore(ctx context.Context) error {
 			x.Records = append(x.Records, name)
 		}
 	}
+	// Run the traced program on all of them, and on the whole exhaustion.
 	q := &rt.Guide{Exhaust: *x, Sites: len(j.traced.Sites), Reach: true}
 	reply := new(rt.GuideReply)
 	wall := 40*j.Budget.Exhaust + 2*time.Minute

@@ -50,7 +50,7 @@ func sum(b []byte) uint64 {
 }
 `
 
-// changesDrawn is how many changes a run tries, drawn anew each time.
+// changesDrawn is the number of changes that a run tries, drawn anew each time.
 const changesDrawn = 3
 
 // changesToFrame holds what the judge says of each.

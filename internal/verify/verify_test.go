@@ -167,7 +167,7 @@ func value(a any, text, number rt.Kind) rt.Value {
 
 func (e *entry) candidate() beagle.Candidate { return beagle.NewCandidate(e.source, nil, nil) }
 
-// catalogueDrawn is how many of the functions with cheats a test runs candidates of.
+// catalogueDrawn is the number of functions with cheats whose candidates a test runs.
 const catalogueDrawn = 2
 
 // TestCatalogue checks that the intended check refuses every cheat, and that no check refuses a
@@ -422,7 +422,8 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// TestOriginalDies checks that inputs that the original does not survive accuse nobody.
+// TestOriginalDies checks that inputs that the original does not survive are no evidence against a
+// candidate.
 func TestOriginalDies(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/dies\n\ngo 1.24\n")

@@ -1,7 +1,6 @@
-// Package watch looks at profiles window by window and says what changed. It
-// does no I/O and reads no clock: a window goes in, findings come out, and the
-// whole state is JSON. Profiles themselves are not kept. A window holds one
-// compact row for each function.
+// Package watch looks at profiles window by window and reports changes. It does no I/O and reads no
+// clock: a window goes in, findings come out, and the whole state is JSON. Profiles themselves are
+// not kept. A window holds one compact row for each function.
 //
 // # From a shift to a finding
 //

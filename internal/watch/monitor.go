@@ -17,13 +17,12 @@ type Limit struct {
 	Name    string  // as findings and people call it: "saturation", "cost", "slo NAME"
 	Kind    Kind    // of the finding when it is passed
 	Most    float64 // a mean above it is a finding
-	Over    int     // values that the mean is taken over, as far as there are so many; at least 1
+	Over    int     // values in the mean, as far as there are as many; at least 1
 	Unit    string  // of the values, for people: "cores", "USD a month", "of all events"
 	Percent bool    // the values are shares
 }
 
-// A Trend is the past of a series, and what a forecast expects of it. Ahead is empty where no
-// forecast is shown.
+// A Trend is the past of a series, and its forecast. Ahead is empty where no forecast is shown.
 type Trend struct {
 	Past  []float64
 	Ahead []Expected
@@ -181,8 +180,8 @@ func Order(turns []Turn, now time.Time) {
 	})
 }
 
-// A Spending is money that a campaign of a watch took, or took back.
-type Spending struct {
+// An Expense is money that a campaign of a watch took, or took back.
+type Expense struct {
 	Service  string    `json:"service"`
 	At       time.Time `json:"at"`
 	Amount   float64   `json:"amount"` // reserved before it starts; then what was not used, negative
@@ -203,9 +202,9 @@ const (
 
 // Unanswered returns the findings of a service for which no money was spent yet: those on limits,
 // then those on functions, the latest first.
-func Unanswered(service string, standing, found []Finding, spent []Spending, now time.Time) (out []Finding) {
+func Unanswered(service string, standing, found []Finding, spent []Expense, now time.Time) (out []Finding) {
 	answered := func(f Finding, since time.Time) bool {
-		return slices.ContainsFunc(spent, func(s Spending) bool {
+		return slices.ContainsFunc(spent, func(s Expense) bool {
 			return s.Service == service && s.Answers == f.Answer() && !s.At.Before(since)
 		})
 	}
@@ -226,7 +225,7 @@ func Unanswered(service string, standing, found []Finding, spent []Spending, now
 const BudgetPeriod = 30 * 24 * time.Hour
 
 // Left returns the rest of a budget after the spendings of the last 30 days in its currency.
-func Left(budget float64, currency string, all []Spending, now time.Time) float64 {
+func Left(budget float64, currency string, all []Expense, now time.Time) float64 {
 	for _, s := range all {
 		if s.Currency == currency && s.At.After(now.Add(-BudgetPeriod)) {
 			budget -= s.Amount

@@ -107,7 +107,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestLeft(t *testing.T) {
-	all := []Spending{{At: noon.Add(-31 * 24 * time.Hour), Amount: 100, Currency: "USD"},
+	all := []Expense{{At: noon.Add(-31 * 24 * time.Hour), Amount: 100, Currency: "USD"},
 		{At: noon.Add(-time.Hour), Amount: 4, Currency: "USD"},
 		{At: noon, Amount: -1.5, Currency: "USD"}, {At: noon, Amount: 3, Currency: "EUR"}}
 	if got := Left(10, "USD", all, noon); got != 7.5 {
@@ -123,18 +123,18 @@ func TestUnanswered(t *testing.T) {
 	old := Finding{Kind: Regression, Function: "a.Old", Since: noon.Add(-8 * 24 * time.Hour)}
 	f := Finding{Kind: Regression, Function: "a.F", Since: noon.Add(-2 * time.Hour)}
 	g := Finding{Kind: Regression, Function: "a.G", Since: noon.Add(-time.Hour)}
-	spent := func(of Finding, service string, ago time.Duration) Spending {
-		return Spending{Service: service, Answers: of.Answer(), At: noon.Add(-ago)}
+	spent := func(of Finding, service string, ago time.Duration) Expense {
+		return Expense{Service: service, Answers: of.Answer(), At: noon.Add(-ago)}
 	}
 	for _, row := range []struct {
 		name  string
-		spent []Spending
+		spent []Expense
 		want  string
 	}{
 		{"nothing spent", nil, "cost a.G a.F"},
-		{"by another service", []Spending{spent(limit, "other", 0)}, "cost a.G a.F"},
-		{"today", []Spending{spent(limit, "s", time.Hour), spent(g, "s", 0)}, "a.F"},
-		{"two days ago", []Spending{spent(limit, "s", 48*time.Hour), spent(f, "s", 48*time.Hour)}, "cost a.G a.F"},
+		{"by another service", []Expense{spent(limit, "other", 0)}, "cost a.G a.F"},
+		{"today", []Expense{spent(limit, "s", time.Hour), spent(g, "s", 0)}, "a.F"},
+		{"two days ago", []Expense{spent(limit, "s", 48*time.Hour), spent(f, "s", 48*time.Hour)}, "cost a.G a.F"},
 	} {
 		var got []string
 		for _, x := range Unanswered("s", []Finding{limit}, []Finding{old, f, g}, row.spent, noon) {

@@ -80,8 +80,7 @@ func (w *Watch) recent(function string) (share, low, high float64, since time.Ti
 	return share, low, high, look[0].Start
 }
 
-// winSlack is how far a share may rise above the one after a win, as a share of
-// it: other code changes too.
+// winSlack bounds the rise of a share after a win, as a share of it: other code changes too.
 const winSlack = 0.1
 
 func (w *Watch) winGone(t Target) *Finding {

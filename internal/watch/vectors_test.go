@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// vectors are what other programs computed; testdata/oracles says which.
+// vectors are results of other programs; testdata/oracles names them.
 type vectors struct {
 	Changes []struct {
 		Series []float64

@@ -21,8 +21,8 @@ func New(c Config, targets ...Target) *Watch {
 	return &Watch{Config: c.withDefaults(), Targets: targets, Known: map[string]time.Time{}}
 }
 
-// Add takes the next window and returns what is new. A window that cannot be
-// used changes nothing.
+// Add takes the next window and returns the new findings. A window that cannot be used changes
+// nothing.
 func (w *Watch) Add(next Window) ([]Finding, error) {
 	if err := next.check(); err != nil {
 		return nil, err
@@ -277,7 +277,7 @@ func (w *Watch) finding(look *table, s shift, q float64) Finding {
 	return f
 }
 
-// cause says what else changed between two windows.
+// cause names the other changes between two windows.
 func cause(before, after Window, function string) string {
 	a, b := before.row(function).Source, after.row(function).Source
 	switch {

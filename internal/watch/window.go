@@ -67,8 +67,7 @@ func PackageOf(function string) string {
 	return function
 }
 
-// A Config says what is worth a finding. The zero value of a field means its
-// default.
+// A Config decides which changes are worth a finding. The zero value of a field means its default.
 type Config struct {
 	Keep        int     `json:"keep"`         // windows that are kept; default 400
 	Look        int     `json:"look"`         // windows that are searched for changes; default 120
@@ -101,7 +100,7 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// Kind says what sort of thing a finding is.
+// Kind is the kind of a finding.
 type Kind string
 
 // The kinds of findings.

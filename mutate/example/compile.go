@@ -96,7 +96,7 @@ func (p *pair) read(list []*ast.FuncDecl) (rest []*ast.FuncDecl, err error) {
 	return list, p.split()
 }
 
-// split separates what is matched, and what is written, from the ends of the functions.
+// split separates the matched and the written code from the ends of the functions.
 func (p *pair) split() error {
 	whole := slices.ContainsFunc(p.ways, func(way *side) bool { return way.returns() > 1 })
 	p.imports = p.before.imports()

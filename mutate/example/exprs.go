@@ -180,7 +180,7 @@ func (m *Match) mentionsLocal(n ast.Node) bool {
 	return found
 }
 
-// call matches calls of builtins, functions, methods and conversions by what they name.
+// call matches calls of builtins, functions, methods and conversions by their callee.
 func (m *Match) call(pat *ast.CallExpr, e ast.Expr) bool {
 	if obj := m.pair.before.codeOf(pat); obj != nil {
 		return m.code(obj, pat.Args, nil, e)

@@ -109,7 +109,7 @@ func (w *writer) copyHelper(name string, types []string) string {
 	return own
 }
 
-// copyText writes a helper under another name, for types, and adds what it calls.
+// copyText writes a helper under another name, for types, and adds its callees.
 func (w *writer) copyText(h *helper, own string, types []string) string {
 	params := names(h.decl.Type.TypeParams)
 	var out strings.Builder

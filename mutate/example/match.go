@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// A Match is code that a Before matches. Guards ask it what the parameters stand for.
+// A Match is code that a Before matches. Guards ask it for the code behind the parameters.
 type Match struct {
 	Pass *mutate.Pass
 	Node ast.Node // the expression, or the first statement
@@ -261,8 +261,8 @@ func (s *side) imports() (out []string) {
 	return out
 }
 
-// search yields every match of Before. A helper of the kit is left as it is: its slow path often
-// is what the rule looks for.
+// search yields every match of Before. It skips helpers of the kit: their slow path often is the
+// code that the rule looks for.
 func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
 	if len(p.before.list) == 0 {
 		for _, d := range pass.File.Decls {

@@ -97,7 +97,7 @@ func (w *writer) freshName(name string) string {
 	}
 }
 
-// lookup returns what a name means at the match.
+// lookup returns the meaning of a name at the match.
 func (w *writer) lookup(name string) types.Object {
 	pos := w.m.Node.Pos()
 	inner := w.m.Pass.Pkg.Scope().Innermost(pos)

@@ -151,7 +151,7 @@ func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
 	return true
 }
 
-// satisfies reports whether a type has what a constraint of an example demands.
+// satisfies reports whether a type meets the constraint of an example.
 func (m *Match) satisfies(i *types.Interface, got types.Type) bool {
 	for e := range i.EmbeddedTypes() {
 		switch e := types.Unalias(e).(type) {

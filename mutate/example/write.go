@@ -289,7 +289,7 @@ func (w *writer) ident(id *ast.Ident) (string, bool) {
 	return "", false
 }
 
-// parameter writes what a parameter stands for.
+// parameter writes the code behind a parameter.
 func (w *writer) parameter(obj *types.Var, id *ast.Ident) string {
 	m := w.m
 	if v := m.places[obj.Name()]; v != nil {

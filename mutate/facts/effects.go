@@ -11,7 +11,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// Effects says what a piece of code may do besides yielding a value. It is computed once a node.
+// Effects lists the possible effects of a piece of code besides yielding a value. It is computed
+// once a node.
 func Effects(p *mutate.Pass, n ast.Node) mutate.Effects {
 	return p.Once(effectsOf{n}, func() any { return p.Effects(n) }).(mutate.Effects)
 }
@@ -104,10 +105,10 @@ func changesMemory(p *mutate.Pass, n ast.Node, notMaps bool) bool {
 	return !ChangesOnly(p, n, func(l ast.Expr) bool { return notMaps && MapElement(p, l) }, nil)
 }
 
-// ChangesOnly reports whether code changes no memory but plain local variables, what store accepts
-// and what call accepts. store is asked about the left sides of assignments, call about calls that
-// may change memory; nil accepts none. Code that receives, sends, defers or starts a goroutine may
-// change anything.
+// ChangesOnly reports whether code changes only plain local variables and the memory that store and
+// call accept. store decides about the left sides of assignments, call about calls that may change
+// memory; nil accepts none. Code that receives, sends, defers or starts a goroutine may change
+// anything.
 func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call func(*ast.CallExpr) bool) bool {
 	only := true
 	stores := func(l ast.Expr) {

@@ -1,6 +1,6 @@
-// Package facts answers the questions about a version that several rules ask: which loops there
-// are and how they count, whose memory a variable holds, which variables keep their first value,
-// what a piece of code does, and where control leaves it.
+// Package facts answers the questions about a version that several rules ask: which loops there are
+// and how they count, whose memory a variable holds, which variables keep their first value, which
+// effects a piece of code has, and where control leaves it.
 //
 // A [Fact] is a value. It is computed once for each version, at the first question, and kept on
 // the version's [mutate.Pass]. Questions about one expression or one statement are functions.
@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A Fact is something that follows from a version alone. Nobody may change its value afterwards.
+// A Fact follows from a version alone. Its value must not change afterwards.
 type Fact[T any] struct {
 	Name     string
 	Requires []Named // the facts that Find asks

@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A LoopKind is what a loop goes through.
+// A LoopKind is the kind of sequence that a loop goes through.
 type LoopKind int
 
 const (
@@ -25,7 +25,7 @@ type Loop struct {
 	Kind  LoopKind
 	Stmt  ast.Stmt
 	Body  *ast.BlockStmt
-	Seq   ast.Expr         // what the loop goes through; nil for a CountingLoop
+	Seq   ast.Expr         // the sequence of the loop; nil for a CountingLoop
 	Bound ast.Expr         // the bound of a CountingLoop
 	Index *types.Var       // nil if the loop has none
 	Value *types.Var       // nil if the loop has none

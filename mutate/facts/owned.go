@@ -25,7 +25,7 @@ var Fresh = &Fact[map[*types.Var]bool]{
 	Find:     func(p *mutate.Pass) map[*types.Var]bool { return localSlices(p, staysFresh) },
 }
 
-// localSlices lists the local slices that begin as new memory and stay what a function asks.
+// localSlices lists the local slices that begin as new memory and keep the property of a function.
 func localSlices(p *mutate.Pass, stays func(*mutate.Pass, *types.Var) bool) map[*types.Var]bool {
 	out := map[*types.Var]bool{}
 	for v, d := range Declared.Of(p) {
@@ -59,7 +59,7 @@ func staysFresh(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// addressed reports whether code takes the address of what an expression names.
+// addressed reports whether code takes the address of the variable that an expression names.
 func addressed(p *mutate.Pass, n ast.Node) bool {
 	for _, up := range p.Path(n) {
 		if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {

@@ -1,8 +1,7 @@
 package lift
 
-// Redraw draws other inputs for the regions that have a term, and none for the
-// others. The caller runs the same program again and reads what it wrote: then
-// [Study.Held] tells which terms still hold.
+// Redraw draws other inputs for the regions that have a term, and none for the others. The caller
+// runs the same program again and reads its output: then [Study.Held] tells which terms still hold.
 func (s *Study) Redraw(seed uint64, n int) {
 	for i, q := range s.questions {
 		n := n

@@ -10,12 +10,12 @@ import (
 // maxWorkers bounds how many questions are looked at at once: each holds some tens of megabytes.
 const maxWorkers = 4
 
-// A lookAhead answers questions on all processors before they are asked. What it finds is what
-// would have been found one question after the other: a question knows of those before it only
-// that they have used up terms, and that a larger region has a term.
+// A lookAhead answers questions on all processors ahead of need. Its answers are those of asking
+// one question after the other: earlier questions matter to a later one only in that they have used
+// up terms, and in that a larger region has a term.
 type lookAhead struct {
 	s         *Study
-	open      []int // the questions, in the order in which they are asked
+	open      []int // the questions, in order
 	perSearch int
 	deadline  time.Time
 	workers   sync.WaitGroup
@@ -25,7 +25,7 @@ type lookAhead struct {
 	early []early
 }
 
-// early is what became of one question.
+// early is the outcome of one question.
 type early struct {
 	limits *limits // nil until a worker takes it
 	got    answered
@@ -52,7 +52,7 @@ func (a *lookAhead) work() {
 	}
 }
 
-// take takes the next question; -1 when there is none.
+// take takes the next question, or returns -1.
 func (a *lookAhead) take() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,7 +66,7 @@ func (a *lookAhead) take() int {
 	return -1
 }
 
-// skip says that nobody asks a question.
+// skip gives up a question.
 func (a *lookAhead) skip(k int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,9 +76,9 @@ func (a *lookAhead) skip(k int) {
 	a.early[k].skip = true
 }
 
-// answer waits for the answer to a question and counts what it took, or looks for it if no worker
-// does. It looks again where all questions together have no terms left for that: then the last ones
-// get less.
+// answer waits for the answer to a question and counts its terms, or searches if no worker has
+// taken it. It searches again where all questions together have no terms left for that: then the
+// last ones get less.
 func (a *lookAhead) answer(k int, l *limits) answered {
 	if e := &a.early[k]; a.taken(k) && l.spent < l.total && !l.late() {
 		<-e.done
@@ -98,7 +98,7 @@ func (a *lookAhead) taken(k int) bool {
 	return a.early[k].limits != nil
 }
 
-// end stops what nobody waits for any more.
+// end stops the questions that are no longer needed.
 func (a *lookAhead) end() {
 	for k := range a.open {
 		a.skip(k)

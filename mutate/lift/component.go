@@ -22,7 +22,7 @@ type Component struct {
 	price     int      // estimated cost of a run, to rank terms
 	place     int      // which result is taken, of a function with several; from 1
 	results   int      // that the function has
-	check     bool     // the result taken is an error, of which it is asked whether it is nil
+	check     bool     // the taken result is an error, compared with nil
 	setup     []string // statements before the call, in which $0 is a fresh variable
 	statement string   // a statement that does it in place, with $1
 
@@ -149,7 +149,7 @@ func p3[A, B, C, R any](name string, ok func(A, B, C) bool, f func(A, B, C) R, t
 // remaining are the examples that a component was not evaluated on yet.
 type remaining struct{ mask, defined uint64 }
 
-// next takes the next example; 64 when there is none.
+// next takes the next example, or returns 64.
 func (r *remaining) next() int {
 	i := bits.TrailingZeros64(r.mask)
 	r.mask &= r.mask - 1
@@ -168,7 +168,7 @@ func (c *Component) eval(dst any, args []any, mask uint64) (defined uint64) {
 	return r.defined
 }
 
-// panics reports whether the component panicked before it came to the end of the examples.
+// panics reports whether the component panicked before the end of the examples.
 func (c *Component) panics(r *remaining, dst any, args []any) (yes bool) {
 	defer func() { yes = recover() != nil }()
 	c.rows(r, dst, args)

@@ -12,12 +12,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A cutter finds what a region reads and leaves, and whether it may be run alone.
+// A cutter finds the inputs and outputs of a region, and whether it may run alone.
 type cutter struct {
 	p      *mutate.Pass
 	r      *Region
 	inputs map[any]*Input // by variable, or by the text of a field
-	bad    string         // why the region is none
+	bad    string         // why there is no region
 	ends   int            // returns in it
 	nested int            // depth of function literals
 
@@ -25,7 +25,7 @@ type cutter struct {
 	written  *gotypes.Var   // a builder or buffer from outside that it appends to
 }
 
-// may are packages whose functions change nothing and ask nobody.
+// may lists packages whose functions change nothing and ask nothing of the system.
 var may = []string{
 	"strings", "bytes", "slices", "maps", "math", "math/bits", "unicode", "unicode/utf8", "unicode/utf16",
 	"strconv", "sort",
@@ -208,7 +208,7 @@ func (x *cutter) call(n *ast.CallExpr) bool {
 	return x.refuse("a call of a function value")
 }
 
-// function admits calls that nobody outside of the region notices.
+// function admits calls without an effect outside of the region.
 func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
 	switch {
 	case f.Pkg() == nil:
@@ -259,8 +259,8 @@ func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
 	return true
 }
 
-// lends reports whether the memory of a buffer may be that of a slice: others hold the buffer, or
-// it was asked for its bytes, perhaps in an earlier turn of a loop.
+// lends reports whether the memory of a buffer may be that of a slice: other code holds the buffer,
+// or took its bytes, perhaps in an earlier turn of a loop.
 func (x *cutter) lends(v *gotypes.Var) bool {
 	if _, pointer := v.Type().Underlying().(*gotypes.Pointer); pointer {
 		return true
@@ -363,8 +363,7 @@ func (x *cutter) input(v *gotypes.Var) *Input {
 	return in
 }
 
-// collect orders the inputs, and finds the outputs. It is false where the region
-// is none.
+// collect orders the inputs, and finds the outputs. It returns false if there is no region.
 func (x *cutter) collect(whole bool) bool {
 	if x.written != nil && (whole || x.r.returns) {
 		return false // the loop alone is a region
@@ -406,7 +405,7 @@ func (x *cutter) collect(whole bool) bool {
 		if builderOf(v.Type()) == "bytes.Buffer" && slices.ContainsFunc(x.r.Inputs, func(in Input) bool {
 			return in.Type.Name == "[]byte"
 		}) && x.lends(v) {
-			return false // what it appends may move the bytes that it reads
+			return false // an append may move the bytes that the region reads
 		}
 		x.r.Outputs = append(x.r.Outputs, Output{Name: v.Name(), Type: types["string"],
 			goType: gotypes.Typ[gotypes.String], result: -1, builder: v.Type()})
@@ -449,8 +448,8 @@ func (x *cutter) named(v *gotypes.Var) bool {
 	return results != nil && results.Pos() <= v.Pos() && v.Pos() < results.End()
 }
 
-// usedAfter reports whether somebody may read a variable after the region: behind
-// it, or in the next turn of a loop around it.
+// usedAfter reports whether code may read a variable after the region: behind it, or in the next
+// turn of a loop around it.
 func (x *cutter) usedAfter(v *gotypes.Var) bool {
 	if x.named(v) {
 		return true

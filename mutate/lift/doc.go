@@ -1,15 +1,13 @@
-// Package lift recognises code by what it does. It cuts a function, its helpers,
-// their loops and their expressions into regions, looks at what each region makes
-// of its inputs, and searches for a term of the standard library that makes the
-// same. How the code is spelled does not matter.
+// Package lift recognises code by its behaviour. It cuts a function, its helpers, their loops and
+// their expressions into regions, records the outputs of each region, and searches for a term of
+// the standard library with the same outputs. The spelling of the code does not matter.
 //
 // # A study
 //
-// [NewStudy] cuts the regions and draws their inputs. The caller builds the text
-// of [Study.Program] into the code's package, runs it in a sandbox with
-// [Study.Request] as its standard input, and hands what it wrote to [Study.Read].
-// [Study.Find] then searches, without running anything of the code again. It is
-// pure: the same code, seed and recorded inputs give the same matches, unless the
+// [NewStudy] cuts the regions and draws their inputs. The caller builds the text of [Study.Program]
+// into the code's package, runs it in a sandbox with [Study.Request] as its standard input, and
+// hands its output to [Study.Read]. [Study.Find] then searches, without running anything of the
+// code again. It is pure: the same code, seed and recorded inputs give the same matches, unless the
 // clock ends the search. [Mutator] makes the matches steps of a search.
 //
 // # Regions

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A drawer draws inputs: shaped after the code's own constants, correlated with
-// what was drawn before for the same example, and at the edges of classes.
+// A drawer draws inputs: shaped after the code's own constants, correlated with earlier draws for
+// the same example, and at the edges of classes.
 type drawer struct {
 	*rand.Rand
 	words constants

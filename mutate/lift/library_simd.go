@@ -9,8 +9,8 @@ import (
 // module has it.
 const SimdPath = "github.com/beagle-go/beagle/simd"
 
-// simdLibrary are the functions of that module. They are told here in plain Go, which is what the
-// kernels do, so that this program does not depend on the module.
+// simdLibrary has the functions of that module. They stand here in plain Go with the kernels'
+// results, so that this program does not depend on the module.
 var simdLibrary []*Component
 
 func init() {
@@ -34,7 +34,7 @@ func init() {
 	f1("simd.LowerASCIIInPlace", lowerASCII, inPlace("simd.LowerASCIIInPlace($1)"), onlyInPlace)
 }
 
-// firstNot is the first place in a text whose byte is not what is asked; -1 for none.
+// firstNot returns the first place in a text whose byte fails a test, or -1.
 func firstNot(s string, is func(byte) bool) int {
 	for i := range len(s) {
 		if !is(s[i]) {

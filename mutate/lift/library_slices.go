@@ -77,8 +77,7 @@ func comparableSlices[T comparable]() {
 	p2("$1[$2:]", inside[T], func(s []T, n int) []T { return s[n:] }, glue)
 }
 
-// onlyInPlace says that a component has no form that is an expression: what it
-// works on is cloned first.
+// onlyInPlace marks a component without a form that is an expression: its argument is cloned first.
 func onlyInPlace(c *Component) { c.place = -1 }
 
 func atPrice(n int) trait { return func(c *Component) { c.price = n } }

@@ -43,7 +43,7 @@ func Mutator(found []Match) *mutate.Mutator {
 	}
 }
 
-// A place is where the code of a match stands in a candidate.
+// A place is the place of a match's code in a candidate.
 type place struct {
 	f        *Match
 	from, to ast.Node

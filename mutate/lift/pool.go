@@ -6,14 +6,14 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A pool holds inputs of a region and what the region made of them.
+// A pool holds inputs of a region with its outputs.
 type pool struct {
 	leaves []leaf
 	cols   []any // by leaf, as long as the pool; nil for constants
 	outs   []output
 	terms  []*Component // that a search may use
 	n      int
-	first  int // so many are recorded calls
+	first  int // the number of recorded calls, which come first
 }
 
 // An output is a value that a region leaves.
@@ -56,8 +56,7 @@ func (p *pool) examples(n int) []int {
 	return append(at, spare[:min(len(spare), n-len(at))]...)
 }
 
-// goals are the outputs at some places, with what can be seen through functions
-// that have an inverse.
+// goals are the outputs at some places, with their preimages under functions that have an inverse.
 func (p *pool) goals(at []int) []*goal {
 	var out []*goal
 	for _, o := range p.outs {

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A Match is a piece of code that does what a term of the library does, as far
-// as all examples show.
+// A Match is a piece of code with the outputs of a term of the library, as far as all examples
+// show.
 type Match struct {
 	Func    string    `json:"func"`
 	Kind    string    `json:"kind"` // of the region: "function", "loop", "rest" or "expression"
@@ -129,7 +129,7 @@ func (c *Component) operatorAt() bool {
 	return strings.Contains(c.Name, "$") && !strings.Contains(c.Name, "($1")
 }
 
-// resultNames are what the results of functions are called.
+// resultNames are the names of functions' results.
 var resultNames = map[string][]string{
 	"strings.Cut": {"before", "after", "found"}, "bytes.Cut": {"before", "after", "found"},
 	"strings.CutPrefix": {"after", "found"}, "strings.CutSuffix": {"before", "found"},
@@ -180,8 +180,7 @@ func (pr *printer) branches(t *term, sink func(string) string) {
 	pr.lines = append(append(pr.lines, sides[1]...), "}")
 }
 
-// settled are the statements before an expression, in which results that nobody
-// uses have no name.
+// settled returns the statements before an expression, with unused results unnamed.
 func (pr *printer) settled(uses ...string) []string {
 	text := strings.Join(append(slices.Clone(pr.lines), uses...), "\n")
 	lines := slices.Clone(pr.lines)
@@ -201,7 +200,7 @@ func (pr *printer) settled(uses ...string) []string {
 	return lines
 }
 
-// count is how often a text has a name.
+// count returns how often a name occurs in a text.
 func count(text, name string) int {
 	return len(regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).FindAllString(text, -1))
 }
@@ -330,7 +329,7 @@ func (pr *printer) region(ts []*term) (string, bool) {
 	return strings.Join(lines, "\n"), true
 }
 
-// leave writes what a region leaves in variables, elements and results.
+// leave writes the outputs of a region in variables, elements and results.
 func (pr *printer) leave(ts []*term) (tail []string) {
 	var results, names, values []string
 	fresh, old := 0, 0
@@ -406,9 +405,9 @@ func (pr *printer) leaveLate(ts []*term) []string {
 	return pr.leave(rest)
 }
 
-// appended writes what a region appends to a builder. Nothing is called where nothing is appended:
-// a pointer may be nil, a buffer would forget what was read last, and a builder could not be copied
-// any more.
+// appended writes the text that a region appends to a builder. It calls nothing for an empty text:
+// a pointer may be nil, a buffer would forget its last read, and a builder could no longer be
+// copied.
 func (pr *printer) appended(o Output, t *term) []string {
 	name := pr.fresh("text")
 	test := fmt.Sprintf("if %s := %s; %s != \"\" {", name, pr.expr(t), name)

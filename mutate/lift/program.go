@@ -360,8 +360,7 @@ func (s *Study) Request() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Read takes what the program wrote. Regions after the one at which it ended stay
-// without outputs.
+// Read takes the program's output. Regions after the one at which it ended stay without outputs.
 func (s *Study) Read(reply []byte) {
 	_, body, ok := bytes.Cut(reply, []byte(marker))
 	if !ok {

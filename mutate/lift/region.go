@@ -49,7 +49,7 @@ type Output struct {
 	goType   gotypes.Type
 	declared bool         // the variable is declared in the region
 	elements bool         // it is the elements of an input that the region writes
-	builder  gotypes.Type // of the variable, where the output is what is appended to it
+	builder  gotypes.Type // of the variable, where the output is the text appended to it
 	result   int          // place among the function's results; -1
 	early    bool         // it counts only where the region ends the function
 	late     bool         // it counts only where it does not
@@ -60,8 +60,8 @@ const (
 	maxLines = 60 // of a region
 )
 
-// Regions are the pieces of a candidate that could be terms: the target, its
-// helpers, their loops with what prepares them, and the ends of their bodies.
+// Regions are the pieces of a candidate that could be terms: the target, its helpers, their loops
+// with the statements that prepare them, and the ends of their bodies.
 func Regions(p *mutate.Pass) []*Region {
 	var out []*Region
 	for _, d := range p.File.Decls {
@@ -198,7 +198,7 @@ func spelled(name string) string {
 	return name
 }
 
-// cut makes a region of statements; nil where it is none.
+// cut makes a region of statements; it returns nil if they make none.
 func cut(p *mutate.Pass, fn *ast.FuncDecl, list []ast.Stmt, whole bool) *Region {
 	r := &Region{fn: fn, stmts: list, start: list[0].Pos(), end: list[len(list)-1].End()}
 	r.Func = syntax.FuncName(p.Info.Defs[fn.Name].(*gotypes.Func))
@@ -237,7 +237,7 @@ func cutExpression(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr) *Region {
 	return r
 }
 
-// names is a string for messages: what a region reads and leaves.
+// names lists, for messages, the inputs and outputs of a region.
 func (r *Region) names() string {
 	var in, out []string
 	for _, v := range r.Inputs {

@@ -45,12 +45,12 @@ type Study struct {
 	starts    []int // the first line of each region in the program's text
 }
 
-// A question is a region with its inputs, and what it made of them.
+// A question is a region with its inputs and outputs.
 type question struct {
 	r      *Region
 	words  constants
 	inputs []any
-	first  int // so many inputs are recorded
+	first  int // this many inputs are recorded
 	status []byte
 	outs   []any
 	found  []*term // for each output
@@ -63,7 +63,7 @@ type limits struct {
 	region    int // what spent may be until the next region
 	deadline  time.Time
 	goOn      func() bool
-	ended     atomic.Bool // nobody waits for what is found
+	ended     atomic.Bool // the answers are no longer needed
 	spent     int         // terms tried
 	restarts  int
 }
@@ -173,7 +173,7 @@ func (s *Study) Drop(lines []int) bool {
 	return len(bad) > 0 && len(kept) > 0
 }
 
-// A Report says what a study found, and where it gave up.
+// A Report tells what a study found, and where it gave up.
 type Report struct {
 	Matches  []Match
 	Answers  []Answer
@@ -181,7 +181,7 @@ type Report struct {
 	Restarts int
 }
 
-// An Answer is what became of one region.
+// An Answer is the outcome of one region.
 type Answer struct {
 	Region string
 	Kind   string
@@ -191,8 +191,8 @@ type Answer struct {
 	final  bool   // a harder search changes nothing
 }
 
-// Find looks for terms: first for cheap ones of each region, then, with what is
-// left, harder where there was none. It is pure but for its deadline.
+// Find looks for terms: first for cheap ones of each region, then, with the remaining terms, harder
+// where there was none. It is pure but for its deadline.
 func (s *Study) Find() Report {
 	l := &limits{total: s.o.Total, deadline: time.Now().Add(s.o.Time), goOn: s.o.GoOn}
 	var rep Report
@@ -328,7 +328,7 @@ func (s *Study) library() []*Component {
 	return all
 }
 
-// pool holds the inputs on which the region came to an end, where keep says so.
+// pool holds the inputs on which the region ended, where keep says so.
 func (q *question) pool(library []*Component, keep func(i int) bool) *pool {
 	p := &pool{leaves: q.words.leaves(q.r.Inputs, q.r.Outputs), terms: library}
 	var at []int

@@ -12,7 +12,7 @@ import (
 // must not feed each other without end.
 const maxSize = 4 << 10
 
-// maxExamples is how many examples a search looks at: one machine word masks them.
+// maxExamples is the number of examples of a search: one machine word masks them.
 const maxExamples = 64
 
 // A Type is a type of the grammar. A column of it holds one value an example.
@@ -65,7 +65,7 @@ var (
 	seedFor = maphash.MakeSeed()
 )
 
-// kind is how values of one type are hashed, compared and measured.
+// kind tells how to hash, compare and measure values of one type.
 type kind[T any] struct {
 	hash  func(T) uint64
 	equal func(a, b T) bool

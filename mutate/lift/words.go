@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// constants are what the code spells: they shape the inputs, and are terms.
+// constants are the constants in the code: they shape the inputs, and are terms.
 type constants struct {
 	strings []string
 	bytes   []byte

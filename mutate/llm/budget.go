@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Caps bound what a run may use; zero means no limit.
+// Caps bound a run; zero means no limit.
 type Caps struct {
 	Money  Micros        `json:"micros,omitempty"`
 	Tokens int64         `json:"tokens,omitempty"` // prompts and replies together
@@ -16,7 +16,7 @@ type Caps struct {
 	Time   time.Duration `json:"time,omitempty"`   // by the clock, since the budget was made
 }
 
-// Spent says what a run has used, or what a part of it may use.
+// Spent is the use of a run, or a bound for a part of it.
 type Spent struct {
 	Money  Micros        `json:"micros"`
 	Tokens int64         `json:"tokens"`
@@ -33,8 +33,8 @@ func (s Spent) sub(t Spent) Spent {
 	return Spent{s.Money - t.Money, s.Tokens - t.Tokens, s.Calls - t.Calls, s.Time - t.Time}
 }
 
-// A Budget keeps what a run uses within its caps. It grants a call if the call's worst case fits
-// beside what was spent and beside the worst cases of all running calls. So the caps hold exactly,
+// A Budget keeps the use of a run within its caps. It grants a call if the call's worst case fits
+// beside the use so far and beside the worst cases of all running calls. So the caps hold exactly,
 // however many calls run at once. It ends a call that still runs when the time is over.
 type Budget struct {
 	mu       sync.Mutex
@@ -45,7 +45,7 @@ type Budget struct {
 	freed    chan struct{} // closed when a reservation is settled
 }
 
-// NewBudget returns a budget with those caps. before is what earlier parts of the run spent.
+// NewBudget returns a budget with those caps. before is the use of earlier parts of the run.
 func NewBudget(caps Caps, before Spent) *Budget {
 	return &Budget{caps: caps, started: time.Now(), spent: before, freed: make(chan struct{})}
 }
@@ -57,7 +57,7 @@ type Reservation struct {
 	done   bool
 }
 
-// Reserve sets the worst case aside. It waits for running calls if what they hold would be enough.
+// Reserve sets the worst case aside. It waits for running calls if their reserves would be enough.
 // An [*Error] of kind [OverBudget] says that the worst case can never fit. An error of the context
 // says that it did not fit in time.
 func (b *Budget) Reserve(ctx context.Context, worst Spent) (*Reservation, error) {
@@ -108,7 +108,7 @@ func (b *Budget) over(s Spent) string {
 	return strings.Join(out, ", ")
 }
 
-// Settle books what the attempt used and frees the rest. Only the first Settle counts.
+// Settle books the attempt's use and frees the rest. Only the first Settle counts.
 func (r *Reservation) Settle(used Spent) {
 	b := r.budget
 	b.mu.Lock()

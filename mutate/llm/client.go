@@ -23,8 +23,8 @@ type Asker interface {
 	Ask(context.Context, Request) (Reply, error)
 }
 
-// A Client asks one or several models. The fields other than Models are optional, and nobody
-// changes them once the client is in use. It is safe for concurrent use.
+// A Client asks one or several models. The fields other than Models are optional, and must not
+// change once the client is in use. It is safe for concurrent use.
 type Client struct {
 	Models   []Model
 	Keys     Keys          // nil reads the environment
@@ -189,7 +189,7 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	} else if errors.Is(err, errOversize) || errors.Is(err, chat.ErrTooLong) {
 		h.stop, err = StopOversize, nil
 	}
-	// Book what a reply used.
+	// Book the use of a reply.
 	if err == nil {
 		reply := h.reply(one, bound)
 		settle(reply.Usage)
@@ -222,8 +222,7 @@ func (h *heard) reply(one call, bound Usage) Reply {
 	r := Reply{Model: one.model.Name, Text: h.text.String(), Stop: h.stop, Usage: h.usage}
 	if !h.told || h.usage.Out == 0 && r.Text != "" {
 		// The server did not count, or its count is impossible: each token takes at least one byte.
-		// The model may have finished a reply that was cut off, or one whose count nobody can
-		// believe.
+		// The model may have finished a reply that was cut off, or one with an impossible count.
 		r.Usage = Usage{In: bound.In, Out: min(bound.Out, len(r.Text)), Estimated: true}
 		if h.stop == StopOversize || h.lied {
 			r.Usage.Out = bound.Out
@@ -233,7 +232,7 @@ func (h *heard) reply(one call, bound Usage) Reply {
 }
 
 // unpaid reports whether a failed attempt certainly cost nothing: the server refused it, or it
-// never reached the server. Nobody knows the cost of an answer that broke off or never came, so the
+// never reached the server. The cost of an answer that broke off or never came is unknown, so the
 // client books its worst case.
 func unpaid(w *wire, err error) bool {
 	switch w.status {
@@ -360,8 +359,8 @@ func (c *Client) quirksOf(m Model) quirks {
 	return q
 }
 
-// learn remembers what the server just refused. It reports whether that is new, so that the next
-// attempt can do without it.
+// learn remembers a feature that the server just refused. It reports whether that is new, so that
+// the next attempt can do without it.
 func (c *Client) learn(one call, w *wire) bool {
 	q := one.quirks
 	if !q.learn(w.status, readComplaint(w.body)) {

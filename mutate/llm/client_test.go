@@ -525,7 +525,7 @@ func TestStrangeServers(t *testing.T) {
 	t.Run("nobody", func(t *testing.T) {
 		bothWays(t, func(t *testing.T, protocol string) {
 			c := client(t, llmtest.New(t, llmtest.Say("x")), protocol)
-			// Nobody listens on port 1. Another process could take a port that was just given up.
+			// Port 1 has no listener. Another process could take a port that was just given up.
 			address, err := url.Parse(c.Models[0].URL)
 			if err != nil {
 				t.Fatal(err)

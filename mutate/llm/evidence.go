@@ -2,7 +2,7 @@ package llm
 
 import "github.com/beagle-go/beagle"
 
-// A Kind says what a prompt asks of a model.
+// A Kind is the task that a prompt sets.
 type Kind string
 
 const (
@@ -83,7 +83,7 @@ type Callee struct {
 	Share  float64 `json:"share"`  // of the target's time; 0 if unknown
 }
 
-// A Rule says what a rewriting rule brought so far.
+// A Rule states the gain of a rewriting rule so far.
 type Rule struct {
 	Name string  `json:"name"`
 	Good int     `json:"good"` // versions with it that behave
@@ -91,11 +91,11 @@ type Rule struct {
 	Gain float64 `json:"gain"` // the factor that a step of it brings, by regression over all versions
 }
 
-// An Attempt says what became of an earlier candidate.
+// An Attempt is the outcome of an earlier candidate.
 type Attempt struct {
 	Steps []beagle.Step `json:"steps,omitempty"` // the last one is the new step
 	By    string        `json:"by"`              // the rule or the model
-	// what the model said of its change, in one line
+	// the model's own account of its change, in one line
 	Note           string                 `json:"note,omitempty"`
 	Status         beagle.Status          `json:"status"`
 	Stage          string                 `json:"stage"`
@@ -106,7 +106,7 @@ type Attempt struct {
 	Counterexample *beagle.Counterexample `json:"counterexample,omitempty"`
 }
 
-// A Failure is what a repair starts from.
+// A Failure is the start of a repair.
 type Failure struct {
 	Reply     string `json:"reply"`               // the model's text that failed
 	Unmatched string `json:"unmatched,omitempty"` // why its edits could not be applied

@@ -19,8 +19,8 @@ type Calls struct {
 	Shaped   bool     `json:"shaped,omitempty"`   // values are reduced to their shapes already
 }
 
-// Shapes returns the calls with every value reduced to its shape, for what must not hold captured
-// values.
+// Shapes returns the calls with every value reduced to its shape, for texts that must not hold
+// captured values.
 func (c *Calls) Shapes(t *beagle.Target) *Calls {
 	out, hide := *c, newRedactor(t)
 	out.Shaped = true

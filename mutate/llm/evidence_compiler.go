@@ -36,7 +36,7 @@ func noteLines(v *Version) []string {
 	return slices.Compact(out)
 }
 
-// NoteInWords explains one note. It returns "" for a note that nobody can act on.
+// NoteInWords explains one note. It returns "" for a note that suggests no change.
 func NoteInWords(n beagle.Note) string {
 	said := OneLine(n.Text)
 	switch n.Code {

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// FacetsInWords describes what is typical of a target's inputs: one line for each parameter, and
-// one for each property that calls share. With redact it holds no captured value.
+// FacetsInWords describes a target's typical inputs: one line for each parameter, and one for each
+// property that calls share. With redact it holds no captured value.
 func FacetsInWords(t *beagle.Target, f *beagle.Facets, redact bool) string {
 	if f == nil || f.Records == 0 {
 		return ""

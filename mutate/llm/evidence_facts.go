@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// Facts returns short names of what is remarkable about a version and its inputs, with weights from
-// 0 to 1. Lessons match these facts. They come from the compiler's account ("bounds-check"), the
+// Facts returns short names of remarkable traits of a version and its inputs, with weights from 0
+// to 1. Lessons match these facts. They come from the compiler's account ("bounds-check"), the
 // inputs ("ascii", "sorted"), the profile, and the shape of the code ("table", "recursion"). They
 // are hints, because Facts reads the code without types.
 func (e *Evidence) Facts() map[string]float64 {

@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// triedInWords is the ledger of what was tried: every idea of a model in a line, with what became
-// of it; the rules by name; and each pattern of rejections once, with its counterexample.
+// triedInWords is the ledger of attempts: every idea of a model in a line, with its outcome; the
+// rules by name; and each pattern of rejections once, with its counterexample.
 func (e *Evidence) triedInWords(limit int) string {
 	hide := e.redactor()
 	var out []string
@@ -61,7 +61,7 @@ func ideaOf(note string) string {
 
 func behaves(a Attempt) bool { return a.Status == beagle.Accepted || a.Status == beagle.Equal }
 
-// verdictInWords says what an attempt brought, and whether that is more than noise.
+// verdictInWords states the result of an attempt, and whether it is more than noise.
 func verdictInWords(a Attempt) string {
 	switch {
 	case !behaves(a):
@@ -79,7 +79,7 @@ func verdictInWords(a Attempt) string {
 	return says
 }
 
-// evident says what an interval shows.
+// evident puts an interval into words.
 func evident(r beagle.Ratio) string {
 	switch {
 	case r.Low > 1:

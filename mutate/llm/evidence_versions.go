@@ -74,7 +74,7 @@ func classesInWords(list []InputClass) string {
 	return strings.Join(out, "; ")
 }
 
-// costInWords says what a call costs.
+// costInWords states the cost of a call.
 func costInWords(c *beagle.Resources) string {
 	says := fmt.Sprintf("about %.0f ns", c.Nanos)
 	if c.Nanos < 10 {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An ErrorKind says what went wrong with a call.
+// An ErrorKind is the kind of a call's failure.
 type ErrorKind string
 
 // These are the kinds of [Error].
@@ -19,10 +19,10 @@ const (
 	Timeout     ErrorKind = "timeout"
 	Unavailable ErrorKind = "unavailable" // no connection, or the server failed
 	Refused     ErrorKind = "refused"     // the server refused this request
-	Malformed   ErrorKind = "malformed"   // the answer is not what the protocol says
+	Malformed   ErrorKind = "malformed"   // the answer breaks the protocol
 	// the call could have exceeded the budget, so the client did not make it
 	OverBudget  ErrorKind = "over-budget"
-	NotRecorded ErrorKind = "not-recorded" // a replay, and nobody recorded this request
+	NotRecorded ErrorKind = "not-recorded" // a replay without a recording of this request
 )
 
 // An Error is a call without a reply. Its texts hold no key.
@@ -39,7 +39,7 @@ type Error struct {
 
 	Wait time.Duration `json:"-"` // how long the server asks to wait; 0 if it does not say
 
-	again  bool // the next attempt leaves out what the server refused
+	again  bool // the next attempt leaves out the feature that the server refused
 	closed bool // the server may have stored this answer under the attempt's idempotency key
 }
 

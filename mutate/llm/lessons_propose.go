@@ -13,10 +13,10 @@ import (
 // Teaches reports whether a run learned something that [Propose] can write down.
 func Teaches(r *beagle.Result) bool { return r.Outcome == beagle.Improved && len(r.Lineage) > 0 }
 
-// Propose writes down what a run learned, as a lesson that a user may keep. The lesson lists the
-// winner's steps and what each gained, the compiler's account before and after, and the change.
-// original is the target before the change, or nil if the caller no longer has it. The lesson
-// describes inputs by their shapes only, since lessons travel further than the run.
+// Propose writes the lesson of a run, which a user may keep. The lesson lists the winner's steps
+// and the gain of each, the compiler's account before and after, and the change. original is the
+// target before the change, or nil if the caller no longer has it. The lesson describes inputs by
+// their shapes only, since lessons travel further than the run.
 func Propose(r *beagle.Result, original *beagle.Target) (*Lesson, error) {
 	if !Teaches(r) {
 		return nil, &beagle.UsageError{
@@ -137,7 +137,7 @@ func staticChange(before, after beagle.StaticFacts) string {
 	return strings.Join(out, ", ")
 }
 
-// boughtNothing returns the last steps of rejected or useless trials, the most frequent first. It
+// boughtNothing returns the last steps of rejected or useless attempts, the most frequent first. It
 // leaves out steps that the winner has.
 func boughtNothing(r *beagle.Result) string {
 	const most = 8

@@ -145,7 +145,7 @@ func (h haystack) places(search []string, trim func(string) string) []int {
 	return out
 }
 
-// maxPlaces is how many places of a text a message names.
+// maxPlaces bounds the places of a text that a message names.
 const maxPlaces = 10
 
 func ambiguous(i int, at []int) error {

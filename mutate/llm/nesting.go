@@ -9,7 +9,7 @@ import (
 
 // These limits bound the shape of code. The parser, the type checker and the compiler recurse as
 // deep as the code does, and a stack that overflows ends the program. So parseGo first refuses code
-// that nobody would write.
+// that no person would write.
 const (
 	maxBrackets = 200 // open brackets at one place
 	maxRun      = 200 // tokens in a row without a name or a literal: "[][][]", "!!!!"

@@ -40,7 +40,7 @@ func MicrosOf(dollars float64) Micros {
 	return Micros(v)
 }
 
-// A Price says what tokens cost, in dollars per million.
+// A Price is the price of tokens, in dollars per million.
 type Price struct {
 	In   float64 `json:"in"`
 	Out  float64 `json:"out"`

@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A Prompt is what a model receives. Compose makes the same prompt from the same evidence, limits
+// A Prompt is the input of a model. Compose makes the same prompt from the same evidence, limits
 // and seed.
 //
 // System is the same for every prompt of every run: the model's role, the rules of the game, and
@@ -51,8 +51,7 @@ func DefaultLimits() Limits {
 //go:embed prompt_system.md
 var systemText string
 
-// Rules returns the part of the system prompt that says what the judge rejects and what scores, for
-// readers and agents.
+// Rules returns the part of the system prompt on rejections and scores, for readers and agents.
 func Rules() string {
 	_, rest, _ := strings.Cut(systemText, "# What is rejected\n")
 	rules, _, _ := strings.Cut(rest, "\n# ")
@@ -105,7 +104,7 @@ func fit(parts []*part, room int) {
 	}
 }
 
-// request returns what the prompt asks of the model.
+// request returns the prompt's task for the model.
 func (e *Evidence) request(seed uint64) string {
 	const title = "# The request\n\n"
 	name := "the function"

@@ -7,21 +7,21 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A wish is an idea that a call may be asked for, and how much there is to gain by it.
+// A wish is an idea that a call may ask for, with its possible gain.
 type wish struct {
 	text string
 	gain float64
 }
 
-// wanted names the idea that this call is to bring. Calls of different seeds are asked for
-// different ideas, the most promising first, so that calls under way at once do not bring the same.
+// wanted names the idea that this call should bring. Calls of different seeds ask for different
+// ideas, the most promising first, so that concurrent calls do not bring the same.
 func (e *Evidence) wanted(seed uint64) string {
 	all := e.wishes()
 	return all[seed%uint64(len(all))].text
 }
 
-// wishes are the ideas that the evidence suggests, the most promising first: what is measured comes
-// before what the code looks like.
+// wishes returns the ideas that the evidence suggests, the most promising first: measurements come
+// before the look of the code.
 func (e *Evidence) wishes() []wish {
 	known := e.Facts()
 	var out []wish

@@ -115,7 +115,7 @@ func readRecording(path string) (recording, error) {
 	return rec, nil
 }
 
-// missing returns the error for a request that nobody recorded.
+// missing returns the error for a request without a recording.
 func (r *Replayer) missing(q Request) error {
 	r.once.Do(func() { r.index = r.read() })
 	e := &Error{Kind: NotRecorded, Model: q.Model,

@@ -89,7 +89,7 @@ func (c complaint) kindOf(status int) ErrorKind {
 	return Refused
 }
 
-// remedy says what to do about an error.
+// remedy tells the user what to do about an error.
 func remedy(kind ErrorKind, m Model, c complaint) string {
 	switch kind {
 	case BadKey:
@@ -125,7 +125,7 @@ func remedy(kind ErrorKind, m Model, c complaint) string {
 	return ""
 }
 
-// quirks lists what a server turned out to refuse.
+// quirks lists the features that a server refused.
 type quirks struct {
 	completionTokens bool // wants max_completion_tokens in place of max_tokens
 	noTemperature    bool

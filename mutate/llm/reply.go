@@ -14,8 +14,8 @@ const (
 	maxFences = 100     // code blocks
 )
 
-// A Change is what a reply asks for: declarations, or edits of the text that the prompt showed.
-// Exactly one of Decls and Edits is set.
+// A Change is the change that a reply makes: declarations, or edits of the text that the prompt
+// showed. Exactly one of Decls and Edits is set.
 type Change struct {
 	// Go declarations with their comments, without package clause and imports
 	Decls   string   `json:"decls,omitempty"`
@@ -33,7 +33,7 @@ type Edit struct {
 // A ReplyError says why a reply gives no candidate, in words that the model can act on in a repair
 // round.
 type ReplyError struct {
-	What string // what is wrong, and what would be right
+	What string // the fault, and the right form
 	Show string // the nearest text of the parent, if a search did not match
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// These constants bound what a server may send.
+// These constants bound a server's answer.
 const (
 	maxRaw       = 64 << 20 // bytes of one answer; a token of text takes some 200 bytes of stream
 	defaultText  = 1 << 20
@@ -108,8 +108,8 @@ func (b *watched) Read(p []byte) (int, error) {
 }
 
 // httpClient makes the connections of a client. It follows no redirects, because the key would go
-// to an address that nobody gave. Offline, it reaches this machine only, whatever names and proxies
-// say.
+// to an address that the user did not give. Offline, it reaches this machine only, whatever names
+// and proxies say.
 func httpClient(offline bool) *http.Client {
 	dial := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{

@@ -28,7 +28,8 @@ func main() {
 	}
 }
 
-// An off is what one layout says: nanoseconds a call of the plain function, and what others add.
+// An off holds the result of one layout: nanoseconds a call of the plain function, and the added
+// time of the others.
 type off struct{ Base, Again, Gate float64 }
 
 // An armed is the cost of a capture in percent of a core, and how many calls it captured a second.

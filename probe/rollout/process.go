@@ -25,10 +25,10 @@ type process struct {
 
 var here = &process{tripped: map[*Switch]string{}, ended: map[*Switch]string{}}
 
-// An Option says what the versions behind a switch are like.
+// An Option describes the versions behind a switch.
 type Option func(*Switch)
 
-// ReturnsErrors says that Done is told of errors.
+// ReturnsErrors promises that Done gets the errors.
 func ReturnsErrors(s *Switch) { s.errors = true }
 
 // ComparesResults says that the routed function asks [Call.Check]: both versions may run.
@@ -220,10 +220,10 @@ func (p *process) finish(r *run, why string, forGood bool) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// mostLease is how long a silent controller is believed to be alive.
+// mostLease bounds the time in which a silent controller counts as alive.
 const mostLease = 10.0
 
-// complete sets defaults and refuses what is out of bounds.
+// complete sets defaults and refuses values out of bounds.
 func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 	for _, b := range []struct {
 		name           string

@@ -6,7 +6,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// A reading is what the process and one arm have done so far.
+// A reading holds the counters of the process and one arm so far.
 type reading struct {
 	cpu, gc, allocated, heap float64
 	goroutines               float64

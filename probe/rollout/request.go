@@ -15,7 +15,7 @@ type Request struct {
 	drew  *draw    // that gave it the arm; nil when none did
 }
 
-// tallies are what the requests of each arm did.
+// tallies count the requests of each arm.
 type tallies struct {
 	of [arms]struct {
 		all, failed, slow, nanos atomic.Uint64

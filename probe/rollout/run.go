@@ -37,7 +37,7 @@ type run struct {
 	flipped            time.Time // when the present span of time began
 }
 
-// mostBlocks is how many blocks wait for the controller at most.
+// mostBlocks bounds the blocks that wait for the controller.
 const mostBlocks = 256
 
 // set lets an arm run. It returns false when the rollout is over.
@@ -126,7 +126,7 @@ func (r *run) turn(o wire.RolloutOrders, kind []Arm, b *wire.RolloutBlock, in *r
 	return r.set(base) && r.wait(rest)
 }
 
-// slice runs an arm and adds what it did. Calls that began before are given the guard time to end.
+// slice runs an arm and adds its counts. Calls that began before are given the guard time to end.
 func (r *run) slice(o wire.RolloutOrders, arm Arm, out *wire.RolloutSlice, in *reader) bool {
 	ms := float64(time.Millisecond)
 	if !r.set(arm) || !r.wait(time.Duration(o.Guard*ms)) {
@@ -156,7 +156,7 @@ func (r *run) publish(b *wire.RolloutBlock) {
 	}
 }
 
-// watchEvery is how often the watch looks: a fault of a call acts at once, without it.
+// watchEvery is the time between looks of the watch: a fault of a call acts at once, without it.
 const watchEvery = 50 * time.Millisecond
 
 // watch ends the rollout when it must not go on.
@@ -195,10 +195,10 @@ func (r *run) trip(why string, now time.Time) {
 			Mismatches: int(candidate.mismatches - r.base.mismatches)}}})
 }
 
-// leastErrors is how many failures the candidate has had before its share of them counts.
+// leastErrors is the number of the candidate's failures before its share of them counts.
 const leastErrors = 10
 
-// leastGoroutines is how many a process is taken to have at the start, at least.
+// leastGoroutines is the least number of goroutines that the process counts as its start.
 const leastGoroutines = 1000
 
 // trips returns why the candidate must be taken out of service, or "".

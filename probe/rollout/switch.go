@@ -41,7 +41,7 @@ const (
 // On reports whether a call has to be routed. While nothing runs it costs a load and a branch.
 func (s *Switch) On() bool { return s.word.Load() != 0 }
 
-// A shard is what one part of the goroutines counted. It fills cache lines of its own.
+// A shard holds the counts of one part of the goroutines. It fills cache lines of its own.
 type shard struct {
 	of [2 * arms]counters // of calls that are compared, and from aside on of others
 	_  [64]byte
@@ -185,10 +185,9 @@ func Same(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// clock is what it costs to time a routed call of nothing: two looks at the clock, and what stands
-// between them and a version. Without it the version of a short function would look more like the
-// original than it is. It is the mean of the faster half of some tries, since a clock may have
-// steps of 10 ns.
+// clock is the time of a routed call of nothing: two looks at the clock, and the code between them
+// and a version. Without it the version of a short function would look more like the original than
+// it is. It is the mean of the faster half of some tries, since a clock may have steps of 10 ns.
 var clock = func() time.Duration {
 	s := &Switch{shards: make([]shard, 1)}
 	s.timed.Store(math.MaxUint64)
@@ -231,14 +230,14 @@ func idle(s *Switch) (d time.Duration) {
 //go:noinline
 func nothing(int) {}
 
-// sum is what all calls of an arm did.
+// sum adds up all calls of an arm.
 func (s *Switch) sum(arm Arm) (t tally) {
 	s.add(&t, arm)
 	s.add(&t, arm+aside)
 	return t
 }
 
-// compared is what those calls of an arm did that are compared.
+// compared adds up the calls of an arm that are compared.
 func (s *Switch) compared(arm Arm) (t tally) {
 	s.add(&t, arm)
 	return t
@@ -260,7 +259,7 @@ func (s *Switch) add(t *tally, slot Arm) {
 	}
 }
 
-// A tally is what an arm did since the process began.
+// A tally counts the calls of an arm since the process began.
 type tally struct {
 	entered, errors, panics, mismatches uint64
 	open                                [2]uint64 // calls under way, by when they entered

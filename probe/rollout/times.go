@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// buckets is how many sizes of time are told apart: two for each power of two. The last one also
-// holds what takes more than four seconds.
+// buckets is the number of sizes of time: two for each power of two. The last one also holds calls
+// of more than four seconds.
 const buckets = 64
 
 // A histogram holds calls by the size of their time. The clock also runs while the kernel gives the
@@ -17,7 +17,7 @@ const buckets = 64
 // rest. A sum alone could not leave such calls out again.
 type histogram [buckets]struct{ calls, nanos atomic.Uint64 }
 
-// times is what a histogram held at one moment.
+// times is the content of a histogram at one moment.
 type times [buckets]struct{ calls, nanos uint64 }
 
 // bucketOf returns the bucket of a time: floor(n) for 0 and 1, and then each power of two in
@@ -46,7 +46,7 @@ func (h *histogram) add(nanos uint64) {
 	b.nanos.Add(nanos)
 }
 
-// timesOf adds up what the shards timed of the calls of an arm that are compared.
+// timesOf adds up the shards' times of the compared calls of an arm.
 func (s *Switch) timesOf(arm Arm) (t times) {
 	for i := range s.shards {
 		h := &s.shards[i].of[arm].times
@@ -58,7 +58,7 @@ func (s *Switch) timesOf(arm Arm) (t times) {
 	return t
 }
 
-// enterTimes adds what was timed between two readings to a slice: the sums, and the calls by size.
+// enterTimes adds the times between two readings to a slice: the sums, and the calls by size.
 func enterTimes(c *wire.RolloutCounts, before, after *times) {
 	for b := range after {
 		calls := float64(after[b].calls - before[b].calls)
@@ -95,8 +95,8 @@ const (
 	checkEvery        = 1024
 )
 
-// wantedTimes is how many calls of an arm a block should time. Where calls are few, more of them
-// are timed.
+// wantedTimes is the number of calls of an arm that a block should time. Where calls are few, more
+// of them are timed.
 const wantedTimes = 2000
 
 // spread is 2^64 divided by the golden ratio. Its multiples lie spread over all numbers, whichever

@@ -2,8 +2,8 @@ package wire
 
 import "strings"
 
-// A Request is what a controller sends, as one line of JSON over a socket or as the body of an HTTP
-// request. Exactly one verb is carried out.
+// A Request is a controller's request, as one line of JSON over a socket or as the body of an HTTP
+// request. It carries out exactly one verb.
 type Request struct {
 	Token string `json:"token"`
 	Verb  string `json:"verb"` // see Verbs
@@ -81,7 +81,7 @@ type Status struct {
 	Disarmed string   `json:"disarmed,omitempty"` // why the last session ended
 }
 
-// Process says what runs there.
+// Process describes the process.
 type Process struct {
 	PID     int    `json:"pid"`
 	Host    string `json:"host"`
@@ -114,7 +114,7 @@ type Type struct {
 	Fields []Type `json:"fields,omitempty"`
 }
 
-// A Session is what is armed now.
+// A Session lists the armed sites.
 type Session struct {
 	Age     float64  `json:"age"`   // seconds
 	Left    float64  `json:"left"`  // seconds until it ends by itself

@@ -37,16 +37,16 @@ type RolloutOrders struct {
 	TTL      float64    `json:"ttl,omitempty"`   // seconds until it ends by itself: 86400
 	Lease    float64    `json:"lease,omitempty"` // seconds between heartbeats at most: 10, at most 10
 
-	// MostErrors is how much the share of errors may exceed the original's: 0.02.
+	// MostErrors bounds by how much the share of errors may exceed the original's: 0.02.
 	MostErrors float64 `json:"most_errors,omitempty"`
-	// MostHeap is how often the live heap may become what it was at the start: 3.
+	// MostHeap bounds the growth of the live heap since the start, as a factor: 3.
 	MostHeap float64 `json:"most_heap,omitempty"`
 	// Stuck is after how many seconds calls that do not return count as hung: 3.
 	Stuck float64 `json:"stuck,omitempty"`
 	Slow  float64 `json:"slow,omitempty"` // milliseconds above which a request is slow; 0 counts none
 }
 
-// RolloutReply is what a process answers.
+// RolloutReply is a process's answer.
 type RolloutReply struct {
 	Lease    string          `json:"lease,omitempty"` // start
 	Stream   string          `json:"stream,omitempty"`
@@ -72,7 +72,7 @@ type RolloutSwitch struct {
 	Ended    string `json:"ended,omitempty"`   // why the last rollout ended
 }
 
-// A RolloutBlock is what some turns of the arms did.
+// A RolloutBlock sums up some turns of the arms.
 type RolloutBlock struct {
 	ID      string         `json:"id"`
 	Seq     int64          `json:"seq"`
@@ -93,7 +93,7 @@ type RolloutSlice struct {
 	Tripped    string        `json:"tripped,omitempty"`
 }
 
-// RolloutCounts are what an arm did and cost in a slice.
+// RolloutCounts are the work and the cost of an arm in a slice.
 type RolloutCounts struct {
 	Requests      float64 `json:"requests"`
 	Errors        float64 `json:"errors,omitempty"`

@@ -15,8 +15,8 @@ import (
 // The tag class in Go's own SIMD package, in the forms that had a chance: see
 // docs/archsimd.md for why none of them is a backend of this module.
 
-// A tagForm checks tags with simd/archsimd. one is what TagValidString does,
-// many what IndexInvalidTag does.
+// A tagForm checks tags with simd/archsimd. one stands for TagValidString, many for
+// IndexInvalidTag.
 type tagForm struct {
 	name  string
 	needs func() bool

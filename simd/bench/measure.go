@@ -64,9 +64,8 @@ func (s settings) batchSize(c contender) int {
 // ns is the median of one contender.
 func (t timings) ns(i int) float64 { return median(t[i]) }
 
-// ratio is how many times longer a takes than b: the median over the pairs of
-// neighbouring batches. When something else takes half of the core for a
-// while, it takes it from both.
+// ratio returns how many times longer a takes than b: the median over the pairs of neighbouring
+// batches. When something else takes half of the core for a while, it takes it from both.
 func (t timings) ratio(a, b int) float64 { return median(t.ratios(a, b)) }
 
 // interval holds the true median of the ratio in 95 of 100 runs.

@@ -47,7 +47,7 @@ func (in *Input) String() string {
 	return fmt.Sprintf("%s on tier %d, length %d, alignment %d, kind %d", in.kernel, in.level, in.n, in.align, in.kind)
 }
 
-// Number is what slices and scalars may hold.
+// Number lists the types of slices and scalars.
 type Number interface {
 	~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int8 | ~int16 | ~int32 | ~int64 | ~int | ~float32 | ~float64
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
-// An Outcome is what became of an entry.
+// An Outcome is the outcome of an entry.
 type Outcome struct {
 	Entry    change.Entry    `json:"entry"`
 	Half     string          `json:"half"`

@@ -1,5 +1,5 @@
-// Package runner runs an optimiser on the tasks of a suite, and measures what it found beside the
-// expert's versions.
+// Package runner runs an optimiser on the tasks of a suite, and measures its versions beside the
+// expert's.
 package runner
 
 import (
@@ -96,7 +96,7 @@ func named(name string, list []beagle.Advice) bool {
 	return slices.ContainsFunc(list, func(a beagle.Advice) bool { return a.Name == name })
 }
 
-// spec is that of a run on a task.
+// spec returns the spec of a run on a task.
 func (r *Runner) spec(t suite.Task, seed uint64) flow.Spec {
 	spec := r.Spec
 	spec.Dir, spec.Target, spec.Seed = t.Dir, t.Target, seed

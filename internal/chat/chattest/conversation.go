@@ -40,8 +40,8 @@ type Conversation struct {
 	Heard  Heard  `json:"heard"`
 }
 
-// Instead is what package chat is to understand where it differs from the
-// provider's library on purpose.
+// Instead holds the events that package chat is to yield where it differs from the provider's
+// library on purpose.
 type Instead struct {
 	Why   string `json:"why"`
 	Heard Heard  `json:"heard"`
@@ -63,7 +63,7 @@ type Answer struct {
 	Cut    bool              `json:"cut,omitempty"` // the connection broke after the body
 }
 
-// Heard is what the client understood.
+// Heard holds the events that the client yielded.
 type Heard struct {
 	Text   string       `json:"text,omitempty"`
 	Events []chat.Event `json:"events,omitempty"` // those that tell more than text
@@ -127,8 +127,8 @@ func (c *Conversation) Record(ctx context.Context, client Client) error {
 	return nil
 }
 
-// Play has a client talk to a server that answers what was recorded, and
-// returns what the client sent and understood.
+// Play has a client talk to a server that replays a recording, and returns its request and its
+// events.
 func (c *Conversation) Play(ctx context.Context, client Client) (Sent, Heard) {
 	w := &tap{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -148,7 +148,7 @@ func (c *Conversation) Play(ctx context.Context, client Client) (Sent, Heard) {
 	return w.sent, heard
 }
 
-// listen makes the attempt and notes what the client understood.
+// listen makes the attempt and notes the client's events.
 func (c *Conversation) listen(ctx context.Context, client Client, address string, h *http.Client) Heard {
 	server := chat.Server{URL: address + c.Path, Key: chat.Secret(c.Key), Header: http.Header{}, HTTP: h}
 	for name, value := range c.Header {

@@ -51,7 +51,7 @@ func (w *Work) test(ctx context.Context, t *beagle.CampaignTarget, u *source.Uni
 	return nil
 }
 
-// mostReason bounds what a state keeps of a test's output.
+// mostReason bounds the part of a test's output that a state keeps.
 const mostReason = 1000
 
 func firstOf(out []byte) string {
@@ -63,8 +63,8 @@ func firstOf(out []byte) string {
 // benchSeconds is the processor time of the profile of a winner's inputs.
 const benchSeconds = 3
 
-// compare says how alike production is to what a winner was measured in: its benchmark in place, or
-// one of its inputs. Where there can be none, the report says that its interval lacks that part.
+// compare compares production with the benchmark that measured a winner: its benchmark in place, or
+// one of its inputs. If there can be none, the report says that its interval lacks that part.
 func (w *Work) compare(
 	ctx context.Context, s *campaign.State, t *beagle.CampaignTarget, u *source.Unit, r *beagle.Result,
 ) {
@@ -72,7 +72,7 @@ func (w *Work) compare(
 	if w.Order.NoBench || below == nil {
 		return
 	}
-	f := &benchfile.Fitting{
+	f := &benchfile.Fitter{
 		Production: &hotspots.Subtree{Target: t.Target, Share: below.Share, Samples: below.Samples,
 			Effective: below.Effective, Callees: below.Callees, Lines: below.Lines},
 		Needed: 0.98, Seconds: benchSeconds, Say: func(text string) { w.say("compare", text) },
@@ -95,11 +95,10 @@ func (w *Work) compare(
 	t.Similarity = &worst
 }
 
-// inPlace compares production with the benchmarks in which versions took turns. Where all of them
-// were timed with what they do between the calls, it also says how much of their loops is the
-// target's.
+// inPlace compares production with the benchmarks in which versions took turns. If their whole
+// loops were timed, it also states the target's share of their loops.
 func inPlace(
-	ctx context.Context, f *benchfile.Fitting, u *source.Unit, e *beagle.InPlace,
+	ctx context.Context, f *benchfile.Fitter, u *source.Unit, e *beagle.InPlace,
 ) (*beagle.BenchmarkFit, *beagle.BenchmarkPart, error) {
 	if len(e.Timed) == 0 || !slices.Equal(e.Packages, []string{u.Target.PkgPath}) {
 		return nil, nil, errors.New("it was timed in benchmarks of other packages")
@@ -126,7 +125,7 @@ func inPlace(
 
 // withInputs compares production with a benchmark of a winner's inputs.
 func (w *Work) withInputs(
-	ctx context.Context, f *benchfile.Fitting, s *campaign.State, t *beagle.CampaignTarget,
+	ctx context.Context, f *benchfile.Fitter, s *campaign.State, t *beagle.CampaignTarget,
 ) (*beagle.BenchmarkFit, error) {
 	spec := w.Order.Spec
 	spec.Dir, spec.Target, spec.CorpusFile = s.Dir, t.Target, t.Inputs

@@ -27,7 +27,7 @@ func (l *Local) Carry(ctx context.Context) error {
 	return Run(l)
 }
 
-// Stand says what is next; see [Engine].
+// Stand returns the next step; see [Engine].
 func (l *Local) Stand() (Stand, error) { return l.Work.Stand(l.State) }
 
 // Enter stores the outcome of a target; see [Engine].
@@ -133,7 +133,7 @@ func interrupted(at *beagle.CampaignTarget, campaign, time, others bool) (turn b
 		if at.Run == "" {
 			at.State = beagle.CampaignWaiting
 		}
-	case !time: // to go on with it at its next turn would overrule who canceled it
+	case !time: // the next turn must not overrule a cancellation
 		at.State, at.Reason = beagle.CampaignFailed, "its search was canceled"
 	case others:
 		at.State = beagle.CampaignWaiting
@@ -144,7 +144,8 @@ func interrupted(at *beagle.CampaignTarget, campaign, time, others bool) (turn b
 	return false
 }
 
-// bounded ends when so many seconds of processor time are spent, or a part of them in vain.
+// bounded ends once this many seconds of processor time are spent, or a part of them without a
+// promise.
 func (l *Local) bounded(seconds float64, vain func() bool) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	first := l.Used()

@@ -1,6 +1,6 @@
-// Package campaigns carries a campaign over hot spots out. Package campaign decides; here are the
-// loop, the parts of a target, and what is kept. An engine has the parts done: [Local] in this
-// process, and package temporal as workflows.
+// Package campaigns carries a campaign over hot spots out. Package campaign decides; this package
+// has the loop, the parts of a target, and the stored state. An engine has the parts done: [Local]
+// in this process, and package temporal as workflows.
 package campaigns
 
 import "github.com/beagle-go/beagle"
@@ -25,11 +25,11 @@ func (t *Taken) Over() bool { return t.Target.State != beagle.CampaignRunning }
 
 // An Engine takes targets up, and stores their outcomes.
 type Engine interface {
-	// Stand says what is next.
+	// Stand returns the next step.
 	Stand() (Stand, error)
 	// Take brings a target to its end. An error ends the campaign, which can be resumed.
 	Take(target string) (Taken, error)
-	// Enter takes it into the campaign, which is kept before Enter returns.
+	// Enter takes the outcome into the campaign, which is stored before Enter returns.
 	Enter(Taken) (Stand, error)
 	// Rest reports whether another engine shall go on from here.
 	Rest() bool

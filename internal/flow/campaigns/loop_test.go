@@ -51,8 +51,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestEnterKeeps: what became of a target is in the state and in the memory, and a target that
-// nothing was spent on is not remembered, also when it was refused for what surrounds it.
+// TestEnterKeeps: the outcome of a target is in the state and in the memory. A target without any
+// cost is not remembered, also when it was refused for its surroundings.
 func TestEnterKeeps(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	promising = 1.05
 )
 
-// A promise follows what a search finds.
+// A promise follows the findings of a search.
 type promise struct {
 	next flow.Watcher
 
@@ -46,15 +46,15 @@ func (p *promise) watch(e flow.Event) {
 	}
 }
 
-// vain reports whether candidates were evaluated, and none looks fast. A search that still prepares
-// is not in vain: it would begin again. So would the measurement of its finalists.
+// vain reports whether the search has evaluated candidates and none looks fast. A search that still
+// prepares is not in vain: it would begin again. Neither is the measurement of its finalists.
 func (p *promise) vain() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.begun && !p.judged && p.best < promising
 }
 
-// String says what was found.
+// String describes the promise.
 func (p *promise) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

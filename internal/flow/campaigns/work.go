@@ -38,7 +38,7 @@ type Base struct {
 // Path is the file of the state.
 func (b Base) Path() string { return filepath.Join(b.Store.Dir(), "campaigns", b.ID+".json") }
 
-// File is another file of the campaign.
+// File returns another file of the campaign.
 func (b Base) File(name string) string { return filepath.Join(b.Store.Dir(), "campaigns", b.ID, name) }
 
 // Load reads the state.
@@ -50,13 +50,13 @@ func (b Base) Load() (*campaign.State, error) {
 // Save keeps the state, so that another process can go on.
 func (b Base) Save(s *campaign.State) error { return b.Store.WriteJSON(b.Path(), s) }
 
-// Order reads what was asked for.
+// Order reads the order of the campaign.
 func (b Base) Order() (o Order, err error) {
 	err = store.ReadJSON(b.File("order.json"), &o)
 	return o, err
 }
 
-// Keep writes what was asked for.
+// Keep writes the order of the campaign.
 func (b Base) Keep(o Order) error { return b.Store.WriteJSON(b.File("order.json"), o) }
 
 // Lock takes the campaign for this process, to carry it out or to hand it to a server.
@@ -164,7 +164,7 @@ func (w *Work) FindInputs(ctx context.Context, t *beagle.CampaignTarget) {
 	t.Inputs = file
 }
 
-// attempt says what is about to be tried.
+// attempt describes the next attempt.
 func (w *Work) attempt(
 	s *campaign.State, t *beagle.CampaignTarget, u *source.Unit,
 ) (beagle.CampaignAttempt, error) {
@@ -275,13 +275,13 @@ func (w *Work) Enter(s *campaign.State, t Taken) (Stand, error) {
 	return w.Stand(s)
 }
 
-// Stand says what is next, and keeps the state.
+// Stand returns the next step, and stores the state.
 func (w *Work) Stand(s *campaign.State) (Stand, error) {
 	next := s.Stand()
 	return Stand{s.Round, next}, w.Save(s)
 }
 
-// remember notes what was tried, for the campaigns to come.
+// remember notes the attempt for later campaigns.
 func (w *Work) remember(t Taken) error {
 	switch t.Target.State {
 	case beagle.CampaignKnown, beagle.CampaignUnspent, beagle.CampaignRunning, beagle.CampaignWaiting:

@@ -3,8 +3,8 @@
 // JSON: one [request] on its standard input, [message] lines on its standard
 // output. So a user who searches on one machine builds nothing of Temporal.
 //
-// The program stops when its standard input closes. It therefore never outlives
-// the one who started it, however that one ends.
+// The program stops when its standard input closes. So it never outlives its starter, however that
+// one ends.
 package fleet
 
 import (
@@ -49,7 +49,7 @@ const (
 // Kinds are all kinds of work of searches.
 var Kinds = []string{LLM, Build, Verify, Bench}
 
-// Rollout is the kind of work that touches production. Only a worker that is told to takes it: it
+// Rollout is the kind of work that touches production. Only a worker with that order takes it: it
 // must reach the processes, and hold their token.
 const Rollout = "rollout"
 
@@ -122,7 +122,7 @@ func MarkKilled(s *store.Store, runs []store.Run) {
 	}
 }
 
-// A Backend does what beagle-temporal is asked for.
+// A Backend does the work of beagle-temporal.
 type Backend interface {
 	// Start begins a run under an ID, or under a new one if that is empty, and
 	// follows it to its result. It only follows a run of that ID which is under way.
@@ -130,8 +130,8 @@ type Backend interface {
 	// Resume follows a run that is under way, and starts one again that was stopped
 	// or has failed.
 	Resume(ctx context.Context, id string) (*beagle.Result, error)
-	// Cancel stops a run, with all that workers do for it. With enough, only the
-	// search ends, and what it has found is judged.
+	// Cancel stops a run, with all the work for it. With enough, only the search ends, and its
+	// findings are judged.
 	Cancel(ctx context.Context, id string, enough bool) error
 	// Campaign carries out a campaign whose order and state are in the store, and returns when it
 	// is over. It only follows one that is under way.

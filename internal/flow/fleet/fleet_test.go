@@ -146,7 +146,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestDetach: who is interrupted lets go of the run.
+// TestDetach: an interrupted command lets go of the run.
 func TestDetach(t *testing.T) {
 	d, _ := opened(t, "engine")
 	ctx, stop := context.WithCancel(t.Context())
@@ -189,8 +189,8 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// TestFind: the program is found where the environment says, or on the PATH, and
-// who has none is told how to get it.
+// TestFind: the program is found where the environment says, or on the PATH. If it is missing, the
+// error tells how to get it.
 func TestFind(t *testing.T) {
 	var usage *beagle.UsageError
 	t.Setenv("PATH", t.TempDir())

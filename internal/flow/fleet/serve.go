@@ -22,9 +22,8 @@ type Session struct {
 	Process int // of the beagle that asks
 }
 
-// Serve reads a request, has a backend do it and writes what it says. It is the
-// main function of beagle-temporal, and returns its exit status. It stops the
-// backend when in or ctx ends.
+// Serve reads a request, has a backend do it and writes the messages. It is the main function of
+// beagle-temporal, and returns its exit status. It stops the backend when in or ctx ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) Backend) int {
 	says := &sayer{to: json.NewEncoder(out)}
 	lines := bufio.NewReader(in)
@@ -51,7 +50,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) 
 	return 0
 }
 
-// answer does what a request asks for.
+// answer carries out a request.
 func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Backend) (any, error) {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {

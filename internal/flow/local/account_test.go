@@ -20,8 +20,8 @@ import (
 
 var dear = llm.Price{In: 3, Out: 15, AsOf: "given"}
 
-// charged is what a server takes for the calls to a model that it answered to the
-// end, and their number and tokens.
+// charged is a server's charge for the calls to a model that it answered to the end, and their
+// number and tokens.
 func charged(s *llmtest.Server, model string, p llm.Price) (money llm.Micros, calls, tokens int) {
 	for _, c := range s.Calls() {
 		if c.Answered && c.Model == model {
@@ -181,8 +181,8 @@ func TestRepeatsArePaidForTenTimes(t *testing.T) {
 	}
 }
 
-// TestTornRecording checks that a recording that a sudden end cut short is completed by who goes on
-// with the run: a replay takes the same way.
+// TestTornRecording checks that a resumed run completes a recording that a sudden end cut short: a
+// replay takes the same way.
 func TestTornRecording(t *testing.T) {
 	alike(t)
 	server := llmtest.New(t, versions(20*time.Millisecond))

@@ -18,7 +18,7 @@ import (
 
 const actionsName = "turns"
 
-// A head says what a recording is of.
+// A head describes the run of a recording.
 type head struct {
 	Prepared flow.Prepared  `json:"prepared"` // the state that the search started from: prompts quote its profile
 	Machine  beagle.Machine `json:"machine"`
@@ -62,9 +62,9 @@ func (r *run) openActions() (*actions, error) {
 	return t, nil
 }
 
-// recordInto begins a recording, or goes on with it. It is written after the
-// journal, so that it lacks what a sudden end, or a full disk, kept from it: actions
-// that are taken again are added then, with their verdicts.
+// recordInto begins a recording, or goes on with it. The recording is written after the journal, so
+// it lacks actions after a sudden end or on a full disk. Those are taken again, and added with
+// their verdicts.
 func (t *actions) recordInto(dir string, h head, all []loop.Action) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &beagle.UsageError{What: "--record: " + err.Error(), Remedy: "give a directory that can be written to"}
@@ -98,8 +98,7 @@ func (t *actions) recordInto(dir string, h head, all []loop.Action) error {
 	return nil
 }
 
-// cutLines cuts a file after so many lines, if it has more, and says how many it
-// has then.
+// cutLines cuts a file to this many lines, if it has more, and returns its number of lines.
 func cutLines(path string, most int) (n int, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -174,13 +173,13 @@ func (t *actions) next() (loop.Action, error) {
 	return x, t.note(x)
 }
 
-// head says what this run is of.
+// head returns the description of this run.
 func (r *run) head() head {
 	return head{Prepared: *r.ready, Machine: r.acts.Machine(r.entry.ID)}
 }
 
-// recorded takes over what a recorded search started from, so that this one
-// starts from the same.
+// recorded takes over the prepared state of a recorded search, so that this one starts from the
+// same.
 func (r *run) recorded(ctx context.Context) error {
 	path := filepath.Join(r.spec.Models.Replay, actionsName+".jsonl")
 	h, _, err := readRecording(path)

@@ -9,9 +9,9 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A checkpointer saves the course of a run now and then. Checkpoints grow with the search, so
-// they may take only a share of the time. The journals hold everything after the last one.
-// Writing is slow, and the search goes on meanwhile.
+// A checkpointer saves the course of a run now and then. Checkpoints grow with the search, so they
+// may take only a share of the time. The journals hold everything after the last one. Writing is
+// slow, so the search goes on in the meantime.
 type checkpointer struct {
 	store *store.Store
 	run   string

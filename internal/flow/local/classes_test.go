@@ -12,8 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 )
 
-// A witness is the real evaluator that remembers its verdicts; nobody is judged
-// in the end.
+// A witness is the real evaluator that remembers its verdicts; there is no final judgement.
 type witness struct {
 	*flow.Activities
 	mu   sync.Mutex

@@ -11,9 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// An engine carries out what the loop of a search decides, in this process. The
-// search itself is touched by one goroutine only; others wait for models and for
-// the evaluation.
+// An engine carries out the decisions of a search's loop in this process. Only one goroutine
+// touches the search itself; others wait for models and for the evaluation.
 type engine struct {
 	r           *run
 	ctx         context.Context
@@ -62,7 +61,7 @@ func (e *engine) Enough() bool   { return false }
 func (e *engine) Pause() bool    { return false }
 
 // Await waits for a call, for the evaluation, and, with a door, for guests.
-func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
+func (e *engine) Await(most time.Duration, door bool) (loop.Wakeup, error) {
 	var end, look <-chan time.Time
 	if most >= 0 {
 		left := time.NewTimer(most)
@@ -78,28 +77,28 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
 		select {
 		case v := <-e.evaluating:
 			e.evaluated, e.evaluating = v.evaluated, nil
-			return loop.Happening{Evaluated: true}, v.err
+			return loop.Wakeup{Evaluated: true}, v.err
 		case b := <-e.back:
-			return loop.Happening{Reply: &b}, nil
+			return loop.Wakeup{Reply: &b}, nil
 		case <-look:
 			if e.Visited() {
-				return loop.Happening{Visited: true}, nil
+				return loop.Wakeup{Visited: true}, nil
 			}
 		case <-end:
 			return e.poll()
 		case <-e.ctx.Done():
-			return loop.Happening{}, context.Cause(e.ctx)
+			return loop.Wakeup{}, context.Cause(e.ctx)
 		}
 	}
 }
 
 // poll returns what has happened already, if anything has.
-func (e *engine) poll() (loop.Happening, error) {
+func (e *engine) poll() (loop.Wakeup, error) {
 	select {
 	case b := <-e.back:
-		return loop.Happening{Reply: &b}, nil
+		return loop.Wakeup{Reply: &b}, nil
 	default:
-		return loop.Happening{}, nil
+		return loop.Wakeup{}, nil
 	}
 }
 
@@ -165,7 +164,7 @@ func (e *engine) Draw(b *loop.Begun, replies []loop.Reply) (loop.Drawn, error) {
 	return e.drawRules()
 }
 
-// Make receives guests, or has the rules make what was drawn.
+// Make receives guests, or has the rules make the drawn proposals.
 func (e *engine) Make() (err error) {
 	if len(e.draft.Visits) == 0 {
 		e.made, err = e.r.acts.Propose(e.ctx, e.r.entry.ID, e.asked)
@@ -250,7 +249,7 @@ func (e *engine) Tell(t loop.Telling, again bool) error {
 		c.Log = log // it was saved, and the search that goes with it was not
 	}
 	// Only after they have their fate: a client finds a version in the inbox or its fate, at any
-	// time, and the same text handed in meanwhile counts once.
+	// time, and the same text handed in again counts once.
 	return e.draft.Dismiss(e.r.d.Store, e.r.entry.ID)
 }
 

@@ -37,7 +37,7 @@ type rehearsal struct {
 	marks      []mark
 }
 
-// A mark is how far a run was at a moment.
+// A mark is the progress of a run at a moment.
 type mark struct {
 	candidates int
 	at         time.Duration
@@ -75,7 +75,7 @@ func free(steps []beagle.Step) []bool {
 	return out
 }
 
-// moves are what a version offers.
+// moves are the offers of a version.
 func moves(steps []beagle.Step) []beagle.Move {
 	var out []beagle.Move
 	for place, ok := range free(steps) {

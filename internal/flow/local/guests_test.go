@@ -43,8 +43,8 @@ func TestUnreadableInbox(t *testing.T) {
 	}
 }
 
-// TestRefusedGuests checks that who hands a version in to a search is told which check refused it
-// and why, as who has it judged by itself.
+// TestRefusedGuests checks that a submitter learns which check refused a hand-in and why, as if it
+// were judged by itself.
 func TestRefusedGuests(t *testing.T) {
 	guests := []struct {
 		source string

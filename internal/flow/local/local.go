@@ -138,7 +138,7 @@ type run struct {
 	acts        activities
 	ready       *flow.Prepared
 	registered  bool // the run is in the store
-	deaf        bool // the inbox cannot be read, which was said
+	deaf        bool // the inbox cannot be read, and the watcher knows
 	checkpoints checkpointer
 }
 

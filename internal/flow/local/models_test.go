@@ -169,7 +169,7 @@ func specOf(t testing.TB, text string, args []string, url string, names ...strin
 	}
 	s := flow.Defaults()
 	s.Dir, s.Target, s.CorpusFile, s.Force = dir, ".Sum", filepath.Join(dir, "calls.jsonl"), true
-	s.Measure, s.Fuzz = 2*time.Second, time.Second // its gains are large, or nobody looks at them
+	s.Measure, s.Fuzz = 2*time.Second, time.Second // its gains are large, or they do not matter
 	for _, name := range names {
 		m, err := llm.ParseModel(name + "@" + url + "/v1")
 		if err != nil {
@@ -303,7 +303,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// way is what a run evaluated, in order.
+// way lists the evaluations of a run, in order.
 func way(r *beagle.Result) string {
 	var ids []string
 	for _, t := range r.Attempts {
@@ -312,7 +312,7 @@ func way(r *beagle.Result) string {
 	return strings.Join(ids, " ")
 }
 
-// TestReplay checks that a recorded run takes the same way when it is replayed, and asks nobody.
+// TestReplay checks that a recorded run takes the same way when it is replayed, and asks no model.
 func TestReplay(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var mu sync.Mutex
@@ -344,7 +344,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// childRun is what a run in a process of its own is told.
+// childRun is the order for a run in a process of its own.
 type childRun struct {
 	Home   string
 	Spec   flow.Spec

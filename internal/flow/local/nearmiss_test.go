@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
-// TestGuardedFinalist checks that a finalist that is wrong only for texts that nobody passes does
-// not win; its guarded form does, and the result says what happened.
+// TestGuardedFinalist checks that a finalist that is wrong only for texts that no caller passes
+// does not win; its guarded form does, and the result tells that.
 func TestGuardedFinalist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole search")

@@ -83,8 +83,8 @@ func TestPrivateOnlyWhenRedacted(t *testing.T) {
 	}
 }
 
-// TestFirstLine checks that the first line of a run says who is asked, by whose prices, and what
-// they are shown.
+// TestFirstLine checks that the first line of a run names the models, the source of their prices,
+// and the values that leave the machine.
 func TestFirstLine(t *testing.T) {
 	alike(t)
 	server := llmtest.New(t, versions(0))

@@ -234,7 +234,7 @@ func (x *staged) stage(t *testing.T, replay, record string) (*play, *store.Store
 	return r, r.store
 }
 
-// recording is where the actions of a search with models are.
+// recording is the directory with the actions of a search with models.
 func (x *staged) recording() string {
 	return filepath.Join("testdata", "turns", strings.ReplaceAll(x.name, " ", "-"))
 }
@@ -338,5 +338,5 @@ func at(lines []string, i int) string {
 	return ""
 }
 
-// gainOf is what a step that no rule took changes: it follows from its name.
+// gainOf returns the change of a step that no rule took: it follows from its name.
 func gainOf(st beagle.Step) float64 { return 0.08 * math.Sin(float64(number(st.Param)%1000)) }

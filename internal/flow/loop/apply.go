@@ -2,8 +2,7 @@ package loop
 
 import "github.com/beagle-go/beagle/internal/evolve"
 
-// Apply takes an action that is no part of a generation, and returns the proposals
-// that models are to be asked for.
+// Apply takes an action that is no part of a generation, and returns the proposals for models.
 func Apply(s *evolve.Search, x Action) []evolve.Proposal {
 	switch {
 	case x.Ask > 0:
@@ -20,8 +19,8 @@ func Apply(s *evolve.Search, x Action) []evolve.Proposal {
 	return nil
 }
 
-// Pending are the proposals of a search that models were asked for, and whose
-// replies it has not been told of.
+// Pending returns the proposals of a search that went to models and whose replies the search has
+// not learned yet.
 func Pending(s *evolve.Search) []evolve.Proposal {
 	var out []evolve.Proposal
 	for _, p := range s.Pending {

@@ -85,7 +85,7 @@ func (l *loop) refill() error {
 	return l.send()
 }
 
-// act writes an action down and takes it.
+// act notes an action and takes it.
 func (l *loop) act(x Action) error {
 	if err := l.Note(x); err != nil {
 		return err
@@ -131,8 +131,8 @@ func (l *loop) linger() error {
 	return nil
 }
 
-// Patience is how long a search waits for models after the rules have used up their share. Then
-// the rules go on with the models' share.
+// Patience is the time that a search waits for models after the rules have used up their share.
+// Then the rules go on with the models' share.
 const Patience = 15 * time.Second
 
 // wait waits for a reply, and for no longer than the rules can bear.
@@ -175,7 +175,7 @@ const outOfBudget = "the budget does not cover another call of "
 func (l *loop) dismiss(model string) error {
 	s := l.Standing()
 	if !s.Open || slices.Contains(s.Gone, model) || l.Behind() {
-		return nil // the search knows, or what is taken again tells when
+		return nil // the search knows, or a replayed action tells when
 	}
 	if err := l.act(Action{Dismissed: model}); err != nil {
 		return err
@@ -191,13 +191,13 @@ func (l *loop) dismiss(model string) error {
 // shut ends the asking of models.
 func (l *loop) shut(why string) error {
 	if !l.Standing().Open || l.Behind() {
-		return nil // it is closed, or what is taken again tells when
+		return nil // it is closed, or a replayed action tells when
 	}
 	l.Warn(why + l.then())
 	return l.act(Action{Closed: why})
 }
 
-// then says what becomes of the search without models.
+// then describes how the search goes on without models.
 func (l *loop) then() string {
 	if l.NoRules {
 		return ": the search ends"

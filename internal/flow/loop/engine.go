@@ -78,15 +78,14 @@ type Drawn struct {
 	Made    int  // candidates in the draft
 }
 
-// A Happening is an event that the loop waits for. One field is set; none if the time ran out.
-type Happening struct {
+// A Wakeup is an event that the loop waits for. One field is set; none if the time ran out.
+type Wakeup struct {
 	Reply     *Reply
 	Evaluated bool // the generation is evaluated
 	Visited   bool // a version was handed in
 }
 
-// An Engine carries out what the loop decides. Its methods are called one at a
-// time.
+// An Engine carries out the loop's decisions. The loop calls its methods one at a time.
 type Engine interface {
 	Clock
 	Journal
@@ -94,7 +93,7 @@ type Engine interface {
 	Generation
 	Audience
 
-	// End stops what is under way and waits for it: so many calls.
+	// End stops the work under way and waits for it: this many calls.
 	End(calls int)
 }
 
@@ -104,7 +103,7 @@ type Clock interface {
 	// Await waits until something happens, for no longer than most; it waits
 	// without end when most is negative. It looks for versions that are handed
 	// in if door is set.
-	Await(most time.Duration, door bool) (Happening, error)
+	Await(most time.Duration, door bool) (Wakeup, error)
 	Enough() bool // the user asked to end the search
 	Pause() bool  // no call is to be begun, and the loop returns when none is under way
 }
@@ -139,9 +138,9 @@ type Search interface {
 type Generation interface {
 	// Draw begins a draft with replies and hand-ins, and draws proposals for the rules.
 	Draw(b *Begun, replies []Reply) (Drawn, error)
-	// Make makes what was drawn.
+	// Make makes the candidates of drawn proposals.
 	Make() error
-	// Redraw takes into the draft what was made, and draws what is missing.
+	// Redraw takes the made candidates into the draft, and draws the missing ones.
 	Redraw() (Drawn, error)
 	// Evaluate begins to evaluate the draft; Await tells when that is done.
 	Evaluate() error
@@ -150,7 +149,7 @@ type Generation interface {
 	Tell(t Telling, again bool) error
 }
 
-// An Audience is told how the search goes.
+// An Audience follows the course of a search.
 type Audience interface {
 	Show(calls int)
 	Warn(text string)

@@ -19,7 +19,7 @@ type loop struct {
 	began    time.Time     // when the evaluation of the last generation began
 	pace     time.Duration // that the last generation took to evaluate
 	quiet    time.Time     // since when there has been nothing to evaluate; zero while there is
-	judging  bool          // replies are among what is evaluated
+	judging  bool          // replies are in the generation under evaluation
 	asked    time.Time     // when calls were last begun
 	call     time.Duration // that the last call took, at least
 	trimming bool          // the last generations are under way: models are not asked any more
@@ -120,8 +120,8 @@ func (l *loop) gather() (begun bool, err error) {
 	return l.begin(b)
 }
 
-// begin makes the draft of a generation and has it evaluated. It is false when there
-// was nothing left to trim.
+// begin makes the draft of a generation and has it evaluated. It returns false if there was nothing
+// left to trim.
 func (l *loop) begin(b *Begun) (begun bool, err error) {
 	l.trimming, l.judging = b.Trim, len(b.Arrived) > 0
 	replies := make([]Reply, len(b.Arrived))
@@ -251,7 +251,7 @@ func (l *loop) do(x Action) error {
 		l.asked = l.Now()
 	}
 	if open && !l.Standing().Open {
-		l.dry = false // the rules have what was kept for the models
+		l.dry = false // the rules have the share that was kept for models
 	}
 	return err
 }

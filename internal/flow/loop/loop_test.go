@@ -103,9 +103,9 @@ func (f *fake) Take(x Action) (int, error) {
 }
 
 // Await moves the clock to what comes first.
-func (f *fake) Await(most time.Duration, _ bool) (Happening, error) {
+func (f *fake) Await(most time.Duration, _ bool) (Wakeup, error) {
 	if err := f.fail("Await"); err != nil {
-		return Happening{}, err
+		return Wakeup{}, err
 	}
 	first, at := 0, time.Time{}
 	for id, due := range f.due {
@@ -116,7 +116,7 @@ func (f *fake) Await(most time.Duration, _ bool) (Happening, error) {
 	end := f.now.Add(most)
 	if !f.done.IsZero() && (first == 0 || !at.Before(f.done)) && (most < 0 || !f.done.After(end)) {
 		f.now, f.done = f.done, time.Time{}
-		return Happening{Evaluated: true}, nil
+		return Wakeup{Evaluated: true}, nil
 	}
 	if first > 0 && (most < 0 || !at.After(end)) {
 		if at.After(f.now) {
@@ -124,13 +124,13 @@ func (f *fake) Await(most time.Duration, _ bool) (Happening, error) {
 		}
 		delete(f.due, first)
 		f.note("reply %d", first)
-		return Happening{Reply: &Reply{Proposal: first, Model: "m"}}, nil
+		return Wakeup{Reply: &Reply{Proposal: first, Model: "m"}}, nil
 	}
 	if most < 0 {
-		return Happening{}, errors.New("the loop waits for ever")
+		return Wakeup{}, errors.New("the loop waits for ever")
 	}
 	f.now = end
-	return Happening{}, nil
+	return Wakeup{}, nil
 }
 
 func (f *fake) Draw(b *Begun, replies []Reply) (Drawn, error) {

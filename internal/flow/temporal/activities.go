@@ -21,7 +21,7 @@ import (
 type activities struct {
 	store *store.Store
 	desks *desks
-	stop  context.Context // ends when the worker is told to
+	stop  context.Context // ends when the worker must stop
 
 	// quiet keeps a measurement alone on its machine: a measurement takes all of it, other busy
 	// work takes one.
@@ -35,7 +35,7 @@ type activities struct {
 
 const everybody = 1 << 20
 
-// A room says what an activity shares its machine with.
+// A room tells what an activity shares its machine with.
 type room int64
 
 const (
@@ -45,14 +45,14 @@ const (
 	timing room = everybody // alone
 )
 
-var errStopped = errors.New("the worker was told to stop")
+var errStopped = errors.New("the worker had to stop")
 
 // errLost is the end of work whose heartbeats the server did not answer. The server gives it to
 // another worker.
 var errLost = errors.New("the server did not answer the worker's heartbeats")
 
-// at carries out an activity's work at the desk of its run, with heartbeats
-// that carry what the work says.
+// at carries out an activity's work at the desk of its run. Its heartbeats carry the work's
+// messages.
 func (a *activities) at(
 	ctx context.Context, run string, r room, do func(ctx context.Context, s Stages) error,
 ) (string, error) {
@@ -145,7 +145,7 @@ func wrap(ctx context.Context, err error) error {
 }
 
 // lostTouch reports whether an activity was canceled because its heartbeats got no answer. The SDK
-// names the reason: nobody asked for that cancellation, and the work did not fail.
+// names the reason: no one requested that cancellation, and the work did not fail.
 func lostTouch(ctx context.Context) bool {
 	if !errors.Is(ctx.Err(), context.Canceled) {
 		return false // its time is up
@@ -154,7 +154,7 @@ func lostTouch(ctx context.Context) bool {
 	return !errors.Is(cause, context.Canceled) && !temporal.IsCanceledError(cause)
 }
 
-// Identify says what kind of machine measures.
+// Identify returns the kind of machine that measures.
 func (a *activities) Identify(ctx context.Context, o Order) (Delivery, error) {
 	defer a.beating(ctx, new(notes), func(error) {})()
 	var spec flow.Spec
@@ -252,7 +252,7 @@ func (a *activities) withField(
 }
 
 // Report assembles the result and ends the run.
-func (a *activities) Report(ctx context.Context, c Closing) (out Delivery, err error) {
+func (a *activities) Report(ctx context.Context, c ReportOrder) (out Delivery, err error) {
 	var judged flow.Judged
 	var end reportInput
 	if err := errors.Join(a.store.GetJSON(c.Judged, &judged), a.store.GetJSON(c.Closing, &end)); err != nil {
@@ -273,7 +273,7 @@ func (a *activities) Report(ctx context.Context, c Closing) (out Delivery, err e
 		if err := a.store.Save(c.Run, "result", r); err != nil {
 			return err
 		}
-		books := bookkeeping{store: a.store, keeper: keeper{store: a.store}}
+		books := localActivities{store: a.store, keeper: keeper{store: a.store}}
 		err = books.entry(c.Run, func(e *store.Run) {
 			e.State, e.Note = store.Done, fmt.Sprintf("%s: %s", r.Outcome, r.Why)
 		})
@@ -282,7 +282,7 @@ func (a *activities) Report(ctx context.Context, c Closing) (out Delivery, err e
 	return out, err
 }
 
-// sumModels adds what the search knows of the models to a result.
+// sumModels adds the search's knowledge of the models to a result.
 func (a *activities) sumModels(run string, m *beagle.ModelSummary, end *reportInput) error {
 	var spec flow.Spec
 	if ok, err := a.store.Load(run, "spec", &spec); err != nil || !ok {

@@ -39,8 +39,8 @@ func (s *sim) Receive(
 	return &out, nil, err
 }
 
-// Ask has a model answer. As in the real stages an answer is in the store before
-// it is used, so that nobody pays for it again.
+// Ask has a model answer. As in the real stages an answer is in the store before it is used, so
+// that it is paid for once.
 func (s *sim) Ask(_ context.Context, run string, p evolve.Proposal) (*flow.Asked, error) {
 	if err := s.may("ask"); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func handIn(t *testing.T, s *store.Store, sources ...string) {
 	}
 }
 
-// fates checks what became of versions that were handed in.
+// fates checks the outcomes of hand-ins.
 func fates(t *testing.T, s *store.Store, want map[string]beagle.Status) {
 	t.Helper()
 	for source, status := range want {

@@ -30,19 +30,17 @@ func (a *activities) Receive(ctx context.Context, o Order) (out Delivery, err er
 	return out, err
 }
 
-// Enlist makes this worker the one that makes the calls of a run, and returns its
-// own queue. A run's journal of calls has one writer: it says what is paid for,
-// and what the budget still covers.
+// Enlist makes this worker the one that makes the calls of a run, and returns its own queue. A
+// run's journal of calls has one writer: it records the paid calls and the rest of the budget.
 func (a *activities) Enlist(ctx context.Context, o Order) (Delivery, error) {
 	defer a.beating(ctx, new(notes), func(error) {})()
 	a.desks.anew(o.Run)
 	return Delivery{What: a.own}, nil
 }
 
-// Ask has a model or an agent write the candidate of a proposal. When it is
-// repeated, the journal of calls has the answer, or the question is asked again by
-// the same idempotency key.
-func (a *activities) Ask(ctx context.Context, o Order) (out Answered, err error) {
+// Ask has a model or an agent write the candidate of a proposal. When it is repeated, the journal
+// of calls has the answer, or the worker sends the question again with the same idempotency key.
+func (a *activities) Ask(ctx context.Context, o Order) (out CallResult, err error) {
 	var asked []evolve.Proposal
 	if err := a.store.GetJSON(o.What, &asked); err != nil {
 		return out, err
@@ -71,8 +69,8 @@ func (a *activities) Ask(ctx context.Context, o Order) (out Answered, err error)
 	return out, err
 }
 
-// ask makes a call and keeps what came of it for the search.
-func (a *activities) ask(ctx context.Context, run string, s Stages, p evolve.Proposal, out *Answered) error {
+// ask makes a call and keeps its outcome for the search.
+func (a *activities) ask(ctx context.Context, run string, s Stages, p evolve.Proposal, out *CallResult) error {
 	got, err := s.Ask(ctx, run, p)
 	if err != nil {
 		return err

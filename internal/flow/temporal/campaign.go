@@ -16,8 +16,8 @@ import (
 // targetsAtOnce bounds the targets in one history.
 const targetsAtOnce = 100
 
-// A Campaigning is the input of a Campaign workflow, which passes it on when it continues as new.
-type Campaigning struct {
+// A CampaignInput is the input of a Campaign workflow, which passes it on when it continues as new.
+type CampaignInput struct {
 	Campaign    string `json:"campaign"`
 	MachineKind string `json:"machine_kind"` // of the machines that measure
 	Again       bool   `json:"again"`        // take up targets that a budget ended
@@ -38,15 +38,15 @@ type TargetPart struct {
 	Taken       campaigns.Taken `json:"taken"`
 }
 
-// A Planned is the search of a target.
-type Planned struct {
+// A SearchPlan is the search of a target.
+type SearchPlan struct {
 	Taken campaigns.Taken `json:"taken"`
 	Task  Task            `json:"task"`
 	Done  bool            `json:"done"` // its result is in the store
 }
 
 // Campaign is the workflow of a campaign: a child for each target.
-func Campaign(ctx workflow.Context, c Campaigning) error {
+func Campaign(ctx workflow.Context, c CampaignInput) error {
 	e := &campaignEngine{ctx: ctx, c: c}
 	err := campaigns.Run(e)
 	if err != nil {
@@ -57,7 +57,7 @@ func Campaign(ctx workflow.Context, c Campaigning) error {
 		return err
 	}
 	if e.at.Next != "" {
-		return workflow.NewContinueAsNewError(ctx, campaignWorkflow, Campaigning{Campaign: c.Campaign,
+		return workflow.NewContinueAsNewError(ctx, campaignWorkflow, CampaignInput{Campaign: c.Campaign,
 			MachineKind: c.MachineKind})
 	}
 	return nil
@@ -67,14 +67,14 @@ func Campaign(ctx workflow.Context, c Campaigning) error {
 // the state.
 type campaignEngine struct {
 	ctx   workflow.Context
-	c     Campaigning
+	c     CampaignInput
 	at    campaigns.Stand
 	taken int
 }
 
 var _ campaigns.Engine = (*campaignEngine)(nil)
 
-// Stand says what is next; see [campaigns.Engine].
+// Stand returns the next step; see [campaigns.Engine].
 func (e *campaignEngine) Stand() (campaigns.Stand, error) {
 	err := locally(e.ctx, standCampaignLocal, e.c, &e.at)
 	return e.at, err
@@ -129,7 +129,7 @@ func (p *targetParts) Look(string) (t campaigns.Taken, err error) {
 
 // Search runs the Run workflow of the target, unless its result is there; see [campaigns.Parts].
 func (p *targetParts) Search(t campaigns.Taken) (campaigns.Taken, error) {
-	var planned Planned
+	var planned SearchPlan
 	if err := locally(p.ctx, planSearchLocal, p.part(t), &planned); err != nil || planned.Done {
 		return planned.Taken, err
 	}
@@ -142,7 +142,7 @@ func (p *targetParts) Search(t campaigns.Taken) (campaigns.Taken, error) {
 		t.Target.State, t.Target.Reason, t.Target.Run = beagle.CampaignRefused, reason(err), ""
 	case temporal.IsCanceledError(err):
 		t.Target.State, t.Target.Reason = beagle.CampaignUnspent,
-			"somebody stopped its run; 'beagle campaign --resume' goes on with it"
+			"its run was stopped; 'beagle campaign --resume' goes on with it"
 	default:
 		t.Target.State, t.Target.Reason = beagle.CampaignFailed, reason(err)
 	}

@@ -150,7 +150,7 @@ func TestCampaignBills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := &bookkeeping{store: s}
+	b := &localActivities{store: s}
 	part := TargetPart{Campaign: "c", Taken: campaigns.Taken{
 		Target: beagle.CampaignTarget{Target: "m.a", State: beagle.CampaignFailed, Reason: "planted"}}}
 	if err := errors.Join(base.Save(state), base.Keep(campaigns.Order{Spec: spec})); err != nil {
@@ -158,8 +158,8 @@ func TestCampaignBills(t *testing.T) {
 	}
 	for n, step := range []func() error{
 		func() error { _, err := b.EnterTarget(t.Context(), part); return err },
-		func() error { return b.CloseCampaign(t.Context(), Campaigning{Campaign: "c"}) },
-		func() error { return b.CloseCampaign(t.Context(), Campaigning{Campaign: "c"}) },
+		func() error { return b.CloseCampaign(t.Context(), CampaignInput{Campaign: "c"}) },
+		func() error { return b.CloseCampaign(t.Context(), CampaignInput{Campaign: "c"}) },
 	} {
 		if err := step(); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 )
 
 // registerCampaigns takes the workflows of campaigns, and what decides in them.
-func registerCampaigns(r registry, b *bookkeeping) {
+func registerCampaigns(r registry, b *localActivities) {
 	r.RegisterWorkflowWithOptions(Campaign, workflow.RegisterOptions{Name: campaignWorkflow})
 	r.RegisterWorkflowWithOptions(Target, workflow.RegisterOptions{Name: targetWorkflow})
 	for name, f := range map[string]any{
@@ -42,7 +42,7 @@ func worked(s *store.Store, id string) (*campaigns.Work, *campaign.State, error)
 }
 
 // StandCampaign says which target is next.
-func (b *bookkeeping) StandCampaign(_ context.Context, c Campaigning) (campaigns.Stand, error) {
+func (b *localActivities) StandCampaign(_ context.Context, c CampaignInput) (campaigns.Stand, error) {
 	w, s, err := worked(b.store, c.Campaign)
 	if err != nil {
 		return campaigns.Stand{}, err
@@ -54,7 +54,7 @@ func (b *bookkeeping) StandCampaign(_ context.Context, c Campaigning) (campaigns
 }
 
 // EnterTarget stores the state of a target. It enters nothing twice if its worker died.
-func (b *bookkeeping) EnterTarget(_ context.Context, p TargetPart) (campaigns.Stand, error) {
+func (b *localActivities) EnterTarget(_ context.Context, p TargetPart) (campaigns.Stand, error) {
 	w, s, err := worked(b.store, p.Campaign)
 	switch {
 	case err != nil:
@@ -75,7 +75,7 @@ func (b *bookkeeping) EnterTarget(_ context.Context, p TargetPart) (campaigns.St
 }
 
 // CloseCampaign notes that a campaign ended before its last target.
-func (b *bookkeeping) CloseCampaign(_ context.Context, c Campaigning) error {
+func (b *localActivities) CloseCampaign(_ context.Context, c CampaignInput) error {
 	w, s, err := worked(b.store, c.Campaign)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (b *bookkeeping) CloseCampaign(_ context.Context, c Campaigning) error {
 }
 
 // PlanSearch writes the task of a target's search, and its name into the campaign.
-func (b *bookkeeping) PlanSearch(_ context.Context, p TargetPart) (out Planned, err error) {
+func (b *localActivities) PlanSearch(_ context.Context, p TargetPart) (out SearchPlan, err error) {
 	w, s, err := worked(b.store, p.Campaign)
 	if err != nil {
 		return out, err
@@ -137,7 +137,7 @@ func (b *bookkeeping) PlanSearch(_ context.Context, p TargetPart) (out Planned, 
 }
 
 // place stores the server of a search, so that 'beagle resume' and 'beagle cancel' find it.
-func (b *bookkeeping) place(w *campaigns.Work, run string) error {
+func (b *localActivities) place(w *campaigns.Work, run string) error {
 	at, ok, err := w.Placed()
 	if err != nil || !ok {
 		return err
@@ -192,7 +192,7 @@ func (d *Driver) Campaign(ctx context.Context, id string) error {
 		machineKind = flow.MachineKind(flow.ThisMachine(""))
 	}
 	if err := join(ctx, c, fleet.CampaignRun(id), runQueue, campaignWorkflow,
-		Campaigning{Campaign: id, MachineKind: machineKind, Again: true}); err != nil {
+		CampaignInput{Campaign: id, MachineKind: machineKind, Again: true}); err != nil {
 		return fmt.Errorf("start campaign %s on %s: %w", id, d.Server.Address, err)
 	}
 	w := &waiter{c: c, workflow: fleet.CampaignRun(id), warn: d.Watch.Warn, server: d.Server.Address, queue: runQueue,

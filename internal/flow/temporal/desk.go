@@ -105,8 +105,8 @@ func (k *desk) closeIfLeft() {
 	}
 }
 
-// anew makes the next user of a run's desk read the journal of calls from the store: another
-// worker may have written to it meanwhile. It waits for calls that this process still makes.
+// anew makes the next user of a run's desk read the journal of calls from the store, since another
+// worker may have written to it. It waits for calls that this process still makes.
 func (d *desks) anew(run string) {
 	d.mu.Lock()
 	k := d.byRun[run]
@@ -156,8 +156,7 @@ func (d *desks) close() {
 	d.byRun = nil
 }
 
-// A hub passes what the stages of a run say to the activities that are at work
-// on it.
+// A hub passes the messages of a run's stages to the activities that are at work on it.
 type hub struct {
 	mu    sync.Mutex
 	notes map[*notes]bool

@@ -2,12 +2,12 @@
 // and the same activities as package local, and for one seed and the same verdicts the same
 // trajectory.
 //
-// # Who does what
+// # Roles
 //
-// A Run workflow runs the loop of package loop, and its engine carries out the loop's decisions.
-// In every generation it asks the search for proposals, orders their candidates, hands each
-// island's share to an Island child, and tells the search the verdicts. Calls to models go on
-// meanwhile. In the end the finalists are measured, verified and judged. A [Worker] carries out
+// A Run workflow runs the loop of package loop, and its engine carries out the loop's decisions. In
+// every generation it asks the search for proposals, orders their candidates, hands each island's
+// share to an Island child, and tells the search the verdicts. Calls to models go on in the
+// meantime. At the end it has the finalists measured, verified and judged. A [Worker] carries out
 // the activities of workflows. Each kind of work has a queue:
 //
 //	run            workflows, and the search itself: local activities

@@ -71,7 +71,7 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 		Block: d.Block})
 }
 
-// task is the name under which what a run was started with is saved.
+// task names the saved order that started a run.
 const task = "task"
 
 // carry starts the workflow unless it is there, and follows it.
@@ -121,8 +121,8 @@ func (d *Driver) stood(id string) (RunState, error) {
 	return s, err
 }
 
-// Cancel stops a run, with all that workers do for it. With enough, only the
-// search ends, and what it has found is judged.
+// Cancel stops a run, with all the work for it. With enough, only the search ends, and its findings
+// are judged.
 func (d *Driver) Cancel(ctx context.Context, id string, enough bool) error {
 	c, err := Dial(ctx, d.Server)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// An engine carries out what the loop of a search decides, as steps of a Run
-// workflow. The search is touched by local activities only.
+// An engine carries out the decisions of a search's loop, as steps of a Run workflow. Only local
+// activities touch the search.
 type engine struct {
 	*runner
 	ctx         workflow.Context
@@ -33,11 +33,11 @@ type engine struct {
 	enlisting bool   // a worker is looked for that makes them
 	used      string // digest of a flow.ModelsEvent
 	says      []flow.Event
-	deaf      bool // the inbox cannot be read, which was said
+	deaf      bool // the inbox cannot be read, and the watcher knows
 }
 
-// A happened is something that a coroutine waited for.
-type happened struct {
+// A wakeup is an event that a coroutine waited for.
+type wakeup struct {
 	reply     *loop.Reply
 	used      string
 	evaluated []string
@@ -65,12 +65,12 @@ func (e *engine) Pause() bool {
 	return e.generations > 0 && (e.generations >= e.block || workflow.GetInfo(e.ctx).GetContinueAsNewSuggested())
 }
 
-// doorEvery is how often a search that waits for models looks into its inbox.
+// doorEvery is the time between a waiting search's looks into its inbox.
 const doorEvery = 2 * time.Second
 
 // Await waits for a call or for the islands, and, with a door, for guests.
-func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
-	var h happened
+func (e *engine) Await(most time.Duration, door bool) (loop.Wakeup, error) {
+	var h wakeup
 	if most < 0 {
 		e.events.Receive(e.ctx, &h)
 		return e.heard(h)
@@ -80,7 +80,7 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
 			return e.heard(h)
 		}
 		if most <= 0 {
-			return loop.Happening{}, nil
+			return loop.Wakeup{}, nil
 		}
 		wait := most
 		if door {
@@ -88,7 +88,7 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
 		}
 		got, err := e.within(wait, &h)
 		if err != nil {
-			return loop.Happening{}, err
+			return loop.Wakeup{}, err
 		}
 		if got {
 			return e.heard(h)
@@ -96,14 +96,14 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
 		if most -= wait; !door {
 			continue
 		}
-		if _, err := e.act(Acting{}); err != nil || e.RunState.Visited {
-			return loop.Happening{Visited: err == nil}, err
+		if _, err := e.act(ActionOrder{}); err != nil || e.RunState.Visited {
+			return loop.Wakeup{Visited: err == nil}, err
 		}
 	}
 }
 
-// within waits for something to happen, for so long.
-func (e *engine) within(wait time.Duration, h *happened) (got bool, err error) {
+// within waits for an event, for this long.
+func (e *engine) within(wait time.Duration, h *wakeup) (got bool, err error) {
 	ctx, cancel := workflow.WithCancel(e.ctx)
 	defer cancel()
 	s := workflow.NewSelector(ctx)
@@ -116,25 +116,25 @@ func (e *engine) within(wait time.Duration, h *happened) (got bool, err error) {
 	return got, err
 }
 
-// heard says what happened.
-func (e *engine) heard(h happened) (loop.Happening, error) {
+// heard returns the next event.
+func (e *engine) heard(h wakeup) (loop.Wakeup, error) {
 	if h.reply == nil {
 		e.busy, e.evaluated = false, h.evaluated
-		return loop.Happening{Evaluated: h.err == nil}, h.err
+		return loop.Wakeup{Evaluated: h.err == nil}, h.err
 	}
 	e.calls--
 	if h.used != "" {
 		e.used = h.used
 	}
 	h.reply.Err = h.err
-	return loop.Happening{Reply: h.reply}, nil
+	return loop.Wakeup{Reply: h.reply}, nil
 }
 
 // End stops the calls and islands that are under way, and waits for them.
 func (e *engine) End(int) {
 	e.hangUp()
 	for e.calls > 0 || e.busy {
-		var h happened
+		var h wakeup
 		e.events.Receive(e.ctx, &h)
 		_, _ = e.heard(h) // calls that end now come too late
 	}
@@ -162,7 +162,7 @@ func (e *engine) Visited() bool { return e.RunState.Visited }
 func (e *engine) Guests() []store.Submission { return nil }
 
 // Take takes an action that is no part of a generation.
-func (e *engine) Take(x loop.Action) (calls int, err error) { return e.act(Acting{Action: x}) }
+func (e *engine) Take(x loop.Action) (calls int, err error) { return e.act(ActionOrder{Action: x}) }
 
 // Relaunch begins the calls again that the search waits for: of those that
 // ended, the answers are in the journal.
@@ -170,16 +170,16 @@ func (e *engine) Relaunch() (calls int, err error) {
 	if e.task.Limits.Terms.InFlight == 0 {
 		return 0, nil
 	}
-	return e.act(Acting{Pending: true})
+	return e.act(ActionOrder{Pending: true})
 }
 
 // act has the search take an action, and launches the calls that it asks for.
-func (e *engine) act(t Acting) (calls int, err error) {
+func (e *engine) act(t ActionOrder) (calls int, err error) {
 	t.Run, t.State, t.Says = e.task.Run, e.State, e.says
 	if e.busy {
 		t.Draft = e.draft()
 	}
-	var out Acted
+	var out ActionResult
 	if err := locally(e.ctx, actLocal, t, &out); err != nil {
 		return 0, err
 	}
@@ -228,7 +228,7 @@ func (e *engine) draw(d Draw) (loop.Drawn, error) {
 	return loop.Drawn{More: out.Visits != "" || out.Asked != "", Outside: out.Outside, Made: out.Made}, nil
 }
 
-// Make has guests received, or what was drawn made.
+// Make has guests received, or the drawn proposals made.
 func (e *engine) Make() error {
 	e.made, e.received = "", ""
 	if e.drawn.Visits != "" {
@@ -259,14 +259,14 @@ func (e *engine) Evaluate() error {
 	e.busy = true
 	workflow.Go(working, func(ctx workflow.Context) {
 		got, err := evaluatedShares(ctx, shares, islands, hangUp)
-		e.events.Send(ctx, happened{evaluated: got, err: err})
+		e.events.Send(ctx, wakeup{evaluated: got, err: err})
 	})
 	return nil
 }
 
 // Tell tells the search of the verdicts.
 func (e *engine) Tell(t loop.Telling, _ bool) error {
-	in := Telling{
+	in := TellOrder{
 		Run: e.task.Run, State: e.drawn.State, Draft: e.drawn.Draft, Evaluated: e.evaluated, Took: t.Took,
 		Evaluating: t.Evaluating, Used: e.used, Calls: e.calls, Says: e.says,
 	}
@@ -289,10 +289,10 @@ func (e *engine) hear(deaf string) {
 	e.deaf = deaf != ""
 }
 
-// Show has nothing to do: a generation is told with its event.
+// Show has nothing to do: a generation's event is its news.
 func (e *engine) Show(int) {}
 
-// Warn and Say keep what is to be said until a step can write it down.
+// Warn and Say keep messages until a step can write them down.
 func (e *engine) Warn(text string) { e.keep(flow.Event{Warning: clip(text, 600)}) }
 func (e *engine) Say(text string) {
 	e.keep(flow.Event{Stage: &flow.StageEvent{Name: "models", Detail: clip(text, 600)}})
@@ -310,6 +310,6 @@ func (e *engine) launch(list string, i int) {
 	e.calls++
 	workflow.Go(e.working, func(ctx workflow.Context) {
 		got, err := e.ask(ctx, Order{Run: e.task.Run, What: list, More: strconv.Itoa(i)})
-		e.events.Send(ctx, happened{reply: &got.Reply, used: got.Used, err: err})
+		e.events.Send(ctx, wakeup{reply: &got.Reply, used: got.Used, err: err})
 	})
 }

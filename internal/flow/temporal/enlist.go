@@ -8,9 +8,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// answerWithin is how long a call may lie in the queue of the worker that makes a run's calls. A
-// living worker takes it at once. One that lost touch with the server has ended its calls by then,
-// so that a run's journal never has two writers.
+// answerWithin bounds the time that a call lies in the queue of the worker that makes a run's
+// calls. A living worker takes it at once. A worker that lost touch with the server has ended its
+// calls by then, so that a run's journal never has two writers.
 func answerWithin() time.Duration { return max(15*time.Second, beatTimeout+beatEvery) }
 
 // callOptions are those of a call: a question, and one more if the reply does not
@@ -25,7 +25,7 @@ func callOptions(queue string, limit time.Duration) workflow.ActivityOptions {
 
 // ask has the worker that is enlisted for the run make a call. When that worker is
 // gone, another is enlisted.
-func (e *engine) ask(ctx workflow.Context, o Order) (out Answered, err error) {
+func (e *engine) ask(ctx workflow.Context, o Order) (out CallResult, err error) {
 	for lost, failed := 0, 0; ; {
 		queue, err := e.enlisted(ctx)
 		if err != nil {

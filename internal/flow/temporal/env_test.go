@@ -226,7 +226,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// manyBlock is how many generations a history of runMany holds.
+// manyBlock is the number of generations in a history of runMany.
 const manyBlock = 2
 
 // runMany carries a run of n candidates through its histories.

@@ -27,7 +27,7 @@ import (
 // roleVariable makes a process of the test binary something else than a test.
 const roleVariable = "BEAGLE_FLEET_ROLE"
 
-// A role is what such a process does.
+// A role is the work of such a process.
 type role struct {
 	Home   string   `json:"home"`
 	Server string   `json:"server"`

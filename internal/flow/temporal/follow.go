@@ -33,7 +33,7 @@ type follower struct {
 	stage   string
 	event   string
 	told    int            // of Progress.Notes
-	said    map[string]int // events of the activity under way that were told, by its name
+	said    map[string]int // events of the activity under way that the watcher has, by its name
 	missing map[string]bool
 }
 
@@ -65,9 +65,8 @@ func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.R
 	}
 }
 
-// outcome waits for the run's end and returns the run's own error. A server
-// that is away says nothing of the run: the first time that is told, and it is
-// asked again until it is back.
+// outcome waits for the run's end and returns the run's own error. An unreachable server is not an
+// outcome: outcome warns once and retries.
 func (f *follower) outcome(ctx context.Context, away chan<- error) error {
 	for {
 		err := f.c.GetWorkflow(ctx, f.t.Run, "").Get(ctx, nil)
@@ -150,7 +149,7 @@ func (f *follower) pass(events []flow.Event) {
 	}
 }
 
-// live tells what the activity under way says with its heartbeats.
+// live passes on the messages in the heartbeats of the activity under way.
 func (f *follower) live(ctx context.Context) {
 	d, err := f.c.DescribeWorkflowExecution(ctx, f.t.Run, "")
 	if err != nil {
@@ -182,7 +181,7 @@ func (f *follower) pollers(ctx context.Context) {
 	for _, q := range []string{runQueue, llmQueue, buildQueue, verifyQueue, bench} {
 		served, err := f.served(ctx, q)
 		if err != nil {
-			return // the server is away; nothing can be said
+			return // the server is unreachable, so there is no news
 		}
 		if !served {
 			idle = append(idle, q)

@@ -170,7 +170,7 @@ func (k *keeper) retell(p *position, t *tellLink) error {
 	return p.c.Tell(&p.spec, &draft, &evaluated, t.Took)
 }
 
-// linkWeight is about what the verdict on a candidate takes in the store.
+// linkWeight estimates the size of a candidate's verdict in the store.
 const linkWeight = 4 << 10
 
 // step gives the state after a step its name. The search is kept whole between

@@ -17,7 +17,7 @@ import (
 )
 
 // TestLostTouch checks that work which ends because the server did not answer its heartbeats stays
-// in its queue, and that work which somebody canceled or which fails does not.
+// in its queue, and that work which was canceled or which fails does not.
 func TestLostTouch(t *testing.T) {
 	broken := errors.New("a build was killed")
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestLateAnswers(t *testing.T) {
 }
 
 // TestOneWriter checks that work which hears nothing of the server ends before the server gives it
-// to another worker, and that nobody else is asked to make a run's calls before that.
+// to another worker, and that no other worker makes a run's calls before that.
 func TestOneWriter(t *testing.T) {
 	silent := func(ctx context.Context, _ []flow.Event) error {
 		<-ctx.Done()

@@ -20,18 +20,18 @@ func Main() int {
 	// this one by closing its input.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	return fleet.Serve(ctx, os.Stdin, os.Stdout, func(s fleet.Session) fleet.Backend {
-		return &engaged{Driver: Driver{Store: s.Store, Server: s.Server, Watch: s.Watch}, process: s.Process}
+		return &workingDriver{Driver: Driver{Store: s.Store, Server: s.Server, Watch: s.Watch}, process: s.Process}
 	})
 }
 
-// An engaged is a driver that works as well.
-type engaged struct {
+// A workingDriver is a driver that works as well.
+type workingDriver struct {
 	Driver
 	process int
 }
 
-// Work is a worker, until it is told to stop.
-func (e *engaged) Work(ctx context.Context, kinds []string) error {
+// Work runs a worker until it must stop.
+func (e *workingDriver) Work(ctx context.Context, kinds []string) error {
 	c, err := Dial(ctx, e.Server)
 	if err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
-// A cost is what the orchestration of a run with simulated stages took. A
-// figure of docs/measurements.md is made of it.
+// A cost is the cost of the orchestration of a run with simulated stages. A figure of
+// docs/measurements.md is made of it.
 type cost struct {
 	Candidates int       `json:"candidates"`
 	Histories  int       `json:"histories"` // of the run: it continues as new

@@ -95,8 +95,8 @@ type batch struct {
 	Mine []string `json:"mine"`
 }
 
-// A Telling takes the verdicts on a draft into the search.
-type Telling struct {
+// A TellOrder takes the verdicts on a draft into the search.
+type TellOrder struct {
 	Run       string        `json:"run"`
 	State     string        `json:"state"`
 	Draft     string        `json:"draft"`
@@ -123,8 +123,8 @@ type Told struct {
 	Draft    *Draw         `json:"draft,omitempty"` // of a generation that was under way when the run was stopped
 }
 
-// An Acting takes an action of the search that is no part of a generation.
-type Acting struct {
+// An ActionOrder takes an action of the search that is no part of a generation.
+type ActionOrder struct {
 	Run     string       `json:"run"`
 	State   string       `json:"state"`
 	Action  loop.Action  `json:"turn"`
@@ -133,8 +133,8 @@ type Acting struct {
 	Says    []flow.Event `json:"events,omitempty"`  // for the watcher
 }
 
-// An Acted is the search after an action.
-type Acted struct {
+// An ActionResult is the search after an action.
+type ActionResult struct {
 	State    string        `json:"state"`
 	Standing loop.Standing `json:"standing"`
 	Visited  bool          `json:"visited,omitempty"`
@@ -144,8 +144,8 @@ type Acted struct {
 	Notes    string        `json:"notes,omitempty"` // digest of []flow.Event
 }
 
-// An Answered is the short outcome of a call. The store has the whole.
-type Answered struct {
+// A CallResult is the short outcome of a call. The store has the whole.
+type CallResult struct {
 	Reply loop.Reply `json:"reply"`
 	Used  string     `json:"used"` // digest of a flow.ModelsEvent: the models' use so far
 }
@@ -165,8 +165,8 @@ type Delivery struct {
 	Yes   bool     `json:"yes,omitempty"`
 }
 
-// A Closing is the search's part of the report.
-type Closing struct {
+// A ReportOrder is the search's part of the report.
+type ReportOrder struct {
 	Run     string  `json:"run"`
 	Judged  string  `json:"judged"`  // digest of a flow.Judged
 	Closing string  `json:"closing"` // digest of a reportInput
@@ -178,8 +178,8 @@ type Outcome struct {
 	Result string `json:"result"` // digest of a beagle.Result
 }
 
-// An Ending says why a run ended without a result.
-type Ending struct {
+// An EndOrder says why a run ended without a result.
+type EndOrder struct {
 	Run      string `json:"run"`
 	Canceled bool   `json:"canceled"`
 	Why      string `json:"why,omitempty"`

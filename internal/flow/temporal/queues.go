@@ -25,20 +25,20 @@ func benchQueue(machineKind string) string { return benchKind + "/" + machineKin
 
 // Tests that kill workers shorten these.
 var (
-	beatTimeout = 30 * time.Second // a worker that is silent for so long is dead, and one on a busy machine is not
+	beatTimeout = 30 * time.Second // a worker that is silent for this long is dead; a worker on a busy machine is not
 	beatEvery   = 2 * time.Second
 	taskTimeout = 5 * time.Second // of a workflow task: how long a dead worker holds it
 )
 
 const (
 	startWithin = 10 * time.Minute // after that the user learns that no worker serves the queue
-	grace       = time.Hour        // beyond what the spec asks for: hundreds of builds, on a slow machine
+	grace       = time.Hour        // beyond the time in the spec: hundreds of builds, on a slow machine
 	attempts    = 3                // of work that fails; see act
 	losses      = 20               // workers that one piece of work may lose
 )
 
-// usageType marks an error that the user must mend; stoppedType one that says that the worker was
-// told to end, or lost touch with the server.
+// usageType marks an error that the user must mend; stoppedType one of a worker that had to end, or
+// lost touch with the server.
 const (
 	usageType   = "usage"
 	stoppedType = "stopped"

@@ -16,13 +16,13 @@ const rolloutQueue = fleet.Rollout
 
 const (
 	listenFor     = 15 * time.Second // without anything to tell
-	rolloutBeat   = 4 * time.Second  // a worker that is silent for so long is dead: its leases hold 10 s
+	rolloutBeat   = 4 * time.Second  // a worker that is silent for this long is dead: its leases hold 10 s
 	roundsAtOnce  = 300              // in one history: some 3,000 events
 	rolloutPrefix = "rollout/"       // of the workflow's ID
 )
 
-// A Flying is the input of a Rollout workflow, which passes it on when it continues as new.
-type Flying struct {
+// A RolloutInput is the input of a Rollout workflow, which passes it on when it continues as new.
+type RolloutInput struct {
 	Rollout string    `json:"rollout"`
 	Leg     pilot.Leg `json:"leg"`
 	Rounds  int       `json:"rounds,omitempty"` // in one history; 0 is roundsAtOnce
@@ -44,7 +44,7 @@ type Entry struct {
 
 // Rollout is the workflow of a rollout. Whatever ends it, the processes run the original: a worker
 // that can, tells them, and else their leases end.
-func Rollout(ctx workflow.Context, f Flying) (pilot.Leg, error) {
+func Rollout(ctx workflow.Context, f RolloutInput) (pilot.Leg, error) {
 	e := &rolloutEngine{ctx: ctx, flying: f, boarded: f.Leg.Begun, stop: workflow.GetSignalChannel(ctx, stopSignal)}
 	err := workflow.SetQueryHandler(ctx, legQuery, func() (pilot.Leg, error) { return e.flying.Leg, nil })
 	if err != nil {
@@ -59,14 +59,14 @@ func Rollout(ctx workflow.Context, f Flying) (pilot.Leg, error) {
 		return e.land()
 	}
 	return at, workflow.NewContinueAsNewError(ctx, rolloutWorkflow,
-		Flying{Rollout: f.Rollout, Leg: at, Rounds: f.Rounds})
+		RolloutInput{Rollout: f.Rollout, Leg: at, Rounds: f.Rounds})
 }
 
 // A rolloutEngine carries a rollout out as steps of a workflow. It hands on the names of news: the
 // news are in the store, and so is the experiment.
 type rolloutEngine struct {
 	ctx     workflow.Context
-	flying  Flying
+	flying  RolloutInput
 	rounds  int // in this history
 	stop    workflow.ReceiveChannel
 	stopped bool // a person wants it to end
@@ -82,7 +82,7 @@ func (e *rolloutEngine) heed() {
 	}
 }
 
-// land rolls back what a person stopped between two histories.
+// land rolls back a rollout that a person stopped between two histories.
 func (e *rolloutEngine) land() (pilot.Leg, error) {
 	at, err := e.Enter("")
 	e.Release()
@@ -95,7 +95,7 @@ func (e *rolloutEngine) Begin() (string, error) { return e.await(boardActivity, 
 // Listen waits for news of the processes; see [pilot.Engine].
 func (e *rolloutEngine) Listen() (string, error) { return e.await(listenActivity, time.Minute) }
 
-// await has an activity done, unless a person ends the rollout meanwhile.
+// await has an activity done, unless a person ends the rollout first.
 func (e *rolloutEngine) await(name string, limit time.Duration) (news string, err error) {
 	if e.heed(); e.stopped {
 		return "", nil

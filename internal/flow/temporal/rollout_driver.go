@@ -30,7 +30,7 @@ func (d *Driver) Rollout(ctx context.Context, id string) error {
 	at := f.Leg()
 	at.Begun = false // the holder of the leases is gone, or is followed
 	if err := join(ctx, c, rolloutPrefix+id, rolloutQueue, rolloutWorkflow,
-		Flying{Rollout: id, Leg: at, Rounds: d.Block}); err != nil {
+		RolloutInput{Rollout: id, Leg: at, Rounds: d.Block}); err != nil {
 		return fmt.Errorf("start rollout %s on %s: %w", id, d.Server.Address, err)
 	}
 	return d.followRollout(ctx, c, id)

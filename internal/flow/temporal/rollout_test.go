@@ -143,7 +143,7 @@ func (s *site) fly(ctx context.Context) chan error {
 	return end
 }
 
-// flight is how the rollout stands in the store.
+// flight is the state of the rollout in the store.
 func (s *site) flight() *pilot.Flight {
 	s.t.Helper()
 	f, err := s.base.Load()

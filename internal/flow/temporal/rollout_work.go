@@ -24,7 +24,7 @@ const failedType = "failed"
 // rollouts are the activities of rollouts.
 type rollouts struct {
 	store *store.Store
-	stop  context.Context // ends when the worker is told to
+	stop  context.Context // ends when the worker must stop
 	beat  time.Duration   // between heartbeats of the processes; 0 is the pilot's
 }
 
@@ -52,7 +52,7 @@ func (a *rollouts) Listen(ctx context.Context, b Beat) (string, error) {
 	})
 }
 
-// A piece holds what one activity on processes needs.
+// A piece holds the needs of one activity on processes.
 type piece struct {
 	crew   *pilot.Crew
 	flight *pilot.Flight
@@ -204,8 +204,8 @@ func (a *rollouts) Land(ctx context.Context, b Beat) error {
 	return nil
 }
 
-// wrapRollout words an error for the workflow. A worker that was told to end leaves its work to the
-// next one.
+// wrapRollout words an error for the workflow. A worker that has to end leaves its work to the next
+// one.
 func wrapRollout(ctx context.Context, err error) error {
 	if wrapped := wrap(ctx, err); errors.Is(wrapped, context.Canceled) {
 		return wrapped

@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/loop"
 )
 
-// defaultBlock is how many generations a history holds before the run continues as new: about
+// defaultBlock is the number of generations in a history before the run continues as new: about
 // 2,000 events, far below a server's limit.
 const defaultBlock = 40
 
@@ -26,7 +26,7 @@ func Run(ctx workflow.Context, t Task) (Outcome, error) {
 	if err != nil && !workflow.IsContinueAsNewError(err) {
 		// A canceled run is closed, too.
 		apart, _ := workflow.NewDisconnectedContext(ctx)
-		end := Ending{Run: t.Run, Canceled: ctx.Err() != nil || temporal.IsCanceledError(err), Why: reason(err)}
+		end := EndOrder{Run: t.Run, Canceled: ctx.Err() != nil || temporal.IsCanceledError(err), Why: reason(err)}
 		if lerr := locally(apart, closeLocal, end, nil); lerr != nil {
 			workflow.GetLogger(ctx).Warn("the end of the run was not noted", "run", t.Run, "error", lerr)
 		}
@@ -84,7 +84,7 @@ func (r *runner) heed() {
 	}
 }
 
-// do has an activity done and keeps what it said.
+// do has an activity done and keeps its messages.
 func (r *runner) do(ctx workflow.Context, queue string, limit time.Duration, name string, in any) (Delivery, error) {
 	var out Delivery
 	err := act(ctx, queue, limit, name, in, &out, func(queue string) { r.waiting = queue })
@@ -98,8 +98,7 @@ func locally(ctx workflow.Context, name string, in, out any) error {
 
 func (r *runner) bench() string { return benchQueue(r.task.MachineKind) }
 
-// prepare asks a machine that measures what it is, has the inputs made, and
-// begins the search.
+// prepare asks a measuring machine for its kind, has the inputs made, and begins the search.
 func (r *runner) prepare(ctx workflow.Context) error {
 	machine, err := r.do(ctx, r.bench(), grace, identifyActivity, Order{Run: r.task.Run, What: r.task.Spec})
 	if err != nil {
@@ -123,7 +122,7 @@ func (r *runner) stand(t Told) {
 	r.note(t.Notes)
 }
 
-// note keeps what a step said.
+// note keeps the messages of a step.
 func (r *runner) note(digest string) {
 	if digest != "" {
 		r.Notes = append(r.Notes, digest)
@@ -211,7 +210,7 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	last := Closing{
+	last := ReportOrder{
 		Run:     r.task.Run,
 		Judged:  judged.What,
 		Closing: closing,

@@ -12,15 +12,15 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// bookkeeping are the local activities, which decide how a run goes on. They may change freely,
-// since their results are in the history.
-type bookkeeping struct {
+// localActivities decide how a run goes on. They may change freely, since their results are in the
+// history.
+type localActivities struct {
 	store *store.Store
 	keeper
 }
 
 // Begin starts the search, or finds it where it stood.
-func (b *bookkeeping) Begin(_ context.Context, o Order) (Told, error) {
+func (b *localActivities) Begin(_ context.Context, o Order) (Told, error) {
 	p, err := b.begin(o.Run)
 	if err != nil {
 		return Told{}, err
@@ -38,7 +38,7 @@ func (b *bookkeeping) Begin(_ context.Context, o Order) (Told, error) {
 	if _, err := b.store.Load(o.Run, standing, &stood); err != nil {
 		return Told{}, err
 	}
-	out, err := b.told(o.Run, p, Telling{})
+	out, err := b.told(o.Run, p, TellOrder{})
 	if err == nil && stood.State == p.state && stood.Draft != nil {
 		out.Draft = stood.Draft
 		err = b.stands(o.Run, p, stood)
@@ -46,10 +46,9 @@ func (b *bookkeeping) Begin(_ context.Context, o Order) (Told, error) {
 	return out, err
 }
 
-// Draw takes what was made into the draft and draws what is missing. The first
-// draw begins the draft with the versions that were handed in, which are to be
-// received before the rules are asked.
-func (b *bookkeeping) Draw(_ context.Context, d Draw) (Drawn, error) {
+// Draw takes the made candidates into the draft and draws the missing ones. The first draw begins
+// the draft with the guests; the engine must receive them before it asks the rules.
+func (b *localActivities) Draw(_ context.Context, d Draw) (Drawn, error) {
 	p, err := b.take(d.Run, d.State)
 	if err != nil {
 		return Drawn{}, err
@@ -70,7 +69,9 @@ func (b *bookkeeping) Draw(_ context.Context, d Draw) (Drawn, error) {
 
 // drawn says how far a draft is. If models write, it also saves the draft, since their versions
 // are paid for.
-func (b *bookkeeping) drawn(p *position, d Draw, draft *flow.Draft, asked []evolve.Proposal) (out Drawn, err error) {
+func (b *localActivities) drawn(
+	p *position, d Draw, draft *flow.Draft, asked []evolve.Proposal,
+) (out Drawn, err error) {
 	out = Drawn{State: p.state, Outside: draft.Outside, Made: len(draft.Made), Standing: loop.StandingOf(&p.spec, p.c)}
 	if out.Draft, err = b.store.PutJSON(draft); err != nil {
 		return out, err
@@ -98,8 +99,8 @@ func (d Draw) next(after Drawn) *Draw {
 	return &next
 }
 
-// fill draws what the draft lacks.
-func (b *bookkeeping) fill(p *position, d Draw, draft *flow.Draft) ([]evolve.Proposal, error) {
+// fill draws the missing candidates of the draft.
+func (b *localActivities) fill(p *position, d Draw, draft *flow.Draft) ([]evolve.Proposal, error) {
 	if draft.Full == 0 && d.Round == 0 {
 		asked, rules, err := b.replies(d, p.spec.Batch)
 		if err != nil {
@@ -124,9 +125,8 @@ func (b *bookkeeping) fill(p *position, d Draw, draft *flow.Draft) ([]evolve.Pro
 	return nil, nil
 }
 
-// replies returns the replies that a generation is made of, and what the rules are
-// asked for.
-func (b *bookkeeping) replies(d Draw, batch int) (out []*flow.Asked, rules int, err error) {
+// replies returns the replies in a generation, and the proposals for the rules.
+func (b *localActivities) replies(d Draw, batch int) (out []*flow.Asked, rules int, err error) {
 	if d.Begin == nil {
 		return nil, batch, nil
 	}
@@ -146,7 +146,7 @@ func askedKey(run string, proposal int) store.Key {
 }
 
 // draft is the draft that a draw goes on with, or a new one.
-func (b *bookkeeping) draft(p *position, d Draw) (*flow.Draft, error) {
+func (b *localActivities) draft(p *position, d Draw) (*flow.Draft, error) {
 	if d.Draft == "" {
 		if d.Begin != nil && d.Begin.Trim {
 			return p.c.Begin(nil), nil
@@ -187,8 +187,8 @@ func (b *bookkeeping) draft(p *position, d Draw) (*flow.Draft, error) {
 	return draft, nil
 }
 
-// visited reports whether somebody handed a version in, or why nobody can tell.
-func (b *bookkeeping) visited(run string, p *position) (visited bool, deaf string) {
+// visited reports whether there are new hand-ins, or why that is unknown.
+func (b *localActivities) visited(run string, p *position) (visited bool, deaf string) {
 	waiting, err := flow.Guests(b.store, run, p.c.Search)
 	if err != nil {
 		deaf = err.Error()
@@ -197,7 +197,7 @@ func (b *bookkeeping) visited(run string, p *position) (visited bool, deaf strin
 }
 
 // shares are the parts of a batch that islands take, without the empty ones.
-func (b *bookkeeping) shares(run string, p *position, draft *flow.Draft) ([]Share, error) {
+func (b *localActivities) shares(run string, p *position, draft *flow.Draft) ([]Share, error) {
 	var out []Share
 	for island, mine := range draft.Shares(p.c.Search.Config.Islands) {
 		if len(mine) == 0 {
@@ -213,7 +213,7 @@ func (b *bookkeeping) shares(run string, p *position, draft *flow.Draft) ([]Shar
 }
 
 // Tell settles a generation and tells the search of it.
-func (b *bookkeeping) Tell(_ context.Context, t Telling) (Told, error) {
+func (b *localActivities) Tell(_ context.Context, t TellOrder) (Told, error) {
 	var draft flow.Draft
 	if err := b.store.GetJSON(t.Draft, &draft); err != nil {
 		return Told{}, err
@@ -247,7 +247,7 @@ func (b *bookkeeping) Tell(_ context.Context, t Telling) (Told, error) {
 }
 
 // Act takes an action that is no part of a generation. Without one it looks into the inbox.
-func (b *bookkeeping) Act(_ context.Context, t Acting) (out Acted, err error) {
+func (b *localActivities) Act(_ context.Context, t ActionOrder) (out ActionResult, err error) {
 	p, err := b.take(t.Run, t.State)
 	if err != nil {
 		return out, err
@@ -268,7 +268,7 @@ func (b *bookkeeping) Act(_ context.Context, t Acting) (out Acted, err error) {
 			return out, err
 		}
 	}
-	out = Acted{
+	out = ActionResult{
 		State:    p.state,
 		Standing: loop.StandingOf(&p.spec, p.c),
 		Calls:    len(asked),
@@ -284,7 +284,7 @@ func (b *bookkeeping) Act(_ context.Context, t Acting) (out Acted, err error) {
 }
 
 // notes stores events for followers of the run.
-func (b *bookkeeping) notes(events []flow.Event) (string, error) {
+func (b *localActivities) notes(events []flow.Event) (string, error) {
 	if len(events) == 0 {
 		return "", nil
 	}
@@ -292,7 +292,7 @@ func (b *bookkeeping) notes(events []flow.Event) (string, error) {
 }
 
 // settle joins the shares in the order of the draft.
-func (b *bookkeeping) settle(t Telling, draft *flow.Draft) ([]flow.Evaluation, string, error) {
+func (b *localActivities) settle(t TellOrder, draft *flow.Draft) ([]flow.Evaluation, string, error) {
 	var all flow.EvaluatedBatch
 	by := map[string]flow.Evaluation{}
 	for _, digest := range t.Evaluated {
@@ -321,7 +321,7 @@ func (b *bookkeeping) settle(t Telling, draft *flow.Draft) ([]flow.Evaluation, s
 
 // told says where the search stands, and saves it for a run that is started
 // again.
-func (b *bookkeeping) told(run string, p *position, t Telling) (Told, error) {
+func (b *localActivities) told(run string, p *position, t TellOrder) (Told, error) {
 	e := p.c.Event(&p.spec)
 	if t.Used != "" {
 		e.Models = new(flow.ModelsEvent)
@@ -349,7 +349,7 @@ func (b *bookkeeping) told(run string, p *position, t Telling) (Told, error) {
 
 // stands saves where the search stands, with the draft of the generation that is
 // under way.
-func (b *bookkeeping) stands(run string, p *position, s RunState) error {
+func (b *localActivities) stands(run string, p *position, s RunState) error {
 	s.State, s.Seconds, s.Done, s.Standing = p.state, p.c.Log.Seconds, p.c.Done(), loop.StandingOf(&p.spec, p.c)
 	return b.store.Save(run, standing, s)
 }
@@ -365,7 +365,7 @@ type reportInput struct {
 
 // Rank ends the search. Its IDs are the digests of a [flow.Field] and of a
 // reportInput.
-func (b *bookkeeping) Rank(_ context.Context, o Order) (Delivery, error) {
+func (b *localActivities) Rank(_ context.Context, o Order) (Delivery, error) {
 	p, err := b.take(o.Run, o.What) // for the last time
 	if err != nil {
 		return Delivery{}, err
@@ -384,7 +384,7 @@ func (b *bookkeeping) Rank(_ context.Context, o Order) (Delivery, error) {
 }
 
 // Close notes that a run ended without a result.
-func (b *bookkeeping) Close(_ context.Context, e Ending) error {
+func (b *localActivities) Close(_ context.Context, e EndOrder) error {
 	b.drop(e.Run)
 	return b.entry(e.Run, func(r *store.Run) {
 		r.State, r.Note = store.Failed, e.Why
@@ -395,7 +395,7 @@ func (b *bookkeeping) Close(_ context.Context, e Ending) error {
 }
 
 // entry changes a run's line in the index.
-func (b *bookkeeping) entry(run string, change func(*store.Run)) error {
+func (b *localActivities) entry(run string, change func(*store.Run)) error {
 	var r store.Run
 	if err := b.load(run, "run", &r); err != nil {
 		return err

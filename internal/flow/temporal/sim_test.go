@@ -314,7 +314,7 @@ func simSpec(candidates int) flow.Spec {
 	return s
 }
 
-// trajectory is what the search was told, in order.
+// trajectory lists the candidates that the search was told, in order.
 func trajectory(trials []beagle.Attempt) []string {
 	out := make([]string, len(trials))
 	for i, t := range trials {

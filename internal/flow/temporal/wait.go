@@ -58,8 +58,7 @@ type waiter struct {
 	missing  string // the message if there is none
 }
 
-// wait returns the workflow's own error. A server that is away says nothing of it: it is asked
-// again.
+// wait returns the workflow's own error. An unreachable server is not one: wait retries.
 func (w *waiter) wait(ctx context.Context, out any) error {
 	watching, done := context.WithCancel(ctx)
 	defer done()

@@ -30,8 +30,8 @@ type Worker struct {
 	Says        func(format string, args ...any) // prints a line for the worker's operator; may be nil
 }
 
-// Serve works until ctx ends. Then it gives back what it was at: its programs
-// are killed, and the work goes to another.
+// Serve works until ctx ends. Then it gives its work back: its programs are killed, and another
+// worker takes over.
 func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 	own := llmQueue + "/" + store.NewID()
 	queues, err := w.queues(own)
@@ -144,8 +144,8 @@ func (w *Worker) queues(own string) ([]queue, error) {
 	return out, nil
 }
 
-// mostYield is how long a workflow may go on without a pause before the SDK takes it for hanging
-// and has its task done again. The SDK's second is short on a machine that searches.
+// mostYield bounds the time that a workflow may go on without a pause before the SDK takes it for
+// hanging and has its task done again. The SDK's second is short on a machine that searches.
 const mostYield = time.Minute
 
 func (q queue) options() worker.Options {
@@ -174,7 +174,7 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 	if workflows {
 		r.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: runWorkflow})
 		r.RegisterWorkflowWithOptions(Island, workflow.RegisterOptions{Name: islandWorkflow})
-		b := &bookkeeping{store: s, keeper: keeper{store: s}}
+		b := &localActivities{store: s, keeper: keeper{store: s}}
 		for name, f := range map[string]any{
 			beginLocal: b.Begin,
 			drawLocal:  b.Draw,

@@ -46,8 +46,8 @@ type Options struct {
 	Lessons []string // directories of lessons besides the user's own
 }
 
-// New opens what a spec's module and the user's store have for agents. The spec
-// lacks a target: tools name it.
+// New opens a spec's module and the user's store for agents. The spec lacks a target: tools name
+// it.
 func New(spec flow.Spec, o Options) (*Backend, error) {
 	home, err := store.Home()
 	if o.Search != "" {
@@ -109,7 +109,7 @@ func findModule(dir string) (mcp.Module, error) {
 // Redacted reports whether agents see shapes in place of captured values.
 func (b *Backend) Redacted() bool { return b.redact }
 
-// Close ends what is worked on.
+// Close ends the work in progress.
 func (b *Backend) Close() { b.judge.close() }
 
 func (b *Backend) Module(context.Context) (mcp.Module, error) { return b.module() }
@@ -248,8 +248,8 @@ func (b *Backend) ours(r store.Run) bool {
 		strings.HasPrefix(r.Spec, ".")
 }
 
-// within reports whether a search that was started in a directory searched the
-// module: it was started below it, or in a workspace that has it, as from its root.
+// within reports whether a search that was started in a directory searched the module: the
+// directory lies below the module, or in a workspace that has it, or is its root.
 func (b *Backend) within(m mcp.Module, dir string) bool {
 	home, dir := unlinked(m.Dir), unlinked(dir)
 	if holds(home, dir) {
@@ -262,7 +262,7 @@ func (b *Backend) within(m mcp.Module, dir string) bool {
 	if !ok {
 		cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", m.Path)
 		cmd.Dir = dir
-		out, _ := cmd.Output() // a directory that knows no such module is none of a search in it
+		out, _ := cmd.Output() // a directory that knows no such module has no search in it
 		known = unlinked(strings.TrimSpace(string(out)))
 		b.placed.Store(dir, known)
 	}
@@ -356,9 +356,9 @@ func (b *Backend) Result(run string) (*beagle.Result, error) {
 	return r, err
 }
 
-// hideValues takes captured values out of what agents are told of a result: the
-// reasons of its trials, the tests and benchmarks of its patch, and the patch
-// itself when it is for the frequent case and so spells that out.
+// hideValues removes captured values from a result for agents: from the reasons of its attempts,
+// the tests and benchmarks of its patch, and from the patch itself if it is for the frequent case
+// and so spells that out.
 func hideValues(r *beagle.Result) {
 	for i, t := range r.Attempts {
 		r.Attempts[i].Reason = llm.RedactText(t.Reason, nil, r.Target.Spec)

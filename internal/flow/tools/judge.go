@@ -148,7 +148,7 @@ func (j *judge) watch(e flow.Event) {
 	}
 }
 
-// describe tells what is known of a target; that it is refused is an answer.
+// describe describes a target; a refusal is an answer too.
 func (j *judge) describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
 	var out *mcp.Description
 	prepared := false

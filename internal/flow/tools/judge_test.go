@@ -64,8 +64,8 @@ func TestReadsBeforeRecording(t *testing.T) {
 	}
 }
 
-// TestShapesKeepTheName checks that the function's name is shown, in evaluations as in what
-// became of a submission; words of the path to it are not allowed by that.
+// TestShapesKeepTheName checks that the function's name is shown, in evaluations as in the outcome
+// of a submission. That does not allow words of the path to it.
 func TestShapesKeepTheName(t *testing.T) {
 	b := backendWith(t, map[string]string{"aaaa": "example.com/served/tag.Normal"})
 	b.redact = true

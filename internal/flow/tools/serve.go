@@ -47,7 +47,7 @@ func Main(args []string) int {
 	return 1
 }
 
-// readOrder reads an order whole: what it does not know could be what an agent must not see.
+// readOrder reads an order whole: an unknown field could be something that an agent must not see.
 func readOrder(text string) (o flow.ToolOrder, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -115,8 +115,8 @@ func serveHTTP(ctx context.Context, s *sdk.Server, o flow.ToolOrder) error {
 	return nil
 }
 
-// httpAddress is the address to listen on: that of this machine unless another
-// is asked for in so many words.
+// httpAddress returns the address to listen on: one of this machine, unless the order names another
+// explicitly.
 func httpAddress(o flow.ToolOrder) (string, error) {
 	host, port, err := net.SplitHostPort(o.HTTP)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package trials finds out how often the judge of speed errs, by letting it
-// judge what is known: functions against themselves in other words, and
-// versions with a true gain of 2 and 5 %.
+// Package trials finds out how often the judge of speed errs. It lets the judge compare versions
+// whose truth is known: functions against themselves in other words, and versions with a true gain
+// of 2 and 5 %.
 //
 // A trial goes the way that a user's candidate goes, with the same rule, the
 // same budget and the same code, from recorded inputs to the decision; only the

@@ -12,7 +12,7 @@ import (
 //go:embed functions.txtar
 var functions []byte
 
-// A Truth is what is known of a version.
+// A Truth is the true gain of a version.
 type Truth string
 
 const (

@@ -17,7 +17,7 @@ import (
 // Options say what to try. Measure and MinGain are as in flow.Spec.
 type Options struct {
 	Trials  map[Truth]int // wanted, those of earlier calls included
-	For     time.Duration // start no trial after so long; 0 is no limit
+	For     time.Duration // start no trial after this time; 0 is no limit
 	Measure time.Duration
 	MinGain float64
 	Log     func(Done) // of each trial as it ends; may be nil
@@ -117,7 +117,7 @@ func countOf(list []Done, t Truth) int {
 	return n
 }
 
-// fill makes what is missing, the truths in turns.
+// fill makes the missing trials, the truths in turns.
 func (r *runner) fill(ctx context.Context, done []Done) ([]Done, error) {
 	j, err := r.store.Journal(journalRun, journalName)
 	if err != nil {
@@ -194,7 +194,7 @@ func (r *runner) prepare(ctx context.Context, function string) (string, error) {
 	return run, nil
 }
 
-// Rates sums up trials; nil when there are none.
+// Rates sums up trials; nil if there are none.
 func Rates(done []Done) *beagle.ErrorRates {
 	if len(done) == 0 {
 		return nil

@@ -2,8 +2,8 @@
 // follow it, one tensor after the other. The package reads numbers of 32 and 16 bits, and does no
 // I/O but through the reader that it is given.
 //
-// The files come from strangers. A header that promises what the file does not hold is refused
-// before anything is allocated for it.
+// The files come from strangers. Read refuses a header that promises more than the file holds,
+// before it allocates anything.
 package safetensors
 
 import (
@@ -23,7 +23,7 @@ import (
 // mostHeader is the longest header that is read: a hundred bytes a tensor are common.
 const mostHeader = 4 << 20
 
-// A Type is how a number is written.
+// A Type is the encoding of a number.
 type Type string
 
 // The types that [File.Floats] reads.
@@ -52,7 +52,8 @@ type File struct {
 	tensors map[string]tensor
 }
 
-// Read reads the header of a file of size bytes, and checks that the file holds what it promises.
+// Read reads the header of a file of size bytes, and checks that the file holds all that the header
+// promises.
 func Read(r io.ReaderAt, size int64) (*File, error) {
 	var first [8]byte
 	if size < int64(len(first)) {
@@ -87,7 +88,7 @@ func (f *File) parse(text []byte) error {
 	}
 	var entries map[string]json.RawMessage
 	if err := json.Unmarshal(text, &entries); err != nil {
-		return fmt.Errorf("no safetensors file: its header is no JSON: %w", err)
+		return fmt.Errorf("not a safetensors file: its header is not JSON: %w", err)
 	}
 	delete(entries, "__metadata__")
 	f.tensors = make(map[string]tensor, len(entries))
@@ -145,7 +146,7 @@ func (t tensor) check(left int64) error {
 	size := width
 	for _, n := range t.Shape {
 		if n < 0 || n > 0 && size > math.MaxInt64/n {
-			return fmt.Errorf("shape %d is none", t.Shape)
+			return fmt.Errorf("shape %d is invalid", t.Shape)
 		}
 		size *= n
 	}

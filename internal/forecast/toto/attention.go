@@ -166,7 +166,7 @@ func newRotation(c config) *rotation {
 	return r
 }
 
-// apply turns a vector at a place. A key is stretched by the inverse of what a query is: sign is 1
+// apply turns a vector at a place. A key is stretched by the inverse of a query's factor: sign is 1
 // for a query and -1 for a key, and off the distance from the middle.
 func (r *rotation) apply(x []float32, place, off int, sign float64) {
 	for i, angle := range r.angles {

@@ -58,7 +58,7 @@ func or(n, otherwise int) int {
 // mostSide is larger than any side of a published model. It keeps products of two sides small.
 const mostSide = 1 << 16
 
-// check refuses what the forward pass cannot compute.
+// check refuses settings that the forward pass cannot compute.
 func (c config) check() error {
 	for _, s := range []struct {
 		name string

@@ -92,8 +92,8 @@ func add(x, y []float32) {
 	}
 }
 
-// mix weighs what a layer computed against what passes by it, so that the variance stays 1. It
-// overwrites x.
+// mix weighs the output of a layer against its input, so that the variance stays 1. It overwrites
+// x.
 func mix(x, by []float32, tau float64) {
 	all := math.Sqrt(1 + tau*tau)
 	own, other := float32(tau/all), float32(1/all)

@@ -2,9 +2,9 @@ package toto
 
 import "math"
 
-// leastScale is the least deviation that values are divided by, settled the number of values before
-// which a mean and a deviation say little, and reach how many deviations a forecast may lie beyond
-// what was seen. They are those that the published results were made with.
+// leastScale is the least deviation for scaling. settled is the number of values that a mean and a
+// deviation need. reach is how many deviations a forecast may lie beyond the seen values. The
+// published results used the same values.
 const (
 	leastScale = 1e-6
 	settled    = 8
@@ -103,8 +103,8 @@ func (r row) bounds(last measure) (low, high float32) {
 	return low - reach*last.deviation, high + reach*last.deviation
 }
 
-// unscale turns what the model says of a patch at one level into values. One that is too large for
-// a number becomes the largest other one.
+// unscale turns the model's output for a patch at one level into values. A value that is too large
+// for a number becomes the largest other one.
 func unscale(values []float32, m measure, low, high float32) {
 	least, most := float32(math.Inf(1)), float32(math.Inf(-1))
 	for i, v := range values {

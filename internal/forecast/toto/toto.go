@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/forecast/safetensors"
 )
 
-// Home is where Datadog publishes the model of 4 million parameters, under Apache 2.0. Others of
-// the family can be read too.
+// Home is the address at which Datadog publishes the model of 4 million parameters, under Apache
+// 2.0. Read takes others of the family too.
 const Home = "https://huggingface.co/Datadog/Toto-2.0-4m"
 
 // Levels are the quantiles that the model answers with.
@@ -22,8 +22,9 @@ var Levels = [9]float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
 // median is the level of 0.5.
 const median = 4
 
-// usualContext is how many values the published results looked at. It counts the forecast's values
-// but those of its first patch. mostPatches is where the reference's table of positions ends.
+// usualContext is the number of values that the published results looked at: the forecast's values
+// but those of its first patch count. mostPatches is the length of the reference's table of
+// positions.
 const (
 	usualContext = 2048
 	mostPatches  = 8192
@@ -183,8 +184,8 @@ func (r row) quantiles(answers []float32, m measure, horizon int) (out Quantiles
 	return out
 }
 
-// rows cuts series to what the model looks at, fills gaps with what was before them, and begins
-// them with values that nobody saw, so that they are whole patches.
+// rows cuts series to the model's context, fills gaps with the values before them, and begins them
+// with unseen values, so that they are whole patches.
 func (m *Model) rows(series []Series, horizon int) ([]row, error) {
 	patch := m.net.Patch
 	if len(series) == 0 || horizon < 1 || horizon > patch*mostPatches/2 {

@@ -16,8 +16,8 @@ import (
 	"github.com/beagle-go/beagle/internal/forecast"
 )
 
-// tolerance is how far a value may be from the reference's: of its size, or of the distance between
-// the outer quantiles where a value is next to 0.
+// tolerance bounds the distance of a value from the reference's, as a share of its size, or of the
+// distance between the outer quantiles where a value is next to 0.
 const tolerance = 1e-4
 
 // TestReference compares with what Datadog's program computed from the same weights;

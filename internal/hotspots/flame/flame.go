@@ -22,8 +22,7 @@ import (
 // global guards pprof's configuration, which is the process's.
 var global sync.Mutex
 
-// HTML is the page of a profile. A value is shown as so many units when it is
-// multiplied by scale.
+// HTML returns the page of a profile. scale turns a value into the shown units.
 func HTML(p *profile.Profile, title, unit string, scale float64) ([]byte, error) {
 	global.Lock()
 	defer global.Unlock()
@@ -110,7 +109,7 @@ func (*flags) Int(_ string, def int, _ string) *int             { return &def }
 func (*flags) Float64(_ string, def float64, _ string) *float64 { return &def }
 func (*flags) String(name string, def string, _ string) *string {
 	if name == "http" {
-		def = "localhost:1" // no port is opened: the pages are asked in this process
+		def = "localhost:1" // no port opens: this process calls the pages itself
 	}
 	return &def
 }

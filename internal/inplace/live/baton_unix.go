@@ -8,13 +8,13 @@ import (
 	"unsafe"
 )
 
-// openPipe opens both ends of a named pipe, so that opening waits for nobody.
+// openPipe opens both ends of a named pipe, so that opening blocks on no other process.
 func openPipe(name string) (fd int, err error) {
 	return syscall.Open(name, syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 }
 
-// readBaton waits for a baton. Nothing else of this process runs meanwhile, its garbage collector
-// included: what a version leaves to collect is collected in its own slices.
+// readBaton waits for a baton. Nothing else of this process runs in the meantime, its garbage
+// collector included: a version's garbage is collected in its own slices.
 func readBaton(fd int) (b [8]byte, err error) {
 	for n := 0; n < len(b); {
 		got, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&b[n])),

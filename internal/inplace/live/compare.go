@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// A Difference is what a version does otherwise than the original within one call.
+// A Difference describes how a version differs from the original within one call.
 type Difference struct {
 	Kind string `json:"kind"` // as of beagle.Counterexample, or "trace": calls of callbacks and interfaces
 	Call int64  `json:"call"` // the how manieth that was compared
@@ -30,7 +30,7 @@ type Compared struct {
 	Skipped map[string]int64 `json:"skipped,omitempty"`
 }
 
-// end is how a run of a version ended.
+// end describes the end of a version's run.
 type end int
 
 const (
@@ -85,8 +85,8 @@ var judge struct {
 // more than the tests themselves took.
 const patience = 50 * time.Millisecond
 
-// Enter begins a comparison. It returns nil when the call is not compared, the
-// version that runs then, and what is to be called at its end.
+// Enter begins a comparison. It returns nil if the call is not compared, the version that runs
+// then, and the function to call at its end.
 func Enter() (c *Call, version int, done func()) {
 	j := &judge
 	j.mu.Lock()
@@ -95,7 +95,7 @@ func Enter() (c *Call, version int, done func()) {
 	if j.begun.IsZero() {
 		j.begun = now
 	}
-	// To ask for the goroutine takes as long as its stack is deep, so few calls do.
+	// The look-up of the goroutine takes time in proportion to its stack, so few calls make it.
 	switch {
 	case j.busy && j.owner == rt.GoroutineID():
 		return nil, j.version, passed

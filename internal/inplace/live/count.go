@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// Seen is what the calls of the original are like in one process.
+// Seen describes the calls of the original in one process.
 type Seen struct {
 	Calls      int64            `json:"calls"`      // that no other call of the target waits for
 	Nested     int64            `json:"nested"`     // within another one, in the same goroutine
@@ -39,7 +39,7 @@ const (
 	closely = 1000
 	rest    = 3 // times as long as a look, at most longRest
 
-	reported = 8 // a report is made of each eighth more calls, and of so many more:
+	reported = 8 // report after each eighth more calls, and after this many more:
 	often    = 100_000
 
 	longRest = time.Millisecond // the scheduler may stop a goroutine in a look, and a short test comes next

@@ -18,7 +18,7 @@ import (
 // PlanEnv is the variable of the environment that holds a Plan as JSON.
 const PlanEnv = "BEAGLE_INPLACE"
 
-// A Mode says what the calls of the target do in one process.
+// A Mode is the treatment of the target's calls in one process.
 type Mode string
 
 // The modes.
@@ -31,7 +31,7 @@ const (
 	Alternate Mode = "alternate" // processes, one for each version, take turns in slices
 )
 
-// A Plan is what one process does.
+// A Plan is the work of one process.
 type Plan struct {
 	Mode     Mode   `json:"mode"`
 	Version  int    `json:"version,omitempty"`  // to run, or to compare with the original

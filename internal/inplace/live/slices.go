@@ -91,7 +91,7 @@ func (t *timer) start(now time.Time) {
 	}
 }
 
-// loop begins a slice anew: what came since the last loop is preparation. Before the first one even
+// loop begins a slice anew: all work since the last loop is preparation. Before the first one even
 // the length of the slices is that of other work.
 func (t *timer) loop() {
 	if !t.worked {
@@ -116,8 +116,7 @@ func (t *timer) rest() {
 // restful is more calls than a preparation makes.
 const restful = 1 << 60
 
-// Begin is told by a call that it begins, when calls alone are timed. It returns
-// the version that runs.
+// Begin marks the beginning of a call, if calls alone are timed. It returns the version that runs.
 func Begin() int {
 	t := &clock
 	t.depth++
@@ -136,7 +135,7 @@ func Begin() int {
 	return t.current
 }
 
-// End is told that a call ends.
+// End marks the end of a call.
 func End() {
 	t := &clock
 	if t.depth--; t.depth == 0 {
@@ -151,7 +150,7 @@ func (t *timer) open() {
 	t.began = time.Now()
 }
 
-// over takes down a slice that ended, and says what comes next.
+// over ends a slice and decides the next step.
 func (t *timer) over(now time.Time, took time.Duration) {
 	if t.at < 0 {
 		t.sought(took)
@@ -171,7 +170,7 @@ func (t *timer) over(now time.Time, took time.Duration) {
 		}
 		if now.After(t.end) {
 			report.add(&Line{Done: true})
-			os.Exit(0) // what the benchmark still had to do is of no use
+			os.Exit(0) // the rest of the benchmark is of no use
 		}
 		t.deal()
 	}
@@ -194,15 +193,15 @@ func (t *timer) sought(took time.Duration) {
 // deal draws the order of a round.
 func (t *timer) deal() { t.order, t.at = t.rng.Perm(len(plan.Versions)), 0 }
 
-// allocations are the counters of what the process allocated.
+// allocations are the process's allocation counters.
 type allocations []metrics.Sample
 
 func newAllocations() allocations {
 	return allocations{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
 }
 
-// read returns the objects and bytes that were allocated so far. The quick way counts what a
-// processor has in its cache when that is full: over many slices it is right in the mean only.
+// read returns the objects and bytes allocated so far. The quick way counts a processor's cache of
+// objects only when it is full: over many slices it is right in the mean only.
 func (a allocations) read() [2]uint64 {
 	if plan.Exact {
 		var m runtime.MemStats

@@ -11,9 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// A Tape holds the calls that the original makes of a callback, or of the methods of
-// an interface. The other version's calls are answered from the tape, so that what
-// they do in the user's test happens once.
+// A Tape holds the original's calls of a callback, or of the methods of an interface. It answers
+// the other version's calls, so that their effects in the user's test happen once.
 type Tape struct {
 	call    *Call
 	what    string // the parameter
@@ -99,7 +98,7 @@ type unlike struct{}
 // Replayed answers a call of the other version from the tape.
 func Replayed[A, R any](t *Tape, method string, a *A, r *R) {
 	if t.closed.Load() {
-		return // nobody compares any more
+		return // the comparison has ended
 	}
 	got := brief(t.name(method)+"%+v", *a)
 	if t.at == len(t.entries) {
@@ -141,7 +140,7 @@ func (t *Tape) name(method string) string {
 	return t.what + "." + method
 }
 
-// rest is what the original called and the other version did not.
+// rest returns the original's calls that the other version did not make.
 func (t *Tape) rest() string {
 	if t.at == len(t.entries) {
 		return ""

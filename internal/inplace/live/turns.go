@@ -49,8 +49,8 @@ var (
 	alternates bool
 )
 
-// Loop is told by a benchmark that a loop over its iterations begins, and for b.N, how many these
-// are. The testing package asks a benchmark for more each time.
+// Loop marks the beginning of a benchmark's loop over its iterations and, for b.N, their number.
+// The testing package asks a benchmark for more each time.
 func Loop(b any, n int) {
 	switch plan.Mode {
 	case Alternate:
@@ -62,7 +62,7 @@ func Loop(b any, n int) {
 	}
 }
 
-// Over is told by a benchmark that such a loop is over.
+// Over marks the end of such a loop.
 func Over() {
 	switch plan.Mode {
 	case Count:
@@ -72,7 +72,7 @@ func Over() {
 	}
 }
 
-// Tick is told by a benchmark that an iteration begins.
+// Tick marks the beginning of an iteration.
 func Tick() {
 	if alternates {
 		if turns.left--; turns.left < 0 {
@@ -108,8 +108,8 @@ func (t *turner) begin() {
 	t.deal()
 }
 
-// loop begins a slice anew: what came since the last loop is preparation. A second loop in one
-// round does other work, and processes would compare one with the other.
+// loop begins a slice anew: all work since the last loop is preparation. A second loop in one round
+// does other work, and processes would compare one with the other.
 func (t *turner) loop(r round) {
 	if r == t.round {
 		fmt.Fprintln(os.Stderr, "beagle: a benchmark has two loops over its iterations, and is not timed")
@@ -253,7 +253,7 @@ func decode(b [8]byte) int {
 // deal draws the order of the next round. Every process draws the same.
 func (t *turner) deal() { t.order, t.at = t.rng.Perm(plan.Turns.Of), 0 }
 
-// finish ends the process: what the benchmark still had to do is of no use.
+// finish ends the process: the rest of the benchmark is of no use.
 func (t *turner) finish() {
 	t.tell(time.Now())
 	report.add(&Line{Done: true})

@@ -74,8 +74,8 @@ func startTurns(t *testing.T, work string, of int) (cmds []*exec.Cmd, reports []
 	return cmds, reports
 }
 
-// TestTurns has three processes take turns: each slice is of the same number of iterations, nobody
-// runs in the slice of another, and all report the same number of slices.
+// TestTurns has three processes take turns: each slice is of the same number of iterations, no
+// process runs in the slice of another, and all report the same number of slices.
 func TestTurns(t *testing.T) {
 	work := filepath.Join(t.TempDir(), "work")
 	cmds, reports := startTurns(t, work, 3)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A Module is what the proxy serves: files by path in the module.
+// A Module is a module of the proxy: files by path in the module.
 type Module struct {
 	Path, Version string
 	Files         map[string]string

@@ -22,7 +22,7 @@ import (
 	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
 )
 
-// A pushed profile is what a client sent.
+// A pushed profile is a profile that a client sent.
 type pushed struct {
 	service     string
 	from, until time.Time

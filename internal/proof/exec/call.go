@@ -42,7 +42,7 @@ func (m *Machine) outcomes(fn *ssa.Function, args, bind []Value, s *state) []*Ou
 		}
 	}
 	if m.starting && fn.Name() == "init" && len(fn.Params) == 0 && m.depth == 1 && fn.Synthetic != "" {
-		return []*Outcome{{pc: s.pc, heap: s.heap}} // of another package: run when it is asked for
+		return []*Outcome{{pc: s.pc, heap: s.heap}} // of another package: run when needed
 	}
 	body := m.lib.model(fn)
 	if body == nil && fn.Blocks != nil {
@@ -183,8 +183,8 @@ func elemWidth(m *Machine, t types.Type) int {
 	return 0
 }
 
-// wraps reports whether a call of fmt.Errorf may make an error that wraps
-// another: what it wraps is not compared, so that nothing could be said of it.
+// wraps reports whether a call of fmt.Errorf may make an error that wraps another. The comparison
+// does not look at the wrapped error, so the proof could say nothing about it.
 func wraps(args []Value) bool {
 	format, ok := args[0].(*Str)
 	if !ok {

@@ -1,11 +1,10 @@
 // Package exec runs Go functions on symbols: it turns the SSA form of a
 // function into terms over its arguments.
 //
-// Lengths are constants. [Inputs] makes arguments of one shape, with a
-// variable for each integer, and [Run] answers with outcomes: under which
-// condition the function returns what, and what it leaves in its arguments, or
-// that it panics. Paths that meet again at the same place, with the same
-// positions and lengths, become one.
+// Lengths are constants. [Inputs] makes arguments of one shape, with a variable for each integer.
+// [Run] answers with outcomes: the condition of each, its results, the final state of the
+// arguments, or that it panics. Paths that meet again at the same place, with the same positions
+// and lengths, become one.
 //
 // What the package does not understand becomes an outcome too, with its
 // condition and the reason: maps, channels, goroutines, floating point, unsafe

@@ -81,7 +81,7 @@ func Shapes(params []types.Type, from, to, limit int) (list []Shape, sized bool,
 	}
 }
 
-// builder counts what a shape needs.
+// builder counts the needs of a shape.
 type builder struct {
 	c       *Chooser
 	longest int

@@ -189,8 +189,8 @@ func (l *Library) importer() types.Importer {
 	})
 }
 
-// FromText makes a program of a file that imports nothing but what the library
-// reads. An empty target is the first function.
+// FromText makes a program of a file that imports only packages that the library reads. An empty
+// target is the first function.
 func (l *Library) FromText(text, target string) (*Program, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "text.go", text, parser.SkipObjectResolution)

@@ -42,7 +42,7 @@ func (v *variables) object(s *state, id int) Value {
 	return s.heap[id-1]
 }
 
-// load reads what a pointer leads to. The pointer is not nil.
+// load reads the target of a pointer that is not nil.
 func (m *Machine) load(s *state, p *Ptr) Value {
 	return m.part(m.object(s, p.Obj), p.Path)
 }
@@ -90,7 +90,7 @@ func (m *Machine) selectValue(list []Value, index *term.Term) Value {
 	return out
 }
 
-// store writes what a pointer leads to. The pointer is not nil.
+// store writes the target of a pointer that is not nil.
 func (m *Machine) store(s *state, p *Ptr, v Value) {
 	if p.Obj < 0 {
 		if !m.starting {

@@ -123,8 +123,7 @@ func (m *Machine) mergeList(c *term.Term, a, b []Value) []Value {
 	return out
 }
 
-// meet joins two path conditions: what they share, the rest of each, and both
-// as one list.
+// meet joins two path conditions: their common part, the rest of each, and both as one list.
 func (m *Machine) meet(a, b []*term.Term) (first *term.Term, both []*term.Term) {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

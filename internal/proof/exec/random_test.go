@@ -19,12 +19,11 @@ var (
 	seedFlag = flag.Uint64("seed", 1, "of the first random function")
 )
 
-// programsDrawn is how many of them a run compares.
+// programsDrawn is the number of programs that a run compares.
 const programsDrawn = 10
 
-// TestRandomFunctions is what the translation rests on: random functions of
-// the subset, compiled, against their terms evaluated. A run tries a third of
-// them, drawn anew each time.
+// TestRandomFunctions tests the translation: random functions of the subset, compiled, against
+// their terms evaluated. A run tries a third of them, drawn anew each time.
 func TestRandomFunctions(t *testing.T) {
 	seeds := make([]uint64, *programs)
 	for i := range seeds {

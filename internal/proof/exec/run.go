@@ -33,7 +33,7 @@ type Machine struct {
 	Tick func() // is called for each state; it may panic with [Stopped]
 }
 
-// variables are those of packages, with what initialisation left in them.
+// variables are those of packages, with their values after initialisation.
 type variables struct {
 	base     []Value // objects of package variables
 	globals  map[*ssa.Global]int
@@ -66,7 +66,7 @@ type Kind int
 const (
 	Returned Kind = iota
 	Panicked
-	Unknown // Why says what was not understood
+	Unknown // Why names the code that is not understood
 )
 
 // An Outcome is one way in which a call may end.
@@ -405,5 +405,5 @@ func (a *activation) pick(s *state, v ssa.Value, t *term.Term, n int) []*state {
 	return out
 }
 
-// Begin forgets how much work was done and allows so much again.
+// Begin forgets the work so far and allows this much again.
 func (m *Machine) Begin(states, turns int) { m.states, m.States, m.Turns = 0, states, turns }

@@ -43,8 +43,8 @@ func (p *Pool) Any(list ...*Term) *Term {
 	return p.Not(p.All(inv...))
 }
 
-// simplify sorts the parts of a conjunction, joins those over one byte, and
-// drops from disjunctions what the other parts decide. A nil set is false.
+// simplify sorts the parts of a conjunction, joins those over one byte, and drops from disjunctions
+// the alternatives that other parts decide. A nil set is false.
 func (p *Pool) simplify(set []*Term) (_ []*Term, again bool) {
 	slices.SortFunc(set, func(a, b *Term) int { return a.id - b.id })
 	set = slices.Compact(set)

@@ -1,5 +1,5 @@
-// Package term holds bit-vector terms: what a piece of code computes, written
-// as an expression over its inputs.
+// Package term holds bit-vector terms: the results of a piece of code as expressions over its
+// inputs.
 //
 // A [Pool] makes terms and makes each only once, so that two terms are equal
 // when their pointers are. Its methods fold as they build: constants, bounds,

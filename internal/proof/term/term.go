@@ -97,9 +97,8 @@ type memoKey struct {
 	c    int
 }
 
-// NewPool returns an empty pool that panics with [Limit] beyond so many
-// terms. tick, if not nil, is called now and then while terms are made; it may
-// panic to end the work.
+// NewPool returns an empty pool that panics with [Limit] beyond this many terms. tick, if not nil,
+// is called now and then while terms are made; it may panic to end the work.
 func NewPool(limit int, tick func()) *Pool {
 	return &Pool{
 		limit: limit,
@@ -196,7 +195,7 @@ func commonSole(args []*Term) (v *Term, ok bool) {
 	return v, true
 }
 
-// make folds constants and tables, and interns what is left.
+// make folds constants and tables, and interns the rest.
 func (p *Pool) make(t *Term) *Term {
 	v, ok := commonSole(t.Args)
 	switch {
@@ -224,7 +223,7 @@ func (p *Pool) commutative(op Op, w int, a, b *Term) *Term {
 	return p.node(op, w, a, b)
 }
 
-// bound derives what is known of the value from the arguments.
+// bound derives the bounds of the value from the arguments.
 func (t *Term) bound(p *Pool) {
 	m := mask(t.W)
 	t.lo, t.hi, t.maybe = 0, m, m

@@ -69,7 +69,7 @@ func (b Base) Write(name string, data []byte) error {
 	return b.Store.WriteFile(b.Path(name), data)
 }
 
-// Lock takes the rollout for this process: two that drive it would undo what the other decided.
+// Lock takes the rollout for this process: a second driver would undo the decisions of the first.
 func (b Base) Lock(what string) (*store.Lock, error) {
 	return b.Store.LockPart(b.Path(""), what, "rollout "+b.ID, "wait for it, end it with `beagle rollout stop "+
 		b.ID+"`, or give another --id")
@@ -95,13 +95,13 @@ func (b Base) Stopped() bool {
 	return err == nil
 }
 
-// Order reads what was asked for.
+// Order reads the order of the rollout.
 func (b Base) Order() (o Order, err error) {
 	err = store.ReadJSON(b.Path("order.json"), &o)
 	return o, err
 }
 
-// Keep writes what was asked for.
+// Keep writes the order of the rollout.
 func (b Base) Keep(o Order) error {
 	return b.Store.WriteJSON(b.Path("order.json"), o)
 }

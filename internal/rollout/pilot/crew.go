@@ -68,7 +68,7 @@ func (c *Crew) Begin(ctx context.Context, o *wire.RolloutOrders) (*News, error) 
 	return n, nil
 }
 
-// warn notes what a person should know.
+// warn notes a warning for a person.
 func (c *Crew) warn(n *News, texts ...string) {
 	for _, text := range texts {
 		n.Warnings = append(n.Warnings, text)
@@ -178,7 +178,7 @@ func (c *Crew) beat(ctx context.Context, o *wire.RolloutOrders, n *News) ([]stri
 	}
 	for i, at := range c.Clients {
 		all.Go(func() {
-			a := &asking{crew: c, at: at, orders: o, seat: &n.Seats[i], heard: rollout.Heard{Process: at.Address}}
+			a := &processBeat{crew: c, at: at, orders: o, seat: &n.Seats[i], heard: rollout.Heard{Process: at.Address}}
 			a.ask(ctx)
 			n.Round.Heard[i], said[i], gone[i] = a.heard, a.warnings, a.gone
 		})
@@ -197,8 +197,8 @@ func (n *News) tells(seats []Seat, held string) bool {
 	})
 }
 
-// An asking is one beat of one process.
-type asking struct {
+// A processBeat is one beat of one process.
+type processBeat struct {
 	crew     *Crew
 	at       *capture.Client
 	orders   *wire.RolloutOrders
@@ -208,12 +208,12 @@ type asking struct {
 	gone     error // the rollout is not the crew's any more
 }
 
-func (a *asking) warn(format string, args ...any) {
+func (a *processBeat) warn(format string, args ...any) {
 	a.warnings = append(a.warnings, fmt.Sprintf(format, args...))
 }
 
 // ask renews the lease of a process and takes its blocks.
-func (a *asking) ask(ctx context.Context) {
+func (a *processBeat) ask(ctx context.Context) {
 	r, _, err := a.at.Do(ctx, wire.Request{Verb: wire.VerbRolloutBeat, Lease: a.seat.Lease, Rollout: a.orders})
 	var refused *capture.Refused
 	if errors.As(err, &refused) {
@@ -228,7 +228,7 @@ func (a *asking) ask(ctx context.Context) {
 		return
 	}
 	if n := r.Rollout.Dropped; n > 0 {
-		a.warn("%s: %d blocks were dropped, since nobody asked for them in time", a.at.Address, n)
+		a.warn("%s: %d blocks were dropped, since no controller fetched them in time", a.at.Address, n)
 	}
 	if why := r.Rollout.NoArmWhy; r.Rollout.NoArm > 0 && why != a.seat.NoArm {
 		a.seat.NoArm = why
@@ -238,7 +238,7 @@ func (a *asking) ask(ctx context.Context) {
 	a.ended(ctx, r.Rollout)
 }
 
-func (a *asking) silent(err error) {
+func (a *processBeat) silent(err error) {
 	if errors.As(err, new(lost)) {
 		a.gone = err
 		return
@@ -251,7 +251,7 @@ func (a *asking) silent(err error) {
 }
 
 // take brings blocks into the form of the experiment.
-func (a *asking) take(blocks []wire.RolloutBlock) {
+func (a *processBeat) take(blocks []wire.RolloutBlock) {
 	for _, w := range blocks {
 		var b rollout.Block
 		text, err := json.Marshal(w)
@@ -267,9 +267,9 @@ func (a *asking) take(blocks []wire.RolloutBlock) {
 	}
 }
 
-// ended looks why a process runs the original by itself. One that heard of no controller for a
-// while is told to go on.
-func (a *asking) ended(ctx context.Context, r *wire.RolloutReply) {
+// ended finds out why a process runs the original by itself. A process that heard of no controller
+// for a while gets the order to go on.
+func (a *processBeat) ended(ctx context.Context, r *wire.RolloutReply) {
 	for _, s := range r.Switches {
 		if !wire.Matches(a.orders.Function, s.Function) || s.Running {
 			continue

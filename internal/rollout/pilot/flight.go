@@ -63,7 +63,7 @@ func (f *Flight) Enter(n *News, at time.Time) []rollout.Decision {
 	return told
 }
 
-// Warn notes what a person should know.
+// Warn notes a warning for a person.
 func (f *Flight) Warn(texts ...string) {
 	f.Log.Warned += len(texts)
 	f.Log.Warnings = append(f.Log.Warnings, texts...)

@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// Look asks the processes what they hold. All must have the same versions of the function.
+// Look reads the versions of the processes. All must have the same versions of the function.
 func Look(ctx context.Context, clients []*capture.Client, function string) (*wire.RolloutSwitch, error) {
 	var first *wire.RolloutSwitch
 	for _, c := range clients {

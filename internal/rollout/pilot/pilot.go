@@ -22,8 +22,8 @@ type Pilot struct {
 	ctx context.Context
 }
 
-// Run carries the rollout out until it is over or ctx ends. The processes are told to run the
-// original in each case. It returns the last decision.
+// Run carries the rollout out until it is over or ctx ends. In each case it orders the processes to
+// run the original. It returns the last decision.
 func (p *Pilot) Run(ctx context.Context) (rollout.Decision, error) {
 	p.ctx = ctx
 	p.Flight.Anew()

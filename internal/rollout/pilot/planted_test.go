@@ -313,7 +313,7 @@ func TestSameService(t *testing.T) {
 	}
 }
 
-// drawn is how many of the bad candidates a run tries.
+// drawn is the number of bad candidates that a run tries.
 const drawn = 2
 
 // TestPlantedService: in a real service under load each bad candidate is off within its budget. A

@@ -45,10 +45,10 @@ type Guards struct {
 // counters are names that a counter has by custom.
 var counters = regexp.MustCompile(`\b[a-zA-Z_:][a-zA-Z0-9_:]*_(total|count|bucket)\b`)
 
-// window is how a query asks for the change of counters, by which it heeds their resets.
+// window matches a query's form for the change of counters, by which it heeds their resets.
 var window = regexp.MustCompile(`\b(rate|increase|irate|histogram_fraction)\s*\(`)
 
-// Check says what is wrong with the settings.
+// Check returns the fault of the settings.
 func (g *Guards) Check() error {
 	if u, err := url.Parse(g.Prometheus); err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("rollout: prometheus: %q is not an address: write http://prometheus:9090", g.Prometheus)
@@ -74,8 +74,8 @@ func (g *Guards) Check() error {
 	return nil
 }
 
-// Ask returns why the step is to be held, and why the experiment is to end. A server that does not
-// answer, and a query without data, hold: nobody can say that nothing is wrong.
+// Ask returns the reason to hold the step, and the reason to end the experiment. A server that does
+// not answer, and a query without data, hold: then nothing shows that all is well.
 func (g *Guards) Ask(ctx context.Context) (hold, end string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -107,7 +107,7 @@ func (g *Guards) Ask(ctx context.Context) (hold, end string) {
 	return hold, ""
 }
 
-// mostReply bounds what a server may answer.
+// mostReply bounds a server's answer.
 const mostReply = 4 << 20
 
 func (g *Guards) get(ctx context.Context, path string, query url.Values, into any) error {
@@ -165,7 +165,7 @@ func (g *Guards) firing(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// rules returns what is wrong with the alerts that are named, or "".
+// rules returns the fault of the named alerts, or "".
 func (g *Guards) rules(ctx context.Context) string {
 	if len(g.Rules) == 0 {
 		return ""

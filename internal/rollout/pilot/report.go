@@ -8,16 +8,16 @@ import (
 
 // A Report sums up an experiment.
 type Report struct {
-	Function  string             `json:"function"`
-	Build     string             `json:"build,omitempty"`
-	Phase     rollout.Phase      `json:"phase"`
-	Action    rollout.Action     `json:"action"` // of the last decision
-	Cause     string             `json:"cause"`  // of it
-	Share     float64            `json:"share"`  // of traffic on the candidate
-	Blocks    int                `json:"blocks"`
-	Refused   int                `json:"refused"` // blocks that could not be used
-	Exposure  rollout.Exposure   `json:"exposure"`
-	Standings []rollout.Standing `json:"standings"`
+	Function  string              `json:"function"`
+	Build     string              `json:"build,omitempty"`
+	Phase     rollout.Phase       `json:"phase"`
+	Action    rollout.Action      `json:"action"` // of the last decision
+	Cause     string              `json:"cause"`  // of it
+	Share     float64             `json:"share"`  // of traffic on the candidate
+	Blocks    int                 `json:"blocks"`
+	Refused   int                 `json:"refused"` // blocks that could not be used
+	Exposure  rollout.Exposure    `json:"exposure"`
+	Standings []rollout.MetricRow `json:"standings"`
 	// Controller is the workflow that drives it, and how that stands. Empty: a command did or does.
 	Controller string       `json:"controller,omitempty"`
 	Late       rollout.Late `json:"late,omitzero"` // calls whose time was capped

@@ -103,7 +103,7 @@ func targetingKey(r *http.Request) (string, error) {
 		Context map[string]any `json:"context"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20)).Decode(&q); err != nil {
-		return "", fmt.Errorf("the request is no JSON of OFREP: %w", err)
+		return "", fmt.Errorf("the request is not JSON of OFREP: %w", err)
 	}
 	key, _ := q.Context["targetingKey"].(string)
 	if key == "" {
@@ -127,8 +127,8 @@ func ofrep(w http.ResponseWriter, r *http.Request, id string, look Source) {
 	writeJSON(w, http.StatusOK, flag(id, key, look))
 }
 
-// flag assigns an arm. Below half of the traffic the original gets what the candidate gets, and so
-// does the placebo: who has neither is of no arm and runs the original.
+// flag assigns an arm. Below half of the traffic the original gets the same share as the candidate,
+// and so does the placebo: all other requests belong to no arm and run the original.
 func flag(id, key string, look Source) map[string]any {
 	variant, reason := "original", "SPLIT"
 	look(func(e *rollout.Experiment, _ rollout.Decision) {

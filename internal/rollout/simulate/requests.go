@@ -17,7 +17,7 @@ const (
 	userSpread    = 0.3
 )
 
-// requests lets each request draw its arm, and sums up what the arms had in some seconds.
+// requests lets each request draw its arm, and sums up the arms' requests over some seconds.
 func (w *world) requests(e *rollout.Experiment) rollout.Block {
 	w.age()
 	arms := e.Arms()[0]
@@ -26,7 +26,7 @@ func (w *world) requests(e *rollout.Experiment) rollout.Block {
 	p.seq++
 	factor, load := w.step(p), w.load()
 	share := e.Share()
-	// As in package probe/rollout: every arm counts what the smallest one gets.
+	// As in package probe/rollout: every arm counts as many requests as the smallest one gets.
 	counted := min(share, (1-share)/float64(len(arms)-1))
 	seconds := math.Ceil(leastEach / (counted * requestsEach * load))
 	start := p.now
@@ -42,8 +42,8 @@ func (w *world) requests(e *rollout.Experiment) rollout.Block {
 	return rollout.Block{ID: p.name, Seq: p.seq, Planned: arms, Slices: w.slices, Received: p.now}
 }
 
-// drawn is what the requests of an arm did. The factor is that of the process at this time, so it
-// hits all arms; what differs between the arms is chance.
+// drawn sums up the requests of an arm. The factor is that of the process at this time, so it hits
+// all arms; only chance sets the arms apart.
 func (w *world) drawn(p *process, arm rollout.Arm, share, factor, load float64) rollout.Counts {
 	var truth Truth
 	if arm == rollout.Candidate {
@@ -65,7 +65,7 @@ func (w *world) drawn(p *process, arm rollout.Arm, share, factor, load float64) 
 	return c
 }
 
-// ofUsers is the mean cost of an arm's users, who keep their arm for good.
+// ofUsers returns the mean cost of an arm's users, who keep their arm for good.
 func (w *world) ofUsers(arm rollout.Arm) float64 {
 	if w.users == nil {
 		w.users = map[rollout.Arm]float64{}

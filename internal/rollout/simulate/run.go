@@ -4,7 +4,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout"
 )
 
-// An Outcome is how a simulated rollout ended.
+// An Outcome is the end of a simulated rollout.
 type Outcome struct {
 	Shipped  bool
 	Finished bool // it also passed the hold-out
@@ -15,7 +15,7 @@ type Outcome struct {
 	Cause       string
 }
 
-// Settings are how long a simulated rollout may take.
+// Settings bound a simulated rollout.
 type Settings struct {
 	Horizon, Most, Step int
 	Holdout             bool // go on after it shipped

@@ -1,6 +1,6 @@
-// Package simulate runs rollouts of versions whose truth is known, on a service
-// that exists in numbers only. It says how often package rollout ships what it
-// should not, and how soon it finds what it should.
+// Package simulate runs rollouts of versions whose truth is known, on a service that exists in
+// numbers only. It counts how often package rollout ships a bad version, and how soon it finds a
+// good one.
 //
 // A simulated process answers requests in slices of 20 ms, one for each arm in
 // random order, and sends the sums of ten such turns as a block. The cost of a
@@ -26,7 +26,7 @@ type Service struct {
 	Pods      int     // processes; default 1
 	SickPod   bool    // the first pod costs three times as much, with ten times the noise and failing requests
 	Lost      float64 // share of slices that do not arrive
-	LinkLuck  float64 // standard deviation of what link order does to each copy, as a share of the service
+	LinkLuck  float64 // standard deviation of link order's effect on each copy, as a share of the service
 	PodLuck   float64 // the same, of each process by itself: each is linked in another order
 	NoSymbols bool    // the profiler does not see the function
 	Clock     bool    // the process times calls by the clock, which runs on while they are preempted
@@ -41,10 +41,10 @@ type Service struct {
 	Users int
 }
 
-// A Truth is how the candidate differs from the original.
+// A Truth states how the candidate differs from the original.
 type Truth struct {
 	Function float64 // relative change of the function's time
-	Service  float64 // relative change of the service's, beside what the function's change does
+	Service  float64 // relative change of the service's, beside the function's own effect
 	Errors   float64 // added share of failing requests
 	Slow     float64 // added share of slow requests
 	Alloc    float64 // relative change of allocated bytes
@@ -54,13 +54,14 @@ type Truth struct {
 	Bursts   bool    // errors and slow requests come in one slice of ten
 	Class    float64 // share of the function's calls that take Times as long
 	Times    float64
-	Waits    bool // they do not compute meanwhile
+	Waits    bool // the calls wait instead of computing
 	// Drift is the standard deviation of an effect on the function's time that drifts from block to
 	// block, with the AR(1) coefficient DriftMemory, around Function.
 	Drift, DriftMemory float64
 }
 
-// onClass is what the slow class of calls adds to the function's processor time, as a share of it.
+// onClass returns the extra processor time of the slow class of calls, as a share of the
+// function's.
 func (t Truth) onClass() float64 {
 	if t.Waits {
 		return 0

@@ -1,5 +1,5 @@
-// Package slo derives guardrails of a rollout from what a team has written of its service levels:
-// specifications of sloth, OpenSLO documents, and rule files of Prometheus.
+// Package slo derives guardrails of a rollout from a team's service levels: specifications of
+// sloth, OpenSLO documents, and rule files of Prometheus.
 package slo
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/watch"
 )
 
-// Guardrails are what [Derive] finds. Their form is that of `rollout` in beagle.yaml.
+// Guardrails are the result of [Derive]. Their form is that of `rollout` in beagle.yaml.
 type Guardrails struct {
 	Alerts     map[string]string `yaml:"alerts,omitempty"`     // labels of the service's alerts
 	Rules      []string          `yaml:"rules,omitempty"`      // names of alerts that must be there and quiet
@@ -46,8 +46,8 @@ type Guardrail struct {
 // mostText bounds a file.
 const mostText = 4 << 20
 
-// Derive reads a file of any of the forms, which may hold several documents. It refuses what it
-// does not understand: a guardrail that is left out would not be missed.
+// Derive reads a file of any of the forms, which may hold several documents. It refuses unknown
+// parts: a guardrail that is left out would not be missed.
 func Derive(text []byte) (*Guardrails, error) {
 	if len(text) > mostText {
 		return nil, fmt.Errorf("the file has %d bytes, more than %d", len(text), mostText)
@@ -118,7 +118,7 @@ type document struct {
 	} `yaml:"groups"`
 }
 
-// A spec is that of a document of Kubernetes' form.
+// A spec is the specification of a document in Kubernetes' form.
 type spec struct {
 	sloth     `yaml:",inline"`
 	indicator `yaml:",inline"`

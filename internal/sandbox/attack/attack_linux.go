@@ -1,5 +1,5 @@
-// Package attack holds hostile programs. The tests of package sandbox and the
-// figures of what it stops start themselves as one of them, between the walls.
+// Package attack holds hostile programs. The tests of package sandbox and the figures of the
+// sandbox start themselves as one of them, between the walls.
 package attack
 
 import (
@@ -28,8 +28,7 @@ func Main() {
 	}
 }
 
-// attacks print what they achieved. Those that end the program are seen in
-// the result.
+// attacks print their achievements. The result shows those that end the program.
 var attacks = map[string]func(args []string){
 	"network": attackNetwork,
 	"read":    attackRead,

@@ -1,5 +1,5 @@
-// Package simulate replays days of profiles with changes that were put into
-// them, and counts what package watch finds and what it finds wrongly.
+// Package simulate replays days of profiles with planted changes, and counts the true and the false
+// findings of package watch.
 package simulate
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/watch"
 )
 
-// An Event is what is put into the profiles.
+// An Event is a change planted into the profiles.
 type Event string
 
 // The events.
@@ -40,7 +40,7 @@ const (
 	Windows, At = 192, 132
 )
 
-// An Outcome is what was found in one replay.
+// An Outcome counts the findings of one replay.
 type Outcome struct {
 	Found bool // the event, in the right direction, in the function that it is in
 	After int  // windows from the event until it was found
@@ -135,7 +135,7 @@ func (s *service) fix(p, f int, share float64) {
 	s.cost[p][f] = rest * share / (1 - share)
 }
 
-// factor is what the event does to a function in a window.
+// factor returns the event's effect on a function in a window.
 func (s *service) factor(p, f, i int) float64 {
 	switch {
 	case s.event == SlowDown && p == 1 && f == 1 && i >= At:

@@ -32,7 +32,7 @@ type Archive struct {
 	inputs map[string]map[string][]float64 // of the next window
 }
 
-// A state is what a watch remembers beside its windows.
+// A state is a watch's memory beside its windows.
 type state struct {
 	Length time.Duration        `json:"length"` // of the windows
 	Read   map[string]time.Time `json:"read"`   // by source: the end of the last profile
@@ -43,7 +43,7 @@ type state struct {
 	Won    map[string]Won       `json:"won,omitempty"`
 }
 
-// A Won is what the windows after a change shipped showed of its function.
+// A Won tells how a function looked in the windows after a change shipped.
 type Won struct {
 	Share  float64 `json:"share"`
 	Go     string  `json:"go,omitempty"`
@@ -117,7 +117,7 @@ func (a *Archive) last(most int) (out []watch.Window, err error) {
 	return out[max(0, len(out)-most):], nil
 }
 
-// A Judged is what a look at new windows gave.
+// A Judged is the result of a look at new windows.
 type Judged struct {
 	Windows  int             // that were looked at
 	Findings []watch.Finding // that are new
@@ -181,7 +181,8 @@ func (a *Archive) close(now time.Time, length time.Duration) error {
 	return a.save()
 }
 
-// command answers a finding. What is not the user's own code cannot be searched: who calls it can.
+// command answers a finding. Only the user's own code can be searched: for other code the command
+// names a caller.
 func (o Options) command(f watch.Finding) string {
 	if o.Checkout == nil || strings.HasPrefix(f.Function, "./") || o.Checkout.Owns(watch.PackageOf(f.Function)) {
 		return f.Command
@@ -198,7 +199,7 @@ func (a *Archive) save() error {
 	return a.write(a.path("state.json"), append(text, '\n'))
 }
 
-// News keeps what stands of limits now, and returns what was not told before.
+// News stores the standing findings of limits, and returns the new ones.
 func (a *Archive) News(standing []watch.Finding) ([]watch.Finding, error) {
 	fresh := a.Watch.News(standing)
 	for _, f := range fresh {

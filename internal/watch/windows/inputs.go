@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/watch"
 )
 
-// sizes is how many buckets a facet has: bucket b holds sizes with b bits, the last all above.
+// sizes is the number of buckets of a facet: bucket b holds sizes with b bits, the last all above.
 const sizes = 20
 
 // Facets counts the calls of a corpus of JSON lines (docs/corpus.md) by how large each argument is:
@@ -72,7 +72,7 @@ func size(v any) uint64 {
 	return 0
 }
 
-// Inputs has the next window tell what a function was called with, beside what its corpus says.
+// Inputs has the next window hold a function's inputs, beside those of its corpus.
 func (a *Archive) Inputs(function string, corpus, calls []byte) error {
 	want, err := Facets(corpus)
 	if err != nil {

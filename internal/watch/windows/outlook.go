@@ -18,10 +18,10 @@ type Outlook struct {
 	Result forecast.Result `json:"forecast"`
 }
 
-// mostSeries is how many functions' shares are forecast: the largest.
+// mostSeries is the number of functions whose shares are forecast: the largest.
 const mostSeries = 5
 
-// A Horizon says how far windows are forecast, and with what.
+// A Horizon says how far to forecast windows, and with which models.
 type Horizon struct {
 	Season int              // windows after which the load repeats
 	Steps  int              // windows to forecast
@@ -57,8 +57,8 @@ func Outlooks(windows []watch.Window, length time.Duration, h Horizon) (out []Ou
 	return out, why
 }
 
-// Trends are the series of [Outlooks] with what their forecasts expect, by name. A series that is
-// too short for a forecast is there without one.
+// Trends are the series of [Outlooks] with their forecasts, by name. A series that is too short for
+// a forecast is there without one.
 func Trends(windows []watch.Window, length time.Duration, ahead []Outlook) map[string]watch.Trend {
 	out := map[string]watch.Trend{}
 	run := regular(windows, length)
@@ -106,7 +106,8 @@ func (n named) bounded(v forecast.Value) forecast.Value {
 	return v
 }
 
-// series lists what is forecast: the processors, and the largest functions by their own share.
+// series lists the series to forecast: the processors, and the largest functions by their own
+// share.
 func series(windows []watch.Window) (out []named) {
 	cores := named{name: "cores"}
 	flat := map[string]int64{}

@@ -2,7 +2,7 @@ package windows
 
 import "github.com/beagle-go/beagle/internal/watch"
 
-// A Report is what a look at a service gave.
+// A Report is the result of a look at a service.
 type Report struct {
 	Service   string          `json:"service"`
 	Added     int             `json:"added"`              // windows that were looked at now

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/watch"
 )
 
-// A Stretch is a time between two multiples of the window's length, with what was profiled in it.
-// It becomes a window when it is over.
+// A Stretch is a time between two multiples of the window's length, with its profiles. It becomes a
+// window when it is over.
 type Stretch struct {
 	Begins  time.Time             `json:"begins"`
 	Seconds float64               `json:"seconds"` // that were profiled, over all profiles
@@ -63,8 +63,8 @@ func (s *Stretch) row(t hotspots.Tally) {
 	}
 }
 
-// window is the stretch as package watch takes it. It has the stretch's own bounds: profiles of
-// several instances begin and end at any time within it.
+// window returns the stretch in the form of package watch. It has the stretch's own bounds:
+// profiles of several instances begin and end at any time within it.
 func (s *Stretch) window(length time.Duration) watch.Window {
 	w := s.Window
 	w.Start, w.End = s.Begins, s.Begins.Add(length)

@@ -8,11 +8,11 @@ import (
 	"github.com/beagle-go/beagle/internal/watch"
 )
 
-// settle is how many windows after a change tell what it left of its function.
+// settle is the number of windows after a change that show the rest of its function.
 const settle = 6
 
-// Targets watches what a ledger says was shipped to a service, beside what was named by hand. What
-// a win left of its function is read from the first windows after it shipped, and then remembered.
+// Targets watches the changes that a ledger says a service got, beside targets named by hand. The
+// first windows after a win shipped show the rest of its function, which Targets then remembers.
 func (a *Archive) Targets(changes []ledger.Change, service string, least float64) {
 	for _, c := range changes {
 		if c.Service != service || c.Reverted != "" || a.named(c.Function) {

@@ -176,7 +176,7 @@ func TestOutlooks(t *testing.T) {
 	}
 	slos := make(func(int) float64 { return 1 })
 	for i := range slos {
-		if i != 90 { // nobody was there to ask, then
+		if i != 90 { // no one was there to ask, then
 			slos[i].Bad = map[string]float64{"a": 0.01}
 		}
 	}

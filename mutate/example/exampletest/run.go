@@ -60,7 +60,7 @@ func admitted(p example.Pair, d *inputs) bool {
 	return holds(p.When, p.Places(), d) && holds(p.Given, p.GivenPlaces(), d)
 }
 
-// An outcome is what a call of one version shows.
+// An outcome is the result of a call of one version.
 type outcome struct {
 	results  []reflect.Value
 	inputs   *inputs

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Command gate is what bench builds and runs.
+// Command gate is the program that bench builds and runs.
 package main
 
 import (

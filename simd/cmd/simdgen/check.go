@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxStack is what a NOSPLIT kernel may use: Go guarantees about 800 bytes,
-// and the Go linker proves the sum because the prologue is in mnemonics.
+// maxStack bounds the stack of a NOSPLIT kernel: Go guarantees about 800 bytes, and the Go linker
+// proves the sum because the prologue is in mnemonics.
 const maxStack = 512
 
 // A push is one prologue instruction that moves the stack pointer.

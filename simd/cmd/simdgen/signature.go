@@ -55,7 +55,7 @@ var tiers = map[string][]tier{
 	"arm64": {{"neon", "NEON", 5, "+neon,+crc,+reserve-x18,+reserve-x28"}},
 }
 
-// record is what the kernel! macro says about a kernel.
+// record holds the kernel! macro's account of a kernel.
 type record struct {
 	symbol, mode string
 	args         []arg

@@ -80,7 +80,7 @@ func run() error {
 	return os.WriteFile(c.file, text, 0o644)
 }
 
-// most is how many rewrites are stacked before a version is tried.
+// most bounds the rewrites that are stacked before a version is tried.
 const most = 4
 
 // step tries one version that is a few random rewrites away from the best.

@@ -43,7 +43,7 @@ type pkg struct {
 	info  *types.Info
 }
 
-// listed is what the go command says of a package.
+// listed is the go command's account of a package.
 type listed struct {
 	ImportPath, Name, Dir, Export string
 	GoFiles, CgoFiles             []string

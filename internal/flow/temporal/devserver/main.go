@@ -1,7 +1,6 @@
-// Devserver is a Temporal server for tests: the real one, in one process, with
-// one shard and SQLite in write-ahead mode, so that it survives kill -9. It is
-// a module of its own because it links some 200 others. Do not run it for
-// users: it asks nobody who they are, and its file has no migrations.
+// Devserver is a Temporal server for tests: the real one, in one process, with one shard and SQLite
+// in write-ahead mode, so that it survives kill -9. It is a module of its own because it links some
+// 200 others. Do not run it for users: it authenticates no one, and its file has no migrations.
 //
 //	devserver -db FILE -port PORT [-ip ADDRESS]
 //

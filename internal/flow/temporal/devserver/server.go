@@ -76,8 +76,8 @@ func prepare(o options, store *config.SQL) error {
 	return schema.CreateNamespaces(store, ns)
 }
 
-// configuration is that of a server with all services in one process. Only the
-// frontend has a port that anybody needs to know.
+// configuration returns the configuration of a server with all services in one process. Clients
+// need the port of the frontend only.
 func configuration(o options, store *config.SQL) (*config.Config, error) {
 	const home = "127.0.0.1"
 	frontend := fmt.Sprintf("%s:%d", o.ip, o.port)
@@ -137,8 +137,8 @@ func keptPorts(file string, n int) ([]int, error) {
 	return out, os.WriteFile(file, text, 0o644)
 }
 
-// freePorts finds ports that nobody listens on, among those that systems give only to who asks for
-// them by number: an outgoing connection could take another before it is listened on.
+// freePorts finds ports without a listener, among those that systems give only on request by
+// number: an outgoing connection could take any other before the server listens on it.
 func freePorts(n int) ([]int, error) {
 	const lowest, count = 20000, 10000
 	var out []int
