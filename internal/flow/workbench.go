@@ -242,11 +242,11 @@ func (w *workbench) take(parent beagle.Candidate, v *workpiece, e edge) (beagle.
 }
 
 func (w *workbench) make(p *mutate.Pass, e edge) stepped {
-	src, step, err := mutate.Take(p, e.m, e.site, e.param)
+	text, step, err := mutate.Take(p, e.m, e.site, e.param)
 	if err != nil {
 		return stepped{err: refusal(err.Error())}
 	}
-	formatted, err := w.unit.Normalize(src)
+	formatted, err := w.unit.Canonical(text)
 	if err == nil {
 		formatted, err = w.unit.Narrow(formatted)
 	}
