@@ -122,9 +122,9 @@ func TestGuard(t *testing.T) {
 				checkFault(t, guard.Faults(), function, f.want)
 				for _, m := range moves {
 					if m.Mutator == "fine" {
-						if src, _, err := Take(p, fine, m.Site, m.Param); err != nil ||
-							!strings.Contains(src, "func more") {
-							t.Errorf("the mutator beside it: %v\n%s", err, src)
+						if text, _, err := Take(p, fine, m.Site, m.Param); err != nil ||
+							!strings.Contains(text.Src, "func more") {
+							t.Errorf("the mutator beside it: %v\n%v", err, text)
 						}
 					}
 				}

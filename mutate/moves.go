@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Moves lists all steps that the mutators offer from a candidate, in the order of the slice, its
@@ -111,30 +112,31 @@ func Choices(p *Pass, m *Mutator) []Choice {
 // Take makes one step: it applies mutator m at a site with a parameter, both by index. It returns
 // the new source, unformatted, without declarations that the step made useless. The error says why
 // the step is refused; the candidate stays usable.
-func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
+func Take(p *Pass, m *Mutator, site, param int) (*syntax.Text, beagle.Step, error) {
 	step := beagle.Step{Mutator: m.Name, Class: m.Class}
 	offers := p.offers([]*Mutator{m})[0]
 	if site >= len(offers) {
-		return "", step, fmt.Errorf("%s: no site %d", m.Name, site)
+		return nil, step, fmt.Errorf("%s: no site %d", m.Name, site)
 	}
 	s, params := offers[site].site, offers[site].params
 	step.Site = s.Label
 	if param >= len(params) {
-		return "", step, fmt.Errorf("%s: no parameter %d at %s", m.Name, param, s.Label)
+		return nil, step, fmt.Errorf("%s: no parameter %d at %s", m.Name, param, s.Label)
 	}
 	step.Param = params[param].Label
 	edits, err := rewrite(p, m, s, params[param])
 	if err != nil {
-		return "", step, fmt.Errorf("%s: %w", m.Name, err)
+		return nil, step, fmt.Errorf("%s: %w", m.Name, err)
 	}
+	var text *syntax.Text
 	src, err := splice(p.Src, edits)
 	if err == nil {
-		src, err = tidy(p, src)
+		text, err = tidy(p, src)
 	}
 	if err != nil {
-		return "", step, fmt.Errorf("%s at %s: %w", m.Name, s.Label, err)
+		return nil, step, fmt.Errorf("%s at %s: %w", m.Name, s.Label, err)
 	}
-	return string(src), step, nil
+	return text, step, nil
 }
 
 // rewrite returns a mutator's edits, its refusal, or its fault.

@@ -27,15 +27,16 @@ func TestSplice(t *testing.T) {
 		"func f() string { return fmt.Sprint(strings.ToLower(\"X\")) }\n"
 	at := strings.Index(src, "fmt.Sprint")
 	got, err := splice([]byte(src), []Edit{{at + 10, at + 11, ""}, {at, at + 10, ""}, {len(src) - 4, len(src) - 3, ""}})
-	if err == nil {
-		got, err = tidy(pass(t, src), got)
+	if err != nil {
+		t.Fatal(err)
 	}
+	text, err := tidy(pass(t, src), got)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "package p\n\nimport (\n\t\"strings\"\n)\n\nfunc f() string { return strings.ToLower(\"X\") }\n"
-	if string(got) != want {
-		t.Errorf("got\n%s", got)
+	if text.Src != want {
+		t.Errorf("got\n%s", text.Src)
 	}
 	if _, err := splice([]byte(src), []Edit{{3, 9, ""}, {5, 6, ""}}); err == nil {
 		t.Error("overlapping edits were accepted")
@@ -51,11 +52,11 @@ func TestTidy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(got), "import") {
-		t.Errorf("the import stays:\n%s", got)
+	if strings.Contains(got.Src, "import") {
+		t.Errorf("the import stays:\n%s", got.Src)
 	}
-	if got, err = tidy(pass(t, src), []byte(src)); err != nil || string(got) != src {
-		t.Errorf("error %v, source\n%s", err, got)
+	if got, err = tidy(pass(t, src), []byte(src)); err != nil || got.Src != src {
+		t.Errorf("error %v, source\n%s", err, got.Src)
 	}
 }
 
@@ -334,8 +335,8 @@ func count() int { return 3 }
 
 var unused = 3
 `
-	if formatted, err := format.Source([]byte(got)); err != nil || string(formatted) != want {
-		t.Errorf("got\n%s, %v", got, err)
+	if formatted, err := format.Source([]byte(got.Src)); err != nil || string(formatted) != want {
+		t.Errorf("got\n%s, %v", got.Src, err)
 	}
 	if step.Mutator != "constant" || step.Site != "body" || step.Class != "E0" {
 		t.Errorf("step %+v", step)

@@ -2,9 +2,9 @@ package mutate
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle/internal/syntax"
 )
@@ -12,25 +12,28 @@ import (
 // tidy removes from src the leftovers of the rewrite of p: imports, and functions and variables of
 // the candidate that nothing names any more, with their comments. Declarations that were unused
 // before stay, and so do initialisers with effects.
-func tidy(p *Pass, src []byte) ([]byte, error) {
-	for {
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, "candidate.go", src, parser.ParseComments)
-		if err != nil {
-			return nil, err
-		}
-		orphan := firstOrphan(p, f)
-		if orphan == nil {
-			return splice(src, unusedImports(fset, f, src))
-		}
-		start, end := fset.Position(orphan.Pos()).Offset, fset.Position(orphan.End()).Offset
-		if doc := syntax.Doc(orphan); doc != nil {
-			start = fset.Position(doc.Pos()).Offset
-		}
-		if src, err = splice(src, []Edit{deleteLines(src, start, end)}); err != nil {
-			return nil, err
-		}
+func tidy(p *Pass, src []byte) (*syntax.Text, error) {
+	t, err := syntax.Read(string(src))
+	if err != nil {
+		return nil, err
 	}
+	var cuts []Edit
+	for d := firstOrphan(p, t.File); d != nil; d = firstOrphan(p, t.File) {
+		start, end := t.Fset.Position(d.Pos()).Offset, t.Fset.Position(d.End()).Offset
+		if doc := syntax.Doc(d); doc != nil {
+			start = t.Fset.Position(doc.Pos()).Offset
+		}
+		cuts = append(cuts, deleteLines(src, start, end))
+		t.File.Decls = slices.DeleteFunc(t.File.Decls, func(e ast.Decl) bool { return e == d })
+	}
+	cuts = append(cuts, unusedImports(t.Fset, t.File, src)...)
+	if len(cuts) == 0 {
+		return t, nil
+	}
+	if src, err = splice(src, cuts); err != nil {
+		return nil, err
+	}
+	return syntax.Read(string(src))
 }
 
 // firstOrphan finds a declaration of one name that nothing else mentions.

@@ -205,10 +205,10 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 		made := map[string]bool{}
 		for _, c := range mutate.Choices(p, m) {
 			label, _, _ := strings.Cut(c.SiteName, "\n")
-			src, _, err := mutate.Take(p, m, c.Site, c.Param)
-			reason := ""
+			text, _, err := mutate.Take(p, m, c.Site, c.Param)
+			src, reason := "", ""
 			if err == nil {
-				if src, err = u.Reader.Normalize(src); err == nil {
+				if src, err = u.Reader.Canonical(text); err == nil {
 					src, err = u.Copies.Narrow(src)
 				}
 			}

@@ -91,7 +91,7 @@ func (e plantedField) field(t *testing.T, texts ...string) (*session, Field) {
 	for _, text := range texts {
 		id := beagle.NewCandidate(text, nil, nil).ID
 		c := beagle.NewCandidate(text, nil, []beagle.Step{{Mutator: evolve.ByAuthor, Param: id}})
-		if err := x.works.putCandidate(c); err != nil {
+		if err := x.works.putCandidates(c); err != nil {
 			t.Fatal(err)
 		}
 		f.Finalists = append(f.Finalists, evolve.Finalist{ID: c.ID})

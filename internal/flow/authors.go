@@ -243,7 +243,7 @@ func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) e
 		out.Refused, out.Known = "the reply changes nothing but comments and names", true
 		return nil
 	}
-	if err := au.works.putCandidate(reply.Candidate); err != nil {
+	if err := au.works.putCandidates(reply.Candidate); err != nil {
 		return err
 	}
 	kept, err := au.works.candidate(reply.ID)

@@ -62,14 +62,15 @@ func span(proposals []evolve.Proposal) (first, last int) {
 	return first, last
 }
 
-// parallel does n independent things, as many at once as there are processors.
+// parallel does n independent things, as many at once as there are processors. It begins them in
+// their order.
 func parallel(n int, do func(i int) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, n)
 	slots := make(chan struct{}, runtime.NumCPU())
 	for i := range n {
+		slots <- struct{}{}
 		wg.Go(func() {
-			slots <- struct{}{}
 			defer func() { <-slots }()
 			errs[i] = do(i)
 		})

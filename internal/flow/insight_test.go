@@ -69,7 +69,7 @@ func TestTrueProfile(t *testing.T) {
 	x := prepareVowels(t)
 	reply := beagle.NewCandidate(outlined, []string{x.works.root.ID}, nil)
 	reply.Steps = []beagle.Step{{Mutator: evolve.ByAuthor, Site: "test", Param: reply.ID}}
-	if err := x.works.putCandidate(reply); err != nil {
+	if err := x.works.putCandidates(reply); err != nil {
 		t.Fatal(err)
 	}
 	out, err := x.screener.evaluate(t.Context(), []string{reply.ID}, []string{reply.ID})

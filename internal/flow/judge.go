@@ -346,7 +346,7 @@ func (jd *judge) tryGuarded(
 	steps := append(slices.Clone(c.Steps),
 		beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
 	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)
-	if err := jd.works.putCandidate(guarded); err != nil {
+	if err := jd.works.putCandidates(guarded); err != nil {
 		return false, err
 	}
 	won, err := jd.tryWinner(ctx, j, guarded, g.Measure)

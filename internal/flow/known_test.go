@@ -189,7 +189,7 @@ func TestFirstWay(t *testing.T) {
 		}
 	}
 	other := knowing(t, s, "two")
-	if err := other.putCandidate(second); err != nil {
+	if err := other.putCandidates(second); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := other.candidate(first.ID); err != nil || c.Parents[0] != "b" {

@@ -32,7 +32,7 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 			[]string{x.works.root.ID}, nil)
 		c.Steps = []beagle.Step{{Mutator: []string{"range-bytes", "one-more"}[i], Site: "for i := 0"}}
 		v.Candidate = c.ID
-		if err := x.works.putCandidate(c); err != nil {
+		if err := x.works.putCandidates(c); err != nil {
 			t.Fatal(err)
 		}
 		if err := x.works.putVerdict(Evaluation{Candidate: c.ID, Verdict: v}); err != nil {

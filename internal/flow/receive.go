@@ -93,7 +93,7 @@ func (a *Activities) Receive(
 	c := arrived.Candidate
 	c.Note = v.Note
 	c.Steps = []beagle.Step{{Mutator: evolve.ByAuthor, Site: handedIn, Param: c.ID, Class: beagle.E4}}
-	if err := x.works.putCandidate(c); err != nil {
+	if err := x.works.putCandidates(c); err != nil {
 		return nil, nil, err
 	}
 	kept, err := x.works.candidate(c.ID)

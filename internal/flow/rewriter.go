@@ -7,6 +7,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/lift"
@@ -42,7 +43,9 @@ func (rw *rewriter) weigh(p *Prepared) {
 func (rw *rewriter) proposeAll(proposals []evolve.Proposal) ([]Proposed, [][]beagle.Candidate, error) {
 	out := make([]Proposed, len(proposals))
 	chains := make([][]beagle.Candidate, len(proposals))
-	err := parallel(len(proposals), func(i int) error {
+	longest := longestFirst(proposals)
+	err := parallel(len(proposals), func(k int) error {
+		i := longest[k]
 		out[i] = Proposed{Proposal: proposals[i].ID}
 		chain, err := rw.propose(proposals[i])
 		if r := refused(err); r != "" {
@@ -52,6 +55,17 @@ func (rw *rewriter) proposeAll(proposals []evolve.Proposal) ([]Proposed, [][]bea
 		return err
 	})
 	return out, chains, err
+}
+
+// longestFirst orders proposals, by index, by how many steps they ask for. A long chain that is
+// begun last would keep one processor busy alone.
+func longestFirst(proposals []evolve.Proposal) []int {
+	order := make([]int, len(proposals))
+	for i := range order {
+		order[i] = i
+	}
+	inorder.By(order, func(i, j int) int { return len(proposals[j].Then) - len(proposals[i].Then) })
+	return order
 }
 
 // propose takes the proposal's move and then its wishes, and returns the version
@@ -95,23 +109,21 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 // putChains stores the candidates of proposals, in the proposals' order. Which way to a text counts
 // as the first must not depend on the processors' speed.
 func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error {
-	for i, chain := range chains {
-		for _, c := range chain {
-			if err := rw.works.putCandidate(c); err != nil {
-				return err
-			}
-		}
+	if err := rw.works.putCandidates(slices.Concat(chains...)...); err != nil {
+		return err
+	}
+	return parallel(len(out), func(i int) error {
 		if out[i].Refused != "" {
-			continue
+			return nil
 		}
-		c, err := rw.works.candidate(chain[len(chain)-1].ID)
+		c, err := rw.works.candidate(chains[i][len(chains[i])-1].ID)
 		if err != nil {
 			return err
 		}
 		out[i].Candidate, out[i].Steps, out[i].Private = c.ID, c.Steps, rw.inputs.private(c)
 		out[i].Reading = reading(c.Source)
-	}
-	return nil
+		return nil
+	})
 }
 
 // moves lists every step that can be taken from a version, and the rules that were off or failed.

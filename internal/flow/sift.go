@@ -202,5 +202,5 @@ func (jd *judge) made(ctx context.Context, steps []beagle.Step) (*evolve.Finalis
 	if err != nil || len(good) == 0 {
 		return nil, err
 	}
-	return &evolve.Finalist{ID: c.ID, Steps: c.Steps}, jd.works.putCandidate(c)
+	return &evolve.Finalist{ID: c.ID, Steps: c.Steps}, jd.works.putCandidates(c)
 }

@@ -56,7 +56,7 @@ func TestSifted(t *testing.T) {
 	x.lab.evidence = e
 	id := func(text string) string {
 		c := beagle.NewCandidate(text, nil, nil)
-		if err := x.works.putCandidate(c); err != nil {
+		if err := x.works.putCandidates(c); err != nil {
 			t.Fatal(err)
 		}
 		return c.ID

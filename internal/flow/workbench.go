@@ -245,11 +245,11 @@ func (w *workbench) take(parent beagle.Candidate, v *workpiece, e edge) (beagle.
 
 // make applies a step, and brings the result into canonical form without needless copies.
 func (w *workbench) make(p *mutate.Pass, e edge) stepResult {
-	src, step, err := mutate.Take(p, e.m, e.site, e.param)
+	text, step, err := mutate.Take(p, e.m, e.site, e.param)
 	if err != nil {
 		return stepResult{err: refusal(err.Error())}
 	}
-	formatted, err := w.unit.Reader.Normalize(src)
+	formatted, err := w.unit.Reader.Canonical(text)
 	if err == nil {
 		formatted, err = w.unit.Copies.Narrow(formatted)
 	}

@@ -34,20 +34,26 @@ func (w *works) key(stage, candidate, extra string) store.Key {
 	}
 }
 
-// putCandidate makes a candidate available to every activity of the run. Of several ways to the
+// putCandidates makes candidates available to every activity of the run. Of several ways to the
 // same text the first counts: otherwise the origin of a candidate would change while others build
 // on it.
-func (w *works) putCandidate(c beagle.Candidate) error {
-	if _, err := w.candidate(c.ID); err == nil {
+func (w *works) putCandidates(cs ...beagle.Candidate) error {
+	var fresh []beagle.Candidate
+	met := map[string]bool{}
+	for _, c := range cs {
+		if _, err := w.candidate(c.ID); err != nil && !met[c.ID] {
+			fresh, met[c.ID] = append(fresh, c), true
+		}
+	}
+	return parallel(len(fresh), func(i int) error {
+		if err := w.store.Shelve(w.candidateKey(fresh[i].ID), fresh[i]); err != nil {
+			return err
+		}
+		if c, ok := readBack(fresh[i]); ok {
+			w.memory.keepCandidate(c)
+		}
 		return nil
-	}
-	if err := w.store.Shelve(w.candidateKey(c.ID), c); err != nil {
-		return err
-	}
-	if c, ok := readBack(c); ok {
-		w.memory.keepCandidate(c)
-	}
-	return nil
+	})
 }
 
 func (w *works) candidateKey(id string) store.Key {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
-	"go/parser"
 	"go/printer"
 	"go/token"
 	"regexp"
@@ -39,12 +38,16 @@ func (s importSpec) String() string {
 // Normalize gives a candidate its canonical text: one block of the imports that it uses, standard
 // library first, and gofmt. Normalize(Normalize(s)) equals Normalize(s).
 func (r *Reader) Normalize(src string) (string, error) {
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments)
+	t, err := syntax.Read(src)
 	if err != nil {
 		return "", err
 	}
-	tok := fset.File(f.FileStart)
+	return r.Canonical(t)
+}
+
+// Canonical is Normalize for a caller that has parsed the source. It changes the tree.
+func (r *Reader) Canonical(t *syntax.Text) (string, error) {
+	src, f, tok := t.Src, t.File, t.Fset.File(t.File.FileStart)
 	var b strings.Builder
 	header, last := src[:tok.Offset(f.Name.End())], tok.Offset(f.Name.End())
 	b.WriteString(header + "\n")
@@ -71,17 +74,17 @@ func (r *Reader) Normalize(src string) (string, error) {
 		last += lineComment(src[last:])
 	}
 	b.WriteString("\n" + strings.TrimLeft(src[last:], "\n"))
-	return formatted(b.String(), src, fset, f)
+	return formatted(b.String(), t)
 }
 
-// formatted formats a text as gofmt does. f is the parsed src, and saves parsing text if both are
-// the same; formatted changes it. [format.Node] leaves its file alone: it prints a file with a
-// group of imports, parses that and prints it again.
-func formatted(text, src string, fset *token.FileSet, f *ast.File) (string, error) {
-	if text == src {
-		ast.SortImports(fset, f)
+// formatted formats a text as gofmt does. t saves parsing the text if both are the same; formatted
+// changes its tree. [format.Node] leaves its file alone: it prints a file with a group of imports,
+// parses that and prints it again.
+func formatted(text string, t *syntax.Text) (string, error) {
+	if text == t.Src {
+		ast.SortImports(t.Fset, t.File)
 		var b strings.Builder
-		err := gofmt.Fprint(&b, fset, f)
+		err := gofmt.Fprint(&b, t.Fset, t.File)
 		return b.String(), err
 	}
 	out, err := format.Source([]byte(text))

@@ -161,9 +161,9 @@ func TestMatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := format.Source([]byte(text))
+			out, err := format.Source([]byte(text.Src))
 			if err != nil {
-				t.Fatalf("%v\n%s", err, text)
+				t.Fatalf("%v\n%s", err, text.Src)
 			}
 			if _, err := mutate.Check(string(out), "f", nil); err != nil {
 				t.Errorf("the result does not compile: %v\n%s", err, out)

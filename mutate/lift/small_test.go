@@ -15,15 +15,15 @@ func rewritten(t *testing.T, p *mutate.Pass, found []Match) (out []string) {
 	t.Helper()
 	m := Mutator(found)
 	for _, c := range mutate.Choices(p, m) {
-		src, _, err := mutate.Take(p, m, c.Site, c.Param)
+		text, _, err := mutate.Take(p, m, c.Site, c.Param)
 		if err != nil {
 			t.Errorf("%s: %v", c.SiteName, err)
 			continue
 		}
-		if _, err := mutate.Check(src, "", nil); err != nil {
+		if _, err := mutate.Check(text.Src, "", nil); err != nil {
 			t.Errorf("%s %s does not compile: %v", c.SiteName, c.Setting, err)
 		}
-		out = append(out, src)
+		out = append(out, text.Src)
 	}
 	return out
 }

@@ -245,11 +245,11 @@ func minedOf(text string) *beagle.Mined {
 
 // taken returns a step's result as users see it.
 func taken(p *mutate.Pass, m *mutate.Mutator, site, param int) (string, beagle.Step, error) {
-	src, step, err := mutate.Take(p, m, site, param)
+	text, step, err := mutate.Take(p, m, site, param)
 	if err != nil {
 		return "", step, err
 	}
-	formatted, err := format.Source([]byte(src))
+	formatted, err := format.Source([]byte(text.Src))
 	return string(formatted), step, err
 }
 

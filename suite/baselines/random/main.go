@@ -97,7 +97,7 @@ func (c *climber) step(ctx context.Context) {
 		}
 		m := moves[c.rng.IntN(len(moves))]
 		if next, _, err := mutate.Take(pass, rules.Named(m.Mutator), m.Site, m.Param); err == nil {
-			src = next
+			src = next.Src
 		}
 	}
 	if src == c.best {

@@ -1,0 +1,23 @@
+package syntax
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+)
+
+// A Text is source with its tree, for callers that would parse it one after the other. The tree has
+// the parser's own resolution of names.
+type Text struct {
+	Src  string
+	Fset *token.FileSet
+	File *ast.File
+}
+
+// Read parses a source.
+func Read(src string) (*Text, error) {
+	t := &Text{Src: src, Fset: token.NewFileSet()}
+	var err error
+	t.File, err = parser.ParseFile(t.Fset, "candidate.go", src, parser.ParseComments)
+	return t, err
+}
