@@ -42,7 +42,7 @@ func (p *Place) hooks(pkg *gotool.Listed) (overlay, error) {
 			if err != nil {
 				return nil, err
 			}
-			hooked, err := hook(string(text), p.livePath(), p.u.Group())
+			hooked, err := hook(string(text), livePath(p.u), p.u.Group())
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
