@@ -233,6 +233,7 @@ func parse(_ context.Context, j *Job) (*Finding, error) {
 		return &Finding{Status: beagle.Invalid, Stage: problem.Stage, Reason: reason}, nil
 	}
 	j.cand = j.Env.codeOf(f)
+	j.cand.byRules = j.Candidate.ByRules()
 	return nil, nil
 }
 
