@@ -200,7 +200,7 @@ func (p *Place) voids(ctx context.Context, g *Program) error {
 		p.watch(fmt.Sprintf("whether the tests notice a %s that does nothing", name))
 		noticed := false
 		if time.Now().Before(end) {
-			c, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Void: k + 1})
+			c, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Void: k + 1}, false)
 			if err != nil {
 				return err
 			}
