@@ -13,9 +13,9 @@ import (
 // each function what its own original does, or what that calls: end a walk over a map, or print an
 // address. By a digest it may decide only where its own original does. Where it is judged in place,
 // copies may also keep what their originals keep. So the target's own text gets at the callees'
-// state by the same calls as in the original, and by no others. Rules keep nothing of their own: in a
-// version that they alone have made, a function may also do what its original's callees do, at any
-// depth, since a step may put a callee's text in place of its call.
+// state by the same calls as in the original, and by no others. Rules keep nothing of their own: in
+// a version that they alone have made, a function may also do what its original's callees do, at
+// any depth, since a step may put a callee's text in place of its call.
 type allowance struct {
 	anywhere map[string]bool // keys of writes to memory, and of locks, which excuse every function
 	memory   map[string]bool // of whose calls it is, by the names that effects has for it
