@@ -68,7 +68,7 @@ func (d *dispatcher) text(t types.Type) string { return d.imports.TypeString(t, 
 
 // file writes the file of the dispatcher over some versions.
 func (d *dispatcher) file(versions []int) string {
-	d.imports = source.Imports{d.u.Target.PkgPath + liveDir: "beaglelive"}
+	d.imports = source.Imports{livePath(d.u): "beaglelive"}
 	body := d.dispatch(versions) + d.call(versions) + d.slow() + d.compare() + d.globals()
 	return fmt.Sprintf("//go:build go1.21\n\npackage %s\n\n%s", d.u.Target.PkgName, d.imports.Block()) + body
 }

@@ -43,7 +43,7 @@ func (p *Place) hooks(pkg *gotool.Listed) (overlay, error) {
 			if err != nil {
 				return nil, err
 			}
-			hooked, err := hook(string(text), p.livePath(), p.u.Scope.Group())
+			hooked, err := hook(string(text), livePath(p.u), p.u.Scope.Group())
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}

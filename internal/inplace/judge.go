@@ -11,11 +11,12 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// Quick compares one version of a program with the original, for about half a second a suite.
+// Quick compares one version of a program with the original, for about half a second a suite: a
+// search has many, and Behaves and Full look at the few that lead.
 func (p *Place) Quick(ctx context.Context, g *Program, version int, c beagle.Candidate) (*beagle.Verdict, error) {
 	v := &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Contract: p.u.Target.Contract}
 	if p.evidence.Within == beagle.ByRuns {
-		return v, p.check(v, "tests", func() (*comparison, error) { return p.runs(ctx, g, version) })
+		return v, p.check(v, "tests", func() (*comparison, error) { return p.briefly(ctx, g, version) })
 	}
 	return v, p.check(v, "calls", func() (*comparison, error) { return p.calls(ctx, g, version, quickTime) })
 }

@@ -13,15 +13,20 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // The overlay: the target's file with one statement more, on the line of the opening brace, so
 // that lines keep their numbers; the versions and the dispatcher beside it; and packages live and
-// rt below it.
+// rt below the module's root, where the tests of all its packages can import them: a benchmark of
+// another package tells package live of its loop, too.
 const (
 	rtDir   = "/internal/beaglert"
 	liveDir = "/internal/beaglelive"
 )
+
+// livePath is the import path of package live in the module of a target.
+func livePath(u *source.Unit) string { return u.Target.Module + liveDir }
 
 // suffix ends the names of version i, as in harness programs.
 func suffix(i int) string { return "__b" + strconv.Itoa(i) }
@@ -44,14 +49,14 @@ func (o overlay) write(path string) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// runtimes places packages live and rt below the target's package, or below its module.
+// runtimes places packages live and rt.
 func (p *Place) runtimes(dir string) (overlay, error) {
 	o := overlay{}
-	root, path := p.live()
+	t := &p.u.Target
 	place := func(below string, source map[string]string) error {
 		for _, name := range inorder.Keys(source) {
-			text := strings.ReplaceAll(source[name], strconv.Quote(ownRT), strconv.Quote(path+rtDir))
-			err := o.put(dir, filepath.Join(root, filepath.FromSlash(below), name), harness.Modern(text))
+			text := strings.ReplaceAll(source[name], strconv.Quote(ownRT), strconv.Quote(t.Module+rtDir))
+			err := o.put(dir, filepath.Join(t.Dir, filepath.FromSlash(below), name), harness.Modern(text))
 			if err != nil {
 				return err
 			}

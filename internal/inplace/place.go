@@ -31,6 +31,7 @@ type Place struct {
 
 	tape     bool // recorders may be built
 	norace   bool // leave the race detector out
+	brief    bool // the quickest tests alone notice a target that does nothing
 	evidence beagle.InPlace
 
 	mu     sync.Mutex
@@ -53,6 +54,7 @@ type programs struct {
 type suite struct {
 	pkg    *gotool.Listed
 	tests  []string // that call the target, and do the same each time
+	quick  []string // the quickest of them
 	flaky  []string // that call it and do not
 	slow   []string // that call it and take too long
 	bench  []string // leaf benchmarks that call it

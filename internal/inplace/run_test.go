@@ -54,7 +54,8 @@ func FuzzParseTests(f *testing.F) {
 
 // TestUnlike reads how runs of a version ended beside the original's.
 func TestUnlike(t *testing.T) {
-	s := &suite{wanted: map[string]outcome{"TestA": {Status: "PASS", Output: "x\n"}, "TestA/one": {Status: "PASS"}}}
+	s := &suite{tests: []string{"TestA"},
+		wanted: map[string]outcome{"TestA": {Status: "PASS", Output: "x\n"}, "TestA/one": {Status: "PASS"}}}
 	ok, failed := sandbox.Result{Ended: sandbox.Exited}, sandbox.Result{Ended: sandbox.Exited, Code: 1}
 	pass := outcome{Status: "PASS", Output: "x\n"}
 	for _, x := range []struct {
@@ -73,7 +74,7 @@ func TestUnlike(t *testing.T) {
 		{"it crashes", ran{Result: sandbox.Result{Ended: sandbox.Exited, Code: 2}}, "crash"},
 		{"it hangs", ran{Result: sandbox.Result{Ended: sandbox.Wall, Code: -1}}, "hang"},
 	} {
-		if kind, why := s.unlike(&x.r, true); kind != x.kind {
+		if kind, why := s.unlike(&x.r, s.tests); kind != x.kind {
 			t.Errorf("%s: %q (%s), want %q", x.name, kind, why, x.kind)
 		}
 	}

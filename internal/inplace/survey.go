@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/types"
@@ -27,6 +28,7 @@ const (
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
 	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside, Group: p.u.Scope.Group()}, nil, &Program{}
+	p.brief = false
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
@@ -51,6 +53,13 @@ func (p *Place) noticed(ctx context.Context, g *Program) error {
 		return p.voids(ctx, g)
 	}
 	p.watch("whether the tests notice a " + p.u.Target.Name + " that does nothing")
+	quick, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: live.Hollow}, true)
+	if err != nil {
+		return err
+	}
+	if p.brief = quick.bad() != ""; p.brief {
+		return nil
+	}
 	compare := []func(context.Context, *Program, int) (*comparison, error){p.runs}
 	if p.evidence.Within != beagle.ByRuns {
 		compare = append([]func(context.Context, *Program, int) (*comparison, error){p.closely}, compare...)
@@ -316,7 +325,26 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 		}
 		return !known
 	})
+	s.quick = quickest(s.tests, runs[0].tests)
 	return nil
+}
+
+// quickTests is how long the quickest tests of a suite take together, in seconds.
+const quickTests = 0.5
+
+// quickest returns as many of the tests as take so long together, the quickest first.
+func quickest(tests []string, took map[string]outcome) []string {
+	tests = slices.Clone(tests)
+	inorder.By(tests, func(a, b string) int {
+		return cmp.Or(cmp.Compare(took[a].seconds, took[b].seconds), strings.Compare(a, b))
+	})
+	sum := 0.0
+	for i, name := range tests {
+		if sum += took[name].seconds; sum > quickTests {
+			return tests[:i]
+		}
+	}
+	return tests
 }
 
 // reach finds the strongest way to compare versions within one call in which the original does not

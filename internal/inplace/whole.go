@@ -18,20 +18,6 @@ import (
 // user's files with its patch. Whole runs of the tests are compared, and for times the programs
 // run side by side and pass a baton.
 
-// live is the path of package live, at which all packages that may test the target can import it.
-func (p *Place) live() (dir, path string) {
-	t := &p.u.Target
-	if p.u.Scope.Group() {
-		return t.Dir, t.Module
-	}
-	return t.PkgDir, t.PkgPath
-}
-
-func (p *Place) livePath() string {
-	_, path := p.live()
-	return path + liveDir
-}
-
 // buildWhole builds a program for each version, in the tests of all suites.
 func (p *Place) buildWhole(ctx context.Context, vs []Version, link Link) (*Program, error) {
 	g := &Program{Failed: map[int]string{}, link: link, dir: p.fresh(), overs: make([]string, len(vs))}
@@ -177,7 +163,7 @@ func (p *Place) counting(ctx context.Context, g *Program) error {
 	}
 	text := fmt.Sprintf("package %s\n\nimport beaglelive %q\n\n"+
 		"func beagleVoid(k int) bool { return beaglelive.Void(k) }\n\n"+
-		"func beagleCalled() func() { return beaglelive.Called() }\n", p.u.Target.PkgName, p.livePath())
+		"func beagleCalled() func() { return beaglelive.Called() }\n", p.u.Target.PkgName, livePath(p.u))
 	if err := o.put(dir, filepath.Join(p.u.Target.PkgDir, "beagle_group.go"), text); err != nil {
 		return err
 	}
@@ -214,7 +200,7 @@ func (p *Place) voids(ctx context.Context, g *Program) error {
 		p.watch(fmt.Sprintf("whether the tests notice a %s that does nothing", name))
 		noticed := false
 		if time.Now().Before(end) {
-			c, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Void: k + 1})
+			c, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Void: k + 1}, false)
 			if err != nil {
 				return err
 			}

@@ -72,6 +72,85 @@ func TestCalleesDo(t *testing.T) {
 	}
 }
 
+const sinkSource = `package k
+
+import (
+	"sync"
+	"time"
+)
+
+type Sink interface{ Take(names []string) int }
+
+type Counts struct {
+	mu     sync.Mutex
+	boxes  map[string]*Box
+	marked []*Box
+	at     time.Time
+}
+
+type Box struct {
+	sink Sink
+	n    int
+}
+
+func (c *Counts) Add(names []string) int {
+	b := c.box(names)
+	return c.gather(b, names)
+}
+
+func (c *Counts) box(names []string) *Box { return c.boxes[names[0]] }
+
+func (c *Counts) gather(b *Box, names []string) int {
+	b.n += b.sink.Take(names)
+	c.mark(b)
+	return b.n
+}
+
+func (c *Counts) mark(b *Box) {
+	c.mu.Lock()
+	c.marked = append(c.marked, b)
+	c.at = time.Now()
+	c.mu.Unlock()
+}
+`
+
+// TestRulesSplice checks that a version that rules alone have made may do in a function what the
+// original's callees do: a step puts a callee's text in place of its call. A version from elsewhere
+// may not, and neither may keep anything in a place of its own.
+func TestRulesSplice(t *testing.T) {
+	u := lone(t, sinkSource, "./.Counts.Add")
+	const mark = "func countsMarkForAdd(c *Counts, b *Box) {\n\tc.mu.Lock()\n\tc.marked = append(c.marked, b)\n" +
+		"\tc.at = time.Now()\n\tc.mu.Unlock()\n\t_ = 0\n}\n"
+	spliced := "package k\n\nimport \"time\"\n\nfunc (c *Counts) Add(names []string) int {\n\tb := c.box(names)\n" +
+		"\tb.n += b.sink.Take(names)\n\tcountsMarkForAdd(c, b)\n\treturn b.n\n}\n\n" + mark
+	keeps := strings.Replace(spliced, "func (c", "var last [1][]string\n\nfunc (c", 1)
+	keeps = strings.Replace(keeps, "\treturn", "\tlast[0] = names\n\treturn", 1)
+	rules := []beagle.Step{{Mutator: "splice-call", Site: "call of gather", Class: beagle.E0}}
+	for _, c := range []struct {
+		name, text string
+		steps      []beagle.Step
+		status     beagle.Status
+	}{
+		{"by rules", spliced, rules, beagle.Equal},
+		{"from elsewhere", spliced, nil, beagle.Forbidden},
+		{"by a model, then rules", spliced, append([]beagle.Step{{Mutator: beagle.Written}}, rules...), beagle.Forbidden},
+		{"by rules, with a variable", keeps, rules, beagle.Forbidden},
+	} {
+		text, err := u.Reader.Normalize(c.text)
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		e := &Env{Unit: u, Dir: t.TempDir(), InPlace: true}
+		v, err := Static(t.Context(), e, beagle.NewCandidate(text, nil, c.steps), nil)
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		if v.Status != c.status {
+			t.Errorf("%s: %s, want %s: %s", c.name, v.Status, c.status, v.Reason)
+		}
+	}
+}
+
 const tallySource = `package k
 
 import (

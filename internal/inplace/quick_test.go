@@ -1,0 +1,104 @@
+package inplace
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// lockedFiles have a quick test of a target that holds a lock, and one that takes long.
+var lockedFiles = map[string]string{
+	"sum.go": `package place
+
+import "sync"
+
+type Sum struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (s *Sum) Add(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n < 0 {
+		return -1
+	}
+	s.n += n
+	return s.n
+}
+`,
+	"sum_test.go": `package place
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAdd(t *testing.T) {
+	var s Sum
+	if s.Add(1)+s.Add(2) != 4 {
+		t.Error("no sum")
+	}
+}
+
+func TestLess(t *testing.T) {
+	var s Sum
+	time.Sleep(700 * time.Millisecond)
+	if s.Add(-3) != -1 {
+		t.Error("less than nothing")
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	var s Sum
+	for b.Loop() {
+		s.Add(1)
+	}
+}
+`,
+}
+
+// TestQuick gives a version the quickest tests while a search goes on, where these notice a target
+// that does nothing, and all tests when it leads.
+func TestQuick(t *testing.T) {
+	for name, c := range map[string]struct {
+		files func(string) string
+		brief bool
+	}{
+		"the quick test notices": {strings.Clone, true},
+		"the long one alone does": {func(text string) string {
+			return strings.Replace(text, "s.Add(1)+s.Add(2) != 4", "s.Add(1)+s.Add(2) > 9", 1)
+		}, false},
+	} {
+		dir := module(t, map[string]string{
+			"sum.go": lockedFiles["sum.go"], "sum_test.go": c.files(lockedFiles["sum_test.go"])})
+		u, p := newPlace(t, source.Options{Dir: dir, Spec: "./.Sum.Add", InPlace: true})
+		e, err := p.Survey(t.Context(), u.Target.Source)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if e.Within != beagle.ByRuns || p.brief != c.brief || slices.Contains(p.suites[0].quick, "TestLess") {
+			t.Fatalf("%s: by %s, quick tests %q alone: %t", name, e.Within, p.suites[0].quick, p.brief)
+		}
+		wrong, err := u.Reader.Normalize(strings.Replace(u.Target.Source, "return -1", "return -2", 1))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		cand := beagle.NewCandidate(wrong, nil, nil)
+		g, err := p.Build(t.Context(), []Version{{"original", u.Target.Source}, {cand.ID, cand.Source}}, Link{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		quick, err := p.Quick(t.Context(), g, 1, cand)
+		if err != nil || quick.OK() != c.brief {
+			t.Errorf("%s: quick: %+v, %v", name, quick, err)
+		}
+		if v, err := p.Behaves(t.Context(), g, 1, cand); err != nil || v.Status != beagle.Wrong {
+			t.Errorf("%s: all tests: %+v, %v", name, v, err)
+		}
+		g.Remove()
+	}
+}
