@@ -11,7 +11,7 @@ import (
 // its own store has for the recorded calls, those of a group's functions too.
 func TestStartFromKeepsBlobs(t *testing.T) {
 	dir := t.TempDir()
-	u := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir, Source: "root"}}
+	u := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir, Source: "root"}, Copies: new(source.Copies)}
 	a := &Activities{Store: openStore(t), Watch: func(Event) {}}
 	x := newSession("run", Defaults(), a.Store, a.Watch, u, &lab{}, nil)
 	x.inputs.hold(&beagle.Corpus{}, 0)

@@ -83,7 +83,7 @@ func (goodProgram) Remove() error { return nil }
 func (e plantedField) field(t *testing.T, texts ...string) (*session, Field) {
 	t.Helper()
 	dir := t.TempDir()
-	u := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir, Source: "root"}}
+	u := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir, Source: "root"}, Copies: new(source.Copies)}
 	x := newSession("run", Defaults(), openStore(t), func(Event) {}, u, &lab{}, nil)
 	x.lab.evidence = e
 	x.inputs.hold(&beagle.Corpus{}, 0)

@@ -48,7 +48,7 @@ func TestSifted(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	u := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir, Source: "root"}}
+	u := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir, Source: "root"}, Copies: new(source.Copies)}
 	e := &plantedSifting{speed: map[string]float64{
 		"lucky": 0.88, "best": 1.3, "best-0": 1.3, "best-1": 1.1, "best-2": 1.31, "best-0,2": 1.31, "other": 1.2,
 	}}

@@ -22,6 +22,8 @@ import (
 type Conditions struct {
 	Requires *Predicate // the condition of Target.Contract; nil for none
 
+	terms map[string][]string // of a group, those that the options state, by function
+
 	of    *beagle.Target
 	sig   *types.Signature // the target's
 	opts  *Options
@@ -372,7 +374,7 @@ func (c *Conditions) stated(p *piece) (lines []string) {
 		if c.scope.unrecorded(p) != "" {
 			return nil // nothing leaves out a call of it
 		}
-		exprs = c.scope.group.terms[p.key()]
+		exprs = c.terms[p.key()]
 	}
 	f := c.formals()
 	if p != c.scope.target {

@@ -29,8 +29,6 @@ type group struct {
 	held  map[string]bool   // keys of what must be declared again as it is: others see it
 	kept  []ast.Node        // declarations of the rest that use the scope, with their bodies
 
-	terms map[string][]string // conditions that the options state, by function
-
 	joining sync.Once // of between
 	between map[*piece]bool
 }

@@ -50,7 +50,7 @@ func (sc *Scope) NoneRecorded() string {
 }
 
 // Demanded reports whether the options state a condition on the calls of a function of a group.
-func (c *Conditions) Demanded(name string) bool { return len(c.scope.group.terms[name]) > 0 }
+func (c *Conditions) Demanded(name string) bool { return len(c.terms[name]) > 0 }
 
 // unrecorded is Unrecorded for a function of the group.
 func (sc *Scope) unrecorded(p *piece) string {
@@ -168,7 +168,7 @@ func (c *Conditions) readGroup() error {
 	if c.opts.Entry != "" {
 		return nil
 	}
-	c.scope.group.terms = map[string][]string{}
+	c.terms = map[string][]string{}
 	recorded := c.scope.Recordable()
 	for _, t := range terms(c.opts.Requires) {
 		names, err := c.demandedOf(t, recorded)
@@ -176,14 +176,14 @@ func (c *Conditions) readGroup() error {
 			return err
 		}
 		for _, name := range names {
-			c.scope.group.terms[name] = append(c.scope.group.terms[name], t.expr)
+			c.terms[name] = append(c.terms[name], t.expr)
 		}
 	}
 	var said []string
 	for _, name := range recorded {
 		p := c.pkg.function(name)
 		exprs, _ := demands(p)
-		all, err := c.conditions(c.formalsOf(p), append(exprs, c.scope.group.terms[name]...))
+		all, err := c.conditions(c.formalsOf(p), append(exprs, c.terms[name]...))
 		if err != nil {
 			return err
 		}
