@@ -3,14 +3,35 @@
 package uprobe
 
 import (
+	"slices"
+
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
+)
+
+// Registers that keep their meaning through the body of the loop.
+const (
+	slot  = asm.R7
+	chunk = asm.R8
+	ref   = asm.R9
 )
 
 // follow is the body of the loop: it looks at one reference and copies its target, or goes on to
 // the next element or chunk. The copies are a queue: their own references come later.
 func follow() asm.Instructions {
-	const slot, chunk, ref = asm.R7, asm.R8, asm.R9
+	p := slices.Concat(followChunk(), followReference(), followTarget())
+	// The verifier wants the type of a callback.
+	number := &btf.Int{Name: "long", Size: 8, Encoding: btf.Signed}
+	word32 := &btf.Int{Name: "u32", Size: 4}
+	p[0] = btf.WithFuncMetadata(p[0].WithSymbol("follow"), &btf.Func{Name: "follow", Linkage: btf.StaticFunc,
+		Type: &btf.FuncProto{Return: number, Params: []btf.FuncParam{{Name: "i", Type: word32},
+			{Name: "ctx", Type: &btf.Pointer{Target: &btf.Void{}}}}}})
+	return p
+}
+
+// followChunk finds the reference to look at: the next one of the element at hand, else the first
+// of the next element, else that of the next chunk.
+func followChunk() asm.Instructions {
 	// Find the slot of this call, its current chunk and the layout of the chunk.
 	p := asm.Instructions{
 		load(asm.R1, asm.R2, 0), store(asm.RFP, -8, asm.R1), // R2 points to fpSlot of the caller
@@ -47,8 +68,13 @@ func follow() asm.Instructions {
 		asm.Mul.Reg(asm.R6, asm.R1).WithSymbol("look"), // where the element is in the chunk
 		asm.Add.Reg(asm.R4, asm.R2), store(asm.RFP, -8, asm.R4),
 		asm.Add.Imm(asm.R2, 1), store(slot, slotRef, asm.R2))
-	p = append(p, lookup("refs", -8)...)
-	p = append(p,
+	return append(p, lookup("refs", -8)...)
+}
+
+// followReference reads the reference: where it points, and how many elements of its target are
+// copied.
+func followReference() asm.Instructions {
+	return asm.Instructions{
 		asm.JEq.Imm(asm.R0, 0, "stop"),
 		asm.Mov.Reg(ref, asm.R0),
 		asm.LoadMem(asm.R1, ref, 0, asm.Word), asm.Add.Reg(asm.R6, asm.R1),
@@ -67,6 +93,12 @@ func follow() asm.Instructions {
 		asm.LoadMem(asm.R1, ref, 16, asm.Word),
 		asm.JLE.Reg(asm.R5, asm.R1, "few"),
 		asm.Mov.Reg(asm.R5, asm.R1),
+	}
+}
+
+// followTarget copies the target into a new chunk at the end of the slot, if there is room.
+func followTarget() asm.Instructions {
+	return asm.Instructions{
 		asm.LoadMem(asm.R2, ref, 12, asm.Word).WithSymbol("few"),
 		asm.Mul.Reg(asm.R2, asm.R5),
 		asm.JGT.Imm(asm.R2, maxChunk, "next"),
@@ -89,12 +121,6 @@ func follow() asm.Instructions {
 		asm.Ja.Label("next"),
 		load(asm.R1, slot, slotOver).WithSymbol("over"), asm.Add.Imm(asm.R1, 1), store(slot, slotOver, asm.R1),
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("next"), asm.Return(),
-		asm.Mov.Imm(asm.R0, 1).WithSymbol("stop"), asm.Return())
-	// The verifier wants the type of a callback.
-	number := &btf.Int{Name: "long", Size: 8, Encoding: btf.Signed}
-	word32 := &btf.Int{Name: "u32", Size: 4}
-	p[0] = btf.WithFuncMetadata(p[0].WithSymbol("follow"), &btf.Func{Name: "follow", Linkage: btf.StaticFunc,
-		Type: &btf.FuncProto{Return: number, Params: []btf.FuncParam{{Name: "i", Type: word32},
-			{Name: "ctx", Type: &btf.Pointer{Target: &btf.Void{}}}}}})
-	return p
+		asm.Mov.Imm(asm.R0, 1).WithSymbol("stop"), asm.Return(),
+	}
 }
