@@ -29,9 +29,10 @@ type Place struct {
 	base  overlay  // the common part of all programs
 	own   *Program // the original and its copy, from the survey
 
-	tape     bool // recorders may be built
-	norace   bool // leave the race detector out
-	brief    bool // the quickest tests alone notice a target that does nothing
+	tape     bool     // recorders may be built
+	norace   bool     // leave the race detector out
+	brief    bool     // the quickest tests alone notice a target that does nothing
+	trouble  []string // tests that could not run, and why
 	evidence beagle.InPlace
 
 	mu     sync.Mutex

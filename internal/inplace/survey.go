@@ -28,7 +28,7 @@ const (
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
 	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside, Group: p.u.Scope.Group()}, nil, &Program{}
-	p.brief = false
+	p.brief, p.trouble = false, nil
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
@@ -113,10 +113,9 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 		return err
 	}
 	p.read = p.tools.Readable(&p.u.Target, deps)
-	var trouble []string
 	// The own package first.
 	if own.Tests() > 0 {
-		if err := p.try(ctx, own, original, &trouble); err != nil {
+		if err := p.try(ctx, own, original); err != nil {
 			return err
 		}
 	}
@@ -136,23 +135,28 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 			p.read = slices.Compact(p.read)
 		}
 		for _, o := range others {
-			if err := p.try(ctx, o, original, &trouble); err != nil {
+			if err := p.try(ctx, o, original); err != nil {
 				return err
 			}
 		}
 	}
 	if len(p.suites) == 0 {
 		why := "no test, example, fuzz seed or benchmark calls it"
-		if len(trouble) > 0 {
-			why += " (" + strings.Join(trouble, "; ") + ")"
-		}
-		return p.uncalled(why)
+		return p.uncalled(why + p.untried())
 	}
 	return nil
 }
 
+// untried says in brackets which tests could not run, and why; "" if all could.
+func (p *Place) untried() string {
+	if len(p.trouble) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(p.trouble, "; ") + ")"
+}
+
 // try runs the tests of one package and keeps it if they call the target.
-func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string, trouble *[]string) error {
+func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string) error {
 	kept := p.suites
 	s := &suite{pkg: pkg}
 	// Look at this suite alone.
@@ -164,11 +168,11 @@ func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string, tr
 		if ctx.Err() != nil {
 			return err
 		}
-		*trouble = append(*trouble, fmt.Sprintf("the tests of %s do not build: %v", pkg.ImportPath, err))
+		p.trouble = append(p.trouble, fmt.Sprintf("the tests of %s do not build: %v", pkg.ImportPath, err))
 		return nil
 	}
 	// Count its calls, and keep it if there are any.
-	if err := p.count1(ctx, g, s, trouble); err != nil {
+	if err := p.count1(ctx, g, s); err != nil {
 		return err
 	}
 	if len(s.tests)+len(s.bench) == 0 {
@@ -184,7 +188,7 @@ func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string, tr
 }
 
 // count1 counts the calls of one suite, behind walls as high as its tests bear.
-func (p *Place) count1(ctx context.Context, g *Program, s *suite, trouble *[]string) error {
+func (p *Place) count1(ctx context.Context, g *Program, s *suite) error {
 	jobs := []job{
 		{plan: live.Plan{Mode: live.Count}, all: true, wall: surveyTime},
 		{plan: live.Plan{Mode: live.Count}, bench: ".", time: "1x", wall: surveyTime, threads: 1},
@@ -212,7 +216,7 @@ func (p *Place) count1(ctx context.Context, g *Program, s *suite, trouble *[]str
 			}
 		}
 		if !r.OK() && len(seen.Tests) == 0 {
-			*trouble = append(*trouble, fmt.Sprintf("the tests of %s: %s", s.pkg.ImportPath, said(r.Result)))
+			p.trouble = append(p.trouble, fmt.Sprintf("the tests of %s: %s", s.pkg.ImportPath, said(r.Result)))
 		}
 		p.evidence.Calls += seen.Calls
 		p.evidence.Concurrent = p.evidence.Concurrent || seen.Concurrent && j.all

@@ -433,7 +433,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	switch {
 	case len(e.Timed) > 0:
 	case len(e.Benchmarks) == 0:
-		e.Untimed = "no benchmark calls " + p.u.Target.Name
+		e.Untimed = "no benchmark calls " + p.u.Target.Name + p.untried()
 	default:
 		e.Untimed = "no benchmark (" + list(e.Benchmarks) +
 			") calls it often enough, in each iteration and in one goroutine"
