@@ -1,11 +1,14 @@
 package corpus
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -254,23 +257,14 @@ func (m *maker) describe(ctx context.Context) error {
 func (m *maker) settled(ctx context.Context) (*rt.Observation, error) {
 	all := len(m.c.Train)
 	for look := 0; ; look++ {
-		var first, second rt.Observation
-		for _, o := range []*rt.Observation{&first, &second} {
-			exit, err := m.observe(ctx, m.c.Train, &rt.Observe{Mine: o == &first, Steady: true}, oneInput, o)
-			if err == nil && exit != nil && o == &first { // mining may not return
-				exit, err = m.observe(ctx, m.c.Train, &rt.Observe{Steady: true}, oneInput, o)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if exit != nil {
-				return nil, m.unfit("the original does not survive its own corpus twice", exit)
-			}
+		first, second, err := m.twice(ctx)
+		if err != nil {
+			return nil, err
 		}
-		bad := unstable(&first, &second)
+		bad := unstable(first, second)
 		m.built.Unstable, m.built.Stateful = len(bad), len(first.Stateful)
-		if len(bad) == 0 || look == mostLooks || !m.u.Scope.DrawsByMap() || !m.tied(bad, &first, &second) {
-			return &first, nil
+		if len(bad) == 0 || look == mostLooks || !m.u.Scope.DrawsByMap() || !m.tied(bad, first, second) {
+			return first, nil
 		}
 		var left []beagle.Record
 		for i, r := range m.c.Train {
@@ -281,13 +275,36 @@ func (m *maker) settled(ctx context.Context) (*rt.Observation, error) {
 			m.drop(unsteady, unsteadyWhy)
 		}
 		if 2*len(left) <= all {
-			return &first, nil
+			return first, nil
 		}
 		m.c.Train = left
 		if err := m.settleHoldout(ctx); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// twice observes the training records in two processes at once. The first mines, too.
+func (m *maker) twice(ctx context.Context) (first, second *rt.Observation, err error) {
+	var seen [2]rt.Observation
+	var exits [2]*harness.Exit
+	var errs [2]error
+	var both sync.WaitGroup
+	for i := range seen {
+		both.Go(func() {
+			mine := i == 0
+			exits[i], errs[i] = m.observe(ctx, m.c.Train, &rt.Observe{Mine: mine, Steady: true}, oneInput, &seen[i])
+			if mine && errs[i] == nil && exits[i] != nil { // mining may not return
+				exits[i], errs[i] = m.observe(ctx, m.c.Train, &rt.Observe{Steady: true}, oneInput, &seen[i])
+			}
+		})
+	}
+	both.Wait()
+	err = errors.Join(errs[:]...)
+	if exit := cmp.Or(exits[0], exits[1]); err == nil && exit != nil {
+		err = m.unfit("the original does not survive its own corpus twice", exit)
+	}
+	return &seen[0], &seen[1], err
 }
 
 // settleHoldout leaves out the held-out records on which the original differs from itself. Some of
