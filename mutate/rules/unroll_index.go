@@ -19,8 +19,8 @@ import (
 // handles blocks of elements in front of the loop, which remains for the rest.
 var unrollIndex = &mutate.Mutator{
 	Name: "unroll-index",
-	Doc: "Handle several elements per iteration where a loop stores elements, takes them from several slices, or goes " +
-		"through a part of one. The compiler does not unroll loops, and checks each access. Parts are cut to one " +
+	Doc: "Handle several elements per iteration where a loop stores elements, takes them from several slices, or " +
+		"goes through a part of one. The compiler does not unroll loops, and checks each access. Parts are cut to one " +
 		"length in front, so that one test covers a block. Exact: the loop itself handles the rest, and all where an " +
 		"index would lie outside.",
 	Before: `for i := from; i < to; i++ {
@@ -280,8 +280,8 @@ func rewriteUnrollIndex(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mu
 	if l.value != nil {
 		rest = fmt.Sprintf("%s := %s[%s]\n%s", l.value.Name(), p.Text(l.whole), l.index.Name(), rest)
 	}
-	text := fmt.Sprintf("%[1]s := %[2]s\n%[3]sfor %[4]s := %[1]s; %[4]s < %[5]s; %[4]s++ {\n%[6]s\n}", at, l.from, blocks, l.index.Name(),
-		l.to, rest)
+	text := fmt.Sprintf("%[1]s := %[2]s\n%[3]sfor %[4]s := %[1]s; %[4]s < %[5]s; %[4]s++ {\n%[6]s\n}",
+		at, l.from, blocks, l.index.Name(), l.to, rest)
 	return []mutate.Edit{p.Replace(l.stmt, text)}, nil
 }
 
