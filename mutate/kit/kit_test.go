@@ -122,3 +122,15 @@ func TestEqual(t *testing.T) {
 		}
 	}
 }
+
+func TestRuneText(t *testing.T) {
+	for r := rune(-2); r < 0x110002; r++ {
+		if got, want := kit.RuneText(r), string(r); got != want {
+			t.Fatalf("RuneText(%#x) = %q, want %q", r, got, want)
+		}
+	}
+	var text string
+	if n := testing.AllocsPerRun(100, func() { text = kit.RuneText('a') }); n != 0 || text != "a" {
+		t.Errorf("RuneText('a') = %q with %v allocations, want none", text, n)
+	}
+}

@@ -181,3 +181,12 @@ func AppendUpper(b []byte, s string) []byte {
 	}
 	return b
 }
+
+// RuneText is string(r). It allocates nothing for ASCII, since the runtime
+// keeps all texts of one byte.
+func RuneText(r rune) string {
+	if 0 <= r && r < 0x80 {
+		return string([]byte{byte(r)})
+	}
+	return string(r)
+}

@@ -79,7 +79,7 @@ func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 		sel := p.Info.Selections[e]
 		base := p.Var(e.X)
 		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 ||
-			p.Assigned(base, loop) || facts.Captured.Of(p)[base] {
+			!storesThroughFields(p, base, loop) || facts.Captured.Of(p)[base] {
 			return false
 		}
 		if _, ptr := base.Type().Underlying().(*types.Pointer); ptr && !dereferencedBefore(p, base, loop) {
@@ -88,6 +88,33 @@ func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 		return !mayReplace(p, loop)
 	}
 	return false
+}
+
+// storesThroughFields reports whether the loop changes nothing of base but elements of what its
+// fields hold.
+func storesThroughFields(p *mutate.Pass, base *types.Var, loop ast.Node) bool {
+	for _, id := range p.Uses(base, loop) {
+		if !p.Changes(id) {
+			continue
+		}
+		field, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !ok || p.PointerMethod(field) {
+			return false
+		}
+		ix, ok := p.Parent(field).(*ast.IndexExpr)
+		if !ok || ix.X != ast.Expr(field) {
+			return false
+		}
+		switch p.Info.TypeOf(field).Underlying().(type) {
+		case *types.Slice, *types.Map:
+		default:
+			return false // an array is a part of base
+		}
+		if u, ok := p.Parent(ix).(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return false
+		}
+	}
+	return true
 }
 
 // mayReplace reports whether the loop may store a slice, a map, or a value that contains one,
