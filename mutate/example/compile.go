@@ -56,6 +56,9 @@ func compile(r *Rule) (*compiled, error) {
 		if rest, err = p.read(rest); err != nil {
 			return nil, fmt.Errorf("pair %d: %w", i, err)
 		}
+		if r.Together && len(p.ways) > 1 {
+			return nil, fmt.Errorf("pair %d: one step of all places leaves no choice between ways", i)
+		}
 		c.pairs = append(c.pairs, p)
 	}
 	return c, nil

@@ -108,7 +108,7 @@ func (s *side) statementOf(n ast.Node) int {
 
 // legal reports whether the After means the same in the matched place.
 func (m *Match) legal() bool {
-	if !m.constants() || !m.deadBehind() || !m.orderKept() {
+	if !m.constants() || !m.deadBehind() || !m.orderKept() || !m.namesGo() {
 		return false
 	}
 	if m.pair.AnyOrder && !m.anyOrder() {
@@ -268,6 +268,17 @@ func (m *Match) inLoopOf(v *types.Var) bool {
 		}
 	}
 	return false
+}
+
+// namesGo reports whether the declarations of names that are matched as their values can go: they
+// stand in front of the match.
+func (m *Match) namesGo() bool {
+	for _, d := range m.named {
+		if d.Stmt.End() > m.Region().Pos() {
+			return false
+		}
+	}
+	return true
 }
 
 // anyOrder reports whether the pieces of code may run in any order.

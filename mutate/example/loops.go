@@ -142,7 +142,7 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 			return false
 		}
 	default:
-		if !m.expr(h.seq, l.Seq) {
+		if !m.sequence(h.seq, l) {
 			return false
 		}
 		if t, ok := h.value.(*types.Var); ok && l.Value != nil && t.Type() != types.Typ[types.Invalid] &&
@@ -151,6 +151,13 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 		}
 	}
 	return m.heads(h, l) && m.block(h.body, l.Body)
+}
+
+// sequence matches what a loop goes through.
+func (m *Match) sequence(pat ast.Expr, l *facts.Loop) bool {
+	m.head = l
+	defer func() { m.head = nil }()
+	return m.expr(pat, l.Seq)
 }
 
 // anyLoop binds a parameter to the head of a loop, or compares with the one that it stands for.

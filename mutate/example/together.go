@@ -1,0 +1,123 @@
+package example
+
+import (
+	"go/ast"
+	"maps"
+	"slices"
+
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// surroundings is what the places of one step share: imports, helpers and names that are new.
+type surroundings struct {
+	pass    *mutate.Pass
+	fresh   []string          // new names, which nothing else may take
+	imports map[string]string // path to name
+	paths   []string          // the keys of imports, in order
+	helpers map[string]string
+	decls   []addition
+}
+
+// An addition is a declaration that goes behind the function of a match.
+type addition struct {
+	behind ast.Node
+	text   string
+}
+
+func newSurroundings(p *mutate.Pass) *surroundings {
+	return &surroundings{pass: p, imports: map[string]string{}, helpers: map[string]string{}}
+}
+
+// clone returns a copy, for an attempt that may fail.
+func (s *surroundings) clone() *surroundings {
+	c := *s
+	c.fresh, c.paths, c.decls = slices.Clone(s.fresh), slices.Clone(s.paths), slices.Clone(s.decls)
+	c.imports, c.helpers = maps.Clone(s.imports), maps.Clone(s.helpers)
+	return &c
+}
+
+// imported returns the edits that import what is new.
+func (s *surroundings) imported() []mutate.Edit {
+	var out []mutate.Edit
+	for _, path := range s.paths {
+		_, more := s.pass.Import(path)
+		out = append(out, more...)
+	}
+	return mutate.MergeImports(out)
+}
+
+// declared returns the edits that declare new helpers.
+func (s *surroundings) declared() (out []mutate.Edit) {
+	for _, d := range s.decls {
+		out = append(out, s.pass.Declare(d.behind, d.text))
+	}
+	return out
+}
+
+// join makes one site of all matches. One that lies within another is written as a part of it.
+func (c *compiled) join(all []*Match) (s mutate.Site, ok bool) {
+	slices.SortStableFunc(all, func(a, b *Match) int {
+		if d := a.Node.Pos() - b.Node.Pos(); d != 0 {
+			return int(d)
+		}
+		return int(b.Region().End() - a.Region().End())
+	})
+	var edits []mutate.Edit
+	var around *surroundings
+	var done []ast.Node
+	for _, m := range all {
+		if slices.ContainsFunc(done, func(n ast.Node) bool { return facts.Inside(m.Node, n) }) {
+			continue
+		}
+		if around == nil {
+			around = newSurroundings(m.Pass)
+		}
+		attempt := around.clone()
+		w := newWriter(m, m.pair.ways[0], attempt)
+		m.inner = m.within(all, attempt)
+		more, err := w.edits()
+		if err != nil {
+			continue
+		}
+		if done == nil {
+			s.Node, s.Label = m.Node, c.label(m)
+		}
+		around, edits, done = attempt, append(edits, more...), append(done, m.Region())
+	}
+	if done == nil {
+		return s, false
+	}
+	s.Data = slices.Concat(around.imported(), edits, around.declared())
+	return s, true
+}
+
+// within returns what writes the other matches of a step that are expressions within this one.
+func (m *Match) within(all []*Match, s *surroundings) func(ast.Node) (string, bool) {
+	var parts []*Match
+	for _, other := range all {
+		if other != m && other.tail != nil && len(other.list) == 0 && len(other.named) == 0 &&
+			facts.Inside(other.tail, m.Region()) {
+			parts = append(parts, other)
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return func(n ast.Node) (string, bool) {
+		i := slices.IndexFunc(parts, func(part *Match) bool { return ast.Node(part.tail) == n })
+		if i < 0 {
+			return "", false
+		}
+		part := parts[i]
+		part.inner = part.within(parts, s)
+		attempt := s.clone()
+		w := newWriter(part, part.pair.ways[0], attempt)
+		edits, err := w.edits()
+		if err != nil || len(edits) != 1 {
+			return "", false
+		}
+		*s = *attempt
+		return edits[0].New, true
+	}
+}
