@@ -54,7 +54,7 @@ func (c *compiled) headOf(s ast.Stmt) head {
 			h.unknown = true
 			return h
 		}
-		switch u := t.Underlying().(type) {
+		switch u := coreOf(t).(type) {
 		case *types.Slice, *types.Array:
 			h.kind = facts.ElementLoop
 		case *types.Map:
@@ -89,6 +89,21 @@ func (c *compiled) headOf(s ast.Stmt) head {
 		return h
 	}
 	return head{}
+}
+
+// coreOf returns what a type is made of; for a type parameter, what all its types are made of.
+func coreOf(t types.Type) types.Type {
+	p, ok := types.Unalias(t).(*types.TypeParam)
+	if !ok {
+		return t.Underlying()
+	}
+	limits := p.Constraint().Underlying().(*types.Interface)
+	if limits.NumEmbeddeds() == 1 {
+		if u, ok := limits.EmbeddedType(0).(*types.Union); ok && u.Len() == 1 {
+			return u.Term(0).Type().Underlying()
+		}
+	}
+	return limits
 }
 
 // count makes a loop that counts to len(s) one through the elements of s.

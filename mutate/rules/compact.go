@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/example"
+	"github.com/beagle-go/beagle/mutate/kit"
 )
 
 //go:embed compact.go
@@ -35,7 +36,7 @@ var compact = example.Rule{
 	Label: func(m *example.Match) string { return "neighbours in " + m.Pass.Text(m.Expr("list")) },
 }.Mutator()
 
-func unlikeBefore[S ~[]T, T comparable](list S) S {
+func unlikeBefore[S ~[]T, T kit.Exact](list S) S {
 	var out S
 	for i, x := range list {
 		if i == 0 || x != list[i-1] {
@@ -45,7 +46,7 @@ func unlikeBefore[S ~[]T, T comparable](list S) S {
 	return out
 }
 
-func lastKept[S ~[]T, T comparable](list S) S {
+func lastKept[S ~[]T, T kit.Exact](list S) S {
 	var out S
 	for _, x := range list {
 		if len(out) == 0 || x != out[len(out)-1] {
@@ -55,7 +56,7 @@ func lastKept[S ~[]T, T comparable](list S) S {
 	return out
 }
 
-func compacted[S ~[]T, T comparable](list S) S {
+func compacted[S ~[]T, T kit.Exact](list S) S {
 	var out S
 	if len(list) > 0 {
 		out = slices.Compact(list)
@@ -63,7 +64,7 @@ func compacted[S ~[]T, T comparable](list S) S {
 	return out
 }
 
-func unlikeOfEmpty[S ~[]T, T comparable](list S) S {
+func unlikeOfEmpty[S ~[]T, T kit.Exact](list S) S {
 	out := S{}
 	for i, x := range list {
 		if i == 0 || x != list[i-1] {
@@ -73,7 +74,7 @@ func unlikeOfEmpty[S ~[]T, T comparable](list S) S {
 	return out
 }
 
-func lastOfEmpty[S ~[]T, T comparable](list S) S {
+func lastOfEmpty[S ~[]T, T kit.Exact](list S) S {
 	out := S{}
 	for _, x := range list {
 		if len(out) == 0 || x != out[len(out)-1] {
@@ -83,7 +84,7 @@ func lastOfEmpty[S ~[]T, T comparable](list S) S {
 	return out
 }
 
-func lastOfMade[S ~[]T, T comparable](list S) S {
+func lastOfMade[S ~[]T, T kit.Exact](list S) S {
 	out := make(S, 0)
 	for _, x := range list {
 		if len(out) == 0 || x != out[len(out)-1] {
@@ -93,7 +94,7 @@ func lastOfMade[S ~[]T, T comparable](list S) S {
 	return out
 }
 
-func compactedEmpty[S ~[]T, T comparable](list S) S {
+func compactedEmpty[S ~[]T, T kit.Exact](list S) S {
 	out := slices.Compact(list)
 	return out
 }
