@@ -107,6 +107,14 @@ func (w *writer) helper(name string, typeArgs []ast.Expr) string {
 	return w.copyHelper(name, types)
 }
 
+// Helper returns the name of the candidate's copy of a function of the kit, and the edits that
+// declare it behind n's function. Code of a rule that no example can express calls it so.
+func Helper(p *mutate.Pass, n ast.Node, name string) (string, []mutate.Edit, error) {
+	w := newWriter(&Match{Pass: p, Node: n}, nil, newSurroundings(p))
+	own := w.copyHelper(name, nil)
+	return own, append(w.imported(), w.declared()...), w.err
+}
+
 func (w *writer) copyHelper(name string, types []string) string {
 	key := name + " " + strings.Join(types, ",")
 	if got, ok := w.helpers[key]; ok {

@@ -1,6 +1,9 @@
 package kit
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // HasPrefixText is bytes.HasPrefix for a text.
 func HasPrefixText(b []byte, s string) bool {
@@ -73,4 +76,12 @@ func HexText(src []byte) string {
 	}
 	EncodeHex(dst, src)
 	return string(dst[:2*len(src)])
+}
+
+// CutBytes is bytes.Cut with a separator of one byte.
+func CutBytes(s []byte, sep byte) (head, tail []byte, found bool) {
+	if i := bytes.IndexByte(s, sep); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, nil, false
 }

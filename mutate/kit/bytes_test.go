@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/hex"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/beagle-go/beagle/mutate/kit"
@@ -45,6 +47,35 @@ func TestHex(t *testing.T) {
 		}
 		if got, want := kit.HexText(src), hex.EncodeToString(src); got != want {
 			t.Errorf("HexText(%x) = %s", src, got)
+		}
+	}
+}
+
+func TestPieces(t *testing.T) {
+	texts := []string{"", " ", "a", "a,b", ",", ",,a,", "a b", " a  b\t", "é b", "a,é,b", "\x0bx\x85y"}
+	for _, s := range texts {
+		for _, sep := range []string{",", ", ", "b", "é"} {
+			if got, want := kit.AppendParts(nil, s, sep), strings.Split(s, sep); !slices.Equal(got, want) {
+				t.Errorf("AppendParts(%q, %q) = %q", s, sep, got)
+			}
+			for most := 2; most < 5; most++ {
+				got, want := kit.AppendFirstParts(nil, s, sep, most), strings.SplitN(s, sep, most)
+				if !slices.Equal(got, want) {
+					t.Errorf("AppendFirstParts(%q, %q, %d) = %q", s, sep, most, got)
+				}
+			}
+		}
+		if got, want := kit.AppendFields(nil, s), strings.Fields(s); !slices.Equal(got, want) {
+			t.Errorf("AppendFields(%q) = %q", s, got)
+		}
+		head, tail, found := kit.CutByte(s, ',')
+		if h, l, f := strings.Cut(s, ","); head != h || tail != l || found != f {
+			t.Errorf("CutByte(%q) = %q, %q, %v", s, head, tail, found)
+		}
+		front, rest, found := kit.CutBytes([]byte(s), ',')
+		if h, l, f := bytes.Cut([]byte(s), []byte(",")); !bytes.Equal(front, h) || !bytes.Equal(rest, l) ||
+			(rest == nil) != (l == nil) || found != f {
+			t.Errorf("CutBytes(%q) = %q, %q, %v", s, front, rest, found)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/example"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
@@ -140,11 +141,10 @@ func rewriteByteSeparators(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mut
 				continue
 			}
 			if cuts[ofBytes] == "" {
-				wishes := []string{"cutByte", "cutAtByte"}
-				if ofBytes {
-					wishes = []string{"cutBytes", "cutBytesAt"}
+				name, more, err := example.Helper(p, call, map[bool]string{false: "CutByte", true: "CutBytes"}[ofBytes])
+				if err != nil {
+					return nil, err
 				}
-				name, more := helper(p, call, cutByte(p.Text(fun.X), ofBytes), wishes...)
 				cuts[ofBytes], edits = name, append(edits, more...)
 			}
 			edits = append(edits, p.Replace(fun, cuts[ofBytes]))
@@ -208,23 +208,6 @@ func changes(to, from []string) (lhs, rhs []string) {
 		}
 	}
 	return lhs, rhs
-}
-
-// cutByte returns a function that declares the helper for Cut under a name.
-func cutByte(pkg string, ofBytes bool) func(name string) string {
-	of, typ, none := "strings", "string", `""`
-	if ofBytes {
-		of, typ, none = "bytes", "[]byte", "nil"
-	}
-	return func(name string) string {
-		return fmt.Sprintf(`// %[1]s is %[3]s.Cut with a separator of one byte.
-func %[1]s(s %[4]s, sep byte) (head, tail %[4]s, found bool) {
-	if i := %[2]s.IndexByte(s, sep); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, %[5]s, false
-}`, name, pkg, of, typ, none)
-	}
 }
 
 // nowhereElse reports whether the package declares a name only once, so that it means the same in
