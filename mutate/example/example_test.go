@@ -1,6 +1,7 @@
 package example_test
 
 import (
+	"bytes"
 	_ "embed"
 	"go/format"
 	"slices"
@@ -131,6 +132,20 @@ var named = mutator(example.Rule{
 	}},
 })
 
+// trimmed reads the bytes that a name holds as a text.
+var trimmed = mutator(example.Rule{
+	Name: "test-trimmed",
+	Pairs: []example.Pair{{
+		Before: func(b []byte) string { return strings.TrimSpace(string(b)) },
+		After:  func(b []byte) string { return string(bytes.TrimSpace(b)) },
+	}},
+})
+
+// read is a function that reads bytes as a text.
+func read(body string) string {
+	return "import \"strings\"\n\nfunc f(b []byte) string { " + body + " }\n\nfunc clear(b []byte) { b[0] = 0 }\n"
+}
+
 // cut is a function that takes a text apart.
 func cut(body string) string {
 	return "import \"strings\"\n\nfunc f(s string) string { " + body + " }\n\nvar _ = strings.Cut\n"
@@ -194,6 +209,14 @@ func TestMatch(t *testing.T) {
 		{"a name for a value that stays", named, cut("b := []byte(s)\n return string(b)"),
 			"func f(s string) string {\n\treturn s\n}"},
 		{"a name that is read again", named, cut("b := []byte(s)\n b = append(b, 1)\n return string(b)"), ""},
+		{"a name for bytes", trimmed, read("s := string(b)\n t := 1\n _ = t\n return strings.TrimSpace(s)"),
+			"string(bytes.TrimSpace(b))"},
+		{"a name for bytes that change", trimmed, read("s := string(b)\n b[0] = 1\n return strings.TrimSpace(s)"), ""},
+		{"a name for bytes that a call changes", trimmed,
+			read("s := string(b)\n clear(b)\n return strings.TrimSpace(s)"), ""},
+		{"a name for bytes in a condition", trimmed,
+			read("s := string(b)\n for len(b) > 2 { b = b[1:]; if strings.TrimSpace(s) == \"\" { break } }\n " +
+				"return \"\""), ""},
 		{"a name in a loop", named, cut("b := []byte(s)\n for range 3 { s = string(b) }\n return s"), ""},
 		{"a name of another block", named, cut("b := []byte(s)\n if s := 3; s > 2 { return string(b) }\n return s"), ""},
 	} {

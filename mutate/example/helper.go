@@ -126,7 +126,7 @@ func (w *writer) copyHelper(name string, types []string) string {
 		return name
 	}
 	// A helper of an earlier step serves again.
-	if name := h.there(w.m.Pass, types); name != "" {
+	if name := h.there(w.m.Pass, types); name != "" && w.lookup(name) == w.m.Pass.Pkg.Scope().Lookup(name) {
 		w.helpers[key] = name
 		return name
 	}

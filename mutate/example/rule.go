@@ -17,7 +17,8 @@
 //
 // The body of Before says how much it matches:
 //
-//   - A body that is one `return E` matches the expression E.
+//   - A body that is one `return E` matches the expression E, which may be a call of several
+//     results.
 //   - A last `return v, w` of variables is not matched: it names the variables that live on. All
 //     others must be unused behind the match.
 //   - Statements in front of a last `return E` match statements, and E in the statement behind

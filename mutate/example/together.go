@@ -67,7 +67,7 @@ func (c *compiled) join(all []*Match) (s mutate.Site, ok bool) {
 	var around *surroundings
 	var done []ast.Node
 	for _, m := range all {
-		if slices.ContainsFunc(done, func(n ast.Node) bool { return facts.Inside(m.Node, n) }) {
+		if m.meets(done) {
 			continue
 		}
 		if around == nil {
@@ -84,12 +84,28 @@ func (c *compiled) join(all []*Match) (s mutate.Site, ok bool) {
 			s.Node, s.Label = m.Node, c.label(m)
 		}
 		around, edits, done = attempt, append(edits, more...), append(done, m.Region())
+		for _, d := range m.named {
+			done = append(done, d.Stmt)
+		}
 	}
 	if done == nil {
 		return s, false
 	}
 	s.Data = slices.Concat(around.imported(), edits, around.declared())
 	return s, true
+}
+
+// meets reports whether a match lies within a place that is rewritten already, or takes away a
+// declaration that holds one.
+func (m *Match) meets(done []ast.Node) bool {
+	return slices.ContainsFunc(done, func(n ast.Node) bool {
+		for _, d := range m.named {
+			if facts.Inside(n, d.Stmt) {
+				return true
+			}
+		}
+		return facts.Inside(m.Node, n)
+	})
 }
 
 // within returns what writes the other matches of a step that are expressions within this one.

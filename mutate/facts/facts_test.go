@@ -48,7 +48,8 @@ func TestOwned(t *testing.T) {
 		"c := make([]int, 3); c = v; c[0] = 1":                       false,
 		"c := make([]int, 3); type s struct{ x []int }; _ = s{x: c}": false,
 	} {
-		p := check(t, "import \"slices\"\n\nvar _ = slices.Clip[[]int]\n\nfunc keep([]int) {}\nfunc f(v []int) { "+code+" }")
+		p := check(t, "import \"slices\"\n\nvar _ = slices.Clip[[]int]\n\n"+
+			"func keep([]int) {}\nfunc f(v []int) { "+code+" }")
 		if got := Owned.Of(p)[variable(t, p, "c")]; got != want {
 			t.Errorf("%s: owned is %v", code, got)
 		}
@@ -95,7 +96,7 @@ func TestLoops(t *testing.T) {
 
 // TestRequires checks that facts have names, and that none requires itself by way of others.
 func TestRequires(t *testing.T) {
-	all := []Named{Declared, Captured, Single, Owned, Loops, Reached}
+	all := []Named{Declared, Captured, Single, Owned, Fresh, Loops, Reached}
 	seen := map[string]bool{}
 	for _, f := range all {
 		for _, r := range f.requires() {

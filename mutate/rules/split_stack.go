@@ -99,9 +99,10 @@ func findLimitedSplits(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		room := p.Fresh("room", "space")
+		args := p.Between(call.Args[0].Pos(), call.Args[2].End())
 		edits = append(edits, p.Replace(d.Stmt,
-			fmt.Sprintf("var %s [%d]string // holds most pieces without an allocation\n%s := %s(%[1]s[:0], %[5]s, %[6]s, %[7]s)",
-				room, most, d.Var.Name(), name, p.Text(call.Args[0]), p.Text(call.Args[1]), p.Text(call.Args[2]))))
+			fmt.Sprintf("var %s [%d]string // holds most pieces without an allocation\n%s := %s(%[1]s[:0], %[5]s)", room,
+				most, d.Var.Name(), name, args)))
 		sites = append(sites, site(d.Stmt, "pieces "+d.Var.Name(), edits...))
 	}
 	return sites
