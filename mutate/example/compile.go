@@ -41,6 +41,9 @@ func compile(r *Rule) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Together && r.Label == nil {
+		return nil, errors.New("a step of all places has no label")
+	}
 	x := &extract{file: f, decls: keptDecls(f), named: map[string]*ast.FuncDecl{}}
 	for i, lit := range literals {
 		if err := x.pair(&r.Pairs[i], lit); err != nil {

@@ -102,6 +102,7 @@ var quotes = mutator(example.Rule{
 		Given:  func(s string) bool { return !strings.HasSuffix(s, "bb") },
 	}},
 	Together: true,
+	Label:    func(*example.Match) string { return "ends" },
 })
 
 // parted replaces a call of several results.

@@ -65,17 +65,21 @@ func (m *Match) nameOf(pat, e ast.Expr) (d facts.Declaration, ok bool) {
 	if !isName || m.frozen || m.spelled {
 		return d, false
 	}
+	value := facts.Single.Of(m.Pass)[m.Pass.Var(id)].Value
 	switch pat := pat.(type) {
 	case *ast.CallExpr:
-		if m.pair.before.codeOf(pat) != nil {
-			return d, false // it stands for code as it is spelled
-		}
+		// Code is taken as it is spelled.
+		_, ok = value.(*ast.CallExpr)
+		ok = ok && m.pair.before.codeOf(pat) == nil
 	case *ast.IndexExpr:
-		if ix, ok := pat.Index.(*ast.Ident); ok && m.loops[m.pair.rule.obj(ix)].loop != nil {
-			return d, false // an element of a loop, which has names of its own
-		}
+		// An element of a loop has names of its own.
+		_, ok = value.(*ast.IndexExpr)
+		ix, named := pat.Index.(*ast.Ident)
+		ok = ok && !(named && m.loops[m.pair.rule.obj(ix)].loop != nil)
 	case *ast.SliceExpr:
-	default:
+		_, ok = value.(*ast.SliceExpr)
+	}
+	if !ok {
 		return d, false
 	}
 	return facts.OnlyNames(m.Pass, id, m.head)

@@ -202,14 +202,16 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 			taken = append(taken, m.Region())
 		})
 	}
-	if s, ok := c.join(all); ok {
-		sites = append(sites, s)
-	}
+	var coded []mutate.Site
 	if c.rule.Code != nil {
-		for _, s := range c.rule.Code(p) {
-			if !slices.ContainsFunc(taken, func(n ast.Node) bool { return facts.Inside(s.Node, n) }) {
-				sites = append(sites, s)
-			}
+		coded = c.rule.Code(p)
+	}
+	if c.rule.Together {
+		return c.join(p, all, coded)
+	}
+	for _, s := range coded {
+		if !slices.ContainsFunc(taken, func(n ast.Node) bool { return facts.Inside(s.Node, n) }) {
+			sites = append(sites, s)
 		}
 	}
 	inorder.By(sites, func(a, b mutate.Site) int { return int(a.Node.Pos() - b.Node.Pos()) })

@@ -65,7 +65,7 @@ type Rule struct {
 	// Code finds places that no example can express. Their Data are the edits, as []mutate.Edit.
 	Code func(*mutate.Pass) []mutate.Site
 	// Together makes one step of all places, of which one alone is not worth a step. The pairs of
-	// such a rule have one After each.
+	// such a rule have one After each, what Code finds needs no imports, and Label gets nil.
 	Together bool
 }
 

@@ -55,23 +55,25 @@ func (s *surroundings) declared() (out []mutate.Edit) {
 	return out
 }
 
-// join makes one site of all matches. One that lies within another is written as a part of it.
-func (c *compiled) join(all []*Match) (s mutate.Site, ok bool) {
+// join makes one site of all matches, and of the places that code finds. A match that lies within
+// another is written as a part of it.
+func (c *compiled) join(p *mutate.Pass, all []*Match, coded []mutate.Site) []mutate.Site {
 	slices.SortStableFunc(all, func(a, b *Match) int {
 		if d := a.Node.Pos() - b.Node.Pos(); d != 0 {
 			return int(d)
 		}
 		return int(b.Region().End() - a.Region().End())
 	})
+	around := newSurroundings(p)
 	var edits []mutate.Edit
-	var around *surroundings
-	var done []ast.Node
+	var done, places []ast.Node
+	for _, s := range coded {
+		edits = append(edits, s.Data.([]mutate.Edit)...)
+		done, places = append(done, s.Node), append(places, s.Node)
+	}
 	for _, m := range all {
 		if m.meets(done) {
 			continue
-		}
-		if around == nil {
-			around = newSurroundings(m.Pass)
 		}
 		attempt := around.clone()
 		w := newWriter(m, m.pair.ways[0], attempt)
@@ -80,19 +82,18 @@ func (c *compiled) join(all []*Match) (s mutate.Site, ok bool) {
 		if err != nil {
 			continue
 		}
-		if done == nil {
-			s.Node, s.Label = m.Node, c.label(m)
-		}
 		around, edits, done = attempt, append(edits, more...), append(done, m.Region())
 		for _, d := range m.named {
 			done = append(done, d.Stmt)
 		}
+		places = append(places, m.Node)
 	}
-	if done == nil {
-		return s, false
+	if places == nil {
+		return nil
 	}
-	s.Data = slices.Concat(around.imported(), edits, around.declared())
-	return s, true
+	first := slices.MinFunc(places, func(a, b ast.Node) int { return int(a.Pos() - b.Pos()) })
+	return []mutate.Site{{Node: first, Label: c.rule.Label(nil),
+		Data: slices.Concat(around.imported(), edits, around.declared())}}
 }
 
 // meets reports whether a match lies within a place that is rewritten already, or takes away a
