@@ -100,9 +100,9 @@ func findLimitedSplits(p *mutate.Pass) []mutate.Site {
 		}
 		room := p.Fresh("room", "space")
 		args := p.Between(call.Args[0].Pos(), call.Args[2].End())
-		edits = append(edits, p.Replace(d.Stmt,
-			fmt.Sprintf("var %s [%d]string // holds most pieces without an allocation\n%s := %s(%[1]s[:0], %[5]s)", room,
-				most, d.Var.Name(), name, args)))
+		text := fmt.Sprintf("var %s [%d]string // holds most pieces without an allocation\n", room, most) +
+			fmt.Sprintf("%s := %s(%s[:0], %s)", d.Var.Name(), name, room, args)
+		edits = append(edits, p.Replace(d.Stmt, text))
 		sites = append(sites, site(d.Stmt, "pieces "+d.Var.Name(), edits...))
 	}
 	return sites
