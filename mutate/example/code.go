@@ -67,13 +67,21 @@ func (m *Match) withArguments(args []ast.Expr, e ast.Expr, then func() bool) boo
 			continue
 		}
 		for part := range nodesOf[ast.Expr](e) {
-			if m.try(func() bool { return m.expr(a, part) && then() }) {
+			if m.try(func() bool { return m.asSpelled(a, part) && then() }) {
 				return true
 			}
 		}
 		return false
 	}
 	return then()
+}
+
+// asSpelled matches an expression whose text the code keeps: names in it stay.
+func (m *Match) asSpelled(pat, e ast.Expr) bool {
+	old := m.spelled
+	m.spelled = true
+	defer func() { m.spelled = old }()
+	return m.expr(pat, e)
 }
 
 // bound reports whether all parameters in an expression of Before stand for something.
@@ -346,6 +354,9 @@ func (m *Match) blockText(b *block, args []ast.Expr, text func(k int, at ast.Exp
 			if k := m.argument(args, e); k >= 0 {
 				return text(k, e), true
 			}
+		}
+		if m.inner != nil {
+			return m.inner(n)
 		}
 		return "", false
 	}

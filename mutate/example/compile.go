@@ -41,6 +41,9 @@ func compile(r *Rule) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Together && r.Label == nil {
+		return nil, errors.New("a step of all places has no label")
+	}
 	x := &extract{file: f, decls: keptDecls(f), named: map[string]*ast.FuncDecl{}}
 	for i, lit := range literals {
 		if err := x.pair(&r.Pairs[i], lit); err != nil {
@@ -55,6 +58,9 @@ func compile(r *Rule) (*compiled, error) {
 		p := &pair{Pair: &r.Pairs[i], rule: c}
 		if rest, err = p.read(rest); err != nil {
 			return nil, fmt.Errorf("pair %d: %w", i, err)
+		}
+		if r.Together && len(p.ways) > 1 {
+			return nil, fmt.Errorf("pair %d: one step of all places leaves no choice between ways", i)
 		}
 		c.pairs = append(c.pairs, p)
 	}

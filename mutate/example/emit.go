@@ -1,6 +1,7 @@
 package example
 
 import (
+	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/token"
@@ -150,8 +151,11 @@ func (w *writer) constantByte(ix *ast.IndexExpr) (string, bool) {
 		return "", false
 	}
 	s := constant.StringVal(v)
-	if i < 0 || int(i) >= len(s) || s[i] >= utf8.RuneSelf {
+	if i < 0 || int(i) >= len(s) {
 		return "", false
+	}
+	if s[i] >= utf8.RuneSelf {
+		return fmt.Sprintf("%#x", s[i]), true
 	}
 	return strconv.QuoteRune(rune(s[i])), true
 }

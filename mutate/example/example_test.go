@@ -1,6 +1,7 @@
 package example_test
 
 import (
+	"bytes"
 	_ "embed"
 	"go/format"
 	"slices"
@@ -88,6 +89,31 @@ var turned = mutator(example.Rule{
 	}},
 })
 
+// quotes makes one step of all places, some of which lie in others.
+var quotes = mutator(example.Rule{
+	Name: "test-quotes",
+	Pairs: []example.Pair{{
+		Before: func(s string) string { return strings.TrimPrefix(s, "a") },
+		After:  func(s string) string { return strings.TrimLeft(s, "a") },
+		Given:  func(s string) bool { return !strings.HasPrefix(s, "aa") },
+	}, {
+		Before: func(s string) string { return strings.TrimSuffix(s, "b") },
+		After:  func(s string) string { return strings.TrimRight(s, "b") },
+		Given:  func(s string) bool { return !strings.HasSuffix(s, "bb") },
+	}},
+	Together: true,
+	Label:    func(*example.Match) string { return "ends" },
+})
+
+// parted replaces a call of several results.
+var parted = mutator(example.Rule{
+	Name: "test-parted",
+	Pairs: []example.Pair{{
+		Before: func(s string) (string, bool) { return strings.CutPrefix(s, "") },
+		After:  func(s string) (string, bool) { return strings.CutSuffix(s, "") },
+	}},
+})
+
 // asked is a function that asks a loop, and says no behind it.
 func asked(params, loop string) string {
 	return "func f(" + params + ") bool { " + loop + "\n return false }\n" + bump
@@ -96,6 +122,34 @@ func asked(params, loop string) string {
 // found is asked with the loop of most cases, over a condition.
 func found(params, condition string) string {
 	return asked(params, "for _, x := range a { if "+condition+" { return true } }")
+}
+
+// named drops two conversions.
+var named = mutator(example.Rule{
+	Name: "test-named",
+	Pairs: []example.Pair{{
+		Before: func(s string) string { return string([]byte(s)) },
+		After:  func(s string) string { return s },
+	}},
+})
+
+// trimmed reads the bytes that a name holds as a text.
+var trimmed = mutator(example.Rule{
+	Name: "test-trimmed",
+	Pairs: []example.Pair{{
+		Before: func(b []byte) string { return strings.TrimSpace(string(b)) },
+		After:  func(b []byte) string { return string(bytes.TrimSpace(b)) },
+	}},
+})
+
+// read is a function that reads bytes as a text.
+func read(body string) string {
+	return "import \"strings\"\n\nfunc f(b []byte) string { " + body + " }\n\nfunc clear(b []byte) { b[0] = 0 }\n"
+}
+
+// cut is a function that takes a text apart.
+func cut(body string) string {
+	return "import \"strings\"\n\nfunc f(s string) string { " + body + " }\n\nvar _ = strings.Cut\n"
 }
 
 // bump is a function with an effect.
@@ -141,6 +195,31 @@ func TestMatch(t *testing.T) {
 			"if !c {\n\t\tn = 2\n\t} else {\n\t\treturn 1\n\t}"},
 		{"a name lives on behind", turned, "func f(c bool) int { if c { x := 1; _ = x } else { x := 2; _ = x }\n" +
 			" return 0 }", "x := 2"},
+
+		{"together", quotes, "import \"strings\"\n\nfunc f(s string) string { if s == \"\" { return " +
+			"strings.TrimSuffix(s, \"b\") }\n return strings.TrimSuffix(strings.TrimPrefix(s[1:], \"a\"), \"b\") }",
+			"\t\treturn strings.TrimRight(s, \"b\")\n\t}\n\treturn " +
+				"strings.TrimRight(strings.TrimLeft(s[1:], \"a\"), \"b\")"},
+
+		{"several results", parted, cut("t, _ := strings.CutPrefix(s, \"\")\n return t"),
+			"t, _ := strings.CutSuffix(s, \"\")"},
+
+		{"a name", quotes, cut("t := strings.TrimPrefix(s, \"a\")\n return strings.TrimSuffix(t, \"b\")"),
+			"t := strings.TrimLeft(s, \"a\")\n\treturn strings.TrimRight(t, \"b\")"},
+		{"a name for a value", named, cut("b := []byte(s)\n s = \"\"\n_ = s\n return string(b)"), ""},
+		{"a name for a value that stays", named, cut("b := []byte(s)\n return string(b)"),
+			"func f(s string) string {\n\treturn s\n}"},
+		{"a name that is read again", named, cut("b := []byte(s)\n b = append(b, 1)\n return string(b)"), ""},
+		{"a name for bytes", trimmed, read("s := string(b)\n t := 1\n _ = t\n return strings.TrimSpace(s)"),
+			"string(bytes.TrimSpace(b))"},
+		{"a name for bytes that change", trimmed, read("s := string(b)\n b[0] = 1\n return strings.TrimSpace(s)"), ""},
+		{"a name for bytes that a call changes", trimmed,
+			read("s := string(b)\n clear(b)\n return strings.TrimSpace(s)"), ""},
+		{"a name for bytes in a condition", trimmed,
+			read("s := string(b)\n for len(b) > 2 { b = b[1:]; if strings.TrimSpace(s) == \"\" { break } }\n " +
+				"return \"\""), ""},
+		{"a name in a loop", named, cut("b := []byte(s)\n for range 3 { s = string(b) }\n return s"), ""},
+		{"a name of another block", named, cut("b := []byte(s)\n if s := 3; s > 2 { return string(b) }\n return s"), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p, err := mutate.Check("package p\n\n"+test.code+"\n", "f", nil)

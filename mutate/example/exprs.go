@@ -19,6 +19,10 @@ func (m *Match) expr(pat, e ast.Expr) bool {
 	case tv.IsType():
 		return m.Pass.Info.Types[e].IsType() && m.unify(tv.Type, m.Pass.Info.TypeOf(e))
 	}
+	if d, ok := m.nameOf(pat, e); ok {
+		set(m, m.named, d.Var, d)
+		e = ast.Unparen(d.Value)
+	}
 	switch pat := pat.(type) {
 	case *ast.Ident:
 		return m.ident(pat, e)
@@ -52,6 +56,33 @@ func (m *Match) expr(pat, e ast.Expr) bool {
 		return ok && m.literal(pat, lit)
 	}
 	return false
+}
+
+// nameOf returns the declaration of a variable that stands where Before has a call, an element or a
+// part, if the variable is only a name for that value.
+func (m *Match) nameOf(pat, e ast.Expr) (d facts.Declaration, ok bool) {
+	id, isName := e.(*ast.Ident)
+	if !isName || m.frozen || m.spelled {
+		return d, false
+	}
+	value := facts.Single.Of(m.Pass)[m.Pass.Var(id)].Value
+	switch pat := pat.(type) {
+	case *ast.CallExpr:
+		// Code is taken as it is spelled.
+		_, ok = value.(*ast.CallExpr)
+		ok = ok && m.pair.before.codeOf(pat) == nil
+	case *ast.IndexExpr:
+		// An element of a loop has names of its own.
+		_, ok = value.(*ast.IndexExpr)
+		ix, named := pat.Index.(*ast.Ident)
+		ok = ok && !(named && m.loops[m.pair.rule.obj(ix)].loop != nil)
+	case *ast.SliceExpr:
+		_, ok = value.(*ast.SliceExpr)
+	}
+	if !ok {
+		return d, false
+	}
+	return facts.OnlyNames(m.Pass, id, m.head)
 }
 
 func sameConstant(a, b constant.Value) bool {
@@ -269,9 +300,10 @@ func (c *compiled) packageOf(sel *ast.SelectorExpr) *types.Package {
 
 // binary matches an operation in each of its spellings.
 func (m *Match) binary(pat *ast.BinaryExpr, e ast.Expr) bool {
-	if b, ok := e.(*ast.BinaryExpr); ok && pat.Op == token.NEQ && b.Op == token.GTR && m.Pass.IsInt(b.Y, 0) &&
-		m.basic(b.X)&types.IsUnsigned != 0 {
-		return m.expr(pat.X, b.X) && m.expr(pat.Y, b.Y)
+	if b, ok := e.(*ast.BinaryExpr); ok {
+		if op := m.zeroTest(b.Op, b.X, b.Y); op == pat.Op && op != b.Op {
+			return m.expr(pat.X, b.X) && m.expr(pat.Y, b.Y)
+		}
 	}
 	if not, ok := e.(*ast.UnaryExpr); ok && not.Op == token.NOT {
 		inner, ok := ast.Unparen(not.X).(*ast.BinaryExpr)
@@ -280,6 +312,31 @@ func (m *Match) binary(pat *ast.BinaryExpr, e ast.Expr) bool {
 	}
 	b, ok := e.(*ast.BinaryExpr)
 	return ok && m.operands(pat, b.Op, b.X, b.Y)
+}
+
+// zeroTest returns the operator of x == 0 for x <= 0, and that of x != 0 for x > 0, if x is never
+// negative: a length, the index of a loop, or an unsigned number.
+func (m *Match) zeroTest(op token.Token, x, y ast.Expr) token.Token {
+	if op != token.LEQ && op != token.GTR || !m.Pass.IsInt(y, 0) {
+		return op
+	}
+	never := m.basic(x)&types.IsUnsigned != 0
+	if call, ok := ast.Unparen(x).(*ast.CallExpr); ok {
+		b, isBuiltin := m.Pass.Callee(call).(*types.Builtin)
+		never = never || isBuiltin && (b.Name() == "len" || b.Name() == "cap")
+	}
+	if v := m.Pass.Var(x); v != nil {
+		for _, r := range m.loops {
+			never = never || r.loop.Index == v
+		}
+	}
+	switch {
+	case !never:
+		return op
+	case op == token.LEQ:
+		return token.EQL
+	}
+	return token.NEQ
 }
 
 func (m *Match) operands(pat *ast.BinaryExpr, op token.Token, x, y ast.Expr) bool {

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	gotypes "go/types"
 	"io/fs"
 	"iter"
 	"strings"
@@ -19,15 +20,18 @@ import (
 // kitPath is the package whose functions an After may call. The engine copies them.
 const kitPath = "github.com/beagle-go/beagle/mutate/kit"
 
-// A helper is a function of the kit.
+// A helper is a function or a variable of the kit.
 type helper struct {
 	file    string // the text of its file
 	fset    *token.FileSet
-	decl    *ast.FuncDecl
+	node    ast.Decl
+	name    *ast.Ident
+	doc     *ast.CommentGroup
+	decl    *ast.FuncDecl     // nil for a variable
 	imports map[string]string // names of packages in its file, to their paths
 }
 
-// helpers holds the functions of the kit by name.
+// helpers holds the functions and the variables of the kit by name.
 var helpers = sync.OnceValue(func() map[string]*helper {
 	out := map[string]*helper{}
 	for name, text := range kitFiles() {
@@ -42,13 +46,32 @@ var helpers = sync.OnceValue(func() map[string]*helper {
 			imports[path[strings.LastIndexByte(path, '/')+1:]] = path
 		}
 		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
-				out[fn.Name.Name] = &helper{text, fset, fn, imports}
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					out[d.Name.Name] = &helper{text, fset, d, d.Name, d.Doc, d, imports}
+				}
+			case *ast.GenDecl:
+				if v := variableOf(d); v != nil && v.Name != "Sources" {
+					out[v.Name] = &helper{text, fset, d, v, d.Doc, nil, imports}
+				}
 			}
 		}
 	}
 	return out
 })
+
+// variableOf returns the name of the one variable that a declaration gives a value, or nil.
+func variableOf(d *ast.GenDecl) *ast.Ident {
+	if d.Tok != token.VAR || len(d.Specs) != 1 {
+		return nil
+	}
+	spec := d.Specs[0].(*ast.ValueSpec)
+	if len(spec.Names) != 1 {
+		return nil
+	}
+	return spec.Names[0]
+}
 
 // kitFiles yields the names and the texts of the kit's files.
 func kitFiles() iter.Seq2[string, string] {
@@ -84,6 +107,14 @@ func (w *writer) helper(name string, typeArgs []ast.Expr) string {
 	return w.copyHelper(name, types)
 }
 
+// Helper returns the name of the candidate's copy of a function of the kit, and the edits that
+// declare it behind n's function. Code of a rule that no example can express calls it so.
+func Helper(p *mutate.Pass, n ast.Node, name string) (string, []mutate.Edit, error) {
+	w := newWriter(&Match{Pass: p, Node: n}, nil, newSurroundings(p))
+	own := w.copyHelper(name, nil)
+	return own, append(w.imported(), w.declared()...), w.err
+}
+
 func (w *writer) copyHelper(name string, types []string) string {
 	key := name + " " + strings.Join(types, ",")
 	if got, ok := w.helpers[key]; ok {
@@ -95,38 +126,68 @@ func (w *writer) copyHelper(name string, types []string) string {
 		return name
 	}
 	// A helper of an earlier step serves again.
-	for _, d := range w.m.Pass.File.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && w.isCopy(fn, h, types) {
-			w.helpers[key] = fn.Name.Name
-			return fn.Name.Name
-		}
+	if name := h.there(w.m.Pass, types); name != "" && w.lookup(name) == w.m.Pass.Pkg.Scope().Lookup(name) {
+		w.helpers[key] = name
+		return name
 	}
 	own := w.freshName(lowerFirst(name))
 	w.helpers[key] = own
 	at := len(w.decls)
-	w.decls = append(w.decls, "")
-	w.decls[at] = w.copyText(h, own, types)
+	w.decls = append(w.decls, addition{behind: w.m.Node})
+	w.decls[at].text = w.copyText(h, own, types)
 	return own
+}
+
+// there returns the name of the candidate's copy of a helper for the types, or "".
+func (h *helper) there(p *mutate.Pass, types []string) string {
+	for _, d := range p.File.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if h.isCopy(p, d, types) {
+				return d.Name.Name
+			}
+		case *ast.GenDecl:
+			if v := variableOf(d); v != nil && h.decl == nil && plain(valueText(p.Text(d))) ==
+				plain(valueText(h.text(h.node.Pos(), h.node.End()))) {
+				return v.Name
+			}
+		}
+	}
+	return ""
+}
+
+// valueText returns what stands behind the name in the declaration of a variable.
+func valueText(decl string) string {
+	_, value, _ := strings.Cut(decl, "=")
+	return value
 }
 
 // copyText writes a helper under another name, for types, and adds its callees.
 func (w *writer) copyText(h *helper, own string, types []string) string {
-	params := names(h.decl.Type.TypeParams)
+	var params []*ast.Ident
+	if h.decl != nil {
+		params = names(h.decl.Type.TypeParams)
+	}
 	var out strings.Builder
-	from := h.decl.Pos()
-	if h.decl.Doc != nil {
-		doc := h.text(h.decl.Doc.Pos(), h.decl.Pos())
-		out.WriteString(strings.Replace(doc, h.decl.Name.Name, own, 1))
+	from := h.node.Pos()
+	if h.decl != nil {
+		from = h.decl.Type.Func
+	} else {
+		from = h.node.(*ast.GenDecl).TokPos
+	}
+	if h.doc != nil {
+		doc := h.text(h.doc.Pos(), from)
+		out.WriteString(strings.Replace(doc, h.name.Name, own, 1))
 	}
 	// Replace type parameters, imports, called helpers and the own name. The rest is copied as it
 	// is.
-	ast.Inspect(h.decl, func(n ast.Node) bool {
+	ast.Inspect(h.node, func(n ast.Node) bool {
 		text := ""
 		switch n := n.(type) {
 		case *ast.CommentGroup:
 			return false
 		case *ast.FieldList:
-			if n == h.decl.Type.TypeParams && len(types) > 0 {
+			if h.decl != nil && n == h.decl.Type.TypeParams && len(types) > 0 {
 				out.WriteString(h.text(from, n.Pos()))
 				from = n.End()
 				return false
@@ -134,16 +195,20 @@ func (w *writer) copyText(h *helper, own string, types []string) string {
 			return true
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && h.imports[x.Name] != "" {
-				text = w.importName(h.imports[x.Name]) + "." + n.Sel.Name
+				name := w.importName(h.imports[x.Name])
+				if h.declares(name) {
+					w.fail("a variable of the helper hides " + name)
+				}
+				text = name + "." + n.Sel.Name
 			}
 		case *ast.Ident:
 			switch {
-			case n == h.decl.Name:
+			case n.Name == h.name.Name:
 				text = own
-			case helpers()[n.Name] != nil && n.Name != h.decl.Name.Name:
+			case helpers()[n.Name] != nil:
 				text = w.copyHelper(n.Name, nil)
-			case n.Name == h.decl.Name.Name:
-				text = own
+			case gotypes.Universe.Lookup(n.Name) != nil && w.m.Pass.Pkg.Scope().Lookup(n.Name) != nil:
+				w.fail("the code gives " + n.Name + " another meaning")
 			}
 			for i, t := range params {
 				if i < len(types) && t.Name == n.Name {
@@ -159,20 +224,36 @@ func (w *writer) copyText(h *helper, own string, types []string) string {
 		from = n.End()
 		return false
 	})
-	out.WriteString(h.text(from, h.decl.End()))
+	out.WriteString(h.text(from, h.node.End()))
 	return out.String()
 }
 
+// declares reports whether a helper gives a parameter or variable a name.
+func (h *helper) declares(name string) bool {
+	packages := map[*ast.Ident]bool{}
+	for sel := range nodesOf[*ast.SelectorExpr](h.node) {
+		if x, ok := sel.X.(*ast.Ident); ok && h.imports[x.Name] != "" {
+			packages[x] = true
+		}
+	}
+	for id := range nodesOf[*ast.Ident](h.node) {
+		if id.Name == name && !packages[id] {
+			return true
+		}
+	}
+	return false
+}
+
 // isCopy reports whether a function of the candidate is a copy of a helper for the types.
-func (w *writer) isCopy(fn *ast.FuncDecl, h *helper, types []string) bool {
-	if !sameBody(w.m.Pass, fn, h) {
+func (h *helper) isCopy(p *mutate.Pass, fn *ast.FuncDecl, types []string) bool {
+	if !sameBody(p, fn, h) {
 		return false
 	}
 	if len(types) == 0 {
 		return true
 	}
 	first := fn.Type.Params.List
-	return len(first) > 0 && len(types) == 1 && w.m.Pass.Text(first[0].Type) == types[0]
+	return len(first) > 0 && len(types) == 1 && p.Text(first[0].Type) == types[0]
 }
 
 // isHelper reports whether a function of the candidate is a copy of any helper.
@@ -195,7 +276,7 @@ type helperKey struct{ fn *ast.FuncDecl }
 // sameBody compares the code of a function with a helper's, apart from the names of helpers and
 // packages.
 func sameBody(p *mutate.Pass, fn *ast.FuncDecl, h *helper) bool {
-	if fn.Body == nil || fn.Recv != nil || len(fn.Body.List) != len(h.decl.Body.List) ||
+	if h.decl == nil || fn.Body == nil || fn.Recv != nil || len(fn.Body.List) != len(h.decl.Body.List) ||
 		fn.Type.Params.NumFields() != h.decl.Type.Params.NumFields() {
 		return false
 	}

@@ -36,7 +36,8 @@ func (s *side) uses() map[string]use {
 		u, seen := out[obj.Name()]
 		if !seen {
 			u.order = len(out)
-			u.inFirst = len(s.list) == 0 || id.End() <= s.headEnd(s.list[0])
+			first := s.firstRun()
+			u.inFirst = first == nil || id.End() <= s.headEnd(first)
 		}
 		u.times++
 		conditional, loop := s.around(id)
@@ -46,6 +47,22 @@ func (s *side) uses() map[string]use {
 		return true
 	})
 	return out
+}
+
+// firstRun returns the first statement that does more than to declare variables without a value.
+func (s *side) firstRun() ast.Stmt {
+	for _, st := range s.list {
+		d, ok := st.(*ast.DeclStmt)
+		if !ok {
+			return st
+		}
+		for _, spec := range d.Decl.(*ast.GenDecl).Specs {
+			if v, ok := spec.(*ast.ValueSpec); ok && len(v.Values) > 0 {
+				return st
+			}
+		}
+	}
+	return nil
 }
 
 // headEnd returns where the part of a statement ends that runs first and once.
@@ -108,7 +125,7 @@ func (s *side) statementOf(n ast.Node) int {
 
 // legal reports whether the After means the same in the matched place.
 func (m *Match) legal() bool {
-	if !m.constants() || !m.deadBehind() || !m.orderKept() {
+	if !m.constants() || !m.deadBehind() || !m.orderKept() || !m.namesGo() {
 		return false
 	}
 	if m.pair.AnyOrder && !m.anyOrder() {
@@ -268,6 +285,17 @@ func (m *Match) inLoopOf(v *types.Var) bool {
 		}
 	}
 	return false
+}
+
+// namesGo reports whether the declarations of names that are matched as their values can go: they
+// stand in front of the match.
+func (m *Match) namesGo() bool {
+	for _, d := range m.named {
+		if d.Stmt.End() > m.Region().Pos() {
+			return false
+		}
+	}
+	return true
 }
 
 // anyOrder reports whether the pieces of code may run in any order.

@@ -54,7 +54,7 @@ func (c *compiled) headOf(s ast.Stmt) head {
 			h.unknown = true
 			return h
 		}
-		switch u := t.Underlying().(type) {
+		switch u := coreOf(t).(type) {
 		case *types.Slice, *types.Array:
 			h.kind = facts.ElementLoop
 		case *types.Map:
@@ -89,6 +89,21 @@ func (c *compiled) headOf(s ast.Stmt) head {
 		return h
 	}
 	return head{}
+}
+
+// coreOf returns what a type is made of; for a type parameter, what all its types are made of.
+func coreOf(t types.Type) types.Type {
+	p, ok := types.Unalias(t).(*types.TypeParam)
+	if !ok {
+		return t.Underlying()
+	}
+	limits := p.Constraint().Underlying().(*types.Interface)
+	if limits.NumEmbeddeds() == 1 {
+		if u, ok := limits.EmbeddedType(0).(*types.Union); ok && u.Len() == 1 {
+			return u.Term(0).Type().Underlying()
+		}
+	}
+	return limits
 }
 
 // count makes a loop that counts to len(s) one through the elements of s.
@@ -142,7 +157,7 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 			return false
 		}
 	default:
-		if !m.expr(h.seq, l.Seq) {
+		if !m.sequence(h.seq, l) {
 			return false
 		}
 		if t, ok := h.value.(*types.Var); ok && l.Value != nil && t.Type() != types.Typ[types.Invalid] &&
@@ -151,6 +166,13 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 		}
 	}
 	return m.heads(h, l) && m.block(h.body, l.Body)
+}
+
+// sequence matches what a loop goes through.
+func (m *Match) sequence(pat ast.Expr, l *facts.Loop) bool {
+	m.head = l
+	defer func() { m.head = nil }()
+	return m.expr(pat, l.Seq)
 }
 
 // anyLoop binds a parameter to the head of a loop, or compares with the one that it stands for.

@@ -31,10 +31,15 @@ type Match struct {
 	// addressed holds the parameters of pointer types whose expression is a variable that a method
 	// call takes the address of.
 	addressed map[string]bool
-	edits     [][]mutate.Edit // of each way
+	named     map[*types.Var]facts.Declaration // variables that are matched as their values
+	edits     [][]mutate.Edit                  // of each way
+	// inner writes what matches of the same step lie within this one, or is nil.
+	inner func(ast.Node) (string, bool)
 
-	trail  []func()
-	frozen bool // compares only, and binds nothing more
+	trail   []func()
+	frozen  bool        // compares only, and binds nothing more
+	spelled bool        // takes no name for its value
+	head    *facts.Loop // whose sequence is compared
 	// swapFirst tries swapped operands first. The first operands that match decide what parameters
 	// stand for, and the other choice may be the one that fits the rest.
 	swapFirst bool
@@ -50,7 +55,7 @@ func newMatch(p *mutate.Pass, of *pair) *Match {
 	return &Match{Pass: p, pair: of, exprs: map[string]ast.Expr{}, places: map[string]*types.Var{},
 		types: map[string]types.Type{}, locals: map[types.Object]*types.Var{}, loops: map[types.Object]role{},
 		blocks: map[string]*block{}, addressed: map[string]bool{},
-		kept: map[string]*facts.Loop{}}
+		kept: map[string]*facts.Loop{}, named: map[*types.Var]facts.Declaration{}}
 }
 
 // Expr returns the expression that a parameter stands for, or nil.
@@ -177,29 +182,46 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 		return nil
 	}
 	var taken []ast.Node // what earlier pairs match
+	var all []*Match     // of a rule that takes them together
 	for _, pair := range c.pairs {
 		before := len(taken)
 		if !goAtLeast(p, pair.Go) || !pair.importsThere(p) {
 			continue
 		}
 		pair.search(p, func(m *Match) {
-			if slices.ContainsFunc(taken[:before], func(n ast.Node) bool { return facts.Inside(m.Node, n) }) ||
-				!m.legal() || !m.write() {
+			if slices.ContainsFunc(taken[:before], func(n ast.Node) bool { return c.covers(n, m.Node) }) || !m.legal() {
+				return
+			}
+			if c.rule.Together {
+				all = append(all, m)
+			} else if m.write() {
+				sites = append(sites, mutate.Site{Node: m.Node, Label: c.label(m), Data: m})
+			} else {
 				return
 			}
 			taken = append(taken, m.Region())
-			sites = append(sites, mutate.Site{Node: m.Node, Label: c.label(m), Data: m})
 		})
 	}
+	var coded []mutate.Site
 	if c.rule.Code != nil {
-		for _, s := range c.rule.Code(p) {
-			if !slices.ContainsFunc(taken, func(n ast.Node) bool { return facts.Inside(s.Node, n) }) {
-				sites = append(sites, s)
-			}
+		coded = c.rule.Code(p)
+	}
+	if c.rule.Together {
+		return c.join(p, all, coded)
+	}
+	for _, s := range coded {
+		if !slices.ContainsFunc(taken, func(n ast.Node) bool { return facts.Inside(s.Node, n) }) {
+			sites = append(sites, s)
 		}
 	}
 	inorder.By(sites, func(a, b mutate.Site) int { return int(a.Node.Pos() - b.Node.Pos()) })
 	return sites
+}
+
+// covers reports whether an earlier match leaves no place for another one: of those that make one
+// step, only one at the same place.
+func (c *compiled) covers(earlier, n ast.Node) bool {
+	return facts.Inside(n, earlier) && (!c.rule.Together || n.Pos() == earlier.Pos() && n.End() == earlier.End())
 }
 
 func (c *compiled) params(_ *mutate.Pass, s mutate.Site) []mutate.Param {
@@ -299,10 +321,10 @@ func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
 func (p *pair) searchExprs(pass *mutate.Pass, fn *ast.FuncDecl, found func(*Match)) {
 	m := newMatch(pass, p)
 	for e := range mutate.Nodes[ast.Expr](pass, fn) {
-		if _, paren := e.(*ast.ParenExpr); paren || !pass.Info.Types[e].IsValue() && !isCall(e) {
+		if isName(e) || !pass.Info.Types[e].IsValue() && !isCall(e) {
 			continue
 		}
-		if m.expr(p.before.expr, e) && m.yields(e) {
+		if m.expr(p.before.expr, e) && m.yields(e) && !pass.Changes(e) {
 			m.tail, m.Node = e, e
 			found(m)
 			m = newMatch(pass, p)
@@ -316,17 +338,39 @@ func isCall(e ast.Expr) bool {
 	return ok
 }
 
-// yields reports whether an expression has the type that Before returns.
+// isName reports whether an expression is matched elsewhere: within its parentheses, or where the
+// variable that it names gets its value.
+func isName(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.ParenExpr, *ast.Ident:
+		return true
+	}
+	return false
+}
+
+// yields reports whether an expression has the type that Before returns, or a call the types.
 func (m *Match) yields(e ast.Expr) bool {
-	results := m.pair.before.sig.Results()
-	return results.Len() == 1 && m.fits(results.At(0).Type(), m.Pass.Info.TypeOf(e))
+	results, got := m.pair.before.sig.Results(), m.Pass.Info.TypeOf(e)
+	if results.Len() == 1 {
+		return m.fits(results.At(0).Type(), got)
+	}
+	several, ok := got.(*types.Tuple)
+	if !ok || several.Len() != results.Len() {
+		return false
+	}
+	for i := range results.Len() {
+		if !m.fits(results.At(i).Type(), several.At(i).Type()) {
+			return false
+		}
+	}
+	return true
 }
 
 // inStatement finds the expression of Before in the statement behind the matched ones. The
 // statement must evaluate it once, whatever happens.
 func (m *Match) inStatement(s ast.Stmt) bool {
 	for e := range mutate.Nodes[ast.Expr](m.Pass, s) {
-		if _, paren := e.(*ast.ParenExpr); paren {
+		if isName(e) {
 			continue
 		}
 		if at, ok := facts.Hoistable(m.Pass, e); !ok || at != s || m.Pass.Changes(e) {

@@ -17,7 +17,8 @@
 //
 // The body of Before says how much it matches:
 //
-//   - A body that is one `return E` matches the expression E.
+//   - A body that is one `return E` matches the expression E, which may be a call of several
+//     results.
 //   - A last `return v, w` of variables is not matched: it names the variables that live on. All
 //     others must be unused behind the match.
 //   - Statements in front of a last `return E` match statements, and E in the statement behind
@@ -26,8 +27,12 @@
 //
 // Code need not be spelled as Before is. The engine compares normal forms: `i++` and `i += 1`, all
 // heads of a loop through the same elements, s[i] and the value of the range, swapped operands of
-// commutative operators, `!(a == b)` and `a != b`, old and new names of library functions.
-// Statements that end in `break` also match statements that end in a return.
+// commutative operators, `!(a == b)` and `a != b`, `n > 0` and `n != 0` of a length, old and new
+// names of library functions. Statements that end in `break` also match statements that end in a
+// return.
+//
+// A name for a value makes no difference where Before has a call, an element or a part: a variable
+// that keeps its first value and is read once is matched as that value, and its declaration goes.
 //
 // The engine refuses a match when After would run code more often, less often or at another time,
 // unless that code has no effects and keeps its value.
@@ -59,6 +64,9 @@ type Rule struct {
 	Label func(*Match) string
 	// Code finds places that no example can express. Their Data are the edits, as []mutate.Edit.
 	Code func(*mutate.Pass) []mutate.Site
+	// Together makes one step of all places, of which one alone is not worth a step. The pairs of
+	// such a rule have one After each, what Code finds needs no imports, and Label gets nil.
+	Together bool
 }
 
 // A Pair is one example: two functions of one type.

@@ -91,11 +91,15 @@ func (m *Match) not(pat, e ast.Expr) bool {
 	}
 	b, ok := e.(*ast.BinaryExpr)
 	want, isBinary := ast.Unparen(pat).(*ast.BinaryExpr)
-	if !ok || !isBinary || negated[b.Op] == 0 ||
-		b.Op != token.EQL && b.Op != token.NEQ && m.basic(b.X)&types.IsInteger == 0 {
+	switch {
+	case !ok || !isBinary:
+		return false
+	case b.Op == token.LAND && want.Op == token.LOR, b.Op == token.LOR && want.Op == token.LAND:
+		return m.not(want.X, b.X) && m.not(want.Y, b.Y)
+	case negated[b.Op] == 0 || b.Op != token.EQL && b.Op != token.NEQ && m.basic(b.X)&types.IsInteger == 0:
 		return false
 	}
-	return m.operands(want, negated[b.Op], b.X, b.Y)
+	return m.operands(want, m.zeroTest(negated[b.Op], b.X, b.Y), b.X, b.Y)
 }
 
 func (m *Match) stmt(pat, s ast.Stmt) bool {

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,11 +19,10 @@ func (m *Match) write() bool {
 	any := false
 	m.edits = make([][]mutate.Edit, len(m.pair.ways))
 	for i, way := range m.pair.ways {
-		w := &writer{m: m, way: way, names: map[types.Object]string{}, imports: map[string]string{},
-			helpers: map[string]string{}, uses: map[types.Object]int{}}
+		w := newWriter(m, way, newSurroundings(m.Pass))
 		edits, err := w.edits()
 		if err == nil {
-			m.edits[i], any = edits, true
+			m.edits[i], any = slices.Concat(w.imported(), edits, w.declared()), true
 		}
 	}
 	return any
@@ -30,16 +30,16 @@ func (m *Match) write() bool {
 
 // A writer writes an After in the terms of the matched code.
 type writer struct {
-	m       *Match
-	way     *side
-	names   map[types.Object]string // of the variables that After declares
-	fresh   []string                // new names, which nothing else may take
-	imports map[string]string       // path to name
-	paths   []string                // the keys of imports, in order
-	helpers map[string]string
-	decls   []string // the text of new helpers
-	uses    map[types.Object]int
-	err     error
+	m     *Match
+	way   *side
+	names map[types.Object]string // of the variables that After declares
+	uses  map[types.Object]int
+	err   error
+	*surroundings
+}
+
+func newWriter(m *Match, way *side, s *surroundings) *writer {
+	return &writer{m: m, way: way, names: map[types.Object]string{}, uses: map[types.Object]int{}, surroundings: s}
 }
 
 func (w *writer) fail(why string) {
@@ -52,6 +52,9 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	m, p := w.m, w.m.Pass
 	w.chooseNames()
 	var edits []mutate.Edit
+	for _, d := range m.namesInOrder() {
+		edits = append(edits, p.Delete(d.Stmt))
+	}
 	// The statements of After take the place of those of Before.
 	if len(m.list) > 0 || len(w.way.list) > 0 {
 		text := w.statements()
@@ -73,27 +76,26 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	}
 	// The expression of After takes the place of that of Before.
 	if w.way.expr != nil {
-		text := w.node(w.way.expr)
-		if parens(rootOf(w, w.way.expr), p.Parent(m.tail), m.tail) {
-			text = "(" + text + ")"
-		}
-		edits = append(edits, p.Replace(m.tail, text))
+		edits = append(edits, p.Replace(m.tail, w.tail()))
 	}
 	w.unused()
-	if w.err != nil {
-		return nil, w.err
+	return edits, w.err
+}
+
+// tail writes the expression of After for the place of that of Before.
+func (w *writer) tail() string {
+	text := w.node(w.way.expr)
+	if parens(rootOf(w, w.way.expr), w.m.Pass.Parent(w.m.tail), w.m.tail) {
+		return "(" + text + ")"
 	}
-	// Imports and helpers that After needs.
-	var imports []mutate.Edit
-	for _, path := range w.paths {
-		_, more := p.Import(path)
-		imports = append(imports, more...)
-	}
-	edits = append(mutate.MergeImports(imports), edits...)
-	for _, d := range w.decls {
-		edits = append(edits, p.Declare(m.Node, d))
-	}
-	return edits, nil
+	return text
+}
+
+// namesInOrder returns the declarations that go since the match takes names for their values.
+func (m *Match) namesInOrder() []facts.Declaration {
+	return slices.SortedFunc(maps.Values(m.named), func(a, b facts.Declaration) int {
+		return int(a.Stmt.Pos() - b.Stmt.Pos())
+	})
 }
 
 // unused fails if nothing reads a variable that After declares, which Go refuses.
@@ -289,6 +291,14 @@ func (w *writer) ident(id *ast.Ident) (string, bool) {
 	return "", false
 }
 
+// source returns the text of code, with what the same step makes of places in it.
+func (w *writer) source(n ast.Node) string {
+	if w.m.inner == nil {
+		return w.m.Pass.Text(n)
+	}
+	return w.m.Pass.TextWith(n, w.m.inner)
+}
+
 // parameter writes the code behind a parameter.
 func (w *writer) parameter(obj *types.Var, id *ast.Ident) string {
 	m := w.m
@@ -303,11 +313,11 @@ func (w *writer) parameter(obj *types.Var, id *ast.Ident) string {
 		w.fail("nothing is known of " + obj.Name())
 		return ""
 	}
-	text := m.Pass.Text(e)
+	text := w.source(e)
 	up := w.way.up[id]
 	_, method := up.(*ast.SelectorExpr)
 	if addr, ok := ast.Unparen(e).(*ast.UnaryExpr); ok && method && addr.Op == token.AND {
-		return m.Pass.Text(addr.X) // Go takes the address for a method
+		return w.source(addr.X) // Go takes the address for a method
 	}
 	if m.addressed[obj.Name()] && !method {
 		return "&" + text // Go took the address for a method

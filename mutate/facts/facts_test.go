@@ -32,9 +32,13 @@ func variable(t *testing.T, p *mutate.Pass, name string) *types.Var {
 
 func TestOwned(t *testing.T) {
 	for code, want := range map[string]bool{
-		"c := make([]int, 3); c[0] = 1; _ = len(c)":                 true,
-		"c := append([]int(nil), v...); c = append(c, 1); _ = c[0]": true,
-		"var c []int; for _, x := range v { c = append(c, x) }":     true,
+		"c := make([]int, 3); c[0] = 1; _ = len(c)":                  true,
+		"c := append([]int(nil), v...); c = append(c, 1); _ = c[0]":  true,
+		"var c []int; for _, x := range v { c = append(c, x) }":      true,
+		"c := make([]int, 3); c = c[:2]; c = slices.Compact(c)":      true,
+		"c := make([]int, 3); c = slices.Insert(c, 0, v...)":         false,
+		"c := make([]int, 3); keep(slices.Clip(c))":                  false,
+		"c := make([]int, 3); keep(c[1:])":                           false,
 		"c := v; c[0] = 1":                                           false,
 		"c := v[1:]; c[0] = 1":                                       false,
 		"c := make([]int, 3); d := c; d[0] = 1":                      false,
@@ -44,7 +48,8 @@ func TestOwned(t *testing.T) {
 		"c := make([]int, 3); c = v; c[0] = 1":                       false,
 		"c := make([]int, 3); type s struct{ x []int }; _ = s{x: c}": false,
 	} {
-		p := check(t, "func keep([]int) {}\nfunc f(v []int) { "+code+" }")
+		p := check(t, "import \"slices\"\n\nvar _ = slices.Clip[[]int]\n\n"+
+			"func keep([]int) {}\nfunc f(v []int) { "+code+" }")
 		if got := Owned.Of(p)[variable(t, p, "c")]; got != want {
 			t.Errorf("%s: owned is %v", code, got)
 		}
@@ -91,7 +96,7 @@ func TestLoops(t *testing.T) {
 
 // TestRequires checks that facts have names, and that none requires itself by way of others.
 func TestRequires(t *testing.T) {
-	all := []Named{Declared, Captured, Single, Owned, Loops, Reached}
+	all := []Named{Declared, Captured, Single, Owned, Fresh, Loops, Reached}
 	seen := map[string]bool{}
 	for _, f := range all {
 		for _, r := range f.requires() {

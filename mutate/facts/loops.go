@@ -52,7 +52,8 @@ func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 // Loops holds the normal form of every loop of the version. Loops whose body assigns the index,
 // and loops with another head, are OtherLoops.
 var Loops = &Fact[map[ast.Stmt]*Loop]{
-	Name: "loops",
+	Name:     "loops",
+	Requires: []Named{Fresh},
 	Find: func(p *mutate.Pass) map[ast.Stmt]*Loop {
 		out := map[ast.Stmt]*Loop{}
 		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
@@ -148,7 +149,7 @@ func (l *Loop) findElems(p *mutate.Pass) {
 		return
 	}
 	if b, ok := seq.Type().Underlying().(*types.Basic); (!ok || b.Info()&types.IsString == 0) &&
-		ChangesMemory(p, l.Body) {
+		!ChangesOnly(p, l.Body, nil, func(call *ast.CallExpr) bool { return growsAnother(p, call, seq) }) {
 		return
 	}
 	for _, id := range p.Uses(l.Index, l.Body) {
@@ -157,6 +158,15 @@ func (l *Loop) findElems(p *mutate.Pass) {
 			l.Elems = append(l.Elems, ix)
 		}
 	}
+}
+
+// growsAnother reports whether a call appends to a slice that shares no memory with v.
+func growsAnother(p *mutate.Pass, call *ast.CallExpr, v *types.Var) bool {
+	if _, ok := p.IsBuiltin(call, "append"); !ok {
+		return false
+	}
+	to := p.Var(call.Args[0])
+	return to != v && Fresh.Of(p)[to]
 }
 
 // defined returns the variable that a loop's head declares, or nil for none or a blank one.

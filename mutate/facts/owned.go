@@ -9,8 +9,9 @@ import (
 )
 
 // Owned holds the local slices whose memory only their function knows. Each value that such a
-// slice gets is new memory, and no use of it hands the memory on. Code may index it, measure it,
-// append to it, go through it, and pass it to functions of the standard library that keep nothing.
+// slice gets is new memory or a part of its own, and no use of it hands the memory on. Code may
+// index it, measure it, cut it, append to it, go through it, and pass it to functions of the
+// standard library that keep nothing.
 var Owned = &Fact[map[*types.Var]bool]{
 	Name:     "owned",
 	Requires: []Named{Declared, Captured},
@@ -89,9 +90,14 @@ func staysOwned(p *mutate.Pass, v *types.Var) bool {
 			if !keepsNothing(p, v, up) {
 				return false
 			}
+		case *ast.SliceExpr:
+			as, ok := p.Parent(up).(*ast.AssignStmt)
+			if !ok || !getsOwn(p, v, as) {
+				return false
+			}
 		case *ast.BinaryExpr: // a comparison with nil
 		case *ast.AssignStmt:
-			if !getsFresh(p, v, up) {
+			if !getsOwn(p, v, up) {
 				return false
 			}
 		default:
@@ -99,6 +105,24 @@ func staysOwned(p *mutate.Pass, v *types.Var) bool {
 		}
 	}
 	return true
+}
+
+// getsOwn reports whether an assignment that mentions v gives it new memory, or a part of its own.
+func getsOwn(p *mutate.Pass, v *types.Var, as *ast.AssignStmt) bool {
+	if getsFresh(p, v, as) {
+		return true
+	}
+	if len(as.Lhs) != 1 || len(as.Rhs) != 1 || p.Var(as.Lhs[0]) != v {
+		return false
+	}
+	switch e := ast.Unparen(as.Rhs[0]).(type) {
+	case *ast.SliceExpr:
+		return p.Var(e.X) == v
+	case *ast.CallExpr:
+		_, cuts := p.IsCall(e, "slices", cutters...)
+		return cuts && p.Var(e.Args[0]) == v
+	}
+	return false
 }
 
 // getsFresh reports whether an assignment that mentions v gives it new memory.
@@ -144,6 +168,9 @@ var readers = map[string][]string{
 	"strings": {"Join"},
 }
 
+// cutters are functions of package slices whose result is a part of their first argument.
+var cutters = []string{"Clip", "Compact", "CompactFunc", "Delete", "DeleteFunc"}
+
 func keepsNothing(p *mutate.Pass, v *types.Var, call *ast.CallExpr) bool {
 	if b, ok := p.Callee(call).(*types.Builtin); ok {
 		switch b.Name() {
@@ -154,6 +181,10 @@ func keepsNothing(p *mutate.Pass, v *types.Var, call *ast.CallExpr) bool {
 			return ok && p.Var(call.Args[0]) == v && getsFresh(p, v, as)
 		}
 		return false
+	}
+	if _, cuts := p.IsCall(call, "slices", cutters...); cuts {
+		as, ok := p.Parent(call).(*ast.AssignStmt)
+		return ok && getsOwn(p, v, as)
 	}
 	for pkg, names := range readers {
 		if _, ok := p.IsCall(call, pkg, names...); ok {

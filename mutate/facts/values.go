@@ -128,6 +128,103 @@ var Single = &Fact[map[*types.Var]Declaration]{
 	},
 }
 
+// OnlyNames returns the declaration of the variable that an identifier reads, if code may evaluate
+// its value there instead: nothing else reads the variable, and until then the value stays the
+// same. Each run of the declaration is read at most once. If the identifier is what a loop goes
+// through, the loop may read elements.
+func OnlyNames(p *mutate.Pass, id *ast.Ident, through *Loop) (d Declaration, ok bool) {
+	v, isVar := p.Info.Uses[id].(*types.Var)
+	if !isVar {
+		return d, false
+	}
+	d, ok = Single.Of(p)[v]
+	if !ok || d.Value == nil || d.Type != nil || id.Pos() < d.Stmt.End() {
+		return d, false
+	}
+	if through != nil && ast.Unparen(through.Seq) != ast.Expr(id) {
+		through = nil
+	}
+	for _, use := range p.Uses(v, p.File) {
+		if use != id && !through.reads(use) {
+			return d, false
+		}
+	}
+	between := between(p, d.Stmt, id)
+	if between == nil || severalTimes(p, id, d.Stmt, through) || !Stable(p, d.Value, between) {
+		return d, false
+	}
+	for name := range mutate.Nodes[*ast.Ident](p, d.Value) {
+		if obj := p.Info.Uses[name]; obj != nil && selected(p, name) == nil && !Means(p, id.Pos(), name.Name, obj) {
+			return d, false
+		}
+	}
+	return d, true
+}
+
+// selected returns the selector whose field or method a name is, or nil.
+func selected(p *mutate.Pass, name *ast.Ident) *ast.SelectorExpr {
+	if sel, ok := p.Parent(name).(*ast.SelectorExpr); ok && sel.Sel == name {
+		return sel
+	}
+	return nil
+}
+
+// reads reports whether a name of the sequence stands in an element of the loop.
+func (l *Loop) reads(seq *ast.Ident) bool {
+	return l != nil && slices.ContainsFunc(l.Elems, func(e *ast.IndexExpr) bool { return e.X == ast.Expr(seq) })
+}
+
+// between returns what runs from behind a statement until code reads n: the statements in its list
+// up to the one that holds n, of which the head is enough where n stands there. It returns nil if
+// no statement of the list holds n.
+func between(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
+	list, at := p.Siblings(s)
+	if at < 0 || list[at] != s {
+		return nil
+	}
+	to := at + 1 + slices.IndexFunc(list[at+1:], func(s ast.Stmt) bool { return Inside(n, s) })
+	if to == at {
+		return nil
+	}
+	last := list[to]
+	switch s := last.(type) {
+	case *ast.RangeStmt:
+		if Inside(n, s.X) {
+			last = &ast.ExprStmt{X: s.X}
+		}
+	case *ast.IfStmt:
+		if s.Init == nil && Inside(n, s.Cond) {
+			last = &ast.ExprStmt{X: s.Cond}
+		}
+	}
+	code := append(slices.Clone(list[at+1:to]), last)
+	return &ast.BlockStmt{Lbrace: s.End(), List: code, Rbrace: last.End() - 1}
+}
+
+// severalTimes reports whether a loop or a function literal holds n but not a declaration, so that
+// n may run several times for it. The sequence of a loop counts as evaluated once.
+func severalTimes(p *mutate.Pass, n ast.Node, declaration ast.Stmt, through *Loop) bool {
+	for child := n; ; {
+		up := p.Parent(child)
+		if up == nil || Inside(declaration, up) {
+			return false
+		}
+		switch up := up.(type) {
+		case *ast.RangeStmt:
+			if up.X != child {
+				return true
+			}
+		case *ast.ForStmt:
+			if up.Init != child && (through == nil || through.Stmt != ast.Stmt(up)) {
+				return true
+			}
+		case *ast.FuncLit:
+			return true
+		}
+		child = up
+	}
+}
+
 // IsLocal reports whether a function declares v. Parameters count.
 //
 //go:noinline

@@ -23,6 +23,14 @@ func Mod[T Unsigned](x, n T) T {
 	return x % n
 }
 
+// BoolToInt is 1 for true. It compiles to one instruction, without a branch.
+func BoolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // ParseShort is strconv.ParseFloat(s, 64). It reads up to 15 characters of digits, with at most one
 // point among them, by itself.
 func ParseShort(s string) (float64, error) {

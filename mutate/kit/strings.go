@@ -190,3 +190,60 @@ func RuneText(r rune) string {
 	}
 	return string(r)
 }
+
+// AppendParts appends the pieces of s between separators, which are not empty.
+func AppendParts(to []string, s, sep string) []string {
+	for {
+		i := strings.Index(s, sep)
+		if i < 0 {
+			return append(to, s)
+		}
+		to = append(to, s[:i])
+		s = s[i+len(sep):]
+	}
+}
+
+// AppendFirstParts appends the pieces of s between separators, the last of which is the
+// rest behind most-1 separators.
+func AppendFirstParts(to []string, s, sep string, most int) []string {
+	for ; most > 1; most-- {
+		i := strings.Index(s, sep)
+		if i < 0 {
+			break
+		}
+		to = append(to, s[:i])
+		s = s[i+len(sep):]
+	}
+	return append(to, s)
+}
+
+// AppendFields appends the words of s to an empty slice. strings.Fields looks at
+// texts that are not ASCII.
+func AppendFields(to []string, s string) []string {
+	start := -1 // of a word
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x80 {
+			return append(to[:0], strings.Fields(s)...)
+		}
+		space := c == ' ' || c >= '\t' && c <= '\r'
+		if space && start >= 0 {
+			to = append(to, s[start:i])
+			start = -1
+		} else if !space && start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		to = append(to, s[start:])
+	}
+	return to
+}
+
+// CutByte is strings.Cut with a separator of one byte.
+func CutByte(s string, sep byte) (head, tail string, found bool) {
+	if i := strings.IndexByte(s, sep); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"bytes"
+	_ "embed"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -11,80 +13,104 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/example"
 	"github.com/beagle-go/beagle/mutate/facts"
+	"github.com/beagle-go/beagle/mutate/kit"
 )
+
+//go:embed byte_separator.go
+var byteSeparatorSource string
 
 // byteSeparator (part of catalogue S4) matches calls of strings.Cut, Index and the like, and
 // those of package bytes, with a constant separator of one byte. It calls IndexByte or
 // LastIndexByte, and writes Cut out or into a helper.
-var byteSeparator = &mutate.Mutator{
+var byteSeparator = example.Rule{
 	Name: "byte-separator",
 	Doc: "Look for a byte where a string of one byte is looked for: IndexByte goes to the vector code at once, " +
 		"Index first asks how long the string is. Exact: the string is a constant of one byte.",
-	Before: `name, value, ok := strings.Cut(part, "=")`,
-	After: `name, value, ok := part, "", false
-if at := strings.IndexByte(part, '='); at >= 0 {
-	name, value, ok = part[:at], part[at+1:], true
-}`,
-	Class:   beagle.E0,
-	Gain:    1.15,
-	Find:    findByteSeparators,
-	Rewrite: rewriteByteSeparators,
-}
+	Class:  beagle.E0,
+	Gain:   1.15,
+	Source: byteSeparatorSource,
+	Pairs: []example.Pair{{
+		Before: func(s, sep string) (string, string, bool) { return strings.Cut(s, sep) },
+		After:  func(s, sep string) (string, string, bool) { return kit.CutByte(s, sep[0]) },
+		When:   hasOneByte,
+	}, {
+		Before: func(s []byte, sep string) ([]byte, []byte, bool) { return bytes.Cut(s, []byte(sep)) },
+		After:  func(s []byte, sep string) ([]byte, []byte, bool) { return kit.CutBytes(s, sep[0]) },
+		When:   hasOneByte,
+	}, {
+		Before: func(s, sep string) int { return strings.Index(s, sep) },
+		After:  func(s, sep string) int { return strings.IndexByte(s, sep[0]) },
+		When:   hasOneByte,
+	}, {
+		Before: func(s []byte, sep string) int { return bytes.Index(s, []byte(sep)) },
+		After:  func(s []byte, sep string) int { return bytes.IndexByte(s, sep[0]) },
+		When:   hasOneByte,
+	}, {
+		Before: func(s, sep string) int { return strings.LastIndex(s, sep) },
+		After:  func(s, sep string) int { return strings.LastIndexByte(s, sep[0]) },
+		When:   hasOneByte,
+	}, {
+		Before: func(s []byte, sep string) int { return bytes.LastIndex(s, []byte(sep)) },
+		After:  func(s []byte, sep string) int { return bytes.LastIndexByte(s, sep[0]) },
+		When:   hasOneByte,
+	}, {
+		Before: func(s, sep string) bool { return strings.Contains(s, sep) },
+		After:  func(s, sep string) bool { return strings.IndexByte(s, sep[0]) >= 0 },
+		When:   hasOneByte,
+	}, {
+		Before: func(s []byte, sep string) bool { return bytes.Contains(s, []byte(sep)) },
+		After:  func(s []byte, sep string) bool { return bytes.IndexByte(s, sep[0]) >= 0 },
+		When:   hasOneByte,
+	}},
+	Guard: func(m *example.Match) bool {
+		return writtenOut(m.Pass, m.Expr("sep")) && hasValue(m.Pass, m.Node.(ast.Expr))
+	},
+	Code:     findCutsInPlace,
+	Together: true,
+	Label:    func(*example.Match) string { return "separators of one byte" },
+}.Mutator()
 
-// oneByte maps functions of package strings to those for one byte. Cut becomes a helper of the
-// candidate.
-var oneByte = map[string]string{"Cut": "", "Index": "IndexByte", "LastIndex": "LastIndexByte", "Contains": "IndexByte"}
+func hasOneByte(sep string) bool { return len(sep) == 1 }
 
-// findByteSeparators makes one site of all calls: a single call is not worth a step of its own.
-func findByteSeparators(p *mutate.Pass) []mutate.Site {
-	var calls []*ast.CallExpr
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		if separatesByByte(p, call) {
-			calls = append(calls, call)
-		}
-	}
-	if len(calls) == 0 {
-		return nil
-	}
-	return []mutate.Site{{Node: calls[0], Label: "separators of one byte", Data: calls}}
-}
-
-func separatesByByte(p *mutate.Pass, call *ast.CallExpr) bool {
-	_, ofStrings := p.IsCall(call, "strings", "Cut", "Index", "LastIndex", "Contains")
-	_, ofBytes := p.IsCall(call, "bytes", "Cut", "Index", "LastIndex", "Contains")
-	if !ofStrings && !ofBytes || p.FuncOf(call) == nil {
-		return false
-	}
+// hasValue reports whether something takes the value of a call.
+func hasValue(p *mutate.Pass, call ast.Expr) bool {
 	switch p.Parent(call).(type) {
 	case *ast.ExprStmt, *ast.GoStmt, *ast.DeferStmt:
 		return false
 	}
-	if len(call.Args) != 2 {
-		return false // one call yields both arguments
-	}
-	e := call.Args[1]
-	if ofBytes {
-		from, ok := converts(p, e, "[]byte")
-		if !ok {
-			return false
-		}
-		e = from
-	}
-	sep, constant := constString(p, e)
-	fun, qualified := call.Fun.(*ast.SelectorExpr)
-	return constant && len(sep) == 1 && qualified && writtenOut(p, e) && canHelp(p, p.Text(fun.X))
+	return true
 }
 
-// separator is the byte that a call looks for, and whether it looks among bytes.
-func separator(p *mutate.Pass, call *ast.CallExpr) (sep string, ofBytes bool) {
-	e := call.Args[1]
-	from, ofBytes := converts(p, e, "[]byte")
-	if ofBytes {
-		e = from
+// findCutsInPlace finds statements that assign the results of Cut for a variable, and writes them
+// out. The compiler then sees that later tests ask for found again.
+func findCutsInPlace(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
+		call, ok := ast.Unparen(as.Rhs[0]).(*ast.CallExpr)
+		if !ok || len(call.Args) != 2 || p.FuncOf(as) == nil {
+			continue
+		}
+		e := call.Args[1]
+		_, of := p.IsCall(call, "strings", "Cut")
+		_, ofBytes := p.IsCall(call, "bytes", "Cut")
+		if ofBytes {
+			e, of = converts(p, e, "[]byte")
+		}
+		if !of || !writtenOut(p, e) {
+			continue
+		}
+		fun, qualified := call.Fun.(*ast.SelectorExpr)
+		sep, constant := constString(p, e)
+		if !qualified || !constant || len(sep) != 1 || !canHelp(p, p.Text(fun.X)) {
+			continue
+		}
+		if text := cutInPlace(p, as, call, byteText(int(sep[0])), ofBytes); text != "" {
+			sites = append(sites, site(as, "", p.Replace(as, text)))
+		}
 	}
-	text, _ := constString(p, e)
-	return byteText(int(text[0])), ofBytes
+	return sites
 }
 
 // writtenOut reports whether code can write a constant as its value. A constant of another package
@@ -127,47 +153,15 @@ func canHelp(p *mutate.Pass, pkg string) bool {
 		!slices.Contains([]string{"each", "found", "head", "low", "rest", "sep", "tail", "tops", "whole"}, pkg)
 }
 
-func rewriteByteSeparators(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
-	var edits []mutate.Edit
-	cuts := map[bool]string{}
-	for _, call := range s.Data.([]*ast.CallExpr) {
-		fun := call.Fun.(*ast.SelectorExpr)
-		sep, ofBytes := separator(p, call)
-		name := fun.Sel.Name
-		if name == "Cut" {
-			if st := cutInPlace(p, call, sep, ofBytes); st != nil {
-				edits = append(edits, *st)
-				continue
-			}
-			if cuts[ofBytes] == "" {
-				wishes := []string{"cutByte", "cutAtByte"}
-				if ofBytes {
-					wishes = []string{"cutBytes", "cutBytesAt"}
-				}
-				name, more := helper(p, call, cutByte(p.Text(fun.X), ofBytes), wishes...)
-				cuts[ofBytes], edits = name, append(edits, more...)
-			}
-			edits = append(edits, p.Replace(fun, cuts[ofBytes]))
-		} else if name == "Contains" {
-			edits = append(edits, p.Replace(fun, "("+p.Text(fun.X)+".IndexByte"), p.Insert(call.End(), " >= 0)"))
-		} else {
-			edits = append(edits, p.Replace(fun.Sel, oneByte[name]))
-		}
-		edits = append(edits, p.Replace(call.Args[1], sep))
-	}
-	return edits, nil
-}
-
-// cutInPlace writes out a statement that assigns the results of Cut for a variable. The compiler
-// then sees that later tests ask for found again. It returns nil if the call stands elsewhere.
-func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string, ofBytes bool) *mutate.Edit {
-	as, ok := p.Parent(call).(*ast.AssignStmt)
+// cutInPlace writes out a statement of a list that assigns the results of Cut for a variable. It
+// returns "" for others.
+func cutInPlace(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr, sep string, ofBytes bool) string {
 	text := p.Var(call.Args[0])
-	if !ok || len(as.Lhs) != 3 || !facts.IsLocal(p, text) || facts.Captured.Of(p)[text] {
-		return nil
+	if len(as.Lhs) != 3 || !facts.IsLocal(p, text) || facts.Captured.Of(p)[text] {
+		return ""
 	}
 	if list, at := p.Siblings(as); at < 0 || list[at] != ast.Stmt(as) || ofBytes && !isByteSlice(p, call.Args[0]) {
-		return nil
+		return ""
 	}
 	s, at, pkg := text.Name(), p.Fresh("at", "sep"), p.Text(call.Fun.(*ast.SelectorExpr).X)
 	found := []string{s + "[:" + at + "]", s + "[" + at + "+1:]", "true"}
@@ -179,14 +173,14 @@ func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string, ofBytes bool) *m
 	for i, l := range as.Lhs {
 		id, ok := l.(*ast.Ident)
 		if !ok || as.Tok == token.DEFINE && (id.Name == s || id.Name == pkg) {
-			return nil
+			return ""
 		}
 		if id.Name != "_" {
 			to, yes, no = append(to, id.Name), append(yes, found[i]), append(no, not[i])
 		}
 	}
 	if len(to) == 0 || redefined(p, as, "true") || redefined(p, as, "false") {
-		return nil
+		return ""
 	}
 	lhs := strings.Join(to, ", ")
 	test := fmt.Sprintf("if %s := %s.IndexByte(%s, %s); %[1]s >= 0 {\n%[5]s = %[6]s\n}", at, pkg, s, sep, lhs,
@@ -196,8 +190,7 @@ func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string, ofBytes bool) *m
 	} else if to, no = changes(to, no); len(to) > 0 {
 		test += fmt.Sprintf(" else {\n%s = %s\n}", strings.Join(to, ", "), strings.Join(no, ", "))
 	}
-	edit := p.Replace(as, test)
-	return &edit
+	return test
 }
 
 // changes drops assignments of a variable to itself.
@@ -208,23 +201,6 @@ func changes(to, from []string) (lhs, rhs []string) {
 		}
 	}
 	return lhs, rhs
-}
-
-// cutByte returns a function that declares the helper for Cut under a name.
-func cutByte(pkg string, ofBytes bool) func(name string) string {
-	of, typ, none := "strings", "string", `""`
-	if ofBytes {
-		of, typ, none = "bytes", "[]byte", "nil"
-	}
-	return func(name string) string {
-		return fmt.Sprintf(`// %[1]s is %[3]s.Cut with a separator of one byte.
-func %[1]s(s %[4]s, sep byte) (head, tail %[4]s, found bool) {
-	if i := %[2]s.IndexByte(s, sep); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, %[5]s, false
-}`, name, pkg, of, typ, none)
-	}
 }
 
 // nowhereElse reports whether the package declares a name only once, so that it means the same in

@@ -210,15 +210,8 @@ func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 	}
 	return []mutate.Edit{
 		p.Span(first.Pos(), last.End(), name+"["+p.Text(operand)+"]"),
-		p.Declare(first, fmt.Sprintf(`
-// %s answers with one load what would take %d comparisons.
-var %s = func() (t [256]bool) {
-	for i := range t {
-		%s := byte(i)
-		t[i] = %s
-	}
-	return t
-}()`, name, countLeaves(p, s.run), name, local, test)),
+		p.Declare(first, filledTable(name, fmt.Sprintf("answers with one load what would take %d comparisons",
+			countLeaves(p, s.run)), "bool", 256, local+" := byte(i)\nt[i] = "+test)),
 	}
 }
 

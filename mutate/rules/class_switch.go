@@ -188,14 +188,8 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 	}
 	out.WriteString("}")
 	return append(edits, p.Replace(s, out.String()),
-		p.Declare(s, fmt.Sprintf(`// %s says which test a byte is the first to pass; 0 is none.
-var %s = func() (t [256]uint8) {
-	for i := range t {
-		switch %s := byte(i); {
-		%s}
-	}
-	return t
-}()`, table, table, name, fill.String())))
+		p.Declare(s, filledTable(table, "says which test a byte is the first to pass; 0 is none", "uint8", 256,
+			"switch "+name+" := byte(i); {\n"+fill.String()+"}")))
 }
 
 // text is an arm's body, with breaks that name the loop.

@@ -1,85 +1,78 @@
 package rules
 
 import (
-	"fmt"
+	_ "embed"
 	"go/ast"
 	"go/types"
+	"maps"
+	"reflect"
+	"slices"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/example"
 )
+
+//go:embed deep_equal.go
+var deepEqualSource string
 
 // deepEqual (part of catalogue A9) matches reflect.DeepEqual of two values of one type that Go can
 // compare itself. It writes that comparison.
-var deepEqual = &mutate.Mutator{
+var deepEqual = example.Rule{
 	Name: "deep-equal",
 	Doc: "Compare values of a known type as what they are instead of by reflection, which boxes both and walks " +
 		"through their types. Exact: what the values hold is neither a pointer nor an interface. A nil list or map " +
 		"differs from an empty one, as DeepEqual has it, and elements that may differ from themselves are left to it.",
-	Before: `return reflect.DeepEqual(a, b) // of type []string`,
-	After:  `return (a == nil) == (b == nil) && slices.Equal(a, b)`,
 	Class:  beagle.E0,
 	Gain:   5,
-	Find:   findDeepEqual,
-	Rewrite: func(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
-		return withImports(p, []mutate.Edit{p.Replace(s.Node, s.Data.(string))}, "maps", "slices"), nil
-	},
+	Source: deepEqualSource,
+	Pairs: []example.Pair{{
+		Before: deepLists[[]string], After: equalLists[[]string], Guard: plainParts("E"), Go: 21,
+	}, {
+		Before: deepMaps[map[string]int], After: equalMaps[map[string]int], Guard: plainParts("K", "V"), Go: 21,
+	}, {
+		Before: deepPointers[uint64], After: equalPointers[uint64], Guard: plainParts("T"),
+	}, {
+		Before: deepValues[string], After: equalValues[string],
+		Guard: func(m *example.Match) bool {
+			return plainValue(m.Type("T"), true) && !m.IsConstant("a") && !m.IsConstant("b") && writesNoLiteral(m)
+		},
+	}},
+	Label: func(m *example.Match) string { return "comparison of " + m.Pass.Text(m.Expr("a")) },
+}.Mutator()
+
+func deepLists[S ~[]E, E comparable](a, b S) bool { return reflect.DeepEqual(a, b) }
+func equalLists[S ~[]E, E comparable](a, b S) bool {
+	return (a == nil) == (b == nil) && slices.Equal(a, b)
 }
 
-func findDeepEqual(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for e := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		call, ok := p.IsCall(e, "reflect", "DeepEqual")
-		if !ok {
-			continue
-		}
-		if text, ok := comparisonOf(p, call.Args[0], call.Args[1]); ok {
-			if _, beside := p.Parent(call).(ast.Expr); beside {
-				text = "(" + text + ")"
-			}
-			sites = append(sites, mutate.Site{Node: call, Label: "comparison of " + p.Text(call.Args[0]), Data: text})
-		}
-	}
-	return sites
+func deepMaps[M ~map[K]V, K, V comparable](a, b M) bool { return reflect.DeepEqual(a, b) }
+func equalMaps[M ~map[K]V, K, V comparable](a, b M) bool {
+	return (a == nil) == (b == nil) && maps.Equal(a, b)
 }
 
-// comparisonOf writes the comparison of two values of one type.
-func comparisonOf(p *mutate.Pass, a, b ast.Expr) (string, bool) {
-	t := p.Info.TypeOf(a)
-	if t == nil || !types.Identical(t, p.Info.TypeOf(b)) || p.Info.Types[a].IsNil() {
-		return "", false
+func deepPointers[T comparable](a, b *T) bool { return reflect.DeepEqual(a, b) }
+
+func equalPointers[T comparable](a, b *T) bool {
+	return (a == nil) == (b == nil) && (a == nil || *a == *b)
+}
+
+func deepValues[T comparable](a, b T) bool  { return reflect.DeepEqual(a, b) }
+func equalValues[T comparable](a, b T) bool { return a == b }
+
+// plainParts accepts values of several parts whose types are plain.
+func plainParts(names ...string) func(*example.Match) bool {
+	return func(m *example.Match) bool {
+		return writesNoLiteral(m) && !slices.ContainsFunc(names, func(name string) bool {
+			return !plainValue(m.Type(name), false)
+		})
 	}
-	if _, param := types.Unalias(t).(*types.TypeParam); param {
-		return "", false
-	}
-	_, composed := ast.Unparen(a).(*ast.CompositeLit)
-	_, composed2 := ast.Unparen(b).(*ast.CompositeLit)
-	x, y := operandText(p, a, p.Text(a)), operandText(p, b, p.Text(b))
-	if plainValue(t, true) {
-		return x + " == " + y, !composed && !composed2 && p.Info.Types[a].Value == nil && p.Info.Types[b].Value == nil
-	}
-	if p.Effects(a).Writes || p.Effects(b).Writes || composed || composed2 {
-		return "", false // each is evaluated twice
-	}
-	pkg := ""
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		if plainValue(u.Elem(), false) {
-			pkg = "slices"
-		}
-	case *types.Pointer:
-		if plainValue(u.Elem(), false) {
-			return fmt.Sprintf("((%[1]s == nil) == (%[2]s == nil) && (%[1]s == nil || *%[1]s == *%[2]s))", x, y), true
-		}
-	case *types.Map:
-		if plainValue(u.Key(), false) && plainValue(u.Elem(), false) {
-			pkg = "maps"
-		}
-	}
-	if pkg == "" || !goAtLeast(p, 21) {
-		return "", false
-	}
-	return fmt.Sprintf("(%s == nil) == (%s == nil) && %s.Equal(%s, %s)", x, y, pkg, p.Text(a), p.Text(b)), true
+}
+
+// writesNoLiteral reports whether no operand is a literal, which a condition may not hold as it is.
+func writesNoLiteral(m *example.Match) bool {
+	_, a := ast.Unparen(m.Expr("a")).(*ast.CompositeLit)
+	_, b := ast.Unparen(m.Expr("b")).(*ast.CompositeLit)
+	return !a && !b
 }
 
 // plainValue reports whether == and DeepEqual say the same of two values: they are numbers, texts,

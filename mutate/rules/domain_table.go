@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"go/ast"
 	"go/types"
 
@@ -50,9 +49,8 @@ func findDomainTable(p *mutate.Pass) []mutate.Site {
 		if len(edits) == 0 {
 			continue
 		}
-		decl := fmt.Sprintf("// %s holds %s of every byte.\nvar %s = func() (t [256]%s) {\n\tfor i := range t {\n"+
-			"\t\tt[i] = %s(byte(i))\n\t}\n\treturn t\n}()",
-			table, fn.Name.Name, table, result, fn.Name.Name)
+		decl := filledTable(table, "holds "+fn.Name.Name+" of every byte", result, 256,
+			"t[i] = "+fn.Name.Name+"(byte(i))")
 		sites = append(sites, site(fn, "calls of "+fn.Name.Name, append(edits, p.Declare(fn, decl))...))
 	}
 	return sites

@@ -243,14 +243,7 @@ func quoted(c byte) string { return strconv.QuoteRuneToASCII(rune(c)) }
 
 // tableOf declares a table of 256 booleans from the ranges of a set.
 func tableOf(name string, set byteClass, what string) string {
-	return fmt.Sprintf(`// %s holds %s.
-var %s = func() (t [256]bool) {
-	for i := range t {
-		c := byte(i)
-		t[i] = %s
-	}
-	return t
-}()`, name, what, name, rangesOf(set))
+	return filledTable(name, "holds "+what, "bool", 256, "c := byte(i)\nt[i] = "+rangesOf(set))
 }
 
 // rangesOf writes a set of bytes as comparisons of c.

@@ -4,12 +4,10 @@ package rules
 
 import (
 	_ "embed"
-	"fmt"
 	"go/ast"
 	"strings"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/example"
 	"github.com/beagle-go/beagle/mutate/kit"
 )
@@ -59,47 +57,29 @@ var lowerText = example.Rule{
 		Before: func(s, x string) bool { return strings.HasSuffix(strings.ToUpper(s), x) },
 		After:  func(s, x string) bool { return kit.UpperEnds(s, x) },
 		When:   isASCIIText,
+	}, {
+		// The compiler makes no string of bytes for a switch or a read in a map.
+		Before: func(s string) string { return strings.ToLower(s) },
+		After:  func(s string) string { return string(kit.AppendLower(make([]byte, 0, 32), s)) },
+		Guard:  looksUp,
+	}, {
+		Before: func(s string) string { return strings.ToUpper(s) },
+		After:  func(s string) string { return string(kit.AppendUpper(make([]byte, 0, 32), s)) },
+		Guard:  looksUp,
 	}},
-	Code: lowerLookups,
 }.Mutator()
 
 func isASCIIText(x string) bool { return kit.AllASCII(x) }
 
-// lowerRoom is what a converted text has room for on the stack. Longer ones are converted as
-// before.
-const lowerRoom = 32
-
-// lowerLookups finds conversions that a switch, or a map that is read, takes: the compiler makes no
-// string of bytes for these.
-func lowerLookups(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		to := ""
-		for name, helper := range map[string]string{"ToLower": "AppendLower", "ToUpper": "AppendUpper"} {
-			if _, ok := p.IsCall(call, "strings", name); ok {
-				to = helper
-			}
-		}
-		if _, selected := call.Fun.(*ast.SelectorExpr); to == "" || !selected || !looksUp(p, call) ||
-			redefinesAny(p, call, "append", "byte", "cap", "len", "make", "string") {
-			continue
-		}
-		name, edits := helper(p, call, kitText("strings.go", to), lowerFirst(to), lowerFirst(to)+"Text")
-		edits = append(edits, p.Replace(call, fmt.Sprintf("string(%s(make([]byte, 0, %d), %s))", name, lowerRoom,
-			p.Text(call.Args[0]))))
-		sites = append(sites, site(call, "look-up of "+p.Text(call), withImports(p, edits, "strings")...))
-	}
-	return sites
-}
-
 // looksUp reports whether the text of a call is what a switch compares with constants, or the key
 // of a read in a map.
-func looksUp(p *mutate.Pass, call *ast.CallExpr) bool {
-	switch up := p.Parent(call).(type) {
+func looksUp(m *example.Match) bool {
+	p := m.Pass
+	switch up := p.Parent(m.Node).(type) {
 	case *ast.IndexExpr:
-		return ast.Unparen(up.Index) == ast.Expr(call) && isMapRead(p, up)
+		return ast.Node(ast.Unparen(up.Index)) == m.Node && isMapRead(p, up)
 	case *ast.SwitchStmt:
-		if up.Tag != ast.Expr(call) {
+		if ast.Node(up.Tag) != m.Node {
 			return false
 		}
 		for _, c := range up.Body.List {
@@ -112,18 +92,4 @@ func looksUp(p *mutate.Pass, call *ast.CallExpr) bool {
 		return true
 	}
 	return false
-}
-
-// kitText returns a function that declares a function of the kit under a name. It calls no other of
-// the kit.
-func kitText(file, of string) func(name string) string {
-	return func(name string) string {
-		data, err := kit.Sources.ReadFile(file)
-		if err != nil {
-			panic(err) // it is compiled in
-		}
-		_, text, _ := strings.Cut(string(data), "// "+of+" ")
-		text, _, _ = strings.Cut(text, "\n}\n")
-		return strings.ReplaceAll("// "+of+" "+text, of, name) + "\n}"
-	}
 }

@@ -207,19 +207,7 @@ func runeCallEdits(p *mutate.Pass, calls []*runeCall, scope tableScope) []mutate
 		}
 		return c.fn.Name.Name + "(" + strings.Join(args, ", ") + ")"
 	}
-	return append(edits, p.Declare(c.fn, fmt.Sprintf(`// %[1]s is %[4]s, from a table for %[8]s.
-func %[1]s(r rune) %[3]s {
-	if uint64(r) < %[7]d {
-		return %[2]s[uint64(r)]
-	}
-	return %[4]s
-}
-
-// %[2]s is what %[6]s says of each of %[8]s.
-var %[2]s = func() (t [%[7]d]%[3]s) {
-	for i := range t {
-		t[i] = %[5]s
-	}
-	return t
-}()`, name, table, result, with("r"), with("rune(i)"), c.fn.Name.Name, scope.size, scope.name)))
+	quick := quickRune{name: name, table: table, param: "r", typ: "rune", result: result, slow: with("r"),
+		of: scope.name, each: "of " + scope.name, size: scope.size}
+	return append(edits, p.Declare(c.fn, quick.function()+"\n\n"+quick.filled(c.fn.Name.Name, with("rune(i)"))))
 }

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"go/ast"
 	"go/types"
 
@@ -92,19 +91,8 @@ func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edi
 	if len(edits) == 0 {
 		return nil
 	}
-	return append(edits, p.Declare(fn, fmt.Sprintf(`// %[1]s is %[2]s(r), from a table for ASCII.
-func %[1]s(r %[3]s) bool {
-	if uint64(r) < 128 {
-		return %[4]s[uint64(r)]
-	}
-	return %[2]s(r)
-}
-
-// %[4]s is what %[2]s says of each character of ASCII.
-var %[4]s = func() (t [128]bool) {
-	for i := range t {
-		t[i] = %[2]s(%[3]s(i))
-	}
-	return t
-}()`, name, fn.Name.Name, typ, table)))
+	of := fn.Name.Name
+	quick := quickRune{name: name, table: table, param: "r", typ: typ, result: "bool", slow: of + "(r)", of: "ASCII",
+		each: "character of ASCII", size: 128}
+	return append(edits, p.Declare(fn, quick.function()+"\n\n"+quick.filled(of, of+"("+typ+"(i))")))
 }

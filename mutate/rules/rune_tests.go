@@ -279,25 +279,10 @@ func (t *runeTest) edits(p *mutate.Pass, used map[string]bool) ([]mutate.Edit, s
 	}
 	name := fresh(wish)
 	test, table, v := fresh(wish+"Beyond"), fresh(wish+"ASCII"), t.rune.Name()
-	edits := []mutate.Edit{p.Replace(t.expr, name+"("+v+")"),
-		p.Declare(t.expr, fmt.Sprintf(`// %[1]s is %[2]s(%[5]s), from a table for ASCII.
-func %[1]s(%[5]s %[3]s) bool {
-	if uint64(%[5]s) < 128 {
-		return %[4]s[uint64(%[5]s)]
-	}
-	return %[2]s(%[5]s)
-}
-
-func %[2]s(%[5]s %[3]s) bool {
-	return %[6]s
-}
-
-// %[4]s is what %[2]s says of each character of ASCII.
-var %[4]s = func() (t [128]bool) {
-	for i := range t {
-		t[i] = %[2]s(%[3]s(i))
-	}
-	return t
-}()`, name, test, t.rune.Type(), table, v, t.text))}
-	return edits, name
+	typ := t.rune.Type().String()
+	quick := quickRune{name: name, table: table, param: v, typ: typ, result: "bool", slow: test + "(" + v + ")",
+		of: "ASCII", each: "character of ASCII", size: 128}
+	asked := fmt.Sprintf("func %s(%s %s) bool {\n\treturn %s\n}", test, v, typ, t.text)
+	return []mutate.Edit{p.Replace(t.expr, name+"("+v+")"), p.Declare(t.expr,
+		quick.function()+"\n\n"+asked+"\n\n"+quick.filled(test, test+"("+typ+"(i))"))}, name
 }

@@ -184,6 +184,42 @@ func constString(p *mutate.Pass, e ast.Expr) (string, bool) {
 	return s, err == nil
 }
 
+// assignedTo reports whether e is the target of an assignment, or code takes its address.
+func assignedTo(p *mutate.Pass, e ast.Expr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.AssignStmt:
+		for _, l := range up.Lhs {
+			if ast.Unparen(l) == e {
+				return true
+			}
+		}
+	case *ast.UnaryExpr:
+		return up.Op == token.AND
+	case *ast.IncDecStmt:
+		return true
+	}
+	return false
+}
+
+// redefined reports whether the name of a builtin means something else in the package, or in the
+// function around n.
+func redefined(p *mutate.Pass, n ast.Node, name string) bool {
+	if p.Pkg.Scope().Lookup(name) != nil {
+		return true
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(n)) {
+		if id.Name == name && p.Info.Defs[id] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// redefinesAny is redefined for several names.
+func redefinesAny(p *mutate.Pass, n ast.Node, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return redefined(p, n, name) })
+}
+
 func asStmt(n ast.Node) ast.Stmt {
 	s, _ := n.(ast.Stmt)
 	return s

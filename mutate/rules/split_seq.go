@@ -25,15 +25,9 @@ var splitSeq = example.Rule{
 			Also: []example.Way{{Choice: "cut", After: throughCuts}}, When: notEmpty, Go: 24},
 		{Before: throughParts, After: throughCuts, Choice: "cut", When: notEmpty, Go: 18},
 		{Before: throughParts, After: throughSeq, Choice: "seq", Go: 24},
-		{Before: throughKept, After: throughSeq, Choice: "seq",
-			Also: []example.Way{{Choice: "cut", After: throughCuts}}, When: notEmpty, Go: 24},
-		{Before: throughKept, After: throughCuts, Choice: "cut", When: notEmpty, Go: 18},
-		{Before: throughKept, After: throughSeq, Choice: "seq", Go: 24},
 		{Before: throughSeq, After: throughCuts, Choice: "cut", When: notEmpty},
 		{Before: throughPartsAfter, After: throughSeqAfter, Choice: "seq", Go: 24},
-		{Before: throughKeptAfter, After: throughSeqAfter, Choice: "seq", Go: 24},
 		{Before: throughFields, After: throughFieldsSeq, Choice: "seq", Go: 24},
-		{Before: throughKeptFields, After: throughFieldsSeq, Choice: "seq", Go: 24},
 		{Before: throughFieldsFunc, After: throughFieldsFuncSeq, Choice: "seq", Go: 24},
 	},
 	Label: func(m *example.Match) string { return "loop over " + m.Pass.Text(m.Source()) },
@@ -43,13 +37,6 @@ func notEmpty(sep string) bool { return sep != "" }
 
 func throughParts(s, sep string, body func(string)) {
 	for _, part := range strings.Split(s, sep) {
-		body(part)
-	}
-}
-
-func throughKept(s, sep string, body func(string)) {
-	parts := strings.Split(s, sep)
-	for _, part := range parts {
 		body(part)
 	}
 }
@@ -74,13 +61,6 @@ func throughPartsAfter(s, sep string, body func(string)) {
 	}
 }
 
-func throughKeptAfter(s, sep string, body func(string)) {
-	parts := strings.SplitAfter(s, sep)
-	for _, part := range parts {
-		body(part)
-	}
-}
-
 func throughSeqAfter(s, sep string, body func(string)) {
 	for part := range strings.SplitAfterSeq(s, sep) {
 		body(part)
@@ -89,13 +69,6 @@ func throughSeqAfter(s, sep string, body func(string)) {
 
 func throughFields(s string, body func(string)) {
 	for _, part := range strings.Fields(s) {
-		body(part)
-	}
-}
-
-func throughKeptFields(s string, body func(string)) {
-	parts := strings.Fields(s)
-	for _, part := range parts {
 		body(part)
 	}
 }

@@ -83,7 +83,7 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	f := &fold{list: p.Var(call.Args[0]), sort: s}
 	list, at := p.Siblings(s)
 	if f.list == nil || !exactlyComparable(f.list.Type()) || p.IsGlobal(f.list) || at < 0 ||
-		!ownList(p, f.list, list[:at]) {
+		!facts.Owned.Of(p)[f.list] {
 		return nil, errors.New("the list is visible from outside")
 	}
 	rest := list[at+1:]
@@ -184,91 +184,6 @@ func exactlyComparable(t types.Type) bool {
 	}
 	b, ok := s.Elem().Underlying().(*types.Basic)
 	return ok && b.Info()&(types.IsInteger|types.IsString) != 0
-}
-
-// ownList reports whether the function made the list and has not passed it on. It accepts list :=
-// make(...), slices.Clone(...), append([]T{}, ...) and append([]T(nil), ...).
-func ownList(p *mutate.Pass, v *types.Var, before []ast.Stmt) bool {
-	made := false
-	for _, s := range before {
-		as, ok := s.(*ast.AssignStmt)
-		if ok && len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == v && as.Tok == token.DEFINE {
-			made = freshSlice(p, as.Rhs[0])
-			continue
-		}
-		for _, id := range p.Uses(v, s) {
-			if !keepsToItself(p, id, v) {
-				return false
-			}
-		}
-	}
-	return made
-}
-
-func freshSlice(p *mutate.Pass, e ast.Expr) bool {
-	if _, ok := p.IsBuiltin(e, "make"); ok {
-		return true
-	}
-	if _, ok := p.IsCall(e, "slices", "Clone", "Concat"); ok {
-		return true
-	}
-	if _, ok := p.IsCall(e, "strings", "Split", "Fields"); ok {
-		return true
-	}
-	if call, ok := p.IsBuiltin(e, "append"); ok {
-		switch first := ast.Unparen(call.Args[0]).(type) {
-		case *ast.CompositeLit:
-			return true
-		case *ast.CallExpr:
-			return freshSlice(p, first) || p.Info.Types[first.Fun].IsType() && p.Info.Types[first.Args[0]].IsNil()
-		}
-	}
-	_, literal := ast.Unparen(e).(*ast.CompositeLit)
-	return literal
-}
-
-// keepsToItself accepts v = append(v, ...), copy(v, ...), len(v), v[i], a range over it and a sort
-// of it.
-func keepsToItself(p *mutate.Pass, id *ast.Ident, v *types.Var) bool {
-	switch up := p.Parent(id).(type) {
-	case *ast.CallExpr:
-		if sortsOnly(p, up) {
-			return true
-		}
-		b, ok := p.Callee(up).(*types.Builtin)
-		return ok &&
-			(b.Name() == "len" || b.Name() == "append" && assignsTo(p, up, v) && p.Var(up.Args[0]) == v ||
-				b.Name() == "copy")
-	case *ast.AssignStmt:
-		if len(up.Lhs) != 1 || up.Tok != token.ASSIGN || ast.Unparen(up.Lhs[0]) != ast.Expr(id) {
-			return false
-		}
-		call, ok := p.IsBuiltin(up.Rhs[0], "append")
-		return ok && p.Var(call.Args[0]) == v || freshSlice(p, up.Rhs[0])
-	case *ast.IndexExpr:
-		switch u := p.Parent(up).(type) {
-		case *ast.UnaryExpr:
-			return u.Op != token.AND
-		case *ast.SelectorExpr:
-			return false // a method may take the address
-		}
-		return true
-	case *ast.RangeStmt:
-		return true
-	}
-	return false
-}
-
-// sortsOnly recognises a sort by the elements' own order.
-func sortsOnly(p *mutate.Pass, call *ast.CallExpr) bool {
-	_, old := p.IsCall(call, "sort", "Strings", "Ints", "Float64s")
-	_, now := p.IsCall(call, "slices", "Sort")
-	return old || now
-}
-
-func assignsTo(p *mutate.Pass, call *ast.CallExpr, v *types.Var) bool {
-	as, ok := p.Parent(call).(*ast.AssignStmt)
-	return ok && len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == v
 }
 
 // isCompact recognises list = slices.Compact(list).

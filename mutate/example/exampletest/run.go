@@ -144,6 +144,10 @@ func show(v reflect.Value, loose bool) string {
 		}
 		slices.Sort(parts)
 		return "map[" + strings.Join(parts, " ") + "]"
+	case reflect.Interface:
+		if err, ok := v.Interface().(error); ok {
+			return fmt.Sprintf("%T(%q)", err, err)
+		}
 	case reflect.Float32, reflect.Float64:
 		return fmt.Sprintf("%x", v.Float())
 	}
