@@ -169,7 +169,7 @@ func (w *writer) copyText(h *helper, own string, types []string) string {
 		params = names(h.decl.Type.TypeParams)
 	}
 	var out strings.Builder
-	from := h.node.Pos()
+	var from token.Pos // behind the comment
 	if h.decl != nil {
 		from = h.decl.Type.Func
 	} else {
