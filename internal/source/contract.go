@@ -41,12 +41,12 @@ const (
 type Predicate struct {
 	Text string // canonical Go
 
-	params []named     // in order of place
+	params []paramUse  // in order of place
 	quals  []qualifier // package names, in order of place
 }
 
-// A named is one use of a parameter.
-type named struct{ at, param, size int }
+// A paramUse is the place of a parameter's name in a predicate.
+type paramUse struct{ at, param, size int }
 
 // Imports are the paths of the packages that the predicate names.
 func (p *Predicate) Imports() []string {
@@ -356,7 +356,7 @@ func (f *formals) predicate(text string, fset *token.FileSet, expr ast.Expr, inf
 		case *types.Var:
 			i := slices.IndexFunc(f.params, func(q beagle.Param) bool { return q.Name == id.Name })
 			if i >= 0 && !obj.IsField() {
-				p.params = append(p.params, named{at, i, len(id.Name)})
+				p.params = append(p.params, paramUse{at, i, len(id.Name)})
 			}
 		}
 		return true

@@ -28,7 +28,7 @@ func (w *Writer) Guarded(src string, conds []*Predicate) (string, error) {
 	if problem != nil {
 		return "", fmt.Errorf("the original: line %d: %s", problem.Line, problem.Message)
 	}
-	g := &guarding{
+	g := &guardWriter{
 		writer:   w,
 		fast:     fast,
 		slow:     slow,
@@ -76,7 +76,7 @@ func localNames(f *ast.File) map[string]string {
 	return out
 }
 
-type guarding struct {
+type guardWriter struct {
 	writer             *Writer
 	fast, slow         *File
 	fastFile, slowFile *srcFile
@@ -90,7 +90,7 @@ type guarding struct {
 
 // choose decides what of the original stands beside the version, and how it is
 // called there.
-func (g *guarding) choose() error {
+func (g *guardWriter) choose() error {
 	for name, path := range localNames(g.slow.AST) {
 		if was := g.imports[name]; was != "" && was != path {
 			return fmt.Errorf("%s is %s in one version and %s in the other", name, was, path)
@@ -157,7 +157,7 @@ func original(target string) string {
 }
 
 // free is a name that nothing in the package has.
-func (g *guarding) free(name string) string {
+func (g *guardWriter) free(name string) string {
 	declared := g.writer.pkg.Types.Scope()
 	for g.taken[name] || g.writer.scope.declare[name] || declared.Lookup(name) != nil || g.imports[name] != "" {
 		name += "_"
@@ -167,7 +167,7 @@ func (g *guarding) free(name string) string {
 }
 
 // renamed keeps a piece of the original under a new name.
-func (g *guarding) renamed(p *piece) error {
+func (g *guardWriter) renamed(p *piece) error {
 	if p.kind == "type" || p.recv != "" {
 		return fmt.Errorf("it changes the type %s or a method of it, and both forms cannot stand side by side",
 			p.names[0].Name)
@@ -182,7 +182,7 @@ func (g *guarding) renamed(p *piece) error {
 }
 
 // uses reports whether a piece names something that is renamed.
-func (g *guarding) uses(p *piece) bool {
+func (g *guardWriter) uses(p *piece) bool {
 	found := false
 	look := func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && g.rename[syntax.Origin(g.slow.Info.Uses[id])] != "" {
@@ -199,7 +199,7 @@ func (g *guarding) uses(p *piece) bool {
 }
 
 // write puts the file together.
-func (g *guarding) write(conds []*Predicate) (string, error) {
+func (g *guardWriter) write(conds []*Predicate) (string, error) {
 	guard, err := g.guard(conds)
 	if err != nil {
 		return "", err
@@ -219,11 +219,11 @@ func (g *guarding) write(conds []*Predicate) (string, error) {
 }
 
 // render is the original's text with the new names.
-func (g *guarding) render(start, end int) string {
+func (g *guardWriter) render(start, end int) string {
 	return syntax.Apply(g.slowFile.text[start:end], g.edits(start, end))
 }
 
-func (g *guarding) edits(start, end int) []syntax.Edit {
+func (g *guardWriter) edits(start, end int) []syntax.Edit {
 	var edits []syntax.Edit
 	ast.Inspect(g.slow.AST, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -243,7 +243,7 @@ func (g *guarding) edits(start, end int) []syntax.Edit {
 
 // slowTarget is the original's function under its new name. A method becomes a
 // function of its receiver, since a version may add no methods.
-func (g *guarding) slowTarget() (string, error) {
+func (g *guardWriter) slowTarget() (string, error) {
 	f, off := g.slow.Func, g.slowFile.offset
 	comment := fmt.Sprintf("// %s is %s as it was, for what its fast way does not serve.\n", g.name, f.Name.Name)
 	if f.Recv == nil {
@@ -265,7 +265,7 @@ func (g *guarding) slowTarget() (string, error) {
 }
 
 // guard is the branch at the top of the version.
-func (g *guarding) guard(conds []*Predicate) (string, error) {
+func (g *guardWriter) guard(conds []*Predicate) (string, error) {
 	params, err := g.params()
 	if err != nil {
 		return "", err
@@ -292,7 +292,7 @@ func (g *guarding) guard(conds []*Predicate) (string, error) {
 }
 
 // params are the version's own names of the receiver and the parameters.
-func (g *guarding) params() ([]beagle.Param, error) {
+func (g *guardWriter) params() ([]beagle.Param, error) {
 	var out []beagle.Param
 	add := func(list *ast.FieldList) error {
 		if list == nil {
@@ -319,7 +319,7 @@ func (g *guarding) params() ([]beagle.Param, error) {
 }
 
 // typeArgs names the version's own type parameters.
-func (g *guarding) typeArgs() string {
+func (g *guardWriter) typeArgs() string {
 	list := g.fast.Func.Type.TypeParams
 	if list == nil {
 		return ""
@@ -334,7 +334,7 @@ func (g *guarding) typeArgs() string {
 }
 
 // qualify is the name of a package in the version's file.
-func (g *guarding) qualify(path, name string) string {
+func (g *guardWriter) qualify(path, name string) string {
 	var have []string
 	for local, p := range g.imports {
 		if p == path {

@@ -128,7 +128,7 @@ func tryInstance(fn *types.Func, generic types.Object, args []types.Type) *types
 	return m.Signature()
 }
 
-// instances are those of a generic object of the package.
+// instances finds type arguments for the generic functions and types of the package.
 type instances struct{ pkg *Package }
 
 // candidates lists type arguments to try, best first.
@@ -327,7 +327,7 @@ func (in instances) instancesIn(files []string, name string) [][]types.Type {
 			continue
 		}
 		conf := in.pkg.config(func(error) {})
-		conf.Importer = withTarget{in.pkg}
+		conf.Importer = targetImporter{in.pkg}
 		conf.Check(strings.ReplaceAll(key, " ", "/"), fset, groups[key], info)
 		out = append(out, in.collect(info, name, in.pkg.Path)...)
 	}
@@ -345,15 +345,16 @@ func (in instances) insideInstances(tests []*ast.File, fset *token.FileSet, name
 	}
 	info := newInfo()
 	conf := in.pkg.config(func(error) {})
-	conf.Importer = withTarget{in.pkg}
+	conf.Importer = targetImporter{in.pkg}
 	conf.Check(in.pkg.Path, fset, all, info)
 	return in.collect(info, name, in.pkg.Path)
 }
 
-// withTarget imports the target's package as it was checked from source.
-type withTarget struct{ pkg *Package }
+// A targetImporter imports the target's package as the type checker read it from source, and the
+// others from their export data.
+type targetImporter struct{ pkg *Package }
 
-func (w withTarget) Import(path string) (*types.Package, error) {
+func (w targetImporter) Import(path string) (*types.Package, error) {
 	if path == w.pkg.Path {
 		return w.pkg.Types, nil
 	}

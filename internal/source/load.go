@@ -167,7 +167,7 @@ func exportsOf(pkgs []*packages.Package) map[string]string {
 // atOnce asks for the package of the likeliest reading and for those that rewrites like to import.
 // It returns nil unless that one package is there, and declares the function if there are other
 // readings.
-func (o *Options) atOnce(ctx context.Context, rs []reading) (*packages.Package, map[string]string) {
+func (o *Options) atOnce(ctx context.Context, rs []interpretation) (*packages.Package, map[string]string) {
 	if len(rs) == 0 {
 		return nil, nil
 	}
@@ -205,7 +205,7 @@ func (o *Options) stdExport(ctx context.Context, path string) (string, error) {
 // resolve finds the package that the specification names, and the export data of those that
 // rewrites like to import.
 func (o *Options) resolve(ctx context.Context) (*packages.Package, string, map[string]string, error) {
-	rs := readings(o.Dir, o.Spec)
+	rs := interpretations(o.Dir, o.Spec)
 	if pkg, exported := o.atOnce(ctx, rs); pkg != nil {
 		return pkg, rs[0].name, exported, nil
 	}
@@ -220,8 +220,9 @@ func (o *Options) resolve(ctx context.Context) (*packages.Package, string, map[s
 	return pkg, name, exportsOf(pkgs), nil
 }
 
-// oneByOne tries the readings of a specification, and words what is wrong with all of them.
-func (o *Options) oneByOne(ctx context.Context, rs []reading) (*packages.Package, string, error) {
+// oneByOne loads the package of the first interpretation that names one. Its error sums up why all
+// of them failed.
+func (o *Options) oneByOne(ctx context.Context, rs []interpretation) (*packages.Package, string, error) {
 	var trouble error
 	said := "" // the go command's first message, if there is no better one
 	for _, r := range rs {
@@ -248,7 +249,7 @@ func (o *Options) oneByOne(ctx context.Context, rs []reading) (*packages.Package
 			continue
 		}
 		if other := pkgs[0]; len(rs) > 1 && r != rs[len(rs)-1] && !declares(other, r.name) {
-			// Perhaps another reading fits; if none does, this one words the error.
+			// Perhaps a later interpretation fits; if none does, the caller's error is about this one.
 			if p, name, err := o.firstDeclaring(ctx, rs, r); err == nil {
 				return p, name, nil
 			}
@@ -275,9 +276,11 @@ func (o *Options) complaint(ctx context.Context, pattern string) string {
 	return strings.TrimSpace(stderr.String())
 }
 
-// firstDeclaring returns the first package of the readings after r that
-// declares the function that the reading names.
-func (o *Options) firstDeclaring(ctx context.Context, rs []reading, r reading) (*packages.Package, string, error) {
+// firstDeclaring returns the package of the first interpretation after r whose files declare the
+// function.
+func (o *Options) firstDeclaring(
+	ctx context.Context, rs []interpretation, r interpretation,
+) (*packages.Package, string, error) {
 	for _, r := range rs[slices.Index(rs, r)+1:] {
 		pkgs, err := packages.Load(o.config(ctx, listMode), r.pattern)
 		if err == nil && len(pkgs) == 1 && exists(pkgs[0]) && declares(pkgs[0], r.name) {

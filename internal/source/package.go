@@ -34,8 +34,8 @@ type Package struct {
 	direct  map[string]bool   // import paths that some file imports
 	names   map[string]string // import path -> package name, for every package that is linked
 
-	watching sync.Once
-	watched  watched // see watch
+	watching  sync.Once
+	constancy constancy // see watch
 
 	naming sync.Once
 	local  map[string]bool // see localNames

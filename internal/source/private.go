@@ -128,14 +128,14 @@ type widener struct {
 	locals    map[string]bool // names that the candidate's functions declare inside
 
 	paths map[string]string // of imports, by the name in the candidate
-	next  []private
+	next  []pendingCopy
 	lines int
 	added []string
 	text  strings.Builder
 }
 
-// A private is a function that is copied.
-type private struct {
+// A pendingCopy is a function that the widener has yet to copy.
+type pendingCopy struct {
 	piece *piece
 	name  string
 	depth int
@@ -301,7 +301,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	w.lines += lines
 	w.names[key] = name
 	w.added = append(w.added, name)
-	w.next = append(w.next, private{p, name, depth + 1})
+	w.next = append(w.next, pendingCopy{p, name, depth + 1})
 	return name
 }
 
@@ -326,7 +326,7 @@ func (w *widener) clash(p *piece) bool {
 }
 
 // write writes a copy.
-func (w *widener) write(c private) {
+func (w *widener) write(c pendingCopy) {
 	fn, f := c.piece.decl.(*ast.FuncDecl), c.piece.file
 	edits := w.calls(fn.Body, w.copies.pkg.info, f.tok, c.depth)
 	body := f.offset(fn.Body.Lbrace)

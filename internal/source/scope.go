@@ -233,8 +233,8 @@ var (
 	linkname = regexp.MustCompile(`(?m)^//go:linkname\s+(\w+)`)
 )
 
-// watched says which code of a package changes its variables.
-type watched struct {
+// constancy holds which variables of a package never change, and which code may change them.
+type constancy struct {
 	unchanged map[string]bool     // see Package.Unchanged
 	setOnce   map[string]ast.Expr // see syntax.Watch.SetOnce
 	lookers   map[string][]bool   // see syntax.Watch.Lookers
@@ -246,9 +246,9 @@ type watched struct {
 func (pkg *Package) Unchanged() map[string]bool { return pkg.watch().unchanged }
 
 // watch finds out which code of the package changes variables, once.
-func (pkg *Package) watch() *watched {
+func (pkg *Package) watch() *constancy {
 	pkg.watching.Do(func() {
-		w, seen := syntax.NewWatch(asts(pkg.files), pkg.info), &pkg.watched
+		w, seen := syntax.NewWatch(asts(pkg.files), pkg.info), &pkg.constancy
 		seen.unchanged, seen.lookers = w.Unchanged(pkg.Types), w.Lookers()
 		seen.setOnce = w.SetOnce(asts(pkg.files), pkg.Types)
 		for name := range outsideNames(pkg.Dir, pkg.Name, pkg.files) {
@@ -256,7 +256,7 @@ func (pkg *Package) watch() *watched {
 			delete(seen.setOnce, name)
 		}
 	})
-	return &pkg.watched
+	return &pkg.constancy
 }
 
 // unchangedIn names the variables that a candidate does not change. Of a function of the rest, the
