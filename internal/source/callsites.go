@@ -21,7 +21,7 @@ import (
 // siteTime bounds the loading of the module's packages.
 const siteTime = 20 * time.Second
 
-// Callers are the calls of the target in its module.
+// Callers finds the calls of the target in its module.
 type Callers struct {
 	of   *beagle.Target
 	opts *Options

@@ -45,8 +45,8 @@ func (r *Reader) Complete(src string) string {
 	}
 }
 
-// completeGroup appends what of a group must stay and a version leaves out, with the methods of its
-// types that the version selects.
+// completeGroup appends the declarations of a group that must stay and that a version lacks, with
+// the methods that the version selects.
 func (r *Reader) completeGroup(src string, own map[string]string) string {
 	for {
 		f, err := parser.ParseFile(token.NewFileSet(), candidateName, src, parser.SkipObjectResolution)

@@ -12,11 +12,11 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// io refuses a target that reads or writes files, the environment, the network or a log, unless
-// its contract ignores that: the judge compares results and memory, and would call a version
-// equal that writes another file. In place it allows targets that only read or print: the tests
-// read the same for both versions, and the judge compares the printed lines. io follows direct
-// calls within the package. It does not know the code behind interfaces or in other modules.
+// io refuses a target that reads or writes files, the environment, the network or a log, unless its
+// contract ignores that. The judge compares results and memory, so it would accept a version that
+// writes another file. In place, io allows targets that only read or print: both versions read the
+// same under the tests, and the judge compares the printed lines. io follows direct calls within
+// the package. It does not see the code behind interfaces or in other modules.
 func (u *Unit) io() error {
 	if slices.Contains(u.Target.Contract.Ignore, beagle.IgnoreIO) {
 		return nil
@@ -45,7 +45,7 @@ func (u *Unit) io() error {
 func (u *Unit) ioRefusal(at token.Pos, name string) error {
 	p := u.Package.fset.Position(at)
 	return &beagle.UsageError{
-		What: fmt.Sprintf("%s reaches %s (%s:%d), and no check compares what that does outside of the program's memory",
+		What: fmt.Sprintf("%s reaches %s (%s:%d), and no check compares its effects outside of the program's memory",
 			u.Target.Spec(), name, filepath.Base(p.Filename), p.Line),
 		Remedy: "choose the function that computes, or accept the risk with --ignore io: then results and memory are " +
 			"compared, and nothing else",

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// layout refuses a type whose fields may not change: others can see them, or code shows how they
-// lie in memory.
+// layout refuses a type whose fields may not change, because other code sees them or depends on
+// their layout in memory.
 func (sc *Scope) layout(name string) error {
 	obj := sc.pkg.Types.Scope().Lookup(name).(*types.TypeName)
 	p := sc.pkg.typePiece(name)

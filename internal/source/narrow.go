@@ -10,9 +10,9 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Narrow takes back the private copies of a candidate that say what their originals
-// say: see [Copies.Widen]. A copy stays if it uses one that changed, if the candidate
-// writes to it, or where the original's name means something else.
+// Narrow takes back the private copies of a candidate that equal their originals: see
+// [Copies.Widen]. A copy stays if it uses a changed copy, if the candidate writes to it, or if the
+// original's name means something else there.
 func (cp *Copies) Narrow(src string) (string, error) {
 	f, problem := cp.reader.Parse(src)
 	if problem != nil {
@@ -106,7 +106,7 @@ func (n *narrower) declared(d ast.Decl) *privateCopy {
 	return nil
 }
 
-// settle finds out which copies are the same.
+// settle finds the copies that equal their originals, with all copies that they use.
 func (n *narrower) settle() {
 	for _, c := range n.found {
 		if fn, ok := c.decl.(*ast.FuncDecl); ok && c.foreign == nil {
@@ -162,8 +162,8 @@ func docOf(d ast.Decl) *ast.CommentGroup {
 	return d.(*ast.GenDecl).Doc
 }
 
-// sameImports reports whether a copy means the same packages by their names as its
-// original does.
+// sameImports reports whether the package names in a copy mean the same packages as in its
+// original.
 func (n *narrower) sameImports(c *privateCopy) bool {
 	original := n.copies.pkg.graph.uses[c.piece].imports
 	same := true

@@ -17,8 +17,8 @@ import (
 	"github.com/beagle-go/beagle/internal/exports"
 )
 
-// A Package is the target's package as the user wrote it: what the go command and the type checker
-// say of it. No candidate changes it.
+// A Package is the target's package as the user wrote it, with the results of the go command and
+// the type checker. No candidate changes it.
 type Package struct {
 	Path, Name string // of the import; of the package clause
 	Dir, Root  string // of its files; of its module

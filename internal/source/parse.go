@@ -188,8 +188,8 @@ func (r *Reader) checkScope(f *File) *Problem {
 	return nil
 }
 
-// declaresTarget reports whether the file declares the target, or what it declares
-// instead.
+// declaresTarget reports whether the file declares the target. If not, it names the declarations of
+// the file.
 func (r *Reader) declaresTarget(f *File) (others string, ok bool) {
 	var names []string
 	for _, d := range f.AST.Decls {

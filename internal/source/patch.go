@@ -18,11 +18,9 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Patch turns a candidate into a change of the user's files: a declaration
-// that changed is replaced where it stands, one that the candidate no longer
-// has is removed, a new one follows the target, and imports follow the code.
-// Everything else keeps its bytes. extra are further files, such as a
-// regression test.
+// Patch turns a candidate into a change of the user's files. A changed declaration is replaced in
+// its place, a dropped one is removed, a new one follows the target, and imports follow the code.
+// All other text keeps its bytes. extra holds further files, such as a regression test.
 func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, error) {
 	f, problem := w.reader.Parse(src)
 	if problem != nil {

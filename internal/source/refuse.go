@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// refuse tells the user which parameter or result cannot be recorded and
-// compared, why, and what would make it work.
+// refuse returns an error that names the parameter or result that no record can hold, with the
+// reason and the remedy; nil if all can be recorded.
 func (u *Unit) refuse() error {
 	vars := variables(u.Sig)
 	for i, v := range vars {
@@ -54,7 +54,7 @@ func (u *Unit) refusal(what, cannot string, r *reason) error {
 	}
 }
 
-// A reason is why a type has no record.
+// A reason explains why a type has no record.
 type reason struct {
 	path   string // from the parameter: ".conn.done", "[]"
 	t      types.Type
@@ -119,7 +119,7 @@ func (rec recordability) walk(t types.Type, path string, top bool, seen map[type
 		return &reason{path, t, "a channel",
 			"take the values as a slice, and let the caller move them through the channel"}
 	case *types.Signature:
-		return &reason{path, t, "a function, which can be neither recorded nor compared",
+		return &reason{path, t, "a function, which no record can hold",
 			"wrap it: a function of the package that calls this one with one fixed callback can be named"}
 	case *types.Pointer:
 		return rec.walk(x.Elem(), path, false, seen)

@@ -7,10 +7,9 @@ import (
 	"go/types"
 )
 
-// TableBytes returns the memory of the tables that a candidate file keeps in
-// package variables, constants and literals. A benchmark holds them in the
-// cache; in a service they compete with the caller's data. known is false where
-// the source does not show the size of a variable: it may be any then.
+// TableBytes returns the memory of the tables that a candidate file keeps in package variables,
+// constants and literals. A benchmark holds them in the cache; in a service they compete with the
+// caller's data. known is false if the source does not show the size of some variable.
 func (f *File) TableBytes() (total int64, known bool) {
 	known = true
 	for _, decl := range f.AST.Decls {
@@ -49,10 +48,9 @@ func (f *File) literals(fn *ast.FuncDecl) (total int64) {
 	return total
 }
 
-// VariableBytes returns the memory of a package variable or constant of a file:
-// its own, and what its initialiser puts behind its pointers, slices and maps.
-// value may be nil. known is false if the initialiser does not show how much
-// that is.
+// VariableBytes returns the memory of a package variable or constant of a file, with the memory
+// that its initialiser puts behind its pointers, slices and maps. value may be nil. known is false
+// if the initialiser does not show that size.
 func VariableBytes(file *ast.File, info *types.Info, obj types.Object, value ast.Expr) (n int64, known bool) {
 	switch o := obj.(type) {
 	case *types.Const:
@@ -139,8 +137,7 @@ func (m *measure) own(t types.Type) int64 {
 	return 0
 }
 
-// behind is the memory that the value of an expression leads to, its own left
-// aside.
+// behind returns the memory that the value of an expression leads to, without the value's own.
 func (m *measure) behind(e ast.Expr, depth int) int64 {
 	e = ast.Unparen(e)
 	t := m.info.TypeOf(e)
@@ -310,7 +307,7 @@ func orZero(v constant.Value) constant.Value {
 	return v
 }
 
-// body is that of a function of the file, or nil.
+// body returns the body of a function of the file, or nil.
 func (m *measure) body(id *ast.Ident) *ast.BlockStmt {
 	for _, decl := range m.file.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
@@ -321,9 +318,8 @@ func (m *measure) body(id *ast.Ident) *ast.BlockStmt {
 	return nil
 }
 
-// returned is the memory that a function's result leads to. It is known if the
-// result points at plain memory, or if all that the function allots is of a
-// constant size.
+// returned returns the memory that a function's result leads to. It is known if the result points
+// at plain memory, or if all allocations of the function have constant sizes.
 func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int64) {
 	if p, ok := t.Underlying().(*types.Pointer); ok && !leadsOn(p.Elem()) {
 		return sizeOf(p.Elem())
