@@ -101,8 +101,8 @@ func (au *authors) account(author string) *Account {
 	return b
 }
 
-// worth is the verified gain that a dollar spent on an author is expected to
-// bring, waiting included.
+// worth returns the verified gain that a dollar spent on an author is expected to bring, waiting
+// included.
 func (b *Account) worth() float64 {
 	each := freeCost
 	if b.RecentCalls > 0 {

@@ -186,9 +186,9 @@ func (br *breeder) options(m *Member, shun string) []option {
 	return out
 }
 
-// value is a drawn estimate of a mutator's gain on a member. Untested mutators come first, and
-// those under test wait for the result. The more often a member has a mutator, the less is left
-// for it to gain.
+// value returns a drawn estimate of a mutator's gain on a member. Untested mutators come first, and
+// those under test wait for the result. The more often a member has a mutator, the less is left for
+// it to gain.
 func (br *breeder) value(m *Member, mutator string) float64 {
 	v := br.merits.draw(mutator) + perDoubt*math.Log(br.merits.behaves(mutator))
 	if !br.merits.arm(mutator).tested() {

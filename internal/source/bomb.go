@@ -82,7 +82,7 @@ func (m *measurer) named(key string, list []ast.Expr, size func(ast.Expr) int) i
 	return sum
 }
 
-// text is the length of a string constant, or more.
+// text returns the length of a string constant, or more.
 func (m *measurer) text(e ast.Expr) int {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -74,8 +74,8 @@ func (r *Reader) completeGroup(src string, own map[string]string) string {
 	}
 }
 
-// declared are the package-level names of a file, methods as T.M, with the text
-// of what declares them.
+// declared returns the package-level names of a file, methods as T.M, with the texts of their
+// declarations.
 func declared(src string) map[string]string {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)

@@ -48,7 +48,7 @@ type Predicate struct {
 // A paramUse is the place of a parameter's name in a predicate.
 type paramUse struct{ at, param, size int }
 
-// Imports are the paths of the packages that the predicate names.
+// Imports returns the paths of the packages that the predicate names.
 func (p *Predicate) Imports() []string {
 	var out []string
 	for _, q := range p.quals {
@@ -328,7 +328,7 @@ func (c *Conditions) contractScope(f *formals, expr ast.Expr) (*types.Package, e
 			path = stdNames[id.Name]
 		}
 		if path == "" {
-			return true // the type check says what is wrong
+			return true // the type check reports the error
 		}
 		p, err := c.pkg.exports.Import(path)
 		if err != nil {

@@ -384,7 +384,7 @@ func (n *narrower) findForeign() {
 	}
 }
 
-// text is a declaration without its comment.
+// text returns a declaration without its comment.
 func (n *narrower) text(d ast.Decl) string {
 	return n.file.Src[n.tok.Offset(d.Pos()):n.tok.Offset(d.End())]
 }

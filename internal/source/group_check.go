@@ -47,7 +47,7 @@ func (sc *Scope) missing(f *ast.File) string {
 	return ""
 }
 
-// declKeys are the names that a declaration gives, methods as T.M.
+// declKeys returns the names that a declaration gives, methods as T.M.
 func declKeys(d ast.Decl) (out []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

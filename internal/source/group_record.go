@@ -116,7 +116,7 @@ func terms(text string) (out []term) {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", -1, len(text))
 	var s scanner.Scanner
-	s.Init(file, []byte(text), nil, 0) // what is wrong with a condition is told where it is read
+	s.Init(file, []byte(text), nil, 0) // condition reports the errors
 	add := func(part string) {
 		t := term{expr: strings.TrimSpace(part)}
 		if name, expr, ok := strings.Cut(part, ":"); ok && IsFunctionName(strings.TrimSpace(name)) {

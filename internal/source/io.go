@@ -94,10 +94,10 @@ func (pkg *Package) reachesIO(
 	return at, name
 }
 
-// ioFunctions are the functions and methods of the standard library that read or write outside of
-// the program's memory: "*" is all of a package's but those after a minus. Clocks and random
-// numbers are not among them: with those, a function differs from itself, which the judge
-// notices. Nor are functions that end the process, as assertions do.
+// ioFunctions lists the functions and methods of the standard library that read or write outside of
+// the program's memory. "*" stands for all of a package except those after a minus. Clocks and
+// random numbers are not listed: with them a function differs from itself, and the judge notices
+// that. Nor are functions that end the process, as assertions do.
 var ioFunctions = map[string]string{
 	`os`: `* -IsExist -IsNotExist -IsPermission -IsTimeout -IsPathSeparator -NewSyscallError -Expand -Getpagesize
 		-Error -Unwrap -Timeout -String -IsDir -IsRegular -Perm -Type -Exit`,
@@ -120,8 +120,8 @@ func doesIO(fn *types.Func) bool {
 	return listed(ioFunctions, fn)
 }
 
-// readsOrPrints are those of the ioFunctions that change nothing outside, or print lines
-// to the standard output or error: a test binary shows what they do.
+// readsOrPrints lists the ioFunctions that change nothing outside, or print lines to the standard
+// output or error. A test binary shows their effects.
 var readsOrPrints = map[string]string{
 	`os`: `Getenv LookupEnv Environ ExpandEnv Hostname Getpid Getppid Getuid Geteuid Getgid Getegid Getwd Executable
 		UserHomeDir UserCacheDir UserConfigDir TempDir ReadFile ReadDir Stat Lstat Readlink`,

@@ -96,7 +96,7 @@ func (n *narrower) findUses() {
 	}
 }
 
-// declared is the copy that a declaration declares, or nil.
+// declared returns the copy that a declaration declares, or nil.
 func (n *narrower) declared(d ast.Decl) *privateCopy {
 	for _, c := range n.found {
 		if c.decl == d {
@@ -178,7 +178,7 @@ func (n *narrower) sameImports(c *privateCopy) bool {
 	return same
 }
 
-// restored is a copied function's text with the originals' names.
+// restored returns a copied function's text with the originals' names.
 func (n *narrower) restored(c *privateCopy, fn *ast.FuncDecl) string {
 	from := n.tok.Offset(fn.Pos())
 	var edits []syntax.Edit
@@ -200,8 +200,8 @@ func (n *narrower) original(c *privateCopy, fn *ast.FuncDecl) string {
 		f.text[f.offset(body.Lbrace):f.offset(body.End())])
 }
 
-// spelled is the text of a declaration by its tokens. It leaves out comments, and how lines are
-// broken: a rewrite may have printed anew what it did not change.
+// spelled returns the text of a declaration by its tokens. It leaves out comments
+// and line breaks: a rewrite may have printed unchanged code anew.
 func spelled(text string) string {
 	var s scanner.Scanner
 	s.Init(token.NewFileSet().AddFile("", -1, len(text)), []byte(text), func(token.Position, string) {}, 0)

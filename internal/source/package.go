@@ -116,8 +116,7 @@ func (pkg *Package) Syntax() (*token.FileSet, []*ast.File, *types.Info) {
 	return pkg.fset, asts(pkg.files), pkg.info
 }
 
-// Literals are the constants that the package's files spell, as the user wrote
-// them.
+// Literals returns the constants that the package's files spell, as the user wrote them.
 func (pkg *Package) Literals() []constant.Value {
 	var out []constant.Value
 	for _, f := range pkg.files {
@@ -131,9 +130,8 @@ func (pkg *Package) Literals() []constant.Value {
 	return out
 }
 
-// Files are the package's Go files as the compiler takes them, absolute. They
-// are the user's own; where their package clause says main, copies with
-// another name are needed: see [Package.BuildFiles].
+// Files returns the absolute paths of the Go files that the compiler takes. They are the user's
+// own. A build that imports a package main needs copies instead: see [Package.BuildFiles].
 func (pkg *Package) Files() []string {
 	var out []string
 	for _, f := range pkg.files {

@@ -131,7 +131,7 @@ func (g *graph) scope(target *piece, outside map[string]bool, dir string) []*pie
 	}
 	// Take all that the target reaches and that a candidate may move.
 	visit(target)
-	// Drop what others use too, until every piece has users in the scope alone.
+	// Drop the pieces that other code uses too. Each drop may uncover another.
 	for changed := true; changed; {
 		changed = false
 		for p := range in {

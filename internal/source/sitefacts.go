@@ -95,7 +95,7 @@ func jumps(fn ast.Node) bool {
 	return found
 }
 
-// counting is the least value of a loop's variable that only counts up.
+// counting returns the least value of a loop's variable that only counts up.
 func (v *prover) counting(x *ast.ForStmt) []fact {
 	init, ok := x.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
@@ -186,7 +186,7 @@ func (v *prover) bound(e ast.Expr) span {
 	return without.here(e)
 }
 
-// ranged are the bounds of a range loop's index.
+// ranged returns the bounds of a range loop's index.
 func (v *prover) ranged(x *ast.RangeStmt) []fact {
 	key, ok := x.Key.(*ast.Ident)
 	if !ok || x.Tok != token.DEFINE || key.Name == "_" || !v.lasting(key, x.Body) || !v.lasting(x.X, x.Body) {

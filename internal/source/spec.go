@@ -65,7 +65,7 @@ func hasGoFiles(dir string) bool {
 	return len(m) > 0
 }
 
-// unknownPackage is the error for a specification that names no package.
+// unknownPackage returns the error for a specification that names no package.
 func unknownPackage(dir, spec, detail string) error {
 	e := &beagle.UsageError{
 		What: fmt.Sprintf("%s: no such package (looked from %s)", spec, dir),
@@ -90,8 +90,8 @@ func unknownPackage(dir, spec, detail string) error {
 	return e
 }
 
-// fileNamed is the error for a specification that names a file, with or without
-// what is in it: ini.go, ini.go:Parse, ini.go:12. nil when it does not.
+// fileNamed returns the error for a specification that names a file, with or without a function or
+// a line: ini.go, ini.go:Parse, ini.go:12. It returns nil for any other.
 func fileNamed(spec string) error {
 	file, rest, _ := strings.Cut(spec, ":")
 	if !strings.HasSuffix(file, ".go") {
@@ -123,7 +123,7 @@ func Near(typed string, names []string) string {
 	return orList(near)
 }
 
-// lastElem is the directory's own name, without the function's.
+// lastElem returns the directory's own name, without the function's.
 func lastElem(spec string) string {
 	base := spec[strings.LastIndex(spec, "/")+1:]
 	name, _, _ := strings.Cut(base, ".")
@@ -179,7 +179,7 @@ func nearest(name string, names []string, key func(string) string) []string {
 	return out
 }
 
-// distance is the Levenshtein distance.
+// distance returns the Levenshtein distance.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

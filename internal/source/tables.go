@@ -32,7 +32,7 @@ func (f *File) TableBytes() (total int64, known bool) {
 	return total, known
 }
 
-// literals is the memory of the literals in a function.
+// literals returns the memory of the literals in a function.
 func (f *File) literals(fn *ast.FuncDecl) (total int64) {
 	m := &measure{file: f.AST, info: f.Info}
 	ast.Inspect(fn, func(n ast.Node) bool {
@@ -82,8 +82,8 @@ func valueOf(vs *ast.ValueSpec, i int) ast.Expr {
 
 var tableSizes = types.SizesFor("gc", "amd64")
 
-// sizeOf is the size of a type in bytes. No source shows the size of a type parameter: it counts as
-// a word.
+// sizeOf returns the size of a type in bytes. No source shows the size of a type parameter: it
+// counts as a word.
 func sizeOf(t types.Type) (n int64) {
 	if !generic(t) {
 		return tableSizes.Sizeof(t)
@@ -128,7 +128,7 @@ type measure struct {
 // deepest bounds how far functions that fill tables are followed.
 const deepest = 4
 
-// own is the size of a literal that is no variable: that of an array or a struct.
+// own returns the size of a literal that is no variable: that of an array or a struct.
 func (m *measure) own(t types.Type) int64 {
 	switch t.Underlying().(type) {
 	case *types.Array, *types.Struct:
@@ -178,7 +178,7 @@ func (m *measure) isFunc(e ast.Expr) bool {
 	return ok
 }
 
-// text is the length of a constant text.
+// text returns the length of a constant text.
 func (m *measure) text(e ast.Expr) int64 {
 	if v := m.info.Types[e].Value; v != nil && v.Kind() == constant.String {
 		return int64(len(constant.StringVal(v)))
@@ -204,8 +204,8 @@ func leadsOn(t types.Type) bool {
 	return true
 }
 
-// elements is the memory that the elements of a literal take, if they do not
-// lie in the value itself, and what they lead to.
+// elements returns the memory of a literal's elements, if they do not lie in the value itself, with
+// the memory that they lead to.
 func (m *measure) elements(lit *ast.CompositeLit, depth int) int64 {
 	var n int64
 	t := m.info.TypeOf(lit).Underlying()
@@ -245,7 +245,7 @@ func (m *measure) length(lit *ast.CompositeLit) int64 {
 	return most
 }
 
-// call is the memory that the result of a call leads to.
+// call returns the memory that the result of a call leads to.
 func (m *measure) call(e *ast.CallExpr, depth int) int64 {
 	if tv := m.info.Types[e.Fun]; tv.IsType() {
 		return m.conversion(e)
@@ -283,7 +283,7 @@ func (m *measure) conversion(e *ast.CallExpr) int64 {
 	return m.behind(e.Args[0], 0)
 }
 
-// builtin is the memory that make and new allot.
+// builtin returns the memory that make and new allot.
 func (m *measure) builtin(name string, e *ast.CallExpr, t types.Type) int64 {
 	switch {
 	case name == "new":
@@ -350,7 +350,7 @@ func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int6
 	return n
 }
 
-// allots is the memory that one call in such a function allots.
+// allots returns the memory that one call in such a function allots.
 func (m *measure) allots(e *ast.CallExpr, depth int) int64 {
 	t := m.info.TypeOf(e)
 	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok {
