@@ -325,7 +325,7 @@ func (in instances) instancesIn(files []string, name string) [][]types.Type {
 			continue
 		}
 		conf := in.pkg.config(func(error) {})
-		conf.Importer = targetImporter{in.pkg}
+		conf.Importer = targetImporter(in)
 		conf.Check(strings.ReplaceAll(key, " ", "/"), fset, groups[key], info)
 		out = append(out, in.collect(info, name, in.pkg.Path)...)
 	}
@@ -343,7 +343,7 @@ func (in instances) insideInstances(tests []*ast.File, fset *token.FileSet, name
 	}
 	info := newInfo()
 	conf := in.pkg.config(func(error) {})
-	conf.Importer = targetImporter{in.pkg}
+	conf.Importer = targetImporter(in)
 	conf.Check(in.pkg.Path, fset, all, info)
 	return in.collect(info, name, in.pkg.Path)
 }
