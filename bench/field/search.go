@@ -217,7 +217,7 @@ var classes = []class{
 	},
 	{"an address", regexp.MustCompile(`it is an address`)},
 	{"takes and returns nothing", regexp.MustCompile(`takes nothing and returns nothing`)},
-	{"input or output", regexp.MustCompile(`no check compares what that does outside`)},
+	{"input or output", regexp.MustCompile(`no check compares its effects outside`)},
 	{"no Go body", regexp.MustCompile(`has no Go body`)},
 	{"generic without an instance", regexp.MustCompile(`no instantiation found`)},
 	{"no inputs", regexp.MustCompile(`no test calls it`)},

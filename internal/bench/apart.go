@@ -27,8 +27,8 @@ func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int)
 	if m.slow {
 		sides = [2][]int{pairs[0][:1], pairs[0][1:]}
 	}
-	round := time.Duration(typical(t.baseline).Nanos*float64(m.slicing.calls)) * time.Duration(len(sides[0])+1)
-	q.Calls, q.Windows = m.slicing.calls, m.apartWindows(q, round)
+	round := time.Duration(typical(t.baseline).Nanos*float64(m.schedule.calls)) * time.Duration(len(sides[0])+1)
+	q.Calls, q.Windows = m.schedule.calls, m.apartWindows(q, round)
 	var qs [2]*rt.Time
 	for i := range qs {
 		qs[i] = only(q, sides[i])
@@ -47,7 +47,7 @@ func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int)
 		return nil
 	}
 	base, cand := &replies[0].Sets[0], &replies[1].Sets[0]
-	m.pacing.spent += time.Duration(max(base.Millis, cand.Millis) * float64(time.Millisecond))
+	m.timeBudget.spent += time.Duration(max(base.Millis, cand.Millis) * float64(time.Millisecond))
 	if !meet(base, cand) {
 		t.missed++ // one of them was held up, which says nothing about the candidate
 		return nil
@@ -62,11 +62,11 @@ func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int)
 // time, so that both see the same inputs. It returns all windows if one of them may be most of the
 // work.
 func (m *confirmer) apartWindows(q *rt.Time, round time.Duration) int {
-	if m.slicing.visits {
-		return m.slicing.windows
+	if m.schedule.visits {
+		return m.schedule.windows
 	}
 	visits := q.Sets[0].Budget / (2 * fewVisits * max(int64(round), 1))
-	return min(max(int(visits), 1), m.slicing.windows)
+	return min(max(int(visits), 1), m.schedule.windows)
 }
 
 // fewVisits of a window are enough for a quartile.

@@ -99,29 +99,29 @@ type finalist struct {
 
 // A confirmer measures the finalists together.
 type confirmer struct {
-	lab       lab
-	inPlace   bool // the lab is a Place: nothing is repeated apart, cold or with a profile
-	o         Options
-	copies    int  // of each version in a binary
-	slow      bool // the function is: fewer of them are timed
-	sets      []set
-	mutates   bool
-	panics    bool
-	rng       *rand.Rand
-	finalists []*finalist
-	tried     int // candidates from which these were chosen
-	control   []layoutResult
-	accidents int // processes that died
-	pacing    pacing
-	slicing   slicing
-	gcByte    float64
-	held      int             // records in the holdout set
-	skipped   int             // recorded calls on which the original panics
-	untimed   map[string]bool // sets on all of whose records it does
+	lab        lab
+	inPlace    bool // the lab is a Place: nothing is repeated apart, cold or with a profile
+	o          Options
+	copies     int  // of each version in a binary
+	slow       bool // the function is: fewer of them are timed
+	sets       []set
+	mutates    bool
+	panics     bool
+	rng        *rand.Rand
+	finalists  []*finalist
+	tried      int // candidates from which these were chosen
+	control    []layoutResult
+	accidents  int // processes that died
+	timeBudget timeBudget
+	schedule   schedule
+	gcByte     float64
+	held       int             // records in the holdout set
+	skipped    int             // recorded calls on which the original panics
+	untimed    map[string]bool // sets on all of whose records it does
 }
 
-// slicing is the division of the training inputs' time in the last joint process.
-type slicing struct {
+// schedule holds how the last joint process divided the time of the training inputs.
+type schedule struct {
 	calls   int // of a slice
 	windows int
 	visits  bool // each record has a window of its own
@@ -200,10 +200,10 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	if len(variants) == 0 {
 		return nil
 	}
-	m.pacing.layouts++
-	m.pacing.versions += len(ts) + 1
-	m.o.Log(fmt.Sprintf("measuring layout %d", m.pacing.layouts))
-	q := m.request(variants, m.sets, float64(planned)/m.pacing.pace())
+	m.timeBudget.layouts++
+	m.timeBudget.versions += len(ts) + 1
+	m.o.Log(fmt.Sprintf("measuring layout %d", m.timeBudget.layouts))
+	q := m.request(variants, m.sets, float64(planned)/m.timeBudget.pace())
 	q.GC = m.gcByte == 0
 	reply, err := m.joint(ctx, im, q)
 	if err != nil || reply == nil {
@@ -224,7 +224,7 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	m.skipped = train.Skipped
 	m.aa(im, q, train)
 	m.resources(q, train, ts)
-	m.slicing = slicing{train.Calls, train.Windows, len(train.Weights) > 0}
+	m.schedule = schedule{train.Calls, train.Windows, len(train.Weights) > 0}
 	m.slow = m.slow || len(train.Window) < enoughPairs // fewer copies, more rounds
 	return nil
 }
@@ -253,7 +253,7 @@ func (m *confirmer) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeRep
 	reply, failure, err := m.lab.time(ctx, im, q)
 	if err == nil && failure == "" {
 		for i := range reply.Sets {
-			m.pacing.spent += time.Duration(reply.Sets[i].Millis * float64(time.Millisecond))
+			m.timeBudget.spent += time.Duration(reply.Sets[i].Millis * float64(time.Millisecond))
 		}
 	}
 	return reply, failure, err
@@ -405,7 +405,7 @@ func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*finalist) {
 
 // newConfirmer prepares the measurement of n candidates.
 func newConfirmer(l lab, n int, o Options) *confirmer {
-	m := &confirmer{lab: l, o: o, copies: copiesOf(n), pacing: pacing{budget: o.Budget},
+	m := &confirmer{lab: l, o: o, copies: copiesOf(n), timeBudget: timeBudget{total: o.Budget},
 		rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e)), untimed: map[string]bool{}}
 	for i := range n {
 		m.finalists = append(m.finalists, &finalist{copies: upTo((i+1)*m.copies, m.copies)})

@@ -68,7 +68,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		if look > 0 {
 			m.thin()
 			var err error
-			if images, err = m.more(ctx, first, max((look+1)*layoutsALook-m.pacing.layouts, 1)); err != nil {
+			if images, err = m.more(ctx, first, max((look+1)*layoutsALook-m.timeBudget.layouts, 1)); err != nil {
 				return err
 			}
 		}
@@ -81,10 +81,10 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		for _, t := range m.at(open) {
 			t.finding = m.judged(t, look)
 		}
-		m.pacing.looked = m.pacing.spent
-		m.pacing.extend(look, m.looksFaster())
-		m.pacing.hurried = m.pacing.hurried || look < len(looks)-1 && m.overdrawn()
-		if len(m.at(open)) == 0 || m.pacing.hurried {
+		m.timeBudget.looked = m.timeBudget.spent
+		m.timeBudget.extend(look, m.looksFaster())
+		m.timeBudget.hurried = m.timeBudget.hurried || look < len(looks)-1 && m.overdrawn()
+		if len(m.at(open)) == 0 || m.timeBudget.hurried {
 			return nil
 		}
 	}
@@ -95,7 +95,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 func (m *confirmer) look(ctx context.Context, images []image, look int) error {
 	m.rng.Shuffle(len(images), func(i, j int) { images[i], images[j] = images[j], images[i] })
 	for _, im := range images {
-		if m.pacing.hurried = look > 0 && m.overdrawn(); m.pacing.hurried {
+		if m.timeBudget.hurried = look > 0 && m.overdrawn(); m.timeBudget.hurried {
 			break // a function so slow, or a machine so busy, that the least number of rounds costs too much
 		}
 		if err := m.layout(ctx, im); err != nil {

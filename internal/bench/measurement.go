@@ -12,7 +12,7 @@ func (m *confirmer) measurement(t *finalist, i int) beagle.Measurement {
 	out := beagle.Measurement{
 		Tried:   max(m.tried, len(m.finalists)),
 		Why:     t.fail,
-		Seconds: m.pacing.spent.Seconds(),
+		Seconds: m.timeBudget.spent.Seconds(),
 		MinGain: m.o.MinGain,
 	}
 	if t.fail != "" {
@@ -54,8 +54,8 @@ func (m *confirmer) notes() (out []string) {
 func (m *confirmer) evidence(t *finalist, i int) *Evidence {
 	e := evidenceOf(t.train)
 	e.Possible, e.Found, e.MinGain = t.halves, t.finding == found, m.o.MinGain
-	if t.finding == rested || m.pacing.hurried && t.finding == open {
-		e.Planned, e.Longer = planned, m.pacing.longer()
+	if t.finding == rested || m.timeBudget.hurried && t.finding == open {
+		e.Planned, e.Longer = planned, m.timeBudget.longer()
 	}
 	e.Control = evidenceOf(m.control).Train
 	e.Holdout, e.Fresh = combined(t.holdout), combined(t.fresh)

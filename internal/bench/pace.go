@@ -33,9 +33,9 @@ func firstLook(finalists int) int { return max(layoutsALook, needs(0, finalists)
 // planned is the number of layouts after the last look.
 const planned = len(looks) * layoutsALook
 
-// pacing holds the spent time of a measurement, and the rest.
-type pacing struct {
-	budget   time.Duration
+// timeBudget holds the time that a measurement may take and has taken.
+type timeBudget struct {
+	total    time.Duration
 	spent    time.Duration // of timing
 	looked   time.Duration // of timing, up to the last look
 	until    time.Duration // the best candidate is measured on up to this time of timing; 0 for the budget
@@ -46,12 +46,12 @@ type pacing struct {
 
 // left is the time that the layouts may still take. They leave a part to the repetitions, but not
 // while a candidate looks faster: without a decision nothing is repeated.
-func (p *pacing) left(looksFaster bool) time.Duration {
+func (p *timeBudget) left(looksFaster bool) time.Duration {
 	share := layoutShare
 	if looksFaster {
 		share = 1
 	}
-	return max(time.Duration(share*float64(p.budget)), p.until) - p.spent
+	return max(time.Duration(share*float64(p.total)), p.until) - p.spent
 }
 
 // looksFaster reports whether an open candidate is faster as far as was measured, without what its
@@ -64,28 +64,28 @@ func (m *confirmer) looksFaster() bool {
 // when the time ends before a sure answer. Several finalists share the first look's time, so that
 // little of it is left, and alone it costs a fraction. All extensions together take no more than
 // the budget again. The looks share out their risk in advance, so taking one more adds none.
-func (p *pacing) extend(look int, looksFaster bool) {
+func (p *timeBudget) extend(look int, looksFaster bool) {
 	if look == len(looks)-1 || p.versions == 0 || p.left(looksFaster) >= 0 || !looksFaster {
 		return
 	}
-	p.until = min(p.spent+p.version()*2*layoutsALook, 2*p.budget)
+	p.until = min(p.spent+p.version()*2*layoutsALook, 2*p.total)
 }
 
 // version is the time that one version took in one layout.
-func (p *pacing) version() time.Duration { return p.spent / time.Duration(p.versions) }
+func (p *timeBudget) version() time.Duration { return p.spent / time.Duration(p.versions) }
 
 // overdrawn reports whether the layouts have used up their time.
-func (m *confirmer) overdrawn() bool { return m.pacing.left(m.looksFaster()) < 0 }
+func (m *confirmer) overdrawn() bool { return m.timeBudget.left(m.looksFaster()) < 0 }
 
 // pace returns the share of its planned time that the next layout gets. It is less than 1 if
 // those before it took longer than planned: another layout shows more than more time in fewer of
 // them.
-func (p *pacing) pace() float64 {
+func (p *timeBudget) pace() float64 {
 	if p.layouts >= planned {
 		return leastPace
 	}
-	each := layoutShare * float64(p.budget) / float64(planned)
-	left := layoutShare*float64(p.budget) - float64(p.spent)
+	each := layoutShare * float64(p.total) / float64(planned)
+	left := layoutShare*float64(p.total) - float64(p.spent)
 	return min(max(left/float64(planned-p.layouts)/each, leastPace), 1)
 }
 
@@ -93,13 +93,13 @@ func (p *pacing) pace() float64 {
 // look at all of them. The one that looks best is always measured on.
 func (m *confirmer) thin() {
 	ts := m.at(open)
-	if len(ts) < 2 || m.pacing.versions == 0 {
+	if len(ts) < 2 || m.timeBudget.versions == 0 {
 		return
 	}
 	inorder.By(ts, func(a, b *finalist) int { return cmp.Compare(m.lower(b), m.lower(a)) })
-	version := m.pacing.version()
+	version := m.timeBudget.version()
 	for n := len(ts); n > 1; n-- {
-		if version*time.Duration((n+1)*layoutsALook) <= m.pacing.left(m.looksFaster()) { // with the original
+		if version*time.Duration((n+1)*layoutsALook) <= m.timeBudget.left(m.looksFaster()) { // with the original
 			break
 		}
 		ts[n-1].finding = rested
@@ -126,8 +126,8 @@ func (m *confirmer) lacks(t *finalist, look int) bool {
 }
 
 // longer is the time that the whole plan would take, as the layouts went that were measured.
-func (p *pacing) longer() time.Duration {
+func (p *timeBudget) longer() time.Duration {
 	const step = 10 * time.Second
 	whole := float64(p.looked) / float64(max(p.layouts, 1)) * float64(planned) / layoutShare
-	return (time.Duration(max(whole, float64(p.budget)))/step + 1) * step
+	return (time.Duration(max(whole, float64(p.total)))/step + 1) * step
 }

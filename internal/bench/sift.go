@@ -97,7 +97,7 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 	}
 	for images, round := append([]image{first}, more...), 1; ; round++ {
 		for k, im := range images {
-			if k >= fewLayouts && m.pacing.spent > time.Duration(2*round)*m.o.Budget {
+			if k >= fewLayouts && m.timeBudget.spent > time.Duration(2*round)*m.o.Budget {
 				return m.sifting(pairs), nil
 			}
 			if err := m.siftIn(ctx, im); err != nil {

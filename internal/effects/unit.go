@@ -9,7 +9,7 @@ import (
 // A unit is one function together with its closures; they are solved at once.
 type unit struct {
 	heap
-	found
+	knownEffects
 	fns     []*ssa.Function
 	in      map[*ssa.Function]bool
 	nodes   map[ssa.Value]int
@@ -29,8 +29,8 @@ type heap struct {
 	changed bool    // something is known that was not known a step ago
 }
 
-// found holds the effects of a function and its closures that are known so far.
-type found struct {
+// knownEffects holds the effects of a function and its closures, as far as the solver knows them.
+type knownEffects struct {
 	written map[int]Effect
 	stored  map[Store]Effect
 	runs    map[Run]Effect
@@ -61,7 +61,7 @@ const kept = "a variable kept by a function value"
 func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{
 		heap: heap{p: p, fn: fn, index: map[place]int{}},
-		found: found{
+		knownEffects: knownEffects{
 			written: map[int]Effect{}, stored: map[Store]Effect{}, runs: map[Run]Effect{}, thrown: map[Ref]Effect{},
 		},
 		in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, running: map[methodRun]bool{},
@@ -244,10 +244,10 @@ func (u *unit) remember(s Store) {
 	}
 }
 
-func (d *found) effect(r Ref) Effect {
+func (k *knownEffects) effect(r Ref) Effect {
 	f := Effect{Ref: r}
-	if d.at != nil {
-		f.Pos = d.at.Pos()
+	if k.at != nil {
+		f.Pos = k.at.Pos()
 	}
 	return f
 }

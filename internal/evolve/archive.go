@@ -25,9 +25,8 @@ type population struct {
 // An archive holds the best member of each kind (cell) on an island, by cell.
 type archive map[string]string
 
-// cell names the kind of a candidate: the mutators that made it, the compiler's counts for it,
-// and the classes of inputs that pay for it. Candidates that differ only in parameters or in
-// order share a cell.
+// cell names the kind of a candidate: its mutators, the compiler's counts, and the input classes on
+// which it is slower. Candidates that differ only in parameters or in order share a cell.
 func cell(c beagle.Candidate, v *beagle.Verdict) string {
 	set := map[string]bool{}
 	for _, st := range c.Steps {
@@ -42,8 +41,8 @@ func cell(c beagle.Candidate, v *beagle.Verdict) string {
 // kinds, so that a long one does not get slower and slower.
 const maxCells = 128
 
-// place puts a member into its cell if it is better than the one that is there.
-// An archive that is full gives up its worst.
+// place puts a member into its cell if it is better than the cell's elite. A full archive gives up
+// its worst elite.
 func (a archive) place(m *Member, index map[string]*Member) bool {
 	old := index[a[m.Cell]]
 	if old != nil && old.fitness() >= m.fitness() {
@@ -56,7 +55,7 @@ func (a archive) place(m *Member, index map[string]*Member) bool {
 	return true
 }
 
-// worst is the cell with the worst elite, of equals the first by name.
+// worst returns the cell with the worst elite, of equals the first by name.
 func (a archive) worst(index map[string]*Member) string {
 	var at string
 	for _, key := range inorder.Keys(a) {

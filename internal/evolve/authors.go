@@ -8,9 +8,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// ByAuthor is the mutator's name in a step that a model took. The step's
-// parameter is the ID of the candidate that it made: a model's step cannot be
-// taken again elsewhere, but what came of it can be looked up.
+// ByAuthor is the mutator's name in a model's step. The step's parameter is the ID of the resulting
+// candidate: a model's step cannot be taken elsewhere, but its result can be looked up.
 const ByAuthor = beagle.Written
 
 // Rules is the author of all proposals that need no model.
@@ -21,8 +20,8 @@ type Author struct {
 	Name        string  `json:"name"`  // unique: the model's name, with the temperature where there are several
 	Model       string  `json:"model"` // as the driver knows it
 	Temperature float64 `json:"temperature,omitempty"`
-	Weight      float64 `json:"weight,omitempty"` // how much it is liked from the start; default 1
-	// it answers each question anew: no conversation goes on with it
+	Weight      float64 `json:"weight,omitempty"` // preference before its account shows anything; default 1
+	// it answers each request anew: it holds no conversations
 	Alone bool `json:"alone,omitempty"`
 }
 
@@ -32,43 +31,43 @@ type Author struct {
 // candidate that does not earns a tenth of its gain on its parent beyond its siblings.
 type Account struct {
 	Asked     int     `json:"asked"`    // proposals
-	Unheard   int     `json:"unheard"`  // calls that brought no answer
-	Useless   int     `json:"useless"`  // answers that made no new candidate
+	Unheard   int     `json:"unheard"`  // calls without a reply
+	Useless   int     `json:"useless"`  // replies without a new candidate
 	Evaluated int     `json:"written"`  // candidates that were evaluated
-	Behaving  int     `json:"behaving"` // of them, that behave
+	Behaving  int     `json:"behaving"` // of these, the ones that behave
 	Dollars   float64 `json:"dollars"`
-	Seconds   float64 `json:"seconds"` // waiting for answers and evaluating
+	Seconds   float64 `json:"seconds"` // waiting for replies and evaluating
 	Earned    float64 `json:"earned"`
 
 	// The same with older entries fading, so that an author that has run dry loses its place.
 	RecentCost   float64 `json:"recent_cost"` // dollars, seconds included
 	RecentEarned float64 `json:"recent_earned"`
 	RecentCalls  float64 `json:"recent_calls"`
-	Silence      int     `json:"silence"` // calls without an answer, in a row
+	Silence      int     `json:"silence"` // calls without a reply, in a row
 
-	Echoes    int  `json:"echoes,omitempty"`    // paid answers in a row that were there already
-	Dismissed bool `json:"dismissed,omitempty"` // it is not asked any more
+	Echoes    int  `json:"echoes,omitempty"`    // paid replies in a row that repeat known candidates
+	Dismissed bool `json:"dismissed,omitempty"` // it gets no more calls
 }
 
 const (
-	fading    = 0.93 // weight of an entry of an account once the next one has come
-	lookahead = 0.03 // gain that an author without a record is trusted with
+	fading    = 0.93 // weight of an account's entry after the next entry
+	lookahead = 0.03 // assumed gain of an author without a record
 	freeCost  = 1e-4 // dollars that a proposal costs at least, for the division
 )
 
-// authors are those who write candidates, with what they wrote and what it cost.
+// authors holds the accounts of the authors, and the record of the models' replies.
 type authors struct {
 	Accounts    map[string]*Account `json:"books"`       // by author
 	Commissions int                 `json:"commissions"` // proposals made for models
 	Samples     map[string]int      `json:"turns,omitempty"`
-	Fallen      []string            `json:"fallen,omitempty"` // candidates that fell, the latest first
-	// models' latest candidates that were judged, the first first
+	Fallen      []string            `json:"fallen,omitempty"` // failed candidates, the latest first
+	// the latest judged candidates of models, the oldest first
 	Replies []string       `json:"replies,omitempty"`
 	Talks   []Talk         `json:"talks,omitempty"`  // conversations that may go on
 	Behind  map[string]int `json:"behind,omitempty"` // the rules' proposals behind each reply
-	Repeats int            `json:"repeats"`          // models' answers in a row without a new candidate
+	Repeats int            `json:"repeats"`          // models' replies in a row without a new candidate
 	Lent    int            `json:"lent"`             // of the models' share to the rules
-	Closed  bool           `json:"closed"`           // models are not asked any more
+	Closed  bool           `json:"closed"`           // models get no more calls
 
 	config     *Config
 	population *population
@@ -102,8 +101,8 @@ func (au *authors) account(author string) *Account {
 	return b
 }
 
-// worth is the verified gain that a dollar spent on an author is expected to
-// bring, waiting included.
+// worth returns the verified gain that a dollar spent on an author is expected to bring, waiting
+// included.
 func (b *Account) worth() float64 {
 	each := freeCost
 	if b.RecentCalls > 0 {
@@ -134,8 +133,8 @@ func (au *authors) author(island int) Author {
 	return first
 }
 
-// enter adds to an author's account what a proposal has cost and earned. It comes
-// before the feedback changes the population.
+// enter adds the cost and the earnings of a proposal to its author's account. Tell calls it before
+// the feedback changes the population.
 func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 	name := p.Author
 	if !p.fromOutside() {
@@ -185,20 +184,21 @@ func (s *Search) earns(p Proposal, score float64) float64 {
 	return siblingEarns * max(0, score-max(parent.Score, parent.Bred))
 }
 
-// silent is how many calls in a row a model may leave unanswered before it counts as gone.
+// silent is the number of calls in a row that a model may leave unanswered before it counts as
+// gone.
 const silent = 4
 
-// useless is how many answers in a row may bring nothing new before the models are closed.
-// Answers that are broken each in its own way count too: their author may yet succeed.
+// useless is the number of replies in a row without a new candidate that closes the models. Broken
+// replies count too, but not as echoes: their author may yet succeed.
 const useless = 20
 
-// echoes is how many paid answers in a row may repeat known candidates before an author is
-// dismissed. It is the smallest limit that still finds a good answer after nine useless ones. For
-// answers that cost nothing only [useless] holds.
+// echoes is the number of paid replies in a row that may repeat known candidates before their
+// author is dismissed. It is the smallest limit that still finds a good reply after nine useless
+// ones. For free replies only [useless] holds.
 const echoes = 10
 
-// echo counts answers that repeat a known candidate. A question that was not sent again costs
-// nothing and does not count.
+// echo counts replies that repeat a known candidate. A free reply, such as one from the journal,
+// does not count.
 func (b *Account) echo(o *Feedback) {
 	switch {
 	case o.Dollars == 0:
@@ -210,7 +210,7 @@ func (b *Account) echo(o *Feedback) {
 	}
 }
 
-// hear closes the models when all of them are gone, or only repeat themselves.
+// hear closes the models when all are gone, or when their replies bring nothing new.
 func (au *authors) hear(o *Feedback, fresh bool) {
 	switch {
 	case o.Unheard:
@@ -225,7 +225,7 @@ func (au *authors) hear(o *Feedback, fresh bool) {
 	au.closeIfGone()
 }
 
-// closeIfGone closes the models when none of them is left.
+// closeIfGone closes the models when all are gone or dismissed.
 func (au *authors) closeIfGone() {
 	left := func(a Author) bool { return au.account(a.Name).Silence < silent && !au.account(a.Name).Dismissed }
 	if !slices.ContainsFunc(au.config.Authors, left) {
@@ -237,8 +237,8 @@ func (au *authors) closeIfGone() {
 // [Rules].
 func (au *authors) Account(author string) Account { return *au.account(author) }
 
-// base returns the last candidate on the way to a member that a model wrote, or the original. The
-// member can be made again from it.
+// base returns the last candidate by a model on the way to a member, or the original. The member's
+// loose steps lead from it to the member.
 func (pop *population) base(m *Member) *Member {
 	if b := pop.index[m.Base]; b != nil {
 		return b
@@ -246,10 +246,10 @@ func (pop *population) base(m *Member) *Member {
 	return pop.index[pop.Root]
 }
 
-// loose are the steps that a member has beyond its base: rewrites all.
+// loose returns the steps of a member after its base. All of them are rewrites.
 func (m *Member) loose() []beagle.Step { return m.Steps[loosen(m.Steps):] }
 
-// loosen is the number of steps up to the last that a model took.
+// loosen returns the number of steps up to the last one that a model took.
 func loosen(steps []beagle.Step) int {
 	for i := len(steps) - 1; i >= 0; i-- {
 		if steps[i].Mutator == ByAuthor {
@@ -259,7 +259,7 @@ func loosen(steps []beagle.Step) int {
 	return 0
 }
 
-// baseOf is the ID of the candidate that the last model's step made.
+// baseOf returns the ID of the candidate that the last model's step made, or "".
 func baseOf(steps []beagle.Step) string {
 	if n := loosen(steps); n > 0 {
 		return steps[n-1].Param

@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// merits are what mutators and kinds of proposals are worth on this target.
+// merits holds the worth of mutators and of kinds of proposals on this target.
 type merits struct {
 	Arms  map[string]*arm    `json:"arms"` // by mutator
 	Kinds map[Kind]*earnings `json:"kinds"`
@@ -30,7 +30,7 @@ type arm struct {
 	None   int     `json:"none"`   // times that it fitted nowhere
 }
 
-// earnings are the tries and gains of a kind of proposal.
+// earnings holds the tries and gains of a kind of proposal.
 type earnings struct {
 	Tries  float64 `json:"tries"`
 	Earned float64 `json:"earned"`
@@ -55,16 +55,15 @@ func (ms *merits) earnings(k Kind) *earnings {
 	return l
 }
 
-// tested reports whether anything was learned of it yet.
+// tested reports whether some candidate has shown how the mutator behaves.
 func (a *arm) tested() bool { return a.OK+a.Bad > 0 }
 
-// priorGain is the rule author's estimate, with the caution that rule authors
-// deserve.
+// priorGain returns the rule author's estimate of the gain, reduced because such estimates are too
+// high.
 func (a *arm) priorGain() float64 { return min(mostPrior, priorTrust*math.Log1p(a.Prior)) }
 
-// behaves is the probability that a step of this mutator leaves a candidate
-// correct. A mutator that is new is taken to be like the others on this
-// target.
+// behaves returns the probability that a step of this mutator leaves a candidate correct. A new
+// mutator is assumed to be like the others on this target.
 func (ms *merits) behaves(mutator string) float64 {
 	const trust = 0.8 // in the others, as a number of observations; little, because mutators behave always or never
 	a := ms.arm(mutator)
@@ -88,12 +87,12 @@ func (s *Search) credit(p Proposal, o *Feedback) {
 	}
 }
 
-// newSteps are the steps that a candidate has beyond its parent's.
+// newSteps returns the steps of a candidate after its parent's.
 func newSteps(parent *Member, steps []beagle.Step) []beagle.Step {
 	return steps[min(len(parent.Steps), len(steps)):]
 }
 
-// blame shares out a failure by how suspicious each mutator was before.
+// blame divides a failure among the mutators, in proportion to their earlier chances of failing.
 func (ms *merits) blame(steps []beagle.Step) {
 	total, shares := 0.0, make([]float64, len(steps))
 	for i, st := range steps {
@@ -108,13 +107,13 @@ func (ms *merits) blame(steps []beagle.Step) {
 	}
 }
 
-// hopeless reports whether a mutator is given up: it breaks most candidates, one of them as the
-// only new step. What fell beside others only may owe all its blame to them.
+// hopeless reports whether the search gives up a mutator: it breaks most candidates, and it broke
+// one as the only new step. A mutator that only failed beside others may owe its blame to them.
 func (ms *merits) hopeless(mutator string) bool {
 	return ms.behaves(mutator) < hopeless && ms.arm(mutator).Alone > 0
 }
 
-// retry lets a move that fell beside others be tried on its parent again.
+// retry allows a move to be tried on its parent again, after it failed in a stack.
 func (s *Search) retry(p Proposal, steps []beagle.Step) {
 	parent := s.population.index[p.Parent]
 	if parent == nil || p.Move == nil || len(steps) < 2 || s.merits.arm(p.Move.Mutator).Alone > 0 {
@@ -123,10 +122,10 @@ func (s *Search) retry(p Proposal, steps []beagle.Step) {
 	parent.Tried = slices.DeleteFunc(parent.Tried, func(i int) bool { return parent.Moves[i] == *p.Move })
 }
 
-// neutral is how much slower than its parent a candidate may be and still be a stepping stone.
+// neutral bounds how much slower than its parent a stepping stone may be.
 const neutral = 0.05
 
-// creditKind pays a kind for new bests, and a little for stepping stones.
+// creditKind credits a kind with a new best, and a little with a stepping stone.
 func (s *Search) creditKind(p Proposal, o *Feedback) {
 	l := s.merits.earnings(p.Kind)
 	l.Tries++

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// independent stacks one to four moves on the original, drawn by weight. It learns nothing: it
-// shows what luck and the number of tries find.
+// independent stacks one to four moves on the original, drawn by weight. It learns nothing, so it
+// shows the gain from luck and the number of tries alone.
 func (s *Search) independent() (Proposal, bool) {
 	root := s.population.index[s.population.Root]
 	if len(root.Moves) == 0 {
@@ -25,8 +25,8 @@ func (s *Search) independent() (Proposal, bool) {
 	return Proposal{}, false
 }
 
-// byWeight draws a move. The constant gives moves without profile weight a
-// chance too.
+// byWeight draws a move. A constant is added to each weight, so that moves on lines without samples
+// get a chance too.
 func (s *Search) byWeight(m *Member) int {
 	total := 0.0
 	for _, mv := range m.Moves {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Lend lets the rules have n candidates of the models' share, because the models keep the
-// evaluator waiting. Candidates that are reserved for calls are never lent.
+// Lend gives the rules n candidates of the models' share, because slow models leave the evaluator
+// idle. It never lends candidates that are reserved for calls.
 func (au *authors) Lend(n int) { au.Lent += n }
 
 // CanLend reports whether the rules would have more room after [Search.Lend].
@@ -17,9 +17,9 @@ func (s *Search) CanLend() bool {
 // leastShare and mostShare are the least and the most of the budget that is kept for models.
 const leastShare, mostShare = 0.3, 0.8
 
-// share returns the part of the budget that is kept for the models, by the recent worth of a
-// dollar spent on either; half as long as that is unknown. The models need no more than their
-// calls can fill.
+// share returns the part of the budget that is kept for the models. It follows the recent worth of
+// a dollar spent on either, and is half while that worth is unknown. The models need no more than
+// their calls can fill.
 func (au *authors) share() float64 {
 	switch {
 	case !au.Open():
@@ -47,8 +47,8 @@ func (au *authors) answered() bool {
 	return slices.ContainsFunc(au.config.Authors, func(a Author) bool { return au.account(a.Name).RecentCalls > 0 })
 }
 
-// reserved returns how many candidates are never lent to the rules: one for each call that is
-// left, within the models' largest share. If the number of calls is unknown, it is the models'
+// reserved returns the number of candidates that the rules can never borrow: one for each remaining
+// call, within the models' largest share. If the number of calls is unknown, it is the models'
 // smallest share.
 func (au *authors) reserved(all []Proposal) int {
 	if !au.Open() {
@@ -73,12 +73,12 @@ func (au *authors) reserved(all []Proposal) int {
 	return part(leastShare)
 }
 
-// free is the budget that is neither spent, nor pending, nor reserved for models.
+// free returns the budget that is neither spent, nor pending, nor reserved for models.
 func (s *Search) free() int {
 	return max(0, s.Config.Budget-s.agenda.Spent-len(s.agenda.Pending)-s.authors.reserved(s.agenda.Pending))
 }
 
-// Room returns how many proposals the rules may make now.
+// Room returns the number of proposals that the rules may make now.
 func (s *Search) Room() int {
 	switch {
 	case s.Config.NoRules || s.agenda.dry():
@@ -96,22 +96,21 @@ func (s *Search) Room() int {
 	return max(0, min(s.free(), mine-s.authors.account(Rules).Evaluated-pending))
 }
 
-// CanCommission reports whether AskModels has something to give.
+// CanCommission reports whether AskModels would return a proposal.
 func (s *Search) CanCommission() bool {
 	return s.authors.Open() && !s.agenda.Ended && s.Config.Budget > s.agenda.Spent+len(s.agenda.Pending)
 }
 
-// maxBehind bounds the candidates that the rules make of one reply while models write. Without
-// it, many small steps on one reply leave no room for the next.
+// maxBehind bounds the candidates that the rules derive from one reply while models are open.
+// Without it, many small steps on one reply leave no room for the next.
 const maxBehind = 6
 
-// crowded reports whether the rules have made enough of the reply that a member
-// stands on.
+// crowded reports whether the rules have made enough candidates of the reply behind a member.
 func (au *authors) crowded(m *Member) bool {
 	return m.Base != "" && au.Open() && au.Behind[m.Base] >= maxBehind
 }
 
-// noteBehind counts what the rules propose behind a reply.
+// noteBehind counts the rules' proposals behind a reply.
 func (au *authors) noteBehind(p Proposal) {
 	m := au.population.index[p.Parent]
 	if mate := au.population.index[p.Mate]; mate != nil && mate.Base != "" {

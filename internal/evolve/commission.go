@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// AskModels returns up to n proposals for models to write, fewer when the
-// budget of candidates runs out. They are told of like all others.
+// AskModels returns up to n proposals for models, fewer when the budget runs out. [Search.Tell]
+// takes their feedback like any other.
 func (s *Search) AskModels(n int) []Proposal {
 	if s.population.Root == "" {
 		panic("evolve: AskModels before the original was added")
@@ -58,19 +58,19 @@ func (s *Search) commission(island int) Proposal {
 }
 
 const (
-	maxFamilies = 12 // best families that are kept at hand
-	memorySize  = 6  // the latest failed candidates that a prompt shows
-	maxIdeas    = 40 // candidates of models that models are told of
+	maxFamilies = 12 // best families
+	memorySize  = 6  // latest failed candidates in a prompt
+	maxIdeas    = 40 // candidates of models in a prompt
 	maxTurns    = 3  // replies in one conversation
-	maxTalks    = 8  // conversations that are kept
+	maxTalks    = 8  // open conversations
 )
 
-// A RuleNote says what a rule brought so far.
+// A RuleNote is the record of a rule in this search.
 type RuleNote struct {
 	Name string  `json:"name"`
 	Good int     `json:"good,omitempty"` // versions with it that behave
-	Bad  int     `json:"bad,omitempty"`  // versions that fell for it
-	Gain float64 `json:"gain"`           // the factor that a step of it brings, by regression
+	Bad  int     `json:"bad,omitempty"`  // versions that it broke
+	Gain float64 `json:"gain"`           // the factor of one step, by regression
 }
 
 // maxRuleNotes bounds the rules that a prompt lists.
@@ -88,19 +88,20 @@ func (ms *merits) ruleNotes() []RuleNote {
 	return out[:min(len(out), maxRuleNotes)]
 }
 
-// halfAsFast is how far below the best, in logarithms, the parent of a model's version may be.
+// halfAsFast is the largest distance, in logarithms, from the best to the parent of a model's
+// version.
 const halfAsFast = math.Ln2
 
-// A Talk is a conversation with a model that may go on: its last reply was judged,
-// and no answer to the verdict is asked for yet.
+// A Talk is a conversation with a model that may go on: its last reply has a verdict, and the model
+// has not seen it yet.
 type Talk struct {
 	Author    string `json:"author"`
 	Proposals []int  `json:"proposals"`      // its turns
 	Parent    string `json:"parent"`         // the candidate that the next turn changes
-	Fell      string `json:"fell,omitempty"` // the candidate of the last turn, when it is wrong
+	Fell      string `json:"fell,omitempty"` // the candidate of the last turn, if it is wrong
 }
 
-// noteReply keeps what a model wrote, and whether the conversation can go on.
+// noteReply stores a model's reply, and its conversation if that can go on.
 func (au *authors) noteReply(p Proposal, o *Feedback) {
 	if p.Kind != Model {
 		return
@@ -126,9 +127,9 @@ func (au *authors) alone(author string) bool {
 	return i < 0 || au.config.Authors[i].Alone
 }
 
-// goOn has a proposal follow the author's latest conversation that is worth it, if
-// there is one: a wrong reply can be mended, and a good one taken further. It ends
-// those that are not. A good reply is not always followed, since a new beginning
+// goOn makes a proposal continue the author's latest conversation that is worth it, and reports
+// whether it found one: the model can mend a wrong reply, or improve a good one. It ends the
+// conversations that are not worth it. It drops a good reply at random, since a new beginning
 // brings other ideas.
 func (au *authors) goOn(a Author, p *Proposal) bool {
 	for i := len(au.Talks) - 1; i >= 0; i-- {
@@ -148,9 +149,9 @@ func (au *authors) goOn(a Author, p *Proposal) bool {
 	return false
 }
 
-// subject is the candidate that a model is shown: one that it may see. Of the
-// versions that are at least half as fast as the best, the best of each family is
-// drawn, the fast and those that were asked for seldom more likely.
+// subject returns the candidate that a model changes. It draws from the best of each family that
+// are at least half as fast as the best of all and that the model may see. Fast ones, and those
+// with few proposals so far, are more likely.
 func (s *Search) subject(island int) string {
 	switch s.Config.Strategy {
 	case BestOfN:
@@ -174,9 +175,9 @@ func (s *Search) subject(island int) string {
 	return out
 }
 
-// families returns the best members that models may see, one of each of the best families, the
-// best first. A family goes back to one reply of a model, or to the original by rules alone: its
-// members differ in steps, not in structure.
+// families returns the best member of each of the best families that models may see, the best
+// first. The members of a family descend from one reply of a model, or by rules alone from the
+// original: they differ in steps, not in structure.
 func (pop *population) families() []*Member { return pop.kin }
 
 // addKin puts a member among the best of the families if it belongs there.
@@ -197,8 +198,8 @@ func (pop *population) addKin(m *Member) {
 	pop.kin = pop.kin[:min(len(pop.kin), maxFamilies)]
 }
 
-// akin reports whether one member goes back to the reply that the other stands on:
-// they have one algorithm.
+// akin reports whether two members have one algorithm: one of them descends from the reply that the
+// other stands on.
 func akin(a, b *Member) bool {
 	holds := func(m *Member, base string) bool {
 		is := func(st beagle.Step) bool { return st.Mutator == ByAuthor && st.Param == base }
@@ -207,8 +208,8 @@ func akin(a, b *Member) bool {
 	return a.Base == b.Base || holds(a, b.Base) || holds(b, a.Base)
 }
 
-// mate is a version with another algorithm that is worth combining; none early on.
-// It may be slower than half of the best, since what it has the parent has not.
+// mate returns a version with another algorithm that is worth combining with the parent; "" early
+// on. It may be less than half as fast as the best, since it has ideas that the parent lacks.
 func (pop *population) mate(parent string) string {
 	const worth = 0.1 // it must be faster than the original itself
 	of := pop.index[parent]
@@ -220,7 +221,7 @@ func (pop *population) mate(parent string) string {
 	return ""
 }
 
-// examples are two good versions of other families.
+// examples returns two good versions of other families.
 func (pop *population) examples(p *Proposal) (out []string) {
 	shown := []*Member{pop.index[p.Parent]}
 	if p.Mate != "" {
@@ -235,7 +236,7 @@ func (pop *population) examples(p *Proposal) (out []string) {
 	return out
 }
 
-// remember keeps what fell last, for models.
+// remember stores the latest failed candidates, for models.
 func (au *authors) remember(id string) { au.Fallen = latest(au.Fallen, id) }
 
 // latest puts an ID in front and forgets the oldest.

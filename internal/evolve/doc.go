@@ -64,8 +64,8 @@
 //
 // # The parts of a search
 //
-// A [Search] joins parts that each own a piece of its state: the agenda (what was asked and told),
-// the population (members, and the islands where they live), the merits of mutators with the
+// A [Search] joins parts that each own a piece of its state: the agenda of proposals, the
+// population (members, and the islands where they live), the merits of mutators with the
 // regression, the authors with their accounts, and the trims of the last generations. The breeder
 // has no state: it makes the rules' proposals out of these parts. In JSON all are one flat object.
 //

@@ -7,10 +7,10 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A fit estimates the gain of each mutator: a linear regression of the members' scores on the
-// mutators that made them, with the rule authors' estimates as the prior. A stack is judged as a
-// whole, and the regression tells the step that paid from the one that came along. A fit is no
-// part of the state: it is computed from the sums over the members whenever those change.
+// A fit estimates the gain of each mutator. It is a linear regression of the members' scores on
+// their mutators, with the rule authors' estimates as the prior. The search judges stacks as a
+// whole, and the regression separates the steps that gain from those that come along. The state
+// does not hold a fit: it is computed from the sums over the members whenever those change.
 type fit struct {
 	at   map[string]int
 	mean []float64
@@ -22,8 +22,8 @@ const (
 	belief = 0.16 // how far gains lie from the rule authors' estimates
 )
 
-// sums are all that the regression needs of the members, however many there
-// are: how often two mutators were together, and the scores with each.
+// sums holds the data of the regression, whatever the number of members: how often two mutators
+// occur together, and the sum of the scores with each.
 type sums struct {
 	at       map[string]int // mutators in order of arrival
 	together [][]float64
@@ -47,7 +47,7 @@ func (t *sums) add(m *Member) {
 	}
 }
 
-// place is the index of a mutator, which gets one if it has none.
+// place returns the index of a mutator, and adds the mutator if it is new.
 func (t *sums) place(mutator string) int {
 	i, ok := t.at[mutator]
 	if !ok {
@@ -149,8 +149,8 @@ func (ms *merits) fit() *fit {
 	return ms.fitted
 }
 
-// usual is the share of the mutators that leave candidates correct, made anew
-// like the fit.
+// usual returns the share of the mutators that leave candidates correct. Like the fit, it is
+// computed anew after a change.
 func (ms *merits) usual() float64 {
 	if ms.behaving == 0 {
 		ms.behaving = usual(ms.Arms)
@@ -158,10 +158,10 @@ func (ms *merits) usual() float64 {
 	return ms.behaving
 }
 
-// forgetFit drops what was made of Members and Arms, because they changed.
+// forgetFit drops the fit and the usual share, because Members or Arms changed.
 func (ms *merits) forgetFit() { ms.fitted, ms.behaving = nil, 0 }
 
-// gain is the expected gain of a step of a mutator.
+// gain returns the expected gain of a step of a mutator.
 func (ms *merits) gain(mutator string) float64 {
 	m := ms.fit()
 	if i, ok := m.at[mutator]; ok {
@@ -170,8 +170,8 @@ func (ms *merits) gain(mutator string) float64 {
 	return 0
 }
 
-// draw samples the gain (Thompson): a mutator of which little is known is sometimes drawn high,
-// and so gets its chance.
+// draw samples a mutator's gain from its posterior (Thompson). A little-known mutator is sometimes
+// drawn high, and so gets its chance.
 func (ms *merits) draw(mutator string) float64 {
 	m := ms.fit()
 	i := m.at[mutator]

@@ -7,9 +7,9 @@ const Guest Kind = "guest"
 // Guests is the author of all guests, with one account.
 const Guests = "guests"
 
-// Invite returns the proposal for a candidate from outside, which is told of
-// like all others and costs budget like them. ok is false when none is left. A
-// search that had nothing left to try goes on with it. Islands take turns.
+// Invite returns the proposal for a candidate from outside. It costs budget, and [Search.Tell]
+// takes its feedback like any other. ok is false if no budget is left. A search that had ended for
+// lack of ideas goes on. Islands take turns.
 func (s *Search) Invite() (p Proposal, ok bool) {
 	if !s.CanInvite() {
 		return Proposal{}, false
@@ -26,5 +26,5 @@ func (s *Search) Invite() (p Proposal, ok bool) {
 // CanInvite reports whether there is budget for another candidate.
 func (s *Search) CanInvite() bool { return s.Config.Budget > s.agenda.Spent+len(s.agenda.Pending) }
 
-// fromOutside reports whether a proposal's candidate is not of the rules' making.
+// fromOutside reports whether an author other than the rules makes the candidate.
 func (p *Proposal) fromOutside() bool { return p.Kind == Model || p.Kind == Guest }

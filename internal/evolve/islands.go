@@ -17,7 +17,7 @@ const (
 	maxCross = 12
 )
 
-// A breeder has the ideas of the rules on islands.
+// A breeder makes the proposals of the rules for islands.
 type breeder struct {
 	config     *Config
 	agenda     *agenda
@@ -28,7 +28,7 @@ type breeder struct {
 	rng        *rand.Rand
 }
 
-// onIsland returns a new idea of an island.
+// onIsland returns a new proposal for an island.
 func (br *breeder) onIsland(island int) (Proposal, bool) {
 	for _, k := range br.kinds() {
 		p, ok := br.tryKind(k, island)
@@ -81,9 +81,9 @@ func (br *breeder) kinds() []Kind {
 	return order
 }
 
-// parents returns the elites of an island in a drawn order. Fast ones are likely to come first,
-// and so are those with many steps, which are further on the way to a combination, and those that
-// were asked rarely. It leaves out members behind a reply that the rules have built on enough.
+// parents returns the elites of an island in a drawn order. Fast elites are likely to come first,
+// as are those with few proposals, and those with many steps: they are further on the way to a
+// combination. It leaves out members behind a reply from which the rules have made enough.
 func (br *breeder) parents(island int) []*Member {
 	elites := slices.DeleteFunc(br.population.elites(island), br.authors.crowded)
 	if shun := br.shunned(island); shun != "" {
@@ -186,9 +186,9 @@ func (br *breeder) options(m *Member, shun string) []option {
 	return out
 }
 
-// value is a drawn estimate of a mutator's gain on a member. Untested mutators come first, and
-// those under test wait for the result. The more often a member has a mutator, the less is left
-// for it to gain.
+// value returns a drawn estimate of a mutator's gain on a member. Untested mutators come first, and
+// those under test wait for the result. The more often a member has a mutator, the less is left for
+// it to gain.
 func (br *breeder) value(m *Member, mutator string) float64 {
 	v := br.merits.draw(mutator) + perDoubt*math.Log(br.merits.behaves(mutator))
 	if !br.merits.arm(mutator).tested() {
@@ -209,9 +209,9 @@ func (ag *agenda) pendingWith(mutator string) int {
 	return n
 }
 
-// cross takes over steps from all other lineages at once: of those that were
-// seen to behave, the ones whose drawn gain is not negative. Steps that do
-// nothing yet come along, since what they are worth together is not known.
+// cross takes over steps from all other lineages at once. It draws the gain of each step that has
+// behaved, and takes those that are not clearly negative. Steps without a gain come along, since
+// their worth in combination is unknown.
 func (br *breeder) cross(island int) (Proposal, bool) {
 	shun := br.shunned(island)
 	for _, m := range br.parents(island) {
@@ -251,8 +251,8 @@ func (br *breeder) transplants(m *Member, shun string) []Wish {
 
 func wish(st beagle.Step) Wish { return Wish{Mutator: st.Mutator, Site: st.Site, Param: st.Param} }
 
-// sibling makes a member again with another parameter at one of its steps, the
-// most profitable first: one that was seen elsewhere, or one that was not.
+// sibling makes a member again with another parameter at one of its steps, the most profitable step
+// first. It takes a new parameter before those of other members.
 func (br *breeder) sibling(island int) (Proposal, bool) {
 	for _, m := range br.parents(island) {
 		steps := m.loose()
@@ -270,7 +270,7 @@ func (br *breeder) sibling(island int) (Proposal, bool) {
 	return Proposal{}, false
 }
 
-// others are the other parameters that a step could have.
+// others returns the other parameters that a step could have.
 func (br *breeder) others(st beagle.Step) []Wish {
 	known := br.population.known.params[st.Mutator]
 	var out []Wish
@@ -302,9 +302,9 @@ func (br *breeder) prune() (Proposal, bool) {
 	return Proposal{}, false
 }
 
-// drops returns sets of steps, by index, that the best candidate may do without: those that
-// another one about as fast lacks, those that seem to gain nothing, the poorer half, and then
-// three at a time and each one alone.
+// drops returns sets of steps, by index, that the best candidate may not need: the steps that
+// another member about as fast lacks, those without an estimated gain, the poorer half, then three
+// at a time, and then each one alone.
 func (br *breeder) drops(b *Member) [][]int {
 	var out [][]int
 	for _, m := range br.population.near(b) {
@@ -324,10 +324,10 @@ func (br *breeder) drops(b *Member) [][]int {
 	return out
 }
 
-// maxNear bounds the members about as fast as the best that drops looks at.
+// maxNear bounds the members about as fast as the best that drops compares.
 const maxNear = 64
 
-// near are members about as fast as another, the best first.
+// near returns the members about as fast as another, the best first.
 func (pop *population) near(b *Member) []*Member {
 	var out []*Member
 	for _, m := range pop.Members {
@@ -339,8 +339,7 @@ func (pop *population) near(b *Member) []*Member {
 	return out[:min(len(out), maxNear)]
 }
 
-// lacking are the loose steps of b, by index, that another member does not
-// have.
+// lacking returns the loose steps of b, by index, that another member lacks.
 func lacking(b, other *Member) []int {
 	var out []int
 	for i, st := range b.loose() {
@@ -351,7 +350,7 @@ func lacking(b, other *Member) []int {
 	return out
 }
 
-// byGain are the indices of the steps, the least profitable first.
+// byGain returns the indices of the steps, the least profitable first.
 func (ms *merits) byGain(steps []beagle.Step) []int {
 	order := make([]int, len(steps))
 	for i := range order {

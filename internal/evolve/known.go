@@ -9,8 +9,7 @@ import (
 // knownSteps indexes the steps that members took. It follows from the members and is not part of
 // the state.
 type knownSteps struct {
-	// for each mutator the step of its best member, in the order in which mutators were first
-	// seen to behave
+	// for each mutator the step of its best member, in the order of the mutators' first members
 	best   []beagle.Step
 	at     map[string]int
 	from   []float64           // fitness of that member
@@ -24,7 +23,7 @@ func newKnownSteps() *knownSteps {
 func (b *knownSteps) add(m *Member) {
 	for _, st := range m.Steps {
 		if st.Mutator == ByAuthor {
-			continue // it cannot be taken over
+			continue // no other member can take it over
 		}
 		if known := b.params[st.Mutator]; !slices.Contains(known, st.Param) {
 			b.params[st.Mutator] = append(known, st.Param)

@@ -9,11 +9,10 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// AsGoodAs is the ratio that a simpler version must reach to be preferred to the fastest, whose
-// ratio is best. It gives up no more than 5 % of the speed, and no more than a quarter of the gain,
-// in logarithms: of a function that can gain 8 %, 5 % would be most. Where there is no gain, it
-// gives up nothing, and the fastest is as good as itself. Who asks for the fastest gives up no more
-// than a look can tell.
+// AsGoodAs returns the least ratio at which a simpler version is preferred to the fastest, whose
+// ratio is best. A simpler version may lose 5 % of the speed and a quarter of the gain, in
+// logarithms, whichever is less: of a gain of 8 %, 5 % would be most. Without a gain it may lose
+// nothing. With fastest set, it may lose only the resolution of a measurement.
 func AsGoodAs(best float64, fastest bool) float64 {
 	if fastest {
 		return 0.995 * best
@@ -28,11 +27,11 @@ const (
 	worthATry    = 1.01 // screened ratio below which nothing is measured in full: the accept rule asks for more
 )
 
-// trims are the last generations: the best members without some of their steps.
+// trims holds the last generations: the best members without some of their steps.
 type trims struct {
-	Finals  []string `json:"finals,omitempty"` // the members that are trimmed in the end
+	Finals  []string `json:"finals,omitempty"` // the members to trim
 	Trims   []Trim   `json:"trims,omitempty"`
-	Trimmed int      `json:"trimmed,omitempty"` // generations that trimmed
+	Trimmed int      `json:"trimmed,omitempty"` // generations of trims so far
 
 	config     *Config
 	population *population
@@ -43,25 +42,24 @@ type Trim struct {
 	Of       string `json:"of"`
 	Without  []int  `json:"without"` // of its loose steps, by index
 	Proposal int    `json:"proposal"`
-	ID       string `json:"id,omitempty"` // the candidate; empty when none was made
-	// the member with its machine code, often itself; empty when it does not behave
+	ID       string `json:"id,omitempty"` // the candidate; empty if there is none
+	// the member with its machine code, often itself; empty if it does not behave
 	As      string        `json:"as,omitempty"`
 	Steps   []beagle.Step `json:"steps,omitempty"`
 	Reading int           `json:"reading,omitempty"` // the effort to read its source
 }
 
-// A Finalist is a candidate to measure in full. Steps is set where another way to
-// its text is shorter than the one that the search found first.
+// A Finalist is a candidate to measure in full. Steps is set if a shorter way to its text exists
+// than the one that the search found first.
 type Finalist struct {
 	ID    string        `json:"id"`
 	Steps []beagle.Step `json:"steps,omitempty"`
 }
 
-// AskTrims returns the proposals of a search's last two generations, which leave
-// out steps of the finalists: a maintainer should not have to read what buys
-// nothing. The first leaves out each step. The second leaves out the two least
-// useful, the three least useful, and so on. They cost no budget. None means that
-// nothing is left to trim.
+// AskTrims returns the proposals of a search's last two generations. They leave out steps of the
+// finalists, because a maintainer should not have to read a step that gains nothing. The first
+// generation leaves out each step alone. The second leaves out the two least useful, the three
+// least useful, and so on. They cost no budget. An empty result means that nothing is left to trim.
 func (s *Search) AskTrims() []Proposal {
 	if s.trims.Trimmed == 0 {
 		s.trims.Finals = s.trims.pickFinalists()
@@ -77,7 +75,7 @@ func (s *Search) AskTrims() []Proposal {
 	return slices.Clone(s.agenda.Pending[len(s.agenda.Pending)-(s.agenda.Next-first):])
 }
 
-// pickFinalists are the IDs of the best few members that took different ways.
+// pickFinalists returns the IDs of the best few members that took different ways.
 func (tr *trims) pickFinalists() []string {
 	var out []*Member
 	for _, m := range tr.population.Ranked() {
@@ -95,8 +93,8 @@ func (tr *trims) pickFinalists() []string {
 	return ids
 }
 
-// extends reports whether a member takes all the steps of another, with the same parameters, and
-// more. Unless these gain something, trimming it would give the other one.
+// extends reports whether a member has all steps of another, with the same parameters. Unless its
+// further steps gain something, trimming it would lead to the other one.
 func (m *Member) extends(of *Member) bool {
 	for _, s := range of.Steps {
 		same := func(t beagle.Step) bool { return t.Mutator == s.Mutator && t.Param == s.Param }
@@ -107,13 +105,13 @@ func (m *Member) extends(of *Member) bool {
 	return true
 }
 
-// mayBeat reports whether a member with more steps may be so much faster that it is preferred to
-// the simpler one. Quick measurements on a busy machine rank them by chance.
+// mayBeat reports whether a member with more steps may be so much faster that the search should
+// prefer it to the simpler one. Quick measurements on a busy machine rank the two by chance.
 func (tr *trims) mayBeat(m, simpler *Member) bool {
 	return AsGoodAs(m.high(), tr.config.Fastest) > simpler.high()
 }
 
-// cuts are the sets of steps that this generation leaves out of a finalist.
+// cuts returns the sets of steps that this generation leaves out of a finalist.
 func (tr *trims) cuts(m *Member) [][]int {
 	n := len(m.loose())
 	if len(m.Steps) < 2 {
@@ -143,8 +141,8 @@ func (tr *trims) cuts(m *Member) [][]int {
 	return out
 }
 
-// unshown are a finalist's loose steps, by index, whose own gain is not shown: without
-// one of them the version may be as fast.
+// unshown returns a finalist's loose steps, by index, whose gain is not shown: the version may be
+// as fast without one of them.
 func (tr *trims) unshown(m *Member) (out []int) {
 	for _, t := range tr.Trims {
 		if t.Of != m.ID || len(t.Without) != 1 || t.As == "" {
@@ -158,11 +156,11 @@ func (tr *trims) unshown(m *Member) (out []int) {
 	return out
 }
 
-// high is the upper end of a member's ratio.
+// high returns the upper end of a member's ratio.
 func (m *Member) high() float64 { return max(m.High, m.Point) }
 
-// leastUseful are a finalist's loose steps, by index, that one first without which
-// it is fastest.
+// leastUseful returns a finalist's loose steps, by index. The first is the one without which the
+// finalist is fastest.
 func (tr *trims) leastUseful(m *Member) []int {
 	order, without := make([]int, len(m.loose())), make([]float64, len(m.loose()))
 	for i := range order {
@@ -198,7 +196,7 @@ func (tr *trims) trim(proposal int) *Trim {
 	return &tr.Trims[i]
 }
 
-// note writes down what a trim made.
+// note stores the candidate that a trim made.
 func (t *Trim) note(pop *population, o *Feedback) {
 	t.ID, t.Steps, t.Reading = o.Candidate.ID, o.Candidate.Steps, o.Reading
 	switch {
@@ -212,12 +210,12 @@ func (t *Trim) note(pop *population, o *Feedback) {
 	}
 }
 
-// without are a member's steps but for some loose ones.
+// without returns a member's steps except some loose ones, by index.
 func (m *Member) without(cut []int) []beagle.Step {
 	return leaveOut(m.Steps, len(m.Steps)-len(m.loose()), cut)
 }
 
-// leaveOut are steps but for some of those from an index on, by index from there.
+// leaveOut returns the steps except the cut ones, whose indices count from the step at from.
 func leaveOut(steps []beagle.Step, from int, cut []int) []beagle.Step {
 	out := slices.Clone(steps[:from])
 	for i, st := range steps[from:] {
@@ -254,7 +252,7 @@ func (tr *trims) Finalists() []Finalist {
 	return out
 }
 
-// short is the simplest form of a finalist that was measured to be about as fast.
+// short returns the simplest form of a finalist that measured about as fast.
 func (tr *trims) short(m *Member) Finalist {
 	as := AsGoodAs(m.Point, tr.config.Fastest)
 	return tr.simplest(m, func(t *Member) bool { return t.Point >= as && t.Score > m.Score-tellable })
@@ -264,8 +262,8 @@ func (tr *trims) short(m *Member) Finalist {
 // one, some kind of input may pay for the form.
 const tellable = 0.15
 
-// simplest is the form of a finalist that is easiest to read of those that are good
-// enough: of equals, the one with fewer steps, and then the faster one.
+// simplest returns the form of a finalist that is easiest to read among the good enough ones; of
+// equals, the one with fewer steps, and then the faster one.
 func (tr *trims) simplest(m *Member, good func(*Member) bool) Finalist {
 	type form struct {
 		Finalist

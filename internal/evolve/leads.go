@@ -8,17 +8,17 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// maxLeads is how many of the best members are compared over layouts. All were screened in one
-// layout, whose luck ranks them.
+// maxLeads is the number of members that are compared over layouts. The screen measured them all in
+// one layout, so luck had a part in their ranks.
 const maxLeads = 6
 
-// A Lead is one of the best members of a search, with the forms of it that behave and leave out
-// some of its steps.
+// A Lead is one of the best members of a search, with its forms that leave out some steps and
+// behave.
 type Lead struct {
 	ID    string        `json:"id"`
 	Steps []beagle.Step `json:"steps"`
-	Loose int           `json:"loose"` // how many of these, the last ones, may be left out
-	Short Finalist      `json:"short"` // the form to measure in full, as far as the screening tells
+	Loose int           `json:"loose"` // the number of last steps that may be left out
+	Short Finalist      `json:"short"` // the form to measure in full, by the screen
 	Parts []Part        `json:"parts,omitempty"`
 }
 
@@ -44,7 +44,7 @@ func (tr *trims) Leads() []Lead {
 	return out
 }
 
-// leading are the IDs of the finals, and of the next best members that took other ways.
+// leading returns the IDs of the finals, and of the next best members that took other ways.
 func (tr *trims) leading() []string {
 	out := slices.Clone(tr.Finals)
 	for _, m := range tr.population.Ranked() {
@@ -63,10 +63,10 @@ func (tr *trims) leading() []string {
 	return out
 }
 
-// Rank returns the leads that may gain something, by index, the surest gain first. ratios are to
-// the original, over several layouts; one with the low end 0 says nothing, and its lead comes last.
-// A lead whose steps nobody has left out comes behind, unless it is surely faster than the others
-// look.
+// Rank returns the leads that may gain something, by index, the surest gain first. ratios compare
+// them with the original over several layouts. A ratio with the low end 0 is unknown, and its lead
+// comes last. A lead without trimmed forms comes after the first lead with them, unless it is
+// surely faster than that one looks.
 func Rank(leads []Lead, ratios []beagle.Ratio) []int {
 	var order []int
 	for i := range leads {
@@ -91,16 +91,16 @@ func Rank(leads []Lead, ratios []beagle.Ratio) []int {
 	return order[:min(len(order), maxFinalists)]
 }
 
-// Singles are the forms of a lead that leave out one step.
+// Singles returns the forms of a lead that leave out one step.
 func (l *Lead) Singles() []Part {
 	one := func(p Part) bool { return len(p.Without) != 1 }
 	return slices.DeleteFunc(slices.Clone(l.Parts), one)
 }
 
-// Spare says which steps of a lead to do without. gains are those of its Singles over the lead, in
-// the same layouts. Who reads a step should know that it gains something: unshown are the steps for
-// which that is not sure, useless those that do not look as if they did. A form that could not be
-// timed says nothing: its step stays.
+// Spare returns the steps of a lead to leave out. gains compare each of its Singles with the lead
+// in the same layouts. A step should surely gain something, since a maintainer has to read it:
+// unshown holds the steps for which that is not sure, useless those that do not seem to gain. If a
+// form could not be timed, its step stays.
 func Spare(singles []Part, gains []beagle.Ratio) (unshown, useless []int) {
 	for i, p := range singles {
 		if gains[i].Low <= 0 {
@@ -118,14 +118,14 @@ func Spare(singles []Part, gains []beagle.Ratio) (unshown, useless []int) {
 	return unshown, useless
 }
 
-// Loosened is a loose step of a lead.
+// Loosened returns a loose step of a lead, by index.
 func (l *Lead) Loosened(step int) beagle.Step { return l.Steps[len(l.Steps)-l.Loose+step] }
 
-// Less are the steps of a lead without some of the loose ones.
+// Less returns the steps of a lead without some of the loose ones.
 func (l *Lead) Less(cut []int) []beagle.Step { return leaveOut(l.Steps, len(l.Steps)-l.Loose, cut) }
 
-// Nearest is the form of a lead that leaves out most of a cut, and nothing else. exact says that it
-// leaves out all of it. It is nil where no form does.
+// Nearest returns the form of a lead that leaves out most steps of a cut, and no other steps; nil
+// if there is none. exact reports whether it leaves out the whole cut.
 func (l *Lead) Nearest(cut []int) (best *Part, exact bool) {
 	for i := range l.Parts {
 		p := &l.Parts[i]

@@ -12,18 +12,18 @@ type Member struct {
 	Steps   []beagle.Step `json:"steps,omitempty"`
 	Moves   []beagle.Move `json:"moves,omitempty"`
 	Tried   []int         `json:"tried,omitempty"`   // indices into Moves
-	Score   float64       `json:"score"`             // logarithm of the conservative end of the ratio
-	Point   float64       `json:"point,omitempty"`   // the ratio as screened; 0 when it was not
+	Score   float64       `json:"score"`             // logarithm of the low end of the ratio
+	Point   float64       `json:"point,omitempty"`   // the screened ratio; 0 if there is none
 	High    float64       `json:"high,omitempty"`    // the upper end of that ratio
 	Reading int           `json:"reading,omitempty"` // the effort to read its source
 	Island  int           `json:"island"`            // where it arrived
-	Kind    Kind          `json:"kind,omitempty"`    // of the proposal that it came of
+	Kind    Kind          `json:"kind,omitempty"`    // of its proposal
 	Cell    string        `json:"cell"`
 	Asked   int           `json:"asked"`            // proposals made from it
 	Ground  float64       `json:"ground,omitempty"` // score of the base
 	Bred    float64       `json:"bred,omitempty"`   // the best score of its children
 	Private bool          `json:"private,omitempty"`
-	// the last candidate on the way here that a model wrote; none is the original
+	// the last candidate by a model on the way here; empty for the original
 	Base string `json:"base,omitempty"`
 }
 

@@ -7,9 +7,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// surelySlower is the ratio below which an input class counts as slower. The upper
-// end of its interval must lie below it. A 95 % bound alone would misjudge 1 in 20
-// candidates, since each has several classes.
+// surelySlower is the bound of a slower input class: the upper end of its ratio's interval must lie
+// below it. A 95 % bound alone would misjudge 1 in 20 candidates, since each has several classes.
 const surelySlower = 0.97
 
 // Pays reports whether a class of inputs is surely slower with a candidate.
@@ -39,8 +38,8 @@ func score(v *beagle.Verdict) float64 {
 	return math.Log(v.Screen.Low)
 }
 
-// payers is the part of a cell that keeps candidates which pay apart from those
-// that do not: they may be stepping stones, and never take an elite's place.
+// payers returns the part of a cell that separates candidates with slower input classes from the
+// others. Such candidates may be stepping stones, but never take the place of an elite.
 func payers(v *beagle.Verdict) string {
 	names, _ := pays(v)
 	if len(names) == 0 {

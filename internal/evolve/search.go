@@ -23,7 +23,7 @@ const (
 // Strategies are the values of Config.Strategy.
 var Strategies = []Strategy{Islands, BestOfN, Greedy}
 
-// Config says how to search. The zero value of a field means its default.
+// Config holds the options of a search. The zero value of a field means its default.
 type Config struct {
 	Seed     uint64   `json:"seed"`
 	Strategy Strategy `json:"strategy"` // default Islands
@@ -35,10 +35,9 @@ type Config struct {
 	// the price of an hour of waiting, in dollars, to put seconds and dollars on one scale;
 	// default 1
 	Hour float64 `json:"hour,omitempty"`
-	// the most calls of models; 0 is no limit that is known. Candidates for as many are
-	// kept from the rules
+	// the most calls of models; 0 for no known limit. The rules leave that many candidates to them
 	Calls int `json:"calls,omitempty"`
-	// the fastest version wins, not the simplest of those that are about as fast
+	// choose the fastest version, not the simplest of those about as fast
 	Fastest bool `json:"fastest,omitempty"`
 }
 
@@ -64,7 +63,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// A Search is a search under way. Its JSON form is its whole state.
+// A Search holds the state of a running search. Its JSON form is the whole state.
 type Search struct {
 	state
 	breeder breeder
@@ -72,7 +71,7 @@ type Search struct {
 	pcg     *rand.PCG
 }
 
-// state is what the JSON form of a search holds, part by part.
+// state is the content of a search's JSON form, part by part.
 type state struct {
 	Config Config `json:"config"`
 	Random []byte `json:"random"` // state of the PCG, set when marshaled
@@ -84,25 +83,24 @@ type state struct {
 	Current string          `json:"current,omitempty"`
 	authors
 	trims
-	// a caller's own place in its journals, kept with the state
+	// the caller's place in its own journals
 	Mark int `json:"mark,omitempty"`
 }
 
-// An agenda is what was asked and told so far, and what is pending.
+// An agenda holds the counts of the search's proposals and feedback, and the pending proposals.
 type agenda struct {
-	// times told: a generation that is filled in several rounds is one
+	// calls of Tell
 	Generation int        `json:"generation"`
-	Placed     int        `json:"placed,omitempty"` // proposals of the rules, which islands take in turn
+	Placed     int        `json:"placed,omitempty"` // proposals of the rules; islands take turns
 	Next       int        `json:"next"`             // ID of the next proposal
 	Spent      int        `json:"spent"`            // budget used
-	Barren     int        `json:"barren"`           // proposals in a row that cost nothing
-	SinceBest  int        `json:"stale"`            // times told in a row without a new best
+	Barren     int        `json:"barren"`           // proposals in a row without a new candidate
+	SinceBest  int        `json:"stale"`            // calls of Tell in a row without a new best
 	Ended      bool       `json:"ended"`            // nothing is left to try
 	Pending    []Proposal `json:"pending"`
 }
 
-// New starts a search. The first thing it must be told is the original, with
-// Add.
+// New starts a search. The caller must add the original next, with Add.
 func New(c Config) *Search {
 	c = c.withDefaults()
 	s := &Search{pcg: rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15)}
@@ -119,7 +117,7 @@ func New(c Config) *Search {
 	return s
 }
 
-// join gives the parts of a search what they need of each other, and what follows from the members.
+// join connects the parts of a search, and computes the values that follow from the members.
 func (s *Search) join() {
 	s.rng = rand.New(s.pcg)
 	s.population.index, s.population.known = map[string]*Member{}, newKnownSteps()
@@ -177,19 +175,19 @@ func (s *Search) Done() bool {
 	return s.agenda.Ended || s.agenda.Spent >= s.Config.Budget && len(s.agenda.Pending) == 0
 }
 
-// Best is the fastest member, the simplest of those that are about as fast;
-// nil before the original was added.
+// Best returns the fastest member, or a simpler one about as fast. It returns nil before the
+// original is added.
 func (pop *population) Best() *Member { return pop.top }
 
-// Ranked are all members, the best first.
+// Ranked returns all members, the best first.
 func (pop *population) Ranked() []*Member {
 	out := slices.Clone(pop.Members)
 	inorder.By(out, func(a, b *Member) int { return cmp.Compare(b.fitness(), a.fitness()) })
 	return out
 }
 
-// Add puts a candidate that the search did not propose into every island: the
-// original first, then hand-written or earlier ones. It costs no budget.
+// Add puts a candidate that the search did not propose into every island. The first must be the
+// original; others are hand-written, or come from earlier runs. It costs no budget.
 func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) {
 	if s.Seen[c.ID] {
 		return
@@ -208,10 +206,9 @@ func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) 
 	}
 }
 
-// Ask returns up to n proposals, fewer when the budget or the ideas run out.
-// None means that there is nothing to do before feedback on earlier ones is
-// told, or at all: see Done. Where models write too, a share of the budget is
-// kept for them.
+// Ask returns up to n proposals, fewer when the budget or the ideas run out. An empty result means
+// that the search needs feedback on earlier proposals first, or has ended: see Done. Ask keeps a
+// share of the budget for models.
 func (s *Search) Ask(n int) []Proposal {
 	if s.population.Root == "" {
 		panic("evolve: Ask before the original was added")
@@ -223,19 +220,21 @@ func (s *Search) Ask(n int) []Proposal {
 		if !ok {
 			break
 		}
+		// Remember the proposal, so that no later one repeats it.
 		s.agenda.Placed++
 		p = s.enroll(p)
 		s.Asked[p.key()] = true
 		s.authors.noteBehind(p)
 		out = append(out, p)
 	}
+	// With nothing pending and no models, no feedback can bring new ideas.
 	if len(s.agenda.Pending) == 0 && !s.authors.Open() {
 		s.agenda.Ended = true
 	}
 	return out
 }
 
-// enroll numbers a proposal, which is pending from then on.
+// enroll numbers a proposal and makes it pending.
 func (s *Search) enroll(p Proposal) Proposal {
 	p.ID, p.Generation = s.agenda.Next, s.agenda.Generation+1
 	if p.Kind != Guest { // its candidate is made already: nothing is drawn
@@ -246,8 +245,8 @@ func (s *Search) enroll(p Proposal) Proposal {
 	return p
 }
 
-// proposeAnywhere returns a new idea for the island whose turn it is, or for the next one that has
-// any: a good version may live on one island alone until the next migration.
+// proposeAnywhere returns a new proposal for the island whose turn it is, or for the next one with
+// ideas. Only one island may know a good version until the next migration.
 func (s *Search) proposeAnywhere() (Proposal, bool) {
 	for i := range s.Config.Islands {
 		if p, ok := s.propose((s.agenda.Placed + i) % s.Config.Islands); ok {
@@ -260,7 +259,7 @@ func (s *Search) proposeAnywhere() (Proposal, bool) {
 	return Proposal{}, false
 }
 
-// propose returns a new idea for an island, as the strategy has them.
+// propose returns a new proposal for an island, by the strategy.
 func (s *Search) propose(island int) (Proposal, bool) {
 	switch s.Config.Strategy {
 	case BestOfN:
@@ -276,12 +275,15 @@ func (p *Proposal) key() string {
 	return beagle.HashOf("proposal", p.Parent, p.Move, p.Then)
 }
 
-// barrenLimit ends a search that produces nothing new any more.
+// barrenLimit is the number of proposals in a row without a new candidate after which the rules
+// count as dry.
 const barrenLimit = 100
 
-// Tell takes feedback on proposals, in any order, on all or some of those that are pending.
-// Feedback on any other is an error.
+// Tell takes feedback on some or all pending proposals, in any order. Feedback on any other
+// proposal is an error.
 func (s *Search) Tell(feedback []Feedback) error {
+	// Take the feedback in the order of its proposals, whatever the order in which it came: a seed
+	// then gives one search.
 	before := s.population.Best().Score
 	sorted := slices.Clone(feedback)
 	inorder.By(sorted, func(a, b Feedback) int { return a.Proposal - b.Proposal })
@@ -295,12 +297,14 @@ func (s *Search) Tell(feedback []Feedback) error {
 			t.note(&s.population, &sorted[i])
 		}
 	}
+	// Count the generation, and whether it brought a new best.
 	s.merits.forgetFit()
 	s.agenda.Generation++
 	s.agenda.SinceBest++
 	if s.population.Best().Score > before+news {
 		s.agenda.SinceBest = 0
 	}
+	// Let the islands share, and end a search that has no ideas left.
 	if s.Config.Strategy == Islands {
 		s.population.migrate(s.agenda.Generation)
 	}
@@ -308,20 +312,20 @@ func (s *Search) Tell(feedback []Feedback) error {
 	return nil
 }
 
-// dry reports whether the rules produce nothing new any more. A model's version can change that.
+// dry reports whether the rules bring nothing new any more. A model's version can change that.
 func (ag *agenda) dry() bool { return ag.Barren > barrenLimit }
 
 func (ag *agenda) take(id int) (Proposal, error) {
 	i := slices.IndexFunc(ag.Pending, func(p Proposal) bool { return p.ID == id })
 	if i < 0 {
-		return Proposal{}, fmt.Errorf("evolve: proposal %d is not pending: never asked, or told before", id)
+		return Proposal{}, fmt.Errorf("evolve: proposal %d is not pending: unknown, or told before", id)
 	}
 	p := ag.Pending[i]
 	ag.Pending = slices.Delete(ag.Pending, i, i+1)
 	return p, nil
 }
 
-// learn takes feedback into the population and the accounts.
+// learn enters feedback into the population and the accounts.
 func (s *Search) learn(p Proposal, o *Feedback) {
 	c := o.Candidate
 	// Feedback on a known candidate counts for the accounts only.

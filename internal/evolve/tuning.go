@@ -3,7 +3,7 @@ package evolve
 // The numbers below were chosen by hand. The simulated landscapes of the tests hold them: a change
 // that lets the search find fewer combinations fails there. Every one of them changes trajectories.
 
-// When each kind of proposal comes, by the share of the budget that is used: see [Search.kinds].
+// The weights of the kinds of proposals, by the used share of the budget: see [breeder.kinds].
 // First moves must be known, then their combinations tried, and in the end useless steps go.
 const (
 	combineFrom = 0.4 // no cross and no sibling before
@@ -20,14 +20,14 @@ const (
 	steppingStone = 0.3 // earnings of a kind for a stepping stone, where a new best earns 1
 )
 
-// How parents are drawn: see [Search.parents]. Scores are logarithms of ratios.
+// The draw of parents: see [breeder.parents]. Scores are logarithms of ratios.
 const (
 	parentSpread = 0.05 // of scores: an elite that is this much slower is drawn a third as often
-	perTaken     = 0.1  // what a step that was taken adds, as the elite is further on the way
+	perTaken     = 0.1  // for each step: an elite with more steps is further on the way
 	fromRoot     = 0.2  // how often a cross starts from the original instead
 )
 
-// How mutators are valued on a member: see [Search.value].
+// The value of a mutator on a member: see [breeder.value].
 const (
 	perDoubt      = 0.1  // on the logarithm of the chance of behaving
 	untestedBonus = 0.2  // an untested mutator comes first
@@ -42,19 +42,19 @@ const (
 	dropGain   = 1.5 * perStep
 )
 
-// How much rule authors are believed: see [arm.priorGain].
+// The trust in rule authors: see [arm.priorGain].
 const (
 	priorTrust = 0.5
 	mostPrior  = 0.4
 )
 
-// How models are asked: see [Search.commission].
+// The proposals for models: see [Search.commission].
 const (
 	mateShare     = 0.25 // how often a model gets two versions to join
 	newBeginning  = 0.4  // how often a good reply is not followed by a turn on it
 	subjectSpread = 0.3  // of scores, as parentSpread
-	evenShare     = 0.5  // of the budget, while the worth of models is unknown
-	siblingEarns  = 0.1  // what a gain on the parent earns an author, where one on the best earns 1
+	evenShare     = 0.5  // of the budget for models, while their worth is unknown
+	siblingEarns  = 0.1  // earnings of an author for a gain on the parent, where one on the best earns 1
 	leastWeight   = 0.01 // of an author
 )
 

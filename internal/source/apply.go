@@ -11,9 +11,9 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Apply writes a patch to the files below dir, the module root: all of them
-// or none. It refuses a file that changed since the patch was made, one with
-// uncommitted changes, and a new file that exists already.
+// Apply writes a patch to the files below dir, the module root: all of them or none. It refuses a
+// file that changed after the patch was made, a file with uncommitted changes, and a new file that
+// already exists.
 func Apply(dir string, p beagle.Patch) error {
 	old := make([]string, len(p.Files))
 	for i, f := range p.Files {

@@ -64,8 +64,8 @@ func (m *measurer) declare(n ast.Node) bool {
 	return true
 }
 
-// named returns the size of a name's definition. A name that is defined by itself, as an inner
-// constant of the same name is, counts as infinitely large.
+// named returns the size of a name's definition. A definition that uses its own name counts as
+// infinitely large; an inner constant of the same name looks like one.
 func (m *measurer) named(key string, list []ast.Expr, size func(ast.Expr) int) int {
 	if n, ok := m.known[key]; ok {
 		if n < 0 {
@@ -82,7 +82,7 @@ func (m *measurer) named(key string, list []ast.Expr, size func(ast.Expr) int) i
 	return sum
 }
 
-// text is the length of a string constant, or more.
+// text returns the length of a string constant, or more.
 func (m *measurer) text(e ast.Expr) int {
 	switch e := e.(type) {
 	case *ast.BasicLit:

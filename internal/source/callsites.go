@@ -21,7 +21,7 @@ import (
 // siteTime bounds the loading of the module's packages.
 const siteTime = 20 * time.Second
 
-// Callers are the calls of the target in its module.
+// Callers finds the calls of the target in its module.
 type Callers struct {
 	of   *beagle.Target
 	opts *Options
@@ -64,8 +64,7 @@ func (cl *Callers) loadCallers(ctx context.Context, patterns ...string) ([]*pack
 	return packages.Load(o.config(ctx, mode), patterns...)
 }
 
-// callers are the packages that may call the target: its own, and those that
-// import it.
+// callers returns the packages that may call the target: its own, and those that import it.
 func (cl *Callers) callers() []string {
 	dirs := map[string]bool{cl.of.PkgDir: true}
 	if ast.IsExported(cl.of.Name[strings.LastIndexByte(cl.of.Name, '.')+1:]) {
@@ -191,7 +190,7 @@ func (s *site) proves(p *Predicate) bool {
 	return v.holds(expr)
 }
 
-// function is the body that the call stands in; nil at package level.
+// function returns the body around the call; nil at package level.
 func (s *site) function() ast.Node {
 	for _, n := range slices.Backward(s.path) {
 		switch n.(type) {
@@ -202,7 +201,7 @@ func (s *site) function() ast.Node {
 	return nil
 }
 
-// variadic are the arguments that make up the last parameter.
+// variadic returns the arguments that make up the last parameter.
 func (s *site) variadic() []ast.Expr {
 	fixed := len(s.callers.of.Params) - 1
 	if s.callers.of.Recv != "" {
@@ -211,7 +210,7 @@ func (s *site) variadic() []ast.Expr {
 	return s.call.Args[min(fixed, len(s.call.Args)):]
 }
 
-// moduleFiles are the Go files of the module, up to a bound.
+// moduleFiles returns the Go files of the module, up to a bound.
 func (cl *Callers) moduleFiles() []string {
 	const most = 5000
 	var out []string

@@ -45,8 +45,8 @@ func (r *Reader) Complete(src string) string {
 	}
 }
 
-// completeGroup appends what of a group must stay and a version leaves out, with the methods of its
-// types that the version selects.
+// completeGroup appends the declarations of a group that must stay and that a version lacks, with
+// the methods that the version selects.
 func (r *Reader) completeGroup(src string, own map[string]string) string {
 	for {
 		f, err := parser.ParseFile(token.NewFileSet(), candidateName, src, parser.SkipObjectResolution)
@@ -74,8 +74,8 @@ func (r *Reader) completeGroup(src string, own map[string]string) string {
 	}
 }
 
-// declared are the package-level names of a file, methods as T.M, with the text
-// of what declares them.
+// declared returns the package-level names of a file, methods as T.M, with the texts of their
+// declarations.
 func declared(src string) map[string]string {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)

@@ -18,7 +18,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Conditions are those that the target's comment and the options state of its calls.
+// Conditions holds the contract of the target's calls, as its comment and the options state it.
 type Conditions struct {
 	Requires *Predicate // the condition of Target.Contract; nil for none
 
@@ -41,14 +41,14 @@ const (
 type Predicate struct {
 	Text string // canonical Go
 
-	params []named     // in order of place
+	params []paramUse  // in order of place
 	quals  []qualifier // package names, in order of place
 }
 
-// A named is one use of a parameter.
-type named struct{ at, param, size int }
+// A paramUse is the place of a parameter's name in a predicate.
+type paramUse struct{ at, param, size int }
 
-// Imports are the paths of the packages that the predicate names.
+// Imports returns the paths of the packages that the predicate names.
 func (p *Predicate) Imports() []string {
 	var out []string
 	for _, q := range p.quals {
@@ -59,8 +59,8 @@ func (p *Predicate) Imports() []string {
 	return out
 }
 
-// Render is the predicate for another place: with the parameters called as in
-// params, and packages as qualify says.
+// Render writes the predicate for another place. params are the parameters' names there, and
+// qualify gives the packages' names.
 func (p *Predicate) Render(params []beagle.Param, qualify func(path, name string) string) string {
 	var edits []syntax.Edit
 	for _, n := range p.params {
@@ -94,7 +94,7 @@ func And(exprs ...string) string {
 	return strings.Join(parts, " && ")
 }
 
-// read reads what the target's comment and the options demand. Of a group see readGroup.
+// read reads the demands of the target's comment and of the options. For a group see readGroup.
 func (c *Conditions) read() (err error) {
 	if c.scope.group != nil && c.opts.Entry == "" {
 		c.of.Contract.Ignore, err = Ignores(c.opts.Ignore)
@@ -112,7 +112,7 @@ func (c *Conditions) read() (err error) {
 	return err
 }
 
-// demands are the conditions and the differences to ignore in the comment above a function.
+// demands returns the conditions in the comment above a function, and the differences to ignore.
 func demands(p *piece) (exprs, ignore []string) {
 	doc := p.decl.(*ast.FuncDecl).Doc
 	if doc == nil {
@@ -164,8 +164,8 @@ func Ignores(kinds []string) ([]string, error) {
 	var out []string
 	for _, kind := range kinds {
 		if !slices.Contains(beagle.Ignorable, kind) {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("%q is not a difference that a contract can ignore", kind),
-				Remedy: "give some of " + strings.Join(beagle.Ignorable, ", ") + ": see docs/contracts.md"}
+			return nil, &beagle.UsageError{What: fmt.Sprintf("a contract cannot ignore %q", kind),
+				Remedy: "give any of " + strings.Join(beagle.Ignorable, ", ") + ": see docs/contracts.md"}
 		}
 	}
 	for _, kind := range beagle.Ignorable {
@@ -184,12 +184,12 @@ type formals struct {
 	file   *srcFile
 }
 
-// formals are those of the target.
+// formals returns the receiver and the parameters of the target.
 func (c *Conditions) formals() *formals {
 	return &formals{c.of.Spec(), c.of.Params, variables(c.sig), c.scope.target.file}
 }
 
-// formalsOf are those of a function of a group.
+// formalsOf returns the receiver and the parameters of a function of a group.
 func (c *Conditions) formalsOf(p *piece) *formals {
 	sig := c.pkg.info.Defs[p.names[0]].(*types.Func).Signature()
 	return &formals{c.of.PkgPath + "." + p.key(), c.pkg.params(sig), variables(sig), p.file}
@@ -201,7 +201,7 @@ func (c *Conditions) Predicate(text string) (*Predicate, error) {
 	return c.condition(c.formals(), text)
 }
 
-// condition is Predicate for any function of the package.
+// condition reads a condition on any function of the package, as [Conditions.Predicate] does.
 func (c *Conditions) condition(f *formals, text string) (*Predicate, error) {
 	text = strings.TrimSpace(text)
 	// bad words an error with its column.
@@ -328,7 +328,7 @@ func (c *Conditions) contractScope(f *formals, expr ast.Expr) (*types.Package, e
 			path = stdNames[id.Name]
 		}
 		if path == "" {
-			return true // the type check says what is wrong
+			return true // the type check reports the error
 		}
 		p, err := c.pkg.exports.Import(path)
 		if err != nil {
@@ -356,7 +356,7 @@ func (f *formals) predicate(text string, fset *token.FileSet, expr ast.Expr, inf
 		case *types.Var:
 			i := slices.IndexFunc(f.params, func(q beagle.Param) bool { return q.Name == id.Name })
 			if i >= 0 && !obj.IsField() {
-				p.params = append(p.params, named{at, i, len(id.Name)})
+				p.params = append(p.params, paramUse{at, i, len(id.Name)})
 			}
 		}
 		return true
@@ -364,7 +364,7 @@ func (f *formals) predicate(text string, fset *token.FileSet, expr ast.Expr, inf
 	return p
 }
 
-// stated are the demands of the options on a function, as lines of its comment.
+// stated returns the demands of the options on a function as lines of a comment.
 func (c *Conditions) stated(p *piece) (lines []string) {
 	if p.kind != "func" || c.scope.group == nil && p != c.scope.target {
 		return nil
@@ -426,7 +426,7 @@ func (c *Conditions) Stated(src string) string {
 	return syntax.Apply(src, edits)
 }
 
-// added are directives as they follow a comment that lacks them; "" for none.
+// added returns the directives as lines to append to a comment that lacks them; "" for none.
 func added(doc string, lines []string) string {
 	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(doc, l+"\n") })
 	if len(lines) == 0 {

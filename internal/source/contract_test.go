@@ -134,7 +134,7 @@ func TestPredicate(t *testing.T) {
 		{"counts(n)", "counts may do more than compute (p.go:45: it writes to calls)"},
 		{"n > 0 && deep(arg2)", "deep may do more than compute"},
 		{"prints(s)", "prints may do more than compute"},
-		{"func() bool { return true }()", "a call of what is no named function"},
+		{"func() bool { return true }()", "a call of a function value"},
 		{"strings.ContainsFunc(s, func(r rune) bool { return true })", "a function literal"},
 		{"n > 0 // always", "it has a comment"},
 		{"n > 0 &&\n n < 3", "more than one line"},

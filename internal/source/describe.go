@@ -43,7 +43,7 @@ func (u *Unit) describe(ctx context.Context) error {
 	return nil
 }
 
-// signatureText is the declaration's first part on one line.
+// signatureText returns the declaration's first part on one line.
 func (pkg *Package) signatureText(f *ast.FuncDecl) (string, error) {
 	g := *f
 	g.Doc, g.Body = nil, nil

@@ -7,11 +7,11 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// Diff is the unified diff of two texts of a file. "" before means that the file is new.
+// Diff returns the unified diff of two texts of a file. "" before means that the file is new.
 func Diff(path, before, after string) string { return unified(path, before, after, before == "") }
 
-// unified is the unified diff of two texts with three lines of context, in
-// the form that git and patch apply.
+// unified returns the unified diff of two texts with three lines of context, in the form that git
+// and patch apply.
 func unified(path, before, after string, isNew bool) string {
 	a, b := lines(before), lines(after)
 	head := 0

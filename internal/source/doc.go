@@ -7,25 +7,25 @@
 // A version of the target is one complete Go file: package clause, imports, the target, and the
 // declarations that may change with it (the scope). The scope holds the unexported functions,
 // variables and constants that nothing but the target uses, directly or through one another. A
-// name that any other declaration uses stays out, since it is not only the target's to change. So
-// does a name in a test file, in a file that the build tags exclude, in assembly or in a compiler
-// directive. Types and methods stay out too, unless the target is a group: a type with its methods
-// and constructors, or several functions. Its types may change in their unexported fields.
+// name with other users stays out, since a change would reach them too. So does a name in a test
+// file, in a file that the build tags exclude, in assembly or in a compiler directive. Types and
+// methods stay out too, unless the target is a group: a type with its methods and constructors, or
+// several functions. Its types may change in their unexported fields.
 //
 // The rest of the package is the original files without the scope. A candidate is type-checked
-// together with the rest. Function bodies of the rest are dropped, since no candidate affects
-// them. So [Reader.Parse] is cheap enough to run on every candidate.
+// together with the rest. The rest has no function bodies, since no candidate affects them. So
+// [Reader.Parse] is cheap enough to run on every candidate.
 //
 // # The parts of a unit
 //
-// Each part of a [Unit] owns its data, and asks only the parts above it:
+// Each part of a [Unit] owns its data, and uses only the parts above it:
 //
-//   - [Package] is the package as the user wrote it, with what the go command and the type checker
-//     say of it.
-//   - [Scope] is what a candidate may change, with the group if the target is one, and the rest.
-//   - [Conditions] are those on the target's calls.
+//   - [Package] is the package as the user wrote it, with the results of the go command and the
+//     type checker.
+//   - [Scope] holds the declarations that a candidate may change, and the rest of the package.
+//   - [Conditions] holds the contract of the target's calls.
 //   - [Reader] reads texts as candidates.
-//   - [Copies] give a candidate private copies of what it may not change, and take them back.
+//   - [Copies] gives a candidate private copies of other declarations, and takes them back.
 //   - [Writer] writes candidates for other places: beside the original, into the user's files.
 //   - [Callers] finds the calls of the target in its module.
 //

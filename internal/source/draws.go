@@ -5,10 +5,10 @@ import (
 	"go/types"
 )
 
-// DrawsByMap reports whether the order of a map is all that lets the target differ from itself, as
-// far as its package tells: its code ranges over one, asks no clock and no random source, and
-// writes no package variable. A version that always does one of the things that a map's order may
-// decide is right. One that always takes what a random source drew, or a counter, is not.
+// DrawsByMap reports whether only the order of a map can make two calls of the target differ, as
+// far as its package shows: its code ranges over a map, calls no clock and no random source, and
+// writes no package variable. A version that always picks one of the map's orders is right. A
+// version that always returns one random number, or one value of a counter, is not.
 func (sc *Scope) DrawsByMap() bool {
 	if sc.group != nil || len(sc.of.Facts.WritesGlobal) > 0 {
 		return false
@@ -26,7 +26,7 @@ func (sc *Scope) DrawsByMap() bool {
 	return name != ""
 }
 
-// draws are functions of the standard library whose answers nobody can foresee: see listed.
+// draws lists functions of the standard library whose results vary from call to call: see listed.
 var draws = map[string]string{
 	`math/rand`: `*`, `math/rand/v2`: `*`, `crypto/rand`: `*`, `hash/maphash`: `*`,
 	`time`: `Now Since Until After AfterFunc Tick NewTicker NewTimer`,

@@ -134,7 +134,7 @@ func NewGlobal(pkgPath, name, expr string, t types.Type) (Global, bool) {
 	return Global{}, false
 }
 
-// IsAddress reports whether the variable itself is meant, not what it points to.
+// IsAddress reports whether the global is the variable itself, not the memory behind it.
 func (g Global) IsAddress() bool { return strings.HasPrefix(g.Expr, "&") }
 
 // MaxGlobals is how many globals of a package a program should name.

@@ -147,7 +147,7 @@ func (w *factWalk) write(e ast.Expr) {
 	}
 }
 
-// global is the package variable that an identifier uses, if any.
+// global returns the package variable that an identifier uses, if any.
 func (w *factWalk) global(id *ast.Ident) *types.Var {
 	v, ok := w.scope.pkg.info.Uses[id].(*types.Var)
 	if !ok || v.IsField() || v.Pkg() == nil || v.Parent() != v.Pkg().Scope() {

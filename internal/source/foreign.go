@@ -22,8 +22,8 @@ const (
 	foreignMost  = 8   // functions that a unit loads: each costs a question to the go command
 )
 
-// A foreign is a function of another package of the module, as it can stand in a candidate: with
-// what it calls and the constants that it uses, all under names of their own.
+// A foreign is a function of another package of the module in the form that a candidate can hold:
+// with the functions and constants that it uses, all renamed.
 type foreign struct {
 	path, pkg, name string // of the original
 	decls           []foreignDecl
@@ -40,8 +40,8 @@ type foreignDecl struct {
 
 func (f *foreign) entry() string { return f.decls[0].names[0] }
 
-// foreign returns a function of another package as a candidate may hold it, or nil. What its copy
-// would need of its package beside functions and constants keeps it out.
+// foreign returns a function of another package as a foreign, or nil if it needs more of its
+// package than functions and constants.
 func (cp *Copies) foreign(fn *types.Func) *foreign {
 	if !cp.opts.Across || fn.Pkg() == nil || fn.Pkg().Path() == cp.pkg.Types.Path() || fn.Signature().Recv() != nil ||
 		!strings.HasPrefix(fn.Pkg().Path(), cp.of.Module+"/") {
@@ -106,8 +106,8 @@ func (d *foreignDecl) rank(entry string) int {
 	return 0
 }
 
-// adopted are the names that a foreign's declarations get. It is false where one of them cannot be
-// copied: a type would be another type, and a variable another variable.
+// adopted returns the new names of a foreign's declarations. It reports false if one of them cannot
+// be copied: a copied type is another type, and a copied variable another variable.
 func (cp *Copies) adopted(f *foreign, file *File) (names map[string]string, ok bool) {
 	names, taken := map[string]string{}, map[string]bool{}
 	give := func(id *ast.Ident) bool {
@@ -141,15 +141,15 @@ func (cp *Copies) adopted(f *foreign, file *File) (names map[string]string, ok b
 	return names, names[f.name] != ""
 }
 
-// abroadName is the name of the copy of what another package declares.
+// abroadName returns the name of the copy of a declaration of another package.
 func (cp *Copies) abroadName(f *foreign, name string) string {
 	target := cp.of.Name
 	return lowered(f.pkg) + Exported(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
 }
 
-// foreignConstants declares the constants of the package that the file uses and others use, too, by
-// their values. It is false where one has a type of the package, a value that no literal spells, or
-// perhaps another value on another system.
+// foreignConstants declares the package's constants that the file uses, by their values. It reports
+// false if a constant has a type of the package, a value without a literal, or another value on
+// another system.
 func (cp *Copies) foreignConstants(other *Unit, file *File, names map[string]string, f *foreign) bool {
 	found := map[string]*types.Const{}
 	for id, obj := range file.Info.Uses {
@@ -228,7 +228,7 @@ func (f *File) contains(n ast.Node) bool {
 	return f.AST.FileStart <= n.Pos() && n.Pos() < f.AST.FileEnd
 }
 
-// foreignUses reports whether all that a file uses means the same in a candidate of this unit.
+// foreignUses reports whether all names that a file uses mean the same in a candidate of this unit.
 func (cp *Copies) foreignUses(file *File, names map[string]string, f *foreign) bool {
 	for id, obj := range file.Info.Uses {
 		if !file.contains(id) {
@@ -258,7 +258,7 @@ func (cp *Copies) foreignUses(file *File, names map[string]string, f *foreign) b
 	return true
 }
 
-// foreignDeclOf is a declaration under its new names.
+// foreignDeclOf returns a declaration under its new names.
 func foreignDeclOf(file *File, d ast.Decl, names map[string]string) foreignDecl {
 	var out foreignDecl
 	tok := file.Fset.File(file.AST.FileStart)
@@ -285,7 +285,7 @@ func foreignDeclOf(file *File, d ast.Decl, names map[string]string) foreignDecl 
 	return out
 }
 
-// abroadCall is the name of the copy of a function of another package that a call names, or "".
+// abroadCall returns the name of the copy of the other package's function that a call names, or "".
 func (w *widener) abroadCall(call *ast.CallExpr, info *types.Info) (sel *ast.SelectorExpr, name string) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || w.most.only != nil {
@@ -302,7 +302,7 @@ func (w *widener) abroadCall(call *ast.CallExpr, info *types.Info) (sel *ast.Sel
 	return sel, w.copyAbroad(fn.Origin())
 }
 
-// copyAbroad is the name of the copy of a function of another package, or "" when it gets none.
+// copyAbroad returns the name of the copy of a function of another package, or "" if it gets none.
 func (w *widener) copyAbroad(fn *types.Func) string {
 	key := fn.FullName()
 	if name, ok := w.names[key]; ok {
@@ -346,8 +346,8 @@ func (w *widener) copyAbroad(fn *types.Func) string {
 	return f.entry()
 }
 
-// findForeign lists the copies of functions of other packages, and which of them say what the
-// originals say.
+// findForeign lists the copies of functions of other packages, and marks those that equal their
+// originals.
 func (n *narrower) findForeign() {
 	n.copies.abroad.Lock()
 	defer n.copies.abroad.Unlock()
@@ -384,12 +384,12 @@ func (n *narrower) findForeign() {
 	}
 }
 
-// text is a declaration without its comment.
+// text returns a declaration without its comment.
 func (n *narrower) text(d ast.Decl) string {
 	return n.file.Src[n.tok.Offset(d.Pos()):n.tok.Offset(d.End())]
 }
 
-// usedOutside reports whether something beside a foreign's own declarations uses what it calls.
+// usedOutside reports whether other declarations use the helpers of a foreign.
 func (n *narrower) usedOutside(c *privateCopy) bool {
 	inner := map[string]bool{}
 	for _, d := range c.foreign.decls {
@@ -406,8 +406,8 @@ func (n *narrower) usedOutside(c *privateCopy) bool {
 	return false
 }
 
-// backAbroad names the original of a foreign. It is empty where another thing has the name of the
-// package.
+// backAbroad returns the edits that name the original of a foreign; none if the package's name
+// means something else there.
 func (n *narrower) backAbroad(id *ast.Ident, f *foreign) []syntax.Edit {
 	inner := n.file.Types.Scope().Innermost(id.Pos())
 	if inner == nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A group is several functions that are one target, with the types whose fields may change with
-// them: a type with all its methods and the functions of the package that use its fields, or
-// functions that were named together.
+// A group is one target of several functions: a type with all its methods and the functions of the
+// package that use its fields, or functions that the user named together. A version may change the
+// unexported fields of its types.
 type group struct {
 	names []string          // as the user gave them
 	roots []*piece          // the functions and types, in order of their places
@@ -36,7 +36,7 @@ type group struct {
 // Group reports whether the target is several functions.
 func (sc *Scope) Group() bool { return sc.group != nil }
 
-// functions are the functions of a group, in order of their places; nil for a single function.
+// functions returns the functions of a group, in order of their places; nil for a single function.
 func (sc *Scope) functions() (out []*piece) {
 	if sc.group == nil {
 		return nil
@@ -49,7 +49,7 @@ func (sc *Scope) functions() (out []*piece) {
 	return out
 }
 
-// FunctionNames are the names of a group's functions, in order of their places.
+// FunctionNames returns the names of a group's functions, in order of their places.
 func (sc *Scope) FunctionNames() (out []string) {
 	for _, p := range sc.functions() {
 		out = append(out, p.key())
@@ -57,7 +57,7 @@ func (sc *Scope) FunctionNames() (out []string) {
 	return out
 }
 
-// Entries are the functions of a group that others call; nil for a single function.
+// Entries returns the functions of a group that others call; nil for a single function.
 func (sc *Scope) Entries() map[string]bool {
 	if sc.group == nil {
 		return nil
@@ -78,7 +78,7 @@ func cutGroup(spec string) (first string, names []string, err error) {
 		return spec, nil, nil
 	}
 	bad := &beagle.UsageError{
-		What:   fmt.Sprintf("%s: what is in braces are no names of one package", spec),
+		What:   fmt.Sprintf("%s: the braces must hold names of one package", spec),
 		Remedy: "name a group as './pkg.{FuncA,FuncB}', with names of functions, types or Type.Method",
 	}
 	inside, ok := strings.CutSuffix(spec[at+1:], "}")
@@ -211,7 +211,7 @@ func (pkg *Package) functionNames() (known []string) {
 	return known
 }
 
-// typePiece is the declaration of a type, or nil.
+// typePiece returns the declaration of a type, or nil.
 func (pkg *Package) typePiece(name string) *piece {
 	for _, p := range pkg.graph.all {
 		if p.kind == "type" && slices.Contains(p.keys(), name) {
@@ -253,8 +253,8 @@ func (pkg *Package) touches(p *piece, name string) bool {
 	return found
 }
 
-// groupScope are the roots of a group and what may change with them: what only they use, types of
-// the package with their methods included.
+// groupScope returns the roots of a group and the declarations that only they use, with the types
+// of the package and their methods.
 func (sc *Scope) groupScope(outside map[string]bool, dir string) ([]*piece, error) {
 	g, in, methods := sc.pkg.graph, map[*piece]bool{}, map[string][]*piece{}
 	for _, p := range g.all {
@@ -356,8 +356,8 @@ func (g *graph) clashing(ps []*piece) (a, b *piece) {
 	return nil, nil
 }
 
-// hold finds out what of a group others see: it must be declared again as it is. It refuses a group
-// whose fields others use.
+// hold finds the declarations of a group that other code sees: each version must declare them as
+// they are. hold refuses a group whose unexported fields other code uses.
 func (sc *Scope) hold(outside map[string]bool) error {
 	g, in := sc.group, setOf(sc.pieces)
 	dynamic := sc.pkg.interfaceMethods()
@@ -394,7 +394,7 @@ func (sc *Scope) hold(outside map[string]bool) error {
 	return nil
 }
 
-// interfaceMethods are the unexported names of methods that some interface of the package asks for.
+// interfaceMethods returns the unexported method names in the interfaces of the package.
 func (pkg *Package) interfaceMethods() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range pkg.files {
@@ -412,8 +412,8 @@ func (pkg *Package) interfaceMethods() map[string]bool {
 	return out
 }
 
-// groupSignature says in Go what a group declares: types by their heads, functions by their
-// signatures.
+// groupSignature writes the declarations of a group in Go: the heads of types, and the signatures
+// of functions.
 func (sc *Scope) groupSignature() (string, error) {
 	var lines []string
 	for _, p := range sc.group.roots {
@@ -431,7 +431,7 @@ func (sc *Scope) groupSignature() (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// describeGroup fills in what the declarations of a group say.
+// describeGroup fills in the target from the declarations of a group.
 func (u *Unit) describeGroup() (err error) {
 	if u.Target.Signature, err = u.Scope.groupSignature(); err != nil {
 		return err
@@ -441,7 +441,7 @@ func (u *Unit) describeGroup() (err error) {
 	}
 	u.Sig = u.Package.info.Defs[u.Scope.target.names[0]].(*types.Func).Signature()
 	u.Unrecordable = &beagle.UsageError{
-		What: fmt.Sprintf("%s: several functions change together, and with them what they share: no record of one "+
+		What: fmt.Sprintf("%s: several functions change together with their shared state: no record of one "+
 			"call holds that", u.Target.Spec()),
 		Remedy: "leave --evidence corpus out, or name one function",
 	}

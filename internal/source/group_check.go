@@ -14,8 +14,8 @@ import (
 
 // This file holds what a version of a group must leave as it is: what others see of it.
 
-// checkRest words a type error in the rest of the package that a version of a group causes; nil
-// where the error comes from what was left out.
+// checkRest returns the problem of a version of a group that breaks the rest of the package. It
+// returns nil if the error comes from the bodies that the check leaves out.
 func (r *Reader) checkRest(f *File, err types.Error) *Problem {
 	if r.scope.group == nil || err.Soft {
 		return nil
@@ -30,7 +30,8 @@ func (r *Reader) checkRest(f *File, err types.Error) *Problem {
 	return nil
 }
 
-// missing names what of a group a file does not declare; "" for nothing.
+// missing names the declarations that a version of a group must have and that the file lacks; ""
+// for none.
 func (sc *Scope) missing(f *ast.File) string {
 	there := map[string]bool{}
 	for _, d := range f.Decls {
@@ -46,7 +47,7 @@ func (sc *Scope) missing(f *ast.File) string {
 	return ""
 }
 
-// declKeys are the names that a declaration gives, methods as T.M.
+// declKeys returns the names that a declaration gives, methods as T.M.
 func declKeys(d ast.Decl) (out []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -81,8 +82,8 @@ func (sc *Scope) documented(p *piece) bool {
 	return sc.group != nil && (p.kind == "func" || p.kind == "type") && p.names[0].IsExported()
 }
 
-// checkGroup compares what others see of a group with the original: signatures, methods, exported
-// fields, and what may be done with values of its types.
+// checkGroup compares the visible parts of a group with the original: signatures, methods, exported
+// fields, and the operations on values of its types.
 func (r *Reader) checkGroup(f *File) *Problem {
 	for _, p := range r.scope.pieces {
 		if p.kind != "func" || !r.scope.group.held[p.key()] {
@@ -111,7 +112,7 @@ func (r *Reader) checkGroup(f *File) *Problem {
 	return nil
 }
 
-// sameType compares what others see of a type with the original.
+// sameType compares the visible parts of a type with the original.
 func (pkg *Package) sameType(was, now *types.TypeName) error {
 	name := was.Name()
 	if a, b := typeHead(was), typeHead(now); a != b {
@@ -119,7 +120,7 @@ func (pkg *Package) sameType(was, now *types.TypeName) error {
 	}
 	s, ok := now.Type().Underlying().(*types.Struct)
 	if !ok {
-		return fmt.Errorf("%s is no struct any more", name)
+		return fmt.Errorf("%s is no longer a struct", name)
 	}
 	old := was.Type().Underlying().(*types.Struct)
 	if a, b := visible(old), visible(s); a != b {
@@ -131,18 +132,18 @@ func (pkg *Package) sameType(was, now *types.TypeName) error {
 		}
 	}
 	if types.Comparable(was.Type()) && !types.Comparable(now.Type()) && pkg.handedOut(was) {
-		return fmt.Errorf("values of %s could be compared, and no longer can", name)
+		return fmt.Errorf("values of %s are no longer comparable", name)
 	}
 	if sharing(was.Type(), map[types.Type]bool{}) == "" {
 		if by := sharing(now.Type(), map[types.Type]bool{}); by != "" {
-			return fmt.Errorf("a copy of a %s had memory of its own, and now shares what %s leads to", name, by)
+			return fmt.Errorf("a copy of a %s had memory of its own, and now shares the memory behind %s", name, by)
 		}
 	}
 	return nil
 }
 
-// handedOut reports whether other packages get values of a type, and not pointers alone: they may
-// compare them.
+// handedOut reports whether other packages get values of a type, beside pointers. They may compare
+// those values.
 func (pkg *Package) handedOut(t *types.TypeName) bool {
 	if !t.Exported() {
 		return false
@@ -177,7 +178,7 @@ func (pkg *Package) handedOut(t *types.TypeName) bool {
 
 func brackets(list string) string { return "[" + list + "]" }
 
-// typeHead is a type's name with its parameters, and whether it is an alias.
+// typeHead returns a type's name with its parameters, and whether it is an alias.
 func typeHead(t *types.TypeName) string {
 	var parts []string
 	if n, ok := t.Type().(*types.Named); ok {

@@ -27,8 +27,8 @@ func (sc *Scope) Recordable() (out []string) {
 	return out
 }
 
-// Unrecorded says why no call of a function is recorded by itself; "" if calls are. A name that is
-// no function of the group is refused.
+// Unrecorded explains why the calls of a function are not recorded by themselves; "" if they are.
+// It refuses a name that is no function of the group.
 func (sc *Scope) Unrecorded(name string) (why string, err error) {
 	p := sc.pkg.function(name)
 	if !slices.Contains(sc.functions(), p) {
@@ -38,7 +38,7 @@ func (sc *Scope) Unrecorded(name string) (why string, err error) {
 	return sc.unrecorded(p), nil
 }
 
-// NoneRecorded says of the functions of a group why calls of none are recorded by themselves.
+// NoneRecorded explains for all functions of a group why their calls are not recorded.
 func (sc *Scope) NoneRecorded() string {
 	var why []string
 	for _, p := range sc.functions() {
@@ -79,8 +79,7 @@ func (sc *Scope) unrecorded(p *piece) string {
 	return ""
 }
 
-// changing says that values of a type may hold some of a type that versions may change; "" for
-// none.
+// changing names the type that versions may change and that values of a type may hold; "" for none.
 func (sc *Scope) changing(t types.Type) string {
 	open, _ := t.Underlying().(*types.Interface)
 	for _, p := range sc.pieces {
@@ -112,12 +111,12 @@ type term struct {
 	expr     string
 }
 
-// terms takes the conditions of a group apart: "Encode: n >= 0; len(s) > 0" are two.
+// terms splits the conditions of a group: "Encode: n >= 0; len(s) > 0" are two.
 func terms(text string) (out []term) {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", -1, len(text))
 	var s scanner.Scanner
-	s.Init(file, []byte(text), nil, 0) // what is wrong with a condition is told where it is read
+	s.Init(file, []byte(text), nil, 0) // condition reports the errors
 	add := func(part string) {
 		t := term{expr: strings.TrimSpace(part)}
 		if name, expr, ok := strings.Cut(part, ":"); ok && IsFunctionName(strings.TrimSpace(name)) {
@@ -146,8 +145,8 @@ func terms(text string) (out []term) {
 	}
 }
 
-// demanded are the conditions of the options on the target. Of a group those count that name the
-// function, or fit it.
+// demanded returns the conditions of the options on the target. For a group it returns those that
+// name the recorded function or fit it.
 func (c *Conditions) demanded() (out []string) {
 	if c.scope.group == nil {
 		return []string{c.opts.Requires}
@@ -162,8 +161,7 @@ func (c *Conditions) demanded() (out []string) {
 	return out
 }
 
-// readGroup reads what the options and the comments above a group's functions demand of its
-// recorded calls.
+// readGroup reads the conditions on a group's recorded calls from the options and the comments.
 func (c *Conditions) readGroup() error {
 	if c.opts.Entry != "" {
 		return nil
@@ -195,8 +193,8 @@ func (c *Conditions) readGroup() error {
 	return nil
 }
 
-// demandedOf names the functions of a group that a condition is about: the one that it names, or
-// all with recorded calls that it fits.
+// demandedOf returns the functions of a group that a condition binds: the named one, or all
+// recorded functions that it fits.
 func (c *Conditions) demandedOf(t term, recorded []string) (out []string, err error) {
 	if t.function != "" {
 		why, err := c.scope.Unrecorded(t.function)
@@ -231,13 +229,13 @@ func (c *Conditions) demandedOf(t term, recorded []string) (out []string, err er
 const noRecords = "leave it out: versions are compared on the calls that the package's tests make, whatever they " +
 	"are; or name one function as the target"
 
-// statedIn are the demands of the options on a function that the comment of a version states.
+// statedIn returns the demands of the options on a function that a version's comment states.
 func (c *Conditions) statedIn(p *piece, doc string) []string {
 	return slices.DeleteFunc(c.stated(p), func(l string) bool { return !strings.Contains(doc, l+"\n") })
 }
 
-// between are the pieces of the package, beside a group, through which a call of one of its
-// functions comes to another one. They are the same for all versions.
+// between returns the pieces of the package, beside a group, through which one of its functions
+// calls another. All versions share them.
 func (sc *Scope) between() map[*piece]bool {
 	sc.group.joining.Do(func() { sc.group.between = sc.findBetween() })
 	return sc.group.between
@@ -270,8 +268,9 @@ func (sc *Scope) findBetween() map[*piece]bool {
 	return out
 }
 
-// Joined adds to a version of a group copies of the functions that call the group's functions, and
-// that the version calls. In a program that holds several versions these call the original's.
+// Joined adds to a version of a group copies of the functions outside that it calls and that call
+// the group. In a program with several versions, the originals of these functions would call the
+// original group.
 func (cp *Copies) Joined(src string) string {
 	joined, _ := cp.joined(src)
 	return joined
@@ -284,8 +283,8 @@ func (cp *Copies) joined(src string) (string, []string) {
 	return cp.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt, only: cp.scope.between()})
 }
 
-// Detours names the code beside a group that calls functions of it on the way of a call, and that
-// [Copies.Joined] does not copy: variables, say.
+// Detours names the code outside a group, such as variables, that calls functions of the group
+// during a call and that [Copies.Joined] does not copy.
 func (cp *Copies) Detours() (out []string) {
 	_, copies := cp.joined(cp.of.Source)
 	copied := map[*piece]bool{}

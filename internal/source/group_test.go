@@ -226,8 +226,8 @@ func TestGroupRefused(t *testing.T) {
 		"./open.Bare":           "it has no method, and no function of the package uses its fields",
 		"./open.Tagged":         "other_js.go uses Tagged",
 		"./open.{Peek,Nothing}": "has no function Nothing",
-		"./open.{Peek":          "what is in braces are no names",
-		"./open.{Peek,a b}":     "what is in braces are no names",
+		"./open.{Peek":          "the braces must hold names",
+		"./open.{Peek,a b}":     "the braces must hold names",
 	} {
 		_, err := Load(context.Background(), Options{Dir: dir, Spec: spec, InPlace: true, Group: true})
 		var usage *beagle.UsageError

@@ -14,11 +14,10 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Guarded makes of a version that is right under some conditions one that is
-// right everywhere: where they hold it does what the version does, elsewhere
-// what the original does. The original stays beside it as a function of its
-// own, with those helpers that the version changed under new names. An error
-// says why that cannot be written.
+// Guarded makes a version that is right under some conditions right everywhere. Where the
+// conditions hold, the result runs the version; elsewhere it calls the original. The original stays
+// beside the version as a function of its own, with copies of the helpers that the version changed.
+// The error explains why the guarded form cannot be written.
 func (w *Writer) Guarded(src string, conds []*Predicate) (string, error) {
 	fast, problem := w.reader.Parse(src)
 	if problem != nil {
@@ -28,7 +27,8 @@ func (w *Writer) Guarded(src string, conds []*Predicate) (string, error) {
 	if problem != nil {
 		return "", fmt.Errorf("the original: line %d: %s", problem.Line, problem.Message)
 	}
-	g := &guarding{
+	// Choose the declarations of the original that stand beside the version, under free names.
+	g := &guardWriter{
 		writer:   w,
 		fast:     fast,
 		slow:     slow,
@@ -45,6 +45,7 @@ func (w *Writer) Guarded(src string, conds []*Predicate) (string, error) {
 	if err := g.choose(); err != nil {
 		return "", err
 	}
+	// Write the version with the branch at its top, and check that it parses as a candidate.
 	text, err := g.write(conds)
 	if err != nil {
 		return "", err
@@ -62,7 +63,7 @@ func fileOf(f *File) *srcFile {
 	return &srcFile{path: candidateName, text: f.Src, tok: f.Fset.File(f.AST.FileStart), ast: f.AST}
 }
 
-// localNames are the imports of a file by the names that it uses.
+// localNames returns the imports of a file, by their names in it.
 func localNames(f *ast.File) map[string]string {
 	out := map[string]string{}
 	for _, s := range f.Imports {
@@ -76,7 +77,7 @@ func localNames(f *ast.File) map[string]string {
 	return out
 }
 
-type guarding struct {
+type guardWriter struct {
 	writer             *Writer
 	fast, slow         *File
 	fastFile, slowFile *srcFile
@@ -88,9 +89,8 @@ type guarding struct {
 	added              []string          // import lines
 }
 
-// choose decides what of the original stands beside the version, and how it is
-// called there.
-func (g *guarding) choose() error {
+// choose selects the declarations of the original that stand beside the version, and their names.
+func (g *guardWriter) choose() error {
 	for name, path := range localNames(g.slow.AST) {
 		if was := g.imports[name]; was != "" && was != path {
 			return fmt.Errorf("%s is %s in one version and %s in the other", name, was, path)
@@ -140,7 +140,7 @@ func (g *guarding) choose() error {
 	return nil
 }
 
-// original is the name of the function that does what the target did.
+// original returns the name of the function that keeps the original's code.
 func original(target string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(target, ".") {
@@ -156,8 +156,8 @@ func original(target string) string {
 	return b.String() + "Original"
 }
 
-// free is a name that nothing in the package has.
-func (g *guarding) free(name string) string {
+// free returns a name that the package does not use.
+func (g *guardWriter) free(name string) string {
 	declared := g.writer.pkg.Types.Scope()
 	for g.taken[name] || g.writer.scope.declare[name] || declared.Lookup(name) != nil || g.imports[name] != "" {
 		name += "_"
@@ -166,10 +166,10 @@ func (g *guarding) free(name string) string {
 	return name
 }
 
-// renamed keeps a piece of the original under a new name.
-func (g *guarding) renamed(p *piece) error {
+// renamed gives a piece of the original a new name.
+func (g *guardWriter) renamed(p *piece) error {
 	if p.kind == "type" || p.recv != "" {
-		return fmt.Errorf("it changes the type %s or a method of it, and both forms cannot stand side by side",
+		return fmt.Errorf("it changes the type %s or one of its methods, and one package cannot hold both forms",
 			p.names[0].Name)
 	}
 	for _, n := range p.names {
@@ -181,8 +181,8 @@ func (g *guarding) renamed(p *piece) error {
 	return nil
 }
 
-// uses reports whether a piece names something that is renamed.
-func (g *guarding) uses(p *piece) bool {
+// uses reports whether a piece names a renamed declaration.
+func (g *guardWriter) uses(p *piece) bool {
 	found := false
 	look := func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && g.rename[syntax.Origin(g.slow.Info.Uses[id])] != "" {
@@ -199,7 +199,7 @@ func (g *guarding) uses(p *piece) bool {
 }
 
 // write puts the file together.
-func (g *guarding) write(conds []*Predicate) (string, error) {
+func (g *guardWriter) write(conds []*Predicate) (string, error) {
 	guard, err := g.guard(conds)
 	if err != nil {
 		return "", err
@@ -218,12 +218,12 @@ func (g *guarding) write(conds []*Predicate) (string, error) {
 	return out, nil
 }
 
-// render is the original's text with the new names.
-func (g *guarding) render(start, end int) string {
+// render returns the original's text with the new names.
+func (g *guardWriter) render(start, end int) string {
 	return syntax.Apply(g.slowFile.text[start:end], g.edits(start, end))
 }
 
-func (g *guarding) edits(start, end int) []syntax.Edit {
+func (g *guardWriter) edits(start, end int) []syntax.Edit {
 	var edits []syntax.Edit
 	ast.Inspect(g.slow.AST, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -241,9 +241,9 @@ func (g *guarding) edits(start, end int) []syntax.Edit {
 	return edits
 }
 
-// slowTarget is the original's function under its new name. A method becomes a
-// function of its receiver, since a version may add no methods.
-func (g *guarding) slowTarget() (string, error) {
+// slowTarget writes the original's function under its new name. A method becomes a function of its
+// receiver, since a version may add no methods.
+func (g *guardWriter) slowTarget() (string, error) {
 	f, off := g.slow.Func, g.slowFile.offset
 	comment := fmt.Sprintf("// %s is %s as it was, for what its fast way does not serve.\n", g.name, f.Name.Name)
 	if f.Recv == nil {
@@ -254,7 +254,7 @@ func (g *guarding) slowTarget() (string, error) {
 		return "", errors.New("a method of a generic type has no guarded form")
 	}
 	if params := f.Type.Params.List; len(params) > 0 && (len(params[0].Names) == 0) != (len(recv.Names) == 0) {
-		return "", errors.New("the receiver has a name and the parameters have none, or the other way round")
+		return "", errors.New("the receiver and the parameters must all have names, or none of them")
 	}
 	first := g.slowFile.text[off(recv.Pos()):off(recv.End())]
 	if len(f.Type.Params.List) > 0 {
@@ -264,8 +264,8 @@ func (g *guarding) slowTarget() (string, error) {
 	return comment + "func " + g.name + "(" + first + g.render(params, off(f.End())) + "\n", nil
 }
 
-// guard is the branch at the top of the version.
-func (g *guarding) guard(conds []*Predicate) (string, error) {
+// guard writes the branch at the top of the version.
+func (g *guardWriter) guard(conds []*Predicate) (string, error) {
 	params, err := g.params()
 	if err != nil {
 		return "", err
@@ -291,8 +291,8 @@ func (g *guarding) guard(conds []*Predicate) (string, error) {
 	return fmt.Sprintf("if !(%s) {\n%s\n}\n", And(parts...), call), nil
 }
 
-// params are the version's own names of the receiver and the parameters.
-func (g *guarding) params() ([]beagle.Param, error) {
+// params returns the version's own names of the receiver and the parameters.
+func (g *guardWriter) params() ([]beagle.Param, error) {
 	var out []beagle.Param
 	add := func(list *ast.FieldList) error {
 		if list == nil {
@@ -301,25 +301,25 @@ func (g *guarding) params() ([]beagle.Param, error) {
 		for _, f := range list.List {
 			for _, n := range f.Names {
 				if n.Name == "_" {
-					return errors.New("a parameter without a name cannot be handed to the original")
+					return errors.New("a parameter without a name cannot be passed to the original")
 				}
 				out = append(out, beagle.Param{Name: n.Name})
 			}
 			if len(f.Names) == 0 {
-				return errors.New("a parameter without a name cannot be handed to the original")
+				return errors.New("a parameter without a name cannot be passed to the original")
 			}
 		}
 		return nil
 	}
 	err := errors.Join(add(g.fast.Func.Recv), add(g.fast.Func.Type.Params))
 	if err == nil && len(out) != len(g.writer.of.Params) {
-		err = errors.New("the parameters are others than the original's")
+		err = errors.New("the parameters differ from those of the original")
 	}
 	return out, err
 }
 
 // typeArgs names the version's own type parameters.
-func (g *guarding) typeArgs() string {
+func (g *guardWriter) typeArgs() string {
 	list := g.fast.Func.Type.TypeParams
 	if list == nil {
 		return ""
@@ -333,8 +333,8 @@ func (g *guarding) typeArgs() string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// qualify is the name of a package in the version's file.
-func (g *guarding) qualify(path, name string) string {
+// qualify returns the name of a package in the version's file.
+func (g *guardWriter) qualify(path, name string) string {
 	var have []string
 	for local, p := range g.imports {
 		if p == path {

@@ -38,8 +38,8 @@ func newFileImports(pkg *Package, file *srcFile) *fileImports {
 	return n
 }
 
-// use returns the name of a package in this file, which imports it from now
-// on if it does not yet. want is the name in the candidate.
+// use returns the name of a package in this file, and imports the package if the file does not.
+// want is the name in the candidate.
 func (n *fileImports) use(path, want string) string {
 	if name, ok := n.names[path]; ok {
 		return name
@@ -61,8 +61,8 @@ func (n *fileImports) taken(name string) bool {
 	return n.pkg.Types.Scope().Lookup(name) != nil
 }
 
-// finish adds and removes imports in the patched text. A file that gofmt left
-// alone before is left alone by gofmt after.
+// finish adds and removes imports in the patched text. It does not format a file that was not
+// formatted before.
 func (n *fileImports) finish(text string, crlf bool) (string, error) {
 	text, err := n.prune(text)
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// instantiate returns the target's signature with the type arguments that are
-// measured, which it finds in this order: uses in the package, in its tests,
-// in the rest of the module; then int, string and their like.
+// instantiate returns the target's signature with the type arguments to measure. It takes the first
+// that fit, from the package, its tests, the rest of the module, and then int, string and the like.
 func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signature, error) {
 	sig := fn.Signature()
 	params := sig.TypeParams()
@@ -54,7 +53,7 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	}
 }
 
-// asked is the instantiation that the user named.
+// asked returns the signature with the type arguments that the user named.
 func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*types.Signature, error) {
 	var args []types.Type
 	for _, text := range texts {
@@ -81,7 +80,7 @@ func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*typ
 	return s, nil
 }
 
-// written reads a type as one of the package's files may write it, or returns nil.
+// written reads a type as a file of the package may write it, or returns nil.
 func (in instances) written(text string) types.Type {
 	for _, f := range in.pkg.files {
 		for _, at := range []token.Pos{f.ast.FileStart, f.ast.Name.End()} {
@@ -93,8 +92,7 @@ func (in instances) written(text string) types.Type {
 	return nil
 }
 
-// genericName is the object that carries the type parameters: the function,
-// or the receiver's type.
+// genericName returns the object with the type parameters: the function, or the receiver's type.
 func genericName(fn *types.Func) types.Object {
 	r := fn.Signature().Recv()
 	if r == nil {
@@ -128,7 +126,7 @@ func tryInstance(fn *types.Func, generic types.Object, args []types.Type) *types
 	return m.Signature()
 }
 
-// instances are those of a generic object of the package.
+// instances finds type arguments for the generic functions and types of the package.
 type instances struct{ pkg *Package }
 
 // candidates lists type arguments to try, best first.
@@ -327,7 +325,7 @@ func (in instances) instancesIn(files []string, name string) [][]types.Type {
 			continue
 		}
 		conf := in.pkg.config(func(error) {})
-		conf.Importer = withTarget(in)
+		conf.Importer = targetImporter(in)
 		conf.Check(strings.ReplaceAll(key, " ", "/"), fset, groups[key], info)
 		out = append(out, in.collect(info, name, in.pkg.Path)...)
 	}
@@ -345,15 +343,16 @@ func (in instances) insideInstances(tests []*ast.File, fset *token.FileSet, name
 	}
 	info := newInfo()
 	conf := in.pkg.config(func(error) {})
-	conf.Importer = withTarget(in)
+	conf.Importer = targetImporter(in)
 	conf.Check(in.pkg.Path, fset, all, info)
 	return in.collect(info, name, in.pkg.Path)
 }
 
-// withTarget imports the target's package as it was checked from source.
-type withTarget struct{ pkg *Package }
+// A targetImporter imports the target's package as the type checker read it from source, and the
+// others from their export data.
+type targetImporter struct{ pkg *Package }
 
-func (w withTarget) Import(path string) (*types.Package, error) {
+func (w targetImporter) Import(path string) (*types.Package, error) {
 	if path == w.pkg.Path {
 		return w.pkg.Types, nil
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// io refuses a target that reads or writes files, the environment, the network or a log, unless
-// its contract ignores that: the judge compares results and memory, and would call a version
-// equal that writes another file. In place it allows targets that only read or print: the tests
-// read the same for both versions, and the judge compares the printed lines. io follows direct
-// calls within the package. It does not know the code behind interfaces or in other modules.
+// io refuses a target that reads or writes files, the environment, the network or a log, unless its
+// contract ignores that. The judge compares results and memory, so it would accept a version that
+// writes another file. In place, io allows targets that only read or print: both versions read the
+// same under the tests, and the judge compares the printed lines. io follows direct calls within
+// the package. It does not see the code behind interfaces or in other modules.
 func (u *Unit) io() error {
 	if slices.Contains(u.Target.Contract.Ignore, beagle.IgnoreIO) {
 		return nil
@@ -45,7 +45,7 @@ func (u *Unit) io() error {
 func (u *Unit) ioRefusal(at token.Pos, name string) error {
 	p := u.Package.fset.Position(at)
 	return &beagle.UsageError{
-		What: fmt.Sprintf("%s reaches %s (%s:%d), and no check compares what that does outside of the program's memory",
+		What: fmt.Sprintf("%s reaches %s (%s:%d), and no check compares its effects outside of the program's memory",
 			u.Target.Spec(), name, filepath.Base(p.Filename), p.Line),
 		Remedy: "choose the function that computes, or accept the risk with --ignore io: then results and memory are " +
 			"compared, and nothing else",
@@ -94,10 +94,10 @@ func (pkg *Package) reachesIO(
 	return at, name
 }
 
-// ioFunctions are the functions and methods of the standard library that read or write outside of
-// the program's memory: "*" is all of a package's but those after a minus. Clocks and random
-// numbers are not among them: with those, a function differs from itself, which the judge
-// notices. Nor are functions that end the process, as assertions do.
+// ioFunctions lists the functions and methods of the standard library that read or write outside of
+// the program's memory. "*" stands for all of a package except those after a minus. Clocks and
+// random numbers are not listed: with them a function differs from itself, and the judge notices
+// that. Nor are functions that end the process, as assertions do.
 var ioFunctions = map[string]string{
 	`os`: `* -IsExist -IsNotExist -IsPermission -IsTimeout -IsPathSeparator -NewSyscallError -Expand -Getpagesize
 		-Error -Unwrap -Timeout -String -IsDir -IsRegular -Perm -Type -Exit`,
@@ -120,8 +120,8 @@ func doesIO(fn *types.Func) bool {
 	return listed(ioFunctions, fn)
 }
 
-// readsOrPrints are those of the ioFunctions that change nothing outside, or print lines
-// to the standard output or error: a test binary shows what they do.
+// readsOrPrints lists the ioFunctions that change nothing outside, or print lines to the standard
+// output or error. A test binary shows their effects.
 var readsOrPrints = map[string]string{
 	`os`: `Getenv LookupEnv Environ ExpandEnv Hostname Getpid Getppid Getuid Geteuid Getgid Getegid Getwd Executable
 		UserHomeDir UserCacheDir UserConfigDir TempDir ReadFile ReadDir Stat Lstat Readlink`,

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// layout refuses a type whose fields may not change: others can see them, or code shows how they
-// lie in memory.
+// layout refuses a type whose fields may not change, because other code sees them or depends on
+// their layout in memory.
 func (sc *Scope) layout(name string) error {
 	obj := sc.pkg.Types.Scope().Lookup(name).(*types.TypeName)
 	p := sc.pkg.typePiece(name)
@@ -48,7 +48,8 @@ func (sc *Scope) layout(name string) error {
 	return nil
 }
 
-// elsewhere is a file of the package, beside its tests, that is not compiled here and names a type.
+// elsewhere returns a file of the package that names a type and that this build leaves out, tests
+// aside.
 func (pkg *Package) elsewhere(name string) string {
 	files, _ := filepath.Glob(filepath.Join(pkg.Dir, "*.go"))
 	for _, path := range files {
@@ -73,8 +74,8 @@ func (pkg *Package) elsewhere(name string) string {
 	return ""
 }
 
-// shows are the packages whose functions take a value apart, fields that are not exported included,
-// and the methods by which a type says itself what is shown of it.
+// shows lists the packages whose functions take a value apart, with its unexported fields, and the
+// methods by which a type decides how such functions show it.
 var shows = map[string][]string{
 	"reflect": nil, "unsafe": nil, "encoding/binary": nil,
 	"fmt": {"String", "Error", "Format", "GoString"}, "log": {"String", "Error", "Format"},
@@ -141,7 +142,7 @@ func (pkg *Package) shown(call *ast.CallExpr, t *types.TypeName, report func(tok
 	}
 }
 
-// calledIdent is the name that a call calls.
+// calledIdent returns the identifier of a called function.
 func calledIdent(call *ast.CallExpr) *ast.Ident {
 	switch fn := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:

@@ -24,7 +24,7 @@ import (
 	"github.com/beagle-go/beagle/internal/symbol"
 )
 
-// Options say which function to load and how its module is built.
+// Options names the function to load, and how to build its module.
 type Options struct {
 	Dir  string   // where the go command runs: the -C flag; "" is the current directory
 	Spec string   // "./pkg.Func", "import/path.Func", "pkg.Type.Method", or "Func" in Dir; with [type arguments] or not
@@ -36,16 +36,16 @@ type Options struct {
 	Requires string
 	Ignore   []string // differences that do not count, beside those of the comment
 
-	// take what no record of a call can hold, too: [Unit.Unrecordable] says why
+	// also take targets whose calls no record can hold: [Unit.Unrecordable] says why
 	InPlace bool
 
 	// Also names packages that candidates may import wherever the target's module requires theirs.
 	Also []string
-	// let candidates hold copies of functions of other packages of the module, too
+	// let candidates also hold copies of functions of other packages of the module
 	Across bool
-	// take several functions as one target, too: a type as "./pkg.Type", others as "./pkg.{A,B}"
+	// also take several functions as one target: a type as "./pkg.Type", others as "./pkg.{A,B}"
 	Group bool
-	// of a group of functions, the one whose calls are recorded: versions are those of the group
+	// the function of a group whose calls are recorded; versions are still versions of the group
 	Entry string
 
 	names []string // of a group
@@ -65,6 +65,8 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 			Remedy: "name a directory inside a Go module",
 		}
 	}
+	// Find the package. The specification alone may not tell where its name ends and the
+	// function's begins.
 	if err := fileNamed(o.Spec); err != nil {
 		return nil, err
 	}
@@ -78,6 +80,7 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 	if err := usable(pkg); err != nil {
 		return nil, err
 	}
+	// Collect the export data of its imports. Candidates may import more of the standard library.
 	x := exports.New(func(path string) (string, error) {
 		if !isStd(path) {
 			return "", fmt.Errorf("the package does not import %s yet", path)
@@ -140,20 +143,19 @@ const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 
 func (o *Options) config(ctx context.Context, mode packages.LoadMode) *packages.Config {
 	c := &packages.Config{Context: ctx, Mode: mode, Dir: o.Dir}
-	// Beagle works offline: a module that needs a download is told so, rather
-	// than fetched behind the user's back.
+	// Beagle works offline: it reports a missing module and never downloads one.
 	c.Env = append(append(os.Environ(), o.Env...), "GOPROXY=off")
 	c.BuildFlags = append([]string{"-buildvcs=false"}, TagFlags(o.Tags)...)
 	return c
 }
 
-// commonStd are packages that rewrites like to import. Their export data is asked for together with
-// the target's package, because each question costs a go command.
+// commonStd lists packages that rewrites often import. One go command returns their export data
+// with the target's package, because each command is slow.
 var commonStd = []string{"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/maphash", "io", "iter", "maps",
 	"math", "math/bits", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "testing", "time",
 	"unicode", "unicode/utf8"}
 
-// exportsOf are the files with the export data of packages, by path.
+// exportsOf returns the files with the export data of packages, by path.
 func exportsOf(pkgs []*packages.Package) map[string]string {
 	out := map[string]string{}
 	for _, p := range pkgs {
@@ -164,16 +166,16 @@ func exportsOf(pkgs []*packages.Package) map[string]string {
 	return out
 }
 
-// atOnce asks for the package of the likeliest reading and for those that rewrites like to import.
-// It returns nil unless that one package is there, and declares the function if there are other
-// readings.
-func (o *Options) atOnce(ctx context.Context, rs []reading) (*packages.Package, map[string]string) {
+// atOnce loads the package of the likeliest interpretation together with commonStd. It returns nil
+// if the package does not exist. With several interpretations, the package must also declare the
+// function.
+func (o *Options) atOnce(ctx context.Context, rs []interpretation) (*packages.Package, map[string]string) {
 	if len(rs) == 0 {
 		return nil, nil
 	}
 	pkgs, err := packages.Load(o.config(ctx, listMode), append([]string{rs[0].pattern}, commonStd...)...)
 	if err != nil {
-		return nil, nil // oneByOne meets the same trouble and words it
+		return nil, nil // oneByOne meets the same error and reports it
 	}
 	var own, std []*packages.Package
 	for _, p := range pkgs {
@@ -202,10 +204,9 @@ func (o *Options) stdExport(ctx context.Context, path string) (string, error) {
 	return pkgs[0].ExportFile, nil
 }
 
-// resolve finds the package that the specification names, and the export data of those that
-// rewrites like to import.
+// resolve finds the package that the specification names, and the export data of commonStd.
 func (o *Options) resolve(ctx context.Context) (*packages.Package, string, map[string]string, error) {
-	rs := readings(o.Dir, o.Spec)
+	rs := interpretations(o.Dir, o.Spec)
 	if pkg, exported := o.atOnce(ctx, rs); pkg != nil {
 		return pkg, rs[0].name, exported, nil
 	}
@@ -214,14 +215,15 @@ func (o *Options) resolve(ctx context.Context) (*packages.Package, string, map[s
 		return nil, "", nil, err
 	}
 	pkgs, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile), commonStd...)
-	if err != nil { // they are asked for one by one, when they are needed
+	if err != nil { // stdExport then loads each when a candidate needs it
 		return pkg, name, nil, ctx.Err()
 	}
 	return pkg, name, exportsOf(pkgs), nil
 }
 
-// oneByOne tries the readings of a specification, and words what is wrong with all of them.
-func (o *Options) oneByOne(ctx context.Context, rs []reading) (*packages.Package, string, error) {
+// oneByOne loads the package of the first interpretation that names one. Its error sums up why all
+// of them failed.
+func (o *Options) oneByOne(ctx context.Context, rs []interpretation) (*packages.Package, string, error) {
 	var trouble error
 	said := "" // the go command's first message, if there is no better one
 	for _, r := range rs {
@@ -248,7 +250,7 @@ func (o *Options) oneByOne(ctx context.Context, rs []reading) (*packages.Package
 			continue
 		}
 		if other := pkgs[0]; len(rs) > 1 && r != rs[len(rs)-1] && !declares(other, r.name) {
-			// Perhaps another reading fits; if none does, this one words the error.
+			// Perhaps a later interpretation fits. If none does, the error is about this one.
 			if p, name, err := o.firstDeclaring(ctx, rs, r); err == nil {
 				return p, name, nil
 			}
@@ -275,9 +277,11 @@ func (o *Options) complaint(ctx context.Context, pattern string) string {
 	return strings.TrimSpace(stderr.String())
 }
 
-// firstDeclaring returns the first package of the readings after r that
-// declares the function that the reading names.
-func (o *Options) firstDeclaring(ctx context.Context, rs []reading, r reading) (*packages.Package, string, error) {
+// firstDeclaring returns the package of the first interpretation after r whose files declare the
+// function.
+func (o *Options) firstDeclaring(
+	ctx context.Context, rs []interpretation, r interpretation,
+) (*packages.Package, string, error) {
 	for _, r := range rs[slices.Index(rs, r)+1:] {
 		pkgs, err := packages.Load(o.config(ctx, listMode), r.pattern)
 		if err == nil && len(pkgs) == 1 && exists(pkgs[0]) && declares(pkgs[0], r.name) {
@@ -315,8 +319,8 @@ func exists(p *packages.Package) bool {
 	return len(p.GoFiles)+len(p.CompiledGoFiles)+len(p.IgnoredFiles) > 0
 }
 
-// notFound words what the go command said of a pattern without a package, if
-// it is more than that the package does not exist.
+// notFound returns the go command's message about a pattern without a package, unless it only says
+// that the package does not exist.
 func notFound(o *Options, pkgs []*packages.Package) error {
 	for _, p := range pkgs {
 		for _, e := range p.Errors {
@@ -328,7 +332,7 @@ func notFound(o *Options, pkgs []*packages.Package) error {
 	return nil
 }
 
-// goCommandError words the troubles of a module that the user can mend.
+// goCommandError explains a failure of the go command that the user can fix.
 func goCommandError(o *Options, msg string) error {
 	msg = strings.TrimSpace(msg)
 	first, _, _ := strings.Cut(msg, "\n")
@@ -347,7 +351,7 @@ func goCommandError(o *Options, msg string) error {
 		}
 	case strings.Contains(msg, "toolchain not available"):
 		return &beagle.UsageError{
-			What:   fmt.Sprintf("%s: the module asks for a Go release that is not on this machine: %s", o.Dir, msg),
+			What:   fmt.Sprintf("%s: the module needs a Go release that is not on this machine: %s", o.Dir, msg),
 			Remedy: "run `go version` there once, which fetches it; Beagle itself never uses the network",
 		}
 	case newerGo.MatchString(msg):
@@ -379,8 +383,7 @@ var newerGo = regexp.MustCompile(`requires newer Go version (go1\.\d+)`)
 // place matches the start of the go command's message about an import.
 var place = regexp.MustCompile(`^(\S+\.go):(\d+):\d+: `)
 
-// importAt names the import that a complaint is about, when it only says where
-// that stands.
+// importAt names the import of a message that only gives the import's place.
 func importAt(dir, complaint string) string {
 	m := place.FindStringSubmatch(complaint)
 	if m == nil {
@@ -399,7 +402,7 @@ func importAt(dir, complaint string) string {
 	return complaint
 }
 
-// usable refuses packages that cannot be worked on.
+// usable refuses packages that Beagle cannot work on.
 func usable(p *packages.Package) error {
 	switch {
 	case p.Module == nil && !isStd(p.PkgPath) || p.PkgPath == "command-line-arguments":
@@ -456,7 +459,7 @@ func moduleRoot(p *packages.Package) string {
 	}
 }
 
-// language is the language version that the package is compiled with.
+// language returns the language version of the package.
 func language(p *packages.Package) string {
 	if v := p.Module.GoVersion; version.IsValid("go" + v) {
 		return strings.TrimPrefix(version.Lang("go"+v), "go")

@@ -10,9 +10,9 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Narrow takes back the private copies of a candidate that say what their originals
-// say: see [Copies.Widen]. A copy stays if it uses one that changed, if the candidate
-// writes to it, or where the original's name means something else.
+// Narrow takes back the private copies of a candidate that equal their originals: see
+// [Copies.Widen]. A copy stays if it uses a changed copy, if the candidate writes to it, or if the
+// original's name means something else there.
 func (cp *Copies) Narrow(src string) (string, error) {
 	f, problem := cp.reader.Parse(src)
 	if problem != nil {
@@ -96,7 +96,7 @@ func (n *narrower) findUses() {
 	}
 }
 
-// declared is the copy that a declaration declares, or nil.
+// declared returns the copy that a declaration declares, or nil.
 func (n *narrower) declared(d ast.Decl) *privateCopy {
 	for _, c := range n.found {
 		if c.decl == d {
@@ -106,7 +106,7 @@ func (n *narrower) declared(d ast.Decl) *privateCopy {
 	return nil
 }
 
-// settle finds out which copies are the same.
+// settle finds the copies that equal their originals, with all copies that they use.
 func (n *narrower) settle() {
 	for _, c := range n.found {
 		if fn, ok := c.decl.(*ast.FuncDecl); ok && c.foreign == nil {
@@ -162,8 +162,8 @@ func docOf(d ast.Decl) *ast.CommentGroup {
 	return d.(*ast.GenDecl).Doc
 }
 
-// sameImports reports whether a copy means the same packages by their names as its
-// original does.
+// sameImports reports whether the package names in a copy mean the same packages as in its
+// original.
 func (n *narrower) sameImports(c *privateCopy) bool {
 	original := n.copies.pkg.graph.uses[c.piece].imports
 	same := true
@@ -178,7 +178,7 @@ func (n *narrower) sameImports(c *privateCopy) bool {
 	return same
 }
 
-// restored is a copied function's text with the originals' names.
+// restored returns a copied function's text with the originals' names.
 func (n *narrower) restored(c *privateCopy, fn *ast.FuncDecl) string {
 	from := n.tok.Offset(fn.Pos())
 	var edits []syntax.Edit
@@ -200,8 +200,8 @@ func (n *narrower) original(c *privateCopy, fn *ast.FuncDecl) string {
 		f.text[f.offset(body.Lbrace):f.offset(body.End())])
 }
 
-// spelled is the text of a declaration by its tokens. It leaves out comments, and how lines are
-// broken: a rewrite may have printed anew what it did not change.
+// spelled returns the text of a declaration by its tokens. It leaves out comments
+// and line breaks: a rewrite may have printed unchanged code anew.
 func spelled(text string) string {
 	var s scanner.Scanner
 	s.Init(token.NewFileSet().AddFile("", -1, len(text)), []byte(text), func(token.Position, string) {}, 0)

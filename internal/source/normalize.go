@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// stdNames are the packages that a missing import may mean.
+// stdNames lists the packages that a missing import may mean.
 var stdNames = map[string]string{
 	"binary": "encoding/binary", "bits": "math/bits", "bufio": "bufio", "bytes": "bytes", "cmp": "cmp",
 	"errors": "errors", "fmt": "fmt", "hex": "encoding/hex", "io": "io", "iter": "iter", "maphash": "hash/maphash",
@@ -101,7 +101,7 @@ var gofmt = printer.Config{Mode: printer.UseSpaces | printer.TabIndent | normali
 // have it under the same name.
 const normalizeNumbers = 1 << 30
 
-// lineComment is the length of a comment that ends the line at the start of s.
+// lineComment returns the length of a comment that ends the line at the start of s.
 func lineComment(s string) int {
 	line, _, _ := strings.Cut(s, "\n")
 	if strings.HasPrefix(strings.TrimLeft(line, " \t"), "//") {
@@ -110,7 +110,7 @@ func lineComment(s string) int {
 	return 0
 }
 
-// wanted are the imports that the file needs, in canonical order.
+// wanted returns the imports that the file needs, in canonical order.
 func (r *Reader) wanted(f *ast.File) []importSpec {
 	free := syntax.Qualifiers(f)
 	var out []importSpec
@@ -146,7 +146,7 @@ func (r *Reader) wanted(f *ast.File) []importSpec {
 	return out
 }
 
-// importOrder is the order of imports: those of the standard library come first.
+// importOrder compares two imports: those of the standard library come first.
 func importOrder(a, b importSpec) int {
 	if isStd(a.path) != isStd(b.path) {
 		if isStd(a.path) {
@@ -181,8 +181,7 @@ func (r *Reader) imported(name string) (importSpec, bool) {
 
 var versionElem = regexp.MustCompile(`^v\d+$`)
 
-// packageName is the name in the package clause of an import path, and
-// whether it is certain.
+// packageName returns the name in the package clause of an import path, and whether it is certain.
 func (pkg *Package) packageName(path string) (string, bool) {
 	if n, ok := pkg.names[path]; ok && n != "" {
 		return n, true

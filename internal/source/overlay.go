@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// TagFlags are the go command's flags for build tags: none without tags.
+// TagFlags returns the go command's flags for build tags: none without tags.
 func TagFlags(tags []string) []string {
 	if len(tags) == 0 {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/beagle-go/beagle/internal/exports"
 )
 
-// A Package is the target's package as the user wrote it: what the go command and the type checker
-// say of it. No candidate changes it.
+// A Package is the target's package as the user wrote it, with the results of the go command and
+// the type checker. No candidate changes it.
 type Package struct {
 	Path, Name string // of the import; of the package clause
 	Dir, Root  string // of its files; of its module
@@ -34,8 +34,8 @@ type Package struct {
 	direct  map[string]bool   // import paths that some file imports
 	names   map[string]string // import path -> package name, for every package that is linked
 
-	watching sync.Once
-	watched  watched // see watch
+	watching  sync.Once
+	constancy constancy // see watch
 
 	naming sync.Once
 	local  map[string]bool // see localNames
@@ -116,8 +116,7 @@ func (pkg *Package) Syntax() (*token.FileSet, []*ast.File, *types.Info) {
 	return pkg.fset, asts(pkg.files), pkg.info
 }
 
-// Literals are the constants that the package's files spell, as the user wrote
-// them.
+// Literals returns the constants that the package's files spell, as the user wrote them.
 func (pkg *Package) Literals() []constant.Value {
 	var out []constant.Value
 	for _, f := range pkg.files {
@@ -131,9 +130,8 @@ func (pkg *Package) Literals() []constant.Value {
 	return out
 }
 
-// Files are the package's Go files as the compiler takes them, absolute. They
-// are the user's own; where their package clause says main, copies with
-// another name are needed: see [Package.BuildFiles].
+// Files returns the absolute paths of the Go files that the compiler takes. They are the user's
+// own. A build that imports a package main needs copies instead: see [Package.BuildFiles].
 func (pkg *Package) Files() []string {
 	var out []string
 	for _, f := range pkg.files {

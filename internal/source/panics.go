@@ -34,7 +34,7 @@ type bounds struct {
 	safe map[ast.Expr]bool
 }
 
-// object is the variable that an expression names, or nil.
+// object returns the variable that an expression names, or nil.
 func (b *bounds) object(e ast.Expr) types.Object {
 	if id, ok := ast.Unparen(e).(*ast.Ident); ok && id.Name != "_" {
 		if v, ok := b.info.ObjectOf(id).(*types.Var); ok {
@@ -75,7 +75,7 @@ func (b *bounds) countingLoop(n *ast.ForStmt) {
 	b.loop(n.Body, i, b.lengthOf(cond.Y))
 }
 
-// lengthOf is the list whose length e is, or nil.
+// lengthOf returns the list whose length e is, or nil.
 func (b *bounds) lengthOf(e ast.Expr) types.Object {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 {

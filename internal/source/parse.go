@@ -60,7 +60,7 @@ type Reader struct {
 	room  int // see roomFor
 
 	mu     sync.Mutex
-	parsed map[string]parsed // by text
+	parsed map[string]parseResult // by text
 }
 
 func newReader(of *beagle.Target, scope *Scope) *Reader {
@@ -71,8 +71,8 @@ func newReader(of *beagle.Target, scope *Scope) *Reader {
 	return &Reader{of: of, pkg: scope.pkg, scope: scope, room: roomFor(text)}
 }
 
-// A parsed is the result of parsing a text.
-type parsed struct {
+// A parseResult holds the file of a text, or the problem with it.
+type parseResult struct {
 	file    *File
 	problem *Problem
 }
@@ -90,7 +90,7 @@ func (r *Reader) Parse(src string) (*File, *Problem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.parsed == nil || len(r.parsed) >= r.room {
-		r.parsed = map[string]parsed{}
+		r.parsed = map[string]parseResult{}
 	}
 	r.parsed[src] = p
 	return p.file, p.problem
@@ -188,8 +188,8 @@ func (r *Reader) checkScope(f *File) *Problem {
 	return nil
 }
 
-// declaresTarget reports whether the file declares the target, or what it declares
-// instead.
+// declaresTarget reports whether the file declares the target. If not, it names the declarations of
+// the file.
 func (r *Reader) declaresTarget(f *File) (others string, ok bool) {
 	var names []string
 	for _, d := range f.AST.Decls {

@@ -18,11 +18,9 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Patch turns a candidate into a change of the user's files: a declaration
-// that changed is replaced where it stands, one that the candidate no longer
-// has is removed, a new one follows the target, and imports follow the code.
-// Everything else keeps its bytes. extra are further files, such as a
-// regression test.
+// Patch turns a candidate into a change of the user's files. A changed declaration is replaced in
+// its place, a dropped one is removed, a new one follows the target, and imports follow the code.
+// All other text keeps its bytes. extra holds further files, such as a regression test.
 func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, error) {
 	f, problem := w.reader.Parse(src)
 	if problem != nil {
@@ -180,7 +178,7 @@ func (m *matching) unchanged(was *piece, now []*piece) bool {
 	return len(now) == 1 && canonical(was.standalone(was.file.plain)) == canonical(now[0].standalone(m.file.plain))
 }
 
-// canonical is the gofmt form of a declaration.
+// canonical returns the gofmt form of a declaration.
 func canonical(text string) string {
 	out, err := format.Source([]byte(strings.ReplaceAll(text, "\r", "")))
 	if err != nil {
@@ -190,8 +188,7 @@ func canonical(text string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// replacement is the text for a piece's place. A doc comment that the
-// candidate dropped stays.
+// replacement returns the text for a piece's place. A doc comment that the candidate dropped stays.
 func (m *matching) replacement(was *piece, now []*piece, names *fileImports) string {
 	r := m.renamed(names)
 	var parts []string
@@ -258,8 +255,8 @@ func newlines(text string, crlf bool) string {
 	return text
 }
 
-// removals are the edits that take pieces out, with the blank line after
-// them, and a whole group if nothing is left in it.
+// removals returns the edits that take pieces out, with the blank line after them, and a whole
+// group if nothing is left in it.
 func removals(file *srcFile, gone []*piece) []syntax.Edit {
 	left := map[ast.Decl]int{}
 	for _, p := range gone {
@@ -340,7 +337,7 @@ func withSemicolon(text string, start, end int) syntax.Edit {
 	return syntax.Edit{Start: start, End: end, New: ""}
 }
 
-// skipLine is the offset of the next line.
+// skipLine returns the offset of the next line.
 func skipLine(text string, at int) int {
 	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
 		return at + i + 1

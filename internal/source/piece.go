@@ -49,7 +49,7 @@ type piece struct {
 	start, end int            // byte range, doc comment and trailing comment included
 }
 
-// key is the name under which a piece is known in a [beagle.Decl].
+// key returns the name under which a piece is known in a [beagle.Decl].
 func (p *piece) key() string {
 	if len(p.names) == 0 {
 		return ""
@@ -77,7 +77,7 @@ type render func(start, end int) string
 
 func (f *srcFile) plain(start, end int) string { return f.text[start:end] }
 
-// standalone is the piece as a top-level declaration.
+// standalone returns the piece as a top-level declaration.
 func (p *piece) standalone(r render) string {
 	if p.spec == nil {
 		return r(p.start, p.end)
@@ -86,7 +86,7 @@ func (p *piece) standalone(r render) string {
 	return r(p.start, at) + p.kind + " " + r(at, p.end)
 }
 
-// line is a variable or constant as a line of a group.
+// line returns a variable or constant as a line of a group.
 func (p *piece) line(r render) string {
 	g := p.decl.(*ast.GenDecl)
 	spec := g.Specs[0].(*ast.ValueSpec)
@@ -104,7 +104,7 @@ func (p *piece) line(r render) string {
 	return text
 }
 
-// doc is the piece's doc comment with the line break after it, or "".
+// doc returns the piece's doc comment with the line break after it, or "".
 func (p *piece) doc() string {
 	return p.file.text[p.start:p.file.offset(p.bare())]
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Copies are what candidates get of the package beside their scope: private copies, which they may
-// change.
+// Copies gives candidates private copies of declarations beside their scope. Candidates may change
+// the copies.
 type Copies struct {
 	// Idle reports whether a profile says that a function of the package takes no time of the
 	// target's. [Copies.Widen] keeps room for the others. nil knows of none.
@@ -47,23 +47,22 @@ const (
 	widenedDepth = 4   // calls from the candidate's own code
 )
 
-// Widen adds to a candidate what it calls and may not change: a private copy of
-// each function and method of the package on the way, and calls of the copies in
-// place of the originals. Lists, maps and patterns of the package that nothing
-// changes get copies, too. So a rewrite can change what the target alone needs, and
-// the other callers keep what they have. It returns the names of the copies that it
-// added. [Copies.Narrow] takes back the copies that stayed as they were.
+// Widen adds private copies to a candidate, and returns their names. It copies the functions and
+// methods of the package that the candidate reaches, and redirects the candidate's calls to the
+// copies. It also copies lists, maps and patterns of the package that no code changes. So a rewrite
+// can change a helper for the target alone, and other callers keep the original. [Copies.Narrow]
+// takes back the copies that no rewrite changed.
 func (cp *Copies) Widen(src string) (widened string, copies []string) {
 	return cp.widen(src, limits{lines: widenedLines, depth: widenedDepth, idle: cp.Idle})
 }
 
-// WidenWhole is Widen with copies of all that the candidate reaches. Steps of a search widen anew
-// what the step before left, so their copies may be any of these.
+// WidenWhole is [Copies.Widen] without bounds. Each step of a search widens its parent's narrowed
+// text anew, so WidenWhole gives every copy that a step may name.
 func (cp *Copies) WidenWhole(src string) (widened string, copies []string) {
 	return cp.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt})
 }
 
-// limits bound what a candidate gets.
+// limits bounds the copies of one candidate.
 type limits struct {
 	lines, depth int
 	idle         func(key string) bool // functions that get half of the lines at most; may be nil
@@ -128,20 +127,20 @@ type widener struct {
 	locals    map[string]bool // names that the candidate's functions declare inside
 
 	paths map[string]string // of imports, by the name in the candidate
-	next  []private
+	next  []pendingCopy
 	lines int
 	added []string
 	text  strings.Builder
 }
 
-// A private is a function that is copied.
-type private struct {
+// A pendingCopy is a function that the widener has yet to copy.
+type pendingCopy struct {
 	piece *piece
 	name  string
 	depth int
 }
 
-// importedNames are the paths of a file's imports, by their names in the file.
+// importedNames returns the paths of a file's imports, by their names in the file.
 func importedNames(pkg *Package, f *ast.File) map[string]string {
 	paths := map[string]string{}
 	for _, s := range f.Imports {
@@ -155,8 +154,8 @@ func importedNames(pkg *Package, f *ast.File) map[string]string {
 	return paths
 }
 
-// declaredInside are the names that some function declares inside. A copy of such a name
-// could be hidden where it is to be called.
+// declaredInside returns the names that functions declare inside. Such a local could hide a copy of
+// the same name from its caller.
 func declaredInside(info *types.Info, pkg *types.Package) map[string]bool {
 	out := map[string]bool{}
 	for id, obj := range info.Defs {
@@ -167,7 +166,7 @@ func declaredInside(info *types.Info, pkg *types.Package) map[string]bool {
 	return out
 }
 
-// localNames are the names that the functions of the package declare inside.
+// localNames returns the names that the functions of the package declare inside.
 func (pkg *Package) localNames() map[string]bool {
 	pkg.naming.Do(func() { pkg.local = declaredInside(pkg.info, pkg.Types) })
 	return pkg.local
@@ -221,7 +220,7 @@ func calledName(call *ast.CallExpr) (*ast.Ident, *ast.SelectorExpr) {
 	return nil, nil
 }
 
-// redirect has a call call a copy. A method's receiver becomes the first argument.
+// redirect makes a call use a copy. A method's receiver becomes the first argument.
 func redirect(
 	call *ast.CallExpr, id *ast.Ident, sel *ast.SelectorExpr, name string, info *types.Info, file *token.File,
 ) []syntax.Edit {
@@ -266,7 +265,7 @@ func manyValued(call *ast.CallExpr, info *types.Info) bool {
 	return ok && t.Len() != 1
 }
 
-// copyOf is the name of the private copy of a function, or "" when it gets none.
+// copyOf returns the name of a function's private copy, or "" if the function gets none.
 func (w *widener) copyOf(fn *types.Func, depth int) string {
 	scope, pkg := w.copies.scope, w.copies.pkg
 	if fn.Pkg() == nil || fn.Pkg().Path() != pkg.Types.Path() {
@@ -301,12 +300,12 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	w.lines += lines
 	w.names[key] = name
 	w.added = append(w.added, name)
-	w.next = append(w.next, private{p, name, depth + 1})
+	w.next = append(w.next, pendingCopy{p, name, depth + 1})
 	return name
 }
 
-// clash reports whether a function cannot stand in the candidate's file for its
-// imports' names. If it can, its imports are the file's.
+// clash reports whether the imports of a function clash with those of the candidate's file. If they
+// do not, the file takes them over.
 func (w *widener) clash(p *piece) bool {
 	imports := w.copies.pkg.graph.uses[p].imports
 	for name, path := range imports {
@@ -325,8 +324,8 @@ func (w *widener) clash(p *piece) bool {
 	return false
 }
 
-// write writes a copy.
-func (w *widener) write(c private) {
+// write writes a copy, and redirects the calls in it.
+func (w *widener) write(c pendingCopy) {
 	fn, f := c.piece.decl.(*ast.FuncDecl), c.piece.file
 	edits := w.calls(fn.Body, w.copies.pkg.info, f.tok, c.depth)
 	body := f.offset(fn.Body.Lbrace)
@@ -339,7 +338,7 @@ func (w *widener) write(c private) {
 		w.copies.privateHead(c.piece, c.name), text)
 }
 
-// privateHead is the head of a copy: with the receiver as its first parameter.
+// privateHead returns the head of a copy, with the receiver as its first parameter.
 func (cp *Copies) privateHead(p *piece, name string) string {
 	fn, f := p.decl.(*ast.FuncDecl), p.file
 	rest := f.text[f.offset(fn.Name.End()):f.offset(fn.Body.Lbrace)]
@@ -358,7 +357,7 @@ func (cp *Copies) privateHead(p *piece, name string) string {
 	return "func " + name + "(" + first + strings.TrimRight(f.text[open:f.offset(fn.Body.Lbrace)], " ")
 }
 
-// function is the piece of a function, by its key, or nil.
+// function returns the piece of a function by its key, or nil.
 func (pkg *Package) function(key string) *piece {
 	for _, p := range pkg.graph.all {
 		if p.kind == "func" && p.key() == key {
@@ -368,8 +367,8 @@ func (pkg *Package) function(key string) *piece {
 	return nil
 }
 
-// Original is a function of the package by its key, such as T.Method, in the file in which the user
-// wrote it; nil if the package declares none with a body.
+// Original returns the user's file with a function of the package, by its key, such as T.Method. It
+// returns nil if the package declares no such function with a body.
 func (pkg *Package) Original(key string) *File {
 	p := pkg.function(key)
 	if p == nil {
@@ -382,7 +381,7 @@ func (pkg *Package) Original(key string) *File {
 	return &File{Src: p.file.text, Fset: pkg.fset, AST: p.file.ast, Types: pkg.Types, Info: pkg.info, Func: fn}
 }
 
-// copiable reports whether a copy of a function does what the function does.
+// copiable reports whether a copy of a function behaves as the function does.
 func (cp *Copies) copiable(p *piece) bool {
 	fn := p.decl.(*ast.FuncDecl)
 	here := cp.scope.target != nil && p.file == cp.scope.target.file
@@ -411,8 +410,8 @@ func (cp *Copies) copiable(p *piece) bool {
 	return true
 }
 
-// privates are the functions that can be copied, by the names of their copies. A name that the
-// package has, or that two copies would have, is left out.
+// privates returns the functions that can be copied, by the names of their copies. It leaves out a
+// name that the package declares, and a name that two copies would share.
 func (cp *Copies) privates() map[string]*piece {
 	cp.copying.Do(func() {
 		cp.copied = map[string]*piece{}
@@ -430,8 +429,8 @@ func (cp *Copies) privates() map[string]*piece {
 	return cp.copied
 }
 
-// CopyOf is the key of the function, such as T.Method, whose private copy has a name, or "". Keys
-// of functions of other packages have the package's path and a dot in front.
+// CopyOf returns the key of the function, such as T.Method, whose private copy has the name; "" for
+// none. The key of a function of another package begins with the package's path and a dot.
 func (cp *Copies) CopyOf(name string) string {
 	if p := cp.privates()[name]; p != nil {
 		return p.key()
@@ -451,7 +450,7 @@ func (cp *Copies) CopyOf(name string) string {
 	return ""
 }
 
-// constrained reports whether a file belongs to some systems only.
+// constrained reports whether a file is built on some systems only.
 func constrained(path, text string) bool {
 	head, _, _ := strings.Cut(text, "\npackage ")
 	if strings.HasPrefix(head, "//go:build") || strings.Contains(head, "\n//go:build") {
@@ -464,7 +463,7 @@ func constrained(path, text string) bool {
 	return err == nil && !ok
 }
 
-// privateName is the name of the copy of a function.
+// privateName returns the name of a function's copy.
 func (cp *Copies) privateName(p *piece) string {
 	name, target := p.names[0].Name, cp.of.Name
 	if p.recv != "" {

@@ -17,8 +17,7 @@ const (
 	privateVarBytes = 4096
 )
 
-// variable is the name of the private copy of a package variable, or "" when it
-// gets none.
+// variable returns the name of a package variable's private copy, or "" if the variable gets none.
 func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 	if w.most.only != nil {
 		return ""
@@ -56,15 +55,15 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 	return name
 }
 
-// privateVarName is the name of the copy of a variable.
+// privateVarName returns the name of a variable's copy.
 func (cp *Copies) privateVarName(name string) string {
 	target := cp.of.Name
 	return lowered(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
 }
 
-// privateVar returns the declaration of a variable that a copy can replace, and what stands behind
-// the copy's name: nothing changes the variable, and it holds a list or map of plain values, or a
-// compiled pattern.
+// privateVar returns the declaration of a variable that a copy can replace, and the text that
+// follows the copy's name. No code may change the variable, and it must hold a list or map of plain
+// values, or a compiled pattern.
 func (cp *Copies) privateVar(name string) (*piece, string) {
 	v, ok := cp.pkg.Types.Scope().Lookup(name).(*types.Var)
 	if !ok {
@@ -157,7 +156,7 @@ func (cp *Copies) plainValue(e ast.Expr) bool {
 	return plain
 }
 
-// findVars lists the copies of variables, and which of them say what the originals say.
+// findVars lists the copies of variables, and marks those that equal their originals.
 func (n *narrower) findVars() {
 	originals := map[string]string{}
 	for name := range n.copies.pkg.Unchanged() {

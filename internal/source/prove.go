@@ -222,7 +222,7 @@ func (v *prover) computed(x *ast.BinaryExpr) span {
 	return anything
 }
 
-// wordSize is the width of an integer type; that of int is 64 here.
+// wordSize returns the width of an integer type; that of int is 64 here.
 func wordSize(t types.Type) int {
 	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
 		return int(8 * sizes().Sizeof(b))
@@ -230,7 +230,7 @@ func wordSize(t types.Type) int {
 	return 0
 }
 
-// typed is the range of an expression's type.
+// typed returns the range of an expression's type.
 func (v *prover) typed(e ast.Expr) span {
 	t := v.info.TypeOf(e)
 	if t == nil {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// constantText is the text of a parameter that the call gives a constant.
+// constantText returns the text of a parameter that the call gives a constant.
 func (v *prover) constantText(e ast.Expr) (string, bool) {
 	e = ast.Unparen(e)
 	if c, ok := e.(*ast.CallExpr); ok && len(c.Args) == 1 { // string(s), []byte(s)

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A purity walks an expression or the body of a function, and what that calls
-// in the target's package, for anything that could be seen from outside.
+// A purity walks an expression or the body of a function, and the functions of the target's package
+// that it calls. It looks for effects that other code could see.
 type purity struct {
 	pkg  *Package
 	info *types.Info
@@ -22,8 +22,8 @@ type purity struct {
 	why  string
 }
 
-// impure says where and why an expression does more than compute; "" for one
-// that does not.
+// impure returns the place and the kind of an expression's first effect; "" if the expression only
+// computes.
 func (pkg *Package) impure(expr ast.Expr, info *types.Info) (token.Pos, string) {
 	p := &purity{pkg: pkg, info: info, seen: map[*types.Func]bool{}}
 	ast.Inspect(expr, p.visit)
@@ -107,7 +107,7 @@ func (p *purity) call(c *ast.CallExpr) {
 	}
 	_, id := syntax.Called(c)
 	if id == nil {
-		p.refuse(c.Pos(), "a call of what is no named function")
+		p.refuse(c.Pos(), "a call of a function value")
 		return
 	}
 	switch obj := p.info.Uses[id].(type) {
@@ -120,7 +120,7 @@ func (p *purity) call(c *ast.CallExpr) {
 			p.refuse(c.Pos(), "slices.Compact changes its argument; give it slices.Clone of it")
 		}
 	default:
-		p.refuse(c.Pos(), "a call of %s, which is not a function that is known here", id.Name)
+		p.refuse(c.Pos(), "a call of %s, which is not a known function", id.Name)
 	}
 }
 
@@ -171,7 +171,7 @@ var textFunctions = []string{"Compare", "Contains", "ContainsAny", "ContainsFunc
 func (p *purity) function(id *ast.Ident, fn *types.Func) {
 	fn = fn.Origin()
 	if fn.Pkg() == nil { // error.Error
-		p.refuse(id.Pos(), "%s is a method of an interface: what it does is not known", fn.Name())
+		p.refuse(id.Pos(), "%s is a method of an interface, whose effects are unknown", fn.Name())
 		return
 	}
 	path := fn.Pkg().Path()

@@ -10,13 +10,13 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// refuse tells the user which parameter or result cannot be recorded and
-// compared, why, and what would make it work.
+// refuse returns an error that names the parameter or result that no record can hold, with the
+// reason and the remedy; nil if all can be recorded.
 func (u *Unit) refuse() error {
 	vars := variables(u.Sig)
 	for i, v := range vars {
 		name := u.Target.Params[i].Name
-		if r := (recording{u.Package}).unencodable(v.Type()); r != nil {
+		if r := (recordability{u.Package}).unencodable(v.Type()); r != nil {
 			return u.refusal("parameter "+name+r.path, "cannot be recorded", r)
 		}
 	}
@@ -25,7 +25,7 @@ func (u *Unit) refuse() error {
 		if name == "" || name == "_" {
 			name = fmt.Sprintf("#%d", i+1)
 		}
-		if r := (recording{u.Package}).unencodable(v.Type()); r != nil {
+		if r := (recordability{u.Package}).unencodable(v.Type()); r != nil {
 			return u.refusal("result "+name+r.path, "cannot be compared", r)
 		}
 	}
@@ -54,7 +54,7 @@ func (u *Unit) refusal(what, cannot string, r *reason) error {
 	}
 }
 
-// A reason is why a type has no record.
+// A reason explains why a type has no record.
 type reason struct {
 	path   string // from the parameter: ".conn.done", "[]"
 	t      types.Type
@@ -90,15 +90,15 @@ var inert = map[string]bool{
 	"math/big.Int": true, "math/big.Rat": true, "math/big.Float": true,
 }
 
-// recording finds out which types can be recorded.
-type recording struct{ pkg *Package }
+// recordability decides whether a call's values can be recorded, by their types.
+type recordability struct{ pkg *Package }
 
 // unencodable returns why values of a type cannot be recorded, or nil.
-func (rec recording) unencodable(t types.Type) *reason {
+func (rec recordability) unencodable(t types.Type) *reason {
 	return rec.walk(t, "", true, map[types.Type]bool{})
 }
 
-func (rec recording) walk(t types.Type, path string, top bool, seen map[types.Type]bool) *reason {
+func (rec recordability) walk(t types.Type, path string, top bool, seen map[types.Type]bool) *reason {
 	if seen[t] {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (rec recording) walk(t types.Type, path string, top bool, seen map[types.Ty
 		return &reason{path, t, "a channel",
 			"take the values as a slice, and let the caller move them through the channel"}
 	case *types.Signature:
-		return &reason{path, t, "a function, which can be neither recorded nor compared",
+		return &reason{path, t, "a function, which no record can hold",
 			"wrap it: a function of the package that calls this one with one fixed callback can be named"}
 	case *types.Pointer:
 		return rec.walk(x.Elem(), path, false, seen)
@@ -138,7 +138,7 @@ func (rec recording) walk(t types.Type, path string, top bool, seen map[types.Ty
 	return nil // an interface: its values are judged when they are recorded
 }
 
-func (rec recording) basicReason(b *types.Basic, t types.Type, path string) *reason {
+func (rec recordability) basicReason(b *types.Basic, t types.Type, path string) *reason {
 	switch b.Kind() {
 	case types.UnsafePointer:
 		return &reason{path, t, "an address whose memory has no type", "take a typed pointer or a slice"}
@@ -153,7 +153,7 @@ func (rec recording) basicReason(b *types.Basic, t types.Type, path string) *rea
 }
 
 // walkFields looks into a struct. A field that no code ever sets is harmless, whatever its type.
-func (rec recording) walkFields(s *types.Struct, path string, seen map[types.Type]bool) *reason {
+func (rec recordability) walkFields(s *types.Struct, path string, seen map[types.Type]bool) *reason {
 	for f := range s.Fields() {
 		r := rec.walk(f.Type(), path+"."+f.Name(), false, seen)
 		if r == nil {
@@ -170,7 +170,7 @@ func (rec recording) walkFields(s *types.Struct, path string, seen map[types.Typ
 
 // neverSet reports whether a field is unexported, belongs to the target's
 // package, and no literal, assignment or address of it occurs there.
-func (rec recording) neverSet(f *types.Var) bool {
+func (rec recordability) neverSet(f *types.Var) bool {
 	if f.Exported() || f.Pkg() != rec.pkg.Types || f.Name() == "_" {
 		return f.Name() == "_"
 	}
@@ -205,7 +205,7 @@ func (rec recording) neverSet(f *types.Var) bool {
 }
 
 // positional reports whether a literal without keys sets the field.
-func (rec recording) positional(lit *ast.CompositeLit, f *types.Var) bool {
+func (rec recordability) positional(lit *ast.CompositeLit, f *types.Var) bool {
 	if len(lit.Elts) == 0 {
 		return false
 	}

@@ -33,7 +33,7 @@ func (sc *Scope) buildRest() {
 	}
 }
 
-// dropped are the declarations that a version brings along.
+// dropped returns the declarations of the package that each version replaces.
 func (sc *Scope) dropped() map[ast.Node]bool {
 	drop := map[ast.Node]bool{}
 	for _, s := range sc.pieces {
@@ -111,7 +111,7 @@ func leanSpec(s ast.Spec, tok token.Token) ast.Spec {
 	return &w
 }
 
-// openArray reports whether t is [...]T, whose length only the value tells.
+// openArray reports whether t is [...]T. Only its value gives the length.
 func openArray(t ast.Expr) bool {
 	a, ok := t.(*ast.ArrayType)
 	if !ok {
@@ -121,8 +121,8 @@ func openArray(t ast.Expr) bool {
 	return ok
 }
 
-// Rest are the package's files without what a candidate may replace, and
-// without bodies. Nobody may change them.
+// Rest returns the package's files without the scope and without bodies. Callers must not change
+// them.
 func (sc *Scope) Rest() []*ast.File { return sc.bare }
 
 // keepUsers notes which declarations of the rest use the scope: they are type-checked with every
@@ -142,8 +142,8 @@ func (sc *Scope) keepUsers() {
 	}
 }
 
-// withUsers is the rest of the package with the whole declarations of what uses a group, so that a
-// version that they cannot use any more does not pass.
+// withUsers returns the rest of the package, with the bodies of the declarations that use a group.
+// So the type checker rejects a version that breaks its users.
 func (sc *Scope) withUsers(drop map[ast.Node]bool) []*ast.File {
 	var out []*ast.File
 	for _, f := range sc.pkg.files {
@@ -169,8 +169,7 @@ func (sc *Scope) withUsers(drop map[ast.Node]bool) []*ast.File {
 	return out
 }
 
-// withoutScope is the package's files less the declarations that a version
-// brings along.
+// withoutScope returns the package's files without the declarations that a version replaces.
 func (sc *Scope) withoutScope() []*ast.File {
 	drop := sc.dropped()
 	var out []*ast.File

@@ -19,7 +19,8 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A Scope is what a candidate may change with the target, and what it must leave as it is.
+// A Scope holds the declarations that a candidate may change with the target, and the rest of the
+// package.
 type Scope struct {
 	of     *beagle.Target
 	pkg    *Package
@@ -32,7 +33,7 @@ type Scope struct {
 	declare map[string]bool // names that the rest declares
 }
 
-// decls are the scope as a [beagle.Target] lists it.
+// decls lists the scope in the form of a [beagle.Target].
 func (sc *Scope) decls() (out []beagle.Decl) {
 	for _, p := range sc.pieces {
 		for _, key := range p.keys() {
@@ -49,7 +50,7 @@ type usage struct {
 	cgo     bool
 }
 
-// A graph says which piece of the package uses which.
+// A graph holds for each piece of the package the pieces that it uses and its users.
 type graph struct {
 	all    []*piece
 	owner  map[types.Object]*piece
@@ -115,9 +116,8 @@ func (g *graph) usageOf(p *piece, pkg *types.Package, info *types.Info) *usage {
 	return u
 }
 
-// scope returns the target and the pieces that may change with it, in the
-// order of their places with the target first. outside holds the names that
-// something beyond the compiled files refers to.
+// scope returns the pieces that may change with the target. It sorts them by their places, the
+// target first. outside holds the names that other files than the compiled ones use.
 func (g *graph) scope(target *piece, outside map[string]bool, dir string) []*piece {
 	in := map[*piece]bool{target: true}
 	var visit func(p *piece)
@@ -129,7 +129,9 @@ func (g *graph) scope(target *piece, outside map[string]bool, dir string) []*pie
 			}
 		}
 	}
+	// Take all that the target reaches and that a candidate may move.
 	visit(target)
+	// Drop the pieces that other code uses too. Each drop may uncover another.
 	for changed := true; changed; {
 		changed = false
 		for p := range in {
@@ -169,8 +171,8 @@ func within(users, in map[*piece]bool) bool {
 	return true
 }
 
-// dropClash removes one piece whose imports cannot stand in one file with the
-// others', and reports whether there was one. The target's own pieces always stay.
+// dropClash removes one piece whose imports clash with those of the others, and reports whether it
+// found one. It never removes the target's own pieces.
 func (g *graph) dropClash(roots []*piece, in map[*piece]bool) bool {
 	names, paths := map[string]string{}, map[string]string{}
 	clash := func(p *piece) bool {
@@ -199,7 +201,7 @@ func (g *graph) dropClash(roots []*piece, in map[*piece]bool) bool {
 	return false
 }
 
-// movable reports whether a piece may belong to a scope at all.
+// movable reports whether a scope may hold the piece.
 func movable(p *piece, outside map[string]bool, dir string) bool {
 	if p.recv != "" || p.kind == "type" || p.kind == "import" || filepath.Dir(p.file.path) != dir {
 		return false
@@ -233,22 +235,22 @@ var (
 	linkname = regexp.MustCompile(`(?m)^//go:linkname\s+(\w+)`)
 )
 
-// watched says which code of a package changes its variables.
-type watched struct {
+// constancy holds which variables of a package never change, and which code may change them.
+type constancy struct {
 	unchanged map[string]bool     // see Package.Unchanged
 	setOnce   map[string]ast.Expr // see syntax.Watch.SetOnce
 	lookers   map[string][]bool   // see syntax.Watch.Lookers
 }
 
-// Unchanged names the package's variables that always hold what their initialisers
-// give them: see [syntax.Unchanged]. Tests and other configurations may not even
-// name them.
+// Unchanged names the variables of the package that always hold their initial values: see
+// [syntax.Unchanged]. It leaves out the variables that tests or files of other build configurations
+// mention.
 func (pkg *Package) Unchanged() map[string]bool { return pkg.watch().unchanged }
 
-// watch finds out which code of the package changes variables, once.
-func (pkg *Package) watch() *watched {
+// watch returns which variables never change, and computes it once.
+func (pkg *Package) watch() *constancy {
 	pkg.watching.Do(func() {
-		w, seen := syntax.NewWatch(asts(pkg.files), pkg.info), &pkg.watched
+		w, seen := syntax.NewWatch(asts(pkg.files), pkg.info), &pkg.constancy
 		seen.unchanged, seen.lookers = w.Unchanged(pkg.Types), w.Lookers()
 		seen.setOnce = w.SetOnce(asts(pkg.files), pkg.Types)
 		for name := range outsideNames(pkg.Dir, pkg.Name, pkg.files) {
@@ -256,11 +258,11 @@ func (pkg *Package) watch() *watched {
 			delete(seen.setOnce, name)
 		}
 	})
-	return &pkg.watched
+	return &pkg.constancy
 }
 
-// unchangedIn names the variables that a candidate does not change. Of a function of the rest, the
-// candidate knows no body, but the package does.
+// unchangedIn names the variables that a candidate does not change. A candidate has no bodies of
+// the rest's functions; the package has them.
 func (pkg *Package) unchangedIn(f *File) map[string]bool {
 	lookers := pkg.watch().lookers
 	w := syntax.NewWatch([]*ast.File{f.AST}, f.Info)
@@ -272,8 +274,8 @@ func (pkg *Package) unchangedIn(f *File) map[string]bool {
 }
 
 // outsideNames returns the package-level names that test files, files of other build
-// configurations, assembly or directives may refer to. For files that cannot be type-checked
-// under this configuration it takes their free identifiers.
+// configurations, assembly or directives may use. The type checker cannot read those files in this
+// configuration, so outsideNames takes their free identifiers.
 func outsideNames(dir, pkgName string, compiled []*srcFile) map[string]bool {
 	out := map[string]bool{}
 	known := map[string]bool{}
@@ -299,9 +301,8 @@ func outsideNames(dir, pkgName string, compiled []*srcFile) map[string]bool {
 	return out
 }
 
-// freeNames adds the identifiers of a file that its own declarations do not
-// explain. A file of another package (an external test) cannot name anything
-// unexported.
+// freeNames adds the identifiers that a file uses and does not declare. It skips files of another
+// package, such as external tests: they cannot name anything unexported.
 func freeNames(path, pkgName string, out map[string]bool) {
 	text, err := os.ReadFile(path)
 	if err != nil {

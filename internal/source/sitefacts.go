@@ -43,9 +43,9 @@ var implied = map[token.Token][]token.Token{
 	token.EQL: {token.LEQ, token.GEQ},
 }
 
-// around collects what the statements around a call say: conditions of the
-// branches that it is in, of those that were left before it, and the bounds of
-// range loops. A fact counts only while nothing can change what it speaks of.
+// around collects the facts that the statements around a call establish: the conditions of the
+// branches that hold the call, of the branches that were left before it, and the bounds of range
+// loops. It drops a fact if code could change its operands before the call.
 func (v *prover) around(path []ast.Node) []fact {
 	var out []fact
 	if v.fn == nil || jumps(v.fn) {
@@ -95,7 +95,7 @@ func jumps(fn ast.Node) bool {
 	return found
 }
 
-// counting is the least value of a loop's variable that only counts up.
+// counting returns the least value of a loop's variable that only counts up.
 func (v *prover) counting(x *ast.ForStmt) []fact {
 	init, ok := x.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
@@ -110,7 +110,8 @@ func (v *prover) counting(x *ast.ForStmt) []fact {
 	return []fact{{types.ExprString(init.Lhs[0]), token.GEQ, "", anything, span{from.lo, from.lo}}}
 }
 
-// passed are the conditions of the branches that a block left before next.
+// passed returns the conditions under which a block goes on to next: no branch before it left the
+// block.
 func (v *prover) passed(b *ast.BlockStmt, next ast.Node) []fact {
 	var out []fact
 	for i, s := range b.List {
@@ -185,7 +186,7 @@ func (v *prover) bound(e ast.Expr) span {
 	return without.here(e)
 }
 
-// ranged are the bounds of a range loop's index.
+// ranged returns the bounds of a range loop's index.
 func (v *prover) ranged(x *ast.RangeStmt) []fact {
 	key, ok := x.Key.(*ast.Ident)
 	if !ok || x.Tok != token.DEFINE || key.Name == "_" || !v.lasting(key, x.Body) || !v.lasting(x.X, x.Body) {
@@ -206,11 +207,10 @@ func (v *prover) ranged(x *ast.RangeStmt) []fact {
 	return nil
 }
 
-// callerText is an expression of the caller as facts name it: a slice that is
-// made with the length of another one is known by that.
+// callerText returns the text by which facts know an expression of the caller.
 func (v *prover) callerText(e ast.Expr) string { return types.ExprString(ast.Unparen(e)) }
 
-// text is an expression of a condition in the words of the caller.
+// text writes an expression of a condition with the caller's names.
 func (v *prover) text(e ast.Expr) string {
 	e = ast.Unparen(e)
 	if c, ok := e.(*ast.CallExpr); ok && len(c.Args) == 1 && types.ExprString(c.Fun) == "len" {
@@ -237,7 +237,7 @@ func (v *prover) lengthText(e ast.Expr) string {
 	return "len(" + v.callerText(e) + ")"
 }
 
-// put writes a condition with the arguments in the place of the parameters.
+// put writes a condition with the arguments in place of the parameters.
 func (v *prover) put(e ast.Expr) (string, bool) {
 	ok := true
 	var write func(e ast.Expr) string

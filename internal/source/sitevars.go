@@ -37,8 +37,8 @@ func (v *prover) lasting(e ast.Expr, in ast.Node) bool {
 	return ok
 }
 
-// lastingCall: the length of a string or slice, a conversion, or a function of
-// strings and numbers that only computes.
+// lastingCall reports whether a call only computes: the length of a string or slice, a conversion,
+// or a function of strings and numbers.
 func (v *prover) lastingCall(x *ast.CallExpr) bool {
 	if v.info.Types[x.Fun].IsType() {
 		return true

@@ -13,22 +13,22 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A reading is one way to understand what the user typed.
-type reading struct {
+// An interpretation is one way to read the name that the user typed.
+type interpretation struct {
 	pattern string // for the go command
 	name    string // "Func" or "Type.Method"
 }
 
-// readings lists the ways to split a specification into package and
+// interpretations lists the ways to split a specification into package and
 // function, most likely first. A dot may belong to the path
 // (gopkg.in/yaml.v3.Unmarshal), to the package (tags.Normalize) or to a
 // method (Tags.Normalize), so that the file system and the go command decide.
-func readings(dir, spec string) []reading {
+func interpretations(dir, spec string) []interpretation {
 	spec, _ = syntax.CutTypeArgs(spec)
 	spec = strings.NewReplacer("(", "", ")", "", "*", "").Replace(spec)
 	slash := strings.LastIndex(spec, "/") + 1
 	parts := strings.Split(spec[slash:], ".")
-	var local, other []reading
+	var local, other []interpretation
 	for n := 1; n <= 2 && n <= len(parts); n++ {
 		name := strings.Join(parts[len(parts)-n:], ".")
 		if strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") || name == "" {
@@ -37,24 +37,24 @@ func readings(dir, spec string) []reading {
 		path := spec[:slash] + strings.Join(parts[:len(parts)-n], ".")
 		switch {
 		case path == "":
-			local = append(local, reading{".", name})
+			local = append(local, interpretation{".", name})
 		case strings.HasPrefix(path, ".") || filepath.IsAbs(path):
 			if clean := filepath.Clean(path); filepath.IsAbs(clean) || clean == "." || strings.HasPrefix(clean, "..") {
-				local = append(local, reading{clean, name})
+				local = append(local, interpretation{clean, name})
 			} else {
-				local = append(local, reading{"./" + clean, name})
+				local = append(local, interpretation{"./" + clean, name})
 			}
 		case strings.HasSuffix(path, "/"):
 			// "dir/Func": Func in the directory dir.
-			local = append(local, reading{"./" + strings.TrimSuffix(path, "/"), name})
+			local = append(local, interpretation{"./" + strings.TrimSuffix(path, "/"), name})
 		default:
 			if hasGoFiles(filepath.Join(dir, path)) {
-				local = append(local, reading{"./" + path, name})
+				local = append(local, interpretation{"./" + path, name})
 			}
-			other = append(other, reading{path, name})
+			other = append(other, interpretation{path, name})
 		}
 	}
-	local = slices.DeleteFunc(local, func(r reading) bool {
+	local = slices.DeleteFunc(local, func(r interpretation) bool {
 		return !filepath.IsAbs(r.pattern) && !hasGoFiles(filepath.Join(dir, r.pattern))
 	})
 	return append(local, other...)
@@ -65,7 +65,7 @@ func hasGoFiles(dir string) bool {
 	return len(m) > 0
 }
 
-// unknownPackage is the error for a specification that names no package.
+// unknownPackage returns the error for a specification that names no package.
 func unknownPackage(dir, spec, detail string) error {
 	e := &beagle.UsageError{
 		What: fmt.Sprintf("%s: no such package (looked from %s)", spec, dir),
@@ -90,8 +90,8 @@ func unknownPackage(dir, spec, detail string) error {
 	return e
 }
 
-// fileNamed is the error for a specification that names a file, with or without
-// what is in it: ini.go, ini.go:Parse, ini.go:12. nil when it does not.
+// fileNamed returns the error for a specification that names a file, with or without a function or
+// a line: ini.go, ini.go:Parse, ini.go:12. It returns nil for any other.
 func fileNamed(spec string) error {
 	file, rest, _ := strings.Cut(spec, ":")
 	if !strings.HasSuffix(file, ".go") {
@@ -123,7 +123,7 @@ func Near(typed string, names []string) string {
 	return orList(near)
 }
 
-// lastElem is the directory's own name, without the function's.
+// lastElem returns the directory's own name, without the function's.
 func lastElem(spec string) string {
 	base := spec[strings.LastIndex(spec, "/")+1:]
 	name, _, _ := strings.Cut(base, ".")
@@ -179,7 +179,7 @@ func nearest(name string, names []string, key func(string) string) []string {
 	return out
 }
 
-// distance is the Levenshtein distance.
+// distance returns the Levenshtein distance.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -7,10 +7,9 @@ import (
 	"go/types"
 )
 
-// TableBytes returns the memory of the tables that a candidate file keeps in
-// package variables, constants and literals. A benchmark holds them in the
-// cache; in a service they compete with the caller's data. known is false where
-// the source does not show the size of a variable: it may be any then.
+// TableBytes returns the memory of the tables that a candidate file keeps in package variables,
+// constants and literals. A benchmark holds them in the cache; in a service they compete with the
+// caller's data. known is false if the source does not show the size of some variable.
 func (f *File) TableBytes() (total int64, known bool) {
 	known = true
 	for _, decl := range f.AST.Decls {
@@ -33,7 +32,7 @@ func (f *File) TableBytes() (total int64, known bool) {
 	return total, known
 }
 
-// literals is the memory of the literals in a function.
+// literals returns the memory of the literals in a function.
 func (f *File) literals(fn *ast.FuncDecl) (total int64) {
 	m := &measure{file: f.AST, info: f.Info}
 	ast.Inspect(fn, func(n ast.Node) bool {
@@ -49,10 +48,9 @@ func (f *File) literals(fn *ast.FuncDecl) (total int64) {
 	return total
 }
 
-// VariableBytes returns the memory of a package variable or constant of a file:
-// its own, and what its initialiser puts behind its pointers, slices and maps.
-// value may be nil. known is false if the initialiser does not show how much
-// that is.
+// VariableBytes returns the memory of a package variable or constant of a file, with the memory
+// that its initialiser puts behind its pointers, slices and maps. value may be nil. known is false
+// if the initialiser does not show that size.
 func VariableBytes(file *ast.File, info *types.Info, obj types.Object, value ast.Expr) (n int64, known bool) {
 	switch o := obj.(type) {
 	case *types.Const:
@@ -84,8 +82,8 @@ func valueOf(vs *ast.ValueSpec, i int) ast.Expr {
 
 var tableSizes = types.SizesFor("gc", "amd64")
 
-// sizeOf is the size of a type in bytes. No source shows the size of a type parameter: it counts as
-// a word.
+// sizeOf returns the size of a type in bytes. No source shows the size of a type parameter: it
+// counts as a word.
 func sizeOf(t types.Type) (n int64) {
 	if !generic(t) {
 		return tableSizes.Sizeof(t)
@@ -130,7 +128,7 @@ type measure struct {
 // deepest bounds how far functions that fill tables are followed.
 const deepest = 4
 
-// own is the size of a literal that is no variable: that of an array or a struct.
+// own returns the size of a literal that is no variable: that of an array or a struct.
 func (m *measure) own(t types.Type) int64 {
 	switch t.Underlying().(type) {
 	case *types.Array, *types.Struct:
@@ -139,8 +137,7 @@ func (m *measure) own(t types.Type) int64 {
 	return 0
 }
 
-// behind is the memory that the value of an expression leads to, its own left
-// aside.
+// behind returns the memory that the value of an expression leads to, without the value's own.
 func (m *measure) behind(e ast.Expr, depth int) int64 {
 	e = ast.Unparen(e)
 	t := m.info.TypeOf(e)
@@ -181,7 +178,7 @@ func (m *measure) isFunc(e ast.Expr) bool {
 	return ok
 }
 
-// text is the length of a constant text.
+// text returns the length of a constant text.
 func (m *measure) text(e ast.Expr) int64 {
 	if v := m.info.Types[e].Value; v != nil && v.Kind() == constant.String {
 		return int64(len(constant.StringVal(v)))
@@ -207,8 +204,8 @@ func leadsOn(t types.Type) bool {
 	return true
 }
 
-// elements is the memory that the elements of a literal take, if they do not
-// lie in the value itself, and what they lead to.
+// elements returns the memory of a literal's elements, if they do not lie in the value itself, with
+// the memory that they lead to.
 func (m *measure) elements(lit *ast.CompositeLit, depth int) int64 {
 	var n int64
 	t := m.info.TypeOf(lit).Underlying()
@@ -248,7 +245,7 @@ func (m *measure) length(lit *ast.CompositeLit) int64 {
 	return most
 }
 
-// call is the memory that the result of a call leads to.
+// call returns the memory that the result of a call leads to.
 func (m *measure) call(e *ast.CallExpr, depth int) int64 {
 	if tv := m.info.Types[e.Fun]; tv.IsType() {
 		return m.conversion(e)
@@ -286,7 +283,7 @@ func (m *measure) conversion(e *ast.CallExpr) int64 {
 	return m.behind(e.Args[0], 0)
 }
 
-// builtin is the memory that make and new allot.
+// builtin returns the memory that make and new allot.
 func (m *measure) builtin(name string, e *ast.CallExpr, t types.Type) int64 {
 	switch {
 	case name == "new":
@@ -310,7 +307,7 @@ func orZero(v constant.Value) constant.Value {
 	return v
 }
 
-// body is that of a function of the file, or nil.
+// body returns the body of a function of the file, or nil.
 func (m *measure) body(id *ast.Ident) *ast.BlockStmt {
 	for _, decl := range m.file.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
@@ -321,9 +318,8 @@ func (m *measure) body(id *ast.Ident) *ast.BlockStmt {
 	return nil
 }
 
-// returned is the memory that a function's result leads to. It is known if the
-// result points at plain memory, or if all that the function allots is of a
-// constant size.
+// returned returns the memory that a function's result leads to. It is known if the result points
+// at plain memory, or if all allocations of the function have constant sizes.
 func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int64) {
 	if p, ok := t.Underlying().(*types.Pointer); ok && !leadsOn(p.Elem()) {
 		return sizeOf(p.Elem())
@@ -354,7 +350,7 @@ func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int6
 	return n
 }
 
-// allots is the memory that one call in such a function allots.
+// allots returns the memory that one call in such a function allots.
 func (m *measure) allots(e *ast.CallExpr, depth int) int64 {
 	t := m.info.TypeOf(e)
 	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok {

@@ -36,7 +36,7 @@ func (pkg *Package) CheckTest(name, text string) error {
 	return err
 }
 
-// TestImports is the import block that a file of the package with such declarations needs.
+// TestImports returns the import block that a file of the package with such declarations needs.
 func (r *Reader) TestImports(body string) (string, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+body, 0)
 	if err != nil {

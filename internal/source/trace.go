@@ -33,7 +33,7 @@ func (w *Writer) Traced(f *File, suffix, rt string, first int) (text string, sit
 	return syntax.Apply(f.Src, append(edits, traced...)), sites, nil
 }
 
-// traceEdits are the edits that add calls of rt.
+// traceEdits returns the edits that add calls of rt.
 func traceEdits(f *File, rt string, first int) ([]syntax.Edit, []Site) {
 	t := newTracer(f, first)
 	for _, d := range f.AST.Decls {

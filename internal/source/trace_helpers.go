@@ -6,9 +6,9 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// TracedHelpers traces the functions of the package that versions may reach and
-// that are not theirs. It returns the files that change, by path. Functions and
-// methods are told by name, so that it may trace too many.
+// TracedHelpers traces the functions of the package that versions may reach and do not declare. It
+// returns the changed files by path. It finds functions and methods by name, so it may trace too
+// many.
 func (w *Writer) TracedHelpers(versions []*File, rt string, first int) (texts map[string]string, sites []Site) {
 	if w.pkg.BuildName() != w.of.PkgName {
 		return nil, nil // a package main is built from copies

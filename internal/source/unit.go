@@ -16,25 +16,25 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// A Unit is a loaded target: the plain [beagle.Target], and the parts that check and place versions
-// of it. All methods of a unit and its parts are safe for concurrent use.
+// A Unit is a loaded target: the plain [beagle.Target], and the parts that check and place its
+// versions. All methods of a unit and its parts are safe for concurrent use.
 type Unit struct {
 	Target beagle.Target
 	Sig    *types.Signature // the target's, instantiated if it is generic; with the receiver
 	Args   []types.Type     // the type arguments of that instantiation
 
-	// why no record of a call can hold its arguments or results; nil when one can. It is a
-	// [beagle.UsageError]
+	// why no record can hold the arguments or results of a call, as a [beagle.UsageError]; nil if
+	// records can
 	Unrecordable error
 	// the function that makes the target read outside of the program's memory, or print; "" for
 	// none
 	Outside string
 
 	Package    *Package    // as the user wrote it
-	Scope      *Scope      // what may change with the target
-	Conditions *Conditions // that calls of the target keep to
+	Scope      *Scope      // the declarations that may change with the target
+	Conditions *Conditions // of the target's calls
 	Reader     *Reader     // of candidates
-	Copies     *Copies     // that candidates get of what they may not change
+	Copies     *Copies     // private, for candidates
 	Writer     *Writer     // of candidates, for other places
 	Callers    *Callers    // of the target, in its module
 
@@ -49,6 +49,7 @@ func newUnit(
 		return nil, err
 	}
 	u := &Unit{opts: o, Package: pkg}
+	// Find the target in the package, and read its declaration.
 	u.Target = beagle.Target{Module: p.Module.Path, Dir: pkg.Root, PkgPath: pkg.Path, PkgName: pkg.Name,
 		PkgDir: pkg.Dir, Name: name, Go: pkg.lang, Tags: o.Tags}
 	u.Scope = &Scope{of: &u.Target, pkg: pkg}
@@ -58,6 +59,7 @@ func newUnit(
 	if err := u.describe(ctx); err != nil {
 		return nil, err
 	}
+	// Read the contract first: it may allow a target that reads files or prints.
 	u.Conditions = &Conditions{of: &u.Target, sig: u.Sig, opts: &u.opts, pkg: pkg, scope: u.Scope}
 	if err := u.Conditions.read(); err != nil {
 		return nil, err
@@ -65,12 +67,14 @@ func newUnit(
 	if err := u.io(); err != nil {
 		return nil, err
 	}
+	// Split the package into the scope and the rest.
 	if err := u.findScope(outsideNames(pkg.Dir, pkg.Name, pkg.files)); err != nil {
 		return nil, err
 	}
 	u.Target.Facts = u.Scope.facts()
 	u.Scope.buildRest()
 	u.Target.Scope = u.Scope.decls()
+	// Build the parts that work on candidates, and write the original as the first candidate.
 	u.Reader = newReader(&u.Target, u.Scope)
 	u.Copies = &Copies{of: &u.Target, opts: &u.opts, pkg: pkg, scope: u.Scope, reader: u.Reader}
 	u.Writer = &Writer{of: &u.Target, pkg: pkg, scope: u.Scope, reader: u.Reader, conditions: u.Conditions}
@@ -78,7 +82,7 @@ func newUnit(
 	return u, u.extract()
 }
 
-// findScope finds out what may change with the target.
+// findScope finds the declarations that may change with the target.
 func (u *Unit) findScope(outside map[string]bool) (err error) {
 	if u.Scope.group == nil {
 		u.Scope.pieces = u.Package.graph.scope(u.Scope.target, outside, u.Package.Dir)
@@ -94,7 +98,7 @@ func (u *Unit) findScope(outside map[string]bool) (err error) {
 	return u.Conditions.readGroup()
 }
 
-// find looks the function up by its name.
+// find looks up the function by its name, and refuses functions that no version can replace.
 func (u *Unit) find(p *packages.Package, name string) error {
 	if len(u.opts.names) > 1 {
 		return u.findGroup(p, u.opts.names)
@@ -177,8 +181,8 @@ func objectKind(obj types.Object) string {
 	return "variable"
 }
 
-// extract writes the target and its scope as a candidate file and checks that
-// it stands for the original.
+// extract writes the target and its scope as a candidate file, and checks that the file parses as a
+// candidate.
 func (u *Unit) extract() error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n", u.Target.PkgName)

@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A Writer writes candidates for other places: beside the original, in the user's files, or with
-// marks for what is to be seen of a run.
+// A Writer writes candidates for other places: beside the original, into the user's files, or with
+// calls that count a run's decisions.
 type Writer struct {
 	of         *beagle.Target
 	pkg        *Package
@@ -22,10 +22,9 @@ type Writer struct {
 	conditions *Conditions
 }
 
-// Variant returns the candidate with the suffix added to the name of
-// everything that it declares, so that many versions stand in one package
-// beside the original. Lines keep their numbers. A package main gets the name
-// of [Package.BuildName], because a harness has to import it.
+// Variant adds the suffix to the name of each declaration of the candidate, so that one package can
+// hold many versions beside the original. Lines keep their numbers. A package main gets the name
+// that [Package.BuildName] returns, because a harness has to import it.
 func (w *Writer) Variant(f *File, suffix string) (string, error) {
 	edits, err := w.renames(f, suffix)
 	if err != nil {
@@ -34,8 +33,8 @@ func (w *Writer) Variant(f *File, suffix string) (string, error) {
 	return syntax.Apply(f.Src, edits), nil
 }
 
-// Hidden is [Writer.Variant] for a package that people maintain: it declares nothing that is
-// exported.
+// Hidden is [Writer.Variant] for a package that people maintain: all its declarations are
+// unexported.
 func (w *Writer) Hidden(f *File, suffix string) (string, error) {
 	edits, err := w.renames(f, suffix)
 	if err != nil {
@@ -74,8 +73,8 @@ func renamed(f *File) (all []*ast.Ident) {
 	return all
 }
 
-// renames are the edits of Variant. They insert and replace nothing inside of functions, so that
-// Traced can insert at the same places.
+// renames returns the edits of Variant. They change no text between the identifiers of a function,
+// so that Traced can insert its calls there.
 func (w *Writer) renames(f *File, suffix string) ([]syntax.Edit, error) {
 	offset := f.Fset.File(f.AST.FileStart).Offset
 	var edits []syntax.Edit
@@ -111,9 +110,8 @@ func objectOf(info *types.Info, id *ast.Ident) types.Object {
 	return info.Uses[id]
 }
 
-// declarations are the objects that the candidate declares at package level, and
-// the fields that take their name from an embedded one of them. The methods
-// of its own types need no new name; those of the package's types do.
+// declarations returns the package-level objects of the candidate, and the fields that embed one of
+// them. A method needs a new name only if its type belongs to the package and not to the candidate.
 func declarations(f *File) map[types.Object]bool {
 	out := map[types.Object]bool{}
 	for _, d := range f.AST.Decls {
@@ -151,7 +149,7 @@ func (f *File) declares(name string) bool {
 	return ok && f.AST.FileStart <= obj.Pos() && obj.Pos() <= f.AST.FileEnd
 }
 
-// BuildName is the package name of the copies that a harness compiles.
+// BuildName returns the package name of the copies that a harness compiles.
 func (pkg *Package) BuildName() string {
 	if pkg.Name == "main" {
 		return "main_"
@@ -159,9 +157,9 @@ func (pkg *Package) BuildName() string {
 	return pkg.Name
 }
 
-// BuildFiles are the texts that must stand in for [Package.Files] in a build
-// that imports the target's package, by path: those of a package main, with
-// its clause changed. It is empty for any other package.
+// BuildFiles returns the texts that replace [Package.Files] in a build that imports the target's
+// package, by path. For a package main these are its files with another package clause. For any
+// other package the map is empty.
 func (pkg *Package) BuildFiles() map[string]string {
 	out := map[string]string{}
 	if pkg.BuildName() == pkg.Name {
@@ -175,8 +173,8 @@ func (pkg *Package) BuildFiles() map[string]string {
 	return out
 }
 
-// TypeString writes a type as Go code inside the target's package. Packages of the same name, or
-// whose name the package takes itself, get another one.
+// TypeString writes a type as Go code inside the target's package. It renames a package whose name
+// is taken.
 func (pkg *Package) TypeString(t types.Type) string {
 	return types.TypeString(t, pkg.qualifier)
 }
@@ -209,7 +207,7 @@ func (pkg *Package) qualifier(p *types.Package) string {
 	return name
 }
 
-// variables are the receiver and the parameters of a signature.
+// variables returns the receiver and the parameters of a signature.
 func variables(sig *types.Signature) []*types.Var {
 	var out []*types.Var
 	if r := sig.Recv(); r != nil {

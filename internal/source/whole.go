@@ -10,8 +10,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A Whole is the target's package with one version of the target in it, all
-// bodies included.
+// A Whole is the target's package with one version of the target, all bodies included.
 type Whole struct {
 	Fset      *token.FileSet
 	Files     []*ast.File // the version first

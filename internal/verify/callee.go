@@ -8,7 +8,7 @@ import (
 )
 
 // callee returns the function that a call names, or nil for a function value or a conversion.
-func (c *typed) callee(n *ast.CallExpr) *types.Func {
+func (c *typedText) callee(n *ast.CallExpr) *types.Func {
 	_, id := syntax.Called(n)
 	if id == nil {
 		return nil

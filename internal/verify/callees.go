@@ -256,7 +256,7 @@ func (c *allowance) strays(cand *code) []Violation {
 
 // anywhere reports whether a callee's effect excuses all functions of a version: the analysis of
 // memory sees a write in the callers too, and a lock reveals nothing.
-func (c *typed) anywhere(key string) bool {
+func (c *typedText) anywhere(key string) bool {
 	for _, p := range []string{"write ", "keep ", "share ", "pass ", "memory of "} {
 		if strings.HasPrefix(key, p) {
 			return true
@@ -294,14 +294,14 @@ func (c *code) at(line int) *ast.FuncDecl {
 	return nil
 }
 
-func (c *typed) nameOf(fn *ast.FuncDecl) string {
+func (c *typedText) nameOf(fn *ast.FuncDecl) string {
 	if obj, ok := c.info.Defs[fn.Name].(*types.Func); ok {
 		return syntax.FuncName(obj)
 	}
 	return fn.Name.Name
 }
 
-func (c *typed) signature(fn *ast.FuncDecl) string {
+func (c *typedText) signature(fn *ast.FuncDecl) string {
 	return fmt.Sprint(c.info.TypeOf(fn.Name))
 }
 
@@ -321,7 +321,7 @@ func (c *code) declaredBy() map[types.Object]*ast.FuncDecl {
 }
 
 // callsIn returns the uses of the file's functions, decls, in one of them, calls or not.
-func (c *typed) callsIn(fn *ast.FuncDecl, decls map[types.Object]*ast.FuncDecl) (out []use) {
+func (c *typedText) callsIn(fn *ast.FuncDecl, decls map[types.Object]*ast.FuncDecl) (out []use) {
 	ast.Inspect(fn, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			if d := decls[syntax.Origin(c.info.Uses[id])]; d != nil {

@@ -95,7 +95,7 @@ func (e *Env) helpers() *helpers {
 
 func (e *Env) codeOf(f *source.File) *code {
 	scope := e.Unit.Scope
-	return &code{typed: typed{f.Fset, f.Types, f.Info}, src: f.Src, file: f.AST, fn: f.Func, rest: scope.Rest(),
+	return &code{typedText: typedText{f.Fset, f.Types, f.Info}, src: f.Src, file: f.AST, fn: f.Func, rest: scope.Rest(),
 		helpers: e.helpers, entries: scope.Entries()}
 }
 

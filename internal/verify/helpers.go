@@ -49,7 +49,7 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 	}()
 	// Build the package in SSA form.
 	fset, files, info := of.Syntax()
-	c := &typed{fset, of.Types, info}
+	c := &typedText{fset, of.Types, info}
 	prog, pkg := buildSSA(fset, of.Types, files, info)
 	fns, all := declared(prog, info, files), declared(prog, info, files)
 	// In a large package, keep only the functions that are pure by their text.
@@ -101,14 +101,14 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 
 // findDigests notes the pure functions that fold an argument to a digest. A version may call them,
 // and its own text does not show their digests.
-func (h *helpers) findDigests(c *typed, fns []*ssa.Function) {
+func (h *helpers) findDigests(c *typedText, fns []*ssa.Function) {
 	h.digests = map[string]bool{}
 	for _, f := range fns {
 		name := effects.Name(f.Object().(*types.Func))
 		if !h.pure[name] || !folds(f.Signature) {
 			continue
 		}
-		d := newDigestFlow(&code{typed: *c, ssaFuncs: reached(f, fns)})
+		d := newDigestFlow(&code{typedText: *c, ssaFuncs: reached(f, fns)})
 		for i := range f.Signature.Results().Len() {
 			h.digests[name] = h.digests[name] || d.level[result{f, i}] == strong
 		}
@@ -134,7 +134,7 @@ func isText(t types.Type) bool {
 
 // escaping returns the package variables whose memory another variable may lead to. The analysis
 // does not see a write through that other variable as a write to them.
-func (c *typed) escaping(files []*ast.File) map[string]bool {
+func (c *typedText) escaping(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
 	note := func(e ast.Expr) { c.noteRoot(e, out) }
 	// Look for addresses, slices, and variables whose initialiser names another variable, and for
@@ -167,7 +167,7 @@ func (c *typed) escaping(files []*ast.File) map[string]bool {
 }
 
 // noteRoot adds the variable at the start of an assignable expression to a set.
-func (c *typed) noteRoot(e ast.Expr, to map[string]bool) {
+func (c *typedText) noteRoot(e ast.Expr, to map[string]bool) {
 	if id := root(e); id != nil {
 		if obj := c.info.ObjectOf(id); obj != nil && obj.Pkg() != nil {
 			to[objectName(obj)] = true
@@ -177,7 +177,7 @@ func (c *typed) noteRoot(e ast.Expr, to map[string]bool) {
 
 // noteKept records the variables whose address goes to a method that may keep it, or to a method
 // value.
-func (h *helpers) noteKept(c *typed, files []*ast.File, touched map[string]bool) {
+func (h *helpers) noteKept(c *typedText, files []*ast.File, touched map[string]bool) {
 	// Note which method values are called at once: those do not outlive the call.
 	for _, f := range files {
 		called := map[*ast.SelectorExpr]bool{}
@@ -212,7 +212,7 @@ func (h *helpers) noteKept(c *typed, files []*ast.File, touched map[string]bool)
 }
 
 // borrowers notes the variables whose initialiser leads to the memory of another variable.
-func (c *typed) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
+func (c *typedText) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
 	for _, spec := range gen.Specs {
 		spec := spec.(*ast.ValueSpec)
 		for i, value := range spec.Values {
@@ -326,7 +326,7 @@ func noteTouched(found *effects.Effects, touched map[string]bool) {
 }
 
 // findPure marks the functions that touch nothing but their arguments and call only such functions.
-func (h *helpers) findPure(c *typed, files []*ast.File) {
+func (h *helpers) findPure(c *typedText, files []*ast.File) {
 	decls := map[string]*ast.FuncDecl{}
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -351,7 +351,7 @@ func (h *helpers) findPure(c *typed, files []*ast.File) {
 
 // isPure reports whether a function touches nothing but its arguments, as far as its summary and
 // its text show.
-func (h *helpers) isPure(c *typed, name string, fn *ast.FuncDecl) bool {
+func (h *helpers) isPure(c *typedText, name string, fn *ast.FuncDecl) bool {
 	if s := h.summaries[name]; s != nil {
 		for _, w := range s.Writes {
 			if w.Kind == effects.Shared {
@@ -379,7 +379,7 @@ func (h *helpers) isPure(c *typed, name string, fn *ast.FuncDecl) bool {
 }
 
 // harmless reports whether the use of an object has no effect beside its result.
-func (h *helpers) harmless(c *typed, obj types.Object) bool {
+func (h *helpers) harmless(c *typedText, obj types.Object) bool {
 	switch o := obj.(type) {
 	case *types.Func:
 		if types.IsInterface(recvType(o)) {

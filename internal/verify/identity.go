@@ -48,7 +48,7 @@ func boxes(t types.Type) bool {
 
 // comparesByType handles generic functions and types that compare values of their type arguments:
 // slices.Index, maps.Equal, or a set type.
-func (c *typed) comparesByType(id *ast.Ident, compared func(ast.Node, types.Type)) {
+func (c *typedText) comparesByType(id *ast.Ident, compared func(ast.Node, types.Type)) {
 	inst, generic := c.info.Instances[id]
 	if !generic {
 		return
@@ -165,7 +165,7 @@ func (c *code) wordConstant(obj types.Object) bool {
 }
 
 // measures reports whether e asks for the size of a type that contains words.
-func (c *typed) measures(e ast.Expr) bool {
+func (c *typedText) measures(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {
 		return false

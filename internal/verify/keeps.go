@@ -130,7 +130,7 @@ func (c *code) keeps() bool {
 
 // usesOf counts the mentions of variables in a body, and those mentions that only read an element,
 // a field or a length of plain values.
-func (c *typed) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads int) {
+func (c *typedText) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads int) {
 	written := map[ast.Expr]bool{}
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -174,13 +174,13 @@ func (c *typed) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads i
 	return uses, reads
 }
 
-func (c *typed) names(vars map[types.Object]bool, e ast.Expr) bool {
+func (c *typedText) names(vars map[types.Object]bool, e ast.Expr) bool {
 	id, ok := ast.Unparen(e).(*ast.Ident)
 	return ok && vars[c.info.Uses[id]]
 }
 
 // plain reports whether a value leads to no memory that could be written.
-func (c *typed) plain(e ast.Expr) bool {
+func (c *typedText) plain(e ast.Expr) bool {
 	t := c.info.TypeOf(e)
 	if t == nil {
 		return false

@@ -70,7 +70,7 @@ type Job struct {
 	idx  int
 	cand *code
 	orig *code
-	skipping
+	exclusions
 	notes
 
 	terms   *rt.Terms           // a contract to try in place of the target's
@@ -78,7 +78,7 @@ type Job struct {
 	astrays int                 // programs of the running check that ended between inputs
 	seeds   [][]byte            // records that take each side of each decision; see branchSeeds
 
-	watched
+	searchCoverage
 }
 
 // notes are the records of a job's checks.
@@ -88,15 +88,15 @@ type notes struct {
 	quick   bool
 }
 
-// skipping holds the inputs that the checks of a job leave out, since the original takes too long
-// for them.
-type skipping struct {
+// exclusions holds the inputs that the checks of a job leave out, because the original takes too
+// long for them.
+type exclusions struct {
 	learned *corpusFacts
 	beside  map[string]int // how often the original ended in a phase, though only beside the candidate
 }
 
-// watched holds the coverage that the guided search saw at the places where a candidate differs.
-type watched struct {
+// searchCoverage holds the coverage of the guided search at the places where a candidate differs.
+type searchCoverage struct {
 	traced  *harness.Traced // the program of the guided search, while changes need it
 	covered [2]coverage     // of the original and the candidate
 	changes []change        // of what no input reached

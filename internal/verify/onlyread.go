@@ -15,7 +15,7 @@ func unexported(v *types.Var) bool { return !v.Exported() }
 // onlyRead returns the package variables of a kind that the package's text only reads: plain
 // values, elements of tables of plain values, and what methods answer that only read. It needs no
 // analysis of functions, so it works for packages that are too large for one.
-func (c *typed) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[string]bool {
+func (c *typedText) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[string]bool {
 	// Begin with all variables of the kind that share no memory.
 	read := map[string]bool{}
 	literal := c.tables(files)
@@ -47,7 +47,7 @@ func (c *typed) onlyRead(files []*ast.File, kind func(*types.Var) bool) map[stri
 
 // tables returns the package variables that begin as a composite literal, or as the result of a
 // library function on texts. No other variable leads to the memory of such a slice or map.
-func (c *typed) tables(files []*ast.File) map[*types.Var]bool {
+func (c *typedText) tables(files []*ast.File) map[*types.Var]bool {
 	out := map[*types.Var]bool{}
 	for _, file := range files {
 		for _, d := range file.Decls {
@@ -71,7 +71,7 @@ func (c *typed) tables(files []*ast.File) map[*types.Var]bool {
 
 // ownLiteral reports whether an expression is a composite literal, and so is each list and map in
 // it: none belongs to another variable.
-func (c *typed) ownLiteral(e ast.Expr) bool {
+func (c *typedText) ownLiteral(e ast.Expr) bool {
 	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
 	if !ok {
 		return false
@@ -90,7 +90,7 @@ func (c *typed) ownLiteral(e ast.Expr) bool {
 }
 
 // copies reports whether an expression is a conversion of a text, such as []byte("ab").
-func (c *typed) copies(e ast.Expr) bool {
+func (c *typedText) copies(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	return ok && c.info.Types[call.Fun].IsType() && isPlain(c.info.TypeOf(call.Args[0]))
 }
@@ -103,7 +103,7 @@ func lists(t types.Type) bool {
 }
 
 // refers reports whether a variable of a type may share memory with another.
-func (c *typed) refers(t types.Type) bool {
+func (c *typedText) refers(t types.Type) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		return !isPlain(t)
@@ -122,7 +122,7 @@ func (c *typed) refers(t types.Type) bool {
 
 // reads reports whether a use of a variable only reads a plain value. path leads from the file to
 // the parent of the use.
-func (c *typed) reads(e ast.Expr, path []ast.Node) bool {
+func (c *typedText) reads(e ast.Expr, path []ast.Node) bool {
 	// Walk up from the use. Parts of the variable stay parts; anything else decides.
 	for i := len(path) - 1; i >= 0; i-- {
 		switch p := path[i].(type) {
@@ -165,7 +165,7 @@ func (c *typed) reads(e ast.Expr, path []ast.Node) bool {
 }
 
 // plainRead reports whether the value of an expression is plain, with or without a map's ok.
-func (c *typed) plainRead(e ast.Expr) bool {
+func (c *typedText) plainRead(e ast.Expr) bool {
 	t := c.info.TypeOf(e)
 	if pair, ok := t.(*types.Tuple); ok && pair.Len() == 2 {
 		t = pair.At(0).Type()
@@ -175,7 +175,7 @@ func (c *typed) plainRead(e ast.Expr) bool {
 
 // lends reports whether a call hands an expression to a function of the library that writes nothing
 // of it, and keeps and returns nothing of it.
-func (c *typed) lends(e ast.Expr, call *ast.CallExpr) bool {
+func (c *typedText) lends(e ast.Expr, call *ast.CallExpr) bool {
 	fn, at := c.callee(call), slices.Index(call.Args, e)
 	if fn == nil || at < 0 || fn.Signature().Recv() != nil || call.Ellipsis.IsValid() {
 		return false
@@ -188,7 +188,7 @@ func (c *typed) lends(e ast.Expr, call *ast.CallExpr) bool {
 
 // makes reports whether an expression is a call of a library function that makes an immutable
 // value.
-func (c *typed) makes(e ast.Expr) bool {
+func (c *typedText) makes(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || !askedOnly(c.info.TypeOf(e)) {
 		return false
@@ -215,7 +215,7 @@ var immutable = set("regexp.Regexp strings.Replacer")
 
 // asks reports whether a method of the library is called that writes nothing of its receiver and
 // returns nothing of it. path leads to the parent of the method's name.
-func (c *typed) asks(method *ast.SelectorExpr, path []ast.Node) bool {
+func (c *typedText) asks(method *ast.SelectorExpr, path []ast.Node) bool {
 	call, ok := path[len(path)-1].(*ast.CallExpr)
 	if !ok || call.Fun != method {
 		return false

@@ -20,7 +20,7 @@ import (
 
 // code is a type-checked candidate file, as far as the policy reads it.
 type code struct {
-	typed
+	typedText
 	src  string
 	file *ast.File
 	fn   *ast.FuncDecl // the target; of a group, one of its functions
@@ -43,8 +43,8 @@ type code struct {
 	decidesBySums bool // whether it decides by digests that are sums
 }
 
-// typed is the text of a package, or of a part of it, with its types.
-type typed struct {
+// typedText is the text of a package, or of a part of it, with the type checker's results.
+type typedText struct {
 	fset *token.FileSet
 	pkg  *types.Package
 	info *types.Info

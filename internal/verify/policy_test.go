@@ -27,7 +27,7 @@ func read(t testing.TB, src string) *code {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}
-	c := &code{src: src, file: f, typed: typed{fset: testFset, info: &types.Info{
+	c := &code{src: src, file: f, typedText: typedText{fset: testFset, info: &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
 		Uses:      map[*ast.Ident]types.Object{},
 		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},

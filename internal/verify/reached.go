@@ -71,7 +71,7 @@ func reachedBy(of *source.Package, target string, constant, written map[string]b
 // call while they run; and those of these variables of which the package gives no memory away.
 func onlyReadBy(of *source.Package, seen map[types.Object]*reach) (read, fixed map[string]bool) {
 	fset, files, info := of.Syntax()
-	c := &typed{fset, of.Types, info}
+	c := &typedText{fset, of.Types, info}
 	all := func(*types.Var) bool { return true }
 	read = c.onlyRead(c.mayRun(files, seen), all)
 	fixed = c.onlyRead(files, func(v *types.Var) bool { return c.refers(v.Type()) })
@@ -89,8 +89,8 @@ func onlyReadBy(of *source.Package, seen map[types.Object]*reach) (read, fixed m
 // reaches, and those that others may call through values and interfaces, such as a library that
 // formats or sorts. These are methods, function literals, and functions that code names without a
 // call or starts as goroutines, each with its callees. Declarations of variables are left in.
-func (c *typed) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []*ast.File) {
-	r := liveFunctions{typed: c, decls: withBodies(c.info, files), runs: map[*ast.FuncDecl]bool{}}
+func (c *typedText) mayRun(files []*ast.File, seen map[types.Object]*reach) (parts []*ast.File) {
+	r := liveFunctions{typedText: c, decls: withBodies(c.info, files), runs: map[*ast.FuncDecl]bool{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -138,7 +138,7 @@ func withBodies(info *types.Info, files []*ast.File) map[types.Object]*ast.FuncD
 
 // liveFunctions collects the functions that may run.
 type liveFunctions struct {
-	*typed
+	*typedText
 	decls    map[types.Object]*ast.FuncDecl
 	runs     map[*ast.FuncDecl]bool
 	literals []ast.Decl // of functions that need not run themselves
@@ -189,7 +189,7 @@ func (r *liveFunctions) handOut(n ast.Node) {
 
 // addressed returns the variables whose address code takes, so that it may change them by other
 // names.
-func (c *typed) addressed(files []*ast.File) map[string]bool {
+func (c *typedText) addressed(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {

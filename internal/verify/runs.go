@@ -68,7 +68,7 @@ func (j *Job) complete(q *rt.Replay) {
 }
 
 // leaveOut adds the phases that the original does not survive.
-func (k *skipping) leaveOut(q *rt.Replay) {
+func (k *exclusions) leaveOut(q *rt.Replay) {
 	if q.Then != nil {
 		q.Then.Skip, q.Then.Slow = k.skips()
 	}
@@ -162,7 +162,7 @@ func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 }
 
 // skips lists the phases to leave out, and those of them for which the original is too slow.
-func (k *skipping) skips() (all, slow []string) {
+func (k *exclusions) skips() (all, slow []string) {
 	k.learned.mu.Lock()
 	defer k.learned.mu.Unlock()
 	for name, isSlow := range k.learned.skip {

@@ -151,7 +151,7 @@ func leadsTo(c *code) func(token.Pos) bool {
 func newCoverage() coverage { return coverage{map[int]bool{}, map[int]bool{}} }
 
 // cover adds the coverage of a run.
-func (w *watched) cover(traced *harness.Traced, reply *rt.GuideReply) {
+func (w *searchCoverage) cover(traced *harness.Traced, reply *rt.GuideReply) {
 	missed := map[int]bool{}
 	for _, id := range reply.Unreached[0] {
 		missed[id] = true
@@ -233,7 +233,7 @@ func (m *marker) list(list []ast.Stmt, last int) {
 }
 
 // unreached reports whether no input reached a statement of a change.
-func (w *watched) unreached(c *change) bool {
+func (w *searchCoverage) unreached(c *change) bool {
 	for i, marks := range c.marks {
 		if slices.ContainsFunc(marks, func(at int) bool { return w.covered[i].reached[at] }) {
 			return false

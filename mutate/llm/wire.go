@@ -77,12 +77,12 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w.silence.Reset(w.stall)
 	w.status, w.header = res.StatusCode, res.Header
-	res.Body = &watched{ReadCloser: res.Body, wire: w, left: maxRaw, line: 8 * w.maxText}
+	res.Body = &replyBody{ReadCloser: res.Body, wire: w, left: maxRaw, line: 8 * w.maxText}
 	return res, nil
 }
 
-// watched is the body of an answer.
-type watched struct {
+// replyBody reads the body of a reply, and bounds its length and its pauses.
+type replyBody struct {
 	io.ReadCloser
 	wire *wire
 	left int // bytes that may still come
@@ -90,7 +90,7 @@ type watched struct {
 	run  int // bytes of the line so far
 }
 
-func (b *watched) Read(p []byte) (int, error) {
+func (b *replyBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		b.wire.silence.Reset(b.wire.stall)
