@@ -145,7 +145,7 @@ func TestOFREP(t *testing.T) {
 	}{
 		{"/ofrep/v1/evaluate/flags/y", `{}`, "FLAG_NOT_FOUND", 404},
 		{"/ofrep/v1/evaluate/flags/x", `{}`, "TARGETING_KEY_MISSING", 400},
-		{"/ofrep/v1/evaluate/flags/x", `no`, "no JSON", 400},
+		{"/ofrep/v1/evaluate/flags/x", `no`, "not JSON", 400},
 		{"/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":7}}`, "INVALID_CONTEXT", 400},
 	} {
 		if status, text := ask(t, "POST", s.URL+row.path, row.body); status != row.status || !strings.Contains(text,
