@@ -96,11 +96,11 @@ func TestForeign(t *testing.T) {
 		"the file is cut: its numbers": good[:len(good)-1],
 		"9 follow the header":          append(slices.Clone(good), 0),
 		"does not begin with {":        file(`[1]`),
-		"is not JSON":                   file(`{"a":`),
+		"is not JSON":                  file(`{"a":`),
 		"type \"F8\" is unknown":       one(`{"dtype":"F8","shape":[4],"data_offsets":[0,4]}`),
 		"is not a range":               one(`{"dtype":"F32","shape":[1],"data_offsets":[4,0]}`),
 		"takes 8 bytes":                one(`{"dtype":"F32","shape":[2],"data_offsets":[0,4]}`),
-		"is invalid":                      one(`{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,4]}`),
+		"is invalid":                   one(`{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,4]}`),
 		"begins at byte 2":             one(`{"dtype":"F16","shape":[1],"data_offsets":[2,4]}`),
 		"unknown field":                one(`{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}`),
 	} {

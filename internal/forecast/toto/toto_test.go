@@ -236,7 +236,7 @@ func TestBadModel(t *testing.T) {
 		settings string
 		weights  []byte
 	}{
-		"is not JSON":                        {string(settings), file(`{"a"`)},
+		"is not JSON":                       {string(settings), file(`{"a"`)},
 		"unexpected end":                    {"{", weights},
 		"patch_size is 0":                   {`{"model_type":"bert","d_model":16}`, weights},
 		"d_model is -16":                    {other(`"d_model": 16`, `"d_model": -16`), weights},
