@@ -17,7 +17,8 @@ func TestBuiltWith(t *testing.T) {
 	if got, err := builtWith(self); err != nil || got != runtime.Version() {
 		t.Errorf("built with %q, %v; want %q", got, err, runtime.Version())
 	}
-	bad := map[string]string{"watch.go": "it is not a Go program", "nowhere": "no such file", ".": "it is not a Go program"}
+	bad := map[string]string{"watch.go": "it is not a Go program", "nowhere": "no such file",
+		".": "it is not a Go program"}
 	if shell, err := exec.LookPath("sh"); err == nil {
 		bad[shell] = "not a Go executable"
 	}

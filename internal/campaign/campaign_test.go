@@ -84,6 +84,17 @@ func TestSumCarriesUncertainty(t *testing.T) {
 	}
 }
 
+// TestSumIsAShare checks that nothing saves more than it costs, however unlike the benchmark is.
+func TestSumIsAShare(t *testing.T) {
+	for _, likeness := range []float64{0, 0.4, 0.7} {
+		all, _ := Sum([]Won{{Target: "a", Cum: 0.8, Ratio: beagle.Ratio{Point: 10, Low: 9.9, High: 10.1},
+			Similarity: &beagle.Similarity{Estimate: likeness, Low: likeness, High: likeness}}}, 1e9, none)
+		if all.High > 0.8001 || math.Abs(all.Share-0.72) > 0.003 {
+			t.Errorf("%.1f alike: %+v", likeness, all)
+		}
+	}
+}
+
 // TestSumOfALoop: where a function is 80 % of the loop that was timed, a loop that takes a tenth
 // less is a function that takes an eighth less.
 func TestSumOfALoop(t *testing.T) {

@@ -14,8 +14,9 @@
 //   - the function's part of the benchmark: where a benchmark's whole loop was timed, the gain is
 //     divided by the share of the loop that its profile finds below the function, a binomial count
 //   - the benchmark: time that the benchmark spends unlike production gains anything between
-//     nothing and twice what was measured, since nothing says whether production gains less there
-//     or more. The similarity's interval says how much is unlike.
+//     nothing and twice what was measured, but at most all of it, and as much less: nothing says
+//     whether production gains less there or more. The similarity's interval says how much is
+//     unlike.
 //     Without a benchmark that was compared, this part is missing, and a note says so.
 //
 // Nothing counts twice. What a callee saves already is taken off what its caller saves.

@@ -123,7 +123,8 @@ func gain(r *rand.Rand, w Won) float64 {
 	if s := w.Similarity; s != nil {
 		sd := max(0, s.High-s.Low) / (2 * z95)
 		unlike := min(1, max(0, 1-s.Estimate+sd*r.NormFloat64()))
-		g *= 1 + unlike*(2*r.Float64()-1)
+		// To either side alike, and never more than the whole share.
+		g += unlike * min(math.Abs(g), max(0, 1-g)) * (2*r.Float64() - 1)
 	}
 	return g
 }

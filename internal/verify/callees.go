@@ -14,13 +14,8 @@ import (
 // a map, or print an address. By a digest it may decide only where its own original does. In place,
 // copies may also keep the state that their originals keep. So the target's own text reaches the
 // callees' state by the same calls as in the original, and by no others.
-//
-// Rules keep nothing of their own. In a version that they alone have made, a function may also have
-// the effects of its original's callees at any depth: a step may put a callee's text in place of
-// its call.
 type allowance struct {
 	anywhere map[string]bool // keys of writes to memory, and of locks, which excuse every function
-	memory   map[string]bool // of whose calls it is, by the names that effects has for it
 	in       map[string]*callee
 }
 
@@ -35,7 +30,7 @@ type callee struct {
 // calleesDo reads the original with copies of its callees: with all at once, and with each alone,
 // since a copy may call the original of another copy.
 func (e *Env) calleesDo() *allowance {
-	c := &allowance{anywhere: map[string]bool{}, memory: map[string]bool{}, in: map[string]*callee{}}
+	c := &allowance{anywhere: map[string]bool{}, in: map[string]*callee{}}
 	// Read the original with copies of all its callees, and let callers do the same as their
 	// callees.
 	wide, copies := e.Unit.Copies.WidenWhole(e.Unit.Target.Source)
@@ -104,9 +99,6 @@ func (e *Env) find(src string, all *allowance) {
 		for _, to := range c.callsIn(fn, decls) {
 			all.in[name].calls[c.nameOf(to.decl)] = true
 		}
-		if e.InPlace {
-			c.noteCalls(fn, all.memory)
-		}
 	}
 	// Sort the findings: those that keep nothing between calls belong to their function. In place,
 	// a write to memory excuses all functions, and other state belongs to the copy that has it.
@@ -123,24 +115,6 @@ func (e *Env) find(src string, all *allowance) {
 			in.keys[v.key], in.stateful = true, true
 		}
 	}
-}
-
-// noteCalls adds the names of the memory that calls in a function may lead to.
-func (c *code) noteCalls(fn *ast.FuncDecl, names map[string]bool) {
-	ast.Inspect(fn, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		switch to := c.callee(call); {
-		case to == nil:
-		case types.IsInterface(recvType(to)):
-			names["memory of a method "+to.Name()] = true
-		default:
-			names["memory of "+objectName(to)] = true
-		}
-		return true
-	})
 }
 
 // stateless reports whether a key stands for an effect that keeps nothing between calls.
@@ -175,55 +149,13 @@ func (c *allowance) excuse(cand *code, v Violation) bool {
 		return false
 	case c.anywhere[v.key] || c.anywhere[wholeKey(v.key)]:
 		return true
-	case cand.byRules && c.remembered(v.key):
-		return true
 	}
 	fn := cand.at(v.Line)
 	if fn == nil {
 		return false
 	}
-	name := cand.nameOf(fn)
-	in := c.in[name]
-	switch {
-	case in == nil || in.signature != cand.signature(fn):
-		return false
-	case in.keys[v.key] || v.key == sumKey && in.keys[digestKey]:
-		return true
-	case !cand.byRules || v.key == digestKey || v.key == sumKey:
-		return false
-	}
-	for below := range c.below(name) {
-		if c.in[below].keys[v.key] {
-			return true
-		}
-	}
-	return false
-}
-
-// remembered reports whether a key is of memory that calls of the original may lead to.
-func (c *allowance) remembered(key string) bool {
-	_, memory, ok := strings.Cut(key, " ")
-	return ok && c.memory[memory]
-}
-
-// below returns the functions that one of the original calls, at any depth.
-func (c *allowance) below(name string) map[string]bool {
-	found := map[string]bool{}
-	next := []string{name}
-	for len(next) > 0 {
-		of := c.in[next[0]]
-		next = next[1:]
-		if of == nil {
-			continue
-		}
-		for to := range of.calls {
-			if !found[to] && c.in[to] != nil {
-				found[to] = true
-				next = append(next, to)
-			}
-		}
-	}
-	return found
+	in := c.in[cand.nameOf(fn)]
+	return in != nil && in.signature == cand.signature(fn) && (in.keys[v.key] || v.key == sumKey && in.keys[digestKey])
 }
 
 // strays returns the calls of stateful copies that the original does not make there. With them a
@@ -236,14 +168,9 @@ func (c *allowance) strays(cand *code) []Violation {
 	decls := cand.declaredBy()
 	for _, fn := range cand.declared() {
 		from := c.in[cand.nameOf(fn)]
-		var below map[string]bool
-		if cand.byRules {
-			below = c.below(cand.nameOf(fn))
-		}
 		for _, call := range cand.callsIn(fn, decls) {
 			name := cand.nameOf(call.decl)
-			to := c.in[name]
-			if to == nil || !to.stateful || from != nil && from.calls[name] || below[name] || fn == call.decl {
+			if to := c.in[name]; to == nil || !to.stateful || from != nil && from.calls[name] || fn == call.decl {
 				continue
 			}
 			out = append(out, Violation{Line: cand.fset.Position(call.at.Pos()).Line, Construct: "call of " + name,

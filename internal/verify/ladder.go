@@ -255,7 +255,6 @@ func parse(_ context.Context, j *Job) (*Rejection, error) {
 		return &Rejection{Status: beagle.Invalid, Stage: problem.Stage, Reason: reason}, nil
 	}
 	j.cand = j.Env.codeOf(f)
-	j.cand.byRules = j.Candidate.ByRules()
 	return nil, nil
 }
 

@@ -32,7 +32,6 @@ type code struct {
 	literals []constant.Value // of the original: the constants that its package contains
 	reached  map[string]bool  // of the original: see reachedBy
 	allowed  *allowance       // of the original
-	byRules  bool             // rules alone have made it
 
 	once  sync.Once
 	found []Violation // by inspect
