@@ -237,7 +237,8 @@ func (l *indexLoop) keeps(p *mutate.Pass, e ast.Expr) bool {
 	if !facts.IsLocal(p, v) {
 		return heldStill(p, e, l.stmt)
 	}
-	return !facts.Captured.Of(p)[v] && (!p.Assigned(v, l.body) || storesElementsOnly(p, v, l.body))
+	return !facts.Captured.Of(p)[v] && (!facts.Pointed(p, v) || !mayReplace(p, l.stmt)) &&
+		(!p.Assigned(v, l.body) || storesElementsOnly(p, v, l.body))
 }
 
 // afterBlocks recognises the loop that this rule left for the rest: it starts where the blocks in
@@ -333,8 +334,8 @@ func (l *indexLoop) guard(p *mutate.Pass, at string) string {
 }
 
 // copied returns the body for the element j of a block. The element that the head declares is read
-// in its place if the body is one assignment: that reads all before it stores, unless it calls copy,
-// of which Go leaves open whether it runs before an operand is read.
+// in its place if the body is one assignment: that reads all before it stores, unless it calls
+// copy, of which Go leaves open whether it runs before an operand is read.
 func (l *indexLoop) copied(p *mutate.Pass, rests []string, j string) string {
 	as, single := l.body.List[0].(*ast.AssignStmt)
 	single = single && len(l.body.List) == 1 && as.Tok != token.DEFINE && !usesName(p, as, "copy")
