@@ -114,6 +114,21 @@ var parted = mutator(example.Rule{
 	}},
 })
 
+// upper names what a function returns, whose type the example leaves open.
+var upper = mutator(example.Rule{
+	Name: "test-upper",
+	Pairs: []example.Pair{{
+		Before: func(s string) string {
+			t := strings.ToUpper(strings.ToUpper(s))
+			return t
+		},
+		After: func(s string) string {
+			t := strings.ToUpper(s)
+			return t
+		},
+	}},
+})
+
 // asked is a function that asks a loop, and says no behind it.
 func asked(params, loop string) string {
 	return "func f(" + params + ") bool { " + loop + "\n return false }\n" + bump
@@ -201,6 +216,10 @@ func TestMatch(t *testing.T) {
 			"\t\treturn strings.TrimRight(s, \"b\")\n\t}\n\treturn " +
 				"strings.TrimRight(strings.TrimLeft(s[1:], \"a\"), \"b\")"},
 
+		{"a type of the same kind", upper,
+			cut("var t string = strings.ToUpper(strings.ToUpper(s))\n return t"), "t := strings.ToUpper(s)"},
+		{"a type of another kind", upper,
+			cut("var t any = strings.ToUpper(strings.ToUpper(s))\n _ = t\n return s"), ""},
 		{"several results", parted, cut("t, _ := strings.CutPrefix(s, \"\")\n return t"),
 			"t, _ := strings.CutSuffix(s, \"\")"},
 

@@ -189,7 +189,7 @@ func stepOf(s ast.Stmt, same func(a, b ast.Expr) bool) (step, bool) {
 func (m *Match) assignment(pat, s ast.Stmt) bool {
 	if d, ok := m.pair.rule.declaration(pat); ok {
 		got, ok := facts.Declares(m.Pass, s)
-		return ok && m.first(d.value, got.Value, got.Var.Type()) && m.declare(d.obj, got.Var)
+		return ok && m.first(d.value, got.Value, got.Var.Type()) && m.ownType(d.obj, got) && m.declare(d.obj, got.Var)
 	}
 	want, isStep := stepOf(pat, m.pair.rule.same)
 	got, ok := stepOf(s, m.Pass.Same)
@@ -208,6 +208,21 @@ func (m *Match) assignment(pat, s ast.Stmt) bool {
 		}
 	}
 	return true
+}
+
+// ownType reports whether a variable of the code has the type that Before gives its own. Where a
+// function of a stand-in leaves that open, it is the type of the value, and that of the result.
+func (m *Match) ownType(obj *types.Var, got facts.Declaration) bool {
+	if obj.Type() != types.Typ[types.Invalid] || got.Type == nil {
+		return true // declare compares, or the value decides
+	}
+	for k, e := range m.pair.before.outputs {
+		if m.pair.rule.obj(e.(*ast.Ident)) == obj &&
+			!m.unify(m.pair.before.sig.Results().At(k).Type(), got.Var.Type()) {
+			return false
+		}
+	}
+	return got.Value == nil || types.Identical(got.Var.Type(), m.Pass.Info.TypeOf(got.Value))
 }
 
 // amount matches the right side of a step. nil stands for 1.

@@ -154,8 +154,8 @@ func rangeAsBytes(p *mutate.Pass, in *types.Var, s *ast.RangeStmt) (string, bool
 	return head + strings.TrimPrefix(body, "{"), true
 }
 
-func usesName(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, fn) {
+func usesName(p *mutate.Pass, n ast.Node, name string) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, n) {
 		if id.Name == name {
 			return true
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/example"
+	"github.com/beagle-go/beagle/mutate/facts"
 	"github.com/beagle-go/beagle/mutate/kit"
 )
 
@@ -100,9 +101,12 @@ func compactedEmpty[S ~[]T, T kit.Exact](list S) S {
 }
 
 // fromEmpty reports whether a list starts as an empty one and code only appends to it, so that it
-// is never nil.
+// is never nil. A parameter may be nil, and so is what is declared without a value.
 func fromEmpty(m *example.Match) bool {
 	p, v := m.Pass, m.Var("list")
+	if d, ok := facts.Declared.Of(p)[v]; !ok || d.Value == nil || !neverNil(p, d.Value, v) {
+		return false
+	}
 	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
 		for i, l := range as.Lhs {
 			if p.Var(l) == v && (len(as.Rhs) != len(as.Lhs) || !neverNil(p, as.Rhs[i], v)) {

@@ -117,8 +117,8 @@ func indexLoopOf(p *mutate.Pass, s ast.Stmt) *indexLoop {
 		}
 		return l
 	case *ast.RangeStmt:
-		if s.Tok != token.DEFINE || isBlank(s.Key) {
-			return nil
+		if s.Tok != token.DEFINE || isBlank(s.Key) || usesName(p, s.X, s.Key.(*ast.Ident).Name) {
+			return nil // the head of the rest loop would read the index instead
 		}
 		l := &indexLoop{stmt: s, body: s.Body, index: p.Var(s.Key), from: "0"}
 		if isSlice(p.Info.TypeOf(s.X)) && simpleBound(s.X) {
@@ -167,7 +167,8 @@ func simpleBound(e ast.Expr) bool {
 // fewer tests of the index would not show.
 func (l *indexLoop) repeatable(p *mutate.Pass) bool {
 	if l.index == nil || facts.Captured.Of(p)[l.index] || p.Assigned(l.index, l.body) || len(l.body.List) == 0 ||
-		l.value != nil && p.Assigned(l.value, l.body) || lines(p, l.body)-1 > maxBlockLines {
+		l.value != nil && (p.Assigned(l.value, l.body) || declaredIn(p, l.body, l.value.Name())) ||
+		lines(p, l.body)-1 > maxBlockLines {
 		return false
 	}
 	fits := true
@@ -224,13 +225,20 @@ func (l *indexLoop) seq(p *mutate.Pass, e ast.Expr) int {
 }
 
 // keeps reports whether the loop replaces neither a local slice nor the one in a field or in a
-// variable of the package.
+// variable of the package. In front of the loop, a name that the loop declares means nothing, or
+// something else.
 func (l *indexLoop) keeps(p *mutate.Pass, e ast.Expr) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		if v := p.Var(id); v != nil && l.stmt.Pos() <= v.Pos() && v.Pos() < l.stmt.End() {
+			return false
+		}
+	}
 	v := p.Var(e)
 	if !facts.IsLocal(p, v) {
 		return heldStill(p, e, l.stmt)
 	}
-	return !facts.Captured.Of(p)[v] && (!p.Assigned(v, l.body) || storesElementsOnly(p, v, l.body))
+	return !facts.Captured.Of(p)[v] && (!facts.Pointed(p, v) || !mayReplace(p, l.stmt)) &&
+		(!p.Assigned(v, l.body) || storesElementsOnly(p, v, l.body))
 }
 
 // afterBlocks recognises the loop that this rule left for the rest: it starts where the blocks in
@@ -326,10 +334,11 @@ func (l *indexLoop) guard(p *mutate.Pass, at string) string {
 }
 
 // copied returns the body for the element j of a block. The element that the head declares is read
-// in its place if the body is one assignment: that reads all before it stores.
+// in its place if the body is one assignment: that reads all before it stores, unless it calls
+// copy, of which Go leaves open whether it runs before an operand is read.
 func (l *indexLoop) copied(p *mutate.Pass, rests []string, j string) string {
 	as, single := l.body.List[0].(*ast.AssignStmt)
-	single = single && len(l.body.List) == 1 && as.Tok != token.DEFINE
+	single = single && len(l.body.List) == 1 && as.Tok != token.DEFINE && !usesName(p, as, "copy")
 	text := strings.TrimSpace(p.TextWith(l.body, func(n ast.Node) (string, bool) {
 		if ix, ok := n.(*ast.IndexExpr); ok {
 			if k, is := l.elems[ix]; is {
