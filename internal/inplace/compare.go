@@ -183,7 +183,7 @@ func firstUnlike(want, got string) string {
 }
 
 // runs compares whole runs of the tests, and of the benchmarks once each, with those of the
-// original. wall bounds each run.
+// original.
 func (p *programs) runs(ctx context.Context, g *Program, version int) (*comparison, error) {
 	return p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: version}, false)
 }

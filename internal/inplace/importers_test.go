@@ -1,25 +1,66 @@
 package inplace
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/beagle-go/beagle/internal/source"
 )
 
+// totalFiles have no benchmark in the target's package, but one in a package that imports it.
+var totalFiles = map[string]string{
+	"sum/sum.go": `package sum
+
+// A Total holds a function, so that no record can hold it.
+type Total struct {
+	Told func(int)
+	n    int
+}
+
+func (t *Total) Add(n int) int {
+	t.n += n
+	t.Told(t.n)
+	return t.n
+}
+`,
+	"sum/sum_test.go": `package sum
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+	s := &Total{Told: func(int) {}}
+	if s.Add(1)+s.Add(2) != 4 {
+		t.Error(s)
+	}
+}
+`,
+	"user/user.go": `package user
+
+import "example.com/place/sum"
+
+func Use(t *sum.Total) int { return t.Add(3) }
+`,
+	"user/user_test.go": `package user
+
+import (
+	"testing"
+
+	"example.com/place/sum"
+)
+
+func BenchmarkUse(b *testing.B) {
+	t := &sum.Total{Told: func(int) {}}
+	for b.Loop() {
+		Use(t)
+	}
+}
+`,
+}
+
 // TestImporters times a target in the benchmark of a package that imports it and is not below it.
 func TestImporters(t *testing.T) {
-	dir := module(t, map[string]string{
-		"sum/sum.go": "package sum\n\n// A Total holds a function, so that no record can hold it.\n" +
-			"type Total struct {\n\tTold func(int)\n\tn    int\n}\n\n" +
-			"func (t *Total) Add(n int) int {\n\tt.n += n\n\tt.Told(t.n)\n\treturn t.n\n}\n",
-		"sum/sum_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n" +
-			"\ts := &Total{Told: func(int) {}}\n\tif s.Add(1)+s.Add(2) != 4 {\n\t\tt.Error(s)\n\t}\n}\n",
-		"user/user.go": "package user\n\nimport \"example.com/place/sum\"\n\nfunc Use(t *sum.Total) int { return t.Add(3) }\n",
-		"user/user_test.go": "package user\n\nimport (\n\t\"testing\"\n\n\t\"example.com/place/sum\"\n)\n\n" +
-			"func BenchmarkUse(b *testing.B) {\n\tt := &sum.Total{Told: func(int) {}}\n" +
-			"\tfor b.Loop() {\n\t\tUse(t)\n\t}\n}\n",
-	})
+	dir := module(t, maps.Clone(totalFiles))
 	u, p := newPlace(t, source.Options{Dir: dir, Spec: "./sum.Total.Add", InPlace: true})
 	e, err := p.Survey(t.Context(), u.Target.Source)
 	if err != nil {

@@ -18,15 +18,34 @@ import (
 
 // The overlay: the target's file with one statement more, on the line of the opening brace, so
 // that lines keep their numbers; the versions and the dispatcher beside it; and packages live and
-// rt below the module's root, where the tests of all its packages can import them: a benchmark of
-// another package tells package live of its loop, too.
+// rt below a root that the target's package can import from.
 const (
 	rtDir   = "/internal/beaglert"
 	liveDir = "/internal/beaglelive"
 )
 
 // livePath is the import path of package live in the module of a target.
-func livePath(u *source.Unit) string { return u.Target.Module + liveDir }
+func livePath(u *source.Unit) string {
+	_, path := runtimeRoot(u)
+	return path + liveDir
+}
+
+// runtimeRoot is the directory below which packages live and rt lie, and its import path. It is the
+// module's root, where the tests of all its packages can import them: a benchmark of another
+// package tells package live of its loop, too. Where the module's own packages cannot lie in
+// internal there, it is the target's package, and the tests of packages beside it do not build.
+func runtimeRoot(u *source.Unit) (dir, path string) {
+	t := &u.Target
+	internal := filepath.Join(t.Dir, "internal")
+	nested, err := os.Stat(filepath.Join(internal, "go.mod"))
+	if err == nil && !nested.IsDir() {
+		return t.PkgDir, t.PkgPath
+	}
+	if info, err := os.Stat(internal); err == nil && !info.IsDir() {
+		return t.PkgDir, t.PkgPath
+	}
+	return t.Dir, t.Module
+}
 
 // suffix ends the names of version i, as in harness programs.
 func suffix(i int) string { return "__b" + strconv.Itoa(i) }
@@ -52,11 +71,11 @@ func (o overlay) write(path string) error {
 // runtimes places packages live and rt.
 func (p *Place) runtimes(dir string) (overlay, error) {
 	o := overlay{}
-	t := &p.u.Target
+	root, path := runtimeRoot(p.u)
 	place := func(below string, source map[string]string) error {
 		for _, name := range inorder.Keys(source) {
-			text := strings.ReplaceAll(source[name], strconv.Quote(ownRT), strconv.Quote(t.Module+rtDir))
-			err := o.put(dir, filepath.Join(t.Dir, filepath.FromSlash(below), name), harness.Modern(text))
+			text := strings.ReplaceAll(source[name], strconv.Quote(ownRT), strconv.Quote(path+rtDir))
+			err := o.put(dir, filepath.Join(root, filepath.FromSlash(below), name), harness.Modern(text))
 			if err != nil {
 				return err
 			}

@@ -102,3 +102,59 @@ func TestQuick(t *testing.T) {
 		g.Remove()
 	}
 }
+
+const dependentTest = `package place
+
+import (
+	"testing"
+	"time"
+)
+
+var shared *Sum
+
+func TestA(t *testing.T) {
+	time.Sleep(700 * time.Millisecond)
+	shared = &Sum{}
+	if shared.Add(1) != 1 {
+		t.Error("no sum")
+	}
+}
+
+func TestB(t *testing.T) {
+	if shared.Add(1) != 2 {
+		t.Error("no sum")
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	var s Sum
+	for b.Loop() {
+		s.Add(1)
+	}
+}
+`
+
+// TestQuickAlone gives a version all tests when the quickest fail without the long one before them:
+// the original's own text, too, would be wrong.
+func TestQuickAlone(t *testing.T) {
+	dir := module(t, map[string]string{"sum.go": lockedFiles["sum.go"], "sum_test.go": dependentTest})
+	u, p, _ := place(t, dir, "./.Sum.Add")
+	if !slices.Equal(p.suites[0].quick, []string{"TestB"}) {
+		t.Fatalf("quick tests %q", p.suites[0].quick)
+	}
+	wrong, err := u.Reader.Normalize(strings.Replace(u.Target.Source, "s.n += n", "s.n += n + 1", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := p.Build(t.Context(), []Version{
+		{"original", u.Target.Source}, {"same", u.Target.Source}, {"wrong", wrong}}, Link{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{u.Target.Source, wrong} {
+		v, err := p.Quick(t.Context(), g, i+1, beagle.NewCandidate(text, nil, nil))
+		if err != nil || v.OK() != (i == 0) {
+			t.Errorf("version %d: %+v, %v", i+1, v, err)
+		}
+	}
+}

@@ -53,12 +53,9 @@ func (p *Place) noticed(ctx context.Context, g *Program) error {
 		return p.voids(ctx, g)
 	}
 	p.watch("whether the tests notice a " + p.u.Target.Name + " that does nothing")
-	quick, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: live.Hollow}, true)
-	if err != nil {
+	var err error
+	if p.brief, err = p.quickNotices(ctx, g); err != nil || p.brief {
 		return err
-	}
-	if p.brief = quick.bad() != ""; p.brief {
-		return nil
 	}
 	compare := []func(context.Context, *Program, int) (*comparison, error){p.runs}
 	if p.evidence.Within != beagle.ByRuns {
@@ -71,6 +68,20 @@ func (p *Place) noticed(ctx context.Context, g *Program) error {
 		}
 	}
 	return p.unnoticed("the tests and benchmarks end as they do now when it does nothing and returns zero values")
+}
+
+// quickNotices reports whether the quickest tests alone pass with the original's copy, and notice a
+// target that does nothing. Tests that need a longer one before them fail with any version.
+func (p *Place) quickNotices(ctx context.Context, g *Program) (bool, error) {
+	same, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: 1}, true)
+	if err != nil || same.bad() != "" {
+		return false, err
+	}
+	hollow, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: live.Hollow}, true)
+	if err != nil {
+		return false, err
+	}
+	return hollow.bad() != "", nil
 }
 
 // closely compares a version within calls, for as long as a full check does.
