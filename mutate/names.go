@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"go/version"
 	"strconv"
 	"strings"
 
@@ -308,4 +309,13 @@ func (p *Pass) sameCall(a, b *ast.CallExpr) bool {
 		}
 	}
 	return true
+}
+
+// GoAtLeast reports whether the module's language version is at least 1.minor. If it is not known,
+// all versions are taken for enough.
+func (p *Pass) GoAtLeast(minor int) bool {
+	if p.Target == nil || p.Target.Go == "" || minor == 0 {
+		return true
+	}
+	return version.Compare("go"+p.Target.Go, fmt.Sprintf("go1.%d", minor)) >= 0
 }

@@ -22,7 +22,8 @@ func TestShare(t *testing.T) {
 		{Search: search{End: kept}, Expert: sound(1.3, 0.9)}, // not shown to be faster
 		{Search: search{End: improved, Low: 7}, Winner: sound(8, 7), Expert: sound(2, 1.8)},
 		{Search: search{End: improved, Low: 3}, Winner: sound(4, 3), Expert: &timedVersion{Status: "wrong"}},
-		{Search: search{End: improved, Low: 3}, Winner: &timedVersion{Status: "wrong", Gain: 9, Low: 8}, Expert: sound(2, 1.9)},
+		{Search: search{End: improved, Low: 3}, Winner: &timedVersion{Status: "wrong", Gain: 9, Low: 8},
+			Expert: sound(2, 1.9)},
 		{Search: search{End: rejected, Why: "a channel"}},
 	}}
 	r.sum()

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/source"
 )
 
 // lockedFiles have a quick test of a target that holds a lock, and one that takes long.
@@ -75,11 +74,7 @@ func TestQuick(t *testing.T) {
 	} {
 		dir := module(t, map[string]string{
 			"sum.go": lockedFiles["sum.go"], "sum_test.go": c.files(lockedFiles["sum_test.go"])})
-		u, p := newPlace(t, source.Options{Dir: dir, Spec: "./.Sum.Add", InPlace: true})
-		e, err := p.Survey(t.Context(), u.Target.Source)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		u, p, e := place(t, dir, "./.Sum.Add")
 		if e.Within != beagle.ByRuns || p.brief != c.brief || slices.Contains(p.suites[0].quick, "TestLess") {
 			t.Fatalf("%s: by %s, quick tests %q alone: %t", name, e.Within, p.suites[0].quick, p.brief)
 		}

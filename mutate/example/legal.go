@@ -218,7 +218,7 @@ func (m *Match) deadBehind() bool {
 	}
 	for _, r := range m.loops {
 		// Before Go 1.22, all iterations share the variables of the head.
-		if (captured[r.loop.Index] || captured[r.loop.Value]) && !goAtLeast(m.Pass, 22) {
+		if (captured[r.loop.Index] || captured[r.loop.Value]) && !m.Pass.GoAtLeast(22) {
 			return false
 		}
 	}

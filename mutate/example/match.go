@@ -178,14 +178,14 @@ func (m *Match) undo(mark int) {
 // find is the Find of the mutator.
 func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	if !goAtLeast(p, c.rule.Go) {
+	if !p.GoAtLeast(c.rule.Go) {
 		return nil
 	}
 	var taken []ast.Node // what earlier pairs match
 	var all []*Match     // of a rule that takes them together
 	for _, pair := range c.pairs {
 		before := len(taken)
-		if !goAtLeast(p, pair.Go) || !pair.importsThere(p) {
+		if !p.GoAtLeast(pair.Go) || !pair.importsThere(p) {
 			continue
 		}
 		pair.search(p, func(m *Match) {
@@ -382,17 +382,6 @@ func (m *Match) inStatement(s ast.Stmt) bool {
 		}
 	}
 	return false
-}
-
-// goAtLeast reports whether the module's language version is at least 1.minor.
-func goAtLeast(p *mutate.Pass, minor int) bool {
-	if p.Target == nil || p.Target.Go == "" || minor == 0 {
-		return true
-	}
-	major, rest, _ := strings.Cut(p.Target.Go, ".")
-	rest, _, _ = strings.Cut(rest, ".")
-	n, err := strconv.Atoi(rest)
-	return major != "1" || err == nil && n >= minor
 }
 
 var negated = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ,

@@ -27,7 +27,7 @@ var mapClear = &mutate.Mutator{
 }
 
 func findMapClear(p *mutate.Pass) []mutate.Site {
-	if !goAtLeast(p, 21) {
+	if !p.GoAtLeast(21) {
 		return nil // clear
 	}
 	var sites []mutate.Site

@@ -51,7 +51,7 @@ func findMapHint(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		size, ok := fillBound(p, d, list[i+1:])
-		if ok && (!strings.HasPrefix(size, "max(") || goAtLeast(p, 21)) {
+		if ok && (!strings.HasPrefix(size, "max(") || p.GoAtLeast(21)) {
 			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "map " + d.Var.Name(), Data: mapSite{d, typ, size}})
 		}
 	}

@@ -282,7 +282,7 @@ func seenFields(p *mutate.Pass, e ast.Expr, looked map[*types.Var]bool) bool {
 // so an array for it would not stay on the stack; a strings.Builder shows no free room.
 func writeRooms(p *mutate.Pass, s mutate.Site) (out []mutate.Param) {
 	kind := s.Data.(*writeRun).kind
-	if kind != "strings.Builder" && goAtLeast(p, 21) {
+	if kind != "strings.Builder" && p.GoAtLeast(21) {
 		out = append(out, mutate.Param{Label: "in its free room", Value: "available"})
 	}
 	if kind != "bufio.Writer" {

@@ -80,7 +80,7 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 		}
 		per, every, at := appendsPerIteration(p, v, s)
 		b, ok := loopBound(p, s)
-		if per == 0 || !ok || kind == "empty" && b.negative && !goAtLeast(p, 21) || facts.Captured.Of(p)[v] ||
+		if per == 0 || !ok || kind == "empty" && b.negative && !p.GoAtLeast(21) || facts.Captured.Of(p)[v] ||
 			!every && hidden(p, s) || redefined(p, s, "make") {
 			return nil
 		}

@@ -272,7 +272,7 @@ func (r *recur) iteration(p *mutate.Pass) string {
 	to = append(slices.Clone(to[1:]), "")
 	index := r.n.Name()
 	loop := fmt.Sprintf("for range %s - %d {", index, r.from-1)
-	if r.usesN || !goAtLeast(p, 22) {
+	if r.usesN || !p.GoAtLeast(22) {
 		index = p.Fresh("i", "k")
 		loop = fmt.Sprintf("for %s := %s; %s <= %s; %s++ {", index,
 			typed(types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg)), strconv.FormatInt(r.from, 10)), index,

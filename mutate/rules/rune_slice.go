@@ -38,7 +38,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 		if ok && isBlank(r.Key) {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), p.Replace(r.X, p.Text(from))))
 		} else if ok && r.Tok == token.DEFINE && canDeclare(p, r) &&
-			(goAtLeast(p, 22) || !outlivesIteration(p, r.Key)) {
+			(p.GoAtLeast(22) || !outlivesIteration(p, r.Key)) {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), countedRunes(p, r, from)...))
 		}
 	}

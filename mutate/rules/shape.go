@@ -225,20 +225,9 @@ func asStmt(n ast.Node) ast.Stmt {
 	return s
 }
 
-// goAtLeast reports whether the module's language version is at least 1.minor.
-func goAtLeast(p *mutate.Pass, minor int) bool {
-	if p.Target == nil || p.Target.Go == "" {
-		return true
-	}
-	major, rest, _ := strings.Cut(p.Target.Go, ".")
-	rest, _, _ = strings.Cut(rest, ".")
-	n, err := strconv.Atoi(rest)
-	return major != "1" || err == nil && n >= minor
-}
-
 // countTo returns the head of a loop that counts an int from 0, in the module's language version.
 func countTo(p *mutate.Pass, index, limit string) string {
-	if goAtLeast(p, 22) {
+	if p.GoAtLeast(22) {
 		return fmt.Sprintf("for %s := range %s ", index, limit)
 	}
 	return fmt.Sprintf("for %s := 0; %s < %s; %s++ ", index, index, limit, index)

@@ -62,7 +62,7 @@ func findSortFunc(p *mutate.Pass) []mutate.Site {
 func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	_, slice := p.IsCall(call, "sort", "Slice")
 	_, stable := p.IsCall(call, "sort", "SliceStable")
-	if !slice && !stable || len(call.Args) != 2 || !goAtLeast(p, 21) {
+	if !slice && !stable || len(call.Args) != 2 || !p.GoAtLeast(21) {
 		return nil, false
 	}
 	s := &sortCall{call: call, stable: stable, list: ast.Unparen(call.Args[0]), slice: p.Var(call.Args[0])}

@@ -40,7 +40,7 @@ func findSortOrdered(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for stmt := range mutate.Nodes[*ast.ExprStmt](p, nil) {
 		call, ok := p.IsCall(stmt.X, "sort", "Sort", "Stable")
-		if _, at := p.Siblings(stmt); !ok || at < 0 || len(call.Args) != 1 || labelled(p, stmt) || !goAtLeast(p, 21) {
+		if _, at := p.Siblings(stmt); !ok || at < 0 || len(call.Args) != 1 || labelled(p, stmt) || !p.GoAtLeast(21) {
 			continue
 		}
 		s := &orderedSort{stmt: stmt}

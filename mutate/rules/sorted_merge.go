@@ -172,7 +172,7 @@ func rewriteSortedMerge(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mu
 		guard = fmt.Sprintf("if len(%s)+len(%s) > 0 && %s(%s) && %s(%s) {\nreturn %s(%s, %s)\n}\n",
 			m.a, m.b, ordered, m.a, ordered, m.b, merge, m.a, m.b)
 		decls = w.ascending(ordered) + "\n\n" + w.merging()
-	case !goAtLeast(p, 21):
+	case !p.GoAtLeast(21):
 		return nil, errors.New("the module's Go has no package slices")
 	default:
 		slices, imports := p.Import("slices")

@@ -35,7 +35,7 @@ return head, tail`,
 
 func findSplitPair(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	if !goAtLeast(p, 18) {
+	if !p.GoAtLeast(18) {
 		return nil
 	}
 	for list, i := range statements(p) {

@@ -176,7 +176,7 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 		return roomUse{}, false
 	}
 	stmt, ok := p.Parent(call).(*ast.ExprStmt)
-	if !ok || !goAtLeast(p, 19) {
+	if !ok || !p.GoAtLeast(19) {
 		return roomUse{}, false
 	}
 	for _, a := range call.Args[1:] {

@@ -141,7 +141,7 @@ func formats(p *mutate.Pass, e ast.Expr) *appender {
 			continue
 		}
 		_, selected := call.Fun.(*ast.SelectorExpr)
-		if selected && len(call.Args) > 0 && !severalValues(p, call.Args[0]) && goAtLeast(p, a.since) {
+		if selected && len(call.Args) > 0 && !severalValues(p, call.Args[0]) && p.GoAtLeast(a.since) {
 			return &appenders[i]
 		}
 	}
@@ -169,7 +169,7 @@ func appended(p *mutate.Pass, slice string, part ast.Expr) string {
 	}
 	if call, ok := part.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
 		switch arg := call.Args[0]; {
-		case (isBasic(p, arg, types.Int32) || isBasic(p, arg, types.UntypedRune)) && goAtLeast(p, 18):
+		case (isBasic(p, arg, types.Int32) || isBasic(p, arg, types.UntypedRune)) && p.GoAtLeast(18):
 			return fmt.Sprintf("utf8.AppendRune(%s, %s)", slice, p.Text(arg))
 		case isByteSlice(p, arg):
 			part = arg

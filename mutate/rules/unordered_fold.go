@@ -306,7 +306,7 @@ func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Ed
 	var loop string
 	if form.set {
 		loop = f.setLoop(p, form.upTo, i, list)
-	} else if !goAtLeast(p, 21) {
+	} else if !p.GoAtLeast(21) {
 		return nil, errors.New("the module's Go has no package slices")
 	} else {
 		pkg, imports := p.Import("slices")

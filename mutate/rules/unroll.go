@@ -137,7 +137,7 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 // canStart reports whether the functions that startOf and the loop behind it call are the
 // language's own.
 func canStart(p *mutate.Pass, l *mutate.ElementLoop) bool {
-	return !redefined(p, l.Stmt, "len") && (l.Start == 0 || goAtLeast(p, 21) && !redefined(p, l.Stmt, "min"))
+	return !redefined(p, l.Stmt, "len") && (l.Start == 0 || p.GoAtLeast(21) && !redefined(p, l.Stmt, "min"))
 }
 
 func startOf(l *mutate.ElementLoop) string {
