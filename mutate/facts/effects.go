@@ -47,7 +47,12 @@ func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 			return false
 		}
 	}
-	return !reads || !changesMemory(p, root, !readsMap(p, e))
+	if !reads {
+		return true
+	}
+	// No pointer reaches the elements of a map.
+	others := func(l ast.Expr) bool { return MapElement(p, l) && !readsMap(p, e) }
+	return ChangesOnly(p, root, others, nil)
 }
 
 // Pointed reports whether code takes the address of a local variable or of a part of it, so that
@@ -95,14 +100,6 @@ func readsMap(p *mutate.Pass, e ast.Expr) bool {
 func isMap(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Map)
 	return ok
-}
-
-// ChangesMemory reports whether n may change memory other than plain local variables.
-func ChangesMemory(p *mutate.Pass, n ast.Node) bool { return changesMemory(p, n, false) }
-
-// changesMemory leaves out assignments to elements of maps if it may: no pointer reaches these.
-func changesMemory(p *mutate.Pass, n ast.Node, notMaps bool) bool {
-	return !ChangesOnly(p, n, func(l ast.Expr) bool { return notMaps && MapElement(p, l) }, nil)
 }
 
 // ChangesOnly reports whether code changes only plain local variables and the memory that store and

@@ -112,8 +112,8 @@ func TestRequires(t *testing.T) {
 	}
 }
 
-// TestChangesMemory lists all ways to change memory besides plain local variables.
-func TestChangesMemory(t *testing.T) {
+// TestChangesOnly lists all ways to change memory besides plain local variables.
+func TestChangesOnly(t *testing.T) {
 	for code, want := range map[string]bool{
 		"n = 1; _ = v[0]; m := n; m++":       false,
 		"for n = range v {}":                 false,
@@ -135,7 +135,7 @@ func TestChangesMemory(t *testing.T) {
 		"for range 3 { if n > 1 { n = len(v[1:]) }}": false,
 	} {
 		p := check(t, "func f(v []int, n int, c chan int) { "+code+" }")
-		if got := ChangesMemory(p, p.Func.Body); got != want {
+		if got := !ChangesOnly(p, p.Func.Body, nil, nil); got != want {
 			t.Errorf("%s: changes memory is %v", code, got)
 		}
 	}
