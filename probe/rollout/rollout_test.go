@@ -70,11 +70,17 @@ func (v *service) background(f func()) {
 	}()
 }
 
-func serve(t *testing.T, candidate func(int) (int, error)) *service {
-	t.Helper()
+// idle returns a service that nobody calls.
+func idle(candidate func(int) (int, error)) *service {
 	v := &service{p: &process{tripped: map[*Switch]string{}, ended: map[*Switch]string{}}, candidate: candidate,
 		stop: make(chan struct{})}
 	v.p.register(&v.s, "m/p.F", "b1", ReturnsErrors, ComparesResults)
+	return v
+}
+
+func serve(t *testing.T, candidate func(int) (int, error)) *service {
+	t.Helper()
+	v := idle(candidate)
 	for g := range 4 {
 		v.background(func() {
 			for n := g; ; n++ {
@@ -249,9 +255,8 @@ func TestPlanted(t *testing.T) {
 
 // TestBothPanic: where the original panics too, the candidate is not at fault. The panic goes on.
 func TestBothPanic(t *testing.T) {
-	v := serve(t, double)
+	v := idle(func(int) (int, error) { panic("candidate") })
 	v.s.word.Store(uint32(Candidate) + 1)
-	v.candidate = func(n int) (int, error) { panic("candidate") }
 	got := func() (p any) {
 		defer func() { p = recover() }()
 		c := v.s.Enter()
