@@ -77,8 +77,8 @@ func (o *options) check() error {
 	return nil
 }
 
-// open makes the lab: its directory and its build of the command. What it returns
-// last removes what shall not stay.
+// open makes the lab: its directory and its build of the command. The returned function removes
+// temporary files.
 func (o *options) open(ctx context.Context) (*lab, func(), error) {
 	done := func() {}
 	dir, err := filepath.Abs(o.dir)

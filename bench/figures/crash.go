@@ -21,8 +21,8 @@ import (
 // enough is the number of kills in the goal.
 const enough = 20
 
-// A moment is when a process is killed: a random time after it said that it
-// entered a stage, or after so many more verdicts as a random number says.
+// A moment says when to kill a process: a random time after it entered a stage, or after a random
+// number of further verdicts.
 type moment struct {
 	stage    string
 	verdicts int

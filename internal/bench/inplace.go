@@ -21,7 +21,8 @@ type Place interface {
 	// refused.
 	Build(ctx context.Context, vs []harness.Variant, layout uint64) (p PlaceProgram, failed map[int]string, err error)
 	Relink(ctx context.Context, p PlaceProgram, layout uint64) (PlaceProgram, error)
-	// Time lets versions take turns for so long. A failure says how a process ended without result.
+	// Time alternates the versions for the given budget. failure says how a process ended without a
+	// result.
 	Time(ctx context.Context, p PlaceProgram, versions []int, budget time.Duration, seed uint64) (
 		t *rt.Timing, failure string, err error)
 	// Windows are the benchmarks.

@@ -32,8 +32,8 @@ func (rw *rewriter) readFaults(latest int) error {
 	return err
 }
 
-// keepFaults warns of rules that failed since its last call, and turns them off from a proposal on.
-// It reports whether there are any.
+// keepFaults warns of rules that failed since its last call, and disables them starting with the
+// given proposal. It reports whether there are any.
 func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 	f := &rw.faults
 	f.mu.Lock()

@@ -71,9 +71,9 @@ func (x *exhauster) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
 	return true
 }
 
-// What a call on a list of deepLength elements may take of the stack. One that
-// recurses for each element takes more, and ends the process on a list of some
-// millions, which the original survives.
+// These limit the stack of a call on a list of deepLength elements. A version that recurses for
+// each element exceeds it. On a list of some millions such a version ends the process, and the
+// original does not.
 const (
 	deepLength = 100_003
 	deepStack  = 4 << 20

@@ -66,8 +66,8 @@ func (x *exhauster) markRuns(yield func() bool) {
 	}
 }
 
-// cutTwins puts a rune behind the one that a conversion to 8 or 16 bits takes it
-// for, as a small table of known runes does.
+// cutTwins writes a rune after the one that it truncates to in 8 or 16 bits: a version that
+// truncates runes, or keeps them in a small table, confuses the two.
 func (x *exhauster) cutTwins(slot int, yield func() bool) bool {
 	for k, r := range slices.Concat(x.q.Runes, notable) {
 		for _, other := range []rune{r & 0xffff, r & 0xff} {

@@ -35,7 +35,7 @@ func spellBriefly[A any](a *A) (exprs, imports []string) {
 	return w.fields(v)
 }
 
-// tell is spell for people.
+// tell returns the arguments of a call as spell does, but readable for people.
 func tell[A any](a *A) []string {
 	v := reflect.ValueOf(a).Elem()
 	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, told: true, brief: true}

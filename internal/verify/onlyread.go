@@ -173,8 +173,8 @@ func (c *typedText) plainRead(e ast.Expr) bool {
 	return isPlain(t)
 }
 
-// lends reports whether a call hands an expression to a function of the library that writes nothing
-// of it, and keeps and returns nothing of it.
+// lends reports whether a call hands an expression to a library function that neither writes, keeps
+// nor returns it.
 func (c *typedText) lends(e ast.Expr, call *ast.CallExpr) bool {
 	fn, at := c.callee(call), slices.Index(call.Args, e)
 	if fn == nil || at < 0 || fn.Signature().Recv() != nil || call.Ellipsis.IsValid() {

@@ -50,7 +50,7 @@ func (d *door) handle(mux *http.ServeMux) {
 		return wire.SeriesV2
 	}))
 	mux.Handle("POST /api/beta/sketches", d.take(func(*http.Request) reader { return wire.SketchesV1 }))
-	// What an agent posts besides. It would keep and repeat what is refused.
+	// Accept and ignore the agent's other posts, since it keeps and repeats those that are refused.
 	for _, path := range []string{"/api/v1/check_run", "/api/v1/events", "/api/v1/metadata", "/intake/",
 		"/api/v2/host_metadata", "/api/v1/collector"} {
 		mux.Handle("POST "+path, d.known(d.ignore))

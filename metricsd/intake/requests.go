@@ -14,11 +14,10 @@ import (
 // of which all or a part may be in the queue already. The processor counts each ID once; here
 // requests get theirs.
 //
-// Who sends an Idempotency-Key with the same body has said that it is the same request. A body of
-// Datadog's own agent is known by its content: it has each context once in each ten seconds, so
-// there is no second one like it. Anybody else may post the same body twice and mean it: a body is
-// taken for a repetition only of one that was not acknowledged, and only this process knows of
-// these.
+// A sender that repeats an Idempotency-Key with the same body repeats the request. A body of
+// Datadog's own agent is identified by its content: it has each context once in each ten seconds,
+// so no two are equal. Other senders may post the same body twice and mean it. Their body counts as
+// a repetition only if an equal one was not acknowledged, which only this process knows.
 
 // keyHeader is the header that `metricsd agent` sends; the agent keeps it with the payload on its
 // disk.

@@ -33,7 +33,8 @@ type Match struct {
 	addressed map[string]bool
 	named     map[*types.Var]facts.Declaration // variables that are matched as their values
 	edits     [][]mutate.Edit                  // of each way
-	// inner writes what matches of the same step lie within this one, or is nil.
+	// inner renders the matches of the same step that are nested in this one; nil if there are
+	// none.
 	inner func(ast.Node) (string, bool)
 
 	trail   []func()

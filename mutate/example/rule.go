@@ -47,7 +47,7 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A Rule is a rewrite that examples say.
+// A Rule is a rewrite defined by examples.
 type Rule struct {
 	Name, Doc string
 	Class     beagle.Class

@@ -26,8 +26,8 @@ func Stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	return !f.Panics && Steady(p, e, root)
 }
 
-// Steady is Stable for an expression that may panic: root runs it in any case, or the rule's class
-// allows an earlier panic.
+// Steady is like Stable, but allows panics: root evaluates the expression anyway, or the rule's
+// class allows an earlier panic.
 func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	f := p.Effects(e)
 	if f.Writes {

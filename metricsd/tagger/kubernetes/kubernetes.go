@@ -54,7 +54,7 @@ type Source struct {
 	feed    *tagger.Feed
 	client  *http.Client
 	pem     []byte // of the authorities that client trusts, as they were read
-	// distrust is why ca.crt was not read again, as the log was told last.
+	// distrust is the logged reason why ca.crt was not read again.
 	distrust string
 	base     string
 	version  string // to go on from; empty for a list
