@@ -67,7 +67,7 @@ type batchState struct {
 
 // An entrant is a candidate that has passed all checks so far.
 type entrant struct {
-	out       int // index in evaluating.out
+	out       int // index in batchState.out
 	variant   int // index in the binary
 	candidate beagle.Candidate
 }
