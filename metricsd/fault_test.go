@@ -87,8 +87,8 @@ func healthy(t *testing.T) {
 	t.Fatal("the intake does not become healthy")
 }
 
-// killed kills an intake some time after so many more requests were acknowledged, and starts
-// another.
+// killed kills an intake some time after it acknowledged the given number of further requests, and
+// starts another.
 func killed(
 	t *testing.T, cmd *exec.Cmd, args []string, acknowledged *atomic.Int64, more int64, later time.Duration,
 ) *exec.Cmd {

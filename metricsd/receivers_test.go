@@ -20,7 +20,7 @@ import (
 type receiver struct {
 	binary string   // to be found in PATH
 	args   []string // DIR, ADDRESS and SCRAPE stand for what the test has chosen
-	agent  []string // what the agent is told besides
+	agent  []string // further flags of the agent
 	// questions and what their answers must be; hits, values and took are what was sent.
 	questions map[string]string
 }

@@ -69,7 +69,7 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 		}
 	case "append":
 		a.Allocs, a.Reads = true, true
-		// the call may write behind the length
+		// the call may write beyond the length
 		a.Writes = a.Writes || !a.p.isNew(n.Args[0]) && !a.own(n.Args[0])
 	case "copy":
 		a.Reads, a.Writes = true, a.Writes || !a.own(n.Args[0])

@@ -35,7 +35,7 @@ const (
 
 const maxQuestions = 16 // at a site
 
-// hasOperand are the operations with a varint behind them.
+// hasOperand are the operations with a varint after them.
 var hasOperand = []byte{wire.OpArg, wire.OpResult, wire.OpInt, wire.OpText, wire.OpFloat, wire.OpBool, wire.OpField,
 	wire.OpAnd, wire.OpOr, wire.OpCall}
 

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// framed begins with PUSH RBP behind the check of the stack, as nearly all functions do.
+// framed begins with PUSH RBP after the check of the stack, as nearly all functions do.
 //
 //go:noinline
 func framed(key string, tags []string) int {

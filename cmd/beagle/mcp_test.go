@@ -505,7 +505,7 @@ func TestMCPHTTP(t *testing.T) {
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Minute): // on a shared machine it may be long before it is told
+	case <-time.After(5 * time.Minute): // on a shared machine the signal may arrive late
 		t.Error("it does not end when interrupted")
 	}
 }

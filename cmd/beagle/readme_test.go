@@ -36,7 +36,7 @@ type shownBlock struct {
 //	<!-- run with FLAGS for beagle evolve -->
 //
 // A line may differ in what varies: numbers, hashes, the rewrites that were found. Searches judge
-// versions briefly, but for the first one in one of three runs: that compiles the standard library
+// versions briefly, except the first one in one of three runs: that compiles the standard library
 // anew, with a profile.
 func TestReadme(t *testing.T) {
 	if testing.Short() {

@@ -69,8 +69,8 @@ var (
 	trapped  = code{classes: 0, rest: 0.2, rare: 0.1} // a few places are very bad
 )
 
-// layouts simulates n layouts of c against its original, both so many times in
-// each binary, with the slice noise folded into se.
+// layouts simulates n layouts of c against its original, with several copies of both in each
+// binary, and the slice noise folded into se.
 func (c code) layouts(rng *rand.Rand, n int, se float64) []layoutResult {
 	const copies = 4
 	var out []layoutResult
@@ -119,7 +119,7 @@ func (c code) decide(rng *rand.Rand, finalists, tried int) (*Evidence, bool, str
 	return c.decideFrom(rng, len(looks), finalists, tried)
 }
 
-// decideFrom is decide with time for so many looks.
+// decideFrom is decide with time for the given number of looks.
 func (c code) decideFrom(rng *rand.Rand, most, finalists, tried int) (*Evidence, bool, string) {
 	var layouts []layoutResult
 	first := firstLook(finalists)

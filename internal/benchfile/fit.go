@@ -80,7 +80,7 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 		t, err := attempt(other, "the recorded shares, "+other.state())
 		var failed *beagle.UsageError
 		switch {
-		case errors.As(err, &failed): // a call writes behind its input
+		case errors.As(err, &failed): // a call writes beyond its input
 			f.Say("side by side: " + failed.What)
 		case err != nil:
 			return nil, err

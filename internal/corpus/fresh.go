@@ -282,7 +282,7 @@ func (f *fresher) text(path string, v *rt.Value) {
 	v.Str = string(b)
 }
 
-// cut finds a place behind a separator, or -1.
+// cut finds a place after a separator, or -1.
 func cut(rng *rand.Rand, s string) int {
 	if len(s) < 2 {
 		return -1

@@ -222,7 +222,7 @@ func TestUnsentIsNotUnheard(t *testing.T) {
 	}
 }
 
-// TestFewStepsBehindAReply checks that the rules do not fill the budget with steps behind
+// TestFewStepsBehindAReply checks that the rules do not fill the budget with steps that build on
 // one reply while models write.
 func TestFewStepsBehindAReply(t *testing.T) {
 	w, s := commissioned(8, 120, Author{Name: "a"})

@@ -122,7 +122,7 @@ func (x *session) withCorpus(ctx context.Context, why *beagle.UsageError) error 
 	return x.lab.evidence.observe(ctx)
 }
 
-// errNoCorpus marks an error which says that the calls at hand make no corpus.
+// errNoCorpus marks an error which says that the available calls make no corpus.
 var errNoCorpus = errors.New("no corpus")
 
 // noCorpus is a usage error that wraps errNoCorpus.

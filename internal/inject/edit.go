@@ -122,7 +122,7 @@ type writer struct {
 	in      instance
 }
 
-// taken is the name of the function that captures: behind the one that the gate calls, if there are
+// taken is the name of the function that captures: after the one that the gate calls, if there are
 // instantiations to choose from.
 func (w *writer) taken() string {
 	if w.in.declared != "" {

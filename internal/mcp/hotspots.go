@@ -68,7 +68,7 @@ func answered(t *hotspots.Table, m Module, limit int) *Hotspots {
 	return out
 }
 
-// percent has three digits behind the point: no profile has samples for more.
+// percent has three digits after the point: no profile has samples for more.
 func percent(share float64) float64 { return math.Round(1e5*share) / 1e3 }
 
 func (h *Hotspots) drop(d Dropped) {

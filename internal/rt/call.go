@@ -116,7 +116,7 @@ const (
 	hangLimit     = 250 * time.Millisecond // plus hangFactor times what the original took
 	hangFactor    = 100
 	wallFactor    = 20
-	awake         = 50 // a process that gets a larger part of the time than one in so many does not sleep
+	awake         = 50 // a process that gets more than one part in this number of the time does not sleep
 )
 
 // overdue reports whether a call takes too long, of which the process used so much. watched is the

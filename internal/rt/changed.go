@@ -129,7 +129,7 @@ func (x *exhauster) changed(yield func() bool) {
 	}
 }
 
-// outside is put before and behind a whole text.
+// outside is put before and after a whole text.
 var outside = []string{"\n", "\r\n", " ", "\t", "\x00", "\ufeff", "\"", "'", "#", ",", ";", "\\", "\u00a0", "\u205f"}
 
 func (x *exhauster) changeWhole(_ spot, text []byte, try func([]byte) bool) bool {

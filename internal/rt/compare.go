@@ -297,7 +297,7 @@ func flatEqual(c *coder, p, q unsafe.Pointer) bool {
 
 // overwriteArgs finds out whether writing into the arguments after the call
 // tells the two sides apart: that is what a test can show of shared memory.
-// Capacity behind the lengths is written to when the elements show nothing.
+// Capacity beyond the lengths is written to when the elements show nothing.
 func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
 	for _, room := range []bool{false, true} {
 		var after [2][]string
@@ -322,7 +322,7 @@ func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
 // overwriteAll writes into the slices and maps among the arguments and what
 // they point to, and returns the statements that do the same in a test, where
 // the arguments are called arg0, arg1 and so on. room has it write to the capacity
-// behind the lengths too.
+// beyond the lengths too.
 func overwriteAll(args reflect.Value, room bool) (statements []string) {
 	for _, s := range slotsOf(args.Type(), args.Type().PkgPath()) {
 		if k := s.t.Kind(); k != reflect.Slice && k != reflect.Map {

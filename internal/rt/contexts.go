@@ -157,7 +157,7 @@ type cut struct{ from, to int }
 const maxCuts = 24
 
 // cutsOf are the ends of a text and of the words in it: before, instead of and
-// behind each separator.
+// after each separator.
 func cutsOf(text []byte) []cut {
 	n := len(text)
 	list := []cut{{0, 0}, {n, n}, {0, 1}, {n - 1, n}}

@@ -54,7 +54,7 @@ func unwrap(err error) (inner []error) {
 	return inner
 }
 
-// wrapped writes the errors within an error, and its fields behind them if it
+// wrapped writes the errors within an error, and its fields after them if it
 // shows any.
 func (e *encoder) wrapped(err error, v reflect.Value, fields *shownFields) {
 	inner := unwrap(err)

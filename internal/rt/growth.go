@@ -143,9 +143,8 @@ func (o *Growth) loses() bool {
 		o.ratio(last) > slowerBy && o.ratio(last) > slowerBy*o.ratio(0)
 }
 
-// steeper reports whether it loses more and more still in the last step. A
-// constant factor may hide behind what a short call costs anyway; it is told,
-// and the measurement's to judge.
+// steeper reports whether it loses more and more still in the last step. A constant factor may hide
+// in the fixed cost of a short call; the reply reports it, and the measurement judges it.
 func (o *Growth) steeper() bool {
 	last := len(o.Lengths) - 1
 	return o.loses() && o.ratio(last) > 2*slowerBy && o.ratio(last) > steepBy*o.ratio(last-1)

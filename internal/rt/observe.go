@@ -21,7 +21,7 @@ type Observe struct {
 	Steady bool `json:"steady,omitempty"`
 	// try all inputs of one and two bytes, if the target maps a text to the same type
 	Mine     bool      `json:"mine"`
-	Generate int       `json:"generate,omitempty"` // make so many small inputs; nothing is called with them
+	Generate int       `json:"generate,omitempty"` // the number of small inputs to make; nothing is called with them
 	Alphabet *Alphabet `json:"alphabet,omitempty"` // for Generate; nil means the default
 }
 

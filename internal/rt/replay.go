@@ -19,7 +19,7 @@ type Replay struct {
 	Panics  string   `json:"panics,omitempty"`
 	Deep    int      `json:"deep,omitempty"`   // calls that also get the checks on memory and order; 0 means 64
 	Budget  int64    `json:"budget,omitempty"` // nanoseconds; 0 means no limit
-	// above 1: no comparison with the original but calls from so many goroutines at once
+	// above 1: calls from this number of goroutines at once, without comparison with the original
 	Threads int `json:"threads,omitempty"`
 
 	// another look, in a process that has seen nothing yet: one of the Cold constants

@@ -23,7 +23,7 @@ var notable = []rune{'\u0130', '\u0131', '\u017f', '\u212a', '\u00df', '\u1e9e',
 // common is the end of the scripts that most code was tried with.
 const common = 0x3100
 
-// runes puts every rune beyond ASCII into every text, alone, before, behind and between letters,
+// runes puts every rune beyond ASCII into every text, alone, before, after and between letters,
 // and into every number of the size of a rune: first the common ones in all contexts, then one of
 // each block, then another of each.
 func (x *exhauster) runes(yield func() bool) {

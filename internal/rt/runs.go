@@ -22,7 +22,7 @@ var runeRuns = []int{2, 5, 9, 17, 65}
 // mostRunes bounds the runes that are repeated.
 const mostRunes = 400
 
-// markRuns puts runs of one mark before and behind another, alone and between
+// markRuns puts runs of one mark before and after another, alone and between
 // ordinary letters, and runs of the runes that the original's callees treat in
 // ways of their own.
 func (x *exhauster) markRuns(yield func() bool) {

@@ -14,7 +14,7 @@ var (
 )
 
 // sampledMarks is the number of the versions' own marks in long texts: a place that is kept in 16
-// bits shows only behind the right one.
+// bits shows only after the right one.
 const sampledMarks = 8
 
 // samples puts single elements out of line into long sequences.

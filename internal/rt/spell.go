@@ -20,7 +20,7 @@ func spell[A any](a *A) (exprs, imports []string) {
 	return w.fields(v)
 }
 
-// spellCall is spell for the arguments of a call: capacity behind the length
+// spellCall is spell for the arguments of a call: capacity beyond the length
 // is written out too.
 func spellCall[A any](a *A) (exprs, imports []string) {
 	v := reflect.ValueOf(a).Elem()

@@ -23,8 +23,8 @@ import (
 //     with many variants that takes longer than the slices.
 //   - Before the slices of a round an untimed pass over the window brings the
 //     inputs into the cache, so that being first costs nothing.
-//   - The collector runs between slices only. What collections cost is told
-//     apart from it (Timing.GCByte).
+//   - The collector runs between slices only. The cost of collections is reported apart from it
+//     (Timing.GCByte).
 //   - A slice ends when the goroutines that its calls started have ended: nobody
 //     else pays for them.
 //   - Each slice is timed by the wall clock and by the thread's own processor
@@ -345,8 +345,7 @@ func (t *timer[A, R]) collect(v, calls int) bool {
 	return t.room(t.out.Bytes[v] * float64(calls))
 }
 
-// room makes room for so many bytes more, and reports whether that took a
-// collection.
+// room makes room for further bytes, and reports whether that took a collection.
 func (t *timer[A, R]) room(bytes float64) bool {
 	t.pending += bytes
 	if t.pending < heapLimit {

@@ -28,7 +28,7 @@ type Scope struct {
 	group  *group   // nil for a single function
 	pieces []*piece // all that may change
 
-	rest    []*ast.File     // without the scope and without bodies, but for those that use a group
+	rest    []*ast.File     // without the scope and without bodies, except those that use a group
 	bare    []*ast.File     // without the scope and without bodies
 	declare map[string]bool // names that the rest declares
 }

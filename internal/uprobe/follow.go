@@ -29,7 +29,7 @@ func follow() asm.Instructions {
 	return p
 }
 
-// followChunk finds the reference to look at: the next one of the element at hand, else the first
+// followChunk finds the reference to look at: the next one of the current element, else the first
 // of the next element, else that of the next chunk.
 func followChunk() asm.Instructions {
 	// Find the slot of this call, its current chunk and the layout of the chunk.

@@ -22,7 +22,7 @@ type layout struct {
 	_     uint32
 }
 
-// A reference is a pointer, perhaps with a length behind it.
+// A reference is a pointer, perhaps with a length after it.
 type reference struct {
 	off    uint32 // within the value
 	list   uint32 // 1 when a length follows the pointer

@@ -198,8 +198,8 @@ func (c *typedText) makes(e ast.Expr) bool {
 		slices.Contains([]string{"regexp", "strings"}, fn.Pkg().Path())
 }
 
-// askedOnly reports whether a type is one of the library whose values stay as they are once made,
-// but for methods that asks does not know.
+// askedOnly reports whether a type is one of the library whose values never change once made,
+// except by methods that asks does not know.
 func askedOnly(t types.Type) bool {
 	p, ok := t.(*types.Pointer)
 	if !ok {

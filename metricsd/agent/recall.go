@@ -30,7 +30,7 @@ type recall struct {
 // wait for memory together.
 const ahead = 32
 
-// fullBatch bounds the samples that wait, but for a few more: they are to stay in the processor's
+// fullBatch bounds the samples that wait, give or take a few: they should stay in the processor's
 // nearest memory until they are taken.
 const fullBatch = 64
 

@@ -135,8 +135,7 @@ var objectBytes = func() (bytes [dogstatsd.Distribution + 1]int) {
 var summaryBytes = allocated(unsafe.Sizeof(Summary{})) + allocated(unsafe.Sizeof(ddsketch.DDSketch{})) +
 	2*allocated(unsafe.Sizeof(store.CollapsingLowestDenseStore{}))
 
-// allocated returns the size of an object of so many bytes in the allocator, which has sizes of
-// its own.
+// allocated returns the size that the allocator gives an object of n bytes.
 func allocated(bytes uintptr) int { return cap(append([]byte(nil), make([]byte, bytes)...)) }
 
 // Origin is a sender, or what else holds contexts, and their number.

@@ -16,7 +16,7 @@
 //	event                            /intake/, in the form of Datadog's agent
 //	service check                    /api/v1/check_run
 //
-// datadog.sketches says what goes out as a sketch: nothing (the default, but for metricsd's own
+// datadog.sketches says what goes out as a sketch: nothing (the default, except for metricsd's own
 // intake in the same process), distributions, or timings and histograms too. A sketch is the
 // aggregator's own, bin by bin: its bins are those of Datadog's agent, so percentiles of several
 // senders can be joined at the other end.

@@ -145,8 +145,8 @@ func (s *Sender) first() int {
 // maxHeld bounds the bytes that wait in memory.
 const maxHeld = 16 << 20
 
-// settle moves what is held to the disk, until there is no room; the lock is held. While
-// the first is being posted nothing moves: it would go behind what came after it, or go twice.
+// settle moves what is held to the disk, until there is no room; the lock is held. While the first
+// is being posted nothing moves: it would be sent after newer payloads, or twice.
 func (s *Sender) settle() error {
 	for len(s.held) > 0 && !s.posting {
 		err := s.queue.Put(s.held[0])

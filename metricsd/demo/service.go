@@ -107,7 +107,7 @@ func (s *service) processor() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The name in parentheses may hold spaces; user and system time are the 12th and 13th behind
+	// The name in parentheses may hold spaces; user and system time are the 12th and 13th after
 	// it.
 	words := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
 	if len(words) < 13 {

@@ -45,8 +45,8 @@ type place struct {
 	again bool
 }
 
-// internedSet are the places that a string's hash leaves it. The next new string is for the place
-// at hand.
+// internedSet holds the places that a string's hash allows. The next new string takes the place
+// that hand points to.
 type internedSet struct {
 	places [8]place
 	hand   uint8

@@ -13,7 +13,7 @@
 // that Datadog described in "Performance in Go: real-world lessons" (2014).
 //
 // Counts are written in one transaction with the place in the queue up to which they
-// count, and after a crash reading begins behind that place. So each message is counted
+// count, and after a crash reading begins after that place. So each message is counted
 // once although it may be read twice.
 //
 // Senders repeat what was not acknowledged, of which all or a part may be in the queue. So each

@@ -26,8 +26,8 @@ type door struct {
 	reading atomic.Int64 // requests
 	log     *slog.Logger
 	unanswered
-	told    atomic.Int64 // when an unknown key was told last
-	failing atomic.Bool  // the last body could not be queued, and the operator was told
+	told    atomic.Int64 // when an unknown key was logged last
+	failing atomic.Bool  // the last body could not be queued, and the log says so
 
 	accepted, refused, tooLarge, denied, busy, full, ignored atomic.Uint64
 	bytes                                                    atomic.Uint64
@@ -65,7 +65,7 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 		bounds := d.bounds.Load()
 		defer d.reading.Add(-1)
-		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large: so many at once and no more
+		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large
 			d.busy.Add(1)
 			later(w, fmt.Errorf("the intake reads %d requests already, its limit; retry later", bounds.Requests))
 			return

@@ -317,8 +317,8 @@ func (p *processor) settle(ctx context.Context) bool {
 	return true
 }
 
-// apply writes a change; a failure is told and tried again later. A store that is
-// away must not be asked in a tight loop, hence the pause.
+// apply writes a change. It logs a failure and tries again after a pause, since a store that is
+// away must not be asked in a tight loop.
 func (p *processor) apply(ctx context.Context, c index.Change) bool {
 	err := p.index.Apply(ctx, c)
 	if err == nil {

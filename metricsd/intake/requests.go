@@ -10,9 +10,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A sender that was told to retry, or heard nothing, sends the same request again,
-// of which all or a part may be in the queue already. The processor counts each ID once; here
-// requests get theirs.
+// A sender that must retry, or heard nothing, sends the same request again, of which all or a part
+// may be in the queue already. The processor counts each ID once; here requests get theirs.
 //
 // A sender that repeats an Idempotency-Key with the same body repeats the request. A body of
 // Datadog's own agent is identified by its content: it has each context once in each ten seconds,

@@ -128,7 +128,7 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 }
 
 // ownVariable reports whether code may assign the variable of its k-th argument as its own: it is a
-// variable of each iteration, and nothing reads it behind the code.
+// variable of each iteration, and nothing reads it after the code.
 func (p *pair) ownVariable(name string, k int) bool {
 	if !p.before.readsLast(name, k) {
 		return false
@@ -142,7 +142,7 @@ func (p *pair) ownVariable(name string, k int) bool {
 }
 
 // readsLast reports whether the k-th argument of the only call of a parameter is a variable that
-// the function declares in the loop around the call, if there is one, and does not use behind it.
+// the function declares in the loop around the call, if there is one, and does not use after it.
 func (s *side) readsLast(name string, k int) bool {
 	var call *ast.CallExpr
 	for e := range nodesOf[*ast.ExprStmt](s.body) {
@@ -241,7 +241,7 @@ func (b *block) nodes() []ast.Node {
 	return out
 }
 
-// ownNamesStay reports whether variables that the statements declare are not used behind them.
+// ownNamesStay reports whether variables that the statements declare are not used after them.
 func (m *Match) ownNamesStay(stmts []ast.Stmt) bool {
 	if len(stmts) == 0 {
 		return true

@@ -129,7 +129,7 @@ var upper = mutator(example.Rule{
 	}},
 })
 
-// asked is a function that asks a loop, and says no behind it.
+// asked is a function that asks a loop, and says no after it.
 func asked(params, loop string) string {
 	return "func f(" + params + ") bool { " + loop + "\n return false }\n" + bump
 }

@@ -108,7 +108,7 @@ func (w *writer) helper(name string, typeArgs []ast.Expr) string {
 }
 
 // Helper returns the name of the candidate's copy of a function of the kit, and the edits that
-// declare it behind n's function. Code of a rule that no example can express calls it so.
+// declare it after n's function. Code of a rule that no example can express calls it so.
 func Helper(p *mutate.Pass, n ast.Node, name string) (string, []mutate.Edit, error) {
 	w := newWriter(&Match{Pass: p, Node: n}, nil, newSurroundings(p))
 	own := w.copyHelper(name, nil)
@@ -156,7 +156,7 @@ func (h *helper) there(p *mutate.Pass, types []string) string {
 	return ""
 }
 
-// valueText returns what stands behind the name in the declaration of a variable.
+// valueText returns the text that follows the name in the declaration of a variable.
 func valueText(decl string) string {
 	_, value, _ := strings.Cut(decl, "=")
 	return value
@@ -169,7 +169,7 @@ func (w *writer) copyText(h *helper, own string, types []string) string {
 		params = names(h.decl.Type.TypeParams)
 	}
 	var out strings.Builder
-	var from token.Pos // behind the comment
+	var from token.Pos // after the comment
 	if h.decl != nil {
 		from = h.decl.Type.Func
 	} else {

@@ -108,7 +108,7 @@ func (s *side) around(n ast.Node) (conditional, loop bool) {
 			conditional, loop = true, true
 		}
 	}
-	// Code behind a statement that may leave runs under a condition.
+	// Code after a statement that may leave runs under a condition.
 	if at := s.statementOf(n); at > 0 {
 		for _, st := range s.list[:at] {
 			for range nodesOf[*ast.ReturnStmt](st) {
@@ -205,7 +205,7 @@ func (m *Match) orderKept() bool {
 	return true
 }
 
-// deadBehind reports whether all variables of the match that do not live on are unused behind it.
+// deadBehind reports whether all variables of the match that do not live on are unused after it.
 func (m *Match) deadBehind() bool {
 	captured := facts.Captured.Of(m.Pass)
 	for obj, v := range m.locals {
@@ -261,7 +261,7 @@ func (m *Match) usedOutside(v *types.Var) bool {
 	return false
 }
 
-// liveBehind reports whether code behind the match may read a variable that the match assigns.
+// liveBehind reports whether code after the match may read a variable that the match assigns.
 func (m *Match) liveBehind(v *types.Var) bool {
 	region := m.Region()
 	fn := m.Pass.FuncOf(region)
@@ -311,7 +311,7 @@ func (m *Match) anyOrder() bool {
 	return true
 }
 
-// elementsLive reports whether code behind the match may read the elements of a slice.
+// elementsLive reports whether code after the match may read the elements of a slice.
 func (m *Match) elementsLive(v *types.Var) bool {
 	end := m.Region().End()
 	if m.tail != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// A Match is code that a Before matches. Guards ask it for the code behind the parameters.
+// A Match is code that a Before matches. Guards ask it for the code that the parameters stand for.
 type Match struct {
 	Pass *mutate.Pass
 	Node ast.Node // the expression, or the first statement
@@ -269,7 +269,7 @@ func (p *pair) importsThere(pass *mutate.Pass) bool {
 	return true
 }
 
-// imports returns the paths, quoted, of the packages that a function uses, but for those that
+// imports returns the paths, quoted, of the packages that a function uses, except those that
 // respelled makes up for.
 func (s *side) imports() (out []string) {
 	for id := range nodesOf[*ast.Ident](s.body) {
@@ -367,7 +367,7 @@ func (m *Match) yields(e ast.Expr) bool {
 	return true
 }
 
-// inStatement finds the expression of Before in the statement behind the matched ones. The
+// inStatement finds the expression of Before in the statement after the matched ones. The
 // statement must evaluate it once, whatever happens.
 func (m *Match) inStatement(s ast.Stmt) bool {
 	for e := range mutate.Nodes[ast.Expr](m.Pass, s) {

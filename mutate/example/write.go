@@ -299,7 +299,7 @@ func (w *writer) source(n ast.Node) string {
 	return w.m.Pass.TextWith(n, w.m.inner)
 }
 
-// parameter writes the code behind a parameter.
+// parameter writes the code that a parameter stands for.
 func (w *writer) parameter(obj *types.Var, id *ast.Ident) string {
 	m := w.m
 	if v := m.places[obj.Name()]; v != nil {

@@ -160,7 +160,7 @@ func PlainLocal(p *mutate.Pass, e ast.Expr) bool {
 }
 
 // CallChanges reports whether a call may change memory. append counts as a change, since it writes
-// behind the length of its argument.
+// beyond the length of its argument.
 func CallChanges(p *mutate.Pass, call *ast.CallExpr) bool {
 	if p.Info.Types[call.Fun].IsType() {
 		return false

@@ -174,9 +174,9 @@ func (l *Loop) reads(seq *ast.Ident) bool {
 	return l != nil && slices.ContainsFunc(l.Elems, func(e *ast.IndexExpr) bool { return e.X == ast.Expr(seq) })
 }
 
-// between returns what runs from behind a statement until code reads n: the statements in its list
-// up to the one that holds n, of which the head is enough where n stands there. It returns nil if
-// no statement of the list holds n.
+// between returns what runs from the end of a statement until code reads n: the statements in its
+// list up to the one that holds n, of which the head is enough where n stands there. It returns nil
+// if no statement of the list holds n.
 func between(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
 	list, at := p.Siblings(s)
 	if at < 0 || list[at] != s {
@@ -235,7 +235,7 @@ func IsLocal(p *mutate.Pass, v *types.Var) bool {
 // Inside reports whether n lies within m.
 func Inside(n, m ast.Node) bool { return m.Pos() <= n.Pos() && n.End() <= m.End() }
 
-// UsedAfter reports whether a function uses v behind a position.
+// UsedAfter reports whether a function uses v after a position.
 func UsedAfter(p *mutate.Pass, v *types.Var, f ast.Node, pos token.Pos) bool {
 	return slices.ContainsFunc(p.Uses(v, f), func(id *ast.Ident) bool { return id.Pos() >= pos })
 }

@@ -448,7 +448,7 @@ func (x *cutter) named(v *gotypes.Var) bool {
 	return results != nil && results.Pos() <= v.Pos() && v.Pos() < results.End()
 }
 
-// usedAfter reports whether code may read a variable after the region: behind it, or in the next
+// usedAfter reports whether code may read a variable after the region: below it, or in the next
 // turn of a loop around it.
 func (x *cutter) usedAfter(v *gotypes.Var) bool {
 	if x.named(v) {

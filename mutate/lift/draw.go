@@ -271,7 +271,7 @@ func (g *drawer) neighbour() string {
 	return "\xff"
 }
 
-// integer draws a number of so many bits.
+// integer draws a number of the given width in bits.
 func (g *drawer) integer(width int) int64 {
 	switch k := g.IntN(12); {
 	case k < 4:

@@ -192,7 +192,7 @@ type Answer struct {
 }
 
 // Find looks for terms: first for cheap ones of each region, then, with the remaining terms, harder
-// where there was none. It is pure but for its deadline.
+// where there was none. It is pure except for its deadline.
 func (s *Study) Find() Report {
 	l := &limits{total: s.o.Total, deadline: time.Now().Add(s.o.Time), goOn: s.o.GoOn}
 	var rep Report

@@ -216,7 +216,7 @@ func (r *redactor) knows(s string) bool {
 	return true
 }
 
-// placed reports whether a number behind a text is a line number.
+// placed reports whether a number after a text is a line number.
 func placed(before string) bool {
 	for _, place := range []string{"line ", ".go:", ".jsonl:", ".json:"} {
 		if strings.HasSuffix(before, place) {

@@ -14,7 +14,7 @@ import (
 )
 
 // stringBuilder (catalogue S1) matches a string that a loop extends with += and that nothing reads
-// meanwhile. It writes a strings.Builder and one read of its text behind the loop.
+// meanwhile. It writes a strings.Builder and one read of its text after the loop.
 var stringBuilder = &mutate.Mutator{
 	Name: "string-builder",
 	Doc: "Collect a string that grows in a loop in a strings.Builder. Every += copies what is there already, so the " +
@@ -247,7 +247,7 @@ func writes(p *mutate.Pass, name string, e, skip ast.Expr) string {
 	return name + ".WriteString(" + p.Text(ast.Unparen(e)) + ")\n"
 }
 
-// outerLoop returns the outermost loop around n that starts behind decl.
+// outerLoop returns the outermost loop around n that starts after decl.
 func outerLoop(p *mutate.Pass, n ast.Node, decl ast.Stmt) (loop ast.Stmt) {
 	for _, up := range p.Path(n) {
 		if up.Pos() <= decl.Pos() {

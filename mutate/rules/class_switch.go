@@ -54,7 +54,7 @@ var byteClass = func() (t [256]uint8) {
 type classArm struct {
 	tests []ast.Expr
 	body  []ast.Stmt
-	from  token.Pos // behind the colon or the brace
+	from  token.Pos // after the colon or the brace
 	to    token.Pos
 	// breaks leave the loop around the chain, and would leave the switch
 	breaks []*ast.BranchStmt

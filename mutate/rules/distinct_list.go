@@ -184,7 +184,7 @@ func namesMean(p *mutate.Pass, d facts.Declaration, pos token.Pos) bool {
 	return true
 }
 
-// readElem accepts an element that code can evaluate again behind the loop, from the values of the
+// readElem accepts an element that code can evaluate again after the loop, from the values of the
 // loop's variables.
 func (s *distinctSite) readElem(p *mutate.Pass) bool {
 	if !p.Pure(s.elem) || callsFunction(p, s.elem) {

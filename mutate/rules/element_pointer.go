@@ -43,7 +43,7 @@ func findElementPointers(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// elementEdits rewrites a declaration and the uses in the statements behind it.
+// elementEdits rewrites a declaration and the uses in the statements after it.
 func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate.Edit {
 	if _, short := d.Stmt.(*ast.AssignStmt); !short {
 		return nil

@@ -118,7 +118,7 @@ func (f *filter) keepsList(p *mutate.Pass) bool {
 	return true
 }
 
-// edits replaces s[:n] behind the loop by the kept elements, and n by their number.
+// edits replaces s[:n] after the loop by the kept elements, and n by their number.
 func (f *filter) edits(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	kept := p.Fresh("kept", "filtered")
 	s := f.list.Name()
@@ -148,7 +148,7 @@ func (f *filter) edits(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	return edits
 }
 
-// isNext reports whether e stands in the statement right behind the loop.
+// isNext reports whether e stands in the statement right after the loop.
 func isNext(p *mutate.Pass, loop ast.Stmt, e ast.Expr) bool {
 	list, at := p.Siblings(loop)
 	return at >= 0 && at+1 < len(list) && facts.Inside(e, list[at+1])

@@ -7,7 +7,7 @@ import (
 )
 
 // helper returns the name of a function with the declared text. The candidate has it already, or
-// the edits declare it behind the declaration that holds n. A function of the same name with other
+// the edits declare it after the declaration that holds n. A function of the same name with other
 // text does not count.
 func helper(p *mutate.Pass, n ast.Node, declare func(name string) string, wishes ...string) (string, []mutate.Edit) {
 	for _, name := range wishes {

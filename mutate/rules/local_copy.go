@@ -156,7 +156,7 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	return false
 }
 
-// derefs reports whether evaluating n certainly reads a field through base: not behind && or ||,
+// derefs reports whether evaluating n certainly reads a field through base: not after && or ||,
 // and not in a function literal.
 func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
 	found := false

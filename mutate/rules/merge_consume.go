@@ -230,7 +230,7 @@ func (w walk) stepsIn(p *mutate.Pass, n ast.Node) []*ast.IncDecStmt {
 	return out
 }
 
-// once checks a list: behind a statement that may step and continue, no other may step.
+// once checks a list: after a statement that may step and continue, no other may step.
 func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 	stepped := false
 	for _, s := range list {

@@ -62,7 +62,7 @@ type sliceCopy struct {
 	made ast.Expr   // its first value
 	from ast.Expr   // the slice
 	fill ast.Stmt   // copy(v, from), or nil
-	rest []ast.Stmt // behind the copy
+	rest []ast.Stmt // after the copy
 }
 
 // sliceCopyAt recognises the declaration of a copy.
@@ -112,7 +112,7 @@ func cloned(p *mutate.Pass, e ast.Expr) ast.Expr {
 	return place(p, from)
 }
 
-// filled returns x for `v := make([]T, len(x))` and copy(v, x) behind it, or nil.
+// filled returns x for `v := make([]T, len(x))` and copy(v, x) after it, or nil.
 func filled(p *mutate.Pass, d facts.Declaration, next ast.Stmt) ast.Expr {
 	made, ok := p.IsBuiltin(d.Value, "make")
 	s, is := next.(*ast.ExprStmt)

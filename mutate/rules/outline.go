@@ -11,7 +11,7 @@ import (
 )
 
 // outline (catalogue D3) matches a function that begins with guards and continues with more than a
-// call. It moves the part behind the guards into a function of its own. A call costs more than the
+// call. It moves the part after the guards into a function of its own. A call costs more than the
 // fast path of many functions, but the compiler inlines a function of a few statements and one
 // call.
 var outline = &mutate.Mutator{
@@ -46,7 +46,7 @@ type outlineSite struct {
 	rest []ast.Stmt
 }
 
-// findOutline wants at least one guard without loops, and behind the guards more than a call.
+// findOutline wants at least one guard without loops, and after the guards more than a call.
 func findOutline(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {

@@ -297,7 +297,7 @@ func %s%s(b %s) uint64 {
 	}, imports
 }
 
-// fewBytes writes the choice of loads by the number of bytes in v. more is a further case behind
+// fewBytes writes the choice of loads by the number of bytes in v. more is a further case after
 // the one for eight.
 func fewBytes(p *mutate.Pass, v string, text wordText, more string) (cases string, imports []mutate.Edit) {
 	word, half, high, imports := loads(p, v, text)
@@ -314,7 +314,7 @@ func fewBytes(p *mutate.Pass, v string, text wordText, more string) (cases strin
 }
 
 // loads returns the text of three loads: the word that v begins with, its lower half, and v's last
-// four bytes. But for slices it writes shifts, which the compiler turns into loads.
+// four bytes. For slices, however, it writes shifts, which the compiler turns into loads.
 func loads(p *mutate.Pass, v string, text wordText) (word, half, high string, edits []mutate.Edit) {
 	if text != bytesText {
 		of := strings.NewReplacer("b", v)

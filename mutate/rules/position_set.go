@@ -71,7 +71,7 @@ func findPositionSet(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// readUses accepts one question with the addition right behind it, and no other use.
+// readUses accepts one question with the addition right after it, and no other use.
 func (s *positionSite) readUses(p *mutate.Pass) bool {
 	uses := p.Uses(s.set.decl.Var, p.File)
 	if len(uses) != 2 {

@@ -182,7 +182,7 @@ func innerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
 }
 
 // unconditional reports whether the first iteration of a loop certainly reaches an append. The
-// append must stand in the body itself, behind nothing that jumps.
+// append must stand in the body itself, after nothing that jumps.
 func unconditional(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
 	for _, s := range body.List {
 		if own[s] {

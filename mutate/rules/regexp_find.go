@@ -105,7 +105,7 @@ func prefersLongest(p *mutate.Pass, v *types.Var) bool {
 	return false
 }
 
-// searchArgs checks the arguments behind the text. It returns the replacement, which must be a
+// searchArgs checks the arguments after the text. It returns the replacement, which must be a
 // constant; the methods that list matches must list all.
 func searchArgs(p *mutate.Pass, call *ast.CallExpr, method string) (repl string, ok bool) {
 	switch method {
@@ -247,7 +247,7 @@ func (s *searchSite) repeated(find, fallback string) string {
 		each = "out.WriteString(s[end:m[0]])\n" + s.replaced()
 		after = "if end == 0 {\nreturn s\n}\nout.WriteString(s[end:])\nreturn out.String()\n"
 	}
-	if s.method == "ReplaceAllStringFunc" { // f must not be called again for what lies behind
+	if s.method == "ReplaceAllStringFunc" { // f must not be called again for what lies after
 		fallback = fmt.Sprintf("out.WriteString(%s.ReplaceAllStringFunc(s[end:], f))\nreturn out.String()", s.v.Name())
 	}
 	return fmt.Sprintf("%send := 0 // of the last match\nfor {\nm, found, plain := %s(s, end)\nif !plain {\n%s\n}\n"+

@@ -13,7 +13,7 @@ import (
 // This file follows code for a character beyond ASCII.
 
 // oneTurnDoes reports whether a loop's body may run once for each byte of a character beyond ASCII
-// instead of once. The first iteration is the same in both loops. So the iterations behind it must
+// instead of once. The first iteration is the same in both loops. So the iterations after it must
 // change nothing and must not leave the loop.
 func oneTurnDoes(p *mutate.Pass, v *types.Var, body *ast.BlockStmt) bool {
 	first := wideRune{p: p, v: v, known: map[*types.Var]truth{}}
@@ -268,7 +268,7 @@ func (w *wideRune) matches(clause *ast.CaseClause, onRune bool) (truth, bool) {
 	return value, true
 }
 
-// arm returns the effect of a case's body, in which break leaves only the switch. Code behind the
+// arm returns the effect of a case's body, in which break leaves only the switch. Code after the
 // switch knows what it knew in front of it, and what the body leaves alike.
 func (w *wideRune) arm(list []ast.Stmt) effect {
 	if len(list) > 0 {
@@ -286,7 +286,7 @@ func (w *wideRune) arm(list []ast.Stmt) effect {
 	before := maps.Clone(w.known)
 	e := w.list(list)
 	if e == nothing && w.left {
-		return does // a continue would skip the code behind the switch
+		return does // a continue would skip the code after the switch
 	}
 	if !w.left {
 		before = common(before, w.known)

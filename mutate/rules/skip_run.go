@@ -86,7 +86,7 @@ func hasLoop(p *mutate.Pass, n ast.Node) bool {
 	return false
 }
 
-// acceptingArm finds the first arm of the body: an if, or the first case of a switch, behind at
+// acceptingArm finds the first arm of the body: an if, or the first case of a switch, after at
 // most a copy of the element. last says that nothing follows the arm in the body.
 func acceptingArm(p *mutate.Pass, l *mutate.CountedLoop) (test ast.Expr, body []ast.Stmt, last bool) {
 	list := l.Stmt.Body.List

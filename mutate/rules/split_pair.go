@@ -146,7 +146,7 @@ func asksForPair(p *mutate.Pass, e ast.Expr, v *types.Var) (pair, ok bool) {
 }
 
 // knownPair reports whether both halves certainly exist at n: it stands under a test for them, or
-// behind a test that leaves without them.
+// after a test that leaves without them.
 func knownPair(p *mutate.Pass, n ast.Node, v *types.Var) bool {
 	child := n
 	for _, up := range p.Path(n)[1:] {

@@ -41,7 +41,7 @@ type piece struct {
 	arg   ast.Expr // nil for a constant
 	verb  byte
 	width int    // digits to fill up with zeros; 0 is none
-	prec  string // digits behind the point, as written; empty is none
+	prec  string // digits after the point, as written; empty is none
 }
 
 type formatSite struct {

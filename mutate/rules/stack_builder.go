@@ -147,7 +147,7 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 }
 
 // cut recognises b.Len() - n for a constant n: what a Truncate leaves out. Other places may lie
-// behind the end, where the buffer panics and a slice may not.
+// beyond the end, where the buffer panics and a slice may not.
 func (s *roomSite) cut(p *mutate.Pass, e ast.Expr) (less string, ok bool) {
 	b, ok := ast.Unparen(e).(*ast.BinaryExpr)
 	if !ok || b.Op != token.SUB {

@@ -75,7 +75,7 @@ func emptySlices(p *mutate.Pass, s ast.Stmt) (out []scratchSite) {
 	return out
 }
 
-// standsAlone reports whether the declaration may stand behind the others of its statement: none of
+// standsAlone reports whether the declaration may stand after the others of its statement: none of
 // them uses the slice, whose name could mean something else to it, and none declares anew a name
 // that the declaration uses.
 func (s *scratchSite) standsAlone(p *mutate.Pass) bool {
@@ -308,7 +308,7 @@ func rewriteStackScratch(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 	return site.start(p, text), nil
 }
 
-// start puts statements in place of the declaration. Where it is one of several, they go behind
+// start puts statements in place of the declaration. Where it is one of several, they go after
 // all.
 func (s *scratchSite) start(p *mutate.Pass, text string) []mutate.Edit {
 	if s.decl.Spec != nil {

@@ -55,7 +55,7 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 }
 
 // mayAskEarly reports whether the method of an argument may run beside the other arguments, where
-// fmt runs it behind them. If one of these changes something, the method must look at its value
+// fmt runs it after them. If one of these changes something, the method must look at its value
 // only.
 func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool {
 	if !slices.ContainsFunc(args, func(a ast.Expr) bool { return a != e && p.Effects(a).Writes }) {

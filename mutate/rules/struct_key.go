@@ -175,7 +175,7 @@ func keyVariable(p *mutate.Pass, v, m *types.Var) (d facts.Declaration, ok bool)
 }
 
 // structParts takes a key apart into the struct's elements and their types, each with the text
-// behind it: "int|:". It returns nil if two different keys could have one text.
+// after it: "int|:". It returns nil if two different keys could have one text.
 func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 	pieces := piecesOf(p, key)
 	var parts []string

@@ -134,7 +134,7 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 	return []mutate.Edit{p.Replace(s.Node, text)}, nil
 }
 
-// canStart reports whether the functions that startOf and the loop behind it call are the
+// canStart reports whether the functions that startOf and the loop after it call are the
 // language's own.
 func canStart(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	return !redefined(p, l.Stmt, "len") && (l.Start == 0 || p.GoAtLeast(21) && !redefined(p, l.Stmt, "min"))
@@ -282,7 +282,7 @@ func usesElement(p *mutate.Pass, l *mutate.ElementLoop, n ast.Node) bool {
 }
 
 // unfold returns one copy of the body for element j. It turns `if x { continue }` and the
-// statements behind it into two branches. It refuses a body with break, labels or a continue
+// statements after it into two branches. It refuses a body with break, labels or a continue
 // elsewhere.
 func unfold(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, bool) {
 	breaks, continues, ok := p.Branches(l.Body)

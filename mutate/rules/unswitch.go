@@ -132,7 +132,7 @@ func finiteHead(p *mutate.Pass, s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.RangeStmt:
 		if s.Tok == token.ASSIGN {
-			return false // code behind the loop sees the variables
+			return false // code after the loop sees the variables
 		}
 		switch p.Info.TypeOf(s.X).Underlying().(type) {
 		case *types.Slice, *types.Array, *types.Map, *types.Basic:

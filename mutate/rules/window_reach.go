@@ -43,7 +43,8 @@ func certain(p *mutate.Pass, s ast.Stmt) []neighbour {
 	return out
 }
 
-// goesOn reports whether a statement ends behind itself, unless an index or a cut is out of bounds.
+// goesOn reports whether the next statement runs after s, unless an index or a cut is out of
+// bounds.
 func goesOn(p *mutate.Pass, s ast.Stmt) bool {
 	switch s.(type) {
 	case *ast.IfStmt, *ast.SwitchStmt, *ast.BlockStmt:

@@ -160,7 +160,7 @@ func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) 
 	return true
 }
 
-// gapOf recognises, behind the first arm, what accepts one other byte if an
+// gapOf recognises, after the first arm, what accepts one other byte if an
 // ordinary one follows:
 //
 //	if s[i] != '_' { return false }

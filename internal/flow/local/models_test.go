@@ -46,9 +46,9 @@ func alike(t *testing.T) {
 	}
 }
 
-// known is an evaluator of known speed: it does no more than wait, on so many
-// slots, and finds every candidate correct and a little faster or slower. All
-// else of a run is real: proposals, calls, replies, journals, checkpoints.
+// known is an evaluator of known speed: it only waits, on a fixed number of slots, and finds every
+// candidate correct and a little faster or slower. All else of a run is real: proposals, calls,
+// replies, journals, checkpoints.
 type known struct {
 	*flow.Activities
 	each  time.Duration // for a candidate

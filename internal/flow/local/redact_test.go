@@ -9,7 +9,7 @@ import (
 )
 
 // TestRedactedRunKeepsWhatPanicsSay checks that a function that says in its panic what it was
-// given, and versions that say something else: what models are told of them has no captured text.
+// given, and versions that say something else: what models learn of them has no captured text.
 func TestRedactedRunKeepsWhatPanicsSay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run")

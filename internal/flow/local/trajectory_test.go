@@ -161,7 +161,7 @@ func after(most time.Duration) func(evolve.Proposal) time.Duration {
 	return func(p evolve.Proposal) time.Duration { return most * time.Duration(number(p.ID)%97) / 97 }
 }
 
-// spent lets the budget end for a model after so many proposals.
+// spent ends a model's budget after the given number of proposals.
 func spent(model string, after int) func(evolve.Proposal, *flow.Asked) {
 	return func(p evolve.Proposal, out *flow.Asked) { out.Spent = p.Model == model && p.ID > after }
 }

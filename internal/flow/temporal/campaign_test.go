@@ -20,7 +20,8 @@ import (
 var hotspots = []string{"github.com/beagle-go/beagle/examples/tags.MergeTags",
 	"github.com/beagle-go/beagle/examples/tags.NormalizeTagArbTagValue"}
 
-// planned writes a campaign over hot spots, whose searches have so many candidates, into the store.
+// planned writes a campaign over hot spots into the store, with the number of candidates of each
+// search.
 func planned(t *testing.T, f *testFleet, candidates int) campaigns.Base {
 	t.Helper()
 	root, err := filepath.Abs("../../..")

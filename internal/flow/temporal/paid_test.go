@@ -21,8 +21,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A known has real stages but for the judge, who takes a moment and finds every
-// candidate correct and a little faster or slower.
+// A known has real stages except the judge, who takes a moment and finds every candidate correct
+// and a little faster or slower.
 type known struct {
 	*flow.Activities
 	pause time.Duration

@@ -153,7 +153,7 @@ func (s *site) flight() *pilot.Flight {
 	return f
 }
 
-// beyond waits for so many more blocks.
+// beyond waits for the given number of further blocks.
 func (s *site) beyond(more int) {
 	s.t.Helper()
 	want := s.flight().State.Blocks + more

@@ -19,7 +19,7 @@ import (
 // version after the other waits for the recording of inputs only once. One
 // call works at a time, since one measurement holds the machine.
 type judge struct {
-	spec  flow.Spec // but for the target
+	spec  flow.Spec // all but the target
 	store *store.Store
 
 	turn chan struct{} // holds one token; its taker works

@@ -71,7 +71,7 @@ func (a *activation) callee(s *state, c *ssa.CallCommon) *Func {
 	return f
 }
 
-// finish lets the state go on behind a call.
+// finish lets the state go on after a call.
 func (a *activation) finish(s *state, in ssa.Value, list []*Outcome) []*state {
 	var out []*state
 	for _, o := range list {

@@ -233,7 +233,7 @@ func refers(t types.Type, depth int) bool {
 	return true
 }
 
-// spoil goes on behind an instruction of initialisation that could not be
+// spoil goes on after an instruction of initialisation that could not be
 // followed: its value is poison, and so is all memory that it was handed.
 func (a *activation) spoil(s *state, why string) bool {
 	in := a.p.fn.Blocks[s.block].Instrs[s.at]

@@ -56,7 +56,8 @@ var (
 
 var errPlanted = errors.New("planted")
 
-// A planted candidate is bad, and off by what, before it answered so many requests.
+// A planted candidate is bad: off says what must switch it off, and most bounds the requests that
+// it answers before.
 type planted struct {
 	off       string
 	most      float64
@@ -253,7 +254,7 @@ func service(t *testing.T, name string) *capture.Client {
 	return nil
 }
 
-// flyPlanted rolls the candidate of a service out, for so many blocks at most.
+// flyPlanted rolls the candidate of a service out, for a bounded number of blocks.
 func flyPlanted(t *testing.T, c *capture.Client, blocks int) (*rollout.Experiment, rollout.Decision) {
 	t.Helper()
 	plan, _ := Plan(rollout.Plan{Ramp: []float64{0.1, 0.25}, StepBlocks: 20, Horizon: 300, MostBlocks: 100_000,

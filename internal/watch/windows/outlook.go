@@ -123,7 +123,7 @@ func series(windows []watch.Window) (out []named) {
 		for _, w := range windows {
 			bad, ok := w.Bad[slo]
 			if !ok {
-				s.values = nil // the series goes on behind the gap
+				s.values = nil // the series goes on after the gap
 				continue
 			}
 			s.values = append(s.values, bad)

@@ -250,7 +250,7 @@ func serveAgent(out io.Writer, key, profile string) error {
 	}))
 }
 
-// A keyedAgent is the way of a message through metricsd's agent, but for the key.
+// A keyedAgent is the way of a message through metricsd's agent, except for the key.
 type keyedAgent struct {
 	aggregator *aggregate.Aggregator
 	parser     *dogstatsd.Parser

@@ -60,7 +60,7 @@ func (g *agentKeys) byComparing(tags []string) (key uint64) {
 	return key
 }
 
-// bySet uses as many places as are needed for twice the tags, as long as there are so many. In the
+// bySet uses as many places as are needed for twice the tags, as long as there are enough. In the
 // set 0 is a free place, which the post's sketch of it does not speak of.
 func (g *agentKeys) bySet(tags []string) (key uint64) {
 	size := 8

@@ -86,7 +86,7 @@ func texts(from, to int) (out []string) {
 
 var errEnough = errors.New("enough")
 
-// readAll reads n messages behind places and sorts them, since partitions have no
+// readAll reads n messages after places and sorts them, since partitions have no
 // order among them; within one, places must grow.
 func readAll(t *testing.T, b Bus, after map[int32]int64, n int) (all []string, places map[int32]int64) {
 	t.Helper()

@@ -142,7 +142,7 @@ func (r *kafkaReading) judge(ctx context.Context, fetched kgo.Fetches) error {
 	return nil
 }
 
-// record hands on a record, if it comes behind the one that was read last.
+// record hands on a record, if it comes after the one that was read last.
 func (r *kafkaReading) record(ctx context.Context, is *kgo.Record) error {
 	m := Message{r.log.key(is.Partition), is.Offset, markOf(is), is.Value}
 	if last, ok := r.places[m.Partition]; ok {
@@ -193,11 +193,11 @@ func (r *kafkaReading) part(ctx context.Context, partition int32) error {
 	return errAgain
 }
 
-// parting returns an offset at or before the first message that is not of the log that was
-// read up to a place, and as near to it as can be told.
+// parting returns an offset at or before the first message that is not of the log that was read up
+// to a place, and as near to it as the broker can say.
 //
 // The broker knows where the leader's epoch ended under which the last message was written: what
-// was lost is behind that. A broker restored from a copy may count epochs anew, so what was
+// was lost is after that. A broker restored from a copy may count epochs anew, so what was
 // written later than that message, by its time, is read too. Clocks are set, hence some minutes
 // more. One of both has to hold.
 func (b *kafkaBus) parting(ctx context.Context, partition int32, last, mark int64) (int64, error) {
@@ -205,7 +205,7 @@ func (b *kafkaBus) parting(ctx context.Context, partition int32, last, mark int6
 	if err != nil || mark == 0 {
 		return start, err
 	}
-	// before the others: what comes meanwhile is behind it
+	// before the others: what comes meanwhile is after it
 	from, err := b.listed(b.admin.ListEndOffsets(ctx, b.options.Topic))(partition)
 	if err != nil {
 		return 0, err

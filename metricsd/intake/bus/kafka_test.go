@@ -78,7 +78,7 @@ func publishInTime(t *testing.T, b *kafkaBus, from, to int) {
 	}
 }
 
-// readUpTo reads behind places until a text comes.
+// readUpTo reads after places until a text comes.
 func readUpTo(t *testing.T, b Bus, after map[int32]int64, last string) (all []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -217,7 +217,7 @@ func makeAnew(t *testing.T, b *kafkaBus) {
 }
 
 // TestKafkaRemovesUnread moves the log's start over messages that were not read: reading goes on
-// there, and the operator is told.
+// there, and the log says so.
 func TestKafkaRemovesUnread(t *testing.T) {
 	for name, start := range brokers {
 		t.Run(name, func(t *testing.T) {

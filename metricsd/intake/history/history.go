@@ -1,5 +1,5 @@
-// Package history remembers what was seen lately: so many names that keeping them
-// as text would not do, each for a bounded time, within bounded memory.
+// Package history remembers the names that were seen lately, each for a bounded time, within
+// bounded memory. They are too many to keep as text.
 //
 // A name is kept as 64 bits of a seeded hash, with the epoch in which it was last
 // seen. Integer keys cost a third of string keys to look up (Datadog measured a
@@ -38,7 +38,7 @@ type shard struct {
 	_       [64]byte // a shard's lock is not to share a line with its neighbour's
 }
 
-// New makes a set of at most so many keys.
+// New makes a set that holds a bounded number of keys.
 func New(most int) *Set {
 	s := &Set{seed: maphash.MakeSeed(), owners: maphash.MakeSeed(), most: max(1, most/shards)}
 	for i := range s.shards {

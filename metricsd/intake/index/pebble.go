@@ -337,7 +337,7 @@ func (x *pebbleIndex) List(_ context.Context, customer string, k Kind, after str
 	if most <= 0 {
 		return nil, nil
 	}
-	from := append(key(customer, k, after), 0) // the least key behind it
+	from := append(key(customer, k, after), 0) // the least key after it
 	if after == "" {
 		from = key(customer, k, "")
 	}

@@ -322,7 +322,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// refuse is told the path of each request and answers none.
+// refuse gets the path of each request and answers none.
 type refuse func(path string)
 
 func (f refuse) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -6,7 +6,7 @@
 // # Limits
 //
 // Only pods are asked for: the names of deployments and cron jobs are those of their replica sets
-// and jobs without what the controllers have put behind them. The account needs to get, list and
+// and jobs without what the controllers have put after them. The account needs to get, list and
 // watch pods.
 package kubernetes
 

@@ -335,7 +335,7 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestAWatchThatIsRefused has a server that gives its list and refuses each watch behind it: that
+// TestAWatchThatIsRefused has a server that gives its list and refuses each watch after it: that
 // is a failure each time, the pauses grow, and the log is not filled.
 func TestAWatchThatIsRefused(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusGone} {
