@@ -98,8 +98,8 @@ func latest(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// once checks that no candidate of a result was told twice to the search, and
-// that those of an earlier log of the run are the first ones: once FILE LOG.
+// once checks that the search was told no candidate of a result twice, and that those of an earlier
+// log of the run are the first ones: once FILE LOG.
 func once(ts *testscript.TestScript, _ bool, args []string) {
 	var result, earlier struct {
 		Candidates int              `json:"candidates"`

@@ -95,9 +95,8 @@ func (x *trimmed) finalists() []string {
 	return out
 }
 
-// TestTrims: what ships has no step that buys nothing, whether its loss changes the
-// machine code or not; it was told to the search like all else; and the best stays
-// in the field as it was found.
+// TestTrims: what ships has no step that buys nothing, whether its loss changes the machine code or
+// not; the search was told it like all else; and the best stays in the field as it was found.
 func TestTrims(t *testing.T) {
 	x := newTrimmed(t, "g0 n0 g1 n1")
 	asked := x.run(t)

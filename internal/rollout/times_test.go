@@ -37,8 +37,8 @@ func clocked(rng *rand.Rand, calls int, preempted, class, times float64) Counts 
 	return c
 }
 
-// clockedExperiment feeds blocks of calls whose candidate has a class of slow ones, and takes so
-// many times what the original takes.
+// clockedExperiment feeds blocks of calls whose candidate has a class of slow ones, and takes
+// factor times as long as the original.
 func clockedExperiment(t *testing.T, seed uint64, bySize bool, factor, class, times float64,
 	more ...Guardrail) *Experiment {
 	t.Helper()

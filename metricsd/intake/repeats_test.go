@@ -49,7 +49,7 @@ func startForgetful(t *testing.T, dir string) (*running, *forgetful) {
 	return run(t, Options{Flush: 50 * time.Millisecond}, f, x), f
 }
 
-// counted waits until a metric has so many points.
+// counted waits until a metric has the given number of points.
 func (r *running) counted(metric string, want uint64) {
 	r.t.Helper()
 	var last []entryJSON

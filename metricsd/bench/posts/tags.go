@@ -69,7 +69,7 @@ func tags(o *options, args []string) error {
 	return o.print(t)
 }
 
-// loadTags are the tags of 500 messages; longer adds so many bytes to each value.
+// loadTags are the tags of 500 messages; longer is the number of bytes added to each value.
 func loadTags(longer int) (series [][]string, mean string) {
 	g := load.NewGenerator(load.Shape{Contexts: 3000, Packet: 8192}, 0, 1)
 	bytesOf, n := 0, 0
