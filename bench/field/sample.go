@@ -141,8 +141,8 @@ func masked(problem string) string {
 	return "not run"
 }
 
-// sample is the verb: it draws functions of a half, runs those that are not known
-// yet, and reports.
+// sample implements the verb: it draws functions of a half, runs those that are not known yet, and
+// reports.
 func sample(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err := o.check(); err != nil {
 		return err

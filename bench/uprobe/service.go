@@ -63,7 +63,7 @@ func service(function, calls string) {
 	}
 }
 
-// processor is the processor time of this process.
+// processor returns the processor time of this process.
 func processor() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) != nil {

@@ -99,7 +99,7 @@ func (e *Env) process(
 	return &reply, "", nil
 }
 
-// path is a new name in the scratch directory.
+// path returns a new name in the scratch directory.
 func (e *Env) path(name string) string {
 	return filepath.Join(e.Dir, strconv.FormatInt(e.files.Add(1), 10)+"-"+name)
 }
@@ -113,7 +113,7 @@ func (e *Env) records(rs []beagle.Record) (string, error) {
 	return path, harness.WriteRecords(path, rs)
 }
 
-// timed are the records that stand for the target's work.
+// timed returns the records that stand for the target's work.
 func timed(c *beagle.Corpus) []beagle.Record {
 	if len(c.Train) == 0 {
 		return c.Generated
@@ -180,8 +180,8 @@ func Screen(
 	return screen(ctx, e.runs(bin, files), idx, q, budget, e.Score)
 }
 
-// ScreenSets is Screen on each of some sets of a corpus's inputs, in one process. The budget is
-// that of a set, and the result has an entry for each.
+// ScreenSets does what Screen does on each of some sets of a corpus's inputs, in one process. The
+// budget is that of a set, and the result has an entry for each.
 func ScreenSets(
 	ctx context.Context, e *Env, bin *harness.Binary, idx []int, c *beagle.Corpus, sets [][]beagle.Record,
 	budget time.Duration,

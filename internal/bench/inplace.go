@@ -41,9 +41,9 @@ type PlaceProgram interface {
 	Remove()
 }
 
-// ConfirmIn is [Confirm] in a place. It speaks of the benchmarks only: there are no held-out and
-// no fresh inputs, no processes apart, and no profile. A ratio for each benchmark is among the
-// input classes.
+// ConfirmIn does what [Confirm] does in a place. It speaks of the benchmarks only: there are no
+// held-out and no fresh inputs, no processes apart, and no profile. A ratio for each benchmark is
+// among the input classes.
 func ConfirmIn(
 	ctx context.Context, p Place, u *source.Unit, cs []beagle.Candidate, tried int, o Options,
 ) ([]beagle.Measurement, error) {
@@ -71,7 +71,7 @@ func ConfirmIn(
 	return out, nil
 }
 
-// ScreenIn is [Screen] in a place.
+// ScreenIn does what [Screen] does in a place.
 func ScreenIn(
 	ctx context.Context, p Place, g PlaceProgram, idx []int, budget time.Duration, seed uint64, score beagle.Score,
 ) ([]beagle.Ratio, error) {
@@ -225,7 +225,7 @@ func (l *placeLab) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRat
 	return out
 }
 
-// only1 are the rounds of one window.
+// only1 returns the rounds of one window.
 func only1(t *rt.Timing, w int) *rt.Timing {
 	out := &rt.Timing{Calls: t.Calls, Passes: t.Passes, Windows: 1, Wall: make([][]int64, len(t.Wall)),
 		CPU: make([][]int64, len(t.Wall))}

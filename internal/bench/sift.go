@@ -50,7 +50,7 @@ func Sift(
 	return m.sift(ctx, pairs)
 }
 
-// SiftIn is [Sift] in a place.
+// SiftIn does what [Sift] does in a place.
 func SiftIn(
 	ctx context.Context, p Place, u *source.Unit, cs []beagle.Candidate, pairs [][2]int, o Options,
 ) (*Sifting, error) {
@@ -131,7 +131,7 @@ func (m *confirmer) undecided(over []beagle.Ratio, pairs [][2]int) (out []beagle
 	return out
 }
 
-// typicalWidth is the median half width of intervals, in logarithms; 0 of none.
+// typicalWidth returns the median half width of intervals, in logarithms; 0 of none.
 func typicalWidth(rs []beagle.Ratio) float64 {
 	if len(rs) == 0 {
 		return 0

@@ -40,7 +40,7 @@ func (a *Activities) StartFrom(ctx context.Context, run string, p Prepared) (*Pr
 	return &p, a.Store.Save(run, "prepared", p)
 }
 
-// Machine is the kind of machine that a run's verdicts are of.
+// Machine returns the kind of machine that a run's verdicts are of.
 func (a *Activities) Machine(run string) beagle.Machine {
 	a.mu.Lock()
 	defer a.mu.Unlock()

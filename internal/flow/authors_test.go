@@ -43,8 +43,7 @@ const better = "It ranges over the text, which needs no bounds checks.\n\n" + `
 >>>>>>> REPLACE
 `
 
-// asked is a session that can ask models and read what they write; it builds
-// and runs nothing.
+// asked returns a session that can ask models and read what they write; it builds and runs nothing.
 func asked(t *testing.T, s *store.Store, text string, server *llmtest.Server, caps llm.Caps) *session {
 	t.Helper()
 	dir := t.TempDir()

@@ -100,7 +100,7 @@ func (d *Draft) Welcome(proposal int, submission string) {
 	d.Guests[proposal] = submission
 }
 
-// Candidates are the candidates to evaluate.
+// Candidates returns the candidates to evaluate.
 func (d *Draft) Candidates() []string {
 	ids := make([]string, len(d.Made))
 	for i, m := range d.Made {
@@ -109,7 +109,7 @@ func (d *Draft) Candidates() []string {
 	return ids
 }
 
-// Shares are the candidates of each island, by island; some may have none.
+// Shares returns the candidates of each island, by island; some may have none.
 func (d *Draft) Shares(islands int) [][]string {
 	out := make([][]string, islands)
 	for i, m := range d.Made {

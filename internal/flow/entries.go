@@ -77,7 +77,7 @@ func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) e
 	return nil
 }
 
-// files are the corpora that the user gave, by function of the group.
+// files returns the corpora that the user gave, by function of the group.
 func (x *inPlaceEvidence) files(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for _, g := range x.spec.given() {
@@ -251,7 +251,7 @@ type entryProgram struct {
 	spoilt   map[int]*verify.Rejection
 }
 
-// joined is a version as the programs of an entry hold it: with copies of what leads from the
+// joined returns a version as the programs of an entry hold it: with copies of what leads from the
 // group back to it.
 func (e *entry) joined(c beagle.Candidate) beagle.Candidate {
 	c.Source = e.lab.unit.Copies.Joined(c.Source)

@@ -42,8 +42,8 @@ type inputs struct {
 	}
 }
 
-// corpus is the corpus as it is now; nil before it is known. It may be replaced
-// and is never changed: its facets and its training inputs stay.
+// corpus returns the corpus as it is now; nil before it is known. It may be replaced and is never
+// changed: its facets and its training inputs stay.
 func (n *inputs) corpus() *beagle.Corpus {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -122,7 +122,7 @@ func TestTrueProfile(t *testing.T) {
 	}
 }
 
-// prepareVowels is a session with recorded inputs, a profile and a model.
+// prepareVowels returns a session with recorded inputs, a profile and a model.
 func prepareVowels(t *testing.T) *session {
 	t.Helper()
 	dir := t.TempDir()

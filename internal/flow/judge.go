@@ -87,9 +87,8 @@ func (jd *judge) field(ctx context.Context, f Field) (*Judged, error) {
 	return out, jd.works.store.Cache(key, kept[*Judged]{jd.works.origin(), out})
 }
 
-// Confirm is the part of Judge that measures the finalists. It returns those
-// that are faster, the preferred one first; Judge finds the measurements in the
-// store.
+// Confirm does the part of Judge that measures the finalists. It returns those that are faster, the
+// preferred one first; Judge finds the measurements in the store.
 func (a *Activities) Confirm(ctx context.Context, run string, f Field) ([]string, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
@@ -113,9 +112,8 @@ func (jd *judge) faster(ctx context.Context, f Field) ([]string, error) {
 	return faster, nil
 }
 
-// Prove is the part of Judge that verifies a finalist in full, which needs no
-// quiet machine. It reports whether the finalist behaves; Judge finds the
-// verdict in the store.
+// Prove does the part of Judge that verifies a finalist in full, which needs no quiet machine. It
+// reports whether the finalist behaves; Judge finds the verdict in the store.
 func (a *Activities) Prove(ctx context.Context, run string, f Field, candidate string) (bool, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {

@@ -25,7 +25,7 @@ type meter struct {
 	inputs *inputs
 }
 
-// confirm is the full measurement.
+// confirm makes the full measurement.
 func (m *meter) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
@@ -63,9 +63,8 @@ func (m *meter) measuring(kind string, what ...any) (string, error) {
 		profile)...), nil
 }
 
-// modulePGO is the profile that production builds use: go build takes it from
-// the directory of the main package. Of several in the module, the one nearest
-// to the target counts.
+// modulePGO returns the profile that production builds use: go build takes it from the directory of
+// the main package. Of several in the module, the one nearest to the target counts.
 func (m *meter) modulePGO() string {
 	t := &m.unit.Target
 	var found []string

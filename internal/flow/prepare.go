@@ -53,7 +53,8 @@ func (a *Activities) Prepare(ctx context.Context, run string, spec Spec) (*Prepa
 	return a.PrepareFor(ctx, run, spec, nil)
 }
 
-// PrepareFor is Prepare for a run that measures on another kind of machine; nil is this one.
+// PrepareFor does what Prepare does for a run that measures on another kind of machine; nil stands
+// for this one.
 func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *beagle.Machine) (*Prepared, error) {
 	// Open the session. A run that is prepared already keeps its state.
 	start := time.Now()

@@ -55,7 +55,7 @@ func (x *session) preview(ctx context.Context) error {
 	return nil
 }
 
-// firstDraft is the first generation of the rules.
+// firstDraft makes the first generation of the rules.
 func (x *session) firstDraft(c *Course) (*Draft, error) {
 	d := c.Begin(nil)
 	if err := c.Enter(x.works.run, d, nil, x.spec.Batch); err != nil {

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// prompted is the prompt for a commission of a search that knows the original,
-// a version that behaves and one that fell, through the flow's own evidence.
+// prompted returns the prompt for a commission of a search that knows the original, a version that
+// behaves and one that fell, through the flow's own evidence.
 func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 	t.Helper()
 	s := evolve.New(evolve.Config{
@@ -58,8 +58,8 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 	return llm.Compose(e, llm.DefaultLimits(), 0)
 }
 
-// TestPromptOfASearch is a golden of what a model reads: the flow gathers it,
-// and nothing of it is made up for the test but the verdicts.
+// TestPromptOfASearch holds a golden of what a model reads: the flow gathers it, and nothing of it
+// is made up for the test but the verdicts.
 func TestPromptOfASearch(t *testing.T) {
 	x := asked(t, openStore(t), original, llmtest.New(t, llmtest.Say(better)), llm.Caps{})
 	p := prompted(t, x, beagle.Verdict{

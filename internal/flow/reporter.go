@@ -130,7 +130,7 @@ func verification(v *beagle.Verdict) beagle.Verification {
 	return out
 }
 
-// hotLines are the lines of the original that cost most.
+// hotLines returns the lines of the original that cost most.
 func (rp *reporter) hotLines() []beagle.LineShare {
 	const most, least = 6, 0.02
 	text := strings.Split(rp.works.root.Source, "\n")

@@ -73,8 +73,8 @@ func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 	return true, rw.works.store.Save(rw.works.run, "faults", f.list)
 }
 
-// keepLaterFaults is keepFaults for rules that failed outside of proposals: they are off from the
-// next proposal on.
+// keepLaterFaults does what keepFaults does for rules that failed outside of proposals: it disables
+// them from the next proposal on.
 func (rw *rewriter) keepLaterFaults() error {
 	rw.faults.mu.Lock()
 	next := rw.faults.latest + 1

@@ -42,8 +42,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// observed is the session of a run that is prepared. BEAGLE_BENCH_HOME is a
-// store that is kept, for two programs to start from the same inputs.
+// observed returns the session of a run that is prepared. BEAGLE_BENCH_HOME is a store that is
+// kept, for two programs to start from the same inputs.
 func observed(b *testing.B, target string) *session {
 	b.Helper()
 	home := os.Getenv("BEAGLE_BENCH_HOME")
@@ -72,8 +72,8 @@ func observed(b *testing.B, target string) *session {
 	return x
 }
 
-// again is a session that remembers nothing, in a store of its own. All lines
-// of the original take the same time: the profile differs every time.
+// again returns a session that remembers nothing, in a store of its own. All lines of the original
+// take the same time: the profile differs every time.
 func (x *session) again(b *testing.B) *session {
 	b.Helper()
 	s, err := store.Open(b.TempDir())

@@ -23,7 +23,7 @@ type works struct {
 	memory  memory
 }
 
-// key is the cache key of a stage's result for a candidate.
+// key returns the cache key of a stage's result for a candidate.
 func (w *works) key(stage, candidate, extra string) store.Key {
 	if w.anew { // its own results count when it is resumed
 		extra += w.run
@@ -105,7 +105,7 @@ func (w *works) insight(id string) *bench.Insight {
 
 func (w *works) evaluatedKey(id string) store.Key { return w.key("evaluated", id, "") }
 
-// verdict is the verdict of a candidate's evaluation. It may come from memory.
+// verdict returns the verdict of a candidate's evaluation. It may come from memory.
 func (w *works) verdict(id string) (beagle.Verdict, bool) {
 	if v, ok := w.memory.verdict(id); ok {
 		return v, true

@@ -187,8 +187,8 @@ func (h *hooker) iterations(head []ast.Node) string {
 	return ""
 }
 
-// nameOfTesting is the name that a file gives to package testing; "" when it does not import it. A
-// type B of another package has no iterations, or others.
+// nameOfTesting returns the name that a file gives to package testing; "" when it does not import
+// it. A type B of another package has no iterations, or others.
 func nameOfTesting(f *ast.File) string {
 	for _, s := range f.Imports {
 		switch {
@@ -210,7 +210,7 @@ func from(label, at token.Pos) token.Pos {
 	return at
 }
 
-// childrenOf are the nodes directly below one.
+// childrenOf returns the nodes directly below one.
 func childrenOf(n ast.Node) (out []ast.Node) {
 	ast.Inspect(n, func(c ast.Node) bool {
 		if c == n {

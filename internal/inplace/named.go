@@ -77,7 +77,7 @@ type home struct {
 
 type homes []home
 
-// declared are the packages of the module whose tests reach the target: its own, and those that
+// declared returns the packages of the module whose tests reach the target: its own, and those that
 // import it. deps are the directories that their tests may read.
 func (p *programs) declared(ctx context.Context) (homes, []string, error) {
 	own, deps, err := p.tools.Own(ctx, &p.u.Target)

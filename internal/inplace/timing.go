@@ -43,8 +43,8 @@ type clock struct {
 	exact bool // count allocations in processes of their own
 }
 
-// Clock is the place as measurements need it. Timed processes run on one processor. exact asks for
-// exact counts of allocations, which takes a part of the time.
+// Clock returns the place as measurements need it. Timed processes run on one processor. exact asks
+// for exact counts of allocations, which takes a part of the time.
 func (p *Place) Clock(cpu int, exact bool) bench.Place { return &clock{p, cpu, exact} }
 
 // A linkedProgram knows its first suite with benchmarks.
@@ -53,7 +53,7 @@ type linkedProgram struct {
 	at int
 }
 
-// Path is "" for a group, whose versions are in binaries of their own.
+// Path returns "" for a group, whose versions are in binaries of their own.
 func (l linkedProgram) Path() string {
 	if l.versions != nil {
 		return ""
@@ -91,10 +91,10 @@ func (c *clock) Relink(ctx context.Context, p bench.PlaceProgram, layout uint64)
 	return c.linked(g), nil
 }
 
-// Timed is a program as measurements need it.
+// Timed returns a program as measurements need it.
 func (p *Place) Timed(g *Program) bench.PlaceProgram { return (&clock{Place: p}).linked(g) }
 
-// Windows are the benchmarks that are timed.
+// Windows returns the benchmarks that are timed.
 func (c *clock) Windows() []bench.Window {
 	all, sum := c.timed(), 0.0
 	for _, t := range all {

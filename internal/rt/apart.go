@@ -28,9 +28,9 @@ func (x *exhauster) shared(yield func() bool) {
 	}
 }
 
-// windows are two parts of one piece of memory of n elements: the whole twice,
-// shifted, halves, and a short part inside the whole, whichever way round. A
-// version that reads far ahead of what it writes differs on the last ones only.
+// windows returns pairs of two parts of one piece of memory of n elements: the whole twice,
+// shifted, halves, and a short part inside the whole, whichever way round. A version that reads far
+// ahead of what it writes differs on the last ones only.
 func windows(n int) (list [][4]int) {
 	list = [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n},
 		{0, n / 2, n/2 - 1, n}}
@@ -147,8 +147,8 @@ func (x *exhauster) solved(yield func() bool) {
 	})
 }
 
-// inverse is the number that gives 1 when multiplied with an odd number, in 64
-// bits and so in fewer.
+// inverse returns the number that gives 1 when multiplied with an odd number, in 64 bits and so in
+// fewer.
 func inverse(odd uint64) uint64 {
 	n := odd // right in 3 bits; each step doubles them
 	for range 5 {

@@ -156,8 +156,8 @@ type cut struct{ from, to int }
 // maxCuts bounds the places of one text.
 const maxCuts = 24
 
-// cutsOf are the ends of a text and of the words in it: before, instead of and
-// after each separator.
+// cutsOf returns the ends of a text and of the words in it: before, instead of and after each
+// separator.
 func cutsOf(text []byte) []cut {
 	n := len(text)
 	list := []cut{{0, 0}, {n, n}, {0, 1}, {n - 1, n}}

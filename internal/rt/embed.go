@@ -50,10 +50,11 @@ func (p Part) Has(file string) bool {
 	return !slices.Contains(onlyRecorded, file)
 }
 
-// Files is the text of each file of the part by name, as it is compiled into generated programs.
+// Files returns the text of each file of the part by name, as it is compiled into generated
+// programs.
 func (p Part) Files() map[string]string { return Texts(Source, p.Has) }
 
-// Texts is the text of each file of an embedded directory that keep names.
+// Texts returns the text of each file of an embedded directory that keep names.
 func Texts(dir embed.FS, keep func(file string) bool) map[string]string {
 	out := map[string]string{}
 	entries, err := dir.ReadDir(".")

@@ -171,7 +171,7 @@ func (e *encoder) errorFields(v reflect.Value, f *shownFields) {
 // fieldText spells a field of plain data as Go does.
 func fieldText(v reflect.Value) string { return fmt.Sprintf("%#v", v) }
 
-// fieldTexts are the names of the fields that an error shows, and their texts.
+// fieldTexts returns the names of the fields that an error shows, and their texts.
 func fieldTexts(v reflect.Value) (names, texts []string) {
 	v, fields := publicFields(v)
 	if fields == nil {

@@ -152,7 +152,7 @@ func (o *Growth) steeper() bool {
 
 func (o *Growth) ratio(k int) float64 { return float64(o.Got[k]) / float64(max(o.Want[k], 1)) }
 
-// longest is the record with the longest sequence in a group, and its length.
+// longest returns the record with the longest sequence in a group, and its length.
 func (g *grower[A, R]) longest(group []int) (record, length int) {
 	record = -1
 	for _, i := range g.p.picks {
@@ -217,7 +217,7 @@ func varied(n int, rng *rand.Rand) []byte {
 	return b
 }
 
-// repeatedTo is a sequence of n elements made of all of v's, which has some.
+// repeatedTo returns a sequence of n elements made of all of v's, which has some.
 func repeatedTo(v reflect.Value, n int) reflect.Value {
 	if v.Kind() == reflect.String {
 		b := make([]byte, 0, n+v.Len())
@@ -233,7 +233,7 @@ func repeatedTo(v reflect.Value, n int) reflect.Value {
 	return out
 }
 
-// joined is the sequences of the records in a row, n elements or fewer.
+// joined returns the sequences of the records in a row, n elements or fewer.
 func (g *grower[A, R]) joined(slot, n int) reflect.Value {
 	x, keep := g.x, g.s.a
 	t := x.slots[slot].t
@@ -304,7 +304,7 @@ func (g *grower[A, R]) least(record int) (want, got int64) {
 	return max(least[0], 1), max(least[1], 1)
 }
 
-// once is the processor time of one call.
+// once returns the processor time of one call.
 func (g *grower[A, R]) once(side, record int) int64 {
 	c := g.s.check
 	v := 0
@@ -318,8 +318,8 @@ func (g *grower[A, R]) once(side, record int) int64 {
 	return threadClock() - start
 }
 
-// threadClock is the processor time of a locked thread: the clock of a process
-// moves in large steps on some systems.
+// threadClock returns the processor time of a locked thread: the clock of a process moves in large
+// steps on some systems.
 func threadClock() int64 {
 	if t := cpuClock(ofThread); t >= 0 {
 		return t

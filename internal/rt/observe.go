@@ -141,7 +141,7 @@ func (o *observer[A, R]) load(path string) error {
 	return nil
 }
 
-// footprint is the memory in bytes that a value leads to, texts left aside.
+// footprint returns the memory in bytes that a value leads to, texts left aside.
 func (o *observer[A, R]) footprint(a *A) int {
 	s := &scanner{}
 	for _, f := range o.in.fields {

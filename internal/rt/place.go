@@ -112,7 +112,7 @@ func (s *spans) walk(v reflect.Value, depth int) {
 	}
 }
 
-// holdsMemory is leadsToMemory with strings.
+// holdsMemory does what leadsToMemory does, and counts strings.
 func holdsMemory(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String:

@@ -300,9 +300,8 @@ func (p *replayer[A, R]) concurrently() {
 	p.out.Cases = len(p.picks) * p.q.Threads
 }
 
-// thread is one goroutine of the concurrent check. Neighbouring goroutines
-// walk the records in the same order, half a step apart, so that equal inputs
-// meet.
+// thread runs one goroutine of the concurrent check. Neighbouring goroutines walk the records in
+// the same order, half a step apart, so that equal inputs meet.
 func (p *replayer[A, R]) thread(t int) *Diff {
 	c := newChecker(&guard[A, R]{h: p.h}, p.q.Variant, p.q.Panics)
 	mine := &replayer[A, R]{h: p.h, q: p.q, records: p.records, check: c}

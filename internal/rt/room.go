@@ -42,7 +42,7 @@ func beyond[A any](orig, cand, untouched *A) bool {
 	return false
 }
 
-// behind are the bytes between length and capacity.
+// behind returns the bytes between length and capacity.
 func behind(elem *coder, h *sliceHeader) []byte {
 	return unsafe.Slice((*byte)(elem.at(h.data, h.len)), uintptr(h.cap-h.len)*elem.size)
 }
@@ -56,7 +56,7 @@ func hasRoom[A any](a *A) bool {
 	return false
 }
 
-// roomOf is the header of an argument slice with capacity to spare.
+// roomOf returns the header of an argument slice with capacity to spare.
 func roomOf(f field, a unsafe.Pointer) *sliceHeader {
 	if f.c.typ.Kind() != reflect.Slice || f.c.elem.size == 0 {
 		return nil

@@ -54,8 +54,8 @@ func (x *exhauster) runes(yield func() bool) {
 // runeContexts is the number of contexts in which a rune is tried.
 const runeContexts = 4
 
-// contextOf is the context of a rune in a round. In no round it goes with a bit
-// of the rune, so that neighbours and blocks differ in it.
+// contextOf returns the context of a rune in a round. In no round it goes with a bit of the rune,
+// so that neighbours and blocks differ in it.
 func contextOf(r rune, round int) int {
 	return int(uint32(r)*2654435769>>30+uint32(round)) % runeContexts
 }

@@ -2,8 +2,7 @@ package rt
 
 import "reflect"
 
-// spares are the numbers of elements that fit beyond an argument's length, for
-// a length of n.
+// spares returns the numbers of elements that fit beyond an argument's length, for a length of n.
 func spares(n int) []int { return []int{8, 64, n + 64, 1 << 12} }
 
 // spareLens are the lengths of the arguments with spare capacity.

@@ -212,7 +212,7 @@ func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], err
 	return t, nil
 }
 
-// nothing is the timing of a set on all of whose records the original panics.
+// nothing returns the timing of a set on all of whose records the original panics.
 func nothing(variants, skipped int) Timing {
 	return Timing{Skipped: skipped, Passes: make([]int, variants), Wall: make([][]int64, variants),
 		CPU: make([][]int64, variants), Allocs: make([]float64, variants), Bytes: make([]float64, variants)}

@@ -82,7 +82,7 @@ func (x *exhauster) twinRunes(i, k int, yield func() bool) bool {
 	return true
 }
 
-// relatives are the other runes that a rune folds, lowers, uppers or titles to.
+// relatives returns the other runes that a rune folds, lowers, uppers or titles to.
 func relatives(r rune) []rune {
 	var list []rune
 	add := func(o rune) {

@@ -84,8 +84,8 @@ func (t *timer[A, R]) probe() []A {
 	return all
 }
 
-// fastest is the minimum of several passes of variant v, so that a preempted
-// moment does not count. Slow calls are tried less often.
+// fastest returns the minimum of several passes of variant v, so that a preempted moment does not
+// count. Slow calls are tried less often.
 func (t *timer[A, R]) fastest(v int, calls []A) int64 {
 	share := int64(t.budget) / int64(10*len(t.run1))
 	best := t.once(v, calls)

@@ -277,7 +277,7 @@ func (x *exhauster) inject(i int, text []byte, at []int, yield func() bool) bool
 	return true
 }
 
-// positions are the ends, the middle, and one of each remainder modulo 8.
+// positions returns the ends, the middle, and one of each remainder modulo 8.
 func positions(n int) []int {
 	var list []int
 	for _, p := range []int{0, n - 1, n / 2, 1, n - 2, n/2 + 1, n/2 + 2, n/2 + 3, n - 3, n - 4, n - 5, 7, 8} {

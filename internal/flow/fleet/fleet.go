@@ -53,7 +53,7 @@ var Kinds = []string{LLM, Build, Verify, Bench}
 // must reach the processes, and hold their token.
 const Rollout = "rollout"
 
-// CampaignRun is the name under which [Backend.Cancel] knows a campaign.
+// CampaignRun returns the name under which [Backend.Cancel] knows a campaign.
 func CampaignRun(id string) string { return "campaign/" + id }
 
 // A RolloutStatus says how the workflow of a rollout stands.

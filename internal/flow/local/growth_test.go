@@ -63,7 +63,7 @@ func placeOf(mutator string) (place, i int) {
 	return place, int(mutator[len(mutator)-1] - '0')
 }
 
-// free are the places that no step has rewritten.
+// free returns the places that no step has rewritten.
 func free(steps []beagle.Step) []bool {
 	out := slices.Repeat([]bool{true}, rehearsedPlaces)
 	for _, st := range steps {
@@ -75,7 +75,7 @@ func free(steps []beagle.Step) []bool {
 	return out
 }
 
-// moves are the offers of a version.
+// moves returns the offers of a version.
 func moves(steps []beagle.Step) []beagle.Move {
 	var out []beagle.Move
 	for place, ok := range free(steps) {

@@ -234,7 +234,7 @@ func (x *staged) stage(t *testing.T, replay, record string) (*play, *store.Store
 	return r, r.store
 }
 
-// recording is the directory with the actions of a search with models.
+// recording returns the directory with the actions of a search with models.
 func (x *staged) recording() string {
 	return filepath.Join("testdata", "turns", strings.ReplaceAll(x.name, " ", "-"))
 }
@@ -265,9 +265,8 @@ func (x *staged) record(t *testing.T) {
 	}
 }
 
-// trajectory is the digest of all that a search was told and how it stands in
-// the end, its random numbers included. What was measured by a clock is not part
-// of it.
+// trajectory returns the digest of all that a search was told and how it stands in the end, its
+// random numbers included. What was measured by a clock is not part of it.
 func trajectory(t *testing.T, s *store.Store, run string) string {
 	t.Helper()
 	var log flow.Log

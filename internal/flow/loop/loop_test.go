@@ -167,7 +167,7 @@ func (f *fake) Tell(Telling, bool) error {
 	return f.fail("Tell")
 }
 
-// at is the place of the first event that holds a text, or -1.
+// at returns the place of the first event that holds a text, or -1.
 func (f *fake) at(text string) int {
 	return slices.IndexFunc(f.events, func(e string) bool { return strings.Contains(e, text) })
 }

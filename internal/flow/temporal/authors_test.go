@@ -131,7 +131,7 @@ func TestHandIns(t *testing.T) {
 	}
 }
 
-// modelSpec is a run in which two models write too.
+// modelSpec returns the spec of a run in which two models write too.
 func modelSpec(candidates int) flow.Spec {
 	s := simSpec(candidates)
 	for _, name := range []string{"one", "two"} {

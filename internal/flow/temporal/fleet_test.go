@@ -213,7 +213,7 @@ func (f *testFleet) driver() *Driver {
 	}
 }
 
-// leftovers are processes that live on in the fleet's directories.
+// leftovers returns the processes that live on in the fleet's directories.
 func (f *testFleet) leftovers(except ...*exec.Cmd) []string {
 	var out []string
 	procs, _ := filepath.Glob("/proc/[0-9]*")

@@ -55,7 +55,7 @@ func (k *known) Judge(context.Context, string, flow.Field) (*flow.Judged, error)
 	return &flow.Judged{Why: "nobody judged"}, nil
 }
 
-// modelsAt is a run on a small function with models at a server.
+// modelsAt returns the spec of a run on a small function with models at a server.
 func modelsAt(t *testing.T, url string, names ...string) flow.Spec {
 	t.Helper()
 	dir := t.TempDir()

@@ -143,7 +143,7 @@ func (s *site) fly(ctx context.Context) chan error {
 	return end
 }
 
-// flight is the state of the rollout in the store.
+// flight returns the state of the rollout in the store.
 func (s *site) flight() *pilot.Flight {
 	s.t.Helper()
 	f, err := s.base.Load()
@@ -160,7 +160,7 @@ func (s *site) beyond(more int) {
 	until(s.t, "more blocks", func() bool { return s.flight().State.Blocks >= want || s.flight().Over() })
 }
 
-// gate is the switch in the service.
+// gate returns the switch in the service.
 func (s *site) gate() wire.RolloutSwitch {
 	s.t.Helper()
 	held, err := pilot.Look(s.t.Context(), s.clients, "p.Sum")

@@ -52,8 +52,8 @@ func (f *following) over() bool {
 	}
 }
 
-// evaluations are the times at which the verdicts of a store were written: one
-// that is made again is written again.
+// evaluations returns the times at which the verdicts of a store were written: one that is made
+// again is written again.
 func evaluations(home string) map[string]time.Time {
 	out := map[string]time.Time{}
 	filepath.WalkDir(filepath.Join(home, "cache", "evaluated"), func(path string, d fs.DirEntry, err error) error {
@@ -139,7 +139,7 @@ func TestKillsSimulated(t *testing.T) {
 	}
 }
 
-// realSpec is a short run on a real function.
+// realSpec returns the spec of a short run on a real function.
 func realSpec(t *testing.T) flow.Spec {
 	t.Helper()
 	root, err := filepath.Abs("../../..")

@@ -211,7 +211,7 @@ func (j *judge) idOf(seen, source string) string {
 // keep lets later calls find an evaluation, those of other processes too.
 func (j *judge) keep(e *mcp.Evaluation) error { return j.store.Cache(evaluationKey(e.ID), e) }
 
-// evaluation is an earlier verdict, of this process or another.
+// evaluation returns an earlier verdict, of this process or another.
 func (j *judge) evaluation(id string) (*mcp.Evaluation, error) {
 	var e mcp.Evaluation
 	if !j.store.Cached(evaluationKey(id), &e) {

@@ -121,9 +121,9 @@ func configuration(o options, store *config.SQL) (*config.Config, error) {
 	return c, nil
 }
 
-// keptPorts are the ports of the services inside, the same after a restart: a
-// server that was killed and comes back on others waits a minute for the old
-// ones, which the tables of its members still name.
+// keptPorts returns the ports of the services inside, the same after a restart: a server that was
+// killed and comes back on others waits a minute for the old ones, which the tables of its members
+// still name.
 func keptPorts(file string, n int) ([]int, error) {
 	var out []int
 	if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &out) == nil && len(out) == n {
