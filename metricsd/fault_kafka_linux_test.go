@@ -239,7 +239,7 @@ func writtenAgain(t *testing.T, after string) {
 	}
 }
 
-// peakMemory is the most that a process has had in memory, in bytes.
+// peakMemory returns the most that a process has had in memory, in bytes.
 func peakMemory(t *testing.T, pid int) (bytes int64) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -20,8 +20,7 @@ import (
 	"time"
 )
 
-// TestMain is metricsd itself when a test asks for it, so that a process can be
-// killed.
+// TestMain runs metricsd itself when a test asks for it, so that a process can be killed.
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_AS_METRICSD") != "" {
 		os.Unsetenv("TEST_AS_METRICSD")
@@ -211,7 +210,7 @@ func TestIntakeReloads(t *testing.T) {
 	}
 }
 
-// points is how many points the index has under a name.
+// points returns how many points the index has under a name.
 func points(t *testing.T, kind, name string) int64 {
 	t.Helper()
 	resp, err := http.Get("http://" + intakeAddress + "/api/entries?kind=" + kind + "&name=" + name)
@@ -289,7 +288,7 @@ func names(t *testing.T, query string) string {
 	return strings.Join(strings.Fields(string(text)), "")
 }
 
-// get is a page of the intake, or nothing.
+// get returns a page of the intake, or nothing.
 func get(path string) string {
 	resp, err := http.Get("http://" + intakeAddress + path)
 	if err != nil {

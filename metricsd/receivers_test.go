@@ -27,7 +27,7 @@ type receiver struct {
 
 const scraped, written = `job="scraped"`, `job=""`
 
-// byPrometheus are the questions that both servers must answer, for one way of getting there.
+// byPrometheus returns the questions that both servers must answer, for one way of getting there.
 func byPrometheus(way string) map[string]string {
 	return map[string]string{
 		"sum(web_hits_total{" + way + "})":   "hits",

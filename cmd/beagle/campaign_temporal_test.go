@@ -131,7 +131,7 @@ func temporalServer(t *testing.T, program, dir string) string {
 	return ""
 }
 
-// campaignModule is the module of testdata/service/campaign.txtar, with its profile.
+// campaignModule returns the module of testdata/service/campaign.txtar, with its profile.
 func campaignModule(t *testing.T) []txtar.File {
 	t.Helper()
 	a, err := txtar.ParseFile("testdata/service/campaign.txtar")

@@ -89,7 +89,7 @@ func TestServiceScripts(t *testing.T) {
 	runScripts(t, sampletest.Of(t, scripts(t, "testdata/service"), servicesDrawn))
 }
 
-// scripts are the scripts of a directory.
+// scripts returns the scripts of a directory.
 func scripts(t *testing.T, dir string) []string {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {

@@ -143,7 +143,7 @@ func (s *served) read(t *testing.T, name string) string {
 var toolNames = []string{"bench", "describe_target", "evaluate_candidate", "explain_rejection", "fetch_patch",
 	"hotspots", "list_hotspots", "list_runs", "read_lessons", "submit_candidate"}
 
-// TestMCPStdio is an agent's session from the profile to a verdict.
+// TestMCPStdio plays an agent's session from the profile to a verdict.
 func TestMCPStdio(t *testing.T) {
 	t.Parallel()
 	s := serveModule(t)
@@ -464,7 +464,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestMCPHTTP is the same over streamable HTTP, through its door.
+// TestMCPHTTP plays the same over streamable HTTP, through its door.
 func TestMCPHTTP(t *testing.T) {
 	t.Parallel()
 	s := serveModule(t)

@@ -107,8 +107,8 @@ func shownBlocks(t *testing.T, path string) (all []shownBlock) {
 	return all
 }
 
-// readmeEnv is the environment of the commands: an empty home, the caches of Go, and this test as
-// beagle.
+// readmeEnv returns the environment of the commands: an empty home, the caches of Go, and this test
+// as beagle.
 func readmeEnv(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()

@@ -24,7 +24,7 @@ type sampler struct {
 	known       Sample // the sample of a Known, for the accumulators
 }
 
-// entryKey is the context's key for one type: a name may come with two. One word is looked up
+// entryKey returns the context's key for one type: a name may come with two. One word is looked up
 // faster than a struct, and the key is a hash already, so that moving it by a multiple of an odd
 // number makes keys coincide no more often than chance does.
 func entryKey(sample *Sample) uint64 { return sample.Key + uint64(sample.Type)*0x9e3779b97f4a7c15 }

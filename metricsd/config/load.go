@@ -137,7 +137,7 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 	return nil
 }
 
-// variable is the environment's name for a field.
+// variable returns the environment's name for a field.
 func variable(path string) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }

@@ -134,7 +134,7 @@ func (s *Sender) Put(f Form, body []byte) {
 	}
 }
 
-// first is the place in held of the first payload that is not being posted; the lock is held.
+// first returns the place in held of the first payload that is not being posted; the lock is held.
 func (s *Sender) first() int {
 	if s.posting {
 		return 1

@@ -27,7 +27,7 @@ type demo struct {
 	start  time.Time     // so long ago that what earlier attempts took is in it
 }
 
-// by is when a step has to end that may use the time up to a share of the whole.
+// by returns the deadline of a step that may use the time up to a share of the whole.
 func (d *demo) by(share float64) time.Time {
 	return d.start.Add(time.Duration(share * float64(d.within)))
 }

@@ -95,7 +95,7 @@ func (d *demo) place(root, out string) (err error) {
 	return errors.Join(os.MkdirAll(filepath.Join(d.out, "bin"), 0o755), os.MkdirAll(d.home(), 0o755))
 }
 
-// home is Beagle's store for this demo.
+// home returns Beagle's store for this demo.
 func (d *demo) home() string { return filepath.Join(d.out, "home") }
 
 func (d *demo) bin(name string) string { return filepath.Join(d.out, "bin", name) }

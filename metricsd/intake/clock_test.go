@@ -67,7 +67,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// oneParcel is a message with some points under a name of a customer.
+// oneParcel returns a message with some points under a name of a customer.
 func oneParcel(customer, name string, points int) batch {
 	s := wire.Series{Metric: name, Kind: wire.Gauge, Points: make([]wire.Point, points)}
 	return batch{bus.Message{}, []wire.Parcel{{Customer: customer, Series: []wire.Series{s}}}}

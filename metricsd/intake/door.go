@@ -132,7 +132,7 @@ func (d *door) ignore(w http.ResponseWriter, r *http.Request, _ caller) {
 	web.JSON(w, http.StatusAccepted, map[string]string{"status": "ok"})
 }
 
-// later is an answer that makes every sender try again.
+// later writes an answer that makes every sender try again.
 func later(w http.ResponseWriter, err error) {
 	w.Header().Set("Retry-After", "1")
 	web.Fail(w, http.StatusServiceUnavailable, err)

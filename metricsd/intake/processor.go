@@ -139,7 +139,7 @@ func (p *processor) decode() {
 	}
 }
 
-// work is the processor proper.
+// work does the work of the processor.
 func (p *processor) work(ctx context.Context) {
 	news, flush := time.NewTicker(p.options.News), time.NewTicker(p.options.Flush)
 	rank, hourly := time.NewTicker(rankEvery), time.NewTicker(epochLength)
@@ -383,7 +383,7 @@ func (p *processor) rank(now time.Time) {
 	p.ranks.Store(&ranks)
 }
 
-// rankOf is the last ranking of a customer, an empty one where there is none.
+// rankOf returns the last ranking of a customer, an empty one where there is none.
 func (p *processor) rankOf(customer string) *ranking {
 	if r := (*p.ranks.Load())[customer]; r != nil {
 		return r

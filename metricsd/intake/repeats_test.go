@@ -59,7 +59,8 @@ func (r *running) counted(metric string, want uint64) {
 	})
 }
 
-// settled is counted and stays so when all that was sent has been processed.
+// settled does what counted does, and checks that the count stays when all that was sent has been
+// processed.
 func (r *running) settled(metric string, want uint64) {
 	r.t.Helper()
 	r.post(body("settled", "", 1))

@@ -48,7 +48,7 @@ func (u *unanswered) identify(r *http.Request, customer string, body []byte) (id
 	return id, func() { u.put(content, id) }
 }
 
-// digest is the same for the same texts, and nobody can make two with the same.
+// digest returns a hash of the texts. Nobody can make two texts with the same one.
 func digest(kind, path string, text []byte) (d wire.ID) {
 	h := sha256.New()
 	h.Write([]byte(kind + "\x00" + path + "\x00"))

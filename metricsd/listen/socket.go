@@ -136,10 +136,10 @@ func clearPath(network, path string) error {
 // directory's mode decides who gets that far.
 func writable(path string) error { return os.Chmod(path, 0o722) }
 
-// Network is "udp" or "unixgram".
+// Network returns "udp" or "unixgram".
 func (s *Socket) Network() string { return s.network }
 
-// Address is where the socket listens, with the port that was chosen for port 0.
+// Address returns where the socket listens, with the port that was chosen for port 0.
 func (s *Socket) Address() string { return s.address }
 
 // Stop makes Receive return os.ErrDeadlineExceeded, now and from now on. What the
@@ -182,6 +182,5 @@ func (b *Batch) Datagram(i int) (datagram []byte, truncated bool) {
 	return b.buffers[i][:b.sizes[i]], b.truncated[i]
 }
 
-// PID is the process that sent the i-th datagram of the last batch; 0 when it is not
-// known.
+// PID returns the process that sent the i-th datagram of the last batch; 0 when it is not known.
 func (b *Batch) PID(i int) int32 { return b.pids[i] }

@@ -135,8 +135,7 @@ func (q *Queue) Put(payload []byte) error {
 	return nil
 }
 
-// fileSize is the size of a payload's file: each block has a header, and so has
-// the end.
+// fileSize returns the size of a payload's file: each block has a header, and so has the end.
 func fileSize(n int) int64 {
 	const header = 12
 	blocks := (n + secure.MaxBlock - 1) / secure.MaxBlock

@@ -33,7 +33,7 @@ func ParseLabels(list string) (Labels, error) {
 	return l, nil
 }
 
-// Tags are those of the labels that are in the list, sorted.
+// Tags returns those of the labels that are in the list, sorted.
 func (l Labels) Tags(labels map[string]string) (tags []string) {
 	for _, label := range slices.Sorted(maps.Keys(l)) {
 		if value, ok := labels[label]; ok {

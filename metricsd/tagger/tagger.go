@@ -97,7 +97,7 @@ func (t *Tagger) tags(from sender) (tags []string) {
 	return tags
 }
 
-// upTo are an entity's tags at a cardinality.
+// upTo returns an entity's tags at a cardinality.
 func (e *Entity) upTo(c dogstatsd.Cardinality) []string {
 	tags := slices.Clone(e.Low)
 	if c >= dogstatsd.CardinalityOrchestrator {

@@ -205,7 +205,7 @@ func untilTaken(address string) error {
 	return errors.New("the agent does not take what it is sent")
 }
 
-// serveAgent is an agent until its standard input ends.
+// serveAgent runs an agent until its standard input ends.
 func serveAgent(out io.Writer, key, profile string) error {
 	i := slices.IndexFunc(keyers, func(k struct {
 		name string

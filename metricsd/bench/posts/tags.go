@@ -69,7 +69,7 @@ func tags(o *options, args []string) error {
 	return o.print(t)
 }
 
-// loadTags are the tags of 500 messages; longer is the number of bytes added to each value.
+// loadTags returns the tags of 500 messages; longer is the number of bytes added to each value.
 func loadTags(longer int) (series [][]string, mean string) {
 	g := load.NewGenerator(load.Shape{Contexts: 3000, Packet: 8192}, 0, 1)
 	bytesOf, n := 0, 0
@@ -89,7 +89,7 @@ func loadTags(longer int) (series [][]string, mean string) {
 
 func simdTag(t string) bool { return simd.TagValidString(t) && form(t) }
 
-// form is what a tag of valid bytes must fulfil besides.
+// form reports whether a tag of valid bytes also has the form of a tag.
 func form(t string) bool {
 	return len(t) > 0 && len(t) <= 200 && startsTag(t[0]) && t[len(t)-1] != '_' && !strings.Contains(t, "__")
 }

@@ -29,7 +29,7 @@ func Mount(t testing.TB, bytes string) (dir string) {
 	return dir
 }
 
-// FillBut is [Fill] that leaves the given number of bytes free.
+// FillBut does what [Fill] does, and leaves the given number of bytes free.
 func FillBut(t testing.TB, dir string, left int64) (room func()) {
 	t.Helper()
 	kept := filepath.Join(dir, "left")

@@ -81,7 +81,7 @@ type Bus interface {
 // MaxMessage bounds a message. A door that packs more must split it.
 const MaxMessage = 8 << 20
 
-// ownPlaces are places that a reading may change.
+// ownPlaces returns places that a reading may change.
 func ownPlaces(after map[int32]int64) map[int32]int64 {
 	places := map[int32]int64{}
 	maps.Copy(places, after)

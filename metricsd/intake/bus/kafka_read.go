@@ -115,7 +115,7 @@ func (r *kafkaReading) open(ctx context.Context, brokers *kadm.Client, within ti
 	return nil
 }
 
-// starts are the offsets to read from: those of the last messages that were read.
+// starts returns the offsets to read from: those of the last messages that were read.
 func (r *kafkaReading) starts() map[int32]kgo.Offset {
 	from := map[int32]kgo.Offset{}
 	for p := range r.log.partitions {

@@ -153,7 +153,7 @@ func TestKafkaLosesTheLogsEndAndTheTime(t *testing.T) {
 	}
 }
 
-// TestKafkaLosesTheLogsEndWhileItIsRead is the same under a reader, which has read other messages
+// TestKafkaLosesTheLogsEndWhileItIsRead does the same under a reader, which has read other messages
 // where the new ones stand.
 func TestKafkaLosesTheLogsEndWhileItIsRead(t *testing.T) {
 	broker := kafkatest.Start(t)
@@ -240,7 +240,8 @@ func TestKafkaRemovesUnread(t *testing.T) {
 	}
 }
 
-// TestPlacesWithoutMarks are those of a metricsd that kept only offsets by the partitions' numbers.
+// TestPlacesWithoutMarks reads the places of a metricsd that kept only offsets by the partitions'
+// numbers.
 func TestPlacesWithoutMarks(t *testing.T) {
 	b := openTopic(t, brokers["kafka"](t))
 	publish(t, b, 0, 10)

@@ -126,7 +126,7 @@ func (b *natsBus) Moves() Moves {
 var errClosed = errors.New("queue: a write to the disk failed; the embedded server is being opened again, what was " +
 	"acknowledged is kept")
 
-// server is the open one.
+// server returns the open one.
 func (b *natsBus) server() (*natsServer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -127,8 +127,8 @@ func (l natsLog) Fatalf(string, ...any)  {}
 func (l natsLog) Debugf(string, ...any)  {}
 func (l natsLog) Tracef(string, ...any)  {}
 
-// behind is the number from which to read on after a place. A stream may have lost its end, and
-// what came since then has numbers under which other messages were read. What is counted is
+// behind returns the number from which to read on after a place. A stream may have lost its end,
+// and what came since then has numbers under which other messages were read. What is counted is
 // removed, so there is little else in the stream, and all of it is read.
 func (s *natsServer) behind(ctx context.Context, place, mark int64) (int64, error) {
 	if place <= 0 {

@@ -47,15 +47,15 @@ func New(most int) *Set {
 	return s
 }
 
-// Key is the key of a name of a kind. Keys of different sets differ: nobody can
-// make names that collide.
+// Key returns the key of a name of a kind. Keys of different sets differ: nobody can make names
+// that collide.
 func (s *Set) Key(kind byte, name string) uint64 {
 	const odd = 0x9e3779b97f4a7c15 // far apart for kinds next to each other
 	return maphash.String(s.seed, name) + uint64(kind)*odd
 }
 
-// Owner is what to add to the keys of an owner's names, so that they differ from those of others.
-// It has a seed of its own: a name that is also an owner's must not take its place.
+// Owner returns what to add to the keys of an owner's names, so that they differ from those of
+// others. It has a seed of its own: a name that is also an owner's must not take its place.
 func (s *Set) Owner(name string) uint64 { return maphash.String(s.owners, name) }
 
 // See stamps a key with the epoch and reports whether it was unknown. In a shard

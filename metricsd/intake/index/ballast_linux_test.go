@@ -114,7 +114,7 @@ func readUpToTwo(t *testing.T, x *pebbleIndex, dir string) {
 	}
 }
 
-// withoutRoom is an index with a write in it, on a disk that is full and has no ballast. The
+// withoutRoom returns an index with a write in it, on a disk that is full and has no ballast. The
 // caller calls room to free the disk.
 func withoutRoom(t *testing.T) (x *pebbleIndex, dir string, room func()) {
 	t.Helper()

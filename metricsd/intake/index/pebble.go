@@ -68,7 +68,7 @@ func (quiet) Fatalf(format string, args ...any) {
 	panic("index: " + fmt.Sprintf(format, args...)) // Pebble cannot go on, and says so
 }
 
-// key is the key of an entry. No customer's name has a zero byte, so none is the beginning of
+// key returns the key of an entry. No customer's name has a zero byte, so none is the beginning of
 // another's keys.
 func key(customer string, k Kind, name string) []byte {
 	b := []byte{entryKey}
@@ -204,7 +204,7 @@ func (x *pebbleIndex) batch(ctx context.Context, c Change) (*pebble.Batch, error
 	return b, nil
 }
 
-// room is nil where a change may be written.
+// room returns nil where a change may be written.
 func (x *pebbleIndex) room() error {
 	if err := x.ballast.restore(x.reserve); err != nil {
 		return err

@@ -22,7 +22,7 @@ type Limits struct {
 	Tags   int   // tags of one series
 }
 
-// DefaultLimits are those of Datadog's API, with room: 5 MB and 500 KB there.
+// DefaultLimits returns those of Datadog's API, with room: 5 MB and 500 KB there.
 func DefaultLimits() Limits {
 	return Limits{Body: 8 << 20, Opened: 64 << 20, Series: 100_000, Name: 1024, Tags: 1024}
 }

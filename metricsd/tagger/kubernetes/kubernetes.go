@@ -136,7 +136,7 @@ func (s *Source) Run(ctx context.Context) {
 	s.Follower.Run(ctx, s.once)
 }
 
-// Stats are those of the feed.
+// Stats returns those of the feed.
 func (s *Source) Stats() (entities int, refused uint64) { return s.feed.Stats() }
 
 // patience is how long an answer may take to begin, and a list to end.

@@ -11,7 +11,7 @@ import (
 // Level is how hard to try, from 1 on.
 type Level int
 
-// LevelFromInt is a level.
+// LevelFromInt returns a level.
 func LevelFromInt(level int) Level { return Level(level) }
 
 // CompressLevel packs src and appends it to dst.
