@@ -409,7 +409,7 @@ func floatOf(k reflect.Kind, p unsafe.Pointer) float64 {
 	return math.Float64frombits(*(*uint64)(p))
 }
 
-// firstTag is the tag that a value begins with, unless it is nil.
+// firstTag returns the tag that a value begins with, unless it is nil.
 func firstTag(c *coder) byte {
 	return wire.TagOf(c.kind, c.kind == reflect.Slice && c.elem.kind == reflect.Uint8)
 }

@@ -201,7 +201,7 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
 	return plan.weighed(which, weights, costs), nil
 }
 
-// both is a shape over callees and lines at once: each has half of the time.
+// both returns a shape over callees and lines at once: each has half of the time.
 func both(s *hotspots.Subtree) similarity.Shape {
 	out := similarity.Shape{Parts: map[string]float64{}, Samples: s.Effective}
 	for name, v := range s.Callees {
@@ -213,8 +213,8 @@ func both(s *hotspots.Subtree) similarity.Shape {
 	return out
 }
 
-// weighed is the plan with other weights of some groups. shares are of the time, costs the time of
-// one call. The groups together keep the share of the calls that they had.
+// weighed returns the plan with other weights of some groups. shares are of the time, costs the
+// time of one call. The groups together keep the share of the calls that they had.
 func (p *Plan) weighed(which []int, shares, costs []float64) *Plan {
 	out := *p
 	out.Groups = append([]Group{}, p.Groups...)
@@ -238,7 +238,7 @@ func (p *Plan) weighed(which []int, shares, costs []float64) *Plan {
 	return &out
 }
 
-// told is the best try's fit, with all tries and the reasons why the rest is not alike.
+// told returns the best try's fit, with all tries and the reasons why the rest is not alike.
 func (f *Fitter) told(tries []*try, best *try) *beagle.BenchmarkFit {
 	out := best.fit
 	for _, t := range tries {

@@ -130,7 +130,7 @@ func TestNothingTwice(t *testing.T) {
 	}
 }
 
-// table is a planted ranking: three hot spots, of which b calls a.
+// table returns a planted ranking: three hot spots, of which b calls a.
 func table() *State {
 	s := &State{
 		Campaign: beagle.Campaign{Least: 0.005, ID: "now"}, Most: 2,

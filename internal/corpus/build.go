@@ -351,7 +351,7 @@ func (m *maker) tied(bad map[int]bool, a, b *rt.Observation) bool {
 	return len(a.Tied)+len(b.Tied) > 0
 }
 
-// unstable are the records that did not do the same each time.
+// unstable returns the records that did not do the same each time.
 func unstable(a, b *rt.Observation) map[int]bool {
 	bad := map[int]bool{}
 	for _, i := range slices.Concat(a.Unstable, b.Unstable) {

@@ -75,7 +75,7 @@ func newLoader(u *source.Unit) *loader {
 	return l
 }
 
-// example is a record of this target with zero values.
+// example returns a record of this target with zero values.
 func (l *loader) example() string {
 	zero := l.shape.Zero()
 	return fmt.Sprintf(`{"args": %s, "weight": 1}`, zero.JSON())

@@ -96,7 +96,7 @@ func (m *maker) sortPart(ctx context.Context, records []beagle.Record) ([]beagle
 	return nil, nil, nil
 }
 
-// shares are the weighted shares of the classes.
+// shares returns the weighted shares of the classes.
 func shares(records []beagle.Record, classes []string) map[string]float64 {
 	out := map[string]float64{}
 	total := 0.0

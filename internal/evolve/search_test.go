@@ -12,8 +12,8 @@ import (
 
 const seeds = 40
 
-// rate is how many of the seeds find what is worth three times, to a tenth,
-// within sixty candidates.
+// rate returns how many of the seeds find what is worth three times, to a tenth, within sixty
+// candidates.
 func rate(name string, st Strategy) (found int) {
 	for seed := range uint64(seeds) {
 		w := landscapes[name](seed)

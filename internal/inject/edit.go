@@ -23,7 +23,7 @@ func (e *edited) apply() string {
 	return e.changed() + "\n//line beagle_probe.go:1\n" + e.tail.String()
 }
 
-// changed is the text with the insertions alone.
+// changed returns the text with the insertions alone.
 func (e *edited) changed() string {
 	return syntax.Apply(e.text, e.edits)
 }
@@ -122,8 +122,8 @@ type writer struct {
 	in      instance
 }
 
-// taken is the name of the function that captures: after the one that the gate calls, if there are
-// instantiations to choose from.
+// taken returns the name of the function that captures: after the one that the gate calls, if there
+// are instantiations to choose from.
 func (w *writer) taken() string {
 	if w.in.declared != "" {
 		return fmt.Sprintf("beagleTaken%d", w.n)
@@ -137,7 +137,7 @@ const (
 	unsafeName = "beagleunsafe"
 )
 
-// gate is the statement at the beginning of the function.
+// gate returns the statement at the beginning of the function.
 func (w *writer) gate() string {
 	var names []string
 	for _, a := range w.args {

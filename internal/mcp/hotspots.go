@@ -40,7 +40,7 @@ func ReadHotspots(r io.Reader, m Module, limit int, least float64) (*Hotspots, e
 	return answered(t, m, limit), nil
 }
 
-// answered is a ranking as the tool answers it.
+// answered returns a ranking as the tool answers it.
 func answered(t *hotspots.Table, m Module, limit int) *Hotspots {
 	used := t.Profiles[0]
 	out := &Hotspots{Unit: used.Kind + " bytes", Total: used.Total, Hotspots: []Hotspot{}, Dropped: []Dropped{},

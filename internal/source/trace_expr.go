@@ -153,7 +153,7 @@ func (t *tracer) textCall(e *ast.CallExpr) bool {
 	return true
 }
 
-// textFunc is rt's name for calls of such a function; "" for any other.
+// textFunc returns rt's name for calls of such a function; "" for any other.
 func (t *tracer) textFunc(e *ast.CallExpr) string {
 	sel, ok := e.Fun.(*ast.SelectorExpr)
 	if !ok || len(e.Args) != 2 || e.Ellipsis.IsValid() {

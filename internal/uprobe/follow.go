@@ -16,8 +16,8 @@ const (
 	ref   = asm.R9
 )
 
-// follow is the body of the loop: it looks at one reference and copies its target, or goes on to
-// the next element or chunk. The copies are a queue: their own references come later.
+// follow returns the body of the loop: it looks at one reference and copies its target, or goes on
+// to the next element or chunk. The copies are a queue: their own references come later.
 func follow() asm.Instructions {
 	p := slices.Concat(followChunk(), followReference(), followTarget())
 	// The verifier wants the type of a callback.

@@ -174,7 +174,7 @@ func (p *planner) value(refs *[]reference, t *Type, off, depth int, foreign bool
 	}
 }
 
-// bytes are the two tables as the kernel's maps hold them.
+// bytes returns the two tables as the kernel's maps hold them.
 func (p *planner) bytes() (layouts, refs [][]byte) {
 	le := binary.LittleEndian
 	for _, l := range p.layouts {

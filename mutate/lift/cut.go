@@ -280,7 +280,7 @@ func (x *cutter) lends(v *gotypes.Var) bool {
 	return false
 }
 
-// builderOf is the name of a type that texts are appended to, without a star; "" for others.
+// builderOf returns the name of a type that texts are appended to, without a star; "" for others.
 func builderOf(t gotypes.Type) string {
 	if p, ok := gotypes.Unalias(t).(*gotypes.Pointer); ok {
 		t = p.Elem()
@@ -347,8 +347,7 @@ func (x *cutter) ident(n *ast.Ident) {
 	}
 }
 
-// input is the input that a variable is; nil when its type is outside of the
-// grammar.
+// input returns the input that a variable is; nil when its type is outside of the grammar.
 func (x *cutter) input(v *gotypes.Var) *Input {
 	if in := x.inputs[v]; in != nil {
 		return in

@@ -46,7 +46,7 @@ func newPrinter(p *mutate.Pass, r *Region) *printer {
 	return &printer{p: p, r: r, calls: map[string][]string{}, taken: map[string]bool{}}
 }
 
-// inner is a printer for the statements of a branch.
+// inner returns a printer for the statements of a branch.
 func (pr *printer) inner() *printer {
 	return &printer{p: pr.p, r: pr.r, calls: map[string][]string{}, taken: pr.taken, imports: pr.imports}
 }
@@ -70,7 +70,7 @@ func (pr *printer) need(paths []string) {
 	}
 }
 
-// typeText is a type as the code at the region spells it.
+// typeText returns a type as the code at the region spells it.
 func (pr *printer) typeText(t gotypes.Type) string {
 	return gotypes.TypeString(t, func(q *gotypes.Package) string {
 		if q == pr.p.Pkg {
@@ -80,7 +80,7 @@ func (pr *printer) typeText(t gotypes.Type) string {
 	})
 }
 
-// expr is the text of a term.
+// expr returns the text of a term.
 func (pr *printer) expr(t *term) string {
 	switch {
 	case t.c == nil && t.input >= 0:
@@ -256,7 +256,7 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	return f, true
 }
 
-// best is the cheapest term of each output.
+// best returns the cheapest term of each output.
 func (q *question) best(right [][]*term) []*term {
 	chosen := make([]*term, len(right))
 	for k, ts := range right {
@@ -281,7 +281,7 @@ func cheaper(r *Region, ts []*term, price int) bool {
 	return price < old
 }
 
-// priceOf is the price of a function of the library by its name.
+// priceOf returns the price of a function of the library by its name.
 func priceOf(name string) int {
 	for _, c := range all {
 		if c.Name == name || strings.HasPrefix(c.Name, name+"(") {
@@ -291,7 +291,7 @@ func priceOf(name string) int {
 	return 10
 }
 
-// termText is the term alone, for people.
+// termText returns the term alone, for people.
 func termText(p *mutate.Pass, r *Region, ts []*term) string {
 	var out []string
 	for _, t := range ts {

@@ -119,8 +119,8 @@ var companions = map[string][]string{
 	"[]float64": {"float64", "int", "bool"},
 }
 
-// playing are the components of a library over the types of the leaves and goals, and those close
-// to them; those that make an output first.
+// playing returns the components of a library over the types of the leaves and goals, and those
+// close to them; those that make an output first.
 func playing(library []*Component, leaves []leaf, goals []*goal) []*Component {
 	in := map[*Type]bool{}
 	note := func(t *Type) {
@@ -327,7 +327,7 @@ func (b *bank) guards(level int) {
 	}
 }
 
-// conditions are the cheapest Boolean terms that have a value everywhere.
+// conditions returns the cheapest Boolean terms that have a value everywhere.
 func (b *bank) conditions() (out []*term) {
 	full := ^uint64(0) >> (64 - b.n)
 	for _, level := range b.terms[types["bool"]] {
@@ -340,7 +340,7 @@ func (b *bank) conditions() (out []*term) {
 	return out
 }
 
-// covering is the first of some terms that is right where mask says.
+// covering returns the first of some terms that is right where mask says.
 func covering(parts []*term, mask uint64) *term {
 	for _, t := range parts {
 		if mask&^t.agree == 0 {

@@ -127,7 +127,7 @@ func newType[T any](name string, k kind[T]) *Type {
 	return t
 }
 
-// typeFor is the type of the grammar that a Go type has; nil for none.
+// typeFor returns the type of the grammar that a Go type has; nil for none.
 func typeFor[T any]() *Type { return byGo[reflect.TypeFor[T]()] }
 
 type integer interface {
@@ -168,7 +168,7 @@ func integers[T integer](g *drawer) []T {
 }
 func bitsOf[T any]() int { return int(reflect.TypeFor[T]().Size()) * 8 }
 
-// sumOf is the size of a list of strings.
+// sumOf returns the size of a list of strings.
 func sumOf(list []string) int {
 	n := len(list)
 	for _, s := range list {

@@ -160,7 +160,7 @@ func (e *Evidence) target(limit int) string {
 	return head + cut(b.String(), limit-len(head))
 }
 
-// helpers are the declarations beside the function that the version to change has.
+// helpers returns the declarations beside the function that the version to change has.
 func (e *Evidence) helpers() (names []string) {
 	f, _, err := parseGo(e.Parent.Source)
 	if err != nil {

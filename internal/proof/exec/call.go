@@ -103,7 +103,7 @@ func (a *activation) helper(s *state, name string, args ...Value) []*Outcome {
 	return a.m.call(a.m.lib.helper(name), args, nil, s.pc, s.heap)
 }
 
-// next1 is the next rune of a loop over a string.
+// next1 returns the next rune of a loop over a string.
 func (a *activation) next1(s *state, in *ssa.Next) (Value, []*state, bool) {
 	p := a.m.Pool
 	it := a.pointer(s, in.Iter)
@@ -131,7 +131,7 @@ func (a *activation) next1(s *state, in *ssa.Next) (Value, []*state, bool) {
 	return nil, out, false
 }
 
-// convert is a conversion between types.
+// convert returns a conversion between types.
 func (a *activation) convert(s *state, x ssa.Value, to types.Type) (Value, []*state, bool) {
 	v, from := a.value(s, x), x.Type()
 	in := s.blockOf(a).Instrs[s.at].(ssa.Value)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// global is the object of a package variable. Its package is run first.
+// global returns the object of a package variable. Its package is run first.
 func (m *Machine) global(g *ssa.Global) int {
 	if id, ok := m.globals[g]; ok {
 		return id

@@ -103,7 +103,7 @@ func isString(t types.Type) bool {
 	return ok && b.Info()&types.IsString != 0
 }
 
-// zero is the zero value of a type.
+// zero returns the zero value of a type.
 func (m *Machine) zero(t types.Type) Value {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
@@ -147,7 +147,7 @@ func (m *Machine) zero(t types.Type) Value {
 	return Poison{"a value of type " + t.String()}
 }
 
-// constant is the value of a constant in the code.
+// constant returns the value of a constant in the code.
 func (m *Machine) constant(c *ssa.Const) Value {
 	if c.Value == nil {
 		return m.zero(c.Type())

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 var payload = make([]byte, 2048)
 
-// work is the function on trial: some microseconds.
+// work returns the function on trial: some microseconds.
 func work(n int) (sum uint32, err error) {
 	payload := payload[:1024+n%1024]
 	return crc32.ChecksumIEEE(payload) ^ crc32.Checksum(payload, castagnoli), nil

@@ -184,7 +184,7 @@ func (w *world) turns(p *process, arms int) (sums [3]float64) {
 	return sums
 }
 
-// load is the traffic at this time, 1 on average.
+// load returns the traffic at this time, 1 on average.
 func (w *world) load() float64 {
 	if !w.Wave {
 		return 1

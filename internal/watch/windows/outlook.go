@@ -57,8 +57,8 @@ func Outlooks(windows []watch.Window, length time.Duration, h Horizon) (out []Ou
 	return out, why
 }
 
-// Trends are the series of [Outlooks] with their forecasts, by name. A series that is too short for
-// a forecast is there without one.
+// Trends returns the series of [Outlooks] with their forecasts, by name. A series that is too short
+// for a forecast is there without one.
 func Trends(windows []watch.Window, length time.Duration, ahead []Outlook) map[string]watch.Trend {
 	out := map[string]watch.Trend{}
 	run := regular(windows, length)
