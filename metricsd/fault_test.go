@@ -260,7 +260,7 @@ func TestAll(t *testing.T) {
 	again := program(t, "intake", "-intake.http="+intakeAddress, "-intake.queue.dir="+filepath.Join(dir, "queue"),
 		"-intake.index.dir="+filepath.Join(dir, "index"))
 	healthy(t)
-	// What the first process left in the queue is counted after the second is ready.
+	// The second process counts the first one's messages in the queue after it is ready.
 	known := func(query, want string) (text string, ok bool) {
 		for end := time.Now().Add(2 * time.Minute); !ok && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			text = names(t, query)

@@ -109,8 +109,8 @@ func (d *drawer) order(modules []module) []module {
 	return out
 }
 
-// draw draws at most per functions of a half from a module. What is drawn of one
-// module does not depend on the others.
+// draw draws at most per functions of a half from a module. The draw of one module does not depend
+// on the others.
 func (d *drawer) draw(ctx context.Context, m module, half string, per int) ([]function, error) {
 	found, ok := d.known[m.path+"@"+m.version]
 	if !ok { // another process may draw in the same directory

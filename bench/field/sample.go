@@ -243,8 +243,8 @@ func (r *result) fail(err error) {
 	r.Search.End, r.Search.Why = failed, "the sample could not run it"
 }
 
-// take searches for a faster version of a function and looks a second time at what
-// is found. What it writes is gone at the end.
+// take searches for a faster version of a function and checks the result a second time. It removes
+// its files at the end.
 func (l *lab) take(ctx context.Context, f function, r *result) error {
 	dir, err := modcopy.Get(ctx, filepath.Join(l.dir, "mod"), f.path, f.version)
 	if err != nil {

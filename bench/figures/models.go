@@ -19,7 +19,7 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-// What each search of the ablation may use.
+// These bound each search of the ablation.
 const (
 	modelCandidates = 12
 	bothCandidates  = 40

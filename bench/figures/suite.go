@@ -40,10 +40,9 @@ func (s search) String() string {
 	return s.strategy
 }
 
-// ofSuite runs the suite with every strategy, several seeds each, or one with
-// --quick. What came of a task is kept, so that the hours may be spent in
-// pieces; the strategies that the default one is compared with may have fewer
-// seeds.
+// ofSuite runs the suite with every strategy, several seeds each, or one with --quick. The result
+// of each task is kept, so that the hours may be spent in pieces; the strategies that the default
+// one is compared with may have fewer seeds.
 func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	n := l.wanted(suiteSeeds, 1)
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))

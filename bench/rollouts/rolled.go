@@ -39,9 +39,8 @@ func (o outcome) shipped() bool {
 
 // plan returns a short plan: a rollout takes about a minute. Its margins are wider than those of
 // the default plan, which needs a thousand blocks to show that nothing is worse by half a percent.
-// The correlation of a hundred blocks that have none is up to 0.2 by chance. What the agent
-// allocates it allocates when it closes a bucket, every ten seconds: a minute shows nothing of
-// that.
+// The correlation of a hundred blocks that have none is up to 0.2 by chance. The agent allocates
+// when it closes a bucket, every ten seconds: a minute shows nothing of that.
 func plan(service string, blocks int) rollout.Plan {
 	p := rollout.Plan{
 		Success: []rollout.Metric{rollout.FunctionTime, rollout.ServiceCPU},

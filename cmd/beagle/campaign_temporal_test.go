@@ -22,7 +22,8 @@ import (
 )
 
 // TestCampaignTemporal kills the command and the worker of a campaign that is a workflow. It goes
-// on with another worker and without a command. Who follows it again sees the end, with the caller.
+// on with another worker and without a command. A command that follows it again sees the end, with
+// the caller.
 func TestCampaignTemporal(t *testing.T) {
 	t.Parallel()
 	server := os.Getenv("BEAGLE_DEVSERVER")

@@ -37,7 +37,7 @@ const (
 	// Shares of the budget. The layouts get most, since they decide; the rest
 	// is spent only on a candidate that they find faster.
 	layoutShare, apartShare, pgoShare = 0.7, 0.15, 0.15
-	// What a candidate with large tables takes beyond the budget.
+	// Time that a candidate with large tables takes beyond the budget.
 	coldShare = 0.15
 	// Of a layout's time, what goes to inputs other than the training ones.
 	holdoutPart, freshPart = 0.2, 0.15

@@ -149,7 +149,7 @@ func firstElement(path string) string {
 }
 
 // splitSymbol splits the name of a function into its package and its name there, without type
-// arguments: "a.com/b.(*T[...]).F" is "a.com/b" and "T.F". What stands inside of a function, as in
+// arguments: "a.com/b.(*T[...]).F" is "a.com/b" and "T.F". Code inside of a function, as in
 // "b.F.func1" and "b.F-range1", has the function's name and is inner. Literals of package variables
 // have no name.
 func splitSymbol(symbol string) (pkg, name string, inner bool) {

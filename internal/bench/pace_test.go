@@ -171,8 +171,8 @@ func TestFieldsWithoutGain(t *testing.T) {
 	}
 }
 
-// TestApartEndsWhenShown checks that processes apart stop once they have shown a gain. What they do
-// not show is measured in all layouts and refused.
+// TestApartEndsWhenShown checks that processes apart stop once they have shown a gain. A gain that
+// they do not show is measured in all layouts and refused.
 func TestApartEndsWhenShown(t *testing.T) {
 	for _, c := range []struct {
 		p      planted

@@ -187,8 +187,8 @@ func Over(a, b *beagle.Measurement) beagle.Ratio {
 	return over(results(a), results(b))
 }
 
-// over compares two candidates in the layouts that have both. What a layout does to the original
-// cancels out then.
+// over compares two candidates in the layouts that have both. The effect of a layout on the
+// original then cancels out.
 func over(a, b []layoutResult) beagle.Ratio {
 	var es []Estimate
 	for _, x := range a {

@@ -125,8 +125,8 @@ func state(cold bool) string {
 	return "warm"
 }
 
-// unlike reports whether the samples exclude that a form is as alike as needed. What they do not
-// exclude may be chance, and must not move weights.
+// unlike reports whether the samples exclude that a form is as alike as needed. Otherwise the
+// difference may be chance, and must not move weights.
 func unlike(t *try) bool {
 	return !t.fit.Reached && min(t.fit.Callees.High, t.fit.Lines.High) < t.fit.Needed
 }

@@ -245,7 +245,7 @@ func Apportion(shares []float64, n, least int) []int {
 		counts[over[k].i]++
 		left--
 	}
-	// What the least ones took too much comes from the largest.
+	// Take the excess of the smallest ones from the largest.
 	for left < 0 {
 		i := 0
 		for k := range counts {

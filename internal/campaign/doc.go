@@ -19,7 +19,7 @@
 //     unlike.
 //     Without a benchmark that was compared, this part is missing, and a note says so.
 //
-// Nothing counts twice. What a callee saves already is taken off what its caller saves.
+// Nothing counts twice. The saving of a callee is subtracted from that of its caller.
 //
 // # What is next
 //

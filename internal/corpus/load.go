@@ -16,9 +16,8 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// Load reads recorded calls from a file of JSON lines (docs/corpus.md).
-// Whatever is wrong with the file is a *beagle.UsageError that names the
-// file, the line and the field.
+// Load reads recorded calls from a file of JSON lines (docs/corpus.md). For a fault of the file it
+// returns a *beagle.UsageError that names the file, the line and the field.
 func Load(u *source.Unit, path string) ([]beagle.Record, error) {
 	f, err := os.Open(path)
 	if err != nil {

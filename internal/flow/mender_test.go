@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// TestAFailedSearchForAContractIsNotKept checks that the store does not keep "no near miss"
-// where the machinery failed: the next judgement looks again. What was found out is kept.
+// TestAFailedSearchForAContractIsNotKept checks that the store does not keep "no near miss" where
+// the machinery failed: the next judgement looks again. It keeps results.
 func TestAFailedSearchForAContractIsNotKept(t *testing.T) {
 	x := asked(t, openStore(t), original, llmtest.New(t, llmtest.Say(better)), llm.Caps{})
 	looked := 0

@@ -38,9 +38,9 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestPreference checks that of versions that are about as fast the one that is easiest to
-// read comes first: within 5 % by default, and not where the fastest is asked for. What is
-// not confirmed to be faster never does.
+// TestPreference checks that of versions that are about as fast the one that is easiest to read
+// comes first: within 5 % by default, and not where the fastest is asked for. A version that is not
+// confirmed to be faster never comes first.
 func TestPreference(t *testing.T) {
 	long := plainLoop + "func helper(a int) int {\n\tif a > 1 {\n\t\treturn 2\n\t}\n\treturn a\n}\n"
 	cs := []beagle.Candidate{{ID: "long", Source: long}, {ID: "plain", Source: plainLoop}}

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 // candidates, into checking that they are Go, and into asking what can come
 // next. The last runs on one processor while another times the candidates.
 //
-// Whatever it is run on, a search takes the same way: two versions of Beagle
-// whose searches end in states of the same digest have done the same.
+// A search takes the same way on every machine: two versions of Beagle whose searches end in states
+// of the same digest have done the same.
 func BenchmarkSearch(b *testing.B) {
 	for _, name := range []string{"isNormalizedASCIITag", "NormalizeTagArbTagValue", "MergeTags", "Fibonacci"} {
 		b.Run(name, func(b *testing.B) {

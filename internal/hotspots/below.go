@@ -157,7 +157,7 @@ func (r *ranking) reach(c *cost, across bool) float64 {
 }
 
 // insideShare is the share of a function's time below another from which on it counts as inside.
-// What is left of it would be its own saving, once that other one has a copy.
+// The rest would be its own saving, once that other one has a copy.
 const insideShare = 0.75
 
 // Inside returns the entries of a target's package that spend most of their time below it; across

@@ -17,8 +17,7 @@ type edited struct {
 	tail  strings.Builder // appended to the file
 }
 
-// apply returns the changed text. Whatever is inserted stands on a line that is there already, so
-// that line numbers stay.
+// apply returns the changed text. Insertions go into existing lines, so that line numbers stay.
 func (e *edited) apply() string {
 	return e.changed() + "\n//line beagle_probe.go:1\n" + e.tail.String()
 }

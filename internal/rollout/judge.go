@@ -12,8 +12,8 @@ func (e *Experiment) interval(t *Track, m Metric) Interval {
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
 }
 
-// elsewhere returns the interval that a gain must have: as wide as processes ask in any case. What
-// only holds a version back need not be sure that other processes would show it.
+// elsewhere returns the interval that a gain must have: as wide as processes ask in any case. A
+// reason that only holds a version back need not hold for other processes.
 func (e *Experiment) elsewhere(t *Track, m Metric) Interval {
 	_, times, _ := e.widened(t, m, true)
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)

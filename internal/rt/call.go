@@ -109,8 +109,8 @@ type guard[A, R any] struct {
 	stray *stray                 // the first goroutines that outlived their call
 }
 
-// What a call may take, in processor time. A loaded machine does not turn a
-// slow call into a hanging one; wall time counts only when a call sleeps.
+// Limits of a call, in processor time. A loaded machine does not turn a slow call into a hanging
+// one; wall time counts only when a call sleeps.
 const (
 	originalLimit = time.Second
 	hangLimit     = 250 * time.Millisecond // plus hangFactor times what the original took

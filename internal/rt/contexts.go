@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Libraries know classes of characters of which code for ASCII forgets some
-// members. What is notable in them is tried alone, at both ends, inside and
-// twice, in letters and in the records: a parser gives one answer to whatever
-// is no record.
+// Libraries know classes of characters of which code for ASCII forgets some members. Notable
+// characters are tried alone, at both ends, inside and twice, in letters and in the records: a
+// parser gives one answer to all texts that are no record.
 
 // spaces are all of White_Space; broken are texts that are no UTF-8, each in
 // its own way: cut off, overlong, a surrogate, beyond the last rune, a lone

@@ -35,7 +35,7 @@ var (
 	}
 	onlyRecorded = []string{"capture.go", "capture_mmap.go", "capture_other.go"}
 
-	// What only Beagle itself does with records and with what was recorded.
+	// Files that only Beagle itself uses, on records and recordings.
 	neverShipped = []string{"embed.go", "captured.go", "golit.go", "json.go", "jsonform.go", "jsonread.go", "shape.go"}
 )
 

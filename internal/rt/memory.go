@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// What a caller may do with memory that it was given, and what a variant may
-// not do with memory that it gave away:
+// A caller may write to memory that it was given, and a variant may not use memory that it gave
+// away:
 //
 //   - results stay as they are while later calls run (a shared buffer does not);
 //   - writing into results does not change the answers of later calls;

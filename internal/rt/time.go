@@ -19,8 +19,8 @@ import (
 //     several, because a number that was found in a preempted moment biases
 //     everything that follows. Each goes through its inputs once a slice: a
 //     second time it would know its branches.
-//   - What a call of each variant takes and allocates is found out once for sets that are alike:
-//     with many variants that takes longer than the slices.
+//   - The cost of a call of each variant, in time and memory, is measured once for sets that are
+//     alike: with many variants that takes longer than the slices.
 //   - Before the slices of a round an untimed pass over the window brings the
 //     inputs into the cache, so that being first costs nothing.
 //   - The collector runs between slices only. The cost of collections is reported apart from it

@@ -35,7 +35,7 @@ func TestOnePorter(t *testing.T) {
 	}
 	before := portersOf(t)
 	for range 3 {
-		// What ends a group of processes is for the parent to act on.
+		// A porter ignores signals that end a group of processes: the parent acts on them.
 		syscall.Kill(before[0], syscall.SIGTERM)
 		if r, err := s.Run(t.Context(), Command{Profile: Run, Path: "/bin/true"}); err != nil || !r.OK() {
 			t.Fatal(r, err)

@@ -190,7 +190,7 @@ func (w *Watch) looks(path []ast.Node) bool {
 			if isPattern(w.info.TypeOf(e)) {
 				return up.Sel.Name != "Longest" && up.Sel.Name != "UnmarshalText"
 			}
-			// What shares nothing is no pointer: a method with a pointer receiver takes its
+			// A value that shares nothing is no pointer: a method with a pointer receiver takes its
 			// address.
 			_, byAddress := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
 			return !byAddress && !sharesElements(w.info.TypeOf(e))

@@ -249,7 +249,7 @@ func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 		return k.Name == "compile" || k.Name == "start" || dear && e.check != k.Name && e.check != "good"
 	})
 	budget := Budget{Exhaust: 500 * time.Millisecond, Fuzz: time.Second, Race: -1}
-	// What must be found takes longer than to find nothing in a good candidate. It ends the check.
+	// A difference takes longer to find than a good candidate takes to pass. It ends the check.
 	switch e.check {
 	case "run":
 		budget.Exhaust = 4 * time.Second

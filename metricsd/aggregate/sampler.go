@@ -123,10 +123,10 @@ func (s *sampler) gather(e *entry, sample *Sample, now int64) {
 	}
 }
 
-// turn opens the bucket of now, if it is another one. A sample of the one just before is
-// late, for its socket was read a moment earlier or the clock was set a little: it belongs to the
-// open bucket, lest a context have two points at one time. What is further back is a clock that was
-// set.
+// turn opens the bucket of now, if it is another one. A sample of the one just before is late, for
+// its socket was read a moment earlier or the clock was set a little: it belongs to the open
+// bucket, lest a context have two points at one time. A sample further back means that the clock
+// was set.
 func (s *sampler) turn(now int64) {
 	bucket := now - now%BucketSeconds
 	if bucket == s.bucket || bucket == s.bucket-BucketSeconds {

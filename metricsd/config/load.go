@@ -147,8 +147,8 @@ type leaf struct {
 	help  string
 }
 
-// leaves yields the fields of a struct of structs under their dotted names. What has no
-// form on a line, a map, is left to the file.
+// leaves yields the fields of a struct of structs under their dotted names. Maps, which have no
+// form on a command line, are left to the file.
 func leaves(v reflect.Value, prefix string) func(yield func(string, leaf) bool) {
 	return func(yield func(string, leaf) bool) {
 		for i := range v.NumField() {

@@ -23,8 +23,8 @@
 //
 // # Limits
 //
-// Delivery is at least once. A sketch holds 268 million values; more are counted as unsendable.
-// What goes as a sketch, an event or a service check to a receiver that answers 404, 405 or 501
-// there is lost, counted as refused, and told of once; series go on. Turn off datadog.sketches or
-// datadog.events then: distributions become counts and gauges.
+// Delivery is at least once. A sketch holds 268 million values; more are counted as unsendable. If
+// a receiver answers 404, 405 or 501 to sketches, events or service checks, these are lost, counted
+// as refused, and logged once; series go on. Turn off datadog.sketches or datadog.events then:
+// distributions become counts and gauges.
 package datadog

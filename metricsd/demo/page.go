@@ -217,7 +217,7 @@ func (p *page) cutShort() bool {
 	return p.Campaign != nil && slices.ContainsFunc(p.Campaign.Targets, stopped)
 }
 
-// What the demo is to reach: a saving, and how far the prediction may be off it.
+// The demo's goals: a saving, and the largest error of its prediction.
 const (
 	goalSaving = 0.15
 	goalOff    = 0.20

@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A clock that a test sets. What it gives has no monotonic part, so that a jump is one.
+// A clock that a test sets. Its times have no monotonic part, so that a jump is one.
 type clock struct{ seconds atomic.Int64 }
 
 func newClock() *clock {

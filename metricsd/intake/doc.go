@@ -25,8 +25,8 @@
 //
 // With a key file there are customers: the door finds out whose key a request has, the customer's
 // name goes with its series through the queue, and each customer has names, counts and rates of its
-// own in the history, the index and the directories. What comes with the operator's token belongs
-// to the default customer, who is the only one without a key file.
+// own in the history, the index and the directories. Requests with the operator's token belong to
+// the default customer, who is the only one without a key file.
 //
 // An app is what stands before the first dot of a metric's name.
 //

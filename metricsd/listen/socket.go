@@ -142,8 +142,8 @@ func (s *Socket) Network() string { return s.network }
 // Address returns where the socket listens, with the port that was chosen for port 0.
 func (s *Socket) Address() string { return s.address }
 
-// Stop makes Receive return os.ErrDeadlineExceeded, now and from now on. What the
-// kernel holds is then for Queued.
+// Stop makes Receive return os.ErrDeadlineExceeded, now and from now on. Queued then reads the
+// datagrams that the kernel holds.
 func (s *Socket) Stop() error { return s.conn.SetReadDeadline(time.Now()) }
 
 // Close closes the socket; Receive returns net.ErrClosed.

@@ -5,8 +5,8 @@
 // under its own name is whole, and what a crash left under the other is removed at
 // the next start. Its blocks carry checksums (package secure).
 //
-// When a payload does not fit, the oldest go: after a long outage the latest
-// figures are worth more. What goes is counted.
+// When a payload does not fit, the oldest go: after a long outage the latest figures are worth
+// more. Dropped payloads are counted.
 //
 // # Limits
 //

@@ -238,7 +238,7 @@ func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
 }
 
 // appends notes a call that appends to a builder or a buffer from outside of the region, and asks
-// for nothing. What a region appends is an output of it, as a text.
+// for nothing. The text that a region appends is an output of it.
 func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
 	sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
 	if !ok || x.nested > 0 || !strings.HasPrefix(f.Name(), "Write") || f.Name() == "WriteTo" {

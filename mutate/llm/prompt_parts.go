@@ -176,8 +176,8 @@ func (e *Evidence) helpers() (names []string) {
 	return names
 }
 
-// panics says whether the function panics. What its code shows is a guess on the safe side: what
-// was recorded comes first.
+// panics says whether the function panics. A look at its code is a guess on the safe side: recorded
+// calls come first.
 func (e *Evidence) panics() string {
 	f := e.Facets
 	switch {

@@ -74,7 +74,7 @@ func findMergeWrites(p *mutate.Pass) []mutate.Site {
 }
 
 // runOfWrites returns the writes that a list begins with. The first may panic: nothing is written
-// by then. What a later one may panic on, the first has looked at.
+// by then. A later one panics on nothing that the first has not looked at.
 func runOfWrites(p *mutate.Pass, list []ast.Stmt) *writeRun {
 	r := &writeRun{}
 	looked := map[*types.Var]bool{} // pointers that are not nil

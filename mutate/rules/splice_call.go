@@ -61,8 +61,8 @@ func findSplice(p *mutate.Pass) []mutate.Site {
 }
 
 // hot reports whether code may take a share of the time that is worth a rewrite: it runs in a loop,
-// the profile shows it, or there is no profile, so that not even the target has a share. What
-// initialises a variable of the package takes none.
+// the profile shows it, or there is no profile, so that not even the target has a share.
+// Initialisers of the package's variables take none.
 func hot(p *mutate.Pass, n ast.Node) bool {
 	return p.FuncOf(n) != nil && (p.InLoop(n) || p.Weight(n) >= 0.02 || p.Weight(p.Func) == 0)
 }

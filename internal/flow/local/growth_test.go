@@ -24,9 +24,9 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A rehearsal stands in for the activities: it makes and evaluates candidates
-// in no time. What a run with it takes is the orchestration: asking, telling,
-// the log and the checkpoints, in a real store.
+// A rehearsal stands in for the activities: it makes and evaluates candidates in no time. So a run
+// with it measures the orchestration: asking, telling, the log and the checkpoints, in a real
+// store.
 type rehearsal struct {
 	activities // the others are not called
 	store      *store.Store

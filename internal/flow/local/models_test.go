@@ -90,7 +90,7 @@ func (k *known) Evaluate(ctx context.Context, run string, ids []string) (*flow.E
 	if k.alone {
 		return out, k.Adopt(ctx, run, out.Candidates)
 	}
-	// What a process has evaluated, the next one finds, as in a real store.
+	// The next process finds the evaluations of this one, as in a real store.
 	if err := k.Store.Save(run, "pretended", k.seen); err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func TestBoth(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := r.Models
-	// What leaves steps out of the best in the end is evaluated beside the budget.
+	// The last generations, which leave steps out of the best, cost no budget.
 	if r.Candidates == 0 || int(k.count.Load()) < r.Candidates || m == nil || m.Calls != server.Stats().Calls ||
 		m.Tokens == 0 {
 		t.Fatalf("%d candidates, %d evaluated, %d calls: %+v", r.Candidates, k.count.Load(), server.Stats().Calls, m)

@@ -30,9 +30,8 @@ var (
 	record = flag.Bool("record", false, "record the searches with models anew, and write all digests anew")
 )
 
-// A play is a rehearsal in which models and guests write candidates too. What
-// they write follows from the proposal alone, so that two searches part only
-// where their actions do.
+// A play is a rehearsal in which models and guests write candidates too. Their text follows from
+// the proposal alone, so that two searches part only where their actions do.
 type play struct {
 	*rehearsal
 	mu      sync.Mutex
@@ -266,7 +265,7 @@ func (x *staged) record(t *testing.T) {
 }
 
 // trajectory returns the digest of all that a search was told and how it stands in the end, its
-// random numbers included. What was measured by a clock is not part of it.
+// random numbers included. Times are not part of it.
 func trajectory(t *testing.T, s *store.Store, run string) string {
 	t.Helper()
 	var log flow.Log

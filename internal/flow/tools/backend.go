@@ -1,6 +1,6 @@
-// Package tools does what package mcp offers to coding agents: it describes and
-// judges functions of one module in this process, and reads its runs. What came
-// from production is hidden where it may not be shown.
+// Package tools does what package mcp offers to coding agents: it describes and judges functions of
+// one module in this process, and reads its runs. It hides values from production that agents may
+// not see.
 package tools
 
 import (

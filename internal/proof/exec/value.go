@@ -62,7 +62,7 @@ type Func struct {
 // An Opaque is a value without known content, such as the error that fmt.Errorf makes.
 type Opaque struct{ What string }
 
-// Poison is a value that could not be computed. Whatever uses it is unknown.
+// Poison is a value that could not be computed. The result of any use of it is unknown.
 type Poison struct{ Why string }
 
 // unknown ends the work on a path.

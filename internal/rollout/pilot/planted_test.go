@@ -46,7 +46,7 @@ func work(n int) (sum uint32, err error) {
 
 var castagnoli = crc32.MakeTable(crc32.Koopman)
 
-// What bad candidates keep.
+// Bad candidates keep these alive.
 var (
 	keptMu sync.Mutex
 	kept   [][]byte

@@ -69,7 +69,7 @@ func (t Truth) onClass() float64 {
 	return (1 + t.Function) * t.Class * max(0, t.Times-1)
 }
 
-// What the simulated service is like.
+// These describe the simulated service.
 const (
 	sliceTime     = 20 * time.Millisecond
 	turns         = 10   // of the arms in a block

@@ -160,8 +160,8 @@ func TestPlacesOfAnotherStreamSayNothing(t *testing.T) {
 }
 
 // TestAStreamLosesItsEnd restores the embedded queue's files from a copy that lacks what was read
-// last, as a power cut may. What comes then has numbers that were read; all of it must be read, and
-// none be removed because of the old places.
+// last, as a power cut may. New messages then have numbers that were read before. All of them must
+// be read, and none removed because of the old places.
 func TestAStreamLosesItsEnd(t *testing.T) {
 	o := NATSOptions{Dir: t.TempDir(), Bytes: 1 << 20}
 	copied := t.TempDir()

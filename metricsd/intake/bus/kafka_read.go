@@ -17,7 +17,7 @@ import (
 // to go on from. Nothing may be left out, and little read twice: parcels are known by their
 // IDs, but only the last million.
 //
-//   - Retention removed what was not read yet. What is left was not read: go on at its start.
+//   - Retention removed unread messages. The others were not read either: go on at the start.
 //   - A broker lost the log's end, in a crash or because its disk was restored from an older
 //     copy, and what came since then stands where other messages were. Go on where the log
 //     parts from the one that was read ([kafkaBus.parting]).

@@ -230,8 +230,8 @@ func (b *natsBus) readOne(ctx context.Context, s *natsServer, places map[int32]i
 	return s.read(ctx, uint64(from), take)
 }
 
-// Done implements [Bus]. What was read of another stream, or of an end that is lost, says
-// nothing about the messages that have the numbers now.
+// Done implements [Bus]. Places of another stream, or of an end that is lost, say nothing about the
+// messages that have the numbers now.
 func (b *natsBus) Done(ctx context.Context, read map[int32]int64) error {
 	s, err := b.server()
 	if err != nil {

@@ -128,8 +128,8 @@ func (l natsLog) Debugf(string, ...any)  {}
 func (l natsLog) Tracef(string, ...any)  {}
 
 // behind returns the number from which to read on after a place. A stream may have lost its end,
-// and what came since then has numbers under which other messages were read. What is counted is
-// removed, so there is little else in the stream, and all of it is read.
+// and newer messages have numbers under which others were read. Counted messages are removed, so
+// the stream holds few others, and all are read.
 func (s *natsServer) behind(ctx context.Context, place, mark int64) (int64, error) {
 	if place <= 0 {
 		return 1, nil

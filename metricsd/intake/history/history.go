@@ -74,9 +74,9 @@ func (s *Set) See(key uint64, epoch uint32) (fresh bool) {
 	return !known
 }
 
-// Expire forgets what was last seen before an epoch. What was seen after now was seen
-// by a clock that ran ahead; it counts as seen now, lest it stay until then. One shard is
-// locked at a time.
+// Expire forgets names that were last seen before an epoch. Names seen in the future come from a
+// clock that ran ahead; they count as seen now, lest they stay until then. One shard is locked at a
+// time.
 func (s *Set) Expire(before, now uint32) (gone int) {
 	for i := range s.shards {
 		sh := &s.shards[i]

@@ -71,8 +71,8 @@ func openZlib(packed io.Reader, l Limits) ([]byte, error) {
 	return out, err
 }
 
-// zstdReaders are kept for the same reason. What one may take is bounded by its
-// window; what comes out of it by swell.
+// zstdReaders are kept for the same reason. Its window bounds the memory of one, and swell its
+// output.
 var zstdReaders = sync.Pool{New: func() any {
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(8<<20))

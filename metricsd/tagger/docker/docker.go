@@ -8,8 +8,8 @@
 //
 // # Limits
 //
-// Who may use the socket may do anything to the machine. Kubernetes has another source: package
-// kubernetes.
+// A process that may use the socket may do anything to the machine. Kubernetes has another source:
+// package kubernetes.
 package docker
 
 import (

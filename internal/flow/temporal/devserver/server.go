@@ -40,7 +40,7 @@ var settings = dynamicconfig.StaticClient{
 func newServer(o options) (temporal.Server, error) {
 	store := &config.SQL{
 		PluginName: sqlite.PluginName, DatabaseName: o.db,
-		// What was committed survives the end of the process; power loss may take the last commits.
+		// Commits survive the end of the process; power loss may take the last ones.
 		ConnectAttributes: map[string]string{"mode": "rwc", "_journal_mode": "wal", "_synchronous": "1"},
 	}
 	c, err := configuration(o, store)
