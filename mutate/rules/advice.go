@@ -127,10 +127,12 @@ func findPoolScratch(p *mutate.Pass) []mutate.Site {
 		if !ok || !isSlice(d.Var.Type()) || !staysHere(p, d.Var) {
 			continue
 		}
+		// A buffer of the function itself is made anew at each call.
 		call, made := p.IsBuiltin(d.Value, "make")
 		if !made || len(call.Args) < 2 {
 			continue
 		}
+		// Warn if its size is certainly beyond the stack's, or often large by the corpus.
 		size := elementSize(d.Var.Type().Underlying().(*types.Slice).Elem())
 		n, constant := p.Int(call.Args[len(call.Args)-1])
 		if constant && n*size > onStack || !constant && int64(percentile99(p))*size >= 1024 {
@@ -160,6 +162,7 @@ func findFieldOrder(p *mutate.Pass) []mutate.Site {
 		if ptr, ok := t.(*types.Pointer); ok {
 			t = ptr.Elem()
 		}
+		// Only types of the target's package can be changed.
 		named, ok := t.(*types.Named)
 		if !ok || named.Obj().Pkg() != p.Pkg || mentionsTypeParam(named) {
 			continue

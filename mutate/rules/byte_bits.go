@@ -43,6 +43,7 @@ func (s *tableSite) setOf(p *mutate.Pass) (set byteClass, err error) {
 		if err != nil {
 			return set, err
 		}
+		// The tests of a chain combine as its operator does.
 		for c := range set {
 			switch {
 			case i == 0:

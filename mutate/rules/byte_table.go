@@ -49,6 +49,8 @@ func findByteTests(p *mutate.Pass) []mutate.Site {
 		if !ok || fn.Body == nil {
 			continue
 		}
+		// A predicate gets a table for all its calls in loops. Chains of tests elsewhere get one
+		// each.
 		if isPredicate(p, fn) && comparisons(p, fn) >= 2 {
 			if calls := callsInLoops(p, fn); len(calls) > 0 {
 				sites = append(sites, mutate.Site{
@@ -89,6 +91,8 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
 	covered := fn.Body.Lbrace // the end of the runs that are sites already
 	add := func(run []ast.Expr, op token.Token) {
+		// A table costs a load, so it needs at least two comparisons to replace, in code that runs
+		// often. A run inside of another one is a site already.
 		if run[0].Pos() < covered || countLeaves(p, run) < 2 || !p.InLoop(run[0]) && (fn != p.Func || !hot(p, run[0])) {
 			return
 		}
@@ -99,6 +103,7 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 			Data:  tableSite{run: run, op: op},
 		})
 	}
+	// The tests of a byte stand side by side in a case list, or in a chain of && or ||.
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SwitchStmt:
@@ -107,11 +112,13 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 					splitRuns(p, c.(*ast.CaseClause).List, token.COMMA, add)
 				}
 			}
+		// A chain within a chain of the same operator belongs to the outer one.
 		case *ast.BinaryExpr:
 			if n.Op != token.LAND && n.Op != token.LOR || inChainOf(p, n) {
 				return true
 			}
 			splitRuns(p, operands(n, n.Op), n.Op, add)
+			// A chain that is one test as a whole has no smaller runs of interest.
 			_, whole := testOf(p, n)
 			return !whole
 		}
@@ -208,6 +215,7 @@ func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 			return "", false
 		})
 	}
+	// The table is filled by the original tests, with another name for the byte.
 	return []mutate.Edit{
 		p.Span(first.Pos(), last.End(), name+"["+p.Text(operand)+"]"),
 		p.Declare(first, filledTable(name, fmt.Sprintf("answers with one load what would take %d comparisons",

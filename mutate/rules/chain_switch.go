@@ -49,10 +49,12 @@ func findChainSwitch(p *mutate.Pass) []mutate.Site {
 		if !ok {
 			continue
 		}
+		// A chain of else if is one site.
 		if v, arms, otherwise := elseChain(p, s); len(arms) >= 4 && distinct(p, arms) {
 			sites = append(sites, site(s, "chain on "+v.Name(), p.Replace(s, switchText(p, v, arms, otherwise))))
 			continue
 		}
+		// In a run of ifs that return, each one begins a shorter run: offer only the longest.
 		if i > 0 {
 			if prev, ok := list[i-1].(*ast.IfStmt); ok && returnArm(p, prev) != nil && returnArm(p, s) != nil &&
 				armVar(p, prev) == armVar(p, s) {
@@ -87,6 +89,8 @@ func equality(p *mutate.Pass, cond ast.Expr) (v *types.Var, consts []ast.Expr) {
 
 func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, otherwise *ast.BlockStmt) {
 	for {
+		// All conditions compare the same variable with constants. A break in a body would leave
+		// the switch instead of the loop.
 		w, consts := equality(p, s.Cond)
 		if s.Init != nil || w == nil || v != nil && w != v || breaks(p, s.Body) {
 			return nil, nil, nil

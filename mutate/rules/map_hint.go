@@ -88,6 +88,7 @@ func storesTo(p *mutate.Pass, m *types.Var, s ast.Stmt) bool {
 // statement in between declares or changes its parts.
 func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d facts.Declaration, between []ast.Stmt) bool {
 	var operands []ast.Expr
+	// The bound consists of the range's operand, or of the two ends of a counting loop.
 	switch s := loop.(type) {
 	case *ast.RangeStmt:
 		operands = []ast.Expr{s.X}
@@ -95,6 +96,8 @@ func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d facts.Declaration, be
 		l, _ := p.Counted(s)
 		operands = []ast.Expr{l.Bound, l.Start}
 	}
+	// At the map's declaration its variables must exist already, and nothing up to the loop may
+	// change them.
 	for _, e := range operands {
 		for id := range mutate.Nodes[*ast.Ident](p, e) {
 			v, ok := p.Info.Uses[id].(*types.Var)
@@ -108,6 +111,7 @@ func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d facts.Declaration, be
 			}
 		}
 	}
+	// The bound may not be the map's own size.
 	return !strings.Contains(b.text, d.Var.Name())
 }
 

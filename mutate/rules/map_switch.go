@@ -60,6 +60,8 @@ func findMapSwitch(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, mutate.Site{Node: m.lookups[0], Label: "map " + m.v.Name(), Data: m})
 		}
 	}
+	// Candidates are variables of the package that nobody changes, declared alone so that the
+	// declaration can be dropped, and local ones that no closure sees.
 	for g := range mutate.Nodes[*ast.GenDecl](p, nil) {
 		if g.Tok != token.VAR || len(g.Specs) != 1 {
 			continue
@@ -83,6 +85,7 @@ func findMapSwitch(p *mutate.Pass) []mutate.Site {
 // read takes the literal apart.
 func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
 	lit, ok := ast.Unparen(value).(*ast.CompositeLit)
+	// A long switch compares more often than a map looks up.
 	if !ok || len(lit.Elts) == 0 || len(lit.Elts) > 64 {
 		return false
 	}
@@ -93,6 +96,8 @@ func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
 	empty, isStruct := m.typ.Elem().Underlying().(*types.Struct)
 	m.set = isStruct && empty.NumFields() == 0
 	allTrue := isBasicType(m.typ.Elem(), types.Bool)
+	// All keys and values must be constants: keys are cases, and values are returned. A map of
+	// bools that are all true is a set.
 	for _, e := range lit.Elts {
 		kv, ok := e.(*ast.KeyValueExpr)
 		if !ok || p.Info.Types[kv.Key].Value == nil {
@@ -115,10 +120,12 @@ func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
 func remarksOn(p *mutate.Pass, lit *ast.CompositeLit) []string {
 	remarks := make([]string, len(lit.Elts))
 	line := func(pos token.Pos) int { return p.Fset.Position(pos).Line }
+	// A comment belongs to an element if it lies inside the literal's braces.
 	for _, g := range p.File.Comments {
 		if g.Pos() < lit.Lbrace || g.End() > lit.Rbrace {
 			continue
 		}
+		// Find the first element that does not end above the comment.
 		of := len(lit.Elts) - 1
 		for i, e := range slices.Backward(lit.Elts) {
 			if line(e.End()) < line(g.Pos()) {
@@ -154,6 +161,7 @@ func packageLevel(p *mutate.Pass, e ast.Node) bool {
 func (m *constMap) uses(p *mutate.Pass) bool {
 	plain := 0
 	for _, id := range p.Uses(m.v, p.File) {
+		// Every use is a look-up. With and without the second result they would need two functions.
 		ix, ok := p.Parent(id).(*ast.IndexExpr)
 		if !ok || ix.X != ast.Expr(id) || assignedTo(p, ix) {
 			return false
@@ -170,6 +178,7 @@ func (m *constMap) uses(p *mutate.Pass) bool {
 	}
 	m.ok = plain == 0
 	_, isStruct := m.typ.Elem().Underlying().(*types.Struct)
+	// A plain look-up of a struct{} says nothing.
 	return len(m.lookups) > 0 && (m.ok || plain == len(m.lookups)) && (m.ok || !isStruct)
 }
 
@@ -189,11 +198,13 @@ func rewriteMapSwitch(p *mutate.Pass, s mutate.Site, form mutate.Param) ([]mutat
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("the types of %s cannot be written here", m.v.Name())
 	}
+	// A set answers a question, and any other map gives an element. The names say which.
 	name := p.Fresh("in"+upperFirst(m.v.Name()), m.v.Name()+"Contain")
 	if !m.set {
 		name = p.Fresh(m.v.Name()+"Of", "lookup"+upperFirst(m.v.Name()))
 	}
 	edits := []mutate.Edit{p.Declare(s.Node, m.function(name, key, elem, form.Value == "scan")), m.dropDeclaration(p)}
+	// The second result of a set's look-up is the call itself.
 	for _, ix := range m.lookups {
 		call := name + "(" + p.Text(ix.Index) + ")"
 		as, isAssign := p.Parent(ix).(*ast.AssignStmt)

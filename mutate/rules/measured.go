@@ -77,6 +77,7 @@ func Tables(arch string) []*Table {
 			list = append(list, t)
 		}
 	}
+	// Compare each table with the older ones, once they are in order.
 	inorder.By(list, func(a, b *Table) int { return version.Compare(a.Go, b.Go) })
 	for i, t := range list {
 		t.compare(list[:i])

@@ -42,9 +42,12 @@ func findReciprocal(p *mutate.Pass) []mutate.Site {
 		if body == nil || labelled(p, s) {
 			continue
 		}
+		// The reciprocal is computed in front of the loop, where a declaration needs room.
 		if _, at := p.Siblings(s); at < 0 {
 			continue
 		}
+		// The divisor must stay the same during the loop, and be unsigned and small enough for the
+		// method to be exact. A constant one is the compiler's own business.
 		for b := range mutate.Nodes[*ast.BinaryExpr](p, body) {
 			if b.Op != token.QUO && b.Op != token.REM || p.Info.Types[b.Y].Value != nil || !smallUnsigned(p, b) ||
 				!facts.Stable(p, b.Y, s) || callsFunction(p, b.Y) {

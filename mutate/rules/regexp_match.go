@@ -54,11 +54,14 @@ func findRegexpMatch(p *mutate.Pass) []mutate.Site {
 		if !ok || p.FuncOf(call) == nil {
 			continue
 		}
+		// The pattern must be known and never change. The call in the fallback of this very rewrite
+		// stays.
 		sel := method.Fun.(*ast.SelectorExpr)
 		v := p.Var(sel.X)
 		if v == nil || !p.Frozen(v) || isFallback(p, call) {
 			continue
 		}
+		// All calls of one method on one pattern share the automaton.
 		key := v.Name() + "." + sel.Sel.Name
 		if s := index[key]; s != nil {
 			s.calls = append(s.calls, call)

@@ -58,17 +58,22 @@ func findReslice(p *mutate.Pass) []mutate.Site {
 		if loopBody(s) == nil {
 			continue
 		}
+		// The loop must visit each index of one list from 0 on, and run to its end: then the other
+		// list is read just as far.
 		l, ok := p.Elements(s)
 		if !ok || l.Index == nil || l.Start != 0 || p.IsGlobal(l.Seq) || !runsToEnd(p, l.Body) {
 			continue
 		}
 		seen := map[*types.Var]bool{l.Seq: true}
+		// Look for a second list that is read at the same index.
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, l.Body) {
 			b := p.Var(ix.X)
 			if p.Var(ix.Index) != l.Index || !facts.IsLocal(p, b) || seen[b] || !slicedOrString(b.Type()) {
 				continue
 			}
 			seen[b] = true
+			// It must be read in each iteration, so that a list that is too short panics in any
+			// case.
 			if !alwaysRead(p, ix, l.Body) || facts.Captured.Of(p)[b] ||
 				p.Assigned(b, s) && !storesElementsOnly(p, b, s) {
 				continue
@@ -134,16 +139,19 @@ func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.
 func findRowSlice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		// The loop must count from 0 to a bound that stays, with no way out.
 		l, ok := p.Counted(f)
 		if !ok || l.Seq != nil || !l.Strict || l.Skips || l.Start == nil || !p.IsInt(l.Start, 0) ||
 			f.Cond.(*ast.BinaryExpr).Op != token.LSS || !runsToEnd(p, f.Body) {
 			continue
 		}
+		// The cut reads the bound in front of the loop, as an int.
 		if _, ok := p.Parent(f).(*ast.LabeledStmt); ok || !isBasic(p, l.Bound, types.Int) ||
 			!facts.Stable(p, l.Bound, f) ||
 			f.Init.(*ast.AssignStmt).Tok != token.DEFINE {
 			continue
 		}
+		// Find an access at base plus index. It must happen in each iteration, and base must stay.
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, f.Body) {
 			m := p.Var(ix.X)
 			base, ok := rowBase(p, ix, l)

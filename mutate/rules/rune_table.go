@@ -76,6 +76,8 @@ func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edi
 	name := p.Fresh(baseName(fn.Name.Name), baseName(fn.Name.Name)+"Quick")
 	table := p.Fresh(name+"ASCII", name+"Table")
 	var edits []mutate.Edit
+	// A use of the function other than by a call stays, and so does a call at package level, which
+	// fills a table of an earlier application.
 	for _, id := range p.Uses(p.Info.Defs[fn.Name], p.File) {
 		call, ok := p.Parent(id).(*ast.CallExpr)
 		if !ok || ast.Unparen(call.Fun) != ast.Expr(id) || p.FuncOf(call) == nil {
@@ -84,6 +86,7 @@ func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edi
 			}
 			continue
 		}
+		// A byte has a cheaper table.
 		if _, arg := predicateCall(p, call); arg == nil && hot(p, call) {
 			edits = append(edits, p.Replace(call.Fun, name))
 		}

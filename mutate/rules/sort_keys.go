@@ -57,6 +57,8 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 // from the element that it reads.
 func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 	found := false
+	// Each call in the key must be pure but for the element, so that it may be called once in place
+	// of many times.
 	for call := range mutate.Nodes[*ast.CallExpr](p, key) {
 		if p.Info.Types[call.Fun].IsType() {
 			continue
@@ -81,6 +83,7 @@ func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 // panicsByElement reports whether a call of a pure standard function can panic only through x[i]
 // itself, which is within bounds while sorting.
 func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
+	// Follow each argument to its root, along fields that lie in the element itself.
 	for _, arg := range call.Args {
 		e := ast.Unparen(arg)
 		for {
@@ -100,6 +103,7 @@ func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
 			return false
 		}
 	}
+	// The function must be harmless apart from its arguments.
 	bare := &ast.CallExpr{Fun: call.Fun}
 	f := p.Effects(bare)
 	return !f.Writes && !f.Panics
@@ -112,12 +116,14 @@ func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate
 	if !ok {
 		return nil, fmt.Errorf("the type of the key cannot be written here")
 	}
+	// The generated names are fresh in this file.
 	typ, byKey, i, e, a, b := p.Fresh("keyed"), p.Fresh("byKey"), p.Fresh("i", "n"), p.Fresh("e", "elem"),
 		p.Fresh("a"), p.Fresh("b")
 	name, x := "SortFunc", s.slice.Name()
 	if s.stable {
 		name = "SortStableFunc"
 	}
+	// A reversed order swaps the arguments.
 	first, second := a, b
 	if k.reversed {
 		first, second = b, a

@@ -47,11 +47,13 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 		if body == nil || lines(p, s) > 30 || labelled(p, s) {
 			continue
 		}
+		// The loop is written twice, and a label may stand only once.
 		if _, ok := p.Parent(s).(*ast.LabeledStmt); ok {
 			continue
 		}
 		for _, st := range body.List {
 			branch, ok := st.(*ast.IfStmt)
+			// The condition must be the same in all iterations.
 			if !ok || branch.Init != nil || !facts.Stable(p, branch.Cond, s) ||
 				p.Info.Types[branch.Cond].Value != nil ||
 				!usedInBoth(p, s, branch) {
