@@ -100,6 +100,8 @@ func findSendInLoop(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// findReceiverScratch looks for buffers that a method makes at each call and that stay in it: a
+// pointer receiver could keep them.
 func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -192,6 +194,7 @@ func layoutSizes(s *types.Struct) (now, best int64) {
 	return sizes.Sizeof(s), (best + align - 1) / align * align
 }
 
+// findEqualFold looks for comparisons of two texts that both change their case first.
 func findEqualFold(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for b := range mutate.Nodes[*ast.BinaryExpr](p, nil) {

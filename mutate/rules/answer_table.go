@@ -167,6 +167,8 @@ func (a *answers) plain(p *mutate.Pass) bool {
 	return true
 }
 
+// rewriteAnswerTable moves the function's body to one for numbers beyond the table. What is left of
+// the function looks up small numbers and calls that one for others.
 func rewriteAnswerTable(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	a := s.Data.(*answers)
 	base := baseName(a.fn.Name.Name)

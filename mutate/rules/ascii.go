@@ -279,6 +279,9 @@ func caseOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
 	return ok && p.Var(call.Args[0]) == v
 }
 
+// rewriteASCII copies the function for inputs that are all ASCII, with loops over bytes, and has
+// the original test its input and call the copy. The copy needs the parameters as they arrive, so
+// the test comes first.
 func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(asciiSite)
 	fn, in := site.fn, site.in.Name()

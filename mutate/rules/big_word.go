@@ -211,6 +211,8 @@ func asksForWord(p *mutate.Pass, call *ast.CallExpr) bool {
 	return false
 }
 
+// rewriteBigWords replaces each call by one of a helper, which computes in machine words if the
+// operands fit and calls the method otherwise.
 func rewriteBigWords(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	big, imports := p.Import("math/big")
 	edits := imports

@@ -41,6 +41,8 @@ type blockLoop struct {
 	scale int64  // 1 if the index counts elements, size if it counts blocks
 }
 
+// findBlocks looks for loops that go through a list in blocks of constant size. All uses of the
+// index must have a form that the rewrite knows, so it tries the rewrite here.
 func findBlocks(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {

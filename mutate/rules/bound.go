@@ -123,6 +123,8 @@ func operandOfMinus(p *mutate.Pass, e ast.Expr) string {
 	return p.Text(e)
 }
 
+// rangeBound finds the bound of a range: the length of what it goes over, or the number that it
+// counts to.
 func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	if b, ok := partsBound(p, s); ok {
 		return b, true

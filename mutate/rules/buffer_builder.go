@@ -33,6 +33,7 @@ return b.String()`,
 	Rewrite: precomputed,
 }
 
+// findBufferBuilder looks for buffers that are only written, and read as a text in the end.
 func findBufferBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {

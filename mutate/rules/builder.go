@@ -90,6 +90,7 @@ func growParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
+// findStringBuilder looks for texts that a loop adds to, and which a builder could hold instead.
 func findStringBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -325,6 +326,7 @@ func rewriteStringBuilder(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]
 	return b.edits, nil
 }
 
+// findBuilderGrow looks for builders that code fills without having grown them first.
 func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {

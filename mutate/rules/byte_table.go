@@ -42,6 +42,8 @@ type tableSite struct {
 	op    token.Token
 }
 
+// findByteTests looks for tests of a byte that take several comparisons: by a predicate that loops
+// call, or written out.
 func findByteTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
@@ -172,6 +174,8 @@ func rewriteByteTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	return tableOfRun(p, site), nil
 }
 
+// tableOfPredicate declares a table with the predicate's answer for each byte, and has the calls
+// read it. The predicate stays, since it fills the table.
 func tableOfPredicate(p *mutate.Pass, s tableSite) []mutate.Edit {
 	pred := s.pred.Name.Name
 	name := baseName(pred)
@@ -195,6 +199,7 @@ var %s = func() (t [256]bool) {
 	return edits
 }
 
+// tableOfRun does the same for a run of tests that stand side by side, such as the list of a case.
 func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 	first, last := s.run[0], s.run[len(s.run)-1]
 	operand := mustTest(p, first).operand

@@ -46,6 +46,7 @@ func testOf(p *mutate.Pass, e ast.Expr) (t byteTest, ok bool) {
 	return t, false
 }
 
+// binaryTest recognises comparisons of a byte with constants, and their combinations.
 func binaryTest(p *mutate.Pass, e *ast.BinaryExpr) (t byteTest, ok bool) {
 	switch e.Op {
 	// A connection is a test of a byte if both sides test the same one.

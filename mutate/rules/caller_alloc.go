@@ -44,6 +44,7 @@ func fillState(s *state, seed []byte) {
 	Rewrite: precomputed,
 }
 
+// findCallerAlloc looks for helpers that allocate a value first, fill it in, and return it.
 func findCallerAlloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {

@@ -42,6 +42,8 @@ type arm struct {
 	weight   float64
 }
 
+// findCaseOrder looks for tests of one byte that could stand in the order of the corpus's
+// frequencies.
 func findCaseOrder(p *mutate.Pass) []mutate.Site {
 	bytes := byteShares(p)
 	if bytes == nil {
@@ -108,6 +110,7 @@ func armsOf(p *mutate.Pass, n ast.Node) [][]arm {
 	return nil
 }
 
+// casesOf returns the arms of a switch of conditions, or nil if their order cannot be changed.
 func casesOf(s *ast.SwitchStmt) []arm {
 	if s.Tag != nil || s.Init != nil {
 		return nil

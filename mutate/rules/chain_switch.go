@@ -42,6 +42,8 @@ type chainArm struct {
 	body   *ast.BlockStmt
 }
 
+// findChainSwitch looks for four or more comparisons of one variable with constants: as else ifs,
+// or as ifs in a row that return.
 func findChainSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -87,6 +89,7 @@ func equality(p *mutate.Pass, cond ast.Expr) (v *types.Var, consts []ast.Expr) {
 	return v, consts
 }
 
+// elseChain follows a chain of else ifs. It returns no arms if one of them tests something else.
 func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, otherwise *ast.BlockStmt) {
 	for {
 		// All conditions compare the same variable with constants. A break in a body would leave
@@ -150,6 +153,8 @@ func returnRun(p *mutate.Pass, list []ast.Stmt) (v *types.Var, arms []chainArm, 
 	return v, arms, last
 }
 
+// distinct reports whether no constant occurs twice: a switch with a constant twice does not
+// compile. Constants of different types may be equal, so numbers are compared by value.
 func distinct(p *mutate.Pass, arms []chainArm) bool {
 	seen := map[string]bool{}
 	for _, a := range arms {

@@ -29,6 +29,7 @@ lower := strings.ToLower(s)`,
 	Rewrite: precomputed,
 }
 
+// findCheapFirst looks for a costly value in front of a test that may leave without it.
 func findCheapFirst(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {

@@ -32,6 +32,8 @@ d := b[2]`,
 	Rewrite: precomputed,
 }
 
+// findCheckHint looks for runs of statements that read a slice at several constant indexes, the
+// highest of which is not the first.
 func findCheckHint(p *mutate.Pass) []mutate.Site {
 	type read struct {
 		stmt ast.Stmt

@@ -260,6 +260,8 @@ func known(c *checksum) int {
 	return -1
 }
 
+// rewriteChecksumStd calls the library in place of the loop. The library complements the state
+// before and after, so the call is wrapped in two complements that cancel these.
 func rewriteChecksumStd(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	c := s.Data.(*checksum)
 	k := knownTables[known(c)]

@@ -48,6 +48,8 @@ type againSite struct {
 	pkg, table            string // the names of crc32, and of the polynomial's table
 }
 
+// findChecksumAgain looks for calls that combine two checksums by the length of the second one's
+// data. That the result is the checksum of both in a row is a guess, which verification decides.
 func findChecksumAgain(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -205,6 +207,8 @@ func againParams(_ *mutate.Pass, site mutate.Site) []mutate.Param {
 	}...)
 }
 
+// rewriteChecksumAgain reads the data again with the first sum as the start, up to a length. Beyond
+// it the combination by arithmetic is faster.
 func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, below := site.Data.(*againSite), param.Value.(againBelow)
 	// Without a limit the data is always read again.

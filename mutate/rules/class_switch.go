@@ -60,6 +60,7 @@ type classArm struct {
 	breaks []*ast.BranchStmt
 }
 
+// findClassSwitch looks for switches and chains whose arms test one byte, in code that runs often.
 func findClassSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {

@@ -51,6 +51,8 @@ type concreteSite struct {
 	calls  []*ast.CallExpr
 }
 
+// findConcreteParam looks for helpers with an interface parameter that a type switch decides. The
+// parameter must hold what the caller passed: nobody may assign or capture it.
 func findConcreteParam(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
@@ -125,6 +127,8 @@ func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mut
 	return sites
 }
 
+// rewriteConcreteParam copies the helper for one concrete type, and redirects the calls that pass
+// it.
 func rewriteConcreteParam(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*concreteSite)
 	fn := s.helper

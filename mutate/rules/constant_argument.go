@@ -35,6 +35,8 @@ ok := onlyDigits(s)`,
 // maxCopiedLines bounds the helpers that constants get copies of.
 const maxCopiedLines = 60
 
+// findConstantArgument looks for helpers with a parameter that decides what they do, and for calls
+// with a constant there.
 func findConstantArgument(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for helper := range mutate.Nodes[*ast.FuncDecl](p, nil) {

@@ -29,6 +29,8 @@ var constantSet = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findConstantSet looks for searches of a character in a constant text, of which only the presence
+// counts.
 func findConstantSet(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {

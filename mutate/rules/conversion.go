@@ -41,6 +41,8 @@ func findConversions(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// conversionEdits drops a conversion in an argument, where the function or its twin in the other
+// package takes the original. It returns nil for other calls.
 func conversionEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	// Built-in functions take a string where they take bytes, without a conversion.
 	for _, name := range []string{"append", "copy", "len"} {

@@ -44,6 +44,8 @@ type dynamicCalls struct {
 	v    *types.Var
 }
 
+// findDevirtualise looks for outermost loops that call methods of an interface, which is the same
+// during the loop.
 func findDevirtualise(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -217,6 +219,8 @@ func fewTypes(p *mutate.Pass, iface *types.Interface) []*types.Named {
 
 func knownTypes(p *mutate.Pass, s mutate.Site) []mutate.Param { return s.Data.(dynamicCalls).types(p) }
 
+// rewriteDevirtualise asks for the type once in front of the loop. The loop is written twice: with
+// a variable of that type, and as it was.
 func rewriteDevirtualise(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	d := s.Data.(dynamicCalls)
 	t := param.Value.(types.Type)

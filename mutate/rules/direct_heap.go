@@ -42,6 +42,7 @@ type heapCalls struct {
 	calls []*ast.CallExpr
 }
 
+// findDirectHeap collects the calls of container/heap by the type of the heap.
 func findDirectHeap(p *mutate.Pass) []mutate.Site {
 	var all []*heapCalls
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -149,6 +150,8 @@ var heapFunctions = []struct{ name, calls, text string }{
 }`},
 }
 
+// rewrite copies the needed functions of container/heap for one type, so that its methods are
+// called directly and can be inlined.
 func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	named := types.Unalias(pointee(h.of)).(*types.Named)
 	names, needed := map[string]string{}, map[string]bool{}

@@ -32,6 +32,8 @@ return n`,
 	Rewrite: precomputed,
 }
 
+// findDirectUnlock looks at the first deferred call of a function's own statements. A second one
+// would run before it, so the order matters.
 func findDirectUnlock(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {

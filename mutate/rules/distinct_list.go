@@ -251,6 +251,8 @@ func distinctForms(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 		{Label: strconv.Itoa(n) + " with a branch", Value: distinctForm{n, true}}}
 }
 
+// rewriteDistinct writes a second form of the loop for short lists. It finds out whether a key is
+// new by a table of positions on the stack, and builds the list of distinct elements as it goes.
 func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, form := site.Data.(*distinctSite), param.Value.(distinctForm)
 	// The generated names start with those of the user's variables, so that they can be told apart.

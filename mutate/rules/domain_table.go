@@ -31,6 +31,8 @@ var hexValues = func() (t [256]int) {
 	Rewrite: precomputed,
 }
 
+// findDomainTable looks for pure functions of one byte that do some work, and for calls that run
+// often.
 func findDomainTable(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {

@@ -27,6 +27,8 @@ if r < entry.first {`,
 	Rewrite: precomputed,
 }
 
+// findElementPointers looks for variables that hold a copy of an element, in code that runs often.
+// The statements behind the copy decide whether a pointer will do.
 func findElementPointers(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list := range p.Lists() {

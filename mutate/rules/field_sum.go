@@ -31,6 +31,8 @@ h.sum = sum`,
 	Rewrite: precomputed,
 }
 
+// findFieldSum looks for loops that add to a field through a pointer, and certainly run to their
+// end.
 func findFieldSum(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {

@@ -49,6 +49,7 @@ type fixedLoop struct {
 	array *types.Var                    // the array, if there are others
 }
 
+// findFixedTrips looks for loops with a known and small number of iterations.
 func findFixedTrips(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {

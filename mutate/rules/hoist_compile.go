@@ -34,6 +34,8 @@ var isDatePattern = regexp.MustCompile("^\\d{4}-\\d\\d$")`,
 	Rewrite: precomputed,
 }
 
+// findHoistCompile looks for patterns, replacers and templates that are made from constants at each
+// call. In init they are made once anyway.
 func findHoistCompile(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {

@@ -30,6 +30,8 @@ for _, w := range words {
 	Rewrite: precomputed,
 }
 
+// findHoistInvariant looks for the outermost expressions that do work and keep their value during a
+// loop. An equal expression in the same loop is hoisted with the first one.
 func findHoistInvariant(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	var done []ast.Expr

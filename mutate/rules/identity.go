@@ -47,6 +47,8 @@ type kept struct {
 	start, rest byteClass
 }
 
+// findIdentity offers a fast path for a function that returns most inputs of the corpus as they
+// are.
 func findIdentity(p *mutate.Pass) []mutate.Site {
 	// The corpus must show that enough inputs come back unchanged.
 	f, fn := p.Facets, p.Func

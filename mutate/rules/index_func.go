@@ -53,6 +53,8 @@ var runeSearches = []runeSearch{
 	{name: "TrimFunc", from: "both", trims: true},
 }
 
+// findIndexFunc looks for searches of the library that call a function for each rune. In a function
+// literal the helper could not take over what the literal captures.
 func findIndexFunc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {

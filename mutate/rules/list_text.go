@@ -52,6 +52,7 @@ type listSite struct {
 	tests   []*ast.Ident // in len(list), compared with 0
 }
 
+// findListText looks for lists of texts that only grow and end up in one text by strings.Join.
 func findListText(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -265,6 +266,8 @@ func listRooms(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	return append(textRooms(p, s), mutate.Param{Label: "256", Value: 256})
 }
 
+// rewriteListText appends the elements to a text in place of the list. Each is followed by the
+// separator, so that an append need not know whether it is the first.
 func rewriteListText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	// The texts go into one buffer, each followed by the separator. Its array is on the stack, and
 	// append moves it to the heap if it grows beyond.

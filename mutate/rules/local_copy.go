@@ -31,6 +31,8 @@ for i := range key {
 	Rewrite: precomputed,
 }
 
+// findLocalCopy looks for indexed slices and maps in a field or a package variable, which outermost
+// loops load anew in each iteration because a store could change them.
 func findLocalCopy(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -187,6 +189,7 @@ func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
 	return found
 }
 
+// copySite copies one of them to a local variable in front of the loop, and uses that in the loop.
 func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
 	name := ""
 	switch e := base.(type) {

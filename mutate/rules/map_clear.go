@@ -26,6 +26,8 @@ var mapClear = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findMapClear looks for maps that are made anew where the old one could be emptied, and for loops
+// that empty one.
 func findMapClear(p *mutate.Pass) []mutate.Site {
 	if !p.GoAtLeast(21) {
 		return nil // clear

@@ -53,6 +53,7 @@ type constMap struct {
 	ok      bool // look-ups ask for presence
 }
 
+// findMapSwitch looks for maps of constants that code only looks things up in.
 func findMapSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	add := func(m *constMap, value ast.Expr) {
@@ -191,6 +192,7 @@ func mapSwitchForms(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
+// rewriteMapSwitch declares a function that answers for the map, and has the look-ups call it.
 func rewriteMapSwitch(p *mutate.Pass, s mutate.Site, form mutate.Param) ([]mutate.Edit, error) {
 	m := s.Data.(*constMap)
 	key, ok := facts.TypeText(p, m.typ.Key())
@@ -241,6 +243,7 @@ func presenceCall(p *mutate.Pass, as *ast.AssignStmt, call string) []mutate.Edit
 	return []mutate.Edit{p.Replace(as, p.Text(as.Lhs[1])+" "+as.Tok.String()+" "+call)}
 }
 
+// function writes that function: a loop over the few keys of a set, or a switch.
 func (m *constMap) function(name, key, elem string, scan bool) string {
 	switch {
 	case m.set && scan:

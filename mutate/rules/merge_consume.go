@@ -54,6 +54,7 @@ type walkSite struct {
 	walks []walk
 }
 
+// findWalks looks for definitions of indices that each walk along one list to its end.
 func findWalks(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for def := range mutate.Nodes[*ast.AssignStmt](p, nil) {

@@ -301,6 +301,8 @@ func writeRooms(p *mutate.Pass, s mutate.Site) (out []mutate.Param) {
 	return out
 }
 
+// rewriteMergeWrites appends all texts of the run to one slice, and writes that once. The slice is
+// the free room of the buffer or an array on the stack.
 func rewriteMergeWrites(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	r := s.Data.(*writeRun)
 	text, buffer := p.Fresh("text", "piece"), p.Text(r.buffer)

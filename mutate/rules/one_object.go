@@ -58,6 +58,8 @@ type objectPart struct {
 	use   string // %s is the part: what the field gets
 }
 
+// findOneObject looks for literals with parts that are allocated apart. Packages that see addresses
+// or sizes, such as runtime and unsafe, could tell the difference.
 func findOneObject(p *mutate.Pass) []mutate.Site {
 	if importsAny(p, "runtime", "unsafe", "weak", "C") {
 		return nil
@@ -295,6 +297,8 @@ func ownType(p *mutate.Pass, t types.Type) bool {
 	return symbol.Standard(pkg.Path())
 }
 
+// rewriteOneObject declares a struct of the object and its parts, allocates that, and sets the
+// fields to its parts.
 func rewriteOneObject(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*objectSite)
 	whole := p.Fresh("whole", "together")

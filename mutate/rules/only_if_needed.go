@@ -103,6 +103,8 @@ func (n needless) function() string {
 	return n.name
 }
 
+// needlessCall recognises a call that often returns its argument: one that trims ends or changes
+// the case.
 func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 	// The call must be one of those whose result is often their argument.
 	_, text := p.IsCall(call, "strings", "TrimSpace", "Trim", "TrimLeft", "TrimRight", "ToLower", "ToUpper")
@@ -158,6 +160,8 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
+// rewriteNeedless has the calls ask a helper, which returns the argument at once if nothing is to
+// be done.
 func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	var edits []mutate.Edit
 	names := map[string]string{} // by the called function
@@ -260,6 +264,7 @@ func %[1]s(r rune) rune {
 }`, name, pkg, n.name, first, last, add)
 }
 
+// trim writes the helper for functions that trim a few ASCII characters.
 func (n needless) trim(name, pkg string) string {
 	if len(n.cut) == 1 {
 		return n.trimOne(name)

@@ -242,6 +242,8 @@ func isResult(p *mutate.Pass, n ast.Node, v *types.Var) bool {
 	return false
 }
 
+// rewritePartialWord reads the bytes in one or two loads by a helper, in place of the loop. Limits
+// of the loop become the bounds of the slice that the helper gets.
 func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	t := s.Data.(*wordTail)
 	// Without the first bytes of the text, a word that shifts would hold others in their place.

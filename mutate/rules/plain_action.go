@@ -161,6 +161,7 @@ func (w *walker) stmt(s ast.Stmt) outcome {
 	return unknown
 }
 
+// branch follows the way that the condition decides for a plain element.
 func (w *walker) branch(s *ast.IfStmt) outcome {
 	if s.Init != nil && w.stmt(s.Init) != stays {
 		return unknown
@@ -228,6 +229,8 @@ func (w *walker) choose(s *ast.SwitchStmt) outcome {
 	return stays
 }
 
+// matches evaluates the list of a case against the tag. Only values of one comparable type can be
+// decided.
 func (w *walker) matches(list []ast.Expr, tag mutate.Value) (is, ok bool) {
 	for _, e := range list {
 		v := w.eval(e)
@@ -298,6 +301,8 @@ func (w *walker) livesOn(v *types.Var) bool {
 		!declaredWithin(v, w.l.stmt)
 }
 
+// assign follows an assignment: to a variable of the body, or to something that outlives the
+// iteration.
 func (w *walker) assign(s *ast.AssignStmt) outcome {
 	if len(s.Lhs) > 1 && len(s.Rhs) == 1 && !slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool { return !isBlank(e) }) {
 		return w.write(s.Rhs[0]) // _, _ = b.WriteRune(r)

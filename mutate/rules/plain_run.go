@@ -74,6 +74,8 @@ const (
 	leastPlainASCII = 32 // of 128
 )
 
+// findPlainRun looks for loops over bytes that do one and the same thing with most of them: copy,
+// count or skip.
 func findPlainRun(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -345,6 +347,8 @@ func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
 	return out
 }
 
+// plainRunParams offers the ways to find the end of a run: by a few comparisons, a table, a search
+// of the library for the only other byte, or eight bytes at a time.
 func plainRunParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	l := s.Data.(*byteLoop)
 	var out []mutate.Param

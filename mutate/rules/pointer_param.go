@@ -34,6 +34,7 @@ n += width(&o, text)`,
 	Rewrite: precomputed,
 }
 
+// findPointerParams looks for helpers that are handed large values, and only read them.
 func findPointerParams(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {

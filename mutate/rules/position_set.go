@@ -174,6 +174,7 @@ func (s *positionSite) readKey(p *mutate.Pass) bool {
 	return true
 }
 
+// part recognises an integer that is the loop's element, or a field in it.
 func (s *positionSite) part(p *mutate.Pass, e ast.Expr) (part, bool) {
 	e = ast.Unparen(e)
 	out := part{text: p.Text(e), typ: p.Info.TypeOf(e)}
@@ -200,6 +201,8 @@ func (s *positionSite) part(p *mutate.Pass, e ast.Expr) (part, bool) {
 	return out, ok && p.Var(ix.X) == s.list && p.Var(ix.Index) == p.Var(s.loop.Key)
 }
 
+// rewritePositionSet puts a table of positions in the set's place. Keys beyond the table go to a
+// map.
 func rewritePositionSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, n := site.Data.(*positionSite), param.Value.(int)
 	key, ok := facts.TypeText(p, s.set.key)

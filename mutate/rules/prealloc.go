@@ -36,6 +36,8 @@ for _, u := range users {
 	Rewrite: precomputed,
 }
 
+// findPrealloc looks for empty slices that a loop fills: declared ones, named results, and the base
+// of nested appends.
 func findPrealloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {

@@ -103,6 +103,7 @@ func elementSize(t types.Type) int64 {
 	return types.SizesFor("gc", "amd64").Sizeof(t)
 }
 
+// mentionsTypeParam reports whether the size of a type depends on a type parameter.
 func mentionsTypeParam(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
 	// Of a reference type the size is known, whatever it refers to.
@@ -175,6 +176,8 @@ func isGrown(p *mutate.Pass, v *types.Var) bool {
 	return false
 }
 
+// findRangeArray looks for ranges over large arrays. A range over the array copies it, one over its
+// address does not. The copy may not be missed: nobody may change the array during the loop.
 func findRangeArray(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {

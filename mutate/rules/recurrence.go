@@ -72,6 +72,8 @@ func findRecurrence(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// recurOf takes a recursive function of one number apart, or says why it is none that the rules
+// know.
 func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||
@@ -204,6 +206,7 @@ func fitIndex(i int64, t types.Type) mutate.Value {
 	return i
 }
 
+// baseCase reads one test of n that returns, and notes up to which n it answers.
 func (r *recur) baseCase(p *mutate.Pass, s ast.Stmt) error {
 	i, ok := s.(*ast.IfStmt)
 	if !ok || i.Init != nil || i.Else != nil || !mutate.Terminates(i.Body.List) {

@@ -152,6 +152,7 @@ func asksFinder(p *mutate.Pass, call *ast.CallExpr) bool {
 	return ok && p.Text(not.X) == "plain"
 }
 
+// rewriteRegexpFind declares the finder and a wrapper for the method, and has the calls use it.
 func rewriteRegexpFind(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(*searchSite)
 	base := lowerFirst(strings.TrimSuffix(strings.TrimSuffix(site.v.Name(), "Pattern"), "Regexp"))

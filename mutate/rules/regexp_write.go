@@ -187,6 +187,8 @@ func (w *pathWriter) keep(s passState) string {
 	return text
 }
 
+// edges writes the step from a state: what each set of bytes leads to. A byte of a longer character
+// that the pattern may accept ends the walk, because the finder knows nothing of runes.
 func (w *pathWriter) edges(s passState) string {
 	if len(s.edges) == 0 {
 		return ""

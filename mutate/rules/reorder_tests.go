@@ -34,6 +34,7 @@ type testChain struct {
 	label string
 }
 
+// findReorder looks for chains of && and || whose tests may change places, with a better order.
 func findReorder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	used := reached(p)
@@ -99,6 +100,7 @@ func better(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) *testChain {
 	return &testChain{e, sortedBy(ops, func(i, j int) bool { return costs[i] < costs[j] }), "cheapest first"}
 }
 
+// sortedBy sorts by less, and keeps the order of tests that are alike.
 func sortedBy(ops []ast.Expr, less func(i, j int) bool) []ast.Expr {
 	at := make([]int, len(ops))
 	for i := range at {

@@ -95,6 +95,8 @@ func replaceChain(p *mutate.Pass, call *ast.CallExpr, inner map[ast.Expr]bool) (
 	return str, old, to, len(pairs)
 }
 
+// replaceSite declares a function that makes all replacements in one pass, and calls it in place of
+// the chain.
 func replaceSite(p *mutate.Pass, call *ast.CallExpr, str ast.Expr, old, to string) mutate.Site {
 	pkg, _ := p.Import("strings") // the call uses the package, so it is imported
 	name := p.Fresh("replaceChars")

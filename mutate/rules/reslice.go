@@ -52,6 +52,8 @@ var rowSlice = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findReslice looks for lists that a loop reads at the index of another list. The second one is cut
+// to the length of the first, which proves its indexes.
 func findReslice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -118,6 +120,8 @@ func storesElementsOnly(p *mutate.Pass, v *types.Var, s ast.Node) bool {
 	return true
 }
 
+// resliceEdits cuts the second list in front of the loop, with its capacity cut as well, and reads
+// from the cut in the loop.
 func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.Edit {
 	name := p.Fresh(b.Name()+"Cut", b.Name()+"Part")
 	cut := fmt.Sprintf("%s[:len(%s):len(%s)]", b.Name(), l.Seq.Name(), b.Name())
@@ -136,6 +140,7 @@ func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.
 	return edits
 }
 
+// findRowSlice looks for accesses at base+i, with i from 0 to a bound: the rows of a matrix, say.
 func findRowSlice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
@@ -181,6 +186,8 @@ func rowBase(p *mutate.Pass, ix *ast.IndexExpr, l *mutate.CountedLoop) (ast.Expr
 	return sum.X, true
 }
 
+// rowText cuts the row out once, and ranges over it. Without an iteration the original cut nothing,
+// hence the test.
 func rowText(p *mutate.Pass, f *ast.ForStmt, l *mutate.CountedLoop, m *types.Var, base ast.Expr) string {
 	row, c, from := p.Fresh("row"), p.Text(l.Bound), p.Text(base)
 	body := p.TextWith(f.Body, func(n ast.Node) (string, bool) {

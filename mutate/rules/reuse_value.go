@@ -31,6 +31,8 @@ if strings.HasPrefix(lower, "x-") {
 	Rewrite: precomputed,
 }
 
+// findReuseValue looks for values that code computes twice, with nothing in between that could
+// change them.
 func findReuseValue(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	done := map[ast.Expr]bool{}

@@ -136,6 +136,8 @@ func allElems(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	return len(p.Uses(l.Seq, l.Body)) == len(l.Elems) && (l.Value == nil || len(l.Elems) == 0)
 }
 
+// rangeRunes writes a loop over the runes as one over the text. It returns nil if the body declares
+// the element again under the loop's own name.
 func rangeRunes(p *mutate.Pass, s ast.Stmt, from ast.Expr) []mutate.Edit {
 	l, _ := p.Elements(s)
 	// The loop needs a name for the rune if it has none and reads the elements by index.

@@ -40,6 +40,8 @@ var tagRuneASCII = func() (t [128]bool) {
 	Rewrite: precomputed,
 }
 
+// findRuneTable looks for questions about characters that a table can answer for the frequent ones:
+// predicates, calls with fixed other arguments, and tests that are written out.
 func findRuneTable(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {

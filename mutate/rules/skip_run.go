@@ -53,6 +53,8 @@ type skipSite struct {
 	at   token.Pos
 }
 
+// findSkipRun looks for loops over bytes whose first arm accepts a byte and does nothing that
+// depends on it.
 func findSkipRun(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
@@ -174,6 +176,8 @@ func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last boo
 	return last
 }
 
+// rewriteSkipRun puts a loop into the arm that skips the bytes that follow, as long as the arm
+// would accept them.
 func rewriteSkipRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(skipSite)
 	// Words of eight bytes are tested by ranges.

@@ -59,6 +59,7 @@ func findSortFunc(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// parseSort recognises a sort by an order of indexes that compares keys of the elements.
 func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	_, slice := p.IsCall(call, "sort", "Slice")
 	_, stable := p.IsCall(call, "sort", "SliceStable")
@@ -268,6 +269,7 @@ func (s *sortCall) indexesOnly(p *mutate.Pass, body ast.Node) bool {
 	return n == len(p.Uses(s.i, body))+len(p.Uses(s.j, body)) && n == s.uses(p, body)
 }
 
+// rewrite sorts by an order of elements, which compares the keys one after the other.
 func (s *sortCall) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	name := "SortFunc"
 	if s.stable {
@@ -294,6 +296,8 @@ func (s *sortCall) tail(keys int, text string) string {
 	return "\n" + text + "\n"
 }
 
+// compare writes the comparison of one key of two elements, by the key's own method or function if
+// it has one.
 func (s *sortCall) compare(p *mutate.Pass, k sortKey, a, b string) string {
 	if k.reversed {
 		a, b = b, a

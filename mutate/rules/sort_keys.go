@@ -36,6 +36,7 @@ for i := range byKey {
 	Rewrite: rewriteSortKeys,
 }
 
+// findSortKeys looks for sorts by a single key whose computation costs a call.
 func findSortKeys(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for st := range mutate.Nodes[*ast.ExprStmt](p, nil) {
@@ -109,6 +110,8 @@ func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
 	return !f.Writes && !f.Panics
 }
 
+// rewriteSortKeys computes each key once, sorts pairs of key and element, and writes the elements
+// back.
 func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*sortCall)
 	k := s.keys[0]

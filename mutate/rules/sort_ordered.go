@@ -36,6 +36,7 @@ type orderedSort struct {
 	down bool // the greatest first
 }
 
+// findSortOrdered looks for sorts of lists in the order of the language, upwards or downwards.
 func findSortOrdered(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for stmt := range mutate.Nodes[*ast.ExprStmt](p, nil) {
@@ -112,6 +113,7 @@ type listMethod struct {
 	stmt ast.Stmt
 }
 
+// listMethodOf returns a method of a list with its single statement, or nil if it has another form.
 func listMethodOf(p *mutate.Pass, t *types.Named, name string) *listMethod {
 	// The method must belong to the type itself and not to a pointer or an embedded type.
 	obj, index, _ := types.LookupFieldOrMethod(t, true, t.Obj().Pkg(), name)

@@ -162,6 +162,8 @@ func mergeParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	}
 }
 
+// rewriteSortedMerge puts a merge in front of the body, for lists that are in order. The original
+// body handles all others.
 func rewriteSortedMerge(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	m, form := s.Data.(mergeSite), param.Value.(mergeForm)
 	merge := p.Fresh("mergeSorted", "mergeSortedLists")

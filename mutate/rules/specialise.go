@@ -36,6 +36,8 @@ type funcParamSite struct {
 	call   *ast.CallExpr
 }
 
+// findFuncParams looks for helpers with a parameter that they only call, and calls that pass a
+// function known here.
 func findFuncParams(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	seen := map[string]bool{}

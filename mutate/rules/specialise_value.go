@@ -47,6 +47,8 @@ type hotValue struct {
 	value string // a constant in Go syntax
 }
 
+// findSpecialiseValue offers a copy of the target for the value that most calls pass for a
+// parameter.
 func findSpecialiseValue(p *mutate.Pass) []mutate.Site {
 	fn := p.Func
 	// The copy needs a plain signature. A recursive one would be entered through the test again at

@@ -33,6 +33,8 @@ return head, tail`,
 	Rewrite: precomputed,
 }
 
+// findSplitPair looks for strings.SplitN(s, sep, 2) in a variable, of which code only takes the
+// halves.
 func findSplitPair(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	// strings.Cut came with Go 1.18.

@@ -241,6 +241,8 @@ func (f *formatSite) pure(p *mutate.Pass) bool {
 
 func (f *formatSite) mentions(p *mutate.Pass, v *types.Var) bool { return len(p.Uses(v, f.call)) > 0 }
 
+// params offers a concatenation, or a buffer on the stack, for a value. The buffer should hold the
+// longest of the corpus's texts but one in a hundred.
 func (f *formatSite) params(p *mutate.Pass) []mutate.Param {
 	switch f.kind {
 	case "write":
@@ -261,6 +263,7 @@ func (f *formatSite) params(p *mutate.Pass) []mutate.Param {
 	return out
 }
 
+// rewrite writes the pieces without a format, in the way that the kind of the call asks for.
 func (f *formatSite) rewrite(p *mutate.Pass, c mutate.Param) ([]mutate.Edit, error) {
 	// Between two writes of one call fmt evaluates nothing, but the statements that replace it
 	// would.
@@ -301,6 +304,7 @@ func (f *formatSite) appendLines(p *mutate.Pass, b string) string {
 	return strings.Join(out, "\n")
 }
 
+// concat writes the sum of the pieces, in parentheses where the place of the call needs them.
 func (f *formatSite) concat(p *mutate.Pass) string {
 	var out []string
 	for _, q := range f.pieces {

@@ -131,6 +131,7 @@ func paddedForm(p *mutate.Pass, q piece, t types.Type, info types.BasicInfo) str
 // zeroPadded stands for the helper, whose name the edits decide.
 const zeroPadded = "zeroPadded"
 
+// zeroPaddedText writes a helper for %0Nd: as in fmt, the sign comes first and counts as a digit.
 func zeroPaddedText(name string) string {
 	return fmt.Sprintf(`// %[1]s writes a number with at least width digits, of which its sign is one.
 func %[1]s(n int64, base, width int) string {
@@ -162,6 +163,8 @@ func convertTo(p *mutate.Pass, e ast.Expr, name string, kind types.BasicKind) st
 	return name + "(" + p.Text(e) + ")"
 }
 
+// integerForm writes an integer, in decimal or hexadecimal. The type decides which of strconv's
+// functions takes it without loss.
 func integerForm(p *mutate.Pass, q piece, t types.Type, text string) string {
 	base := "10"
 	if q.verb == 'x' {

@@ -52,6 +52,8 @@ type roomUse struct {
 	drop bool
 }
 
+// findStackBuilder looks for buffers and builders that start empty and whose text alone leaves the
+// function.
 func findStackBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -214,6 +216,7 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 // escaped makes a text safe for a format.
 func escaped(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
+// rewriteStackBuilder declares a slice on an array in the builder's place, and rewrites the uses.
 func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*roomSite)
 	name, room := s.decl.Var.Name(), p.Fresh("room", "space")

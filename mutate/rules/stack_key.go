@@ -152,6 +152,7 @@ func appendKeyPart(p *mutate.Pass, b string, q piece) string {
 	return appendForm(p, b, q)
 }
 
+// rewriteStackKey puts the key together in an array on the stack, and looks up string(key).
 func rewriteStackKey(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	k := s.Data.(keySite)
 	array, name := p.Fresh("scratch"), p.Fresh("key")

@@ -36,6 +36,8 @@ return append([]byte(nil), buf...)`,
 	Rewrite: rewriteStackResult,
 }
 
+// findStackResults looks for slices that grow in the function and are returned. They can grow on
+// the stack and be copied once, at their final size.
 func findStackResults(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {

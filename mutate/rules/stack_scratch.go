@@ -240,6 +240,7 @@ func takesOver(p *mutate.Pass, v, to *types.Var, as *ast.AssignStmt) bool {
 	return true
 }
 
+// harmlessCall reports whether a call that takes the slice keeps no part of it.
 func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) bool {
 	if p.Info.Types[call.Fun].IsType() {
 		return p.Basic(call) == types.String
@@ -296,6 +297,8 @@ func keepsNothing(p *mutate.Pass, f *types.Func, call *ast.CallExpr, v *types.Va
 	return basic
 }
 
+// scratchSizes offers up to three sizes of the array, from the one that is enough for all but one
+// in a hundred calls of the corpus.
 func scratchSizes(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	site := s.Data.(scratchSite)
 	var out []mutate.Param

@@ -295,6 +295,7 @@ func setSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 	return out
 }
 
+// rewriteStackSet declares a type for the set, and a variable of it in the map's place.
 func rewriteStackSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, n := site.Data.(*setSite), param.Value.(int)
 	key, ok := facts.TypeText(p, s.key)
@@ -322,6 +323,8 @@ func (s *setSite) hash() string {
 	return mixHash("h", s.fields)
 }
 
+// declaration writes the type of the set with its methods. A key of several small fields is stored
+// as one packed word, which is also what is hashed.
 func (s *setSite) declaration(typ, key string, n int) string {
 	stored, word, hash := key, "k", s.hash()
 	if pack := packWord(s.fields); pack != "" {

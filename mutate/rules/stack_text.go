@@ -43,6 +43,7 @@ type textSite struct {
 	front ast.Stmt // what the appends stand in front of; nil if they stand in the sum's place
 }
 
+// findStackText looks for sums of texts with at least one part that formats a value.
 func findStackText(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for sum := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
@@ -193,6 +194,8 @@ func textRooms(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 	return out
 }
 
+// rewriteStackText appends the parts to a slice with room on the stack, so that only the whole text
+// is allocated.
 func rewriteStackText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*textSite)
 	var edits []mutate.Edit

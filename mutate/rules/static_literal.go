@@ -116,6 +116,8 @@ func constantLiteral(p *mutate.Pass, lit *ast.CompositeLit) bool {
 	return true
 }
 
+// constantElements reports whether all keys and values of a literal are constants, or literals of
+// such.
 func constantElements(p *mutate.Pass, lit *ast.CompositeLit) bool {
 	for _, e := range lit.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {

@@ -27,6 +27,8 @@ var stringMethod = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findStringMethods looks for arguments of a format that fmt would print by their own method, which
+// is cheaper to call directly.
 func findStringMethods(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {

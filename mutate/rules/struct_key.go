@@ -39,6 +39,7 @@ type seenKey struct {
 	Rewrite: precomputed,
 }
 
+// findStructKey looks for maps with texts as keys that are put together from parts.
 func findStructKey(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -60,6 +61,8 @@ func findStructKey(p *mutate.Pass) []mutate.Site {
 // emptyMap reports whether the map starts empty and its type is written out.
 func emptyMap(p *mutate.Pass, d facts.Declaration) bool { return mapTypeOf(p, d) != nil }
 
+// mapTypeOf returns the type of a map in the value that it starts with, where the rewrite changes
+// the key's type. It returns nil if the type stands anywhere else.
 func mapTypeOf(p *mutate.Pass, d facts.Declaration) *ast.MapType {
 	var e ast.Expr
 	switch v := d.Value.(type) {

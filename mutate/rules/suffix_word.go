@@ -310,6 +310,8 @@ func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
 	return nil, false
 }
 
+// rewriteSuffixWords has the calls read the last eight bytes of the whole text and shift them,
+// where the tail alone has fewer.
 func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*suffix)
 	whole, base := "whole", s.text.name("lastBytes")

@@ -55,6 +55,7 @@ type wordSite struct {
 	accepted []byteRange // if limits cannot say it: the bytes at which the loop stays
 }
 
+// findWordTests looks for loops that leave at the first byte that fails a test.
 func findWordTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {

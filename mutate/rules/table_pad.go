@@ -32,6 +32,8 @@ sum += cost[class[c]&7]`,
 	Rewrite: precomputed,
 }
 
+// findTablePad looks for tables of the package that never change, indexed by a byte or by what
+// depends on one.
 func findTablePad(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for g := range mutate.Nodes[*ast.GenDecl](p, nil) {

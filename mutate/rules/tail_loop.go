@@ -106,6 +106,8 @@ func redeclared(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 	return false
 }
 
+// tailEdits puts the body into a loop. A call of the function itself assigns the parameters, and
+// continues.
 func tailEdits(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) []mutate.Edit {
 	_, args := parameterList(p, fn)
 	var edits []mutate.Edit

@@ -43,6 +43,8 @@ type bytesSite struct {
 	done  map[ast.Node]bool
 }
 
+// findTextBytes looks for texts that a function of the library formats, and code then only cuts or
+// adds to. Bytes of their own can be cut and added to in place.
 func findTextBytes(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {

@@ -73,6 +73,8 @@ func findFolds(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// foldOf recognises a sort whose order only serves to find duplicates for a sum, or says why a sort
+// is no such.
 func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	// The statement sorts a list of integers or strings by value.
 	call, ok := p.IsCall(s.X, "sort", "Strings", "Ints")
@@ -301,6 +303,8 @@ func isUnsignedWord(t types.Type) bool {
 	return ok && (b.Kind() == types.Uint64 || b.Kind() == types.Uint32 || b.Kind() == types.Uint)
 }
 
+// rewriteFold adds the values up without the sort if the list is short, and as before if it is
+// long.
 func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	// The fold works on the list before it was sorted, or on what was copied to be sorted.
 	f, form := s.Data.(*fold), param.Value.(foldForm)

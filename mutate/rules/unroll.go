@@ -104,6 +104,8 @@ func unrollFactors(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
+// rewriteUnroll writes the body k times for blocks of k elements. The original loop handles the
+// rest.
 func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	l, k := s.Data.(*mutate.ElementLoop), param.Value.(int)
 	if labelled(p, s.Node) {

@@ -70,6 +70,8 @@ const maxBlockLines = 4
 // maxSlices bounds what the processor has registers for: each slice needs two in the loop.
 const maxSlices = 4
 
+// findUnrollIndex looks for counting loops that index several lists, and which unroll does not
+// take.
 func findUnrollIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -267,6 +269,8 @@ func afterBlocks(p *mutate.Pass, l *indexLoop) bool {
 	return v != nil && p.Assigned(v, list[at-1])
 }
 
+// rewriteUnrollIndex writes the body k times for blocks of k iterations, with the lists cut to what
+// is left.
 func rewriteUnrollIndex(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	l, k := s.Data.(*indexLoop), param.Value.(int)
 	at := p.Fresh("at", "done", "start")

@@ -42,6 +42,8 @@ var unsignedIndex = &mutate.Mutator{
 	Rewrite: rewriteUnsigned,
 }
 
+// findUnsigned looks for loops over an index that also moves in the body. An unsigned one has only
+// one bound to check.
 func findUnsigned(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
@@ -99,6 +101,8 @@ func definition(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) (*ast.AssignStmt
 	return nil, nil
 }
 
+// unsignedUse rewrites one use of the index. Steps upwards and indexes are the same for both;
+// comparisons need a conversion.
 func unsignedUse(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, done map[ast.Node]bool) ([]mutate.Edit, error) {
 	switch up := p.Parent(id).(type) {
 	case *ast.IncDecStmt:

@@ -40,6 +40,7 @@ var unswitch = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findUnswitch looks for ifs in a loop whose condition stays the same.
 func findUnswitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -91,6 +92,8 @@ func usedInBoth(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
 	return true
 }
 
+// unswitchEdit asks the condition once, and writes the loop with each of its branches. If the loop
+// does nothing else, there is nothing to do without the branch.
 func unswitchEdit(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) mutate.Edit {
 	with := func(arm string) string {
 		return p.Between(loop.Pos(), branch.Pos()) + arm + p.Between(branch.End(), loop.End())

@@ -39,6 +39,7 @@ type neighbour struct {
 	offset int64
 }
 
+// findWindow looks for accesses that stand a constant distance apart, in code that runs often.
 func findWindow(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	covered := map[*ast.IndexExpr]bool{}

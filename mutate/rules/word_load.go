@@ -35,6 +35,7 @@ type word struct {
 	typ  types.Type
 }
 
+// findWordLoads looks for the largest sums of shifted bytes that make up a word.
 func findWordLoads(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	covered := token.NoPos
@@ -54,6 +55,7 @@ func findWordLoads(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// wordOf recognises a sum of the bytes of a word, or returns nil.
 func wordOf(p *mutate.Pass, e *ast.BinaryExpr) *word {
 	if e.Op != token.OR && e.Op != token.ADD && e.Op != token.XOR {
 		return nil
@@ -182,6 +184,7 @@ func offsetIn(p *mutate.Pass, e ast.Expr) int64 {
 	return 0
 }
 
+// rewriteWordLoad reads the word in one load, and converts it if the sum had another type.
 func rewriteWordLoad(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	w := s.Data.(*word)
 	pkg, edits := p.Import("encoding/binary")

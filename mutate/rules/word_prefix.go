@@ -69,6 +69,7 @@ func findWordPrefix(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// prefixOf recognises a loop over a text whose first arm accepts the bytes of a few ranges.
 func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
 	// The loop counts along a text or bytes that it leaves alone, from a constant on.
 	l, ok := p.Counted(f)
