@@ -76,6 +76,8 @@ func (s *scanner) add(r region) bool {
 	return true
 }
 
+// find returns the index of an equal region, or -1. A few regions are compared one by one; for
+// more, an index is made.
 func (s *scanner) find(r region) int {
 	if s.seen == nil && len(s.regions) < 16 {
 		return slices.IndexFunc(s.regions, func(o region) bool {
@@ -104,6 +106,8 @@ func (s *scanner) pointer(elem *coder, q unsafe.Pointer) {
 	}
 }
 
+// slice adds the memory of a slice, and scans those elements that no slice has shown before. The
+// capacity belongs to the memory, but only the length may be read.
 func (s *scanner) slice(elem *coder, h *sliceHeader) {
 	if s.snapshot && ignored.capacity {
 		h = &sliceHeader{h.data, h.len, h.len}
@@ -146,6 +150,7 @@ func (s *scanner) findRoots(roots []root) ([]root, error) {
 	if s.full {
 		return roots, fmt.Errorf("it refers to more than %d pieces of memory", maxRegions)
 	}
+	// Sort by address, and larger regions first, so that overlapping ones are neighbours.
 	slices.SortFunc(s.regions, func(a, b region) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(b.hi, a.hi))
 	})
@@ -155,6 +160,7 @@ func (s *scanner) findRoots(roots []root) ([]root, error) {
 			hi = max(hi, s.regions[j].hi)
 			j++
 		}
+		// A region that is alone and referred to once needs no root.
 		group := s.regions[i:j]
 		i = j
 		if len(group) == 1 && !group[0].shared {
@@ -172,6 +178,8 @@ func (s *scanner) findRoots(roots []root) ([]root, error) {
 // rootOf chooses the outermost type of a group: the one whose elements hold
 // all others.
 func rootOf(group []region) (root, error) {
+	// A region that is a part of its own comes before others, because the part has a number
+	// already. Else the type that holds the others is the outermost.
 	outer := group[0]
 	for _, r := range group[1:] {
 		if r.top > 0 || outer.top == 0 && holds(r.c.typ, outer.c.typ) {
@@ -182,6 +190,8 @@ func rootOf(group []region) (root, error) {
 	if outer.top > 0 {
 		r.id, r.defined = outer.top-1, true
 	}
+	// Regions of the same type may overlap, such as two parts of one array. Together they reach
+	// from the lowest to the highest address.
 	live := outer.lo
 	for _, g := range group {
 		if g.c.typ == outer.c.typ && !r.defined {
@@ -195,6 +205,8 @@ func rootOf(group []region) (root, error) {
 	if r.isMap {
 		return r, nil
 	}
+	// All others must lie inside, at whole elements. Otherwise an encoding by elements could not
+	// rebuild who shares what.
 	size := outer.c.size
 	for _, g := range group {
 		if g.lo < r.lo || g.hi > r.hi || g.c.typ == outer.c.typ && (g.lo-r.lo)%size != 0 {
@@ -202,6 +214,7 @@ func rootOf(group []region) (root, error) {
 				fmt.Errorf("a %v and a %v share memory in a way that their types do not show", outer.c.typ, g.c.typ)
 		}
 	}
+	// What lies beyond the last live byte is capacity only.
 	r.n = int((r.hi - r.lo) / size)
 	r.live = min(r.n, int((max(live, r.lo)-r.lo+size-1)/size))
 	return r, nil
@@ -227,6 +240,7 @@ func holds(t, inner reflect.Type) bool {
 
 // findShared fills e.roots when the parts can share memory.
 func (e *encoder) findShared(parts []part) {
+	// With fewer than two places for memory there is nothing to share.
 	n := 0
 	for _, p := range parts {
 		n += p.c.sites
@@ -236,6 +250,8 @@ func (e *encoder) findShared(parts []part) {
 	}
 	s := &e.scanner
 	s.reset(e.snapshot)
+	// The parts are regions themselves, numbered from 1; what they lead to is added by their
+	// coders.
 	for i, p := range parts {
 		if p.c.size > 0 {
 			lo := uintptr(p.p)
@@ -261,6 +277,7 @@ func (e *encoder) checkRoots() {
 	}
 }
 
+// root returns the root that holds an address, or nil, and numbers it at its first use.
 func (e *encoder) root(q unsafe.Pointer) *root {
 	a := uintptr(q)
 	i, ok := slices.BinarySearchFunc(e.roots, a, func(r root, a uintptr) int { return cmp.Compare(r.lo, a) })
@@ -308,7 +325,10 @@ func (e *encoder) sharedPointer(elem *coder, q unsafe.Pointer) bool {
 	return true
 }
 
+// sharedSlice writes a slice of shared memory as a reference with a length and a capacity. It
+// returns false if nobody shares the memory.
 func (e *encoder) sharedSlice(elem *coder, h *sliceHeader) bool {
+	// Where the capacity does not count, what lies behind the length is no memory of the slice.
 	if e.snapshot && ignored.capacity {
 		h = &sliceHeader{h.data, h.len, h.len}
 	}
@@ -321,6 +341,7 @@ func (e *encoder) sharedSlice(elem *coder, h *sliceHeader) bool {
 	}
 	e.define(r, elem)
 	e.reference(tagSlice, r, elem, h.data)
+	// A capacity beyond the shared memory is cut to it: that part was never written.
 	end := r.lo + uintptr(r.n)*r.c.size
 	room := int((max(end, uintptr(h.data)) - uintptr(h.data)) / elem.size)
 	if !e.snapshot && r.c.typ != elem.typ {
@@ -331,6 +352,8 @@ func (e *encoder) sharedSlice(elem *coder, h *sliceHeader) bool {
 	return true
 }
 
+// sharedMap writes a map that others refer to: its content at its first use, and a reference each
+// time. It returns false if nobody else refers to it.
 func (e *encoder) sharedMap(c *coder, m, p unsafe.Pointer) bool {
 	r := e.root(m)
 	if r == nil {
@@ -349,6 +372,8 @@ func (e *encoder) sharedMap(c *coder, m, p unsafe.Pointer) bool {
 	return true
 }
 
+// reference writes the path from a root to what lies at q: an element of the root, and fields and
+// elements in it.
 func (e *encoder) reference(tag byte, r *root, elem *coder, q unsafe.Pointer) {
 	off := uintptr(q) - r.lo
 	steps := []int{int(off / r.c.size)}

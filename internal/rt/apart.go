@@ -58,6 +58,8 @@ func (x *exhauster) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
 				}
 				x.base((n + way) % x.bases)
 				x.fill(i, x.slots[i].t, n, way, rng)
+				// Cut two windows out of one sequence, so that a write through one shows in the
+				// other.
 				all := x.field(i)
 				a, b := all.Slice(cut[0], cut[1]), all.Slice(cut[2], cut[3])
 				x.field(i).Set(a)
@@ -130,6 +132,7 @@ func (x *exhauster) solved(yield func() bool) {
 			}
 			return ok
 		}
+		// x>>k = q holds for q<<k and all that differs in the low bits.
 		for _, q := range consts {
 			for shift := 1; shift < t.Bits(); shift++ {
 				if n := uint64(q) << shift; n>>shift == uint64(q) && (!set(n) || !set(n+uint64(shift))) {
@@ -137,6 +140,7 @@ func (x *exhauster) solved(yield func() bool) {
 				}
 			}
 			for _, p := range consts {
+				// A product has one solution only if the factor is odd.
 				if !set(uint64(q-p)) || !set(uint64(q+p)) || !set(uint64(q^p)) ||
 					p&1 == 1 && !set(uint64(q)*inverse(uint64(p))) {
 					return false

@@ -27,6 +27,7 @@ func (s stretch) size() int { return s.unit * s.times }
 func stretches(n, least int, same func(i, j int) bool) []stretch {
 	var out []stretch
 	for i := 0; i < n; {
+		// Look for the repetition that covers most from here on, by the length of its unit.
 		best := stretch{from: i, unit: 1, times: 1}
 		for unit := 1; unit <= longestUnit && i+unit*leastTimes <= n; unit++ {
 			end := i + unit
@@ -38,12 +39,14 @@ func stretches(n, least int, same func(i, j int) bool) []stretch {
 				best = s
 			}
 		}
+		// What does not repeat joins the part before, if that does not repeat either.
 		if last := len(out) - 1; best.times == 1 && last >= 0 && out[last].times == 1 {
 			out[last].unit++
 		} else {
 			out = append(out, best)
 		}
 		i += best.size()
+		// A text of many pieces is no shorter than the original.
 		if len(out) > mostPieces {
 			return nil
 		}

@@ -158,6 +158,7 @@ func (g *guard[A, R]) watch() {
 	var last int64
 	var watched, spent time.Duration
 	for range time.Tick(tick) {
+		// An even number of calls means that none is running.
 		now := g.calls.Load()
 		if now != last || now%2 == 0 {
 			last, watched, spent = now, 0, ProcessCPU()
@@ -165,6 +166,8 @@ func (g *guard[A, R]) watch() {
 		}
 		watched += tick
 		limit := time.Duration(g.limit.Load())
+		// Only processor time counts, since the machine may be busy. Memory is looked at earlier,
+		// before the system kills the process.
 		switch used, heap := ProcessCPU()-spent, heapSize(); {
 		case heap > hungryHeap:
 			g.bark("memory", fmt.Sprintf("allocates %d MB in one call and goes on", heap>>20))

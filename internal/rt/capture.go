@@ -119,6 +119,7 @@ func (s *Site[A]) Record(a *A) {
 
 var captureBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// note counts a record that was seen before, and writes a new one to the log.
 func (s *Site[A]) note(b []byte) {
 	h := hashBytes(b)
 	if !s.mu.TryLock() {
@@ -134,6 +135,7 @@ func (s *Site[A]) note(b []byte) {
 		return
 	}
 	frame := binary.LittleEndian.AppendUint32(make([]byte, 0, len(b)+4), uint32(len(b)))
+	// A failed write ends the recording; the calls themselves go on.
 	if _, err := s.log.Write(append(frame, b...)); err != nil {
 		s.reason(err.Error())
 		s.written = maxWritten
@@ -226,6 +228,7 @@ func (h *hashHeap) push(x uint64) {
 	}
 }
 
+// replaceMax puts x in the place of the largest hash, and restores the order of the heap.
 func (h hashHeap) replaceMax(x uint64) {
 	h[0] = x
 	for i := 0; ; {

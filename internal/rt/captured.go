@@ -45,6 +45,8 @@ func LoadCaptured(dir string) (*Captured, error) {
 	return out, nil
 }
 
+// merge adds the files of one process. Records of several processes with the same arguments become
+// one, with the sum of their counts.
 func (c *Captured) merge(at map[string]int, calls, counts []byte, why string) {
 	count := func(i int) float64 {
 		if 8*i+8 > len(counts) {
@@ -56,6 +58,8 @@ func (c *Captured) merge(at map[string]int, calls, counts []byte, why string) {
 	c.Dropped += count(countDropped)
 	c.Missed += count(countMissed)
 	c.Concurrent = c.Concurrent || count(countConcurrent) > 0
+	// The counter of a record may be missing if its process died in between; it was called once at
+	// least.
 	for i, b := range splitFrames(calls) {
 		k, ok := at[string(b)]
 		if !ok {

@@ -109,6 +109,7 @@ func (x *exhauster) changed(yield func() bool) {
 	for _, change := range []func(s spot, text []byte, try func([]byte) bool) bool{x.changeWhole, x.changeNumbers,
 		x.changeBytes, x.stretch} {
 		seen := map[string]bool{}
+		// Texts that occur in several records are changed once.
 		ok := x.everySpot(1, func(s spot, text []byte) bool {
 			if len(text) == 0 || len(text) > 1<<16 || s.elem == whole && seen[string(text)] {
 				return true
@@ -150,6 +151,8 @@ func (x *exhauster) changeWhole(_ spot, text []byte, try func([]byte) bool) bool
 // maxRuns bounds the numbers of one text.
 const maxRuns = 12
 
+// changeNumbers replaces each run of digits by other numbers, such as larger ones and those with a
+// sign.
 func (x *exhauster) changeNumbers(_ spot, text []byte, try func([]byte) bool) bool {
 	runs := 0
 	for from := 0; from < len(text); from++ {
@@ -179,6 +182,8 @@ func (x *exhauster) changeBytes(_ spot, text []byte, try func([]byte) bool) bool
 	marks := x.marks()
 	n := min(len(text), 200)
 	for i := range n {
+		// Leave a byte out, or double it; then change its case, its top bit, its value or its
+		// place.
 		if !try(slices.Concat(text[:i], text[i+1:])) || !try(slices.Concat(text[:i], text[i:i+1], text[i:])) {
 			return false
 		}
@@ -204,6 +209,7 @@ var stretchedTo = []int{20, 255, 256, 257, 300, 5000, 65_536, 70_000}
 
 // stretch repeats the first byte of each word and of each separator.
 func (x *exhauster) stretch(_ spot, text []byte, try func([]byte) bool) bool {
+	// A brief check has no time for long texts.
 	for _, times := range stretchedTo {
 		if x.brief() && times > briefLength {
 			return true

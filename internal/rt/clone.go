@@ -27,6 +27,8 @@ func CloneTo[A any](dst, src *A) {
 	clonePart(coderFor[A](), unsafe.Pointer(src), unsafe.Pointer(dst))
 }
 
+// clonePart copies a value, and then the memory that it leads to. Memory that several references
+// share is shared in the copy as well.
 func clonePart(c *coder, src, dst unsafe.Pointer) {
 	c.value(dst).Set(c.value(src))
 	if c.fix == nil {
@@ -44,6 +46,7 @@ func clonePart(c *coder, src, dst unsafe.Pointer) {
 	c.fix(&k, dst)
 }
 
+// findShared looks for shared memory in a value, and prepares the copies of it.
 func (k *cloner) findShared(c *coder, src unsafe.Pointer) {
 	s := &scanner{}
 	if c.size > 0 {
@@ -68,6 +71,7 @@ func (k *cloner) shared(q unsafe.Pointer) (*root, unsafe.Pointer) {
 	if len(k.roots) == 0 {
 		return nil, nil
 	}
+	// A root that is copied already serves all its references. A map is copied by its own coder.
 	e := encoder{roots: k.roots}
 	r := e.root(q)
 	if r == nil {
@@ -142,6 +146,7 @@ func (k *cloner) slice(elem *coder, h *sliceHeader) {
 	h.data = p
 }
 
+// mapping copies a map. Other references to the same map must lead to the same copy.
 func (k *cloner) mapping(c *coder, p unsafe.Pointer) {
 	m := *(*unsafe.Pointer)(p)
 	if m == nil {
@@ -153,6 +158,7 @@ func (k *cloner) mapping(c *coder, p unsafe.Pointer) {
 		return
 	}
 	old := c.value(p)
+	// Note the copy before its entries are copied: these may lead back to the map.
 	n := reflect.MakeMapWithSize(c.typ, old.Len())
 	if r != nil {
 		k.copies[r.lo] = n.UnsafePointer()

@@ -60,6 +60,8 @@ func coderFor[A any]() *coder { return coderOf(reflect.TypeOf((*A)(nil)).Elem())
 
 type builder map[reflect.Type]*coder
 
+// coder returns the coder of a type. It is entered before its parts are built, because a type may
+// contain itself.
 func (b builder) coder(t reflect.Type) *coder {
 	if c, ok := b[t]; ok {
 		return c
@@ -77,6 +79,8 @@ func (b builder) coder(t reflect.Type) *coder {
 	return c
 }
 
+// build fills in how values of the type are written, read, scanned and copied. Coders of parts come
+// first, and may be unfinished for recursive types.
 func (b builder) build(c *coder) {
 	t := c.typ
 	switch t.Kind() {
@@ -139,6 +143,7 @@ func flat(t reflect.Type) bool {
 	return true
 }
 
+// raw reports whether a value of t is nothing but its bytes, without any pointer.
 func raw(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan,

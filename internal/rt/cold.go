@@ -25,6 +25,7 @@ const (
 	CheckCold     = "several goroutines at once, with inputs that no call had before"
 )
 
+// cold runs the check of state that the request names.
 func (p *replayer[A, R]) cold() {
 	if p.q.Cold != ColdThreads {
 		p.check = newChecker(watched(p.h), p.q.Variant, p.q.Panics)
@@ -48,6 +49,7 @@ func (p *replayer[A, R]) cold() {
 // with the content of the next record, with one element changed, and with the
 // first content again.
 func (p *replayer[A, R]) refilled() {
+	// Without memory there is nothing to fill again.
 	if !leadsToMemory(reflect.TypeOf((*A)(nil)).Elem()) {
 		return
 	}
@@ -55,10 +57,14 @@ func (p *replayer[A, R]) refilled() {
 		if n > 4 && p.late() {
 			return
 		}
+		// The candidate gets one value throughout, so that a result that it keeps by its address
+		// becomes wrong.
 		first, next := &p.records[i], &p.records[p.picks[(n+1)%len(p.picks)]]
 		mine := new(A)
 		CloneTo(mine, first)
 		before := Clone(mine)
+		// The four turns: as recorded, with the next record's content, with one change, and as
+		// recorded again.
 		for turn := range 4 {
 			switch live := reflect.ValueOf(mine).Elem(); turn {
 			case 1:
@@ -68,6 +74,7 @@ func (p *replayer[A, R]) refilled() {
 			case 3:
 				refill(live, reflect.ValueOf(Clone(first)).Elem())
 			}
+			// A copy goes to the original, so that it sees the same content in memory of its own.
 			now := Clone(mine)
 			p.out.Cases++
 			if p.out.Diff = p.inPlace(i, mine, now, before, turn > 0); p.out.Diff != nil {
@@ -82,11 +89,13 @@ func (p *replayer[A, R]) refilled() {
 // call on the same content in memory of its own.
 func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff {
 	c := p.check
+	// The original sees the content in fresh memory, and sets the limit for the candidate.
 	c.input.Store(now)
 	c.limit.Store(int64(originalLimit))
 	start := ProcessCPU()
 	c.run(0, i, now)
 	c.limit.Store(int64(hangLimit + hangFactor*(ProcessCPU()-start)))
+	// own calls a version with the caller's memory, and leaves its outcome for differ.
 	own := func(v int) {
 		c.r[1] = *new(R)
 		c.a[1] = *mine
@@ -96,6 +105,7 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 	if c.differ() == "" || c.selfDiffers(i, now) {
 		return nil
 	}
+	// An answer that is wrong in fresh memory too has nothing to do with the caller's.
 	c.run(1, i, now)
 	if kind := c.differ(); kind != "" {
 		return c.diff(i, now, kind, "") // it is wrong in any memory
@@ -104,6 +114,7 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 	if again {
 		check = CheckRefilled
 	}
+	// Call once more, so that the difference that is told is that of the caller's memory.
 	own(c.v)
 	d := c.diff(i, now, "state", check)
 	d.Other, _ = spell(before)
@@ -113,11 +124,13 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 // refill copies the content of src, which no other code has, into the memory behind dst, where
 // there is room.
 func refill(dst, src reflect.Value) {
+	// Whatever has no memory of its own is simply replaced.
 	if special(dst.Type()) != nil || !leadsToMemory(dst.Type()) {
 		dst.Set(src)
 		return
 	}
 	switch dst.Kind() {
+	// A slice keeps its array if the new content fits.
 	case reflect.Slice:
 		n := src.Len()
 		if src.IsNil() || n == 0 || n > dst.Cap() {
@@ -128,6 +141,7 @@ func refill(dst, src reflect.Value) {
 		for k := range n {
 			refill(dst.Index(k), src.Index(k))
 		}
+	// What a pointer leads to is filled in place, and a map is emptied first.
 	case reflect.Pointer:
 		if dst.IsNil() || src.IsNil() || special(dst.Type().Elem()) != nil {
 			dst.Set(src)
@@ -211,7 +225,11 @@ func (p *replayer[A, R]) keptApart() {
 // call of something in the standard library that keeps memory.
 const enoughSuspects = 3
 
+// apart compares one call in which the candidate may have kept something from before. It looks for
+// two faults that equal answers hide: results that depend on where a value lies, and memory that
+// the candidate still uses after it has returned it.
 func (p *replayer[A, R]) apart(n, i int, suspects *int) *Diff {
+	// Call the candidate first, so that the original cannot have warmed anything up.
 	c, src := p.check, &p.records[i]
 	c.input.Store(src)
 	c.limit.Store(int64(originalLimit))
@@ -220,6 +238,8 @@ func (p *replayer[A, R]) apart(n, i int, suspects *int) *Diff {
 	if c.p[1] != nil {
 		return c.compare(i, src)
 	}
+	// A second call with a new copy that allocates less, and whose result lies in the memory of the
+	// first one, got it from a table. Several such cases are enough, since a single one is noise.
 	again := p.allocating(i, src)
 	if n >= 2 && c.p[1] == nil && made > again && p.samePlace(src, &a, &r) {
 		if *suspects++; *suspects >= enoughSuspects {
@@ -227,13 +247,17 @@ func (p *replayer[A, R]) apart(n, i int, suspects *int) *Diff {
 			return c.diff(i, src, "state", CheckPlace)
 		}
 	}
+	// Without memory in the result, or with a result that is written anyway, the comparison is all.
 	if c.flat || c.p[1] != nil || p.writtenResults(0, i) {
 		return c.compare(i, src)
 	}
+	// Write over both results, and compare again. A candidate that keeps what it returned now
+	// answers with the scribbles.
 	var s scribbler
 	s.over(reflect.ValueOf(&r).Elem())
 	s.over(reflect.ValueOf(&c.r[1]).Elem())
 	d := c.compare(i, src)
+	// If the difference goes away with the scribbles, they are its cause.
 	if d != nil && d.Check == "" {
 		s.undo()
 		if c.compare(i, src) == nil {

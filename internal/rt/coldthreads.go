@@ -8,6 +8,7 @@ import (
 // coldThreads has several goroutines call the candidate before anything else
 // does, and compares what they got with the original's answers.
 func (p *replayer[A, R]) coldThreads() {
+	// The first calls of all goroutines come at once, before anything has been made.
 	got := make([][]uint64, p.q.Threads)
 	var wg sync.WaitGroup
 	for t := range got {
@@ -18,6 +19,7 @@ func (p *replayer[A, R]) coldThreads() {
 		}()
 	}
 	wg.Wait()
+	// The original answers afterwards, one call at a time.
 	c := newChecker(watched(p.h), p.q.Variant, p.q.Panics)
 	p.check = c
 	for n, i := range p.picks {
@@ -25,8 +27,12 @@ func (p *replayer[A, R]) coldThreads() {
 		c.input.Store(src)
 		c.limit.Store(int64(10 * originalLimit)) // the race detector slows everything
 		c.run(0, i, src)
+		// Let the original's answer stand as the candidate's, so that outcome digests the same
+		// fields.
 		c.r[1], c.a[1], c.p[1] = c.r[0], c.a[0], c.p[0]
 		want := p.outcome()
+		// 0 is the digest of an answer that has none. An original that differs from itself proves
+		// nothing.
 		for _, list := range got {
 			if n >= len(list) || list[n] == 0 || want == 0 || list[n] == want || c.selfDiffers(i, src) {
 				continue
@@ -50,6 +56,8 @@ func (p *replayer[A, R]) afterThreads(i int, src *A) *Diff {
 	return d
 }
 
+// coldThread calls the candidate on all records, again and again, and returns the digests of its
+// outcomes: twoAnswers for a record that had several.
 func (p *replayer[A, R]) coldThread() []uint64 {
 	c := newChecker(&guard[A, R]{h: p.h}, p.q.Variant, p.q.Panics)
 	mine := &replayer[A, R]{h: p.h, q: p.q, records: p.records, check: c}
@@ -92,6 +100,7 @@ const manyCalls = 1<<16 + 1<<12
 
 // countCalls makes the cheapest of the calls again and again.
 func (p *replayer[A, R]) countCalls() {
+	// Find the cheapest of the first records. A first call warms up, and a second one is timed.
 	c, best := p.check, -1
 	var least int64
 	for n, i := range p.picks[:min(len(p.picks), 32)] {
@@ -109,16 +118,22 @@ func (p *replayer[A, R]) countCalls() {
 	}
 	i := p.picks[best]
 	src := &p.records[i]
+	// The outcome must be right now, so that a later difference is one that the number of calls
+	// made.
 	if p.out.Diff = c.compare(i, src); p.out.Diff != nil {
 		return
 	}
 	first := p.hash()
+	// Call again and again with the same input, and compare only digests. The clock is asked
+	// rarely, for it costs more than a call.
 	for n := range manyCalls {
 		if n&255 == 0 && p.late() {
 			return
 		}
 		c.run(1, i, src)
 		p.out.Cases++
+		// Another digest may come from a wavering original: ask it once more before the candidate
+		// is blamed.
 		if first != 0 && p.hash() != first {
 			r, a, t := c.r[1], c.a[1], c.p[1]
 			c.run(0, i, src)

@@ -24,6 +24,8 @@ func (x *exhauster) pairInLists(pair [2]string, yield func() bool) bool {
 		if t.Kind() != reflect.Slice {
 			return true
 		}
+		// Places 0 and 1 hold the two texts, and all others different ones: neighbours, repeated,
+		// and with others in between.
 		for _, places := range [][]int{{0, 1}, {1, 0}, {0, 1, 0, 1}, {2, 0, 2, 1}, {0, 2, 3, 4, 5, 6, 7, 8, 1, 9}} {
 			x.base(0)
 			s := reflect.MakeSlice(t, len(places), len(places))
@@ -76,6 +78,8 @@ func worded(v reflect.Value, home, text string, depth int) bool {
 // pairInTexts joins both with characters that may divide words, and puts the texts into the
 // records in place of the first two words.
 func (x *exhauster) pairInTexts(pair [2]string, yield func() bool) bool {
+	// First texts of only the two words, then the records' texts with these words in place of their
+	// own.
 	for _, s := range x.spots(0) {
 		x.ground(0, s)
 		for _, between := range []string{" ", ",", "\n", "=", ";", ":", "/", "", "\t", "&"} {
@@ -119,6 +123,7 @@ func rewordAll(text []byte, pair [2]string) (out []byte, words int) {
 // pairInParameters gives two texts one each, and maps both as keys.
 func (x *exhauster) pairInParameters(pair [2]string, yield func() bool) bool {
 	x.base(0)
+	// With a map, both words are its keys, and a second parameter is not needed.
 	n, maps := 0, 0
 	for i, s := range x.slots {
 		switch {

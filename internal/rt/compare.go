@@ -95,11 +95,14 @@ func (c *checker[A, R]) copyTo(dst, src *A) {
 // compare runs both on an input and returns their difference, or nil. Every
 // phase comes through here, so that what the contract excludes is left out here.
 func (c *checker[A, R]) compare(id int, src *A) *Diff {
+	// Inputs outside of the contract are counted, and not run at all.
 	if !c.h.keeps(src) {
 		c.outside++
 		c.took = 0
 		return nil
 	}
+	// The watchdog knows the input and the limit. The original may take long; the candidate's limit
+	// follows from what the original took.
 	c.input.Store(src)
 	c.limit.Store(int64(originalLimit))
 	start := time.Now()
@@ -107,9 +110,11 @@ func (c *checker[A, R]) compare(id int, src *A) *Diff {
 	c.took = time.Since(start)
 	c.limit.Store(int64(hangLimit + hangFactor*c.took))
 	c.run(1, id, src)
+	// A call may have written where nobody looks, even if the answers agree.
 	if d := c.strayed(id, src); d != nil {
 		return d
 	}
+	// Without a difference only the room behind slices is left to look at.
 	kind := c.differ()
 	if kind == "" {
 		if !c.flat && !ignored.scratch && c.wrote(src) {
@@ -117,6 +122,8 @@ func (c *checker[A, R]) compare(id int, src *A) *Diff {
 		}
 		return nil
 	}
+	// An original that differs from itself is no measure, but the candidate must still do something
+	// that the original may do.
 	if c.selfDiffers(id, src) {
 		if !c.mayDo(id, src) {
 			return c.diff(id, src, kind, CheckItself)
@@ -134,6 +141,7 @@ func (c *checker[A, R]) compare(id int, src *A) *Diff {
 
 // differ compares what the two sides did last.
 func (c *checker[A, R]) differ() string {
+	// Panics have rules of their own, and values without memory are compared in place.
 	if c.p[0] != nil || c.p[1] != nil {
 		return c.differPanics()
 	}
@@ -144,10 +152,13 @@ func (c *checker[A, R]) differ() string {
 		}
 		return "result"
 	}
+	// Snapshots contain all that a caller can see, shared memory included.
 	var err [2]error
 	for i := range c.snap {
 		c.snap[i], err[i] = SnapshotCall(c.snap[i][:0], &c.a[i], &c.r[i])
 	}
+	// Find out where they differ, from what matters most on. If results and arguments are equal
+	// each by itself, only the sharing between them differs.
 	switch {
 	case err[0] != nil:
 		return c.differApart(err[1] == nil)
@@ -203,6 +214,7 @@ func sameState[T any](a, b *T) bool {
 // diff describes what the two sides did last on src.
 func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 	d := &Diff{Case: id, Kind: kind, Check: check}
+	// Take the input and both outcomes as Go code, so that the difference can become a test.
 	d.Args, _ = Encode(src)
 	d.Call, d.Imports = spellCall(src)
 	setup, more := sharedMemory(src, d.Call)
@@ -216,6 +228,8 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 		d.WantTypes = errorTypes(&c.r[0], &c.r[1])
 		d.Imports = append(d.Imports, more...)
 	}
+	// For an argument and for shared memory, a test needs more: what the argument should hold, or
+	// statements that bring the sharing to light.
 	switch {
 	case kind == "argument":
 		var more []string
@@ -266,6 +280,7 @@ func flatEqual(c *coder, p, q unsafe.Pointer) bool {
 		return *(*string)(p) == *(*string)(q)
 	case reflect.Float32, reflect.Complex64, reflect.Float64, reflect.Complex128:
 		return bytes.Equal(unsafe.Slice((*byte)(p), c.size), unsafe.Slice((*byte)(q), c.size))
+	// Padding between fields holds anything, so fields are compared one by one.
 	case reflect.Struct:
 		for i := range c.fields {
 			f := &c.fields[i]
@@ -282,6 +297,7 @@ func flatEqual(c *coder, p, q unsafe.Pointer) bool {
 		}
 		return true
 	}
+	// What is left is a number of one of four sizes.
 	switch c.size {
 	case 8:
 		return *(*uint64)(p) == *(*uint64)(q)
@@ -300,6 +316,7 @@ func flatEqual(c *coder, p, q unsafe.Pointer) bool {
 // Capacity beyond the lengths is written to when the elements show nothing.
 func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
 	for _, room := range []bool{false, true} {
+		// Call each version anew, write into the arguments, and look at the result afterwards.
 		var after [2][]string
 		for side := range after {
 			c.run(side, d.Case, src)
@@ -324,6 +341,8 @@ func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
 // the arguments are called arg0, arg1 and so on. room has it write to the capacity
 // beyond the lengths too.
 func overwriteAll(args reflect.Value, room bool) (statements []string) {
+	// Follow each slot from the arguments along its fields, with the expression that a test would
+	// use.
 	for _, s := range slotsOf(args.Type(), args.Type().PkgPath()) {
 		if k := s.t.Kind(); k != reflect.Slice && k != reflect.Map {
 			continue
@@ -356,6 +375,8 @@ func overwriteAll(args reflect.Value, room bool) (statements []string) {
 // overwrite changes every element and returns the statement for it.
 func overwrite(v reflect.Value, name string) string {
 	how := ""
+	// Numbers and texts change, so that even equal elements differ from what they were. Others
+	// become zero.
 	for i := 0; v.Kind() == reflect.Slice && i < v.Len(); i++ {
 		switch e := v.Index(i); {
 		case e.Kind() == reflect.String:

@@ -46,6 +46,7 @@ var folding = func() (list []rune) {
 // pieces returns the texts to put into contexts, the most telling first. The first few are the
 // same for every target.
 func (x *exhauster) pieces() (list []string, few int) {
+	// A text occurs once, in the order in which it was first added.
 	seen := map[string]bool{}
 	add := func(s string) {
 		if !seen[s] {
@@ -53,6 +54,7 @@ func (x *exhauster) pieces() (list []string, few int) {
 			list = append(list, s)
 		}
 	}
+	// Spaces, notable runes and broken encodings come first. few counts them.
 	for _, r := range spaces {
 		add(string(r))
 	}
@@ -63,6 +65,8 @@ func (x *exhauster) pieces() (list []string, few int) {
 		add(s)
 	}
 	few = len(list)
+	// Then come the runes that the original's code asks for, and those whose case changes their
+	// length.
 	if !x.brief() {
 		for _, r := range x.q.Runes {
 			if utf8.ValidRune(r) {
@@ -92,6 +96,7 @@ var contextsOf = []func(p string) string{
 
 // contexts puts every piece into every context, by itself and in lists.
 func (x *exhauster) contexts(yield func() bool) {
+	// Each text of the input takes every piece in each context.
 	pieces, _ := x.pieces()
 	for _, s := range x.spots(0) {
 		x.ground(0, s)
@@ -129,6 +134,8 @@ func (x *exhauster) inside(yield func() bool) {
 	}
 }
 
+// putInside puts each piece at the cuts of the records' texts: at their ends, and at the separators
+// of their words.
 func (x *exhauster) putInside(pieces []string, yield func() bool) bool {
 	seen := map[string]bool{}
 	return x.everySpot(1, func(s spot, text []byte) bool {

@@ -25,6 +25,7 @@ func (x *exhauster) covering(yield func() bool) {
 		return
 	}
 	rng := rand.New(rand.NewPCG(x.q.Seed, 9))
+	// The quick check draws its rows at random, for lack of time.
 	var c *cover
 	if !x.brief() {
 		c = newCover(parts)
@@ -108,6 +109,7 @@ func (x *exhauster) copyOf(slot, level int) reflect.Value {
 // build makes a case of chosen levels and returns the length of its longest
 // sequence.
 func (x *exhauster) build(parts []factor, levels []int) (longest int) {
+	// The factors of one slot stand in a row, and make one value together.
 	for at := 0; at < len(parts); {
 		i := parts[at].slot
 		n := at
@@ -162,6 +164,8 @@ var (
 	listEnds = []int{low - 8, low, high, 0, 1} // new values of its last element; the first leaves it
 )
 
+// coveredList makes a list of the chosen length and pattern, with the chosen last element. -1 keeps
+// the record's own list, and -2 is nil.
 func (x *exhauster) coveredList(f reflect.Value, own []int) {
 	t := f.Type()
 	switch n := listLens[own[0]]; n {
@@ -205,18 +209,22 @@ const coverTries = 4
 // next makes a row around the first pair that is left, and chooses the other
 // levels so that many more pairs are met; nil when all are.
 func (c *cover) next(rng *rand.Rand) []int {
+	// Drop the pairs that other rows have met meanwhile.
 	for len(c.left) > 0 && c.met[c.left[0]] {
 		c.left = c.left[1:]
 	}
 	if len(c.left) == 0 {
 		return nil
 	}
+	// Start from the first pair that is left. -1 means that a part has no level yet.
 	levels := make([]int, len(c.parts))
 	for i := range levels {
 		levels[i] = -1
 	}
 	first := c.left[0]
 	levels[first[0]], levels[first[1]] = first[2], first[3]
+	// Choose each other level from a few drawn ones, by how many pairs it would meet with the
+	// levels chosen so far. The best of all levels would cost more than some more rows.
 	for i, p := range c.parts {
 		if levels[i] >= 0 {
 			continue
@@ -230,6 +238,7 @@ func (c *cover) next(rng *rand.Rand) []int {
 		}
 		levels[i] = best
 	}
+	// Note the pairs that the row meets.
 	for i := range levels {
 		for k := i + 1; k < len(levels); k++ {
 			c.met[[4]int{i, k, levels[i], levels[k]}] = true

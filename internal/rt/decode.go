@@ -41,6 +41,7 @@ func DecodeValue(b []byte, ptr any, types map[string]reflect.Type) error {
 	return decodePart(b, types, p)
 }
 
+// decodePart reads one value. References to memory that comes later are resolved at the end.
 func decodePart(b []byte, types map[string]reflect.Type, p part) error {
 	d := decoder{b: b, types: types}
 	if p.c.sites > 1 {

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 )
 
+// basicDecoder returns the reader of a basic type. It refuses numbers that do not fit the type,
+// such as those of a larger int.
 func basicDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 	switch k := t.Kind(); k {
 	case reflect.Bool:
@@ -36,6 +38,7 @@ func basicDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 // errUnfit reports a number that was recorded where an int had more bits.
 var errUnfit = errors.New("does not fit a")
 
+// intDecoder reads a signed number.
 func intDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 	size := t.Size()
 	shift := 64 - 8*size
@@ -49,6 +52,7 @@ func intDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 			return
 		}
 		d.i += w
+		// A number that loses bits in the type does not fit.
 		if n<<shift>>shift != n {
 			d.fail("%d %w %v", n, errUnfit, t)
 			return
@@ -57,6 +61,7 @@ func intDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 	}
 }
 
+// uintDecoder reads a number without a sign, as intDecoder does one with.
 func uintDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 	size := t.Size()
 	shift := 64 - 8*size
@@ -87,6 +92,7 @@ func setBits(p unsafe.Pointer, size uintptr, n uint64) {
 	}
 }
 
+// floatDecoder reads floats by their bits, so that every NaN keeps its payload.
 func floatDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 	tag := map[reflect.Kind]byte{reflect.Float32: tagFloat32, reflect.Float64: tagFloat64,
 		reflect.Complex64: tagComplex64, reflect.Complex128: tagComplex128}[t.Kind()]

@@ -16,6 +16,8 @@ type def struct {
 	perm []int // field of c for each field of the record; nil when they are the same
 }
 
+// structDecoder reads the fields in the order in which they were written. A description that fits
+// the type exactly has no permutation.
 func structDecoder(c *coder) func(*decoder, unsafe.Pointer) {
 	return func(d *decoder, p unsafe.Pointer) {
 		f := d.definition(c)
@@ -51,6 +53,7 @@ func (d *decoder) field(f *field, p unsafe.Pointer) {
 // fits it to the type that is to be read.
 func (d *decoder) definition(c *coder) def {
 	switch tag := d.tag(); tag {
+	// A description that is written as this program would write it needs no comparison of names.
 	case tagStruct:
 		f := def{at: d.i}
 		if bytes.HasPrefix(d.b[d.i:], c.header) {
@@ -61,6 +64,8 @@ func (d *decoder) definition(c *coder) def {
 		}
 		d.defs = append(d.defs, f)
 		return f
+	// A reference names an earlier description. It may have been fitted to another type of the same
+	// fields, and then is fitted again from where it stands.
 	case tagStructRef:
 		i := d.uint()
 		if i >= uint64(len(d.defs)) {
@@ -121,6 +126,7 @@ func (d *decoder) elems(c *coder, base unsafe.Pointer, n int) {
 	}
 }
 
+// sliceDecoder reads what sliceCoder writes.
 func sliceDecoder(c *coder, isBytes bool) func(*decoder, unsafe.Pointer) {
 	elem, own := c.elem, byte(tagList)
 	if isBytes {
@@ -140,6 +146,8 @@ func sliceDecoder(c *coder, isBytes bool) func(*decoder, unsafe.Pointer) {
 	}
 }
 
+// sliceBody reads the length, the capacity and the elements of a slice. Both sizes are charged
+// before anything is allocated.
 func (d *decoder) sliceBody(elem *coder, h *sliceHeader, isBytes bool) {
 	n := d.count()
 	spare := d.uint()
@@ -161,28 +169,34 @@ func (d *decoder) sliceBody(elem *coder, h *sliceHeader, isBytes bool) {
 	d.depth--
 }
 
+// pointerDecoder reads what pointerCoder writes. off is the offset of the pointer in the value.
 func pointerDecoder(elem *coder, off uintptr) func(*decoder, unsafe.Pointer) {
 	return func(d *decoder, p unsafe.Pointer) {
 		q := (*unsafe.Pointer)(unsafe.Add(p, off))
 		tag := d.tag()
+		// A known variable of a package is stored as its name, with its content for programs that
+		// do not have it.
 		if tag == tagGlobal {
 			if d.knownGlobal(elem, q) {
 				return
 			}
 			tag = d.tag()
 		}
+		// A shared value is described at its first use. Go on with what it refers to.
 		if tag == tagBack {
 			d.i--
 			tag = d.back(elem)
 		}
 		switch tag {
 		case tagNil:
+		// The charge bounds what a file can make the decoder allocate, and enter bounds the depth.
 		case tagPtr:
 			if d.enter() && d.charge(1, elem.size) {
 				*q = elem.alloc(1)
 				elem.dec(d, *q)
 				d.depth--
 			}
+		// The memory behind a reference may not exist yet.
 		case tagRef:
 			r := d.reference()
 			d.whenDefined(r.id, func(d *decoder) { *q, _ = d.locate(r, elem.typ) })
@@ -204,6 +218,7 @@ func interfaceDecoder(c *coder) func(*decoder, unsafe.Pointer) {
 	}
 }
 
+// dynamic reads the value of an interface by the name of its dynamic type.
 func (d *decoder) dynamic(c *coder, p unsafe.Pointer) {
 	name := d.string()
 	if !d.enter() {
@@ -222,6 +237,8 @@ func (d *decoder) dynamic(c *coder, p unsafe.Pointer) {
 	if !d.charge(1, elem.size) {
 		return
 	}
+	// The value is read into a box, and the interface set from it. If the value waits for memory
+	// that comes later, so does the interface.
 	box := elem.alloc(1)
 	before := len(d.later)
 	elem.dec(d, box)

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 )
 
+// mapDecoder reads what mapCoder writes.
 func mapDecoder(c *coder) func(*decoder, unsafe.Pointer) {
 	return func(d *decoder, p unsafe.Pointer) {
 		tag := d.tag()
@@ -12,6 +13,7 @@ func mapDecoder(c *coder) func(*decoder, unsafe.Pointer) {
 		case tagNil:
 		case tagMap:
 			d.entries(c, p, nil)
+		// A map that others refer to has a number, and a reference to it follows.
 		case tagBackMap:
 			id := d.uint()
 			d.entries(c, p, &id)
@@ -27,6 +29,8 @@ func mapDecoder(c *coder) func(*decoder, unsafe.Pointer) {
 	}
 }
 
+// entries reads the entries of a map. id is its number if others refer to it, which an entry may do
+// already.
 func (d *decoder) entries(c *coder, p unsafe.Pointer, id *uint64) {
 	n := d.count()
 	if !d.enter() {
@@ -46,6 +50,8 @@ func (d *decoder) entries(c *coder, p unsafe.Pointer, id *uint64) {
 	d.depth--
 }
 
+// entry reads a key and an element, and adds them to m, at once or when the memory that they wait
+// for is there.
 func (d *decoder) entry(c *coder, m reflect.Value) {
 	if !d.charge(1, c.key.size+c.elem.size) {
 		return
@@ -58,6 +64,7 @@ func (d *decoder) entry(c *coder, m reflect.Value) {
 		d.at("[...]")
 		return
 	}
+	// An interface may hold a key of a type that has no hash, and a map would panic.
 	if !hashable(c.key.value(k)) {
 		d.fail("a key of type %v holds a value that cannot be hashed", c.key.typ)
 		return

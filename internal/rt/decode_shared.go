@@ -50,6 +50,7 @@ func (d *decoder) reference() reference {
 // locate follows a path to a variable of type want; room is how many more of
 // them follow it in its array.
 func (d *decoder) locate(r reference, want reflect.Type) (p unsafe.Pointer, room int) {
+	// The first step is an element of the shared array. A slice may also begin at its end.
 	o := d.objects[r.id]
 	if len(r.steps) == 0 || r.steps[0] >= o.n {
 		if len(r.steps) == 1 && r.steps[0] == o.n && o.c.typ == want {
@@ -58,6 +59,7 @@ func (d *decoder) locate(r reference, want reflect.Type) (p unsafe.Pointer, room
 		d.fail("shared memory %d has no part %v", r.id, r.steps)
 		return nil, 0
 	}
+	// Follow the steps through arrays and fields. room counts the elements of the innermost array.
 	c, p, room := o.c, o.c.at(o.base, r.steps[0]), o.n-r.steps[0]
 	for _, s := range r.steps[1:] {
 		switch {
@@ -72,6 +74,7 @@ func (d *decoder) locate(r reference, want reflect.Type) (p unsafe.Pointer, room
 			return nil, 0
 		}
 	}
+	// The reference must lead to exactly what its user wants.
 	if c.typ != want {
 		d.fail("a %v is wanted where shared memory %d holds a %v", want, r.id, c.typ)
 		return nil, 0
@@ -97,6 +100,7 @@ func (d *decoder) whenDefined(id uint64, f func(d *decoder)) {
 	})
 }
 
+// sliceRef reads a slice of shared memory. It must fit into that memory: a file can claim anything.
 func (d *decoder) sliceRef(elem *coder, p unsafe.Pointer) {
 	r := d.reference()
 	r.len, r.cap = d.small(), d.small()

@@ -25,6 +25,8 @@ type domain struct {
 // maxPool bounds the values of one type that are kept from the records.
 const maxPool = 12
 
+// newDomain takes the numbers of the code and their neighbours, between the smallest ones and the
+// limits of the integer types: plain numbers come first in each list.
 func newDomain(q *Exhaust, home string) *domain {
 	d := &domain{home: home, pool: map[reflect.Type][]reflect.Value{}, strings: q.Strings}
 	add := func(n int64) {
@@ -59,6 +61,8 @@ func alphabet(q *Exhaust) []string {
 			list = append(list, s)
 		}
 	}
+	// Letters come in the order of their worth, since the list is cut at its end: plain ones, those
+	// of the code's texts and numbers, and then the neighbours.
 	add("a")
 	add("0")
 	for _, s := range q.Strings {
@@ -94,17 +98,21 @@ func addLetter(n int64, add func(string)) {
 
 // learn keeps values of a record, by type.
 func (d *domain) learn(v reflect.Value, depth int) {
+	// Fields of other packages' types are read-only, and deep values are rare: both are left out.
 	v = reachable(v)
 	if !v.CanInterface() || depth > 6 {
 		return
 	}
 	t := v.Type()
+	// Keep each value of a type once, up to a limit.
 	if list := d.pool[t]; len(list) < maxPool &&
 		!slices.ContainsFunc(list, func(o reflect.Value) bool { return sameSimple(o, v) }) {
 		c := reflect.New(t).Elem()
 		c.Set(v)
 		d.pool[t] = append(list, c)
 	}
+	// Then go on into the value. A closed type is one that other packages may not take apart, and a
+	// few elements of a list stand for all.
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() && special(t) == nil {
@@ -140,6 +148,7 @@ func sameSimple(a, b reflect.Value) bool {
 
 // values lists up to n values of a type, plain ones first.
 func (d *domain) values(t reflect.Type, n, depth int) []reflect.Value {
+	// The zero value is always there.
 	list := []reflect.Value{reflect.Zero(t)}
 	add := func(v reflect.Value) {
 		if !slices.ContainsFunc(list, func(o reflect.Value) bool { return sameSimple(o, v) }) {
@@ -154,6 +163,7 @@ func (d *domain) values(t reflect.Type, n, depth int) []reflect.Value {
 	case depth < 4 && special(t) == nil:
 		d.build(t, n, depth, add)
 	}
+	// Values of the records take half of the room, for they are what the program is called with.
 	if room := n / 2; len(list) > room { // leave room for real values
 		list = append(list[:min(len(list), max(room, n-len(d.pool[t])))], d.pool[t]...)
 	} else {
@@ -162,7 +172,10 @@ func (d *domain) values(t reflect.Type, n, depth int) []reflect.Value {
 	return list[:min(len(list), n)]
 }
 
+// build adds the plain values of a type. n bounds how many there should be; depth bounds the
+// nesting.
 func (d *domain) build(t reflect.Type, n, depth int, add func(reflect.Value)) {
+	// Values are made of the underlying type.
 	of := func(x any) { add(reflect.ValueOf(x).Convert(t)) }
 	switch t.Kind() {
 	case reflect.Bool:
@@ -176,6 +189,7 @@ func (d *domain) build(t reflect.Type, n, depth int, add func(reflect.Value)) {
 		of(complex(0, math.NaN()))
 	case reflect.Slice:
 		d.slices(t, n, depth, add)
+	// An array has one value throughout, for each of the element's.
 	case reflect.Array:
 		for _, e := range d.values(t.Elem(), 4, depth+1) {
 			v := reflect.New(t).Elem()
@@ -184,6 +198,8 @@ func (d *domain) build(t reflect.Type, n, depth int, add func(reflect.Value)) {
 			}
 			add(v)
 		}
+	// A struct differs from its zero value in one field at a time: combinations are covered
+	// elsewhere.
 	case reflect.Struct:
 		for i := 0; i < t.NumField(); i++ {
 			for _, e := range d.values(t.Field(i).Type, 5, depth+1)[1:] {
@@ -228,6 +244,7 @@ func (d *domain) floats(of func(any)) {
 	}
 }
 
+// integers adds the numbers that fit the type.
 func (d *domain) integers(t reflect.Type, add func(reflect.Value)) {
 	zero := reflect.New(t).Elem()
 	for _, n := range d.ints {
@@ -244,6 +261,8 @@ func (d *domain) integers(t reflect.Type, add func(reflect.Value)) {
 	}
 }
 
+// slices adds the empty list, lists of one element and lists of two. Pairs of early values are more
+// than those of late ones, because early ones are plainer.
 func (d *domain) slices(t reflect.Type, n, depth int, add func(reflect.Value)) {
 	add(reflect.MakeSlice(t, 0, 0))
 	if t.Elem().Kind() == reflect.Uint8 {
@@ -261,6 +280,7 @@ func (d *domain) slices(t reflect.Type, n, depth int, add func(reflect.Value)) {
 	}
 }
 
+// maps adds the empty map, maps of one entry, and one of all.
 func (d *domain) maps(t reflect.Type, depth int, add func(reflect.Value)) {
 	add(reflect.MakeMap(t))
 	keys, elems := d.values(t.Key(), 4, depth+1), d.values(t.Elem(), 4, depth+1)

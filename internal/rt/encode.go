@@ -78,11 +78,14 @@ func partOf(ptr any) (part, error) {
 	return part{coderOf(v.Type().Elem()), v.UnsafePointer()}, nil
 }
 
+// encodeParts writes several values one after the other, and finds memory that they share. A
+// snapshot has their number in front.
 func encodeParts(dst []byte, limit Limit, snapshot bool, parts ...part) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
 	e.buf, e.limit, e.snapshot = dst, limit, snapshot
 	e.limit.Bytes += len(dst)
+	// Encoders are reused: put all that a call leaves behind back to the start.
 	e.depth, e.defs, e.roots, e.nextID, e.err, e.path = 0, e.defs[:0], e.roots[:0], len(parts), nil, ""
 	e.findShared(parts)
 	if snapshot {
@@ -92,6 +95,7 @@ func encodeParts(dst []byte, limit Limit, snapshot bool, parts ...part) ([]byte,
 	for _, p := range parts {
 		p.c.enc(e, p.p)
 	}
+	// The pool must not keep the caller's memory alive.
 	buf := e.buf
 	e.buf = nil
 	e.checkRoots()

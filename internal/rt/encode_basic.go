@@ -7,6 +7,8 @@ import (
 	"unsafe"
 )
 
+// basicCoder sets how a basic type is written and read. Integers are written by their value in as
+// few bytes as it takes, so that a record does not depend on the width of int.
 func basicCoder(c *coder) {
 	c.dec = basicDecoder(c.typ)
 	switch c.typ.Kind() {
@@ -43,6 +45,7 @@ func basicCoder(c *coder) {
 	case reflect.String:
 		c.enc = func(e *encoder, p unsafe.Pointer) {
 			s := *(*string)(p)
+			// A record may not exceed the limit that the recording program was given.
 			if len(s) > e.limit.Bytes {
 				e.fail("a string of %d bytes is larger than the limit of %d bytes", len(s), e.limit.Bytes)
 				return
@@ -55,6 +58,7 @@ func basicCoder(c *coder) {
 	}
 }
 
+// floatEncoder writes floats by their bits.
 func floatEncoder(k reflect.Kind) func(*encoder, unsafe.Pointer) {
 	le := binary.LittleEndian
 	switch k {

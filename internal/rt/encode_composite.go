@@ -8,7 +8,10 @@ import (
 	"unsafe"
 )
 
+// structCoder writes a struct with a description of its fields in front, so that a later version of
+// the program can read it by their names.
 func structCoder(c *coder) {
+	// The description is the same each time, so it is made once.
 	e := encoder{}
 	e.uint(uint64(len(c.fields)))
 	for _, f := range c.fields {
@@ -27,9 +30,11 @@ func structCoder(c *coder) {
 		}
 	}
 	c.dec = structDecoder(c)
+	// A flat struct holds no memory: there is nothing to look for or to copy.
 	if c.flat {
 		return
 	}
+	// scan collects the memory that a value leads to, and fix replaces it in a copy.
 	c.scan = func(s *scanner, p unsafe.Pointer) {
 		for i := range c.fields {
 			if f := &c.fields[i]; f.c.scan != nil {
@@ -84,11 +89,14 @@ func (e *encoder) elems(c *coder, base unsafe.Pointer, n int) {
 	}
 }
 
+// sliceCoder writes a slice by its elements, or as a reference to shared memory.
 func sliceCoder(c *coder) {
 	elem := c.elem
 	isBytes := elem.typ.Kind() == reflect.Uint8
 	c.enc = func(e *encoder, p unsafe.Pointer) {
 		h := (*sliceHeader)(p)
+		// An empty slice counts as nil where the contract does not tell them apart, unless others
+		// share its memory.
 		if h.data == nil || e.emptyAsNil() && h.len == 0 && !e.inRoot(h.data, h.cap) {
 			e.tag(tagNil)
 			return
@@ -115,6 +123,8 @@ func (e *encoder) inRoot(data unsafe.Pointer, cap int) bool {
 	return len(e.roots) > 0 && cap > 0 && !ignored.capacity && e.root(data) != nil
 }
 
+// sliceBody writes the length, the free capacity and the elements. Large capacities are dropped:
+// they would cost every reader the memory.
 func (e *encoder) sliceBody(elem *coder, h *sliceHeader, isBytes bool) {
 	spare := uint64(h.cap - h.len)
 	if e.snapshot || elem.size > 0 && spare > maxSpare/uint64(elem.size) {
@@ -147,9 +157,11 @@ func pointerCoder(c *coder, off uintptr) {
 			e.tag(tagNil)
 			return
 		}
+		// A variable of the library that everybody shares is stored by its name.
 		if globals && e.global(q) {
 			return
 		}
+		// Memory that several pointers lead to is written once.
 		if len(e.roots) > 0 && e.sharedPointer(elem, q) {
 			return
 		}
@@ -161,6 +173,7 @@ func pointerCoder(c *coder, off uintptr) {
 		e.depth--
 	}
 	c.dec = pointerDecoder(elem, off)
+	// A shared variable is not part of the value, and is not copied.
 	c.scan = func(s *scanner, p unsafe.Pointer) {
 		q := *(*unsafe.Pointer)(unsafe.Add(p, off))
 		if !globals || !commonGlobal(q) {
@@ -175,6 +188,8 @@ func pointerCoder(c *coder, off uintptr) {
 	}
 }
 
+// nilCoder serves functions, channels and unsafe pointers, of which only nil has a form outside of
+// the process. After Tolerate any other one is written as its kind.
 func nilCoder(c *coder) {
 	c.enc = func(e *encoder, p unsafe.Pointer) {
 		if *(*unsafe.Pointer)(p) != nil && ignored.bound {
@@ -191,6 +206,8 @@ func nilCoder(c *coder) {
 	c.dec = func(d *decoder, p unsafe.Pointer) { d.want(tagNil, c.typ) }
 }
 
+// interfaceCoder writes the name of the dynamic type in front of the value, because the reader has
+// to choose it.
 func interfaceCoder(c *coder) {
 	c.enc = func(e *encoder, p unsafe.Pointer) {
 		v := c.value(p).Elem()
@@ -198,9 +215,11 @@ func interfaceCoder(c *coder) {
 			e.tag(tagNil)
 			return
 		}
+		// In a snapshot an error is what it says, whatever its type.
 		if e.snapshot && e.errorValue(v) || !e.enter() {
 			return
 		}
+		// The value in an interface has no address, so it is copied into a box that has one.
 		box := boxed(v)
 		e.tag(tagIface)
 		e.text(TypeName(v.Type()))
@@ -217,6 +236,7 @@ func interfaceCoder(c *coder) {
 			box.c.scan(s, box.p)
 		}
 	}
+	// The content of an interface can't be changed in place: fix the copy, and set it.
 	c.fix = func(k *cloner, p unsafe.Pointer) {
 		v := c.value(p)
 		if !v.Elem().IsValid() {

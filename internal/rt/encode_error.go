@@ -16,15 +16,18 @@ func (e *encoder) errorValue(v reflect.Value) bool {
 	if !ok {
 		return false
 	}
+	// Wrapped errors may form a ring, which the depth ends.
 	if !e.enter() {
 		return true
 	}
 	defer func() { e.depth-- }()
+	// A variable of a package such as io.EOF is what callers compare with, so its name counts.
 	if v.Kind() == reflect.Pointer && e.global(v.UnsafePointer()) {
 		return true
 	}
 	e.tag(tagError)
 	e.text(TypeName(v.Type()))
+	// Without the text, only the type and what the error wraps are compared.
 	if e.snapshot && ignored.errorText {
 		e.text("")
 		e.wrapped(err, v, nil)
@@ -119,6 +122,8 @@ func publicFields(v reflect.Value) (reflect.Value, *shownFields) {
 	return v, f
 }
 
+// shownFieldsOf returns a coder for the exported fields of an error type that hold plain data: a
+// caller can see these.
 func shownFieldsOf(t reflect.Type) *shownFields {
 	f := &shownFields{coder: new(coder)}
 	for i := range t.NumField() {

@@ -9,10 +9,13 @@ import (
 	"unsafe"
 )
 
+// mapCoder writes the entries of a map in an order that depends on their content, so that equal
+// maps have equal encodings.
 func mapCoder(c *coder) {
 	key, elem := c.key, c.elem
 	c.enc = func(e *encoder, p unsafe.Pointer) {
 		m := *(*unsafe.Pointer)(p)
+		// An empty map may count as nil, unless somebody shares it and could add to it.
 		if m == nil || e.emptyAsNil() && c.value(p).Len() == 0 && !e.inRoot(m, 1) {
 			e.tag(tagNil)
 			return
@@ -28,6 +31,7 @@ func mapCoder(c *coder) {
 		e.depth--
 	}
 	c.dec = mapDecoder(c)
+	// A map counts as one byte of memory, at the address of its header.
 	c.scan = func(s *scanner, p unsafe.Pointer) {
 		m := *(*unsafe.Pointer)(p)
 		if m == nil || !s.add(region{lo: uintptr(m), hi: uintptr(m) + 1, ptr: m, c: c, isMap: true}) {
@@ -36,6 +40,7 @@ func mapCoder(c *coder) {
 		if key.scan == nil && elem.scan == nil {
 			return
 		}
+		// Keys and elements are copied out, since they have no address in the map.
 		for it := c.value(p).MapRange(); it.Next(); {
 			s.entry(key, it.Key())
 			s.entry(elem, it.Value())
@@ -89,6 +94,8 @@ func (x mapEntry) name() string {
 	return "..."
 }
 
+// sortedEntries returns the entries in an order that depends on their content alone. Strings are
+// compared directly, and other keys by their encoding.
 func sortedEntries(c *coder, m reflect.Value, limit Limit, snapshot bool) []mapEntry {
 	list := make([]mapEntry, 0, m.Len())
 	kind := c.key.typ.Kind()
@@ -103,6 +110,7 @@ func sortedEntries(c *coder, m reflect.Value, limit Limit, snapshot bool) []mapE
 		if kind == reflect.String {
 			return cmp.Compare(*(*string)(a.key), *(*string)(b.key))
 		}
+		// Keys like NaN may occur twice, and then the elements decide.
 		if d := slices.Compare(a.order, b.order); d != 0 {
 			return d
 		}

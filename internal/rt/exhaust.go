@@ -176,6 +176,8 @@ type exhauster struct {
 	before, after func() // each case, if set
 }
 
+// run makes the phases one after the other. Each gets its share of what is left, so that time that
+// one does not use goes to the next.
 func (x *exhauster) run() {
 	total := 0.0
 	for _, p := range phases {

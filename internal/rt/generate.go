@@ -108,8 +108,12 @@ func addrOf(s string) netip.Addr {
 // maxNesting bounds recursive types.
 const maxNesting = 4
 
+// space returns the values of a type, the plainest first. budget says how many may be needed, so
+// that a space does not spend it all on one part.
 func (g *maker) space(t reflect.Type, budget, depth int) space {
 	budget = max(budget, 1)
+	// Types that are written as texts are made from texts, and closed ones only have their zero
+	// value.
 	if f := texted[t]; f != nil {
 		return mapped(g.texts(min(budget, 40)), func(s string, p unsafe.Pointer) {
 			reflect.NewAt(t, p).Elem().Set(reflect.ValueOf(f(s)))
@@ -144,6 +148,7 @@ func (g *maker) space(t reflect.Type, budget, depth int) space {
 // numbers lists the alphabet and its neighbourhood, then all numbers if they
 // are few.
 func (g *maker) numbers(t reflect.Type, budget int) space {
+	// Small integers are listed completely if the budget allows it.
 	c := coderOf(t)
 	if c.size <= 2 && t.Kind() != reflect.Float32 {
 		all := 1 << (8 * c.size)
@@ -151,6 +156,7 @@ func (g *maker) numbers(t reflect.Type, budget int) space {
 			return space{all, func(i int, p unsafe.Pointer) { setBits(p, c.size, uint64(i)) }}
 		}
 	}
+	// Floats come from the alphabet alone: all bit patterns would mostly be strange numbers.
 	if k := t.Kind(); k >= reflect.Float32 && k <= reflect.Complex128 {
 		return mapped(sampled(listed(g.alpha.Floats), budget), func(bits uint64, p unsafe.Pointer) {
 			v, f := reflect.NewAt(t, p).Elem(), math.Float64frombits(bits)
@@ -161,6 +167,7 @@ func (g *maker) numbers(t reflect.Type, budget int) space {
 			}
 		})
 	}
+	// Integers start with the constants of the code, and go on with the neighbourhood of 0.
 	var list []int64
 	for _, n := range g.alpha.Ints {
 		if fits(n, t) {
@@ -185,11 +192,14 @@ func fits(n int64, t reflect.Type) bool {
 	return (n >= 0 || n == -1 && t.Size() == 8) && !v.OverflowUint(uint64(n))
 }
 
+// structs combines the values of the fields. The budget of each field grows step by step, as long
+// as the product stays within the whole.
 func (g *maker) structs(t reflect.Type, budget, depth int) space {
 	c := coderOf(t)
 	spaces := make([]space, len(c.fields))
 	budgets := make([]int, len(c.fields))
 	size := 1
+	// grow gives a field a larger budget, unless that makes too many combinations.
 	grow := func(i, b int) {
 		s := g.space(c.fields[i].c.typ, b, depth+1)
 		if n := size / max(spaces[i].n, 1) * s.n; n <= budget || spaces[i].n == 0 {
@@ -200,6 +210,8 @@ func (g *maker) structs(t reflect.Type, budget, depth int) space {
 	for i := range spaces {
 		grow(i, 1)
 	}
+	// Go round the fields and double their budgets, but leave out those that did not use what they
+	// had.
 	for b := 2; b > 0 && b <= budget; b *= 2 {
 		for i := range spaces {
 			if b/2 <= 2*spaces[i].n { // it used what it got the last time
@@ -207,6 +219,7 @@ func (g *maker) structs(t reflect.Type, budget, depth int) space {
 			}
 		}
 	}
+	// The number of a combination has one digit for each field.
 	return space{size, func(i int, p unsafe.Pointer) {
 		for k, s := range spaces {
 			s.set(i%s.n, unsafe.Add(p, c.fields[k].off))
@@ -241,6 +254,7 @@ func (g *maker) pointing(t reflect.Type, s space) space {
 
 // slices returns a space of slices: nil, empty, empty with room, and words over the first elements.
 func (g *maker) slices(t reflect.Type, budget, depth int) space {
+	// Bytes have lists of their own, and deep lists are not worth their number.
 	if t.Elem().Kind() == reflect.Uint8 {
 		return g.byteSlices(budget)
 	}
@@ -248,9 +262,11 @@ func (g *maker) slices(t reflect.Type, budget, depth int) space {
 		return space{1, func(int, unsafe.Pointer) {}}
 	}
 	elem := coderOf(t.Elem())
+	// Elements come from a small alphabet, whose size leaves room for words of several letters.
 	letters := g.space(elem.typ, min(max(budget/16, 3), 32), depth+1)
 	k := letters.n
 	share := max(budget/6, 8)
+	// Long lists of one element with a single other one show what depends on a position.
 	long := capped(g.bends(min(2, k), min(k, 8)), share)
 	bent := sequence[[]int]{long.n, func(i int) []int {
 		b := long.at(i)
@@ -261,6 +277,8 @@ func (g *maker) slices(t reflect.Type, budget, depth int) space {
 		w[b.at] = b.other
 		return w
 	}}
+	// Chain the kinds: all words of one letter, those of two and four over fewer letters, long
+	// ones, ramps, and then larger alphabets. The caps keep one kind from using up the budget.
 	all := chain(budget-1, sequence[[]int]{1, func(int) []int { return []int{} }}, words(k, 1), words(min(k, 6), 2),
 		capped(words(min(k, 4), 4), share), bent,
 		capped(ramps(g.alpha.Lens, k), share), capped(words(k, 2), share),
@@ -312,6 +330,7 @@ func (g *maker) byteSlices(budget int) space {
 	}}
 }
 
+// arrays takes all combinations of a few element values, if the budget allows it.
 func (g *maker) arrays(t reflect.Type, budget, depth int) space {
 	n, elem := t.Len(), coderOf(t.Elem())
 	if n == 0 || depth >= maxNesting {
@@ -368,6 +387,8 @@ func (g *maker) maps(t reflect.Type, budget, depth int) space {
 	}}
 }
 
+// interfaces lists nil and the values of the types that may be in the interface, with an equal
+// share for each type.
 func (g *maker) interfaces(t reflect.Type, budget, depth int) space {
 	types := g.dynamic(t)
 	if depth >= maxNesting || budget < 2 || len(types) == 0 {
@@ -384,6 +405,7 @@ func (g *maker) interfaces(t reflect.Type, budget, depth int) space {
 		spaces, coders = append(spaces, s), append(coders, coderOf(c))
 		n += s.n
 	}
+	// Case 0 is nil; the others count through the types' spaces.
 	return space{n, func(i int, p unsafe.Pointer) {
 		i--
 		for k, s := range spaces {

@@ -116,6 +116,8 @@ func (g *goWriter) typeOf(name string) *Shape {
 // lit writes v; typed says that the context already gives the type, so that
 // constants need no conversion.
 func (g *goWriter) lit(v *Value, s *Shape, typed bool) string {
+	// Well-known types with hidden fields have expressions of their own, and shared memory needs a
+	// variable first.
 	if e, ok := g.known(v, s); ok {
 		return e
 	}
@@ -155,6 +157,7 @@ func (g *goWriter) nilLit(s *Shape, typed bool) string {
 	return "(" + s.Name + ")(nil)"
 }
 
+// constant writes a basic value, converted where the context does not give its type.
 func (g *goWriter) constant(v *Value, s *Shape, typed bool) string {
 	var e string
 	switch v.Kind {
@@ -173,6 +176,8 @@ func (g *goWriter) constant(v *Value, s *Shape, typed bool) string {
 	return s.Name + "(" + e + ")"
 }
 
+// number writes a float or a complex number. Infinite values and NaN have no literal, and need a
+// call with a type.
 func (g *goWriter) number(v *Value, s *Shape, typed bool) string {
 	var e string
 	plain := true
@@ -196,6 +201,7 @@ func (g *goWriter) number(v *Value, s *Shape, typed bool) string {
 	return s.Name + "(" + e + ")"
 }
 
+// float64Lit writes a number; constant is false where that takes a call.
 func float64Lit(bits uint64) (e string, constant bool) {
 	switch f := math.Float64frombits(bits); {
 	case math.IsInf(f, 1):
@@ -259,6 +265,7 @@ func trimZeros(list []string, elems []Value) []string {
 	return list
 }
 
+// fields writes the fields that are not zero. A hidden one has no literal outside of its package.
 func (g *goWriter) fields(v *Value, s *Shape) (list []string) {
 	for i := range v.Elems {
 		f := s.Field(v.Names[i])
@@ -299,6 +306,7 @@ func (g *goWriter) elem(v *Value, s *Shape) string {
 	return g.lit(v, s, true)
 }
 
+// pointer writes the address of a literal, or of a variable where the value has none.
 func (g *goWriter) pointer(v *Value, s *Shape) string {
 	if s.Elem == nil {
 		return g.fail("a pointer has no Go literal as %s", s.Name)
@@ -342,6 +350,8 @@ func (g *goWriter) fill(b *Back, s *Shape) {
 	}
 }
 
+// reference writes the expression for memory that a variable m1, m2 and so on of the literal holds
+// already.
 func (g *goWriter) reference(v *Value, s *Shape) string {
 	shape, ok := g.shared[v.Ref.ID]
 	if !ok {
@@ -351,6 +361,7 @@ func (g *goWriter) reference(v *Value, s *Shape) string {
 	if s.Kind == reflect.Map {
 		return name
 	}
+	// The last step of a slice is its start.
 	steps, last := v.Ref.Steps, 0
 	if len(steps) == 0 {
 		return g.fail("a reference leads nowhere")
@@ -358,6 +369,7 @@ func (g *goWriter) reference(v *Value, s *Shape) string {
 	if v.Kind == KindSliceRef {
 		last, steps = steps[len(steps)-1], steps[:len(steps)-1]
 	}
+	// Follow the steps through fields and elements. The first one indexes the shared array itself.
 	for i, n := range steps {
 		if i > 0 && shape.Kind == reflect.Struct && n < len(shape.Fields) {
 			name, shape = name+"."+shape.Fields[n].Name, shape.Fields[n].Shape
@@ -379,6 +391,8 @@ func (g *goWriter) reference(v *Value, s *Shape) string {
 
 // known writes the values of well-known types, whose fields are hidden.
 func (g *goWriter) known(v *Value, s *Shape) (string, bool) {
+	// A time is written by its seconds in its zone, and an address by its text. A list with room
+	// behind is appended to a slice with that capacity.
 	switch {
 	case s.Type == "time.Time" && v.Kind == KindStruct:
 		var t time.Time

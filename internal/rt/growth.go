@@ -49,9 +49,12 @@ func (p *replayer[A, R]) grow() error {
 		return err
 	}
 	p.check = s.check
+	// Only the processor time of this thread counts, and no collection may fall into it.
 	runtime.LockOSThread() // its clock belongs to one thread
 	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	// Stretch all sequences together, and each alone: a nested loop needs two long ones, and a
+	// search may only be slow in one.
 	g := &grower[A, R]{p, x, s, rand.New(rand.NewPCG(p.q.Seed, 8))}
 	var slots []int
 	for i, s := range x.slots {
@@ -65,6 +68,8 @@ func (p *replayer[A, R]) grow() error {
 			groups = append(groups, []int{i})
 		}
 	}
+	// For each way to stretch, try each group. The first steep growth is enough to reject the
+	// candidate.
 	for _, way := range []string{wayDistinct, wayRepeated, wayJoined, wayOne} {
 		for _, group := range groups {
 			if len(group) == 0 || p.late() {
@@ -93,11 +98,14 @@ const (
 // along stretches one group of slots step by step.
 func (g *grower[A, R]) along(way string, group []int) *Growth {
 	var out Growth
+	// Start from the record with the longest sequences of the group.
 	base, length := g.longest(group)
 	if base < 0 {
 		return nil
 	}
 	out.Way = way
+	// Stretch further until both times are long enough to tell the slopes, or there is no time
+	// left.
 	for _, f := range stretchings {
 		n := length * f
 		if n > mostStretched {
@@ -117,6 +125,8 @@ func (g *grower[A, R]) along(way string, group []int) *Growth {
 			break
 		}
 	}
+	// A candidate that does not lose is fine. One that does is timed again at the ends: noise only
+	// ever adds.
 	if !out.loses() {
 		return nil
 	}
@@ -128,6 +138,7 @@ func (g *grower[A, R]) along(way string, group []int) *Growth {
 		}
 		out.Want[k], out.Got[k] = min(out.Want[k], want), min(out.Got[k], got)
 	}
+	// It counts if its growth is steeper, or if it still loses.
 	if out.Steep = out.steeper(); !out.Steep && !out.loses() {
 		return nil
 	}
@@ -170,10 +181,13 @@ func (g *grower[A, R]) longest(group []int) (record, length int) {
 // was the sequence's length follows it.
 func (g *grower[A, R]) make(way string, base int, group []int, n int) {
 	x := g.x
+	// Start from the record, so that all else stays what the program is called with.
 	g.s.a = *Clone(&g.p.records[base])
 	for _, i := range group {
 		f := x.field(i)
 		was := f.Len()
+		// Distinct elements come from numbers; the other ways repeat an element, the sequence
+		// itself or all records' sequences. An empty sequence has nothing to repeat.
 		switch t := x.slots[i].t; {
 		case way == wayDistinct:
 			x.fill(i, t, n, distinct, g.rng)
@@ -235,9 +249,11 @@ func repeatedTo(v reflect.Value, n int) reflect.Value {
 
 // joined returns the sequences of the records in a row, n elements or fewer.
 func (g *grower[A, R]) joined(slot, n int) reflect.Value {
+	// The record in place is the pattern for other slots, so it comes back at the end.
 	x, keep := g.x, g.s.a
 	t := x.slots[slot].t
 	text, list := []byte(nil), reflect.Zero(t)
+	// Append the slot's sequence of each record, until there are enough elements.
 	for _, i := range g.p.picks {
 		g.s.a = *Clone(&g.p.records[i])
 		f, ok := x.peek(slot)
@@ -253,6 +269,7 @@ func (g *grower[A, R]) joined(slot, n int) reflect.Value {
 		}
 	}
 	g.s.a = keep
+	// A sequence of no record's elements needs at least one.
 	switch {
 	case t.Kind() != reflect.String:
 		if list.Len() == 0 {

@@ -138,6 +138,7 @@ type kept struct {
 	pairs []tracePair
 }
 
+// newGuide makes a search with the request's limits, or with the usual ones where it names none.
 func newGuide(q *Guide, d *domain, pkg string, types map[string]reflect.Type) *guide {
 	g := &guide{
 		q:      q,
@@ -163,8 +164,11 @@ func newGuide(q *Guide, d *domain, pkg string, types map[string]reflect.Type) *g
 	if budget == 0 {
 		budget = time.Second
 	}
+	// The budget is processor time: the machine may do other things.
 	g.begun = ProcessCPU()
 	g.end = g.begun + budget
+	// Without a goal to reach, each seed is tried briefly, and huge inputs are left to other
+	// phases.
 	if !q.Reach {
 		q.Each = seedCases
 		q.Skip = append(slices.Clone(q.Skip), huge...)
@@ -186,6 +190,7 @@ func (g *guide) keep(p any) {
 
 // search runs until a difference, saturation or the end of the budget.
 func (g *guide) search() {
+	// Try the seeds first. One must be kept in any case, to have something to change.
 	for _, p := range g.seeds {
 		if g.stopped() {
 			return
@@ -195,6 +200,8 @@ func (g *guide) search() {
 	if len(g.kept) == 0 && len(g.seeds) > 0 {
 		g.keep(g.seeds[0])
 	}
+	// An input that has just been kept is matched at once: what it was compared with is still
+	// fresh.
 	for !g.stopped() && len(g.kept) > 0 {
 		if n := len(g.queue); n > 0 {
 			k := g.queue[n-1]
@@ -202,11 +209,13 @@ func (g *guide) search() {
 			g.match(k)
 			continue
 		}
+		// Stop once new inputs show nothing new for long.
 		if g.saturated() {
 			g.out.Saturated = true
 			return
 		}
 		k := g.pick()
+		// Large inputs get fewer mutants, since each costs more. Two is the least.
 		for range max(mutationsEach*usualSize/(usualSize+k.size), 2) {
 			if g.stopped() {
 				return
@@ -250,11 +259,13 @@ const usualSize = 128
 // try compares the versions on an input, and keeps it if it shows something new.
 func (g *guide) try(p any) {
 	v := reflect.ValueOf(p).Elem()
+	// Inputs beyond the original's limits are not called at all.
 	if g.over || !within(v, g.cap, g.capLen) {
 		return
 	}
 	g.next++
 	id := g.next & (1<<caseShift - 1)
+	// The request asks for one case: describe that one, and stop.
 	if g.q.Stop == id {
 		g.out.Shown, g.over = g.describe(id, p), true
 		return
@@ -263,10 +274,13 @@ func (g *guide) try(p any) {
 		g.over = true
 		return
 	}
+	// Only decisions of this call count as new.
 	beginRun(false)
 	d := g.call(id, p)
 	news := endRun() > 0 // before other calls, which would count too
 	g.out.Inputs++
+	// An input that makes the original slow lowers the limits. One that takes new branches joins
+	// those that mutants are made of.
 	switch {
 	case d != nil:
 		g.out.Diff = d

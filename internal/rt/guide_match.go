@@ -19,12 +19,14 @@ const (
 // itself, and tries what happens when one operand is put in place of the
 // other.
 func (g *guide) match(k *kept) {
+	// Call the input once more with the trace of comparisons on.
 	beginRun(true)
 	g.next++
 	g.call(g.next&(1<<caseShift-1), g.clone(k.args))
 	n := trace.pairs
 	endRun()
 	k.pairs = distinctPairs(trace.log[:n])
+	// Large inputs get fewer tries, since each costs more.
 	left := max(maxMatches*usualSize/(usualSize+k.size), 16)
 	for i := range k.pairs {
 		p := &k.pairs[i]
@@ -32,6 +34,7 @@ func (g *guide) match(k *kept) {
 		if both && i > 24 && g.rng.IntN(4) > 0 {
 			continue // the decision went both ways already
 		}
+		// Either side of a comparison may be the one that the input holds.
 		for _, q := range []tracePair{*p, p.turned()} {
 			g.matchPair(k, &q, &left)
 			if left <= 0 || g.stopped() {
@@ -41,6 +44,8 @@ func (g *guide) match(k *kept) {
 	}
 }
 
+// distinctPairs leaves out pairs that repeat, such as those of a loop, by their values and by how
+// their texts begin.
 func distinctPairs(log []tracePair) []tracePair {
 	type key struct {
 		kind   uint8
@@ -204,8 +209,11 @@ func (g *guide) resize(v reflect.Value, n int) {
 
 // otherNumbers replaces a number that stands in a text in some encoding.
 func (g *guide) otherNumbers(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
+	// Look for one side of a comparison in all its encodings, and write the other side in its
+	// place.
 	from, to := encodings(p.x), encodings(p.y)
 	for i := range from {
+		// Leave out encodings that cannot hold the numbers, or that are the same as another one.
 		switch {
 		case i == 0 && (p.x > math.MaxUint8 || p.y > math.MaxUint8), i == 2 && p.x < 0x80 && p.y < 0x80,
 			i > 2 && i < 9 && p.x < 256 && p.y < 256, i == 9 && bytes.Equal(from[1], from[9]):
@@ -226,9 +234,11 @@ func (g *guide) otherNumbers(b []byte, p *tracePair, yield func(func(reflect.Val
 	if other := p.x ^ 0x20; letter(other) && p.y <= math.MaxUint8 { // a letter of the other case
 		g.exchange(b, []byte{byte(other)}, []byte{byte(p.y)}, maxOccurrence, yield)
 	}
+	// A byte that occurs nowhere may have been computed from another byte.
 	if p.x <= math.MaxUint8 && p.y <= math.MaxUint8 && bytes.IndexByte(b, byte(p.x)) < 0 {
 		g.otherBytes(b, p, yield)
 	}
+	// A number that occurs nowhere may have to be put in as a whole.
 	if p.x == 0 || !bytes.Contains(b, from[1]) {
 		g.newNumbers(b, to[1], yield)
 	}

@@ -39,6 +39,8 @@ func (g *guide) places(p any) []place {
 	return list
 }
 
+// collect lists the places of a value that a mutation may change, each with the kind of changes
+// that suits it.
 func (g *guide) collect(v reflect.Value, depth int, list *[]place) {
 	if len(*list) >= maxPlaces || depth > 8 {
 		return
@@ -46,6 +48,7 @@ func (g *guide) collect(v reflect.Value, depth int, list *[]place) {
 	v = reachable(v)
 	t := v.Type()
 	add := func(k placeKind) { *list = append(*list, place{v, k}) }
+	// Types with a text form, and those of other packages, are only replaced as a whole.
 	switch {
 	case texted[t] != nil || closed(g.own, t) || special(t) != nil:
 		add(otherPlace)
@@ -60,6 +63,7 @@ func (g *guide) collect(v reflect.Value, depth int, list *[]place) {
 		add(floatPlace)
 		return
 	}
+	// Lists are places themselves, for their length, and so are pointers, for nil.
 	switch t.Kind() {
 	case reflect.Bool:
 		add(boolPlace)
@@ -96,6 +100,7 @@ func (g *guide) elements(v reflect.Value, depth int, list *[]place) {
 // mutant changes a copy of an input at one place or a few.
 func (g *guide) mutant(k *kept) any {
 	p := g.clone(k.args)
+	// One in twelve takes a part of another input first.
 	if g.rng.IntN(12) == 0 {
 		g.cross(p)
 	}
@@ -104,6 +109,8 @@ func (g *guide) mutant(k *kept) any {
 		if len(list) == 0 {
 			return p
 		}
+		// Equal values elsewhere change along half of the time, since code may compare them.
+		// Another round follows with probability one half.
 		at := list[g.rng.IntN(len(list))]
 		twins := g.twins(list, at)
 		g.change(at, k, list)
@@ -143,6 +150,8 @@ func (g *guide) cross(p any) {
 	}
 }
 
+// change mutates a place, in the way of its kind. A change that would make a text too long is
+// dropped.
 func (g *guide) change(at place, k *kept, list []place) {
 	switch at.kind {
 	case boolPlace:
@@ -195,6 +204,9 @@ func textOf(v reflect.Value) []byte {
 	return bytes.Clone(v.Bytes())
 }
 
+// number draws another number: near, with one bit changed, negated, like another place or its
+// length, drawn freely, or from a comparison that the input took part in. A constant of the code is
+// the rest.
 func (g *guide) number(n uint64, k *kept, list []place) uint64 {
 	switch g.rng.IntN(9) {
 	case 0:
@@ -217,6 +229,7 @@ func (g *guide) number(n uint64, k *kept, list []place) uint64 {
 		return g.rng.Uint64() >> g.rng.IntN(64)
 	case 7:
 		if len(k.pairs) > 0 {
+			// Besides the two sides, their difference may be what has to be added.
 			p := &k.pairs[g.rng.IntN(len(k.pairs))]
 			if p.kind == pairInt {
 				return []uint64{p.x, p.y, n + p.y - p.x, n + p.x - p.y}[g.rng.IntN(4)]
@@ -226,6 +239,8 @@ func (g *guide) number(n uint64, k *kept, list []place) uint64 {
 	return uint64(g.ints[g.rng.IntN(len(g.ints))])
 }
 
+// float draws another float: a neighbour, the opposite, twice as much, another bit, or one that was
+// compared with. Otherwise it is a value of the domain.
 func (g *guide) float(f float64, k *kept) float64 {
 	switch g.rng.IntN(7) {
 	case 0:
@@ -253,7 +268,10 @@ func (g *guide) float(f float64, k *kept) float64 {
 func (g *guide) list(v reflect.Value) {
 	n, t := v.Len(), v.Type()
 	out := reflect.MakeSlice(t, 0, n+1)
+	// Draw one way to change the list: add, leave out, repeat, copy, swap, shuffle, double or cut.
+	// An empty list can only grow.
 	switch op := g.rng.IntN(9); {
+	// A new element goes in anywhere.
 	case n == 0 || op == 0:
 		e := reflect.New(t.Elem()).Elem()
 		g.set(e)
@@ -290,6 +308,7 @@ func (g *guide) list(v reflect.Value) {
 		}
 		out = reflect.AppendSlice(out, v.Slice(0, g.rng.IntN(n)))
 	}
+	// A list beyond the usual length is dropped, because every later step would pay for it.
 	if out.Len() <= min(maxUsual, g.capLen) {
 		v.Set(out)
 	}
@@ -315,9 +334,12 @@ func (g *guide) text(b []byte, k *kept, list []place) []byte {
 	if n == 0 {
 		return g.piece(k, list)
 	}
+	// Most changes concern a stretch from i to j, or a place at. Short stretches are the likelier
+	// ones.
 	i := g.rng.IntN(n)
 	j := i + 1 + g.rng.IntN(min(n-i, 1<<g.rng.IntN(6)))
 	at := g.rng.IntN(n + 1)
+	// Single bytes change first; then stretches move, and pieces from elsewhere come in.
 	switch g.rng.IntN(16) {
 	case 0:
 		b[i] = byte(g.rng.Uint32())

@@ -39,12 +39,14 @@ func (c *checker[A, R]) selfDiffers(id int, src *A) bool {
 // againstItself runs the original again and again. It ends at the first difference, unless all
 // outcomes are wanted.
 func (c *checker[A, R]) againstItself(id int, src *A, most int, all bool) (o itself) {
+	// The candidate's outcome is put aside, because differ compares what lies in its place.
 	a, r, p := c.a[1], c.r[1], c.p[1]
 	defer func() { c.a[1], c.r[1], c.p[1] = a, r, p }()
 	c.limit.Store(int64(originalLimit))
 	defer func() { c.limit.Store(int64(hangLimit + hangFactor*c.took)) }()
 	o.outcomes, o.holds = map[uint64]bool{}, map[uint64]bool{}
 	var first func()
+	// The first run takes that place, and each later one is compared with it.
 	c.often(most, func(n int) bool {
 		c.run(0, id, src)
 		if n == 0 {
@@ -80,6 +82,7 @@ func (c *checker[A, R]) often(most int, run func(n int) bool) {
 // what the candidate did must hold that, too. An original that does so on many inputs is looked at
 // for shorter, and then no more.
 func (c *checker[A, R]) mayDo(id int, src *A) bool {
+	// The more time such inputs have taken, the fewer runs each gets.
 	most := mostItself
 	switch {
 	case c.lookedFor > vainLooks*itselfTime:
@@ -88,6 +91,7 @@ func (c *checker[A, R]) mayDo(id int, src *A) bool {
 		most = briefItself
 	}
 	began, found := ProcessCPU(), false
+	// Does the original ever do what the candidate did?
 	c.often(most, func(int) bool {
 		c.run(0, id, src)
 		found = c.differ() == ""
@@ -96,6 +100,8 @@ func (c *checker[A, R]) mayDo(id int, src *A) bool {
 	if found {
 		return true
 	}
+	// If not, see how many things it does. With few outcomes the candidate's is none of them, and
+	// is wrong. With many, at least what holds in all orders must hold.
 	o := c.againstItself(id, src, most, true)
 	c.lookedFor += ProcessCPU() - began
 	if o.outcomes[c.hash(1)] {

@@ -19,6 +19,8 @@ import (
 // JSON writes the value.
 func (v *Value) JSON() []byte { return v.appendJSON(nil) }
 
+// appendJSON writes the value as plain JSON where JSON has a form for it. Everything else becomes
+// an object with a key that begins with $, which jsonReader reads back.
 func (v *Value) appendJSON(b []byte) []byte {
 	if v.Back != nil {
 		return v.sharedJSON(b)
@@ -67,6 +69,7 @@ func (v *Value) pointerJSON(b []byte) []byte {
 	return v.Elems[0].appendJSON(b)
 }
 
+// compositeJSON writes references, and values with parts.
 func (v *Value) compositeJSON(b []byte) []byte {
 	switch v.Kind {
 	case KindRef:

@@ -71,6 +71,7 @@ func floatValue(x any, s *Shape) (Value, error) {
 	return v, nil
 }
 
+// complexValue reads a list of two numbers, of the size that the type's halves have.
 func complexValue(x any, s *Shape) (Value, error) {
 	v := s.Zero()
 	list, _ := x.([]any)
@@ -115,6 +116,7 @@ func smallNumber(x any) (int, error) {
 	return int(i), err
 }
 
+// pairs reads the list of a map's keys and values in turn.
 func (r *jsonReader) pairs(list []any, s *Shape) (Value, error) {
 	v := Value{Kind: KindMap}
 	for i, x := range list {
@@ -137,6 +139,7 @@ func (r *jsonReader) shared(key string, x any, m map[string]any, s *Shape) (Valu
 	if err != nil {
 		return Value{}, fmt.Errorf("%s: a number is wanted", key)
 	}
+	// $shared describes memory, and the other keys refer to it by its number.
 	if key == "$shared" {
 		return r.backing(id, m, s)
 	}
@@ -149,6 +152,7 @@ func (r *jsonReader) shared(key string, x any, m map[string]any, s *Shape) (Valu
 		}
 		v.Ref.Steps = append(v.Ref.Steps, n)
 	}
+	// A slice of shared memory has a length and a capacity of its own.
 	if key == "$slice" {
 		v.Kind = KindSliceRef
 		var err1, err2 error
@@ -161,6 +165,8 @@ func (r *jsonReader) shared(key string, x any, m map[string]any, s *Shape) (Valu
 	return v, nil
 }
 
+// backing reads a shared map, or a shared array with its length, and the reference that stands at
+// its first use.
 func (r *jsonReader) backing(id int, m map[string]any, s *Shape) (Value, error) {
 	b := &Back{ID: id, Map: s.Kind == reflect.Map}
 	if b.Map {

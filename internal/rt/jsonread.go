@@ -61,6 +61,8 @@ func (r *jsonReader) in(step string, tree any, s *Shape) (Value, error) {
 	return v, err
 }
 
+// value reads a value of the shape s. An object with a $ key says itself what it is; the shape
+// decides about all else.
 func (r *jsonReader) value(tree any, s *Shape) (Value, error) {
 	if m, ok := tree.(map[string]any); ok {
 		for _, key := range dollarKeys {
@@ -108,6 +110,7 @@ func mismatch(tree any, s *Shape) error {
 	return fmt.Errorf("%s is wanted, and this is %s", s.Name, jsonKind(tree))
 }
 
+// jsonKind says in words what stands in the JSON, for messages.
 func jsonKind(tree any) string {
 	switch t := tree.(type) {
 	case nil:
@@ -131,6 +134,7 @@ func shorten(s string) string {
 	return s
 }
 
+// number reads a number of the type's size, or null where only nil is possible.
 func number(tree any, s *Shape) (Value, error) {
 	n, ok := tree.(json.Number)
 	if tree == nil && s.Zero().Kind == KindNil { // functions, channels
@@ -172,6 +176,8 @@ func floatBits(text string, size int) (uint64, error) {
 	return math.Float64bits(f), err
 }
 
+// special reads a type with a form of its own: a text, an atomic pointer or a lock. A lock has no
+// value but zero.
 func (r *jsonReader) special(tree any, s *Shape) (Value, error) {
 	switch s.Form {
 	case "text":
@@ -198,6 +204,8 @@ func checkText(v Value, s *Shape) error {
 	return DecodeValue(v.Append(nil), reflect.New(t).Interface(), nil)
 }
 
+// structure reads a struct by its fields' names, or as a list of all fields in order. Fields
+// without a value are zero.
 func (r *jsonReader) structure(tree any, s *Shape) (Value, error) {
 	v := s.Zero()
 	switch t := tree.(type) {
@@ -220,6 +228,7 @@ func (r *jsonReader) structure(tree any, s *Shape) (Value, error) {
 			}
 		}
 		return v, nil
+	// A list must name each field, since a missing one would shift the others.
 	case []any:
 		if len(t) != len(s.Fields) {
 			return v,
@@ -263,6 +272,7 @@ func unknownField(m map[string]any, s *Shape) string {
 	return unknown[0]
 }
 
+// list reads a slice or an array. Bytes may be written as a text.
 func (r *jsonReader) list(tree any, s *Shape) (Value, error) {
 	if tree == nil && s.Kind == reflect.Slice {
 		return Value{}, nil
@@ -310,6 +320,8 @@ func (r *jsonReader) elems(list []any, s *Shape) ([]Value, error) {
 	return out, nil
 }
 
+// mapping reads a JSON object as a map. Its keys are sorted, so that the same text gives the same
+// value.
 func (r *jsonReader) mapping(tree any, s *Shape) (Value, error) {
 	m, ok := tree.(map[string]any)
 	switch {
@@ -359,12 +371,15 @@ func (r *jsonReader) guess(tree any, s *Shape) (Value, error) {
 	if tree == nil {
 		return Value{}, nil
 	}
+	// The plain types of JSON have one Go type each. A number is an int unless it is written with a
+	// point or an exponent.
 	name := ""
 	switch t := tree.(type) {
 	case bool:
 		name = "bool"
 	case string:
 		name = "string"
+		// An error is made by errors.New.
 		if s.Type == "error" {
 			v := Value{Kind: KindStruct, Names: []string{"s"}, Elems: []Value{{Kind: KindString, Str: t}}}
 			return Value{Kind: KindInterface, Str: "*errors.errorString",
@@ -380,6 +395,7 @@ func (r *jsonReader) guess(tree any, s *Shape) (Value, error) {
 	default:
 		name = "map[string]interface {}"
 	}
+	// Other interfaces do not take these types.
 	if s.Type != "interface {}" {
 		return Value{}, fmt.Errorf(`the dynamic type must be given for %s, as {"$type": "...", "value": ...}`, s.Name)
 	}

@@ -38,6 +38,7 @@ const keepCalls = 32
 
 // memory makes the checks on the candidate's last call.
 func (p *replayer[A, R]) memory(i int) *Diff {
+	// Only a call that both versions agree on, with memory in its outcome, can be checked.
 	c := p.check
 	if c.flat || c.p[1] != nil || c.p[0] != nil {
 		return nil
@@ -47,6 +48,7 @@ func (p *replayer[A, R]) memory(i int) *Diff {
 	if c.differ() != "" {
 		return nil // the original is unstable here
 	}
+	// Keep the outcome, to see later whether another call has changed it.
 	p.kept = append(p.kept, keptCall[A, R]{i, &p.records[i], c.a[1], c.r[1], bytes.Clone(c.snap[1])})
 	if d := p.afterResults(i); d != nil {
 		return d
@@ -54,6 +56,7 @@ func (p *replayer[A, R]) memory(i int) *Diff {
 	if d := p.afterArgs(i); d != nil {
 		return d
 	}
+	// A bounded number of calls is kept: look at the oldest again, and let it go.
 	if len(p.kept) > keepCalls {
 		return p.reread(1)
 	}
@@ -63,6 +66,8 @@ func (p *replayer[A, R]) memory(i int) *Diff {
 // reread looks at the oldest n kept calls again.
 func (p *replayer[A, R]) reread(n int) *Diff {
 	for _, k := range p.kept[:n] {
+		// If a kept outcome is no longer what it was, a later call has written to it. Show it
+		// beside a fresh outcome of the original.
 		now, err := SnapshotCall(nil, &k.a, &k.r)
 		if err == nil && bytes.Equal(now, k.snap) {
 			continue
@@ -175,20 +180,25 @@ func (s *scribbler) over(v reflect.Value) {
 	s.walk(v, false)
 }
 
+// walk writes over the memory that a value leads to. write says that v itself lies in such memory,
+// and not only in the result that was returned by value.
 func (s *scribbler) walk(v reflect.Value, write bool) {
 	if len(s.back) > maxScribbles {
 		return
 	}
 	v = reachable(v)
 	switch v.Kind() {
+	// Pointers are followed once: values may form a ring.
 	case reflect.Pointer:
 		if !v.IsNil() && !s.been(v.Pointer()) && special(v.Type().Elem()) == nil {
 			s.walk(v.Elem(), true)
 		}
+	// An error is likely to be a package's own variable.
 	case reflect.Interface:
 		if !v.IsNil() && !implementsError(v) {
 			s.walk(v.Elem(), false)
 		}
+	// Up to the length only: the room behind belongs to nobody.
 	case reflect.Slice:
 		for i := 0; i < v.Len(); i++ {
 			s.walk(v.Index(i), true)

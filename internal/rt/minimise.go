@@ -72,20 +72,24 @@ func (m *minimiser) try(v *Value, smaller Value) bool {
 
 // node makes a value of type t smaller; t is nil where it is not known.
 func (m *minimiser) node(v *Value, t reflect.Type) {
+	// Nobody can make a value of a closed type that is smaller.
 	if t != nil && closed(m.home, t) {
 		return
 	}
+	// A shared part is made smaller where it is defined.
 	if v.Back != nil {
 		for i := range v.Back.Elems {
 			m.node(&v.Back.Elems[i], partOfType(v, t, i))
 		}
 		return
 	}
+	// Drop the room behind a slice.
 	if v.Spare > 0 {
 		s := *v
 		s.Spare = 0
 		m.try(v, s)
 	}
+	// Then try smaller values of its kind. A pointer that may be nil has nothing left to try.
 	switch v.Kind {
 	case KindBool:
 		if v.Bits != 0 {
@@ -117,6 +121,7 @@ func partOfType(v *Value, t reflect.Type, i int) reflect.Type {
 		return nil
 	}
 	switch t.Kind() { // of what is shared, the reference tells the type of the elements
+	// Elements of a map alternate between keys and values. A struct's parts go by their names.
 	case reflect.Pointer, reflect.Slice, reflect.Array:
 		return t.Elem()
 	case reflect.Map:
@@ -135,6 +140,7 @@ func partOfType(v *Value, t reflect.Type, i int) reflect.Type {
 
 // number moves an integer towards zero.
 func (m *minimiser) number(v *Value) {
+	// Try zero at once, then halves, and then one less at a time, as long as the difference stays.
 	set := func(n int64) bool {
 		s := *v
 		s.Bits = uint64(n)
@@ -150,6 +156,7 @@ func (m *minimiser) number(v *Value) {
 		}
 		return
 	}
+	// A positive number is plainer than a negative one.
 	for v.Int() != 0 && v.Int() != math.MinInt64 && v.Int() < 0 && set(-v.Int()) {
 	}
 	for n := v.Int(); n/2 != 0 && set(n/2); n = v.Int() {
@@ -173,6 +180,7 @@ func (m *minimiser) float(v *Value) {
 
 // text leaves out ever smaller pieces of a string, then makes letters plain.
 func (m *minimiser) text(v *Value) {
+	// Pieces of half the length, a quarter and so on: leave each out that is not needed.
 	for size := len(v.Str); size > 0; size /= 2 {
 		for at := 0; at+size <= len(v.Str); {
 			s := *v
@@ -185,6 +193,7 @@ func (m *minimiser) text(v *Value) {
 			}
 		}
 	}
+	// Then replace each byte by a letter or a digit.
 	for i := 0; i < len(v.Str) && !m.late(); i++ {
 		for _, plain := range []byte("a0") {
 			if v.Str[i] == plain {
@@ -227,9 +236,12 @@ const minimiseBudget = 300 * time.Millisecond
 
 // smaller minimises a difference that one call shows.
 func (c *checker[A, R]) smaller(d *Diff) *Diff {
+	// Differences of several calls depend on the calls before, and have no smaller input by
+	// themselves.
 	if d == nil || d.Check != "" {
 		return d
 	}
+	// A smaller candidate may hang, and then the watchdog reports this difference.
 	v, err := ParseValue(d.Args)
 	if err != nil {
 		return d
@@ -241,6 +253,8 @@ func (c *checker[A, R]) smaller(d *Diff) *Diff {
 	best := d
 	c.minimising = true
 	defer func() { c.minimising = false }()
+	// A smaller input counts if it shows a difference of the same kind. One that shows nothing
+	// after the call would hide what is wrong.
 	_, steps := minimise(v, reflect.TypeFor[A](), func(v Value) bool {
 		src := new(A)
 		if Decode(v.Append(nil), src, c.h.Types) != nil {

@@ -63,6 +63,7 @@ type Mined struct {
 // minedPlace is the place of mined inputs in the progress word.
 const minedPlace = 1 << 30
 
+// observe runs the original on the records, and finds out what the search should know of it.
 func (h *Harness[A, R]) observe(q *Observe) (any, error) {
 	o := newObserver(h, q)
 	if q.Records != "" {
@@ -130,8 +131,10 @@ func (o *observer[A, R]) load(path string) error {
 		var a A
 		if err := Decode(r.Args, &a, o.h.Types); err != nil {
 			o.refuse(i, err)
+			// A record that does not fit is told to the caller, with its number.
 			continue
 		}
+		// The room counts what the value takes in memory. The first record is always taken.
 		if room -= len(r.Args) + o.footprint(&a); room < 0 && len(o.args) > 0 {
 			o.out.Left = len(records) - i
 			break
@@ -162,8 +165,11 @@ func (o *observer[A, R]) refuse(i int, err error) {
 	}
 }
 
+// all observes each record as long as the time allows: first forwards, and then again backwards to
+// find outcomes that depend on what was called before.
 func (o *observer[A, R]) all(q *Observe) {
 	var digests []uint64
+	// The first outcomes. At least one record is observed, however long it takes.
 	for i := range o.args {
 		if time.Now().After(o.deadline) && i > 0 {
 			break
@@ -173,6 +179,8 @@ func (o *observer[A, R]) all(q *Observe) {
 	if q.Steady {
 		o.steady(digests)
 	}
+	// The second round goes backwards, so that each call has other calls before it. A record whose
+	// outcome differs either wavers by itself, or depends on state.
 	for i := len(digests) - 1; i >= 0 && time.Now().Before(o.deadline); i-- {
 		d, _ := o.outcome(i, Clone(&o.args[i]))
 		if d == digests[i] || slices.Contains(slices.Concat(o.out.Unstable, o.out.Stateful), o.index[i]) {
@@ -193,17 +201,20 @@ func (o *observer[A, R]) all(q *Observe) {
 	if q.Steady {
 		o.tie()
 	}
+	// Distinct outcomes are counted by their digests.
 	o.out.Records = len(digests)
 	for _, d := range digests {
 		o.out.Digests = binary.LittleEndian.AppendUint64(o.out.Digests, d)
 		o.outcomes[d] = true
 	}
 	o.out.Outcomes = len(o.outcomes)
+	// Turn the sums into shares of all calls.
 	if o.total > 0 {
 		o.out.Identity /= o.total
 		o.out.Errors /= o.total
 		o.out.Panics /= o.total
 	}
+	// Name the parameters that the function changes, and those that its result shares memory with.
 	for i, f := range o.in.fields {
 		if o.mutates[i] {
 			o.out.Mutates = append(o.out.Mutates, o.name(i, f))
@@ -310,6 +321,8 @@ func (o *observer[A, R]) call(a *A) (c *observed[R]) {
 	return c
 }
 
+// first observes a record for the first time, calls it again at once to see whether the outcome
+// wavers, and returns the digest.
 func (o *observer[A, R]) first(i int) uint64 {
 	a := Clone(&o.args[i])
 	digest, c := o.outcome(i, a)
@@ -341,6 +354,7 @@ func (o *observer[A, R]) outcomeClass(c *observed[R]) string {
 		f := v.Field(i)
 		switch {
 		case f.Type() == errorType && !f.IsNil():
+			// A result gets one letter: an error, empty or not, zero or anything else.
 			class[i] = 'e'
 		case f.Kind() == reflect.String || f.Kind() == reflect.Slice || f.Kind() == reflect.Map:
 			class[i] = "0+"[min(f.Len(), 1)]
@@ -355,11 +369,14 @@ func (o *observer[A, R]) outcomeClass(c *observed[R]) string {
 
 // compare looks at the parameters before and after the call.
 func (o *observer[A, R]) compare(before, after *A, c *observed[R], w float64) {
+	// A parameter without memory can be neither changed nor shared.
 	r := unsafe.Pointer(&c.result)
 	for i, f := range o.in.fields {
 		if f.c.fix == nil {
 			continue
 		}
+		// Compare what it leads to before and after, and look for memory that the result leads to
+		// as well.
 		was, now := unsafe.Add(unsafe.Pointer(before), f.off), unsafe.Add(unsafe.Pointer(after), f.off)
 		o.mutates[i] = o.mutates[i] || !sameParts(part{f.c, was}, part{f.c, now})
 		o.aliases[i] = o.aliases[i] || !c.panicked && shares(part{f.c, now}, part{o.res, r})
@@ -367,12 +384,14 @@ func (o *observer[A, R]) compare(before, after *A, c *observed[R], w float64) {
 	if c.panicked {
 		return
 	}
+	// A function from one type to the same may return its argument as it is.
 	if o.same >= 0 {
 		f, g := o.in.fields[o.same], o.res.fields[0]
 		if sameParts(part{f.c, unsafe.Add(unsafe.Pointer(before), f.off)}, part{g.c, unsafe.Add(r, g.off)}) {
 			o.out.Identity += w
 		}
 	}
+	// One error counts a call as failed.
 	for _, g := range o.res.fields {
 		if g.c.typ == errorType && *(*error)(unsafe.Add(r, g.off)) != nil {
 			o.out.Errors += w
@@ -407,6 +426,7 @@ func shares(a, b part) bool {
 
 // mine tries all texts of one and two bytes.
 func (o *observer[A, R]) mine() {
+	// Only a function from a text to a text of the same type can have fixed points.
 	if len(o.in.fields) != 1 || o.same != 0 {
 		return
 	}
@@ -415,6 +435,7 @@ func (o *observer[A, R]) mine() {
 	if !isText {
 		return
 	}
+	// A bit for each second byte says that the pair stays.
 	m := &Mined{Fixed2: make([][]byte, 256)}
 	for x := range 256 {
 		if o.fixed(t, []byte{byte(x)}) {
@@ -434,6 +455,7 @@ func (o *observer[A, R]) mine() {
 	o.out.Mined = m
 }
 
+// fixed reports whether the function returns a text as it is.
 func (o *observer[A, R]) fixed(t reflect.Type, text []byte) bool {
 	Begin(0, minedPlace|int(text[0])<<8|int(text[len(text)-1]))
 	var a A
@@ -458,6 +480,7 @@ func (o *observer[A, R]) fixed(t reflect.Type, text []byte) bool {
 
 // generate writes small inputs as records.
 func (o *observer[A, R]) generate(q *Observe) {
+	// The alphabet is that of the code, if the request has one.
 	alpha := DefaultAlphabet()
 	if q.Alphabet != nil {
 		alpha = *q.Alphabet
@@ -467,6 +490,7 @@ func (o *observer[A, R]) generate(q *Observe) {
 	for i := range w.Len() {
 		var a A
 		w.At(i, &a)
+		// Inputs outside of the contract make no records, and the room bounds all of them together.
 		if !o.h.keeps(&a) {
 			continue
 		}

@@ -125,11 +125,13 @@ func (x *exhauster) pairs(yield func() bool) {
 	if n < 2 {
 		return
 	}
+	// Each parameter gets as many values as make 200,000 combinations in all.
 	per := int(math.Pow(200000, 1/float64(n)))
 	lists := make([][]reflect.Value, n)
 	for i := range n {
 		lists[i] = x.own(x.v.Type().Field(i).Type, min(max(per, 2), 60))
 	}
+	// walk sets the parameters from i on to values whose places in their lists add up to sum.
 	var walk func(i, sum int) bool
 	walk = func(i, sum int) bool {
 		if i == n {

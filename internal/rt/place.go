@@ -74,6 +74,7 @@ func (s *spans) add(p unsafe.Pointer, size uintptr) bool {
 	return true
 }
 
+// walk collects the memory that a value leads to, as far as it is worth comparing addresses.
 func (s *spans) walk(v reflect.Value, depth int) {
 	if depth > 8 || special(v.Type()) != nil {
 		return
@@ -84,6 +85,7 @@ func (s *spans) walk(v reflect.Value, depth int) {
 		s.add(unsafe.Pointer(unsafe.StringData(text)), uintptr(len(text)))
 	case reflect.Slice:
 		if !v.IsNil() && s.add(v.UnsafePointer(), uintptr(v.Cap())*v.Type().Elem().Size()) &&
+			// Elements only matter if they lead to more memory.
 			holdsMemory(v.Type().Elem()) {
 			for k := range min(v.Len(), maxSpans) {
 				s.walk(v.Index(k), depth+1)
@@ -98,6 +100,7 @@ func (s *spans) walk(v reflect.Value, depth int) {
 			s.add(v.UnsafePointer(), 1)
 		}
 	case reflect.Interface:
+		// An interface holds a copy that nobody else sees, unless it is a pointer.
 		if !v.IsNil() && v.Elem().Kind() == reflect.Pointer {
 			s.walk(v.Elem(), depth+1)
 		}

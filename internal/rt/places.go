@@ -146,6 +146,7 @@ func (x *exhauster) ordinary(s spot) []string {
 
 // everywhere puts a piece at every place of a clean text of n bytes.
 func (x *exhauster) everywhere(g clean, n int, piece string, yield func() bool) bool {
+	// A text that is too short, or too long for the original, has no such place.
 	if n < len(piece) {
 		return true
 	}
@@ -153,6 +154,7 @@ func (x *exhauster) everywhere(g clean, n int, piece string, yield func() bool) 
 		x.pass(n - len(piece) + 1)
 		return true
 	}
+	// Write the piece at each place in turn, and put the text back behind it.
 	x.ground(g.base, g.spot)
 	ground := repeated(g.text, n)
 	text := slices.Clone(ground)

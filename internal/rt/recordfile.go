@@ -49,6 +49,7 @@ func WriteRecords(path string, records []Record) error {
 
 // ParseRecords reads a record file. The arguments refer to b.
 func ParseRecords(b []byte) ([]Record, error) {
+	// The magic and the checksum tell a foreign file from a damaged one.
 	if !bytes.HasPrefix(b, recordMagic) {
 		return nil, fmt.Errorf("it is not a record file: it does not begin with %q", recordMagic)
 	}
@@ -69,6 +70,8 @@ func ParseRecords(b []byte) ([]Record, error) {
 	return records, nil
 }
 
+// parseRecord reads a record, and returns how many bytes it took. A file may be made by hand, so
+// weights are checked as well.
 func parseRecord(b []byte) (Record, int, error) {
 	if len(b) < 9 {
 		return Record{}, 0, errShort
@@ -116,6 +119,8 @@ func loadFitting[A any](
 	c := coderFor[A]()
 	args = make([]A, len(records)) // a value may point into itself, so none moves
 	for i, r := range records {
+		// Only a number that is too large for a small int may be left out. Any other failure means
+		// that the file is not for this type.
 		a := &args[len(weights)]
 		err := decodePart(r.Args, types, part{c, unsafe.Pointer(a)})
 		if bits.UintSize == 32 && errors.Is(err, errUnfit) {

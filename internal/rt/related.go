@@ -12,6 +12,7 @@ import (
 
 // related makes pairs of sequences, and numbers that go with a length.
 func (x *exhauster) related(yield func() bool) {
+	// Choose what a pair of slots can have in common by their types.
 	for i, a := range x.slots {
 		for k, b := range x.slots {
 			var ok bool
@@ -40,6 +41,7 @@ var relatedLens = append(slices.Clone(placeLens[:9]), 1, 2, 3, 4, 5, 7, 12, 15, 
 // relatedTexts makes two texts of one: changed at one place, cut, continued, or
 // a part of the other.
 func (x *exhauster) relatedTexts(i, k int, yield func() bool) bool {
+	// both puts the two texts in place.
 	both := func(a, b []byte) bool {
 		if len(a) > x.capLen || len(b) > x.capLen {
 			x.pass(1)
@@ -51,6 +53,7 @@ func (x *exhauster) relatedTexts(i, k int, yield func() bool) bool {
 	}
 	marks := x.marks()
 	marks = marks[:min(len(marks), firstMarks)]
+	// Take a plain text of each length, and two of the records' own.
 	for from := range min(x.bases, 3) {
 		x.base(from)
 		ground := bytesOf(x.field(i))
@@ -59,9 +62,12 @@ func (x *exhauster) relatedTexts(i, k int, yield func() bool) bool {
 			if from > 0 && len(ground) > 0 {
 				a = repeated(ground, n)
 			}
+			// First the text beside itself, in capitals, and twice in a row.
 			if !both(a, a) || !both(a, bytes.ToUpper(a)) || !both(a, slices.Concat(a, a)) {
 				return false
 			}
+			// Then cuts at each place, and texts that differ there in the case, the top bit, the
+			// value or by one byte left out.
 			for at := range n {
 				for _, b := range [][]byte{a[:at], a[at:], a[at : at+1], a[at:min(n, at+4)], a[at:min(n, at+9)],
 					slices.Concat(a[:at], []byte{a[at] ^ 0x20}, a[at+1:]),
@@ -85,6 +91,8 @@ func (x *exhauster) relatedTexts(i, k int, yield func() bool) bool {
 // relatedLists makes two lists of one: changed at one place, cut, turned round.
 func (x *exhauster) relatedLists(i, k int, yield func() bool) bool {
 	t := x.slots[i].t
+	// The first list is plain. The second one differs at one place, is rotated, is shifted by a
+	// number, holds one value only, or is cut.
 	for _, n := range relatedLens {
 		for at := range n {
 			for way := range 5 {
@@ -124,6 +132,8 @@ func (x *exhauster) relatedLists(i, k int, yield func() bool) bool {
 func (x *exhauster) relatedNumbers(i, k int, yield func() bool) bool {
 	t := x.slots[i].t
 	for n := range maxSweep {
+		// Off by one, half, a word less, a multiple of eight, none, twice and negative: what code
+		// computes from a length.
 		for _, m := range []int{n, n - 1, n + 1, n / 2, n - 8, n &^ 7, 0, 1, 2 * n, -n} {
 			x.base((n + m&7) % x.bases)
 			if !x.setInt(k, int64(m)) {
@@ -148,6 +158,7 @@ var innerLens = []int{31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000
 // inner makes long texts inside lists, and large maps.
 func (x *exhauster) inner(yield func() bool) {
 	x.patience = largeCase
+	// Lists of texts and maps grow until the time is up.
 	lens := slices.Concat(innerLens, x.q.Lens)
 	for i, s := range x.slots {
 		for _, n := range lens {
@@ -167,6 +178,8 @@ func (x *exhauster) inner(yield func() bool) {
 	}
 }
 
+// innerTexts puts one long text into lists: alone, twice, between short ones, and beside one that
+// differs at its end.
 func (x *exhauster) innerTexts(i, n int, yield func() bool) bool {
 	t := x.slots[i].t
 	for round, p := range patterns[:7] {
@@ -197,6 +210,7 @@ func (x *exhauster) innerTexts(i, n int, yield func() bool) bool {
 	return true
 }
 
+// largeMaps makes maps of n entries, with numbered keys and two kinds of elements.
 func (x *exhauster) largeMaps(i, n int, yield func() bool) bool {
 	t := x.slots[i].t
 	for round, p := range []pattern{patterns[2], patterns[1]} {

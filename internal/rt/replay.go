@@ -66,11 +66,14 @@ func (h *Harness[A, R]) series(list []Replay) (any, error) {
 	return out, nil
 }
 
+// replay runs the phase that the request names on the recorded calls, and the exhaustive phases
+// after it if asked.
 func (h *Harness[A, R]) replay(q *Replay) (*ReplayReply, error) {
 	if q.Variant < 0 || q.Variant >= len(h.Variants) {
 		return nil, fmt.Errorf("replay: there is no variant %d", q.Variant)
 	}
 	p := &replayer[A, R]{h: h, q: q, start: time.Now(), used: ProcessCPU()}
+	// Records that the types no longer fit are counted, and left out.
 	for _, path := range q.Records {
 		list, _, unfit, err := loadFitting[A](path, h.Types)
 		if err != nil {
@@ -98,6 +101,7 @@ func (h *Harness[A, R]) replay(q *Replay) (*ReplayReply, error) {
 		p.run()
 	}
 	p.out.Millis = float64(time.Since(p.start).Microseconds()) / 1000
+	// The next phase follows in the same process, which saves loading the records again.
 	if q.Then != nil && q.Show == nil && p.out.Diff == nil {
 		x, _, err := h.exhauster(q.Then)
 		if err != nil {
@@ -175,6 +179,7 @@ func hadItsTime(used, wall, budget time.Duration) bool {
 // end, results that were kept are read again.
 func (p *replayer[A, R]) run() {
 	p.check = newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+	// The costly checks run on 64 of the calls, or on as many as the request says.
 	deep := p.q.Deep
 	if deep == 0 {
 		deep = 64
@@ -185,6 +190,7 @@ func (p *replayer[A, R]) run() {
 			p.picks = p.picks[:n]
 			break
 		}
+		// The first difference ends the pass, and is made smaller.
 		if p.out.Diff = p.one(n, i, n%every == 0); p.out.Diff != nil {
 			p.shrink()
 			break
@@ -203,12 +209,15 @@ func (p *replayer[A, R]) run() {
 	p.out.Unstable, p.out.Opaque = p.check.unstable, p.check.opaque
 }
 
+// one compares a call. deep has the checks of state, of writes to arguments and of shared memory
+// follow.
 func (p *replayer[A, R]) one(n, i int, deep bool) *Diff {
 	c, src := p.check, &p.records[i]
 	unstable := c.unstable
 	if d := c.compare(i, src); d != nil {
 		return d
 	}
+	// An unstable original has no answer that a later call could be compared with.
 	if c.unstable > unstable {
 		p.hashes = append(p.hashes, 0)
 		return nil
@@ -348,6 +357,7 @@ func (p *replayer[A, R]) collect() {
 	c := newChecker(watched(p.h), 0, "")
 	size := 0
 	for _, i := range p.picks {
+		// Enough results, or no time left.
 		if size > p.q.Collect || p.late() {
 			return
 		}

@@ -31,6 +31,7 @@ func (h *Harness[A, R]) agree(t *Terms) error {
 	if t == nil {
 		return nil
 	}
+	// The request names predicates by their numbers, which the generated program has compiled in.
 	for _, i := range t.Requires {
 		if i < 0 || i >= len(Predicates) {
 			return fmt.Errorf("the request requires predicate %d of %d", i, len(Predicates))
@@ -41,6 +42,7 @@ func (h *Harness[A, R]) agree(t *Terms) error {
 		}
 		h.requires = append(h.requires, p)
 	}
+	// Differences that the contract ignores apply to all comparisons of the process.
 	in := func(kind string) bool { return slices.Contains(t.Ignore, kind) }
 	ignored.errorText, ignored.panicValue, ignored.nilEmpty = in(IgnoreErrorText), in(IgnorePanicValue),
 		in(IgnoreNilEmpty)
@@ -82,6 +84,8 @@ type Sifted struct {
 	Broken  []string `json:"broken,omitempty"` // the arguments of the first that does not keep to the terms, in Go
 }
 
+// sift finds out which records the contract covers, as a bit for each. The first one outside is
+// spelled out, as an example.
 func (h *Harness[A, R]) sift(q *Sift) (any, error) {
 	records, err := ReadRecords(q.Records)
 	if err != nil {

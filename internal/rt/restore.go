@@ -63,6 +63,7 @@ func (w *memoryWalker) walk(v reflect.Value) {
 	if w.refused {
 		return
 	}
+	// Only memory of known kinds can be restored: maps, channels and functions must be nil.
 	switch v.Kind() {
 	case reflect.Pointer:
 		w.pointer(v)
@@ -101,6 +102,8 @@ func (w *memoryWalker) slice(v reflect.Value) {
 	}
 }
 
+// memory saves one piece of memory, and what it leads to. A piece that is saved already ends the
+// walk, for memory may form a ring.
 func (w *memoryWalker) memory(live reflect.Value) {
 	p := memoryPlace{live.UnsafePointer(), live.Len(), live.Type()}
 	if w.seen[p] {

@@ -144,6 +144,7 @@ func answer(nonce string, result any, err error) {
 	os.Exit(0)
 }
 
+// serve carries out a request, which names one thing to do.
 func (h *Harness[A, R]) serve(q *Request) (any, error) {
 	switch {
 	case q.Observe != nil:

@@ -27,14 +27,18 @@ const common = 0x3100
 // and into every number of the size of a rune: first the common ones in all contexts, then one of
 // each block, then another of each.
 func (x *exhauster) runes(yield func() bool) {
+	// Numbers of 32 bits may be runes.
 	is := func(t reflect.Type) bool { return isText(t) || t.Kind() == reflect.Int32 }
 	for _, last := range []int{common / runeBlock, utf8.MaxRune/runeBlock + 1} {
+		// Each pass takes another rune of every block, in another context, so that a search that
+		// ends early has seen all blocks.
 		for pass := range runeBlock * runeContexts {
 			ok := true
 			x.each(is, func(i int, t reflect.Type) bool {
 				x.base(0)
 				for block := utf8.RuneSelf / runeBlock; block < last && ok; block++ {
 					r := rune(block*runeBlock + (block*7+pass)%runeBlock)
+					// The second round has the common runes behind it.
 					if last > common/runeBlock && r < common {
 						continue
 					}

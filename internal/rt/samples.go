@@ -23,6 +23,7 @@ func (x *exhauster) samples(yield func() bool) {
 		return
 	}
 	x.patience = largeCase
+	// A length that the original is too slow for ends the phase for that slot.
 	for _, n := range sampleLens {
 		ok := true
 		x.each(isSequence, func(i int, t reflect.Type) bool {
@@ -42,8 +43,11 @@ func (x *exhauster) samples(yield func() bool) {
 	}
 }
 
+// sample puts one other element at each of a few places of a sequence of n equal ones. For very
+// long sequences that is all that the time allows.
 func (x *exhauster) sample(i int, t reflect.Type, n int, yield func() bool) bool {
 	marks := []string{"\x00", "\xff"}
+	// Texts have marks of their own; lists have two other values.
 	if own := x.marks(); len(own) > 0 {
 		marks = append(marks, own[:min(len(own), sampledMarks)]...)
 	}
@@ -58,6 +62,8 @@ func (x *exhauster) sample(i int, t reflect.Type, n int, yield func() bool) bool
 				break
 			}
 			x.base((at + k) % x.bases)
+			// The text is reused, so the place gets its byte back. A mark of several bytes stays
+			// behind at the end, which does no harm.
 			if isText(t) {
 				copy(text[at:], m)
 				setText(x.field(i), text)

@@ -35,6 +35,7 @@ func (p *replayer[A, R]) sealed(i int) *Diff {
 	if c.flat || c.p[0] != nil || c.p[1] != nil || p.noPages {
 		return nil
 	}
+	// The pages are made once, and reused for all calls.
 	if p.pages == nil {
 		var err error
 		if p.pages, err = newPages(sealedBytes); err != nil {
@@ -43,6 +44,7 @@ func (p *replayer[A, R]) sealed(i int) *Diff {
 		}
 	}
 	t := reflect.TypeOf((*A)(nil)).Elem()
+	// Seal one argument at a time. A write counts only if the original does not write there.
 	for k := range t.NumField() {
 		if !leadsToMemory(t.Field(k).Type) || p.writes(0, i, k) || !p.writes(1, i, k) {
 			continue
@@ -60,12 +62,14 @@ func (p *replayer[A, R]) sealed(i int) *Diff {
 func (p *replayer[A, R]) writes(side, i, k int) (wrote bool) {
 	var a A
 	var r R
+	// Move the argument's memory into the pages, and take the right to write away.
 	CloneTo(&a, &p.records[i])
 	s := sealer{pages: p.pages, moved: map[memoryPlace]unsafe.Pointer{}}
 	s.move(reachable(reflect.ValueOf(&a).Elem().Field(k)))
 	if s.used == 0 || s.full || protect(p.pages, true) != nil {
 		return false
 	}
+	// A write now is a fault, which becomes a panic. Everything is put back in any case.
 	defer protect(p.pages, false)
 	defer runtime.KeepAlive(s.keep)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -102,6 +106,7 @@ func (s *sealer) move(v reflect.Value) {
 		return
 	}
 	switch v.Kind() {
+	// What a pointer leads to becomes a copy in sealed memory.
 	case reflect.Pointer:
 		if !v.IsNil() && special(v.Type().Elem()) == nil {
 			one := reflect.SliceAt(v.Type().Elem(), v.UnsafePointer(), 1)
@@ -110,6 +115,7 @@ func (s *sealer) move(v reflect.Value) {
 			}
 		}
 	case reflect.Slice:
+		// Slices move with their capacity, so that appends in place are caught.
 		if ignored.scratch && v.Cap() > v.Len() {
 			return // pages are sealed whole, and this one's end may be written
 		}
@@ -136,10 +142,12 @@ func (s *sealer) memory(live reflect.Value) unsafe.Pointer {
 	elem := live.Type().Elem()
 	size := uintptr(live.Len()) * elem.Size()
 	place := memoryPlace{live.UnsafePointer(), live.Len(), live.Type()}
+	// Memory that several references share moves once.
 	if q, ok := s.moved[place]; ok || size == 0 {
 		return q
 	}
 	s.moved[place] = nil // a cycle leads back to the original memory
+	// What the piece leads to moves first, so that the copy holds the new pointers.
 	if leadsToMemory(elem) {
 		for i := range live.Len() {
 			s.move(live.Index(i))

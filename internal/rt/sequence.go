@@ -51,6 +51,7 @@ func sampled[T any](s sequence[T], n int) sequence[T] {
 // texts returns: the empty string; every byte; the alphabet's texts; words of up to three letters;
 // every pair of bytes; long words with one letter out of line; longer words; pairs of texts.
 func (g *maker) texts(budget int) sequence[string] {
+	// A small budget has no room for all bytes.
 	letters := g.alpha.Bytes
 	one := sequence[string]{256, func(i int) string { return string([]byte{byte(i)}) }}
 	if budget < 400 {
@@ -58,6 +59,7 @@ func (g *maker) texts(budget int) sequence[string] {
 	}
 	pairs := sequence[string]{1 << 16, func(i int) string { return string([]byte{byte(i >> 8), byte(i)}) }}
 	texts := g.alpha.Texts
+	// Each text of the alphabet, with a letter or another text in front of it or behind it.
 	joined := sequence[string]{len(texts) * (len(letters) + len(texts)) * 2, func(i int) string {
 		t := texts[i/2%len(texts)]
 		o := i / 2 / len(texts)
@@ -72,6 +74,8 @@ func (g *maker) texts(budget int) sequence[string] {
 		}
 		return other + t
 	}}
+	// Chain the kinds by how likely they show a difference. The caps keep a kind of many from using
+	// up the budget.
 	parts := []sequence[string]{listed([]string{""}), one, listed(texts), byteWords(first(letters, 24), 2), joined}
 	share := max(budget/8, 64)
 	parts = append(parts, capped(byteWords(first(letters, 16), 3), share), capped(g.longTexts(), 2*share))
@@ -87,6 +91,7 @@ func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
 // words returns all words of up to length n over k letters, the short ones first.
 func words(k, n int) sequence[[]int] {
+	// ends holds where the words of each length end in the list.
 	total, count := 0, 1
 	var ends []int
 	for l := 0; l <= n && total < math.MaxInt/(4*max(k, 1)); l++ { // an int may have 32 bits
@@ -94,6 +99,7 @@ func words(k, n int) sequence[[]int] {
 		ends = append(ends, total)
 		count *= max(k, 1)
 	}
+	// Find the length by the number, and then the letters as digits.
 	return sequence[[]int]{total, func(i int) []int {
 		l, _ := slices.BinarySearch(ends, i+1)
 		if l > 0 {

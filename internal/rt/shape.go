@@ -50,6 +50,8 @@ type shaper struct {
 	made map[reflect.Type]*Shape
 }
 
+// shape describes a type. It is entered before its parts are described, since a type may contain
+// itself.
 func (b shaper) shape(t reflect.Type) *Shape {
 	if s, ok := b.made[t]; ok {
 		return s
@@ -126,6 +128,7 @@ func (s *Shape) bytes() bool { return s.Kind == reflect.Slice && s.Elem.Kind == 
 
 // Zero returns the zero value of the type.
 func (s *Shape) Zero() Value {
+	// Types with a form of their own have a zero value of that form.
 	switch s.Form {
 	case "lock":
 		return Value{Kind: KindStruct}
@@ -151,6 +154,7 @@ func (s *Shape) Zero() Value {
 		return Value{Kind: KindComplex128}
 	case k == reflect.String:
 		return Value{Kind: KindString}
+	// Arrays and structs are written with all their parts. What can be nil is nil, the zero Value.
 	case k == reflect.Array:
 		v := Value{Kind: KindArray, Elems: make([]Value, s.Len)}
 		for i := range v.Elems {

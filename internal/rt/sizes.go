@@ -159,11 +159,14 @@ func (z *sizer) all(n, round int, p pattern) bool {
 
 // one makes a case unless it is too dear.
 func (z *sizer) one(slot, n int, fill func()) bool {
+	// Long sequences are worth a look at the clock.
 	x := z.x
 	if n > 512 && x.late() {
 		x.cut = true
 		return false
 	}
+	// Leave out what is longer than the type can need, than the verifier allows, or than the budget
+	// would bear by what shorter ones have cost.
 	if slot >= 0 && n > longestOf(x.slots[slot].t) {
 		return true
 	}
@@ -178,6 +181,7 @@ func (z *sizer) one(slot, n int, fill func()) bool {
 	if !z.yield() {
 		return false
 	}
+	// Remember the costs of a short and a long case, from which foreseen extends a line.
 	if now := (sizeCost{n, x.check.took}); n >= 250 {
 		seen := z.spent[slot]
 		if seen[0].n == 0 {
@@ -246,6 +250,8 @@ func (x *exhauster) element(e reflect.Value, number int, from []reflect.Value) {
 	}
 }
 
+// patternText makes a text of n bytes by a pattern. A mixed pattern gives letters that hardly
+// repeat.
 func patternText(n int, p pattern) []byte {
 	b := make([]byte, n)
 	for k := range b {

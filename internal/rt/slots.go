@@ -18,12 +18,15 @@ const maxSlots = 32
 // slotsOf lists the slots of t. A variable that package own can only write by calling the type's
 // package is no slot.
 func slotsOf(t reflect.Type, own string) []slot {
+	// Go down level by level, so that a limit cuts off the deepest slots first.
 	var list []slot
 	level := []slot{{t: t}}
 	for depth := 0; depth < 4 && len(level) > 0; depth++ {
 		var next []slot
 		for _, s := range level {
 			st := s.t
+			// A pointer leads on to the fields behind it, unless the package cannot take the struct
+			// apart.
 			if st.Kind() == reflect.Pointer {
 				st = st.Elem()
 			}

@@ -11,6 +11,8 @@ var spareLens = []int{0, 1, 7, 32, 100, 300, 1000}
 // spare gives slices much capacity beyond their length, which holds something:
 // a caller who cut the slice off a longer one sees what a call writes there.
 func (x *exhauster) spare(yield func() bool) {
+	// Go through lengths, rooms and fillings, and give each slice of the input that much room in
+	// turn.
 	for _, n := range spareLens {
 		for way, room := range spares(n) {
 			for _, fill := range patterns[:3] {

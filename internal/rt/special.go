@@ -82,6 +82,8 @@ func lockCoder(_ builder, c *coder) {
 // their text rebuilds.
 func isOpaque(t reflect.Type) bool { return t == reflect.TypeOf(netip.Addr{}) }
 
+// opaqueCoder writes a type with a text form by that text, because its fields are nobody's
+// business.
 func opaqueCoder(_ builder, c *coder) {
 	c.enc = func(e *encoder, p unsafe.Pointer) {
 		text, err := c.value(p).Addr().Interface().(encoding.TextMarshaler).MarshalText()
@@ -137,6 +139,8 @@ func RegisterGlobal(name string, v any) {
 }
 
 func init() {
+	// The variables of the library that functions return or compare with. Their content does not
+	// count, and they are not copied.
 	for name, v := range map[string]any{
 		"io.EOF": io.EOF, "io.ErrUnexpectedEOF": io.ErrUnexpectedEOF, "io.ErrShortWrite": io.ErrShortWrite,
 		"io.ErrNoProgress":  io.ErrNoProgress,
@@ -197,6 +201,8 @@ func TypeName(t reflect.Type) string {
 	return s
 }
 
+// typeName writes a type with the paths of its packages. The suffix that tells a variant's types
+// apart is left out, so that both versions' types have one name.
 func typeName(t reflect.Type) string {
 	if t.Name() != "" {
 		if t.PkgPath() == "" {
@@ -253,6 +259,7 @@ var knownTypes = func() map[string]reflect.Type {
 // lookupType finds a type by name; pointers to known types and slices of
 // them are known too.
 func lookupType(name string, types map[string]reflect.Type) reflect.Type {
+	// Types that the program registered come first, and then those that every program knows.
 	if t, ok := types[name]; ok {
 		return t
 	}
@@ -262,6 +269,7 @@ func lookupType(name string, types map[string]reflect.Type) reflect.Type {
 	if strings.Count(name, "*")+strings.Count(name, "[]") > 8 {
 		return nil // each level makes a type that is never freed
 	}
+	// Pointers and slices are made from the type behind the prefix.
 	if elem, ok := strings.CutPrefix(name, "*"); ok {
 		if t := lookupType(elem, types); t != nil {
 			return reflect.PointerTo(t)

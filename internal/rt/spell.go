@@ -124,6 +124,8 @@ func (w *speller) typ(t reflect.Type) string {
 	if t == reflect.TypeOf(byte(0)) {
 		return "byte"
 	}
+	// A named type needs its package, unless that is the target's own. Names of type arguments may
+	// hold the package as well.
 	if t.Name() != "" {
 		if t.PkgPath() == "" || t.PkgPath() == w.home {
 			return strings.ReplaceAll(t.Name(), w.home+".", "")
@@ -148,8 +150,11 @@ func (w *speller) typ(t reflect.Type) string {
 	return t.String()
 }
 
+// expr writes a Go expression for a value. Basic values are converted where an untyped constant
+// would have another type.
 func (w *speller) expr(v reflect.Value, depth int) string {
 	t := v.Type()
+	// A value of a recursive type may be endless.
 	if depth > maxSpellDepth {
 		return "nil /* deeper */"
 	}
@@ -173,6 +178,7 @@ func (w *speller) expr(v reflect.Value, depth int) string {
 		return w.dynamic(v.Elem(), depth)
 	case reflect.Struct, reflect.Array, reflect.Slice, reflect.Map:
 		return w.composite(v, depth)
+	// These have no literal.
 	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
 		return "nil"
 	}
@@ -249,6 +255,7 @@ func (w *speller) global(v reflect.Value) string {
 	return ""
 }
 
+// textOfError returns the text of an error. A method that panics has none.
 func textOfError(v reflect.Value) (text string, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -307,6 +314,8 @@ func (w *speller) null(t reflect.Type) string {
 	return w.typ(t) + "(nil)"
 }
 
+// composite writes a list, a map or a struct. Free capacity is part of an argument, if the speller
+// is asked for it.
 func (w *speller) composite(v reflect.Value, depth int) string {
 	t := v.Type()
 	if (t.Kind() == reflect.Slice || t.Kind() == reflect.Map) && v.IsNil() {
@@ -326,6 +335,8 @@ func (w *speller) composite(v reflect.Value, depth int) string {
 	return w.typ(t) + "{" + strings.Join(w.elems(v, depth), ", ") + "}"
 }
 
+// elems writes the parts of a struct, a map or a list. Zero fields are left out, and the entries of
+// a map are sorted by their text.
 func (w *speller) elems(v reflect.Value, depth int) []string {
 	var list []string
 	switch v.Kind() {

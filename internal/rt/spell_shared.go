@@ -13,6 +13,7 @@ import (
 func sharedMemory[A any](a *A, exprs []string) (setup, imports []string) {
 	v := reflect.ValueOf(a).Elem()
 	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, brief: true}
+	// Take each group of arguments that overlap once, and declare a variable for its memory.
 	done := make([]bool, v.NumField())
 	for i := range done {
 		group := overlapping(v, i)

@@ -25,6 +25,8 @@ type SpelledCall struct {
 	Results []string `json:"results"`
 }
 
+// spell writes the recorded calls as Go code, with what the original returns. Calls that panic or
+// hang have no results, and are left out.
 func (h *Harness[A, R]) spell(q *Spell) (any, error) {
 	args, _, err := LoadArgs[A](q.Records, h.Types)
 	if err != nil {

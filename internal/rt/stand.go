@@ -16,6 +16,7 @@ func (s *stand[A, R]) load(h *Harness[A, R], x *exhauster) error {
 	if n == 0 {
 		n = 4
 	}
+	// Surrounding 0 is the zero value. The others are spread over each file, so that they differ.
 	s.bases = make([]A, 1)
 	for _, path := range x.q.Records {
 		list, _, err := LoadArgs[A](path, h.Types)
@@ -27,6 +28,7 @@ func (s *stand[A, R]) load(h *Harness[A, R], x *exhauster) error {
 			s.bases = append(s.bases, a)
 			x.learn(reflect.ValueOf(&a).Elem(), 0)
 		}
+		// Learn from all records which numbers go with which lengths.
 		x.knots(len(list), func(r int) { s.a = list[r] })
 		s.a = s.bases[0]
 	}

@@ -19,6 +19,7 @@ const (
 // the lengths differ from record to record, or are more than one. put makes a record the current
 // case.
 func (x *exhauster) knots(records int, put func(r int)) {
+	// Count for each pair of a number and a sequence in how many records they agree.
 	counts := map[knot]int{}
 	for r := range records {
 		put(r)
@@ -30,6 +31,7 @@ func (x *exhauster) knots(records int, put func(r int)) {
 			if !ok {
 				continue
 			}
+			// A length of 0 or 1 agrees with many numbers by chance.
 			for k, s := range x.slots {
 				if !isSequence(s.t) {
 					continue
@@ -40,6 +42,7 @@ func (x *exhauster) knots(records int, put func(r int)) {
 			}
 		}
 	}
+	// A number is tied to one sequence at most.
 	for n := range x.slots {
 		for k := range x.slots {
 			if c := counts[knot{n, k}]; c >= tiedLeast && float64(c) >= tiedShare*float64(records) {

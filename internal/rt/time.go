@@ -113,6 +113,8 @@ const (
 	lastResort    = 640 << 20 // bytes of heap at which the collector runs after all, even within a slice
 )
 
+// time measures the variants on each set of records. Without variants or records it refuses,
+// because a measurement of nothing looks like one of something fast.
 func (h *Harness[A, R]) time(q *Time) (any, error) {
 	if len(q.Variants) == 0 || len(q.Sets) == 0 {
 		return nil, fmt.Errorf("time: no variants or no records are named")
@@ -125,6 +127,8 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 			return nil, fmt.Errorf("time: variant %d (%s) was not built", v, h.Variants[v].ID)
 		}
 	}
+	// One thread on one processor, without collections: their cost is measured apart and added by
+	// the bytes that a variant allocates.
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread() // the thread's clock belongs to one thread
 	if q.Profile > 0 {
@@ -136,12 +140,14 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 	if q.GC {
 		reply.GCByte = collectionCost()
 	}
+	// A set that is like the first one takes over its costs, which saves the calibration.
 	var known *costs
 	for i, set := range q.Sets {
 		t, err := h.timer(q, set, uint64(i))
 		if err != nil {
 			return nil, err
 		}
+		// The first set is the one that decides. Of the others some may be empty.
 		if len(t.records) == 0 {
 			if i == 0 {
 				return nil, fmt.Errorf("time: %s holds no record that can be timed", set.Records)
@@ -160,6 +166,7 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 			known = &costs{t.cost, timing.Allocs, timing.Bytes}
 		}
 		reply.Sets = append(reply.Sets, timing)
+		// Start the next set with an empty heap.
 		runtime.GC()
 	}
 	return reply, nil
@@ -191,6 +198,8 @@ type timer[A, R any] struct {
 	out       Timing
 }
 
+// timer prepares the measurement of one set. The order of calls and the checks aside draw from
+// sources of their own, so that one does not shift the other.
 func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], error) {
 	t := &timer[A, R]{
 		q:      q,
@@ -242,10 +251,12 @@ func (h *Harness[A, R]) panics(v int, a *A) (panicked bool) {
 
 // run times the set.
 func (t *timer[A, R]) run() (Timing, error) {
+	// Find out what a call costs and allocates before anything is timed.
 	n := len(t.run1)
 	t.out.Wall, t.out.CPU = make([][]int64, n), make([][]int64, n)
 	t.alive, t.clock = runtime.NumGoroutine(), ofThread
 	t.weigh()
+	// A version that starts goroutines is measured by the process's clock.
 	if t.starts() {
 		t.clock = ofProcess
 	}
@@ -253,6 +264,8 @@ func (t *timer[A, R]) run() (Timing, error) {
 	if err := t.calibrate(); err != nil {
 		return t.out, err
 	}
+	// Cut the calls into windows, and have other processes meet here, so that all measure at the
+	// same time.
 	t.cut(t.plan())
 	t.prepare()
 	if t.q.Turns != nil {
@@ -260,6 +273,7 @@ func (t *timer[A, R]) run() (Timing, error) {
 		t.start = time.Now()
 	}
 	t.begin = time.Now()
+	// Go through the windows in an order that is shuffled anew each time.
 	order := t.rng.Perm(len(t.windows))
 	for round := 0; t.goesOn(round); round++ {
 		if round%len(order) == 0 {

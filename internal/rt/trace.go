@@ -167,6 +167,7 @@ type integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
 }
 
+// outcome evaluates the comparison that a decision made.
 func outcome[T integer | ~string | ~float32 | ~float64](op int, x, y T) bool {
 	switch op {
 	case TraceEq:

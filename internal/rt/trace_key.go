@@ -54,6 +54,8 @@ func pickedKeys[M ~map[K]V, K comparable, V any](m M, weight func(K) uint64) []K
 	var keys [maxTracedKeys]K
 	var weights [maxTracedKeys]uint64
 	n := 0
+	// Insert each key at its place among the smallest, without memory of its own: this runs during
+	// a call.
 	for key := range m {
 		w := weight(key)
 		i := n

@@ -68,6 +68,7 @@ func (x *exhauster) twinRunes(i, k int, yield func() bool) bool {
 			break
 		}
 		for _, other := range relatives(r) {
+			// Each relative stands alone, and between letters that could hide it.
 			for context := range 2 {
 				a, b := utf8.AppendRune(nil, r), utf8.AppendRune(nil, other)
 				if context == 1 {
@@ -102,10 +103,12 @@ func relatives(r rune) []rune {
 // farTwins makes long texts that differ in one byte: at the end, in the middle,
 // after the borders of pages, and at neighbouring places.
 func (x *exhauster) farTwins(i, k int, yield func() bool) bool {
+	// Brief searches have no time for long texts.
 	if x.brief() {
 		return true
 	}
 	x.patience = largeCase
+	// The lengths lie around powers of two and pages, and at those that the code names.
 	for _, n := range slices.Concat([]int{65, 129, 257, 1000, 4097, 5001, 8193, 65_537}, x.q.Lens) {
 		if n < 2 || n > longestOf(reflect.TypeFor[string]()) {
 			continue
@@ -115,6 +118,8 @@ func (x *exhauster) farTwins(i, k int, yield func() bool) bool {
 			continue
 		}
 		a := patternText(n, pattern{mixed: true, at: func(k, n int) int { return k }})
+		// Differences at the ends and in the middle, and around the borders of blocks that grow
+		// from 64 bytes on.
 		places := []int{n - 1, n - 2, n / 2, n/2 + 1, 0, 1}
 		for border := 64; border < n; border *= 8 {
 			places = append(places, border-1, border, border+1, n-border, n-border-1)
@@ -124,6 +129,7 @@ func (x *exhauster) farTwins(i, k int, yield func() bool) bool {
 				continue
 			}
 			b := slices.Clone(a)
+			// Change the lowest bit, and the one between upper and lower case.
 			for _, flip := range []byte{0x01, 0x20} {
 				b[at] = a[at] ^ flip
 				if x.late() {

@@ -99,6 +99,7 @@ type valueReader struct {
 	names [][]string
 }
 
+// value reads one value. Memory that it shares is described in front of it.
 func (r *valueReader) value() (v Value) {
 	if !r.enter() {
 		return v
@@ -119,6 +120,7 @@ func (r *valueReader) value() (v Value) {
 	return v
 }
 
+// payload reads what follows a tag. Composite values are read apart.
 func (r *valueReader) payload(tag byte, v *Value) {
 	switch tag {
 	case tagNil:
@@ -141,6 +143,7 @@ func (r *valueReader) payload(tag byte, v *Value) {
 	}
 }
 
+// composite reads the parts of a value whose tag says that it has some.
 func (r *valueReader) composite(tag byte, v *Value) {
 	switch tag {
 	case tagBytes:
@@ -214,6 +217,7 @@ func (r *valueReader) values(n int) []Value {
 	return list
 }
 
+// fields reads the names of a struct's fields, or the number of a struct that has been described.
 func (r *valueReader) fields(tag byte) []string {
 	if tag == tagStructRef {
 		i := r.uint()
@@ -270,6 +274,8 @@ type valueWriter struct {
 	names [][]string
 }
 
+// value writes a value as the recording program would have. Memory that it shares is described at
+// its first use.
 func (w *valueWriter) value(v *Value) {
 	if v.Back != nil {
 		w.backing(v.Back)
@@ -296,6 +302,7 @@ func (w *valueWriter) value(v *Value) {
 	}
 }
 
+// composite writes the sizes and names of a value with parts, and then the parts.
 func (w *valueWriter) composite(v *Value) {
 	switch v.Kind {
 	case KindBytes:

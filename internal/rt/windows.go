@@ -178,6 +178,7 @@ func (t *timer[A, R]) within(limit float64) int {
 func (t *timer[A, R]) cut(windows int) {
 	n := t.out.Calls
 	picks := t.draw(t.rng, windows*n)
+	// With one call a window and a window for each record, every record is measured by itself.
 	if n == 1 && windows == len(t.records) {
 		picks = t.rng.Perm(windows)
 		for _, p := range picks {
@@ -191,6 +192,8 @@ func (t *timer[A, R]) cut(windows int) {
 		for i, p := range picks[w*n : (w+1)*n] {
 			a[i] = t.records[p]
 		}
+		// A version that changes its arguments needs copies, which can be restored between the
+		// rounds.
 		if t.q.Mutates {
 			a = clones(a)
 			t.mutable = append(t.mutable, newRestorer(a))
@@ -256,6 +259,7 @@ func (t *timer[A, R]) allocations() {
 	if len(t.out.Weights) > 0 { // a window is a record then, and this one as good as any
 		a = t.sequence(min(max(int(float64(t.budget)/10/t.cost[0]), 1), 8))
 	}
+	// Passes over slow calls would take too much of the time budget.
 	for v := range t.run1 {
 		again := 3
 		if t.cost[v]*float64(len(a)) > float64(t.budget)/100 {

@@ -19,6 +19,8 @@ func (x *exhauster) lengths(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 3))
 	sequences := 0
 	x.each(isSequence, func(int, reflect.Type) bool { sequences++; return true })
+	// All ways of one length come before the next length, so that an end of the budget cuts off the
+	// longest.
 	for n := 0; n <= maxSweep && n <= x.capLen && sequences > 0; n++ {
 		for way := range distinct + 1 {
 			ok := true
@@ -29,11 +31,13 @@ func (x *exhauster) lengths(yield func() bool) {
 				x.pace.note(n, x.check.took)
 				return ok
 			})
+			// Lengths that agree may matter, too.
 			if ok && sequences > 1 {
 				x.base(0)
 				x.each(isSequence, func(i int, t reflect.Type) bool { x.fill(i, t, n, way, rng); return true })
 				ok = yield()
 			}
+			// The original got slow: later phases stop at this length.
 			if !ok {
 				if x.check.took > slowCase {
 					x.capLen = n
@@ -53,6 +57,7 @@ var far = []int{301, 400, 511, 512, 513, 700, 1000, 1023, 1024, 1025, 1500, 2000
 // gets slow.
 func (x *exhauster) long(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 4))
+	// A length that was too slow before is not tried again.
 	for _, n := range far {
 		if n > x.capLen {
 			return
@@ -81,21 +86,25 @@ func (x *exhauster) long(yield func() bool) {
 // distinct no two alike: small tables that stand for sets overflow on nothing
 // else.
 func (x *exhauster) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
+	// Texts have their own ways.
 	if isText(t) {
 		setText(x.field(i), x.text(x.field(i), n, way, rng))
 		return
 	}
+	// With the fifth way only three elements occur.
 	from := x.elements(t.Elem())
 	if way == 5 {
 		k := rng.IntN(len(from))
 		from = []reflect.Value{from[k], from[(k+1)%len(from)], from[len(from)-1]}
 	}
+	// Some lists get room behind their end.
 	old := x.field(i)
 	room := 0
 	if way == 3 {
 		room = n % 9
 	}
 	s := reflect.MakeSlice(t, n, n+room)
+	// Draw the elements in advance, so that they can be sorted.
 	picks := make([]int, n)
 	for k := range picks {
 		picks[k] = rng.IntN(len(from))
@@ -104,6 +113,8 @@ func (x *exhauster) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
 		slices.Sort(picks)
 	}
 	for k := range n {
+		// A list without elements in place falls back to drawn ones, and so does a type that has no
+		// numbers.
 		switch {
 		case way < 2:
 			s.Index(k).Set(from[way*(len(from)-1)])
@@ -141,6 +152,7 @@ func numbered(v reflect.Value, n int) bool {
 
 // text makes n bytes.
 func (x *exhauster) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
+	// The record's own text is the pattern of the second way.
 	b := make([]byte, 0, n+3)
 	var was []byte
 	if old.Kind() == reflect.String {
@@ -149,6 +161,8 @@ func (x *exhauster) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
 		was = old.Bytes()
 	}
 	three := rng.IntN(len(x.letters))
+	// Append letters or pieces until there are enough bytes. What the last one has too many is cut
+	// off.
 	for len(b) < n {
 		switch {
 		case way == 0:
@@ -200,6 +214,8 @@ func (x *exhauster) bytes(yield func() bool) {
 	if !x.words(yield) {
 		return
 	}
+	// Texts of several lengths around, with the base's own content or plain letters: each value
+	// goes to each telling place.
 	for _, n := range around {
 		for k := range x.bases {
 			ok := true
@@ -242,6 +258,7 @@ func (x *exhauster) oddWords(yield func() bool) {
 		return
 	}
 	x.each(isText, func(i int, t reflect.Type) bool {
+		// Only single bytes are letters of a word.
 		for _, l := range x.letters {
 			if len(l) != 1 {
 				continue
@@ -291,6 +308,7 @@ func positions(n int) []int {
 // allWords enumerates the words over the whole alphabet, and every word of one
 // and two bytes, by length.
 func (x *exhauster) allWords(yield func() bool) {
+	// All texts of one and two bytes come first: there are 65,792 of them.
 	ok := true
 	x.each(isText, func(i int, t reflect.Type) bool {
 		x.base(0)
@@ -312,6 +330,7 @@ func (x *exhauster) allWords(yield func() bool) {
 	if !ok {
 		return
 	}
+	// Then longer words over the alphabet.
 	x.spell(func(int) []string { return x.letters }, func(t reflect.Type) []reflect.Value {
 		return x.elements(t)
 	}, yield)
@@ -333,8 +352,10 @@ func (x *exhauster) spell(
 ) {
 	longest := x.q.Words
 	if longest == 0 {
+		// Nine letters are usually more than the budget lasts.
 		longest = 9
 	}
+	// The letters and elements do not change, so find them once.
 	texts, lists := map[int][]string{}, map[int][]reflect.Value{}
 	x.each(isSequence, func(i int, t reflect.Type) bool {
 		if isText(t) {
@@ -344,6 +365,7 @@ func (x *exhauster) spell(
 		}
 		return true
 	})
+	// All words of a length come before longer ones, in each field in turn.
 	for n := 0; n <= longest; n++ {
 		ok := true
 		x.each(isSequence, func(i int, t reflect.Type) bool {
@@ -424,6 +446,8 @@ func (x *exhauster) classes(i int) []string {
 	return list
 }
 
+// treatment returns how the original treats a letter, as a text that is equal for letters that it
+// treats alike: the outcomes of four short words, with the letter itself left out.
 func (x *exhauster) treatment(i int, letter string) string {
 	var all []byte
 	for _, word := range []string{letter, "a" + letter, letter + "a", letter + letter} {

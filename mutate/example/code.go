@@ -100,14 +100,19 @@ func (m *Match) codeLeaving(obj *types.Var, args []ast.Expr, stmts []ast.Stmt) b
 	return !facts.Leaves(m.Pass, stmts[:len(stmts)-1]) && m.take(obj, &block{args: args, stmts: stmts})
 }
 
+// take binds code to a parameter of a function type, or compares it with the code that the
+// parameter has already.
 func (m *Match) take(obj *types.Var, b *block) bool {
 	args, stmts, e := b.args, b.stmts, b.expr
 	if old := m.blocks[obj.Name()]; old != nil {
 		return m.blockText(old, old.args, marks) == m.blockText(b, args, marks)
 	}
+	// Within a condition of the pair nothing may be bound any more.
 	if m.frozen {
 		return false
 	}
+	// An expression must give a value of the parameter's result type, and have no effects: the
+	// example's function may be called at another time or not at all.
 	if e != nil {
 		sig := obj.Type().Underlying().(*types.Signature)
 		if m.Pass.Parent(e) == nil || sig.Results().Len() != 1 || !m.Pass.Info.Types[e].IsValue() ||
@@ -115,6 +120,7 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 			return false
 		}
 	}
+	// The code may use the example's arguments, but no other variable that the example declares.
 	if !m.ownNamesStay(stmts) {
 		return false
 	}
@@ -144,6 +150,7 @@ func (p *pair) ownVariable(name string, k int) bool {
 // readsLast reports whether the k-th argument of the only call of a parameter is a variable that
 // the function declares in the loop around the call, if there is one, and does not use after it.
 func (s *side) readsLast(name string, k int) bool {
+	// Find the only call of the parameter.
 	var call *ast.CallExpr
 	for e := range nodesOf[*ast.ExprStmt](s.body) {
 		if obj, _ := s.codeStmt(e); obj != nil && obj.Name() == name {
@@ -156,6 +163,7 @@ func (s *side) readsLast(name string, k int) bool {
 	if call == nil {
 		return false
 	}
+	// Its argument must be a variable that the function declares itself.
 	id, ok := call.Args[k].(*ast.Ident)
 	if !ok {
 		return false
@@ -164,11 +172,13 @@ func (s *side) readsLast(name string, k int) bool {
 	if !ok || s.params[obj] != nil {
 		return false
 	}
+	// A use behind the call would see what the code has done to the variable.
 	for other := range nodesOf[*ast.Ident](s.body) {
 		if other.Pos() > id.Pos() && s.rule.obj(other) == obj {
 			return false
 		}
 	}
+	// A variable from outside of the loop lives on to the next iteration.
 	for up := s.up[call]; up != nil; up = s.up[up] {
 		switch up := up.(type) {
 		case *ast.ForStmt:
@@ -198,6 +208,7 @@ func (p *pair) mayLeave(name string) bool {
 // lastCall reports whether a function calls a parameter once, as the last that it does, and in how
 // many loops.
 func (s *side) lastCall(name string) (loops int, ok bool) {
+	// Find the only call of the parameter.
 	var call ast.Node
 	for e := range nodesOf[*ast.ExprStmt](s.body) {
 		if obj, _ := s.codeStmt(e); obj != nil && obj.Name() == name {
@@ -210,6 +221,8 @@ func (s *side) lastCall(name string) (loops int, ok bool) {
 	if call == nil || s.expr != nil {
 		return 0, false
 	}
+	// Climb to the body: on each level the call must stand in the last statement, so that nothing
+	// follows it.
 	for child, up := call, s.up[call]; up != nil; child, up = up, s.up[up] {
 		switch up := up.(type) {
 		case *ast.BlockStmt:
@@ -349,6 +362,7 @@ func marks(k int, _ ast.Expr) string { return "\x00" + strconv.Itoa(k) }
 
 // blockText writes code with other texts for the arguments.
 func (m *Match) blockText(b *block, args []ast.Expr, text func(k int, at ast.Expr) string) string {
+	// Arguments become other texts, and matches within the code become what they are rewritten to.
 	sub := func(n ast.Node) (string, bool) {
 		if e, ok := n.(ast.Expr); ok {
 			if k := m.argument(args, e); k >= 0 {
@@ -366,6 +380,7 @@ func (m *Match) blockText(b *block, args []ast.Expr, text func(k int, at ast.Exp
 	if len(b.stmts) == 0 {
 		return ""
 	}
+	// Comments between statements belong to the code.
 	var out strings.Builder
 	at := b.stmts[0].Pos()
 	around, whole := m.Pass.Parent(b.stmts[0]).(*ast.BlockStmt)

@@ -32,6 +32,7 @@ type pair struct {
 
 // compile finds the rule's literal in its source, and resolves the functions of its pairs.
 func compile(r *Rule) (*compiled, error) {
+	// Read the source, and find the literal that r was made from.
 	c := &compiled{rule: r, fset: token.NewFileSet()}
 	f, err := parser.ParseFile(c.fset, r.Name+".go", r.Source, parser.SkipObjectResolution)
 	if err != nil {
@@ -44,6 +45,7 @@ func compile(r *Rule) (*compiled, error) {
 	if r.Together && r.Label == nil {
 		return nil, errors.New("a step of all places has no label")
 	}
+	// Collect the functions of the pairs into one file, and have the type checker resolve it.
 	x := &extract{file: f, decls: keptDecls(f), named: map[string]*ast.FuncDecl{}}
 	for i, lit := range literals {
 		if err := x.pair(&r.Pairs[i], lit); err != nil {
@@ -53,6 +55,7 @@ func compile(r *Rule) (*compiled, error) {
 	if err := c.resolve(f, x); err != nil {
 		return nil, err
 	}
+	// Take the checked functions back, pair by pair.
 	rest := x.funcs
 	for i := range r.Pairs {
 		p := &pair{Pair: &r.Pairs[i], rule: c}
@@ -70,6 +73,7 @@ func compile(r *Rule) (*compiled, error) {
 // read takes the functions of a pair from the front of a list, in the order of extract.pair. It
 // returns the others.
 func (p *pair) read(list []*ast.FuncDecl) (rest []*ast.FuncDecl, err error) {
+	// next takes one function. After an error it takes no more.
 	next := func(choice string) (s *side) {
 		if err == nil {
 			s, err = p.rule.side(list[0])
@@ -94,6 +98,8 @@ func (p *pair) read(list []*ast.FuncDecl) (rest []*ast.FuncDecl, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// A condition speaks of what Before has matched, so its parameters must be among those of
+	// Before.
 	for _, s := range []*side{p.when, p.given} {
 		if s != nil && len(p.places(s)) != s.sig.Params().Len() {
 			return nil, errors.New("a condition has a parameter that Before has not")
@@ -138,6 +144,7 @@ func (c *compiled) resolve(f *ast.File, x *extract) error {
 
 // named reports the first name in a function that nothing declares.
 func (c *compiled) named(fn *ast.FuncDecl) error {
+	// Names of fields, methods and keys need no declaration of their own.
 	var missing *ast.Ident
 	ast.Inspect(fn, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -30,6 +30,8 @@ func (w *writer) keptRole(e ast.Expr) (l *facts.Loop, value bool) {
 	if !ok {
 		return nil, false
 	}
+	// Only a range over a function parameter keeps its head: find the one that declares the
+	// variable.
 	obj := w.way.rule.obj(id)
 	for s := range nodesOf[*ast.RangeStmt](w.way.body) {
 		v := w.way.rule.headParam(s.X)
@@ -74,15 +76,18 @@ func (w *writer) conversion(call *ast.CallExpr) (string, bool) {
 	}
 	arg := call.Args[0]
 	to := info.TypeOf(call.Fun)
+	// A character that becomes a string is a string literal, where it is known.
 	if b, ok := to.(*types.Basic); ok && b.Kind() == types.String {
 		if r, ok := w.constantRune(arg); ok {
 			return strconv.Quote(string(r)), true
 		}
 	}
+	// In the code a type parameter is the type that it was bound to.
 	if p, ok := types.Unalias(to).(*types.TypeParam); ok {
 		to = w.m.types[p.Obj().Name()]
 	}
 	from, lit := w.typeOf(arg)
+	// An untyped character takes the parameter's type by itself.
 	_, argument := w.way.up[call].(*ast.CallExpr)
 	if from != nil && to != nil && types.Identical(from, to) || lit && argument {
 		return w.node(arg), true
@@ -111,6 +116,7 @@ func (w *writer) constantRune(e ast.Expr) (rune, bool) {
 // typeOf returns the type of an expression of After in the code, or nil if it is not known, and
 // whether the expression is a character there.
 func (w *writer) typeOf(e ast.Expr) (t types.Type, char bool) {
+	// A parameter of the example has the type of what it stands for.
 	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
 		obj, ok := w.way.rule.obj(id).(*types.Var)
 		if !ok || w.way.params[obj] == nil {
@@ -126,6 +132,7 @@ func (w *writer) typeOf(e ast.Expr) (t types.Type, char bool) {
 		lit, ok := bound.(*ast.BasicLit)
 		return w.m.Pass.Info.TypeOf(bound), ok && lit.Kind == token.CHAR
 	}
+	// Of the example's own types only basic ones are the same in the code.
 	if t := w.way.rule.info.TypeOf(e); t != nil && t != types.Typ[types.Invalid] {
 		if _, ok := t.(*types.Basic); ok {
 			return t, false
@@ -136,6 +143,8 @@ func (w *writer) typeOf(e ast.Expr) (t types.Type, char bool) {
 
 // constantByte writes a byte of a constant string as a character.
 func (w *writer) constantByte(ix *ast.IndexExpr) (string, bool) {
+	// The string is a parameter that stands for a constant of the code, and the index is a
+	// constant.
 	id, ok := ix.X.(*ast.Ident)
 	at := w.way.rule.info.Types[ix.Index].Value
 	if !ok || at == nil {
@@ -169,6 +178,8 @@ func parens(e ast.Expr, up ast.Node, child ast.Node) bool {
 	default:
 		return false
 	}
+	// The parent's operator decides. On the right side an operator of equal precedence needs them
+	// too.
 	switch up := up.(type) {
 	case *ast.BinaryExpr:
 		return binary && (b.Op.Precedence() < up.Op.Precedence() ||
@@ -199,6 +210,7 @@ func asExpr(n ast.Node) ast.Expr {
 // code writes the code that a parameter stands for, with the arguments of a call in After.
 func (w *writer) code(name string, call *ast.CallExpr) string {
 	b := w.m.blocks[name]
+	// Write the arguments first. A pointer to a variable stands for the variable in the code.
 	var args []string
 	var roots []ast.Expr
 	before := maps.Clone(w.uses)
@@ -208,8 +220,10 @@ func (w *writer) code(name string, call *ast.CallExpr) string {
 		}
 		args, roots = append(args, w.node(a)), append(roots, rootOf(w, a))
 	}
+	// The code must still mean the same where it goes: its names may be hidden there.
 	w.capture(b, call.Args)
 	w.uses = before // an argument counts where the code uses it
+	// Each argument is put in wherever the code uses the parameter, and counted as often.
 	text := w.m.blockText(b, b.args, func(k int, at ast.Expr) string {
 		if l, value := w.keptRole(call.Args[k]); l != nil {
 			if w.m.sameLoop(b.args[k], l) {
@@ -225,6 +239,8 @@ func (w *writer) code(name string, call *ast.CallExpr) string {
 		}
 		return args[k]
 	})
+	// An expression may need parentheses. Statements need a block where their names meet those of
+	// After.
 	switch {
 	case b.expr != nil && parens(b.expr, w.way.up[call], call):
 		return "(" + text + ")"
@@ -255,6 +271,7 @@ func (m *Match) commentAbove(b *block) string {
 func (w *writer) literal(obj *types.Var, b *block) string {
 	sig := obj.Type().Underlying().(*types.Signature)
 	var params, names []string
+	// Parameters get fresh names: the code may use those of the example for something else.
 	i := 0
 	for v := range sig.Params().Variables() {
 		name := v.Name()

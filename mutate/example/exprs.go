@@ -12,6 +12,7 @@ import (
 // expr reports whether code matches an expression of Before. It may bind parameters and variables.
 func (m *Match) expr(pat, e ast.Expr) bool {
 	pat, e = ast.Unparen(pat), ast.Unparen(e)
+	// Constants are compared by value and types by unification, whatever their spelling.
 	info := m.pair.rule.info
 	switch tv := info.Types[pat]; {
 	case tv.Value != nil:
@@ -19,10 +20,12 @@ func (m *Match) expr(pat, e ast.Expr) bool {
 	case tv.IsType():
 		return m.Pass.Info.Types[e].IsType() && m.unify(tv.Type, m.Pass.Info.TypeOf(e))
 	}
+	// A variable that only names a value is as good as the value.
 	if d, ok := m.nameOf(pat, e); ok {
 		set(m, m.named, d.Var, d)
 		e = ast.Unparen(d.Value)
 	}
+	// All else matches by its form, part by part.
 	switch pat := pat.(type) {
 	case *ast.Ident:
 		return m.ident(pat, e)
@@ -122,6 +125,8 @@ func (m *Match) exprs2(pats, list []ast.Expr) bool {
 	return true
 }
 
+// ident matches a name of Before: one of its own variables, a parameter that is a place or stands
+// for an expression, nil, or a predeclared name.
 func (m *Match) ident(pat *ast.Ident, e ast.Expr) bool {
 	obj := m.pair.rule.obj(pat)
 	switch obj := obj.(type) {
@@ -213,6 +218,7 @@ func (m *Match) mentionsLocal(n ast.Node) bool {
 
 // call matches calls of builtins, functions, methods and conversions by their callee.
 func (m *Match) call(pat *ast.CallExpr, e ast.Expr) bool {
+	// A call of a parameter stands for code.
 	if obj := m.pair.before.codeOf(pat); obj != nil {
 		return m.code(obj, pat.Args, nil, e)
 	}
@@ -220,6 +226,7 @@ func (m *Match) call(pat *ast.CallExpr, e ast.Expr) bool {
 	if !ok {
 		return false
 	}
+	// First the call as it is written, and then other spellings of it.
 	if len(c.Args) == len(pat.Args) && c.Ellipsis.IsValid() == pat.Ellipsis.IsValid() &&
 		m.try(func() bool { return m.callee(pat, c) && m.exprs2(pat.Args, c.Args) }) {
 		return true
@@ -236,6 +243,7 @@ func (m *Match) call(pat *ast.CallExpr, e ast.Expr) bool {
 	return ok && m.exprs2(pat.Args, args)
 }
 
+// callee matches what a call calls: a type, a builtin, a function of a package, or a method.
 func (m *Match) callee(pat, c *ast.CallExpr) bool {
 	rule, p := m.pair.rule, m.Pass
 	if tv := rule.info.Types[pat.Fun]; tv.IsType() {
@@ -265,6 +273,7 @@ func (m *Match) method(pat *ast.SelectorExpr, fun ast.Expr) bool {
 	if !ok || sel.Sel.Name != pat.Sel.Name {
 		return false
 	}
+	// A field that holds a function may hold any.
 	s := m.Pass.Info.Selections[sel]
 	if s == nil || s.Kind() != types.MethodVal {
 		return false
@@ -272,6 +281,8 @@ func (m *Match) method(pat *ast.SelectorExpr, fun ast.Expr) bool {
 	if m.try(func() bool { return m.expr(pat.X, sel.X) }) {
 		return true
 	}
+	// Otherwise the receiver may be a pointer that a parameter stands for, while the code has the
+	// variable: Go takes its address.
 	id, ok := pat.X.(*ast.Ident)
 	if !ok {
 		return false
@@ -320,6 +331,7 @@ func (m *Match) zeroTest(op token.Token, x, y ast.Expr) token.Token {
 	if op != token.LEQ && op != token.GTR || !m.Pass.IsInt(y, 0) {
 		return op
 	}
+	// A length, an index and an unsigned number are never negative.
 	never := m.basic(x)&types.IsUnsigned != 0
 	if call, ok := ast.Unparen(x).(*ast.CallExpr); ok {
 		b, isBuiltin := m.Pass.Callee(call).(*types.Builtin)
@@ -339,6 +351,8 @@ func (m *Match) zeroTest(op token.Token, x, y ast.Expr) token.Token {
 	return token.NEQ
 }
 
+// operands matches two operands in the order of Before, or in the other order if the operator
+// allows that. swapFirst tries the other order first, for a second attempt at the whole match.
 func (m *Match) operands(pat *ast.BinaryExpr, op token.Token, x, y ast.Expr) bool {
 	straight := func() bool {
 		return op == pat.Op && m.try(func() bool { return m.expr(pat.X, x) && m.expr(pat.Y, y) })
@@ -347,6 +361,7 @@ func (m *Match) operands(pat *ast.BinaryExpr, op token.Token, x, y ast.Expr) boo
 		return true
 	}
 	swaps := mirrored[op] == pat.Op
+	// Strings add up in one order only, and floats are left alone.
 	switch op {
 	case token.ADD, token.MUL, token.AND, token.OR, token.XOR:
 		swaps = op == pat.Op && m.basic(x)&(types.IsInteger) != 0
@@ -386,6 +401,7 @@ func (m *Match) literal(pat, lit *ast.FuncLit) bool {
 		m.block(pat.Body, lit.Body)
 }
 
+// tuple matches parameters or results by their number and types, and binds their names.
 func (m *Match) tuple(pat, got *ast.FieldList) bool {
 	a, b := names(pat), names(got)
 	if len(a) != len(b) || pat.NumFields() != got.NumFields() {

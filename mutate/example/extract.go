@@ -11,6 +11,7 @@ import (
 func literalsOf(f *ast.File, r *Rule) ([]*ast.CompositeLit, error) {
 	var out []*ast.CompositeLit
 	found := false
+	// The rule's literal is the one with its name. It has a list of literals for the pairs.
 	ast.Inspect(f, func(n ast.Node) bool {
 		lit, ok := n.(*ast.CompositeLit)
 		if !ok || found {
@@ -66,7 +67,10 @@ type extract struct {
 	named map[string]*ast.FuncDecl // declared functions, which several pairs may name
 }
 
+// pair takes the functions of a pair: Before, After, the further ways, and the conditions. read
+// takes them back in the same order.
 func (x *extract) pair(p *Pair, lit *ast.CompositeLit) error {
+	// A way is a choice and its After, by names or in order.
 	values := []ast.Expr{field(lit, "Before"), field(lit, "After")}
 	if also, ok := field(lit, "Also").(*ast.CompositeLit); ok {
 		for _, e := range also.Elts {
@@ -84,6 +88,7 @@ func (x *extract) pair(p *Pair, lit *ast.CompositeLit) error {
 	if len(values) != 2+len(p.Also) {
 		return errors.New("the field Also is not a literal")
 	}
+	// A condition is there exactly if the value has one.
 	if p.When != nil {
 		values = append(values, field(lit, "When"))
 	}
@@ -100,6 +105,8 @@ func (x *extract) pair(p *Pair, lit *ast.CompositeLit) error {
 
 // add takes a function literal, or the name of a declared function, perhaps instantiated.
 func (x *extract) add(v ast.Expr) error {
+	// Every function becomes a declaration with a name of its own, so that one file can hold them
+	// all.
 	fn := &ast.FuncDecl{Name: ast.NewIdent("example" + strconv.Itoa(len(x.funcs)))}
 	switch e := v.(type) {
 	case *ast.FuncLit:
@@ -108,6 +115,7 @@ func (x *extract) add(v ast.Expr) error {
 		return x.add(e.X)
 	case *ast.IndexListExpr:
 		return x.add(e.X)
+	// A declared function is taken once. Its type arguments are found again by the checker.
 	case *ast.Ident:
 		if old := x.named[e.Name]; old != nil {
 			x.funcs = append(x.funcs, old)

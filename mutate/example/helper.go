@@ -115,6 +115,8 @@ func Helper(p *mutate.Pass, n ast.Node, name string) (string, []mutate.Edit, err
 	return own, append(w.imported(), w.declared()...), w.err
 }
 
+// copyHelper returns the name of a copy of a function of the kit, and adds the copy if there is
+// none yet.
 func (w *writer) copyHelper(name string, types []string) string {
 	key := name + " " + strings.Join(types, ",")
 	if got, ok := w.helpers[key]; ok {
@@ -130,6 +132,8 @@ func (w *writer) copyHelper(name string, types []string) string {
 		w.helpers[key] = name
 		return name
 	}
+	// Reserve the name and the place before the text is written: a helper may call another one, or
+	// itself.
 	own := w.freshName(lowerFirst(name))
 	w.helpers[key] = own
 	at := len(w.decls)

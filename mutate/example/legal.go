@@ -29,16 +29,20 @@ func (s *side) uses() map[string]use {
 		if !ok {
 			return true
 		}
+		// The outputs at the end of an example are no uses.
 		obj, ok := s.rule.obj(id).(*types.Var)
 		if !ok || s.params[obj] == nil || s.inOutputs(id) {
 			return true
 		}
+		// The order of the first uses is that of evaluation. inFirst says that nothing runs before
+		// the parameter is read.
 		u, seen := out[obj.Name()]
 		if !seen {
 			u.order = len(out)
 			first := s.firstRun()
 			u.inFirst = first == nil || id.End() <= s.headEnd(first)
 		}
+		// A use under a condition may not happen, and one in a loop happens again.
 		u.times++
 		conditional, loop := s.around(id)
 		u.always = u.always || !conditional
@@ -125,22 +129,26 @@ func (s *side) statementOf(n ast.Node) int {
 
 // legal reports whether the After means the same in the matched place.
 func (m *Match) legal() bool {
+	// First come the conditions that hold for every example, and then those that the pair asks for.
 	if !m.constants() || !m.deadBehind() || !m.orderKept() || !m.namesGo() {
 		return false
 	}
 	if m.pair.AnyOrder && !m.anyOrder() {
 		return false
 	}
+	// Spent memory must belong to the function, and nobody may read its elements later.
 	for _, name := range m.pair.Spent {
 		if v := m.Var(name); v == nil || !facts.Owned.Of(m.Pass)[v] || m.elementsLive(v) {
 			return false
 		}
 	}
+	// Each expression must bear being evaluated where and as often as After does.
 	for name, e := range m.exprs {
 		if !m.mayMove(name, e) {
 			return false
 		}
 	}
+	// What no example can say, a guard in code decides.
 	if m.pair.Guard != nil && !m.pair.Guard(m) {
 		return false
 	}
@@ -152,10 +160,12 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 	f := facts.Effects(m.Pass, e)
 	b := m.pair.before.used[name]
 	once := b.times == 1 && !b.inLoop && b.inFirst
+	// Where After evaluates an expression once at the same time as Before, it may do anything.
 	exact := m.pair.rule.rule.Class != beagle.E1
 	for _, way := range m.pair.ways {
 		a := way.used[name]
 		once = once && a.times == 1 && !a.inLoop && a.inFirst
+		// A panic must not appear or vanish, unless the class allows that.
 		if exact && f.Panics && b.always != a.always {
 			return false
 		}
@@ -163,6 +173,7 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 	if once {
 		return true
 	}
+	// Otherwise it must have no effects, and keep its value throughout the matched statements.
 	if f.Writes {
 		return false
 	}
@@ -181,6 +192,7 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 
 // orderKept reports whether expressions with effects keep their order.
 func (m *Match) orderKept() bool {
+	// Only effects have an order to keep.
 	effects := false
 	for _, e := range m.exprs {
 		effects = effects || facts.Effects(m.Pass, e).Writes
@@ -189,6 +201,8 @@ func (m *Match) orderKept() bool {
 		return true
 	}
 	for _, way := range m.pair.ways {
+		// Two expressions, one of which writes what the other may see, must come in the same order
+		// in each After.
 		for x, ex := range m.exprs {
 			for y, ey := range m.exprs {
 				fx, fy := facts.Effects(m.Pass, ex), facts.Effects(m.Pass, ey)
@@ -335,6 +349,7 @@ func (m *Match) constants() bool {
 	if m.pair.when == nil {
 		return true
 	}
+	// When is an ordinary function: call it with the constants.
 	fn := reflect.ValueOf(m.pair.When)
 	var args []reflect.Value
 	i := 0
@@ -353,6 +368,8 @@ func (m *Match) constants() bool {
 	return fn.Call(args)[0].Bool()
 }
 
+// constantValue converts a constant to a Go value of a type. ok is false if the type cannot hold
+// it.
 func constantValue(v constant.Value, t reflect.Type) (reflect.Value, bool) {
 	if v == nil {
 		return reflect.Value{}, false

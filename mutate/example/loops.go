@@ -135,14 +135,17 @@ func (c *compiled) defined(e ast.Expr) types.Object {
 
 // loop matches a loop by its normal form, or by its spelling if it has none.
 func (m *Match) loop(pat, s ast.Stmt) bool {
+	// Compare the normal forms: a range and a counting loop over the same list are one kind.
 	h := m.pair.rule.headOf(pat)
 	l := facts.Loops.Of(m.Pass)[s]
 	if l == nil {
 		return false
 	}
+	// A range over a parameter of unknown type is of the kind that the code has.
 	if _, ranges := s.(*ast.RangeStmt); h.unknown && ranges && l.Seq != nil {
 		h.kind = l.Kind
 	}
+	// A loop whose head is kept matches any loop.
 	if h.any != nil {
 		return m.anyLoop(h, l)
 	}
@@ -156,6 +159,7 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 		if !m.expr(h.bound, l.Bound) {
 			return false
 		}
+	// A loop through elements has a sequence, and its variable the element's type.
 	default:
 		if !m.sequence(h.seq, l) {
 			return false

@@ -178,6 +178,7 @@ func (m *Match) undo(mark int) {
 
 // find is the Find of the mutator.
 func (c *compiled) find(p *mutate.Pass) []mutate.Site {
+	// Earlier pairs have the first choice, so that one piece of code has one site.
 	var sites []mutate.Site
 	if !p.GoAtLeast(c.rule.Go) {
 		return nil
@@ -189,6 +190,7 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 		if !p.GoAtLeast(pair.Go) || !pair.importsThere(p) {
 			continue
 		}
+		// A match that no After can be written for leaves the place to others.
 		pair.search(p, func(m *Match) {
 			if slices.ContainsFunc(taken[:before], func(n ast.Node) bool { return c.covers(n, m.Node) }) || !m.legal() {
 				return
@@ -203,6 +205,7 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 			taken = append(taken, m.Region())
 		})
 	}
+	// Code finds what examples cannot say. A place that a pair takes is left to the pair.
 	var coded []mutate.Site
 	if c.rule.Code != nil {
 		coded = c.rule.Code(p)
@@ -287,6 +290,7 @@ func (s *side) imports() (out []string) {
 // search yields every match of Before. It skips helpers of the kit: their slow path often is the
 // code that the rule looks for.
 func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
+	// An example without statements matches expressions anywhere.
 	if len(p.before.list) == 0 {
 		for _, d := range pass.File.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && !isHelper(pass, fn) {
@@ -295,6 +299,7 @@ func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
 		}
 		return
 	}
+	// Try the statements of Before from each statement of each list on, in both orders of operands.
 	m := newMatch(pass, p)
 	for list := range pass.Lists() {
 		if isHelper(pass, pass.FuncOf(list[0])) {
@@ -307,6 +312,7 @@ func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
 				n, ok = m.stmts(p.before.list, list[i:], false)
 				m.swapFirst = false
 			}
+			// An expression in the next statement must follow if Before ends in one.
 			if ok && n > 0 {
 				m.list, m.Node = list[i:i+n], list[i]
 				if p.before.expr == nil || i+n < len(list) && m.inStatement(list[i+n]) {

@@ -12,6 +12,7 @@ import (
 // ones.
 func (w *writer) chooseNames() {
 	m := w.m
+	// Collect which variables of the code stand for those of Before.
 	old := map[string]*types.Var{} // by name in Before
 	for obj, v := range m.locals {
 		old[obj.Name()] = v
@@ -25,6 +26,7 @@ func (w *writer) chooseNames() {
 			old[obj.Name()] = v
 		}
 	}
+	// A variable of After that is an output takes the name of the variable that the output goes to.
 	outputs := map[types.Object]*types.Var{}
 	for k, e := range w.way.outputs {
 		if id, ok := e.(*ast.Ident); ok {
@@ -33,6 +35,8 @@ func (w *writer) chooseNames() {
 			}
 		}
 	}
+	// Any other takes the name of its counterpart in Before, if nothing else uses that one; else it
+	// gets a new name.
 	for id := range nodesOf[*ast.Ident](w.way.body) {
 		obj, ok := w.way.rule.info.Defs[id].(*types.Var)
 		if !ok || obj.Name() == "_" || obj.IsField() {

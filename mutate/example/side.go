@@ -33,10 +33,12 @@ func (c *compiled) side(fn *ast.FuncDecl) (*side, error) {
 	}
 	s := &side{rule: c, sig: obj.Signature(), body: fn.Body,
 		params: map[types.Object]*types.Var{}, assigns: map[*types.Var]bool{}, up: map[ast.Node]ast.Node{}}
+	// A copy is assigned when its variable is, so note which parameters the function changes.
 	for v := range s.sig.Params().Variables() {
 		s.params[v] = v
 	}
 	s.findAssigned()
+	// Note the parent of each node: the tree itself leads downwards only.
 	var stack []ast.Node
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		if n == nil {

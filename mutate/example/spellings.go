@@ -15,18 +15,21 @@ import (
 //
 // Functions of packages slices and io have such spellings in other packages.
 func respelled(p *mutate.Pass, name string, c *ast.CallExpr) ([]ast.Expr, bool) {
+	// Each case lists the older spellings of one function.
 	switch name {
 	case "slices.Sort":
 		call, ok := p.IsCall(c, "sort", "Ints", "Strings", "Float64s")
 		if ok {
 			return call.Args, true
 		}
+	// append([]T(nil), s...) is how a slice was cloned.
 	case "slices.Clone":
 		call, ok := p.IsBuiltin(c, "append")
 		if ok && len(call.Args) == 2 && call.Ellipsis.IsValid() && isEmpty(p, call.Args[0]) &&
 			types.Identical(p.Info.TypeOf(call.Args[0]), p.Info.TypeOf(call.Args[1])) {
 			return call.Args[1:], true
 		}
+	// A format without a directive, and with no arguments, is the text itself.
 	case "io.WriteString":
 		if call, ok := p.IsCall(c, "fmt", "Fprint", "Fprintf"); ok && len(call.Args) == 2 {
 			v := p.Info.Types[call.Args[1]].Value

@@ -37,12 +37,16 @@ type Seq2[K, V any] func(yield func(K, V) bool)
 `,
 }
 
+// Import makes up a package with the types that the examples name in it. Examples are type-checked
+// without the real package, which need not be there.
 func (s standIns) Import(importPath string) (*types.Package, error) {
 	if importPath == kitPath {
 		return kitPackage(), nil
 	}
 	name := path.Base(importPath)
 	pkg := types.NewPackage(importPath, name)
+	// Some packages have a source of stand-ins, because the examples use more of them than names of
+	// types.
 	if src, ok := known[importPath]; ok {
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, importPath, src, parser.SkipObjectResolution)
@@ -53,6 +57,7 @@ func (s standIns) Import(importPath string) (*types.Package, error) {
 			return nil, err
 		}
 	}
+	// Other types are empty structs.
 	for _, typ := range s.namedTypes(importPath, name) {
 		if pkg.Scope().Lookup(typ) == nil {
 			obj := types.NewTypeName(token.NoPos, pkg, typ, nil)

@@ -82,6 +82,7 @@ func (m *Match) skipped(pat ast.Stmt, list []ast.Stmt) bool {
 
 // not matches a condition of Before with the opposite of one of the code.
 func (m *Match) not(pat, e ast.Expr) bool {
+	// A negation on either side goes away by itself.
 	e = ast.Unparen(e)
 	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.NOT {
 		return m.expr(pat, u.X)
@@ -89,6 +90,8 @@ func (m *Match) not(pat, e ast.Expr) bool {
 	if u, ok := ast.Unparen(pat).(*ast.UnaryExpr); ok && u.Op == token.NOT {
 		return m.expr(u.X, e)
 	}
+	// Else compare the opposite operators: && becomes || of opposites. Only integers have an
+	// opposite of <, because of NaN.
 	b, ok := e.(*ast.BinaryExpr)
 	want, isBinary := ast.Unparen(pat).(*ast.BinaryExpr)
 	switch {
@@ -102,6 +105,7 @@ func (m *Match) not(pat, e ast.Expr) bool {
 	return m.operands(want, m.zeroTest(negated[b.Op], b.X, b.Y), b.X, b.Y)
 }
 
+// stmt matches one statement by its form.
 func (m *Match) stmt(pat, s ast.Stmt) bool {
 	switch pat := pat.(type) {
 	case *ast.ExprStmt:
@@ -161,6 +165,7 @@ var operators = map[token.Token]token.Token{token.ADD_ASSIGN: token.ADD, token.S
 
 // stepOf reads a step. same compares the two spellings of x.
 func stepOf(s ast.Stmt, same func(a, b ast.Expr) bool) (step, bool) {
+	// x++ and x += y are steps, and so is x = x op y.
 	switch s := s.(type) {
 	case *ast.IncDecStmt:
 		op := token.ADD
@@ -175,6 +180,7 @@ func stepOf(s ast.Stmt, same func(a, b ast.Expr) bool) (step, bool) {
 		if op, ok := operators[s.Tok]; ok {
 			return step{s.Lhs[0], s.Rhs[0], op}, true
 		}
+		// A comparison or a connection gives another type than x, and is no step.
 		b, ok := ast.Unparen(s.Rhs[0]).(*ast.BinaryExpr)
 		if !ok || s.Tok != token.ASSIGN || negated[b.Op] != 0 || b.Op == token.LAND || b.Op == token.LOR {
 			return step{}, false
@@ -186,6 +192,7 @@ func stepOf(s ast.Stmt, same func(a, b ast.Expr) bool) (step, bool) {
 	return step{}, false
 }
 
+// assignment matches a declaration, a step or an assignment, in any of their spellings.
 func (m *Match) assignment(pat, s ast.Stmt) bool {
 	if d, ok := m.pair.rule.declaration(pat); ok {
 		got, ok := facts.Declares(m.Pass, s)
@@ -299,6 +306,7 @@ type declared struct {
 	value ast.Expr
 }
 
+// declaration recognises a statement of the example that declares one variable.
 func (c *compiled) declaration(s ast.Stmt) (d declared, ok bool) {
 	var name *ast.Ident
 	switch s := s.(type) {

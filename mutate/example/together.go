@@ -58,6 +58,7 @@ func (s *surroundings) declared() (out []mutate.Edit) {
 // join makes one site of all matches, and of the places that code finds. A match that lies within
 // another is written as a part of it.
 func (c *compiled) join(p *mutate.Pass, all []*Match, coded []mutate.Site) []mutate.Site {
+	// Outer matches come before inner ones, so that an inner one is written as a part.
 	slices.SortStableFunc(all, func(a, b *Match) int {
 		if d := a.Node.Pos() - b.Node.Pos(); d != 0 {
 			return int(d)
@@ -71,6 +72,8 @@ func (c *compiled) join(p *mutate.Pass, all []*Match, coded []mutate.Site) []mut
 		edits = append(edits, s.Data.([]mutate.Edit)...)
 		done, places = append(done, s.Node), append(places, s.Node)
 	}
+	// Skip what a match before has taken. Each attempt works on a copy of the surroundings, so that
+	// one that fails leaves no name behind.
 	for _, m := range all {
 		if m.meets(done) {
 			continue
@@ -91,6 +94,7 @@ func (c *compiled) join(p *mutate.Pass, all []*Match, coded []mutate.Site) []mut
 	if places == nil {
 		return nil
 	}
+	// The site lies at the first place.
 	first := slices.MinFunc(places, func(a, b ast.Node) int { return int(a.Pos() - b.Pos()) })
 	return []mutate.Site{{Node: first, Label: c.rule.Label(nil),
 		Data: slices.Concat(around.imported(), edits, around.declared())}}
@@ -111,6 +115,7 @@ func (m *Match) meets(done []ast.Node) bool {
 
 // within returns what writes the other matches of a step that are expressions within this one.
 func (m *Match) within(all []*Match, s *surroundings) func(ast.Node) (string, bool) {
+	// Only expressions can be written as a part of another text: statements would have to leave it.
 	var parts []*Match
 	for _, other := range all {
 		if other != m && other.tail != nil && len(other.list) == 0 && len(other.named) == 0 &&
@@ -121,6 +126,7 @@ func (m *Match) within(all []*Match, s *surroundings) func(ast.Node) (string, bo
 	if len(parts) == 0 {
 		return nil
 	}
+	// The part is written with its own inner matches. If it fails, it stays as it is.
 	return func(n ast.Node) (string, bool) {
 		i := slices.IndexFunc(parts, func(part *Match) bool { return ast.Node(part.tail) == n })
 		if i < 0 {

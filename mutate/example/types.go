@@ -12,6 +12,8 @@ func (m *Match) fits(want, got types.Type) bool {
 	if want == nil || got == nil {
 		return false
 	}
+	// An untyped constant takes the default type for a type parameter, and else any type that can
+	// hold it.
 	if b, ok := got.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
 		if _, ok := types.Unalias(want).(*types.TypeParam); ok {
 			got = types.Default(got)
@@ -19,12 +21,14 @@ func (m *Match) fits(want, got types.Type) bool {
 			return types.AssignableTo(got, want)
 		}
 	}
+	// An interface of the example is met by its methods.
 	if i, ok := want.Underlying().(*types.Interface); ok && !isParam(want) {
 		return m.implements(want, i, got)
 	}
 	if m.unify(want, got) {
 		return true
 	}
+	// A plain type of the example also stands for a defined type.
 	switch want := types.Unalias(want).(type) {
 	case *types.Slice, *types.Map, *types.Array, *types.Pointer, *types.Signature:
 		return m.unify(want, got.Underlying())
@@ -49,6 +53,7 @@ func (m *Match) implements(want types.Type, i *types.Interface, got types.Type) 
 
 // namedOf returns a type of a package that the candidate's packages import, or nil.
 func namedOf(p *mutate.Pass, path, name string) types.Type {
+	// The package may be imported by an import only, so go through all of them once.
 	seen := map[*types.Package]bool{}
 	var find func(pkg *types.Package) types.Type
 	find = func(pkg *types.Package) types.Type {
@@ -74,6 +79,8 @@ func namedOf(p *mutate.Pass, path, name string) types.Type {
 
 // unify reports whether two types are identical, apart from the type parameters of the example.
 func (m *Match) unify(want, got types.Type) bool {
+	// Types of one form unify if their parts do. A named type must have the same name: stand-ins
+	// are other objects than the real ones.
 	want, got = types.Unalias(want), types.Unalias(got)
 	switch w := want.(type) {
 	case *types.TypeParam:
@@ -153,6 +160,7 @@ func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
 
 // satisfies reports whether a type meets the constraint of an example.
 func (m *Match) satisfies(i *types.Interface, got types.Type) bool {
+	// Each embedded interface or union must be met, and the type must have all the methods.
 	for e := range i.EmbeddedTypes() {
 		switch e := types.Unalias(e).(type) {
 		case *types.Union:

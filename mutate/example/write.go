@@ -48,6 +48,8 @@ func (w *writer) fail(why string) {
 	}
 }
 
+// edits writes a match as After says: declarations that are named away go, statements replace
+// statements, and an expression replaces the last one.
 func (w *writer) edits() ([]mutate.Edit, error) {
 	m, p := w.m, w.m.Pass
 	w.chooseNames()
@@ -59,9 +61,11 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	if len(m.list) > 0 || len(w.way.list) > 0 {
 		text := w.statements()
 		switch {
+		// A rewrite that changes nothing but the layout is none.
 		case len(m.list) > 0 && m.tail == nil && strings.Join(strings.Fields(text), " ") ==
 			strings.Join(strings.Fields(p.Text(m.Region())), " "):
 			return nil, errors.New("the code is written so already")
+		// Statements in front of an expression need a statement to stand in front of.
 		case len(m.list) == 0:
 			stmt, ok := facts.Hoistable(p, m.tail)
 			if !ok {
@@ -135,6 +139,8 @@ func rootOf(w *writer, e ast.Expr) ast.Expr {
 // statements writes the statements of After, and gives the outputs their values.
 func (w *writer) statements() string {
 	var out strings.Builder
+	// Statements that have nothing to do are left out. Comments and blank lines between the others
+	// are kept.
 	list := w.way.list
 	for i, s := range list {
 		text := ""
@@ -156,6 +162,7 @@ func (w *writer) statements() string {
 		}
 		out.WriteString(text)
 	}
+	// An output that After computes under another name is assigned to its variable.
 	for k, e := range w.way.outputs {
 		if text := w.output(k, e); text != "" {
 			if out.Len() > 0 {
@@ -170,10 +177,12 @@ func (w *writer) statements() string {
 // output writes the assignment of an output that After does not hold in its variable already.
 func (w *writer) output(k int, e ast.Expr) string {
 	v := w.m.outputVar(k)
+	// The list of outputs comes from the matched code, so each has a variable.
 	if v == nil {
 		w.fail("an output stands for no variable")
 		return ""
 	}
+	// Nothing is to be assigned if the value lies there already.
 	if id, ok := e.(*ast.Ident); ok {
 		obj := w.way.rule.obj(id)
 		if w.names[obj] == v.Name() {
@@ -183,6 +192,7 @@ func (w *writer) output(k int, e ast.Expr) string {
 			return ""
 		}
 	}
+	// A variable that Before declared must be declared again.
 	tok := " = "
 	for obj, local := range w.m.locals {
 		if local == v && w.m.isOutput(obj) {
@@ -209,6 +219,7 @@ func (w *writer) useless(s ast.Stmt) bool {
 
 // node writes a part of After.
 func (w *writer) node(n ast.Node) string {
+	// Copy the text of After, with each part replaced that stands for something in the code.
 	var out []byte
 	at := n.Pos()
 	ast.Inspect(n, func(c ast.Node) bool {
@@ -220,6 +231,7 @@ func (w *writer) node(n ast.Node) string {
 			return true
 		}
 		out = append(out, w.way.text(at, c.Pos())...)
+		// A statement that becomes nothing takes its line with it.
 		if _, empty := c.(*ast.ExprStmt); empty && text == "" {
 			out = bytes.TrimRight(out, "\n\t")
 		}
@@ -230,6 +242,8 @@ func (w *writer) node(n ast.Node) string {
 	return string(append(out, w.way.text(at, n.End())...))
 }
 
+// substitute returns what a node of After becomes in the code, and false if the node is copied with
+// its parts replaced.
 func (w *writer) substitute(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.ExprStmt:
@@ -267,6 +281,8 @@ func (w *writer) substitute(n ast.Node) (string, bool) {
 	return "", false
 }
 
+// ident writes a name of After: a type, a variable with the name that was chosen, a parameter, or a
+// predeclared name, which must mean the same in the code.
 func (w *writer) ident(id *ast.Ident) (string, bool) {
 	obj := w.way.rule.obj(id)
 	switch obj := obj.(type) {
@@ -301,6 +317,7 @@ func (w *writer) source(n ast.Node) string {
 
 // parameter writes the code that a parameter stands for.
 func (w *writer) parameter(obj *types.Var, id *ast.Ident) string {
+	// A place is a variable, code is written as a function literal, and an expression as it is.
 	m := w.m
 	if v := m.places[obj.Name()]; v != nil {
 		return v.Name()

@@ -60,12 +60,15 @@ func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 // unless it is one of the standard library.
 func Pointed(p *mutate.Pass, v *types.Var) bool {
 	return IsLocal(p, v) && slices.ContainsFunc(p.Uses(v, p.File), func(id *ast.Ident) bool {
+		// A use that reads takes no address. Climb along the parts of the variable.
 		if !p.Changes(id) {
 			return false
 		}
 		for _, up := range p.Path(id)[1:] {
 			switch up := up.(type) {
 			case *ast.ParenExpr, *ast.IndexExpr:
+			// A pointer method of the candidate's packages may keep the address that it is called
+			// with.
 			case *ast.SelectorExpr:
 				if p.PointerMethod(up) {
 					of := p.Info.Uses[up.Sel].Pkg()
@@ -108,6 +111,7 @@ func isMap(t types.Type) bool {
 // anything.
 func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call func(*ast.CallExpr) bool) bool {
 	only := true
+	// stores asks about one target of an assignment.
 	stores := func(l ast.Expr) {
 		only = only && (PlainLocal(p, l) || store != nil && store(l))
 	}
@@ -123,10 +127,12 @@ func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call 
 					stores(l)
 				}
 			}
+			// A range over a channel receives.
 			only = only && !isChan(p.Info.TypeOf(n.X))
 		case *ast.IncDecStmt:
 			stores(n.X)
 		case *ast.CallExpr:
+			// A call must be harmless by itself, or the caller must accept it.
 			only = only && (!CallChanges(p, n) || call != nil && call(n))
 		case *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt:
 			only = false

@@ -66,6 +66,8 @@ var Loops = &Fact[map[ast.Stmt]*Loop]{
 	},
 }
 
+// rangeLoop brings a range into the normal form of loops. It stays without a kind if its variables
+// belong to somebody else, or if the body sets the index.
 func rangeLoop(p *mutate.Pass, s *ast.RangeStmt) *Loop {
 	l := &Loop{Stmt: s, Body: s.Body, Seq: s.X}
 	t := p.Info.TypeOf(s.X)
@@ -82,6 +84,7 @@ func rangeLoop(p *mutate.Pass, s *ast.RangeStmt) *Loop {
 	case *types.Map:
 		l.Kind = MapLoop
 	case *types.Basic:
+		// A number has no sequence. It may be the length of one, though.
 		switch {
 		case u.Info()&types.IsString != 0:
 			l.Kind = RuneLoop
@@ -117,6 +120,7 @@ func (l *Loop) throughLength(p *mutate.Pass) {
 	if v == nil {
 		return
 	}
+	// Only these have elements by index.
 	switch u := v.Type().Underlying().(type) {
 	case *types.Slice, *types.Array:
 	case *types.Basic:
@@ -126,6 +130,8 @@ func (l *Loop) throughLength(p *mutate.Pass) {
 	default:
 		return
 	}
+	// A bound len(s) names the sequence. Any other bound has the value of a length, and the
+	// sequence is named where the body reads it.
 	if call, ok := p.IsBuiltin(l.Bound, "len"); ok {
 		l.Kind, l.Seq = ElementLoop, call.Args[0]
 		return
@@ -133,6 +139,7 @@ func (l *Loop) throughLength(p *mutate.Pass) {
 	if !types.Identical(p.Info.TypeOf(l.Bound), types.Typ[types.Int]) {
 		return // the index has another type than a range would give it
 	}
+	// The name must mean the sequence at the loop as well.
 	uses := p.Uses(v, l.Body)
 	if len(uses) > 0 && Means(p, l.Stmt.Pos(), v.Name(), v) && !p.Reassigned(v, p.FuncOf(l.Stmt)) {
 		l.Kind, l.Seq = ElementLoop, uses[0]
@@ -189,6 +196,7 @@ func Quiet(p *mutate.Pass, n ast.Node, l *Loop) bool {
 	if !ok {
 		return false
 	}
+	// Operators and conversions are quiet if their operands are, apart from those that may panic.
 	switch e := ast.Unparen(e).(type) {
 	case *ast.BinaryExpr:
 		switch e.Op {
@@ -208,6 +216,7 @@ func Quiet(p *mutate.Pass, n ast.Node, l *Loop) bool {
 		if s := p.Info.Selections[e]; s != nil && s.Kind() == types.FieldVal && !s.Indirect() {
 			return Quiet(p, e.X, l)
 		}
+	// An element of the loop is within bounds.
 	case *ast.IndexExpr:
 		if l.IsElem(p, e) {
 			return true

@@ -44,6 +44,7 @@ func staysFresh(p *mutate.Pass, v *types.Var) bool {
 		if !p.Changes(id) {
 			continue
 		}
+		// An element may change, as long as nobody takes its address.
 		switch up := p.Parent(id).(type) {
 		case *ast.IndexExpr, *ast.CallExpr: // an element; copy and clear
 			if addressed(p, up) {
@@ -75,6 +76,8 @@ func addressed(p *mutate.Pass, n ast.Node) bool {
 
 // staysOwned reports whether all uses of v leave its memory with it.
 func staysOwned(p *mutate.Pass, v *types.Var) bool {
+	// Go through all uses. An index, a range and some calls only look at the memory; a cut and an
+	// assignment must give it back to v.
 	for _, id := range p.Uses(v, p.File) {
 		switch up := p.Parent(id).(type) {
 		case *ast.IndexExpr:
@@ -133,6 +136,7 @@ func getsFresh(p *mutate.Pass, v *types.Var, as *ast.AssignStmt) bool {
 // fresh reports whether the value that v gets is new memory, or its own.
 func fresh(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 	e = ast.Unparen(e)
+	// A literal, nil, make, and append to one of these are new.
 	if _, literal := e.(*ast.CompositeLit); literal || p.Info.Types[e].IsNil() {
 		return true
 	}
@@ -142,6 +146,7 @@ func fresh(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 	if call, more := p.IsBuiltin(e, "append"); more {
 		return p.Var(call.Args[0]) == v || fresh(p, v, call.Args[0])
 	}
+	// A conversion from a string copies its bytes.
 	if call, ok := e.(*ast.CallExpr); ok && p.Info.Types[call.Fun].IsType() && len(call.Args) == 1 {
 		return p.Info.Types[call.Args[0]].IsNil() || p.Basic(call.Args[0]) != types.Invalid
 	}
@@ -171,6 +176,7 @@ var readers = map[string][]string{
 // cutters are functions of package slices whose result is a part of their first argument.
 var cutters = []string{"Clip", "Compact", "CompactFunc", "Delete", "DeleteFunc"}
 
+// keepsNothing reports whether a call keeps no part of v's memory, and returns none but to v.
 func keepsNothing(p *mutate.Pass, v *types.Var, call *ast.CallExpr) bool {
 	if b, ok := p.Callee(call).(*types.Builtin); ok {
 		switch b.Name() {

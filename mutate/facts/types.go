@@ -16,6 +16,8 @@ import (
 func TypeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
 	ok = true
 	defer func() { ok = ok && !namesHidden(text) }()
+	// The qualifier names each package as the file does. One that is not imported, or imported
+	// without a name, leaves the type without a text.
 	text = types.TypeString(t, func(pkg *types.Package) string {
 		if pkg == p.Pkg {
 			return ""

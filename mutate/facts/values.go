@@ -23,6 +23,7 @@ type Declaration struct {
 // Declares recognises a statement that declares one variable.
 func Declares(p *mutate.Pass, s ast.Stmt) (d Declaration, ok bool) {
 	d.Stmt = s
+	// A short declaration and a var statement are the two forms.
 	switch s := s.(type) {
 	case *ast.AssignStmt:
 		if s.Tok != token.DEFINE || len(s.Lhs) != 1 || len(s.Rhs) != 1 {
@@ -63,6 +64,7 @@ func Grouped(p *mutate.Pass, s ast.Stmt) []Declaration {
 		return nil
 	}
 	var out []Declaration
+	// Parts that declare several variables at once have no single value.
 	for _, spec := range g.Specs {
 		spec := spec.(*ast.ValueSpec)
 		v, _ := p.Info.Defs[spec.Names[0]].(*types.Var)
@@ -137,6 +139,7 @@ func OnlyNames(p *mutate.Pass, id *ast.Ident, through *Loop) (d Declaration, ok 
 	if !isVar {
 		return d, false
 	}
+	// Only a variable with one value can be looked through, and only after that value was given.
 	d, ok = Single.Of(p)[v]
 	if !ok || d.Value == nil || d.Type != nil || id.Pos() < d.Stmt.End() {
 		return d, false
@@ -144,15 +147,19 @@ func OnlyNames(p *mutate.Pass, id *ast.Ident, through *Loop) (d Declaration, ok 
 	if through != nil && ast.Unparen(through.Seq) != ast.Expr(id) {
 		through = nil
 	}
+	// Any other use needs the variable, but a loop's own reads of elements.
 	for _, use := range p.Uses(v, p.File) {
 		if use != id && !through.reads(use) {
 			return d, false
 		}
 	}
+	// The value must stay the same until it is used, and be used once for each time that it was
+	// computed.
 	between := between(p, d.Stmt, id)
 	if between == nil || severalTimes(p, id, d.Stmt, through) || !Stable(p, d.Value, between) {
 		return d, false
 	}
+	// Names in the value must mean the same at the place of use.
 	for name := range mutate.Nodes[*ast.Ident](p, d.Value) {
 		if obj := p.Info.Uses[name]; obj != nil && selected(p, name) == nil && !Means(p, id.Pos(), name.Name, obj) {
 			return d, false
@@ -178,6 +185,7 @@ func (l *Loop) reads(seq *ast.Ident) bool {
 // list up to the one that holds n, of which the head is enough where n stands there. It returns nil
 // if no statement of the list holds n.
 func between(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
+	// Both must hang on one list of statements.
 	list, at := p.Siblings(s)
 	if at < 0 || list[at] != s {
 		return nil
@@ -187,6 +195,7 @@ func between(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
 		return nil
 	}
 	last := list[to]
+	// Of a statement with a body only the head runs before n, if n is in the head.
 	switch s := last.(type) {
 	case *ast.RangeStmt:
 		if Inside(n, s.X) {
@@ -204,6 +213,7 @@ func between(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
 // severalTimes reports whether a loop or a function literal holds n but not a declaration, so that
 // n may run several times for it. The sequence of a loop counts as evaluated once.
 func severalTimes(p *mutate.Pass, n ast.Node, declaration ast.Stmt, through *Loop) bool {
+	// Climb from n to the declaration, and look for what repeats.
 	for child := n; ; {
 		up := p.Parent(child)
 		if up == nil || Inside(declaration, up) {
@@ -244,6 +254,8 @@ func UsedAfter(p *mutate.Pass, v *types.Var, f ast.Node, pos token.Pos) bool {
 // pure, and the statement must evaluate it exactly once, as far as control reaches it.
 func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 	var child ast.Node = e
+	// Climb from the expression to its statement, which must always evaluate it, and before all
+	// else that matters.
 	path := p.Path(e)
 	for i, up := range path {
 		if up == child || i == 0 && up.Pos() == e.Pos() && up.End() == e.End() {
@@ -251,9 +263,11 @@ func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 		}
 		switch up := up.(type) {
 		case *ast.BinaryExpr:
+			// The right side of a connection may not be evaluated.
 			if (up.Op == token.LAND || up.Op == token.LOR) && up.Y == child {
 				return nil, false
 			}
+		// An else branch is evaluated later, and behind an init statement the condition is, too.
 		case *ast.IfStmt:
 			if up.Else == child || up.Init != nil && up.Init != child {
 				return nil, false
@@ -265,6 +279,7 @@ func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 		case *ast.ForStmt, *ast.TypeSwitchStmt, *ast.CommClause, *ast.FuncLit, *ast.FuncDecl, *ast.GenDecl:
 			return nil, false
 		}
+		// A statement of a list has room in front of it.
 		if s, ok := child.(ast.Stmt); ok {
 			switch up := up.(type) {
 			case *ast.BlockStmt:
@@ -273,6 +288,7 @@ func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 				return s, slices.Contains(up.Body, s)
 			}
 		}
+		// The expressions of a case are evaluated one after the other, until one matches.
 		if c, ok := up.(*ast.CaseClause); ok {
 			if s, is := child.(ast.Stmt); !is || !slices.Contains(c.Body, s) {
 				return nil, false

@@ -44,13 +44,18 @@ func (x *cutter) refuse(why string) bool {
 
 func (x *cutter) inside(pos token.Pos) bool { return x.r.start <= pos && pos < x.r.end }
 
+// visit looks at one node of the region, notes what it reads, writes and calls, and refuses what a
+// term of the library can't stand for.
 func (x *cutter) visit(n ast.Node) bool {
+	// One reason is enough.
 	if x.bad != "" {
 		return false
 	}
 	switch n := n.(type) {
 	case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt, *ast.LabeledStmt:
 		return x.refuse("goroutines, channels, defers and labels stay")
+	// A literal may not write, and its returns do not end the region. It is walked by a copy that
+	// knows its depth.
 	case *ast.FuncLit:
 		if x.p.Effects(n).Writes {
 			return x.refuse("a function literal that writes")
@@ -66,6 +71,7 @@ func (x *cutter) visit(n ast.Node) bool {
 		x.r.loops = true
 	case *ast.RangeStmt:
 		return x.ranges(n)
+	// A jump must stay inside, so that control leaves the region in one place.
 	case *ast.BranchStmt:
 		if n.Label != nil || n.Tok == token.GOTO || x.leaves(n) {
 			return x.refuse("a jump out of the region")
@@ -74,6 +80,7 @@ func (x *cutter) visit(n ast.Node) bool {
 		if x.nested == 0 {
 			x.ends++
 		}
+	// An address outlives the region, unless it is of the region's own memory.
 	case *ast.UnaryExpr:
 		if n.Op == token.ARROW || n.Op == token.AND && !x.own(n.X) {
 			return x.refuse("an address or a channel")
@@ -106,6 +113,7 @@ func (x *cutter) own(e ast.Expr) bool {
 	return false
 }
 
+// ranges admits loops over slices, texts and numbers, whose order is always the same.
 func (x *cutter) ranges(n *ast.RangeStmt) bool {
 	x.r.loops = true
 	switch x.p.Info.TypeOf(n.X).Underlying().(type) {
@@ -114,6 +122,7 @@ func (x *cutter) ranges(n *ast.RangeStmt) bool {
 	case *gotypes.Map:
 		return x.refuse("a range over a map, whose order differs from run to run")
 	}
+	// A range with = writes variables from outside of the loop.
 	if n.Tok == token.ASSIGN {
 		for _, e := range []ast.Expr{n.Key, n.Value} {
 			if e != nil {
@@ -157,6 +166,7 @@ func (x *cutter) write(l ast.Expr) {
 		case !slices.Contains(x.assigned, v):
 			x.assigned = append(x.assigned, v)
 		}
+	// Elements of an input are an output, but fields and pointers have no such name.
 	case *ast.IndexExpr:
 		x.elements(l.X)
 	case *ast.SelectorExpr:
@@ -185,6 +195,8 @@ func (x *cutter) elements(e ast.Expr) {
 	}
 }
 
+// call admits builtins without further effects, functions, and literals that are called on the
+// spot.
 func (x *cutter) call(n *ast.CallExpr) bool {
 	if x.p.Info.Types[n.Fun].IsType() {
 		return true
@@ -202,6 +214,7 @@ func (x *cutter) call(n *ast.CallExpr) bool {
 	case *gotypes.Func:
 		return x.function(n, f)
 	}
+	// A literal's body is visited anyway.
 	if _, lit := ast.Unparen(n.Fun).(*ast.FuncLit); lit {
 		return true
 	}
@@ -210,6 +223,7 @@ func (x *cutter) call(n *ast.CallExpr) bool {
 
 // function admits calls without an effect outside of the region.
 func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
+	// A method of an interface may be anything, and other packages may do more than compute.
 	switch {
 	case f.Pkg() == nil:
 		return x.refuse("a call of a method of error")
@@ -218,12 +232,14 @@ func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
 	case gotypes.IsInterface(receiverType(f)):
 		return x.refuse("a call of a method of an interface")
 	}
+	// A write to a builder is an output of the region.
 	if x.appends(n, f) {
 		return false
 	}
 	if f.Pkg() != x.p.Pkg {
 		x.r.calls = append(x.r.calls, f.Pkg().Name()+"."+f.Name())
 	}
+	// Sorts write their argument, which makes its elements an output.
 	if f.Pkg() != x.p.Pkg && slices.Contains(sorters, f.Pkg().Name()+"."+f.Name()) {
 		x.elements(n.Args[0])
 		return x.bad == ""
@@ -304,6 +320,7 @@ func (x *cutter) selector(n *ast.SelectorExpr) bool {
 	if sel == nil || sel.Kind() != gotypes.FieldVal {
 		return true
 	}
+	// Find the variable at the bottom of the chain of fields.
 	root := ast.Expr(n)
 	for {
 		s, ok := ast.Unparen(root).(*ast.SelectorExpr)
@@ -313,6 +330,8 @@ func (x *cutter) selector(n *ast.SelectorExpr) bool {
 		root = s.X
 	}
 	v := x.p.Var(root)
+	// Fields of the region's own variables are part of its computation, and those of globals are
+	// looked at by ident.
 	if v == nil || x.p.IsGlobal(v) || x.inside(v.Pos()) {
 		return true
 	}
@@ -320,6 +339,7 @@ func (x *cutter) selector(n *ast.SelectorExpr) bool {
 	if grammarType(t) == nil {
 		return x.refuse("a field of a type outside of the grammar")
 	}
+	// Each distinct field is one input, whatever the number of its uses.
 	text := x.p.Text(n)
 	if x.inputs[text] == nil {
 		name := fmt.Sprintf("beagleField%d", len(x.inputs))
@@ -328,14 +348,18 @@ func (x *cutter) selector(n *ast.SelectorExpr) bool {
 	return false
 }
 
+// ident takes a variable from outside for an input.
 func (x *cutter) ident(n *ast.Ident) {
 	obj := x.p.Info.Uses[n]
 	v, ok := obj.(*gotypes.Var)
+	// A constant or a type that the function declares has no meaning at package level, where the
+	// program with the regions declares them.
 	if obj != nil && !ok && x.r.fn.Pos() <= obj.Pos() && obj.Pos() < x.r.fn.End() && !x.inside(obj.Pos()) {
 		x.bad = "a constant or a type of the function"
 	}
 	switch {
 	case !ok || v.IsField() || x.inside(v.Pos()):
+	// A global is as good as a constant if nothing changes it.
 	case x.p.IsGlobal(v):
 		if v.Pkg() != x.p.Pkg || !x.p.Frozen(v) {
 			x.bad = "it reads a variable that may change"
@@ -367,12 +391,16 @@ func (x *cutter) collect(whole bool) bool {
 	if x.written != nil && (whole || x.r.returns) {
 		return false // the loop alone is a region
 	}
+	// Named results are zero at the start of a function, and no inputs of it. The order must not
+	// depend on the map.
 	for _, in := range x.inputs {
 		if !whole || in.obj == nil || !x.named(in.obj) {
 			x.r.Inputs = append(x.r.Inputs, *in)
 		}
 	}
 	inorder.By(x.r.Inputs, func(a, b Input) int { return strings.Compare(x.order(a), x.order(b)) })
+	// Outputs come in a fixed order: whether the region returned, its results, the elements that it
+	// wrote, and its variables.
 	results := x.p.Info.Defs[x.r.fn.Name].(*gotypes.Func).Signature().Results()
 	named := results.Len() > 0 && results.At(0).Name() != ""
 	if (x.r.returns || x.r.early) && !whole && named {
@@ -397,6 +425,7 @@ func (x *cutter) collect(whole bool) bool {
 				result: -1})
 		}
 	}
+	// A builder's text is only known where the region ends in one place.
 	if v := x.written; v != nil {
 		if x.ends > 0 || slices.ContainsFunc(x.r.Inputs, func(in Input) bool { return in.changed }) {
 			return false // it would have to append in front of each return, or from elements that it writes
@@ -421,12 +450,14 @@ func (x *cutter) order(in Input) string {
 
 // leftovers finds the variables that are used after the region.
 func (x *cutter) leftovers() bool {
+	// Variables that the region declares are outputs if code behind it uses them.
 	for id, obj := range x.p.Info.Defs {
 		v, ok := obj.(*gotypes.Var)
 		if ok && x.inside(id.Pos()) && !slices.Contains(x.assigned, v) && !v.IsField() {
 			x.assigned = append(x.assigned, v)
 		}
 	}
+	// Sort by position: Defs is a map.
 	inorder.By(x.assigned, func(a, b *gotypes.Var) int { return int(a.Pos() - b.Pos()) })
 	for _, v := range x.assigned {
 		if !x.usedAfter(v) {

@@ -2,6 +2,7 @@ package lift
 
 // eval evaluates a term on other examples: cols are the inputs there.
 func (t *term) eval(leaves []leaf, cols []any, n int, mask uint64) (any, uint64) {
+	// An input is found by its number, and a constant has one value for all examples.
 	switch {
 	case t.c == nil && t.input >= 0:
 		for i, l := range leaves {
@@ -15,6 +16,7 @@ func (t *term) eval(leaves []leaf, cols []any, n int, mask uint64) (any, uint64)
 	case t.c == choose:
 		return t.evalChoice(leaves, cols, n, mask)
 	}
+	// Arguments that are undefined on an example make the result undefined there.
 	var args [3]any
 	for i, a := range t.args {
 		if args[i], mask = a.eval(leaves, cols, n, mask); mask == 0 {
@@ -31,6 +33,8 @@ func (t *term) evalChoice(leaves []leaf, cols []any, n int, mask uint64) (any, u
 	if ok == 0 {
 		return nil, 0
 	}
+	// Each side is only evaluated on those examples that take it, so that it may be undefined on
+	// the others.
 	yes := truths64(c) & ok
 	dst, defined := t.typ.make(n), uint64(0)
 	for k, where := range []uint64{yes, ok &^ yes} {

@@ -8,6 +8,8 @@ import (
 )
 
 func init() {
+	// The arithmetic of each type comes first, then masks for the unsigned ones, and comparisons
+	// for all that have an order.
 	bitFunctions()
 	numbers[int]()
 	numbers[int64]()
@@ -38,6 +40,8 @@ func init() {
 	runes()
 }
 
+// bitFunctions registers package bits. For its two results, Mul64 has one component that gives the
+// high word; the low one is a product.
 func bitFunctions() {
 	f1("bits.OnesCount", bits.OnesCount, scalar)
 	f1("bits.OnesCount8", bits.OnesCount8, scalar)
@@ -98,6 +102,8 @@ func masks[T integer]() {
 	p2("$1 >> $2", func(a T, n int) bool { return n >= 0 }, func(a T, n int) T { return a >> n }, glue)
 }
 
+// floats registers arithmetic on floats. Addition and multiplication commute, even though they do
+// not associate.
 func floats() {
 	f2("$1 + $2", func(a, b float64) float64 { return a + b }, glue, commutes)
 	f2("$1 - $2", func(a, b float64) float64 { return a - b }, glue)
@@ -120,6 +126,8 @@ func floats() {
 	f1("math.Signbit", math.Signbit, scalar)
 }
 
+// conversions registers the conversions between numbers. From a float they are defined only where
+// the result is exact on all machines.
 func conversions() {
 	f1("uint64($1)", func(a int) uint64 { return uint64(a) }, glue)
 	f1("uint32($1)", func(a int) uint32 { return uint32(a) }, glue)

@@ -13,6 +13,8 @@ const SimdPath = "github.com/beagle-go/beagle/simd"
 // results, so that this program does not depend on the module.
 var simdLibrary []*Component
 
+// init makes a library of its own of package simd, which few modules import. Plain code stands for
+// the functions here: the values are the same.
 func init() {
 	kept := all
 	defer func() { simdLibrary, all = all, kept }()

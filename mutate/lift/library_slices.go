@@ -39,6 +39,8 @@ func ordered[T cmp.Ordered]() {
 
 // comparableSlices registers the functions on slices of a type with ==.
 func comparableSlices[T comparable]() {
+	// Functions that copy are bounded by maxSize, and those that panic are defined only where they
+	// do not.
 	text := byGo[reflect.TypeFor[T]()] == typeFor[byte]()
 	if !text { // bytes has these
 		f2("slices.Contains", slices.Contains[[]T])
@@ -47,6 +49,7 @@ func comparableSlices[T comparable]() {
 	}
 	f1("slices.Clone", slices.Clone[[]T], glue)
 	f1("slices.Compact(slices.Clone($1))", func(s []T) []T { return slices.Compact(slices.Clone(s)) })
+	// Functions that work in place are evaluated on a copy, and written as a statement.
 	reversed := func(s []T) []T {
 		s = slices.Clone(s)
 		slices.Reverse(s)
@@ -71,6 +74,7 @@ func comparableSlices[T comparable]() {
 	}, func(s []T, i, j int) []T {
 		return slices.Delete(slices.Clone(s), i, j)
 	})
+	// The language's own operators join the functions.
 	f1("len($1)", func(s []T) int { return len(s) }, glue)
 	p2("$1[$2]", func(s []T, n int) bool { return 0 <= n && n < len(s) }, func(s []T, i int) T { return s[i] }, glue)
 	p2("$1[:$2]", inside[T], func(s []T, n int) []T { return s[:n:n][:n] }, glue)

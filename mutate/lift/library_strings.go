@@ -14,6 +14,8 @@ func init() {
 	bytesFunctions()
 }
 
+// stringTests registers the functions that ask something of a text. A search for an empty separator
+// has a meaning of its own, and is left out of Count.
 func stringTests() {
 	f1("len($1)", func(s string) int { return len(s) }, glue)
 	f2("strings.Contains", strings.Contains)
@@ -39,6 +41,8 @@ func stringTests() {
 	f1("strings.IndexFunc($1, unicode.IsLetter)", func(s string) int { return strings.IndexFunc(s, unicode.IsLetter) })
 }
 
+// stringCuts registers the functions that return a part of a text. A function with several results
+// has a component for each: result(1, 3) is the first of three.
 func stringCuts() {
 	f1("strings.TrimSpace", strings.TrimSpace)
 	f2("strings.Trim", strings.Trim)
@@ -65,6 +69,7 @@ func stringCuts() {
 	f1("strings.TrimRightFunc($1, unicode.IsSpace)", func(s string) string {
 		return strings.TrimRightFunc(s, unicode.IsSpace)
 	})
+	// Cuts by index are defined where they do not panic.
 	p2("$1[:$2]", within[string], func(s string, n int) string { return s[:n] }, glue)
 	p2("$1[$2:]", within[string], func(s string, n int) string { return s[n:] }, glue)
 	p3("$1[$2:$3]", func(s string, from, to int) bool {
@@ -75,6 +80,8 @@ func stringCuts() {
 	}, glue)
 }
 
+// stringChanges registers the functions that make another text. maxSize bounds what an absurd term
+// can allocate.
 func stringChanges() {
 	f1("strings.ToLower", strings.ToLower)
 	f1("strings.ToUpper", strings.ToUpper)
@@ -97,6 +104,7 @@ func stringChanges() {
 	}, glue)
 }
 
+// stringLists registers the functions between texts, lists of texts, bytes and runes.
 func stringLists() {
 	p2("strings.Split", func(s, sep string) bool { return sep != "" }, func(s, sep string) []string {
 		return strings.Split(s, sep)
@@ -117,6 +125,7 @@ func stringLists() {
 	f1(`string($1)`, func(r rune) string { return string(r) }, glue)
 }
 
+// bytesFunctions registers the same for bytes.
 func bytesFunctions() {
 	f2("bytes.Contains", bytes.Contains)
 	p2("bytes.Count", func(s, sep []byte) bool { return len(sep) > 0 }, func(s, sep []byte) int {

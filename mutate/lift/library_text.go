@@ -24,6 +24,8 @@ func init() {
 	places()
 }
 
+// encodings registers encodings of bytes and of numbers in bytes. A fixed width needs as many
+// bytes.
 func encodings() {
 	f1("hex.EncodeToString", hex.EncodeToString)
 	f1("hex.DecodeString", func(s string) []byte { b, _ := hex.DecodeString(s); return b }, result(1, 2))
@@ -53,6 +55,8 @@ func encodings() {
 	f1("binary.Varint", func(b []byte) int { _, n := binary.Varint(b); return n }, result(2, 2))
 }
 
+// sums registers the checksums and hashes. Constant tables are part of a term, so each polynomial
+// is a component.
 func sums() {
 	f1("crc32.ChecksumIEEE", crc32.ChecksumIEEE)
 	castagnoli, koopman := crc32.MakeTable(crc32.Castagnoli), crc32.MakeTable(crc32.Koopman)
@@ -86,6 +90,8 @@ func hashed[T any](make, sum string, f func([]byte) T) {
 	})
 }
 
+// spellings registers the texts of numbers and of special characters. An error becomes the question
+// whether there was none.
 func spellings() {
 	f1("strconv.Itoa", strconv.Itoa)
 	f1("strconv.Atoi", func(s string) int { n, _ := strconv.Atoi(s); return n }, result(1, 2))
@@ -126,6 +132,7 @@ func spellings() {
 	f1("url.PathEscape", url.PathEscape, slow)
 }
 
+// utf registers the functions on encoded runes.
 func utf() {
 	f1("utf8.RuneCountInString", utf8.RuneCountInString)
 	f1("utf8.ValidString", utf8.ValidString)

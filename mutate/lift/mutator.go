@@ -25,6 +25,7 @@ func Mutator(found []Match) *mutate.Mutator {
 		After:  "n := bits.OnesCount64(x)",
 		Class:  beagle.E4,
 		Gain:   4,
+		// A match may apply at several sites, such as equal loops in two functions.
 		Find: func(p *mutate.Pass) []mutate.Site {
 			var out []mutate.Site
 			for i := range found {
@@ -32,6 +33,7 @@ func Mutator(found []Match) *mutate.Mutator {
 			}
 			return out
 		},
+		// A match may have several texts: in place, or nil when empty.
 		Params: func(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 			var out []mutate.Param
 			for _, v := range s.Data.(*place).f.New {
@@ -82,6 +84,8 @@ func (f *Match) expression(p *mutate.Pass, fn *ast.FuncDecl) (at *place) {
 	return at
 }
 
+// statements finds the list of statements with the text of the match in a function, which may have
+// moved since the study.
 func (f *Match) statements(p *mutate.Pass, fn *ast.FuncDecl) *place {
 	if f.Kind == "expression" {
 		return nil
@@ -90,6 +94,7 @@ func (f *Match) statements(p *mutate.Pass, fn *ast.FuncDecl) *place {
 		if len(list) == 0 || list[0].Pos() < fn.Pos() || list[0].Pos() > fn.End() {
 			continue
 		}
+		// Only a statement with which the text begins can be the first.
 		for i, first := range list {
 			if !strings.HasPrefix(f.Old, p.Text(first)) {
 				continue

@@ -15,6 +15,8 @@ func Params(p *mutate.Pass) (names []string, ts []reflect.Type, ok bool) {
 		if list == nil {
 			continue
 		}
+		// A variadic parameter has no record of its own type, and a type outside of the grammar no
+		// column.
 		for _, f := range list.List {
 			t := grammarType(p.Info.TypeOf(f.Type))
 			if _, variadic := f.Type.(*ast.Ellipsis); variadic || t == nil {

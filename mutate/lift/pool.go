@@ -28,6 +28,8 @@ func (p *pool) examples(n int) []int {
 	groups := map[uint64]int{}
 	var at, spare []int
 	recorded := 0
+	// Group the examples by all of their outputs together. A place where no output counts says
+	// nothing.
 	for i := range p.n {
 		if len(at) >= n {
 			break
@@ -41,12 +43,14 @@ func (p *pool) examples(n int) []int {
 		if !counts {
 			continue
 		}
+		// At most a third are recorded ones: the calls of one service are often alike.
 		if i < p.first {
 			if recorded >= n/3 {
 				continue
 			}
 			recorded++
 		}
+		// What is left over fills the end if there are too few.
 		if groups[h]++; groups[h] > n/3 {
 			spare = append(spare, i)
 			continue
@@ -59,6 +63,7 @@ func (p *pool) examples(n int) []int {
 // goals returns the outputs at some places, with their preimages under functions that have an
 // inverse.
 func (p *pool) goals(at []int) []*goal {
+	// Each output is a goal by itself.
 	var out []*goal
 	for _, o := range p.outs {
 		g := &goal{typ: o.typ, col: o.typ.pick(o.col, at)}
@@ -69,6 +74,8 @@ func (p *pool) goals(at []int) []*goal {
 		}
 		out = append(out, g)
 	}
+	// An output under an inverse function is another goal: a term for -x gives one for x. The
+	// inverse must be defined everywhere.
 	for _, g := range out[:len(out):len(out)] {
 		for _, inv := range inverses {
 			if inv.to.Result != g.typ {
@@ -88,6 +95,8 @@ type inverse struct{ to, back *Component }
 
 var inverses []inverse
 
+// init registers the functions with an inverse, each pair in a list of its own: what registers a
+// function puts it into all.
 func init() {
 	kept := all
 	pair := func(register func()) {
@@ -143,6 +152,7 @@ func (p *pool) at(places []int) []any {
 // for none.
 func (p *pool) refute(t *term, o output) int {
 	places := make([]int, 0, 64)
+	// Evaluate on 64 places at a time, as many as a mask has bits.
 	for from := 0; from < p.n; from += 64 {
 		places = places[:0]
 		mask := uint64(0)
@@ -156,6 +166,7 @@ func (p *pool) refute(t *term, o output) int {
 			continue
 		}
 		col, defined := t.eval(p.leaves, p.at(places), len(places), mask)
+		// A term that is defined nowhere here disagrees at the first place.
 		if defined == 0 {
 			return places[firstOf(mask)]
 		}
@@ -186,11 +197,14 @@ func (p *pool) explain(l *limits) ([][]*term, string) {
 	if len(p.outs) == 0 {
 		return nil, "no output"
 	}
+	// A few examples first: they tell most terms apart, and columns are short.
 	at := p.examples(startExamples)
 	if len(at) < 4 {
 		return nil, "too few examples"
 	}
 	right := make([][]*term, len(p.outs))
+	// A term that holds on the examples but not in the pool adds the place where it fails to the
+	// examples.
 	for range rounds {
 		goals := p.goals(at)
 		l.spent += search(len(at), p.terms, p.leaves, p.at(at), goals, l.perSearch, l.late)

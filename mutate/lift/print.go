@@ -83,6 +83,7 @@ func (pr *printer) typeText(t gotypes.Type) string {
 // expr returns the text of a term.
 func (pr *printer) expr(t *term) string {
 	switch {
+	// A value of a defined type is converted, since the library's functions take the plain one.
 	case t.c == nil && t.input >= 0:
 		in := pr.r.Inputs[t.input]
 		if _, named := gotypes.Unalias(in.goType).(*gotypes.Named); named {
@@ -91,6 +92,7 @@ func (pr *printer) expr(t *term) string {
 		return in.Expr
 	case t.c == nil:
 		return t.text
+	// A guard needs statements: a variable, and a branch for each side.
 	case t.c == choose:
 		name := pr.fresh("chosen")
 		pr.lines = append(pr.lines, "var "+name+" "+t.typ.Name)
@@ -99,6 +101,7 @@ func (pr *printer) expr(t *term) string {
 	}
 	args := make([]string, len(t.args))
 	for i, a := range t.args {
+		// An operator inside of another one gets parentheses, whatever binds more.
 		args[i] = pr.expr(a)
 		if a.c != nil && a.c.operator && t.c.operatorAt() {
 			args[i] = "(" + args[i] + ")"
@@ -106,6 +109,8 @@ func (pr *printer) expr(t *term) string {
 	}
 	pr.need(t.c.Imports)
 	text := t.c.text(t.c.Name, args)
+	// Some functions need lines in front: a hash is made and written to. A function with several
+	// results needs variables, and one that works in place a copy.
 	switch {
 	case t.c.setup != nil:
 		name := pr.fresh("h")
@@ -218,6 +223,8 @@ func (pr *printer) converted(o Output, t *term, text string) string {
 // there is nothing to gain.
 func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	r := q.r
+	// Without a function of the library the term is the old code in other words. Without a loop the
+	// code must cost more than the term.
 	chosen, price := q.best(right), 0
 	for _, t := range chosen {
 		price += t.price
@@ -240,9 +247,13 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	f.Imports = pr.imports
 	f.Term = termText(s.p, r, chosen)
 	f.New = append(f.New, Version{Text: text})
+	// The term works on a copy where it writes. Often the region's own copy, or nobody, needs the
+	// old content: offer the text without the clone as well.
 	if bare := cloned.ReplaceAllString(text, "$1"); bare != text {
 		f.New = append(f.New, Version{"in place", bare})
 	}
+	// Library functions return an empty slice where a loop returns nil. The judge decides which of
+	// the two it must be.
 	if t := chosen[0]; r.returns && len(chosen) == 1 && r.Outputs[0].Type.slice && !r.Outputs[0].elements &&
 		t.c != choose {
 		nils := newPrinter(s.p, r)
@@ -308,6 +319,7 @@ func termText(p *mutate.Pass, r *Region, ts []*term) string {
 // region writes the statements, or the expression, that take a region's place.
 func (pr *printer) region(ts []*term) (string, bool) {
 	r := pr.r
+	// An expression must stay one: lines in front of it would run at another time.
 	if r.expr != nil {
 		text := pr.expr(ts[0])
 		if ts[0].c != nil && ts[0].c.operator {
@@ -316,6 +328,8 @@ func (pr *printer) region(ts []*term) (string, bool) {
 		return pr.converted(r.Outputs[0], ts[0], text), len(pr.lines) == 0
 	}
 	var tail []string
+	// Choose how the region ends: by a return on each branch, by a return under a condition, or by
+	// going on.
 	switch {
 	case r.returns && len(ts) == 1 && ts[0].c == choose && !r.Outputs[0].elements:
 		pr.branches(ts[0], func(text string) string { return "return " + pr.converted(r.Outputs[0], ts[0], text) })
@@ -324,6 +338,7 @@ func (pr *printer) region(ts []*term) (string, bool) {
 	default:
 		tail = pr.leave(ts)
 	}
+	// Variables that nothing uses any more must not be left over.
 	lines := pr.settled(tail...)
 	lines = append(pr.unused(strings.Join(append(slices.Clone(lines), tail...), "\n")), append(lines, tail...)...)
 	return strings.Join(lines, "\n"), true
@@ -331,6 +346,7 @@ func (pr *printer) region(ts []*term) (string, bool) {
 
 // leave writes the outputs of a region in variables, elements and results.
 func (pr *printer) leave(ts []*term) (tail []string) {
+	// Sort the outputs into statements of their own, results and variables.
 	var results, names, values []string
 	fresh, old := 0, 0
 	for k, o := range pr.r.Outputs {
@@ -350,6 +366,8 @@ func (pr *printer) leave(ts []*term) (tail []string) {
 			}
 		}
 	}
+	// Variables that the region declared are declared again: all at once by :=, or one by one if
+	// others are assigned with them.
 	sign := " = "
 	if fresh > 0 && old == 0 {
 		sign = " := "
@@ -360,6 +378,7 @@ func (pr *printer) leave(ts []*term) (tail []string) {
 			}
 		}
 	}
+	// n = n + term is shorter as n += term.
 	if rest, ok := strings.CutPrefix(strings.Join(values, ", "), strings.Join(names, "")+" + "); ok &&
 		len(names) == 1 &&
 		sign == " = " && !strings.Contains(rest, " ") {

@@ -33,6 +33,8 @@ type writer struct {
 // program returns the text of [Study.Program], and the line at which the text of each region
 // begins.
 func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
+	// Functions of the file that the regions may call are copied with fuel, so that none runs
+	// forever. A method or a generic one is not called.
 	w := &writer{p: p, imports: map[string]string{}, burning: map[gotypes.Object]bool{}}
 	for _, d := range p.File.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Body != nil && fn.Type.TypeParams == nil &&
@@ -46,6 +48,7 @@ func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 			w.helper(fn)
 		}
 	}
+	// Each region becomes a function, and a function that runs it on all inputs.
 	var starts []int
 	for i, r := range regions {
 		starts = append(starts, strings.Count(w.body.String(), "\n"))
@@ -53,6 +56,8 @@ func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 		w.runner(i, r)
 	}
 	w.entry(len(regions))
+	// The imports are known once all the text is written. The names in the program begin with
+	// beagle, to avoid the code's own.
 	var b strings.Builder
 	b.WriteString("package " + pkg + "\n\nimport (\n")
 	b.WriteString("\tbeaglebufio \"bufio\"\n\tbeaglegob \"encoding/gob\"\n\tbeagleos \"os\"\n")
@@ -65,6 +70,7 @@ func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 		fmt.Fprintf(&b, "\t%s %q\n", name, w.imports[name])
 	}
 	b.WriteString(")\n\n" + support)
+	// The lines count from the beginning of the whole file.
 	for i := range starts {
 		starts[i] += strings.Count(b.String(), "\n") + 1
 	}
@@ -114,6 +120,7 @@ func (w *writer) copy(n ast.Node, change func(ast.Node) (string, bool)) string {
 				return text, true
 			}
 		}
+		// Each loop burns fuel in its body, and each call of a copied function goes to the copy.
 		switch n := n.(type) {
 		case *ast.ForStmt:
 			return w.loop(n, n.Body, change), true
@@ -196,6 +203,8 @@ func (r *Region) signature(w *writer) (results, after []string) {
 	for k, o := range r.Outputs {
 		name := fmt.Sprintf("beagleOut%d", k)
 		switch {
+		// In a region that may return early, every output has a name, because the return sets all
+		// of them.
 		case o.Name == "returned" || o.result >= 0 && r.early:
 			results = append(results, name+" "+w.typeText(o.goType))
 		case o.result >= 0:
@@ -203,6 +212,7 @@ func (r *Region) signature(w *writer) (results, after []string) {
 		case o.elements:
 		default:
 			results = append(results, name+" "+w.typeText(o.goType))
+			// Variables that go on are set behind the region's statements.
 			switch {
 			case o.Name == "": // an expression
 			case o.builder != nil:
@@ -242,6 +252,8 @@ func (r *Region) zeros() (out []string) {
 func (r *Region) change(w *writer) func(ast.Node) (string, bool) {
 	var self func(n ast.Node) (string, bool)
 	self = func(n ast.Node) (string, bool) {
+		// A field that is an input is named by its input. The body of a literal stays as it is, for
+		// its returns are its own.
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			text := w.p.Text(n)
@@ -252,6 +264,8 @@ func (r *Region) change(w *writer) func(ast.Node) (string, bool) {
 			}
 		case *ast.FuncLit:
 			return w.p.Text(n), true
+		// A return of a region that may go on says so in its first result. Outputs that do not
+		// count there keep what they are.
 		case *ast.ReturnStmt:
 			if !r.early {
 				break
@@ -276,6 +290,7 @@ func (r *Region) change(w *writer) func(ast.Node) (string, bool) {
 func (w *writer) runner(i int, r *Region) {
 	b := &w.body
 	fmt.Fprintf(b, "func beagleRun%d(in *beaglegob.Decoder, out *beaglegob.Encoder) error {\n", i)
+	// Read the inputs column by column.
 	for k, in := range r.Inputs {
 		fmt.Fprintf(b, "\tvar in%d []%s\n\tif err := in.Decode(&in%d); err != nil {\n\t\treturn err\n\t}\n", k,
 			in.Type.Name, k)
@@ -285,10 +300,13 @@ func (w *writer) runner(i int, r *Region) {
 	for k, o := range r.Outputs {
 		fmt.Fprintf(b, "\tout%d := make([]%s, len(in0))\n", k, o.Type.Name)
 	}
+	// The tank is fuel for all inputs together, and each call gets some of it. A call that panics
+	// or runs dry leaves its status at 1.
 	fmt.Fprintf(b,
 		"\tbeagleTank = %d\n\tfor i := range in0 {\n\t\tif status[i] = 1; beagleTank < 0 {\n\t\t\tcontinue\n\t\t}\n",
 		tank)
 	fmt.Fprintf(b, "\t\tfunc() {\n\t\t\tdefer func() { recover() }()\n\t\t\tbeagleFuel = %d\n", fuel)
+	// A slice is copied for each call, as the region may write to it.
 	for k, in := range r.Inputs {
 		value := fmt.Sprintf("in%d[i]", k)
 		if in.Type.slice {
@@ -307,6 +325,7 @@ func (w *writer) runner(i int, r *Region) {
 		call = strings.Join(outs, ", ") + " := " + call
 	}
 	b.WriteString("\t\t\t" + call)
+	// Elements are read from the argument after the call, and all others from the results.
 	for k, o := range r.Outputs {
 		value := fmt.Sprintf("r%d", k)
 		if o.elements {
@@ -374,6 +393,8 @@ func (s *Study) Read(reply []byte) {
 	}
 }
 
+// read takes the statuses and the outputs of one region from the program's output. It returns false
+// if they do not fit: the program is code that may do anything.
 func (q *question) read(d *gob.Decoder) bool {
 	var status []byte
 	if d.Decode(&status) != nil {

@@ -79,7 +79,10 @@ func genericReceiver(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return !ok || f.Signature().RecvTypeParams().Len() > 0
 }
 
+// regionsOf cuts a function into its body, each loop with plain statements in front of it, what
+// follows up to a return, and single expressions.
 func regionsOf(p *mutate.Pass, fn *ast.FuncDecl) (out []*Region) {
+	// Two cuts with the same ends are one region.
 	add := func(r *Region, kind string) {
 		if r != nil && !slices.ContainsFunc(out, func(o *Region) bool { return o.start == r.start && o.end == r.end }) {
 			r.Kind = kind
@@ -100,6 +103,8 @@ func regionsOf(p *mutate.Pass, fn *ast.FuncDecl) (out []*Region) {
 				continue
 			}
 			last := len(list) - 1
+			// Go back from the loop over statements that prepare it. With each start, the region
+			// may end with the loop, or with a return close behind it.
 			for i := j; i >= max(0, j-maxBack) && (i == j || plain(list[i])); i-- {
 				if _, ends := list[last].(*ast.ReturnStmt); ends && last-i <= 8 {
 					add(cut(p, fn, list[i:], false), "rest")
@@ -201,6 +206,7 @@ func spelled(name string) string {
 func cut(p *mutate.Pass, fn *ast.FuncDecl, list []ast.Stmt, whole bool) *Region {
 	r := &Region{fn: fn, stmts: list, start: list[0].Pos(), end: list[len(list)-1].End()}
 	r.Func = syntax.FuncName(p.Info.Defs[fn.Name].(*gotypes.Func))
+	// Long code does more than one function of a library.
 	if p.Fset.Position(r.end).Line-p.Fset.Position(r.start).Line > maxLines {
 		return nil
 	}
@@ -211,9 +217,11 @@ func cut(p *mutate.Pass, fn *ast.FuncDecl, list []ast.Stmt, whole bool) *Region 
 	if x.bad != "" {
 		return nil
 	}
+	// Find out how the region ends: it always returns, sometimes does, or goes on.
 	_, r.returns = list[len(list)-1].(*ast.ReturnStmt)
 	r.returns = r.returns || whole
 	r.early = !r.returns && x.ends > 0
+	// With too many inputs or outputs the search has no chance.
 	if !x.collect(whole) || len(r.Inputs) == 0 || len(r.Inputs) > 5 || len(r.Outputs) == 0 || len(r.Outputs) > 4 {
 		return nil
 	}

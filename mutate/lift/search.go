@@ -80,17 +80,21 @@ func search(n int, library []*Component, leaves []leaf, cols []any, goals []*goa
 		n: n, terms: map[*Type][][]*term{}, seen: map[uint64]struct{}{}, scratch: map[*Type]any{},
 		goals: goals, byType: map[*Type][]*goal{}, left: budget, late: late,
 	}
+	// Goals are looked up by type, once for each term that is made.
 	for _, g := range goals {
 		g.part = map[uint64]*term{}
 		b.byType[g.typ] = append(b.byType[g.typ], g)
 	}
 	b.inPlay = playing(library, leaves, goals)
 	full := ^uint64(0) >> (64 - n)
+	// The leaves are the first terms. One with the values of another is left out.
 	for i, l := range leaves {
 		if mask := b.unseen(l.typ, cols[i], full); mask != 0 {
 			b.keep(&term{typ: l.typ, input: l.input, text: l.text, cost: 1, col: cols[i], mask: mask})
 		}
 	}
+	// Terms of each cost follow, made of cheaper ones. Guards join two terms, so they start when
+	// there are some.
 	for level := 2; level <= maxCost && !b.over && !b.solved(); level++ {
 		b.level(level)
 		if level >= firstGuardCost {
@@ -123,6 +127,7 @@ var companions = map[string][]string{
 // close to them; those that make an output first.
 func playing(library []*Component, leaves []leaf, goals []*goal) []*Component {
 	in := map[*Type]bool{}
+	// Each type brings those close to it: code on texts may need numbers.
 	note := func(t *Type) {
 		in[t] = true
 		for _, name := range companions[t.Name] {
@@ -139,6 +144,7 @@ func playing(library []*Component, leaves []leaf, goals []*goal) []*Component {
 		note(g.typ)
 		wanted[g.typ] = true
 	}
+	// Terms that may be an output are tried first.
 	var first, then []*Component
 	for _, c := range library {
 		switch {
@@ -165,12 +171,14 @@ func (b *bank) level(cost int) {
 // apply completes the arguments of a component.
 func (b *bank) apply(c *Component, args []*term, left int) {
 	k := len(args)
+	// The costs of the arguments must add up to the level exactly: cheaper terms were made before.
 	if k == len(c.Args) {
 		if left == 0 {
 			b.try(c, args)
 		}
 		return
 	}
+	// Each argument still to come costs at least 1, and the last one takes all that is left.
 	rest := len(c.Args) - k - 1
 	low, high := 1, left-rest
 	if rest == 0 {
@@ -179,6 +187,7 @@ func (b *bank) apply(c *Component, args []*term, left int) {
 	by := b.terms[c.Args[k]]
 	for cost := low; cost <= high && cost < len(by); cost++ {
 		for _, t := range by[cost] {
+			// Only one order of two arguments is needed where they may change places.
 			if c.commutes && k == 1 && before(t, args[0]) {
 				continue
 			}
@@ -195,6 +204,7 @@ func before(t, u *term) bool { return t.cost < u.cost || t.cost == u.cost && t.p
 
 // try makes a term, unless it has the values of another.
 func (b *bank) try(c *Component, args []*term) {
+	// Evaluations and the clock are bounded. The clock is asked rarely.
 	if b.left--; b.left <= 0 {
 		b.over = true
 		return
@@ -203,6 +213,7 @@ func (b *bank) try(c *Component, args []*term) {
 		b.over = true
 		return
 	}
+	// A term is defined where its arguments are, and must depend on an input.
 	mask := ^uint64(0) >> (64 - b.n)
 	inputs := false
 	var cols [3]any
@@ -217,6 +228,7 @@ func (b *bank) try(c *Component, args []*term) {
 	if mask == 0 || !inputs {
 		return
 	}
+	// The column is evaluated into scratch memory, which only a term that is kept takes over.
 	dst := b.scratch[c.Result]
 	if dst == nil {
 		dst = c.Result.make(b.n)
@@ -225,6 +237,7 @@ func (b *bank) try(c *Component, args []*term) {
 	if mask = c.eval(dst, cols[:len(args)], mask); mask == 0 {
 		return
 	}
+	// Terms with the same values as an earlier one are dropped: that one is cheaper.
 	if mask = b.unseen(c.Result, dst, mask); mask == 0 {
 		return
 	}
@@ -302,9 +315,12 @@ func (g *goal) accept(t *term) {
 func (b *bank) guards(level int) {
 	conditions := b.conditions()
 	for _, g := range b.goals {
+		// A goal under an inverse, or one that is met, needs no guard.
 		if g.of != nil || len(g.done) > 0 {
 			continue
 		}
+		// Take the terms that are right on a part of the examples, the cheapest first. The order
+		// must not depend on the map.
 		parts := make([]*term, 0, len(g.part))
 		for _, t := range g.part {
 			parts = append(parts, t)
@@ -312,6 +328,7 @@ func (b *bank) guards(level int) {
 		inorder.By(parts, func(a, c *term) int {
 			return cmp.Or(cmp.Compare(a.cost, c.cost), cmp.Compare(a.price, c.price), cmp.Compare(a.agree, c.agree))
 		})
+		// A condition needs one term that is right where it holds, and one where it does not.
 		for _, c := range conditions {
 			yes := truths64(c.col)
 			a, o := covering(parts, g.mask&yes), covering(parts, g.mask&^yes)

@@ -93,6 +93,8 @@ func NewStudy(p *mutate.Pass, o Options) *Study {
 	return s
 }
 
+// ask makes the inputs of a region: recorded ones first if the region is the target itself, then
+// drawn ones, and all runes if it asks about one.
 func (s *Study) ask(r *Region, seed uint64) *question {
 	q := &question{r: r, words: wordsOf(s.p, r.fn.Body)}
 	var ts []*Type
@@ -100,6 +102,7 @@ func (s *Study) ask(r *Region, seed uint64) *question {
 		ts = append(ts, in.Type)
 	}
 	recorded := s.recorded(r, ts)
+	// Inputs are drawn from the constants of the code, so that they reach its branches.
 	drawn := draw(seed, q.words, ts, s.o.Inputs)
 	for i, t := range ts {
 		col := t.add(nil, t.make(0))
@@ -211,6 +214,7 @@ func (s *Study) Find() Report {
 func (s *Study) round(l *limits, rep *Report) {
 	var open []int
 	for i, a := range rep.Answers {
+		// Questions with an answer, or with a reason that no further round changes, are left out.
 		if a.Term == "" && !a.final {
 			open = append(open, i)
 		}
@@ -219,11 +223,14 @@ func (s *Study) round(l *limits, rep *Report) {
 	defer ahead.end()
 	for k, i := range open {
 		q, a := s.questions[i], &rep.Answers[i]
+		// A match covers the smaller regions inside of it.
 		if covered(rep.Matches, s.p, q.r) {
 			ahead.skip(k)
 			a.Why = "a larger region is a term already"
 			continue
 		}
+		// The next questions are answered in advance, on other processors, as long as nothing here
+		// makes them needless.
 		got := ahead.answer(k, l)
 		if got.why == "" {
 			rep.Matches, q.found = append(rep.Matches, got.match), got.found
@@ -260,16 +267,19 @@ func (s *Study) answer(q *question, l *limits) answered {
 	if q.status == nil {
 		return answered{why: "it did not run"}
 	}
+	// One region may not use up the time of all others.
 	if l.region = l.spent + regionSearches*l.perSearch; l.over() {
 		return answered{why: noTime}
 	}
 	library := s.library()
+	// Functions on sorted slices agree only on sorted inputs, so these are a pool of their own.
 	pools := []*pool{q.pool(library, nil)}
 	if in := q.sorted(s); in >= 0 {
 		pools = append(pools, q.pool(library, func(i int) bool { return inOrder(q.inputs[in], i) }))
 	}
 	why := ""
 	for k, pool := range pools {
+		// Few inputs, or outputs that never change, would let any term pass.
 		if pool.n < 64 || pool.constant() {
 			why = "its outputs do not vary"
 			continue
@@ -330,6 +340,7 @@ func (s *Study) library() []*Component {
 
 // pool holds the inputs on which the region ended, where keep says so.
 func (q *question) pool(library []*Component, keep func(i int) bool) *pool {
+	// Take the inputs on which the region ended; recorded ones are in front.
 	p := &pool{leaves: q.words.leaves(q.r.Inputs, q.r.Outputs), terms: library}
 	var at []int
 	for i, st := range q.status {
@@ -348,6 +359,8 @@ func (q *question) pool(library []*Component, keep func(i int) bool) *pool {
 		}
 		p.cols = append(p.cols, col)
 	}
+	// With early returns an output counts only where it is set: results where the region returned,
+	// and variables where it went on.
 	returned := make([]bool, p.n)
 	for k, o := range q.r.Outputs {
 		if o.Name == "returned" {

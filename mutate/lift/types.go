@@ -195,6 +195,8 @@ func hashBool(v bool) uint64 {
 
 var _ = newTypes() // before the components, which init functions register
 
+// newTypes registers the types of the grammar with the operations of their columns: hash and
+// equality tell values apart, size bounds what a term may make, and draw makes inputs.
 func newTypes() bool {
 	newType("bool", kind[bool]{hash: hashBool, equal: equalAny[bool], draw: (*drawer).bool})
 	newInteger[int]("int")

@@ -26,6 +26,7 @@ const maxWords = 12 // constants of one kind
 func wordsOf(p *mutate.Pass, root ast.Node) constants {
 	var c constants
 	run := ""
+	// flush ends a run of characters that stand side by side.
 	flush := func() {
 		if len(run) > 1 {
 			c.addString(run)
@@ -38,6 +39,8 @@ func wordsOf(p *mutate.Pass, root ast.Node) constants {
 			return true
 		}
 		tv := p.Info.Types[e]
+		// Only constant expressions are of interest, and the outermost of them: its value is what
+		// the code means.
 		if tv.Value == nil {
 			return true
 		}
@@ -55,6 +58,7 @@ func wordsOf(p *mutate.Pass, root ast.Node) constants {
 			if !exact {
 				break
 			}
+			// Small numbers are more likely counts than control characters.
 			switch b, _ := tv.Type.Underlying().(*gotypes.Basic); {
 			case b != nil &&
 				(b.Kind() == gotypes.Uint8 || b.Kind() == gotypes.Int32 || b.Kind() == gotypes.UntypedRune) &&
@@ -112,6 +116,7 @@ func (c *constants) addFloat(v float64) {
 func (c *constants) leaves(inputs []Input, outputs []Output) []leaf {
 	var out []leaf
 	in := map[string]bool{"int": true}
+	// A type brings those close to it into the grammar of this region.
 	note := func(t *Type) {
 		in[t.Name] = true
 		for _, name := range companions[t.Name] {
@@ -125,12 +130,14 @@ func (c *constants) leaves(inputs []Input, outputs []Output) []leaf {
 	for _, o := range outputs {
 		note(o.Type)
 	}
+	// A constant is added in each type that plays a part, and once.
 	add := func(name, text string, v any) {
 		l := leaf{typ: types[name], input: -1, text: text, value: v}
 		if in[name] && !slices.ContainsFunc(out, func(k leaf) bool { return k.typ == l.typ && k.text == l.text }) {
 			out = append(out, l)
 		}
 	}
+	// A constant text may be needed as bytes. Single bytes are too many in code with large tables.
 	for _, s := range c.strings {
 		add("string", strconv.Quote(s), s)
 		if in["[]byte"] && !in["string"] {
@@ -142,6 +149,7 @@ func (c *constants) leaves(inputs []Input, outputs []Output) []leaf {
 			add("byte", quoteByte(b), b)
 		}
 	}
+	// 0, 1, the empty text and the like may be needed by any code.
 	for _, n := range append(slices.Clone(c.ints), 0, 1) {
 		addNumber(add, n)
 	}
@@ -167,6 +175,7 @@ func addNumber(add func(name, text string, v any), n int64) {
 	text := strconv.FormatInt(n, 10)
 	add("int", text, int(n))
 	add("int64", text, n)
+	// A large negative number is what a constant of 64 bits looks like as an int64.
 	if n >= 0 || n < -1<<40 {
 		add("uint64", strconv.FormatUint(uint64(n), 10), uint64(n))
 	}

@@ -69,6 +69,8 @@ func findReductions(p *mutate.Pass) []mutate.Site {
 // reductionOf recognises a body of one statement, s op= term. The term depends on the element and
 // not on s.
 func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
+	// The loop must visit all elements in order, do nothing else, and leave room for the new
+	// variables.
 	l, ok := p.Elements(s)
 	if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) ||
 		labelled(p, s) {
@@ -81,6 +83,8 @@ func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
 	if len(list) != 1 {
 		return nil
 	}
+	// The one statement adds to a local integer by an operator for which the order does not matter.
+	// Floats are out: they round differently in another order.
 	as, ok := list[0].(*ast.AssignStmt)
 	if !ok || len(as.Lhs) != 1 {
 		return nil
@@ -90,6 +94,7 @@ func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
 		!p.Pure(as.Rhs[0]) && !onlyReadsElement(p, l, as.Rhs[0]) {
 		return nil
 	}
+	// A term that reads the sum, or writes something, depends on the order of the iterations.
 	if len(p.Uses(r.sum, as.Rhs[0])) > 0 || p.Effects(as.Rhs[0]).Writes {
 		return nil
 	}
@@ -102,6 +107,7 @@ func onlyReadsElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
 	if len(l.Elems) == 0 {
 		return false
 	}
+	// Walk through the term. Only arithmetic without division and shifts is certain not to panic.
 	for n := range mutate.Nodes[ast.Expr](p, e) {
 		switch n := n.(type) {
 		case *ast.IndexExpr:
@@ -124,12 +130,15 @@ func onlyReadsElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
 	return true
 }
 
+// rewriteReduction writes the loop with k sums, each of which takes every k-th element, and adds
+// them up behind it. The original loop handles the last elements.
 func rewriteReduction(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	r, k := s.Data.(*reduction), param.Value.(int)
 	if _, at := p.Siblings(s.Node.(ast.Stmt)); at < 0 {
 		return nil, errors.New("the loop stands in no statement list")
 	}
 	sum, rest := r.sum.Name(), p.Fresh("rest", "tail")
+	// Besides the original sum there are k-1 partial ones, each of which takes every k-th element.
 	sums := []string{sum}
 	for j := 1; j < k; j++ {
 		sums = append(sums, p.Fresh(sum+strconv.Itoa(j), sum+"Part"+strconv.Itoa(j)))
@@ -139,6 +148,7 @@ func rewriteReduction(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]muta
 		fmt.Fprintf(&block, "%s %s %s\n", name, r.term.Tok, element(p, r.loop, rest, r.term.Rhs[0], strconv.Itoa(j)))
 	}
 	typ := types.TypeString(r.sum.Type(), types.RelativeTo(p.Pkg))
+	// A partial sum starts with the neutral value, which is 1 for products and 0 for all others.
 	declare := fmt.Sprintf("var %s %s", strings.Join(sums[1:], ", "), typ)
 	if r.op == token.MUL {
 		declare = strings.Join(sums[1:], ", ") + " := " +

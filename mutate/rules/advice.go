@@ -100,6 +100,8 @@ func findSendInLoop(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// findReceiverScratch looks for buffers that a method makes at each call and that stay in it: a
+// pointer receiver could keep them.
 func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -127,10 +129,12 @@ func findPoolScratch(p *mutate.Pass) []mutate.Site {
 		if !ok || !isSlice(d.Var.Type()) || !staysHere(p, d.Var) {
 			continue
 		}
+		// A buffer of the function itself is made anew at each call.
 		call, made := p.IsBuiltin(d.Value, "make")
 		if !made || len(call.Args) < 2 {
 			continue
 		}
+		// Warn if its size is certainly beyond the stack's, or often large by the corpus.
 		size := elementSize(d.Var.Type().Underlying().(*types.Slice).Elem())
 		n, constant := p.Int(call.Args[len(call.Args)-1])
 		if constant && n*size > onStack || !constant && int64(percentile99(p))*size >= 1024 {
@@ -160,6 +164,7 @@ func findFieldOrder(p *mutate.Pass) []mutate.Site {
 		if ptr, ok := t.(*types.Pointer); ok {
 			t = ptr.Elem()
 		}
+		// Only types of the target's package can be changed.
 		named, ok := t.(*types.Named)
 		if !ok || named.Obj().Pkg() != p.Pkg || mentionsTypeParam(named) {
 			continue
@@ -189,6 +194,7 @@ func layoutSizes(s *types.Struct) (now, best int64) {
 	return sizes.Sizeof(s), (best + align - 1) / align * align
 }
 
+// findEqualFold looks for comparisons of two texts that both change their case first.
 func findEqualFold(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for b := range mutate.Nodes[*ast.BinaryExpr](p, nil) {

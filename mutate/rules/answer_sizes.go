@@ -21,6 +21,7 @@ func (a *answers) findResults(p *mutate.Pass) bool {
 	if results.Len() == 0 || results.Len() > len(fieldNames) {
 		return false
 	}
+	// A bare return gives the values of named results, which are not known here.
 	var returns []*ast.ReturnStmt
 	for r := range mutate.Nodes[*ast.ReturnStmt](p, a.fn.Body) {
 		if len(r.Results) != results.Len() {
@@ -28,12 +29,15 @@ func (a *answers) findResults(p *mutate.Pass) bool {
 		}
 		returns = append(returns, r)
 	}
+	// A column of the table holds one result. Its type must mean the same at the switch and at
+	// package level, where the table is declared.
 	for i := range results.Len() {
 		t := results.At(i).Type()
 		text, ok := facts.TypeText(p, t)
 		if !ok || !typeMeans(p, a.fn.Body.Lbrace+1, t) || !typeMeans(p, a.fn.Pos(), t) {
 			return false
 		}
+		// Only constants fit into a table that is filled before the first call.
 		var values []constant.Value
 		for _, r := range returns {
 			v := p.Info.Types[r.Results[i]].Value
@@ -46,6 +50,7 @@ func (a *answers) findResults(p *mutate.Pass) bool {
 		if stored == "" {
 			return false
 		}
+		// An unnamed result takes a default name, unless a named one has that name already.
 		field := results.At(i).Name()
 		if field == "" || field == "_" {
 			field = fieldNames[i]
@@ -72,6 +77,7 @@ func storedType(t types.Type, values []constant.Value) string {
 	case b.Info()&types.IsInteger == 0:
 		return ""
 	}
+	// Try the types from the smallest on: a smaller table stays in the cache.
 	for i, kind := range []types.BasicKind{types.Int8, types.Int16, types.Int32, types.Int64} {
 		if !slices.ContainsFunc(values, func(v constant.Value) bool { return !fitsIn(v, types.Typ[kind]) }) {
 			return []string{"int8", "int16", "int32", "int64"}[i]
@@ -91,6 +97,9 @@ func (a *answers) size() (n int64) {
 // findSizes reads the numbers that the function asks for.
 func (a *answers) findSizes(p *mutate.Pass) bool {
 	asked := make([][]int64, len(a.keys))
+	// A constant k is in reach of a table with k+1 entries, hence the callers' more of 1. One
+	// constant of a packed tag speaks of several keys; part is -1 for a key that it does not
+	// restrict.
 	note := func(tag ast.Expr, value ast.Expr, more int64) {
 		n, ok := p.Int(value)
 		if !ok {
@@ -103,6 +112,8 @@ func (a *answers) findSizes(p *mutate.Pass) bool {
 		}
 	}
 	questions := 0
+	// Each case and each comparison is one question. A switch without a tag asks by its
+	// comparisons, so its cases count but set no size.
 	for n := range mutate.Nodes[ast.Node](p, a.fn.Body) {
 		switch n := n.(type) {
 		case *ast.SwitchStmt:
@@ -122,6 +133,8 @@ func (a *answers) findSizes(p *mutate.Pass) bool {
 			}
 		}
 	}
+	// The table has one entry for each combination of the keys, so the sizes multiply. A key with a
+	// single value decides nothing.
 	entries := int64(1)
 	for _, list := range asked {
 		size := tableSize(list)

@@ -85,6 +85,7 @@ func fillsTable(p *mutate.Pass, fn *ast.FuncDecl) bool {
 
 // findKeys takes the receiver and the parameters, one or two numbers.
 func (a *answers) findKeys(p *mutate.Pass) bool {
+	// A receiver counts as the first key.
 	lists := a.fn.Type.Params.List
 	if a.fn.Recv != nil {
 		lists = append(a.fn.Recv.List[:len(a.fn.Recv.List):len(a.fn.Recv.List)], lists...)
@@ -112,6 +113,7 @@ func (a *answers) findKeys(p *mutate.Pass) bool {
 func onlyAnswers(list []ast.Stmt) bool {
 	for _, s := range list {
 		ok := false
+		// A break without a label leaves only the switch, so the questions after it still follow.
 		switch s := s.(type) {
 		case *ast.ReturnStmt:
 			ok = len(s.Results) > 0
@@ -136,6 +138,8 @@ func onlyAnswers(list []ast.Stmt) bool {
 // plain reports whether the questions depend on the keys alone and cannot fail, and whether the
 // words that the table needs mean what they should.
 func (a *answers) plain(p *mutate.Pass) bool {
+	// The table is filled at the program's start, so the answer must not depend on anything else
+	// and the filling must not panic.
 	if f := p.Effects(a.fn.Body); f.Writes || f.Reads || f.Panics {
 		return false
 	}
@@ -152,6 +156,8 @@ func (a *answers) plain(p *mutate.Pass) bool {
 			return false
 		}
 	}
+	// Names of types that the declarations use must not mean something else in this function or
+	// package.
 	for _, name := range []string{"uint64", "int8", "int16", "int32", "int64", "bool", "string"} {
 		if !facts.Means(p, a.fn.Body.Lbrace+1, name, types.Universe.Lookup(name)) ||
 			p.Pkg.Scope().Lookup(name) != nil {
@@ -161,12 +167,16 @@ func (a *answers) plain(p *mutate.Pass) bool {
 	return true
 }
 
+// rewriteAnswerTable moves the function's body to one for numbers beyond the table. What is left of
+// the function looks up small numbers and calls that one for others.
 func rewriteAnswerTable(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	a := s.Data.(*answers)
 	base := baseName(a.fn.Name.Name)
 	other, table := p.Fresh(base+"Other", base+"Otherwise"), p.Fresh(base+"Table", base+"Answers")
 	entry := p.Fresh(base+"Entry", base+"Answer")
 	var keys, tests, typed, indices, params []string
+	// A key outside of the table goes to the old body, which a second function holds. An unsigned
+	// comparison covers negative keys as well.
 	for i, k := range a.keys {
 		keys = append(keys, k.Name())
 		tests = append(tests, fmt.Sprintf("uint64(%s) < %d", k.Name(), a.sizes[i]))
@@ -220,6 +230,7 @@ func (a *answers) table(name, other, entry string, keys []string) string {
 		size += fmt.Sprintf("[%d]", a.sizes[1])
 	}
 	call := fmt.Sprintf("%s(%s)", other, strings.Join(keys, ", "))
+	// A table for one result holds the results themselves. For several, an entry is a struct.
 	if len(a.results) == 1 {
 		r := a.results[0]
 		return fmt.Sprintf("// %s holds what %s answers for small numbers.\nvar %s = func() (t %s%s) {\n"+

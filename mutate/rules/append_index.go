@@ -32,6 +32,8 @@ for i, x := range in {
 	Rewrite: precomputed,
 }
 
+// findAppendIndex looks for an empty slice that is made with room for all elements of the loop
+// behind it, which appends them.
 func findAppendIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -66,10 +68,12 @@ func overAll(p *mutate.Pass, loop *ast.RangeStmt, length ast.Expr) bool {
 // reach the append, and the body may not use the slice otherwise.
 func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.RangeStmt) []mutate.Edit {
 	body := loop.Body.List
+	// Whatever may skip the append leaves a gap in the result.
 	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continues(p, loop.Body) ||
 		declaredIn(p, loop.Body, v.Name()) {
 		return nil
 	}
+	// The append must come last and add exactly one element.
 	last := body[len(body)-1]
 	w, call, ok := appends(p, last)
 	if !ok || w != v || len(call.Args) != 2 || call.Ellipsis.IsValid() || len(p.Uses(v, loop)) != 2 {
@@ -77,6 +81,8 @@ func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.Rang
 	}
 	index := ""
 	var edits []mutate.Edit
+	// The position of the element is the loop's own index, which the body may not change; a range
+	// without one is given one.
 	switch {
 	case !isBlank(loop.Key) && p.Var(loop.Key) != nil:
 		index = p.Text(loop.Key)
@@ -90,6 +96,7 @@ func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.Rang
 		return nil
 	}
 	return append(edits,
+		// The slice is made with its full length now, where it had room only.
 		p.Span(made.Args[0].End(), made.Rparen, ", "+p.Text(made.Args[2])),
 		p.Replace(last, fmt.Sprintf("%s[%s] = %s", v.Name(), index, p.Text(call.Args[1]))))
 }

@@ -25,6 +25,8 @@ b = append(b, byte(n))`,
 	Rewrite: precomputed,
 }
 
+// findAppendJoin looks for runs of at least two appends to one slice. A run that is a site has no
+// smaller ones.
 func findAppendJoin(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list := range p.Lists() {

@@ -54,6 +54,7 @@ type asciiSite struct {
 // findASCII looks for a target or a helper with a loop over the runes of a string parameter. The
 // corpus must be mostly ASCII.
 func findASCII(p *mutate.Pass) []mutate.Site {
+	// On other texts the test of the fast path only adds time.
 	mostly := false
 	for _, f := range p.Facets.Params {
 		mostly = mostly || f.ASCII > 0.7
@@ -61,6 +62,8 @@ func findASCII(p *mutate.Pass) []mutate.Site {
 	if !mostly {
 		return nil
 	}
+	// Helpers count as well as the target: the loop over runes often stands in one of them. A
+	// recursive function would test its text again at each level.
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
@@ -71,6 +74,8 @@ func findASCII(p *mutate.Pass) []mutate.Site {
 		for _, f := range fn.Type.Params.List {
 			for _, id := range f.Names {
 				v := p.Info.Defs[id].(*types.Var)
+				// Only a string that the function never assigns is still the tested text when the
+				// loop runs.
 				if isString(v) && !p.Assigned(v, fn.Body) && runeEdits(p, fn, v) > 0 {
 					sites = append(sites,
 						mutate.Site{
@@ -129,10 +134,14 @@ func asByte(p *mutate.Pass, in *types.Var, n ast.Node) (string, bool) {
 	return "", false
 }
 
+// rangeAsBytes writes a range over the runes of in as a loop over its bytes. Both visit the same
+// positions, because every rune has one byte.
 func rangeAsBytes(p *mutate.Pass, in *types.Var, s *ast.RangeStmt) (string, bool) {
 	if p.Var(s.X) != in || s.Tok != token.DEFINE {
 		return "", false
 	}
+	// The index keeps its name, if the body does not change it: a change had no effect on the
+	// range.
 	index := "i"
 	if s.Key != nil && p.Text(s.Key) != "_" {
 		if index = p.Text(s.Key); p.Assigned(p.Var(s.Key), s.Body) {
@@ -141,6 +150,7 @@ func rangeAsBytes(p *mutate.Pass, in *types.Var, s *ast.RangeStmt) (string, bool
 	} else if p.Fresh("i") != "i" && usesName(p, p.FuncOf(s), "i") {
 		index = p.Fresh("i", "at")
 	}
+	// Statements in the body that decode runes become reads of bytes as well.
 	body := p.TextWith(s.Body, func(n ast.Node) (string, bool) {
 		if n == s.Body {
 			return "", false
@@ -224,6 +234,7 @@ func isASCIIRune(p *mutate.Pass, in *types.Var, e ast.Expr) bool {
 	if v == nil || p.IsGlobal(v) {
 		return false
 	}
+	// A rune comes from in if every loop that sets it ranges over in.
 	from := false
 	fn := p.FuncOf(e)
 	for r := range mutate.Nodes[*ast.RangeStmt](p, fn) {
@@ -234,6 +245,8 @@ func isASCIIRune(p *mutate.Pass, in *types.Var, e ast.Expr) bool {
 			}
 		}
 	}
+	// An assignment may decode a byte of in, change the rune's own case, or set a constant that is
+	// ASCII. Anything else may leave ASCII, compound assignments included.
 	for as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
 		for i, l := range as.Lhs {
 			if p.Var(l) != v {
@@ -251,6 +264,7 @@ func isASCIIRune(p *mutate.Pass, in *types.Var, e ast.Expr) bool {
 			}
 		}
 	}
+	// r++ takes 0x7F out of ASCII.
 	for inc := range mutate.Nodes[*ast.IncDecStmt](p, fn) {
 		if p.Var(inc.X) == v {
 			return false
@@ -265,6 +279,9 @@ func caseOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
 	return ok && p.Var(call.Args[0]) == v
 }
 
+// rewriteASCII copies the function for inputs that are all ASCII, with loops over bytes, and has
+// the original test its input and call the copy. The copy needs the parameters as they arrive, so
+// the test comes first.
 func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(asciiSite)
 	fn, in := site.fn, site.in.Name()

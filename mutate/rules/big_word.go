@@ -99,6 +99,8 @@ type bigCall struct {
 // findBigWords offers all calls together. If there are several operations, it also offers the
 // calls of each.
 func findBigWords(p *mutate.Pass) []mutate.Site {
+	// The helpers use int64 and math/big by name, so the candidate file must leave both names
+	// alone.
 	if p.Pkg.Scope().Lookup("int64") != nil {
 		return nil
 	}
@@ -109,6 +111,7 @@ func findBigWords(p *mutate.Pass) []mutate.Site {
 	var all []bigCall
 	by := map[string][]bigCall{}
 	var names []string
+	// Group the calls by operation, in the order of the text, so that the sites keep their order.
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		c, ok := bigCallOf(p, call)
 		if !ok {
@@ -122,6 +125,8 @@ func findBigWords(p *mutate.Pass) []mutate.Site {
 	if len(all) == 0 {
 		return nil
 	}
+	// All operations together come first: a value that stays a word through a chain of calls gains
+	// most. The single ones let the search leave out an operation whose operands rarely fit.
 	sites := []mutate.Site{{Node: all[0].call, Label: "words for " + strings.Join(names, ", "), Data: all}}
 	for _, name := range names {
 		if len(names) > 1 {
@@ -139,6 +144,7 @@ func bigCallOf(p *mutate.Pass, call *ast.CallExpr) (c bigCall, ok bool) {
 		return c, false
 	}
 	c = bigCall{call: call, op: sel.Sel.Name}
+	// QuoRem and DivMod have the remainder as a third operand.
 	operands := 2
 	if c.op == "QuoRem" || c.op == "DivMod" {
 		operands = 3
@@ -146,10 +152,13 @@ func bigCallOf(p *mutate.Pass, call *ast.CallExpr) (c bigCall, ok bool) {
 	if _, ok := p.IsCall(call, "math/big", "Int."+c.op); !ok || len(call.Args) != operands || !isBigInt(p, sel.X) {
 		return c, false
 	}
+	// A call in go or defer must stay a call of the method.
 	switch p.Parent(call).(type) {
 	case *ast.GoStmt, *ast.DeferStmt:
 		return c, false
 	}
+	// A fresh result saves the allocation of the words, which is worth a helper even for cheap
+	// operations.
 	c.fresh = newBigInt(p, sel.X) && (operands == 2 || newBigInt(p, call.Args[2]))
 	if !c.fresh && (c.op == "Add" || c.op == "Sub" || c.op == "Mul") {
 		return c, false
@@ -202,11 +211,14 @@ func asksForWord(p *mutate.Pass, call *ast.CallExpr) bool {
 	return false
 }
 
+// rewriteBigWords replaces each call by one of a helper, which computes in machine words if the
+// operands fit and calls the method otherwise.
 func rewriteBigWords(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	big, imports := p.Import("math/big")
 	edits := imports
 	names := map[string]string{}
 	for _, c := range s.Data.([]bigCall) {
+		// One helper serves all calls of an operation with the same kind of result.
 		wish := lowerFirst(c.op) + "Into"
 		if c.fresh {
 			wish = lowerFirst(c.op) + "Ints"
@@ -217,6 +229,8 @@ func rewriteBigWords(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 		}
 		sel := c.call.Fun.(*ast.SelectorExpr)
 		first := c.call.Args[0].Pos()
+		// A helper with a fresh result needs no receiver; otherwise the receiver becomes its first
+		// argument, by address if it is a value.
 		switch _, pointer := types.Unalias(p.Info.TypeOf(sel.X)).(*types.Pointer); {
 		case c.fresh:
 			edits = append(edits, p.Span(c.call.Pos(), first, names[wish]+"("))

@@ -41,6 +41,8 @@ type blockLoop struct {
 	scale int64  // 1 if the index counts elements, size if it counts blocks
 }
 
+// findBlocks looks for loops that go through a list in blocks of constant size. All uses of the
+// index must have a form that the rewrite knows, so it tries the rewrite here.
 func findBlocks(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
@@ -75,6 +77,7 @@ func blockLoopOf(p *mutate.Pass, f *ast.ForStmt) *blockLoop {
 
 // byElements recognises i+k <= len(s) and i <= len(s)-k with i += k.
 func (b *blockLoop) byElements(p *mutate.Pass) bool {
+	// The step is constant, and is the size of a block.
 	post, ok := b.stmt.Post.(*ast.AssignStmt)
 	if !ok || post.Tok != token.ADD_ASSIGN || p.Var(post.Lhs[0]) != b.index {
 		return false
@@ -87,6 +90,8 @@ func (b *blockLoop) byElements(p *mutate.Pass) bool {
 	if !ok {
 		return false
 	}
+	// The condition must leave a whole block: i+k <= len(s), or the same with <, with the sum on
+	// the one side or the difference on the other. In unsigned arithmetic the two would differ.
 	size := b.size
 	if c.Op == token.LSS {
 		size-- // i+3 < len(s)
@@ -104,11 +109,14 @@ func (b *blockLoop) byElements(p *mutate.Pass) bool {
 
 // byBlocks recognises i < len(s)/k with i++, also with n := len(s)/k before the loop.
 func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
+	// Match the header: i < limit with i++.
 	post, ok := b.stmt.Post.(*ast.IncDecStmt)
 	c, ok2 := b.stmt.Cond.(*ast.BinaryExpr)
 	if !ok || !ok2 || post.Tok != token.INC || p.Var(post.X) != b.index || c.Op != token.LSS || p.Var(c.X) != b.index {
 		return false
 	}
+	// A limit in a variable must be assigned once and before the loop, and then its definition
+	// counts.
 	count := c.Y
 	if n := p.Var(c.Y); n != nil {
 		fn := p.FuncOf(b.stmt)
@@ -118,6 +126,7 @@ func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
 		}
 		count = start
 	}
+	// The limit divides the length of the sequence, by / or by a shift.
 	q, ok := ast.Unparen(count).(*ast.BinaryExpr)
 	if !ok {
 		return false
@@ -134,6 +143,8 @@ func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
 	default:
 		return false
 	}
+	// The index counts blocks, so position i*size of the sequence is the start of the rest. The
+	// sequence must still have the length that the limit was derived from.
 	b.scale, b.text = b.size, strconv.FormatInt(b.size, 10)
 	return !reassignedBefore(p, b.seq, b.stmt)
 }
@@ -168,9 +179,12 @@ func (b *blockLoop) edits(p *mutate.Pass, rest string) ([]mutate.Edit, error) {
 
 // use rewrites one access; the index is its innermost part.
 func (b *blockLoop) use(p *mutate.Pass, id *ast.Ident, rest string) (mutate.Edit, error) {
+	// Start at the index, and climb as long as the parent is part of the same address.
 	var node ast.Expr = id
 	offset := int64(0)
 	up := p.Parent(node)
+	// A loop over blocks has to multiply the index by the block's size, as a product or as a shift.
+	// If it counts bytes, the index itself is the start of the block.
 	if b.scale > 1 {
 		mul, ok := up.(*ast.BinaryExpr)
 		switch {
@@ -181,6 +195,7 @@ func (b *blockLoop) use(p *mutate.Pass, id *ast.Ident, rest string) (mutate.Edit
 		}
 		node, up = mul, p.Parent(mul)
 	}
+	// An added constant is the offset within the block.
 	if sum, ok := up.(*ast.BinaryExpr); ok && sum.Op == token.ADD && ast.Unparen(sum.X) == node {
 		c, ok := p.Int(sum.Y)
 		if !ok {
@@ -188,11 +203,14 @@ func (b *blockLoop) use(p *mutate.Pass, id *ast.Ident, rest string) (mutate.Edit
 		}
 		offset, node, up = c, sum, p.Parent(sum)
 	}
+	// The address must be used in the sequence, and inside the block: the rest is only known to
+	// hold one block. The start of the block is then the start of the rest.
 	switch up := up.(type) {
 	case *ast.IndexExpr:
 		if ast.Unparen(up.Index) == node && p.Var(up.X) == b.seq && offset >= 0 && offset < b.size {
 			return p.Replace(up, fmt.Sprintf("%s[%d]", rest, offset)), nil
 		}
+	// A slice may begin at the block's end, which the rest still has.
 	case *ast.SliceExpr:
 		if up.Low != nil && ast.Unparen(up.Low) == node && up.High == nil && p.Var(up.X) == b.seq && offset >= 0 &&
 			offset <= b.size {

@@ -30,6 +30,7 @@ func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
 		if b, ok := cutBound(p, s); ok {
 			return b, true
 		}
+		// A counting loop has a bound if it steps by one up to a value that stays.
 		l, ok := p.Counted(s)
 		if !ok || !l.Strict || l.Start == nil || l.Skips || !facts.Stable(p, l.Bound, s) ||
 			!facts.Stable(p, l.Start, s) {
@@ -42,6 +43,8 @@ func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
 		if p.Effects(s.Body).Jumps {
 			return b, false // the loop may stop long before
 		}
+		// From 0 the bound is the number of iterations. A bound that is no length may be negative,
+		// so the code that uses it has to ask.
 		if p.IsInt(l.Start, 0) {
 			return bound{text: p.Text(l.Bound), negative: !isLength(p, l.Bound)}, true
 		}
@@ -66,6 +69,7 @@ func partsBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 //		var part string
 //		part, rest, more = strings.Cut(rest, sep)
 func cutBound(p *mutate.Pass, s *ast.ForStmt) (b bound, ok bool) {
+	// Match the head and the first two statements of the body.
 	init, ok := s.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 2 || len(init.Rhs) != 2 || s.Cond == nil || s.Post != nil ||
 		len(s.Body.List) < 2 {
@@ -80,6 +84,8 @@ func cutBound(p *mutate.Pass, s *ast.ForStmt) (b bound, ok bool) {
 		len(as.Rhs) != 1 || text == nil {
 		return b, false
 	}
+	// The body must cut the same text that the head begins with, and use the rest and the flag for
+	// nothing else: then each piece ends at a separator.
 	call, ok := p.IsCall(as.Rhs[0], "strings", "Cut")
 	if !ok || p.Var(call.Args[0]) != rest || p.Var(as.Lhs[1]) != rest || p.Var(as.Lhs[2]) != more ||
 		len(p.Uses(rest, s.Body)) != 2 || len(p.Uses(more, s.Body)) != 1 {
@@ -117,6 +123,8 @@ func operandOfMinus(p *mutate.Pass, e ast.Expr) string {
 	return p.Text(e)
 }
 
+// rangeBound finds the bound of a range: the length of what it goes over, or the number that it
+// counts to.
 func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	if b, ok := partsBound(p, s); ok {
 		return b, true
@@ -124,6 +132,8 @@ func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	if f := p.Effects(s.X); f.Writes || f.Panics || f.Allocs || callsFunction(p, s.X) {
 		return b, false // the code will evaluate it again, so it must be cheap and without effects
 	}
+	// A map, a slice and an array have a length. A range over an int counts to it, unless the loop
+	// stops before.
 	switch t := p.Info.TypeOf(s.X).Underlying().(type) {
 	case *types.Slice, *types.Map, *types.Array:
 		return bound{text: "len(" + p.Text(s.X) + ")"}, true
@@ -145,6 +155,8 @@ func isLength(p *mutate.Pass, e ast.Expr) bool {
 	if p.Effects(e).Panics {
 		return false // a division by a length may panic
 	}
+	// Go through the forms that can't be negative. A variable with one definition is as good as its
+	// value.
 	if v, ok := p.Int(e); ok {
 		return v >= 0
 	}
@@ -155,6 +167,8 @@ func isLength(p *mutate.Pass, e ast.Expr) bool {
 	if d, named := facts.Single.Of(p)[p.Var(e)]; named && d.Value != nil {
 		return isLength(p, d.Value)
 	}
+	// Sums, products and quotients of lengths are not negative, barring an overflow that no memory
+	// could hold.
 	if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.ADD || b.Op == token.MUL || b.Op == token.QUO) {
 		return isLength(p, b.X) && isLength(p, b.Y)
 	}

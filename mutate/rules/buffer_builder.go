@@ -33,6 +33,7 @@ return b.String()`,
 	Rewrite: precomputed,
 }
 
+// findBufferBuilder looks for buffers that are only written, and read as a text in the end.
 func findBufferBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -53,12 +54,15 @@ func findBufferBuilder(p *mutate.Pass) []mutate.Site {
 // emptyBuffer recognises the declaration of an empty buffer, or of a pointer to one. It returns the
 // part to replace, and the same for a builder.
 func emptyBuffer(p *mutate.Pass, d facts.Declaration) (node ast.Node, text string, ok bool) {
+	// var b bytes.Buffer: the type alone is replaced. An explicit type beside a value would need a
+	// second edit.
 	if d.Value == nil {
 		return d.Type, "strings.Builder", d.Type != nil && isNamed(d.Var.Type(), "bytes", "Buffer")
 	}
 	if d.Type != nil {
 		return nil, "", false
 	}
+	// A short declaration must start with an empty buffer, since a builder takes no first content.
 	switch v := d.Value.(type) {
 	case *ast.CompositeLit:
 		return v.Type, "strings.Builder", len(v.Elts) == 0 && isNamed(d.Var.Type(), "bytes", "Buffer")
@@ -68,6 +72,7 @@ func emptyBuffer(p *mutate.Pass, d facts.Declaration) (node ast.Node, text strin
 			return nil, "", false
 		}
 		return lit.Type, "strings.Builder", isNamed(p.Info.TypeOf(lit), "bytes", "Buffer")
+	// NewBuffer(nil) and NewBufferString("") are empty as well.
 	case *ast.CallExpr:
 		if made, is := p.IsBuiltin(v, "new"); is {
 			t := p.Info.TypeOf(made.Args[0])
@@ -98,6 +103,7 @@ func onlyWritten(p *mutate.Pass, d facts.Declaration) bool {
 		}
 		call := p.Parent(sel).(*ast.CallExpr)
 		switch sel.Sel.Name {
+		// Builders have these methods with the same results.
 		case "WriteString", "WriteByte", "WriteRune", "Write", "Len":
 		case "Grow":
 			if !isLength(p, call.Args[0]) {

@@ -90,6 +90,7 @@ func growParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
+// findStringBuilder looks for texts that a loop adds to, and which a builder could hold instead.
 func findStringBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -117,6 +118,7 @@ func (b *builderSite) convert(p *mutate.Pass) bool {
 	}
 	fn := p.FuncOf(b.decl.Stmt)
 	text := "var " + b.name + " strings.Builder"
+	// An initial value is written first. It must not be the variable's own name in an outer scope.
 	if init := b.decl.Value; init != nil {
 		if s, ok := constString(p, init); !ok || s != "" {
 			if len(p.Uses(b.decl.Var, init)) > 0 {
@@ -127,6 +129,7 @@ func (b *builderSite) convert(p *mutate.Pass) bool {
 	}
 	name, imports := p.Import("strings")
 	b.edits = append(imports, p.Replace(b.decl.Stmt, strings.ReplaceAll(text, "strings.", name+".")))
+	// Every use must have a form for builders: the type changes at all of them.
 	for _, id := range p.Uses(b.decl.Var, fn) {
 		e, ok := b.use(p, id)
 		if !ok {
@@ -162,6 +165,7 @@ func (b *builderSite) use(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
 func (b *builderSite) read(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
 	switch up := p.Parent(id).(type) {
 	case *ast.BinaryExpr:
+		// A comparison with the empty text is one of the length.
 		if s, ok := constString(p, up.Y); ok && s == "" && up.X == ast.Expr(id) && up.Op != token.ADD {
 			return []mutate.Edit{p.Replace(up, b.name+".Len() "+up.Op.String()+" 0")}, true
 		}
@@ -182,6 +186,7 @@ func (b *builderSite) read(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) 
 			return nil, false
 		}
 	}
+	// In a loop the text may still grow after the read. A read that leaves the loop is the last.
 	if outerLoop(p, id, b.decl.Stmt) != nil && !leaves(p, id) {
 		return nil, false
 	}
@@ -224,6 +229,7 @@ func writes(p *mutate.Pass, name string, e, skip ast.Expr) string {
 		return ""
 	}
 	if s, ok := constString(p, e); ok {
+		// A single character is cheaper to write as a byte.
 		if len(s) == 1 && s[0] < 0x80 {
 			return fmt.Sprintf("%s.WriteByte(%q)\n", name, s[0])
 		}
@@ -232,11 +238,13 @@ func writes(p *mutate.Pass, name string, e, skip ast.Expr) string {
 		}
 		return name + ".WriteString(" + p.Text(e) + ")\n"
 	}
+	// The parts of a sum are written one after the other, which saves the text of the sum.
 	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op == token.ADD {
 		return writes(p, name, b.X, skip) + writes(p, name, b.Y, skip)
 	}
 	if call, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
 		arg := call.Args[0]
+		// A converted rune or byte slice is written without the conversion.
 		switch {
 		case isBasic(p, arg, types.Int32) || isBasic(p, arg, types.UntypedRune):
 			return name + ".WriteRune(" + p.Text(arg) + ")\n"
@@ -270,6 +278,8 @@ func (b *builderSite) size(p *mutate.Pass, rest []ast.Stmt, v *types.Var) {
 		if !ok || !facts.Stable(p, r.X, r) {
 			continue
 		}
+		// Only a range over texts gives a useful bound: the sum of their lengths, or the length of
+		// the one text whose characters are written.
 		switch t := p.Info.TypeOf(r.X).Underlying().(type) {
 		case *types.Slice:
 			if isBasicType(t.Elem(), types.String) {
@@ -290,6 +300,7 @@ func prepass(p *mutate.Pass, r *ast.RangeStmt, v *types.Var) (text, total string
 	if !ok || elem.Name == "_" {
 		return "", ""
 	}
+	// Constants in the body are written at most once an element.
 	fixed := 0
 	for lit := range mutate.Nodes[*ast.BasicLit](p, r.Body) {
 		if s, ok := constString(p, lit); ok {
@@ -315,6 +326,7 @@ func rewriteStringBuilder(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]
 	return b.edits, nil
 }
 
+// findBuilderGrow looks for builders that code fills without having grown them first.
 func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -322,9 +334,12 @@ func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 		if !ok || d.Value != nil {
 			continue
 		}
+		// Code that asks for the capacity would see the difference.
 		if d.Var.Type().String() != "strings.Builder" || asksCapacity(p, d.Var) {
 			continue
 		}
+		// A loop with known sizes has the best estimate. Else many writes in a row are counted with
+		// what is known of each.
 		if b := sizedBuilder(p, d, list[i+1:]); b != nil {
 			sites = append(sites, mutate.Site{Node: b.loop, Label: "builder " + b.name + " filled in a loop", Data: b})
 			continue

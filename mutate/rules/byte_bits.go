@@ -43,6 +43,7 @@ func (s *tableSite) setOf(p *mutate.Pass) (set byteClass, err error) {
 		if err != nil {
 			return set, err
 		}
+		// The tests of a chain combine as its operator does.
 		for c := range set {
 			switch {
 			case i == 0:
@@ -74,6 +75,8 @@ func asciiWords(set byteClass) (low, high uint64, inverted bool, err error) {
 	return low, high, inverted, nil
 }
 
+// rewriteByteBits writes the set of accepted bytes into two constants of 64 bits, and each test as
+// a look at one bit of them. It refuses sets that differ within the bytes beyond ASCII.
 func rewriteByteBits(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(tableSite)
 	set, err := site.setOf(p)

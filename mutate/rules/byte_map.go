@@ -34,6 +34,8 @@ for i := range len(s) {
 	Rewrite: precomputed,
 }
 
+// findByteMap offers each local map that no closure captures, and each unexported map of the
+// package that is declared alone.
 func findByteMap(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	add := func(v *types.Var, n ast.Node, edits []mutate.Edit) {
@@ -52,6 +54,7 @@ func findByteMap(p *mutate.Pass) []mutate.Site {
 			}))
 		}
 	}
+	// An exported variable may have uses in other files, which the edits cannot reach.
 	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
 		v, ok := p.Info.Defs[spec.Names[0]].(*types.Var)
 		if ok && p.IsGlobal(v) && !v.Exported() && len(spec.Names) == 1 && len(spec.Values) == 1 {
@@ -71,14 +74,18 @@ func findByteMap(p *mutate.Pass) []mutate.Site {
 func byteMapEdits(
 	p *mutate.Pass, v *types.Var, value ast.Expr, declare func(typ, value string) mutate.Edit,
 ) []mutate.Edit {
+	// The keys must be bytes, so that 256 entries are all there are.
 	m, ok := v.Type().(*types.Map)
 	if !ok || !isBasicType(m.Key(), types.Uint8) {
 		return nil
 	}
 	elem, ok := facts.TypeText(p, m.Elem())
+	// An array is a value and has no nil, so a map of the package must be frozen. The 8,192 bytes
+	// keep the table within a part of the first cache.
 	if !ok || p.IsGlobal(v) && !p.Frozen(v) || elementSize(m.Elem())*256 > 8192 || mentionsTypeParam(m.Elem()) {
 		return nil
 	}
+	// A set has no values to hold. An array of bools says which keys are in it.
 	set := elem == "struct{}"
 	if set {
 		elem = "bool"
@@ -87,6 +94,7 @@ func byteMapEdits(
 	if !ok {
 		return nil
 	}
+	// Every use must have a form that an array has too: the rewrite is all or nothing.
 	edits := []mutate.Edit{declare("[256]"+elem, text)}
 	for _, id := range p.Uses(v, p.File) {
 		e, ok := byteMapUse(p, id, set, isBasicType(m.Elem(), types.Bool) && allTrue(p, v, value))
@@ -95,6 +103,7 @@ func byteMapEdits(
 		}
 		edits = append(edits, e...)
 	}
+	// A map without uses has nothing to gain.
 	if len(p.Uses(v, p.File)) == 0 {
 		return nil
 	}
@@ -103,6 +112,8 @@ func byteMapEdits(
 
 // byteMapValue returns the array literal for an initial value, or "" for an empty one.
 func byteMapValue(p *mutate.Pass, value ast.Expr, elem string, set bool) (string, bool) {
+	// A map that is made starts empty, as an array does. A size hint is dropped, so it may have no
+	// effects.
 	if call, ok := p.IsBuiltin(value, "make"); ok {
 		return "", len(call.Args) < 3 && (len(call.Args) == 1 || p.Pure(call.Args[1]))
 	}
@@ -113,6 +124,7 @@ func byteMapValue(p *mutate.Pass, value ast.Expr, elem string, set bool) (string
 	if len(lit.Elts) == 0 {
 		return "", true
 	}
+	// Keys of an array literal must be constants.
 	for _, e := range lit.Elts {
 		kv, ok := e.(*ast.KeyValueExpr)
 		if _, isConst := p.Int(kv.Key); !ok || !isConst {
@@ -120,6 +132,7 @@ func byteMapValue(p *mutate.Pass, value ast.Expr, elem string, set bool) (string
 		}
 	}
 	body := p.Between(lit.Lbrace, lit.End())
+	// The elements of a set become true.
 	if set {
 		body = strings.ReplaceAll(p.TextWith(lit, func(n ast.Node) (string, bool) {
 			if kv, ok := n.(*ast.KeyValueExpr); ok {
@@ -134,11 +147,13 @@ func byteMapValue(p *mutate.Pass, value ast.Expr, elem string, set bool) (string
 // byteMapUse rewrites one use. set says that the elements are struct{}, so that only presence
 // counts. truth says that every stored element is true.
 func byteMapUse(p *mutate.Pass, id *ast.Ident, set, truth bool) ([]mutate.Edit, bool) {
+	// Only indexing is left; len and range have no counterpart for the keys that are present.
 	ix, ok := p.Parent(id).(*ast.IndexExpr)
 	if !ok || ix.X != ast.Expr(id) {
 		return nil, false
 	}
 	as, isAssign := p.Parent(ix).(*ast.AssignStmt)
+	// An assignment stores in the array. For a set it stores the presence.
 	if isAssign && slices.Contains(as.Lhs, ast.Expr(ix)) {
 		if !set {
 			return nil, true
@@ -148,12 +163,16 @@ func byteMapUse(p *mutate.Pass, id *ast.Ident, set, truth bool) ([]mutate.Edit, 
 		}
 		return []mutate.Edit{p.Replace(as.Rhs[0], "true")}, true
 	}
+	// An element of a map has no address; that of an array would make it escape.
 	if u, ok := p.Parent(ix).(*ast.UnaryExpr); ok && u.Op == token.AND {
 		return nil, false
 	}
+	// A missing key reads the zero value, in the map and in the array. With struct{} elements the
+	// value says nothing.
 	if !commaOK(p, ix) {
 		return nil, !set
 	}
+	// The second result is the presence, which the array knows only if it stores it.
 	if !set && !truth || !isAssign || !isBlank(as.Lhs[0]) {
 		return nil, false
 	}

@@ -92,6 +92,7 @@ func findCutsInPlace(p *mutate.Pass) []mutate.Site {
 		if !ok || len(call.Args) != 2 || p.FuncOf(as) == nil {
 			continue
 		}
+		// Package bytes takes the separator as bytes, so look through the conversion.
 		e := call.Args[1]
 		_, of := p.IsCall(call, "strings", "Cut")
 		_, ofBytes := p.IsCall(call, "bytes", "Cut")
@@ -101,6 +102,7 @@ func findCutsInPlace(p *mutate.Pass) []mutate.Site {
 		if !of || !writtenOut(p, e) {
 			continue
 		}
+		// IndexByte looks for one byte, so the separator must be a single constant one.
 		fun, qualified := call.Fun.(*ast.SelectorExpr)
 		sep, constant := constString(p, e)
 		if !qualified || !constant || len(sep) != 1 || !canHelp(p, p.Text(fun.X)) {
@@ -156,13 +158,18 @@ func canHelp(p *mutate.Pass, pkg string) bool {
 // cutInPlace writes out a statement of a list that assigns the results of Cut for a variable. It
 // returns "" for others.
 func cutInPlace(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr, sep string, ofBytes bool) string {
+	// The text is named up to five times in the result, so it must be a local variable that nobody
+	// else changes meanwhile.
 	text := p.Var(call.Args[0])
 	if len(as.Lhs) != 3 || !facts.IsLocal(p, text) || facts.Captured.Of(p)[text] {
 		return ""
 	}
+	// The result is an if statement: only a statement of a list has room for it.
 	if list, at := p.Siblings(as); at < 0 || list[at] != ast.Stmt(as) || ofBytes && !isByteSlice(p, call.Args[0]) {
 		return ""
 	}
+	// Cut returns the part before, the part after and true. Without a separator it returns the
+	// whole text, an empty one and false, where the empty slice of bytes is nil.
 	s, at, pkg := text.Name(), p.Fresh("at", "sep"), p.Text(call.Fun.(*ast.SelectorExpr).X)
 	found := []string{s + "[:" + at + "]", s + "[" + at + "+1:]", "true"}
 	not := []string{s, `""`, "false"}
@@ -170,6 +177,8 @@ func cutInPlace(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr, sep stri
 		not[1] = "[]byte(nil)"
 	}
 	var to, yes, no []string
+	// Take a pair of texts for each result that is used. A definition that takes the name of the
+	// text or of the package would hide it from the statement that follows.
 	for i, l := range as.Lhs {
 		id, ok := l.(*ast.Ident)
 		if !ok || as.Tok == token.DEFINE && (id.Name == s || id.Name == pkg) {
@@ -185,6 +194,9 @@ func cutInPlace(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr, sep stri
 	lhs := strings.Join(to, ", ")
 	test := fmt.Sprintf("if %s := %s.IndexByte(%s, %s); %[1]s >= 0 {\n%[5]s = %[6]s\n}", at, pkg, s, sep, lhs,
 		strings.Join(yes, ", "))
+	// A definition needs its variables in front of the test, with the values of the case without a
+	// separator. An assignment uses an else branch, and skips what would assign a variable to
+	// itself.
 	if as.Tok == token.DEFINE {
 		test = fmt.Sprintf("%s := %s\n%s", lhs, strings.Join(no, ", "), test)
 	} else if to, no = changes(to, no); len(to) > 0 {

@@ -42,6 +42,8 @@ type tableSite struct {
 	op    token.Token
 }
 
+// findByteTests looks for tests of a byte that take several comparisons: by a predicate that loops
+// call, or written out.
 func findByteTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
@@ -49,6 +51,8 @@ func findByteTests(p *mutate.Pass) []mutate.Site {
 		if !ok || fn.Body == nil {
 			continue
 		}
+		// A predicate gets a table for all its calls in loops. Chains of tests elsewhere get one
+		// each.
 		if isPredicate(p, fn) && comparisons(p, fn) >= 2 {
 			if calls := callsInLoops(p, fn); len(calls) > 0 {
 				sites = append(sites, mutate.Site{
@@ -89,6 +93,8 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
 	covered := fn.Body.Lbrace // the end of the runs that are sites already
 	add := func(run []ast.Expr, op token.Token) {
+		// A table costs a load, so it needs at least two comparisons to replace, in code that runs
+		// often. A run inside of another one is a site already.
 		if run[0].Pos() < covered || countLeaves(p, run) < 2 || !p.InLoop(run[0]) && (fn != p.Func || !hot(p, run[0])) {
 			return
 		}
@@ -99,6 +105,7 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 			Data:  tableSite{run: run, op: op},
 		})
 	}
+	// The tests of a byte stand side by side in a case list, or in a chain of && or ||.
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SwitchStmt:
@@ -107,11 +114,13 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 					splitRuns(p, c.(*ast.CaseClause).List, token.COMMA, add)
 				}
 			}
+		// A chain within a chain of the same operator belongs to the outer one.
 		case *ast.BinaryExpr:
 			if n.Op != token.LAND && n.Op != token.LOR || inChainOf(p, n) {
 				return true
 			}
 			splitRuns(p, operands(n, n.Op), n.Op, add)
+			// A chain that is one test as a whole has no smaller runs of interest.
 			_, whole := testOf(p, n)
 			return !whole
 		}
@@ -165,6 +174,8 @@ func rewriteByteTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	return tableOfRun(p, site), nil
 }
 
+// tableOfPredicate declares a table with the predicate's answer for each byte, and has the calls
+// read it. The predicate stays, since it fills the table.
 func tableOfPredicate(p *mutate.Pass, s tableSite) []mutate.Edit {
 	pred := s.pred.Name.Name
 	name := baseName(pred)
@@ -188,6 +199,7 @@ var %s = func() (t [256]bool) {
 	return edits
 }
 
+// tableOfRun does the same for a run of tests that stand side by side, such as the list of a case.
 func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 	first, last := s.run[0], s.run[len(s.run)-1]
 	operand := mustTest(p, first).operand
@@ -208,6 +220,7 @@ func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 			return "", false
 		})
 	}
+	// The table is filled by the original tests, with another name for the byte.
 	return []mutate.Edit{
 		p.Span(first.Pos(), last.End(), name+"["+p.Text(operand)+"]"),
 		p.Declare(first, filledTable(name, fmt.Sprintf("answers with one load what would take %d comparisons",

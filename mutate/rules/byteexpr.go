@@ -33,6 +33,7 @@ func testOf(p *mutate.Pass, e ast.Expr) (t byteTest, ok bool) {
 		if fn, arg := predicateCall(p, e); arg != nil {
 			return byteTest{arg, comparisons(p, fn)}, true
 		}
+	// A table of bools that never changes is a test, too.
 	case *ast.IndexExpr:
 		v := p.Var(e.X)
 		if v == nil || !isTable(v.Type(), 256) || !p.Frozen(v) || p.Basic(e) != types.Bool {
@@ -45,8 +46,10 @@ func testOf(p *mutate.Pass, e ast.Expr) (t byteTest, ok bool) {
 	return t, false
 }
 
+// binaryTest recognises comparisons of a byte with constants, and their combinations.
 func binaryTest(p *mutate.Pass, e *ast.BinaryExpr) (t byteTest, ok bool) {
 	switch e.Op {
+	// A connection is a test of a byte if both sides test the same one.
 	case token.LAND, token.LOR:
 		x, okX := testOf(p, e.X)
 		y, okY := testOf(p, e.Y)
@@ -54,6 +57,7 @@ func binaryTest(p *mutate.Pass, e *ast.BinaryExpr) (t byteTest, ok bool) {
 			return t, false
 		}
 		return byteTest{x.operand, x.leaves + y.leaves}, true
+	// A comparison has the byte on one side and a constant on the other.
 	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
 		if _, constant := p.Int(e.Y); constant {
 			if op := byteOperand(p, e.X); op != nil {

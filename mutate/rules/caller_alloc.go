@@ -44,13 +44,18 @@ func fillState(s *state, seed []byte) {
 	Rewrite: precomputed,
 }
 
+// findCallerAlloc looks for helpers that allocate a value first, fill it in, and return it.
 func findCallerAlloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		// The target keeps its shape. A deferred call or a recover would belong to another function
+		// after the split.
 		if fn == p.Func || fn.Body == nil || len(fn.Body.List) < 3 || !plainSignature(fn) ||
 			mentions(p, fn, "recover") || hasDefer(p, fn.Body) {
 			continue
 		}
+		// The first statement allocates a value, and the last one returns it. What lies between
+		// must be long enough to keep the whole from being inlined.
 		d, ok := facts.Declares(p, fn.Body.List[0])
 		if !ok || !allocates(p, d) || facts.Captured.Of(p)[d.Var] || reassignedIn(p, d.Var, fn.Body) {
 			continue
@@ -120,7 +125,12 @@ func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration) boo
 	return false
 }
 
+// callerAllocEdits leaves the declaration and the return in fn, which is then small enough to be
+// inlined, and moves the statements between them to a new function. The caller's compiler sees
+// where the value goes, and may keep it on the stack.
 func callerAllocEdits(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration, last ast.Stmt) []mutate.Edit {
+	// The value becomes a parameter of the new function. A second variable of its name would hide
+	// it.
 	typ, ok := facts.TypeText(p, d.Var.Type())
 	if !ok || declaredIn(p, &ast.BlockStmt{Lbrace: d.Stmt.End(), Rbrace: fn.Body.Rbrace}, d.Var.Name()) {
 		return nil
@@ -129,6 +139,8 @@ func callerAllocEdits(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration, las
 	if calls := soleCall(rest); calls {
 		return nil // the rule has split it before
 	}
+	// The new function takes the value and all parameters of fn, since its statements may read any
+	// of them.
 	name := p.Fresh("fill"+upperFirst(strings.TrimPrefix(fn.Name.Name, "new")), lowerFirst(fn.Name.Name)+"Fill")
 	var args []string
 	for _, v := range parameters(p, fn) {
@@ -139,11 +151,13 @@ func callerAllocEdits(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration, las
 		params = ", " + params
 	}
 	call := strings.Join(append([]string{d.Var.Name()}, args...), ", ")
+	// A variadic parameter is a slice by now, and is passed on as one.
 	if n := len(fn.Type.Params.List); n > 0 {
 		if _, variadic := fn.Type.Params.List[n-1].Type.(*ast.Ellipsis); variadic {
 			call += "..."
 		}
 	}
+	// Whatever stands between the declaration and the last statement moves.
 	from, to := d.Stmt.End(), last.Pos()
 	return []mutate.Edit{
 		p.Span(from, to, fmt.Sprintf("\n%s(%s)\n", name, call)),

@@ -42,6 +42,8 @@ type arm struct {
 	weight   float64
 }
 
+// findCaseOrder looks for tests of one byte that could stand in the order of the corpus's
+// frequencies.
 func findCaseOrder(p *mutate.Pass) []mutate.Site {
 	bytes := byteShares(p)
 	if bytes == nil {
@@ -50,6 +52,8 @@ func findCaseOrder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for n := range mutate.Nodes[ast.Node](p, nil) {
 		for _, arms := range armsOf(p, n) {
+			// Sites are chains and switches in loops, whose order is not the best one yet. A
+			// comment between two arms would end up at the wrong one.
 			if len(arms) > 1 && p.InLoop(n) && weigh(p, arms, bytes) && !slices.IsSortedFunc(arms, heavier) &&
 				!commentsBetween(p, arms) {
 				sites = append(sites, mutate.Site{
@@ -106,11 +110,14 @@ func armsOf(p *mutate.Pass, n ast.Node) [][]arm {
 	return nil
 }
 
+// casesOf returns the arms of a switch of conditions, or nil if their order cannot be changed.
 func casesOf(s *ast.SwitchStmt) []arm {
 	if s.Tag != nil || s.Init != nil {
 		return nil
 	}
 	var arms []arm
+	// Only the default may be without a test, and it must be last. A fallthrough needs its
+	// neighbour.
 	for i, c := range s.Body.List {
 		clause := c.(*ast.CaseClause)
 		if clause.List == nil && i == len(s.Body.List)-1 {
@@ -160,6 +167,7 @@ func neighbours(list []ast.Stmt) [][]arm {
 func weigh(p *mutate.Pass, arms []arm, bytes []float64) bool {
 	var taken byteClass
 	var operand ast.Expr
+	// Collect the bytes that pass each test. If one passes two, their order matters.
 	for i := range arms {
 		for _, e := range arms[i].tests {
 			t, ok := testOf(p, e)

@@ -42,6 +42,8 @@ type chainArm struct {
 	body   *ast.BlockStmt
 }
 
+// findChainSwitch looks for four or more comparisons of one variable with constants: as else ifs,
+// or as ifs in a row that return.
 func findChainSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -49,10 +51,12 @@ func findChainSwitch(p *mutate.Pass) []mutate.Site {
 		if !ok {
 			continue
 		}
+		// A chain of else if is one site.
 		if v, arms, otherwise := elseChain(p, s); len(arms) >= 4 && distinct(p, arms) {
 			sites = append(sites, site(s, "chain on "+v.Name(), p.Replace(s, switchText(p, v, arms, otherwise))))
 			continue
 		}
+		// In a run of ifs that return, each one begins a shorter run: offer only the longest.
 		if i > 0 {
 			if prev, ok := list[i-1].(*ast.IfStmt); ok && returnArm(p, prev) != nil && returnArm(p, s) != nil &&
 				armVar(p, prev) == armVar(p, s) {
@@ -85,8 +89,11 @@ func equality(p *mutate.Pass, cond ast.Expr) (v *types.Var, consts []ast.Expr) {
 	return v, consts
 }
 
+// elseChain follows a chain of else ifs. It returns no arms if one of them tests something else.
 func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, otherwise *ast.BlockStmt) {
 	for {
+		// All conditions compare the same variable with constants. A break in a body would leave
+		// the switch instead of the loop.
 		w, consts := equality(p, s.Cond)
 		if s.Init != nil || w == nil || v != nil && w != v || breaks(p, s.Body) {
 			return nil, nil, nil
@@ -146,6 +153,8 @@ func returnRun(p *mutate.Pass, list []ast.Stmt) (v *types.Var, arms []chainArm, 
 	return v, arms, last
 }
 
+// distinct reports whether no constant occurs twice: a switch with a constant twice does not
+// compile. Constants of different types may be equal, so numbers are compared by value.
 func distinct(p *mutate.Pass, arms []chainArm) bool {
 	seen := map[string]bool{}
 	for _, a := range arms {

@@ -29,17 +29,22 @@ lower := strings.ToLower(s)`,
 	Rewrite: precomputed,
 }
 
+// findCheapFirst looks for a costly value in front of a test that may leave without it.
 func findCheapFirst(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		if i == 0 {
 			continue
 		}
+		// A declaration with a costly value is followed by an if that leaves and does not use the
+		// variable.
 		d, ok := facts.Declares(p, list[i-1])
 		test, isIf := list[i].(*ast.IfStmt)
 		if !ok || !isIf || d.Value == nil || test.Else != nil || !mutate.Terminates(test.Body.List) {
 			continue
 		}
+		// The value moves behind the if, so computing it must have no effect that the test or its
+		// body could see, and no panic that the test would skip.
 		f := p.Effects(d.Value)
 		if f.Writes || f.Panics || !worksHard(p, d.Value) || mentionsVar(p, d.Var, test) || labelled(p, list[i-1]) {
 			continue

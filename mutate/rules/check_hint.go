@@ -32,6 +32,8 @@ d := b[2]`,
 	Rewrite: precomputed,
 }
 
+// findCheckHint looks for runs of statements that read a slice at several constant indexes, the
+// highest of which is not the first.
 func findCheckHint(p *mutate.Pass) []mutate.Site {
 	type read struct {
 		stmt ast.Stmt
@@ -43,6 +45,8 @@ func findCheckHint(p *mutate.Pass) []mutate.Site {
 		if !simple(list[i]) {
 			continue
 		}
+		// Each variable that the statement indexes starts a run of its own. Globals, captured and
+		// pointed-to variables may change between two reads.
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, list[i]) {
 			v := p.Var(ix.X)
 			if v == nil || seen[read{list[i], v}] || p.IsGlobal(v) || facts.Captured.Of(p)[v] || facts.Pointed(p, v) {
@@ -52,6 +56,8 @@ func findCheckHint(p *mutate.Pass) []mutate.Site {
 			for _, s := range run {
 				seen[read{s, v}] = true
 			}
+			// A hint pays for at least two accesses, unless the first one is the highest anyway or
+			// an earlier test has done it.
 			if n < 2 || top < 1 || first == top || hinted(p, v, top, list[:i]) || longEnough(p, v, top, list[i]) {
 				continue
 			}
@@ -66,11 +72,14 @@ func findCheckHint(p *mutate.Pass) []mutate.Site {
 // indexes at which they read a slice or string: the first, the highest, and how many there are.
 func constantIndexes(p *mutate.Pass, list []ast.Stmt, v *types.Var) (first, top int64, n int, run []ast.Stmt) {
 	first = -1
+	// Every statement of the run must be reached when the first one is: the hint panics early only
+	// where one of the accesses would have panicked anyway.
 	for _, s := range list {
 		if !simple(s) {
 			break
 		}
 		here := 0
+		// An index that depends on a condition may never be read, so it says nothing of the length.
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
 			k, ok := p.Int(ix.Index)
 			if !ok || p.Var(ix.X) != v || !slicedOrString(v.Type()) || conditional(p, ix, s) {
@@ -81,11 +90,15 @@ func constantIndexes(p *mutate.Pass, list []ast.Stmt, v *types.Var) (first, top 
 			}
 			here, top = here+1, max(top, k)
 		}
+		// Stop before the first statement without an access, and at one that changes the slice
+		// between two.
 		if first < 0 || here == 0 && n > 0 && !p.Pure(s) && p.Effects(s).Writes && p.Assigned(v, s) {
 			break
 		}
 		n += here
 		run = append(run, s)
+		// Once the variable is another slice or the function has returned, later indexes say
+		// nothing of this one.
 		if p.Assigned(v, s) && !onlyElements(p, v, s) {
 			break
 		}
@@ -118,9 +131,12 @@ func longEnough(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
 	if p.Reassigned(v, p.FuncOf(s)) {
 		return false // the slice may have become shorter
 	}
+	// A slice that was cut out with constant bounds has a known length.
 	if d, ok := facts.Declared.Of(p)[v]; ok && cutOut(p, d.Value) > top {
 		return true
 	}
+	// Go outwards, and collect the conditions that hold wherever s is reached. Only the body of an
+	// if or a loop is bound to its condition, and only a case of a single test.
 	for _, up := range p.Path(s) {
 		var tests []ast.Expr
 		switch up := up.(type) {
@@ -137,6 +153,7 @@ func longEnough(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
 				tests = operands(up.List[0], token.LAND)
 			}
 		}
+		// len(v) > top and len(v) >= top+1 are what the hint would say.
 		for _, e := range tests {
 			b, ok := ast.Unparen(e).(*ast.BinaryExpr)
 			if !ok || b.Op != token.GEQ && b.Op != token.GTR || !isLengthOf(p, b.X, v) {
@@ -174,6 +191,7 @@ func cutOut(p *mutate.Pass, e ast.Expr) int64 {
 // isLengthOf recognises len(v), also converted, and a variable that is declared as that and keeps
 // its value.
 func isLengthOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
+	// Look through a conversion, and through a variable that is set once.
 	e = ast.Unparen(e)
 	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
 		return isLengthOf(p, call.Args[0], v)

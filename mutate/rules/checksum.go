@@ -73,7 +73,11 @@ func checksumSites(p *mutate.Pass, ok func(*checksum) bool) []mutate.Site {
 	return sites
 }
 
+// checksumOf recognises a loop over the bytes of a slice whose only statement is the step of a
+// reflected checksum by table.
 func checksumOf(p *mutate.Pass, s ast.Stmt) *checksum {
+	// The loop must visit every byte from the first on, and the new code needs room for its
+	// declarations.
 	l, ok := p.Elements(s)
 	if !ok || !l.Plain || l.Start != 0 || !canDeclare(p, s) || labelled(p, s) {
 		return nil
@@ -82,6 +86,7 @@ func checksumOf(p *mutate.Pass, s ast.Stmt) *checksum {
 	if !ok || !types.Identical(seq.Elem(), types.Typ[types.Uint8]) {
 		return nil
 	}
+	// A copy of the element, b := data[i], is only another name for it.
 	list := l.Body.List
 	if copyOfElement(p, l) != nil {
 		list = list[1:]
@@ -93,6 +98,8 @@ func checksumOf(p *mutate.Pass, s ast.Stmt) *checksum {
 	if !ok || as.Tok != token.ASSIGN || len(as.Lhs) != 1 {
 		return nil
 	}
+	// The state is a local variable of 32 or 64 bits: a global one would be written less often than
+	// before.
 	c := &checksum{loop: l, crc: p.Var(as.Lhs[0])}
 	if c.crc == nil || p.IsGlobal(c.crc) {
 		return nil
@@ -105,6 +112,8 @@ func checksumOf(p *mutate.Pass, s ast.Stmt) *checksum {
 	default:
 		return nil
 	}
+	// The step must have the one form whose algebra the rewrites rely on, and its table must be
+	// known.
 	if !c.step(p, as.Rhs[0]) || !c.readTable(p) {
 		return nil
 	}
@@ -113,6 +122,7 @@ func checksumOf(p *mutate.Pass, s ast.Stmt) *checksum {
 
 // step recognises table[byte(crc)^b] ^ crc>>8 in its spellings.
 func (c *checksum) step(p *mutate.Pass, e ast.Expr) bool {
+	// Two terms are combined by xor, in either order: the look-up and the shifted state.
 	terms := operands(e, token.XOR)
 	if len(terms) != 2 {
 		return false
@@ -250,6 +260,8 @@ func known(c *checksum) int {
 	return -1
 }
 
+// rewriteChecksumStd calls the library in place of the loop. The library complements the state
+// before and after, so the call is wrapped in two complements that cancel these.
 func rewriteChecksumStd(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	c := s.Data.(*checksum)
 	k := knownTables[known(c)]
@@ -269,7 +281,10 @@ func rewriteChecksumStd(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	return append(edits, p.Replace(s.Node, text)), nil
 }
 
+// rewriteSlicing handles n bytes at once with n tables, as slicing-by-8 does: table k says what a
+// byte contributes when k more bytes follow it.
 func rewriteSlicing(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	// The state lies over the first bytes, so a step takes at least as many bytes as the state has.
 	c, n := s.Data.(*checksum), param.Value.(int)
 	if word := c.bits / 8; n < word {
 		return nil, fmt.Errorf("a checksum of %d bytes takes at least as many at once", word)
@@ -278,6 +293,8 @@ func rewriteSlicing(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate
 	name := p.Fresh(fmt.Sprintf("slicing%d", n))
 	rest, crc := p.Fresh("rest", "tail"), c.crc.Name()
 	elem := types.TypeString(c.crc.Type(), types.RelativeTo(p.Pkg))
+	// The first bytes are read from the state, which has been combined with the word of data; the
+	// others come from the data. Byte i is followed by n-1-i bytes.
 	var terms []string
 	for i := range n {
 		in := fmt.Sprintf("%s[%d]", rest, i)
@@ -289,6 +306,7 @@ func rewriteSlicing(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate
 		}
 		terms = append(terms, fmt.Sprintf("%s[%d][%s]", name, n-1-i, in))
 	}
+	// Reflected checksums take the low byte first, which is the order of a little-endian load.
 	load := fmt.Sprintf("%s.LittleEndian.Uint%d(%s)", bin, c.bits, rest)
 	if elem != fmt.Sprintf("uint%d", c.bits) {
 		load = elem + "(" + load + ")"
@@ -305,5 +323,6 @@ var %[1]s = func() (t [%[2]d][256]%[3]s) {
 	}
 	return t
 }()`, name, n, elem, c.table.Name())
+	// A table of one more byte follows from the previous one by a step over a zero byte.
 	return append(edits, p.Replace(s.Node, text), p.Declare(s.Node, table)), nil
 }

@@ -48,6 +48,8 @@ type againSite struct {
 	pkg, table            string // the names of crc32, and of the polynomial's table
 }
 
+// findChecksumAgain looks for calls that combine two checksums by the length of the second one's
+// data. That the result is the checksum of both in a row is a guess, which verification decides.
 func findChecksumAgain(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -81,6 +83,7 @@ func onNumbers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 // ownMemory follows the calls of a function. They must lead to functions of the candidate, or to
 // others without effects.
 func ownMemory(p *mutate.Pass, fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bool {
+	// A function on the way is not followed again: what it does is being looked at.
 	if seen[fn] {
 		return true
 	}
@@ -88,12 +91,14 @@ func ownMemory(p *mutate.Pass, fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bo
 	own := true
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
+		// A variable of the package is shared memory, unless it never changes.
 		case *ast.Ident:
 			if v := p.Var(n); v != nil && p.IsGlobal(v) && !p.Frozen(v) {
 				own = false
 			}
 		case *ast.CallExpr:
 			callee := p.Callee(n)
+			// Conversions and built-in functions touch what their operands do.
 			switch d := p.Decl(callee); {
 			case d != nil && d.Body != nil:
 				own = own && ownMemory(p, d, seen)
@@ -101,6 +106,7 @@ func ownMemory(p *mutate.Pass, fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bo
 			default:
 				own = own && !p.Effects(n).Writes
 			}
+		// These share memory or let another goroutine run.
 		case *ast.GoStmt, *ast.SendStmt, *ast.SelectStmt, *ast.FuncLit:
 			own = false
 		}
@@ -122,6 +128,7 @@ func isAgain(p *mutate.Pass, call *ast.CallExpr) bool {
 
 // read tells the three arguments apart.
 func (s *againSite) read(p *mutate.Pass) bool {
+	// One argument is the length of the data, perhaps converted.
 	for _, arg := range s.call.Args {
 		e := ast.Unparen(arg)
 		if conv, ok := e.(*ast.CallExpr); ok && p.Info.Types[conv.Fun].IsType() {
@@ -131,11 +138,13 @@ func (s *againSite) read(p *mutate.Pass) bool {
 			s.length, s.data = arg, v
 		}
 	}
+	// Nobody may change the data between the checksum and the call.
 	fn := p.FuncOf(s.call)
 	if s.data == nil || !isBytesSlice(s.data.Type()) || !facts.IsLocal(p, s.data) || p.Assigned(s.data, fn) ||
 		facts.Captured.Of(p)[s.data] {
 		return false
 	}
+	// Of the two others, the one that is the checksum of the data is the second sum.
 	for _, arg := range s.call.Args {
 		switch {
 		case arg == s.length:
@@ -154,6 +163,7 @@ func isBytesSlice(t types.Type) bool { return isSlice(t) && mutate.IsBytes(t) }
 // sums reports whether an argument is the checksum of the data, or a variable that always holds it,
 // and notes how.
 func (s *againSite) sums(p *mutate.Pass, e ast.Expr) bool {
+	// Look through a variable that keeps its definition.
 	if v := p.Var(e); v != nil && facts.IsLocal(p, v) && !p.Assigned(v, p.FuncOf(e)) && !facts.Captured.Of(p)[v] {
 		for list, i := range statements(p) {
 			if d, ok := facts.Declares(p, list[i]); ok && d.Var == v && d.Value != nil {
@@ -161,6 +171,7 @@ func (s *againSite) sums(p *mutate.Pass, e ast.Expr) bool {
 			}
 		}
 	}
+	// The table must be one that the new function can name.
 	if call, ok := p.IsCall(e, "hash/crc32", "ChecksumIEEE"); ok && p.Var(call.Args[0]) == s.data {
 		s.pkg = p.Text(call.Fun.(*ast.SelectorExpr).X)
 		s.table = s.pkg + ".IEEETable"
@@ -196,8 +207,11 @@ func againParams(_ *mutate.Pass, site mutate.Site) []mutate.Param {
 	}...)
 }
 
+// rewriteChecksumAgain reads the data again with the first sum as the start, up to a length. Beyond
+// it the combination by arithmetic is faster.
 func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, below := site.Data.(*againSite), param.Value.(againBelow)
+	// Without a limit the data is always read again.
 	if below.length == 0 {
 		return []mutate.Edit{
 			p.Replace(s.call, fmt.Sprintf("%s.Update(%s, %s, %s)", s.pkg, p.Text(s.first), s.table, s.data.Name())),
@@ -210,6 +224,8 @@ func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) 
 		p.Replace(s.call, fmt.Sprintf("%s(%s, %s, %s)", name, p.Text(s.first), p.Text(s.second), s.data.Name())),
 	}
 	slow := combine + "(" + s.slowArgs(p, first, second, data) + ")"
+	// Beyond the limit, the sum is shifted by the length. The tables do so a byte of the length at
+	// a time; the original function does it bit by bit.
 	if below.tables {
 		shift, zeros := p.Fresh("shiftSum", "sumBefore"), p.Fresh("zeroBytes", "zeroEffect")
 		slow = fmt.Sprintf("%s(%s, uint(len(%s))) ^ %s", shift, first, data, second)

@@ -60,6 +60,7 @@ type classArm struct {
 	breaks []*ast.BranchStmt
 }
 
+// findClassSwitch looks for switches and chains whose arms test one byte, in code that runs often.
 func findClassSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -110,6 +111,7 @@ func fallsThrough(body []ast.Stmt) bool {
 
 // ifArms lists a chain of if and else if.
 func ifArms(p *mutate.Pass, s *ast.IfStmt) []classArm {
+	// An else if belongs to the chain that it continues.
 	if up, ok := p.Parent(s).(*ast.IfStmt); ok && up.Else == ast.Stmt(s) {
 		return nil
 	}
@@ -119,6 +121,8 @@ func ifArms(p *mutate.Pass, s *ast.IfStmt) []classArm {
 		arms = append(arms, classArm{tests, b.List, b.Lbrace + 1, b.Rbrace, breaks})
 		return ok
 	}
+	// Each condition is an arm, and the last else is the default. An init statement would declare
+	// variables for the arms that follow.
 	for {
 		if s.Init != nil || !add([]ast.Expr{s.Cond}, s.Body) {
 			return nil
@@ -138,6 +142,8 @@ func ifArms(p *mutate.Pass, s *ast.IfStmt) []classArm {
 
 // classEdits rewrites at least two tests of one byte, one of which compares more than once.
 func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
+	// All arms must test one byte, by conditions that depend on nothing else: the table is filled
+	// before the first call, where no local variable exists.
 	operand, tests, leaves := ast.Expr(nil), 0, 0
 	for _, a := range arms {
 		for _, e := range a.tests {
@@ -154,6 +160,8 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 			tests++
 		}
 	}
+	// With one comparison an arm there is nothing to gain. Classes are numbered in a byte, with 0
+	// for none.
 	if tests < 2 || tests > 255 || leaves <= tests {
 		return nil
 	}
@@ -161,10 +169,15 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 	if p.Pkg.Scope().Lookup(name) != nil {
 		name = p.Fresh("char", "letter") // a test may name the other variable
 	}
+	// A break in an arm left the loop around the chain; inside a switch it would leave the switch.
+	// A label restores its meaning.
 	label, edits, ok := breakLabel(p, s, arms)
 	if !ok {
 		return nil
 	}
+	// The new switch has a case for each arm, numbered from 1. Each keeps its test as a comment,
+	// and as a case of the function that fills the table, in the same order: the first test that
+	// holds wins.
 	var out, fill strings.Builder
 	fmt.Fprintf(&out, "switch %s[%s] {\n", table, p.Text(operand))
 	class := 0
@@ -176,6 +189,7 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 		}
 		class++
 		var texts []string
+		// In the table's function the byte has another name.
 		for _, e := range a.tests {
 			texts = append(texts, p.TextWith(e, func(n ast.Node) (string, bool) {
 				x, ok := n.(ast.Expr)

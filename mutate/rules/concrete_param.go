@@ -51,6 +51,8 @@ type concreteSite struct {
 	calls  []*ast.CallExpr
 }
 
+// findConcreteParam looks for helpers with an interface parameter that a type switch decides. The
+// parameter must hold what the caller passed: nobody may assign or capture it.
 func findConcreteParam(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
@@ -90,12 +92,17 @@ func decidable(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 
 // concreteSites makes a site for each concrete type that calls pass.
 func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mutate.Site {
+	// Collect the calls by the type of the argument, in the order of the text.
 	var order []*concreteSite
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		// A variadic call or one outside of a function has no argument at a fixed place, or no room
+		// for the edit.
 		if p.Decl(p.Callee(call)) != fn || p.FuncOf(call) == nil || call.Ellipsis.IsValid() || len(call.Args) <= at ||
 			p.Info.Defs[fn.Name].Type().(*types.Signature).Variadic() {
 			continue
 		}
+		// The copy of the function names the type, so it must have a name there that means the
+		// same. A nil argument has no type.
 		t := types.Default(p.Info.TypeOf(call.Args[at]))
 		text, ok := facts.TypeText(p, t)
 		if !ok || types.IsInterface(t) || mentionsTypeParam(t) || p.Info.Types[call.Args[at]].IsNil() {
@@ -120,6 +127,8 @@ func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mut
 	return sites
 }
 
+// rewriteConcreteParam copies the helper for one concrete type, and redirects the calls that pass
+// it.
 func rewriteConcreteParam(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*concreteSite)
 	fn := s.helper
@@ -191,6 +200,7 @@ func (s *concreteSite) decided(p *mutate.Pass, sw *ast.TypeSwitchStmt) (string, 
 	if sw.Init != nil {
 		return "", fmt.Errorf("the switch declares something")
 	}
+	// The cases are asked in order, and the default last of all, wherever it stands.
 	var chosen *ast.CaseClause
 	for _, c := range sw.Body.List {
 		clause := c.(*ast.CaseClause)
@@ -199,9 +209,11 @@ func (s *concreteSite) decided(p *mutate.Pass, sw *ast.TypeSwitchStmt) (string, 
 		}
 		for _, e := range clause.List {
 			t := p.Info.TypeOf(e)
+			// The parameter has a concrete type, so it is never nil.
 			if p.Info.Types[e].IsNil() {
 				continue
 			}
+			// Whether the type implements an interface is not decided here.
 			if types.IsInterface(t) {
 				return "", fmt.Errorf("a case asks for the interface %s", p.Text(e))
 			}
@@ -219,11 +231,14 @@ func (s *concreteSite) decided(p *mutate.Pass, sw *ast.TypeSwitchStmt) (string, 
 // clause writes a case as a block that declares the switch's variable. In a case of several types,
 // and in the default, that variable is an interface.
 func (s *concreteSite) clause(p *mutate.Pass, sw *ast.TypeSwitchStmt, c *ast.CaseClause, exact bool) (string, error) {
+	// The switch disappears, so a break that leaves it has no target any more. A break of an inner
+	// loop is refused too, which is the safe side.
 	for b := range mutate.Nodes[*ast.BranchStmt](p, c) {
 		if b.Tok == token.BREAK {
 			return "", fmt.Errorf("a case leaves the switch early")
 		}
 	}
+	// The clause ends where the next one begins, so that its trailing comments move along.
 	end := sw.Body.Rbrace
 	for i, other := range sw.Body.List {
 		if other == ast.Stmt(c) && i+1 < len(sw.Body.List) {
@@ -231,6 +246,7 @@ func (s *concreteSite) clause(p *mutate.Pass, sw *ast.TypeSwitchStmt, c *ast.Cas
 		}
 	}
 	text := strings.TrimSpace(p.Between(c.Colon+1, end))
+	// A clause that does not use the variable needs none.
 	as, named := sw.Assign.(*ast.AssignStmt)
 	if !named {
 		return "{\n" + text + "\n}", nil
@@ -239,10 +255,13 @@ func (s *concreteSite) clause(p *mutate.Pass, sw *ast.TypeSwitchStmt, c *ast.Cas
 	if v == nil || len(p.Uses(v, c)) == 0 {
 		return "{\n" + text + "\n}", nil
 	}
+	// In a case of several types the variable is an interface, and its uses may rely on that. The
+	// block would declare a variable of the concrete type.
 	if !exact {
 		return "", fmt.Errorf("a case needs the value as an interface")
 	}
 	name := p.Text(as.Lhs[0])
+	// The parameter itself can stand for a variable of its name, if the clause does not change it.
 	if name == s.param.Name() && !p.Assigned(v.(*types.Var), c) {
 		return "{\n" + text + "\n}", nil
 	}

@@ -35,9 +35,12 @@ ok := onlyDigits(s)`,
 // maxCopiedLines bounds the helpers that constants get copies of.
 const maxCopiedLines = 60
 
+// findConstantArgument looks for helpers with a parameter that decides what they do, and for calls
+// with a constant there.
 func findConstantArgument(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for helper := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		// The helper is copied, so it must be a short plain function that does not call itself.
 		if helper == p.Func || helper.Recv != nil || helper.Body == nil || helper.Type.TypeParams != nil ||
 			lines(p, helper) > maxCopiedLines || recursive(p, helper) {
 			continue
@@ -46,6 +49,7 @@ func findConstantArgument(p *mutate.Pass) []mutate.Site {
 		if sig.Variadic() {
 			continue
 		}
+		// A parameter that decides a condition, say, is worth a copy in which it is constant.
 		for i := range sig.Params().Len() {
 			v := sig.Params().At(i)
 			if v.Name() == "_" || v.Name() == "" || !decides(p, v, helper) {
@@ -77,6 +81,7 @@ func decides(p *mutate.Pass, v *types.Var, helper *ast.FuncDecl) bool {
 // constantSites offers a copy for each constant that some hot call passes for a parameter.
 func constantSites(p *mutate.Pass, helper *ast.FuncDecl, i int, v *types.Var) []mutate.Site {
 	calls, order := map[string][]*ast.CallExpr{}, []string{}
+	// Group the calls by the constant, in the order of the text.
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if p.Decl(p.Callee(call)) != helper || i >= len(call.Args) || p.FuncOf(call) == nil || !hot(p, call) {
 			continue
@@ -190,6 +195,8 @@ func constantText(p *mutate.Pass, arg ast.Expr, v *types.Var) (string, bool) {
 	if b.Info()&(types.IsFloat|types.IsComplex) != 0 {
 		return "", false // expressions of constants are exact, and those of variables are rounded
 	}
+	// A named constant keeps its name, if it is visible at package level and has the parameter's
+	// type.
 	if id, ok := ast.Unparen(arg).(*ast.Ident); ok {
 		c, isConst := p.Info.Uses[id].(*types.Const)
 		local := isConst && c.Pkg() != nil && c.Parent() != c.Pkg().Scope()
@@ -200,6 +207,8 @@ func constantText(p *mutate.Pass, arg ast.Expr, v *types.Var) (string, bool) {
 			return id.Name, true
 		}
 	}
+	// Otherwise the value is written in a conversion, since an untyped constant could get another
+	// type.
 	value := p.Info.Types[arg].Value.ExactString()
 	switch {
 	case b.Kind() == types.String, b.Kind() == types.Bool:
@@ -211,6 +220,7 @@ func constantText(p *mutate.Pass, arg ast.Expr, v *types.Var) (string, bool) {
 
 // namedAfter is a word for a constant in a name.
 func namedAfter(p *mutate.Pass, arg ast.Expr, v *types.Var) string {
+	// Names of constants read best, so true and false become the parameter's name and its opposite.
 	if id, ok := ast.Unparen(arg).(*ast.Ident); ok && p.Info.Uses[id] != nil {
 		switch id.Name {
 		case "true":
@@ -220,6 +230,7 @@ func namedAfter(p *mutate.Pass, arg ast.Expr, v *types.Var) string {
 		}
 		return id.Name
 	}
+	// Of a value only letters and digits can be part of a name.
 	word := ""
 	for _, r := range p.Info.Types[arg].Value.ExactString() {
 		if '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {

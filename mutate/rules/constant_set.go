@@ -29,6 +29,8 @@ var constantSet = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findConstantSet looks for searches of a character in a constant text, of which only the presence
+// counts.
 func findConstantSet(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -36,6 +38,8 @@ func findConstantSet(p *mutate.Pass) []mutate.Site {
 		if !ok || !hot(p, call) {
 			continue
 		}
+		// The searched text is constant, and the character varies. It is evaluated several times in
+		// the result, so it must be steady.
 		set, ok := constString(p, call.Args[0])
 		if !ok || set == "" || !steady(call.Args[1]) || p.Info.Types[call.Args[1]].Value != nil {
 			continue
@@ -45,6 +49,7 @@ func findConstantSet(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if text := setText(p.Text(call.Args[1]), set); text != "" {
+			// The sum of comparisons needs parentheses wherever it goes.
 			if text = "(" + text + ")"; negated {
 				text = "!" + text
 			}
@@ -95,6 +100,7 @@ const maxRuns = 8
 // setText compares an operand with the characters of a set; "" if it is not ASCII, or too
 // scattered.
 func setText(operand, set string) string {
+	// Sort the characters, and compare runs of neighbours by their ends.
 	chars := []byte(set)
 	inorder.Sort(chars)
 	chars = slices.Compact(chars)
@@ -118,6 +124,8 @@ func setText(operand, set string) string {
 		}
 		i = last + 1
 	}
+	// A character beyond ASCII takes several bytes in the text, and the byte functions see each of
+	// them.
 	if chars[len(chars)-1] >= utf8.RuneSelf || len(parts) > maxRuns {
 		return ""
 	}

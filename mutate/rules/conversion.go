@@ -41,7 +41,10 @@ func findConversions(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// conversionEdits drops a conversion in an argument, where the function or its twin in the other
+// package takes the original. It returns nil for other calls.
 func conversionEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
+	// Built-in functions take a string where they take bytes, without a conversion.
 	for _, name := range []string{"append", "copy", "len"} {
 		if _, ok := p.IsBuiltin(call, name); ok {
 			return builtinConversion(p, call, name)
@@ -50,6 +53,8 @@ func conversionEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	if len(call.Args) == 0 {
 		return nil
 	}
+	// Then come writes, comparisons, and functions that both packages have. What is left may decode
+	// a rune.
 	if edits := writeConversion(p, call); edits != nil {
 		return edits
 	}
@@ -104,6 +109,8 @@ func writeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 // equalConversion turns bytes.Equal([]byte(s), b) into a comparison of strings, which the compiler
 // does without a copy.
 func equalConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
+	// Each side becomes a string: that of a conversion to bytes is the original text, and bytes are
+	// converted for the comparison only, which makes no copy.
 	text := [2]string{}
 	dropped := false
 	for i, arg := range call.Args {
@@ -115,9 +122,11 @@ func equalConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 			return nil
 		}
 	}
+	// Without a conversion to drop, bytes.Equal is as good.
 	if !dropped {
 		return nil
 	}
+	// The comparison binds less than an operator around it, except && and ||.
 	out := text[0] + " == " + text[1]
 	switch up := p.Parent(call).(type) {
 	case *ast.UnaryExpr: // !bytes.Equal
@@ -143,9 +152,11 @@ func twinConversion(p *mutate.Pass, call *ast.CallExpr, to, other string) []muta
 	}
 	pkg, edits := p.Import(other)
 	edits = append(edits, p.Replace(sel.X, pkg), p.Replace(call.Args[0], p.Text(from)))
+	// These functions take the characters as a string in both packages.
 	if slices.Contains(twinsOfChars, sel.Sel.Name) {
 		return edits
 	}
+	// The other arguments must be converted back, or be free to convert.
 	for _, arg := range call.Args[1:] {
 		text, ok := convertedBack(p, arg, to)
 		if !ok {

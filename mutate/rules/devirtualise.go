@@ -44,9 +44,13 @@ type dynamicCalls struct {
 	v    *types.Var
 }
 
+// findDevirtualise looks for outermost loops that call methods of an interface, which is the same
+// during the loop.
 func findDevirtualise(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		// The loop is written twice, once for the concrete type. A label may occur only once, and
+		// only an outermost loop is worth it.
 		if loopBody(s) == nil || p.InLoop(s) || labelled(p, s) || holdsLabel(p, s) {
 			continue
 		}
@@ -54,6 +58,8 @@ func findDevirtualise(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		seen := map[*types.Var]bool{}
+		// The variable may only be used for calls, so that each loop can have its own of another
+		// type.
 		for call := range mutate.Nodes[*ast.CallExpr](p, loopBody(s)) {
 			v := receiverVar(p, call)
 			if v == nil || seen[v] || !onlyMethodCalls(p, v, s) || s.Pos() <= v.Pos() && v.Pos() < s.End() {
@@ -103,10 +109,13 @@ var wellKnown = []string{"bytes.Buffer", "strings.Builder", "bufio.Writer", "buf
 func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 	iface := d.v.Type().Underlying().(*types.Interface)
 	var out []mutate.Param
+	// An abstract type resolves no call. Each type or its pointer is listed once, by its text, and
+	// the number is bounded: each one is a candidate.
 	add := func(t types.Type) {
 		if _, abstract := t.Underlying().(*types.Interface); abstract || len(out) >= 4 {
 			return
 		}
+		// The value is preferred to the pointer if both have the methods.
 		for _, t := range []types.Type{t, types.NewPointer(t)} {
 			text, ok := facts.TypeText(p, t)
 			ok = ok && d.means(p, t, text)
@@ -118,6 +127,8 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 			}
 		}
 	}
+	// Types with methods in this file come first: they are the likeliest, and their methods can be
+	// inlined.
 	seen := map[types.Type]bool{}
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		if fn.Recv == nil {
@@ -138,6 +149,7 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 			add(types.NewPointer(named)) // the interface may hold either, and the code does not say
 		}
 	}
+	// Of the library only types of imported packages can be named without a new import.
 	for _, pkg := range p.Pkg.Imports() {
 		for _, name := range wellKnown {
 			path, typ, _ := strings.Cut(name, ".")
@@ -207,6 +219,8 @@ func fewTypes(p *mutate.Pass, iface *types.Interface) []*types.Named {
 
 func knownTypes(p *mutate.Pass, s mutate.Site) []mutate.Param { return s.Data.(dynamicCalls).types(p) }
 
+// rewriteDevirtualise asks for the type once in front of the loop. The loop is written twice: with
+// a variable of that type, and as it was.
 func rewriteDevirtualise(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	d := s.Data.(dynamicCalls)
 	t := param.Value.(types.Type)

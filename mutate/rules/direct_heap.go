@@ -42,6 +42,7 @@ type heapCalls struct {
 	calls []*ast.CallExpr
 }
 
+// findDirectHeap collects the calls of container/heap by the type of the heap.
 func findDirectHeap(p *mutate.Pass) []mutate.Site {
 	var all []*heapCalls
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -49,6 +50,7 @@ func findDirectHeap(p *mutate.Pass) []mutate.Site {
 		if !ok || len(call.Args) == 0 {
 			continue
 		}
+		// A type declared in a function can't be named at package level.
 		of := p.Info.TypeOf(call.Args[0])
 		if !declaredOutside(of) {
 			continue
@@ -57,6 +59,7 @@ func findDirectHeap(p *mutate.Pass) []mutate.Site {
 		if !ok {
 			continue
 		}
+		// Calls on the same type share one set of functions.
 		i := slices.IndexFunc(all, func(h *heapCalls) bool { return types.Identical(h.of, of) })
 		if i < 0 {
 			i = len(all)
@@ -147,6 +150,8 @@ var heapFunctions = []struct{ name, calls, text string }{
 }`},
 }
 
+// rewrite copies the needed functions of container/heap for one type, so that its methods are
+// called directly and can be inlined.
 func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	named := types.Unalias(pointee(h.of)).(*types.Named)
 	names, needed := map[string]string{}, map[string]bool{}
@@ -155,12 +160,15 @@ func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	}
 	var edits []mutate.Edit
 	for _, call := range h.calls {
+		// Each call goes to the function of its type, which then is needed.
 		name := strings.ToLower(p.Callee(call).Name())
 		needed[name] = true
 		edits = append(edits, p.Replace(call.Fun, names[name]))
 	}
 	var decls strings.Builder
 	for _, f := range heapFunctions {
+		// The list is in the order of dependence, so that what a function calls is known to be
+		// needed before its turn.
 		if !needed[f.name] {
 			continue
 		}

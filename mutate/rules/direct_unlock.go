@@ -32,6 +32,8 @@ return n`,
 	Rewrite: precomputed,
 }
 
+// findDirectUnlock looks at the first deferred call of a function's own statements. A second one
+// would run before it, so the order matters.
 func findDirectUnlock(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
@@ -52,16 +54,22 @@ func findDirectUnlock(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// unlockEdits puts the unlocking behind the last statement, and deletes the defer statement.
+// Nothing in between may panic, return or change which mutex is meant: a deferred call would run
+// even then, and on the mutex of that time.
 func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.Stmt) []mutate.Edit {
 	_, ok := p.IsCall(d.Call, "sync", "Mutex.Unlock", "RWMutex.Unlock", "RWMutex.RUnlock")
 	if !ok || len(rest) == 0 {
 		return nil
 	}
+	// Named results can be read after the return by deferred code, so the order of return and
+	// unlock would matter.
 	base := rootVar(p, d.Call.Fun)
 	results := fn.Type.Results
 	if base == nil || results != nil && len(results.List) > 0 && len(results.List[0].Names) > 0 {
 		return nil
 	}
+	// Only the last statement may return. All must be calm.
 	for i, s := range rest {
 		ret, isReturn := s.(*ast.ReturnStmt)
 		if isReturn != (i == len(rest)-1 && results != nil) || !calm(p, s, base) {
@@ -74,14 +82,18 @@ func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.
 	unlock := p.Text(d.Call)
 	edits := []mutate.Edit{p.Delete(d)}
 	last := rest[len(rest)-1]
+	// Without results, unlocking last is all.
 	ret, ok := last.(*ast.ReturnStmt)
 	if !ok {
 		return append(edits, p.Insert(last.End(), "\n"+unlock))
 	}
+	// The result of a constant or a local variable is the same after unlocking.
 	if p.Info.Types[ret.Results[0]].Value != nil ||
 		p.Var(ret.Results[0]) != nil && facts.IsLocal(p, p.Var(ret.Results[0])) {
 		return append(edits, before(p, ret, unlock))
 	}
+	// Any other result must be read while the lock is held, so a variable of the result's own type
+	// keeps it.
 	text, ok := facts.TypeText(p, p.Info.Defs[fn.Name].Type().(*types.Signature).Results().At(0).Type())
 	if !ok {
 		return nil
@@ -114,17 +126,22 @@ func calm(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
 	ok := true
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
+		// A call may panic or jump. Conversions and len do neither.
 		case *ast.CallExpr:
 			if _, isLen := p.IsBuiltin(n, "len"); !isLen && !p.Info.Types[n.Fun].IsType() {
 				ok = false
 			}
+		// An index may be out of range, but reading a map never panics for a key that has a hash.
 		case *ast.IndexExpr:
 			m, isMap := p.Info.TypeOf(n.X).Underlying().(*types.Map)
 			ok = ok && isMap && !assignedTo(p, n) && !types.IsInterface(m.Key())
+		// A field of another pointer may not be there.
 		case *ast.SelectorExpr:
 			if sel := p.Info.Selections[n]; sel != nil {
 				ok = ok && sel.Kind() == types.FieldVal && p.Var(n.X) == base && len(sel.Index()) == 1
 			}
+		// Division by zero and shifts by a negative count panic, as do comparisons of some
+		// interfaces.
 		case *ast.BinaryExpr:
 			ok = ok && n.Op != token.QUO && n.Op != token.REM && n.Op != token.SHL && n.Op != token.SHR &&
 				!types.IsInterface(p.Info.TypeOf(n.X))

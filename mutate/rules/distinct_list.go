@@ -93,6 +93,7 @@ func findDistinct(p *mutate.Pass) []mutate.Site {
 // one append of one element.
 func (s *distinctSite) readBody(p *mutate.Pass) bool {
 	body := s.loop.Body.List
+	// The key may have a variable of its own, declared first.
 	if len(body) > 1 && body[0] != ast.Stmt(s.ask) {
 		if d, ok := facts.Declares(p, body[0]); !ok || p.Var(s.key) != d.Var {
 			return false
@@ -102,6 +103,8 @@ func (s *distinctSite) readBody(p *mutate.Pass) bool {
 	if body[0] != ast.Stmt(s.ask) {
 		return false
 	}
+	// Take the statements that run for a new key: behind the question if it holds for a known key,
+	// or its body if it holds for a new one. The question may do nothing else than skip the rest.
 	rest := body[1:]
 	if s.positive {
 		if len(s.ask.Body.List) != 1 {
@@ -114,6 +117,8 @@ func (s *distinctSite) readBody(p *mutate.Pass) bool {
 	} else if rest, body = s.ask.Body.List, rest; len(body) > 0 {
 		return false
 	}
+	// For a new key the loop adds it to the set and appends an element. More would need a place in
+	// the generated code.
 	if len(rest) != 2 || rest[0] != s.add {
 		return false
 	}
@@ -130,6 +135,7 @@ func (s *distinctSite) readBody(p *mutate.Pass) bool {
 func (s *distinctSite) readResult(p *mutate.Pass, list []ast.Stmt) bool {
 	v, found, kind := s.out.Var, false, ""
 	s.move = true
+	// Look for the declaration between the start of the list and the loop.
 	for _, st := range list {
 		if st == ast.Stmt(s.loop) {
 			break
@@ -142,6 +148,8 @@ func (s *distinctSite) readResult(p *mutate.Pass, list []ast.Stmt) bool {
 			}
 			continue
 		}
+		// The table takes the place of the appended list, so an element of an earlier append would
+		// be lost.
 		if found && len(p.Uses(v, st)) > 0 {
 			return false
 		}
@@ -149,9 +157,11 @@ func (s *distinctSite) readResult(p *mutate.Pass, list []ast.Stmt) bool {
 			s.move = false // the values in its declaration may change
 		}
 	}
+	// The two uses in the loop are those of the append.
 	if kind == "" || facts.Captured.Of(p)[v] || len(p.Uses(v, s.loop)) != 2 {
 		return false
 	}
+	// The generated code uses these names, and must mean the built-in ones.
 	for _, name := range []string{"make", "len", "int"} {
 		if redefined(p, s.loop, name) {
 			return false
@@ -187,9 +197,11 @@ func namesMean(p *mutate.Pass, d facts.Declaration, pos token.Pos) bool {
 // readElem accepts an element that code can evaluate again after the loop, from the values of the
 // loop's variables.
 func (s *distinctSite) readElem(p *mutate.Pass) bool {
+	// The element is computed later than before, so it may have no effects and no calls.
 	if !p.Pure(s.elem) || callsFunction(p, s.elem) {
 		return false
 	}
+	// The address of a loop's variable is another one each time.
 	for n := range mutate.Nodes[*ast.UnaryExpr](p, s.elem) {
 		if n.Op == token.AND || n.Op == token.ARROW {
 			return false
@@ -199,6 +211,8 @@ func (s *distinctSite) readElem(p *mutate.Pass) bool {
 		return false // it would have its own variable in each iteration, unlike the loops of old modules
 	}
 	uses := false
+	// The element must depend on the loop's variables. Other variables of the body are gone behind
+	// the loop, and those of the package may have changed.
 	for id := range mutate.Nodes[*ast.Ident](p, s.elem) {
 		switch v := p.Var(id); {
 		case v == nil || v.IsField():
@@ -237,13 +251,17 @@ func distinctForms(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 		{Label: strconv.Itoa(n) + " with a branch", Value: distinctForm{n, true}}}
 }
 
+// rewriteDistinct writes a second form of the loop for short lists. It finds out whether a key is
+// new by a table of positions on the stack, and builds the list of distinct elements as it goes.
 func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, form := site.Data.(*distinctSite), param.Value.(distinctForm)
+	// The generated names start with those of the user's variables, so that they can be told apart.
 	n, set, out := form.n, s.set.decl.Var.Name(), s.out.Var.Name()
 	head, slot, q := s.loop.Key.(*ast.Ident).Name, p.Fresh("slot", set+"Slot"), p.Fresh("q", "before")
 	if v := s.element(p); v != nil && s.keyUses(p, v) {
 		head += ", " + v.Name()
 	}
+	// The table holds positions of the list and not keys, in the smallest type that fits.
 	position, search := "uint8", findNew
 	if n > 256 {
 		position = "uint16"
@@ -251,10 +269,13 @@ func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	if form.branch {
 		search = findNewByBranch
 	}
+	// A key of several fields is compared through a pointer; a plain one needs none.
 	pointer, other := s.otherKey(slot, q)
 	if pointer == "" {
 		search = strings.ReplaceAll(search, "<q>\n", "")
 	}
+	// Fill in the template. The hash keeps the top bits of a product, hence the shift by 64 minus
+	// the size of the table, which is twice the number of elements.
 	text := strings.NewReplacer("<slots>", p.Fresh("slots", set+"Slots"), "<found>", p.Fresh("found", out+"At"),
 		"<count>", p.Fresh("count", set+"Count"),
 		"<key>", p.Fresh("key", set+"Key"), "<at>", p.Fresh("at", set+"At"), "<slot>", slot, "<other>",
@@ -267,8 +288,12 @@ func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 		"<last>", strconv.Itoa(n-1), "<uint>", position, "<i>", s.index, "<head>", head,
 		"<list>", s.list.Name(), "<out>", out,
 		"<T>", s.typ, "<k>", p.Fresh("k", "n"))
+	// The fast form goes in front of the loop, which becomes the other branch: it handles lists
+	// that are too long for the table.
 	fast := text.Replace(search+s.fill(p)) + p.Text(s.elem) + "\n}\n} else {\n"
 	edits := []mutate.Edit{before(p, s.loop, fast), p.Insert(s.loop.End(), "\n}")}
+	// In the fast form the set is not needed, so its declaration moves into the branch that uses
+	// it. It stays if a value in it may have changed since.
 	if s.move {
 		edits[0].New += p.Text(s.set.decl.Stmt) + "\n"
 		edits = append(edits, p.Delete(s.set.decl.Stmt))

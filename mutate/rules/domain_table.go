@@ -31,9 +31,12 @@ var hexValues = func() (t [256]int) {
 	Rewrite: precomputed,
 }
 
+// findDomainTable looks for pure functions of one byte that do some work, and for calls that run
+// often.
 func findDomainTable(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		// The target itself is what is measured, so its calls stay.
 		result, ok := byteFunction(p, fn)
 		if !ok || fn == p.Func {
 			continue
@@ -41,6 +44,8 @@ func findDomainTable(p *mutate.Pass) []mutate.Site {
 		obj := p.Info.Defs[fn.Name]
 		table := p.Fresh(fn.Name.Name+"Table", fn.Name.Name+"Values")
 		var edits []mutate.Edit
+		// Replace the calls that run often, except those of the function itself, which fills the
+		// table.
 		for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 			if p.Callee(call) == obj && hot(p, call) && !facts.Inside(call, fn) {
 				edits = append(edits, p.Replace(call, table+"["+p.Text(call.Args[0])+"]"))
@@ -63,6 +68,7 @@ func byteFunction(p *mutate.Pass, fn *ast.FuncDecl) (string, bool) {
 	if !ok || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil {
 		return "", false
 	}
+	// A bool of a byte is a matter for byte-table.
 	sig := obj.Signature()
 	if sig.Params().Len() != 1 || sig.Results().Len() != 1 || !isBasicType(sig.Params().At(0).Type(), types.Uint8) {
 		return "", false
@@ -71,6 +77,7 @@ func byteFunction(p *mutate.Pass, fn *ast.FuncDecl) (string, bool) {
 	if _, basic := t.Underlying().(*types.Basic); !basic || isBasicType(t.Underlying(), types.Bool) {
 		return "", false
 	}
+	// The table is filled once, so the function may depend on nothing but its argument.
 	f := p.Effects(fn.Body)
 	if f.Writes || f.Panics || f.Reads {
 		return "", false

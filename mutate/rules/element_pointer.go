@@ -27,6 +27,8 @@ if r < entry.first {`,
 	Rewrite: precomputed,
 }
 
+// findElementPointers looks for variables that hold a copy of an element, in code that runs often.
+// The statements behind the copy decide whether a pointer will do.
 func findElementPointers(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list := range p.Lists() {
@@ -45,21 +47,29 @@ func findElementPointers(p *mutate.Pass) []mutate.Site {
 
 // elementEdits rewrites a declaration and the uses in the statements after it.
 func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate.Edit {
+	// Only a short declaration has no type that would have to become a pointer.
 	if _, short := d.Stmt.(*ast.AssignStmt); !short {
 		return nil
 	}
+	// A value in registers is cheap to copy. A pointer to the element is as good as the copy only
+	// if nobody changes the copy.
 	ix, ok := d.Value.(*ast.IndexExpr)
 	if !ok || inRegisters(d.Var.Type()) || facts.Captured.Of(p)[d.Var] || p.Assigned(d.Var, p.FuncOf(d.Stmt)) {
 		return nil
 	}
+	// An element of a map has no address.
 	if _, slice := p.Info.TypeOf(ix.X).Underlying().(*types.Slice); !slice {
 		return nil
 	}
+	// As long as the name lives nothing may write elements of this type or replace the slice: the
+	// copy would not have noticed.
 	for _, s := range rest {
 		if !changesOthers(p, s, p.Var(ix.X)) || changesWhole(p, s) {
 			return nil
 		}
 	}
+	// A field is reached through a pointer as before. An index of a generic type, and a use of the
+	// whole value, need the star.
 	_, generic := types.Unalias(d.Var.Type()).(*types.TypeParam)
 	parts := 0
 	edits := []mutate.Edit{p.Replace(ix, "&"+p.Text(ix))}
@@ -79,6 +89,7 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 		}
 		edits = append(edits, p.Replace(id, "*"+id.Name))
 	}
+	// Where only the whole value is used, it is copied at its first use anyway.
 	if parts == 0 {
 		return nil
 	}
@@ -101,6 +112,7 @@ func changesOthers(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
 // changesWhole reports whether code gives a variable that holds an array or a struct another value.
 // A slice may share the variable's memory.
 func changesWhole(p *mutate.Pass, code ast.Node) bool {
+	// whole recognises a name of a value whose parts a pointer into it would see change.
 	whole := func(e ast.Expr) bool {
 		if identOf(e) == nil || isBlank(e) {
 			return false
@@ -111,6 +123,7 @@ func changesWhole(p *mutate.Pass, code ast.Node) bool {
 		}
 		return false
 	}
+	// A definition makes a new variable, which nobody points to.
 	for n := range mutate.Nodes[ast.Stmt](p, code) {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
@@ -132,9 +145,11 @@ func changesWhole(p *mutate.Pass, code ast.Node) bool {
 // costs nothing: up to four words, in at most four fields, without arrays of several elements.
 func inRegisters(t types.Type) bool {
 	const word, most = 8, 4
+	// A type parameter counts as small, unless its constraint says otherwise.
 	if param, ok := types.Unalias(t).(*types.TypeParam); ok {
 		return !constrainedToLarge(param)
 	}
+	// A type without a known size can't be judged, and is left as it is.
 	if types.SizesFor("gc", "amd64").Sizeof(t) > word*most || mentionsTypeParam(t) {
 		return mentionsTypeParam(t) // unknown
 	}

@@ -31,15 +31,19 @@ h.sum = sum`,
 	Rewrite: precomputed,
 }
 
+// findFieldSum looks for loops that add to a field through a pointer, and certainly run to their
+// end.
 func findFieldSum(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+		// An outer loop would write the field back at each of its turns.
 		if p.InLoop(r) || labelled(p, r) || !quietLoop(p, r) {
 			continue
 		}
 		if _, at := p.Siblings(r); at < 0 {
 			continue
 		}
+		// One field for each loop is enough: the next application finds the others.
 		for as := range mutate.Nodes[*ast.AssignStmt](p, r.Body) {
 			field, ok := sumField(p, as)
 			if !ok || !onlyMemory(p, r, field) {
@@ -55,21 +59,27 @@ func findFieldSum(p *mutate.Pass) []mutate.Site {
 // quietLoop reports whether the loop certainly runs to its end and calls nothing. Only fields
 // through pointers may panic in it, and code in front of the loop has read those.
 func quietLoop(p *mutate.Pass, r *ast.RangeStmt) bool {
+	// A range over a map, a channel or a function may leave or change memory between two
+	// iterations.
 	switch p.Info.TypeOf(r.X).Underlying().(type) {
 	case *types.Slice, *types.Array, *types.Basic:
 	default:
 		return false
 	}
+	// Look for anything that may panic, block, leave the loop, take an address or call. The field
+	// would then be seen with a sum that is not written back yet.
 	quiet := r.Tok != token.ASSIGN
 	ast.Inspect(r.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			quiet = quiet && p.Info.Types[n.Fun].IsType()
+		// A division panics by zero, and a shift by a negative count.
 		case *ast.BinaryExpr:
 			if n.Op == token.QUO || n.Op == token.REM || n.Op == token.SHL || n.Op == token.SHR {
 				_, constant := p.Int(n.Y)
 				quiet = quiet && constant
 			}
+			// Interfaces of a type that cannot be compared panic.
 			if (n.Op == token.EQL || n.Op == token.NEQ) && types.IsInterface(p.Info.TypeOf(n.X)) {
 				quiet = false
 			}
@@ -114,12 +124,16 @@ func sumField(p *mutate.Pass, as *ast.AssignStmt) (*ast.SelectorExpr, bool) {
 // nothing else of the field's type through a pointer. Code in front of the loop must have followed
 // the base pointer.
 func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool {
+	// The base must be the same pointer throughout, and it must not be nil: reading the field
+	// before the loop would panic where an empty loop does not.
 	base := p.Var(field.X)
 	if p.Assigned(base, &ast.BlockStmt{Lbrace: r.For, Rbrace: r.X.Pos()}) || !dereferencedBefore(p, base, r) ||
 		sharesMemory(p, r.X, field) {
 		return false
 	}
 	ok := true
+	// A write may change the field itself or a plain local variable; nothing else may notice that
+	// the field is written late.
 	ast.Inspect(r.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
@@ -128,6 +142,8 @@ func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool 
 			}
 		case *ast.IncDecStmt:
 			ok = ok && (facts.PlainLocal(p, n.X) && p.Var(n.X) != base || p.Same(n.X, field))
+		// Another field through a pointer may be the same memory. The field itself is the rule's
+		// own business.
 		case *ast.SelectorExpr:
 			if p.Same(n, field) {
 				return false
@@ -137,6 +153,7 @@ func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool 
 					ok = false // it may be the same memory, or panic
 				}
 			}
+		// A global variable may be the memory of the field, unless it never changes.
 		case *ast.Ident:
 			if v := p.Var(n); v != nil && p.IsGlobal(v) && !p.Frozen(v) {
 				ok = false

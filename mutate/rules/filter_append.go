@@ -47,10 +47,13 @@ type filter struct {
 	value       ast.Expr
 }
 
+// findFilterAppend looks for a counter from 0 and the loop behind it, which moves the kept elements
+// to the front.
 func findFilterAppend(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
+		// The counter starts at 0, in front of the loop, and nobody else sees it.
 		if !ok || i+1 >= len(list) || !isBasicType(d.Var.Type(), types.Int) || facts.Captured.Of(p)[d.Var] ||
 			d.Value != nil && !p.IsInt(d.Value, 0) {
 			continue
@@ -72,11 +75,14 @@ func findFilterAppend(p *mutate.Pass) []mutate.Site {
 
 // read finds the only two uses of the counter in the loop: s[n] = x and n++.
 func (f *filter) read(p *mutate.Pass) bool {
+	// The loop ranges over the list that it compacts.
 	f.list = p.Var(f.loop.X)
 	if f.list == nil || !isSlice(f.list.Type()) || !facts.IsLocal(p, f.list) || facts.Captured.Of(p)[f.list] ||
 		len(p.Uses(f.count, f.loop)) != 2 {
 		return false
 	}
+	// Find the store at the counter. In an inner loop it could happen more often than once an
+	// element.
 	for as := range mutate.Nodes[*ast.AssignStmt](p, f.loop.Body) {
 		lhs, rhs, ok := assigned(as, token.ASSIGN)
 		ix, isIndex := ast.Unparen(orNil(lhs)).(*ast.IndexExpr)
@@ -88,6 +94,7 @@ func (f *filter) read(p *mutate.Pass) bool {
 	if f.store == nil || innerLoop(p, f.store, f.loop.Body) {
 		return false
 	}
+	// The step must follow it at once: else the two would not belong together.
 	list, at := p.Siblings(f.store)
 	if at < 0 || at+1 >= len(list) {
 		return false
@@ -122,10 +129,13 @@ func (f *filter) keepsList(p *mutate.Pass) bool {
 func (f *filter) edits(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	kept := p.Fresh("kept", "filtered")
 	s := f.list.Name()
+	// The kept elements share the list's memory, as before.
 	edits := []mutate.Edit{
 		p.Replace(d.Stmt, kept+" := "+s+"[:0]"),
 		p.Span(f.store.Pos(), f.step.End(), kept+" = append("+kept+", "+p.Text(f.value)+")"),
 	}
+	// Behind the loop, list[:n] is what was kept, as long as the list is still the same. Any other
+	// use of n is their number, if n does not change.
 	behind := &ast.BlockStmt{Lbrace: f.loop.End(), Rbrace: p.FuncOf(f.loop).End() - 1}
 	for _, id := range p.Uses(f.count, p.FuncOf(f.loop)) {
 		if id.Pos() < f.loop.End() {
@@ -142,6 +152,7 @@ func (f *filter) edits(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 			edits = append(edits, p.Replace(id, "len("+kept+")"))
 		}
 	}
+	// Without such a use the elements are of no interest.
 	if len(edits) == 2 {
 		return nil
 	}

@@ -49,6 +49,7 @@ type fixedLoop struct {
 	array *types.Var                    // the array, if there are others
 }
 
+// findFixedTrips looks for loops with a known and small number of iterations.
 func findFixedTrips(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -77,6 +78,7 @@ func fixedLoopOf(p *mutate.Pass, s ast.Stmt) *fixedLoop {
 
 // countedTrips reads `for i := a; i < b; i += c` with constants.
 func countedTrips(p *mutate.Pass, s *ast.ForStmt) *fixedLoop {
+	// Match init: i := a, with an integer variable of the loop's own.
 	init, ok := s.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
 		return nil
@@ -85,6 +87,7 @@ func countedTrips(p *mutate.Pass, s *ast.ForStmt) *fixedLoop {
 	if v == nil || plainKind(v.Type())&types.IsInteger == 0 {
 		return nil
 	}
+	// Match cond and post: i < b and i += c, both constant. A step of 0 never ends.
 	cond, ok := s.Cond.(*ast.BinaryExpr)
 	if !ok || p.Var(cond.X) != v {
 		return nil
@@ -95,6 +98,7 @@ func countedTrips(p *mutate.Pass, s *ast.ForStmt) *fixedLoop {
 	if !ok || !ok2 || !ok3 || step == 0 {
 		return nil
 	}
+	// Run the loop on numbers to learn its iterations.
 	going := map[token.Token]func(int64) bool{
 		token.LSS: func(i int64) bool { return i < limit },
 		token.LEQ: func(i int64) bool { return i <= limit },
@@ -106,6 +110,7 @@ func countedTrips(p *mutate.Pass, s *ast.ForStmt) *fixedLoop {
 		return nil
 	}
 	l := &fixedLoop{stmt: s, body: s.Body}
+	// A counter that leaves its type wraps around, so its loop is not the one that was counted.
 	for ; going(at); at += step {
 		value, fits := valueOf(constant.MakeInt64(at), v.Type())
 		if !fits || len(l.trips) == mostTrips {
@@ -152,16 +157,21 @@ func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
 		return nil
 	}
 	l := &fixedLoop{stmt: s, body: s.Body}
+	// Blank and missing variables are nil: their values are not asked for.
 	key, value := loopVar(p, s.Key), loopVar(p, s.Value)
+	// A number gives its own iterations: 0 to n-1.
 	if n, ok := p.Int(s.X); ok {
 		if key == nil || n < 1 || n > mostTrips || plainKind(key.Type())&types.IsInteger == 0 {
 			return nil
 		}
 		return l.over(p, int(n), key, value, nil, nil)
 	}
+	// A list in place of the operand is known element by element, whether its elements are
+	// constants or not.
 	if lit, ok := ast.Unparen(s.X).(*ast.CompositeLit); ok {
 		return l.overLiteral(p, lit, key, value)
 	}
+	// A range over a pointer to an array visits the array.
 	x := ast.Unparen(s.X)
 	if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.AND {
 		x = u.X
@@ -170,12 +180,15 @@ func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
 	if v == nil {
 		return nil
 	}
+	// A variable of the package that never changes is known with its values.
 	if values, err := p.EvalGlobal(v); err == nil {
 		if list, ok := values.([]mutate.Value); ok && len(list) > 0 && len(list) <= mostTrips {
 			return l.over(p, len(list), key, value, list, nil)
 		}
 		return nil
 	}
+	// Of a local array only the length is known. The elements are read where they are used, so the
+	// array must stay as it is.
 	a, ok := v.Type().Underlying().(*types.Array)
 	if !ok || a.Len() < 1 || a.Len() > mostTrips || !facts.IsLocal(p, v) || !staysArray(p, v, s) {
 		return nil
@@ -194,6 +207,7 @@ func loopVar(p *mutate.Pass, e ast.Expr) *types.Var {
 // overLiteral takes the elements of a list of constants.
 func (l *fixedLoop) overLiteral(p *mutate.Pass, lit *ast.CompositeLit, key, value *types.Var) *fixedLoop {
 	n := int64(len(lit.Elts))
+	// An array literal may be longer than its elements, by a key or by its type.
 	switch t := p.Info.TypeOf(lit).Underlying().(type) {
 	case *types.Array:
 		n = t.Len()
@@ -204,6 +218,7 @@ func (l *fixedLoop) overLiteral(p *mutate.Pass, lit *ast.CompositeLit, key, valu
 	if n != int64(len(lit.Elts)) || n < 1 || n > mostTrips {
 		return nil
 	}
+	// Each element must be a constant of a type that the interpreter knows.
 	values := make([]mutate.Value, n)
 	for i, e := range lit.Elts {
 		c := p.Info.Types[e].Value
@@ -223,6 +238,7 @@ func (l *fixedLoop) overLiteral(p *mutate.Pass, lit *ast.CompositeLit, key, valu
 func (l *fixedLoop) over(
 	p *mutate.Pass, n int, key, value *types.Var, values []mutate.Value, array *types.Var,
 ) *fixedLoop {
+	// Say for each iteration what the variables are: a known value, or the text of an element.
 	for i := range n {
 		known, text := map[*types.Var]mutate.Value{}, map[*types.Var]string{}
 		if key != nil {
@@ -301,14 +317,18 @@ func staysArray(p *mutate.Pass, v *types.Var, loop *ast.RangeStmt) bool {
 
 // repeats reports whether the body can be written once for each iteration.
 func (l *fixedLoop) repeats(p *mutate.Pass) bool {
+	// The result must stay readable, and its size times the number of iterations bounded.
 	if len(l.trips) < 2 || len(l.body.List) == 0 || len(l.trips)*lines(p, l.body) > mostWrittenLines ||
 		p.FuncOf(l.stmt) == nil {
 		return false
 	}
+	// A break or continue has no loop to leave any more, and a jump has no single place to go to.
 	breaks, continues, ok := p.Branches(l.body)
 	if !ok || len(breaks) > 0 || len(continues) > 0 || jumpsAbout(p, p.FuncOf(l.stmt)) {
 		return false
 	}
+	// A closure or a deferred call sees a variable of its iteration, which no longer exists. The
+	// address of such a variable, too, needs a variable.
 	for n := range mutate.Nodes[ast.Node](p, l.body) {
 		switch n := n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit, *ast.DeferStmt, *ast.GoStmt, *ast.SelectStmt:
@@ -323,6 +343,8 @@ func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 			}
 		}
 	}
+	// Each use of a loop variable becomes its value, so the body may not change it, and the value
+	// needs a text.
 	for v := range mutate.Nodes[*ast.Ident](p, l.body) {
 		if l.names(p, v) && (p.Changes(v) || !l.writable(p, v)) {
 			return false

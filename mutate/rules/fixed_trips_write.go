@@ -46,6 +46,8 @@ func (l *fixedLoop) iteration(p *mutate.Pass, list ast.Node, i int) string {
 
 // folded is the value of an expression of loop variables and constants, as a literal.
 func (l *fixedLoop) folded(p *mutate.Pass, e ast.Expr, i int) (string, bool) {
+	// Names other than loop variables and constants have no value yet. Without a loop variable the
+	// compiler folds the expression itself.
 	known := false
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
 		v, isVar := p.Info.Uses[id].(*types.Var)
@@ -63,6 +65,7 @@ func (l *fixedLoop) folded(p *mutate.Pass, e ast.Expr, i int) (string, bool) {
 	if !known {
 		return "", false
 	}
+	// Calls may have effects, and elements change. Only arithmetic remains.
 	for n := range mutate.Nodes[ast.Expr](p, e) {
 		switch n.(type) {
 		case *ast.CallExpr, *ast.IndexExpr, *ast.SliceExpr, *ast.CompositeLit, *ast.SelectorExpr:
@@ -78,6 +81,7 @@ func (l *fixedLoop) folded(p *mutate.Pass, e ast.Expr, i int) (string, bool) {
 
 // literal writes a value so that it has the type of the expression that it replaces.
 func literal(p *mutate.Pass, e ast.Expr, value mutate.Value) (string, bool) {
+	// Write the value as an untyped constant.
 	text := ""
 	switch v := value.(type) {
 	case bool:
@@ -92,6 +96,7 @@ func literal(p *mutate.Pass, e ast.Expr, value mutate.Value) (string, bool) {
 		return "", false
 	}
 	t := types.Default(p.Info.TypeOf(e))
+	// An index, and a type that the constant has by default, need no conversion.
 	if ix, ok := p.Parent(e).(*ast.IndexExpr); ok && ast.Unparen(ix.Index) == e {
 		if _, isMap := p.Info.TypeOf(ix.X).Underlying().(*types.Map); !isMap {
 			return text, true

@@ -220,6 +220,8 @@ type requirement struct {
 	err    error
 }
 
+// analysisPass makes the pass of an analyser on the candidate file. Reports are collected, and
+// facts on objects come from the run; the modernizers used here need no facts on packages.
 func (r *analysisRun) analysisPass(a *analysis.Analyzer) *analysis.Pass {
 	return &analysis.Pass{
 		Analyzer:          a,

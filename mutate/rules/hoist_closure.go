@@ -29,6 +29,8 @@ for _, s := range in {
 	Rewrite: precomputed,
 }
 
+// findHoistClosure looks for function literals that are passed to a call in a loop, and use nothing
+// that belongs to an iteration.
 func findHoistClosure(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for lit := range mutate.Nodes[*ast.FuncLit](p, nil) {

@@ -34,6 +34,8 @@ var isDatePattern = regexp.MustCompile("^\\d{4}-\\d\\d$")`,
 	Rewrite: precomputed,
 }
 
+// findHoistCompile looks for patterns, replacers and templates that are made from constants at each
+// call. In init they are made once anyway.
 func findHoistCompile(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -58,12 +60,15 @@ func inInit(p *mutate.Pass, n ast.Node) bool {
 
 // compiles names what a call of constants makes, or returns "" for other calls.
 func compiles(p *mutate.Pass, call *ast.CallExpr) string {
+	// A pattern that does not compile panics at each call; at package level the program would not
+	// start.
 	if _, ok := p.IsCall(call, "regexp", "MustCompile"); ok {
 		pattern, ok := constString(p, call.Args[0])
 		if _, err := regexp.Compile(pattern); ok && err == nil && packageLevel(p, call.Args[0]) {
 			return "Pattern"
 		}
 	}
+	// A replacer needs pairs of constants: an odd number panics.
 	if _, ok := p.IsCall(call, "strings", "NewReplacer"); ok && len(call.Args) > 0 && len(call.Args)%2 == 0 &&
 		!call.Ellipsis.IsValid() {
 		for _, arg := range call.Args {
@@ -118,8 +123,11 @@ var readers = map[string][]string{
 // code only calls its methods.
 func compileEdits(p *mutate.Pass, call *ast.CallExpr, kind string) []mutate.Edit {
 	fn := p.FuncOf(call)
+	// The call moves to package level, where it runs once.
 	name := p.Fresh(lowerFirst(fn.Name.Name)+kind, "compiled"+kind)
 	decl := p.Declare(fn, "// "+name+" is made once, not in every call.\nvar "+name+" = "+p.Text(call))
+	// If a local variable holds the value, all its uses change too. Otherwise only a method that
+	// does not change the value may be called on it.
 	for _, up := range p.Path(call) {
 		s, ok := up.(ast.Stmt)
 		if !ok {
@@ -173,10 +181,12 @@ func matchEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	if !ok {
 		return nil
 	}
+	// The pattern must compile, so that dropping the error loses nothing.
 	pattern, ok := constString(p, call.Args[0])
 	if _, err := regexp.Compile(pattern); !ok || err != nil || !packageLevel(p, call.Args[0]) {
 		return nil
 	}
+	// Only a dropped error allows the method, which returns none.
 	as, ok := p.Parent(call).(*ast.AssignStmt)
 	if !ok || len(as.Lhs) != 2 || len(as.Rhs) != 1 || !isBlank(as.Lhs[1]) {
 		return nil

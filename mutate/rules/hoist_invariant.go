@@ -30,6 +30,8 @@ for _, w := range words {
 	Rewrite: precomputed,
 }
 
+// findHoistInvariant looks for the outermost expressions that do work and keep their value during a
+// loop. An equal expression in the same loop is hoisted with the first one.
 func findHoistInvariant(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	var done []ast.Expr
@@ -58,6 +60,7 @@ func worthHoisting(p *mutate.Pass, e ast.Expr) bool {
 	if _, basic := tv.Type.Underlying().(*types.Basic); !basic {
 		return false
 	}
+	// Calls and concatenations are work; a conversion only if it copies.
 	switch e := e.(type) {
 	case *ast.CallExpr:
 		if p.Info.Types[e.Fun].IsType() {
@@ -84,6 +87,8 @@ func freeConversion(p *mutate.Pass, e ast.Expr) bool {
 
 // invariantIn returns the outermost loop around e in which e keeps its value.
 func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
+	// Climb from the expression to the function, and remember the last loop in which its value
+	// stays. The first obstacle ends the climb.
 	var child ast.Node = e
 	for _, up := range p.Path(e) {
 		if up == ast.Node(e) {
@@ -92,6 +97,8 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 		switch up := up.(type) {
 		case *ast.FuncLit, *ast.FuncDecl:
 			return loop
+		// A block that ends in a return, break or the like runs at most once for the loop around
+		// it.
 		case *ast.BlockStmt:
 			if departing(up.List) {
 				return loop // evaluated at most once, and maybe never
@@ -101,6 +108,8 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 				return loop
 			}
 		case *ast.RangeStmt:
+			// The operand of range is evaluated before the first iteration, so this loop does not
+			// repeat it.
 			if up.X == child {
 				child = up
 				continue // evaluated once
@@ -110,6 +119,7 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 			}
 			loop = up
 		case *ast.ForStmt:
+			// So is the init statement of a for loop.
 			if up.Init == child {
 				child = up
 				continue
@@ -178,6 +188,7 @@ func outermostOnly(edits []mutate.Edit) []mutate.Edit {
 // invariantNames proposes names that say what was computed.
 func invariantNames(p *mutate.Pass, e ast.Expr) []string {
 	call, ok := e.(*ast.CallExpr)
+	// A sum of texts has no name of its own.
 	if !ok {
 		return []string{"joined", "text"}
 	}
@@ -185,6 +196,7 @@ func invariantNames(p *mutate.Pass, e ast.Expr) []string {
 	if !ok {
 		return []string{"text", "str"}
 	}
+	// Well-known functions have a participle that reads well; others give their own name.
 	name := fn.Name()
 	known := map[string]string{
 		"ToLower": "lower", "ToUpper": "upper", "ToTitle": "title", "TrimSpace": "trimmed", "Trim": "trimmed",

@@ -47,11 +47,15 @@ type kept struct {
 	start, rest byteClass
 }
 
+// findIdentity offers a fast path for a function that returns most inputs of the corpus as they
+// are.
 func findIdentity(p *mutate.Pass) []mutate.Site {
+	// The corpus must show that enough inputs come back unchanged.
 	f, fn := p.Facets, p.Func
 	if f.Mined == nil || f.Identity < 0.3 || fn.Recv != nil || fn.Body == nil || len(fn.Body.List) == 0 {
 		return nil
 	}
+	// The target is a function from one text to a text of the same type.
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if sig.Params().Len() != 1 || sig.Results().Len() != 1 || sig.Variadic() {
 		return nil
@@ -65,6 +69,7 @@ func findIdentity(p *mutate.Pass) []mutate.Site {
 	if returnsAtOnce(p, fn.Body.List[0], in) {
 		return nil // the function has such a path already
 	}
+	// Some byte must be able to begin, and some to follow.
 	k := mine(f.Mined)
 	if k.start.len() == 0 || k.rest.len() == 0 {
 		return nil
@@ -89,11 +94,15 @@ func returnsAtOnce(p *mutate.Pass, s ast.Stmt, in *types.Var) bool {
 // mine derives the classes from the fixed points. It rejects a first byte that changes most bytes
 // after it, such as a separator that needs company.
 func mine(m *beagle.Mined) kept {
+	// Start from the bytes that the function returns as they are when they stand alone.
 	var k kept
 	for _, c := range m.Fixed1 {
 		k.start[c] = len(m.Fixed2) == 256 && len(m.Fixed2[c]) == 32
 	}
+	// pair says whether the two bytes in a row stay as they are.
 	pair := func(a, b int) bool { return m.Fixed2[a][b/8]>>(b%8)&1 != 0 }
+	// Drop the first byte with the most neighbours that do not stay, until none has more than half:
+	// one odd byte should not cost all the others their place.
 	for {
 		worst, most := -1, 0
 		for a := range k.start {
@@ -112,12 +121,15 @@ func mine(m *beagle.Mined) kept {
 		}
 		k.start[worst] = false
 	}
+	// A byte may follow if it stays behind every first byte that is left.
 	for b := range k.rest {
 		k.rest[b] = k.start.len() > 0
 		for a := range k.start {
 			k.rest[b] = k.rest[b] && (!k.start[a] || pair(a, b))
 		}
 	}
+	// A first byte must itself be allowed to follow: the scan has one table for all places but the
+	// first.
 	for c := range k.start {
 		k.start[c] = k.start[c] && k.rest[c]
 	}
@@ -143,12 +155,15 @@ func identityParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	if len(p.Facets.Params) == 1 && len(p.Facets.Params[0].Bytes) == 256 {
 		seen = p.Facets.Params[0].Bytes
 	}
+	// An inner byte is one that the table rejects, though the corpus has it often enough to matter.
+	// Capitals are left out: a function that rejects them mostly folds them.
 	var inner []byte
 	for c := range seen {
 		if c < 0x80 && !k.rest[c] && seen[c] > 0.0005 && !(c >= 'A' && c <= 'Z') {
 			inner = append(inner, byte(c))
 		}
 	}
+	// The most frequent ones come first.
 	inorder.By(inner, func(a, b byte) int {
 		switch {
 		case seen[a] > seen[b]:
@@ -158,6 +173,7 @@ func identityParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 		}
 		return 0
 	})
+	// The best guess comes first, the plain scan next, and two bytes at once last.
 	var out []mutate.Param
 	for i := range inner[:min(3, len(inner))] {
 		out = append(out, mutate.Param{Label: fmt.Sprintf("inner %q", inner[i]), Value: inner[i : i+1]})
@@ -169,12 +185,15 @@ func identityParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
+// rewriteIdentity puts a call of a scan in front of the body. The scan returns true only for inputs
+// that the function returns as they are.
 func rewriteIdentity(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	k, inner := s.Data.(kept), param.Value.([]byte)
 	in := p.Func.Type.Params.List[0].Names[0].Name
 	target := p.Func.Name.Name
 	guard := p.Fresh(lowerFirst(target) + "Keeps")
 	table, first := p.Fresh("keptByte"), p.Fresh("keptFirst")
+	// The comment of the new function says what it lets through, with the inner bytes by name.
 	var decl strings.Builder
 	fmt.Fprintf(&decl, "// %s reports whether %s certainly returns %s as it is:\n// it holds only bytes that stay",
 		guard, target, in)
@@ -190,9 +209,12 @@ func rewriteIdentity(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 	}
 	decl.WriteString(".\n")
 	fmt.Fprintf(&decl, "func %s(%s %s) bool {\n", guard, in, p.Text(p.Func.Type.Params.List[0].Type))
+	// A function that cuts long inputs changes them, so the scan is limited to shorter ones.
 	if limit := lengthLimit(p); limit != "" {
 		fmt.Fprintf(&decl, "if len(%s) >= %s {\nreturn false\n}\n", in, limit)
 	}
+	// A first byte with rules of its own gets a table of its own, and the empty text has no first
+	// byte.
 	start := 0
 	if k.start != k.rest {
 		start = 1
@@ -203,6 +225,7 @@ func rewriteIdentity(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 	if start == 1 {
 		fmt.Fprintf(&decl, "\n\n%s", tableOf(first, k.start, "the bytes that it leaves at the beginning"))
 	}
+	// The scan must run first: nothing in front of it may have changed the parameter.
 	return []mutate.Edit{
 		p.Insert(p.Func.Body.List[0].Pos(),
 			fmt.Sprintf("// A clean input is returned as it is.\nif %s(%s) {\nreturn %s\n}\n", guard, in, in)),

@@ -53,6 +53,8 @@ var runeSearches = []runeSearch{
 	{name: "TrimFunc", from: "both", trims: true},
 }
 
+// findIndexFunc looks for searches of the library that call a function for each rune. In a function
+// literal the helper could not take over what the literal captures.
 func findIndexFunc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -75,6 +77,8 @@ func findIndexFunc(p *mutate.Pass) []mutate.Site {
 
 // loop writes a helper that searches, and its call.
 func (s *runeSearch) loop(p *mutate.Pass, call *ast.CallExpr, bytes bool) []mutate.Edit {
+	// The helper uses these names. A parameter or package variable with one of them would change
+	// its meaning.
 	test, r, params, args := testOfRune(p, call.Args[1])
 	for _, own := range []string{"utf8", "rune", "len", "size"} {
 		if test == "" || r == own || slices.Contains(args, own) || p.Pkg.Scope().Lookup(own) != nil {
@@ -82,10 +86,13 @@ func (s *runeSearch) loop(p *mutate.Pass, call *ast.CallExpr, bytes bool) []muta
 		}
 	}
 	fn := p.FuncOf(call)
+	// Text and bytes differ in the type and in the name of the decoder.
 	text, kind, suffix := p.Fresh("text", "textOf"), "string", "InString"
 	if bytes {
 		kind, suffix = "[]byte", ""
 	}
+	// The helper returns a position, or a bool where the call only asks whether there is one, or
+	// the rest of the text where it trims.
 	result, verb, body := "int", "looks for a rune in", ""
 	base := "searchIn"
 	switch {
@@ -98,6 +105,8 @@ func (s *runeSearch) loop(p *mutate.Pass, call *ast.CallExpr, bytes bool) []muta
 	default:
 		body = s.search(p, text, r, test, bytes)
 	}
+	// The helper gets the text and every variable that the test reads, because it lies outside of
+	// the function.
 	name := p.Fresh(base+upperFirst(fn.Name.Name), base+"TextOf"+upperFirst(fn.Name.Name))
 	decl := fmt.Sprintf("// %[1]s %[2]s a text of %[3]s.\nfunc %[1]s(%[4]s) %[5]s {\n%[6]s}", name, verb, fn.Name.Name,
 		strings.Join(append([]string{text + " " + kind}, params...), ", "), result, body)
@@ -174,6 +183,8 @@ break
 // testOfRune writes what a function value asks of a rune, and the variables that it reads besides.
 // It returns "" where that cannot stand elsewhere.
 func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []string) {
+	// A named function is called by its name. Its identity must be known: a variable could hold
+	// another function at each call.
 	lit, ok := ast.Unparen(e).(*ast.FuncLit)
 	if !ok {
 		if !isKnownFunc(p, e) {
@@ -182,6 +193,7 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 		name = p.Fresh("r", "char")
 		return p.Text(e) + "(" + name + ")", name, nil, nil
 	}
+	// A literal must be a single return without effects, which then stands as an expression.
 	if len(lit.Body.List) != 1 || len(lit.Type.Params.List) != 1 || len(lit.Type.Params.List[0].Names) != 1 ||
 		isBlank(lit.Type.Params.List[0].Names[0]) {
 		return "", "", nil, nil
@@ -190,6 +202,9 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 	if !ok || len(ret.Results) != 1 || p.Effects(ret.Results[0]).Writes {
 		return "", "", nil, nil
 	}
+	// Each variable from outside of the literal becomes a parameter of the helper. Its type must
+	// have a name at package level, and nobody may write it through a pointer while the helper
+	// reads its copy.
 	own := p.Info.Defs[lit.Type.Params.List[0].Names[0]]
 	var seen []types.Object
 	if namesLocal(p, ret.Results[0]) {
@@ -209,6 +224,7 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 		seen = append(seen, v)
 		params, args = append(params, v.Name()+" "+t), append(args, v.Name())
 	}
+	// A captured variable with the rune's name would be hidden by it.
 	if slices.Contains(args, lit.Type.Params.List[0].Names[0].Name) {
 		return "", "", nil, nil
 	}

@@ -134,13 +134,16 @@ func marked(p *mutate.Pass, fns []*ast.FuncDecl) *ast.File {
 // block of its own binds the arguments, and assigns the result in place of the return.
 func blockSites(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
+	// A method's receiver and type parameters would have to be bound as well.
 	if fn.Recv != nil || fn.Type.TypeParams != nil || len(fn.Body.List) < 2 || lines(p, fn) > 40 {
 		return nil
 	}
+	// A return in the middle would need a jump.
 	ret, ok := fn.Body.List[len(fn.Body.List)-1].(*ast.ReturnStmt)
 	if !ok || len(ret.Results) != 1 || jumpsOut(p, fn.Body.List[:len(fn.Body.List)-1]) {
 		return nil
 	}
+	// Only calls in loops, as the whole value of an assignment, are worth a block.
 	for list, i := range statements(p) {
 		lhs, rhs, ok := assigned(list[i], token.ASSIGN, token.DEFINE, token.ADD_ASSIGN, token.XOR_ASSIGN)
 		call, isCall := rhs.(*ast.CallExpr)
@@ -163,9 +166,12 @@ func jumpsOut(p *mutate.Pass, list []ast.Stmt) bool {
 	return false
 }
 
+// blockText writes the body of fn in place of an assignment of its result. It returns "" where a
+// name would mean something else there or the result has no single variable to go to.
 func blockText(
 	p *mutate.Pass, fn *ast.FuncDecl, ret *ast.ReturnStmt, as *ast.AssignStmt, lhs ast.Expr, call *ast.CallExpr,
 ) string {
+	// The result needs one variable to go to, and each parameter one argument.
 	target, ok := lhs.(*ast.Ident)
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if !ok || target.Name == "_" || sig.Variadic() || len(call.Args) != sig.Params().Len() ||
@@ -176,9 +182,12 @@ func blockText(
 	if params == "" || strings.Count(params, ",") != sig.Params().Len()-1 {
 		return ""
 	}
+	// A local name of fn must not hide the target, and the caller's names must not hide what fn's
+	// body means.
 	if localNames(p, fn)[target.Name] || freeNamesHidden(p, fn, as) {
 		return ""
 	}
+	// A definition declares its variable outside of the block, so that it outlives it.
 	text := ""
 	if as.Tok == token.DEFINE {
 		t, ok := facts.TypeText(p, sig.Results().At(0).Type())
@@ -191,9 +200,12 @@ func blockText(
 	if as.Tok == token.DEFINE {
 		op = "="
 	}
+	// Parameters become variables with the arguments' values, in order; the final return becomes
+	// the assignment.
 	body := bindings(p, sig, call, strings.Split(names, ", ")) +
 		strings.TrimSpace(p.Between(fn.Body.Lbrace+1, ret.Pos())) + "\n" + target.Name + " " + op + " " +
 		p.Text(ret.Results[0])
+	// Where no name clashes and the body of the loop ends the scope anyway, the block is left out.
 	if !shareNames(p, fn, p.FuncOf(as)) && inLoopBody(p, as) {
 		return text + body
 	}

@@ -47,6 +47,7 @@ func findJoinConcat(p *mutate.Pass) []mutate.Site {
 
 // concatOf writes the sum of the parts of a list with the separator between them.
 func concatOf(p *mutate.Pass, call *ast.CallExpr) (string, bool) {
+	// The parts must be written out, and few enough for one sum.
 	lit, ok := ast.Unparen(call.Args[0]).(*ast.CompositeLit)
 	if !ok || len(lit.Elts) < 2 || len(lit.Elts) > mostJoined {
 		return "", false
@@ -55,14 +56,18 @@ func concatOf(p *mutate.Pass, call *ast.CallExpr) (string, bool) {
 	if !ok || !isBasicType(elem.Elem(), types.String) {
 		return "", false
 	}
+	// A separator that varies appears once for each gap, so its value must not change between two
+	// of them.
 	sep, constant := constString(p, call.Args[1])
 	if !constant && !(p.Pure(call.Args[1]) && facts.Stable(p, call.Args[1], call)) {
 		return "", false // it is evaluated once for each part
 	}
+	// The compiler may evaluate operands of a sum in another order than elements of a list.
 	if !inAnyOrder(p, lit.Elts) {
 		return "", false
 	}
 	var out []string
+	// Alternate the parts with the separator; an empty one disappears.
 	for i, e := range lit.Elts {
 		if _, keyed := e.(*ast.KeyValueExpr); keyed {
 			return "", false
@@ -72,6 +77,7 @@ func concatOf(p *mutate.Pass, call *ast.CallExpr) (string, bool) {
 		}
 		out = append(out, operandText(p, e, p.Text(e)))
 	}
+	// A sum binds less than what may stand around a call.
 	text := strings.Join(out, " + ")
 	switch p.Parent(call).(type) {
 	case *ast.BinaryExpr, *ast.IndexExpr, *ast.SliceExpr, *ast.SelectorExpr:

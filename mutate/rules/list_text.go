@@ -52,6 +52,7 @@ type listSite struct {
 	tests   []*ast.Ident // in len(list), compared with 0
 }
 
+// findListText looks for lists of texts that only grow and end up in one text by strings.Join.
 func findListText(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -97,6 +98,8 @@ func (s *listSite) begins(p *mutate.Pass) bool {
 
 // collect sorts all uses of the list. It refuses a list that anybody else may see.
 func (s *listSite) collect(p *mutate.Pass) bool {
+	// Each use of the list must be one of those that the rewrite knows: an append, an emptying, a
+	// test or a Join. Anything else could keep the list.
 	for _, id := range p.Uses(s.decl.Var, p.File) {
 		if id == s.decl.Name {
 			continue
@@ -154,6 +157,7 @@ func (s *listSite) empties(p *mutate.Pass, as *ast.AssignStmt) bool {
 // called accepts append in a statement that assigned has seen, strings.Join, and a test of the
 // length.
 func (s *listSite) called(p *mutate.Pass, id *ast.Ident, call *ast.CallExpr) bool {
+	// strings.Join is a call whose result somebody takes.
 	if _, ok := p.IsCall(call, "strings", "Join"); ok {
 		s.joins = append(s.joins, call)
 		_, named := call.Fun.(*ast.SelectorExpr) // the package has a name
@@ -163,6 +167,7 @@ func (s *listSite) called(p *mutate.Pass, id *ast.Ident, call *ast.CallExpr) boo
 		}
 		return named && len(call.Args) == 2 && call.Args[0] == ast.Expr(id)
 	}
+	// The list itself must be what is appended to.
 	if _, ok := p.IsBuiltin(call, "append"); ok {
 		v, same, ok := appends(p, p.Parent(call))
 		return ok && v == s.decl.Var && same == call && call.Args[0] == ast.Expr(id)
@@ -208,6 +213,7 @@ func (s *listSite) apart() bool {
 
 // separates reports whether all calls join by one text that each append knows.
 func (s *listSite) separates(p *mutate.Pass) bool {
+	// One join gives the separator: a constant, or a local variable that keeps its value.
 	s.sep = s.joins[0].Args[1]
 	text, constant := constString(p, s.sep)
 	v := p.Var(s.sep)
@@ -215,18 +221,23 @@ func (s *listSite) separates(p *mutate.Pass) bool {
 		return false
 	}
 	s.empty = text == ""
+	// The others must use the same one.
 	for _, join := range s.joins[1:] {
 		other, same := constString(p, join.Args[1])
 		if constant && !(same && other == text) || !constant && p.Var(join.Args[1]) != v {
 			return false
 		}
 	}
+	// An empty text that grows says nothing of the number of elements, if the elements may be
+	// empty.
 	if s.empty && len(s.tests) > 0 {
 		return false // texts may be empty, too
 	}
 	if constant {
 		return true
 	}
+	// The separator is written at the declaration and at each append, so its name must mean the
+	// same there.
 	places := []token.Pos{s.decl.Stmt.Pos()}
 	for _, as := range s.grown {
 		places = append(places, as.Pos())
@@ -255,7 +266,11 @@ func listRooms(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	return append(textRooms(p, s), mutate.Param{Label: "256", Value: 256})
 }
 
+// rewriteListText appends the elements to a text in place of the list. Each is followed by the
+// separator, so that an append need not know whether it is the first.
 func rewriteListText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	// The texts go into one buffer, each followed by the separator. Its array is on the stack, and
+	// append moves it to the heap if it grows beyond.
 	s := site.Data.(*listSite)
 	room, text := p.Fresh("room", "space"), p.Fresh("text", "joined")
 	begin := fmt.Sprintf("var %s [%d]byte // holds most texts while they grow\n%s := %s[:0]", room, param.Value, text,
@@ -263,10 +278,13 @@ func rewriteListText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	for _, e := range s.first {
 		begin += s.piece(p, text, e)
 	}
+	// The declaration begins the buffer, with the elements that the list began with.
 	edits := []mutate.Edit{p.Replace(s.decl.Stmt, begin)}
 	for _, as := range s.grown {
 		_, call, _ := appends(p, as)
 		lines := ""
+		// A slice that is appended whole needs a loop, because each element is followed by a
+		// separator.
 		for i, e := range call.Args[1:] {
 			if call.Ellipsis.IsValid() && i == len(call.Args)-2 {
 				each := p.Fresh("piece", "part")
@@ -278,12 +296,14 @@ func rewriteListText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 		}
 		edits = append(edits, p.Replace(as, lines[1:]))
 	}
+	// Emptying the list keeps the room of the buffer.
 	for _, as := range s.emptied {
 		edits = append(edits, p.Replace(as, fmt.Sprintf("%s = %s[:0]", text, text)))
 	}
 	for _, id := range s.tests {
 		edits = append(edits, p.Replace(id, text))
 	}
+	// The buffer ends with one separator too many, which TrimSuffix takes off.
 	for _, join := range s.joins {
 		whole := "string(" + text + ")"
 		if sep, constant := constString(p, join.Args[1]); !constant || sep != "" {

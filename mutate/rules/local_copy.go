@@ -31,6 +31,8 @@ for i := range key {
 	Rewrite: precomputed,
 }
 
+// findLocalCopy looks for indexed slices and maps in a field or a package variable, which outermost
+// loops load anew in each iteration because a store could change them.
 func findLocalCopy(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -66,15 +68,18 @@ func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	if t == nil {
 		return false
 	}
+	// Only slices and maps are headers whose copy still reaches the same elements.
 	switch t.Underlying().(type) {
 	case *types.Slice, *types.Map:
 	default:
 		return false
 	}
 	switch e := e.(type) {
+	// A variable of the package must not be replaced by anything that the loop calls.
 	case *ast.Ident:
 		v := p.Var(e)
 		return p.IsGlobal(v) && !mayReplace(p, loop)
+	// A field may be held if the loop writes elements through it at most.
 	case *ast.SelectorExpr:
 		sel := p.Info.Selections[e]
 		base := p.Var(e.X)
@@ -93,10 +98,13 @@ func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 // storesThroughFields reports whether the loop changes nothing of base but elements of what its
 // fields hold.
 func storesThroughFields(p *mutate.Pass, base *types.Var, loop ast.Node) bool {
+	// Only uses that change something are of interest.
 	for _, id := range p.Uses(base, loop) {
 		if !p.Changes(id) {
 			continue
 		}
+		// The change must go through a field of base to an element of a slice or map: base itself
+		// and the field then stay.
 		field, ok := p.Parent(id).(*ast.SelectorExpr)
 		if !ok || p.PointerMethod(field) {
 			return false
@@ -131,6 +139,8 @@ func mayReplace(p *mutate.Pass, loop ast.Node) bool {
 // dereferencedBefore reports whether the loop's head, or a statement in front of the loop,
 // certainly reads a field of base before the first iteration.
 func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
+	// The head of the loop is evaluated at least once before the first iteration. In a for loop
+	// without an init statement that is the condition.
 	switch s := loop.(type) {
 	case *ast.RangeStmt:
 		if derefs(p, base, s.X) {
@@ -144,6 +154,7 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 			return true
 		}
 	}
+	// So is a plain statement of the list in front of the loop.
 	list, i := p.Siblings(loop)
 	for _, s := range list[:max(i, 0)] {
 		switch s.(type) {
@@ -178,6 +189,7 @@ func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
 	return found
 }
 
+// copySite copies one of them to a local variable in front of the loop, and uses that in the loop.
 func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
 	name := ""
 	switch e := base.(type) {

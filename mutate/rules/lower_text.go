@@ -76,8 +76,10 @@ func isASCIIText(x string) bool { return kit.AllASCII(x) }
 func looksUp(m *example.Match) bool {
 	p := m.Pass
 	switch up := p.Parent(m.Node).(type) {
+	// A read of a map keeps no key, so a text that is only a key need not be made.
 	case *ast.IndexExpr:
 		return ast.Node(ast.Unparen(up.Index)) == m.Node && isMapRead(p, up)
+	// With constants in all cases the switch compares texts of known case.
 	case *ast.SwitchStmt:
 		if ast.Node(up.Tag) != m.Node {
 			return false

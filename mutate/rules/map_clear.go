@@ -26,18 +26,23 @@ var mapClear = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findMapClear looks for maps that are made anew where the old one could be emptied, and for loops
+// that empty one.
 func findMapClear(p *mutate.Pass) []mutate.Site {
 	if !p.GoAtLeast(21) {
 		return nil // clear
 	}
 	var sites []mutate.Site
 	for list, i := range statements(p) {
+		// A map that each iteration makes for itself can be made once and cleared.
 		if d, ok := facts.Declares(p, list[i]); ok && d.Value != nil {
 			if edits := reuseInLoop(p, d); edits != nil {
 				sites = append(sites, site(d.Stmt, "map "+d.Var.Name()+" made in every turn", edits...))
 			}
 			continue
 		}
+		// So can one that the code makes anew and assigns to the variable of the old one. Nobody
+		// else may hold the old one, and it must not be nil at first.
 		lhs, rhs, ok := assigned(list[i], token.ASSIGN)
 		if !ok || p.Var(lhs) == nil || !madeMap(p, rhs) || !mapStaysHere(p, p.Var(lhs)) || !startsMade(p, p.Var(lhs)) {
 			continue
@@ -45,6 +50,7 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 		sites = append(sites,
 			site(list[i], "map "+p.Text(lhs)+" made anew", p.Replace(list[i], "clear("+p.Text(lhs)+")")))
 	}
+	// A loop that deletes each key is what clear does.
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		if m, ok := deletesAll(p, r); ok {
 			sites = append(sites, site(r, "deletion of all elements", p.Replace(r, "clear("+m+")")))
@@ -74,6 +80,7 @@ func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 	if !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] {
 		return false
 	}
+	// Through any other use somebody else could hold the map, and would see it cleared.
 	for _, id := range p.Uses(v, p.File) {
 		switch up := p.Parent(id).(type) {
 		case *ast.IndexExpr:
@@ -115,6 +122,7 @@ func reuseInLoop(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	if !madeMap(p, d.Value) || !mapStaysHere(p, d.Var) {
 		return nil
 	}
+	// The declaration must stand in the loop's own body: in a branch it would not run each time.
 	body, ok := p.Parent(d.Stmt).(*ast.BlockStmt)
 	if !ok {
 		return nil
@@ -123,10 +131,12 @@ func reuseInLoop(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	if !ok || loopBody(loop) != body || usesOwn(p, d.Value, loop) {
 		return nil
 	}
+	// The size hint is evaluated in front of the loop now.
 	if !facts.Stable(p, d.Value, loop) {
 		return nil
 	}
 	name := d.Var.Name()
+	// In front of the loop another variable of that name may be visible, which the loop uses.
 	if shadows(p, name, loop) {
 		return nil
 	}

@@ -39,6 +39,8 @@ type mapSite struct {
 	size string
 }
 
+// findMapHint looks for empty maps that a loop behind them fills, with a bound on the number of its
+// iterations. Several bounds need max, which came with Go 1.21.
 func findMapHint(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -88,6 +90,7 @@ func storesTo(p *mutate.Pass, m *types.Var, s ast.Stmt) bool {
 // statement in between declares or changes its parts.
 func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d facts.Declaration, between []ast.Stmt) bool {
 	var operands []ast.Expr
+	// The bound consists of the range's operand, or of the two ends of a counting loop.
 	switch s := loop.(type) {
 	case *ast.RangeStmt:
 		operands = []ast.Expr{s.X}
@@ -95,6 +98,8 @@ func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d facts.Declaration, be
 		l, _ := p.Counted(s)
 		operands = []ast.Expr{l.Bound, l.Start}
 	}
+	// At the map's declaration its variables must exist already, and nothing up to the loop may
+	// change them.
 	for _, e := range operands {
 		for id := range mutate.Nodes[*ast.Ident](p, e) {
 			v, ok := p.Info.Uses[id].(*types.Var)
@@ -108,6 +113,7 @@ func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d facts.Declaration, be
 			}
 		}
 	}
+	// The bound may not be the map's own size.
 	return !strings.Contains(b.text, d.Var.Name())
 }
 

@@ -53,6 +53,7 @@ type constMap struct {
 	ok      bool // look-ups ask for presence
 }
 
+// findMapSwitch looks for maps of constants that code only looks things up in.
 func findMapSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	add := func(m *constMap, value ast.Expr) {
@@ -60,6 +61,8 @@ func findMapSwitch(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, mutate.Site{Node: m.lookups[0], Label: "map " + m.v.Name(), Data: m})
 		}
 	}
+	// Candidates are variables of the package that nobody changes, declared alone so that the
+	// declaration can be dropped, and local ones that no closure sees.
 	for g := range mutate.Nodes[*ast.GenDecl](p, nil) {
 		if g.Tok != token.VAR || len(g.Specs) != 1 {
 			continue
@@ -83,6 +86,7 @@ func findMapSwitch(p *mutate.Pass) []mutate.Site {
 // read takes the literal apart.
 func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
 	lit, ok := ast.Unparen(value).(*ast.CompositeLit)
+	// A long switch compares more often than a map looks up.
 	if !ok || len(lit.Elts) == 0 || len(lit.Elts) > 64 {
 		return false
 	}
@@ -93,6 +97,8 @@ func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
 	empty, isStruct := m.typ.Elem().Underlying().(*types.Struct)
 	m.set = isStruct && empty.NumFields() == 0
 	allTrue := isBasicType(m.typ.Elem(), types.Bool)
+	// All keys and values must be constants: keys are cases, and values are returned. A map of
+	// bools that are all true is a set.
 	for _, e := range lit.Elts {
 		kv, ok := e.(*ast.KeyValueExpr)
 		if !ok || p.Info.Types[kv.Key].Value == nil {
@@ -115,10 +121,12 @@ func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
 func remarksOn(p *mutate.Pass, lit *ast.CompositeLit) []string {
 	remarks := make([]string, len(lit.Elts))
 	line := func(pos token.Pos) int { return p.Fset.Position(pos).Line }
+	// A comment belongs to an element if it lies inside the literal's braces.
 	for _, g := range p.File.Comments {
 		if g.Pos() < lit.Lbrace || g.End() > lit.Rbrace {
 			continue
 		}
+		// Find the first element that does not end above the comment.
 		of := len(lit.Elts) - 1
 		for i, e := range slices.Backward(lit.Elts) {
 			if line(e.End()) < line(g.Pos()) {
@@ -154,6 +162,7 @@ func packageLevel(p *mutate.Pass, e ast.Node) bool {
 func (m *constMap) uses(p *mutate.Pass) bool {
 	plain := 0
 	for _, id := range p.Uses(m.v, p.File) {
+		// Every use is a look-up. With and without the second result they would need two functions.
 		ix, ok := p.Parent(id).(*ast.IndexExpr)
 		if !ok || ix.X != ast.Expr(id) || assignedTo(p, ix) {
 			return false
@@ -170,6 +179,7 @@ func (m *constMap) uses(p *mutate.Pass) bool {
 	}
 	m.ok = plain == 0
 	_, isStruct := m.typ.Elem().Underlying().(*types.Struct)
+	// A plain look-up of a struct{} says nothing.
 	return len(m.lookups) > 0 && (m.ok || plain == len(m.lookups)) && (m.ok || !isStruct)
 }
 
@@ -182,6 +192,7 @@ func mapSwitchForms(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
+// rewriteMapSwitch declares a function that answers for the map, and has the look-ups call it.
 func rewriteMapSwitch(p *mutate.Pass, s mutate.Site, form mutate.Param) ([]mutate.Edit, error) {
 	m := s.Data.(*constMap)
 	key, ok := facts.TypeText(p, m.typ.Key())
@@ -189,11 +200,13 @@ func rewriteMapSwitch(p *mutate.Pass, s mutate.Site, form mutate.Param) ([]mutat
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("the types of %s cannot be written here", m.v.Name())
 	}
+	// A set answers a question, and any other map gives an element. The names say which.
 	name := p.Fresh("in"+upperFirst(m.v.Name()), m.v.Name()+"Contain")
 	if !m.set {
 		name = p.Fresh(m.v.Name()+"Of", "lookup"+upperFirst(m.v.Name()))
 	}
 	edits := []mutate.Edit{p.Declare(s.Node, m.function(name, key, elem, form.Value == "scan")), m.dropDeclaration(p)}
+	// The second result of a set's look-up is the call itself.
 	for _, ix := range m.lookups {
 		call := name + "(" + p.Text(ix.Index) + ")"
 		as, isAssign := p.Parent(ix).(*ast.AssignStmt)
@@ -230,6 +243,7 @@ func presenceCall(p *mutate.Pass, as *ast.AssignStmt, call string) []mutate.Edit
 	return []mutate.Edit{p.Replace(as, p.Text(as.Lhs[1])+" "+as.Tok.String()+" "+call)}
 }
 
+// function writes that function: a loop over the few keys of a set, or a switch.
 func (m *constMap) function(name, key, elem string, scan bool) string {
 	switch {
 	case m.set && scan:

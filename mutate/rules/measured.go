@@ -39,6 +39,7 @@ func (m Measurement) Pays() bool { return m.Ratio.Low > 1 }
 // interval lies below 1.05.
 func (m Measurement) Vain() bool { return m.Ratio.Point > 0 && m.Ratio.High < 1.05 && !m.Pays() }
 
+// String says in one line what the measurement showed, with the interval where there is one.
 func (m Measurement) String() string {
 	switch r := m.Ratio; {
 	case m.Why != "":
@@ -77,6 +78,7 @@ func Tables(arch string) []*Table {
 			list = append(list, t)
 		}
 	}
+	// Compare each table with the older ones, once they are in order.
 	inorder.By(list, func(a, b *Table) int { return version.Compare(a.Go, b.Go) })
 	for i, t := range list {
 		t.compare(list[:i])

@@ -60,6 +60,8 @@ func selfCalls(p *mutate.Pass, fn *ast.FuncDecl) []*ast.CallExpr {
 // and no effects. Its parameters can be a map key, and are equal only if they are the same, which
 // excludes floats.
 func memoable(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
+	// The parameters become the key, so a method's receiver or a variable number of them has no
+	// place in it.
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if fn.Recv != nil || sig.TypeParams().Len() > 0 || sig.Variadic() || sig.Results().Len() != 1 ||
 		sig.Params().Len() == 0 || sig.Params().Len() > 4 {
@@ -71,16 +73,19 @@ func memoable(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 			return false
 		}
 	}
+	// A result with memory of its own would be shared by all who get it.
 	if _, basic := sig.Results().At(0).Type().Underlying().(*types.Basic); !basic {
 		return false
 	}
 	if len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) != len(calls) {
 		return false // code uses the function as a value
 	}
+	// A closure may keep a call for later.
 	for lit := range mutate.Nodes[*ast.FuncLit](p, fn.Body) {
 		_ = lit
 		return false
 	}
+	// A result may only be remembered if the same arguments always give it.
 	f := p.Effects(fn.Body)
 	return !f.Writes && !readsChanging(p, fn)
 }
@@ -102,6 +107,9 @@ func readsChanging(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return false
 }
 
+// rewriteMemo splits a recursive function in three: the function itself makes a map and starts, a
+// second one looks into the map, and a third one computes a result with calls of the second. The
+// map lives as long as one call from outside, so nothing is kept between calls.
 func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	fn, calls := s.Node.(*ast.FuncDecl), s.Data.([]*ast.CallExpr)
 	name := fn.Name.Name
@@ -109,6 +117,8 @@ func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, 
 		p.Fresh(lowerFirst(name)+"Step"), p.Fresh("known", "seen")
 	params, args := parameterList(p, fn)
 	keyName, found := p.Fresh("key", "call"), p.Fresh("v", "result")
+	// A single parameter is the key. Parameters of one type make an array, others a struct: both
+	// can be compared.
 	key, keyType, decl := args, "", ""
 	if sig := p.Info.Defs[fn.Name].Type().(*types.Signature); sig.Params().Len() == 1 {
 		keyType = p.Text(fn.Type.Params.List[0].Type)
@@ -122,7 +132,9 @@ func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, 
 		key = keyType + "{" + args + "}"
 	}
 	result := p.Text(fn.Type.Results.List[0].Type)
+	// In the body, calls of the function itself go through the map.
 	body := p.TextWith(fn.Body, func(n ast.Node) (string, bool) { return memoCall(p, n, calls, memoName, known) })
+	// Named results keep their names, since the body may use them.
 	results := p.Between(fn.Type.Params.End(), fn.Body.Lbrace)
 	decl += fmt.Sprintf("// %s is %s with the results that are known already.\nfunc %s(%s, %s map[%s]%s) %s {\n"+
 		"%s := %s\nif %[11]s, ok := %[5]s[%[9]s]; ok {\nreturn %[11]s\n}\n%[11]s := %[12]s(%[13]s, %[5]s)\n"+

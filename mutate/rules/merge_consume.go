@@ -54,6 +54,7 @@ type walkSite struct {
 	walks []walk
 }
 
+// findWalks looks for definitions of indices that each walk along one list to its end.
 func findWalks(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for def := range mutate.Nodes[*ast.AssignStmt](p, nil) {
@@ -63,6 +64,8 @@ func findWalks(p *mutate.Pass) []mutate.Site {
 		if _, i := p.Siblings(def); i < 0 {
 			continue
 		}
+		// The statement may declare up to three indices, each of which starts at 0 and walks along
+		// one list. All must be rewritten, because the statement disappears.
 		s := walkSite{def: def}
 		for i, l := range def.Lhs {
 			index := p.Var(l)
@@ -86,6 +89,7 @@ func listOf(p *mutate.Pass, index *types.Var, fn *ast.FuncDecl) *types.Var {
 	if index == nil {
 		return nil
 	}
+	// Look at each element that the index reads. All must be of one list.
 	for _, id := range p.Uses(index, fn) {
 		ix, ok := p.Parent(id).(*ast.IndexExpr)
 		if !ok {
@@ -97,6 +101,7 @@ func listOf(p *mutate.Pass, index *types.Var, fn *ast.FuncDecl) *types.Var {
 		}
 		list = v
 	}
+	// The list gets shorter as the walk goes on, so nobody else may see it or set it.
 	if list == nil || p.IsGlobal(list) || p.Assigned(list, fn.Body) {
 		return nil
 	}
@@ -129,6 +134,8 @@ func (w walk) edits(p *mutate.Pass, def *ast.AssignStmt) ([]mutate.Edit, error) 
 	var edits []mutate.Edit
 	uses := map[*ast.Ident]bool{} // the uses of the list through the index
 	steps := 0
+	// Each use of the index becomes one of the list that is left. w.use says which use of the list
+	// belongs to it, and whether it is a step.
 	for _, id := range p.Uses(w.index, fn) {
 		e, list, step, err := w.use(p, id)
 		if err != nil {
@@ -137,6 +144,8 @@ func (w walk) edits(p *mutate.Pass, def *ast.AssignStmt) ([]mutate.Edit, error) 
 		if list != nil {
 			uses[list] = true
 		}
+		// Cutting off an element panics at the end of the list, where i++ only grows. So each step
+		// needs a test in front of it.
 		if step {
 			steps++
 			if !w.guarded(p, id) {
@@ -145,6 +154,7 @@ func (w walk) edits(p *mutate.Pass, def *ast.AssignStmt) ([]mutate.Edit, error) 
 		}
 		edits = append(edits, e)
 	}
+	// Behind the definition the list gets shorter, so no other use may want it whole.
 	for _, id := range p.Uses(w.list, fn) {
 		if id.Pos() > def.Pos() && !uses[id] {
 			return nil, errors.New("the list is used as a whole later")
@@ -153,6 +163,7 @@ func (w walk) edits(p *mutate.Pass, def *ast.AssignStmt) ([]mutate.Edit, error) 
 	if inClosure(p, w.list, fn) {
 		return nil, errors.New("a function literal uses the list")
 	}
+	// In an outer loop the second round would start with what the first one left.
 	if steps == 0 || p.InLoop(def) /* the first iteration would use the list up */ {
 		return nil, errors.New("the index does not walk")
 	}
@@ -162,6 +173,8 @@ func (w walk) edits(p *mutate.Pass, def *ast.AssignStmt) ([]mutate.Edit, error) 
 // use rewrites one use of the index and returns the list's identifier there.
 func (w walk) use(p *mutate.Pass, id *ast.Ident) (e mutate.Edit, list *ast.Ident, step bool, err error) {
 	name := w.list.Name()
+	// The rest of the list begins at the index. So the element at it is the first, and the rest
+	// from it is the whole.
 	switch up := p.Parent(id).(type) {
 	case *ast.IndexExpr:
 		if l, ok := up.X.(*ast.Ident); ok && up.Index == ast.Expr(id) && p.Var(l) == w.list {
@@ -171,10 +184,12 @@ func (w walk) use(p *mutate.Pass, id *ast.Ident) (e mutate.Edit, list *ast.Ident
 		if l, ok := up.X.(*ast.Ident); ok && p.Var(l) == w.list && up.Low == ast.Expr(id) && up.High == nil {
 			return p.Replace(up, name), l, false, nil
 		}
+	// A step cuts off the first element.
 	case *ast.IncDecStmt:
 		if up.Tok == token.INC {
 			return p.Replace(up, fmt.Sprintf("%s = %s[1:]", name, name)), nil, true, nil
 		}
+	// A comparison with the length asks whether something is left.
 	case *ast.BinaryExpr:
 		op := map[token.Token]string{token.LSS: "> 0", token.NEQ: "> 0", token.EQL: "== 0", token.GEQ: "== 0"}[up.Op]
 		if p.LenOf(up.Y) == w.list && up.X == ast.Expr(id) && op != "" {

@@ -108,6 +108,7 @@ func (r *writeRun) pieces(p *mutate.Pass) (n int) {
 
 // writeOf recognises a write whose results nobody uses.
 func writeOf(p *mutate.Pass, s ast.Stmt) (w writeCall, ok bool) {
+	// The results must be dropped: by a call as a statement, or by blank variables.
 	var e ast.Expr
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -118,6 +119,8 @@ func writeOf(p *mutate.Pass, s ast.Stmt) (w writeCall, ok bool) {
 			e = s.Rhs[0]
 		}
 	}
+	// The writer must be named by variables and fields, so that it is the same for all writes of a
+	// run.
 	call, ok := e.(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 {
 		return w, false
@@ -127,6 +130,7 @@ func writeOf(p *mutate.Pass, s ast.Stmt) (w writeCall, ok bool) {
 		return w, false
 	}
 	w = writeCall{stmt: s, buffer: sel.X, method: sel.Sel.Name, arg: call.Args[0]}
+	// Only these writers take all that they get, or tell of it later.
 	t := pointee(p.Info.TypeOf(sel.X))
 	for _, kind := range []string{"bytes.Buffer", "strings.Builder", "bufio.Writer"} {
 		if pkg, name, _ := strings.Cut(kind, "."); isNamed(t, pkg, name) {
@@ -152,8 +156,10 @@ func fieldChain(p *mutate.Pass, e ast.Expr) bool {
 // plainText reports whether what is written depends on no buffer: it is made of variables, fields,
 // elements and constants that no write changes, by functions of the library on plain values.
 func plainText(p *mutate.Pass, w writeCall) bool {
+	// The text is computed before any write of the run, so it must depend on none of them.
 	ok := !facts.Effects(p, w.arg).Writes && !readsRoom(p, w.arg) &&
 		(w.kind != "bufio.Writer" || !readsOfWriter(p, w.arg))
+	// Conversions, len and pure functions of plain values depend on their operands alone.
 	for call := range mutate.Nodes[*ast.CallExpr](p, w.arg) {
 		if p.Info.Types[call.Fun].IsType() {
 			ok = ok && facts.IsBasic(p.Info.TypeOf(call.Args[0]))
@@ -171,6 +177,7 @@ func plainText(p *mutate.Pass, w writeCall) bool {
 			return false
 		}
 	}
+	// Names are variables or fields here; a function's name would be a value that may be called.
 	for id := range mutate.Nodes[*ast.Ident](p, w.arg) {
 		v, isVar := p.Info.Uses[id].(*types.Var)
 		ok = ok && (!isVar || v.IsField() || facts.IsLocal(p, v) || p.IsGlobal(v))
@@ -202,6 +209,8 @@ func readsRoom(p *mutate.Pass, e ast.Expr) bool {
 // change. That runs when the room is full, and often counts what it gets: in a field of its own, in
 // a variable that a function literal or a pointer shares, or in one of a package.
 func readsOfWriter(p *mutate.Pass, e ast.Expr) bool {
+	// A field of a type with a Write method may count what was written. bufio's own writers are
+	// known.
 	for sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
 		if s := p.Info.Selections[sel]; s != nil && s.Kind() == types.FieldVal {
 			write, _, _ := types.LookupFieldOrMethod(s.Recv(), true, p.Pkg, "Write")
@@ -210,6 +219,7 @@ func readsOfWriter(p *mutate.Pass, e ast.Expr) bool {
 			}
 		}
 	}
+	// Variables must be steady, or at least out of reach of the writer behind.
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		switch {
@@ -291,16 +301,20 @@ func writeRooms(p *mutate.Pass, s mutate.Site) (out []mutate.Param) {
 	return out
 }
 
+// rewriteMergeWrites appends all texts of the run to one slice, and writes that once. The slice is
+// the free room of the buffer or an array on the stack.
 func rewriteMergeWrites(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	r := s.Data.(*writeRun)
 	text, buffer := p.Fresh("text", "piece"), p.Text(r.buffer)
 	start := fmt.Sprintf("%s := %s.AvailableBuffer()\n", text, buffer)
+	// The text starts in the room that the writer has left, or in an array on the stack.
 	if param.Value != "available" {
 		room := p.Fresh("room", "space")
 		start = fmt.Sprintf("var %s [%s]byte // holds most texts without an allocation\n%s := %s[:0]\n", room,
 			param.Value, text, room)
 	}
 	var edits []mutate.Edit
+	// The first statement begins the text, and the last one writes it.
 	for i, w := range r.writes {
 		line := w.appends(p, text)
 		if i == 0 {

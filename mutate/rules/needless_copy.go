@@ -30,6 +30,8 @@ for i, n := range v.numbers() {`,
 	Rewrite: precomputed,
 }
 
+// findNeedlessCopies looks for copies of slices that nobody changes, as long as nobody changes the
+// original either.
 func findNeedlessCopies(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -37,11 +39,13 @@ func findNeedlessCopies(p *mutate.Pass) []mutate.Site {
 		if !ok || p.FuncOf(list[i]) == nil || !hot(p, list[i]) {
 			continue
 		}
+		// A copy that is returned must not be changed by any caller, either.
 		returned, ok := c.onlyRead(p)
 		if ok && (!returned || readByCallers(p, p.FuncOf(list[i]))) {
 			sites = append(sites, site(list[i], "copy in "+c.v.Name(), c.edits(p)...))
 		}
 	}
+	// A copy that is returned at once has no variable. Only the callers could change it.
 	for ret := range mutate.Nodes[*ast.ReturnStmt](p, nil) { // return slices.Clone(x)
 		if len(ret.Results) != 1 || !hot(p, ret) {
 			continue
@@ -137,6 +141,7 @@ func place(p *mutate.Pass, e ast.Expr) ast.Expr {
 	if e == nil || !isSlice(p.Info.TypeOf(e)) {
 		return nil
 	}
+	// Go down from field to field, until a variable is reached.
 	for at := ast.Unparen(e); ; {
 		switch x := at.(type) {
 		case *ast.Ident:
@@ -158,21 +163,26 @@ func place(p *mutate.Pass, e ast.Expr) ast.Expr {
 // onlyRead reports whether code only reads the copy or returns it, and whether it returns it.
 func (c *sliceCopy) onlyRead(p *mutate.Pass) (returned, ok bool) {
 	fn := p.FuncOf(c.made)
+	// A closure may run later, when the original has changed.
 	if facts.Captured.Of(p)[c.v] {
 		return false, false
 	}
+	// Leave out the statement that fills the copy: it goes with the copy.
 	for _, id := range p.Uses(c.v, fn) {
 		if c.fill != nil && facts.Inside(id, c.fill) {
 			continue
 		}
+		// A returned copy is fine if no caller changes it, which findNeedlessCopies asks.
 		if ret, is := p.Parent(id).(*ast.ReturnStmt); is && len(ret.Results) == 1 && ret.Results[0] == ast.Expr(id) {
 			returned = true
 			continue
 		}
+		// Any other use may only read: a write through the copy would now reach the original.
 		if !readsSlice(p, id) {
 			return false, false
 		}
 	}
+	// Whoever copies keeps the elements; whoever shares needs the original to stay as it is, too.
 	if v := p.Var(c.from); v != nil { // it must keep its value, too
 		for _, s := range c.rest {
 			if p.Assigned(v, s) || facts.Captured.Of(p)[v] {
@@ -180,6 +190,8 @@ func (c *sliceCopy) onlyRead(p *mutate.Pass) (returned, ok bool) {
 			}
 		}
 	}
+	// The expression that was copied is now evaluated at every use, so its variables must keep
+	// their values to the end of the function.
 	for id := range mutate.Nodes[*ast.Ident](p, c.from) {
 		if v := p.Var(id); v != nil && facts.IsLocal(p, v) && p.Assigned(v, &ast.BlockStmt{
 			Lbrace: c.made.Pos(), Rbrace: fn.End() - 1}) {
@@ -202,6 +214,7 @@ func (c *sliceCopy) edits(p *mutate.Pass) []mutate.Edit {
 func readsSlice(p *mutate.Pass, e ast.Expr) bool {
 	switch up := p.Parent(e).(type) {
 	case *ast.IndexExpr:
+		// An element, a range and a part of the slice are reads if nothing is written there.
 		return ast.Unparen(up.X) == e && !p.Changes(up)
 	case *ast.RangeStmt:
 		return ast.Unparen(up.X) == e
@@ -209,10 +222,14 @@ func readsSlice(p *mutate.Pass, e ast.Expr) bool {
 		return ast.Unparen(up.X) == e && !up.Slice3 && readsSlice(p, up)
 	case *ast.CallExpr:
 		if p.Info.Types[up.Fun].IsType() {
+			// A conversion to a string copies the bytes; one to another slice type does not.
 			return p.Basic(up) == types.String
 		}
 		switch f := p.Callee(up).(type) {
 		case *types.Builtin:
+			// len reads, and copy and append read their second argument. A helper may read only;
+			// any other function must write nothing and return nothing with memory, in which it
+			// could keep the slice.
 			return f.Name() == "len" || (f.Name() == "copy" || f.Name() == "append" && up.Ellipsis.IsValid()) &&
 				len(up.Args) == 2 && ast.Unparen(up.Args[1]) == e
 		case *types.Func:
@@ -290,6 +307,8 @@ func readByCallers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 // memory.
 func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 	switch up := p.Parent(call).(type) {
+	// For each place of the call there is a stretch of code in which the memory must stay as it is:
+	// the body of the loop, what follows the declaration, or the rest of the statement.
 	case *ast.RangeStmt:
 		return readsSlice(p, call) && up.Tok != token.ASSIGN && undisturbed(p, up.Body.List, nil)
 	case *ast.AssignStmt:
@@ -316,6 +335,8 @@ func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 // whether a call among them comes before or after the reading of an element.
 func quietAround(p *mutate.Pass, e ast.Expr) bool {
 	var child ast.Node = e
+	// Go outwards up to the statement. On each level the other operands may not write, since Go
+	// does not say when they run.
 	for _, up := range p.Path(e)[1:] {
 		quiet := true
 		ast.Inspect(up, func(n ast.Node) bool {

@@ -58,6 +58,8 @@ type objectPart struct {
 	use   string // %s is the part: what the field gets
 }
 
+// findOneObject looks for literals with parts that are allocated apart. Packages that see addresses
+// or sizes, such as runtime and unsafe, could tell the difference.
 func findOneObject(p *mutate.Pass) []mutate.Site {
 	if importsAny(p, "runtime", "unsafe", "weak", "C") {
 		return nil
@@ -92,10 +94,13 @@ func importsAny(p *mutate.Pass, paths ...string) bool {
 // evaluates before the literal is plain.
 func (s *objectSite) inFront(p *mutate.Pass) bool {
 	var values []ast.Expr
+	// A return or an assignment is the statement itself. Its other operands are evaluated behind
+	// the new statement, so they must have no effects and not depend on any.
 	switch st := p.Parent(s.whole).(type) {
 	case *ast.ReturnStmt:
 		s.front, values = st, st.Results
 	case *ast.AssignStmt:
+		// A compound assignment reads its target first.
 		if st.Tok != token.DEFINE && st.Tok != token.ASSIGN {
 			return false
 		}
@@ -108,6 +113,7 @@ func (s *objectSite) inFront(p *mutate.Pass) bool {
 				return false
 			}
 		}
+	// In any other statement the whole literal moves to the front, if its parts allow it.
 	default:
 		front, ok := facts.Hoistable(p, s.whole)
 		f := p.Effects(s.lit)
@@ -121,6 +127,7 @@ func (s *objectSite) inFront(p *mutate.Pass) bool {
 			return false
 		}
 	}
+	// The new declarations need room in a list of statements.
 	_, at := p.Siblings(s.front)
 	return at >= 0 && canDeclare(p, s.front)
 }
@@ -142,6 +149,7 @@ func quietOperand(p *mutate.Pass, e ast.Expr) bool {
 func (s *objectSite) divides(p *mutate.Pass) bool {
 	t := p.Info.TypeOf(s.lit).Underlying().(*types.Struct)
 	size := elementSize(p.Info.TypeOf(s.lit))
+	// Find the field of each element, by its position or its name.
 	for i, e := range s.lit.Elts {
 		field := t.Field(i)
 		if kv, keyed := e.(*ast.KeyValueExpr); keyed {
@@ -156,6 +164,7 @@ func (s *objectSite) divides(p *mutate.Pass) bool {
 		if field == nil || field.Name() == "_" {
 			return false
 		}
+		// Take the parts one by one, until the object would get too large.
 		part, n := s.part(p, ast.Unparen(e), field)
 		if size += n; n == 0 || size > mostObject {
 			size -= n
@@ -169,8 +178,12 @@ func (s *objectSite) divides(p *mutate.Pass) bool {
 
 // part recognises a value that is an allocation of known size.
 func (s *objectSite) part(p *mutate.Pass, e ast.Expr, field *types.Var) (part objectPart, size int64) {
+	// The literal's field is a slice or a pointer that is allocated here. Its memory becomes a
+	// field of the one object, so that one allocation serves for both.
 	_, slice := field.Type().Underlying().(*types.Slice)
 	switch e := e.(type) {
+	// []T{...} becomes an array of known length, and the field a slice of it. The elements must
+	// mean the same in front of the statement.
 	case *ast.CompositeLit:
 		typ, ok := e.Type.(*ast.ArrayType)
 		if !slice || !ok || typ.Len != nil || len(e.Elts) == 0 || !s.same(p, e.Elts) {
@@ -179,6 +192,7 @@ func (s *objectSite) part(p *mutate.Pass, e ast.Expr, field *types.Var) (part ob
 		part.typ = fmt.Sprintf("[%d]%s", len(e.Elts), p.Text(typ.Elt))
 		part.value, part.use = part.typ+p.Between(e.Lbrace, e.End()), "%s[:]"
 		return part, s.sized(p, typ.Elt, int64(len(e.Elts)))
+	// &T{...} becomes a value of the object, and the field its address.
 	case *ast.UnaryExpr:
 		lit := structLiteral(p, e)
 		if lit == nil || !s.same(p, lit.Elts) || !ownType(p, p.Info.TypeOf(lit)) {
@@ -189,6 +203,7 @@ func (s *objectSite) part(p *mutate.Pass, e ast.Expr, field *types.Var) (part ob
 			part.value = p.Text(lit)
 		}
 		return part, s.sized(p, lit.Type, 1)
+	// new(T) likewise, with the zero value that the object has anyway.
 	case *ast.CallExpr:
 		if call, ok := p.IsBuiltin(e, "new"); ok && p.Info.Types[call.Args[0]].IsType() {
 			part.typ, part.use = p.Text(call.Args[0]), "&%s"
@@ -282,6 +297,8 @@ func ownType(p *mutate.Pass, t types.Type) bool {
 	return symbol.Standard(pkg.Path())
 }
 
+// rewriteOneObject declares a struct of the object and its parts, allocates that, and sets the
+// fields to its parts.
 func rewriteOneObject(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*objectSite)
 	whole := p.Fresh("whole", "together")
@@ -311,6 +328,7 @@ func (s *objectSite) rest(p *mutate.Pass, self string) string {
 	var kept []string
 	_, keyed := s.lit.Elts[0].(*ast.KeyValueExpr)
 	some := false
+	// An element without a key needs something in the place of the part.
 	for i, e := range s.lit.Elts {
 		if !slices.ContainsFunc(s.parts, func(part objectPart) bool { return part.at == i }) {
 			kept, some = append(kept, p.Text(e)), true
@@ -322,6 +340,7 @@ func (s *objectSite) rest(p *mutate.Pass, self string) string {
 		return ""
 	}
 	text := strings.Join(kept, ", ")
+	// A literal over several lines stays one.
 	if p.Fset.Position(s.lit.Lbrace).Line != p.Fset.Position(s.lit.Rbrace).Line {
 		text = "\n" + strings.Join(kept, ",\n") + ",\n"
 	}

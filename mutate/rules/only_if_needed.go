@@ -55,6 +55,7 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 	var all []needless
 	by := map[string][]needless{}
 	var names []string
+	// Group the calls by function, in the order of the text.
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		n, ok := needlessCall(p, call)
 		if !ok {
@@ -70,6 +71,8 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 		return nil
 	}
 	sites := []mutate.Site{{Node: around(p, all), Label: "calls of " + strings.Join(names, ", "), Data: all}}
+	// Single functions are offered only if there are several: all together are the same site
+	// otherwise.
 	for _, name := range names {
 		if len(names) > 1 {
 			sites = append(sites, mutate.Site{Node: by[name][0].call, Label: "calls of " + name, Data: by[name]})
@@ -100,7 +103,10 @@ func (n needless) function() string {
 	return n.name
 }
 
+// needlessCall recognises a call that often returns its argument: one that trims ends or changes
+// the case.
 func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
+	// The call must be one of those whose result is often their argument.
 	_, text := p.IsCall(call, "strings", "TrimSpace", "Trim", "TrimLeft", "TrimRight", "ToLower", "ToUpper")
 	_, letter := p.IsCall(call, "unicode", "ToLower", "ToUpper")
 	if !text && !letter || p.FuncOf(call) == nil {
@@ -110,11 +116,14 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 	if !ok || !canHelp(p, p.Text(fun.X)) {
 		return n, false
 	}
+	// As a statement, in go and in defer nobody takes the result.
 	switch p.Parent(call).(type) {
 	case *ast.ExprStmt, *ast.GoStmt, *ast.DeferStmt:
 		return n, false
 	}
 	n = needless{call: call, name: fun.Sel.Name, rune: letter}
+	// A set of characters must be constant, ASCII and short: the helper compares the ends with each
+	// of them.
 	if strings.HasPrefix(n.name, "Trim") && n.name != "TrimSpace" {
 		if len(call.Args) != 2 {
 			return n, false // one call yields both arguments
@@ -125,6 +134,8 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 			return n, false
 		}
 	}
+	// The helper itself holds such a call, and must not get a helper of its own. Nor does a call
+	// need one behind a test that asks the same.
 	own := p.FuncOf(call)
 	return n, !sameCode(p.Text(own), n.declare(p)(own.Name.Name)) && !looksFirst(p, call, own)
 }
@@ -149,11 +160,14 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
+// rewriteNeedless has the calls ask a helper, which returns the argument at once if nothing is to
+// be done.
 func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	var edits []mutate.Edit
 	names := map[string]string{} // by the called function
 	load := false
 	for _, n := range s.Data.([]needless) {
+		// Calls of one function with the same characters share a helper.
 		key := n.function() + " " + n.cut
 		if names[key] == "" {
 			wish := lowerFirst(n.function())
@@ -166,10 +180,12 @@ func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 			load = load || len(more) > 0 && strings.HasPrefix(n.name, "To") && !n.rune
 		}
 		edits = append(edits, p.Replace(n.call.Fun, names[key]))
+		// The helper knows the characters, so the argument goes.
 		if n.cut != "" {
 			edits = append(edits, p.Span(n.call.Args[0].End(), n.call.Args[1].End(), ""))
 		}
 	}
+	// Helpers for letters read eight bytes at a time, by a function that is declared once.
 	if name := loadName(p); load && !declaresLoad(p, name) {
 		edits = append(edits,
 			p.Declare(p.Func, "// "+name+" is the word in the first eight bytes of s, lowest byte first.\n"+
@@ -248,11 +264,14 @@ func %[1]s(r rune) rune {
 }`, name, pkg, n.name, first, last, add)
 }
 
+// trim writes the helper for functions that trim a few ASCII characters.
 func (n needless) trim(name, pkg string) string {
 	if len(n.cut) == 1 {
 		return n.trimOne(name)
 	}
 	var tests []string
+	// TrimLeft looks at the first byte only, and TrimRight at the last. Nothing is to be trimmed if
+	// the ends are none of the characters.
 	for _, end := range []string{"s[0]", "s[n-1]"} {
 		if n.name == "TrimLeft" && end != "s[0]" || n.name == "TrimRight" && end == "s[0]" {
 			continue

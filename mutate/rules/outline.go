@@ -54,10 +54,13 @@ func findOutline(p *mutate.Pass) []mutate.Site {
 		if !ok || fn.Body == nil || !plainSignature(fn) || mentions(p, fn, "recover") {
 			continue
 		}
+		// Guards are short tests that return. Up to two of them, with the call of the rest, can be
+		// inlined.
 		heads := 0
 		for heads < len(fn.Body.List) && isGuard(p, fn.Body.List[heads]) {
 			heads++
 		}
+		// The rest must be long enough to keep the function from being inlined.
 		rest := fn.Body.List[heads:]
 		if heads == 0 || heads > 2 || len(rest) < 2 ||
 			lines(p, fn.Body)-lines(p, &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: rest[0].Pos() - 1}) < 6 {
@@ -113,9 +116,13 @@ func isGuard(p *mutate.Pass, s ast.Stmt) bool {
 	return ret
 }
 
+// rewriteOutline moves what follows the guards to a function of its own. What is left is short
+// enough to be inlined.
 func rewriteOutline(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(outlineSite)
 	name := p.Fresh(lowerFirst(site.fn.Name.Name)+"Slow", lowerFirst(site.fn.Name.Name)+"Rest")
+	// The new function has the same parameters and results, and is called with the parameters as
+	// they are.
 	var args []string
 	for _, f := range site.fn.Type.Params.List {
 		for _, id := range f.Names {
@@ -125,6 +132,7 @@ func rewriteOutline(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edi
 			args[len(args)-1] += "..."
 		}
 	}
+	// The comment above the rest moves along.
 	from, to := commentBefore(p, site), site.fn.Body.Rbrace
 	body := strings.TrimSpace(p.Between(from, to))
 	decl := fmt.Sprintf("// %s is the part of %s that is too long to be inlined.\nfunc %s%s {\n%s\n}",

@@ -66,6 +66,7 @@ func findPartialWord(p *mutate.Pass) []mutate.Site {
 
 // head recognises `for i := len(s) - 1; i >= c; i--`, also with min(len(s), m) for len(s).
 func (t *wordTail) head(p *mutate.Pass) bool {
+	// Match init: i := len(s) - 1.
 	init, ok := t.loop.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
 		return false
@@ -75,6 +76,7 @@ func (t *wordTail) head(p *mutate.Pass) bool {
 	if !ok || last.Op != token.SUB || !p.IsInt(last.Y, 1) || !t.end(p, last.X) {
 		return false
 	}
+	// Match cond: i >= c, or i > c-1 in the same meaning.
 	cond, ok := t.loop.Cond.(*ast.BinaryExpr)
 	if !ok || p.Var(cond.X) != t.index || !isBasic(p, cond.X, types.Int) {
 		return false
@@ -83,6 +85,7 @@ func (t *wordTail) head(p *mutate.Pass) bool {
 	if t.from = from; cond.Op == token.GTR {
 		t.from++
 	}
+	// Match post: i--. With an upper limit at most eight bytes are read.
 	post, isDec := t.loop.Post.(*ast.IncDecStmt)
 	return ok && (cond.Op == token.GEQ || cond.Op == token.GTR) && t.from >= 0 && isDec && post.Tok == token.DEC &&
 		p.Var(post.X) == t.index &&
@@ -118,6 +121,7 @@ func (t *wordTail) add(p *mutate.Pass) bool {
 	if len(t.loop.Body.List) != 1 {
 		return false
 	}
+	// The sum must be a local word of 64 bits, which collects up to eight bytes.
 	as, ok := t.loop.Body.List[0].(*ast.AssignStmt)
 	if !ok || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
 		return false
@@ -127,15 +131,19 @@ func (t *wordTail) add(p *mutate.Pass) bool {
 	if k == nil || !facts.IsLocal(p, k) || !isBasicType(k.Type(), types.Uint64) || k == t.index {
 		return false
 	}
+	// k |= b << (8*i) puts each byte into its place: the first byte is the lowest.
 	switch as.Tok {
 	case token.XOR_ASSIGN, token.OR_ASSIGN:
 		b, ok := ast.Unparen(as.Rhs[0]).(*ast.BinaryExpr)
 		return ok && b.Op == token.SHL && t.isByte(p, b.X) && t.isShift(p, b.Y)
+	// k = k<<8 | b moves the earlier bytes up, so that the first byte is the highest. There the sum
+	// must start from zero, because the shift drops what it held.
 	case token.ASSIGN:
 		b, ok := ast.Unparen(as.Rhs[0]).(*ast.BinaryExpr)
 		if !ok || b.Op != token.OR && b.Op != token.ADD && b.Op != token.XOR {
 			return false
 		}
+		// The two operands may come in either order.
 		shift, other := ast.Unparen(b.X), b.Y
 		if t.isByte(p, b.X) {
 			shift, other = ast.Unparen(b.Y), b.X
@@ -162,6 +170,7 @@ func (t *wordTail) isShift(p *mutate.Pass, e ast.Expr) bool {
 	e = t.converted(p, e)
 	b, ok := e.(*ast.BinaryExpr)
 	if !ok || b.Op != token.MUL {
+		// One factor must be 8, and the other one the index, less where the word starts.
 		return false
 	}
 	x, y := b.X, ast.Unparen(b.Y)
@@ -233,14 +242,19 @@ func isResult(p *mutate.Pass, n ast.Node, v *types.Var) bool {
 	return false
 }
 
+// rewritePartialWord reads the bytes in one or two loads by a helper, in place of the loop. Limits
+// of the loop become the bounds of the slice that the helper gets.
 func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	t := s.Data.(*wordTail)
+	// Without the first bytes of the text, a word that shifts would hold others in their place.
 	if t.clear && t.limit == 0 && t.from > 0 {
 		return nil, fmt.Errorf("the bytes in front of the %dth would be shifted in", t.from)
 	}
 	name, edits := t.helper(p)
 	seq := t.seq.Name()
 	arg, guard := seq, ""
+	// Choose the bytes that the helper reads: from the first one that counts, up to the limit. A
+	// guard keeps the cut within the text.
 	switch {
 	case t.from > 0 && t.limit > 0:
 		arg, guard = fmt.Sprintf("%s[%d:min(len(%s), %d)]", seq, t.from, seq, t.limit),
@@ -250,6 +264,7 @@ func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	case t.limit > 0 && t.limit < 8:
 		arg = fmt.Sprintf("%s[:min(len(%s), %d)]", seq, seq, t.limit)
 	}
+	// Where the sum is only returned, the variable goes as well.
 	if t.clear && guard == "" {
 		if from, to := t.whole(p); from != nil {
 			return append(edits, p.Span(from.Pos(), to.End(), fmt.Sprintf("return %s(%s)", name, arg))), nil

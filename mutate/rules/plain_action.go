@@ -123,6 +123,8 @@ func (w *walker) list(list []ast.Stmt) outcome {
 	return stays
 }
 
+// stmt follows one statement of an iteration whose element is plain, and returns how the statement
+// ends. Whatever the walker does not know ends the walk: a rule must not guess.
 func (w *walker) stmt(s ast.Stmt) outcome {
 	switch s := s.(type) {
 	case *ast.EmptyStmt:
@@ -131,6 +133,7 @@ func (w *walker) stmt(s ast.Stmt) outcome {
 		return w.list(s.List)
 	case *ast.AssignStmt:
 		return w.assign(s)
+	// A variable of the body is known as long as its value is.
 	case *ast.DeclStmt:
 		if d, ok := facts.Declares(w.p, s); ok && d.Value != nil {
 			return w.bind(d.Var, d.Value)
@@ -144,6 +147,8 @@ func (w *walker) stmt(s ast.Stmt) outcome {
 	case *ast.SwitchStmt:
 		return w.choose(s)
 	case *ast.BranchStmt:
+		// A continue that means this loop ends the iteration; a labelled one of another loop does
+		// not.
 		switch {
 		case s.Tok == token.FALLTHROUGH:
 			return falls
@@ -156,6 +161,7 @@ func (w *walker) stmt(s ast.Stmt) outcome {
 	return unknown
 }
 
+// branch follows the way that the condition decides for a plain element.
 func (w *walker) branch(s *ast.IfStmt) outcome {
 	if s.Init != nil && w.stmt(s.Init) != stays {
 		return unknown
@@ -174,15 +180,19 @@ func (w *walker) branch(s *ast.IfStmt) outcome {
 
 // choose follows a switch, whose cases are asked in order.
 func (w *walker) choose(s *ast.SwitchStmt) outcome {
+	// The init statement may bind variables that the cases test.
 	if s.Init != nil && w.stmt(s.Init) != stays {
 		return unknown
 	}
+	// A switch without a tag compares its cases with true.
 	var tag mutate.Value = true
 	if s.Tag != nil {
 		if tag = w.eval(s.Tag); tag == nil {
 			return unknown
 		}
 	}
+	// Find the first case that holds. The default counts only if none does, wherever it stands. An
+	// undecided case ends the walk, because a later one could still be the one that runs.
 	chosen := -1
 	for i, c := range s.Body.List {
 		clause := c.(*ast.CaseClause)
@@ -204,6 +214,8 @@ func (w *walker) choose(s *ast.SwitchStmt) outcome {
 	if chosen < 0 {
 		return stays
 	}
+	// Run the chosen arm, and the next ones while they fall through. A break ends the switch, not
+	// the iteration.
 	for _, c := range s.Body.List[chosen:] {
 		switch end := w.list(c.(*ast.CaseClause).Body); end {
 		case falls:
@@ -217,6 +229,8 @@ func (w *walker) choose(s *ast.SwitchStmt) outcome {
 	return stays
 }
 
+// matches evaluates the list of a case against the tag. Only values of one comparable type can be
+// decided.
 func (w *walker) matches(list []ast.Expr, tag mutate.Value) (is, ok bool) {
 	for _, e := range list {
 		v := w.eval(e)
@@ -237,6 +251,8 @@ func (w *walker) matches(list []ast.Expr, tag mutate.Value) (is, ok bool) {
 
 // step follows `i++` and `n++`.
 func (w *walker) step(s ast.Stmt) outcome {
+	// A step may count an element, or move the index of a loop that has no step in its head. The
+	// latter must happen exactly once.
 	for _, v := range []*types.Var{w.l.index, w.counted(s)} {
 		by, ok := int64(0), false
 		if v != nil {
@@ -285,6 +301,8 @@ func (w *walker) livesOn(v *types.Var) bool {
 		!declaredWithin(v, w.l.stmt)
 }
 
+// assign follows an assignment: to a variable of the body, or to something that outlives the
+// iteration.
 func (w *walker) assign(s *ast.AssignStmt) outcome {
 	if len(s.Lhs) > 1 && len(s.Rhs) == 1 && !slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool { return !isBlank(e) }) {
 		return w.write(s.Rhs[0]) // _, _ = b.WriteRune(r)
@@ -293,9 +311,12 @@ func (w *walker) assign(s *ast.AssignStmt) outcome {
 		return unknown
 	}
 	lhs, rhs := s.Lhs[0], ast.Unparen(s.Rhs[0])
+	// A variable of the body is bound to its value. Whatever outlives the iteration must become a
+	// sink, a counter or a constant that the iterations set.
 	switch {
 	case s.Tok == token.DEFINE || s.Tok == token.ASSIGN && w.inBody(w.p.Var(lhs)):
 		return w.bind(w.p.Var(lhs), rhs)
+	// text += c appends an element to a text.
 	case s.Tok == token.ADD_ASSIGN && w.p.Basic(lhs) == types.String:
 		if w.isText(rhs) && plainPlace(w.p, lhs) && types.Identical(w.p.Info.TypeOf(lhs), types.Typ[types.String]) {
 			return w.sink(joinSink, lhs)
@@ -304,6 +325,8 @@ func (w *walker) assign(s *ast.AssignStmt) outcome {
 		return w.step(s)
 	case s.Tok == token.ASSIGN && isBlank(lhs):
 		return w.write(rhs) // _ = b.WriteByte(c)
+	// list = append(list, c) is the same for a list of bytes. Other assignments must set what every
+	// iteration would set.
 	case s.Tok == token.ASSIGN:
 		if call, ok := elementAppend(w.p, s); ok {
 			if len(call.Args) == 2 && mutate.IsBytes(w.p.Info.TypeOf(lhs)) && w.isByte(call.Args[1]) {
@@ -363,11 +386,13 @@ func (w *walker) write(e ast.Expr) outcome {
 	if !ok || len(call.Args) != 1 {
 		return unknown
 	}
+	// The writer must be a plain place, so that it is the same at each iteration.
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok || writerText(w.p, sel.X) == "" || !plainPlace(w.p, ast.Unparen(sel.X)) {
 		return unknown
 	}
 	does := false
+	// The argument must be the element itself. A rune is one byte only if it is ASCII.
 	switch sel.Sel.Name {
 	case "WriteByte":
 		does = w.isByte(call.Args[0])

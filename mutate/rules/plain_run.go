@@ -74,6 +74,8 @@ const (
 	leastPlainASCII = 32 // of 128
 )
 
+// findPlainRun looks for loops over bytes that do one and the same thing with most of them: copy,
+// count or skip.
 func findPlainRun(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -103,6 +105,7 @@ func byteLoopOf(p *mutate.Pass, s ast.Stmt) *byteLoop {
 	if loopBody(s) == nil || p.FuncOf(s) == nil || redefined(p, s, "len") || redefined(p, s, "append") {
 		return nil
 	}
+	// The label tells which continue means this loop.
 	l := &byteLoop{stmt: s, body: loopBody(s)}
 	if up, ok := p.Parent(s).(*ast.LabeledStmt); ok {
 		l.label = up.Label.Name
@@ -114,6 +117,8 @@ func byteLoopOf(p *mutate.Pass, s ast.Stmt) *byteLoop {
 	case *ast.RangeStmt:
 		ok = l.ranges(p, s)
 	}
+	// The sequence must stay the same and be out of reach of closures, and so must the loop's
+	// variables.
 	captured := facts.Captured.Of(p)
 	if !ok || l.seq != nil && (!facts.IsLocal(p, l.seq) || captured[l.seq] || p.Assigned(l.seq, s)) ||
 		l.index != nil && captured[l.index] || l.value != nil && captured[l.value] {
@@ -127,6 +132,7 @@ func (l *byteLoop) head(p *mutate.Pass, s *ast.ForStmt) bool {
 	if s.Cond == nil {
 		return false
 	}
+	// The first part of the condition bounds the index; the others must hold as well.
 	tests := operands(s.Cond, token.LAND)
 	cond, ok := ast.Unparen(tests[0]).(*ast.BinaryExpr)
 	if !ok || cond.Op != token.LSS {
@@ -136,19 +142,24 @@ func (l *byteLoop) head(p *mutate.Pass, s *ast.ForStmt) bool {
 	if l.index == nil || !facts.IsLocal(p, l.index) || !isBasicType(l.index.Type(), types.Int) {
 		return false
 	}
+	// Without a step in the head the body moves the index.
 	if l.bare = s.Post == nil; !l.bare {
 		if by, ok := stepOf(p, s.Post, l.index); !ok || by != 1 {
 			return false
 		}
 	}
+	// Find the sequence: the list at the index whose length is the bound.
 	for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
 		if v := p.Var(ix.X); l.elem == nil && p.Var(ix.Index) == l.index && v != nil && isLengthOf(p, cond.Y, v) {
 			l.seq, l.elem = v, ix
 		}
 	}
+	// A length that was computed before must still be the length.
 	if l.seq == nil || !isBasicOrBytes(l.seq.Type()) || p.LenOf(cond.Y) != l.seq && p.Assigned(l.seq, p.FuncOf(s)) {
 		return false
 	}
+	// A negative index panics, unless the first thing that an iteration does is the read that would
+	// panic.
 	return neverNegative(p, l.index) || l.readsFirst(p)
 }
 
@@ -159,6 +170,7 @@ func isBasicOrBytes(t types.Type) bool {
 
 // neverNegative reports whether an index begins at zero or above, and only grows.
 func neverNegative(p *mutate.Pass, v *types.Var) bool {
+	// The variable must be defined alone, by a constant of at least zero.
 	fn, begun := token.NoPos, false
 	for id, obj := range p.Info.Defs {
 		if obj == types.Object(v) {
@@ -174,6 +186,8 @@ func neverNegative(p *mutate.Pass, v *types.Var) bool {
 	if !begun || fn == token.NoPos {
 		return false
 	}
+	// After that it may only grow by constants, or be set to one. A change in any other form may
+	// come from anything, so it is refused.
 	for _, id := range p.Uses(v, p.File) {
 		if !p.Changes(id) {
 			continue
@@ -197,12 +211,14 @@ func neverNegative(p *mutate.Pass, v *types.Var) bool {
 
 // readsFirst reports whether every iteration begins with a read of the element.
 func (l *byteLoop) readsFirst(p *mutate.Pass) bool {
+	// A further condition of the loop runs before the body.
 	if len(l.tests) > 0 {
 		return l.leads(p, l.tests[0])
 	}
 	if len(l.body.List) == 0 {
 		return false
 	}
+	// Otherwise the first statement of the body has to read the element.
 	switch s := l.body.List[0].(type) {
 	case *ast.AssignStmt:
 		return s.Tok == token.DEFINE && len(s.Rhs) == 1 && l.leads(p, s.Rhs[0])
@@ -237,6 +253,7 @@ func (l *byteLoop) ranges(p *mutate.Pass, s *ast.RangeStmt) bool {
 	if s.Tok != token.DEFINE || isBlank(s.Value) || p.Info.Types[s.X].Value != nil {
 		return false
 	}
+	// A range over a string gives runes; over bytes it gives bytes.
 	t := p.Info.TypeOf(s.X)
 	if t == nil || !isBasicOrBytes(t) {
 		return false
@@ -245,6 +262,7 @@ func (l *byteLoop) ranges(p *mutate.Pass, s *ast.RangeStmt) bool {
 	if !isBlank(s.Key) {
 		l.index = p.Var(s.Key)
 	}
+	// The body may not change the loop's variables: a range would not notice.
 	if l.value == nil || p.Assigned(l.value, l.body) || l.index != nil && p.Assigned(l.index, l.body) {
 		return false
 	}
@@ -254,6 +272,7 @@ func (l *byteLoop) ranges(p *mutate.Pass, s *ast.RangeStmt) bool {
 	if slice {
 		return l.seq != nil && !isBlank(s.Value)
 	}
+	// A text that may change, or has no name, is put into a variable first.
 	if l.seq != nil && (!facts.IsLocal(p, l.seq) || p.Assigned(l.seq, s) || facts.Captured.Of(p)[l.seq]) {
 		l.seq = nil // it is given a name
 	}
@@ -279,6 +298,8 @@ func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
 
 // findPlain finds the bytes that an iteration treats alike, if there are enough.
 func (l *byteLoop) findPlain(p *mutate.Pass) bool {
+	// Follow the body for each byte, and group the bytes by what it does with them. Where a loop
+	// gives runes only ASCII is a single byte.
 	l.known = constantsIn(p, l.stmt)
 	actions := map[string]byteAction{}
 	sets := map[string]*[256]bool{}
@@ -301,6 +322,7 @@ func (l *byteLoop) findPlain(p *mutate.Pass) bool {
 			best = k
 		}
 	}
+	// The largest group must be worth a loop of its own, and must not be everything.
 	if sizes[best] < least || sizes[best] == 256 {
 		return false
 	}
@@ -325,6 +347,8 @@ func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
 	return out
 }
 
+// plainRunParams offers the ways to find the end of a run: by a few comparisons, a table, a search
+// of the library for the only other byte, or eight bytes at a time.
 func plainRunParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	l := s.Data.(*byteLoop)
 	var out []mutate.Param
@@ -348,6 +372,7 @@ const mostComparisons = 4
 
 // comparisons are tests that must all hold for a plain byte.
 func (l *byteLoop) comparisons(c string) (out []string) {
+	// Each run of bytes that are not plain is one comparison, or a pair.
 	for low := 0; low < 256; low++ {
 		if l.set[low] {
 			continue

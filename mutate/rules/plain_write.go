@@ -19,6 +19,8 @@ type runText struct {
 	size       string // for a range over characters, the size of one
 }
 
+// rewritePlainRun puts a loop over plain bytes at the start of the body, with its effect as a whole
+// behind it. The original body follows, for the byte that ended the run.
 func rewritePlainRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	l := s.Data.(*byteLoop)
 	r := &runText{p: p, l: l, start: p.Fresh("start", "runStart")}
@@ -41,11 +43,13 @@ func rewritePlainRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 // head is the loop's head, as one that counts.
 func (r *runText) head() string {
 	p, l := r.p, r.l
+	// A for loop keeps its head.
 	s, ok := l.stmt.(*ast.RangeStmt)
 	if !ok {
 		r.seq, r.index = l.seq.Name(), l.index.Name()
 		return p.Between(l.stmt.Pos(), l.body.Lbrace+1)
 	}
+	// A range becomes a loop that counts, so that the run can move the index.
 	r.index = p.Fresh("i", "at")
 	if l.index != nil {
 		r.index = l.index.Name()
@@ -54,6 +58,7 @@ func (r *runText) head() string {
 		r.seq = l.seq.Name()
 		return fmt.Sprintf("for %s := 0; %s < len(%s); %s++ {", r.index, r.index, r.seq, r.index)
 	}
+	// Over a string the step is the size of the rune.
 	var edits []mutate.Edit
 	r.seq, edits, _ = steadyText(p, s)
 	r.edits = append(r.edits, edits...)
@@ -146,6 +151,8 @@ func (r *runText) words() string {
 
 // done does with the run from start to the index what the iterations would have done.
 func (r *runText) done() string {
+	// The run from start to index goes out in one piece, in the form of the sink: appended to a
+	// list, added to a text or written to a writer.
 	var out strings.Builder
 	t := r.l.action
 	cut := fmt.Sprintf("%s[%s:%s]", r.seq, r.start, r.index)
@@ -165,9 +172,12 @@ func (r *runText) done() string {
 			fmt.Fprintf(&out, "%s.Write(%s)\n", place, cut)
 		}
 	}
+	// An assignment of a constant has the same result once as once for each element.
 	for _, s := range t.sets {
 		out.WriteString(s + "\n")
 	}
+	// A counter grows by its step for each element of the run. The number of elements is an int,
+	// and may need a conversion.
 	for _, c := range t.counts {
 		n, op, by := r.index+" - "+r.start, "+=", c.by
 		if by < 0 { // an unsigned type has no negative factor

@@ -34,6 +34,7 @@ n += width(&o, text)`,
 	Rewrite: precomputed,
 }
 
+// findPointerParams looks for helpers that are handed large values, and only read them.
 func findPointerParams(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
@@ -41,10 +42,12 @@ func findPointerParams(p *mutate.Pass) []mutate.Site {
 		if !ok || fn == p.Func || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) {
 			continue
 		}
+		// All calls must be known, since their arguments change, and at least one must run often.
 		calls, ok := onlyCalls(p, fn)
 		if !ok || !slices.ContainsFunc(calls, func(c *ast.CallExpr) bool { return hot(p, c) }) {
 			continue
 		}
+		// A field declares one or more parameters; at counts them.
 		at := 0
 		for _, f := range fn.Type.Params.List {
 			if s := (&pointerPassing{p: p, fn: fn, calls: calls}).of(f, at); s != nil {
@@ -64,6 +67,7 @@ func onlyCalls(p *mutate.Pass, fn *ast.FuncDecl) (calls []*ast.CallExpr, ok bool
 	}
 	obj := p.Info.Defs[fn.Name]
 	sig := obj.Type().(*types.Signature)
+	// A use as a value may be called from anywhere, with the old type.
 	for _, id := range p.Uses(obj, p.File) {
 		call, is := p.Parent(id).(*ast.CallExpr)
 		if !is || ast.Unparen(call.Fun) != ast.Expr(id) || len(call.Args) != sig.Params().Len() || sig.Variadic() ||
@@ -90,6 +94,8 @@ type pointerPassing struct {
 // of returns the edits for the parameters that a field declares, the first of which is the
 // helper's at-th parameter, or nil.
 func (s *pointerPassing) of(f *ast.Field, at int) []mutate.Edit {
+	// Only structs and arrays are copied as a whole, and only those beyond registers are slow to
+	// copy.
 	t := s.p.Info.TypeOf(f.Type)
 	switch t.Underlying().(type) {
 	case *types.Struct, *types.Array:
@@ -100,6 +106,8 @@ func (s *pointerPassing) of(f *ast.Field, at int) []mutate.Edit {
 		return nil
 	}
 	s.edits = []mutate.Edit{s.p.Insert(f.Type.Pos(), "*")}
+	// Each parameter of the field must be rewritten in the body and in all calls: they have one
+	// type.
 	for i, id := range f.Names {
 		v, ok := s.p.Info.Defs[id].(*types.Var)
 		if !ok || id.Name == "_" || !s.body(v) {
@@ -117,11 +125,14 @@ func (s *pointerPassing) of(f *ast.Field, at int) []mutate.Edit {
 // body rewrites the uses of a parameter, which must only read it.
 func (s *pointerPassing) body(v *types.Var) bool {
 	p := s.p
+	// A closure would have to be rewritten as well.
 	if facts.Captured.Of(p)[v] {
 		return false
 	}
+	// The parameter becomes a pointer to the caller's value, so a use may only read it.
 	for _, id := range p.Uses(v, s.fn.Body) {
 		up := p.Parent(id)
+		// &v that is only lent to a call is the pointer itself.
 		if addr, ok := up.(*ast.UnaryExpr); ok && addr.Op == token.AND && lentTo(p, addr) {
 			s.edits = append(s.edits, p.Replace(addr, id.Name))
 			continue
@@ -129,6 +140,7 @@ func (s *pointerPassing) body(v *types.Var) bool {
 		if p.Changes(id) {
 			return false
 		}
+		// Fields, elements and ranges need no star: Go follows a pointer there by itself.
 		switch up := up.(type) {
 		case *ast.SelectorExpr: // Go follows the pointer by itself here
 			continue
@@ -152,8 +164,11 @@ func (s *pointerPassing) argument(call *ast.CallExpr, at int, t types.Type) bool
 	if !types.Identical(p.Info.TypeOf(arg), t) {
 		return false
 	}
+	// While the helper runs, nothing may change the value that the pointer leads to. Arguments that
+	// are evaluated later count as well.
 	quiet := !facts.Effects(p, s.fn).Writes &&
 		!slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return facts.Effects(p, e).Writes })
+	// *q is the pointer itself. It must not be nil, where the copy panicked before the call.
 	if star, ok := arg.(*ast.StarExpr); ok {
 		q := p.Var(star.X)
 		if !quiet || q == nil || !givenAddress(p, q) {
@@ -162,6 +177,8 @@ func (s *pointerPassing) argument(call *ast.CallExpr, at int, t types.Type) bool
 		s.edits = append(s.edits, p.Replace(arg, p.Text(star.X)))
 		return true
 	}
+	// Any other argument needs an address. If something is written, it must be a variable that only
+	// this function changes.
 	if !p.Info.Types[arg].Addressable() || !quiet && !ownVariable(p, p.Var(arg)) {
 		return false
 	}
@@ -188,6 +205,7 @@ func ownVariable(p *mutate.Pass, v *types.Var) bool {
 // addressTaking returns the expression that takes the address of what an expression names, or of a
 // part of it, or nil: by &, by a pointer method, or by slicing an array.
 func addressTaking(p *mutate.Pass, e ast.Expr) ast.Expr {
+	// Climb as long as the parent names a part of the same memory.
 	for {
 		up := p.Parent(e)
 		switch n := up.(type) {
@@ -241,10 +259,12 @@ func readsOnly(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 	if !isPointer(v.Type()) || facts.Captured.Of(p)[v] {
 		return false
 	}
+	// Neither a write nor an address may go through the parameter.
 	for _, id := range p.Uses(v, fn.Body) {
 		if p.Changes(id) || addressTaking(p, id) != nil {
 			return false
 		}
+		// A field or an element may only be read.
 		switch up := p.Parent(id).(type) {
 		case *ast.StarExpr:
 			if p.Changes(up) {
@@ -273,11 +293,13 @@ func givenAddress(p *mutate.Pass, v *types.Var) bool {
 		if !ok || fn == p.Func || fn.Recv != nil || fn.Body == nil || recursive(p, fn) {
 			continue
 		}
+		// The pointer is a parameter of a helper whose calls are all known.
 		at := slices.Index(parameters(p, fn), v)
 		if at < 0 {
 			continue
 		}
 		calls, ok := onlyCalls(p, fn)
+		// Each call passes an address, or a pointer of which the same is known.
 		for _, call := range calls {
 			addr, is := ast.Unparen(call.Args[at]).(*ast.UnaryExpr)
 			ok = ok && (is && addr.Op == token.AND || p.Var(call.Args[at]) != nil && p.Var(call.Args[at]) != v &&

@@ -16,6 +16,8 @@ import (
 // handedOn reports whether the loop may change elements of the list, through a call or a pointer
 // into it.
 func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
+	// The loop may read elements and the length. A slice of the list, a call that takes it or an
+	// address of an element could write later.
 	for _, id := range p.Uses(seq, loop.Body) {
 		switch up := p.Parent(id).(type) {
 		case *ast.IndexExpr:
@@ -30,11 +32,14 @@ func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
 			return true
 		}
 	}
+	// A call that writes may reach the list by another name; an append to another list may not.
 	for call := range mutate.Nodes[*ast.CallExpr](p, loop.Body) {
 		if p.Effects(call).Writes && !appendsElsewhere(p, call) {
 			return true // to memory that may belong to the list
 		}
 	}
+	// Each assignment must have a target that is certainly not in the list. A range over a function
+	// runs code that the body does not show.
 	for st := range mutate.Nodes[ast.Stmt](p, loop.Body) {
 		for _, target := range targets(st) {
 			if !elsewhere(p, target, loop) {
@@ -136,6 +141,7 @@ func isFresh(p *mutate.Pass, e ast.Expr) bool {
 // to another slice.
 func keepsFresh(p *mutate.Pass, v *types.Var, id *ast.Ident) bool {
 	switch up := p.Parent(id).(type) {
+	// An append to itself may move the slice, but never into another one's memory.
 	case *ast.CallExpr:
 		if _, ok := p.IsBuiltin(up, "append"); ok && ast.Unparen(up.Args[0]) == ast.Expr(id) {
 			st, _ := p.Parent(up).(ast.Stmt)
@@ -145,12 +151,15 @@ func keepsFresh(p *mutate.Pass, v *types.Var, id *ast.Ident) bool {
 		_, isLen := p.IsBuiltin(up, "len")
 		_, isCap := p.IsBuiltin(up, "cap")
 		return isLen || isCap
+	// An element is read or written in place.
 	case *ast.IndexExpr:
 		return ast.Unparen(up.X) == ast.Expr(id) && !p.Assigned(v, id)
+	// A result leaves the function, and is not used by it any more.
 	case *ast.ReturnStmt:
 		return true
 	case *ast.BinaryExpr:
 		return true // a comparison with nil
+	// An assignment must give it new memory, or its own.
 	case *ast.AssignStmt:
 		lhs, rhs, ok := assigned(up, token.ASSIGN)
 		if !ok || ast.Unparen(lhs) != ast.Expr(id) {
@@ -183,6 +192,8 @@ func (s *positionSite) names(p *mutate.Pass) bool {
 // typeMeans reports whether a key's type, written at pos, is that type.
 func typeMeans(p *mutate.Pass, pos token.Pos, t types.Type) bool {
 	var obj types.Object
+	// A struct type is written out, so all its fields must have the same meaning there. A named
+	// type with arguments is refused, since its arguments would need the same check.
 	switch t := t.(type) {
 	case *types.Basic:
 		return facts.Means(p, pos, t.Name(), types.Universe.Lookup(t.Name()))
@@ -203,9 +214,12 @@ func typeMeans(p *mutate.Pass, pos token.Pos, t types.Type) bool {
 	default:
 		return false
 	}
+	// A type of the package is found by its name at pos.
 	if obj.Pkg() == p.Pkg {
 		return facts.Means(p, pos, obj.Name(), obj)
 	}
+	// A type of another package needs that package's name at pos, and it must be an import of that
+	// package.
 	text, ok := facts.TypeText(p, t)
 	pkg, _, qualified := strings.Cut(text, ".")
 	scope := p.Pkg.Scope().Innermost(pos)

@@ -92,15 +92,19 @@ func (s *positionSite) readUses(p *mutate.Pass) bool {
 // readLoop accepts a question that the loop asks once for each element of a list that does not
 // change.
 func (s *positionSite) readLoop(p *mutate.Pass, list []ast.Stmt) bool {
+	// The loop must give the position of each element, for the set holds positions.
 	loop, ok := enclosing[*ast.RangeStmt](p, s.ask)
 	if !ok || loop.Tok != token.DEFINE || isBlank(loop.Key) || loop.Key == nil || labelled(p, loop) {
 		return false
 	}
+	// The question must stand in the loop's own body, and the loop behind the set's declaration in
+	// the same list.
 	body, at := p.Siblings(s.ask)
 	seq, i := p.Var(loop.X), p.Var(loop.Key)
 	if at < 0 || len(body) == 0 || body[0] != loop.Body.List[0] || !between(list, s.set.decl.Stmt, loop) {
 		return false
 	}
+	// The list must be the same at each comparison with an earlier element.
 	if seq == nil || !facts.IsLocal(p, seq) || !isSlice(seq.Type()) || p.Assigned(seq, loop) ||
 		facts.Captured.Of(p)[seq] ||
 		p.Assigned(i, loop.Body) {
@@ -129,6 +133,7 @@ func between(list []ast.Stmt, first, second ast.Stmt) bool {
 
 // readKey takes the key apart: a part of the element, or a struct of parts, perhaps in a variable.
 func (s *positionSite) readKey(p *mutate.Pass) bool {
+	// A key in a variable of the body is as good as its definition, if nothing else changes it.
 	e := ast.Unparen(s.key)
 	if v := p.Var(e); v != nil && v != p.Var(s.loop.Value) {
 		for _, st := range s.loop.Body.List {
@@ -138,6 +143,8 @@ func (s *positionSite) readKey(p *mutate.Pass) bool {
 			}
 		}
 	}
+	// A struct is equal to another one if all of its fields are, so each field is one part. More
+	// than four make the comparison longer than the hash that it replaces.
 	exprs := []ast.Expr{e}
 	if lit, ok := e.(*ast.CompositeLit); ok {
 		t, isStruct := p.Info.TypeOf(lit).Underlying().(*types.Struct)
@@ -167,12 +174,15 @@ func (s *positionSite) readKey(p *mutate.Pass) bool {
 	return true
 }
 
+// part recognises an integer that is the loop's element, or a field in it.
 func (s *positionSite) part(p *mutate.Pass, e ast.Expr) (part, bool) {
 	e = ast.Unparen(e)
 	out := part{text: p.Text(e), typ: p.Info.TypeOf(e)}
+	// Integers are compared and hashed in one step.
 	if !isInteger(out.typ) {
 		return out, false
 	}
+	// A field of the element is a part, if it lies in the list's own memory.
 	if sel, ok := e.(*ast.SelectorExpr); ok {
 		field, isVar := p.Info.Uses[sel.Sel].(*types.Var)
 		if !isVar || !field.IsField() {
@@ -183,6 +193,7 @@ func (s *positionSite) part(p *mutate.Pass, e ast.Expr) (part, bool) {
 		}
 		out.field, e = "."+sel.Sel.Name, ast.Unparen(sel.X)
 	}
+	// The element is the loop's variable or list[i].
 	if s.loop.Value != nil && p.Var(e) != nil && p.Var(e) == p.Var(s.loop.Value) {
 		return out, true
 	}
@@ -190,6 +201,8 @@ func (s *positionSite) part(p *mutate.Pass, e ast.Expr) (part, bool) {
 	return out, ok && p.Var(ix.X) == s.list && p.Var(ix.Index) == p.Var(s.loop.Key)
 }
 
+// rewritePositionSet puts a table of positions in the set's place. Keys beyond the table go to a
+// map.
 func rewritePositionSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, n := site.Data.(*positionSite), param.Value.(int)
 	key, ok := facts.TypeText(p, s.set.key)
@@ -198,6 +211,8 @@ func rewritePositionSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([
 	}
 	name := s.set.decl.Var.Name()
 	slots, at, known := p.Fresh(name+"At", name+"Slots"), p.Fresh("at", "slot"), p.Fresh("known", "seenBefore")
+	// The names in the template get fresh names here, and the sizes follow from n: the table is
+	// twice as large as the list, so that it is at most half full.
 	hash, hashed := s.hash(p)
 	text := strings.NewReplacer("<slots>", slots, "<count>", p.Fresh(name+"Len", name+"Count"), "<more>",
 		p.Fresh(name+"More", name+"Rest"),
@@ -207,10 +222,12 @@ func rewritePositionSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([
 		"<list>",
 		s.list.Name(),
 		"<compare>", s.compare(p, fmt.Sprintf("%s[%s[%s&%d]-1]", s.list.Name(), slots, at, 2*n-1)))
+	// The look-up comes in front of the question, and leaves the answer in a variable.
 	condition := known
 	if !s.positive {
 		condition = "!" + known
 	}
+	// The look-up adds the position, so the addition goes.
 	return []mutate.Edit{
 		p.Replace(s.set.decl.Stmt, text.Replace(declarePositions)),
 		p.Span(s.ask.Pos(), s.ask.Cond.End(), text.Replace(lookUpPosition)+"if "+condition),

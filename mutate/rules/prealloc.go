@@ -36,6 +36,8 @@ for _, u := range users {
 	Rewrite: precomputed,
 }
 
+// findPrealloc looks for empty slices that a loop fills: declared ones, named results, and the base
+// of nested appends.
 func findPrealloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -115,6 +117,8 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 	if body == nil {
 		return 0, false, nil
 	}
+	// Collect the appends to v. An append of a whole slice has no known number, and one in an inner
+	// loop happens any number of times; a second use of v in the statement reads it.
 	own := map[ast.Node]bool{}
 	for st := range mutate.Nodes[*ast.AssignStmt](p, body) {
 		w, call, ok := appends(p, st)
@@ -125,10 +129,13 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 			return 0, false, nil
 		}
 		own[st] = true
+		// Of neighbouring appends only the first is a place: the room can be made for all of them
+		// at once.
 		if list, i := p.Siblings(st); i < 1 || !own[list[i-1]] {
 			at = append(at, st)
 		}
 	}
+	// A jump out of the body or to another loop makes some iterations shorter.
 	if _, _, clean := p.Branches(body); !clean {
 		return 0, false, nil
 	}
@@ -138,6 +145,7 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 			return 0, false, nil // the loop reads or changes v while it grows
 		}
 	}
+	// An append that is the first statement, or one under no condition, runs in each iteration.
 	return mostAppends(body.List, own), len(body.List) > 0 && own[body.List[0]] || unconditional(p, body, own), at
 }
 
@@ -146,6 +154,8 @@ func mostAppends(list []ast.Stmt, own map[ast.Node]bool) int {
 	n := 0
 	for i, s := range list {
 		switch s := s.(type) {
+		// Of two branches the larger one counts. If the body leaves, the code behind counts as the
+		// other branch.
 		case *ast.IfStmt:
 			then := mostAppends(s.Body.List, own)
 			if s.Else == nil && mutate.Terminates(s.Body.List) {
@@ -157,6 +167,7 @@ func mostAppends(list []ast.Stmt, own map[ast.Node]bool) int {
 			n += then
 		case *ast.BlockStmt:
 			n += mostAppends(s.List, own)
+		// In any other statement every append may run.
 		default:
 			ast.Inspect(s, func(m ast.Node) bool {
 				if own[m] {
@@ -209,6 +220,9 @@ func continues(p *mutate.Pass, s ast.Stmt) bool {
 func preallocEdits(
 	p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, loop ast.Stmt, b bound, every bool, at []ast.Stmt,
 ) []mutate.Edit {
+	// An empty slice must stay empty and not nil, so it is made in any case. The room is made at
+	// the declaration if the loop follows at once; otherwise the declaration moves down, where the
+	// bound is known.
 	name := v.Name()
 	if kind == "empty" {
 		made := fmt.Sprintf("make(%s, 0, %s)", typ, b.capacity())
@@ -218,6 +232,7 @@ func preallocEdits(
 		}
 		return []mutate.Edit{p.Delete(decl), before(p, labelOf(p, loop), name+" := "+made)}
 	}
+	// A nil slice gets its room in front of the loop if at least one element certainly comes.
 	if every && b.positive {
 		return []mutate.Edit{before(p, labelOf(p, loop), fmt.Sprintf("%s = make(%s, 0, %s)", name, typ, b.text))}
 	}
@@ -226,6 +241,7 @@ func preallocEdits(
 			before(p, labelOf(p, loop), fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text)),
 		}
 	}
+	// Otherwise it stays nil until the first append.
 	var edits []mutate.Edit
 	for _, s := range at {
 		edits = append(edits,

@@ -43,6 +43,8 @@ func innerAppend(p *mutate.Pass, call *ast.CallExpr) bool {
 // they add. They may add variables, whose length code can read before, and values without effects.
 // partsOf refuses a nil slice, since it may stay nil.
 func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
+	// Peel off the calls from the outermost, which appends last. Every argument must be free of
+	// effects: the length is computed in front of all of them.
 	var parts []string
 	single := 0
 	for {
@@ -51,6 +53,7 @@ func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
 				return nil, ""
 			}
 		}
+		// A whole slice counts by its length, which needs a variable to ask.
 		if call.Ellipsis.IsValid() {
 			v := p.Var(call.Args[1])
 			if v == nil || p.Info.Types[call.Args[1]].IsNil() {
@@ -60,6 +63,7 @@ func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
 		} else {
 			single += len(call.Args) - 1
 		}
+		// The innermost first argument is what they all append to.
 		first := ast.Unparen(call.Args[0])
 		inner, ok := p.IsBuiltin(first, "append")
 		if !ok {
@@ -68,6 +72,7 @@ func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
 		}
 		call = inner
 	}
+	// A nil base would stay nil if all parts are empty, and a slice with room is not nil.
 	kind, _ := emptyValue(p, facts.Declaration{Value: base})
 	if _, ok := p.Info.TypeOf(base).Underlying().(*types.Slice); !ok || kind != "empty" {
 		return nil, ""

@@ -50,6 +50,9 @@ var rangeArray = &mutate.Mutator{
 // largeElement is the size from which a copy costs more than a pointer.
 const largeElement = 64
 
+// findRangeIndex looks for loops that copy large elements of a slice only to read their fields. A
+// pointer to the element serves as well, as long as nothing changes the elements or the slice
+// meanwhile.
 func findRangeIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
@@ -57,16 +60,22 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 		if !ok || elem.Name == "_" || r.Tok != token.DEFINE || p.Info.TypeOf(r.X) == nil {
 			continue
 		}
+		// The slice must be a local variable that the loop leaves alone, for the element is read
+		// where the original copied it in advance. Small elements are as cheap to copy as to point
+		// at.
 		s, isSlice := p.Info.TypeOf(r.X).Underlying().(*types.Slice)
 		seq := p.Var(r.X)
 		if !isSlice || !facts.IsLocal(p, seq) || elementSize(s.Elem()) < largeElement || p.Assigned(seq, r.Body) ||
 			facts.Captured.Of(p)[seq] {
 			continue
 		}
+		// The body may only read fields of the element, and do nothing that could write to memory
+		// like the element's.
 		v, _ := p.Info.Defs[elem].(*types.Var)
 		if v == nil || !fieldReadsOnly(p, v, r.Body) || mayReplaceMemory(p, r.Body) {
 			continue
 		}
+		// Use the loop's own index, or give it one.
 		index := "i"
 		edits := []mutate.Edit{}
 		if isBlank(r.Key) {
@@ -77,6 +86,7 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 				continue
 			}
 		}
+		// The copy in the head becomes a pointer in the body, under the same name.
 		edits = append(edits, p.Span(r.Key.Pos(), r.Value.End(), index),
 			p.Insert(r.Body.Lbrace+1, "\n"+elem.Name+" := &"+seq.Name()+"["+index+
 				"] // not copied: the element is large\n"))
@@ -93,8 +103,10 @@ func elementSize(t types.Type) int64 {
 	return types.SizesFor("gc", "amd64").Sizeof(t)
 }
 
+// mentionsTypeParam reports whether the size of a type depends on a type parameter.
 func mentionsTypeParam(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
+	// Of a reference type the size is known, whatever it refers to.
 	case *types.TypeParam:
 		return true
 	case *types.Slice, *types.Map, *types.Pointer, *types.Chan, *types.Signature:
@@ -164,6 +176,8 @@ func isGrown(p *mutate.Pass, v *types.Var) bool {
 	return false
 }
 
+// findRangeArray looks for ranges over large arrays. A range over the array copies it, one over its
+// address does not. The copy may not be missed: nobody may change the array during the loop.
 func findRangeArray(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {

@@ -35,6 +35,7 @@ for _, h := range hashes {
 	Rewrite: precomputed,
 }
 
+// findReciprocal looks for divisions in loops by a divisor that stays the same.
 func findReciprocal(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -42,9 +43,12 @@ func findReciprocal(p *mutate.Pass) []mutate.Site {
 		if body == nil || labelled(p, s) {
 			continue
 		}
+		// The reciprocal is computed in front of the loop, where a declaration needs room.
 		if _, at := p.Siblings(s); at < 0 {
 			continue
 		}
+		// The divisor must stay the same during the loop, and be unsigned and small enough for the
+		// method to be exact. A constant one is the compiler's own business.
 		for b := range mutate.Nodes[*ast.BinaryExpr](p, body) {
 			if b.Op != token.QUO && b.Op != token.REM || p.Info.Types[b.Y].Value != nil || !smallUnsigned(p, b) ||
 				!facts.Stable(p, b.Y, s) || callsFunction(p, b.Y) {
@@ -70,6 +74,8 @@ func smallUnsigned(p *mutate.Pass, b *ast.BinaryExpr) bool {
 	return ok && (basic.Kind() == types.Uint32 || basic.Kind() == types.Uint16 || basic.Kind() == types.Uint8)
 }
 
+// reciprocalSite computes the reciprocal in front of the loop, and multiplies by it in the loop. A
+// divisor of 0 or 1 has no reciprocal in 64 bits, so the helper divides there.
 func reciprocalSite(p *mutate.Pass, loop ast.Stmt, b *ast.BinaryExpr) mutate.Site {
 	recip, of := p.Fresh("recip", "reciprocal"), p.Fresh("reciprocalOf", "recipOf")
 	name, result := p.Fresh("quotient", "divided"), "hi"

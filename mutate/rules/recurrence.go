@@ -72,6 +72,8 @@ func findRecurrence(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// recurOf takes a recursive function of one number apart, or says why it is none that the rules
+// know.
 func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||
@@ -79,9 +81,11 @@ func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 		return nil, errors.New("not a function of one number")
 	}
 	n, out := sig.Params().At(0), sig.Results().At(0)
+	// n may not change: the step and the base cases speak of the same number.
 	if !isInteger(n.Type()) || !isInteger(out.Type()) || unnamed(n) || out.Name() != "" || p.Assigned(n, fn.Body) {
 		return nil, errors.New("not a function from integers to integers")
 	}
+	// A loop up to the largest number of a small type would never end.
 	if largest.Sizeof(n.Type()) < 2 {
 		return nil, errors.New("its numbers end where a loop would count on")
 	}
@@ -91,6 +95,7 @@ func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 		calls:  map[*ast.CallExpr]int64{},
 		result: types.TypeString(out.Type(), types.RelativeTo(p.Pkg)),
 	}
+	// The last statement is the step, and those before it are the base cases.
 	list := fn.Body.List
 	var ok bool
 	if r.step, ok = list[len(list)-1].(*ast.ReturnStmt); !ok || len(list) < 2 || len(r.step.Results) != 1 {
@@ -105,6 +110,8 @@ func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 // readStep finds the self-calls f(n-k). The rest of the step must be pure, and only two or more
 // calls make the rewrite worthwhile.
 func (r *recur) readStep(p *mutate.Pass) error {
+	// Find the calls of the function itself. Each must go k steps down, by a constant: an iteration
+	// keeps the last few values only.
 	other := map[ast.Node]bool{}
 	for call := range mutate.Nodes[*ast.CallExpr](p, r.step) {
 		if p.Decl(p.Callee(call)) != r.fn {
@@ -119,11 +126,16 @@ func (r *recur) readStep(p *mutate.Pass) error {
 			return errors.New("calls itself with something else than n-k")
 		}
 		r.calls[call], r.depth = k, max(r.depth, k)
+		// What is inside of a call is checked already.
 		ast.Inspect(call, func(n ast.Node) bool { other[n] = true; return true })
 	}
+	// One call a step is a plain loop for the compiler's purposes; with two the work grows
+	// exponentially.
 	if len(r.calls) < 2 {
 		return errors.New("calls itself less than twice")
 	}
+	// What remains must be arithmetic on n and constants. The iteration evaluates it in another
+	// order and for values below n, so effects, panics and variables are ruled out.
 	for e := range mutate.Nodes[ast.Expr](p, r.step) {
 		if other[e] {
 			continue
@@ -157,22 +169,26 @@ const mostBases = 1 << 12
 // readBase evaluates the last values below the recursion. It checks that the statements before the
 // step return for n < from and for no other n, as far as the recursion can tell.
 func (r *recur) readBase(p *mutate.Pass, list []ast.Stmt) error {
+	// Each statement must be a base case, and they move the place where the recursion starts.
 	for _, s := range list {
 		if err := r.baseCase(p, s); err != nil {
 			return err
 		}
 	}
+	// The first values of the recursion must be base cases themselves.
 	if r.from < r.depth {
 		return errors.New("the recursion starts below the base cases")
 	}
 	if r.from > mostBases {
 		return errors.New("too many base cases")
 	}
+	// Every number below must be caught by a case: between two of them the recursion would go on.
 	for i := range r.from {
 		if !r.covered(p, list, i) {
 			return errors.New("a base case is missing")
 		}
 	}
+	// The iteration needs the last few values, which the interpreter computes.
 	for i := r.from - r.depth; i < r.from; i++ {
 		v, err := p.Call(r.fn, fitIndex(i, r.n.Type()))
 		if err != nil {
@@ -190,11 +206,13 @@ func fitIndex(i int64, t types.Type) mutate.Value {
 	return i
 }
 
+// baseCase reads one test of n that returns, and notes up to which n it answers.
 func (r *recur) baseCase(p *mutate.Pass, s ast.Stmt) error {
 	i, ok := s.(*ast.IfStmt)
 	if !ok || i.Init != nil || i.Else != nil || !mutate.Terminates(i.Body.List) {
 		return errors.New("a base case is no simple if")
 	}
+	// Each alternative of the condition bounds n from above, or names one number.
 	for _, test := range operands(i.Cond, token.LOR) {
 		c, ok := ast.Unparen(test).(*ast.BinaryExpr)
 		if !ok || p.Var(c.X) != r.n {
@@ -264,14 +282,17 @@ func rewriteRecurrence(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mut
 // iteration writes a loop that computes the values one after the other, in place of the step.
 func (r *recur) iteration(p *mutate.Pass) string {
 	names := r.names(p)
+	// There is one variable for each value that the step reads back.
 	var from, to []string
 	for i, name := range names {
 		from = append(from, typed(r.result, valueText(r.base[i])))
 		to = append(to, name)
 	}
+	// Each variable takes the value of the next one, and the last one the new value.
 	to = append(slices.Clone(to[1:]), "")
 	index := r.n.Name()
 	loop := fmt.Sprintf("for range %s - %d {", index, r.from-1)
+	// A step that reads n needs an index. Without, Go 1.22 can range over a number.
 	if r.usesN || !p.GoAtLeast(22) {
 		index = p.Fresh("i", "k")
 		loop = fmt.Sprintf("for %s := %s; %s <= %s; %s++ {", index,

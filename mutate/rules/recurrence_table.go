@@ -32,20 +32,26 @@ func (r *recur) lowest(p *mutate.Pass) ([]string, error) {
 // function of its own computes the recurrence as without a table, so that the look-up can be
 // inlined.
 func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
+	// The base cases fill the start of the table, and the step fills the rest.
 	base, err := r.lowest(p)
 	if err != nil {
 		return nil, err
 	}
+	// Beyond the table the function iterates. For the Fibonacci numbers doubling is faster.
 	beyond := r.iteration(p)
 	if r.fibonacci(p) {
 		beyond = r.allBits(p)
 	}
 	body := r.fn.Body
+	// The body behind the look-up moves to a function of its own: with a loop in it the look-up
+	// could not be inlined.
 	rest := p.Fresh(lowerFirst(r.fn.Name.Name)+"Beyond", lowerFirst(r.fn.Name.Name)+"Rest")
 	name := p.Fresh(lowerFirst(r.fn.Name.Name)+"Table", lowerFirst(r.fn.Name.Name)+"Values")
 	n, index, values := r.n.Name(), p.Fresh("i", "k"), p.Fresh("t", "values")
 	typ := types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg))
+	// In the table, f(n-k) is the entry k places below.
 	step := r.stepWith(p, func(k int64) string { return fmt.Sprintf("%s[%s-%d]", values, index, k) }, typ+"("+index+")")
+	// One unsigned comparison sends both negative and large arguments to the slow function.
 	return []mutate.Edit{
 		p.Span(body.List[0].Pos(), body.Rbrace,
 			fmt.Sprintf("if uint64(%s) < %d {\nreturn %s[uint64(%s)]\n}\nreturn %s(%s)\n", n, tableValues,

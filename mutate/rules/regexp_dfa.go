@@ -37,9 +37,11 @@ func newDFA(pattern string) (*dfa, error) {
 		return nil, err
 	}
 	b := &dfaBuilder{prog: prog, known: map[string]int{}, dfa: &dfa{}}
+	// State 0 is the start. closure may find at once that there is no way to fail.
 	if b.state(b.closure([]uint32{uint32(prog.Start)}, true)) != 0 {
 		return nil, errors.New("the pattern matches everything, or nothing")
 	}
+	// Adding a row may find new sets, which queue up at the end.
 	for i := 0; i < len(b.sets); i++ {
 		row, err := b.row(b.sets[i])
 		if err != nil {
@@ -108,6 +110,8 @@ func consumes(i *syntax.Inst) bool {
 // closure follows all instructions that consume nothing. Instructions that wait for the end of the
 // text stay in the set.
 func (b *dfaBuilder) closure(from []uint32, begin bool) []uint32 {
+	// Keep the instructions still to follow on a stack. Each is followed once, since patterns may
+	// have loops that consume nothing.
 	seen := map[uint32]bool{}
 	var out []uint32
 	for len(from) > 0 {
@@ -117,12 +121,15 @@ func (b *dfaBuilder) closure(from []uint32, begin bool) []uint32 {
 			continue
 		}
 		seen[pc] = true
+		// An alternative leads to both of its branches; groups do not matter for a mere match.
 		switch inst := &b.prog.Inst[pc]; inst.Op {
 		case syntax.InstAlt, syntax.InstAltMatch:
 			from = append(from, inst.Out, inst.Arg)
 		case syntax.InstCapture, syntax.InstNop:
 			from = append(from, inst.Out)
 		case syntax.InstEmptyWidth:
+			// ^ holds at the beginning only. $ depends on what comes, so it stays in the set for
+			// atEnd. Other tests look at the neighbouring characters, which the states do not know.
 			switch syntax.EmptyOp(inst.Arg) {
 			case syntax.EmptyBeginText:
 				if begin {
@@ -138,12 +145,14 @@ func (b *dfaBuilder) closure(from []uint32, begin bool) []uint32 {
 			out = append(out, pc)
 		}
 	}
+	// A sorted set is the state's name.
 	inorder.Sort(out)
 	return out
 }
 
 // atEnd reports whether a match is complete if the text ends in a set.
 func (b *dfaBuilder) atEnd(set []uint32) bool {
+	// Start behind every $ of the set: at the end they all hold.
 	var from []uint32
 	for _, pc := range set {
 		if inst := &b.prog.Inst[pc]; inst.Op == syntax.InstEmptyWidth &&
@@ -158,6 +167,8 @@ func (b *dfaBuilder) atEnd(set []uint32) bool {
 			continue
 		}
 		seen[pc] = true
+		// A match that needs no further character is complete. An instruction that consumes one
+		// can't go on.
 		switch inst := &b.prog.Inst[pc]; inst.Op {
 		case syntax.InstMatch:
 			return true

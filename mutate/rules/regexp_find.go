@@ -51,9 +51,13 @@ var searches = []string{"Regexp.FindString", "Regexp.FindStringIndex", "Regexp.F
 	"Regexp.ReplaceAllStringFunc", "Regexp.FindAllString", "Regexp.FindAllStringSubmatch", "Regexp.Split",
 	"Regexp.MatchString"}
 
+// findRegexpFind looks for searches with patterns that never change, and compiles each into code of
+// its own. It makes one site for all calls that need the same code.
 func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	index := map[string]*searchSite{}
+	// The call must be a method of a pattern whose text is known, with the usual rule of the
+	// leftmost-first match.
 	for e := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		call, ok := p.IsCall(e, "regexp", searches...)
 		if !ok || p.FuncOf(call) == nil {
@@ -67,6 +71,7 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 		if v == nil || !p.Frozen(v) || prefersLongest(p, v) || asksFinder(p, call) {
 			continue
 		}
+		// The replacement of a ReplaceAll is part of the code, so it must be constant.
 		repl, ok := searchArgs(p, call, sel.Sel.Name)
 		if !ok {
 			continue
@@ -80,6 +85,8 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 		if finder == nil || sel.Sel.Name == "MatchString" && patternOf(p, v, newDFA) != nil {
 			continue // regexp-match writes a table
 		}
+		// A repeated search behind an empty match has rules of its own, and a pattern bound to the
+		// start matches once.
 		if slices.Contains(repeatedSearches, sel.Sel.Name) && !finder.neverEmpty() ||
 			sel.Sel.Name == "ReplaceAllStringFunc" && finder.atStart() {
 			continue
@@ -145,6 +152,7 @@ func asksFinder(p *mutate.Pass, call *ast.CallExpr) bool {
 	return ok && p.Text(not.X) == "plain"
 }
 
+// rewriteRegexpFind declares the finder and a wrapper for the method, and has the calls use it.
 func rewriteRegexpFind(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(*searchSite)
 	base := lowerFirst(strings.TrimSuffix(strings.TrimSuffix(site.v.Name(), "Pattern"), "Regexp"))
@@ -153,9 +161,11 @@ func rewriteRegexpFind(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 		w.name = name
 		return w.text()
 	}
+	// The finder serves all methods of one pattern, so it is declared once.
 	find, edits := helper(p, s.Node, declare, base+"Find", base+"FindMatch")
 	name := p.Fresh(base+wrapperNames[site.method], base+site.method)
 	edits = append(edits, p.Declare(s.Node, site.wrapper(name, find)))
+	// Each call goes to the wrapper. The replacement is a part of it, unless it is a function.
 	for _, call := range site.calls {
 		args := p.Text(call.Args[0])
 		if site.method == "ReplaceAllStringFunc" {
@@ -175,6 +185,8 @@ var wrapperNames = map[string]string{
 
 // wrapper writes a method of the pattern with the help of the finder.
 func (s *searchSite) wrapper(name, find string) string {
+	// Choose the signature, and the body that turns the finder's positions into the method's
+	// result. Methods that repeat the search have no body here, because they need a loop.
 	body, result, more, params := "", "[]string", "", "s string"
 	switch s.method {
 	case "FindAllStringSubmatch":
@@ -196,9 +208,11 @@ func (s *searchSite) wrapper(name, find string) string {
 	default:
 		more = ", -1"
 	}
+	// The finder gives up on texts that are not plain ASCII. There the original method answers.
 	fallback := fmt.Sprintf("return %s.%s(s%s)", s.v.Name(), s.method, more)
 	head := fmt.Sprintf("// %s answers %s.%s with the help of %s.\nfunc %s(%s) %s {\n", name, s.v.Name(),
 		s.method, find, name, params, result)
+	// A single search calls the finder once from position 0. MatchString needs no positions.
 	if body != "" {
 		first := "m"
 		if s.method == "MatchString" {
@@ -229,6 +243,7 @@ func (s *searchSite) texts() string {
 // repeated writes a method that looks at all matches, none of which is empty.
 func (s *searchSite) repeated(find, fallback string) string {
 	before, each, after := "", "", ""
+	// before and after go around the loop, and each is what a match adds.
 	switch s.method {
 	case "FindAllString", "FindAllStringSubmatch":
 		result, groups, match := "[]string", "", "s[m[0]:m[1]]"
@@ -238,10 +253,12 @@ func (s *searchSite) repeated(find, fallback string) string {
 		return fmt.Sprintf("var all %s\nfor from := 0; ; {\nm, found, plain := %s(s, from)\nif !plain {\n%s\n}\n"+
 			"if !found {\nbreak\n}\n%sall = append(all, %s)\nfrom = m[1]\n}\nreturn all\n",
 			result, find, fallback, groups, match)
+	// Split keeps what lies between the matches; an empty text is one part.
 	case "Split":
 		before = "if len(s) == 0 {\nreturn []string{\"\"}\n}\nvar parts []string\n"
 		each = "parts = append(parts, s[end:m[0]])\n"
 		after = "return append(parts, s[end:])\n"
+	// A replacement keeps it, too, and returns the text itself if nothing matched.
 	default:
 		before = "var out strings.Builder\n"
 		each = "out.WriteString(s[end:m[0]])\n" + s.replaced()

@@ -46,6 +46,8 @@ type patternSite struct {
 	calls []*ast.CallExpr
 }
 
+// findRegexpMatch looks for matches of constant patterns, and makes one site for all calls of one
+// method on a pattern.
 func findRegexpMatch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	index := map[string]*patternSite{}
@@ -54,11 +56,14 @@ func findRegexpMatch(p *mutate.Pass) []mutate.Site {
 		if !ok || p.FuncOf(call) == nil {
 			continue
 		}
+		// The pattern must be known and never change. The call in the fallback of this very rewrite
+		// stays.
 		sel := method.Fun.(*ast.SelectorExpr)
 		v := p.Var(sel.X)
 		if v == nil || !p.Frozen(v) || isFallback(p, call) {
 			continue
 		}
+		// All calls of one method on one pattern share the automaton.
 		key := v.Name() + "." + sel.Sel.Name
 		if s := index[key]; s != nil {
 			s.calls = append(s.calls, call)
@@ -151,6 +156,8 @@ var %[1]sClasses = func() (t [256]uint8) {
 
 func powerOf2(n int) int { return 1 << bits.Len(uint(n-1)) }
 
+// rows writes the table of the automaton, a row for each state. The two ends, matched and dead,
+// have the numbers behind the last state. The first column is the class of bytes beyond ASCII.
 func (w matcherWriter) rows(columns [][]int) string {
 	n := len(w.dfa.next)
 	var out strings.Builder

@@ -54,6 +54,7 @@ func newPathFinder(pattern string) (*pathFinder, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Groups are counted before simplification, which may copy them.
 	groups := re.MaxCap() + 1
 	prog, err := syntax.Compile(re.Simplify())
 	if err != nil {
@@ -61,6 +62,8 @@ func newPathFinder(pattern string) (*pathFinder, error) {
 	}
 	b := &passBuilder{prog: prog, known: map[uint32]int{}}
 	o := &pathFinder{groups: groups}
+	// The start differs: only at the beginning of the text does ^ hold. States that are found on
+	// the way queue up.
 	o.first, o.later = b.add(uint32(prog.Start), true), b.add(uint32(prog.Start), false)
 	for i := 0; i < len(b.queue); i++ {
 		s, err := b.state(b.queue[i])
@@ -70,6 +73,7 @@ func newPathFinder(pattern string) (*pathFinder, error) {
 		o.states = append(o.states, s)
 	}
 	o.back = b.back
+	// A match of no byte would be possible everywhere, so that every search ends at once.
 	if s := o.states[o.later]; s.done != nil || s.doneEnd != nil {
 		return nil, errLooksAround
 	}
@@ -120,6 +124,9 @@ type passWalk struct {
 	done       *passEnd
 }
 
+// follow goes through the instructions that consume nothing, in the order of their priority, and
+// collects the steps that consume a byte. Visited instructions are left out: a path of higher
+// priority has been there.
 func (w *passWalk) follow(pc uint32, slots []int) error {
 	if w.done != nil || w.seen[pc] {
 		return nil
@@ -127,15 +134,18 @@ func (w *passWalk) follow(pc uint32, slots []int) error {
 	w.seen[pc] = true
 	inst := &w.b.prog.Inst[pc]
 	switch inst.Op {
+	// The first branch of an alternative has priority.
 	case syntax.InstAlt, syntax.InstAltMatch:
 		if err := w.follow(inst.Out, slots); err != nil {
 			return err
 		}
 		return w.follow(inst.Arg, slots)
+	// Groups note their positions. Clip keeps two branches from sharing the memory of their lists.
 	case syntax.InstCapture:
 		return w.follow(inst.Out, append(slices.Clip(slots), int(inst.Arg)))
 	case syntax.InstNop:
 		return w.follow(inst.Out, slots)
+	// Only the beginning and the end of the text can be decided for the whole step.
 	case syntax.InstEmptyWidth:
 		switch op := syntax.EmptyOp(inst.Arg); {
 		case op != syntax.EmptyBeginText && op != syntax.EmptyEndText:
@@ -144,6 +154,7 @@ func (w *passWalk) follow(pc uint32, slots []int) error {
 			return w.follow(inst.Out, slots)
 		}
 		return nil
+	// A match ends the walk: all that comes later has a lower priority.
 	case syntax.InstMatch:
 		w.done = &passEnd{slots}
 		return nil
@@ -155,9 +166,12 @@ func (w *passWalk) follow(pc uint32, slots []int) error {
 
 // consume adds an edge.
 func (w *passWalk) consume(inst *syntax.Inst, slots []int) error {
+	// At the end of the text there is no byte.
 	if w.end {
 		return nil
 	}
+	// Collect the bytes that the instruction takes. If an edge of higher priority takes one of them
+	// as well, the walk may have to come back to this one.
 	e := passEdge{slots: slots, beyond: matchesBeyond(inst)}
 	for c := range 0x80 {
 		if e.set[c] = inst.MatchRune(rune(c)); !e.set[c] {
@@ -167,6 +181,7 @@ func (w *passWalk) consume(inst *syntax.Inst, slots []int) error {
 			w.b.back = w.b.back || other.set[c]
 		}
 	}
+	// The state behind the byte may be known.
 	to, ok := w.b.known[inst.Out]
 	if !ok {
 		to = w.b.add(inst.Out, false)

@@ -24,14 +24,17 @@ const firstMarker = '\ue000'
 // groups are markers, so that $1x, ${name} and $$ mean what they mean there. ok is false where the
 // replacement holds a marker itself.
 func (s *searchSite) takeApart(p *mutate.Pass) (parts []replPart, ok bool) {
+	// An empty or a literal replacement has no groups.
 	if s.repl == "" || s.method == "ReplaceAllLiteralString" {
 		return []replPart{{s.repl, -1}}, true
 	}
+	// Each group gets a character of its own that stands for its text.
 	marked := func(r rune) bool { return r >= firstMarker && r < firstMarker+rune(s.finder.groups) }
 	re := patternOf(p, s.v, regexp.Compile)
 	if re == nil || !utf8.ValidString(s.repl) || strings.ContainsFunc(s.repl, marked) {
 		return nil, false
 	}
+	// Build a text of these markers, and the match whose group g is marker g.
 	var src string
 	var match []int
 	for g := range s.finder.groups {
@@ -39,6 +42,7 @@ func (s *searchSite) takeApart(p *mutate.Pass) (parts []replPart, ok bool) {
 		src += string(firstMarker + rune(g))
 		match = append(match, len(src))
 	}
+	// Expand the replacement, and split it at the markers. What lies between them is fixed text.
 	text := ""
 	for _, r := range string(re.ExpandString(nil, s.repl, src, match)) {
 		if !marked(r) {

@@ -112,6 +112,7 @@ func (w *pathWriter) skip() string {
 
 // walk writes the way through the states from one start.
 func (w *pathWriter) walk() string {
+	// With several ways for one byte the code keeps the others on a stack.
 	var out strings.Builder
 	if w.back {
 		out.WriteString("n := 0 // ways\n")
@@ -121,12 +122,15 @@ func (w *pathWriter) walk() string {
 		out.WriteString("if steps--; steps < 0 {\nreturn m, false, false\n}\n")
 	}
 	out.WriteString("switch state {\n")
+	// Each state is a case: it may complete a match, keep a way to come back to, and go on along
+	// its edges.
 	for k, s := range w.states {
 		if len(s.edges)+len(w.complete(s.done)) > 0 && w.reached(k) {
 			fmt.Fprintf(&out, "case %d:\n%s%s%s", k, w.complete(s.done), w.keep(s), w.edges(s))
 		}
 	}
 	out.WriteString("}\n}")
+	// At the end of the text only states that are complete there go on.
 	if ends := w.ends(); ends != "" {
 		fmt.Fprintf(&out, " else {\nswitch state {\n%s}\n}", ends)
 	}
@@ -134,6 +138,7 @@ func (w *pathWriter) walk() string {
 	if !w.back {
 		return out.String() + "break\n}\n"
 	}
+	// Without a way left, the search is over; else the last one kept is tried.
 	return out.String() + "if n == 0 {\nbreak\n}\nn--\nat, i, state = ways[n].at, ways[n].i, ways[n].state\n}\n"
 }
 
@@ -160,6 +165,8 @@ func (w *pathWriter) complete(e *passEnd) string {
 // keep writes which ways to come back to, the last choice first.
 func (w *pathWriter) keep(s passState) string {
 	text := ""
+	// Take the edges from the lowest priority up, so that the highest one is kept last and tried
+	// first. A way is kept for those bytes that an edge of higher priority takes as well.
 	for k := len(s.edges) - 1; k > 0; k-- {
 		var both byteClass
 		for _, other := range s.edges[:k] {
@@ -180,6 +187,8 @@ func (w *pathWriter) keep(s passState) string {
 	return text
 }
 
+// edges writes the step from a state: what each set of bytes leads to. A byte of a longer character
+// that the pattern may accept ends the walk, because the finder knows nothing of runes.
 func (w *pathWriter) edges(s passState) string {
 	if len(s.edges) == 0 {
 		return ""

@@ -34,10 +34,12 @@ type testChain struct {
 	label string
 }
 
+// findReorder looks for chains of && and || whose tests may change places, with a better order.
 func findReorder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	used := reached(p)
 	for e := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+		// Take the whole chain of one operator, in code that runs.
 		if e.Op != token.LAND && e.Op != token.LOR || !used[p.FuncOf(e)] {
 			continue
 		}
@@ -45,6 +47,8 @@ func findReorder(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		ops := operands(e, e.Op)
+		// Without effects and panics the tests may run in any order. Two that bound a range read
+		// best as they are.
 		if len(ops) < 2 || len(ops) > 6 || isRange(p, e, ops) || !allPure(p, ops) {
 			continue
 		}
@@ -96,11 +100,13 @@ func better(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) *testChain {
 	return &testChain{e, sortedBy(ops, func(i, j int) bool { return costs[i] < costs[j] }), "cheapest first"}
 }
 
+// sortedBy sorts by less, and keeps the order of tests that are alike.
 func sortedBy(ops []ast.Expr, less func(i, j int) bool) []ast.Expr {
 	at := make([]int, len(ops))
 	for i := range at {
 		at[i] = i
 	}
+	// Sort indexes, and so that equal ones keep their order.
 	inorder.By(at, func(i, j int) int {
 		switch {
 		case less(i, j):
@@ -126,6 +132,8 @@ func shares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
 	}
 	var out []float64
 	var operand ast.Expr
+	// All tests must be of one byte: then each one decides the chain for a known share of the
+	// bytes.
 	for _, e := range ops {
 		t, ok := testOf(p, e)
 		if !ok || operand != nil && !p.Same(operand, t.operand) {
@@ -137,6 +145,7 @@ func shares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
 			return nil
 		}
 		share := 0.0
+		// A test decides || where it holds, and && where it fails.
 		for c := range set {
 			if set[c] == (op == token.LOR) {
 				share += bytes[c]

@@ -59,6 +59,9 @@ func findReplaceBytes(p *mutate.Pass) []mutate.Site {
 // replaceChain follows nested ReplaceAll calls with single ASCII characters inwards. old and to are
 // in the order of replacement; each old character occurs once, with its final replacement.
 func replaceChain(p *mutate.Pass, call *ast.CallExpr, inner map[ast.Expr]bool) (str ast.Expr, old, to string, n int) {
+	// Collect the pairs from the outermost call inwards, in front of those found before, so that
+	// they end up in the order in which the replacements run. All must be single ASCII characters:
+	// then no replacement can make or break a longer one.
 	var pairs [][2]byte
 	str = call
 	for {
@@ -75,6 +78,8 @@ func replaceChain(p *mutate.Pass, call *ast.CallExpr, inner map[ast.Expr]bool) (
 		pairs = append([][2]byte{{a[0], b[0]}}, pairs...)
 		str = c.Args[0]
 	}
+	// A character that an earlier pair replaces no longer occurs when its later pair runs. Its
+	// replacement may be replaced again by the later pairs, one after the other.
 	for i, q := range pairs {
 		if strings.IndexByte(old, q[0]) >= 0 {
 			continue
@@ -90,9 +95,12 @@ func replaceChain(p *mutate.Pass, call *ast.CallExpr, inner map[ast.Expr]bool) (
 	return str, old, to, len(pairs)
 }
 
+// replaceSite declares a function that makes all replacements in one pass, and calls it in place of
+// the chain.
 func replaceSite(p *mutate.Pass, call *ast.CallExpr, str ast.Expr, old, to string) mutate.Site {
 	pkg, _ := p.Import("strings") // the call uses the package, so it is imported
 	name := p.Fresh("replaceChars")
+	// Each old byte is a case.
 	var arms strings.Builder
 	for i := range len(old) {
 		fmt.Fprintf(&arms, "case %q:\nb[i] = %q\n", old[i], to[i])

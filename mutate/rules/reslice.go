@@ -52,23 +52,30 @@ var rowSlice = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findReslice looks for lists that a loop reads at the index of another list. The second one is cut
+// to the length of the first, which proves its indexes.
 func findReslice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		if loopBody(s) == nil {
 			continue
 		}
+		// The loop must visit each index of one list from 0 on, and run to its end: then the other
+		// list is read just as far.
 		l, ok := p.Elements(s)
 		if !ok || l.Index == nil || l.Start != 0 || p.IsGlobal(l.Seq) || !runsToEnd(p, l.Body) {
 			continue
 		}
 		seen := map[*types.Var]bool{l.Seq: true}
+		// Look for a second list that is read at the same index.
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, l.Body) {
 			b := p.Var(ix.X)
 			if p.Var(ix.Index) != l.Index || !facts.IsLocal(p, b) || seen[b] || !slicedOrString(b.Type()) {
 				continue
 			}
 			seen[b] = true
+			// It must be read in each iteration, so that a list that is too short panics in any
+			// case.
 			if !alwaysRead(p, ix, l.Body) || facts.Captured.Of(p)[b] ||
 				p.Assigned(b, s) && !storesElementsOnly(p, b, s) {
 				continue
@@ -113,6 +120,8 @@ func storesElementsOnly(p *mutate.Pass, v *types.Var, s ast.Node) bool {
 	return true
 }
 
+// resliceEdits cuts the second list in front of the loop, with its capacity cut as well, and reads
+// from the cut in the loop.
 func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.Edit {
 	name := p.Fresh(b.Name()+"Cut", b.Name()+"Part")
 	cut := fmt.Sprintf("%s[:len(%s):len(%s)]", b.Name(), l.Seq.Name(), b.Name())
@@ -131,19 +140,23 @@ func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.
 	return edits
 }
 
+// findRowSlice looks for accesses at base+i, with i from 0 to a bound: the rows of a matrix, say.
 func findRowSlice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		// The loop must count from 0 to a bound that stays, with no way out.
 		l, ok := p.Counted(f)
 		if !ok || l.Seq != nil || !l.Strict || l.Skips || l.Start == nil || !p.IsInt(l.Start, 0) ||
 			f.Cond.(*ast.BinaryExpr).Op != token.LSS || !runsToEnd(p, f.Body) {
 			continue
 		}
+		// The cut reads the bound in front of the loop, as an int.
 		if _, ok := p.Parent(f).(*ast.LabeledStmt); ok || !isBasic(p, l.Bound, types.Int) ||
 			!facts.Stable(p, l.Bound, f) ||
 			f.Init.(*ast.AssignStmt).Tok != token.DEFINE {
 			continue
 		}
+		// Find an access at base plus index. It must happen in each iteration, and base must stay.
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, f.Body) {
 			m := p.Var(ix.X)
 			base, ok := rowBase(p, ix, l)
@@ -173,6 +186,8 @@ func rowBase(p *mutate.Pass, ix *ast.IndexExpr, l *mutate.CountedLoop) (ast.Expr
 	return sum.X, true
 }
 
+// rowText cuts the row out once, and ranges over it. Without an iteration the original cut nothing,
+// hence the test.
 func rowText(p *mutate.Pass, f *ast.ForStmt, l *mutate.CountedLoop, m *types.Var, base ast.Expr) string {
 	row, c, from := p.Fresh("row"), p.Text(l.Bound), p.Text(base)
 	body := p.TextWith(f.Body, func(n ast.Node) (string, bool) {

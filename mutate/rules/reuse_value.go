@@ -31,13 +31,18 @@ if strings.HasPrefix(lower, "x-") {
 	Rewrite: precomputed,
 }
 
+// findReuseValue looks for values that code computes twice, with nothing in between that could
+// change them.
 func findReuseValue(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	done := map[ast.Expr]bool{}
+	// Go through the expressions from the outermost on, since a value inside of a reused one is
+	// reused with it.
 	for e := range mutate.Nodes[ast.Expr](p, nil) {
 		if done[e] || !worthReusing(p, e) {
 			continue
 		}
+		// The value is computed in front of the statement where it comes first.
 		s, ok := facts.Hoistable(p, e)
 		if !ok || !canDeclare(p, s) {
 			continue
@@ -46,6 +51,7 @@ func findReuseValue(p *mutate.Pass) []mutate.Site {
 		if at < 0 {
 			continue
 		}
+		// Find where else it is computed before anything changes it.
 		again := evaluations(p, e, list[at:])
 		for _, a := range again {
 			done[a] = true

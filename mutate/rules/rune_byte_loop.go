@@ -39,6 +39,9 @@ var runeByteLoop = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findRuneByteLoop looks for loops over the runes of a text in which only ASCII characters make a
+// difference. A loop over bytes sees every ASCII character once, and several bytes of 0x80 and
+// above where the original saw one rune.
 func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
@@ -47,9 +50,11 @@ func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		v, _ := p.Info.Defs[elem].(*types.Var)
+		// One turn with such a rune must do the same as several in a row.
 		if v == nil || p.Assigned(v, r.Body) || facts.Captured.Of(p)[v] || !oneTurnDoes(p, v, r.Body) {
 			continue
 		}
+		// The index counts bytes in both loops, but a body that changes it would skip other places.
 		index := "i"
 		if isBlank(r.Key) {
 			index = p.Fresh("i", "at")
@@ -59,6 +64,7 @@ func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 				continue
 			}
 		}
+		// The text is read throughout the loop, so it must not change in it.
 		seq, edits, ok := steadyText(p, r)
 		if !ok {
 			continue

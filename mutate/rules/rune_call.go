@@ -26,6 +26,7 @@ type runeCall struct {
 
 // runeCallSites offers a table for each function and its fixed arguments.
 func runeCallSites(p *mutate.Pass) []mutate.Site {
+	// The helper uses these two types.
 	if p.Pkg.Scope().Lookup("uint64") != nil || p.Pkg.Scope().Lookup("rune") != nil {
 		return nil
 	}
@@ -41,6 +42,8 @@ func runeCallSites(p *mutate.Pass) []mutate.Site {
 		groups[c.key] = append(groups[c.key], c)
 	}
 	var sites []mutate.Site
+	// Each group gets a table of ASCII or a larger one; the search finds out which is worth its
+	// size.
 	for _, key := range order {
 		c := groups[key][0]
 		for _, scope := range tableScopes {
@@ -65,17 +68,23 @@ var tableScopes = []tableScope{{128, "ASCII", "ASCII"}, {2048, "runes of two byt
 
 // runeCallOf recognises a call of a function of the candidate file.
 func runeCallOf(p *mutate.Pass, call *ast.CallExpr) (*runeCall, bool) {
+	// The function must be a plain one of this file, not the target itself, so that its results can
+	// be computed at the program's start.
 	fn := p.Decl(p.Callee(call))
 	if fn == nil || fn == p.Func || fn.Recv != nil || fn.Body == nil || fn.Type.TypeParams != nil ||
 		call.Ellipsis.IsValid() || p.FuncOf(call) == nil || p.FuncOf(call) == fn {
 		return nil, false
 	}
+	// It has one result that a table can hold. A test with a bool is a matter for another rule.
 	sig := p.Info.Defs[fn.Name].(*types.Func).Signature()
 	if sig.Variadic() || sig.Results().Len() != 1 || !tableValue(sig.Results().At(0).Type()) ||
 		len(call.Args) != sig.Params().Len() || isPredicate(p, fn) {
 		return nil, false
 	}
 	c := &runeCall{call: call, fn: fn}
+	// Find the one argument that is a rune. All others must be constants or variables that never
+	// change: they are the same when the table is filled. The key names the table, which calls with
+	// the same arguments share.
 	var key strings.Builder
 	key.WriteString(fn.Name.Name)
 	for i, arg := range call.Args {
@@ -95,6 +104,8 @@ func runeCallOf(p *mutate.Pass, call *ast.CallExpr) (*runeCall, bool) {
 		key.WriteString(" " + p.Text(arg))
 	}
 	c.key = key.String()
+	// A table is worth its room only if the function does some work, and legal only if nothing else
+	// has a part in the result.
 	return c, c.rune != nil && worksLong(p, fn, 0) && closed(p, fn, 0)
 }
 
@@ -132,9 +143,12 @@ func worksLong(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
 // variables that nothing changes, only. It may panic: the table would as the program starts, which
 // every check sees.
 func closed(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
+	// The depth bounds the walk through callees. A function that writes has an effect that the
+	// table would leave out.
 	if fn.Body == nil || depth > 3 || recursive(p, fn) || p.Effects(fn.Body).Writes {
 		return false
 	}
+	// Reject whatever reaches other memory: pointers, channels, closures, addresses, methods.
 	for n := range mutate.Nodes[ast.Node](p, fn.Body) {
 		switch n := n.(type) {
 		case *ast.StarExpr, *ast.FuncLit, *ast.TypeAssertExpr, *ast.SelectStmt:
@@ -147,6 +161,8 @@ func closed(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
 			if s := p.Info.Selections[n]; s != nil && (s.Kind() != types.FieldVal || s.Indirect()) {
 				return false
 			}
+		// A variable from outside must never change. The tables of package unicode are such, though
+		// they are variables.
 		case *ast.Ident:
 			v, ok := p.Info.Uses[n].(*types.Var)
 			if ok && !v.IsField() && !(fn.Pos() <= v.Pos() && v.Pos() < fn.End()) && !p.Steady(v) {
@@ -154,6 +170,7 @@ func closed(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
 					return false
 				}
 			}
+		// Callees are asked in turn; a function without a body here must at least write nothing.
 		case *ast.CallExpr:
 			if p.Info.Types[n.Fun].IsType() {
 				continue
@@ -196,6 +213,7 @@ func runeCallEdits(p *mutate.Pass, calls []*runeCall, scope tableScope) []mutate
 	for _, d := range calls {
 		edits = append(edits, p.Replace(d.call, name+"("+p.Text(d.rune)+")"))
 	}
+	// with writes the call with another rune.
 	with := func(r string) string {
 		var args []string
 		for _, arg := range c.call.Args {

@@ -31,10 +31,16 @@ var runeSlice = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findRuneSlice looks for conversions of a text to runes that code only reads in order: in a loop,
+// for the first rune, or in a variable that is only ranged over and counted. Ranging over the text
+// itself gives the same runes without a slice.
 func findRuneSlice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		from, ok := converts(p, r.X, "[]rune")
+		// Without an index the loop over the text is the same. With one, the index must count
+		// runes, not bytes. Since Go 1.22 each iteration has a variable of its own; before, nobody
+		// may keep it.
 		if ok && isBlank(r.Key) {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), p.Replace(r.X, p.Text(from))))
 		} else if ok && r.Tok == token.DEFINE && canDeclare(p, r) &&
@@ -48,6 +54,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, site(ix, p.Text(ix), firstRune(p, ix, from)...))
 		}
 	}
+	// With a variable the text is read later than it was converted, so it must keep its value.
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Value == nil {
@@ -75,6 +82,8 @@ func outlivesIteration(p *mutate.Pass, key ast.Expr) bool {
 
 // onlyRanged rewrites a variable that holds the runes, if code only goes through it and counts it.
 func onlyRanged(p *mutate.Pass, d facts.Declaration, from ast.Expr) []mutate.Edit {
+	// The variable disappears, so every use must have another form: a loop over the runes, or their
+	// number.
 	uses, ok := reads(p, d.Var, p.FuncOf(d.Stmt))
 	if !ok || len(uses) == 0 {
 		return nil
@@ -83,6 +92,7 @@ func onlyRanged(p *mutate.Pass, d facts.Declaration, from ast.Expr) []mutate.Edi
 	counts := 0
 	edits := []mutate.Edit{p.Delete(d.Stmt)}
 	done := map[ast.Node]bool{}
+	// The head and the body of one loop may both use it; the loop is rewritten once.
 	for _, id := range uses {
 		if loop := loopOver(p, id, d); loop != nil {
 			if !done[loop] {
@@ -126,8 +136,11 @@ func allElems(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	return len(p.Uses(l.Seq, l.Body)) == len(l.Elems) && (l.Value == nil || len(l.Elems) == 0)
 }
 
+// rangeRunes writes a loop over the runes as one over the text. It returns nil if the body declares
+// the element again under the loop's own name.
 func rangeRunes(p *mutate.Pass, s ast.Stmt, from ast.Expr) []mutate.Edit {
 	l, _ := p.Elements(s)
+	// The loop needs a name for the rune if it has none and reads the elements by index.
 	name := "_"
 	if l.Value != nil {
 		name = l.Value.Name()
@@ -139,6 +152,8 @@ func rangeRunes(p *mutate.Pass, s ast.Stmt, from ast.Expr) []mutate.Edit {
 		head = "for range " + p.Text(from) + " {"
 	}
 	edits := []mutate.Edit{p.Span(s.Pos(), l.Body.Lbrace+1, head)}
+	// Each element that was read by index is the loop's variable. A copy of it under the same name
+	// would be declared as itself.
 	for _, e := range l.Elems {
 		if lhs, rhs, ok := assigned(asStmt(p.Parent(e)), token.DEFINE); ok && rhs == ast.Expr(e) &&
 			p.Text(lhs) == name {

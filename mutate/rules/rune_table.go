@@ -40,6 +40,8 @@ var tagRuneASCII = func() (t [128]bool) {
 	Rewrite: precomputed,
 }
 
+// findRuneTable looks for questions about characters that a table can answer for the frequent ones:
+// predicates, calls with fixed other arguments, and tests that are written out.
 func findRuneTable(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
@@ -76,6 +78,8 @@ func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edi
 	name := p.Fresh(baseName(fn.Name.Name), baseName(fn.Name.Name)+"Quick")
 	table := p.Fresh(name+"ASCII", name+"Table")
 	var edits []mutate.Edit
+	// A use of the function other than by a call stays, and so does a call at package level, which
+	// fills a table of an earlier application.
 	for _, id := range p.Uses(p.Info.Defs[fn.Name], p.File) {
 		call, ok := p.Parent(id).(*ast.CallExpr)
 		if !ok || ast.Unparen(call.Fun) != ast.Expr(id) || p.FuncOf(call) == nil {
@@ -84,6 +88,7 @@ func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edi
 			}
 			continue
 		}
+		// A byte has a cheaper table.
 		if _, arg := predicateCall(p, call); arg == nil && hot(p, call) {
 			edits = append(edits, p.Replace(call.Fun, name))
 		}

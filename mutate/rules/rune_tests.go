@@ -33,6 +33,7 @@ func runeTests(p *mutate.Pass) []*runeTest {
 		if !ok || fn.Body == nil || !own[fn] || jumpsAbout(p, fn) {
 			continue
 		}
+		// Take the largest test that can be answered by a table, and do not look inside.
 		ast.Inspect(fn.Body, func(n ast.Node) bool {
 			e, ok := n.(*ast.BinaryExpr)
 			if !ok || !p.InLoop(e) && (fn != p.Func || !hot(p, e)) {
@@ -46,6 +47,7 @@ func runeTests(p *mutate.Pass) []*runeTest {
 			return false
 		})
 	}
+	// A declaration that a test drops may hold another test, which then is gone.
 	return slices.DeleteFunc(out, func(t *runeTest) bool {
 		return slices.ContainsFunc(out, func(u *runeTest) bool {
 			return slices.ContainsFunc(u.dropped, func(s ast.Stmt) bool { return facts.Inside(t.expr, s) })
@@ -78,11 +80,14 @@ func (t *runeTest) read(p *mutate.Pass, fn *ast.FuncDecl) bool {
 // outside returns the text of an expression at package level. It writes out variables that hold the
 // answer to a test of the rune.
 func (t *runeTest) outside(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr, asks *int) (string, bool) {
+	// The test is evaluated as the program starts, for all runes of the table. It may neither write
+	// nor read memory, nor panic.
 	f := p.Effects(e)
 	if f.Writes || f.Reads || f.Panics {
 		return "", false
 	}
 	ok := true
+	// Count the comparisons and calls on the way: they decide whether a table pays.
 	text := p.TextWith(e, func(n ast.Node) (string, bool) {
 		if !ok {
 			return "", true // the test is refused already
@@ -98,6 +103,8 @@ func (t *runeTest) outside(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr, asks *i
 				*asks++
 			}
 		case *ast.Ident:
+			// Names that are no variables must mean the same at package level. A variable is the
+			// rune, or holds the answer to another test of it, which is written out.
 			v, isVar := p.Info.Uses[n].(*types.Var)
 			if !isVar {
 				ok = ok && sameOutside(p, p.Info.Uses[n])
@@ -140,6 +147,8 @@ func sameOutside(p *mutate.Pass, obj types.Object) bool {
 // answer returns the test whose answer a variable holds. The variable must be declared with the
 // test on the way to its use, and the rune must not change in between.
 func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *ast.Ident, asks *int) (string, bool) {
+	// The variable must keep the answer of its declaration, and both must belong to the same
+	// iteration.
 	d, ok := declaredAs(p, v, use)
 	if !ok || d.Value == nil || p.Assigned(v, fn) || facts.Captured.Of(p)[v] ||
 		loopAround(p, d.Stmt) != loopAround(p, use) {
@@ -152,6 +161,7 @@ func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *a
 	if !ok || t.rune == nil {
 		return "", false
 	}
+	// Between the declaration and the use the rune must stay the same.
 	for _, id := range p.Uses(t.rune, fn) {
 		if u, ok := p.Parent(id).(*ast.UnaryExpr); ok && u.Op == token.AND {
 			return "", false // other code may change it by another name
@@ -160,6 +170,7 @@ func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *a
 			return "", false
 		}
 	}
+	// The declaration goes if nothing else uses its answer.
 	if !usedBeside(p, fn, v, t) {
 		t.dropped = append(t.dropped, d.Stmt)
 	}
@@ -243,6 +254,8 @@ func runeTestSites(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	used := map[string]bool{}
 	tests := runeTests(p)
+	// Some tests lie inside of others, and some declarations are used by several tests only. alone
+	// finds both.
 	unused, within := alone(p, tests)
 	for _, t := range tests {
 		edits, name := t.edits(p, used)
@@ -258,6 +271,7 @@ func runeTestSites(p *mutate.Pass) []mutate.Site {
 		for _, s := range unused {
 			all = append(all, p.Delete(s))
 		}
+		// The site of all tests drops the declarations that none of them needs any more.
 		sites = slices.Insert(sites, 0, site(p.FuncOf(tests[0].expr), "tests of runes", all...))
 	}
 	return sites
@@ -265,6 +279,7 @@ func runeTestSites(p *mutate.Pass) []mutate.Site {
 
 // edits replaces the test by a call of a function that holds the test, with a table in front.
 func (t *runeTest) edits(p *mutate.Pass, used map[string]bool) ([]mutate.Edit, string) {
+	// fresh avoids the names of this site, which p does not know yet.
 	fresh := func(wish string) string {
 		name := p.Fresh(wish)
 		for i := 2; used[name]; i++ {
@@ -273,11 +288,13 @@ func (t *runeTest) edits(p *mutate.Pass, used map[string]bool) ([]mutate.Edit, s
 		used[name] = true
 		return name
 	}
+	// A test that is declared gives its name to the function.
 	wish := "passes"
 	if as, ok := p.Parent(t.expr).(*ast.AssignStmt); ok && as.Tok == token.DEFINE && len(as.Lhs) == 1 {
 		wish = lowerFirst("is" + upperFirst(p.Text(as.Lhs[0])))
 	}
 	name := fresh(wish)
+	// The function asks the table, and beyond it the test as it was.
 	test, table, v := fresh(wish+"Beyond"), fresh(wish+"ASCII"), t.rune.Name()
 	typ := t.rune.Type().String()
 	quick := quickRune{name: name, table: table, param: v, typ: typ, result: "bool", slow: test + "(" + v + ")",

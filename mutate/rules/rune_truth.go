@@ -24,6 +24,7 @@ const (
 // truth evaluates a condition. ok is false if the condition has effects, or uses the character
 // other than in a comparison with an ASCII constant.
 func (w *wideRune) truth(e ast.Expr) (truth, bool) {
+	// A constant condition is decided.
 	e = ast.Unparen(e)
 	if value := w.p.Info.Types[e].Value; value != nil && value.Kind() == constant.Bool {
 		if constant.BoolVal(value) {
@@ -31,6 +32,8 @@ func (w *wideRune) truth(e ast.Expr) (truth, bool) {
 		}
 		return no, true
 	}
+	// Variables with a known answer, negations and the two connectives are decided by their parts.
+	// Since maybe lies in the middle, yes minus t is the opposite of t.
 	switch e := e.(type) {
 	case *ast.Ident:
 		if t, ok := w.known[w.p.Var(e)]; ok {
@@ -46,9 +49,12 @@ func (w *wideRune) truth(e ast.Expr) (truth, bool) {
 			return w.both(e)
 		}
 	}
+	// A condition without the character may go either way, which is no obstacle if it has no
+	// effects.
 	if !w.depends(e) {
 		return maybe, w.p.Pure(e)
 	}
+	// What is left asks about the character itself.
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
 		return w.compare(e)
@@ -130,6 +136,7 @@ func (w *wideRune) notes(s *ast.AssignStmt) bool {
 
 // answer follows the body of a predicate up to its answer.
 func (w *wideRune) answer(list []ast.Stmt) (truth, bool) {
+	// Follow the one path that a wide character takes. Every condition on it must be decided.
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ast.ReturnStmt:
@@ -142,13 +149,16 @@ func (w *wideRune) answer(list []ast.Stmt) (truth, bool) {
 			if !ok || s.Init != nil || value == maybe || s.Else != nil {
 				return maybe, false
 			}
+			// An if whose condition does not hold is skipped.
 			if value == yes {
 				return w.answer(s.Body.List)
 			}
+		// An assignment may note an answer or a bound for later.
 		case *ast.AssignStmt:
 			if !w.notes(s) {
 				return maybe, false
 			}
+		// A switch without a matching arm is skipped as well.
 		case *ast.SwitchStmt:
 			arm, ok := w.taken(s)
 			if !ok {
@@ -166,6 +176,7 @@ func (w *wideRune) answer(list []ast.Stmt) (truth, bool) {
 
 // taken returns the case that a character beyond ASCII takes in a switch, or nil if it takes none.
 func (w *wideRune) taken(s *ast.SwitchStmt) (*ast.CaseClause, bool) {
+	// The tag is the character or missing.
 	onRune := s.Tag != nil && w.p.Var(s.Tag) == w.v
 	if s.Init != nil || s.Tag != nil && !onRune {
 		return nil, false
@@ -177,6 +188,7 @@ func (w *wideRune) taken(s *ast.SwitchStmt) (*ast.CaseClause, bool) {
 			otherwise = clause
 			continue
 		}
+		// A case that may or may not match leaves the rest undecided.
 		value, ok := w.matches(clause, onRune)
 		if !ok || value == maybe {
 			return nil, false
@@ -190,12 +202,15 @@ func (w *wideRune) taken(s *ast.SwitchStmt) (*ast.CaseClause, bool) {
 
 // compare evaluates e == c, e < c and so on for an e that grows with v and a constant below it.
 func (w *wideRune) compare(e *ast.BinaryExpr) (truth, bool) {
+	// Bring the constant to the right.
 	x, y, op := e.X, e.Y, e.Op
 	if w.p.Info.Types[x].Value != nil {
 		x, y = y, x
 		op = map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ,
 			token.GEQ: token.LEQ, token.EQL: token.EQL, token.NEQ: token.NEQ}[op]
 	}
+	// Below the smallest value of e, the constant decides each comparison. At the smallest value
+	// only < and >= are decided.
 	least, ok := w.least(x)
 	c, constant := w.p.Int(y)
 	if !ok || !constant || c < 0 || c > least || c == least && op != token.LSS && op != token.GEQ {
@@ -214,6 +229,7 @@ func (w *wideRune) compare(e *ast.BinaryExpr) (truth, bool) {
 // bits of ASCII, and of v less a constant. ok is false for any other expression.
 func (w *wideRune) least(e ast.Expr) (n int64, ok bool) {
 	e = ast.Unparen(e)
+	// The character itself is at least 0x80, and a variable may have a bound from before.
 	if w.p.Var(e) == w.v {
 		return 0x80, true
 	}
@@ -221,6 +237,8 @@ func (w *wideRune) least(e ast.Expr) (n int64, ok bool) {
 		return n, true
 	}
 	switch e := e.(type) {
+	// Setting or clearing bits of ASCII keeps the value at 0x80 or above. Subtracting less than
+	// that keeps it positive.
 	case *ast.BinaryExpr:
 		c, constant := w.p.Int(e.Y)
 		if !constant || c < 0 || c >= 0x80 {
@@ -233,6 +251,7 @@ func (w *wideRune) least(e ast.Expr) (n int64, ok bool) {
 			n, ok = w.least(e.X)
 			return n - c, ok && n >= c
 		}
+	// A conversion to a type that holds all runes keeps the value.
 	case *ast.CallExpr:
 		if len(e.Args) != 1 || !w.p.Info.Types[e.Fun].IsType() {
 			return 0, false

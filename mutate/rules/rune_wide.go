@@ -94,6 +94,7 @@ func (w *wideRune) list(list []ast.Stmt) effect {
 // one.
 func (w *wideRune) stmt(s ast.Stmt) (effect, bool) {
 	switch s := s.(type) {
+	// Compound statements have the effect of the parts that may run.
 	case *ast.IfStmt:
 		return w.branch(s)
 	case *ast.SwitchStmt:
@@ -103,6 +104,8 @@ func (w *wideRune) stmt(s ast.Stmt) (effect, bool) {
 		return e, w.left
 	case *ast.AssignStmt:
 		return w.assign(s), false
+	// A result that depends on the character, or an effect in computing it, is an effect of the
+	// statement. Any other return leaves the loop, for all wide characters alike.
 	case *ast.ReturnStmt:
 		for _, e := range s.Results {
 			if f := w.p.Effects(e); f.Writes || len(w.p.Uses(w.v, e)) > 0 {
@@ -110,6 +113,8 @@ func (w *wideRune) stmt(s ast.Stmt) (effect, bool) {
 			}
 		}
 		return departs, true
+	// A jump to another place is not followed. A continue ends the iteration, with what is known at
+	// that point.
 	case *ast.BranchStmt:
 		if s.Label != nil || s.Tok == token.GOTO || s.Tok == token.FALLTHROUGH {
 			return does, true
@@ -165,6 +170,8 @@ func (w *wideRune) addressed(x *types.Var) bool {
 	return false
 }
 
+// branch follows both ways of an if that its condition leaves open. Each starts with what was known
+// before, plus what its condition says.
 func (w *wideRune) branch(s *ast.IfStmt) (effect, bool) {
 	if s.Init != nil {
 		return does, false
@@ -176,6 +183,7 @@ func (w *wideRune) branch(s *ast.IfStmt) (effect, bool) {
 	then, otherwise := nothing, nothing
 	thenLeft, elseLeft := value == no, value == yes
 	before := w.known
+	// Take the way of a true condition, unless it is certainly false.
 	if value != no {
 		w.known = maps.Clone(before)
 		w.assume(s.Cond, yes)
@@ -184,6 +192,7 @@ func (w *wideRune) branch(s *ast.IfStmt) (effect, bool) {
 	}
 	behind := w.known
 	w.left = false
+	// Take the other way, unless the condition is certainly true.
 	if value != yes {
 		w.known = maps.Clone(before)
 		w.assume(s.Cond, no)
@@ -192,6 +201,7 @@ func (w *wideRune) branch(s *ast.IfStmt) (effect, bool) {
 		}
 	}
 	w.left = false
+	// Behind the statement, only what both ways know is known. A way that leaves does not count.
 	switch {
 	case elseLeft:
 		w.known = behind
@@ -214,10 +224,13 @@ func (w *wideRune) assume(cond ast.Expr, value truth) {
 	}
 }
 
+// choose follows the arms of a switch that a wide character may take: each one whose test is
+// undecided, up to the first that certainly holds.
 func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 	if s.Init != nil {
 		return does, false
 	}
+	// The tag must be the character itself or missing, so that cases are tests.
 	onRune := s.Tag != nil && w.p.Var(s.Tag) == w.v
 	if s.Tag != nil && !onRune {
 		return does, false
@@ -240,6 +253,7 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 			return result, false
 		}
 	}
+	// The default is possible because no case was certain.
 	for _, c := range s.Body.List {
 		if clause := c.(*ast.CaseClause); clause.List == nil {
 			result = max(result, w.arm(clause.Body))
@@ -271,6 +285,7 @@ func (w *wideRune) matches(clause *ast.CaseClause, onRune bool) (truth, bool) {
 // arm returns the effect of a case's body, in which break leaves only the switch. Code after the
 // switch knows what it knew in front of it, and what the body leaves alike.
 func (w *wideRune) arm(list []ast.Stmt) effect {
+	// A break at the start makes the case empty. Any other is not followed.
 	if len(list) > 0 {
 		if b, ok := list[0].(*ast.BranchStmt); ok && b.Tok == token.BREAK && b.Label == nil {
 			return nothing
@@ -283,6 +298,8 @@ func (w *wideRune) arm(list []ast.Stmt) effect {
 			}
 		}
 	}
+	// What the body leaves alike is known behind the switch; a body that leaves the iteration does
+	// not get there.
 	before := maps.Clone(w.known)
 	e := w.list(list)
 	if e == nothing && w.left {

@@ -67,6 +67,8 @@ func findShortSort(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// parseShortSort recognises a call that sorts a list in place, as a statement of its own with room
+// for declarations.
 func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 	call, ok := stmt.X.(*ast.CallExpr)
 	_, at := p.Siblings(stmt)
@@ -74,15 +76,20 @@ func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 		return nil
 	}
 	s := &shortList{stmt: stmt, call: call, most: insertionSorted}
+	// There are three forms: a sort.Interface, an order of indexes, and an order of elements.
 	_, sorts := p.IsCall(call, "sort", "Sort", "Stable")
 	_, indexes := p.IsCall(call, "sort", "Slice", "SliceStable")
 	_, s.elements = p.IsCall(call, "slices", "SortFunc", "SortStableFunc")
+	// Below a certain length the library sorts by insertion, and stable sorts do so for longer
+	// lists. Only below that length is the generated loop the same algorithm, with the same calls
+	// in the same order.
 	if _, stable := p.IsCall(call, "sort", "Stable", "SliceStable"); stable {
 		s.most = stableInsertionSorted
 	}
 	if _, stable := p.IsCall(call, "slices", "SortStableFunc"); stable {
 		s.most = stableInsertionSorted
 	}
+	// The list and the order are evaluated once in the original, and must not be nil.
 	switch {
 	case sorts && len(call.Args) == 1:
 		s.list, s.reversed = unreversed(p, call.Args[0])
@@ -117,6 +124,7 @@ func sortedDirectly(p *mutate.Pass, t types.Type) bool {
 	if t == nil || types.IsInterface(t) || mentionsTypeParam(t) {
 		return false
 	}
+	// Look at the three methods. A promoted or interface method is no method of the type itself.
 	for _, name := range []string{"Len", "Less", "Swap"} {
 		m := types.NewMethodSet(t).Lookup(p.Pkg, name)
 		if m == nil {
@@ -127,6 +135,8 @@ func sortedDirectly(p *mutate.Pass, t types.Type) bool {
 		if isPointer(t) && !isPointer(recv) {
 			return false // of a nil pointer, the call through an interface says so in other words
 		}
+		// Len is called once more than before, so it must be known to have no effect. That of
+		// package sort has none.
 		if name != "Len" || fn.Pkg() != nil && fn.Pkg().Path() == "sort" && !types.IsInterface(recv) {
 			continue
 		}
@@ -148,9 +158,12 @@ func (s *shortList) done(p *mutate.Pass) bool {
 	return ok && cond.Op == token.LEQ && p.IsInt(cond.Y, int64(s.most))
 }
 
+// rewrite puts the insertion sort of the library in front of the call, for short lists. It makes
+// the same comparisons and swaps, so even an order that is not consistent gives the same result.
 func (s *shortList) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	var before string
 	names := map[ast.Expr]string{}
+	// bind gives an operand a variable, where evaluating it again could give another value.
 	bind := func(e ast.Expr, wish ...string) string {
 		names[e] = p.Fresh(wish...)
 		before += names[e] + " := " + p.Text(e) + "\n"
@@ -160,6 +173,7 @@ func (s *shortList) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	if !keepsValue(p, s.list, s.order) {
 		list = bind(s.list, "list", "sorted")
 	}
+	// The comparison is less(j, j-1), and its arguments are swapped for a reversed list.
 	i, j, n := p.Fresh("i", "at"), p.Fresh("j", "to"), p.Fresh("n", "length")
 	length, later := "len("+list+")", fmt.Sprintf("%s, %s-1", j, j)
 	swap := fmt.Sprintf("%[1]s[%[2]s], %[1]s[%[2]s-1] = %[1]s[%[2]s-1], %[1]s[%[2]s]", list, j)
@@ -168,6 +182,8 @@ func (s *shortList) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	}
 	var less string
 	switch {
+	// A sort.Interface is asked for its length, its comparison and its swap. Slices are indexed
+	// directly.
 	case s.order == nil:
 		length, less = list+".Len()", list+".Less("+later+")"
 		swap = fmt.Sprintf("%s.Swap(%s, %s-1)", list, j, j)
@@ -181,6 +197,7 @@ func (s *shortList) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 			less = fmt.Sprintf("%s(%s[%s], %[2]s[%[3]s-1]) < 0", order, list, j)
 		}
 	}
+	// The call for long lists uses the same variables.
 	long := p.TextWith(s.call, func(n ast.Node) (string, bool) {
 		e, ok := n.(ast.Expr)
 		return names[e], ok && names[e] != ""
@@ -200,17 +217,20 @@ for %[5]s := %[4]s; %[5]s > 0 && %[6]s; %[5]s-- {
 // keeps its value while order and the methods of its type run.
 func keepsValue(p *mutate.Pass, e, order ast.Expr) bool {
 	v := p.Var(e)
+	// Code with a pointer to the variable may set it, and so may the order.
 	if !facts.IsLocal(p, v) || facts.Pointed(p, v) || order != nil && p.Assigned(v, order) {
 		return false
 	}
 	if !facts.Captured.Of(p)[v] {
 		return true
 	}
+	// The variable is captured, but no function literal sets it.
 	for lit := range mutate.Nodes[*ast.FuncLit](p, p.FuncOf(e)) {
 		if p.Assigned(v, lit) {
 			return false
 		}
 	}
+	// The body of a range over a function is a function, too.
 	for r := range mutate.Nodes[*ast.RangeStmt](p, p.FuncOf(e)) {
 		_, calls := p.Info.TypeOf(r.X).Underlying().(*types.Signature)
 		if calls && p.Assigned(v, r.Body) {

@@ -53,13 +53,17 @@ type skipSite struct {
 	at   token.Pos
 }
 
+// findSkipRun looks for loops over bytes whose first arm accepts a byte and does nothing that
+// depends on it.
 func findSkipRun(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		// The loop goes over bytes, one at a time, and leaves the list alone.
 		l, ok := p.Counted(f)
 		if !ok || l.Seq == nil || !l.Strict || !mutate.IsBytes(l.Seq.Type()) || p.Assigned(l.Seq, f) {
 			continue
 		}
+		// An arm that does the same once as for a whole run lets the run be skipped.
 		test, body, last := acceptingArm(p, l)
 		if test == nil || !idempotent(p, l, body, last) || hasLoop(p, f.Body) {
 			continue
@@ -90,6 +94,7 @@ func hasLoop(p *mutate.Pass, n ast.Node) bool {
 // most a copy of the element. last says that nothing follows the arm in the body.
 func acceptingArm(p *mutate.Pass, l *mutate.CountedLoop) (test ast.Expr, body []ast.Stmt, last bool) {
 	list := l.Stmt.Body.List
+	// A copy of the element may come first.
 	if len(list) > 0 && elementCopy(p, l, list[0]) != nil {
 		list = list[1:]
 	}
@@ -97,6 +102,8 @@ func acceptingArm(p *mutate.Pass, l *mutate.CountedLoop) (test ast.Expr, body []
 		return nil, nil, false
 	}
 	last = len(list) == 1
+	// Take the condition and the body of the arm that an iteration tries first. With an init
+	// statement or a tag the condition alone does not decide.
 	switch s := list[0].(type) {
 	case *ast.IfStmt:
 		if s.Init == nil {
@@ -113,6 +120,7 @@ func acceptingArm(p *mutate.Pass, l *mutate.CountedLoop) (test ast.Expr, body []
 	if test == nil {
 		return nil, nil, false
 	}
+	// The condition must test the current element and nothing else.
 	t, ok := testOf(p, test)
 	if !ok || !isElementOf(p, l, t.operand) {
 		return nil, nil, false
@@ -147,9 +155,11 @@ func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last boo
 	if len(body) == 0 {
 		return false
 	}
+	// A continue at the end means that nothing follows.
 	if b, ok := body[len(body)-1].(*ast.BranchStmt); ok && b.Tok == token.CONTINUE && b.Label == nil {
 		body, last = body[:len(body)-1], true
 	}
+	// All that is left must set local variables to constants.
 	for _, s := range body {
 		as, ok := s.(*ast.AssignStmt)
 		if !ok || as.Tok != token.ASSIGN {
@@ -166,11 +176,15 @@ func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last boo
 	return last
 }
 
+// rewriteSkipRun puts a loop into the arm that skips the bytes that follow, as long as the arm
+// would accept them.
 func rewriteSkipRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(skipSite)
+	// Words of eight bytes are tested by ranges.
 	if ranges, ok := param.Value.([]byteRange); ok {
 		return skipWords(p, site, ranges), nil
 	}
+	// Otherwise test k bytes ahead, each by the arm's own condition, and skip them if all pass.
 	k := param.Value.(int)
 	seq, i := site.loop.Seq.Name(), site.loop.Index.Name()
 	bound := p.Text(site.loop.Bound)

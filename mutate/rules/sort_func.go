@@ -59,6 +59,7 @@ func findSortFunc(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// parseSort recognises a sort by an order of indexes that compares keys of the elements.
 func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	_, slice := p.IsCall(call, "sort", "Slice")
 	_, stable := p.IsCall(call, "sort", "SliceStable")
@@ -66,6 +67,7 @@ func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 		return nil, false
 	}
 	s := &sortCall{call: call, stable: stable, list: ast.Unparen(call.Args[0]), slice: p.Var(call.Args[0])}
+	// The list is named by a variable or by fields, and the order is a function literal.
 	lit, ok := call.Args[1].(*ast.FuncLit)
 	of := p.Info.TypeOf(s.list)
 	if s.slice == nil && !fieldChain(p, s.list) || !ok || !isSlice(of) {
@@ -74,6 +76,7 @@ func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	if s.elem, ok = facts.TypeText(p, of.Underlying().(*types.Slice).Elem()); !ok {
 		return nil, false
 	}
+	// The literal has two parameters, the indexes of the two elements.
 	var names []*ast.Ident
 	for _, f := range lit.Type.Params.List {
 		names = append(names, f.Names...)
@@ -83,6 +86,7 @@ func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	}
 	s.i, _ = p.Info.Defs[names[0]].(*types.Var)
 	s.j, _ = p.Info.Defs[names[1]].(*types.Var)
+	// The elements take the place of the indexes, so the body may use these for nothing else.
 	return s, s.i != nil && s.j != nil && s.parseLess(p, lit.Body.List) && s.indexesOnly(p, lit.Body)
 }
 
@@ -130,6 +134,7 @@ func (s *sortCall) uses(p *mutate.Pass, body ast.Node) (n int) {
 // compared reads `compare(x[i], x[j]) < 0` and `x[i].Compare(x[j]) < 0`. With > the result must
 // change its sign with the order of the arguments, as that of the library's functions does.
 func (k *sortKey) compared(p *mutate.Pass, e *ast.BinaryExpr) bool {
+	// The comparison with 0 must call a function without effects, whose result is an int.
 	call, ok := ast.Unparen(e.X).(*ast.CallExpr)
 	zero := p.Info.Types[e.Y].Value
 	if !ok || zero == nil || zero.ExactString() != "0" || p.Effects(call).Writes || call.Ellipsis.IsValid() ||
@@ -140,12 +145,16 @@ func (k *sortKey) compared(p *mutate.Pass, e *ast.BinaryExpr) bool {
 	if !ok || !types.Identical(p.Info.TypeOf(call), types.Typ[types.Int]) {
 		return false
 	}
+	// compare(a, b) > 0 is compare(b, a) < 0 only if the sign changes with the order. That is known
+	// of the library's functions.
 	library := fn.Name() == "Compare" && fn.Pkg() != nil &&
 		slices.Contains([]string{"bytes", "cmp", "strings", "time"}, fn.Pkg().Path())
 	if e.Op == token.GTR && !library {
 		return false
 	}
 	sel, selected := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	// Take the arguments of a function, or the receiver and the argument of a method. For > they
+	// change places.
 	switch {
 	case len(call.Args) == 2:
 		k.less, k.more, k.compares = call.Args[0], call.Args[1], call.Fun
@@ -165,6 +174,8 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 	if len(ret.Results) != 1 {
 		return false
 	}
+	// Read the return as "less comes before more". Integers and strings are ordered by < itself;
+	// floats have NaN, which < does not order.
 	var k sortKey
 	switch e := ast.Unparen(ret.Results[0]).(type) {
 	case *ast.BinaryExpr:
@@ -186,12 +197,15 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 	default:
 		return false
 	}
+	// Both sides must be the same expression, one of x[i] and one of x[j]: then it is the key of an
+	// element. With i on the right the order is reversed.
 	first, second := s.with(p, k.less, "?"), s.with(p, k.more, "?")
 	if first != second || !s.oneSided(p, k.less) || !s.oneSided(p, k.more) ||
 		s.mentions(p, k.less, s.i) == s.mentions(p, k.more, s.i) {
 		return false
 	}
 	k.reversed = s.mentions(p, k.less, s.j)
+	// A key function is called once for each comparison now, so the key may have no effects.
 	if f := p.Effects(k.less); f.Writes {
 		return false
 	}
@@ -203,6 +217,7 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 	if k.compares != nil && (s.mentions(p, k.compares, s.i) || s.mentions(p, k.compares, s.j)) {
 		return false // a method of an element, whose names another i may have outside
 	}
+	// The test in front must compare the same keys, so that equal elements go on to the next key.
 	if unequal != nil &&
 		(k.method != "" || k.compares != nil ||
 			s.with(p, unequal.X, "?") != first || s.with(p, unequal.Y, "?") != first ||
@@ -254,6 +269,7 @@ func (s *sortCall) indexesOnly(p *mutate.Pass, body ast.Node) bool {
 	return n == len(p.Uses(s.i, body))+len(p.Uses(s.j, body)) && n == s.uses(p, body)
 }
 
+// rewrite sorts by an order of elements, which compares the keys one after the other.
 func (s *sortCall) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	name := "SortFunc"
 	if s.stable {
@@ -280,6 +296,8 @@ func (s *sortCall) tail(keys int, text string) string {
 	return "\n" + text + "\n"
 }
 
+// compare writes the comparison of one key of two elements, by the key's own method or function if
+// it has one.
 func (s *sortCall) compare(p *mutate.Pass, k sortKey, a, b string) string {
 	if k.reversed {
 		a, b = b, a

@@ -36,6 +36,7 @@ for i := range byKey {
 	Rewrite: rewriteSortKeys,
 }
 
+// findSortKeys looks for sorts by a single key whose computation costs a call.
 func findSortKeys(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for st := range mutate.Nodes[*ast.ExprStmt](p, nil) {
@@ -57,6 +58,8 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 // from the element that it reads.
 func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 	found := false
+	// Each call in the key must be pure but for the element, so that it may be called once in place
+	// of many times.
 	for call := range mutate.Nodes[*ast.CallExpr](p, key) {
 		if p.Info.Types[call.Fun].IsType() {
 			continue
@@ -81,6 +84,7 @@ func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 // panicsByElement reports whether a call of a pure standard function can panic only through x[i]
 // itself, which is within bounds while sorting.
 func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
+	// Follow each argument to its root, along fields that lie in the element itself.
 	for _, arg := range call.Args {
 		e := ast.Unparen(arg)
 		for {
@@ -100,11 +104,14 @@ func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
 			return false
 		}
 	}
+	// The function must be harmless apart from its arguments.
 	bare := &ast.CallExpr{Fun: call.Fun}
 	f := p.Effects(bare)
 	return !f.Writes && !f.Panics
 }
 
+// rewriteSortKeys computes each key once, sorts pairs of key and element, and writes the elements
+// back.
 func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*sortCall)
 	k := s.keys[0]
@@ -112,12 +119,14 @@ func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate
 	if !ok {
 		return nil, fmt.Errorf("the type of the key cannot be written here")
 	}
+	// The generated names are fresh in this file.
 	typ, byKey, i, e, a, b := p.Fresh("keyed"), p.Fresh("byKey"), p.Fresh("i", "n"), p.Fresh("e", "elem"),
 		p.Fresh("a"), p.Fresh("b")
 	name, x := "SortFunc", s.slice.Name()
 	if s.stable {
 		name = "SortStableFunc"
 	}
+	// A reversed order swaps the arguments.
 	first, second := a, b
 	if k.reversed {
 		first, second = b, a

@@ -36,6 +36,7 @@ type orderedSort struct {
 	down bool // the greatest first
 }
 
+// findSortOrdered looks for sorts of lists in the order of the language, upwards or downwards.
 func findSortOrdered(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for stmt := range mutate.Nodes[*ast.ExprStmt](p, nil) {
@@ -44,14 +45,18 @@ func findSortOrdered(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		s := &orderedSort{stmt: stmt}
+		// The list may be reversed by sort.Reverse, and its type may reverse once more.
 		list, reversed := unreversed(p, call.Args[0])
 		down, ok := ownOrder(p, p.Info.TypeOf(list))
 		s.down = down != reversed
+		// Descending order needs a second statement, and NaN makes floats special in both a stable
+		// and a reversed sort.
 		_, stable := p.IsCall(call, "sort", "Stable")
 		if !ok || s.down && !canDeclare(p, stmt) || (s.down || stable) && sortsFloats(p.Info.TypeOf(list)) {
 			continue
 		}
 		s.list = list
+		// A conversion to a type with the methods is not needed any more.
 		if conv, ok := list.(*ast.CallExpr); ok && p.Info.Types[conv.Fun].IsType() {
 			if from := conv.Args[0]; isSlice(p.Info.TypeOf(from)) {
 				s.list = ast.Unparen(from)
@@ -79,12 +84,15 @@ func ownOrder(p *mutate.Pass, t types.Type) (down, ok bool) {
 	if !basic {
 		return false, false
 	}
+	// The types of package sort sort upwards by definition.
 	if obj := named.Obj(); obj.Pkg() != nil && obj.Pkg().Path() == "sort" {
 		return false, elem.Info()&types.IsOrdered != 0
 	}
 	if elem.Info()&(types.IsInteger|types.IsString) == 0 {
 		return false, false // of floats, NaN is less than nothing, and slices.Sort puts it first
 	}
+	// Any other type must have the three methods in their usual form. Less then tells the
+	// direction.
 	var list [3]*listMethod
 	for i, name := range []string{"Len", "Less", "Swap"} {
 		if list[i] = listMethodOf(p, named, name); list[i] == nil {
@@ -105,12 +113,15 @@ type listMethod struct {
 	stmt ast.Stmt
 }
 
+// listMethodOf returns a method of a list with its single statement, or nil if it has another form.
 func listMethodOf(p *mutate.Pass, t *types.Named, name string) *listMethod {
+	// The method must belong to the type itself and not to a pointer or an embedded type.
 	obj, index, _ := types.LookupFieldOrMethod(t, true, t.Obj().Pkg(), name)
 	fn, ok := obj.(*types.Func)
 	if !ok || len(index) != 1 || isPointer(fn.Signature().Recv().Type()) {
 		return nil
 	}
+	// Its body must be a single statement, in source that can be read.
 	q, decl := p.Body(fn)
 	if decl == nil || decl.Body == nil || len(decl.Body.List) != 1 || len(decl.Recv.List[0].Names) != 1 ||
 		redefined(q, decl, "len") {

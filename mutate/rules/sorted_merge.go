@@ -47,6 +47,7 @@ type mergeSite struct {
 // and returns a list of that type. The corpus's lists must be sorted. That the result is the sorted
 // union is a guess, which verification decides.
 func findSortedMerge(p *mutate.Pass) []mutate.Site {
+	// The target takes two lists and returns one, all of the same type.
 	fn := p.Func
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if fn.Recv != nil || fn.Body == nil || sig.Params().Len() != 2 || sig.Results().Len() != 1 || sig.Variadic() ||
@@ -59,10 +60,14 @@ func findSortedMerge(p *mutate.Pass) []mutate.Site {
 		unnamed(a) || unnamed(b) {
 		return nil
 	}
+	// The elements must be integers or strings, whose equal values cannot be told apart: then any
+	// merge has the result of any sort.
 	elem, ok := s.Elem().Underlying().(*types.Basic)
 	if !ok || elem.Info()&(types.IsInteger|types.IsString) == 0 || !sorts(p, fn) || guarded(fn) {
 		return nil
 	}
+	// The guess is worth a candidate only for lists that are mostly sorted, and that the target
+	// leaves alone.
 	f := p.Facets
 	if len(f.Mutates) > 0 || len(f.Params) != 2 || f.Params[0].Sorted < 0.6 || f.Params[1].Sorted < 0.6 {
 		return nil
@@ -157,12 +162,16 @@ func mergeParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	}
 }
 
+// rewriteSortedMerge puts a merge in front of the body, for lists that are in order. The original
+// body handles all others.
 func rewriteSortedMerge(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	m, form := s.Data.(mergeSite), param.Value.(mergeForm)
 	merge := p.Fresh("mergeSorted", "mergeSortedLists")
 	w := mergeWriter{mergeSite: m, merge: merge, dedup: form.dedup}
 	var edits []mutate.Edit
 	var guard, decls string
+	// One form merges and notices disorder on the way, the others look first. With duplicates to
+	// drop, the look must ask for strict order; else the library's test will do.
 	switch {
 	case !form.look:
 		guard = fmt.Sprintf("if merged, ok := %s(%s, %s); ok {\nreturn merged\n}\n", merge, m.a, m.b)
@@ -208,6 +217,8 @@ func %s(list %s) bool {
 // merging writes the merge of lists that are known to be in order.
 func (w mergeWriter) merging() string {
 	what, both := "Both are sorted.", ""
+	// Without duplicates inside the lists, a value can only occur once in each: equal heads are
+	// one.
 	if w.dedup {
 		what = "Both, and so the result, are sorted and without\n// duplicates."
 		both = "if x == y {\n%[2]s = %[2]s[1:]\n}\n"

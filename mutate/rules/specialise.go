@@ -36,18 +36,23 @@ type funcParamSite struct {
 	call   *ast.CallExpr
 }
 
+// findFuncParams looks for helpers with a parameter that they only call, and calls that pass a
+// function known here.
 func findFuncParams(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	seen := map[string]bool{}
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		// The callee must be a plain helper, with a body to copy.
 		helper := p.Decl(p.Callee(call))
 		if helper == nil || helper == p.Func || helper.Body == nil || helper.Recv != nil ||
 			helper.Type.TypeParams != nil || call.Ellipsis.IsValid() {
 			continue
 		}
+		// In the helper itself, the copy would call the original again.
 		if around := p.FuncOf(call); around == nil || around == helper || recursive(p, helper) {
 			continue
 		}
+		// The parameter may only be called: passed on, the function would be needed as a value.
 		for i, arg := range call.Args {
 			v := paramAt(p, helper, i)
 			if v == nil || !onlyCalled(p, v, helper) || !isKnownFunc(p, arg) {
@@ -123,8 +128,11 @@ func captures(p *mutate.Pass, lit *ast.FuncLit) bool {
 	return false
 }
 
+// rewriteFuncParam copies a helper with a function in place of its parameter, so that the compiler
+// knows the callee and may inline it.
 func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(funcParamSite)
+	// A literal captures nothing here; it becomes a function with a name, which the copy can call.
 	arg := ast.Unparen(site.call.Args[site.at])
 	callee, decl := p.Text(arg), ""
 	if lit, ok := arg.(*ast.FuncLit); ok {
@@ -132,11 +140,14 @@ func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.E
 		decl = fmt.Sprintf("\n\nfunc %s%s %s", callee, p.Between(lit.Type.Params.Pos(), lit.Type.End()),
 			p.Text(lit.Body))
 	}
+	// Name the copy after the helper and the function, or the parameter where the function had no
+	// name.
 	last := callee[strings.LastIndexByte(callee, '.')+1:]
 	name := p.Fresh(site.helper.Name.Name+upperFirst(last), site.helper.Name.Name+"With"+upperFirst(last))
 	if decl != "" {
 		name = p.Fresh(site.helper.Name.Name+"With"+upperFirst(site.param.Name()), site.helper.Name.Name+"Specialised")
 	}
+	// In the body each use of the parameter becomes the function's name.
 	body := p.TextWith(site.helper.Body, func(n ast.Node) (string, bool) {
 		if id, ok := n.(*ast.Ident); ok && p.Info.Uses[id] == site.param {
 			return callee, true
@@ -150,6 +161,7 @@ func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.E
 	decl = fmt.Sprintf("// %s is %s with %s for %s.\nfunc %s(%s)%s %s",
 		name, site.helper.Name.Name, callee, site.param.Name(), name, without(p, site), results, body) + decl
 	edits := []mutate.Edit{p.Declare(site.helper, decl)}
+	// Redirect every call of the helper with the same function, and drop that argument.
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		same := call == site.call || p.Decl(p.Callee(call)) == site.helper && p.Same(call.Args[site.at], arg)
 		if !same || p.FuncOf(call) == nil {

@@ -47,18 +47,25 @@ type hotValue struct {
 	value string // a constant in Go syntax
 }
 
+// findSpecialiseValue offers a copy of the target for the value that most calls pass for a
+// parameter.
 func findSpecialiseValue(p *mutate.Pass) []mutate.Site {
 	fn := p.Func
+	// The copy needs a plain signature. A recursive one would be entered through the test again at
+	// each level.
 	if fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) ||
 		mentions(p, fn, "recover") {
 		return nil
 	}
 	var sites []mutate.Site
+	// The parameter must keep its value, and must not be tested first by the function itself.
 	for i, v := range parameters(p, fn) {
 		if i >= len(p.Facets.Params) || len(p.Facets.Params[i].Top) == 0 || len(p.Uses(v, fn.Body)) == 0 ||
 			p.Assigned(v, fn.Body) || testedFirst(p, fn, v) {
 			continue
 		}
+		// The most frequent value of the corpus must cover most of the calls. A share above 1 comes
+		// from a broken corpus.
 		top := p.Facets.Params[i].Top[0]
 		if top.Share <= hotShare || top.Share > 1 {
 			continue
@@ -93,6 +100,7 @@ func hotConstant(p *mutate.Pass, v *types.Var, text string) (h hotValue, ok bool
 	if err != nil {
 		return h, false
 	}
+	// A value may be recorded with its type: look through the conversion.
 	for {
 		call, isCall := e.(*ast.CallExpr)
 		if !isCall || len(call.Args) != 1 {
@@ -100,6 +108,7 @@ func hotConstant(p *mutate.Pass, v *types.Var, text string) (h hotValue, ok bool
 		}
 		e = call.Args[0]
 	}
+	// Only literals and names are constants for certain. true and false go with bools only.
 	switch ast.Unparen(e).(type) {
 	case *ast.BasicLit, *ast.Ident, *ast.UnaryExpr:
 	default:
@@ -123,13 +132,17 @@ func testedFirst(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 	return len(p.Uses(v, s.Cond)) > 0
 }
 
+// rewriteSpecialiseValue copies the target for its most frequent value of a parameter. In the copy
+// the value is a constant, which the compiler folds.
 func rewriteSpecialiseValue(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	h, fn := s.Data.(hotValue), p.Func
+	// The value becomes part of the name, as far as names allow it.
 	suffix := strings.NewReplacer("-", "Minus", "'", "").Replace(upperFirst(h.value))
 	if strings.ContainsAny(suffix, `"\ `) {
 		suffix = "Value"
 	}
 	name := p.Fresh(lowerFirst(fn.Name.Name)+upperFirst(h.param.Name())+suffix, lowerFirst(fn.Name.Name)+"Hot")
+	// The copy has the other parameters, and the call passes them on.
 	var params, args []string
 	for _, f := range fn.Type.Params.List {
 		var names []string
@@ -147,9 +160,12 @@ func rewriteSpecialiseValue(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mu
 		}
 		args = append(args, names...)
 	}
+	// The value is declared as a variable at the start of the copy, so nothing else in the body may
+	// have its name.
 	if declaredIn(p, fn.Body, h.param.Name()) {
 		return nil, errors.New("the body declares the parameter's name again")
 	}
+	// A comparison of a bool with true or false is shorter as the variable itself.
 	test := h.param.Name() + " == " + h.value
 	switch h.value {
 	case "true":

@@ -70,6 +70,8 @@ func hot(p *mutate.Pass, n ast.Node) bool {
 // leadingCalls finds the calls of helpers that a statement evaluates before all else that matters:
 // the first, and those that take its result.
 func leadingCalls(p *mutate.Pass, s ast.Stmt) []*splice {
+	// Find what the statement evaluates first. In an if or a switch that is the init statement if
+	// there is one.
 	var init ast.Stmt
 	var first []ast.Expr
 	switch s := s.(type) {
@@ -92,6 +94,8 @@ func leadingCalls(p *mutate.Pass, s ast.Stmt) []*splice {
 		first = []ast.Expr{soleValue(p, as)}
 	}
 	var out []*splice
+	// A call whose result is all that the statement takes needs no variable for it. In an init
+	// statement only such a call can be replaced, since the rest stays where it is.
 	for _, call := range leadingOf(p, first) {
 		sp := &splice{stmt: s, init: init, call: call, fn: p.Decl(p.Callee(call))}
 		sp.sole = len(first) == 1 && ast.Unparen(first[0]) == ast.Expr(call)
@@ -129,11 +133,15 @@ func leadingOf(p *mutate.Pass, list []ast.Expr) []*ast.CallExpr {
 	return nil
 }
 
+// leadingIn returns the calls in an expression that run before anything else with an effect,
+// innermost first: the operands of a call run before the call.
 func leadingIn(p *mutate.Pass, e ast.Expr) []*ast.CallExpr {
 	switch e := e.(type) {
 	case *ast.CallExpr:
 		switch p.Callee(e).(type) {
 		case *types.Func:
+			// A method's receiver is evaluated first. If it could change with the arguments, only
+			// the call as a whole may move.
 			sel, method := ast.Unparen(e.Fun).(*ast.SelectorExpr)
 			if method && p.Info.Selections[sel] != nil && !unmoved(p, sel.X) {
 				return []*ast.CallExpr{e}
@@ -150,6 +158,7 @@ func leadingIn(p *mutate.Pass, e ast.Expr) []*ast.CallExpr {
 			return leadingOf(p, []ast.Expr{e.X})
 		}
 	case *ast.BinaryExpr:
+		// The right side of && and || may never be evaluated.
 		if e.Op == token.LAND || e.Op == token.LOR {
 			return leadingOf(p, []ast.Expr{e.X})
 		}

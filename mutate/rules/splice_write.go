@@ -30,13 +30,18 @@ type splicer struct {
 	label  string                // "" where the end of the statements is the only return
 }
 
+// edits writes the body of the callee in place of the call. Parameters become variables, and a
+// return becomes an assignment to the variables that take the results.
 func (w *splicer) edits() ([]mutate.Edit, error) {
 	p := w.p
 	bind := w.bindings()
+	// In tail position a return of the callee is one of the caller.
 	if w.tail() {
 		body := w.body(func(values string) string { return "return " + values })
 		return []mutate.Edit{p.Replace(w.stmt, "{\n"+bind+w.results()+body+"\n}")}, nil
 	}
+	// A return in the middle has to jump to the end. The body becomes the only arm of a switch with
+	// a label, which a break can leave.
 	if returns := w.returns(); len(returns) > 1 || len(returns) == 1 && !w.endsIn(returns[0]) {
 		w.label = p.Fresh("inlined", "spliced")
 	}
@@ -53,6 +58,8 @@ func (w *splicer) edits() ([]mutate.Edit, error) {
 		block = w.label + ":\nswitch {\ndefault:\n" + bind + w.results() + body + "\n}\n"
 	}
 	block = declared + block + after
+	// An init statement runs before the condition and has its own scope. The statement moves into a
+	// block behind the callee's body, with the rest of its head.
 	switch {
 	case w.init != nil:
 		var from ast.Node
@@ -70,6 +77,8 @@ func (w *splicer) edits() ([]mutate.Edit, error) {
 			p.Span(w.stmt.Pos(), from.Pos(), "{\n"+block+word),
 			p.Insert(w.stmt.End(), "\n}"),
 		}, nil
+	// A statement that is nothing but the call disappears. In any other, a variable takes the place
+	// of the call.
 	case w.replaced():
 		return []mutate.Edit{p.Replace(w.stmt, strings.TrimSpace(block))}, nil
 	}
@@ -147,11 +156,14 @@ func (w *splicer) bare() bool {
 
 // values is what a return gives.
 func (w *splicer) values(ret *ast.ReturnStmt) string {
+	// Write the results. If no variable takes one and computing it has no effect, they are left
+	// out.
 	var out []string
 	wanted := w.names == nil || len(ret.Results) != w.sig.Results().Len()
 	for i, e := range ret.Results {
 		text := w.text(e)
 		unnamed := w.names != nil && i < len(w.names) && w.names[i] == "_"
+		// nil has no type of its own, so that it can't be assigned to the blank name.
 		if t, ok := facts.TypeText(w.p, w.sig.Results().At(i).Type()); ok && unnamed && w.p.Info.Types[e].IsNil() {
 			text = converted(t, text)
 		}
@@ -161,6 +173,7 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 	if len(ret.Results) > 0 && !wanted {
 		return "" // nobody takes it
 	}
+	// A bare return gives the values of the named results. A blank one has the zero value.
 	if len(out) == 0 && w.fn.Type.Results != nil {
 		for _, f := range w.fn.Type.Results.List {
 			for _, id := range f.Names {
@@ -214,6 +227,7 @@ type textEdit struct {
 // edited is a range of the helper with edits, and with what parameters stand for.
 func (w *splicer) edited(from, to token.Pos, in ast.Node, edits []textEdit) string {
 	covered := slices.Clone(edits)
+	// Names inside of a range that is edited already are left out: that text is written elsewhere.
 	ast.Inspect(in, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok || slices.ContainsFunc(covered, func(e textEdit) bool { return e.from <= id.Pos() && id.Pos() < e.to }) {
@@ -229,6 +243,7 @@ func (w *splicer) edited(from, to token.Pos, in ast.Node, edits []textEdit) stri
 		}
 		return true
 	})
+	// Apply the edits from left to right, with the text between them as it was.
 	inorder.By(edits, func(a, b textEdit) int { return int(a.from - b.from) })
 	out, last := "", from
 	for _, e := range edits {
@@ -241,6 +256,8 @@ func (w *splicer) edited(from, to token.Pos, in ast.Node, edits []textEdit) stri
 // bindings gives the parameters their values, all at once. A parameter that keeps its value and
 // stands for a variable of the caller needs none.
 func (w *splicer) bindings() string {
+	// A parameter that only reads what the argument names is the argument itself, if no local name
+	// of the callee hides it there.
 	w.subst, w.fields = map[*types.Var]string{}, map[*types.Var]string{}
 	hidden := localNames(w.p, w.fn)
 	var left, right []string
@@ -251,17 +268,20 @@ func (w *splicer) bindings() string {
 			w.subst[v] = text
 			continue
 		}
+		// A pointer to a variable of the caller is followed at each use instead.
 		if text, ok := w.pointsTo(v, a, hidden); ok {
 			w.fields[v] = text
 			continue
 		}
 		name := v.Name()
+		// An argument that nobody reads is evaluated only if it has effects.
 		if name == "" || len(w.p.Uses(v, w.fn.Body)) == 0 {
 			if w.p.Pure(a) {
 				continue
 			}
 			name = "_"
 		}
+		// A constant, or a value of another type, would give the variable that type.
 		value := w.p.Text(a)
 		if !types.Identical(w.p.Info.TypeOf(a), v.Type()) || w.p.Info.Types[a].Value != nil {
 			if t, ok := facts.TypeText(w.p, v.Type()); ok {
@@ -278,6 +298,8 @@ func (w *splicer) bindings() string {
 	if fresh {
 		op = " := "
 	}
+	// All values are assigned at once, because an argument may use a name that another parameter
+	// takes.
 	return strings.Join(left, ", ") + op + strings.Join(right, ", ") + "\n"
 }
 
@@ -387,6 +409,8 @@ func (w *splicer) still(e ast.Expr, hidden map[string]bool) bool {
 // targets are the variables that take the results, their declarations, and what follows the
 // statements.
 func (w *splicer) targets() (names []string, declared, after string) {
+	// An assignment that takes exactly the results provides the variables, if the body of the
+	// callee hides none of them and their types are those of the results.
 	p, n := w.p, w.sig.Results().Len()
 	as, assigns := w.init.(*ast.AssignStmt)
 	if w.init == nil {
@@ -400,6 +424,8 @@ func (w *splicer) targets() (names []string, declared, after string) {
 			names = append(names, l.(*ast.Ident).Name)
 		}
 	}
+	// Variables that the assignment defines are declared in front of the block, since it ends their
+	// scope.
 	if assigns {
 		for i, l := range as.Lhs {
 			if id := l.(*ast.Ident); p.Info.Defs[id] != nil && id.Name != "_" {
@@ -409,6 +435,8 @@ func (w *splicer) targets() (names []string, declared, after string) {
 		}
 		return names, declared, ""
 	}
+	// Otherwise each result gets a fresh variable, and the original assignment takes these
+	// afterwards. A statement that drops the results needs none.
 	names = nil
 	_, ignored := w.stmt.(*ast.ExprStmt)
 	for i := range n {

@@ -33,8 +33,11 @@ return head, tail`,
 	Rewrite: precomputed,
 }
 
+// findSplitPair looks for strings.SplitN(s, sep, 2) in a variable, of which code only takes the
+// halves.
 func findSplitPair(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
+	// strings.Cut came with Go 1.18.
 	if !p.GoAtLeast(18) {
 		return nil
 	}
@@ -43,6 +46,7 @@ func findSplitPair(p *mutate.Pass) []mutate.Site {
 		if !ok || d.Type != nil || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
+		// SplitN with an empty separator splits characters, which Cut does not.
 		call, ok := p.IsCall(orNil(d.Value), "strings", "SplitN")
 		if !ok || !p.IsInt(call.Args[2], 2) {
 			continue
@@ -60,6 +64,8 @@ func findSplitPair(p *mutate.Pass) []mutate.Site {
 // pairEdits names the halves and the answer. It returns nil if code uses the parts other than as
 // pair[0], pair[1] and in comparisons of their number.
 func pairEdits(p *mutate.Pass, d facts.Declaration, call *ast.CallExpr) []mutate.Edit {
+	// strings.Cut gives the two halves and whether there were two; those that nobody uses become
+	// blank.
 	names := [3]string{p.Fresh("head", "before"), p.Fresh("tail", "after"), p.Fresh("found", "isPair")}
 	used := [3]bool{}
 	var edits []mutate.Edit
@@ -67,6 +73,8 @@ func pairEdits(p *mutate.Pass, d facts.Declaration, call *ast.CallExpr) []mutate
 		used[i] = true
 		edits = append(edits, p.Replace(n, prefix+names[i]))
 	}
+	// Each use must be a half or a question for their number. The second half exists only where the
+	// code has asked for it: anywhere else the original panics and Cut returns an empty text.
 	for _, id := range p.Uses(d.Var, p.File) {
 		switch up := p.Parent(id).(type) {
 		case *ast.IndexExpr:
@@ -80,6 +88,8 @@ func pairEdits(p *mutate.Pass, d facts.Declaration, call *ast.CallExpr) []mutate
 			default:
 				return nil
 			}
+		// SplitN with 2 gives one or two parts, so a comparison of their number is the same as the
+		// answer, or its opposite.
 		case *ast.CallExpr:
 			test, is := p.Parent(up).(*ast.BinaryExpr)
 			if !is {
@@ -98,6 +108,7 @@ func pairEdits(p *mutate.Pass, d facts.Declaration, call *ast.CallExpr) []mutate
 			return nil
 		}
 	}
+	// Without any use the compiler would reject the variables.
 	if len(edits) == 0 {
 		return nil
 	}
@@ -119,10 +130,12 @@ func asksForPair(p *mutate.Pass, e ast.Expr, v *types.Var) (pair, ok bool) {
 	if !is || p.LenOf(b.X) != v {
 		return false, false
 	}
+	// The constant must tell 1 from 2: only then does the comparison say which one it is.
 	n, constant := p.Int(b.Y)
 	if !constant {
 		return false, false
 	}
+	// holds evaluates the comparison for a given length.
 	holds := func(length int64) bool {
 		switch b.Op {
 		case token.EQL:
@@ -148,20 +161,24 @@ func asksForPair(p *mutate.Pass, e ast.Expr, v *types.Var) (pair, ok bool) {
 // knownPair reports whether both halves certainly exist at n: it stands under a test for them, or
 // after a test that leaves without them.
 func knownPair(p *mutate.Pass, n ast.Node, v *types.Var) bool {
+	// Climb from the use outwards, to a test that must have held for the use to be reached.
 	child := n
 	for _, up := range p.Path(n)[1:] {
 		switch up := up.(type) {
+		// The right side of && is reached when the left side holds, that of || when it does not.
 		case *ast.BinaryExpr:
 			if up.Y == child &&
 				(up.Op == token.LAND && impliesPair(p, up.X, v, true) ||
 					up.Op == token.LOR && impliesPair(p, up.X, v, false)) {
 				return true
 			}
+		// So it is with the body and the else branch of an if.
 		case *ast.IfStmt:
 			if up.Body == child && impliesPair(p, up.Cond, v, true) ||
 				up.Else == child && impliesPair(p, up.Cond, v, false) {
 				return true
 			}
+		// An earlier statement of the list may have left where the second half is missing.
 		case *ast.BlockStmt:
 			if leavesWithout(p, up.List, child, v) {
 				return true

@@ -85,6 +85,7 @@ func findLimitedSplits(p *mutate.Pass) []mutate.Site {
 		if !ok || d.Value == nil || d.Type != nil {
 			continue
 		}
+		// The list may not leave the function, since its array is on the stack.
 		call, ok := p.IsCall(d.Value, "strings", "SplitN")
 		if !ok || len(p.Uses(d.Var, p.File)) == 0 || !staysHere(p, d.Var) {
 			continue
@@ -98,6 +99,7 @@ func findLimitedSplits(p *mutate.Pass) []mutate.Site {
 		if err != nil {
 			continue
 		}
+		// The array has room for all pieces that the limit allows.
 		room := p.Fresh("room", "space")
 		args := p.Between(call.Args[0].Pos(), call.Args[2].End())
 		text := fmt.Sprintf("var %s [%d]string // holds most pieces without an allocation\n", room, most) +

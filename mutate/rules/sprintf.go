@@ -52,9 +52,13 @@ type formatSite struct {
 	kind   string   // "value", "write" (a statement on a builder or buffer), "append" (b = append(b, Sprintf...))
 }
 
+// findSprintf looks for calls of fmt with a format that is known, and offers those whose pieces all
+// have a plain form.
 func findSprintf(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		// The call may be a value, an error or a write to a writer. The kind decides what takes its
+		// place.
 		f := &formatSite{call: call, node: call, kind: "value"}
 		args := call.Args
 		_, printf := p.IsCall(call, "fmt", "Sprintf")
@@ -72,6 +76,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 			f.pieces = parseFormat(p, args)
 		case errorf:
 			f.pieces, f.kind = parseFormat(p, args), "error"
+		// A write must be a statement: nobody may read its count and its error.
 		case fprintf && len(args) > 1 && writerText(p, args[0]) != "":
 			st, ok := p.Parent(call).(*ast.ExprStmt)
 			if !ok {
@@ -80,6 +85,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 			f.node, f.kind, f.sink = st, "write", writerText(p, args[0])
 			f.pieces = parseFormat(p, args[1:])
 		}
+		// A value may go straight into a text or a writer that takes it next.
 		if len(f.pieces) > 0 && hot(p, call) && f.plain(p) {
 			if f.kind == "value" {
 				f.findSink(p)
@@ -128,6 +134,7 @@ func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 		return nil
 	}
 	var out []piece
+	// Split the format at its directives. %% is a percent sign.
 	args = args[1:]
 	for {
 		text, rest, found := strings.Cut(format, "%")
@@ -144,6 +151,7 @@ func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 			out, format = append(out, piece{text: "%"}), rest[1:]
 			continue
 		}
+		// A directive takes the next argument; a format with other flags is left to fmt.
 		d := directive.FindStringSubmatch(rest)
 		if d == nil || len(args) == 0 {
 			return nil
@@ -151,6 +159,7 @@ func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 		format = rest[len(d[0]):]
 		q := piece{arg: args[0], verb: d[3][0], prec: d[2]}
 		q.width, _ = strconv.Atoi(d[1])
+		// A constant string is text of the format.
 		if s, ok := constString(p, q.arg); ok && isExactString(p, q.arg) && q.bare() &&
 			(q.verb == 's' || q.verb == 'v') {
 			q = piece{text: s}
@@ -158,6 +167,7 @@ func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 		out = append(out, q)
 		args = args[1:]
 	}
+	// fmt adds a complaint about arguments that no directive takes.
 	if len(args) > 0 {
 		return nil
 	}
@@ -231,6 +241,8 @@ func (f *formatSite) pure(p *mutate.Pass) bool {
 
 func (f *formatSite) mentions(p *mutate.Pass, v *types.Var) bool { return len(p.Uses(v, f.call)) > 0 }
 
+// params offers a concatenation, or a buffer on the stack, for a value. The buffer should hold the
+// longest of the corpus's texts but one in a hundred.
 func (f *formatSite) params(p *mutate.Pass) []mutate.Param {
 	switch f.kind {
 	case "write":
@@ -251,11 +263,15 @@ func (f *formatSite) params(p *mutate.Pass) []mutate.Param {
 	return out
 }
 
+// rewrite writes the pieces without a format, in the way that the kind of the call asks for.
 func (f *formatSite) rewrite(p *mutate.Pass, c mutate.Param) ([]mutate.Edit, error) {
+	// Between two writes of one call fmt evaluates nothing, but the statements that replace it
+	// would.
 	if f.kind == "write" && !f.pure(p) {
 		return nil, fmt.Errorf("an argument of %s has effects or may panic between two writes", p.Text(f.call.Fun))
 	}
 	size := c.Value.(int)
+	// A write becomes one write for each piece, and an error the text of it.
 	switch {
 	case f.kind == "write":
 		var out []string
@@ -265,8 +281,10 @@ func (f *formatSite) rewrite(p *mutate.Pass, c mutate.Param) ([]mutate.Edit, err
 		return f.edits(p, p.Replace(f.node, strings.Join(out, "\n"))), nil
 	case f.kind == "error":
 		return f.edits(p, p.Replace(f.call, "errors.New("+f.concat(p)+")")), nil
+	// A text that goes into a text or a writer is appended there.
 	case f.kind == "append":
 		return f.edits(p, p.Replace(f.node, f.appendLines(p, f.sink))), nil
+	// With a size, the value grows in an array on the stack, and is copied once.
 	case size > 0:
 		s, _ := facts.Hoistable(p, f.call)
 		array, buf := p.Fresh("scratch"), p.Fresh("buf", "text")
@@ -286,6 +304,7 @@ func (f *formatSite) appendLines(p *mutate.Pass, b string) string {
 	return strings.Join(out, "\n")
 }
 
+// concat writes the sum of the pieces, in parentheses where the place of the call needs them.
 func (f *formatSite) concat(p *mutate.Pass) string {
 	var out []string
 	for _, q := range f.pieces {

@@ -31,6 +31,8 @@ func (f *formatSite) plain(p *mutate.Pass) bool {
 
 // stringForm returns an expression for the text of an argument, or "".
 func stringForm(p *mutate.Pass, q piece) string {
+	// Floats have forms of their own, with a width or a precision or without. A width alone pads.
+	// Everything below is for a bare verb.
 	t := p.Info.TypeOf(q.arg)
 	text, info := p.Text(q.arg), plainKind(t)
 	switch {
@@ -40,12 +42,15 @@ func stringForm(p *mutate.Pass, q piece) string {
 		return paddedForm(p, q, t, info)
 	case !q.bare():
 		return ""
+	// %x of bytes, arrays and strings is their hexadecimal form.
 	case q.verb == 'x' && isByteSlice(p, q.arg):
 		return "hex.EncodeToString(" + text + ")"
 	case q.verb == 'x' && isByteArray(p, q.arg):
 		return "hex.EncodeToString(" + text + "[:])"
 	case q.verb == 'x' && info&types.IsString != 0:
 		return "hex.EncodeToString([]byte(" + text + "))"
+	// %s, %v and %q of a string. A defined string type needs a conversion first: a method of it
+	// would have been called by fmt, and is ruled out before.
 	case q.verb == 's' || q.verb == 'v' || q.verb == 'q':
 		if info&types.IsString != 0 {
 			if !isExactString(p, q.arg) {
@@ -60,6 +65,7 @@ func stringForm(p *mutate.Pass, q piece) string {
 			return "string(" + text + ")"
 		}
 	}
+	// Numbers, bools and characters have functions of strconv, or a conversion.
 	switch {
 	case info&types.IsInteger != 0 && (q.verb == 'd' || q.verb == 'v' || q.verb == 'x'):
 		return integerForm(p, q, t, text)
@@ -82,6 +88,8 @@ func isByteArray(p *mutate.Pass, e ast.Expr) bool {
 // floatForm writes a number with a point. Constants have no type of their own here.
 func floatForm(p *mutate.Pass, q piece, t types.Type) string {
 	verb, prec := q.verb, q.prec
+	// %v prints floats in the shortest form, which strconv calls 'g' with -1. The default precision
+	// of the others is 6.
 	switch {
 	case q.width > 0 || p.Info.Types[q.arg].Value != nil:
 		return ""
@@ -94,6 +102,7 @@ func floatForm(p *mutate.Pass, q piece, t types.Type) string {
 	case prec == "":
 		prec = "6"
 	}
+	// The size decides how many digits the shortest form needs.
 	size, value := "64", convertTo(p, q.arg, "float64", types.Float64)
 	if b := t.Underlying().(*types.Basic); b.Kind() == types.Float32 {
 		size = "32"
@@ -122,6 +131,7 @@ func paddedForm(p *mutate.Pass, q piece, t types.Type, info types.BasicInfo) str
 // zeroPadded stands for the helper, whose name the edits decide.
 const zeroPadded = "zeroPadded"
 
+// zeroPaddedText writes a helper for %0Nd: as in fmt, the sign comes first and counts as a digit.
 func zeroPaddedText(name string) string {
 	return fmt.Sprintf(`// %[1]s writes a number with at least width digits, of which its sign is one.
 func %[1]s(n int64, base, width int) string {
@@ -153,6 +163,8 @@ func convertTo(p *mutate.Pass, e ast.Expr, name string, kind types.BasicKind) st
 	return name + "(" + p.Text(e) + ")"
 }
 
+// integerForm writes an integer, in decimal or hexadecimal. The type decides which of strconv's
+// functions takes it without loss.
 func integerForm(p *mutate.Pass, q piece, t types.Type, text string) string {
 	base := "10"
 	if q.verb == 'x' {
@@ -172,12 +184,14 @@ func integerForm(p *mutate.Pass, q piece, t types.Type, text string) string {
 
 // appendForm returns a statement that appends the piece to the byte slice b.
 func appendForm(p *mutate.Pass, b string, q piece) string {
+	// Fixed text is appended as it is, a single character as a byte.
 	if q.arg == nil {
 		if len(q.text) == 1 && q.text[0] < 0x80 {
 			return fmt.Sprintf("append(%s, %q)", b, q.text[0])
 		}
 		return fmt.Sprintf("append(%s, %s...)", b, strconv.Quote(q.text))
 	}
+	// strconv has an Append for each Format, with the slice as the first argument.
 	form := stringForm(p, q)
 	for _, number := range []string{"strconv.FormatInt(", "strconv.FormatUint(", "strconv.FormatBool(",
 		"strconv.FormatFloat(", "strconv.Quote("} {

@@ -52,6 +52,8 @@ type roomUse struct {
 	drop bool
 }
 
+// findStackBuilder looks for buffers and builders that start empty and whose text alone leaves the
+// function.
 func findStackBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -83,6 +85,8 @@ func startsEmpty(d facts.Declaration) bool {
 // collect accepts a builder if a slice can do all the methods that code calls on it.
 func (s *roomSite) collect(p *mutate.Pass) bool {
 	texts := 0
+	// Every use must be a method that a slice can do as well, or a call that prints into the
+	// builder.
 	for _, id := range p.Uses(s.decl.Var, p.File) {
 		if use, ok := s.printed(p, id); ok {
 			s.uses = append(s.uses, use)
@@ -92,6 +96,7 @@ func (s *roomSite) collect(p *mutate.Pass) bool {
 		if !ok || sel.X != ast.Expr(id) || !isCalled(p, sel) {
 			return false
 		}
+		// A cut of the text may ask for the length in its bounds, which belongs to that use.
 		if slices.ContainsFunc(s.uses, func(u roomUse) bool { return facts.Inside(id, u.node) }) {
 			continue // the length that a cut names
 		}
@@ -104,6 +109,7 @@ func (s *roomSite) collect(p *mutate.Pass) bool {
 			use.text = "string(%[1]s)"
 		case "Len":
 			use.text = "len(%[1]s)"
+		// Anything else writes. Its results are dropped, since append has none.
 		default:
 			if !isStmt {
 				return false // code reads the count and the error, which are always the same
@@ -115,9 +121,12 @@ func (s *roomSite) collect(p *mutate.Pass) bool {
 		}
 		s.uses = append(s.uses, use)
 	}
+	// A builder that is never written or never read gains nothing.
 	return texts > 0 && len(s.uses) > texts
 }
 
+// write sets the text that does what a method of the builder does, with the slice for %[1]s. It
+// returns false for methods that a slice cannot do.
 func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.CallExpr) bool {
 	switch method {
 	case "WriteByte":
@@ -126,12 +135,14 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 		use.text = "%[1]s = append(%[1]s, " + escaped(p.Text(call.Args[0])) + "...)"
 	case "WriteRune":
 		use.text = "%[1]s = utf8.AppendRune(%[1]s, " + escaped(p.Text(call.Args[0])) + ")"
+	// A cut is written relative to the end, since the length of the text is what it names.
 	case "Truncate":
 		less, ok := s.cut(p, call.Args[0])
 		use.text = "%[1]s = %[1]s[:len(%[1]s)-" + escaped(less) + "]"
 		return ok
 	case "Reset":
 		use.text = "%[1]s = %[1]s[:0]"
+	// Grow has nothing to do, but panics for a negative number.
 	case "Grow":
 		use.drop = true
 		return isLength(p, call.Args[0])
@@ -167,6 +178,7 @@ func (s *roomSite) cut(p *mutate.Pass, e ast.Expr) (less string, ok bool) {
 
 // printed recognises a statement that prints into the builder, and writes what appends the same.
 func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
+	// The builder is the first argument, itself or by its address.
 	var arg ast.Expr = id
 	if u, ok := p.Parent(id).(*ast.UnaryExpr); ok && u.Op == token.AND {
 		arg = u
@@ -175,15 +187,19 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 	if !ok || len(call.Args) == 0 || call.Args[0] != arg {
 		return roomUse{}, false
 	}
+	// As a statement, the call drops its results. Appendf came with Go 1.19.
 	stmt, ok := p.Parent(call).(*ast.ExprStmt)
 	if !ok || !p.GoAtLeast(19) {
 		return roomUse{}, false
 	}
+	// The other arguments must not read the builder: append evaluates its own arguments in another
+	// order.
 	for _, a := range call.Args[1:] {
 		if len(p.Uses(s.decl.Var, a)) > 0 {
 			return roomUse{}, false
 		}
 	}
+	// io.WriteString appends the text; the functions of fmt append what they would print.
 	if _, writes := p.IsCall(call, "io", "WriteString"); writes {
 		return roomUse{node: stmt, text: "%[1]s = append(%[1]s, " + escaped(p.Text(call.Args[1])) + "...)"}, true
 	}
@@ -200,6 +216,7 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 // escaped makes a text safe for a format.
 func escaped(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
+// rewriteStackBuilder declares a slice on an array in the builder's place, and rewrites the uses.
 func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*roomSite)
 	name, room := s.decl.Var.Name(), p.Fresh("room", "space")

@@ -40,8 +40,12 @@ type keySite struct {
 	parts []piece
 }
 
+// findStackKey looks for texts that are put together only to look something up in a map. The
+// look-up itself does not keep the text, so bytes on the stack will do.
 func findStackKey(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
+	// First come keys in the look-up itself. They are put together in front of the statement, if
+	// nothing before them has effects.
 	for ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
 		if !isMapRead(p, ix) || !isExactString(p, ix.Index) {
 			continue
@@ -58,6 +62,7 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 			})
 		}
 	}
+	// Then come variables, if code does nothing else with them.
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
 		if !ok || d.Value == nil || !isBasicType(d.Var.Type(), types.String) {
@@ -147,12 +152,15 @@ func appendKeyPart(p *mutate.Pass, b string, q piece) string {
 	return appendForm(p, b, q)
 }
 
+// rewriteStackKey puts the key together in an array on the stack, and looks up string(key).
 func rewriteStackKey(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	k := s.Data.(keySite)
 	array, name := p.Fresh("scratch"), p.Fresh("key")
+	// A variable for the key keeps its name, and becomes a slice.
 	if k.decl != nil {
 		name = k.decl.Var.Name()
 	}
+	// The first part starts the slice on the array, and the others follow.
 	lines := []string{
 		fmt.Sprintf("var %s [%d]byte // holds most keys without an allocation", array, param.Value),
 		fmt.Sprintf("%s := %s", name, appendKeyPart(p, array+"[:0]", k.parts[0])),
@@ -161,6 +169,7 @@ func rewriteStackKey(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 		lines = append(lines, fmt.Sprintf("%s = %s", name, appendKeyPart(p, name, q)))
 	}
 	text := strings.Join(lines, "\n")
+	// string(key) in a look-up makes no copy: the compiler knows that the map does not keep it.
 	if k.decl == nil {
 		return withImports(p, []mutate.Edit{before(p, k.stmt, text), p.Replace(k.expr, "string("+name+")")}, "strconv"),
 			nil

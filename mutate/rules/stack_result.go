@@ -36,15 +36,20 @@ return append([]byte(nil), buf...)`,
 	Rewrite: rewriteStackResult,
 }
 
+// findStackResults looks for slices that grow in the function and are returned. They can grow on
+// the stack and be copied once, at their final size.
 func findStackResults(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
+		// The slice must be empty at first, grow often enough to matter, and be returned.
 		for _, s := range emptySlices(p, list[i]) {
 			d := s.decl
 			kind, _ := emptyValue(p, d)
 			if kind == "" || !hot(p, list[i]) && p.FuncOf(list[i]) != p.Func || !growsOften(p, d) {
 				continue
 			}
+			// At each return the elements are copied to a slice of their own, which starts as the
+			// original did: nil or empty.
 			if s.returns = returnsOf(p, d, kind == "nil"); len(s.returns) > 0 && s.namedThere(p) {
 				s.fresh = "[]" + s.elem + "(nil)"
 				if kind == "empty" {

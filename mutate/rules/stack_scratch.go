@@ -96,7 +96,10 @@ func (s *scratchSite) empty(p *mutate.Pass) bool {
 	if !ok {
 		return false
 	}
+	// Take the size of an element: the array on the stack must not get too large.
 	s.size = elementSize(slice.Elem())
+	// A literal or a declaration without make has no room at all. It matters only if appends grow
+	// it.
 	call, made := p.IsBuiltin(s.decl.Value, "make")
 	if !made {
 		kind, typ := emptyValue(p, s.decl)
@@ -107,6 +110,8 @@ func (s *scratchSite) empty(p *mutate.Pass) bool {
 	if !s.setElem() {
 		return false
 	}
+	// A slice of constant size is on the stack already. An empty one with little room is there too,
+	// but not any more once it has grown.
 	for i, n := range call.Args[1:] {
 		room, constant := p.Int(n)
 		if i == 1 && constant && room < smallRoom && p.IsInt(call.Args[1], 0) && grows(p, s.decl.Var) {
@@ -116,10 +121,13 @@ func (s *scratchSite) empty(p *mutate.Pass) bool {
 			return false // the compiler knows the size
 		}
 	}
+	// make(T, n) needs its length as a value without effects, which the code tests against the
+	// array's size.
 	if len(call.Args) == 2 && !p.IsInt(call.Args[1], 0) {
 		s.length = call.Args[1]
 		return p.Pure(s.length) && isBasic(p, s.length, types.Int)
 	}
+	// make(T, 0, n) with n the length of something grows to about n elements.
 	if len(call.Args) == 3 && (!p.IsInt(call.Args[1], 0) || !p.Pure(call.Args[2]) || !isLength(p, call.Args[2])) {
 		return false
 	}
@@ -168,9 +176,13 @@ func staysHere(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
+// harmless reports whether a use of v, or of a part of it, keeps the array on the stack. e is the
+// slice at that use.
 func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 	switch up := p.Parent(e).(type) {
 	case *ast.AssignStmt:
+		// An append to itself stays. Another variable may take the slice over, if it stays here as
+		// well.
 		if w, _, ok := appends(p, up); ok && w == v {
 			return true
 		}
@@ -181,9 +193,11 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 		if !ok || p.Var(lhs) != v {
 			return false
 		}
+		// A library's append returns the same memory.
 		if call, ok := rhs.(*ast.CallExpr); ok && len(call.Args) > 0 && p.Var(call.Args[0]) == v {
 			return libraryAppend(p, call) // buf = strconv.AppendInt(buf, n, 10)
 		}
+		// A cut of itself keeps the array.
 		sl, ok := rhs.(*ast.SliceExpr) // buf = buf[:0]
 		return ok && p.Var(sl.X) == v && !sl.Slice3
 	case *ast.IndexExpr:
@@ -208,10 +222,13 @@ func takesOver(p *mutate.Pass, v, to *types.Var, as *ast.AssignStmt) bool {
 		facts.Captured.Of(p)[to] {
 		return false
 	}
+	// The other variable starts here and the first one ends here, so that only one is in use at a
+	// time.
 	list, at := p.Siblings(as)
 	if at < 0 || !slices.Contains(list[:at], from.Stmt) || facts.UsedAfter(p, v, p.FuncOf(as), as.End()) {
 		return false
 	}
+	// Then all uses of the other one must be harmless.
 	for _, id := range p.Uses(to, p.File) {
 		if p.Parent(id) == ast.Node(as) {
 			continue
@@ -223,6 +240,7 @@ func takesOver(p *mutate.Pass, v, to *types.Var, as *ast.AssignStmt) bool {
 	return true
 }
 
+// harmlessCall reports whether a call that takes the slice keeps no part of it.
 func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) bool {
 	if p.Info.Types[call.Fun].IsType() {
 		return p.Basic(call) == types.String
@@ -254,6 +272,7 @@ func keepsNothing(p *mutate.Pass, f *types.Func, call *ast.CallExpr, v *types.Va
 	if f.Pkg() == nil {
 		return false
 	}
+	// A library's append returns its first argument, which must go back to the same variable.
 	if libraryAppend(p, call) && p.Var(call.Args[0]) == v {
 		st, ok := p.Parent(call).(ast.Stmt)
 		if !ok {
@@ -262,12 +281,14 @@ func keepsNothing(p *mutate.Pass, f *types.Func, call *ast.CallExpr, v *types.Va
 		lhs, rhs, ok := assigned(st, assignTokens...)
 		return ok && rhs == ast.Expr(call) && p.Var(lhs) == v
 	}
+	// Sorts work in place and keep nothing.
 	switch f.Pkg().Path() {
 	case "slices":
 		if slices.Contains([]string{"Sort", "SortFunc", "SortStableFunc", "Reverse"}, f.Name()) {
 			return true
 		}
 	}
+	// A basic result holds no memory. Functions of this file are looked at elsewhere.
 	sig := f.Signature()
 	if sig.Results().Len() != 1 || p.Effects(call).Writes || p.Decl(f) != nil {
 		return false
@@ -276,6 +297,8 @@ func keepsNothing(p *mutate.Pass, f *types.Func, call *ast.CallExpr, v *types.Va
 	return basic
 }
 
+// scratchSizes offers up to three sizes of the array, from the one that is enough for all but one
+// in a hundred calls of the corpus.
 func scratchSizes(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	site := s.Data.(scratchSite)
 	var out []mutate.Param

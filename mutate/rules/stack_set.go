@@ -130,6 +130,8 @@ func (s *setSite) keyFields(p *mutate.Pass) bool {
 func (s *setSite) uses(p *mutate.Pass) bool {
 	var makers []func(name string) []mutate.Edit
 	done := map[ast.Node]bool{}
+	// Each use is rewritten by a function that waits for the set's name. One that asks and adds is
+	// done with both.
 	for _, id := range p.Uses(s.decl.Var, p.File) {
 		ix, ok := p.Parent(id).(*ast.IndexExpr)
 		if !ok || ix.X != ast.Expr(id) {
@@ -153,14 +155,18 @@ func (s *setSite) uses(p *mutate.Pass) bool {
 	return len(makers) > 0
 }
 
+// use returns how one use of the map is written with the set, or nil if the set cannot do it. The
+// result is a function, because the set has no name yet.
 func (s *setSite) use(p *mutate.Pass, ix *ast.IndexExpr, done map[ast.Node]bool) func(string) []mutate.Edit {
 	key := p.Text(ix.Index)
+	// m[k] = true adds a member. Any other value is no set.
 	if as, ok := p.Parent(ix).(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Lhs[0] == ast.Expr(ix) {
 		if as.Tok != token.ASSIGN || !isMember(p, as.Rhs[0]) {
 			return nil
 		}
 		return func(name string) []mutate.Edit { return []mutate.Edit{p.Replace(as, name+".add("+key+")")} }
 	}
+	// if !m[k] { m[k] = true ... } asks and adds in one step, which saves a search.
 	if cond, positive := s.condition(p, ix); cond != nil {
 		if add := s.addedNext(p, cond, ix, positive); add != nil {
 			done[ast.Unparen(add.(*ast.AssignStmt).Lhs[0])] = true
@@ -174,6 +180,8 @@ func (s *setSite) use(p *mutate.Pass, ix *ast.IndexExpr, done map[ast.Node]bool)
 			}
 		}
 	}
+	// Everything else asks for a member: as a bool, or by the second result. A first result that is
+	// used is a value that the set does not hold.
 	s.asks = true
 	if !commaOK(p, ix) {
 		if !isBasicType(p.Info.TypeOf(ix), types.Bool) {
@@ -199,15 +207,18 @@ func isMember(p *mutate.Pass, e ast.Expr) bool {
 // condition finds the if whose whole condition is the question: `if m[k]`, `if !m[k]`, and both
 // with `_, ok := m[k]` in front. positive says that the body runs if the set holds the key.
 func (s *setSite) condition(p *mutate.Pass, ix *ast.IndexExpr) (st *ast.IfStmt, positive bool) {
+	// The whole condition must be the question.
 	st, ok := enclosing[*ast.IfStmt](p, ix)
 	if !ok {
 		return nil, false
 	}
 	cond := ast.Unparen(st.Cond)
 	positive = true
+	// A negation turns the branches around.
 	if not, ok := cond.(*ast.UnaryExpr); ok && not.Op == token.NOT {
 		cond, positive = ast.Unparen(not.X), false
 	}
+	// With `_, ok := m[k]` in front, the condition is ok alone, and nothing else may read it.
 	if as, ok := st.Init.(*ast.AssignStmt); ok {
 		v := p.Var(cond)
 		if p.Parent(ix) != ast.Node(as) || len(as.Lhs) != 2 || !isBlank(as.Lhs[0]) || as.Tok != token.DEFINE {
@@ -218,6 +229,7 @@ func (s *setSite) condition(p *mutate.Pass, ix *ast.IndexExpr) (st *ast.IfStmt, 
 		}
 		return st, positive
 	}
+	// Without, the element itself is the condition, so the map must hold bools.
 	if st.Init != nil || cond != ast.Expr(ix) || !isBasicType(p.Info.TypeOf(ix), types.Bool) {
 		return nil, false
 	}
@@ -234,6 +246,7 @@ func (s *setSite) dropInit(p *mutate.Pass, st *ast.IfStmt) mutate.Edit {
 // addedNext returns the statement that adds the same key at once if it is missing. It stands after
 // an if that leaves when the key is there, or first in the body of an if that asks for its absence.
 func (s *setSite) addedNext(p *mutate.Pass, st *ast.IfStmt, ix *ast.IndexExpr, positive bool) ast.Stmt {
+	// Find the statement that runs next if the key is missing.
 	var next ast.Stmt
 	if positive {
 		list, at := p.Siblings(st)
@@ -245,6 +258,7 @@ func (s *setSite) addedNext(p *mutate.Pass, st *ast.IfStmt, ix *ast.IndexExpr, p
 	} else if len(st.Body.List) > 0 {
 		next = st.Body.List[0]
 	}
+	// It must add the same key, whose value must not change between the two.
 	lhs, rhs, ok := assigned(orEmpty(next), token.ASSIGN)
 	if !ok || !isMember(p, rhs) {
 		return nil
@@ -281,6 +295,7 @@ func setSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 	return out
 }
 
+// rewriteStackSet declares a type for the set, and a variable of it in the map's place.
 func rewriteStackSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, n := site.Data.(*setSite), param.Value.(int)
 	key, ok := facts.TypeText(p, s.key)
@@ -308,6 +323,8 @@ func (s *setSite) hash() string {
 	return mixHash("h", s.fields)
 }
 
+// declaration writes the type of the set with its methods. A key of several small fields is stored
+// as one packed word, which is also what is hashed.
 func (s *setSite) declaration(typ, key string, n int) string {
 	stored, word, hash := key, "k", s.hash()
 	if pack := packWord(s.fields); pack != "" {

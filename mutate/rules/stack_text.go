@@ -43,9 +43,11 @@ type textSite struct {
 	front ast.Stmt // what the appends stand in front of; nil if they stand in the sum's place
 }
 
+// findStackText looks for sums of texts with at least one part that formats a value.
 func findStackText(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for sum := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+		// Take whole sums of texts only, at least one part of which formats something.
 		if sum.Op != token.ADD || !isExactString(p, sum) || p.Info.Types[sum].Value != nil || !hot(p, sum) ||
 			partOfSum(p, sum) || redefinesAny(p, sum, "append", "byte", "int64", "make", "string") {
 			continue
@@ -54,6 +56,9 @@ func findStackText(p *mutate.Pass) []mutate.Site {
 		if !slices.ContainsFunc(s.parts, func(e ast.Expr) bool { return formats(p, e) != nil }) {
 			continue
 		}
+		// The text can be put together in front of the statement, if no part has an effect and
+		// nothing there changes one. Otherwise it has to be one expression, with calls inside of
+		// calls, which should not get too deep.
 		front, ok := facts.Hoistable(p, sum)
 		switch impure := impureParts(p, s.parts); {
 		case ok && impure == 0 && canDeclare(p, front):
@@ -156,6 +161,7 @@ func severalValues(p *mutate.Pass, arg ast.Expr) bool {
 
 // appended writes a call that appends a part to a slice.
 func appended(p *mutate.Pass, slice string, part ast.Expr) string {
+	// A formatted part has a form that appends it without a text of its own.
 	if a := formats(p, part); a != nil {
 		call := ast.Unparen(part).(*ast.CallExpr)
 		form := a.form
@@ -167,6 +173,7 @@ func appended(p *mutate.Pass, slice string, part ast.Expr) string {
 	if s, ok := constString(p, part); ok && len(s) == 1 && s[0] < 0x80 {
 		return fmt.Sprintf("append(%s, %q)", slice, s[0])
 	}
+	// A conversion to a string is appended without the conversion.
 	if call, ok := part.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
 		switch arg := call.Args[0]; {
 		case (isBasic(p, arg, types.Int32) || isBasic(p, arg, types.UntypedRune)) && p.GoAtLeast(18):
@@ -187,9 +194,12 @@ func textRooms(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 	return out
 }
 
+// rewriteStackText appends the parts to a slice with room on the stack, so that only the whole text
+// is allocated.
 func rewriteStackText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*textSite)
 	var edits []mutate.Edit
+	// In an expression each part wraps the one before.
 	if s.front == nil {
 		text := fmt.Sprintf("make([]byte, 0, %d)", param.Value)
 		for _, part := range s.parts {

@@ -26,6 +26,7 @@ var errParseNoDigits = errors.New("no digits")`,
 	Rewrite: precomputed,
 }
 
+// findStaticError looks for errors with a constant text that functions make at each call.
 func findStaticError(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	made := map[string][]*ast.CallExpr{}

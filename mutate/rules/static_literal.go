@@ -28,6 +28,8 @@ var offsets = [16]int{0, 2, 4, 6, 9, 11}`,
 	Rewrite: precomputed,
 }
 
+// findStaticLiteral looks for literals of constants that the function builds anew at every call,
+// although it only reads them. A variable of the package is built once.
 func findStaticLiteral(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for lit := range mutate.Nodes[*ast.CompositeLit](p, nil) {
@@ -37,6 +39,8 @@ func findStaticLiteral(p *mutate.Pass) []mutate.Site {
 		}
 		name := "values"
 		edits := []mutate.Edit{}
+		// A literal in a variable moves with it, if all uses only read elements. A literal in an
+		// expression must be read on the spot.
 		if d, ok := declarationOf(p, lit); ok {
 			if !onlyLookedAt(p, d.Var, fn) {
 				continue
@@ -86,6 +90,7 @@ func manyElements(p *mutate.Pass, lit *ast.CompositeLit) bool {
 // constantLiteral reports whether a literal is a list or map of constants, and means the same at
 // package level.
 func constantLiteral(p *mutate.Pass, lit *ast.CompositeLit) bool {
+	// Only lists and maps are built at each call.
 	switch p.Info.TypeOf(lit).Underlying().(type) {
 	case *types.Array, *types.Slice, *types.Map:
 	default:
@@ -94,6 +99,7 @@ func constantLiteral(p *mutate.Pass, lit *ast.CompositeLit) bool {
 	if lit.Type == nil || !constantElements(p, lit) {
 		return false
 	}
+	// All names must mean the same at package level.
 	for id := range mutate.Nodes[*ast.Ident](p, lit) {
 		obj := p.Info.Uses[id]
 		if obj == nil {
@@ -110,6 +116,8 @@ func constantLiteral(p *mutate.Pass, lit *ast.CompositeLit) bool {
 	return true
 }
 
+// constantElements reports whether all keys and values of a literal are constants, or literals of
+// such.
 func constantElements(p *mutate.Pass, lit *ast.CompositeLit) bool {
 	for _, e := range lit.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
@@ -163,6 +171,8 @@ func looks(p *mutate.Pass, e ast.Expr) bool {
 // addressOf reports whether code takes the address of an element, or a part of it.
 func addressOf(p *mutate.Pass, e ast.Expr) bool {
 	var at ast.Node = e
+	// Climb as long as the parent names a part of the element. An index of another list ends the
+	// climb.
 	for up := p.Parent(at); up != nil; at, up = up, p.Parent(up) {
 		switch up := up.(type) {
 		case *ast.UnaryExpr:

@@ -27,10 +27,13 @@ var stringMethod = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findStringMethods looks for arguments of a format that fmt would print by their own method, which
+// is cheaper to call directly.
 func findStringMethods(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		args := call.Args
+		// The format comes first, or behind a writer or a slice.
 		_, formats := p.IsCall(call, "fmt", "Sprintf", "Errorf")
 		if _, prints := p.IsCall(call, "fmt", "Fprintf", "Appendf"); prints && len(args) > 1 {
 			formats, args = true, args[1:]
@@ -40,9 +43,12 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 		}
 		var edits []mutate.Edit
 		for _, q := range parseFormat(p, args) {
+			// Only bare verbs for text call the method, as the code then does itself.
 			if q.arg == nil || !q.bare() || q.verb != 's' && q.verb != 'v' && q.verb != 'q' {
 				continue
 			}
+			// fmt recovers from a panic in a method, and calls it later than an argument is
+			// evaluated. mayAskEarly decides whether that can be seen.
 			if name := printedBy(p, q.arg); name != "" && mayAskEarly(p, q.arg, name, args[1:]) {
 				edits = append(edits, p.Replace(q.arg, receiverText(p, q.arg)+"."+name+"()"))
 			}
@@ -81,6 +87,7 @@ func printedBy(p *mutate.Pass, e ast.Expr) string {
 	if t == nil || p.Info.Types[e].Value != nil && !packageLevel(p, e) {
 		return ""
 	}
+	// An error is known not to be nil only under a test that says so.
 	if types.Identical(t, types.Universe.Lookup("error").Type()) {
 		if knownError(p, e) {
 			return "Error"
@@ -91,6 +98,7 @@ func printedBy(p *mutate.Pass, e ast.Expr) string {
 		return ""
 	}
 	set := types.NewMethodSet(t)
+	// fmt prefers a Formatter, then Error, then String.
 	switch {
 	case formatsItself(set):
 		return ""

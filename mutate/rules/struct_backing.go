@@ -37,6 +37,8 @@ for _, u := range users {
 // mostStruct is the size in bytes above which a struct's own allocation hardly counts.
 const mostStruct = 256
 
+// findStructBacking looks for loops that allocate one struct for each element of a list. One slice
+// of structs serves for all; each iteration takes the next element of it.
 func findStructBacking(p *mutate.Pass) []mutate.Site {
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if _, ok := p.IsCall(call, "runtime", "SetFinalizer"); ok {
@@ -45,11 +47,14 @@ func findStructBacking(p *mutate.Pass) []mutate.Site {
 	}
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		// The number of iterations bounds how many structs there are, so the loop must have a
+		// length.
 		l := facts.Loops.Of(p)[s]
 		if l == nil || !hasLength(p, l) || !canDeclare(p, s) {
 			continue
 		}
 		for _, stmt := range l.Body.List {
+			// The type is named in front of the loop, so it must mean the same there.
 			lit := keptStruct(p, stmt)
 			if lit == nil || !knownOutside(p, lit.Type, s) {
 				continue
@@ -57,6 +62,9 @@ func findStructBacking(p *mutate.Pass) []mutate.Site {
 			typ := p.Text(lit.Type)
 			name := p.Fresh(plural(typ), "structs")
 			up := p.Parent(lit).(*ast.UnaryExpr)
+			// The literal becomes the address of the first element left, and the slice gets shorter
+			// behind the statement. The elements are zero already, so an empty literal needs no
+			// assignment.
 			edits := []mutate.Edit{
 				before(p, labelOf(p, s),
 					fmt.Sprintf("%s := make([]%s, len(%s)) // all in one piece", name, typ, p.Text(l.Seq))),
@@ -97,12 +105,14 @@ func hasLength(p *mutate.Pass, l *facts.Loop) bool {
 // keptStruct returns the literal of a statement that makes a struct and keeps its address: in a
 // variable that is handed on, in a list or in an element. All else of the statement has no effects.
 func keptStruct(p *mutate.Pass, s ast.Stmt) *ast.CompositeLit {
+	// A variable must be handed on: one that stays here is on the stack anyway.
 	if d, ok := facts.Declares(p, s); ok {
 		if d.Value == nil || d.Type != nil || !pointerKept(p, d.Var) {
 			return nil
 		}
 		return structLiteral(p, d.Value)
 	}
+	// A list or an element keeps the address.
 	if call, ok := elementAppend(p, s); ok {
 		if len(call.Args) != 2 {
 			return nil

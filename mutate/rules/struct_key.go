@@ -39,6 +39,7 @@ type seenKey struct {
 	Rewrite: precomputed,
 }
 
+// findStructKey looks for maps with texts as keys that are put together from parts.
 func findStructKey(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -60,6 +61,8 @@ func findStructKey(p *mutate.Pass) []mutate.Site {
 // emptyMap reports whether the map starts empty and its type is written out.
 func emptyMap(p *mutate.Pass, d facts.Declaration) bool { return mapTypeOf(p, d) != nil }
 
+// mapTypeOf returns the type of a map in the value that it starts with, where the rewrite changes
+// the key's type. It returns nil if the type stands anywhere else.
 func mapTypeOf(p *mutate.Pass, d facts.Declaration) *ast.MapType {
 	var e ast.Expr
 	switch v := d.Value.(type) {
@@ -86,6 +89,8 @@ func structKeyEdits(p *mutate.Pass, d facts.Declaration, m *types.Map) []mutate.
 	var shape []string
 	var edits []mutate.Edit
 	locals := map[*types.Var]bool{}
+	// Each use gives the key that it looks up, as an expression or as a variable with one
+	// definition.
 	for _, id := range p.Uses(d.Var, p.File) {
 		key, ok := keyOfUse(p, id)
 		if !ok {
@@ -99,12 +104,15 @@ func structKeyEdits(p *mutate.Pass, d facts.Declaration, m *types.Map) []mutate.
 			if !ok {
 				return nil
 			}
+			// Two uses of one variable have one definition to rewrite.
 			if locals[v] {
 				continue
 			}
 			locals[v] = true
 			key = decl.Value
 		}
+		// The keys of all uses must have the same parts and separators: only then are two structs
+		// equal exactly if the texts were.
 		text, types := structParts(p, key)
 		if types == nil || shape != nil && strings.Join(shape, ";") != strings.Join(types, ";") {
 			return nil
@@ -115,6 +123,7 @@ func structKeyEdits(p *mutate.Pass, d facts.Declaration, m *types.Map) []mutate.
 	if shape == nil {
 		return nil
 	}
+	// The fields are a, b, c in the order of the parts.
 	var fields strings.Builder
 	for i, t := range shape {
 		typ, _, _ := strings.Cut(t, "|")
@@ -148,6 +157,8 @@ func keyOfUse(p *mutate.Pass, id *ast.Ident) (ast.Expr, bool) {
 
 // keyVariable returns the declaration of a variable that is only a key of the map.
 func keyVariable(p *mutate.Pass, v, m *types.Var) (d facts.Declaration, ok bool) {
+	// The variable must keep the value of its declaration, and be nothing but a key: its type
+	// changes.
 	if facts.Captured.Of(p)[v] || !facts.IsLocal(p, v) || p.Assigned(v, p.File) {
 		return d, false
 	}
@@ -168,6 +179,7 @@ func keyVariable(p *mutate.Pass, v, m *types.Var) (d facts.Declaration, ok bool)
 	}
 	for list, i := range statements(p) {
 		if d, ok := facts.Declares(p, list[i]); ok && d.Var == v {
+			// A declared type would have to change as well, so only a short declaration will do.
 			return d, d.Value != nil && d.Type == nil
 		}
 	}
@@ -177,6 +189,7 @@ func keyVariable(p *mutate.Pass, v, m *types.Var) (d facts.Declaration, ok bool)
 // structParts takes a key apart into the struct's elements and their types, each with the text
 // after it: "int|:". It returns nil if two different keys could have one text.
 func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
+	// The pieces of a text alternate between fixed texts and arguments.
 	pieces := piecesOf(p, key)
 	var parts []string
 	for i, q := range pieces {
@@ -186,6 +199,9 @@ func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 			}
 			continue
 		}
+		// Two texts are equal only if all parts are, as long as each part ends where it can be
+		// told: a separator must follow that no number can contain, and a text with a separator
+		// behind it could contain that.
 		sep := ""
 		if i+1 < len(pieces) {
 			if sep = pieces[i+1].text; sep == "" || sep[0] >= '0' && sep[0] <= '9' {
@@ -196,6 +212,7 @@ func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 		if !ok || isPlainString(t) && sep != "" {
 			return "", nil // the string may contain the separator
 		}
+		// The type of a part and the separator behind it are the shape.
 		name, ok := facts.TypeText(p, t)
 		if !ok {
 			return "", nil
@@ -220,6 +237,7 @@ func partType(p *mutate.Pass, e ast.Expr) (types.Type, bool) {
 
 // piecesOf reads a concatenation of strings and formatted integers, or a Sprintf of them.
 func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
+	// A format is read by the parser of sprintf. Only verbs that print the plain value are parts.
 	if call, ok := p.IsCall(key, "fmt", "Sprintf"); ok && !call.Ellipsis.IsValid() {
 		f := &formatSite{call: call, node: call, kind: "value", pieces: parseFormat(p, call.Args)}
 		for _, q := range f.pieces {
@@ -232,6 +250,7 @@ func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
 		}
 		return f.pieces
 	}
+	// A sum alternates texts and numbers.
 	b, ok := ast.Unparen(key).(*ast.BinaryExpr)
 	if !ok || b.Op != token.ADD {
 		return nil

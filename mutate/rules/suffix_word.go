@@ -90,15 +90,19 @@ func (s *suffix) ends(p *mutate.Pass, e ast.Expr) bool {
 // least a word. Then the variable is the end of the text, or code does not read it as less than a
 // word. read collects the calls that read it.
 func (s *suffix) read(p *mutate.Pass) bool {
+	// Look at each assignment to the variable. It may cut off bytes at the front, and at last cut
+	// it to a tail with at least a word.
 	end := token.Pos(0) // up to here, the variable is the end of the text
 	for _, id := range p.Uses(s.rest, s.fn) {
 		if p.Var(id) == nil || !p.Assigned(s.rest, id) && !s.isTarget(p, id) {
 			continue
 		}
+		// Other forms of assignment could set it to another text.
 		as, ok := p.Parent(id).(*ast.AssignStmt)
 		if !ok || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || as.Lhs[0] != ast.Expr(id) {
 			return false // also a := that declares others beside it
 		}
+		// The last cut may happen once only: a second one would cut off what the first one left.
 		front, ok := s.cut(p, as.Rhs[0])
 		if !ok || end != 0 || !front && (p.InLoop(as) || inFuncLit(p, as)) {
 			return false // no cut may follow the last one
@@ -107,9 +111,12 @@ func (s *suffix) read(p *mutate.Pass) bool {
 			end = as.Pos()
 		}
 	}
+	// Through a pointer the variable could change unseen.
 	if s.addressed(p) {
 		return false
 	}
+	// Collect the calls that read the tail as less than a word. Behind the last cut only the
+	// variable itself is the end of the text.
 	for call := range mutate.Nodes[*ast.CallExpr](p, s.fn) {
 		if s.told(p, call) {
 			continue
@@ -199,10 +206,12 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 	if fn == nil || fn.Recv != nil || fn.Body == nil {
 		return false
 	}
+	// The function has the code that the rule for the front writes, under whatever name.
 	declare, _ := firstBytes(p, s.text)
 	if sameCode(p.Text(fn), declare(fn.Name.Name)) {
 		return true
 	}
+	// A wrapper may only pass its parameter on.
 	if len(fn.Body.List) != 1 || fn == s.fn {
 		return false
 	}
@@ -258,10 +267,14 @@ func suffixForms(p *mutate.Pass, site mutate.Site) []mutate.Param {
 // inPlace returns the assignment or the return that holds a call, if code may as well evaluate the
 // call in front of it. Nothing else in the statement may have effects or panic.
 func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
+	// Climb from the call to its statement. Everything on the way is evaluated before or after the
+	// call, so it must not be able to tell the difference.
 	var child ast.Node = call
 	for _, up := range p.Path(call)[1:] {
 		switch up := up.(type) {
 		case *ast.ParenExpr:
+		// The other operand must be pure, and the operator must neither panic nor leave out the
+		// call.
 		case *ast.BinaryExpr:
 			other := up.X
 			if other == child {
@@ -271,11 +284,14 @@ func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
 				up.Op == token.LAND || up.Op == token.LOR || !p.Pure(other) {
 				return nil, false
 			}
+		// A pure function around the call may run later as well.
 		case *ast.CallExpr:
 			fn := p.Decl(p.Callee(up))
 			if fn == nil || fn.Body == nil || len(up.Args) != 1 || !p.Pure(fn.Body) {
 				return nil, false
 			}
+		// The target of an assignment must be a plain variable, since an index or a pointer would
+		// be evaluated first.
 		case *ast.AssignStmt:
 			if len(up.Lhs) != 1 || len(up.Rhs) != 1 || up.Tok == token.SHL_ASSIGN || up.Tok == token.SHR_ASSIGN ||
 				up.Rhs[0] != child {
@@ -294,6 +310,8 @@ func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
 	return nil, false
 }
 
+// rewriteSuffixWords has the calls read the last eight bytes of the whole text and shift them,
+// where the tail alone has fewer.
 func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*suffix)
 	whole, base := "whole", s.text.name("lastBytes")

@@ -55,9 +55,11 @@ type wordSite struct {
 	accepted []byteRange // if limits cannot say it: the bytes at which the loop stays
 }
 
+// findWordTests looks for loops that leave at the first byte that fails a test.
 func findWordTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		// The loop visits every byte, and leaves as soon as one is not accepted.
 		l, ok := p.Elements(s)
 		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) ||
 			!hasWords(l.Seq.Type()) {
@@ -71,6 +73,7 @@ func findWordTests(p *mutate.Pass) []mutate.Site {
 		if !ok || !isLoopElement(p, l, t.operand) {
 			continue
 		}
+		// The rejected bytes must be few ranges and values, or the accepted ones must be.
 		set, err := p.ByteSet(cond, t.operand)
 		w := kindOf(set)
 		if w == nil {
@@ -95,15 +98,18 @@ func isLoopElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
 // kindOf writes a set of rejected bytes as limits and up to three values.
 func kindOf(bad [256]bool) *wordSite {
 	w := &wordSite{low: 0, high: 255}
+	// Cut off what is rejected at both ends of the range.
 	for w.low < 256 && bad[w.low] {
 		w.low++
 	}
 	for w.high >= 0 && bad[w.high] {
 		w.high--
 	}
+	// The arithmetic on words needs limits below 0x80: the top bit is the flag.
 	if w.low > w.high || w.low > 0x80 || w.high >= 0x80 && w.high < 255 {
 		return nil
 	}
+	// What is rejected between them is listed one by one.
 	for c := w.low; c <= w.high; c++ {
 		if bad[c] {
 			w.equal = append(w.equal, c)
@@ -148,14 +154,17 @@ const topBits = "0x8080808080808080"
 // test writes code that sets the top bit of every rejected byte of a word. A borrow or a carry may
 // also set the bit of a byte above a rejected one, but never without a rejected byte below it.
 func (w *wordSite) test(p *mutate.Pass, load string, edits *[]mutate.Edit) string {
+	// Ranges of accepted bytes have a test of their own.
 	if w.accepted != nil {
 		all := p.Fresh("allAccepted", "wordAccepted")
 		*edits = append(*edits, p.Declare(w.loop.Stmt, wordTestOf(all, w.accepted)))
 		return fmt.Sprintf("if !%s(%s)", all, load)
 	}
+	// If only bytes above ASCII are rejected, the top bits are the answer.
 	if w.high == 0x7f && w.low == 0 && len(w.equal) == 0 {
 		return fmt.Sprintf("if %s&%s != 0", load, topBits)
 	}
+	// Otherwise combine up to three conditions. Each sets the top bit of the bytes that fail it.
 	word, stop, x, each := p.Fresh("w", "word"), p.Fresh("stop", "stops"), p.Fresh("x", "y"), p.Fresh("eachByte")
 	declare := fmt.Sprintf("// %s times a byte is a word of eight of it.\nconst %s = 0x0101010101010101", each, each)
 	*edits = append(*edits, p.Declare(w.loop.Stmt, declare))
@@ -165,15 +174,20 @@ func (w *wordSite) test(p *mutate.Pass, load string, edits *[]mutate.Edit) strin
 		lines = append(lines, op+fmt.Sprintf(format, args...))
 		op = stop + " |= "
 	}
+	// Bytes above a limit: adding the distance to 0x7f carries into the top bit. Bytes with the top
+	// bit itself are above it anyway.
 	switch {
 	case w.high == 0x7f:
 		add("%s // not ASCII", word)
 	case w.high < 0x7f:
 		add("(%s + %d*%s) | %s // above %s", word, 0x7f-w.high, each, word, byteText(w.high))
 	}
+	// Bytes below a limit: subtracting it borrows from the top bit. &^ word drops the bytes that
+	// had it before.
 	if w.low > 0 {
 		add("(%s - %s*%s) &^ %s // below %s", word, byteText(w.low), each, word, byteText(w.low))
 	}
+	// Bytes equal to c are zero after ^ c, and only a zero borrows.
 	for i, c := range w.equal {
 		define := "="
 		if i == 0 {
@@ -182,6 +196,7 @@ func (w *wordSite) test(p *mutate.Pass, load string, edits *[]mutate.Edit) strin
 		lines = append(lines, fmt.Sprintf("%s %s %s ^ %s*%s", x, define, word, byteText(c), each))
 		add("(%s - %s) &^ %s // %s", x, each, x, byteText(c))
 	}
+	// One test of the top bits answers for all eight bytes.
 	return strings.Join(lines, "\n") + fmt.Sprintf("\nif %s&%s != 0", stop, topBits)
 }
 

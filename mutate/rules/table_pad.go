@@ -32,12 +32,15 @@ sum += cost[class[c]&7]`,
 	Rewrite: precomputed,
 }
 
+// findTablePad looks for tables of the package that never change, indexed by a byte or by what
+// depends on one.
 func findTablePad(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for g := range mutate.Nodes[*ast.GenDecl](p, nil) {
 		if g.Tok != token.VAR || !packageDecl(p, g) {
 			continue
 		}
+		// The table is an array that never changes, declared alone.
 		for _, s := range g.Specs {
 			spec := s.(*ast.ValueSpec)
 			if len(spec.Names) != 1 || len(spec.Values) != 1 || spec.Type != nil {
@@ -63,6 +66,7 @@ func packageDecl(p *mutate.Pass, g *ast.GenDecl) bool {
 // padEdits accepts a table if every use is a look-up with an index inside it. The compiler must be
 // unable to prove at least one of them.
 func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit {
+	// A table of 2^n elements needs no bounds check for an index that is masked with 2^n-1.
 	old := v.Type().Underlying().(*types.Array).Len()
 	padded := int64(1) << bits.Len64(uint64(old-1))
 	t, ok := lit.Type.(*ast.ArrayType)
@@ -70,6 +74,8 @@ func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit
 		return nil
 	}
 	var masked []mutate.Edit
+	// Each index must lie inside of the table as it is, so that neither the mask nor the added
+	// elements are ever seen.
 	for _, id := range p.Uses(v, p.File) {
 		ix, ok := p.Parent(id).(*ast.IndexExpr)
 		if !ok || ix.X != ast.Expr(id) {
@@ -82,6 +88,7 @@ func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit
 		if !within {
 			return nil
 		}
+		// Only an index without a mask, in a loop, is worth an edit.
 		if !masks && p.InLoop(ix) {
 			masked = append(masked, p.Replace(ix.Index, fmt.Sprintf("%s&%d", atom(p, ix.Index), padded-1)))
 		}
@@ -89,6 +96,7 @@ func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit
 	if len(masked) == 0 {
 		return nil
 	}
+	// A table that is a power of two already needs the masks only.
 	if padded == old {
 		return masked
 	}
@@ -98,11 +106,13 @@ func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit
 // indexWithin reports whether an index that depends on one byte stays below n for all 256 bytes,
 // and whether code masks it already.
 func indexWithin(p *mutate.Pass, index ast.Expr, n int64) (masked, within bool) {
+	// A mask below n keeps any index inside.
 	if b, ok := ast.Unparen(index).(*ast.BinaryExpr); ok && b.Op == token.AND {
 		if m, ok := p.Int(b.Y); ok && m >= 0 && m < n {
 			return true, true
 		}
 	}
+	// Else the index must depend on one byte, and is evaluated for all of its values.
 	operand := onlyByte(p, index)
 	if operand == nil {
 		return false, false
@@ -133,6 +143,8 @@ func indexWithin(p *mutate.Pass, index ast.Expr, n int64) (masked, within bool) 
 func onlyByte(p *mutate.Pass, index ast.Expr) ast.Expr {
 	var operand ast.Expr
 	many := false
+	// Go through the index, and collect the bytes that it reads. A call, another variable or a
+	// second byte ends the search.
 	ast.Inspect(index, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
 		if !ok || many {

@@ -71,11 +71,13 @@ func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 			return false
 		}
 	}
+	// In an inner loop, continue would mean that loop.
 	for _, call := range calls {
 		if p.InLoop(call) {
 			return false
 		}
 	}
+	// The function may not be used as a value, either.
 	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) == len(calls)
 }
 
@@ -104,6 +106,8 @@ func redeclared(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 	return false
 }
 
+// tailEdits puts the body into a loop. A call of the function itself assigns the parameters, and
+// continues.
 func tailEdits(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) []mutate.Edit {
 	_, args := parameterList(p, fn)
 	var edits []mutate.Edit
@@ -112,17 +116,20 @@ func tailEdits(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) []mutate
 		if !ok {
 			return nil
 		}
+		// The arguments become the parameters' new values.
 		var values []string
 		for _, a := range call.Args {
 			values = append(values, p.Text(a))
 		}
 		text := changedOnly(strings.Split(args, ", "), values)
+		// The last statement of the body reaches the end of the loop by itself.
 		if list := fn.Body.List; list[len(list)-1] != at {
 			text += "\ncontinue"
 		}
 		edits = append(edits, p.Replace(at, strings.TrimSpace(text)))
 	}
 	closing := "\n}\n"
+	// A function without results may fall off its end, where the loop would go on.
 	if list := fn.Body.List; fn.Type.Results == nil && !mutate.Terminates(list) && !endsInTail(p, list, calls) {
 		closing = "\nreturn\n}\n"
 	}

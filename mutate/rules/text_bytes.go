@@ -43,6 +43,8 @@ type bytesSite struct {
 	done  map[ast.Node]bool
 }
 
+// findTextBytes looks for texts that a function of the library formats, and code then only cuts or
+// adds to. Bytes of their own can be cut and added to in place.
 func findTextBytes(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -87,6 +89,7 @@ func (s *bytesSite) inside(id *ast.Ident) bool {
 
 // use rewrites one use.
 func (s *bytesSite) use(p *mutate.Pass, d facts.Declaration, id *ast.Ident) bool {
+	// An assignment to the variable is rewritten as a whole.
 	if as, ok := enclosing[*ast.AssignStmt](p, id); ok && len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == s.v {
 		s.done[as] = true
 		return s.assign(p, as)
@@ -95,6 +98,8 @@ func (s *bytesSite) use(p *mutate.Pass, d facts.Declaration, id *ast.Ident) bool
 		return false // one of several targets
 	}
 	var e ast.Expr = id
+	// Its length, its elements and cuts of it are the same for bytes. An address, a sign or a range
+	// over runes is not.
 	switch up := p.Parent(id).(type) {
 	case *ast.CallExpr:
 		if _, ok := p.IsBuiltin(up, "len"); ok {
@@ -123,6 +128,7 @@ func withinLength(p *mutate.Pass, v *types.Var, cut *ast.SliceExpr) bool {
 	if cut.High != nil {
 		high = ast.Unparen(cut.High)
 	}
+	// A constant may be taken off the length or divide it, so that the end never exceeds it.
 	if b, ok := high.(*ast.BinaryExpr); ok && (b.Op == token.SUB || b.Op == token.QUO) {
 		if n, constant := p.Int(b.Y); !constant || n < 0 {
 			return false
@@ -132,6 +138,7 @@ func withinLength(p *mutate.Pass, v *types.Var, cut *ast.SliceExpr) bool {
 	if cut.High != nil && p.LenOf(high) != v || cut.Slice3 {
 		return false
 	}
+	// The bounds may use the variable for its length only.
 	for _, id := range p.Uses(v, cut) {
 		call, _ := p.Parent(id).(*ast.CallExpr)
 		if p.Parent(id) != ast.Node(cut) && (call == nil || p.LenOf(call) != v) {
@@ -165,6 +172,7 @@ func (s *bytesSite) value(p *mutate.Pass, d facts.Declaration, e ast.Expr) bool 
 // beside a constant text. A text that is returned may be appended, since the bytes are not needed
 // any more.
 func (s *bytesSite) join(p *mutate.Pass, e ast.Expr, sum *ast.BinaryExpr) bool {
+	// Take the whole sum.
 	for {
 		up, ok := p.Parent(sum).(*ast.BinaryExpr)
 		if !ok || up.Op != token.ADD {
@@ -173,6 +181,7 @@ func (s *bytesSite) join(p *mutate.Pass, e ast.Expr, sum *ast.BinaryExpr) bool {
 		sum = up
 	}
 	parts := joinedParts(p, sum)
+	// Beside a constant text the compiler converts bytes without a copy.
 	for _, part := range parts {
 		if text, ok := constString(p, part); ok && text != "" {
 			s.gains++
@@ -180,6 +189,8 @@ func (s *bytesSite) join(p *mutate.Pass, e ast.Expr, sum *ast.BinaryExpr) bool {
 			return true
 		}
 	}
+	// Without one, the other parts are appended to the bytes, if these come first and the function
+	// returns the sum.
 	ret, returned := p.Parent(sum).(*ast.ReturnStmt)
 	if !returned || len(parts) > mostNestedParts || parts[0] != e || len(p.Uses(s.v, ret)) != len(p.Uses(s.v, e)) {
 		return false
@@ -200,6 +211,7 @@ func (s *bytesSite) assign(p *mutate.Pass, as *ast.AssignStmt) bool {
 		return false
 	}
 	rhs := ast.Unparen(as.Rhs[0])
+	// An addition to the text appends to the bytes; so does a sum that begins with the text.
 	if as.Tok == token.ADD_ASSIGN {
 		return s.add(p, as, joinedParts(p, rhs))
 	}
@@ -213,6 +225,7 @@ func (s *bytesSite) assign(p *mutate.Pass, as *ast.AssignStmt) bool {
 	case *ast.BinaryExpr:
 		parts := joinedParts(p, rhs)
 		return p.Var(parts[0]) == s.v && s.add(p, as, parts[1:])
+	// A call may only trim.
 	case *ast.CallExpr:
 		return s.trim(p, as, rhs)
 	}
@@ -235,9 +248,12 @@ func (s *bytesSite) add(p *mutate.Pass, as *ast.AssignStmt, parts []ast.Expr) bo
 
 // trim cuts off what package strings would.
 func (s *bytesSite) trim(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr) bool {
+	// The text must be the first argument and occur nowhere else.
 	if len(call.Args) == 0 || p.Var(call.Args[0]) != s.v || len(p.Uses(s.v, call)) > 1 {
 		return false
 	}
+	// Package bytes has the same functions, and cuts in place. The set of characters stays a string
+	// in both.
 	if _, ok := p.IsCall(call, "strings", "Trim", "TrimLeft", "TrimRight", "TrimSpace"); ok {
 		if redefined(p, as, "bytes") {
 			return false
@@ -247,6 +263,8 @@ func (s *bytesSite) trim(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr)
 		s.edits = append(s.edits, imports...)
 		return true
 	}
+	// TrimPrefix and TrimSuffix take bytes in package bytes, so a constant is compared and cut off
+	// here. The conversion to string in a comparison makes no copy.
 	if _, ok := p.IsCall(call, "strings", "TrimSuffix", "TrimPrefix"); !ok {
 		return false
 	}

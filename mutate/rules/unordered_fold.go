@@ -73,19 +73,25 @@ func findFolds(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// foldOf recognises a sort whose order only serves to find duplicates for a sum, or says why a sort
+// is no such.
 func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
+	// The statement sorts a list of integers or strings by value.
 	call, ok := p.IsCall(s.X, "sort", "Strings", "Ints")
 	if !ok {
 		if call, ok = p.IsCall(s.X, "slices", "Sort"); !ok {
 			return nil, errors.New("no sort")
 		}
 	}
+	// The list must belong to the function, because the rewrite leaves it unsorted.
 	f := &fold{list: p.Var(call.Args[0]), sort: s}
 	list, at := p.Siblings(s)
 	if f.list == nil || !exactlyComparable(f.list.Type()) || p.IsGlobal(f.list) || at < 0 ||
 		!facts.Owned.Of(p)[f.list] {
 		return nil, errors.New("the list is visible from outside")
 	}
+	// A Compact may follow, then statements that have nothing to do with the list, and then the
+	// loop.
 	rest := list[at+1:]
 	compact := len(rest) > 0 && isCompact(p, rest[0], f.list)
 	if compact {
@@ -101,12 +107,14 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 		f.loop.Tok != token.DEFINE {
 		return nil, errors.New("no loop over the values")
 	}
+	// The order that the sort made must not be visible after the loop.
 	f.last, f.value = f.loop, p.Var(f.loop.Value)
 	for _, later := range rest[1:] {
 		if len(p.Uses(f.list, later)) > 0 {
 			return nil, errors.New("the sorted list is used later")
 		}
 	}
+	// A copy made only to be sorted is not needed either.
 	if at > 0 {
 		f.cloneOf(p, list[at-1])
 	}
@@ -199,6 +207,8 @@ func isCompact(p *mutate.Pass, s ast.Stmt, list *types.Var) bool {
 // readBody accepts only commutative additions of terms that depend on the value alone. Without a
 // Compact, a test for the neighbour must stand in front.
 func (f *fold) readBody(p *mutate.Pass, compact bool) error {
+	// Duplicates must count once: by a Compact, or by a test that skips an element like its
+	// neighbour. Without the Compact the position may only be used in that test.
 	list := f.loop.Body.List
 	if !compact {
 		if len(list) == 0 || !skipsNeighbour(p, f, list[0]) {
@@ -208,6 +218,8 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 	} else if f.loop.Key != nil && p.Text(f.loop.Key) != "_" {
 		return errors.New("the position is used")
 	}
+	// Each statement adds to a sum by an operator for which the order does not matter, and one sum
+	// uses one operator only.
 	sums := map[*types.Var]token.Token{}
 	for _, s := range list {
 		as, ok := s.(*ast.AssignStmt)
@@ -222,6 +234,8 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 		sums[v] = as.Tok
 		f.term = as.Rhs[0]
 	}
+	// The terms must depend on the value alone: a sum read in a term, or a position, depends on the
+	// order.
 	for _, s := range list {
 		for id := range mutate.Nodes[*ast.Ident](p, s.(*ast.AssignStmt).Rhs[0]) {
 			v, ok := p.Info.Uses[id].(*types.Var)
@@ -242,6 +256,7 @@ func skipsNeighbour(p *mutate.Pass, f *fold, s ast.Stmt) bool {
 	if !ok || i.Init != nil || i.Else != nil || !endsInContinue(i.Body) || len(i.Body.List) != 1 || f.loop.Key == nil {
 		return false
 	}
+	// Match i > 0 && v == list[i-1], where the equation may be the other way round.
 	tests := operands(i.Cond, token.LAND)
 	if len(tests) != 2 {
 		return false
@@ -288,12 +303,16 @@ func isUnsignedWord(t types.Type) bool {
 	return ok && (b.Kind() == types.Uint64 || b.Kind() == types.Uint32 || b.Kind() == types.Uint)
 }
 
+// rewriteFold adds the values up without the sort if the list is short, and as before if it is
+// long.
 func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	// The fold works on the list before it was sorted, or on what was copied to be sorted.
 	f, form := s.Data.(*fold), param.Value.(foldForm)
 	list, value := f.list.Name(), f.value.Name()
 	if f.clone != nil {
 		list = f.source.Name() // the fold needs no order
 	}
+	// The test for a duplicate needs the position.
 	i := p.Fresh("i", "at")
 	if f.loop.Key != nil && p.Text(f.loop.Key) != "_" {
 		i = p.Text(f.loop.Key)
@@ -304,6 +323,8 @@ func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Ed
 	}
 	var edits []mutate.Edit
 	var loop string
+	// A set finds duplicates in one step for each element. A search among the earlier ones is
+	// enough for short lists.
 	if form.set {
 		loop = f.setLoop(p, form.upTo, i, list)
 	} else if !p.GoAtLeast(21) {
@@ -314,6 +335,7 @@ func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Ed
 		loop = fmt.Sprintf("for %s, %s := range %s {\nif !%s.Contains(%s[:%s], %s) {\n%s\n}\n}", i, value, list, pkg,
 			list, i, value, strings.Join(adds, "\n"))
 	}
+	// For long lists the original follows as it was, with the sort and the copy.
 	from := f.sort
 	if f.clone != nil {
 		from = f.clone
@@ -321,6 +343,7 @@ func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Ed
 	text := fmt.Sprintf("// The order does not matter here, so that short lists need no sorting to drop\n"+
 		"// duplicates.\nif len(%s) <= %d {\n%s\n} else {\n%s\n}",
 		list, form.upTo, loop, f.slowPath(p, from))
+	// The statements between the sort and the loop run first in both cases.
 	for _, s := range slices.Backward(f.between) {
 		text = p.Text(s) + "\n" + text
 	}
@@ -339,6 +362,7 @@ func (f *fold) slowPath(p *mutate.Pass, from ast.Stmt) string {
 // setLoop looks duplicates up by what each value adds, in an open-addressed table of positions that
 // is at most half full. It compares the values too, so equal hashes do no harm.
 func (f *fold) setLoop(p *mutate.Pass, upTo int, i, list string) string {
+	// Each value adds a term that works as its hash, and the sum takes it only once.
 	as := f.adds[0].(*ast.AssignStmt)
 	names := strings.NewReplacer("<slots>", p.Fresh("slots"), "<h>", p.Fresh("h", "digest"), "<s>",
 		p.Fresh("s", "slot"),

@@ -104,6 +104,8 @@ func unrollFactors(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
+// rewriteUnroll writes the body k times for blocks of k elements. The original loop handles the
+// rest.
 func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	l, k := s.Data.(*mutate.ElementLoop), param.Value.(int)
 	if labelled(p, s.Node) {
@@ -111,6 +113,7 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 	}
 	rest := p.Fresh("rest", "rest2")
 	var block strings.Builder
+	// Tests that leave in the same way are joined into one condition. Any other body is repeated.
 	if cond, then, ok := exitTest(p, l); ok {
 		tests := make([]string, k)
 		for j := range tests {
@@ -126,6 +129,7 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 			block.WriteString(text + "\n")
 		}
 	}
+	// The blocks run while k elements are left, and the original loop takes the rest.
 	text := fmt.Sprintf("%s := %s\nfor len(%s) >= %d {\n%s%s = %s[%d:]\n}\n%s",
 		rest, startOf(l), rest, k, block.String(), rest, rest, k, tail(p, l, rest))
 	if _, i := p.Siblings(s.Node.(ast.Stmt)); i < 0 {
@@ -176,6 +180,7 @@ func isElem(l *mutate.ElementLoop, ix *ast.IndexExpr) bool {
 
 // element returns the text of n with rest[j] in place of the loop's element.
 func element(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node, j string) string {
+	// Where the body may write to the list, the copy of the element keeps its name.
 	elem, keep := rest+"["+j+"]", needsCopy(p, l)
 	return p.TextWith(n, func(m ast.Node) (string, bool) {
 		switch m := m.(type) {
@@ -204,6 +209,7 @@ func needsCopy(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	if isStringVar(l.Seq) {
 		return false
 	}
+	// A write through anything but a plain variable may reach the list.
 	stores := false
 	ast.Inspect(l.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -251,6 +257,7 @@ func assignedAgain(p *mutate.Pass, v *types.Var, def *ast.AssignStmt) bool {
 // exitTest recognises a body that only leaves the loop if a pure test of the element holds. The
 // tests of a block can be joined.
 func exitTest(p *mutate.Pass, l *mutate.ElementLoop) (cond ast.Expr, then *ast.BlockStmt, ok bool) {
+	// Behind an optional copy of the element, the body is a single if with a single return.
 	list := l.Body.List
 	if copyOfElement(p, l) != nil {
 		list = list[1:]
@@ -263,6 +270,7 @@ func exitTest(p *mutate.Pass, l *mutate.ElementLoop) (cond ast.Expr, then *ast.B
 		return nil, nil, false
 	}
 	ret, isReturn := s.Body.List[0].(*ast.ReturnStmt)
+	// The return must not depend on the element: it no longer says which one it was.
 	if !isReturn || p.Effects(s.Cond).Writes || usesElement(p, l, ret) {
 		return nil, nil, false
 	}
@@ -285,6 +293,7 @@ func usesElement(p *mutate.Pass, l *mutate.ElementLoop, n ast.Node) bool {
 // statements after it into two branches. It refuses a body with break, labels or a continue
 // elsewhere.
 func unfold(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, bool) {
+	// A break would leave the block's loop, after elements that the block has not handled.
 	breaks, continues, ok := p.Branches(l.Body)
 	if !ok || len(breaks) > 0 || p.Effects(l.Body).Jumps && hasDefer(p, l.Body) {
 		return "", false
@@ -293,6 +302,7 @@ func unfold(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, 
 	if copyOfElement(p, l) != nil && !keep {
 		list = list[1:]
 	}
+	// Each continue must be the end of an if; those that are left over stand elsewhere.
 	text, left := unfoldList(p, l, list, rest, j, len(continues))
 	if left != 0 {
 		return "", false
@@ -300,6 +310,7 @@ func unfold(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, 
 	if keep && l.Value != nil {
 		text = fmt.Sprintf("%s := %s[%d]\n%s", l.Value.Name(), rest, j, text)
 	}
+	// Declarations of one copy must not meet those of the next.
 	if declares(list) || keep && l.Value != nil {
 		text = "{\n" + text + "\n}"
 	}
@@ -313,6 +324,8 @@ func hasDefer(p *mutate.Pass, n ast.Node) bool {
 	return false
 }
 
+// unfoldList writes the statements of element j. An iteration that ends in a continue has no loop
+// to continue any more: what follows it in the body becomes the else branch.
 func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest string, j, continues int) (string, int) {
 	if len(list) == 0 {
 		return "", continues
@@ -324,8 +337,10 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 				&ast.BlockStmt{Lbrace: before[0].Pos(), List: before, Rbrace: before[len(before)-1].End() - 1},
 				strconv.Itoa(j))
 		}
+		// The statements behind the if run only if it does not continue.
 		other, left := unfoldList(p, l, list[1:], rest, j, continues-1)
 		cond := element(p, l, rest, s.Cond, strconv.Itoa(j))
+		// Leave out a branch that is empty, and the if with both.
 		switch {
 		case other == "" && then == "":
 			return "", left

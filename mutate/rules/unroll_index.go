@@ -70,6 +70,8 @@ const maxBlockLines = 4
 // maxSlices bounds what the processor has registers for: each slice needs two in the loop.
 const maxSlices = 4
 
+// findUnrollIndex looks for counting loops that index several lists, and which unroll does not
+// take.
 func findUnrollIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -82,6 +84,8 @@ func findUnrollIndex(p *mutate.Pass) []mutate.Site {
 		if l, ok := p.Elements(s); ok && l.Plain {
 			continue // unroll takes it
 		}
+		// The bounds must stay, the body may be repeated, and it must index something whose tests
+		// are saved.
 		l := indexLoopOf(p, s)
 		if l == nil || !l.repeatable(p) || !l.findElems(p) || afterBlocks(p, l) {
 			continue
@@ -99,6 +103,8 @@ func findUnrollIndex(p *mutate.Pass) []mutate.Site {
 func indexLoopOf(p *mutate.Pass, s ast.Stmt) *indexLoop {
 	switch s := s.(type) {
 	case *ast.ForStmt:
+		// Match for i := a; i < b; i++ with bounds that stay. The length of a slice may not change
+		// either.
 		c, ok := p.Counted(s)
 		if !ok || c.Skips || c.Start == nil || s.Init.(*ast.AssignStmt).Tok != token.DEFINE ||
 			ast.Unparen(s.Cond).(*ast.BinaryExpr).Op != token.LSS || !isInt(p, c.Bound) ||
@@ -106,6 +112,7 @@ func indexLoopOf(p *mutate.Pass, s ast.Stmt) *indexLoop {
 			return nil
 		}
 		l := &indexLoop{stmt: s, body: s.Body, index: c.Index, from: p.Text(c.Start), to: p.Text(c.Bound), start: -1}
+		// With len(s) as the bound, the elements of s can be read through a slice that shrinks.
 		if call, ok := p.IsBuiltin(c.Bound, "len"); ok {
 			l.whole = ast.Unparen(call.Args[0])
 		}
@@ -121,6 +128,7 @@ func indexLoopOf(p *mutate.Pass, s ast.Stmt) *indexLoop {
 			return nil // the head of the rest loop would read the index instead
 		}
 		l := &indexLoop{stmt: s, body: s.Body, index: p.Var(s.Key), from: "0"}
+		// A range over a slice or an integer has the same form, from 0.
 		if isSlice(p.Info.TypeOf(s.X)) && simpleBound(s.X) {
 			l.whole, l.to = ast.Unparen(s.X), "len("+p.Text(s.X)+")"
 			if !isBlank(s.Value) {
@@ -166,12 +174,15 @@ func simpleBound(e ast.Expr) bool {
 // repeatable reports whether the body may stand several times in a row. Calls take so long that
 // fewer tests of the index would not show.
 func (l *indexLoop) repeatable(p *mutate.Pass) bool {
+	// The loop's variables belong to one iteration each, so the body may neither change nor keep
+	// them.
 	if l.index == nil || facts.Captured.Of(p)[l.index] || p.Assigned(l.index, l.body) || len(l.body.List) == 0 ||
 		l.value != nil && (p.Assigned(l.value, l.body) || declaredIn(p, l.body, l.value.Name())) ||
 		lines(p, l.body)-1 > maxBlockLines {
 		return false
 	}
 	fits := true
+	// Loops and calls take long anyway, and jumps have no single place to go to.
 	ast.Inspect(l.body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.BranchStmt,
@@ -179,6 +190,7 @@ func (l *indexLoop) repeatable(p *mutate.Pass) bool {
 			fits = false
 		case *ast.UnaryExpr:
 			fits = fits && n.Op != token.AND // an address tells where an element lies
+		// Single instructions are no calls.
 		case *ast.CallExpr:
 			_, counts := p.IsCall(n, "math/bits", "OnesCount64", "OnesCount32", "OnesCount", "RotateLeft64",
 				"RotateLeft32", "TrailingZeros64", "Len64")
@@ -257,10 +269,14 @@ func afterBlocks(p *mutate.Pass, l *indexLoop) bool {
 	return v != nil && p.Assigned(v, list[at-1])
 }
 
+// rewriteUnrollIndex writes the body k times for blocks of k iterations, with the lists cut to what
+// is left.
 func rewriteUnrollIndex(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	l, k := s.Data.(*indexLoop), param.Value.(int)
 	at := p.Fresh("at", "done", "start")
 	var rests, parts, next, tests []string
+	// Each list that the body indexes gets a slice of what is left of it, whose constant indexes
+	// need no check. The names come from the list or the field.
 	for _, e := range l.seqs {
 		base, field, isField := strings.Cut(p.Text(e), ".")
 		stem := base
@@ -275,15 +291,20 @@ func rewriteUnrollIndex(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mu
 		next = append(next, fmt.Sprintf("%s[%d:]", name, k))
 		tests = append(tests, fmt.Sprintf("len(%s) >= %d", name, k))
 	}
+	// The block runs as long as all of them have k elements left.
 	blocks := fmt.Sprintf("%s := %s\nfor %s {\n", strings.Join(rests, ", "), strings.Join(parts, ", "),
 		strings.Join(tests, " && "))
+	// The body is written k times, with the j-th element of each rest.
 	for j := range k {
 		blocks += l.copied(p, rests, strconv.Itoa(j)) + "\n"
 	}
 	blocks += fmt.Sprintf("%s = %s\n%s += %d\n}\n", strings.Join(rests, ", "), strings.Join(next, ", "), at, k)
+	// The slices start at the index; where that could panic and the original not, a guard skips the
+	// block.
 	if guard := l.guard(p, at); guard != "" {
 		blocks = "if " + guard + " {\n" + blocks + "}\n"
 	}
+	// The original loop handles what is left, from where the blocks ended.
 	rest := p.BodyText(l.body)
 	if l.value != nil {
 		rest = fmt.Sprintf("%s := %s[%s]\n%s", l.value.Name(), p.Text(l.whole), l.index.Name(), rest)
@@ -350,6 +371,7 @@ func (l *indexLoop) copied(p *mutate.Pass, rests []string, j string) string {
 		}
 		return "", false
 	}))
+	// A copy of the element is declared unless all is read in one statement.
 	text = strings.TrimSpace(text[1 : len(text)-1]) // without the braces
 	if l.value != nil && !single {
 		text = fmt.Sprintf("%s := %s[%s]\n%s", l.value.Name(), rests[0], j, text)

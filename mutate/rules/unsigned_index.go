@@ -42,6 +42,8 @@ var unsignedIndex = &mutate.Mutator{
 	Rewrite: rewriteUnsigned,
 }
 
+// findUnsigned looks for loops over an index that also moves in the body. An unsigned one has only
+// one bound to check.
 func findUnsigned(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
@@ -72,11 +74,13 @@ func unsignedEdits(p *mutate.Pass, l *mutate.CountedLoop) ([]mutate.Edit, error)
 	if def == nil {
 		return nil, errors.New("the index is declared in a way that the rule does not know")
 	}
+	// A negative start would become a huge number.
 	if n, ok := p.Int(start); !ok || n < 0 {
 		return nil, errors.New("the index may start below zero")
 	}
 	edits := []mutate.Edit{p.Replace(start, "uint("+p.Text(start)+")")}
 	converted := map[ast.Node]bool{}
+	// Every use must have an unsigned form; the first one without is the reason for the refusal.
 	for _, id := range p.Uses(l.Index, fn) {
 		e, err := unsignedUse(p, l, id, converted)
 		if err != nil {
@@ -97,6 +101,8 @@ func definition(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) (*ast.AssignStmt
 	return nil, nil
 }
 
+// unsignedUse rewrites one use of the index. Steps upwards and indexes are the same for both;
+// comparisons need a conversion.
 func unsignedUse(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, done map[ast.Node]bool) ([]mutate.Edit, error) {
 	switch up := p.Parent(id).(type) {
 	case *ast.IncDecStmt:
@@ -122,6 +128,7 @@ func unsignedUse(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, done map[
 func unsignedCompare(
 	p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, up *ast.BinaryExpr, done map[ast.Node]bool,
 ) ([]mutate.Edit, error) {
+	// i+n stays an index, or one side of a comparison. Any other sum may be needed as an int.
 	if up.Op == token.ADD && ast.Unparen(up.X) == ast.Expr(id) {
 		n, ok := p.Int(up.Y)
 		if !ok || n < 0 {
@@ -140,15 +147,20 @@ func unsignedCompare(
 	return compareWithLen(p, l, id, up, done)
 }
 
+// compareWithLen rewrites a comparison of the index with a length. An unsigned index is never
+// negative; a step below zero makes it larger than every length.
 func compareWithLen(
 	p *mutate.Pass, l *mutate.CountedLoop, left ast.Expr, cmp *ast.BinaryExpr, done map[ast.Node]bool,
 ) ([]mutate.Edit, error) {
+	// Both operands may be visited, and the comparison is rewritten once.
 	if done[cmp] {
 		return nil, nil
 	}
 	if ast.Unparen(cmp.X) != left {
 		return nil, fmt.Errorf("the index is used in %q", p.Text(cmp))
 	}
+	// i == len(s) becomes i >= uint(len(s)), and != becomes <, which tells the compiler the bound.
+	// They are the same only if the index can't jump over the length.
 	op := cmp.Op
 	switch op {
 	case token.LSS, token.GEQ, token.LEQ, token.GTR:
@@ -163,6 +175,8 @@ func compareWithLen(
 		return nil, fmt.Errorf("%q may be passed without being met", p.Text(cmp))
 	}
 	done[cmp] = true
+	// The bound must be a length or a constant that is not negative: only these keep their order as
+	// unsigned numbers.
 	bound := p.Text(cmp.Y)
 	if _, constant := p.Int(cmp.Y); !constant {
 		if p.LenOf(cmp.Y) == nil {

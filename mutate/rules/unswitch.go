@@ -40,6 +40,7 @@ var unswitch = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
+// findUnswitch looks for ifs in a loop whose condition stays the same.
 func findUnswitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
@@ -47,11 +48,13 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 		if body == nil || lines(p, s) > 30 || labelled(p, s) {
 			continue
 		}
+		// The loop is written twice, and a label may stand only once.
 		if _, ok := p.Parent(s).(*ast.LabeledStmt); ok {
 			continue
 		}
 		for _, st := range body.List {
 			branch, ok := st.(*ast.IfStmt)
+			// The condition must be the same in all iterations.
 			if !ok || branch.Init != nil || !facts.Stable(p, branch.Cond, s) ||
 				p.Info.Types[branch.Cond].Value != nil ||
 				!usedInBoth(p, s, branch) {
@@ -89,6 +92,8 @@ func usedInBoth(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
 	return true
 }
 
+// unswitchEdit asks the condition once, and writes the loop with each of its branches. If the loop
+// does nothing else, there is nothing to do without the branch.
 func unswitchEdit(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) mutate.Edit {
 	with := func(arm string) string {
 		return p.Between(loop.Pos(), branch.Pos()) + arm + p.Between(branch.End(), loop.End())

@@ -39,14 +39,17 @@ type neighbour struct {
 	offset int64
 }
 
+// findWindow looks for accesses that stand a constant distance apart, in code that runs often.
 func findWindow(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	covered := map[*ast.IndexExpr]bool{}
 	for list := range p.Lists() {
 		for i, s := range list {
+			// Jumps into or out of the list make it unknown what is reached.
 			if fn := p.FuncOf(s); fn == nil || !hot(p, s) || jumpsAbout(p, fn) || labelled(p, s) {
 				continue
 			}
+			// Each access that certainly happens may begin a window, unless it is in one already.
 			for _, first := range certain(p, s) {
 				if covered[first.ix] {
 					continue
@@ -68,6 +71,7 @@ func findWindow(p *mutate.Pass) []mutate.Site {
 // statement on.
 func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, []neighbour) {
 	v := p.Var(first.ix.X)
+	// steady says that a statement changes neither the list nor what the place consists of.
 	steady := func(s ast.Stmt) bool {
 		if p.Reassigned(v, s) {
 			return false
@@ -79,12 +83,16 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 		}
 		return true
 	}
+	// Walk through the statements as long as the place is the same. straight says that no earlier
+	// statement may have left the list of statements.
 	lo, hi, straight := first.offset, first.offset, true
 	var found []neighbour
 	for _, s := range list {
 		if !steady(s) {
 			break
 		}
+		// Accesses that every path reaches set the bounds of the window: the original panics for
+		// each of them, too, if the list is too short.
 		if straight {
 			for _, n := range certain(p, s) {
 				if p.Var(n.ix.X) == v && p.Same(n.place, first.place) {
@@ -92,6 +100,7 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 				}
 			}
 		}
+		// All other accesses in reach may use the window if they fall inside it.
 		straight = straight && goesOn(p, s)
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
 			if n, ok := neighbourOf(p, ix); ok && p.Var(ix.X) == v && p.Same(n.place, first.place) {
@@ -100,6 +109,8 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 		}
 	}
 	found = slices.DeleteFunc(found, func(n neighbour) bool { return n.offset < lo || n.offset > hi })
+	// Fewer than three different neighbours are not worth the cut, and a wide window would mostly
+	// be checked for nothing.
 	different := map[int64]bool{}
 	for _, n := range found {
 		different[n.offset] = true
@@ -108,6 +119,7 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 		return nil, nil
 	}
 	name := p.Fresh("part", "window")
+	// Each access becomes one with a constant index.
 	var edits []mutate.Edit
 	for _, n := range found {
 		edits = append(edits, p.Replace(n.ix, fmt.Sprintf("%s[%d]", name, n.offset-lo)))
@@ -142,17 +154,21 @@ func plus(p *mutate.Pass, place ast.Expr, n int64) string {
 // neighbourOf splits the index of an access into a place and a constant. The place depends on
 // variables of the function only, and is as wide as a length.
 func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
+	// The list is a local variable that nobody else can change between two accesses.
 	v := p.Var(ix.X)
 	if v == nil || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] || !slicedOrString(v.Type()) ||
 		p.Info.Types[ix.Index].Value != nil || addressOf(p, ix) {
 		return neighbour{}, false
 	}
+	// Narrower types wrap around where the sum of the window would not.
 	switch p.Basic(ix.Index) {
 	case types.Int, types.Uint, types.Int64, types.Uint64:
 	default:
 		return neighbour{}, false
 	}
 	n := neighbour{ix: ix}
+	// Take the constant off the index. What is left must have no effects, and consist of local
+	// variables: it is evaluated once for all.
 	n.place, n.offset = placeOf(p, ix.Index)
 	f := p.Effects(n.place)
 	if f.Writes || f.Reads || f.Panics || callsFunction(p, n.place) {

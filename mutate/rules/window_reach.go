@@ -73,26 +73,32 @@ func endings(p *mutate.Pass, root ast.Node) []ast.Node {
 // mayEnd reports whether nothing may run after a node, apart from what its operands do.
 func mayEnd(p *mutate.Pass, n ast.Node) bool {
 	switch n := n.(type) {
+	// These wait, run any number of times, or run other code.
 	case *ast.ForStmt, *ast.RangeStmt, *ast.SelectStmt, *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt:
 		return true
+	// A call may panic or never return.
 	case *ast.CallExpr:
 		return mayNotReturn(p, n)
 	case *ast.UnaryExpr:
 		return n.Op == token.ARROW
+	// A nil pointer panics, in a dereference and in a field or method through one.
 	case *ast.StarExpr:
 		return !p.Info.Types[n].IsType()
 	case *ast.SelectorExpr:
 		s := p.Info.Selections[n]
 		return s != nil && (s.Indirect() || isPointer(s.Recv()) || types.IsInterface(s.Recv()))
+	// A type assertion panics unless its second result is asked for.
 	case *ast.TypeAssertExpr:
 		_, asks := p.Info.TypeOf(n).(*types.Tuple)
 		return n.Type != nil && !asks
+	// A slice's own index is the rule's business. A map, or an array through a pointer, may be nil.
 	case *ast.IndexExpr:
 		t := p.Info.TypeOf(n.X).Underlying()
 		_, isMap := t.(*types.Map) // a nil map takes no element, and a key may have no hash
 		return isMap || isPointer(t)
 	case *ast.SliceExpr:
 		return isPointer(p.Info.TypeOf(n.X))
+	// A comparison of interfaces panics for types that cannot be compared, and a division by zero.
 	case *ast.BinaryExpr:
 		if n.Op == token.EQL || n.Op == token.NEQ {
 			return p.Effects(n).Panics && !plainOperand(p, n.X)

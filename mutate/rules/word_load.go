@@ -35,6 +35,7 @@ type word struct {
 	typ  types.Type
 }
 
+// findWordLoads looks for the largest sums of shifted bytes that make up a word.
 func findWordLoads(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	covered := token.NoPos
@@ -54,16 +55,20 @@ func findWordLoads(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// wordOf recognises a sum of the bytes of a word, or returns nil.
 func wordOf(p *mutate.Pass, e *ast.BinaryExpr) *word {
 	if e.Op != token.OR && e.Op != token.ADD && e.Op != token.XOR {
 		return nil
 	}
+	// The terms must be as many as a word has bytes, and the result at least as wide.
 	terms := operands(e, e.Op)
 	w := &word{size: len(terms), typ: p.Info.TypeOf(e)}
 	if w.size != 2 && w.size != 4 && w.size != 8 || !isInteger(w.typ) || int64(w.size) > sizeOf(w.typ) {
 		return nil
 	}
 	at := map[int64]int64{} // from shift to offset
+	// Each term is a byte at an offset from one base, shifted by whole bytes. No shift occurs
+	// twice.
 	for _, t := range terms {
 		shift, ix := shiftedByte(p, t)
 		if ix == nil || !w.sameBase(p, ix) {
@@ -80,6 +85,7 @@ func wordOf(p *mutate.Pass, e *ast.BinaryExpr) *word {
 
 // ordered checks that the offsets are consecutive, upwards or downwards.
 func (w *word) ordered(at map[int64]int64) *word {
+	// In little-endian order the offsets grow with the shifts, in big-endian order they fall.
 	little, big := true, true
 	low, ok := at[0]
 	for i := range int64(w.size) {
@@ -89,6 +95,7 @@ func (w *word) ordered(at map[int64]int64) *word {
 		big = big && off == low-i
 	}
 	if !ok || !little && !big {
+		// The load starts at the lowest offset.
 		return nil
 	}
 	w.big, w.at = big, low
@@ -118,6 +125,7 @@ func sizeOf(t types.Type) int64 {
 // shiftedByte recognises T(s[i])<<k.
 func shiftedByte(p *mutate.Pass, e ast.Expr) (int64, *ast.IndexExpr) {
 	shift := int64(0)
+	// The shift may be missing, for the lowest byte.
 	e = ast.Unparen(e)
 	if b, ok := e.(*ast.BinaryExpr); ok && b.Op == token.SHL {
 		k, ok := p.Int(b.Y)
@@ -126,6 +134,7 @@ func shiftedByte(p *mutate.Pass, e ast.Expr) (int64, *ast.IndexExpr) {
 		}
 		shift, e = k, ast.Unparen(b.X)
 	}
+	// The byte must be converted before it is shifted: a byte has no room.
 	conv, ok := e.(*ast.CallExpr)
 	if !ok || len(conv.Args) != 1 || !p.Info.Types[conv.Fun].IsType() {
 		return 0, nil
@@ -175,6 +184,7 @@ func offsetIn(p *mutate.Pass, e ast.Expr) int64 {
 	return 0
 }
 
+// rewriteWordLoad reads the word in one load, and converts it if the sum had another type.
 func rewriteWordLoad(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	w := s.Data.(*word)
 	pkg, edits := p.Import("encoding/binary")
@@ -183,6 +193,7 @@ func rewriteWordLoad(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 		order = "BigEndian"
 	}
 	from := ""
+	// The load begins at the base, plus the offset if there is one.
 	switch {
 	case w.base != nil && w.at > 0:
 		from = fmt.Sprintf("[%s+%d:]", p.Text(w.base), w.at)

@@ -69,7 +69,9 @@ func findWordPrefix(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// prefixOf recognises a loop over a text whose first arm accepts the bytes of a few ranges.
 func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
+	// The loop counts along a text or bytes that it leaves alone, from a constant on.
 	l, ok := p.Counted(f)
 	if !ok || l.Seq == nil || !l.Strict || l.Start == nil || !hasWords(l.Seq.Type()) || p.Assigned(l.Seq, f) {
 		return nil
@@ -81,6 +83,7 @@ func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
 	if !ok || start < 0 {
 		return nil
 	}
+	// The first arm accepts bytes and goes on; those bytes must be few ranges.
 	test, body, last := acceptingArm(p, l)
 	if test == nil {
 		return nil
@@ -91,6 +94,7 @@ func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
 		return nil
 	}
 	s := &prefixSite{loop: l, test: test, start: start, ranges: ranges}
+	// A gap is optional: without, the blocks stop at the first other byte.
 	s.gap = gapOf(p, l, set, start)
 	return s
 }
@@ -119,6 +123,7 @@ func stepsOn(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, body []ast.St
 //
 //	for i+2 < len(s) && plain[s[i+1]] && plain[s[i+2]] { i += 2 }
 func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) bool {
+	// The body adds a constant k to the index.
 	f, ok := s.(*ast.ForStmt)
 	if !ok || f.Init != nil || f.Post != nil || f.Cond == nil || len(f.Body.List) != 1 {
 		return false
@@ -127,6 +132,7 @@ func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) 
 	if !ok || as.Tok != token.ADD_ASSIGN || p.Var(as.Lhs[0]) != l.Index {
 		return false
 	}
+	// The condition has k+1 parts: one for the length, and one for each element in reach.
 	k, ok := constantInt(p, as.Rhs[0])
 	tests := operands(f.Cond, token.LAND)
 	if !ok || int64(len(tests)) != k+1 {
@@ -140,10 +146,12 @@ func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) 
 		n, _ := constantInt(p, b.Y)
 		return n
 	}
+	// The first part asks for i+k < len(s), so that all others stay inside.
 	bound, ok := ast.Unparen(tests[0]).(*ast.BinaryExpr)
 	if !ok || bound.Op != token.LSS || ahead(bound.X) != k || !p.Same(bound.Y, l.Bound) {
 		return false
 	}
+	// The others test the elements at i+1 to i+k, in this order and for the same set of bytes.
 	for j, e := range tests[1:] {
 		t, ok := testOf(p, e)
 		if !ok {
@@ -167,6 +175,8 @@ func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) 
 //	i++
 //	if i == len(s) || !ordinary(s[i]) { return false }
 func gapOf(p *mutate.Pass, l *mutate.CountedLoop, ordinary [256]bool, start int64) *gap {
+	// Behind an optional copy of the element, the body must consist of the first arm, a refusal, a
+	// step and a second refusal.
 	list := l.Stmt.Body.List
 	if len(list) > 0 && elementCopy(p, l, list[0]) != nil {
 		list = list[1:]
@@ -178,6 +188,8 @@ func gapOf(p *mutate.Pass, l *mutate.CountedLoop, ordinary [256]bool, start int6
 	if !ok || one.Tok != token.INC || p.Var(one.X) != l.Index {
 		return nil
 	}
+	// The first refusal leaves on all bytes but one. It may also leave at the start, where the gap
+	// has no byte in front of it.
 	g := &gap{inside: false}
 	refused, ok := leavesOn(p, l, list[1], func(e ast.Expr) bool {
 		b, ok := e.(*ast.BinaryExpr)
@@ -191,6 +203,7 @@ func gapOf(p *mutate.Pass, l *mutate.CountedLoop, ordinary [256]bool, start int6
 	if !ok {
 		return nil
 	}
+	// The byte that is neither refused nor ordinary is the gap's.
 	chars := 0
 	for c := range 256 {
 		if !refused[c] && !ordinary[c] {
@@ -201,6 +214,7 @@ func gapOf(p *mutate.Pass, l *mutate.CountedLoop, ordinary [256]bool, start int6
 	if chars != 1 || g.char >= 0x80 {
 		return nil
 	}
+	// The second refusal leaves at the end, or if no ordinary byte follows.
 	ends := false
 	refused, ok = leavesOn(p, l, list[3], func(e ast.Expr) bool {
 		b, ok := e.(*ast.BinaryExpr)
@@ -231,6 +245,7 @@ func onlyArm(s ast.Stmt) bool {
 // leavesOn recognises an if that leaves the function or the loop for some bytes seq[i], or for
 // other conditions that the caller names.
 func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.Expr) bool) (set [256]bool, ok bool) {
+	// The statement is an if that leaves, with one or several conditions.
 	f, ok := s.(*ast.IfStmt)
 	if !ok || f.Init != nil || f.Else != nil || !exits(f.Body) {
 		return set, false
@@ -239,6 +254,8 @@ func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.
 	if b, ok := ast.Unparen(f.Cond).(*ast.BinaryExpr); ok && b.Op == token.LOR {
 		tests = operands(b, token.LOR)
 	}
+	// Each condition tests the element, which adds to the set of refused bytes, or is one that the
+	// caller knows.
 	for _, e := range tests {
 		e = ast.Unparen(e)
 		t, ok := testOf(p, e)
@@ -276,13 +293,18 @@ func exits(body *ast.BlockStmt) bool {
 	return false
 }
 
+// rewriteWordPrefix puts a loop that tests eight bytes at once in front of the original loop, and
+// lets the original begin where it stopped.
 func rewriteWordPrefix(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(*prefixSite)
 	l := site.loop
+	// The word is loaded from the current start; the last one may overlap the bytes before it.
 	seq, start := l.Seq.Name(), p.Fresh("start", "begin")
 	load, edits := loadWord(p, l.Stmt, l.Seq, seq+"[<start>:]")
 	all := p.Fresh("allAccepted", "wordAccepted")
 	edits = append(edits, p.Declare(l.Stmt, wordTestOf(all, site.ranges)))
+	// Choose the template: without gaps, with gaps anywhere, or with gaps that need a byte in
+	// front.
 	text := plainPrefix
 	if g := site.gap; g != nil {
 		text = gapPrefix
@@ -294,6 +316,7 @@ func rewriteWordPrefix(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 		text = strings.ReplaceAll(text, "<gaps>", gaps)
 		text = strings.ReplaceAll(text, "<char>", byteText(int(g.char)))
 	}
+	// The first byte may have a test of its own, written for a fixed index.
 	operand := mustTest(p, site.test).operand
 	first := parenthesised(p, site.test, token.LAND, func(n ast.Node) (string, bool) {
 		if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
@@ -309,6 +332,7 @@ func rewriteWordPrefix(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 		"<s>", seq, "<all>", all, "<behind>", p.Fresh("behind", "pending"), "<w>", p.Fresh("w", "word"), "<left>",
 		p.Fresh("left", "rest"),
 		"<found>", p.Fresh("found", "alone"), "<first>", first).Replace(text)
+	// The start is an int, and the index may be of another type.
 	index := types.TypeString(l.Index.Type(), types.RelativeTo(p.Pkg))
 	return append(edits,
 		p.Insert(l.Stmt.Pos(), text),

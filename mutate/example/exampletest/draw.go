@@ -48,6 +48,8 @@ func (d *inputs) argument(t reflect.Type) reflect.Value {
 
 // variant copies a value, and changes at most a little.
 func (d *inputs) variant(old reflect.Value) reflect.Value {
+	// A text is cut or put into capitals, and a list gets one other element: variants show what
+	// equal values do not.
 	switch old.Kind() {
 	case reflect.String:
 		s := old.String()
@@ -105,6 +107,7 @@ func (d *inputs) integer() int64 {
 // value draws a value of a type.
 func (d *inputs) value(t reflect.Type, depth int) reflect.Value {
 	v := reflect.New(t).Elem()
+	// Values are small, and taken from the edges of the types.
 	switch t.Kind() {
 	case reflect.Bool:
 		v.SetBool(d.r.IntN(2) == 0)
@@ -139,6 +142,7 @@ func (d *inputs) value(t reflect.Type, depth int) reflect.Value {
 	case reflect.Struct:
 		d.fill(v, depth)
 	case reflect.Func:
+		// A function that takes a function is a sequence, which calls it for each element.
 		if t.NumIn() == 1 && t.In(0).Kind() == reflect.Func {
 			v.Set(d.sequence(t))
 			break
@@ -155,6 +159,7 @@ func (d *inputs) value(t reflect.Type, depth int) reflect.Value {
 	return v
 }
 
+// slice draws a slice: nil, or a few elements with some room behind them. Bytes are texts.
 func (d *inputs) slice(v reflect.Value, depth int) {
 	if d.r.IntN(8) == 0 {
 		return
@@ -212,6 +217,8 @@ func (d *inputs) sequence(t reflect.Type) reflect.Value {
 // records its arguments, and changes what they point to. One with results stands for an
 // expression: it has no effects, and the same arguments give the same results.
 func (d *inputs) function(t reflect.Type) reflect.Value {
+	// The salt makes two functions differ. The same arguments give the same hash, and so the same
+	// results.
 	salt := d.r.Uint64()
 	calls := 0
 	return reflect.MakeFunc(t, func(args []reflect.Value) []reflect.Value {
@@ -221,6 +228,8 @@ func (d *inputs) function(t reflect.Type) reflect.Value {
 		}
 		h := fnv.New64a()
 		h.Write([]byte(strings.Join(shown, ",")))
+		// A function without results stands for statements: the trace records that they ran, and
+		// with what. It changes what its arguments point to, since statements may.
 		if t.NumOut() == 0 {
 			calls++
 			d.trace = append(d.trace, fmt.Sprintf("%x(%s)", salt&0xff, strings.Join(shown, ",")))

@@ -25,6 +25,8 @@ func Pair(class beagle.Class, p example.Pair, n int) error {
 		if before.Type() != a.Type() {
 			return fmt.Errorf("way %d: Before is a %v, After a %v", i, before.Type(), a.Type())
 		}
+		// Draw inputs until enough of them meet When. Seeds make the same input three times, once
+		// for each call that may change it.
 		tried := 0
 		for seed := uint64(0); tried < n; seed++ {
 			if seed > uint64(50*n) {
@@ -81,6 +83,7 @@ func call(f reflect.Value, d *inputs) (o outcome) {
 
 // differ says how two outcomes differ, or returns "".
 func (o outcome) differ(got outcome, class beagle.Class, p example.Pair) string {
+	// Under E1 any panic will do. E0 and E3 ask for its text as well.
 	if o.panicked != got.panicked {
 		return fmt.Sprintf("Before panics with %q, After with %q", o.text, got.text)
 	}
@@ -90,6 +93,7 @@ func (o outcome) differ(got outcome, class beagle.Class, p example.Pair) string 
 	if (class == beagle.E0 || class == beagle.E3) && o.text != got.text {
 		return fmt.Sprintf("Before panics with %q, After with %q", o.text, got.text)
 	}
+	// Results must agree, and then arguments that the example does not give up.
 	loose := class == beagle.E2
 	for i := range o.results {
 		if a, b := show(o.results[i], loose), show(got.results[i], loose); a != b {
@@ -102,6 +106,7 @@ func (o outcome) differ(got outcome, class beagle.Class, p example.Pair) string 
 			return fmt.Sprintf("argument %d afterwards: Before %s, After %s", i, a, b)
 		}
 	}
+	// Without an order of calls, the traces are compared as sets.
 	if p.AnyOrder {
 		slices.Sort(o.inputs.trace)
 		slices.Sort(got.inputs.trace)
