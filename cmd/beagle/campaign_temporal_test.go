@@ -19,12 +19,14 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 	"github.com/beagle-go/beagle/internal/porttest"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
 // TestCampaignTemporal kills the command and the worker of a campaign that is a workflow. It goes
 // on with another worker and without a command. A command that follows it again sees the end, with
 // the caller.
 func TestCampaignTemporal(t *testing.T) {
+	sampletest.Rarely(t, 3)
 	t.Parallel()
 	server := os.Getenv("BEAGLE_DEVSERVER")
 	if server == "" {

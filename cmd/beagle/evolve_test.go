@@ -19,7 +19,7 @@ import (
 
 // searchesDrawn is the number of scripts of testdata/evolve that a run tries: each runs several
 // searches.
-const searchesDrawn = 2
+const searchesDrawn = 1
 
 // TestEvolveScripts runs whole searches on small modules.
 func TestEvolveScripts(t *testing.T) {

@@ -81,7 +81,7 @@ func TestScripts(t *testing.T) {
 
 // servicesDrawn is the number of scripts of testdata/service that a run tries: each takes up to a
 // minute.
-const servicesDrawn = 2
+const servicesDrawn = 1
 
 // TestServiceScripts runs captures, campaigns and rollouts on services that run.
 func TestServiceScripts(t *testing.T) {

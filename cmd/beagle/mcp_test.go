@@ -582,6 +582,7 @@ func (endless) Read(p []byte) (int, error) {
 // TestMCPSubmit checks that a version that is submitted to a running search becomes one of its
 // candidates, and the patch of the search can be fetched.
 func TestMCPSubmit(t *testing.T) {
+	sampletest.Rarely(t, 2)
 	t.Parallel()
 	s := serveModule(t)
 	search := exec.Command("beagle", "evolve", "-C", s.dir, "--candidates=400", "--batch=2", "--time=20m", "--fuzz=1s",

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle/internal/llmtest"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
 // TestRedactedRunKeepsWhatPanicsSay checks that a function that says in its panic what it was
@@ -14,6 +15,7 @@ func TestRedactedRunKeepsWhatPanicsSay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run")
 	}
+	sampletest.Rarely(t, 2)
 	const secret = "UrsulaMeierhofer"
 	const text = "package p\n\n// Sum adds the bytes of s.\nfunc Sum(s string) int {\n" +
 		"\tif len(s) > 0 && s[0] == 'U' {\n\t\tpanic(\"on the list: \" + s)\n\t}\n\tn := 0\n" +

@@ -51,6 +51,7 @@ func (f *testFleet) campaign(ctx context.Context) chan error {
 // TestCampaign kills a worker and who follows while a campaign searches. It goes on, and nothing
 // that was judged is judged again, also when the campaign is started once more.
 func TestCampaign(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server to notice what was killed
 	f := newFleet(t, "127.0.0.1")
 	base := planned(t, f, 30)
@@ -102,6 +103,7 @@ func TestCampaign(t *testing.T) {
 // TestCampaignCancel cancels a campaign within a search, which ends too. Started again it goes on
 // with that search.
 func TestCampaignCancel(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server
 	f := newFleet(t, "127.0.0.1")
 	base := planned(t, f, 30)

@@ -94,6 +94,7 @@ func modelsAt(t *testing.T, url string, names ...string) flow.Spec {
 // between, while models write for a run: the provider makes no answer twice, and no answer that
 // arrived is asked for again. A version that is handed in gets its fate.
 func TestNothingIsPaidTwice(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server to notice what was killed
 	planned, candidates := 4, 48
 	if sampletest.All() {

@@ -189,6 +189,7 @@ var endless = rollout.Plan{Ramp: []float64{0.3}, StepBlocks: 1e6, MostBlocks: 1e
 // TestRolloutStops kills the worker of a rollout. The service goes back to the original by itself,
 // and the next worker goes on. Then a person stops it: nothing has shipped.
 func TestRolloutStops(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a lease to end
 	s := newSite(t, endless)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
@@ -240,6 +241,7 @@ func TestRolloutStops(t *testing.T) {
 // TestRolloutShips kills workers, who follows, and the server of a rollout of a better version. It
 // ships once, when the evidence is there, and every block counts once.
 func TestRolloutShips(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server to notice what was killed
 	s := newSite(t, rollout.Plan{Ramp: []float64{0.3}, StepBlocks: 60, Horizon: 200, HoldoutBlocks: 60,
 		MostBlocks: 1e5})
