@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Source is the source of this package, as `internal/harness` ships it. This
-// file and the tests are left out there.
+// Source is the source of this package, as `internal/harness` ships it. The patterns take all files
+// but the tests.
 //
-//go:embed *.go
+//go:embed *[^t].go *[^s]t.go *[^e]st.go
 var Source embed.FS
 
 // A Part names the files of this package that one kind of generated program needs. The whole
