@@ -141,7 +141,7 @@ func (m *maker) fromNothing(ctx context.Context, recorded []beagle.Record) ([]be
 	if err != nil {
 		return nil, err
 	}
-	kept, panicked, err := m.survivors(ctx, without(made, recorded), oneGenerated)
+	kept, panicked, err := m.generatedSurvivors(ctx, without(made, recorded))
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (m *maker) generate(ctx context.Context) error {
 		return err
 	}
 	made = append(made, fresh...)
-	m.c.Generated, _, err = m.survivors(ctx, without(Merge(made), m.c.Train, m.c.Holdout), oneGenerated)
+	m.c.Generated, _, err = m.generatedSurvivors(ctx, without(Merge(made), m.c.Train, m.c.Holdout))
 	return err
 }
 
@@ -407,6 +407,17 @@ func (m *maker) survivors(
 		records = slices.Delete(slices.Clone(records), exit.Record, exit.Record+1)
 	}
 	return nil, nil, nil
+}
+
+// generatedSurvivors is survivors for generated inputs. They do not count as dropped: nobody recorded
+// them, and for an original that recurses a large number is likely to be its end.
+func (m *maker) generatedSurvivors(
+	ctx context.Context, records []beagle.Record,
+) (kept, panicked []beagle.Record, err error) {
+	dropped, why := m.c.Dropped, m.built.DroppedFor
+	kept, panicked, err = m.survivors(ctx, records, oneGenerated)
+	m.c.Dropped, m.built.DroppedFor = dropped, why
+	return kept, panicked, err
 }
 
 // unfit says that the calls of the target cannot be replayed outside of its tests.
