@@ -44,9 +44,10 @@ const (
 	maxRecords   = 1 << 13 // of train and holdout together, unless a file gives more
 	generated    = 1500
 	scratch      = 4096
-	oneInput     = 2000 // milliseconds that the original may take for a record
-	oneGenerated = 250  // for a generated one
-	maxRetries   = 12   // processes that may die of one list of records
+	oneInput     = 2000    // milliseconds that the original may take for a record
+	oneGenerated = 250     // for a generated one
+	smallStack   = 4 << 20 // bytes that it may take for a generated one: a full stack takes seconds to print
+	maxRetries   = 12      // processes that may die of one list of records
 
 	observeTime = 5 * time.Second // for one list of records; the rest is not observed
 )
@@ -409,8 +410,8 @@ func (m *maker) survivors(
 	return nil, nil, nil
 }
 
-// generatedSurvivors is survivors for generated inputs. They do not count as dropped: nobody recorded
-// them, and for an original that recurses a large number is likely to be its end.
+// generatedSurvivors is survivors for generated inputs. They do not count as dropped: nobody
+// recorded them, and for an original that recurses a large number is likely to be its end.
 func (m *maker) generatedSurvivors(
 	ctx context.Context, records []beagle.Record,
 ) (kept, panicked []beagle.Record, err error) {
@@ -503,5 +504,9 @@ func (m *maker) observe(
 		q.Records = "records"
 		run.Files["records"] = path
 	}
-	return m.bin.Run(ctx, m.box, &rt.Request{Observe: q, Stall: stall}, o, run)
+	request := &rt.Request{Observe: q, Stall: stall}
+	if stall == oneGenerated {
+		request.Stack = smallStack
+	}
+	return m.bin.Run(ctx, m.box, request, o, run)
 }

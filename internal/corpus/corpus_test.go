@@ -475,8 +475,8 @@ func TestBuildFromNothing(t *testing.T) {
 	}
 }
 
-// TestBuildFromNothingDropsNoCall: a generated input that the original does not survive is left out,
-// and is no recorded call that was lost.
+// TestBuildFromNothingDropsNoCall: a generated input that the original does not survive is left
+// out, and is no recorded call that was lost.
 func TestBuildFromNothingDropsNoCall(t *testing.T) {
 	c := built(t, load(t, wordsDir(), "./text.Wait"), Input{Seed: 1}).Corpus
 	if !c.GeneratedOnly || len(c.Train) < 10 || c.Dropped != 0 || c.DroppedWhy != "" {
