@@ -39,14 +39,15 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		lhs, rhs, ok := assigned(list[i], token.ASSIGN)
-		if !ok || p.Var(lhs) == nil || !madeMap(p, rhs) || !mapStaysHere(p, p.Var(lhs)) || !startsMade(p, p.Var(lhs)) {
+		if !ok || p.Var(lhs) == nil || !madeMap(p, rhs) || !mapStaysHere(p, p.Var(lhs)) || !startsMade(p, p.Var(lhs)) ||
+			rangedOver(p, p.Var(lhs), list[i]) || redefined(p, list[i], "clear") {
 			continue
 		}
 		sites = append(sites,
 			site(list[i], "map "+p.Text(lhs)+" made anew", p.Replace(list[i], "clear("+p.Text(lhs)+")")))
 	}
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
-		if m, ok := deletesAll(p, r); ok {
+		if m, ok := deletesAll(p, r); ok && !redefined(p, r, "clear") {
 			sites = append(sites, site(r, "deletion of all elements", p.Replace(r, "clear("+m+")")))
 		}
 	}
@@ -100,6 +101,17 @@ func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
+// rangedOver reports whether a statement stands in a loop over a map, which goes on with the
+// elements of the old map.
+func rangedOver(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
+	for _, up := range p.Path(s) {
+		if r, ok := up.(*ast.RangeStmt); ok && p.Var(r.X) == v {
+			return true
+		}
+	}
+	return false
+}
+
 // startsMade reports whether v is declared with a map: clear would leave a nil map nil.
 func startsMade(p *mutate.Pass, v *types.Var) bool {
 	for list, i := range statements(p) {
@@ -127,7 +139,7 @@ func reuseInLoop(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 		return nil
 	}
 	name := d.Var.Name()
-	if shadows(p, name, loop) {
+	if shadows(p, name, loop) || redefined(p, loop, "clear") {
 		return nil
 	}
 	return []mutate.Edit{before(p, labelOf(p, loop), p.Text(d.Stmt)),
