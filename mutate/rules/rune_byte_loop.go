@@ -47,7 +47,8 @@ func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		v, _ := p.Info.Defs[elem].(*types.Var)
-		if v == nil || p.Assigned(v, r.Body) || facts.Captured.Of(p)[v] || !oneTurnDoes(p, v, r.Body) {
+		if v == nil || p.Assigned(v, r.Body) || facts.Captured.Of(p)[v] ||
+			!oneTurnDoes(p, v, p.Var(orNil(r.Key)), r.Body) {
 			continue
 		}
 		index := "i"
