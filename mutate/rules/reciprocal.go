@@ -47,7 +47,7 @@ func findReciprocal(p *mutate.Pass) []mutate.Site {
 		}
 		for b := range mutate.Nodes[*ast.BinaryExpr](p, body) {
 			if b.Op != token.QUO && b.Op != token.REM || p.Info.Types[b.Y].Value != nil || !smallUnsigned(p, b) ||
-				!facts.Stable(p, b.Y, s) || callsFunction(p, b.Y) {
+				!facts.Stable(p, b.Y, s) || callsFunction(p, b.Y) || inLiteral(p, b, s) {
 				continue
 			}
 			sites = append(sites, reciprocalSite(p, s, b))

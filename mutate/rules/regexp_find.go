@@ -53,6 +53,9 @@ var searches = []string{"Regexp.FindString", "Regexp.FindStringIndex", "Regexp.F
 
 func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
+	if prefersLongest(p) {
+		return nil
+	}
 	index := map[string]*searchSite{}
 	for e := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		call, ok := p.IsCall(e, "regexp", searches...)
@@ -64,7 +67,7 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		v := p.Var(sel.X)
-		if v == nil || !p.Frozen(v) || prefersLongest(p, v) || asksFinder(p, call) {
+		if v == nil || !p.Frozen(v) || asksFinder(p, call) {
 			continue
 		}
 		repl, ok := searchArgs(p, call, sel.Sel.Name)
@@ -94,11 +97,12 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// prefersLongest reports whether code makes the pattern prefer the longest match, which it may at
-// any time.
-func prefersLongest(p *mutate.Pass, v *types.Var) bool {
-	for _, id := range p.Uses(v, p.File) {
-		if sel, ok := p.Parent(id).(*ast.SelectorExpr); ok && sel.Sel.Name == "Longest" {
+// prefersLongest reports whether code makes a pattern prefer the longest match, which it may at any
+// time. The pattern may have another name there.
+func prefersLongest(p *mutate.Pass) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, nil) {
+		fn, ok := p.Info.Uses[id].(*types.Func)
+		if ok && fn.Name() == "Longest" && fn.Pkg() != nil && fn.Pkg().Path() == "regexp" {
 			return true
 		}
 	}
