@@ -296,6 +296,9 @@ func nodesOf[N ast.Node](root ast.Node) func(func(N) bool) {
 func (m *Match) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 	ok := true
 	m.eachUse(args, n, func(k int, e ast.Expr) {
+		if m.runsLater(e, n) && !m.pair.argumentIsName(name, k) {
+			ok = false // its value may be another one by then
+		}
 		if !m.Pass.Changes(e) {
 			return
 		}
@@ -311,6 +314,34 @@ func (m *Match) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 		}
 	})
 	return ok
+}
+
+// runsLater reports whether an expression stands in a function literal of a piece of code.
+func (m *Match) runsLater(e ast.Expr, code ast.Node) bool {
+	for _, up := range m.Pass.Path(e) {
+		if _, literal := up.(*ast.FuncLit); literal {
+			return true
+		}
+		if up == code {
+			return false
+		}
+	}
+	return false
+}
+
+// argumentIsName reports whether Before and After pass variables as the k-th argument of a
+// parameter that stands for code.
+func (p *pair) argumentIsName(name string, k int) bool {
+	for _, s := range append([]*side{p.before}, p.ways...) {
+		for call := range nodesOf[*ast.CallExpr](s.body) {
+			if obj := s.codeOf(call); obj != nil && obj.Name() == name {
+				if _, ok := call.Args[k].(*ast.Ident); !ok {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 func (m *Match) isPlace(v *types.Var) bool {

@@ -14,11 +14,12 @@ import (
 
 // A use says how often and when a function of a pair evaluates a parameter.
 type use struct {
-	times   int
-	always  bool // at least once, outside conditions, loops and function literals
-	inLoop  bool // perhaps several times
-	inFirst bool // the first time in the first statement, or in an expression
-	order   int  // the place of the first time among the parameters
+	times        int
+	always       bool // at least once, outside conditions, loops, function literals and code
+	inLoop       bool // perhaps several times
+	inFirst      bool // the first time in the first statement, or in an expression
+	behindChange bool // the first time behind a statement that may change memory
+	order        int  // the place of the first time among the parameters
 }
 
 // uses finds the use of each parameter.
@@ -41,6 +42,7 @@ func (s *side) uses() map[string]use {
 			u.order = len(out)
 			first := s.firstRun()
 			u.inFirst = first == nil || id.End() <= s.headEnd(first)
+			u.behindChange = s.changesBefore(id)
 		}
 		// A use under a condition may not happen, and one in a loop happens again.
 		u.times++
@@ -51,6 +53,32 @@ func (s *side) uses() map[string]use {
 		return true
 	})
 	return out
+}
+
+// changesBefore reports whether a statement in front of a node may change memory: it assigns more
+// than a variable, or stands for code.
+func (s *side) changesBefore(n ast.Node) bool {
+	for st := range nodesOf[ast.Stmt](s.body) {
+		if st.End() > n.Pos() {
+			continue
+		}
+		if obj, _ := s.codeStmt(st); obj != nil {
+			return true
+		}
+		var targets []ast.Expr
+		switch st := st.(type) {
+		case *ast.AssignStmt:
+			targets = st.Lhs
+		case *ast.IncDecStmt:
+			targets = []ast.Expr{st.X}
+		}
+		for _, l := range targets {
+			if _, plain := l.(*ast.Ident); !plain {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // firstRun returns the first statement that does more than to declare variables without a value.
@@ -98,6 +126,8 @@ func (s *side) inOutputs(n ast.Node) bool {
 func (s *side) around(n ast.Node) (conditional, loop bool) {
 	for child, up := n, s.up[n]; up != nil; child, up = up, s.up[up] {
 		switch up := up.(type) {
+		case *ast.CallExpr: // the code may use an argument under a condition, or not at all
+			conditional = conditional || s.codeOf(up) != nil
 		case *ast.BinaryExpr:
 			conditional = conditional || (up.Op == token.LAND || up.Op == token.LOR) && up.Y == child
 		case *ast.IfStmt:
@@ -165,8 +195,8 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 	for _, way := range m.pair.ways {
 		a := way.used[name]
 		once = once && a.times == 1 && !a.inLoop && a.inFirst
-		// A panic must not appear or vanish, unless the class allows that.
-		if exact && f.Panics && b.always != a.always {
+		// A function that panics may do so earlier in a rule of class E1, but no other may panic.
+		if f.Panics && (a.always && !b.always || exact && (b.always != a.always || b.behindChange != a.behindChange)) {
 			return false
 		}
 	}

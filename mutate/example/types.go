@@ -4,6 +4,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // fits reports whether a value of type got can stand where an example has type want: got is
@@ -148,7 +149,7 @@ func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
 		return types.Identical(old, got)
 	}
 	i, ok := w.Constraint().Underlying().(*types.Interface)
-	if !ok || i.IsComparable() && !exactlyComparable(got) || !m.satisfies(i, got) {
+	if !ok || i.IsComparable() && !facts.ComparesSafely(got) || !m.satisfies(i, got) {
 		return false
 	}
 	if isParam(got) && !i.Empty() {
@@ -195,21 +196,4 @@ func (m *Match) inUnion(u *types.Union, got types.Type) bool {
 		}
 	}
 	return false
-}
-
-// exactlyComparable reports whether == of a type cannot panic, as it can for interfaces.
-func exactlyComparable(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Interface:
-		return false
-	case *types.Array:
-		return exactlyComparable(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if !exactlyComparable(f.Type()) {
-				return false
-			}
-		}
-	}
-	return types.Comparable(t)
 }

@@ -70,6 +70,9 @@ func Pointed(p *mutate.Pass, v *types.Var) bool {
 			// A pointer method of the candidate's packages may keep the address that it is called
 			// with.
 			case *ast.SelectorExpr:
+				if _, behind := p.Info.TypeOf(up.X).Underlying().(*types.Pointer); behind {
+					return false // no part of the variable
+				}
 				if p.PointerMethod(up) {
 					of := p.Info.Uses[up.Sel].Pkg()
 					return of == p.Pkg || of != nil && (!symbol.Standard(of.Path()) || neighbours(of, p.Pkg))
@@ -107,13 +110,13 @@ func isMap(t types.Type) bool {
 
 // ChangesOnly reports whether code changes only plain local variables and the memory that store and
 // call accept. store decides about the left sides of assignments, call about calls that may change
-// memory; nil accepts none. Code that receives, sends, defers or starts a goroutine may change
-// anything.
+// memory; nil accepts none. A variable whose address code takes is memory. Code that receives,
+// sends, defers, starts a goroutine or calls an iterator may change anything.
 func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call func(*ast.CallExpr) bool) bool {
 	only := true
 	// stores asks about one target of an assignment.
 	stores := func(l ast.Expr) {
-		only = only && (PlainLocal(p, l) || store != nil && store(l))
+		only = only && (PlainLocal(p, l) && !Pointed(p, p.Var(l)) || store != nil && store(l))
 	}
 	ast.Inspect(code, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -128,7 +131,7 @@ func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call 
 				}
 			}
 			// A range over a channel receives.
-			only = only && !isChan(p.Info.TypeOf(n.X))
+			only = only && !runsOther(p.Info.TypeOf(n.X))
 		case *ast.IncDecStmt:
 			stores(n.X)
 		case *ast.CallExpr:
@@ -150,12 +153,19 @@ func MapElement(p *mutate.Pass, l ast.Expr) bool {
 	return ok && isMap(p.Info.TypeOf(ix.X))
 }
 
-func isChan(t types.Type) bool {
+// runsOther reports whether a range over a value of a type runs other code: that of an iterator, or
+// of goroutines that send.
+func runsOther(t types.Type) bool {
 	if t == nil {
 		return false
 	}
-	_, ok := t.Underlying().(*types.Chan)
-	return ok
+	for u := range mutate.Underlying(t) {
+		switch u.(type) {
+		case *types.Chan, *types.Signature:
+			return true
+		}
+	}
+	return false
 }
 
 // PlainLocal reports whether e names a local variable, or is blank.

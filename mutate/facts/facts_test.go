@@ -44,6 +44,8 @@ func TestOwned(t *testing.T) {
 		"c := make([]int, 3); d := c; d[0] = 1":                      false,
 		"c := make([]int, 3); keep(c)":                               false,
 		"c := make([]int, 3); p := &c[0]; *p = 1":                    false,
+		"c := make([][2]int, 3); d := c[0][:]; d[0] = 1":             false,
+		"c := make([]struct{ x int }, 3); p := &c[0].x; *p = 1":      false,
 		"c := make([]int, 3); g := func() { c[0] = 1 }; g()":         false,
 		"c := make([]int, 3); c = v; c[0] = 1":                       false,
 		"c := make([]int, 3); type s struct{ x []int }; _ = s{x: c}": false,
@@ -131,10 +133,13 @@ func TestChangesOnly(t *testing.T) {
 		"select {}":                          true,
 		"go func() {}()":                     true,
 		"defer func() {}()":                  true,
+		"for range g {}":                     true,
+		"p := &n; n = 1; _ = p":              true,
+		"p := &n; _ = p":                     false,
 		"for range 3 { if n > 1 { copy(v, v) } }":    true,
 		"for range 3 { if n > 1 { n = len(v[1:]) }}": false,
 	} {
-		p := check(t, "func f(v []int, n int, c chan int) { "+code+" }")
+		p := check(t, "func f(v []int, n int, c chan int, g func(func(int) bool)) { "+code+" }")
 		if got := !ChangesOnly(p, p.Func.Body, nil, nil); got != want {
 			t.Errorf("%s: changes memory is %v", code, got)
 		}
@@ -235,3 +240,56 @@ func abroad(t *testing.T, path, far, src string) *mutate.Pass {
 type imports map[string]*types.Package
 
 func (from imports) Import(path string) (*types.Package, error) { return from[path], nil }
+
+// TestHoistable: what a call reads does not change up to its place in the statement, and code in
+// front of the statement runs as often.
+func TestHoistable(t *testing.T) {
+	for code, want := range map[string]bool{
+		"_ = look(at)":              true,
+		"_, _ = look(at), change()": true,
+		"_, _ = change(), look(at)": false,
+		"_, _ = change(), same(n)":  true,
+		"set := func() int { n++; return 1 }; _, _ = set(), same(n)": false,
+		"p := &n; _, _ = change(), same(n); _ = p":                   false,
+		"if change() > 0 { _ = look(at) }":                           true,
+		"if change() > look(at) {}":                                  false,
+		"again: n = look(n); if n < 9 { goto again }":                false,
+		"for v[look(n)] = range v {}":                                false,
+		"for range look(n) {}":                                       true,
+		"_ = n > 0 && look(n) > 0":                                   false,
+	} {
+		p := check(t, "var at int\nfunc look(n int) int { return n + at }\nfunc same(n int) int { return n }\n"+
+			"func change() int { at++; return at }\nfunc f(v []int, n int) { "+code+" }")
+		for call := range mutate.Nodes[*ast.CallExpr](p, p.Func) {
+			if id, ok := call.Fun.(*ast.Ident); ok && (id.Name == "look" || id.Name == "same") {
+				if _, got := Hoistable(p, call); got != want {
+					t.Errorf("%s: the call can move in front: %v", code, got)
+				}
+			}
+		}
+	}
+}
+
+// TestElements: s[i] is no element where the loop may change it by another name.
+func TestElements(t *testing.T) {
+	for code, want := range map[string]int{
+		"for i := range v { n += v[i] }":                                                      1,
+		"w := []int{}; for i := range v { w = append(w, v[i]) }; _ = w":                       1,
+		"w := []int{0}; v = append(w, 1); for i := range v { w = append(w, v[i]) }; _ = w":    0,
+		"w := []int{0}; x := append(w, 1); for i := range x { w = append(w, x[i]) }; keep(w)": 0,
+		"w := []int8{0}; x := n; for i := range v { w = append(w, int8(v[i])) }; _, _ = w, x": 1,
+		"for i := range len(s) { n += int(s[i]) }":                                            1,
+		"set := func() { s = \"\" }; for i := range len(s) { set(); n += int(s[i]) }":         0,
+		"p := &s; for i := range len(s) { *p = \"\"; n += int(s[i]) }":                        0,
+		"for i := range len(all) { grow(); n += int(all[i]) }":                                0,
+		"for i := range len(all) { n += int(all[i]) }":                                        1,
+	} {
+		p := check(t, "var all string\nfunc grow() { all += all }\nfunc keep([]int) {}\n"+
+			"func f(v []int, s string, n int) int { "+code+"; return n }")
+		for _, l := range Loops.Of(p) {
+			if len(l.Elems) != want {
+				t.Errorf("%s: %d elements, want %d", code, len(l.Elems), want)
+			}
+		}
+	}
+}

@@ -47,7 +47,7 @@ func staysFresh(p *mutate.Pass, v *types.Var) bool {
 		// An element may change, as long as nobody takes its address.
 		switch up := p.Parent(id).(type) {
 		case *ast.IndexExpr, *ast.CallExpr: // an element; copy and clear
-			if addressed(p, up) {
+			if AddressTaking(p, id) != nil {
 				return false
 			}
 		case *ast.AssignStmt:
@@ -61,17 +61,36 @@ func staysFresh(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// addressed reports whether code takes the address of the variable that an expression names.
-func addressed(p *mutate.Pass, n ast.Node) bool {
-	for _, up := range p.Path(n) {
-		if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
-			return true
+// AddressTaking returns the expression that takes the address of what an expression names, or of a
+// part of it, or nil: by &, by a pointer method, or by slicing an array.
+func AddressTaking(p *mutate.Pass, e ast.Expr) ast.Expr {
+	for {
+		up := p.Parent(e)
+		switch n := up.(type) {
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				return n
+			}
+		case *ast.SelectorExpr:
+			if p.PointerMethod(n) {
+				return n
+			}
+			if s := p.Info.Selections[n]; s != nil && s.Kind() == types.FieldVal {
+				e = n
+				continue
+			}
+		case *ast.IndexExpr:
+			if ast.Unparen(n.X) == e {
+				e = n
+				continue
+			}
+		case *ast.SliceExpr:
+			if _, array := p.Info.TypeOf(n.X).Underlying().(*types.Array); array && ast.Unparen(n.X) == e {
+				return n
+			}
 		}
-		if _, ok := up.(ast.Stmt); ok {
-			return false
-		}
+		return nil
 	}
-	return false
 }
 
 // staysOwned reports whether all uses of v leave its memory with it.
@@ -81,8 +100,7 @@ func staysOwned(p *mutate.Pass, v *types.Var) bool {
 	for _, id := range p.Uses(v, p.File) {
 		switch up := p.Parent(id).(type) {
 		case *ast.IndexExpr:
-			addr, ok := p.Parent(up).(*ast.UnaryExpr)
-			if ast.Unparen(up.X) != ast.Expr(id) || ok && addr.Op == token.AND {
+			if ast.Unparen(up.X) != ast.Expr(id) || AddressTaking(p, id) != nil {
 				return false
 			}
 		case *ast.RangeStmt:

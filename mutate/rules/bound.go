@@ -141,7 +141,7 @@ func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 		if t.Info()&types.IsString != 0 {
 			return bound{text: "len(" + p.Text(s.X) + ")"}, true
 		}
-		if isBasic(p, s.X, types.Int) && !p.Effects(s.Body).Jumps {
+		if isBasic(p, s.X, types.Int) && !p.Effects(s.Body).Jumps && facts.Stable(p, s.X, s.Body) {
 			return bound{text: p.Text(s.X), negative: !isLength(p, s.X)}, true
 		}
 	}

@@ -111,6 +111,11 @@ func rangeCounts(p *mutate.Pass, r *ast.RangeStmt, id *ast.Ident) ([]mutate.Edit
 	if v == nil || p.Assigned(v, r.Body) || facts.Captured.Of(p)[v] {
 		return nil, false
 	}
+	for _, other := range p.Uses(p.Var(id), r.Body) {
+		if _, counts := p.Parent(other).(*ast.IndexExpr); counts {
+			return nil, false // the variable keeps the count of the iteration's begin
+		}
+	}
 	var edits []mutate.Edit
 	for _, use := range p.Uses(v, r.Body) {
 		edits = append(edits, p.Replace(use, "*"+use.Name))

@@ -58,7 +58,7 @@ type walkSite struct {
 func findWalks(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for def := range mutate.Nodes[*ast.AssignStmt](p, nil) {
-		if def.Tok != token.DEFINE || len(def.Lhs) != len(def.Rhs) || p.FuncOf(def) == nil {
+		if def.Tok != token.DEFINE || len(def.Lhs) != len(def.Rhs) || !canDeclare(p, def) { // no goto
 			continue
 		}
 		if _, i := p.Siblings(def); i < 0 {
@@ -276,7 +276,7 @@ func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 			stepped = !leaves
 		case *ast.SwitchStmt:
 			for _, c := range s.Body.List {
-				if !w.once(p, c.(*ast.CaseClause).Body) {
+				if body := c.(*ast.CaseClause).Body; !w.once(p, body) || fallsThrough(body) {
 					return false
 				}
 			}

@@ -218,8 +218,8 @@ func readsSlice(p *mutate.Pass, e ast.Expr) bool {
 		return ast.Unparen(up.X) == e && !p.Changes(up)
 	case *ast.RangeStmt:
 		return ast.Unparen(up.X) == e
-	case *ast.SliceExpr:
-		return ast.Unparen(up.X) == e && !up.Slice3 && readsSlice(p, up)
+	case *ast.SliceExpr: // the slice may have more room behind its end than the copy
+		return ast.Unparen(up.X) == e && up.High == nil && readsSlice(p, up)
 	case *ast.CallExpr:
 		if p.Info.Types[up.Fun].IsType() {
 			// A conversion to a string copies the bytes; one to another slice type does not.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // outline (catalogue D3) matches a function that begins with guards and continues with more than a
@@ -99,17 +100,25 @@ func plainSignature(fn *ast.FuncDecl) bool {
 }
 
 func mentions(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
-		if id.Name == name {
+	return usesName(p, fn.Body, name) || holdsLabel(p, fn.Body)
+}
+
+// lends reports whether code may keep the address of one of a function's variables, or use it in a
+// function literal that runs later: a copy of the variable would not change with it.
+func lends(p *mutate.Pass, code ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, code) {
+		v := p.Var(id)
+		if facts.IsLocal(p, v) && !declaredWithin(v, code) && (facts.AddressTaking(p, id) != nil ||
+			facts.Captured.Of(p)[v] && inLiteral(p, id, code) && p.Assigned(v, p.FuncOf(code))) {
 			return true
 		}
 	}
-	return holdsLabel(p, fn.Body)
+	return false
 }
 
 func isGuard(p *mutate.Pass, s ast.Stmt) bool {
 	i, ok := s.(*ast.IfStmt)
-	if !ok || i.Else != nil || hasLoop(p, i) || lines(p, i) > 4 {
+	if !ok || i.Else != nil || hasLoop(p, i) || lines(p, i) > 4 || lends(p, i) {
 		return false
 	}
 	_, ret := i.Body.List[len(i.Body.List)-1].(*ast.ReturnStmt)

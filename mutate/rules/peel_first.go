@@ -40,8 +40,8 @@ func findPeelFirst(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
-		if !ok || d.Value == nil || !isTrue(p, d.Value) || facts.Captured.Of(p)[d.Var] {
-			continue
+		if !ok || d.Value == nil || !isTrue(p, d.Value) || facts.Captured.Of(p)[d.Var] || !canDeclare(p, d.Stmt) {
+			continue // or a goto may lead to the loop again
 		}
 		for _, s := range list[i+1:] {
 			r, ok := s.(*ast.RangeStmt)

@@ -86,21 +86,7 @@ func elsewhere(p *mutate.Pass, target ast.Expr, loop *ast.RangeStmt) bool {
 		return false
 	}
 	v := p.Var(target)
-	return v == nil || loop.Body.Pos() <= v.Pos() && v.Pos() < loop.Body.End() || !holdsArray(v.Type())
-}
-
-func holdsArray(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Array:
-		return true
-	case *types.Struct:
-		for f := range u.Fields() {
-			if holdsArray(f.Type()) {
-				return true
-			}
-		}
-	}
-	return false
+	return v == nil || loop.Body.Pos() <= v.Pos() && v.Pos() < loop.Body.End() || !facts.HoldsArray(v.Type())
 }
 
 // appendsElsewhere reports whether a call appends to a slice that cannot share the list's memory: a

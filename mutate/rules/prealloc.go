@@ -58,8 +58,8 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 // namedResults treats a named result as declared nil in front of the body.
 func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
-	if f.Body == nil || f.Type.Results == nil {
-		return nil
+	if f.Body == nil || f.Type.Results == nil || mayRecover(p, f.Body) {
+		return nil // its caller may see what the result held as the function panicked
 	}
 	for _, field := range f.Type.Results.List {
 		for _, id := range field.Names {
@@ -69,6 +69,17 @@ func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 		}
 	}
 	return sites
+}
+
+// mayRecover reports whether a function defers code that may recover from a panic: anything but a
+// function or method of another package.
+func mayRecover(p *mutate.Pass, body ast.Node) bool {
+	for d := range mutate.Nodes[*ast.DeferStmt](p, body) {
+		if fn, ok := p.Callee(d.Call).(*types.Func); !ok || fn.Pkg() == nil || fn.Pkg() == p.Pkg {
+			return true
+		}
+	}
+	return false
 }
 
 // preallocSites looks for the loop that fills v: the first statement of rest that mentions v.
@@ -230,7 +241,11 @@ func preallocEdits(
 		if list, i := p.Siblings(decl); i+1 < len(list) && list[i+1] == labelOf(p, loop) {
 			return []mutate.Edit{p.Replace(d.Value, made)}
 		}
-		return []mutate.Edit{p.Delete(decl), before(p, labelOf(p, loop), name+" := "+made)}
+		name += " := "
+		if d.Type != nil {
+			name = "var " + v.Name() + " " + p.Text(d.Type) + " = "
+		}
+		return []mutate.Edit{p.Delete(decl), before(p, labelOf(p, loop), name+made)}
 	}
 	// A nil slice gets its room in front of the loop if at least one element certainly comes.
 	if every && b.positive {

@@ -55,6 +55,9 @@ var searches = []string{"Regexp.FindString", "Regexp.FindStringIndex", "Regexp.F
 // its own. It makes one site for all calls that need the same code.
 func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
+	if prefersLongest(p) {
+		return nil
+	}
 	index := map[string]*searchSite{}
 	// The call must be a method of a pattern whose text is known, with the usual rule of the
 	// leftmost-first match.
@@ -68,7 +71,7 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		v := p.Var(sel.X)
-		if v == nil || !p.Frozen(v) || prefersLongest(p, v) || asksFinder(p, call) {
+		if v == nil || !p.Frozen(v) || asksFinder(p, call) {
 			continue
 		}
 		// The replacement of a ReplaceAll is part of the code, so it must be constant.
@@ -101,11 +104,12 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// prefersLongest reports whether code makes the pattern prefer the longest match, which it may at
-// any time.
-func prefersLongest(p *mutate.Pass, v *types.Var) bool {
-	for _, id := range p.Uses(v, p.File) {
-		if sel, ok := p.Parent(id).(*ast.SelectorExpr); ok && sel.Sel.Name == "Longest" {
+// prefersLongest reports whether code makes a pattern prefer the longest match, which it may at any
+// time. The pattern may have another name there.
+func prefersLongest(p *mutate.Pass) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, nil) {
+		fn, ok := p.Info.Uses[id].(*types.Func)
+		if ok && fn.Name() == "Longest" && fn.Pkg() != nil && fn.Pkg().Path() == "regexp" {
 			return true
 		}
 	}

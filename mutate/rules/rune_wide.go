@@ -15,8 +15,8 @@ import (
 // oneTurnDoes reports whether a loop's body may run once for each byte of a character beyond ASCII
 // instead of once. The first iteration is the same in both loops. So the iterations after it must
 // change nothing and must not leave the loop.
-func oneTurnDoes(p *mutate.Pass, v *types.Var, body *ast.BlockStmt) bool {
-	first := wideRune{p: p, v: v, known: map[*types.Var]truth{}}
+func oneTurnDoes(p *mutate.Pass, v, index *types.Var, body *ast.BlockStmt) bool {
+	first := wideRune{p: p, v: v, index: index, known: map[*types.Var]truth{}}
 	effect := first.list(body.List)
 	if !first.wrote {
 		return effect != does
@@ -24,7 +24,7 @@ func oneTurnDoes(p *mutate.Pass, v *types.Var, body *ast.BlockStmt) bool {
 	if effect == does {
 		return false
 	}
-	second := wideRune{p: p, v: v, known: first.behind(), again: true}
+	second := wideRune{p: p, v: v, index: index, known: first.behind(), again: true}
 	return second.list(body.List) == nothing
 }
 
@@ -41,6 +41,7 @@ const (
 type wideRune struct {
 	p     *mutate.Pass
 	v     *types.Var
+	index *types.Var           // of the loop, or nil: the iterations behind the first have others
 	known map[*types.Var]truth // what local variables hold for certain: yes or no
 	wrote bool                 // a statement sets a variable
 	again bool                 // this is a second iteration, which must set no variable to another value
@@ -208,7 +209,21 @@ func (w *wideRune) branch(s *ast.IfStmt) (effect, bool) {
 	case !thenLeft:
 		w.known = common(behind, w.known)
 	}
-	return max(then, otherwise), thenLeft && elseLeft
+	return w.under(value, max(then, otherwise), s.Cond), thenLeft && elseLeft
+}
+
+// under returns the effect of code that runs under conditions. Where they ask for the index, the
+// first iteration says nothing about whether another one leaves the loop.
+func (w *wideRune) under(value truth, e effect, conditions ...ast.Expr) effect {
+	if value != maybe || e != departs || w.index == nil {
+		return e
+	}
+	for _, cond := range conditions {
+		if len(w.p.Uses(w.index, cond)) > 0 {
+			return does
+		}
+	}
+	return e
 }
 
 // assume notes what a condition says of a variable that it names.
@@ -235,7 +250,7 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 	if s.Tag != nil && !onRune {
 		return does, false
 	}
-	result := nothing
+	result, asked := nothing, []ast.Expr(nil)
 	for _, c := range s.Body.List {
 		clause := c.(*ast.CaseClause)
 		if clause.List == nil {
@@ -248,9 +263,10 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 		if value == no {
 			continue
 		}
+		asked = append(asked, clause.List...)
 		result = max(result, w.arm(clause.Body))
 		if value == yes {
-			return result, false
+			return w.under(maybe, result, asked...), false
 		}
 	}
 	// The default is possible because no case was certain.
@@ -259,7 +275,7 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 			result = max(result, w.arm(clause.Body))
 		}
 	}
-	return result, false
+	return w.under(maybe, result, asked...), false
 }
 
 // matches returns whether a character beyond ASCII takes a case.

@@ -177,7 +177,7 @@ func unmoved(p *mutate.Pass, e ast.Expr) bool {
 	}
 	v := p.Var(e)
 	return facts.IsLocal(p, v) && !facts.Captured.Of(p)[v] && !slices.ContainsFunc(p.Uses(v, p.FuncOf(e)),
-		func(id *ast.Ident) bool { return addressTaking(p, id) != nil })
+		func(id *ast.Ident) bool { return facts.AddressTaking(p, id) != nil })
 }
 
 // Limits of the helpers that are spliced.

@@ -201,7 +201,7 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 		sl, ok := rhs.(*ast.SliceExpr) // buf = buf[:0]
 		return ok && p.Var(sl.X) == v && !sl.Slice3
 	case *ast.IndexExpr:
-		return up.X == e && addressTaking(p, up) == nil // that may outlive the slice, or stop to be part of it
+		return up.X == e && facts.AddressTaking(p, up) == nil // that may outlive the slice, or stop to be part of it
 	case *ast.RangeStmt:
 		return up.X == e
 	case *ast.SliceExpr:
