@@ -45,7 +45,8 @@ func findStackResults(p *mutate.Pass) []mutate.Site {
 			if kind == "" || !hot(p, list[i]) && p.FuncOf(list[i]) != p.Func || !growsOften(p, d) {
 				continue
 			}
-			if s.returns = returnsOf(p, d, kind == "nil"); len(s.returns) > 0 && s.namedThere(p) {
+			if s.returns = returnsOf(p, d, kind == "nil"); len(s.returns) > 0 && s.namedThere(p) &&
+				cutsWithin(p, d.Var) {
 				s.fresh = "[]" + s.elem + "(nil)"
 				if kind == "empty" {
 					s.fresh = "[]" + s.elem + "{}"
