@@ -45,7 +45,7 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 		}
 		s, ok := parseSort(p, call)
 		if !ok || len(s.keys) != 1 || s.slice == nil || s.keys[0].method != "" || s.keys[0].compares != nil ||
-			!callsSomething(p, s.keys[0].less) {
+			!callsSomething(p, s, s.keys[0].less) || !calmKey(p, s, s.keys[0].less) {
 			continue
 		}
 		sites = append(sites, mutate.Site{Node: call, Label: "keys of " + s.slice.Name(), Data: s})
@@ -55,7 +55,7 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 
 // callsSomething reports whether the key is worth keeping: it calls a function that is pure apart
 // from the element that it reads.
-func callsSomething(p *mutate.Pass, key ast.Expr) bool {
+func callsSomething(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
 	found := false
 	for call := range mutate.Nodes[*ast.CallExpr](p, key) {
 		if p.Info.Types[call.Fun].IsType() {
@@ -70,7 +70,7 @@ func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 				return false
 			}
 		}
-		if f := p.Effects(call); f.Writes || f.Panics && !panicsByElement(p, call) {
+		if f := p.Effects(call); f.Writes || f.Panics && !panicsByElement(p, s, call) {
 			return false
 		}
 		found = true
@@ -80,7 +80,7 @@ func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 
 // panicsByElement reports whether a call of a pure standard function can panic only through x[i]
 // itself, which is within bounds while sorting.
-func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
+func panicsByElement(p *mutate.Pass, s *sortCall, call *ast.CallExpr) bool {
 	for _, arg := range call.Args {
 		e := ast.Unparen(arg)
 		for {
@@ -93,7 +93,7 @@ func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
 			}
 			e = ast.Unparen(sel.X)
 		}
-		if ix, ok := e.(*ast.IndexExpr); ok && p.Var(ix.X) != nil && p.Var(ix.Index) != nil {
+		if s.isElement(p, e) {
 			continue
 		}
 		if !p.Pure(e) {
@@ -103,6 +103,35 @@ func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
 	bare := &ast.CallExpr{Fun: call.Fun}
 	f := p.Effects(bare)
 	return !f.Writes && !f.Panics
+}
+
+// isElement recognises x[i] and x[j].
+func (s *sortCall) isElement(p *mutate.Pass, e ast.Expr) bool {
+	ix, ok := e.(*ast.IndexExpr)
+	return ok && s.is(p, ix.X) && (p.Var(ix.Index) == s.i || p.Var(ix.Index) == s.j)
+}
+
+// calmKey reports whether nothing of a key but its calls and x[i] itself may panic. A sort of one
+// element asks for no key.
+func calmKey(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
+	calm := true
+	ast.Inspect(key, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if ok && s.isElement(p, e) {
+			return false
+		}
+		switch e := n.(type) {
+		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr:
+			calm = false
+		case *ast.SelectorExpr:
+			sel := p.Info.Selections[e]
+			calm = calm && (sel == nil || !sel.Indirect() && !isPointer(sel.Recv()))
+		case *ast.BinaryExpr:
+			calm = calm && !mayEnd(p, e)
+		}
+		return calm
+	})
+	return calm
 }
 
 func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
