@@ -182,7 +182,8 @@ func (p *Pass) Elements(s ast.Stmt) (*ElementLoop, bool) {
 	switch s := s.(type) {
 	case *ast.ForStmt:
 		c, ok := p.Counted(s)
-		if !ok || c.Seq == nil || c.Skips || !c.Strict || c.Start == nil {
+		if !ok || c.Seq == nil || c.Skips || !c.Strict || c.Start == nil ||
+			s.Init.(*ast.AssignStmt).Tok != token.DEFINE { // else the index lives on
 			return nil, false
 		}
 		start, ok := p.Int(c.Start)

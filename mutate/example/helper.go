@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	gotypes "go/types"
 	"io/fs"
@@ -151,8 +152,7 @@ func (h *helper) there(p *mutate.Pass, types []string) string {
 				return d.Name.Name
 			}
 		case *ast.GenDecl:
-			if v := variableOf(d); v != nil && h.decl == nil && plain(valueText(p.Text(d))) ==
-				plain(valueText(h.text(h.node.Pos(), h.node.End()))) {
+			if v := variableOf(d); v != nil && h.sameValue(p, d) {
 				return v.Name
 			}
 		}
@@ -277,18 +277,90 @@ func isHelper(p *mutate.Pass, fn *ast.FuncDecl) bool {
 
 type helperKey struct{ fn *ast.FuncDecl }
 
-// sameBody compares the code of a function with a helper's, apart from the names of helpers and
-// packages.
+// sameBody reports whether a function is a copy of a helper, apart from its name: it has the same
+// code and parameters, and what it names are the same packages and copies of the same helpers.
 func sameBody(p *mutate.Pass, fn *ast.FuncDecl, h *helper) bool {
 	if h.decl == nil || fn.Body == nil || fn.Recv != nil || len(fn.Body.List) != len(h.decl.Body.List) ||
-		fn.Type.Params.NumFields() != h.decl.Type.Params.NumFields() {
+		fn.Type.Params.NumFields() != h.decl.Type.Params.NumFields() ||
+		plain(p.Text(fn.Body)) != plain(h.text(h.decl.Body.Pos(), h.decl.Body.End())) {
 		return false
 	}
-	return plain(p.Text(fn.Body)) == plain(h.text(h.decl.Body.Pos(), h.decl.Body.End()))
+	own, theirs := names(fn.Type.Params), names(h.decl.Type.Params)
+	if len(own) != len(theirs) {
+		return false
+	}
+	for i := range own {
+		if own[i].Name != theirs[i].Name {
+			return false
+		}
+	}
+	if h.decl.Type.TypeParams == nil && plain(p.Between(fn.Type.Params.Pos(), fn.Type.End())) !=
+		plain(h.text(h.decl.Type.Params.Pos(), h.decl.Type.End())) {
+		return false
+	}
+	return h.namesSame(p)
 }
 
-// plain writes code without the case of letters, which the copy of a helper changes in its names.
-func plain(code string) string { return strings.ToLower(strings.Join(strings.Fields(code), " ")) }
+// namesSame reports whether the names that a helper uses mean in the candidate what they mean in
+// the kit.
+func (h *helper) namesSame(p *mutate.Pass) bool {
+	for id := range nodesOf[*ast.Ident](h.node) {
+		if path := h.imports[id.Name]; path != "" {
+			if name, edits := p.Import(path); name != id.Name || len(edits) > 0 {
+				return false
+			}
+		}
+		if used := helpers()[id.Name]; used != nil && used != h && !used.declaredAs(p, lowerFirst(id.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// declaredAs reports whether the candidate has a copy of a helper under a name.
+func (h *helper) declaredAs(p *mutate.Pass, name string) bool {
+	for _, d := range p.File.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.Name == name {
+				return sameBody(p, d, h)
+			}
+		case *ast.GenDecl:
+			if v := variableOf(d); v != nil && v.Name == name {
+				return h.sameValue(p, d)
+			}
+		}
+	}
+	return false
+}
+
+// sameValue reports whether a variable is a copy of one of the kit.
+func (h *helper) sameValue(p *mutate.Pass, d *ast.GenDecl) bool {
+	return h.decl == nil && plain(valueText(p.Text(d))) == plain(valueText(h.text(h.node.Pos(), h.node.End())))
+}
+
+// plain writes code without blank space and comments, and with the names that copies of helpers
+// have.
+func plain(code string) string {
+	fset := token.NewFileSet()
+	var s scanner.Scanner
+	s.Init(fset.AddFile("", -1, len(code)), []byte(code), nil, 0)
+	var out strings.Builder
+	for {
+		_, tok, text := s.Scan()
+		switch {
+		case tok == token.EOF:
+			return out.String()
+		case tok == token.SEMICOLON:
+			continue
+		case tok == token.IDENT && helpers()[text] != nil:
+			text = lowerFirst(text)
+		case text == "":
+			text = tok.String()
+		}
+		out.WriteString(text + " ")
+	}
+}
 
 func lowerFirst(name string) string {
 	r, n := utf8.DecodeRuneInString(name)

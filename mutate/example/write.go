@@ -301,10 +301,20 @@ func (w *writer) ident(id *ast.Ident) (string, bool) {
 			return w.parameter(obj, id), true
 		}
 	}
-	if obj != nil && obj.Parent() == types.Universe && w.lookup(id.Name) != obj {
+	if obj != nil && obj.Parent() == types.Universe && (w.lookup(id.Name) != obj || w.declares(id.Name)) {
 		w.fail("the code gives " + id.Name + " another meaning")
 	}
 	return "", false
+}
+
+// declares reports whether After declares a variable under a name of the code.
+func (w *writer) declares(name string) bool {
+	for _, own := range w.names {
+		if own == name {
+			return true
+		}
+	}
+	return false
 }
 
 // source returns the text of code, with what the same step makes of places in it.

@@ -191,21 +191,28 @@ func RuneText(r rune) string {
 	return string(r)
 }
 
-// AppendParts appends the pieces of s between separators, which are not empty.
+// AppendParts appends the pieces of s between separators, which are not empty. Like that of
+// strings.Split, the result has no room for more.
 func AppendParts(to []string, s, sep string) []string {
 	for {
 		i := strings.Index(s, sep)
 		if i < 0 {
-			return append(to, s)
+			to = append(to, s)
+			return to[:len(to):len(to)]
 		}
 		to = append(to, s[:i])
 		s = s[i+len(sep):]
 	}
 }
 
-// AppendFirstParts appends the pieces of s between separators, the last of which is the
-// rest behind most-1 separators.
+// AppendFirstParts appends the pieces of s between separators to an empty slice with room for most.
+// The last one is the rest behind most-1 separators. Like that of strings.SplitN, the result has
+// room for most pieces, or for one more than s has bytes.
 func AppendFirstParts(to []string, s, sep string, most int) []string {
+	room := len(s) + 1
+	if room > most {
+		room = most
+	}
 	for ; most > 1; most-- {
 		i := strings.Index(s, sep)
 		if i < 0 {
@@ -214,17 +221,22 @@ func AppendFirstParts(to []string, s, sep string, most int) []string {
 		to = append(to, s[:i])
 		s = s[i+len(sep):]
 	}
-	return append(to, s)
+	to = append(to, s)
+	if room > cap(to) {
+		room = cap(to)
+	}
+	return to[:len(to):room]
 }
 
-// AppendFields appends the words of s to an empty slice. strings.Fields looks at
-// texts that are not ASCII.
+// AppendFields appends the words of s to an empty slice. Like that of strings.Fields, which looks
+// at texts that are not ASCII, the result has no room for more.
 func AppendFields(to []string, s string) []string {
 	start := -1 // of a word
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c >= 0x80 {
-			return append(to[:0], strings.Fields(s)...)
+			to = append(to[:0], strings.Fields(s)...)
+			return to[:len(to):len(to)]
 		}
 		space := c == ' ' || c >= '\t' && c <= '\r'
 		if space && start >= 0 {
@@ -237,7 +249,7 @@ func AppendFields(to []string, s string) []string {
 	if start >= 0 {
 		to = append(to, s[start:])
 	}
-	return to
+	return to[:len(to):len(to)]
 }
 
 // CutByte is strings.Cut with a separator of one byte.

@@ -481,7 +481,7 @@ func (x *cutter) named(v *gotypes.Var) bool {
 // usedAfter reports whether code may read a variable after the region: below it, or in the next
 // turn of a loop around it.
 func (x *cutter) usedAfter(v *gotypes.Var) bool {
-	if x.named(v) {
+	if x.named(v) || x.heldElsewhere(v) {
 		return true
 	}
 	turns := false
@@ -496,4 +496,21 @@ func (x *cutter) usedAfter(v *gotypes.Var) bool {
 		}
 	}
 	return turns && !x.inside(v.Pos())
+}
+
+// heldElsewhere reports whether a function literal uses a variable that it does not declare, or code
+// outside of the region takes its address.
+func (x *cutter) heldElsewhere(v *gotypes.Var) bool {
+	for _, id := range x.p.Uses(v, x.r.fn) {
+		for _, up := range x.p.Path(id)[1:] {
+			lit, ok := up.(*ast.FuncLit)
+			if ok && v.Pos() < lit.Pos() && !(x.r.start <= lit.Pos() && lit.End() <= x.r.end) {
+				return true
+			}
+		}
+		if u, ok := x.p.Parent(id).(*ast.UnaryExpr); ok && u.Op == token.AND && !x.inside(id.Pos()) {
+			return true
+		}
+	}
+	return false
 }

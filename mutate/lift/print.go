@@ -22,6 +22,7 @@ type Match struct {
 	Imports []string  `json:"imports,omitempty"`
 	Price   int       `json:"price"`            // estimated cost of the term
 	Sorted  bool      `json:"sorted,omitempty"` // it holds on inputs in order only
+	Region  string    `json:"region,omitempty"` // what the piece reads and leaves
 
 	start, end int
 }
@@ -230,13 +231,13 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 		price += t.price
 	}
 	f := Match{Func: r.Func, Kind: r.Kind, Price: price, start: s.p.Offset(r.start), end: s.p.Offset(r.end)}
-	f.Old = s.p.Between(r.start, r.end)
+	f.Old, f.Region = s.p.Between(r.start, r.end), r.String()
 	appends := func(o Output) bool { return o.builder != nil }
 	library := func(t *term) bool { return t.library }
 	if !slices.ContainsFunc(chosen, library) && !slices.ContainsFunc(r.Outputs, appends) {
 		return f, false // the old code again
 	}
-	if !r.loops && !cheaper(r, chosen, price) {
+	if !r.loops && !cheaper(r, chosen, price) || r.overwrites(chosen) {
 		return f, false
 	}
 	pr := newPrinter(s.p, r)
@@ -267,7 +268,28 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	return f, true
 }
 
-// best returns the cheapest term of each output.
+// overwrites reports whether a term reads elements that the statement of another output has changed
+// by then.
+func (r *Region) overwrites(ts []*term) bool {
+	for k, o := range r.Outputs {
+		for j, t := range ts {
+			if o.elements && j != k && t.reads(r, o.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reads reports whether a term names an input.
+func (t *term) reads(r *Region, name string) bool {
+	if t.c == nil {
+		return t.input >= 0 && r.Inputs[t.input].Name == name
+	}
+	return slices.ContainsFunc(t.args, func(a *term) bool { return a.reads(r, name) })
+}
+
+// best is the cheapest term of each output.
 func (q *question) best(right [][]*term) []*term {
 	chosen := make([]*term, len(right))
 	for k, ts := range right {

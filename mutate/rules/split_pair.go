@@ -43,7 +43,7 @@ func findSplitPair(p *mutate.Pass) []mutate.Site {
 	}
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
-		if !ok || d.Type != nil || facts.Captured.Of(p)[d.Var] {
+		if !ok || d.Type != nil || facts.Captured.Of(p)[d.Var] || !canDeclare(p, list[i]) {
 			continue
 		}
 		// SplitN with an empty separator splits characters, which Cut does not.

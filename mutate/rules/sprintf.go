@@ -315,10 +315,24 @@ func (f *formatSite) concat(p *mutate.Pass) string {
 		out = append(out, stringForm(p, q))
 	}
 	text := strings.Join(out, " + ")
-	if up, ok := p.Parent(f.call).(*ast.BinaryExpr); f.kind == "value" && ok && len(out) > 1 && up.Op != token.ADD {
+	_, sum := ast.Unparen(orNil(f.pieces[0].arg)).(*ast.BinaryExpr)
+	if (len(out) > 1 || sum) && f.kind == "value" && f.bindsTighter(p) {
 		return "(" + text + ")"
 	}
 	return text
+}
+
+// bindsTighter reports whether the code around the call would take only the last operand of a sum.
+func (f *formatSite) bindsTighter(p *mutate.Pass) bool {
+	switch up := p.Parent(f.call).(type) {
+	case *ast.BinaryExpr:
+		return up.Op != token.ADD
+	case *ast.IndexExpr:
+		return ast.Unparen(up.X) == ast.Expr(f.call)
+	case *ast.SliceExpr:
+		return ast.Unparen(up.X) == ast.Expr(f.call)
+	}
+	return false
 }
 
 // edits adds the helper and the imports that the new text needs.

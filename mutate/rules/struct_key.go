@@ -241,8 +241,8 @@ func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
 	if call, ok := p.IsCall(key, "fmt", "Sprintf"); ok && !call.Ellipsis.IsValid() {
 		f := &formatSite{call: call, node: call, kind: "value", pieces: parseFormat(p, call.Args)}
 		for _, q := range f.pieces {
-			if q.arg != nil && !strings.ContainsRune("dsv", rune(q.verb)) {
-				return nil
+			if q.arg != nil && (!q.bare() || !strings.ContainsRune("dsv", rune(q.verb))) {
+				return nil // the same number has another text elsewhere
 			}
 		}
 		if len(f.pieces) == 0 || !f.plain(p) {

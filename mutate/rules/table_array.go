@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -128,7 +129,7 @@ func findArrayStack(p *mutate.Pass) []mutate.Site {
 // unsignedTop rewrites the declaration; every use must mean the same for an unsigned variable.
 func unsignedTop(p *mutate.Pass, d facts.Declaration, lit *ast.BasicLit) []mutate.Edit {
 	edits := []mutate.Edit{p.Replace(d.Stmt, d.Var.Name()+" := uint("+lit.Value+")")}
-	indexes, steps := 0, map[token.Token]int{}
+	indexes, steps, ordered := 0, map[token.Token]int{}, false
 	for _, id := range p.Uses(d.Var, p.File) {
 		switch up := p.Parent(id).(type) {
 		case *ast.IncDecStmt:
@@ -144,17 +145,116 @@ func unsignedTop(p *mutate.Pass, d facts.Declaration, lit *ast.BasicLit) []mutat
 			} else if e != nil {
 				edits = append(edits, *e)
 			}
-			if _, isLen := p.IsBuiltin(up.Y, "len"); isLen && up.Op == token.EQL && onlyPushes(p, d.Var) {
+			_, isLen := p.IsBuiltin(up.Y, "len")
+			if isLen && up.Op == token.EQL && onlyPushes(p, d.Var) {
 				edits = append(edits, p.Span(up.OpPos, up.OpPos+2, ">=")) // the same: top never passes the length
 			}
+			ordered = ordered || isLen || up.Op != token.EQL && up.Op != token.NEQ && up.Op != token.SUB
 		default:
 			return nil
 		}
 	}
-	if indexes == 0 || steps[token.INC] == 0 || steps[token.DEC] == 0 {
+	if indexes == 0 || steps[token.INC] == 0 || steps[token.DEC] == 0 || ordered && !staysPositive(p, d.Var) {
 		return nil
 	}
 	return edits
+}
+
+// staysPositive reports whether the top of a stack never falls below zero: each top-- stands where
+// code has seen that there is an element, or has it before or behind, which panics for none.
+func staysPositive(p *mutate.Pass, top *types.Var) bool {
+	for dec := range mutate.Nodes[*ast.IncDecStmt](p, nil) {
+		if dec.Tok == token.DEC && p.Var(dec.X) == top && !aboveZero(p, dec, top) {
+			return false
+		}
+	}
+	return true
+}
+
+// aboveZero reports whether a variable that was never negative is above zero in front of a
+// statement, or the next statement panics.
+func aboveZero(p *mutate.Pass, s ast.Stmt, top *types.Var) bool {
+	list, at := p.Siblings(s)
+	if at < 0 {
+		return false
+	}
+	if at+1 < len(list) && takesElement(p, list[at+1], top, 0) {
+		return true
+	}
+	for _, front := range slices.Backward(list[:at]) {
+		i, ok := front.(*ast.IfStmt)
+		leaves := ok && i.Else == nil && mutate.Terminates(i.Body.List) && saysPositive(p, i.Cond, top, false)
+		if leaves || takesElement(p, front, top, 1) {
+			return true
+		}
+		if p.Assigned(top, front) {
+			return false
+		}
+	}
+	var child ast.Node = s
+	for _, up := range p.Path(s)[1:] {
+		switch up := up.(type) {
+		case *ast.IfStmt:
+			return up.Body == child && saysPositive(p, up.Cond, top, true) ||
+				up.Else == child && saysPositive(p, up.Cond, top, false) ||
+				up.Init == nil && aboveZero(p, up, top)
+		case *ast.ForStmt:
+			return up.Body == child && up.Cond != nil && saysPositive(p, up.Cond, top, true)
+		case *ast.BlockStmt:
+		default:
+			return false
+		}
+		child = up
+	}
+	return false
+}
+
+// takesElement reports whether a statement takes the element at top, or one below, in any case.
+func takesElement(p *mutate.Pass, s ast.Stmt, top *types.Var, below int64) bool {
+	root := ast.Node(s)
+	if i, ok := s.(*ast.IfStmt); ok && i.Init == nil {
+		root = i.Cond
+	} else if !simple(s) {
+		return false
+	}
+	for ix := range mutate.Nodes[*ast.IndexExpr](p, root) {
+		place, offset := placeOf(p, ix.Index)
+		if p.Var(place) == top && offset == -below && isArrayVar(p, ix.X) && !conditional(p, ix, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// saysPositive reports whether a condition with a truth value says of a variable that it is not
+// zero.
+func saysPositive(p *mutate.Pass, cond ast.Expr, v *types.Var, truth bool) bool {
+	op := token.LAND
+	if !truth {
+		op = token.LOR
+	}
+	return slices.ContainsFunc(operands(cond, op), func(test ast.Expr) bool {
+		b, ok := ast.Unparen(test).(*ast.BinaryExpr)
+		if !ok || p.Var(b.X) != v {
+			return false
+		}
+		k, constant := p.Int(b.Y)
+		switch b.Op {
+		case token.GTR:
+			return truth && constant && k >= 0
+		case token.GEQ:
+			return truth && constant && k > 0
+		case token.NEQ:
+			return truth && constant && k == 0
+		case token.EQL:
+			return !truth && constant && k == 0
+		case token.LEQ:
+			return !truth && constant && k >= 0
+		case token.LSS:
+			return !truth && constant && k > 0
+		}
+		return false
+	})
 }
 
 // onlyPushes reports whether every top++ follows a store at top, so that top never exceeds the

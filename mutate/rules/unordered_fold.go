@@ -109,10 +109,8 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	}
 	// The order that the sort made must not be visible after the loop.
 	f.last, f.value = f.loop, p.Var(f.loop.Value)
-	for _, later := range rest[1:] {
-		if len(p.Uses(f.list, later)) > 0 {
-			return nil, errors.New("the sorted list is used later")
-		}
+	if f.usedLater(p) {
+		return nil, errors.New("the sorted list is used later")
 	}
 	// A copy made only to be sorted is not needed either.
 	if at > 0 {
@@ -122,6 +120,19 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 		return nil, errors.New("short lists do not come here")
 	}
 	return f, f.readBody(p, compact)
+}
+
+// usedLater reports whether code may use the list behind the loop, or when it comes here again.
+func (f *fold) usedLater(p *mutate.Pass) bool {
+	if facts.UsedAfter(p, f.list, p.FuncOf(f.sort), f.last.End()) {
+		return true
+	}
+	for _, up := range p.Path(f.sort) {
+		if loopBody(up) != nil && !facts.Inside(facts.Declared.Of(p)[f.list].Stmt, up) {
+			return true
+		}
+	}
+	return false
 }
 
 // long reports whether the sort stands in the else of a test of the list's length, as this rule or
@@ -227,7 +238,8 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 			return errors.New("the loop does more than add")
 		}
 		v := p.Var(as.Lhs[0])
-		if v == nil || p.IsGlobal(v) || !isInteger(v.Type()) || sums[v] != token.ILLEGAL && sums[v] != as.Tok ||
+		if v == nil || p.IsGlobal(v) || facts.Pointed(p, v) || !isInteger(v.Type()) ||
+			sums[v] != token.ILLEGAL && sums[v] != as.Tok ||
 			p.Effects(as.Rhs[0]).Writes {
 			return errors.New("the addition depends on the order")
 		}
