@@ -181,6 +181,24 @@ func Leaves(p *mutate.Pass, list []ast.Stmt) bool {
 	return slices.ContainsFunc(list, func(s ast.Stmt) bool { return Effects(p, s).Jumps })
 }
 
+// EndsIn reports whether the last statement of a list is a jump of one of the kinds: RETURN, BREAK,
+// CONTINUE, FALLTHROUGH, or GOTO for all jumps to a label.
+func EndsIn(list []ast.Stmt, kinds ...token.Token) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ast.ReturnStmt:
+		return slices.Contains(kinds, token.RETURN)
+	case *ast.BranchStmt:
+		if s.Label != nil {
+			return slices.Contains(kinds, token.GOTO)
+		}
+		return slices.Contains(kinds, s.Tok)
+	}
+	return false
+}
+
 // Reached holds the target, the functions that it names, the functions that these name, and so on.
 // Other functions, such as one that fills a table at the program's start, take no time of the
 // target.

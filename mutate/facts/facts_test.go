@@ -94,6 +94,49 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// TestEndsIn checks which jump ends a list: a jump to a label counts as a goto.
+func TestEndsIn(t *testing.T) {
+	for code, want := range map[string]token.Token{
+		"return":      token.RETURN,
+		"n++; break":  token.BREAK,
+		"continue":    token.CONTINUE,
+		"break l":     token.GOTO,
+		"continue l":  token.GOTO,
+		"goto l":      token.GOTO,
+		"return; n++": token.ILLEGAL,
+		"":            token.ILLEGAL,
+	} {
+		p := check(t, "func f(n int) { l: for range n { if n > 1 { "+code+" }; continue l } }")
+		for s := range mutate.Nodes[*ast.IfStmt](p, nil) {
+			for _, kind := range []token.Token{token.RETURN, token.BREAK, token.CONTINUE, token.GOTO} {
+				if got := EndsIn(s.Body.List, token.FALLTHROUGH, kind); got != (kind == want) {
+					t.Errorf("%q ends in %v: %v", code, kind, got)
+				}
+			}
+		}
+	}
+}
+
+func TestStopsEarly(t *testing.T) {
+	for code, want := range map[string]bool{
+		"for _, x := range v { if x > 1 { break } }":                              true,
+		"for _, x := range v { if x > 1 { return } }":                             true,
+		"for _, x := range v { if x > 1 { goto end } }; end:":                     true,
+		"outer: for _, x := range v { for range 3 { if x > 1 { break outer } } }": true,
+		"for _, x := range v { if x > 1 { continue }; v[0] = 1 }":                 false,
+		"for _, x := range v { for range 3 { if x > 1 { break } } }":              false,
+		"for _, x := range v { switch { case x > 1: break } }":                    false,
+		"for _, x := range v { _ = func() bool { return x > 1 } }":                false,
+	} {
+		p := check(t, "func f(v []int) { "+code+" }")
+		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+			if l := Loops.Of(p)[s]; l.Value != nil && l.StopsEarly(p) != want {
+				t.Errorf("%s: stops early is %v", code, !want)
+			}
+		}
+	}
+}
+
 // TestRequires checks that facts have names, and that none requires itself by way of others.
 func TestRequires(t *testing.T) {
 	all := []Named{Declared, Captured, Single, Owned, Fresh, Loops, Reached}

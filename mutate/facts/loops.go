@@ -32,6 +32,12 @@ type Loop struct {
 	Elems []*ast.IndexExpr // the s[i] in the body that are the element; none if the body may change it
 }
 
+// StopsEarly reports whether the loop may stop before its last iteration, other than by a panic.
+func (l *Loop) StopsEarly(p *mutate.Pass) bool {
+	breaks, _, ok := p.Branches(l.Body)
+	return !ok || len(breaks) > 0 || Effects(p, l.Stmt).Jumps
+}
+
 // IsElem reports whether e is the loop's present element: its value variable, or s[i].
 func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 	e = ast.Unparen(e)

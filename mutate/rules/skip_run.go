@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // skipRun (catalogue L1) matches a loop over bytes whose first arm accepts a byte and does nothing
@@ -147,7 +148,7 @@ func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last boo
 	if len(body) == 0 {
 		return false
 	}
-	if b, ok := body[len(body)-1].(*ast.BranchStmt); ok && b.Tok == token.CONTINUE && b.Label == nil {
+	if facts.EndsIn(body, token.CONTINUE) {
 		body, last = body[:len(body)-1], true
 	}
 	for _, s := range body {

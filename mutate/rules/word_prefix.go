@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // wordPrefix (part of catalogue C9) matches a loop that steps over ordinary bytes, and over one
@@ -111,8 +112,7 @@ func stepsOn(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, body []ast.St
 	if len(body) == 0 {
 		return last
 	}
-	b, ok := body[0].(*ast.BranchStmt)
-	return ok && len(body) == 1 && b.Tok == token.CONTINUE && b.Label == nil
+	return len(body) == 1 && facts.EndsIn(body, token.CONTINUE)
 }
 
 // skipsRun recognises the loop that skip-run writes:
@@ -232,7 +232,7 @@ func onlyArm(s ast.Stmt) bool {
 // other conditions that the caller names.
 func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.Expr) bool) (set [256]bool, ok bool) {
 	f, ok := s.(*ast.IfStmt)
-	if !ok || f.Init != nil || f.Else != nil || !exits(f.Body) {
+	if !ok || f.Init != nil || f.Else != nil || !facts.EndsIn(f.Body.List, token.RETURN, token.BREAK) {
 		return set, false
 	}
 	tests := []ast.Expr{f.Cond}
@@ -260,20 +260,6 @@ func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.
 		}
 	}
 	return set, true
-}
-
-// exits reports whether a body ends by leaving the loop.
-func exits(body *ast.BlockStmt) bool {
-	if len(body.List) == 0 {
-		return false
-	}
-	switch s := body.List[len(body.List)-1].(type) {
-	case *ast.ReturnStmt:
-		return true
-	case *ast.BranchStmt:
-		return s.Tok == token.BREAK && s.Label == nil
-	}
-	return false
 }
 
 func rewriteWordPrefix(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
