@@ -56,6 +56,29 @@ func TestOwned(t *testing.T) {
 	}
 }
 
+// TestApart checks when a slice shares no memory with another variable.
+func TestApart(t *testing.T) {
+	for code, want := range map[string]bool{
+		"var to []int; other := v; to = append(to, other[0]); keep(to)":                      false,
+		"other := v; var to []int; to = append(to, other[0]); keep(to)":                      true,
+		"other := v; var to []int; to = append(to, 1); other = to; keep(other)":              false,
+		"other := v; var to []int; to = append(to[:0], 1); keep(to); keep(other)":            true,
+		"other := v; to := v[:0]; to = append(to, other[0])":                                 false,
+		"to := make([]int, 0, 8); other := to[:4]; to = append(to, other[0])":                false,
+		"to := make([]int, 0, 8); other := make([]int, 4); keep(to); keep(other)":            true,
+		"to := make([]int, 0, 8); other := [3]int{}; keep(to); _ = other":                    true,
+		"to := make([]int, 0, 8); other := b; keep(to); _ = other":                           true,
+		"to := make([][4]int, 0, 8); other := v; to = append(to, [4]int{other[0]}); all(to)": false,
+		"to := make([]int, 4); other := v; keep(other); to[0] = 1":                           true,
+		"to := v[:1]; other := make([]int, 4); other[0] = 1; keep(to)":                       true,
+	} {
+		p := check(t, "func keep([]int) {}\nfunc all([][4]int) {}\nfunc f(v []int, b []byte) { "+code+" }")
+		if got := Apart(p, variable(t, p, "to"), variable(t, p, "other")); got != want {
+			t.Errorf("%s: apart is %v", code, got)
+		}
+	}
+}
+
 func TestLoops(t *testing.T) {
 	for code, want := range map[string]LoopKind{
 		"for range v {}":                                                   ElementLoop,

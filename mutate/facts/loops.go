@@ -59,7 +59,7 @@ func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 // and loops with another head, are OtherLoops.
 var Loops = &Fact[map[ast.Stmt]*Loop]{
 	Name:     "loops",
-	Requires: []Named{Fresh},
+	Requires: []Named{Owned, Fresh},
 	Find: func(p *mutate.Pass) map[ast.Stmt]*Loop {
 		out := map[ast.Stmt]*Loop{}
 		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
@@ -155,7 +155,7 @@ func (l *Loop) findElems(p *mutate.Pass) {
 		return
 	}
 	if b, ok := seq.Type().Underlying().(*types.Basic); (!ok || b.Info()&types.IsString == 0) &&
-		!ChangesOnly(p, l.Body, nil, func(call *ast.CallExpr) bool { return growsAnother(p, call, seq) }) {
+		!ChangesOnly(p, l.Body, nil, func(call *ast.CallExpr) bool { return GrowsAnother(p, call, seq) }) {
 		return
 	}
 	for _, id := range p.Uses(l.Index, l.Body) {
@@ -166,13 +166,10 @@ func (l *Loop) findElems(p *mutate.Pass) {
 	}
 }
 
-// growsAnother reports whether a call appends to a slice that shares no memory with v.
-func growsAnother(p *mutate.Pass, call *ast.CallExpr, v *types.Var) bool {
-	if _, ok := p.IsBuiltin(call, "append"); !ok {
-		return false
-	}
-	to := p.Var(call.Args[0])
-	return to != v && Fresh.Of(p)[to]
+// GrowsAnother reports whether a call appends to a slice that shares no memory with v.
+func GrowsAnother(p *mutate.Pass, call *ast.CallExpr, v *types.Var) bool {
+	_, grows := p.IsBuiltin(call, "append")
+	return grows && Apart(p, p.Var(call.Args[0]), v)
 }
 
 // defined returns the variable that a loop's head declares, or nil for none or a blank one.

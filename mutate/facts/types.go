@@ -65,3 +65,18 @@ func Means(p *mutate.Pass, pos token.Pos, name string, obj types.Object) bool {
 	_, found := scope.LookupParent(name, pos)
 	return found == obj
 }
+
+// HoldsArray reports whether a value of a type has an array inside it, of which slices may be made.
+func HoldsArray(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return true
+	case *types.Struct:
+		for f := range u.Fields() {
+			if HoldsArray(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
