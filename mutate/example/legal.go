@@ -149,7 +149,7 @@ func (m *Match) legal() bool {
 
 // mayMove reports whether all Afters may evaluate an expression as they do.
 func (m *Match) mayMove(name string, e ast.Expr) bool {
-	f := facts.Effects(m.Pass, e)
+	f := m.Pass.Effects(e)
 	b := m.pair.before.used[name]
 	once := b.times == 1 && !b.inLoop && b.inFirst
 	exact := m.pair.rule.rule.Class != beagle.E1
@@ -183,7 +183,7 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 func (m *Match) orderKept() bool {
 	effects := false
 	for _, e := range m.exprs {
-		effects = effects || facts.Effects(m.Pass, e).Writes
+		effects = effects || m.Pass.Effects(e).Writes
 	}
 	if !effects {
 		return true
@@ -191,7 +191,7 @@ func (m *Match) orderKept() bool {
 	for _, way := range m.pair.ways {
 		for x, ex := range m.exprs {
 			for y, ey := range m.exprs {
-				fx, fy := facts.Effects(m.Pass, ex), facts.Effects(m.Pass, ey)
+				fx, fy := m.Pass.Effects(ex), m.Pass.Effects(ey)
 				if !fx.Writes || !fy.Writes && !fy.Reads && !fy.Panics {
 					continue
 				}

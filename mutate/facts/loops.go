@@ -35,7 +35,7 @@ type Loop struct {
 // StopsEarly reports whether the loop may stop before its last iteration, other than by a panic.
 func (l *Loop) StopsEarly(p *mutate.Pass) bool {
 	breaks, _, ok := p.Branches(l.Body)
-	return !ok || len(breaks) > 0 || Effects(p, l.Stmt).Jumps
+	return !ok || len(breaks) > 0 || p.Effects(l.Stmt).Jumps
 }
 
 // IsElem reports whether e is the loop's present element: its value variable, or s[i].

@@ -152,8 +152,8 @@ func (s *pointerPassing) argument(call *ast.CallExpr, at int, t types.Type) bool
 	if !types.Identical(p.Info.TypeOf(arg), t) {
 		return false
 	}
-	quiet := !facts.Effects(p, s.fn).Writes &&
-		!slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return facts.Effects(p, e).Writes })
+	quiet := !p.Effects(s.fn).Writes &&
+		!slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return p.Effects(e).Writes })
 	if star, ok := arg.(*ast.StarExpr); ok {
 		q := p.Var(star.X)
 		if !quiet || q == nil || !givenAddress(p, q) {

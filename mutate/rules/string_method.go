@@ -69,7 +69,7 @@ func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool 
 	if d == nil || d.Body == nil {
 		return false
 	}
-	does := facts.Effects(p, d)
+	does := p.Effects(d)
 	return !does.Reads && !does.Writes
 }
 
