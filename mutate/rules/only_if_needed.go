@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -125,8 +124,7 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 			return n, false
 		}
 	}
-	own := p.FuncOf(call)
-	return n, !sameCode(p.Text(own), n.declare(p)(own.Name.Name)) && !looksFirst(p, call, own)
+	return n, !looksFirst(p, call, p.FuncOf(call))
 }
 
 // looksFirst recognises what this rule wrote, even if other rules have changed it since. It is a
@@ -170,10 +168,9 @@ func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 			edits = append(edits, p.Span(n.call.Args[0].End(), n.call.Args[1].End(), ""))
 		}
 	}
-	if name := loadName(p); load && !declaresLoad(p, name) {
-		edits = append(edits,
-			p.Declare(p.Func, "// "+name+" is the word in the first eight bytes of s, lowest byte first.\n"+
-				loadDecl(name)))
+	if load {
+		_, more, err := stringText.load(p, p.Func)
+		return append(edits, more...), err
 	}
 	return edits, nil
 }
@@ -193,15 +190,6 @@ func uniqueWish(names map[string]string, wish string) string {
 		name = wish + strconv.Itoa(i)
 	}
 	return name
-}
-
-// loadName returns the name of the helper that reads words of strings.
-func loadName(p *mutate.Pass) string {
-	wishes := []string{"load64", "loadWord"}
-	if i := slices.IndexFunc(wishes, func(name string) bool { return declaresLoad(p, name) }); i >= 0 {
-		return wishes[i]
-	}
-	return p.Fresh(wishes...)
 }
 
 // declare returns a function that writes the helper for a call.
@@ -287,8 +275,9 @@ func (n needless) trimOne(name string) string {
 // compiler loads in two steps. The additions carry into the top bit of each byte, but never out of
 // it.
 func toCase(p *mutate.Pass, name, pkg, function, letters string, first, last byte) string {
+	load, _, _ := stringText.load(p, p.Func)
 	return strings.NewReplacer("<name>", name, "<pkg>", pkg, "<function>", function, "<letters>", letters, "<load>",
-		loadName(p), "<for i>", countTo(p, "i", "n"),
+		load, "<for i>", countTo(p, "i", "n"),
 		"<first>", byteText(int(first)), "<last>", byteText(int(last))).
 		Replace(`// <name> is strings.<function>, which has nothing to do for ASCII without
 // <letters>. It looks at eight bytes at once.
