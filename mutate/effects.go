@@ -26,14 +26,18 @@ func (p *Pass) Pure(e ast.Node) bool {
 	return !f.Writes && !f.Panics
 }
 
-// Effects analyses a node. A call of a function of the candidate file has the effects of that
-// function and of all that it calls.
+// Effects analyses a node, at the first question about it. A call of a function of the candidate
+// file has the effects of that function and of all that it calls.
 func (p *Pass) Effects(n ast.Node) Effects {
-	p.base()
-	a := effects{p: p, root: n, follow: addSummary}
-	ast.Inspect(n, a.visit)
-	return a.Effects
+	return p.Once(effectsOf{n}, func() any {
+		a := effects{p: p, root: n, follow: addSummary}
+		ast.Inspect(n, a.visit)
+		return a.Effects
+	}).(Effects)
 }
+
+// effectsOf is the key of a node's effects in Once.
+type effectsOf struct{ n ast.Node }
 
 type effects struct {
 	Effects

@@ -72,8 +72,8 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 		}
 	case "append":
 		a.Allocs, a.Reads = true, true
-		// the call may write beyond the length
-		a.Writes = a.Writes || !a.p.isNew(n.Args[0]) && !a.own(n.Args[0])
+		// the call may write behind the length
+		a.Writes = a.Writes || !a.p.OwnMemory(nil, n.Args[0]) && !a.own(n.Args[0])
 	case "copy":
 		a.Reads, a.Writes = true, a.Writes || !a.own(n.Args[0])
 	case "panic":
@@ -86,7 +86,7 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 // own reports whether a slice is a variable of the piece that only holds memory made for it.
 func (a *effects) own(e ast.Expr) bool {
 	v := a.p.Var(e)
-	return a.inside(v) && !a.parameter(v) && a.p.ownMemory(v, a.root)
+	return a.inside(v) && !a.parameter(v) && a.p.keepsToOwn(v, a.root)
 }
 
 func (a *effects) function(fn *types.Func) {

@@ -116,7 +116,7 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 	if e != nil {
 		sig := obj.Type().Underlying().(*types.Signature)
 		if m.Pass.Parent(e) == nil || sig.Results().Len() != 1 || !m.Pass.Info.Types[e].IsValue() ||
-			!m.fits(sig.Results().At(0).Type(), m.Pass.Info.TypeOf(e)) || facts.Effects(m.Pass, e).Writes {
+			!m.fits(sig.Results().At(0).Type(), m.Pass.Info.TypeOf(e)) || m.Pass.Effects(e).Writes {
 			return false
 		}
 	}

@@ -116,8 +116,13 @@ func Helper(p *mutate.Pass, n ast.Node, name string) (string, []mutate.Edit, err
 	return own, append(w.imported(), w.declared()...), w.err
 }
 
-// copyHelper returns the name of a copy of a function of the kit, and adds the copy if there is
-// none yet.
+// IsCopy reports whether a function of the candidate is the copy of a function of the kit that
+// [Helper] returns.
+func IsCopy(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
+	h := helpers()[name]
+	return h != nil && fn != nil && h.isCopy(p, fn, nil)
+}
+
 func (w *writer) copyHelper(name string, types []string) string {
 	key := name + " " + strings.Join(types, ",")
 	if got, ok := w.helpers[key]; ok {
@@ -254,7 +259,7 @@ func (h *helper) isCopy(p *mutate.Pass, fn *ast.FuncDecl, types []string) bool {
 		return false
 	}
 	if len(types) == 0 {
-		return true
+		return (fn.Type.TypeParams == nil) == (h.decl.Type.TypeParams == nil)
 	}
 	first := fn.Type.Params.List
 	return len(first) > 0 && len(types) == 1 && p.Text(first[0].Type) == types[0]

@@ -188,7 +188,7 @@ func (m *Match) legal() bool {
 
 // mayMove reports whether all Afters may evaluate an expression as they do.
 func (m *Match) mayMove(name string, e ast.Expr) bool {
-	f := facts.Effects(m.Pass, e)
+	f := m.Pass.Effects(e)
 	b := m.pair.before.used[name]
 	once := b.times == 1 && !b.inLoop && b.inFirst
 	// Where After evaluates an expression once at the same time as Before, it may do anything.
@@ -226,7 +226,7 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 func (m *Match) orderKept() bool {
 	// Only effects have an order to keep.
 	for x, ex := range m.exprs {
-		if !facts.Effects(m.Pass, ex).Writes {
+		if !m.Pass.Effects(ex).Writes {
 			continue
 		}
 		for y, ey := range m.exprs {
@@ -255,7 +255,7 @@ func (m *Match) orderSame(x, y string) bool {
 
 // notices reports whether the value of an expression may depend on effects of others.
 func (m *Match) notices(e ast.Expr) bool {
-	f := facts.Effects(m.Pass, e)
+	f := m.Pass.Effects(e)
 	found := f.Writes || f.Reads || f.Panics
 	for id := range nodesOf[*ast.Ident](e) {
 		v, ok := m.Pass.Info.Uses[id].(*types.Var)

@@ -11,14 +11,6 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// Effects lists the possible effects of a piece of code besides yielding a value. It is computed
-// once a node.
-func Effects(p *mutate.Pass, n ast.Node) mutate.Effects {
-	return p.Once(effectsOf{n}, func() any { return p.Effects(n) }).(mutate.Effects)
-}
-
-type effectsOf struct{ n ast.Node }
-
 // Stable reports whether e has the same value wherever root evaluates it: it is pure, and root
 // changes none of its parts.
 func Stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
@@ -194,7 +186,25 @@ func CallChanges(p *mutate.Pass, call *ast.CallExpr) bool {
 // Leaves reports whether one of the statements may leave the list: by return, goto, or a break or
 // continue for a loop around it.
 func Leaves(p *mutate.Pass, list []ast.Stmt) bool {
-	return slices.ContainsFunc(list, func(s ast.Stmt) bool { return Effects(p, s).Jumps })
+	return slices.ContainsFunc(list, func(s ast.Stmt) bool { return p.Effects(s).Jumps })
+}
+
+// EndsIn reports whether the last statement of a list is a jump of one of the kinds: RETURN, BREAK,
+// CONTINUE, FALLTHROUGH, or GOTO for all jumps to a label.
+func EndsIn(list []ast.Stmt, kinds ...token.Token) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ast.ReturnStmt:
+		return slices.Contains(kinds, token.RETURN)
+	case *ast.BranchStmt:
+		if s.Label != nil {
+			return slices.Contains(kinds, token.GOTO)
+		}
+		return slices.Contains(kinds, s.Tok)
+	}
+	return false
 }
 
 // Reached holds the target, the functions that it names, the functions that these name, and so on.

@@ -58,6 +58,29 @@ func TestOwned(t *testing.T) {
 	}
 }
 
+// TestApart checks when a slice shares no memory with another variable.
+func TestApart(t *testing.T) {
+	for code, want := range map[string]bool{
+		"var to []int; other := v; to = append(to, other[0]); keep(to)":                      false,
+		"other := v; var to []int; to = append(to, other[0]); keep(to)":                      true,
+		"other := v; var to []int; to = append(to, 1); other = to; keep(other)":              false,
+		"other := v; var to []int; to = append(to[:0], 1); keep(to); keep(other)":            true,
+		"other := v; to := v[:0]; to = append(to, other[0])":                                 false,
+		"to := make([]int, 0, 8); other := to[:4]; to = append(to, other[0])":                false,
+		"to := make([]int, 0, 8); other := make([]int, 4); keep(to); keep(other)":            true,
+		"to := make([]int, 0, 8); other := [3]int{}; keep(to); _ = other":                    true,
+		"to := make([]int, 0, 8); other := b; keep(to); _ = other":                           true,
+		"to := make([][4]int, 0, 8); other := v; to = append(to, [4]int{other[0]}); all(to)": false,
+		"to := make([]int, 4); other := v; keep(other); to[0] = 1":                           true,
+		"to := v[:1]; other := make([]int, 4); other[0] = 1; keep(to)":                       true,
+	} {
+		p := check(t, "func keep([]int) {}\nfunc all([][4]int) {}\nfunc f(v []int, b []byte) { "+code+" }")
+		if got := Apart(p, variable(t, p, "to"), variable(t, p, "other")); got != want {
+			t.Errorf("%s: apart is %v", code, got)
+		}
+	}
+}
+
 func TestLoops(t *testing.T) {
 	for code, want := range map[string]LoopKind{
 		"for range v {}":                                                   ElementLoop,
@@ -91,6 +114,49 @@ func TestLoops(t *testing.T) {
 			}
 			if len(l.Elems) > 0 && code[len(code)-9:] == "_ = v[i]}" {
 				t.Errorf("%s: v[i] is taken for the element although the body changes it", code)
+			}
+		}
+	}
+}
+
+// TestEndsIn checks which jump ends a list: a jump to a label counts as a goto.
+func TestEndsIn(t *testing.T) {
+	for code, want := range map[string]token.Token{
+		"return":      token.RETURN,
+		"n++; break":  token.BREAK,
+		"continue":    token.CONTINUE,
+		"break l":     token.GOTO,
+		"continue l":  token.GOTO,
+		"goto l":      token.GOTO,
+		"return; n++": token.ILLEGAL,
+		"":            token.ILLEGAL,
+	} {
+		p := check(t, "func f(n int) { l: for range n { if n > 1 { "+code+" }; continue l } }")
+		for s := range mutate.Nodes[*ast.IfStmt](p, nil) {
+			for _, kind := range []token.Token{token.RETURN, token.BREAK, token.CONTINUE, token.GOTO} {
+				if got := EndsIn(s.Body.List, token.FALLTHROUGH, kind); got != (kind == want) {
+					t.Errorf("%q ends in %v: %v", code, kind, got)
+				}
+			}
+		}
+	}
+}
+
+func TestStopsEarly(t *testing.T) {
+	for code, want := range map[string]bool{
+		"for _, x := range v { if x > 1 { break } }":                              true,
+		"for _, x := range v { if x > 1 { return } }":                             true,
+		"for _, x := range v { if x > 1 { goto end } }; end:":                     true,
+		"outer: for _, x := range v { for range 3 { if x > 1 { break outer } } }": true,
+		"for _, x := range v { if x > 1 { continue }; v[0] = 1 }":                 false,
+		"for _, x := range v { for range 3 { if x > 1 { break } } }":              false,
+		"for _, x := range v { switch { case x > 1: break } }":                    false,
+		"for _, x := range v { _ = func() bool { return x > 1 } }":                false,
+	} {
+		p := check(t, "func f(v []int) { "+code+" }")
+		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+			if l := Loops.Of(p)[s]; l.Value != nil && l.StopsEarly(p) != want {
+				t.Errorf("%s: stops early is %v", code, !want)
 			}
 		}
 	}

@@ -32,6 +32,12 @@ type Loop struct {
 	Elems []*ast.IndexExpr // the s[i] in the body that are the element; none if the body may change it
 }
 
+// StopsEarly reports whether the loop may stop before its last iteration, other than by a panic.
+func (l *Loop) StopsEarly(p *mutate.Pass) bool {
+	breaks, _, ok := p.Branches(l.Body)
+	return !ok || len(breaks) > 0 || p.Effects(l.Stmt).Jumps
+}
+
 // IsElem reports whether e is the loop's present element: its value variable, or s[i].
 func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 	e = ast.Unparen(e)
@@ -171,26 +177,10 @@ func (l *Loop) findElems(p *mutate.Pass) {
 	}
 }
 
-// GrowsAnother reports whether a call appends to a slice that shares no memory with v: one whose
-// memory only its function knows, or one that only gets new memory, of which v can be no part.
+// GrowsAnother reports whether a call appends to a slice that shares no memory with v.
 func GrowsAnother(p *mutate.Pass, call *ast.CallExpr, v *types.Var) bool {
-	if _, ok := p.IsBuiltin(call, "append"); !ok {
-		return false
-	}
-	to := p.Var(call.Args[0])
-	if to == nil || to == v {
-		return false
-	}
-	older := IsLocal(p, v) && v.Pos() < to.Pos() && !p.Reassigned(v, p.FuncOf(call))
-	return Owned.Of(p)[to] || Fresh.Of(p)[to] && (older || otherElements(v.Type(), to.Type()))
-}
-
-// otherElements reports whether a slice or array of one type cannot be a part of the memory of a
-// slice of another type, since the elements differ.
-func otherElements(part, whole types.Type) bool {
-	a, slice := part.Underlying().(*types.Slice)
-	b, ok := whole.Underlying().(*types.Slice)
-	return !slice || ok && !types.Identical(a.Elem(), b.Elem()) && !HoldsArray(b.Elem())
+	_, grows := p.IsBuiltin(call, "append")
+	return grows && Apart(p, p.Var(call.Args[0]), v)
 }
 
 // defined returns the variable that a loop's head declares, or nil for none or a blank one.

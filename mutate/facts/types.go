@@ -68,6 +68,21 @@ func Means(p *mutate.Pass, pos token.Pos, name string, obj types.Object) bool {
 	return found == obj
 }
 
+// HoldsArray reports whether a value of a type has an array inside it, of which slices may be made.
+func HoldsArray(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return true
+	case *types.Struct:
+		for f := range u.Fields() {
+			if HoldsArray(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // ComparesSafely reports whether == of a type cannot panic, as it can for interfaces.
 func ComparesSafely(t types.Type) bool {
 	switch u := t.Underlying().(type) {
@@ -83,19 +98,4 @@ func ComparesSafely(t types.Type) bool {
 		}
 	}
 	return types.Comparable(t)
-}
-
-// HoldsArray reports whether a value of a type has an array inside it, of which slices may be made.
-func HoldsArray(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Array:
-		return true
-	case *types.Struct:
-		for f := range u.Fields() {
-			if HoldsArray(f.Type()) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -280,7 +280,7 @@ func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 // may run before e changes memory that e reads. Go leaves open whether variables are read before or
 // after a call behind them, so only an e that is a call itself is sure to come before that.
 func inOrder(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
-	shared := Effects(p, e).Reads
+	shared := p.Effects(e).Reads
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		shared = shared || ok && (Captured.Of(p)[v] && p.Assigned(v, p.FuncOf(s)) || Pointed(p, v))
@@ -296,7 +296,7 @@ func inOrder(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
 			return false
 		case *ast.CallExpr, *ast.UnaryExpr:
 			around, behind := Inside(e, n), call && n.Pos() >= e.End()
-			ok = ok && (around || behind || !Effects(p, n).Writes || formatsPlain(p, n))
+			ok = ok && (around || behind || !p.Effects(n).Writes || formatsPlain(p, n))
 		}
 		return ok && n != ast.Node(e)
 	})
@@ -309,7 +309,7 @@ func formatsPlain(p *mutate.Pass, n ast.Node) bool {
 	call, ok := p.IsCall(n, "fmt", "Sprint", "Sprintf", "Sprintln")
 	return ok && !slices.ContainsFunc(call.Args, func(e ast.Expr) bool {
 		t := p.Info.TypeOf(e)
-		return !IsBasic(t) || types.NewMethodSet(t).Len() > 0 || Effects(p, e).Writes
+		return !IsBasic(t) || types.NewMethodSet(t).Len() > 0 || p.Effects(e).Writes
 	})
 }
 

@@ -187,16 +187,16 @@ func (b *builderSite) read(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) 
 		}
 	}
 	// In a loop the text may still grow after the read. A read that leaves the loop is the last.
-	if outerLoop(p, id, b.decl.Stmt) != nil && !leaves(p, id) {
+	if outerLoop(p, id, b.decl.Stmt) != nil && !inReturn(p, id) {
 		return nil, false
 	}
 	return []mutate.Edit{p.Replace(id, b.name+".String()")}, true
 }
 
-// leaves reports whether id stands in a return statement: such a read happens once, even inside a
+// inReturn reports whether n stands in a return statement: such a read happens once, even inside a
 // loop.
-func leaves(p *mutate.Pass, id ast.Node) bool {
-	_, ok := enclosing[*ast.ReturnStmt](p, id)
+func inReturn(p *mutate.Pass, n ast.Node) bool {
+	_, ok := enclosing[*ast.ReturnStmt](p, n)
 	return ok
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // classSwitch (catalogue C2) matches a switch or an if chain that tests one byte for several
@@ -89,7 +90,8 @@ func switchArms(s *ast.SwitchStmt) []classArm {
 	var arms []classArm
 	for i, c := range s.Body.List {
 		clause := c.(*ast.CaseClause)
-		if clause.List == nil && i != len(s.Body.List)-1 || fallsThrough(clause.Body) {
+		if clause.List == nil && i != len(s.Body.List)-1 ||
+			facts.EndsIn(clause.Body, token.FALLTHROUGH) {
 			return nil
 		}
 		to := s.Body.Rbrace
@@ -99,14 +101,6 @@ func switchArms(s *ast.SwitchStmt) []classArm {
 		arms = append(arms, classArm{tests: clause.List, body: clause.Body, from: clause.Colon + 1, to: to})
 	}
 	return arms
-}
-
-func fallsThrough(body []ast.Stmt) bool {
-	if len(body) == 0 {
-		return false
-	}
-	b, ok := body[len(body)-1].(*ast.BranchStmt)
-	return ok && b.Tok == token.FALLTHROUGH
 }
 
 // ifArms lists a chain of if and else if.

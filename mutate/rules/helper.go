@@ -2,6 +2,8 @@ package rules
 
 import (
 	"go/ast"
+	"go/format"
+	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
 )
@@ -18,4 +20,18 @@ func helper(p *mutate.Pass, n ast.Node, declare func(name string) string, wishes
 	}
 	name := p.Fresh(wishes...)
 	return name, []mutate.Edit{p.Declare(n, declare(name))}
+}
+
+// sameCode reports whether two functions are equal after formatting, apart from the comment in
+// front.
+func sameCode(a, b string) bool {
+	code := func(s string) string {
+		_, text, _ := strings.Cut("\n"+s, "\nfunc ")
+		out, err := format.Source([]byte("package p\nfunc " + text))
+		if err != nil {
+			return text
+		}
+		return string(out)
+	}
+	return code(a) == code(b)
 }

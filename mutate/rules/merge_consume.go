@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // mergeConsume (catalogue B8) matches an index that starts at 0, only reads one list, and grows by
@@ -276,7 +277,7 @@ func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 			stepped = !leaves
 		case *ast.SwitchStmt:
 			for _, c := range s.Body.List {
-				if body := c.(*ast.CaseClause).Body; !w.once(p, body) || fallsThrough(body) {
+				if body := c.(*ast.CaseClause).Body; !w.once(p, body) || facts.EndsIn(body, token.FALLTHROUGH) {
 					return false
 				}
 			}

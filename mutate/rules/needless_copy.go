@@ -234,7 +234,7 @@ func readsSlice(p *mutate.Pass, e ast.Expr) bool {
 				len(up.Args) == 2 && ast.Unparen(up.Args[1]) == e
 		case *types.Func:
 			return f.Pkg() != nil && (readByHelper(p, up, e) ||
-				!facts.Effects(p, up).Writes && p.Decl(f) == nil && flat(f.Signature().Results()))
+				!p.Effects(up).Writes && p.Decl(f) == nil && flat(f.Signature().Results()))
 		}
 	}
 	return false
@@ -272,7 +272,7 @@ func flat(t types.Type) bool {
 // readByHelper reports whether a helper only reads the slice that is an argument of its call.
 func readByHelper(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) bool {
 	fn := p.Decl(p.Callee(call))
-	if fn == nil || fn.Body == nil || fn.Recv != nil || recursive(p, fn) || facts.Effects(p, fn).Writes ||
+	if fn == nil || fn.Body == nil || fn.Recv != nil || recursive(p, fn) || p.Effects(fn).Writes ||
 		p.Callee(call).(*types.Func).Signature().Variadic() && !call.Ellipsis.IsValid() { // a list of slices
 		return false
 	}
@@ -293,7 +293,7 @@ func readByHelper(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) bool {
 // nothing changes memory.
 func readByCallers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	if fn == nil || fn == p.Func || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) ||
-		facts.Effects(p, fn).Writes {
+		p.Effects(fn).Writes {
 		return false
 	}
 	calls, ok := onlyCalls(p, fn)
@@ -326,7 +326,7 @@ func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 	case *ast.IndexExpr:
 		return readsSlice(p, call) && quietAround(p, call)
 	case *ast.CallExpr:
-		return readsSlice(p, call) && !facts.Effects(p, up).Writes && quietAround(p, call)
+		return readsSlice(p, call) && !p.Effects(up).Writes && quietAround(p, call)
 	}
 	return false
 }
@@ -342,7 +342,7 @@ func quietAround(p *mutate.Pass, e ast.Expr) bool {
 		ast.Inspect(up, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case ast.Expr:
-				quiet = quiet && (n == child || n == up || !facts.Effects(p, n).Writes)
+				quiet = quiet && (n == child || n == up || !p.Effects(n).Writes)
 			case ast.Stmt: // has a time of its own
 			default:
 				return n != nil

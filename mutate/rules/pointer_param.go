@@ -166,9 +166,8 @@ func (s *pointerPassing) argument(call *ast.CallExpr, at int, t types.Type) bool
 	}
 	// While the helper runs, nothing may change the value that the pointer leads to. Arguments that
 	// are evaluated later count as well.
-	quiet := !facts.Effects(p, s.fn).Writes &&
-		!slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return facts.Effects(p, e).Writes })
-	// *q is the pointer itself. It must not be nil, where the copy panicked before the call.
+	quiet := !p.Effects(s.fn).Writes &&
+		!slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return p.Effects(e).Writes })
 	if star, ok := arg.(*ast.StarExpr); ok {
 		q := p.Var(star.X)
 		if !quiet || q == nil || !givenAddress(p, q) {

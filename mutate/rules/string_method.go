@@ -67,7 +67,7 @@ func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool 
 	does := mutate.Effects{Reads: true}
 	if m := types.NewMethodSet(p.Info.TypeOf(e)).Lookup(nil, name); m != nil {
 		if d := p.Decl(m.Obj()); d != nil && d.Body != nil {
-			does = facts.Effects(p, d)
+			does = p.Effects(d)
 		}
 	}
 	return !slices.ContainsFunc(args, func(a ast.Expr) bool {

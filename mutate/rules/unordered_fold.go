@@ -265,7 +265,8 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 // skipsNeighbour recognises if i > 0 && v == list[i-1] { continue }.
 func skipsNeighbour(p *mutate.Pass, f *fold, s ast.Stmt) bool {
 	i, ok := s.(*ast.IfStmt)
-	if !ok || i.Init != nil || i.Else != nil || !endsInContinue(i.Body) || len(i.Body.List) != 1 || f.loop.Key == nil {
+	if !ok || i.Init != nil || i.Else != nil || len(i.Body.List) != 1 || !facts.EndsIn(i.Body.List, token.CONTINUE) ||
+		f.loop.Key == nil {
 		return false
 	}
 	// Match i > 0 && v == list[i-1], where the equation may be the other way round.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // unroll (catalogue L1, in the block form of B4) matches a loop over the elements of a slice. It
@@ -330,7 +331,8 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 	if len(list) == 0 {
 		return "", continues
 	}
-	if s, ok := list[0].(*ast.IfStmt); ok && s.Else == nil && s.Init == nil && endsInContinue(s.Body) {
+	if s, ok := list[0].(*ast.IfStmt); ok && s.Else == nil && s.Init == nil &&
+		facts.EndsIn(s.Body.List, token.CONTINUE) {
 		then := ""
 		if before := s.Body.List[:len(s.Body.List)-1]; len(before) > 0 {
 			then = element(p, l, rest,
@@ -357,14 +359,6 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 		text += "\n" + more
 	}
 	return text, left
-}
-
-func endsInContinue(b *ast.BlockStmt) bool {
-	if len(b.List) == 0 {
-		return false
-	}
-	s, ok := b.List[len(b.List)-1].(*ast.BranchStmt)
-	return ok && s.Tok == token.CONTINUE && s.Label == nil
 }
 
 var comparison = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL,

@@ -3,6 +3,8 @@ package exec
 import (
 	"go/token"
 	"go/types"
+	"maps"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -115,57 +117,15 @@ func (l *loop) add(b *ssa.BasicBlock) {
 	}
 }
 
-// findLive finds the registers that are needed at the beginning of each block,
-// its phis included.
+// findLive finds the registers that are needed at the beginning of each block, its phis included.
 func (p *plan) findLive() {
 	live := make([]map[int]bool, len(p.fn.Blocks))
-	for i := range live {
-		live[i] = map[int]bool{}
-	}
 	for changed := true; changed; {
 		changed = false
 		for i := len(p.fn.Blocks) - 1; i >= 0; i-- {
-			b := p.fn.Blocks[i]
-			now := map[int]bool{}
-			for _, s := range b.Succs {
-				for r := range live[s.Index] {
-					now[r] = true
-				}
-				for _, in := range s.Instrs {
-					phi, ok := in.(*ssa.Phi)
-					if !ok {
-						break
-					}
-					delete(now, p.reg[phi])
-				}
-			}
-			for _, s := range b.Succs {
-				for _, in := range s.Instrs {
-					if phi, ok := in.(*ssa.Phi); ok {
-						for k, q := range s.Preds {
-							if q == b {
-								p.use(now, phi.Edges[k])
-							}
-						}
-					}
-				}
-			}
-			for k := len(b.Instrs) - 1; k >= 0; k-- {
-				in := b.Instrs[k]
-				if _, ok := in.(*ssa.Phi); ok {
-					now[p.reg[in.(ssa.Value)]] = true // set on the way in
-					continue
-				}
-				if v, ok := in.(ssa.Value); ok {
-					delete(now, p.reg[v])
-				}
-				for _, o := range in.Operands(nil) {
-					p.use(now, *o)
-				}
-			}
-			if len(now) != len(live[i]) {
-				live[i], changed = now, true
-			}
+			now := p.liveIn(p.fn.Blocks[i], live)
+			changed = changed || len(now) != len(live[i])
+			live[i] = now
 		}
 	}
 	p.live = make([][]int, len(live))
@@ -176,6 +136,63 @@ func (p *plan) findLive() {
 			}
 		}
 	}
+}
+
+// liveIn returns the registers that are needed at the beginning of a block, given those that are
+// needed at the beginnings of all blocks.
+func (p *plan) liveIn(b *ssa.BasicBlock, live []map[int]bool) map[int]bool {
+	now := p.liveOut(b, live)
+	for _, in := range slices.Backward(b.Instrs) {
+		v, isValue := in.(ssa.Value)
+		if _, ok := in.(*ssa.Phi); ok {
+			now[p.reg[v]] = true // set on the way in
+			continue
+		}
+		if isValue {
+			delete(now, p.reg[v])
+		}
+		for _, o := range in.Operands(nil) {
+			p.use(now, *o)
+		}
+	}
+	return now
+}
+
+// liveOut returns the registers that are needed at the end of a block. For each successor these are
+// the ones that are needed at its beginning, with the operands of its phis in place of the phis.
+// The successors' sets are made apart, since another one may read the last value of such a phi.
+func (p *plan) liveOut(b *ssa.BasicBlock, live []map[int]bool) map[int]bool {
+	out := map[int]bool{}
+	for _, s := range b.Succs {
+		needs := map[int]bool{}
+		maps.Copy(needs, live[s.Index])
+		phis := phisOf(s)
+		for _, phi := range phis {
+			delete(needs, p.reg[phi])
+		}
+		for _, phi := range phis {
+			for k, q := range s.Preds {
+				if q == b {
+					p.use(needs, phi.Edges[k])
+				}
+			}
+		}
+		maps.Copy(out, needs)
+	}
+	return out
+}
+
+// phisOf returns the phis of a block, which stand at its beginning.
+func phisOf(b *ssa.BasicBlock) []*ssa.Phi {
+	var phis []*ssa.Phi
+	for _, in := range b.Instrs {
+		phi, ok := in.(*ssa.Phi)
+		if !ok {
+			break
+		}
+		phis = append(phis, phi)
+	}
+	return phis
 }
 
 func (p *plan) use(set map[int]bool, v ssa.Value) {
@@ -275,11 +292,7 @@ func isInteger(t types.Type) bool {
 func (p *plan) findDrives() {
 	for _, l := range p.loops {
 		h := p.fn.Blocks[l.header]
-		for _, in := range h.Instrs {
-			phi, ok := in.(*ssa.Phi)
-			if !ok {
-				break
-			}
+		for _, phi := range phisOf(h) {
 			for k, q := range h.Preds {
 				if !l.body[q.Index] {
 					continue
