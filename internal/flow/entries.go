@@ -56,8 +56,9 @@ func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) e
 	// Record each function. A failure ends the run only if the user asked for this function.
 	for _, name := range names {
 		e, err := x.entry(ctx, name, files[name])
+		var blob string
 		if err == nil {
-			err = e.record(ctx)
+			blob, err = e.record(ctx)
 		}
 		switch {
 		case err == nil:
@@ -71,7 +72,7 @@ func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) e
 			continue
 		}
 		x.entries = append(x.entries, e)
-		x.ready.Recorded = append(x.ready.Recorded, Recorded{name, e.inputs.ready.CorpusBlob})
+		x.ready.Recorded = append(x.ready.Recorded, Recorded{name, blob})
 		x.ready.InPlace.Recorded = append(x.ready.InPlace.Recorded, name)
 	}
 	return nil
@@ -180,26 +181,26 @@ func (x *inPlaceEvidence) entry(ctx context.Context, name, file string) (*entry,
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return nil, err
 	}
-	in := &inputs{spec: &x.spec, watch: x.watch, unit: u, works: x.works, lab: l, ready: new(Prepared), file: file}
+	in := &inputs{spec: &x.spec, watch: x.watch, unit: u, works: x.works, lab: l, file: file}
 	return &entry{name, l, in}, nil
 }
 
-// record makes the corpus of an entry.
-func (e *entry) record(ctx context.Context) error {
+// record makes the corpus of an entry, and returns its name in the store.
+func (e *entry) record(ctx context.Context) (blob string, err error) {
 	in, err := e.inputs.collect(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := e.lab.equip(ctx); err != nil {
-		return err
+		return "", err
 	}
 	bin, err := e.lab.beside(ctx, harness.Link{FuncAlign: 64})
 	if err != nil {
-		return err
+		return "", err
 	}
 	e.lab.verify.Alone = bin
-	_, err = e.inputs.compose(ctx, bin, in)
-	return err
+	_, blob, err = e.inputs.compose(ctx, bin, in)
+	return blob, err
 }
 
 // full gives a version every check on the recorded calls of an entry, and enters the result in v.

@@ -54,7 +54,7 @@ type corpusEvidence struct{ *session }
 
 func (x corpusEvidence) equip(ctx context.Context) error { return x.lab.equip(ctx) }
 
-func (x corpusEvidence) restore(context.Context) error { return x.inputs.restore() }
+func (x corpusEvidence) restore(context.Context) error { return x.inputs.restore(x.ready.CorpusBlob) }
 
 func (x corpusEvidence) work() string {
 	return "all inputs, exhaustion, " + x.spec.Fuzz.String() + " of fuzzing"

@@ -177,17 +177,14 @@ func (x *inPlaceEvidence) observe(ctx context.Context) error {
 	}
 	// Note what the search starts from: the evidence, the profile and the first moves.
 	x.watch.Stage("evidence", x.ready.InPlace.String())
-	x.ready.Target, x.ready.Spec = x.unit.Target.ID(), x.unit.Target.Spec()
-	x.ready.Corpus = x.name()
-	x.ready.RootID = x.works.root.ID
-	x.ready.Root = beagle.Verdict{Candidate: x.works.root.ID, Status: beagle.Equal, Stage: "compile"}
+	x.ready.noteInputs(&x.unit.Target, x.name(), "")
+	x.ready.noteOriginal(x.works.root.ID, beagle.StaticFacts{})
 	profile, err := x.profile(ctx)
 	if err != nil {
 		return err
 	}
-	x.ready.Profile, x.ready.Callees, x.ready.Samples = profile.Lines, profile.Callees, profile.Samples
-	x.rewriter.weigh(&x.ready)
-	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
+	x.ready.noteProfile(profile)
+	x.weigh()
 	return nil
 }
 

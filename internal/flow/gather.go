@@ -48,8 +48,13 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Tar
 		return nil, err
 	}
 	defer bin.Remove()
-	if err := x.inputs.gather(ctx, bin, in); err != nil {
+	built, _, err := x.inputs.compose(ctx, bin, in)
+	if err != nil {
 		return nil, err
 	}
-	return &TargetInputs{Unit: x.unit, Corpus: x.inputs.corpus(), Findings: x.ready.Findings}, nil
+	findings, err := x.inputs.audit(built)
+	if err != nil {
+		return nil, err
+	}
+	return &TargetInputs{Unit: x.unit, Corpus: x.inputs.corpus(), Findings: findings}, nil
 }

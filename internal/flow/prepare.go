@@ -47,6 +47,22 @@ type Prepared struct {
 	Recorded []Recorded `json:"recorded,omitempty"`
 }
 
+// noteInputs notes the target and its inputs: their name in keys, and where the store has them.
+func (p *Prepared) noteInputs(t *beagle.Target, corpus, blob string) {
+	p.Target, p.Spec, p.Corpus, p.CorpusBlob = t.ID(), t.Spec(), corpus, blob
+}
+
+// noteOriginal notes the original as the first version of a search.
+func (p *Prepared) noteOriginal(id string, static beagle.StaticFacts) {
+	p.RootID = id
+	p.Root = beagle.Verdict{Candidate: id, Status: beagle.Equal, Stage: "compile", Static: static}
+}
+
+// noteProfile notes where the original's time goes.
+func (p *Prepared) noteProfile(found *bench.Profile) {
+	p.Profile, p.Callees, p.Samples = found.Lines, found.Callees, found.Samples
+}
+
 // Prepare resolves the target, records its inputs, audits them, and profiles the original. Bad
 // input ends here, before the run writes anything.
 func (a *Activities) Prepare(ctx context.Context, run string, spec Spec) (*Prepared, error) {
@@ -146,7 +162,12 @@ func (x corpusEvidence) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := x.inputs.gather(ctx, bin, in); err != nil {
+	made, blob, err := x.inputs.compose(ctx, bin, in)
+	if err != nil {
+		return err
+	}
+	x.ready.noteInputs(&x.unit.Target, made.Corpus.ID(), blob)
+	if x.ready.Findings, err = x.inputs.audit(made); err != nil {
 		return err
 	}
 	return x.baseline(ctx, bin, regions)
@@ -201,20 +222,14 @@ func (x *session) alone(ctx context.Context) (*harness.Binary, error) {
 
 // baseline notes the original's compiler facts, its profile, and its first moves.
 func (x *session) baseline(ctx context.Context, bin *harness.Binary, regions *lifter) (err error) {
-	x.ready.RootID = x.works.root.ID
-	x.ready.Root = beagle.Verdict{
-		Candidate: x.works.root.ID,
-		Status:    beagle.Equal,
-		Stage:     "compile",
-		Static:    bin.Static[0],
-	}
+	x.ready.noteOriginal(x.works.root.ID, bin.Static[0])
 	// The look-up runs while the original is profiled.
 	lifted := x.study(ctx, regions)
 	profile, err := bench.TakeProfile(ctx, x.lab.bench, bin, x.inputs.corpus())
 	if err != nil {
 		return err
 	}
-	x.ready.Profile, x.ready.Callees, x.ready.Samples = profile.Lines, profile.Callees, profile.Samples
+	x.ready.noteProfile(profile)
 	// Models want the cost of a call and sample calls.
 	if x.spec.Models.On() {
 		if x.ready.Cost, err = bench.Cost(ctx, x.lab.bench, bin, 0, x.inputs.corpus()); err != nil {

@@ -93,7 +93,7 @@ func newSession(
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
 	l.unit, l.root, l.evidence, l.score = u, root, corpusEvidence{x}, spec.Score
 	w := &works{run: run, store: s, anew: spec.Anew, ready: &x.ready, root: root}
-	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, ready: &x.ready, file: spec.CorpusFile}
+	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, file: spec.CorpusFile}
 	bare := newWorkbench(u, &beagle.Facets{}, mutators, bench.Profile{})
 	rw := &rewriter{watch: watch, unit: u, works: w, inputs: in, work: bare}
 	vf := &verifier{spec: &x.spec, watch: watch, works: w, lab: l, inputs: in}
