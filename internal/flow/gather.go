@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -40,10 +39,7 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Tar
 	if err != nil {
 		return nil, err
 	}
-	if err := x.lab.equip(ctx); err != nil {
-		return nil, err
-	}
-	bin, err := x.lab.beside(ctx, harness.Link{FuncAlign: 64})
+	bin, err := x.lab.alone(ctx)
 	if err != nil {
 		return nil, err
 	}

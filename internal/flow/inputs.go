@@ -174,7 +174,7 @@ func (n *inputs) refused(f beagle.Finding) error {
 
 // hopeless refuses, before recording, a target that no recorded inputs can make worth a search.
 func (n *inputs) hopeless() error {
-	if _, corpus := n.lab.behaviour().(corpusEvidence); !corpus || len(n.unit.Target.Params) > 0 || n.spec.Force {
+	if n.lab.inPlace || len(n.unit.Target.Params) > 0 || n.spec.Force {
 		return nil
 	}
 	for _, f := range bench.Audit(&n.unit.Target, new(beagle.Corpus), bench.Observed{}) {

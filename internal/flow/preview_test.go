@@ -68,18 +68,18 @@ func TestPreview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := x.preview(t.Context()); err != nil {
+	if err := x.preparer.preview(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	seen := x.screener.preview.batch
-	if seen == nil || x.works.run != run || x.ready.First == 0 {
+	if seen == nil || x.works.run != run || x.preparer.ready.First == 0 {
 		t.Fatalf("there is no preview: run %s, %+v", x.works.run, seen)
 	}
 
-	c := NewCourse(&spec, &x.ready)
-	if c.Log.FirstSeconds != x.ready.First {
+	c := NewCourse(&spec, &x.preparer.ready)
+	if c.Log.FirstSeconds != x.preparer.ready.First {
 		t.Errorf("the log has the first verdict after %v s, and the preview had it after %v s", c.Log.FirstSeconds,
-			x.ready.First)
+			x.preparer.ready.First)
 	}
 	ids := generation(t, acts, run, c, spec.Batch)
 	if _, err := x.works.candidate(ids[0]); err != nil {
