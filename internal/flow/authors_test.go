@@ -383,7 +383,8 @@ func TestConversation(t *testing.T) {
 		Candidate: first.Candidate, Status: beagle.Wrong, Stage: "quick",
 		Counterexample: &beagle.Counterexample{Go: `Sum("zebra")`, Want: "547", Got: "1", Kind: "result"},
 	}
-	if err := x.works.putVerdict(Evaluation{Candidate: first.Candidate, Verdict: fell}); err != nil {
+	e := Evaluation{Candidate: first.Candidate, StoredVerdict: StoredVerdict{Verdict: fell}}
+	if err := x.works.putVerdict(e); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := x.authors.write(t.Context(), evolve.Proposal{

@@ -138,10 +138,9 @@ func generation(t *testing.T, acts *Activities, run string, c *Course, batch int
 
 // TestPreviewText tells of the best version only if it is faster.
 func TestPreviewText(t *testing.T) {
-	out := &EvaluatedBatch{Candidates: []Evaluation{
-		{Candidate: "a", Verdict: beagle.Verdict{Status: beagle.Equal, Screen: &beagle.Ratio{Point: 0.9, Low: 0.8}}},
-		{Candidate: "b", Verdict: beagle.Verdict{Status: beagle.Wrong}},
-	}}
+	out := &EvaluatedBatch{Candidates: []Evaluation{{Candidate: "a"}, {Candidate: "b"}}}
+	out.Candidates[0].Verdict = beagle.Verdict{Status: beagle.Equal, Screen: &beagle.Ratio{Point: 0.9, Low: 0.8}}
+	out.Candidates[1].Verdict = beagle.Verdict{Status: beagle.Wrong}
 	const slower = "1 of the first 2 versions behave as the original; its pieces are still looked up in the library"
 	if got := previewText(out); got != slower {
 		t.Errorf("%q", got)

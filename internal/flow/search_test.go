@@ -155,7 +155,8 @@ func (p *paperSearch) judge(b *testing.B, id string) Evaluation {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: p.invent(c)}
+	o := Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps}
+	o.Verdict = p.invent(c)
 	if o.Verdict.OK() {
 		defer clock(&p.moves)()
 		o.Moves = p.rewriter.work.moves(c)
