@@ -177,7 +177,7 @@ func (x *inPlaceEvidence) entry(ctx context.Context, name, file string) (*entry,
 	}
 	l := &lab{
 		unit: u, root: beagle.NewCandidate(u.Target.Source, nil, nil), box: x.lab.box, ahead: func() {},
-		dir: filepath.Join(x.lab.dir, "entry-"+name),
+		dir: filepath.Join(x.lab.dir, "entry-"+name), brief: x.lab.brief,
 	}
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return nil, err

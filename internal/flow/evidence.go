@@ -139,7 +139,7 @@ func (e corpusEvidence) confirm(
 	}
 	return bench.Confirm(ctx, e.lab.bench, e.lab.unit, cs, e.inputs.corpus(), tried, bench.Options{
 		Budget: budget, MinGain: e.spec.MinGain, Fresh: fresh, Told: told, PGO: modulePGO(&e.lab.unit.Target),
-		Seed: e.spec.Seed, Score: e.spec.Score,
+		Seed: e.spec.Seed, Score: e.spec.Score, Brief: e.lab.brief,
 	})
 }
 
@@ -148,7 +148,7 @@ func (e corpusEvidence) sift(
 ) (*bench.Sifting, error) {
 	return bench.Sift(ctx, e.lab.bench, e.lab.unit, cs, pairs, e.inputs.corpus(), bench.Options{
 		Budget: bench.SiftTime(len(cs)), Rounds: rounds, PGO: modulePGO(&e.lab.unit.Target),
-		Seed: e.spec.Seed ^ siftSeed, Score: e.spec.Score,
+		Seed: e.spec.Seed ^ siftSeed, Score: e.spec.Score, Brief: e.lab.brief,
 	})
 }
 

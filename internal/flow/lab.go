@@ -29,6 +29,7 @@ type lab struct {
 	inPlace  bool         // the evidence comes from the user's tests
 	score    beagle.Score // that compares versions
 	verify   *verify.Env
+	brief    bool // see Brief
 	scratch  *scratch.Dir
 	dir      string       // scratch, removed at the end
 	ahead    func()       // ends compilations ahead of need, which work in dir
@@ -75,7 +76,9 @@ func (l *lab) furnish() error {
 		}
 	}
 	l.bench = &bench.Env{Box: l.box, Dir: filepath.Join(l.dir, "bench"), CPU: sandbox.LastCPU(), Score: l.score}
-	l.verify = &verify.Env{Unit: l.unit, Box: l.box, Dir: filepath.Join(l.dir, "verify"), InPlace: l.inPlace}
+	l.verify = &verify.Env{
+		Unit: l.unit, Box: l.box, Dir: filepath.Join(l.dir, "verify"), InPlace: l.inPlace, Brief: l.brief,
+	}
 	return nil
 }
 

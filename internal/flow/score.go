@@ -270,7 +270,7 @@ func (p *placeTimer) confirm(
 	p.lab.timing.Lock()
 	defer p.lab.timing.Unlock()
 	ms, err := bench.ConfirmIn(ctx, p.clock(), p.lab.unit, cs, tried, bench.Options{
-		Budget: budget, MinGain: p.spec.MinGain, Seed: p.spec.Seed, Score: p.spec.Score,
+		Budget: budget, MinGain: p.spec.MinGain, Seed: p.spec.Seed, Score: p.spec.Score, Brief: p.lab.brief,
 	})
 	if err != nil {
 		return nil, err
@@ -299,6 +299,7 @@ func (p *placeTimer) sift(
 	defer p.lab.timing.Unlock()
 	return bench.SiftIn(ctx, p.clock(), p.lab.unit, cs, pairs, bench.Options{
 		Budget: placeTimes * bench.SiftTime(len(cs)), Rounds: rounds, Seed: p.spec.Seed ^ siftSeed, Score: p.spec.Score,
+		Brief: p.lab.brief,
 	})
 }
 

@@ -50,6 +50,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 			l.close()
 		}
 	}()
+	l.brief = briefly
 	// Start the sandbox and load the target at the same time.
 	go programVersion() // reads a large file while the go command runs
 	unboxed := l.enclose(ctx, &spec)
