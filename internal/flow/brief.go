@@ -1,7 +1,7 @@
 package flow
 
-// briefly says that this process judges versions briefly. [Brief] sets it before the first session is
-// opened, and open alone reads it, for the session's lab.
+// briefly says that this process judges versions briefly. [Brief] sets it before the first session
+// is opened, and open alone reads it, for the session's lab.
 var briefly bool
 
 // Brief makes this process judge versions briefly, see [verify.Env] and [bench.Options], and look

@@ -30,8 +30,8 @@ type Env struct {
 	// of them.
 	InPlace bool
 	// Brief has versions checked for a shorter time, without a solver, and not for other machines:
-	// that compiles each version twice more. It is for tests of whole searches; what each check finds
-	// is tested beside it.
+	// that compiles each version twice more. It is for tests of whole searches; what each check
+	// finds is tested beside it.
 	Brief bool
 	// a program of the original alone, if there is one; it is not removed while checks run
 	Alone *harness.Binary
