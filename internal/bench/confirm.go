@@ -28,7 +28,12 @@ type Options struct {
 	// for a sifting: at most this many rounds of layouts, while it is open which of a pair is
 	// faster
 	Rounds int
-	Log    func(string) // progress, a line at a time; may be nil
+	// Brief leaves out the repetition with profile-guided optimisation, which links as many
+	// programs as the first look, and all rounds of a sifting but the first: most tests have pairs
+	// of versions that are equally fast, of which no round would tell the faster one. It is for
+	// tests of whole searches.
+	Brief bool
+	Log   func(string) // progress, a line at a time; may be nil
 }
 
 const (

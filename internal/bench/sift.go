@@ -106,7 +106,7 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 			m.lab.discard(im)
 		}
 		out := m.sifting(pairs)
-		if round >= m.o.Rounds || briefly || typicalWidth(m.undecided(out.Over, pairs)) <= sharp {
+		if round >= m.o.Rounds || m.o.Brief || typicalWidth(m.undecided(out.Over, pairs)) <= sharp {
 			return out, nil
 		}
 		if images, err = m.relink(ctx, first, SiftLayouts); err != nil {

@@ -43,8 +43,7 @@ func (m *mender) offer(ctx context.Context, c beagle.Candidate, v *beagle.Verdic
 func (m *mender) find(
 	ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int,
 ) (*beagle.NearMiss, error) {
-	// in place no input can be tried on a contract
-	if _, place := m.lab.behaviour().(*inPlaceEvidence); m.spec.Strict || place {
+	if m.spec.Strict || m.lab.inPlace { // in place no input can be tried on a contract
 		return nil, nil
 	}
 	err := m.nearMiss(ctx, c, v, tried)

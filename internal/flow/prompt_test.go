@@ -35,7 +35,8 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 		if err := x.works.putCandidates(c); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.works.putVerdict(Evaluation{Candidate: c.ID, Verdict: v}); err != nil {
+		e := Evaluation{Candidate: c.ID, StoredVerdict: StoredVerdict{Verdict: v}}
+		if err := x.works.putVerdict(e); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {

@@ -1,8 +1,6 @@
 package flow
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/beagle-go/beagle"
@@ -53,9 +51,10 @@ func TestPreference(t *testing.T) {
 		{1.93, false, false, 0}} {
 		ms := []beagle.Measurement{{Faster: true}, {Faster: c.faster}}
 		ms[0].Corrected.Low, ms[1].Corrected.Low = 2, c.low
-		got := preference(cs, ms, c.fastest)
-		if want := []int{c.first, 1 - c.first}; !slices.Equal(got, want) {
-			t.Errorf("%s: order %v, want %v", fmt.Sprintf("%+v", c), got, want)
+		list := []finalist{{cs[0], &ms[0]}, {cs[1], &ms[1]}}
+		orderFinalists(list, c.fastest)
+		if got := list[0].candidate.ID; got != cs[c.first].ID || list[1].candidate.ID == got {
+			t.Errorf("%+v: %s comes first", c, got)
 		}
 	}
 }

@@ -94,11 +94,11 @@ func (x *session) again(b *testing.B) *session {
 	for line := range 40 {
 		even[line+1] = 1.0 / 40
 	}
-	y.ready = x.ready
-	y.ready.Profile = even
+	y.preparer.ready = x.preparer.ready
+	y.preparer.ready.Profile = even
 	y.inputs.hold(x.inputs.corpus(), 0)
-	y.rewriter.weigh(&y.ready)
-	y.ready.Moves = y.rewriter.work.moves(y.works.root)
+	y.rewriter.weigh(&y.preparer.ready)
+	y.preparer.ready.Moves = y.rewriter.work.moves(y.works.root)
 	return y
 }
 
@@ -111,7 +111,7 @@ type paperSearch struct {
 }
 
 func (p *paperSearch) run(b *testing.B) {
-	p.course = NewCourse(&p.spec, &p.ready)
+	p.course = NewCourse(&p.spec, &p.preparer.ready)
 	acts := &Activities{Store: p.works.store, sessions: map[string]*session{p.works.run: p.session}}
 	defer clock(&p.all)()
 	for !p.course.Done() {
@@ -155,7 +155,8 @@ func (p *paperSearch) judge(b *testing.B, id string) Evaluation {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: p.invent(c)}
+	o := Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps}
+	o.Verdict = p.invent(c)
 	if o.Verdict.OK() {
 		defer clock(&p.moves)()
 		o.Moves = p.rewriter.work.moves(c)

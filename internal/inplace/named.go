@@ -313,7 +313,7 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 	c := &clock{Place: p, cpu: cpu}
 	for k := range leaves {
 		leaves[k].weight = weight / float64(len(leaves))
-		probe, err := c.slices(ctx, p.own, leaves[k], make([]int, mostVersions), probeTime, 1, false)
+		probe, err := c.probe(ctx, p.own, leaves[k])
 		if err != nil {
 			return err
 		}

@@ -150,8 +150,8 @@ func (r *rehearsal) Evaluate(_ context.Context, _ string, ids []string) (*flow.E
 			v.Screen = &beagle.Ratio{Point: point, Low: point * 0.99, High: point * 1.01}
 		}
 		out.Candidates = append(out.Candidates,
-			flow.Evaluation{Candidate: id, Parents: []string{"root"}, Steps: r.steps[id], Verdict: v,
-				Moves: moves(r.steps[id])})
+			flow.Evaluation{Candidate: id, Parents: []string{"root"}, Steps: r.steps[id],
+				StoredVerdict: flow.StoredVerdict{Verdict: v, Moves: moves(r.steps[id])}})
 	}
 	before := 0
 	if n := len(r.marks); n > 0 {

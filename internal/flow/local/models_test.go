@@ -72,7 +72,7 @@ func (k *known) Evaluate(ctx context.Context, run string, ids []string) (*flow.E
 			k.seen[id] = v
 		}
 		k.mu.Unlock()
-		out.Candidates[i] = flow.Evaluation{Candidate: id, Verdict: v, Cached: ok}
+		out.Candidates[i] = flow.Evaluation{Candidate: id, StoredVerdict: flow.StoredVerdict{Verdict: v}, Cached: ok}
 		if ok {
 			continue
 		}

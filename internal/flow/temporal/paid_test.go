@@ -45,7 +45,8 @@ func (k *known) EvaluateShare(ctx context.Context, run string, _, mine []string)
 			Stage:     "screen",
 			Screen:    &beagle.Ratio{Point: ratio, Low: ratio - 0.01, High: ratio + 0.01},
 		}
-		out.Candidates = append(out.Candidates, flow.Evaluation{Candidate: id, Verdict: v})
+		out.Candidates = append(out.Candidates,
+			flow.Evaluation{Candidate: id, StoredVerdict: flow.StoredVerdict{Verdict: v}})
 	}
 	return out, k.Adopt(ctx, run, out.Candidates)
 }

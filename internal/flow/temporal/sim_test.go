@@ -180,8 +180,8 @@ func (s *sim) EvaluateShare(ctx context.Context, run string, batch, mine []strin
 		if !s.store.Cached(simKey("candidate", run, id), &c) {
 			return nil, fmt.Errorf("candidate %s is not in the store", id)
 		}
-		e = flow.Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: simVerdict(c),
-			Moves: simMoves(c.Steps)}
+		e = flow.Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps,
+			StoredVerdict: flow.StoredVerdict{Verdict: simVerdict(c), Moves: simMoves(c.Steps)}}
 		if err := s.store.Cache(key, e); err != nil {
 			return nil, err
 		}
