@@ -3,6 +3,8 @@ package exec
 import (
 	"go/token"
 	"go/types"
+	"maps"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -28,10 +30,12 @@ type loop struct {
 // A drive is a register that grows (or, negative, shrinks) with each turn.
 type drive struct{ reg, sign int }
 
+// planOf returns the plan of a function, and makes it at the first call.
 func (m *Machine) planOf(fn *ssa.Function) *plan {
 	if p := m.plans[fn]; p != nil {
 		return p
 	}
+	// Each parameter, captured variable and instruction with a value has a register.
 	p := &plan{fn: fn, reg: map[ssa.Value]int{}}
 	add := func(v ssa.Value) { p.reg[v] = len(p.reg) }
 	for _, v := range fn.Params {
@@ -75,10 +79,13 @@ func (p *plan) order() {
 	visit(p.fn.Blocks[0])
 }
 
+// findLoops finds the loops by the edges that lead back to a block that dominates their start.
+// Edges with the same target belong to one loop.
 func (p *plan) findLoops() {
 	byHeader := map[int]*loop{}
 	for _, b := range p.fn.Blocks {
 		for _, h := range b.Succs {
+			// An edge back to a block that does not dominate would be a second entry.
 			if !h.Dominates(b) {
 				if p.rank[h.Index] <= p.rank[b.Index] {
 					giveUp("a loop with two entries")
@@ -93,6 +100,7 @@ func (p *plan) findLoops() {
 			l.add(b)
 		}
 	}
+	// Sort the loops from the outside to the inside.
 	p.within = make([][]int, len(p.fn.Blocks))
 	for r := range len(p.fn.Blocks) { // headers of outer loops have smaller ranks
 		for _, b := range p.fn.Blocks {
@@ -122,52 +130,18 @@ func (p *plan) findLive() {
 	for i := range live {
 		live[i] = map[int]bool{}
 	}
+	// Values are needed before they are used, so go backwards. Loops take several rounds, until no
+	// set grows any more.
 	for changed := true; changed; {
 		changed = false
 		for i := len(p.fn.Blocks) - 1; i >= 0; i-- {
 			b := p.fn.Blocks[i]
-			now := map[int]bool{}
-			for _, s := range b.Succs {
-				for r := range live[s.Index] {
-					now[r] = true
-				}
-				for _, in := range s.Instrs {
-					phi, ok := in.(*ssa.Phi)
-					if !ok {
-						break
-					}
-					delete(now, p.reg[phi])
-				}
-			}
-			for _, s := range b.Succs {
-				for _, in := range s.Instrs {
-					if phi, ok := in.(*ssa.Phi); ok {
-						for k, q := range s.Preds {
-							if q == b {
-								p.use(now, phi.Edges[k])
-							}
-						}
-					}
-				}
-			}
-			for k := len(b.Instrs) - 1; k >= 0; k-- {
-				in := b.Instrs[k]
-				if _, ok := in.(*ssa.Phi); ok {
-					now[p.reg[in.(ssa.Value)]] = true // set on the way in
-					continue
-				}
-				if v, ok := in.(ssa.Value); ok {
-					delete(now, p.reg[v])
-				}
-				for _, o := range in.Operands(nil) {
-					p.use(now, *o)
-				}
-			}
-			if len(now) != len(live[i]) {
+			if now := p.liveIn(b, p.liveOut(b, live)); len(now) != len(live[i]) {
 				live[i], changed = now, true
 			}
 		}
 	}
+	// The order of the registers must not depend on the maps: states are compared in it.
 	p.live = make([][]int, len(live))
 	for i, set := range live {
 		for r := range len(p.reg) {
@@ -178,6 +152,62 @@ func (p *plan) findLive() {
 	}
 }
 
+// liveOut returns the registers that are needed at the end of a block, if live are those that are
+// needed at the beginning of each.
+func (p *plan) liveOut(b *ssa.BasicBlock, live []map[int]bool) map[int]bool {
+	out := map[int]bool{}
+	for _, s := range b.Succs {
+		// A successor sets its phis on the way in. Another successor may still need the old value of
+		// the same register: the exit of a loop that returns what the last turn but one has found.
+		need := maps.Clone(live[s.Index])
+		phis := phisOf(s)
+		for _, phi := range phis {
+			delete(need, p.reg[phi])
+		}
+		// The phis need what comes along this edge. A block may be there twice, for both branches.
+		for _, phi := range phis {
+			for k, q := range s.Preds {
+				if q == b {
+					p.use(need, phi.Edges[k])
+				}
+			}
+		}
+		maps.Copy(out, need)
+	}
+	return out
+}
+
+// liveIn returns the registers that are needed at the beginning of a block, if out are those that
+// are needed at its end. It changes out.
+func (p *plan) liveIn(b *ssa.BasicBlock, out map[int]bool) map[int]bool {
+	for _, in := range slices.Backward(b.Instrs) {
+		if phi, ok := in.(*ssa.Phi); ok {
+			out[p.reg[phi]] = true // set on the way in
+			continue
+		}
+		if v, ok := in.(ssa.Value); ok {
+			delete(out, p.reg[v])
+		}
+		for _, o := range in.Operands(nil) {
+			p.use(out, *o)
+		}
+	}
+	return out
+}
+
+// phisOf returns the phis of a block, which come first in it.
+func phisOf(b *ssa.BasicBlock) (phis []*ssa.Phi) {
+	for _, in := range b.Instrs {
+		phi, ok := in.(*ssa.Phi)
+		if !ok {
+			break
+		}
+		phis = append(phis, phi)
+	}
+	return phis
+}
+
+// use adds the register of a value, if it has one: constants and functions have none.
 func (p *plan) use(set map[int]bool, v ssa.Value) {
 	if r, ok := p.reg[v]; ok {
 		set[r] = true
@@ -280,6 +310,7 @@ func (p *plan) findDrives() {
 			if !ok {
 				break
 			}
+			// Look at the values that come from inside of the loop.
 			for k, q := range h.Preds {
 				if !l.body[q.Index] {
 					continue
@@ -298,6 +329,8 @@ func (p *plan) direction(v ssa.Value, from *ssa.Phi, depth int) int {
 	if depth == 0 {
 		return 0
 	}
+	// A sum grows and a difference shrinks. A negative constant turns the direction around, and a
+	// chain of steps is followed to its beginning.
 	switch v := v.(type) {
 	case *ssa.BinOp:
 		c, ok := v.Y.(*ssa.Const)
@@ -323,6 +356,7 @@ func (p *plan) direction(v ssa.Value, from *ssa.Phi, depth int) int {
 				return s
 			}
 		}
+	// A slice that is cut gets shorter, and one that is appended to gets longer.
 	case *ssa.Slice:
 		return -1
 	case *ssa.Call:
@@ -349,6 +383,8 @@ func (l *loop) progress(env []Value) (n int, ok bool) {
 
 // before reports whether a state in block a comes first.
 func (p *plan) before(a, b *state) bool {
+	// Compare the two places loop by loop, from the outermost in. Inside of the same loop the one
+	// that has made less progress comes first, so that states meet at the head of the loop.
 	x, y := p.within[a.block], p.within[b.block]
 	for d := 0; ; d++ {
 		ra, rb := p.rank[a.block], p.rank[b.block]
@@ -360,6 +396,8 @@ func (p *plan) before(a, b *state) bool {
 		}
 		switch {
 		case ra != rb:
+			// Where one place is in a further loop, that one comes first: the loop has to end
+			// before the states can meet.
 			return ra < rb
 		case d >= len(x) || d >= len(y):
 			return len(x) > len(y)
