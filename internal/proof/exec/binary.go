@@ -9,6 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
+// binary runs an operation on two values. Equality is for all kinds of values, and order and
+// concatenation for texts. All else is arithmetic.
 func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 	x, y := a.value(s, in.X), a.value(s, in.Y)
 	switch in.Op {
@@ -32,6 +34,7 @@ func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 	return a.arithmetic(s, in, t, u)
 }
 
+// strings runs an operation on two texts. Lengths are constants, so a sum is known byte by byte.
 func (a *activation) strings(op token.Token, x, y *Str) Value {
 	p := a.m.Pool
 	switch op {
@@ -60,8 +63,10 @@ func (m *Machine) less(x, y *Str) *term.Term {
 	return out
 }
 
+// arithmetic runs an operation on two integers. It ends the state where the operation panics.
 func (a *activation) arithmetic(s *state, in *ssa.BinOp, x, y *term.Term) Value {
 	p := a.m.Pool
+	// Only the sign tells comparisons, divisions and shifts to the right of one width apart.
 	signed := signedType(in.X.Type())
 	less := p.Ult
 	if signed {
@@ -84,6 +89,7 @@ func (a *activation) arithmetic(s *state, in *ssa.BinOp, x, y *term.Term) Value 
 		return p.Xor(x, y)
 	case token.AND_NOT:
 		return p.And(x, p.Not(y))
+	// A shift by a negative count panics; one of an unsigned type is never negative.
 	case token.SHL, token.SHR:
 		if signedType(in.Y.Type()) {
 			a.require(s, p.Not(p.Sign(y)), "shift")
@@ -165,6 +171,8 @@ func mayExceed(op token.Token, x, y *term.Term, t types.Type, m *Machine) bool {
 // equal is x == y.
 func (m *Machine) equal(s *state, x, y Value) *term.Term {
 	p := m.Pool
+	// Values of one kind are equal if their parts are. Slices and functions may only be compared
+	// with nil.
 	switch a := x.(type) {
 	case *term.Term:
 		if b, ok := y.(*term.Term); ok {

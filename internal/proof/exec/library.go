@@ -61,9 +61,11 @@ func (l *Library) model(fn *ssa.Function) *ssa.Function {
 
 func (l *Library) helper(name string) *ssa.Function { return l.named("models." + name) }
 
+// named returns a model by its name. Models are Go functions that stand for those of the library.
 func (l *Library) named(name string) *ssa.Function {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// All models are one file, which is built once.
 	if l.own == nil {
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, "models.go", modelText, 0)
@@ -100,6 +102,7 @@ func check(
 // functions are the functions and methods of a package, by name.
 func functions(p *ssa.Package) map[string]*ssa.Function {
 	out := map[string]*ssa.Function{}
+	// Methods belong to the types of the package.
 	for _, m := range p.Members {
 		switch m := m.(type) {
 		case *ssa.Function:
@@ -152,6 +155,8 @@ func (l *Library) ask(ctx context.Context) error {
 	return err
 }
 
+// load builds the functions of a package of the library from its source. It returns nil if the
+// source is not there or not readable for us.
 func (l *Library) load(path string) map[string]*ssa.Function {
 	p := l.listed[path]
 	ok := false
@@ -194,6 +199,7 @@ func (l *Library) importer() types.Importer {
 func (l *Library) FromText(text, target string) (*Program, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "text.go", text, parser.SkipObjectResolution)
+	// The text of a rule's example mostly needs no import.
 	if err != nil {
 		return nil, err
 	}
@@ -222,6 +228,7 @@ func (l *Library) FromText(text, target string) (*Program, error) {
 // file.
 func named(f *ast.File, info *types.Info, target string) *types.Func {
 	for _, d := range f.Decls {
+		// A method is named with its receiver's type.
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok {
 			continue
@@ -248,6 +255,7 @@ const listTime = time.Minute
 
 // list asks the go command where the readable packages are.
 func list(ctx context.Context, dir string) (map[string]*listed, error) {
+	// go list compiles the export data where that is missing, and says where the sources are.
 	c := exec.CommandContext(ctx, "go",
 		append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, readable...)...)
 	c.Dir = dir

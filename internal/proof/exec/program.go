@@ -37,6 +37,7 @@ func Build(
 	return &Program{Target: fn, pkg: sp, pos: fset}, nil
 }
 
+// build makes the SSA form of a package. Imported packages are there by their types only.
 func build(fset *token.FileSet, pkg *types.Package, files []*ast.File, info *types.Info) (*ssa.Program, *ssa.Package) {
 	prog := ssa.NewProgram(fset, ssa.InstantiateGenerics)
 	made := map[*types.Package]bool{pkg: true}

@@ -105,6 +105,7 @@ func isString(t types.Type) bool {
 
 // zero is the zero value of a type.
 func (m *Machine) zero(t types.Type) Value {
+	// Kinds without a zero value of ours are poison: only using it is a fault.
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		if w := m.width(t); w > 0 {

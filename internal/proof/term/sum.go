@@ -15,6 +15,7 @@ type linear struct {
 
 // add adds k times t.
 func (l *linear) add(p *Pool, t *Term, k uint64) {
+	// A sum in a sum is one sum. Negation and shifts are multiples as well.
 	switch t.Op {
 	case Const:
 		l.val += k * t.Val
@@ -61,6 +62,7 @@ func (p *Pool) shifted(t *Term) (*Term, int) {
 
 // sum makes the term.
 func (p *Pool) sum(l *linear) *Term {
+	// Coefficients count modulo the width, and a term without one goes.
 	m := mask(l.w)
 	l.val &= m
 	type part struct {
@@ -73,7 +75,9 @@ func (p *Pool) sum(l *linear) *Term {
 			parts = append(parts, part{t, k})
 		}
 	}
+	// The order of terms is that of their numbers, so that equal sums are one term.
 	slices.SortFunc(parts, func(a, b part) int { return a.t.id - b.t.id })
+	// Small sums are the terms that they are.
 	switch {
 	case len(parts) == 0:
 		return p.Const(l.w, l.val)
@@ -86,6 +90,7 @@ func (p *Pool) sum(l *linear) *Term {
 	for _, x := range parts {
 		s.Args, s.Coef = append(s.Args, x.t), append(s.Coef, x.k)
 	}
+	// Terms without a common bit are joined instead of added.
 	if t := p.disjoint(s); t != nil {
 		return t
 	}
@@ -148,6 +153,8 @@ func (p *Pool) lanes(a, b *Term, sub bool) *Term {
 		return nil
 	}
 	var parts []*Term
+	// Cut at the borders that both words have, and go on to the next one where a carry may leave
+	// the part.
 	start := 0
 	for _, c := range append(cuts, a.W) {
 		x, y := p.Extract(a, start, c-start), p.Extract(b, start, c-start)
@@ -156,6 +163,7 @@ func (p *Pool) lanes(a, b *Term, sub bool) *Term {
 				continue
 			}
 		} else if start == 0 {
+			// Nothing was cut.
 			return nil
 		}
 		if sub {
@@ -172,6 +180,7 @@ func (p *Pool) lanes(a, b *Term, sub bool) *Term {
 // cuts are the places where both words have a border between parts. Constants
 // have borders everywhere.
 func (p *Pool) cuts(a, b *Term) []int {
+	// of returns the borders of a word's parts; nil stands for everywhere.
 	of := func(t *Term) map[int]bool {
 		if t.Op == Const {
 			return nil
@@ -247,12 +256,15 @@ func (p *Pool) URem(a, b *Term) *Term {
 // withoutMod drops inner remainders by the same number where nothing can wrap:
 // (x mod m + y) mod m = (x + y) mod m.
 func (p *Pool) withoutMod(a, m *Term) *Term {
+	// A remainder of a remainder by the same number is one.
 	if a.Op == URem && a.Args[1] == m {
 		return a.Args[0]
 	}
 	if a.Op != Sum {
 		return nil
 	}
+	// Take inner remainders out of the sum, with their coefficients. They may be extended with
+	// zeros.
 	l, found := &linear{w: a.W, val: a.Val}, false
 	for i, x := range a.Args {
 		k := a.Coef[i]
@@ -268,6 +280,7 @@ func (p *Pool) withoutMod(a, m *Term) *Term {
 			l.add(p, x, k)
 		}
 	}
+	// The identity needs sums that cannot wrap around, before and after.
 	if !found || !exact(a) {
 		return nil
 	}

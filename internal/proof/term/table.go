@@ -40,6 +40,7 @@ func (p *Pool) tableOf(t, v *Term) []uint64 {
 // canon is the one term of w bits that has the given values for the values of
 // v: a constant, v itself or a table, between zeros.
 func (p *Pool) canon(v *Term, w int, tab []uint64) *Term {
+	// A table with one value is a constant.
 	var ones uint64
 	same := true
 	for _, x := range tab {
@@ -49,6 +50,8 @@ func (p *Pool) canon(v *Term, w int, tab []uint64) *Term {
 	if same {
 		return p.Const(w, tab[0])
 	}
+	// Take off the zeros at both ends that all values have. What is left may be the variable
+	// itself.
 	low := bits.TrailingZeros64(ones)
 	inner := bits.Len64(ones) - low
 	part := slices.Clone(tab)
@@ -64,6 +67,7 @@ func (p *Pool) canon(v *Term, w int, tab []uint64) *Term {
 	if inner == w {
 		return t
 	}
+	// Put the zeros back around it.
 	var parts []*Term
 	if top := w - inner - low; top > 0 {
 		parts = append(parts, p.Const(top, 0))
@@ -103,6 +107,7 @@ func (p *Pool) Select(list []*Term, index *Term) *Term {
 	return p.choose(list[:n], index, max(bits.Len64(n-1)-1, 0))
 }
 
+// choose is a binary search by the bits of the index. Equal halves need no bit.
 func (p *Pool) choose(list []*Term, index *Term, bit int) *Term {
 	if len(list) == 1 {
 		return list[0]

@@ -137,10 +137,12 @@ func (p *Pool) Var(name string, w int) *Term {
 
 // intern returns the one term that equals t.
 func (p *Pool) intern(t *Term) *Term {
+	// Equal terms are one, so that they can be compared by pointer.
 	p.buf = t.key(p.buf[:0])
 	if have := p.known[string(p.buf)]; have != nil {
 		return have
 	}
+	// Limits are looked at where terms are made: everything that takes time makes them.
 	if len(p.all) >= p.limit {
 		panic(Limit{p.limit})
 	}
@@ -225,6 +227,7 @@ func (p *Pool) commutative(op Op, w int, a, b *Term) *Term {
 
 // bound derives the bounds of the value from the arguments.
 func (t *Term) bound(p *Pool) {
+	// Start with all that the width allows, and narrow it by the operation.
 	m := mask(t.W)
 	t.lo, t.hi, t.maybe = 0, m, m
 	switch t.Op {
@@ -236,6 +239,7 @@ func (t *Term) bound(p *Pool) {
 		return
 	case Sum:
 		t.lo, t.hi = boundSum(t)
+	// A product is bounded if it can't overflow.
 	case Mul:
 		if over, low := bits.Mul64(t.Args[0].hi, t.Args[1].hi); over == 0 && low <= m {
 			t.lo, t.hi = t.Args[0].lo*t.Args[1].lo, low
@@ -257,12 +261,14 @@ func (t *Term) bound(p *Pool) {
 	default:
 		t.boundBits()
 	}
+	// The greatest value bounds the bits, and the bits bound the greatest value.
 	if n := bits.Len64(t.hi); n < 64 {
 		t.maybe &= 1<<n - 1
 	}
 	t.hi = min(t.hi, t.maybe)
 }
 
+// boundBits derives the bounds of operations on bits.
 func (t *Term) boundBits() {
 	switch t.Op {
 	case And:
