@@ -194,6 +194,7 @@ func visited(t *rt.Timing) []bool {
 // windows or all (nil). With few undisturbed slices the processor clock serves
 // instead.
 func perCall(t *rt.Timing, v int, q float64, among []bool) float64 {
+	// Count the slices that the system left alone.
 	n := 0
 	for r := range t.Window {
 		if !preempted(t, v, r) {
@@ -201,6 +202,8 @@ func perCall(t *rt.Timing, v int, q float64, among []bool) float64 {
 		}
 	}
 	useCPU := float64(n) < enoughClean*float64(len(t.Window)) && len(t.CPU[v]) == len(t.Window)
+	// Sort the times by window. The processor's clock is the fallback for windows without an
+	// undisturbed slice.
 	byWindow, byCPU := make([][]float64, t.Windows), make([][]float64, t.Windows)
 	for r, w := range t.Window {
 		if len(t.CPU[v]) == len(t.Window) {
@@ -215,6 +218,7 @@ func perCall(t *rt.Timing, v int, q float64, among []bool) float64 {
 			byWindow[w] = byCPU[w]
 		}
 	}
+	// Weigh the windows as their records are in production.
 	sum, weights := 0.0, 0.0
 	for w, x := range byWindow {
 		if len(x) > 0 && (among == nil || among[w]) {

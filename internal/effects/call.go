@@ -22,6 +22,7 @@ func (u *unit) call(in ssa.CallInstruction) {
 	switch f := c.Value.(type) {
 	case *ssa.Builtin:
 		u.builtin(in, site, f.Name(), c.Args)
+	// What the arguments are by type and box is known only while they are at the call.
 	case *ssa.Function:
 		u.boxArguments(in, f, c.Args, args)
 		u.given = c.Args
@@ -93,6 +94,7 @@ func (u *unit) returned(f *ssa.Function, i int) set {
 	if !u.p.hasRefs(f.Signature.Results().At(i).Type()) {
 		return nil
 	}
+	// The result is what the returns of all blocks give.
 	for _, b := range f.Blocks {
 		if len(b.Instrs) == 0 {
 			continue
@@ -145,6 +147,8 @@ func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method 
 	if code.Kind == Invalid {
 		return
 	}
+	// The code may do anything with all that its arguments lead to: note that it runs with each of
+	// them.
 	none := true
 	for _, a := range args {
 		for j := range u.reach(a).all {
@@ -155,9 +159,11 @@ func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method 
 		}
 	}
 	u.yielded(in, at, args)
+	// A call without such memory still runs the code.
 	if none {
 		u.run(Run{code, method, Ref{Field: Whole}})
 	}
+	// It may return what it leads to itself.
 	if site != nil {
 		u.answer(site, u.reach(u.single(at)))
 	}
@@ -269,8 +275,11 @@ func (u *unit) knownMethod(in ssa.CallInstruction, site ssa.Value, method string
 	return true
 }
 
+// builtin applies a built-in function. Those that are not listed have no effects on memory.
 func (u *unit) builtin(in ssa.CallInstruction, site ssa.Value, name string, args []ssa.Value) {
 	switch name {
+	// append writes behind the slice if there is room, and otherwise makes new memory with the same
+	// elements. Either may be the result.
 	case "append":
 		s := u.open(u.value(args[0]))
 		u.write(s, "append")
@@ -293,6 +302,7 @@ func (u *unit) builtin(in ssa.CallInstruction, site ssa.Value, name string, args
 		}
 	case "clear", "delete", "close":
 		u.write(u.open(u.value(args[0])), name)
+	// These give another view of the same memory. The bytes of a string belong to everybody.
 	case "ssa:wrapnilchk", "Slice", "SliceData", "StringData", "Add":
 		if site != nil {
 			u.assign(site, u.open(u.value(args[0])))

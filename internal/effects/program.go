@@ -124,6 +124,7 @@ func (p *Program) again(f *ssa.Function) {
 // Of returns the summary of a function, or nil for an unknown one. A function begins with no
 // effects when Of first meets it; Analyse completes the summary later.
 func (p *Program) Of(f *ssa.Function) *Summary {
+	// Instances of a generic function share the summary of the generic one.
 	if o := f.Origin(); o != nil {
 		f = o
 	}
@@ -131,6 +132,7 @@ func (p *Program) Of(f *ssa.Function) *Summary {
 		p.called(f)
 		return s
 	}
+	// The table knows the library. An own function with a body is analysed in any case.
 	if obj, ok := f.Object().(*types.Func); ok && p.Table != nil {
 		if s := p.Table.Of(Name(obj)); s != nil && (len(f.Blocks) == 0 || !p.Own(f)) {
 			return s
@@ -139,6 +141,8 @@ func (p *Program) Of(f *ssa.Function) *Summary {
 	if len(f.Blocks) == 0 || !p.Own(f) && f.Synthetic == "" {
 		return nil
 	}
+	// Begin with no effects, so that recursive calls find something. The analysis repeats until
+	// nothing is added.
 	p.done[f] = new(Summary)
 	p.called(f)
 	p.again(f)
@@ -186,7 +190,10 @@ func (p *Program) hasRefs(t types.Type) bool {
 	return v
 }
 
+// leads reports whether a value of a type may lead to memory that can be written.
 func (p *Program) leads(t types.Type) bool {
+	// Some types of the library look as if, but nobody can write through them. A type parameter may
+	// be anything.
 	if n, ok := types.Unalias(t).(*types.Named); ok && settled[strings.TrimPrefix(types.TypeString(n, nil), "*")] {
 		return false
 	}

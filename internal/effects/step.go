@@ -24,6 +24,8 @@ func (u *unit) solve() {
 	u.at = nil
 }
 
+// step applies one instruction: it lets the sets of places grow by what the instruction may assign,
+// load or store.
 func (u *unit) step(in ssa.Instruction) {
 	switch in := in.(type) {
 	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap, *ssa.MakeChan:
@@ -32,6 +34,7 @@ func (u *unit) step(in ssa.Instruction) {
 		u.box(in)
 	case *ssa.MakeClosure:
 		u.closure(in)
+	// Without an order of statements, a phi is all of its edges.
 	case *ssa.Phi:
 		for _, e := range in.Edges {
 			u.assign(in, u.value(e))
@@ -56,6 +59,8 @@ func (u *unit) step(in ssa.Instruction) {
 		u.assign(in, u.value(in.X))
 	case *ssa.Index:
 		u.assign(in, u.value(in.X))
+	// Maps and slices give their elements. The second result of an assertion or a look-up is a
+	// bool, so only the first one grows.
 	case *ssa.Lookup:
 		u.first(in, u.load(u.open(u.value(in.X))))
 	case *ssa.TypeAssert:
@@ -66,12 +71,14 @@ func (u *unit) step(in ssa.Instruction) {
 		u.assign(in, u.part(in.Tuple, in.Index))
 	case *ssa.Range:
 		u.grow(in, 0, u.open(u.value(in.X)))
+	// An iterator gives keys and values of what it goes through.
 	case *ssa.Next:
 		s := u.load(u.value(in.Iter))
 		u.grow(in, 1, s)
 		u.grow(in, 2, s)
 	case *ssa.Store:
 		u.storeAt(in.Addr, in.Val)
+	// Writing to a map or a channel stores what is put into it.
 	case *ssa.MapUpdate:
 		m := u.open(u.value(in.Map))
 		u.write(m, "")
@@ -177,6 +184,8 @@ func (u *unit) box(in *ssa.MakeInterface) {
 	}
 }
 
+// typeAssert keeps the boxes whose type the assertion admits, and takes out what they hold. An
+// assertion to an interface keeps the boxes as they are.
 func (u *unit) typeAssert(in *ssa.TypeAssert) {
 	x := u.value(in.X)
 	if !types.IsInterface(in.AssertedType) {

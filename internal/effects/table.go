@@ -62,6 +62,8 @@ func ReadTable(readers ...io.Reader) (*Table, error) {
 	return t, nil
 }
 
+// line reads a line of the table: its version, a contract of an interface's method, or the effects
+// of a function.
 func (t *Table) line(text string) error {
 	text, _, _ = strings.Cut(text, "#")
 	words := strings.Fields(text)

@@ -58,6 +58,7 @@ type place struct {
 // kept names the memory of a closure that outlived the call that made the closure.
 const kept = "a variable kept by a function value"
 
+// newUnit makes the unit of a function, with the memory of its parameters as what they point at.
 func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{
 		heap: heap{p: p, fn: fn, index: map[place]int{}},
@@ -100,6 +101,8 @@ func (h *heap) place(p place) int {
 	h.places = append(h.places, p)
 	h.content = append(h.content, nil)
 	h.fields = append(h.fields, nil)
+	// What is below a parameter or shared leads to itself: nothing is known of its inside. A
+	// parameter's own memory leads to what lies below it.
 	switch p.ref.Kind {
 	case Deep, Shared:
 		h.content[i].add(i)
@@ -109,6 +112,7 @@ func (h *heap) place(p place) int {
 			h.content[i].add(deep)
 		}
 	}
+	// A field is listed with its whole, which a write to the whole reaches.
 	if p.field != Whole {
 		if w := h.whole(p); w != i {
 			h.fields[w] = append(h.fields[w], i)
