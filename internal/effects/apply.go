@@ -105,6 +105,8 @@ func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
 	return nil
 }
 
+// memory returns the places of the caller that a reference of the callee means: those of the
+// argument, or a field of them, or all that they lead to.
 func (u *unit) memory(r Ref, arg set) set {
 	var top set
 	for i := range arg.all {

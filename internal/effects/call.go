@@ -40,8 +40,10 @@ func (u *unit) boxArguments(in ssa.CallInstruction, f *ssa.Function, values []ss
 		return
 	}
 	for i, v := range values {
+		// A value with methods is put into a box with its type, as if it were an interface.
 		if t := v.Type(); !types.IsInterface(t) && u.p.prog.MethodSets.MethodSet(t).Len() > 0 {
 			box := u.place(place{box: t, site: in, field: i})
+			// Sets are shared, so a copy grows.
 			if !u.content[box].covers(args[i]) {
 				u.content[box] = append(set(nil), u.content[box]...)
 				u.content[box].union(args[i])
@@ -52,6 +54,8 @@ func (u *unit) boxArguments(in ssa.CallInstruction, f *ssa.Function, values []ss
 	}
 }
 
+// static connects a call with the function that it calls: one of this unit by its values, another
+// by its summary, and one without a summary as code that may do anything.
 func (u *unit) static(in ssa.CallInstruction, site ssa.Value, f *ssa.Function, args []set) {
 	if u.in[f] && f != u.fn {
 		u.connect(site, f, args)
@@ -178,6 +182,7 @@ func (u *unit) yielded(in ssa.CallInstruction, code int, args []set) {
 			if f == nil {
 				continue
 			}
+			// One more than the parameters, for a receiver.
 			all := make([]set, f.Signature.Params().Len()+1)
 			for k := range all {
 				all[k] = u.reach(u.single(code))
@@ -236,13 +241,16 @@ func (u *unit) invoke(in ssa.CallInstruction, site ssa.Value, c *ssa.CallCommon)
 func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method string, args []set) {
 	for i := range recv.all {
 		p := u.places[i]
+		// A function value has no methods of an interface.
 		switch {
 		case p.fn != nil:
 		case p.box != nil:
+			// What was boxed says by its type which method is called.
 			if f := u.p.method(p.box, method); f != nil {
 				args[0] = u.content[i]
 				u.static(in, site, f, args)
 			}
+		// What the caller handed in may be of any type.
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
 			u.foreign(in, site, p.ref, method, i, args[1:])
 		default:

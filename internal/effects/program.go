@@ -55,6 +55,8 @@ func (p *Program) Values(fns []*ssa.Function) {
 	}
 }
 
+// values notes the functions that an instruction takes as values, and the types that it puts into
+// interfaces: both may be called later, by code that is not seen.
 func (p *Program) values(in ssa.Instruction) {
 	called := ssa.Value(nil)
 	if c, ok := in.(ssa.CallInstruction); ok {
@@ -102,12 +104,15 @@ func (p *Program) took(n int) {
 
 // again analyses a function anew. If its summary changed, its callers are analysed again too.
 func (p *Program) again(f *ssa.Function) {
+	// The unit asks for other functions while it is solved; the current one is what they are noted
+	// for.
 	was := p.current
 	p.current = f
 	u := newUnit(p, f)
 	u.solve()
 	p.current = was
 	s := u.summary()
+	// The text is the whole summary: where it is the same, no caller can find anything new.
 	text := s.String()
 	if text == p.text[f] {
 		return
@@ -226,6 +231,7 @@ func (p *Program) leads(t types.Type) bool {
 // holdsRefs reports whether the memory behind a value of type t, or one field of that memory, holds
 // references.
 func (p *Program) holdsRefs(t types.Type, field int) bool {
+	// What a type leads to decides. Interfaces, functions and channels may lead to anything.
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
 		return p.hasRefs(u.Elem())

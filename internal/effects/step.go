@@ -9,8 +9,10 @@ import (
 
 // solve applies all instructions again and again until nothing changes.
 func (u *unit) solve() {
+	// Each step only adds to sets that are bounded, so this ends.
 	for u.changed = true; u.changed; {
 		u.changed = false
+		// Functions may be entered while this goes on, so the length is asked for each time.
 		for i := 0; i < len(u.fns); i++ {
 			for _, b := range u.fns[i].Blocks {
 				for _, in := range b.Instrs {
@@ -139,6 +141,7 @@ func (u *unit) selects(in *ssa.Select) {
 	}
 }
 
+// unOp follows the two operators that read memory.
 func (u *unit) unOp(in *ssa.UnOp) {
 	switch in.Op {
 	case token.MUL:
@@ -187,13 +190,16 @@ func (u *unit) box(in *ssa.MakeInterface) {
 // typeAssert keeps the boxes whose type the assertion admits, and takes out what they hold. An
 // assertion to an interface keeps the boxes as they are.
 func (u *unit) typeAssert(in *ssa.TypeAssert) {
+	// Boxes of another type are not what this value holds.
 	x := u.value(in.X)
 	if !types.IsInterface(in.AssertedType) {
 		var out set
 		for i := range x.all {
 			switch p := u.places[i]; {
+			// What is no box may be of any type.
 			case p.box == nil:
 				out.add(i)
+			// A type with a type parameter may be the asserted one in an instance.
 			case types.Identical(p.box, in.AssertedType) || mentionsParam(p.box):
 				out.union(u.content[i])
 			}
@@ -208,6 +214,8 @@ func mentionsParam(t types.Type) bool {
 	return ok
 }
 
+// closure makes the place of a function with what it captures. Its variables are then those of the
+// body, which is run in this unit.
 func (u *unit) closure(in *ssa.MakeClosure) {
 	f := in.Fn.(*ssa.Function)
 	u.enter(f)

@@ -67,6 +67,7 @@ func newUnit(p *Program, fn *ssa.Function) *unit {
 		},
 		in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, running: map[methodRun]bool{},
 	}
+	// Parameters lead to memory that only the caller knows; each has a place for it.
 	u.enter(fn)
 	for i, param := range fn.Params {
 		if p.hasRefs(param.Type()) {
@@ -144,14 +145,18 @@ func (h *heap) fresh(site ssa.Instruction) int {
 
 // field returns the place of a field of the struct at i.
 func (h *heap) field(i, field int) int {
+	// Fields are told apart only in memory that has one shape: not in functions and boxes, and not
+	// where a place stands for much memory.
 	p := h.places[i]
 	if p.field != Whole || p.fn != nil || p.box != nil || p.ref.Kind == Deep || p.ref.Kind == Shared {
 		return i
 	}
 	p.field = field
+	// A field of a parameter's memory has a name in the summary.
 	if p.ref.Kind == Top {
 		p.ref.Field = field
 	}
+	// A place that is new may be loaded by a step that ran already.
 	if _, known := h.index[p]; !known {
 		h.changed = true
 	}
@@ -216,6 +221,7 @@ func (u *unit) store(into, from set) {
 		if u.places[i].ref.Kind == Invalid {
 			continue
 		}
+		// Sets may be shared between places, so the place gets a copy that grows.
 		if !before.covers(from) {
 			u.content[i] = append(set(nil), before...)
 			u.content[i].union(from)
@@ -274,6 +280,8 @@ func (u *unit) write(s set, via string) {
 // value returns what v may point at.
 func (u *unit) value(v ssa.Value) set { return u.part(v, 0) }
 
+// part returns the set of part i of a value. Constants lead nowhere, and globals and functions to
+// themselves.
 func (u *unit) part(v ssa.Value, i int) set {
 	switch v := v.(type) {
 	case nil, *ssa.Const, *ssa.Builtin:
@@ -303,6 +311,7 @@ func (u *unit) grow(v ssa.Value, i int, s set) {
 	if s.empty() {
 		return
 	}
+	// Numbers are given when a value is first met, for slices instead of maps in the sets.
 	n, ok := u.nodes[v]
 	if !ok {
 		n = len(u.pts)

@@ -13,6 +13,7 @@ import (
 // concatenation for texts. All else is arithmetic.
 func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 	x, y := a.value(s, in.X), a.value(s, in.Y)
+	// Equality is the only question that values of any kind have, so it comes before the kinds.
 	switch in.Op {
 	case token.EQL:
 		return a.m.equal(s, x, y)
@@ -117,6 +118,7 @@ func (a *activation) arithmetic(s *state, in *ssa.BinOp, x, y *term.Term) Value 
 	return nil
 }
 
+// divide takes the operation by its sign. The caller has ruled out a divisor of zero on this path.
 func (a *activation) divide(op token.Token, x, y *term.Term, signed bool) Value {
 	p := a.m.Pool
 	switch {
@@ -134,6 +136,7 @@ func (a *activation) divide(op token.Token, x, y *term.Term, signed bool) Value 
 // its width.
 func (a *activation) wraps(s *state, in *ssa.BinOp, x, y *term.Term) Value {
 	p := a.m.Pool
+	// The term is of the type's width, so it is the result that Go gives, wrapped or not.
 	var v *term.Term
 	switch in.Op {
 	case token.ADD:
@@ -143,6 +146,7 @@ func (a *activation) wraps(s *state, in *ssa.BinOp, x, y *term.Term) Value {
 	default:
 		v = p.Mul(x, y)
 	}
+	// A difference of numbers without sign is left out: bounds nearly always allow one below zero.
 	if a.m.observe && in.Op != token.SUB && mayExceed(in.Op, x, y, in.Type(), a.m) {
 		a.m.Wraps = append(a.m.Wraps, Wrap{Pos: in.Pos(), Width: v.W})
 	}
@@ -154,6 +158,8 @@ func (a *activation) wraps(s *state, in *ssa.BinOp, x, y *term.Term) Value {
 func mayExceed(op token.Token, x, y *term.Term, t types.Type, m *Machine) bool {
 	_, hx := x.Bounds()
 	_, hy := y.Bounds()
+	// The greatest value of the type. Bounds are of numbers without sign, so a type with sign has
+	// half.
 	w := m.width(t)
 	top := ^uint64(0) >> (64 - w)
 	if signedType(t) {
@@ -162,6 +168,7 @@ func mayExceed(op token.Token, x, y *term.Term, t types.Type, m *Machine) bool {
 			return false // perhaps negative: the bounds say nothing
 		}
 	}
+	// Both tests avoid to compute what might itself exceed 64 bits.
 	if op == token.ADD {
 		return hx > top-hy
 	}
@@ -214,11 +221,14 @@ func (m *Machine) equal(s *state, x, y Value) *term.Term {
 	return nil
 }
 
+// equalPtr compares two pointers by object and path. Memory that was made apart is never the same.
 func (m *Machine) equalPtr(a, b *Ptr) *term.Term {
 	if a.Obj != b.Obj {
 		return m.Pool.Bool(false)
 	}
 	for i := range max(len(a.Path), len(b.Path)) {
+		// One may be the beginning of the other, as a struct's address is that of its first field,
+		// or a step is not known.
 		if i >= len(a.Path) || i >= len(b.Path) || a.Path[i].Sym != nil || b.Path[i].Sym != nil {
 			giveUp("a comparison of pointers into one object")
 		}
@@ -229,10 +239,12 @@ func (m *Machine) equalPtr(a, b *Ptr) *term.Term {
 	return m.Pool.Bool(true)
 }
 
+// equalIface compares two interfaces as Go does: nil first, then the types, and then the values.
 func (m *Machine) equalIface(s *state, a, b *Iface) *term.Term {
 	if a.Type == nil || b.Type == nil {
 		return m.Pool.Bool(a.Type == nil && b.Type == nil)
 	}
+	// Two errors that fmt.Errorf made are pointers, whose identity is not followed.
 	_, oa := a.V.(Opaque)
 	_, ob := b.V.(Opaque)
 	if oa || ob {

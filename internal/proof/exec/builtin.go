@@ -57,6 +57,7 @@ func (a *activation) length(name string, v Value) Value {
 		n = len(v.B)
 	case *Slice:
 		n = v.Len
+		// append chooses the capacity by size classes, which another toolchain may have otherwise.
 		if name == "cap" {
 			if n = v.Cap; v.Grown {
 				giveUp("the capacity of a slice that grew")
@@ -130,6 +131,8 @@ func (a *activation) copy(s *state, to, from Value) Value {
 // extreme is min or max of integers.
 func (a *activation) extreme(s *state, in *ssa.Call, name string) Value {
 	p := a.m.Pool
+	// The order is that of the type, and the first of equal values stays: for integers they are the
+	// same.
 	less := p.Ult
 	if signedType(in.Type()) {
 		less = p.Slt

@@ -12,6 +12,7 @@ import (
 // may return.
 func (a *activation) callInstr(s *state, in *ssa.Call) ([]*state, bool) {
 	c := &in.Call
+	// A builtin has no body: it gives a value, splits the state, or ends it.
 	if b, ok := c.Value.(*ssa.Builtin); ok {
 		v, split, ok := a.builtin(s, in, b.Name())
 		if !ok {
@@ -62,6 +63,7 @@ func (m *Machine) outcomes(fn *ssa.Function, args, bind []Value, s *state) []*Ou
 	return m.call(body, args, bind, s.pc, s.heap)
 }
 
+// callee finds the function that is called. Only one that is known on this path can be followed.
 func (a *activation) callee(s *state, c *ssa.CallCommon) *Func {
 	if c.IsInvoke() {
 		giveUp("a call of the interface method %s", c.Method.Name())
@@ -70,6 +72,7 @@ func (a *activation) callee(s *state, c *ssa.CallCommon) *Func {
 	if !ok || f.Fn == nil {
 		giveUp("a call of a function value")
 	}
+	// A generic function's body has no types; an instance has its own body.
 	if f.Fn.TypeParams().Len() > 0 && len(f.Fn.TypeArgs()) == 0 {
 		giveUp("a call of the generic function %s", f.Fn)
 	}
@@ -207,6 +210,8 @@ func wraps(args []Value) bool {
 	}
 	percent := false
 	for _, b := range format.B {
+		// A format whose bytes are not known may hold a %w. In %%w the letter is text; taking it
+		// for a verb costs a proof at most.
 		if !b.IsConst() || percent && b.Val == 'w' {
 			return true
 		}

@@ -125,6 +125,7 @@ func (c *comparer) unable(why string) *term.Term {
 	return c.m.Pool.Bool(false)
 }
 
+// iface is where two interfaces differ: one is nil, or the types differ, or the values do.
 func (c *comparer) iface(x, y *Iface, depth int) *term.Term {
 	p := c.m.Pool
 	if x.Type == nil || y.Type == nil {
@@ -135,6 +136,7 @@ func (c *comparer) iface(x, y *Iface, depth int) *term.Term {
 	switch {
 	case ox && oy:
 		return p.Bool(false) // whether their texts differ is not compared
+	// An error of fmt.Errorf against one that has a value: callers can tell them apart.
 	case ox || oy, x.Type.String() != y.Type.String():
 		return p.Bool(true)
 	}
@@ -152,6 +154,8 @@ func (c *comparer) list(a, b []Value, depth int) *term.Term {
 	return c.m.Pool.Any(list...)
 }
 
+// slices is where two slices differ in length or elements. Their memory may be apart, and their
+// capacity is not compared.
 func (c *comparer) slices(x, y *Slice, depth int) *term.Term {
 	if x.Len != y.Len {
 		return c.m.Pool.Bool(true)

@@ -22,10 +22,14 @@ func (m *Machine) global(g *ssa.Global) int {
 	return m.newGlobal(g)
 }
 
+// newGlobal gives a package variable its memory, which is zero until the package's initialisation
+// runs.
 func (m *Machine) newGlobal(g *ssa.Global) int {
 	m.base = append(m.base, m.zero(g.Type().Underlying().(*types.Pointer).Elem()))
 	id := -len(m.base)
 	m.globals[g] = id
+	// Without the initialisation zero would be a guess, so reading it is refused. With it, the
+	// value holds only if nothing writes the variable later.
 	if !m.started[g.Pkg] {
 		m.closed[id] = fmt.Sprintf("the package variable %s, whose package was not run", g)
 	} else {
@@ -161,10 +165,12 @@ type watcher struct{ seen map[ssa.Value]bool }
 
 // follow reports whether all uses of a reference only read.
 func (w *watcher) follow(v ssa.Value) bool {
+	// A cycle of phis is followed once: whatever it does elsewhere decides.
 	if w.seen[v] {
 		return true
 	}
 	w.seen[v] = true
+	// A value whose uses are not recorded may have any.
 	if v.Referrers() == nil {
 		return false
 	}
@@ -179,6 +185,7 @@ func (w *watcher) follow(v ssa.Value) bool {
 // reads reports whether an instruction only reads what v leads to. An address or a part that leads
 // to memory is followed.
 func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
+	// A number that is read leads nowhere. What leads to memory must itself be followed.
 	switch in := in.(type) {
 	case *ssa.UnOp:
 		return !refers(in.Type(), 0) || w.follow(in)
@@ -191,6 +198,8 @@ func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
 	case *ssa.BinOp, *ssa.DebugRef, *ssa.If:
 		return true
 	case *ssa.Convert:
+		// A conversion to a string copies the bytes; what another one does with its operand is not
+		// known.
 		return isString(in.Type())
 	case *ssa.Call:
 		return w.call(v, in)
@@ -254,6 +263,7 @@ func refers(t types.Type, depth int) bool {
 // followed: its value is poison, and so is all memory that it was handed.
 func (a *activation) spoil(s *state, why string) bool {
 	in := a.p.fn.Blocks[s.block].Instrs[s.at]
+	// An instruction without a value has an effect that is now missing.
 	v, ok := in.(ssa.Value)
 	if !ok {
 		return false
@@ -272,6 +282,8 @@ func (a *activation) spoil(s *state, why string) bool {
 	return true
 }
 
+// poison makes an object unknown, and all that it leads to, since the code that was not followed
+// may have written that too.
 func (v *variables) poison(s *state, id int, why string) {
 	var old Value
 	switch {

@@ -21,6 +21,8 @@ type Chooser struct {
 	at    int
 }
 
+// choose returns the next pick, as an odometer's digit: what was picked before comes again, and a
+// new place starts at one end of its range.
 func (c *Chooser) choose(top int) int {
 	if c.at == len(c.picks) {
 		first := 0

@@ -10,6 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
+// sizeOf returns a value's size as a number, where it is known: the value of a number itself, or a
+// length.
 func sizeOf(v Value) (int, bool) {
 	switch v := v.(type) {
 	case *term.Term:
@@ -66,6 +68,7 @@ func (a *activation) step(s *state, in ssa.Instruction) (split []*state, done bo
 
 func (s *state) blockOf(a *activation) *ssa.BasicBlock { return a.p.fn.Blocks[s.block] }
 
+// what names an instruction that is not followed, for the reason that is shown.
 func what(in ssa.Instruction) string {
 	switch in.(type) {
 	case *ssa.Go:
@@ -200,9 +203,11 @@ func (a *activation) field(v Value, i int) Value {
 func (a *activation) arrayPointer(s *state, in *ssa.SliceToArrayPointer) Value {
 	x, ok := a.value(s, in.X).(*Slice)
 	n := int(in.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array).Len())
+	// Of no elements the pointer may be nil or not, by whether the slice is.
 	if !ok || x.Off != 0 && x.Len >= n || n == 0 {
 		giveUp("an array in the middle of a slice's memory")
 	}
+	// Go panics where the slice is too short.
 	if x.Len < n {
 		a.end(s, &Outcome{Kind: Panicked})
 		s.dead = true
@@ -387,6 +392,7 @@ func flat(list []Value) bool {
 			if !flat(v.Elems) {
 				return false
 			}
+		// A choice of objects or lengths is no choice of numbers.
 		default:
 			return false
 		}

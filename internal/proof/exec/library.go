@@ -86,6 +86,8 @@ func (l *Library) named(name string) *ssa.Function {
 	return fn
 }
 
+// check type-checks the files of a package with all that the SSA form asks for. Sizes are of one
+// platform: the machine asks for the bits of int itself.
 func check(
 	fset *token.FileSet, path string, files []*ast.File, imp types.Importer,
 ) (*types.Package, *types.Info, error) {
@@ -160,6 +162,8 @@ func (l *Library) ask(ctx context.Context) error {
 func (l *Library) load(path string) map[string]*ssa.Function {
 	p := l.listed[path]
 	ok := false
+	// Only packages on the list are known to be plain code, without assembly or tricks of the
+	// runtime.
 	for _, r := range readable {
 		ok = ok || r == path
 	}

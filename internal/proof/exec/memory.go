@@ -51,14 +51,18 @@ func (m *Machine) load(s *state, p *Ptr) Value {
 // the rest of the path.
 func (m *Machine) part(v Value, path []Step) Value {
 	for i, st := range path {
+		// What is no list of parts was made unknown, for a reason.
 		a, ok := v.(*Agg)
 		if !ok {
 			giveUp("%s", why(v))
 		}
+		// A known step is taken at once.
 		if st.Sym == nil {
 			v = a.Elems[st.I]
 			continue
 		}
+		// Below a step by a term the paths are followed in every element, and what they end at is
+		// chosen from.
 		list := make([]Value, st.N)
 		for k := range list {
 			list[k] = m.part(a.Elems[st.I+k], path[i+1:])

@@ -236,6 +236,7 @@ func eachPtr(v Value, do func(*Ptr)) {
 // renumber returns a value with other numbers for its objects. Without such a pointer it is the
 // value itself.
 func renumber(v Value, to map[int]int, first int) Value {
+	// Most values hold no such pointer, and sharing them keeps equal parts one value.
 	has := false
 	eachPtr(v, func(p *Ptr) { has = has || p.Obj > first })
 	if !has {
@@ -254,6 +255,7 @@ func renumber(v Value, to map[int]int, first int) Value {
 		}
 		return out
 	}
+	// Only pointers have a number; the other kinds are rebuilt around them.
 	switch v := v.(type) {
 	case *Ptr:
 		return &Ptr{Obj: id(v.Obj), Path: v.Path}

@@ -66,6 +66,8 @@ func (p *plan) order() {
 	p.rank = make([]int, len(p.fn.Blocks))
 	n := len(p.fn.Blocks)
 	var visit func(b *ssa.BasicBlock)
+	// A block is numbered after all that it leads to, from the highest number down: so it has a
+	// smaller rank, except along the edges of a loop.
 	visit = func(b *ssa.BasicBlock) {
 		seen[b.Index] = true
 		for _, s := range b.Succs {
@@ -157,8 +159,8 @@ func (p *plan) findLive() {
 func (p *plan) liveOut(b *ssa.BasicBlock, live []map[int]bool) map[int]bool {
 	out := map[int]bool{}
 	for _, s := range b.Succs {
-		// A successor sets its phis on the way in. Another successor may still need the old value of
-		// the same register: the exit of a loop that returns what the last turn but one has found.
+		// A successor sets its phis on the way in. Another successor may still need the old value
+		// of the same register: the exit of a loop that returns what the last turn but one found.
 		need := maps.Clone(live[s.Index])
 		phis := phisOf(s)
 		for _, phi := range phis {
@@ -180,6 +182,8 @@ func (p *plan) liveOut(b *ssa.BasicBlock, live []map[int]bool) map[int]bool {
 // liveIn returns the registers that are needed at the beginning of a block, if out are those that
 // are needed at its end. It changes out.
 func (p *plan) liveIn(b *ssa.BasicBlock, out map[int]bool) map[int]bool {
+	// From the end to the beginning: what is set need not be there before, and what is used must
+	// be.
 	for _, in := range slices.Backward(b.Instrs) {
 		if phi, ok := in.(*ssa.Phi); ok {
 			out[p.reg[phi]] = true // set on the way in

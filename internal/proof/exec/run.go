@@ -172,6 +172,8 @@ func (a *activation) run(s *state) {
 	}
 }
 
+// tickState counts a state. The count bounds the work the same on each machine, the tick and the
+// context by time.
 func (m *Machine) tickState() {
 	m.states++
 	if m.states > m.States {
@@ -361,6 +363,8 @@ func (a *activation) assume(s *state, c *term.Term) {
 		s.dead = true
 	default:
 		inv := a.m.Pool.Not(c)
+		// A condition that is known adds nothing, and the opposite of a known one ends the path.
+		// Conditions on one byte are decided by its table of 256 values.
 		for _, have := range s.pc {
 			if have == c {
 				return

@@ -9,6 +9,7 @@ import (
 func (p *Pool) Concat(list ...*Term) *Term {
 	var out []*Term
 	w := 0
+	// Parts of parts are joined, and neighbours that belong together become one again.
 	for _, t := range list {
 		for _, x := range parts(t) {
 			w += x.W
@@ -58,12 +59,14 @@ func (p *Pool) join(out []*Term, x *Term) []*Term {
 
 // Extract is w bits of t from bit lo on.
 func (p *Pool) Extract(t *Term, lo, w int) *Term {
+	// A word as a whole, and bits that are always zero, need no operation.
 	switch {
 	case lo == 0 && w == t.W:
 		return t
 	case t.maybe>>lo&mask(w) == 0:
 		return p.Const(w, 0)
 	}
+	// The same bits are asked for again and again where words are taken apart byte by byte.
 	key := memoKey{Extract, t.id, lo, w}
 	if have := p.memo[key]; have != nil {
 		return have
@@ -107,6 +110,7 @@ func (p *Pool) extract(t *Term, lo, w int) *Term {
 	return p.make(&Term{Op: Extract, W: w, Val: uint64(lo), Args: []*Term{t}})
 }
 
+// extractConcat takes the bits from those parts that they lie in.
 func (p *Pool) extractConcat(t *Term, lo, w int) *Term {
 	var out []*Term
 	at := t.W
@@ -161,6 +165,8 @@ func (p *Pool) Resize(t *Term, w int, signed bool) *Term {
 
 // Not inverts all bits.
 func (p *Pool) Not(t *Term) *Term {
+	// Inverting goes inwards, where it meets what it cancels. For a sum, the inverse of x is -x -
+	// 1.
 	switch {
 	case t.Op == Not:
 		return t.Args[0]
@@ -206,6 +212,7 @@ func (p *Pool) And(a, b *Term) *Term {
 
 // Or is the bits that one or both have.
 func (p *Pool) Or(a, b *Term) *Term {
+	// Truth values have only conjunctions: a or b is not (not a and not b).
 	if a.W == 1 {
 		return p.Not(p.All(p.Not(a), p.Not(b)))
 	}
@@ -213,11 +220,13 @@ func (p *Pool) Or(a, b *Term) *Term {
 		a, b = b, a
 	}
 	switch {
+	// Nothing added, or all: the word is known without looking at the bits of the other.
 	case a == b, b.Op == Const && b.Val == 0:
 		return a
 	case b.Op == Const && b.Val == mask(b.W):
 		return b
 	}
+	// Where the two have their bits in different places, this is joining them.
 	if t := p.piecewise(a, b, p.Or); t != nil {
 		return t
 	}

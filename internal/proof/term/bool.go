@@ -108,6 +108,7 @@ func (p *Pool) absorb(and *Term, has map[*Term]bool) *Term {
 	rest := make([]*Term, 0, len(and.Args))
 	for _, a := range and.Args {
 		switch {
+		// What holds beside the Not holds in it too.
 		case has[a]:
 		case a.Op == Not && has[a.Args[0]]:
 			return p.Bool(false)
@@ -163,6 +164,7 @@ func (p *Pool) Ite(c, a, b *Term) *Term {
 // iteBool writes a choice between truth values with and, or and not, where one of the branches is
 // known. Any other has one of two forms.
 func (p *Pool) iteBool(c, a, b *Term) *Term {
+	// With a branch that is known, or that is the condition itself, the choice is a conjunction.
 	switch {
 	case a.True() || a == c:
 		return p.Or(c, b)
@@ -173,6 +175,7 @@ func (p *Pool) iteBool(c, a, b *Term) *Term {
 	case b.False() || b == c:
 		return p.And(c, a)
 	case a.Op == Not && b.Op == Not:
+		// A Not on both branches comes out, to be cancelled further up.
 		return p.Not(p.Ite(c, a.Args[0], b.Args[0]))
 	case a.Op == Not && a.Args[0].id > b.id: // one of the two forms of an exclusive or
 		return p.Not(p.Ite(c, a.Args[0], p.Not(b)))
@@ -237,6 +240,7 @@ func (p *Pool) eq(a, b *Term) *Term {
 
 // eqParts compares part by part.
 func (p *Pool) eqParts(a, b *Term) *Term {
+	// Both are cut at the borders of either, so that each piece is a part as a whole.
 	borders := map[int]bool{}
 	for _, t := range []*Term{a, b} {
 		at := 0
@@ -298,12 +302,15 @@ func (p *Pool) Slt(a, b *Term) *Term {
 	switch {
 	case a == b:
 		return p.Bool(false)
+	// Numbers without the sign bit have the same order in both ways.
 	case a.W > 1 && a.maybe&top == 0 && b.maybe&top == 0:
 		return p.Ult(a, b)
+	// Against zero, the sign alone decides.
 	case b.Op == Const && b.Val == 0:
 		return p.Sign(a)
 	case a.Op == Const && a.Val == mask(a.W): // -1 < b
 		return p.Not(p.Sign(b))
+	// Signs that are known to differ decide.
 	case b.maybe&top == 0 && a.lo >= top:
 		return p.Bool(true)
 	case a.maybe&top == 0 && b.lo >= top:

@@ -52,6 +52,8 @@ func computeTwo(t *Term, a, b uint64) uint64 {
 		}
 		return 0
 	}
+	// The caller cuts the result to the width of t. Operations that need a sign get it from the
+	// width here.
 	switch t.Op {
 	case Mul:
 		return a * b

@@ -60,6 +60,8 @@ func sort(w int) string {
 	return fmt.Sprintf("(_ BitVec %d)", w)
 }
 
+// literal writes a constant: one bit is a truth value, and hexadecimal is used where it can tell
+// the width.
 func literal(w int, v uint64) string {
 	switch {
 	case w == 1 && v == 1:
@@ -86,6 +88,7 @@ func (p *Pool) text(t *Term, names map[*Term]string) string {
 		}
 		return arg(i)
 	}
+	// Operations of SMT-LIB take vectors, so for truth values each is written in its other form.
 	switch t.Op {
 	case Sum:
 		return p.sumText(t, names)
@@ -134,6 +137,7 @@ func (p *Pool) sumText(t *Term, names map[*Term]string) string {
 	}
 	for i, a := range t.Args {
 		k, x, op := t.Coef[i], names[a], "bvadd"
+		// -k of the width is the smaller number if k is negative as a number with sign.
 		if n := (-k) & mask(t.W); n < k {
 			k, op = n, "bvsub"
 		}
@@ -144,6 +148,7 @@ func (p *Pool) sumText(t *Term, names map[*Term]string) string {
 		default:
 			x = fmt.Sprintf("(bvmul %s %s)", x, literal(t.W, k))
 		}
+		// The first part has nothing to be added to.
 		switch {
 		case out == "" && op == "bvadd":
 			out = x
@@ -220,6 +225,8 @@ func (p *Pool) mapText(t *Term, name string) string {
 	return out
 }
 
+// tree writes a table as choices by the bits of the index, from the highest down. Halves of one
+// value need none.
 func tree(tab []uint64, name string, w, bit int) string {
 	same := true
 	for _, v := range tab {

@@ -102,15 +102,18 @@ func (p *Pool) disjoint(s *Term) *Term {
 	used := s.Val
 	for i, a := range s.Args {
 		k := s.Coef[i]
+		// A factor that is no power of two adds the number to itself shifted, with carries.
 		if k&(k-1) != 0 {
 			return nil
 		}
 		shift := bits.TrailingZeros64(k)
+		// A bit that two parts may set would carry.
 		if a.maybe<<shift>>shift != a.maybe && len(s.Args) > 1 || a.maybe<<shift&used != 0 {
 			return nil
 		}
 		used |= a.maybe << shift & mask(s.W)
 	}
+	// Without carries, adding is the same as joining.
 	out := p.Const(s.W, s.Val)
 	for i, a := range s.Args {
 		out = p.Or(out, p.shlConst(a, bits.TrailingZeros64(s.Coef[i])))
@@ -238,15 +241,18 @@ func (p *Pool) UDiv(a, b *Term) *Term {
 
 // URem is the remainder of unsigned numbers. The divisor must not be zero.
 func (p *Pool) URem(a, b *Term) *Term {
+	// A number below the divisor is its own remainder.
 	if a.hi < b.lo {
 		return a
 	}
 	if b.Op != Const || b.Val == 0 {
 		return p.node(URem, a.W, a, b)
 	}
+	// By a power of two, the remainder is the low bits.
 	if b.Val&(b.Val-1) == 0 {
 		return p.And(a, p.Const(a.W, b.Val-1))
 	}
+	// What is a multiple of the divisor anyway adds nothing to the remainder.
 	if t := p.withoutMod(a, b); t != nil {
 		return p.URem(t, b)
 	}

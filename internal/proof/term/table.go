@@ -13,6 +13,7 @@ func (p *Pool) tabulate(t, v *Term) []uint64 {
 	for i, a := range t.Args {
 		tabs[i] = p.tableOf(a, v)
 	}
+	// A variable has at most so many values that all of them can be computed.
 	out, vals := make([]uint64, 1<<v.W), make([]uint64, len(t.Args))
 	for x := range out {
 		for i := range tabs {
@@ -23,6 +24,8 @@ func (p *Pool) tabulate(t, v *Term) []uint64 {
 	return out
 }
 
+// tableOf is the table of a term with one variable: its own if it has one, otherwise a computed
+// one.
 func (p *Pool) tableOf(t, v *Term) []uint64 {
 	switch t.Op {
 	case Map:
@@ -112,10 +115,12 @@ func (p *Pool) choose(list []*Term, index *Term, bit int) *Term {
 	if len(list) == 1 {
 		return list[0]
 	}
+	// A large table takes long: ask whether the work was called off.
 	if p.tick != nil {
 		p.tick()
 	}
 	half := 1 << bit
+	// A list need not be a power of two: without a second half, this bit is 0 for all indices.
 	if len(list) <= half {
 		return p.choose(list, index, bit-1)
 	}

@@ -161,6 +161,8 @@ func (p *Pool) intern(t *Term) *Term {
 	return t
 }
 
+// key writes all that makes two terms the same. Arguments are interned, so their number stands for
+// them.
 func (t *Term) key(b []byte) []byte {
 	b = append(b, byte(t.Op), byte(t.W))
 	b = binary.LittleEndian.AppendUint64(b, t.Val)
@@ -201,6 +203,8 @@ func commonSole(args []*Term) (v *Term, ok bool) {
 func (p *Pool) make(t *Term) *Term {
 	v, ok := commonSole(t.Args)
 	switch {
+	// Constants only: the operation is computed. With one variable of few values, its table is the
+	// term.
 	case ok && v == nil:
 		vals := make([]uint64, len(t.Args))
 		for i, a := range t.Args {
@@ -270,8 +274,11 @@ func (t *Term) bound(p *Pool) {
 
 // boundBits derives the bounds of operations on bits.
 func (t *Term) boundBits() {
+	// maybe has the bits that can be set, lo and hi are the least and the greatest value. What is
+	// not said here stays as wide as it can be.
 	switch t.Op {
 	case And:
+		// The conjunction of truth values has more arguments and needs no bounds.
 		if t.W > 1 {
 			t.maybe = t.Args[0].maybe & t.Args[1].maybe
 		}
@@ -284,6 +291,7 @@ func (t *Term) boundBits() {
 		t.lo, t.hi = mask(t.W)&^t.Args[0].hi, mask(t.W)&^t.Args[0].lo
 	case Extract:
 		t.maybe = t.Args[0].maybe >> t.Val & mask(t.W)
+		// The bounds hold only if no bit above the extracted ones can be set.
 		if t.Args[0].hi>>t.Val <= mask(t.W) {
 			t.lo, t.hi = t.Args[0].lo>>t.Val, t.Args[0].hi>>t.Val
 		}
