@@ -88,8 +88,8 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 		d.bytes.Add(uint64(len(body)))
 		// By its ID the processor knows a request that it has counted already.
 		id, failed := d.identify(r, c.customer, body)
-		// The answer comes after the queue has it. After an error the queue may have it too, so the ID is
-		// kept for the repetition that the client is asked for.
+		// The answer comes after the queue has it. After an error the queue may have it too,
+		// so the ID is kept for the repetition that the client is asked for.
 		if err := d.batcher.put(r.Context(), id, c.customer, series); err != nil {
 			failed()
 			d.full.Add(1)
