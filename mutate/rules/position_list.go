@@ -109,6 +109,7 @@ func appendsElsewhere(p *mutate.Pass, call *ast.CallExpr) bool {
 	if _, ok := p.IsBuiltin(call, "append"); !ok {
 		return false
 	}
+	// Memory that was made for the variable alone cannot be the list's.
 	to := p.Var(call.Args[0])
 	if !facts.IsLocal(p, to) || facts.Captured.Of(p)[to] || !startsFresh(p, to) {
 		return false
@@ -178,6 +179,7 @@ func (s *positionSite) names(p *mutate.Pass) bool {
 	if s.loop.Value != nil && !isBlank(s.loop.Value) {
 		vars = append(vars, p.Var(s.loop.Value))
 	}
+	// These names are written by the rewrite.
 	for _, name := range []string{"uint64", "uint32", "uint16", "uint8", "true", "false", "nil"} {
 		vars = append(vars, types.Universe.Lookup(name))
 	}

@@ -64,6 +64,7 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 // fmt runs it behind them. If one of these changes something, the method must look at its value
 // only.
 func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool {
+	// Without effects beside it, nobody can tell the order.
 	if !slices.ContainsFunc(args, func(a ast.Expr) bool { return a != e && p.Effects(a).Writes }) {
 		return true
 	}
@@ -75,6 +76,7 @@ func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool 
 	if d == nil || d.Body == nil {
 		return false
 	}
+	// A method that reads elsewhere might see the other effect.
 	does := facts.Effects(p, d)
 	return !does.Reads && !does.Writes
 }
@@ -142,6 +144,7 @@ func knownError(p *mutate.Pass, e ast.Expr) bool {
 	if v == nil || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] {
 		return false
 	}
+	// Inside of `if err != nil`, and not assigned since, the error is there.
 	for _, up := range p.Path(e) {
 		s, ok := up.(*ast.IfStmt)
 		if !ok || !facts.Inside(e, s.Body) {

@@ -141,6 +141,8 @@ func rewriteWordTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	if labelled(p, s.Node) {
 		return nil, errors.New("the loop has a label")
 	}
+	// The words are taken from the rest, which the loop shortens; the original loop takes what is
+	// left.
 	rest := p.Fresh("rest", "tail")
 	load, edits := w.load(p, rest)
 	test := w.test(p, load, &edits)
@@ -219,6 +221,7 @@ func hasWords(t types.Type) bool {
 // loadWord reads the first eight bytes of text, a part of seq, as a word. It uses encoding/binary
 // for slices. For strings it uses a helper whose shifts the compiler turns into one load.
 func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string, []mutate.Edit) {
+	// The compiler makes one load of it.
 	if !isStringVar(seq) {
 		pkg, edits := p.Import("encoding/binary")
 		return fmt.Sprintf("%s.LittleEndian.Uint64(%s)", pkg, text), edits
@@ -227,6 +230,7 @@ func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string,
 		text = "string(" + text + ")"
 	}
 	wishes := []string{"load64", "loadWord"}
+	// A helper from an earlier rewrite does.
 	for _, name := range wishes {
 		if declaresLoad(p, name) {
 			return name + "(" + text + ")", nil
