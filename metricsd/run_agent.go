@@ -51,8 +51,12 @@ type output interface {
 	Finish(context.Context)
 }
 
+// openOutputs opens an output for each receiver that has a URL, every one with a queue on disk of
+// its own: what one receiver does not take must not hold up the other.
 func openOutputs(c config.Config, log *slog.Logger) (outputs []output, _ error) {
 	if d := c.Datadog; d.URL != "" {
+		// "auto" is for the intake of `metricsd all`, which has set it before: nobody else is
+		// known to read sketches, and a name would get a second series there.
 		if d.Sketches == "auto" {
 			d.Sketches = "none"
 		}

@@ -23,6 +23,7 @@ func runHealth(args []string, s streams) error {
 		return err
 	}
 	addresses := set.Args()
+	// The addresses that a service got by flags are in no file, so its own command line is read.
 	if len(addresses) == 0 {
 		var err error
 		if addresses, err = servedHere("/proc"); err != nil {
@@ -30,6 +31,7 @@ func runHealth(args []string, s streams) error {
 		}
 	}
 	client := &http.Client{Timeout: *patience}
+	// The first that is not well decides the status; the text says why, at most a line of it.
 	for _, address := range addresses {
 		resp, err := client.Get("http://" + address + "/healthz")
 		if err != nil {

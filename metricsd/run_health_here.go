@@ -18,6 +18,8 @@ import (
 // the file that it was started with. A service is a process of this very program; proc is where the
 // kernel shows those that this user may look at. In a container these are the container's.
 func servedHere(proc string) (addresses []string, _ error) {
+	// The running program is known by its file, not its name: another program may be called
+	// metricsd, and an updated one has the name but not the same flags.
 	self, err := os.Stat(filepath.Join(proc, "self", "exe"))
 	if err != nil {
 		return nil, fmt.Errorf("processes cannot be looked at: %w", err)
@@ -29,17 +31,21 @@ func servedHere(proc string) (addresses []string, _ error) {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(proc, e.Name())
+		// What is no number under proc is no process.
 		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
 		if program, err := os.Stat(filepath.Join(dir, "exe")); err != nil || !os.SameFile(program, self) {
 			continue
 		}
+		// Commands such as this one, load or parse serve nothing.
 		args := words(filepath.Join(dir, "cmdline"))
 		if len(args) < 2 || args[1] != "all" && args[1] != "agent" && args[1] != "intake" {
 			continue
 		}
 		running = true
+		// The process read its settings as this does, from its own environment, so its answer is
+		// the same.
 		loader, err := config.NewLoader(args[1], args[2:], words(filepath.Join(dir, "environ")), io.Discard)
 		if err != nil {
 			return nil, fmt.Errorf("process %s: %w", e.Name(), err)
@@ -50,6 +56,7 @@ func servedHere(proc string) (addresses []string, _ error) {
 		}
 		addresses = append(addresses, served(args[1], c)...)
 	}
+	// A service without HTTP has no address: it runs, and is nobody to ask.
 	if !running {
 		return nil, errors.New("no metricsd agent, intake or all of this user runs here")
 	}

@@ -30,9 +30,11 @@ func runLoad(args []string, s streams) error {
 	if err != nil {
 		return err
 	}
+	// A shape has a rate of its own; 0 is a rate too, without a bound, so the flag's default is -1.
 	if *rate >= 0 {
 		shape.BytesPerSecond = *rate
 	}
+	// An interrupt ends the load as the time does: what was sent is still reported.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *duration)

@@ -64,6 +64,8 @@ type answer struct {
 	Error  *dogstatsd.SyntaxError `json:"error,omitempty"`
 }
 
+// lines prints the answers for input in which each line stands for itself. The line number counts
+// what the file has, not what the parser sees: it is to be found with an editor.
 func (p *printer) lines(r *bufio.Reader) error {
 	for {
 		line, err := r.ReadSlice('\n')
@@ -85,6 +87,8 @@ func (p *printer) lines(r *bufio.Reader) error {
 	}
 }
 
+// packets prints the answers for datagrams, each after its length. Lines are counted within one, as
+// an agent that refuses one names them.
 func (p *printer) packets(r io.Reader) error {
 	var header [4]byte
 	for {
@@ -94,6 +98,7 @@ func (p *printer) packets(r io.Reader) error {
 			return fmt.Errorf("after packet %d: %w; a length takes 4 bytes", p.packet, err)
 		}
 		p.packet++
+		// A text file read as packets gives a length of four letters, far over any datagram's.
 		n := binary.LittleEndian.Uint32(header[:])
 		if n > maxPacket {
 			return fmt.Errorf("packet %d has %d bytes, at most %d are read; is the input in packets?",
@@ -113,6 +118,8 @@ func (p *printer) packets(r io.Reader) error {
 	}
 }
 
+// print writes what the parser makes of a line. A line that is refused has its error alone: what
+// was parsed before the error is not what an agent would take.
 func (p *printer) print(line []byte) error {
 	a := answer{Packet: p.packet, Line: p.lineNo}
 	var err error

@@ -17,16 +17,19 @@ const shortTurn = 4 * time.Millisecond
 // in another, in turns, over the same inputs and with the joint process's number
 // of calls.
 func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int) error {
+	// Only copies that start at equal addresses are compared.
 	pairs := m.matched(im, t)
 	if t.fail != "" || len(pairs) == 0 {
 		return nil
 	}
 	m.o.Log("measuring in processes apart")
+	// A few copies of each side will do, or one if calls are slow.
 	q := m.request(nil, []set{{file: m.sets[0].file, share: apartShare}}, float64(parts))
 	sides := [2][]int{m.originals(), t.copies}
 	if m.slow {
 		sides = [2][]int{pairs[0][:1], pairs[0][1:]}
 	}
+	// A turn should last several rounds, so that changing between the processes costs little.
 	round := time.Duration(typical(t.baseline).Nanos*float64(m.schedule.calls)) * time.Duration(len(sides[0])+1)
 	q.Calls, q.Windows = m.schedule.calls, m.apartWindows(q, round)
 	var qs [2]*rt.Time
@@ -34,6 +37,8 @@ func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int)
 		qs[i] = only(q, sides[i])
 		qs[i].Turns = &rt.Turns{Length: int64(max(shortTurn, 2*round)), Second: i == 1}
 	}
+	// A process that dies or is refused makes the candidate fail, unless the machine may be the
+	// cause.
 	replies, failure, err := m.lab.apart(ctx, im, qs)
 	if err != nil {
 		return err
@@ -46,6 +51,7 @@ func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int)
 		t.fail = "it could not be timed in processes apart: " + failure
 		return nil
 	}
+	// Both measured the same slices at the same time, or the replies do not meet.
 	base, cand := &replies[0].Sets[0], &replies[1].Sets[0]
 	m.timeBudget.spent += time.Duration(max(base.Millis, cand.Millis) * float64(time.Millisecond))
 	if !meet(base, cand) {

@@ -43,10 +43,13 @@ func Audit(t *beagle.Target, c *beagle.Corpus, o Observed) []beagle.Finding {
 	return out
 }
 
+// generatedOnly finds a corpus without recorded calls. Inputs of tests and benchmarks are better
+// than made-up ones, but say nothing of production.
 func generatedOnly(_ *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Finding {
 	if !c.GeneratedOnly {
 		return nil
 	}
+	// Inputs of tests, benchmarks and files count as recorded, though not by a probe.
 	n, recorded := len(c.Train)+len(c.Holdout)+len(c.Generated), 0
 	for _, r := range append(slices.Clone(c.Train), c.Holdout...) {
 		if r.Source == "test" || r.Source == "bench" || r.Source == "file" {
@@ -93,6 +96,8 @@ func deadResult(t *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Finding 
 	return f
 }
 
+// constantFoldable finds a function or a corpus for which a constant does the same. Without
+// parameters there is nothing to measure.
 func constantFoldable(t *beagle.Target, c *beagle.Corpus, o Observed) *beagle.Finding {
 	n := len(c.Train) + len(c.Holdout)
 	switch {
@@ -102,6 +107,7 @@ func constantFoldable(t *beagle.Target, c *beagle.Corpus, o Observed) *beagle.Fi
 			Figure: "no parameters: a constant does the same",
 			Remedy: "choose a function that receives what its work depends on",
 		}
+	// A function that changes its arguments does more than return a result.
 	case o.Results == 1 && n >= enoughRecords && len(t.Results) > 0 && len(c.Facets.Mutates) == 0:
 		return &beagle.Finding{
 			Code:   "constant-foldable",
@@ -138,11 +144,14 @@ func smallDomain(t *beagle.Target) bool {
 	return true
 }
 
+// oneClassOnly finds a corpus in which one kind of call covers nearly all, so that other paths are
+// not measured.
 func oneClassOnly(t *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Finding {
 	f := &c.Facets
 	found := func(refuse bool, figure, remedy string) *beagle.Finding {
 		return &beagle.Finding{Code: "one-class", Refuse: refuse, Figure: figure, Remedy: remedy}
 	}
+	// Panics and errors first: for them the parameters do not matter.
 	switch {
 	case f.Panics > oneClass:
 		return found(true, fmt.Sprintf("%.1f %% of the calls panic", 100*f.Panics), "record calls that return")
@@ -150,9 +159,11 @@ func oneClassOnly(t *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Findin
 		return found(false,
 			fmt.Sprintf("%.1f %% of the calls return an error: only the failing path is measured", 100*f.Errors),
 			"add calls that succeed, in the share that production has")
+	// Few records, and made-up ones, say nothing of shares.
 	case f.Records < enoughRecords || c.GeneratedOnly:
 		return nil
 	}
+	// One finding is enough, for the first parameter that shows it.
 	for _, p := range f.Params {
 		switch {
 		case p.Nil > oneClass:

@@ -26,6 +26,8 @@ func (m *confirmer) cast(im image, ts []*finalist) []int {
 // timed anyhow, or those in the half with less evidence.
 func (m *confirmer) alike(im image, t *finalist, timed []int) (base, cand []int) {
 	best, known := 0, evidenceOf(t.train).Halves
+	// Take each address at which both have copies, and value it: by the number of pairs first, then
+	// by copies that are timed already, and by the half with less evidence.
 	for _, p := range m.matched(im, t) {
 		at := im.align(p[0])
 		of := func(copies []int) []int {

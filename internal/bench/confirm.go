@@ -160,6 +160,8 @@ func upTo(first, n int) []int {
 	return out
 }
 
+// run measures all finalists, in looks of a few layouts each, and sums them up. tried is how many
+// candidates the search had, for the correction of the best.
 func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, error) {
 	m.tried = tried
 	m.o.Log("linking layouts")
@@ -167,6 +169,7 @@ func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, e
 	if err != nil {
 		return nil, err
 	}
+	// Find out which alignments a candidate can have at all, before evidence on both is asked for.
 	for _, t := range m.live() {
 		t.halves = m.possibleHalves(images, t)
 	}
@@ -201,6 +204,8 @@ func alive(ts []*finalist) (out []*finalist) {
 // layout measures one image: every candidate that is not decided yet.
 func (m *confirmer) layout(ctx context.Context, im image) error {
 	ts := m.at(open)
+	// Time the candidates that are open together with the original. Each layout starts with the
+	// versions that it can compare.
 	variants := m.cast(im, ts)
 	if len(variants) == 0 {
 		return nil
@@ -209,6 +214,7 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	m.timeBudget.versions += len(ts) + 1
 	m.o.Log(fmt.Sprintf("measuring layout %d", m.timeBudget.layouts))
 	q := m.request(variants, m.sets, float64(planned)/m.timeBudget.pace())
+	// The cost of a collected byte is measured once.
 	q.GC = m.gcByte == 0
 	reply, err := m.joint(ctx, im, q)
 	if err != nil || reply == nil {
@@ -217,6 +223,7 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	if q.GC {
 		m.gcByte = reply.GCByte
 	}
+	// Enter the pairs of each set of inputs. A set whose inputs all panic is not timed again.
 	ts = m.at(open) // without those that killed the process
 	for i, s := range m.sets {
 		if t := &reply.Sets[i]; len(t.Window) > 0 {
@@ -225,6 +232,8 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 			m.untimed[s.file] = true
 		}
 	}
+	// The training inputs also show how alike two copies of the original are, what a call
+	// allocates, and how the time was divided.
 	train := &reply.Sets[0]
 	m.skipped = train.Skipped
 	m.aa(im, q, train)
@@ -268,6 +277,7 @@ func (m *confirmer) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeRep
 // the original, and drops those that kill the process. The reply is nil if no candidate is left, or
 // if they die only together.
 func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, error) {
+	// Most processes live. A failure that the machine may have caused is tried once more.
 	reply, failure, err := m.time(ctx, im, q)
 	if err != nil || failure == "" {
 		return reply, err
@@ -275,6 +285,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	if m.forgiven() {
 		return m.joint(ctx, im, q)
 	}
+	// Is the original the cause? Then leave out the inputs on which it panics.
 	originals := among(q.Variants, m.originals())
 	_, alone, err := m.time(ctx, im, only(q, originals))
 	if err == nil && alone != "" && !m.panics {
@@ -284,6 +295,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	if err != nil || alone != "" {
 		return nil, orError(err, "the original cannot be timed: "+alone+"; if a call takes long, record smaller inputs")
 	}
+	// Else try each candidate alone with the original. Those that die are out.
 	guilty := false
 	var left []int
 	for _, t := range m.live() {
@@ -304,10 +316,12 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 		}
 		left = append(left, copies...)
 	}
+	// If all live by themselves, they need too much together: time fewer copies.
 	if !guilty && !m.slow { // together they need too much: the next layouts time fewer copies
 		m.slow = true
 		return nil, nil
 	}
+	// If that was not enough, one of them has to go.
 	if worst := m.worst(q.Variants); !guilty && worst != nil {
 		worst.fail = "there was no room to time it beside the others: " + failure
 		left = slices.DeleteFunc(left, func(v int) bool { return slices.Contains(worst.copies, v) })

@@ -113,11 +113,14 @@ func tooFewLayouts(e *Evidence, _ beagle.Ratio) string {
 	return ""
 }
 
+// notSurely doubts a candidate whose lower bound, corrected for all that was tried, is not above 1.
+// It says whether more time could help.
 func notSurely(e *Evidence, corrected beagle.Ratio) string {
 	r := e.Train.Ratio
 	switch {
 	case e.Found && corrected.Low > 1:
 		return ""
+	// Say the plainest reason first: the raw interval holds 1 already.
 	case r.Low <= 1:
 		return fmt.Sprintf("no difference: %.3f times as fast (%.3f to %.3f)%s", r.Point, r.Low, r.High, e.hurried())
 	case e.Planned > 0:

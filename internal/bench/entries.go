@@ -23,6 +23,8 @@ func entries(program, pkgPath, target string) (map[int]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("addresses of the functions in %s: %w", program, err)
 	}
+	// Functions of the variants carry the number of their copy in their name. Note the entry of the
+	// target and of its caller.
 	own, callers := map[int]int{}, map[int]int{}
 	for _, f := range t.Funcs {
 		rest, ok := strings.CutPrefix(f.Name, pkgPath+".")
@@ -38,6 +40,7 @@ func entries(program, pkgPath, target string) (map[int]int, error) {
 			callers[v] = int(f.Entry % 64)
 		}
 	}
+	// An inlined target starts where its caller does.
 	for v, at := range callers {
 		if _, ok := own[v]; !ok {
 			own[v] = at

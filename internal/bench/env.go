@@ -55,8 +55,10 @@ func (e *Env) run(
 func (e *Env) runBoth(
 	ctx context.Context, bin *harness.Binary, qs [2]*rt.Time, files map[string]string,
 ) (replies [2]*rt.TimeReply, failure string, err error) {
+	// The clock is for one measurement at a time: two would disturb each other.
 	e.clock.Lock()
 	defer e.clock.Unlock()
+	// The processes meet in a file that both have mapped, where they take turns.
 	meeting := e.path("meeting")
 	if err := os.WriteFile(meeting, make([]byte, 8), 0o600); err != nil {
 		return replies, "", err
@@ -74,6 +76,7 @@ func (e *Env) runBoth(
 			return err
 		})
 	}
+	// The original's failure is told first, because it explains the other.
 	if err = g.Wait(); failures[0] != "" {
 		return replies, "the original: " + failures[0], err
 	}
@@ -143,6 +146,7 @@ func (e *Env) written(rs []beagle.Record) (string, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	// Records that were written before have their file.
 	key := listed{&rs[0], len(rs)}
 	if path := e.known[key]; path != "" {
 		return path, nil

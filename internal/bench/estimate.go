@@ -193,6 +193,7 @@ func visited(t *rt.Timing) []bool {
 // perCall does what nanos does with another quantile than the median, over some of the windows or
 // all (nil). With few undisturbed slices the processor clock serves instead.
 func perCall(t *rt.Timing, v int, q float64, among []bool) float64 {
+	// Count the slices that the system left alone.
 	n := 0
 	for r := range t.Window {
 		if !preempted(t, v, r) {
@@ -200,6 +201,8 @@ func perCall(t *rt.Timing, v int, q float64, among []bool) float64 {
 		}
 	}
 	useCPU := float64(n) < enoughClean*float64(len(t.Window)) && len(t.CPU[v]) == len(t.Window)
+	// Sort the times by window. The processor's clock is the fallback for windows without an
+	// undisturbed slice.
 	byWindow, byCPU := make([][]float64, t.Windows), make([][]float64, t.Windows)
 	for r, w := range t.Window {
 		if len(t.CPU[v]) == len(t.Window) {
@@ -214,6 +217,7 @@ func perCall(t *rt.Timing, v int, q float64, among []bool) float64 {
 			byWindow[w] = byCPU[w]
 		}
 	}
+	// Weigh the windows as their records are in production.
 	sum, weights := 0.0, 0.0
 	for w, x := range byWindow {
 		if len(x) > 0 && (among == nil || among[w]) {

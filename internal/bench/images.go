@@ -68,6 +68,8 @@ func (m *confirmer) useful(im image, ts []*finalist) bool {
 // alignments in at least one more than the decision needs.
 func (m *confirmer) enough(images []image, ts []*finalist, wanted int) bool {
 	for _, t := range ts {
+		// Count the layouts with a pair of equal addresses, and those in either half of a cache
+		// line.
 		n, halves := 0, [2]int{}
 		for _, im := range images {
 			ps := m.matched(im, t)
@@ -80,6 +82,7 @@ func (m *confirmer) enough(images []image, ts []*finalist, wanted int) bool {
 				}
 			}
 		}
+		// A candidate may only be able to start in one half.
 		possible := m.possibleHalves(images, t)
 		for h := range halves {
 			if n < wanted || possible[h] && halves[h] <= minAlignment {

@@ -50,6 +50,7 @@ func ConfirmIn(
 	if len(cs) == 0 {
 		return nil, nil
 	}
+	// The same confirmer measures, with another lab: it runs the user's benchmarks.
 	l := &placeLab{place: p, u: u, n: copiesOf(len(cs))}
 	l.copies("original", u.Target.Source)
 	for _, x := range cs {
@@ -63,6 +64,7 @@ func ConfirmIn(
 	if err != nil {
 		return nil, err
 	}
+	// The ratios by benchmark take the place of the input classes.
 	for i, t := range m.finalists {
 		if t.fail == "" {
 			out[i].InputClasses = l.byBenchmark(m, t)
@@ -202,11 +204,13 @@ func (l *placeLab) discard(im image) {} // the binaries share a directory, which
 
 // byBenchmark compares a candidate with the original in each benchmark alone, over all layouts.
 func (l *placeLab) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRatio {
+	// With one benchmark the whole is all there is to say.
 	windows := l.place.Windows()
 	if len(windows) < 2 {
 		return nil
 	}
 	var out []beagle.InputClassRatio
+	// Compare the candidate in each benchmark as over all inputs, and combine the layouts.
 	for w, of := range windows {
 		var es []Estimate
 		for _, k := range l.kept {
@@ -218,6 +222,7 @@ func (l *placeLab) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRat
 				es = append(es, r.est)
 			}
 		}
+		// A single layout has no interval.
 		if c := Combine(es); c.N > 1 && !math.IsInf(c.SE, 1) {
 			out = append(out, beagle.InputClassRatio{Name: of.Name, Share: of.Share, Ratio: c.Ratio})
 		}

@@ -41,6 +41,7 @@ func Cost(
 // Look takes a profile of one version of a program and counts what its calls cost. It
 // is nil when the version does not survive that.
 func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beagle.Corpus) (*Insight, error) {
+	// The cost of a call comes first: a version that does not survive it needs no profile.
 	q, files, err := e.inputs(c, timed(c))
 	if err != nil {
 		return nil, err
@@ -51,6 +52,8 @@ func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beag
 	}
 	out := &Insight{Cost: *cost, Lines: map[int]float64{}}
 	q.Variants, q.Profile = []int{version}, int64(profileTime)
+	// A profile of a fast function has few samples at a time. Take several, until the lines can be
+	// told apart.
 	for look := 0; look < mostLooks && out.Samples < EnoughSamples; look++ {
 		reply, failure, err := e.run(ctx, bin, &q, files)
 		if err != nil || failure != "" {

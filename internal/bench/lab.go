@@ -36,12 +36,14 @@ func Confirm(
 // prepare writes the inputs and names the variants.
 func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o Options) (*realLab, *confirmer, error) {
 	l := &realLab{env: e, u: u, n: copiesOf(len(cs)), files: map[string]string{}, pgo: o.PGO}
+	// The original is the first variant, and each candidate follows with its copies.
 	l.copies("original", u.Target.Source)
 	for _, x := range cs {
 		l.copies(x.ID, x.Source)
 	}
 	m := newConfirmer(l, len(cs), o)
 	m.mutates, m.panics, m.held = len(c.Facets.Mutates) > 0, c.Facets.Panics > 0, len(c.Holdout)
+	// Each set of inputs becomes a file. One without records stays out.
 	for name, records := range map[string][]beagle.Record{"train": timed(c), "holdout": c.Holdout, "fresh": o.Fresh} {
 		if err := l.add(name, records); err != nil {
 			l.close()
@@ -54,6 +56,7 @@ func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o 
 	for i, x := range cs {
 		m.finalists[i].table = extraTables(u, x.Source)
 	}
+	// Held-out and fresh inputs are only timed where there are some.
 	m.sets = inputSets("train", l.has("holdout"), l.has("fresh"))
 	return l, m, nil
 }
@@ -153,6 +156,7 @@ func (l *realLab) build(ctx context.Context, pgo string, layout uint64) (image, 
 		l.static = bin.Static
 	}
 	failed := map[int]string{}
+	// Variants are numbered by version and copy. An original that does not build ends it all.
 	for v, why := range bin.Failed {
 		if v < l.n {
 			return nil, nil, fmt.Errorf("the original does not build: %s", why)
@@ -163,6 +167,8 @@ func (l *realLab) build(ctx context.Context, pgo string, layout uint64) (image, 
 	return im, failed, err
 }
 
+// relink links the same objects in other orders, several at a time: linking takes most of the
+// preparation and no measurement runs yet.
 func (l *realLab) relink(ctx context.Context, like image, layouts []uint64) ([]image, error) {
 	p := like.(*program)
 	out := make([]image, len(layouts))

@@ -77,19 +77,23 @@ func Combine(es []Estimate) Combined {
 	if c.N == 0 {
 		return Combined{SE: math.Inf(1), Ratio: unknown()}
 	}
+	// Estimate on logarithms, where a ratio and its inverse are equally far from 1.
 	logs := make([]float64, c.N)
 	within := 0.0
 	for i, e := range es {
 		logs[i] = e.Log
 		within += e.SE / float64(c.N)
 	}
+	// The point is that of a rank test, which one odd layout can't move far.
 	point, _, _, _ := signedRank(logs, 0.95)
 	c.Log, c.Mean, c.logs = point, mean(logs), logs
+	// One layout gives a point, but no spread between layouts.
 	if c.N == 1 {
 		c.SE, c.Ratio = math.Inf(1), unknown()
 		c.Ratio.Point = math.Exp(point)
 		return c
 	}
+	// The error is at least what lies within the layouts, even if they happen to agree.
 	c.within = within / math.Sqrt(float64(c.N))
 	c.SE = math.Max(meanError(logs), c.within)
 	low, high := c.bounds(0.95)
@@ -150,10 +154,12 @@ func evidenceOf(results []layoutResult) *Evidence {
 	e := &Evidence{}
 	var all []Estimate
 	var byHalf [2][]Estimate
+	// Each layout counts once, as a whole and in each half of a cache line in which it has pairs.
 	for _, r := range results {
 		all = append(all, r.est)
 		e.Layouts = append(e.Layouts, beagle.Layout{Seed: r.seed, Align: r.align, Ratio: r.est.Ratio()})
 		var halves [2][]Estimate
+		// Maps have no order: go through the alignments by their addresses.
 		for _, entry := range inorder.Keys(r.byAlignment) {
 			halves[entry/32] = append(halves[entry/32], r.byAlignment[entry]...)
 		}

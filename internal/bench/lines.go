@@ -72,6 +72,7 @@ func profileBy(data []byte, place func(profile.Line) int) (*Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the harness's CPU profile: %w", err)
 	}
+	// Each sample counts for one line of the scope, and for the callees above it.
 	out := &Profile{Lines: map[int]float64{}, Callees: Callees{}}
 	for _, s := range p.Sample {
 		if line, pkg, above := innermost(s, place); line > 0 {
@@ -80,6 +81,7 @@ func profileBy(data []byte, place func(profile.Line) int) (*Profile, error) {
 			out.Callees.add(above, pkg, float64(s.Value[0]))
 		}
 	}
+	// Turn the counts into shares.
 	for l := range out.Lines {
 		out.Lines[l] /= float64(out.Samples)
 	}
@@ -112,6 +114,7 @@ func innermost(s *profile.Sample, place func(profile.Line) int) (line int, pkg s
 func (c Callees) add(frames []profile.Line, pkg string, weight float64) {
 	own := firstElement(pkg)     // a module's path need not have a dot
 	starts := map[string]int64{} // of the functions on the stack
+	// A function literal lies inside of a function, whose start counts for it.
 	for _, f := range frames {
 		if in, name, inner := splitSymbol(f.Function.Name); !inner {
 			starts[in+"."+name] = f.Function.StartLine
@@ -122,6 +125,8 @@ func (c Callees) add(frames []profile.Line, pkg string, weight float64) {
 		line int
 	}
 	seen := map[at]bool{}
+	// Lines are counted from the start of their function, so that an edit elsewhere does not move
+	// them. Packages of the library are left out.
 	for _, f := range frames {
 		in, name, _ := splitSymbol(f.Function.Name)
 		start := starts[in+"."+name]
@@ -131,6 +136,7 @@ func (c Callees) add(frames []profile.Line, pkg string, weight float64) {
 		if in != pkg {
 			name = in + "." + name
 		}
+		// Recursion puts a line on the stack twice.
 		line := at{name, int(f.Line - start)}
 		if seen[line] {
 			continue
@@ -153,14 +159,18 @@ func firstElement(path string) string {
 // "b.F.func1" and "b.F-range1", has the function's name and is inner. Literals of package variables
 // have no name.
 func splitSymbol(symbol string) (pkg, name string, inner bool) {
+	// The last slash ends the directories of the path, and the next dot the package.
 	symbol = linker.WithoutTypeArgs(symbol)
 	slash := strings.LastIndexByte(symbol, '/') + 1
 	pkg, name, _ = strings.Cut(symbol[slash:], ".")
 	pkg = symbol[:slash] + pkg
+	// A pointer's method has its receiver in parentheses.
 	method := strings.HasPrefix(name, "(*")
 	if method {
 		name = strings.Replace(name[len("(*"):], ")", "", 1)
 	}
+	// What follows the function's own name is a literal in it, or the body of a range over a
+	// function.
 	parts := strings.Split(name, ".")
 	known := 1 // parts that are the function's own name
 	if len(parts) > 1 && (method || !literal.MatchString(parts[1])) {

@@ -64,6 +64,7 @@ func (m *confirmer) at(f finding) []*finalist {
 // measure adds layouts until every candidate is decided, or the plan or the time is at its end.
 func (m *confirmer) measure(ctx context.Context, images []image) error {
 	first := images[0]
+	// Each further look has new layouts, as many as the plan has and are not measured yet.
 	for look := range looks {
 		if look > 0 {
 			m.thin()
@@ -75,12 +76,15 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		if err := m.look(ctx, images, look); err != nil {
 			return err
 		}
+		// Some evidence needs particular layouts: complete it before judging.
 		if err := m.complete(ctx, first, look); err != nil {
 			return err
 		}
 		for _, t := range m.at(open) {
 			t.finding = m.judged(t, look)
 		}
+		// The time budget may grow for a candidate that looks faster, and ends the looks when it is
+		// overdrawn.
 		m.timeBudget.looked = m.timeBudget.spent
 		m.timeBudget.extend(look, m.looksFaster())
 		m.timeBudget.hurried = m.timeBudget.hurried || look < len(looks)-1 && m.overdrawn()

@@ -15,10 +15,12 @@ func (m *confirmer) measurement(t *finalist, i int) beagle.Measurement {
 		Seconds: m.timeBudget.spent.Seconds(),
 		MinGain: m.o.MinGain,
 	}
+	// A candidate that failed has no figures.
 	if t.fail != "" {
 		out.Train, out.Corrected = unknown(), unknown()
 		return out
 	}
+	// Sum up the evidence: every figure that the report shows.
 	e := m.evidence(t, i)
 	out.Train, out.Layouts = e.Train.Ratio, e.Layouts
 	out.Holdout, out.Fresh = ratioOf(e.Holdout), ratioOf(e.Fresh)
@@ -26,6 +28,7 @@ func (m *confirmer) measurement(t *finalist, i int) beagle.Measurement {
 	out.Notes = m.notes()
 	out.Control = ratioOf(&e.Control)
 	out.Baseline, out.Best = e.Baseline, e.Best
+	// The interval of the best is corrected for the number of finalists and of candidates.
 	out.Corrected = e.Train.Correct(len(m.finalists), m.tried)
 	if m.held < minHoldout {
 		e.Holdout = nil // too few inputs to decide anything; the figure is still shown
@@ -51,18 +54,22 @@ func (m *confirmer) notes() (out []string) {
 	return out
 }
 
+// evidence collects all that was measured of a finalist, for the decision.
 func (m *confirmer) evidence(t *finalist, i int) *Evidence {
 	e := evidenceOf(t.train)
 	e.Possible, e.Found, e.MinGain = t.halves, t.finding == found, m.o.MinGain
+	// A candidate that was given up for lack of time says what was planned.
 	if t.finding == rested || m.timeBudget.hurried && t.finding == open {
 		e.Planned, e.Longer = planned, m.timeBudget.longer()
 	}
 	e.Control = evidenceOf(m.control).Train
 	e.Holdout, e.Fresh = combined(t.holdout), combined(t.fresh)
 	e.PGO, e.Cold = combined(t.pgo), combined(t.cold)
+	// With a profile given, all layouts were built with it.
 	if m.o.PGO != "" && e.Found {
 		e.PGO = &e.Train
 	}
+	// Processes apart are evidence only where they met.
 	if len(t.apart) > 0 {
 		c := Combine(t.apart)
 		e.Apart = &c

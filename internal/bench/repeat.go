@@ -62,6 +62,7 @@ const coldLayouts = 6
 // withColdCaches measures the candidates that have large tables with other work
 // between the slices.
 func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
+	// Without a table a candidate has nothing that the caches could hold for it.
 	ts := slices.DeleteFunc(m.at(found), func(t *finalist) bool { return t.table <= largeTable })
 	if len(ts) == 0 {
 		return nil
@@ -69,6 +70,8 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 	m.o.Log("measuring with cold caches")
 	inputs := []set{{m.sets[0].file, coldShare, func(t *finalist) *[]layoutResult { return &t.cold }}}
 	images = images[:min(len(images), coldLayouts)]
+	// The candidates of interest are timed together in each image. A process that dies drops its
+	// candidates.
 	for _, im := range images {
 		variants := m.cast(im, ts)
 		if len(variants) == 0 {
@@ -91,16 +94,20 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 // module's own, all builds had that.
 func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	ts := m.at(found)
+	// Brief measurements have no time for it.
 	if m.o.PGO != "" || len(ts) == 0 || m.o.Brief {
 		return nil
 	}
 	m.o.Log("measuring with profile-guided optimisation")
+	// First take a profile with the candidates at work.
 	q := m.request(m.cast(im, ts), m.sets[:1], 1)
 	q.Profile = min(m.nanos(pgoShare/4), int64(time.Second))
 	profile, err := m.lab.profile(ctx, im, q)
 	if err != nil {
 		return err
 	}
+	// Then build new layouts with the profile, and time those candidates that still count as
+	// faster.
 	images, err := m.images(ctx, profile, found, layoutsALook)
 	if err != nil {
 		return err

@@ -70,10 +70,12 @@ func scoredRatio(r beagle.Ratio, weight, memory float64) beagle.Ratio {
 // inScore returns the evidence with scores in place of times, for a score that includes time. The
 // control is the original against itself, which allocates the same.
 func (e *Evidence) inScore() *Evidence {
+	// Memory is the same in all layouts: an allocation is counted and not timed.
 	w, memory := e.Score.TimeWeight(), e.Score.Memory(e.Baseline, e.Best)
 	out := *e
 	out.Train, out.Control = e.Train.scored(w, memory), e.Control.scored(w, 0)
 	out.Layouts = nil
+	// Score each layout, each half, and each further kind of inputs that was measured.
 	for _, l := range e.Layouts {
 		l.Ratio = scoredRatio(l.Ratio, w, memory)
 		out.Layouts = append(out.Layouts, l)
@@ -180,17 +182,20 @@ func (m *confirmer) judged(t *finalist, look int) finding {
 
 // score enters a measurement's result by the score, and whether it is better.
 func (m *confirmer) score(out *beagle.Measurement, e *Evidence) {
+	// Time alone is what all figures speak of already.
 	s := e.Score
 	if s.TimeAlone() {
 		out.Faster, out.Why = Decide(e, out.Corrected)
 		return
 	}
+	// A score of counts is exact, and most doubts are about times.
 	if s.Counts() {
 		r := s.Of(out.Corrected, e.Baseline, e.Best)
 		out.Score = &r
 		out.Faster, out.Why = decideBy(countDoubts, e, out.Corrected)
 		return
 	}
+	// A mix turns the evidence into scores, which are decided like times.
 	in := e.inScore()
 	r := in.Train.Correct(len(m.finalists), m.tried)
 	out.Score = &r

@@ -44,6 +44,8 @@ func screen(
 	live := slices.Clone(idx)
 	n := stages(len(idx))
 	set := q.Sets[0]
+	// Each stage times what is left with a fresh seed. Its share of the budget shrinks with the
+	// versions, so that dropping some saves their time.
 	for stage := range n {
 		q.Seed++
 		set.Budget = int64(float64(budget) * stageShares[n][stage] * float64(len(live)+1) / float64(len(idx)+1))
@@ -52,6 +54,7 @@ func screen(
 		if err != nil {
 			return nil, err
 		}
+		// Drop the versions that killed their process, and between two stages the slower half.
 		live = slices.DeleteFunc(live, func(v int) bool { return timings[v].reply == nil })
 		for _, v := range live {
 			found[v] = timings[v].scored(score, 0)
@@ -60,6 +63,7 @@ func screen(
 			live = betterHalf(live, found)
 		}
 	}
+	// Versions that were dropped keep the estimate of their last stage.
 	out := make([]beagle.Ratio, len(idx))
 	for i, v := range idx {
 		if e, ok := found[v]; ok {
@@ -113,6 +117,7 @@ func (t timing) scored(score beagle.Score, set int) Estimate {
 // memory or time than a process has.
 func surviving(ctx context.Context, run timeFunc, q *rt.Time, variants []int) (map[int]timing, error) {
 	out := map[int]timing{}
+	// with makes a request for the original and some variants.
 	with := func(vs ...int) *rt.Time { return only(q, append([]int{0}, vs...)) }
 	reply, failure, err := run(ctx, with(variants...))
 	if err != nil {
@@ -124,6 +129,7 @@ func surviving(ctx context.Context, run timeFunc, q *rt.Time, variants []int) (m
 		}
 		return out, nil
 	}
+	// Find out who cannot be timed, one by one.
 	for _, v := range variants {
 		reply, failure, err := run(ctx, with(v))
 		if err != nil {
@@ -136,6 +142,7 @@ func surviving(ctx context.Context, run timeFunc, q *rt.Time, variants []int) (m
 	if len(out) > 0 {
 		return out, nil
 	}
+	// If none can, the original may be the cause.
 	if _, failure, err = run(ctx, with()); err == nil && failure != "" {
 		err = fmt.Errorf("the original cannot be timed: %s", failure)
 	}

@@ -84,6 +84,7 @@ func newSifter(l lab, n int, inputs string, o Options) *confirmer {
 
 // sift times all candidates in each layout.
 func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) {
+	// All layouts link the same objects, so one build serves for all.
 	first, failed, err := m.lab.build(ctx, m.o.PGO, m.layoutSeed())
 	if err != nil {
 		return nil, err
@@ -95,6 +96,8 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 	if err != nil {
 		return nil, err
 	}
+	// Go round the layouts until the candidates can be told apart, or the rounds or the time are
+	// over. A few layouts are always measured.
 	for images, round := append([]image{first}, more...), 1; ; round++ {
 		for k, im := range images {
 			if k >= fewLayouts && m.timeBudget.spent > time.Duration(2*round)*m.o.Budget {
@@ -105,6 +108,7 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 			}
 			m.lab.discard(im)
 		}
+		// Sharp enough means that the typical interval of those that are undecided is narrow.
 		out := m.sifting(pairs)
 		if round >= m.o.Rounds || m.o.Brief || typicalWidth(m.undecided(out.Over, pairs)) <= sharp {
 			return out, nil

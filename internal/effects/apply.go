@@ -9,11 +9,14 @@ import (
 // apply applies a callee's summary to the arguments. With a table, a callee's own caches and pools
 // do not count as state, because the table lists the functions that may use them.
 func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []set, name string) {
+	// Each effect on a parameter's memory becomes one on the memory of the argument.
 	for _, w := range s.Writes {
 		if w.Kind != Shared || w.Name == kept || u.p.Table == nil {
 			u.write(u.resolve(in, w, args), name)
 		}
 	}
+	// A store into shared memory keeps the stored value; any other leads from memory of the caller
+	// to memory of the caller.
 	for _, k := range s.Stores {
 		if k.Into.Kind == Shared {
 			u.keep(in, k, args)
@@ -21,6 +24,7 @@ func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []
 		}
 		u.store(u.resolve(in, k.Into, args), u.resolve(in, k.From, args))
 	}
+	// Code that the callee runs may have come from the caller.
 	for _, r := range s.Runs {
 		u.runCode(in, r, args)
 	}
@@ -39,6 +43,7 @@ func (u *unit) keep(in ssa.CallInstruction, k Store, args []set) {
 	u.store(u.resolve(in, k.Into, args), u.resolve(in, k.From, args))
 }
 
+// result grows the value of the call by what result i of the callee may point at.
 func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, args []set) {
 	if site == nil {
 		return
@@ -50,10 +55,13 @@ func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, a
 		}
 		t = tuple.At(i).Type()
 	}
+	// A result without references points at nothing.
 	if !u.p.hasRefs(t) {
 		return
 	}
 	to := u.resolve(in, r.Ref, args)
+	// A deep result is what lies inside of another one: give the fresh memory a place for it, and
+	// let that hold the target.
 	if r.Deep {
 		inner := u.single(
 			u.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: in, field: Whole, inner: 1 + r.Field - Whole}))
@@ -73,6 +81,8 @@ func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, a
 
 // resolve translates a callee's name for memory into places of the caller.
 func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
+	// New memory of the callee is new to the caller, too, by the place of the call. Shared memory
+	// keeps its name, or gets that of the callee.
 	switch r.Kind {
 	case Fresh:
 		return u.single(u.fresh(in))
@@ -82,6 +92,7 @@ func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
 			name = "memory of " + calleeName(f)
 		}
 		return u.single(u.shared(name))
+	// A parameter's memory is the argument's. The argument may have no such memory by its type.
 	case Top, Deep:
 		if r.Param >= len(args) {
 			return nil
@@ -94,6 +105,8 @@ func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
 	return nil
 }
 
+// memory returns the places of the caller that a reference of the callee means: those of the
+// argument, or a field of them, or all that they lead to.
 func (u *unit) memory(r Ref, arg set) set {
 	var top set
 	for i := range arg.all {
@@ -166,6 +179,8 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 // answerOf adds the result of code that the callee ran to the content of that code's place.
 func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []set) {
 	var out set
+	// A function of the unit is still being solved: take what it returns so far. Another one has a
+	// summary, or may return anything.
 	if u.in[f] {
 		for j := range f.Signature.Results().Len() {
 			out.union(u.returned(f, j))
@@ -179,6 +194,7 @@ func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []s
 	} else {
 		out.add(u.shared("memory of " + calleeName(f)))
 	}
+	// Content grows only, and each growth makes the unit look again.
 	if !u.content[i].covers(out) {
 		u.content[i] = append(set(nil), u.content[i]...)
 		u.content[i].union(out)

@@ -22,6 +22,7 @@ func (u *unit) call(in ssa.CallInstruction) {
 	switch f := c.Value.(type) {
 	case *ssa.Builtin:
 		u.builtin(in, site, f.Name(), c.Args)
+	// What the arguments are by type and box is known only while they are at the call.
 	case *ssa.Function:
 		u.boxArguments(in, f, c.Args, args)
 		u.given = c.Args
@@ -39,8 +40,10 @@ func (u *unit) boxArguments(in ssa.CallInstruction, f *ssa.Function, values []ss
 		return
 	}
 	for i, v := range values {
+		// A value with methods is put into a box with its type, as if it were an interface.
 		if t := v.Type(); !types.IsInterface(t) && u.p.prog.MethodSets.MethodSet(t).Len() > 0 {
 			box := u.place(place{box: t, site: in, field: i})
+			// Sets are shared, so a copy grows.
 			if !u.content[box].covers(args[i]) {
 				u.content[box] = append(set(nil), u.content[box]...)
 				u.content[box].union(args[i])
@@ -51,6 +54,8 @@ func (u *unit) boxArguments(in ssa.CallInstruction, f *ssa.Function, values []ss
 	}
 }
 
+// static connects a call with the function that it calls: one of this unit by its values, another
+// by its summary, and one without a summary as code that may do anything.
 func (u *unit) static(in ssa.CallInstruction, site ssa.Value, f *ssa.Function, args []set) {
 	if u.in[f] && f != u.fn {
 		u.connect(site, f, args)
@@ -93,6 +98,7 @@ func (u *unit) returned(f *ssa.Function, i int) set {
 	if !u.p.hasRefs(f.Signature.Results().At(i).Type()) {
 		return nil
 	}
+	// The result is what the returns of all blocks give.
 	for _, b := range f.Blocks {
 		if len(b.Instrs) == 0 {
 			continue
@@ -145,6 +151,8 @@ func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method 
 	if code.Kind == Invalid {
 		return
 	}
+	// The code may do anything with all that its arguments lead to: note that it runs with each of
+	// them.
 	none := true
 	for _, a := range args {
 		for j := range u.reach(a).all {
@@ -155,9 +163,11 @@ func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method 
 		}
 	}
 	u.yielded(in, at, args)
+	// A call without such memory still runs the code.
 	if none {
 		u.run(Run{code, method, Ref{Field: Whole}})
 	}
+	// It may return what it leads to itself.
 	if site != nil {
 		u.answer(site, u.reach(u.single(at)))
 	}
@@ -172,6 +182,7 @@ func (u *unit) yielded(in ssa.CallInstruction, code int, args []set) {
 			if f == nil {
 				continue
 			}
+			// One more than the parameters, for a receiver.
 			all := make([]set, f.Signature.Params().Len()+1)
 			for k := range all {
 				all[k] = u.reach(u.single(code))
@@ -230,13 +241,16 @@ func (u *unit) invoke(in ssa.CallInstruction, site ssa.Value, c *ssa.CallCommon)
 func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method string, args []set) {
 	for i := range recv.all {
 		p := u.places[i]
+		// A function value has no methods of an interface.
 		switch {
 		case p.fn != nil:
 		case p.box != nil:
+			// What was boxed says by its type which method is called.
 			if f := u.p.method(p.box, method); f != nil {
 				args[0] = u.content[i]
 				u.static(in, site, f, args)
 			}
+		// What the caller handed in may be of any type.
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
 			u.foreign(in, site, p.ref, method, i, args[1:])
 		default:
@@ -269,8 +283,11 @@ func (u *unit) knownMethod(in ssa.CallInstruction, site ssa.Value, method string
 	return true
 }
 
+// builtin applies a built-in function. Those that are not listed have no effects on memory.
 func (u *unit) builtin(in ssa.CallInstruction, site ssa.Value, name string, args []ssa.Value) {
 	switch name {
+	// append writes behind the slice if there is room, and otherwise makes new memory with the same
+	// elements. Either may be the result.
 	case "append":
 		s := u.open(u.value(args[0]))
 		u.write(s, "append")
@@ -293,6 +310,7 @@ func (u *unit) builtin(in ssa.CallInstruction, site ssa.Value, name string, args
 		}
 	case "clear", "delete", "close":
 		u.write(u.open(u.value(args[0])), name)
+	// These give another view of the same memory. The bytes of a string belong to everybody.
 	case "ssa:wrapnilchk", "Slice", "SliceData", "StringData", "Add":
 		if site != nil {
 			u.assign(site, u.open(u.value(args[0])))

@@ -12,6 +12,7 @@ import (
 // summary returns the effects of the solved unit on memory that its function did not make.
 func (u *unit) summary() *Summary {
 	s := new(Summary)
+	// Memory that the function made itself is nobody else's business.
 	for i := range u.written {
 		if r := u.places[i].ref; r.Kind != Fresh {
 			s.Writes = append(s.Writes, r)
@@ -45,6 +46,8 @@ func (s *Summary) sort() {
 	})
 }
 
+// resultOf returns what result i leads to: the memory itself, and for new memory what lies inside
+// of it and its fields, because the caller can reach that.
 func (u *unit) resultOf(i int) []Result {
 	top := u.returned(u.fn, i)
 	var out []Result
@@ -58,6 +61,7 @@ func (u *unit) resultOf(i int) []Result {
 		if p.ref.Kind != Invalid {
 			add(Result{Field: Whole, Ref: plain(p.ref)})
 		}
+		// Only new memory needs its contents told. What the caller has already, it knows itself.
 		if p.ref.Kind == Fresh {
 			u.inside(j, Whole, add)
 			for _, k := range u.fields[j] {
@@ -98,6 +102,8 @@ type Effects struct {
 
 // Effects analyses a function once more, after [Program.Analyse].
 func (p *Program) Effects(f *ssa.Function) *Effects {
+	// Solve the function again by itself: the summaries of its callees are complete now, and the
+	// unit keeps a place in the code for each effect.
 	u := newUnit(p, f)
 	u.solve()
 	out := new(Effects)
@@ -119,6 +125,8 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 		out.Panics = append(out.Panics, w)
 	}
 	inorder.By(out.Panics, byPlace)
+	// A result that shares memory has no instruction of its own, so the function's place stands for
+	// it.
 	for i := range f.Signature.Results().Len() {
 		for _, r := range u.resultOf(i) {
 			if r.Ref.Kind != Fresh {

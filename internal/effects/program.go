@@ -55,6 +55,8 @@ func (p *Program) Values(fns []*ssa.Function) {
 	}
 }
 
+// values notes the functions that an instruction takes as values, and the types that it puts into
+// interfaces: both may be called later, by code that is not seen.
 func (p *Program) values(in ssa.Instruction) {
 	called := ssa.Value(nil)
 	if c, ok := in.(ssa.CallInstruction); ok {
@@ -102,12 +104,15 @@ func (p *Program) took(n int) {
 
 // again analyses a function anew. If its summary changed, its callers are analysed again too.
 func (p *Program) again(f *ssa.Function) {
+	// The unit asks for other functions while it is solved; the current one is what they are noted
+	// for.
 	was := p.current
 	p.current = f
 	u := newUnit(p, f)
 	u.solve()
 	p.current = was
 	s := u.summary()
+	// The text is the whole summary: where it is the same, no caller can find anything new.
 	text := s.String()
 	if text == p.text[f] {
 		return
@@ -124,6 +129,7 @@ func (p *Program) again(f *ssa.Function) {
 // Of returns the summary of a function, or nil for an unknown one. A function begins with no
 // effects when Of first meets it; Analyse completes the summary later.
 func (p *Program) Of(f *ssa.Function) *Summary {
+	// Instances of a generic function share the summary of the generic one.
 	if o := f.Origin(); o != nil {
 		f = o
 	}
@@ -131,6 +137,7 @@ func (p *Program) Of(f *ssa.Function) *Summary {
 		p.called(f)
 		return s
 	}
+	// The table knows the library. An own function with a body is analysed in any case.
 	if obj, ok := f.Object().(*types.Func); ok && p.Table != nil {
 		if s := p.Table.Of(Name(obj)); s != nil && (len(f.Blocks) == 0 || !p.Own(f)) {
 			return s
@@ -139,6 +146,8 @@ func (p *Program) Of(f *ssa.Function) *Summary {
 	if len(f.Blocks) == 0 || !p.Own(f) && f.Synthetic == "" {
 		return nil
 	}
+	// Begin with no effects, so that recursive calls find something. The analysis repeats until
+	// nothing is added.
 	p.done[f] = new(Summary)
 	p.called(f)
 	p.again(f)
@@ -186,7 +195,10 @@ func (p *Program) hasRefs(t types.Type) bool {
 	return v
 }
 
+// leads reports whether a value of a type may lead to memory that can be written.
 func (p *Program) leads(t types.Type) bool {
+	// Some types of the library look as if, but nobody can write through them. A type parameter may
+	// be anything.
 	if n, ok := types.Unalias(t).(*types.Named); ok && settled[strings.TrimPrefix(types.TypeString(n, nil), "*")] {
 		return false
 	}
@@ -219,6 +231,7 @@ func (p *Program) leads(t types.Type) bool {
 // holdsRefs reports whether the memory behind a value of type t, or one field of that memory, holds
 // references.
 func (p *Program) holdsRefs(t types.Type, field int) bool {
+	// What a type leads to decides. Interfaces, functions and channels may lead to anything.
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
 		return p.hasRefs(u.Elem())

@@ -33,11 +33,13 @@ var Standard = sync.OnceValue(func() *Table {
 // memory that only the package itself sees.
 func Coarse(s *Summary, sig *types.Signature) *Summary {
 	out := new(Summary)
+	// The package's own variables do not count: no caller sees them.
 	for _, w := range s.Writes {
 		if w.Kind != Shared {
 			out.Writes = append(out.Writes, coarse(w))
 		}
 	}
+	// A store into itself says nothing, and new memory in a package variable is nobody's.
 	for _, k := range s.Stores {
 		if into, from := coarse(k.Into), coarse(k.From); into != from && (into.Kind != Shared || from.Kind != Fresh) {
 			out.Stores = append(out.Stores, Store{into, from})
@@ -47,6 +49,7 @@ func Coarse(s *Summary, sig *types.Signature) *Summary {
 		r.Code, r.Arg = coarse(r.Code), coarse(r.Arg)
 		out.Runs = append(out.Runs, r)
 	}
+	// An error leads to sentinels and texts only.
 	for i, list := range s.Results {
 		var to []Result
 		if !isErrorType(sig.Results().At(i).Type()) {

@@ -9,8 +9,10 @@ import (
 
 // solve applies all instructions again and again until nothing changes.
 func (u *unit) solve() {
+	// Each step only adds to sets that are bounded, so this ends.
 	for u.changed = true; u.changed; {
 		u.changed = false
+		// Functions may be entered while this goes on, so the length is asked for each time.
 		for i := 0; i < len(u.fns); i++ {
 			for _, b := range u.fns[i].Blocks {
 				for _, in := range b.Instrs {
@@ -24,6 +26,8 @@ func (u *unit) solve() {
 	u.at = nil
 }
 
+// step applies one instruction: it lets the sets of places grow by what the instruction may assign,
+// load or store.
 func (u *unit) step(in ssa.Instruction) {
 	switch in := in.(type) {
 	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap, *ssa.MakeChan:
@@ -32,6 +36,7 @@ func (u *unit) step(in ssa.Instruction) {
 		u.box(in)
 	case *ssa.MakeClosure:
 		u.closure(in)
+	// Without an order of statements, a phi is all of its edges.
 	case *ssa.Phi:
 		for _, e := range in.Edges {
 			u.assign(in, u.value(e))
@@ -56,6 +61,8 @@ func (u *unit) step(in ssa.Instruction) {
 		u.assign(in, u.value(in.X))
 	case *ssa.Index:
 		u.assign(in, u.value(in.X))
+	// Maps and slices give their elements. The second result of an assertion or a look-up is a
+	// bool, so only the first one grows.
 	case *ssa.Lookup:
 		u.first(in, u.load(u.open(u.value(in.X))))
 	case *ssa.TypeAssert:
@@ -66,12 +73,14 @@ func (u *unit) step(in ssa.Instruction) {
 		u.assign(in, u.part(in.Tuple, in.Index))
 	case *ssa.Range:
 		u.grow(in, 0, u.open(u.value(in.X)))
+	// An iterator gives keys and values of what it goes through.
 	case *ssa.Next:
 		s := u.load(u.value(in.Iter))
 		u.grow(in, 1, s)
 		u.grow(in, 2, s)
 	case *ssa.Store:
 		u.storeAt(in.Addr, in.Val)
+	// Writing to a map or a channel stores what is put into it.
 	case *ssa.MapUpdate:
 		m := u.open(u.value(in.Map))
 		u.write(m, "")
@@ -132,6 +141,7 @@ func (u *unit) selects(in *ssa.Select) {
 	}
 }
 
+// unOp follows the two operators that read memory.
 func (u *unit) unOp(in *ssa.UnOp) {
 	switch in.Op {
 	case token.MUL:
@@ -177,14 +187,19 @@ func (u *unit) box(in *ssa.MakeInterface) {
 	}
 }
 
+// typeAssert keeps the boxes whose type the assertion admits, and takes out what they hold. An
+// assertion to an interface keeps the boxes as they are.
 func (u *unit) typeAssert(in *ssa.TypeAssert) {
+	// Boxes of another type are not what this value holds.
 	x := u.value(in.X)
 	if !types.IsInterface(in.AssertedType) {
 		var out set
 		for i := range x.all {
 			switch p := u.places[i]; {
+			// What is no box may be of any type.
 			case p.box == nil:
 				out.add(i)
+			// A type with a type parameter may be the asserted one in an instance.
 			case types.Identical(p.box, in.AssertedType) || mentionsParam(p.box):
 				out.union(u.content[i])
 			}
@@ -199,6 +214,8 @@ func mentionsParam(t types.Type) bool {
 	return ok
 }
 
+// closure makes the place of a function with what it captures. Its variables are then those of the
+// body, which is run in this unit.
 func (u *unit) closure(in *ssa.MakeClosure) {
 	f := in.Fn.(*ssa.Function)
 	u.enter(f)

@@ -58,6 +58,8 @@ type Summary struct {
 	Panics  []Ref      // where the values of its panics lead; the table has none
 }
 
+// String writes a reference in the form of the table: new, p0 for the memory of the first
+// parameter, d0 for what lies below it, and *name for shared memory.
 func (r Ref) String() string {
 	field := ""
 	if r.Field != Whole {
@@ -76,6 +78,7 @@ func (r Ref) String() string {
 	return "-"
 }
 
+// parseRef reads what String writes.
 func parseRef(s string) (Ref, error) {
 	r := Ref{Field: Whole}
 	switch {
@@ -94,6 +97,7 @@ func parseRef(s string) (Ref, error) {
 	default:
 		return r, fmt.Errorf("memory %q: want new, pN, dN or *", s)
 	}
+	// The number of the parameter comes first, and then the field if there is one.
 	param, field, has := strings.Cut(s[1:], ".")
 	n, err := strconv.ParseUint(param, 10, 16)
 	if err != nil {
@@ -112,6 +116,8 @@ func parseRef(s string) (Ref, error) {
 
 // String returns the summary in the form of the table: "w:p0 k:d0<p1 c:p1.Write(p0) r:new[p1]".
 func (s *Summary) String() string {
+	// One word for each effect, with a letter for its kind. Sorted, equal summaries have equal
+	// texts.
 	var out []string
 	for _, w := range s.Writes {
 		out = append(out, "w:"+w.String())
@@ -152,6 +158,7 @@ func parseSummary(words []string) (*Summary, error) {
 	return s, nil
 }
 
+// add reads one word of the table's form into the summary.
 func (s *Summary) add(word string) error {
 	key, rest, ok := strings.Cut(word, ":")
 	if !ok || key == "" {
@@ -207,6 +214,8 @@ func (s *Summary) add(word string) error {
 // maxResults bounds the memory that a damaged table can claim.
 const maxResults = 64
 
+// addResult reads a result: its number, a slash if it lies inside of another one, and the
+// reference.
 func (s *Summary) addResult(word, key, rest string) error {
 	index, field, deep := strings.Cut(key, "/")
 	n, err := strconv.ParseUint(index, 10, 16)
@@ -225,6 +234,7 @@ func (s *Summary) addResult(word, key, rest string) error {
 		}
 		r.Field = int(f)
 	}
+	// Results are listed by number, and some may have no effects.
 	for len(s.Results) <= int(n) {
 		s.Results = append(s.Results, nil)
 	}

@@ -51,6 +51,7 @@ func ReadTable(readers ...io.Reader) (*Table, error) {
 		lines := bufio.NewScanner(r)
 		lines.Buffer(nil, 1<<20)
 		for n := 1; lines.Scan(); n++ {
+			// Errors have the line's number, since the table is written by hand in places.
 			if err := t.line(lines.Text()); err != nil {
 				return nil, fmt.Errorf("table of effects, line %d: %w", n, err)
 			}
@@ -62,6 +63,8 @@ func ReadTable(readers ...io.Reader) (*Table, error) {
 	return t, nil
 }
 
+// line reads a line of the table: its version, a contract of an interface's method, or the effects
+// of a function.
 func (t *Table) line(text string) error {
 	text, _, _ = strings.Cut(text, "#")
 	words := strings.Fields(text)

@@ -58,6 +58,7 @@ type place struct {
 // kept names the memory of a closure that outlived the call that made the closure.
 const kept = "a variable kept by a function value"
 
+// newUnit makes the unit of a function, with the memory of its parameters as what they point at.
 func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{
 		heap: heap{p: p, fn: fn, index: map[place]int{}},
@@ -66,6 +67,7 @@ func newUnit(p *Program, fn *ssa.Function) *unit {
 		},
 		in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, running: map[methodRun]bool{},
 	}
+	// Parameters lead to memory that only the caller knows; each has a place for it.
 	u.enter(fn)
 	for i, param := range fn.Params {
 		if p.hasRefs(param.Type()) {
@@ -100,6 +102,8 @@ func (h *heap) place(p place) int {
 	h.places = append(h.places, p)
 	h.content = append(h.content, nil)
 	h.fields = append(h.fields, nil)
+	// What is below a parameter or shared leads to itself: nothing is known of its inside. A
+	// parameter's own memory leads to what lies below it.
 	switch p.ref.Kind {
 	case Deep, Shared:
 		h.content[i].add(i)
@@ -109,6 +113,7 @@ func (h *heap) place(p place) int {
 			h.content[i].add(deep)
 		}
 	}
+	// A field is listed with its whole, which a write to the whole reaches.
 	if p.field != Whole {
 		if w := h.whole(p); w != i {
 			h.fields[w] = append(h.fields[w], i)
@@ -140,14 +145,18 @@ func (h *heap) fresh(site ssa.Instruction) int {
 
 // field returns the place of a field of the struct at i.
 func (h *heap) field(i, field int) int {
+	// Fields are told apart only in memory that has one shape: not in functions and boxes, and not
+	// where a place stands for much memory.
 	p := h.places[i]
 	if p.field != Whole || p.fn != nil || p.box != nil || p.ref.Kind == Deep || p.ref.Kind == Shared {
 		return i
 	}
 	p.field = field
+	// A field of a parameter's memory has a name in the summary.
 	if p.ref.Kind == Top {
 		p.ref.Field = field
 	}
+	// A place that is new may be loaded by a step that ran already.
 	if _, known := h.index[p]; !known {
 		h.changed = true
 	}
@@ -212,6 +221,7 @@ func (u *unit) store(into, from set) {
 		if u.places[i].ref.Kind == Invalid {
 			continue
 		}
+		// Sets may be shared between places, so the place gets a copy that grows.
 		if !before.covers(from) {
 			u.content[i] = append(set(nil), before...)
 			u.content[i].union(from)
@@ -270,6 +280,8 @@ func (u *unit) write(s set, via string) {
 // value returns what v may point at.
 func (u *unit) value(v ssa.Value) set { return u.part(v, 0) }
 
+// part returns the set of part i of a value. Constants lead nowhere, and globals and functions to
+// themselves.
 func (u *unit) part(v ssa.Value, i int) set {
 	switch v := v.(type) {
 	case nil, *ssa.Const, *ssa.Builtin:
@@ -299,6 +311,7 @@ func (u *unit) grow(v ssa.Value, i int, s set) {
 	if s.empty() {
 		return
 	}
+	// Numbers are given when a value is first met, for slices instead of maps in the sets.
 	n, ok := u.nodes[v]
 	if !ok {
 		n = len(u.pts)

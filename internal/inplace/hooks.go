@@ -340,14 +340,8 @@ func (b *benchmark) iterations(head []ast.Node) (told string) {
 			continue
 		}
 		ast.Inspect(part, func(n ast.Node) bool {
-			if name, is := b.selected(n, "Loop"); is {
-				told = name + ", 0"
-			} else if name, is := b.selected(n, "N"); is {
-				told = name + ", " + name + ".N"
-			} else if name := b.next(n); name != "" {
-				told = name + ", " + name + ".N"
-			} else if id, ok := n.(*ast.Ident); ok && b.held[id.Name] != "" {
-				told = b.held[id.Name] + ", " + b.held[id.Name] + ".N"
+			if args := b.asks(n); args != "" {
+				told = args
 			}
 			return told == ""
 		})
@@ -356,4 +350,23 @@ func (b *benchmark) iterations(head []ast.Node) (told string) {
 		}
 	}
 	return told
+}
+
+// asks returns the arguments that iterations looks for, if a node itself asks for the iterations.
+// The second argument is how many there are to come; b.Loop does not say.
+func (b *benchmark) asks(n ast.Node) string {
+	if name, is := b.selected(n, "Loop"); is {
+		return name + ", 0"
+	}
+	if name, is := b.selected(n, "N"); is {
+		return name + ", " + name + ".N"
+	}
+	if name := b.next(n); name != "" {
+		return name + ", " + name + ".N"
+	}
+	// A variable may hold b.N.
+	if id, ok := n.(*ast.Ident); ok && b.held[id.Name] != "" {
+		return b.held[id.Name] + ", " + b.held[id.Name] + ".N"
+	}
+	return ""
 }

@@ -32,6 +32,8 @@ type Budget struct {
 	Solvers []solve.Solver // nil: those installed
 }
 
+// orDefaults fills in limits that are not set. Each bounds another way to take too long: time,
+// terms, states of one run, and the solver's memory in megabytes.
 func (b Budget) orDefaults() Budget {
 	or := func(n *int, def int) {
 		if *n == 0 {
@@ -153,6 +155,8 @@ func (p *prover) level(from, to int) (sized, ok bool) {
 
 // questions makes the terms of all shapes, as far as the limits allow.
 func (p *prover) questions(shapes []exec.Shape, to int) (list []question, why string) {
+	// Running out of states or terms ends the question and not the program. Any other panic is a
+	// fault of ours.
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -165,6 +169,8 @@ func (p *prover) questions(shapes []exec.Shape, to int) (list []question, why st
 		}
 	}()
 	for _, m := range []*exec.Machine{p.m, p.n} {
+		// The number of turns grows with the lengths: a loop may take several turns for each
+		// element.
 		m.Begin(p.b.States, 4*to+72)
 	}
 	for _, s := range shapes {
@@ -197,6 +203,8 @@ func (p *prover) simulate(list []question) bool {
 
 // draw makes an input: extremes first, then random ones.
 func (p *prover) draw(r *rand.Rand, round int) map[*term.Term]uint64 {
+	// Values at the edges of the types and of the character classes come first: most differences
+	// show there.
 	fixed := []uint64{0, ^uint64(0), 1, 0x8080808080808080, 0x7f7f7f7f7f7f7f7f, 0x2020202020202020, 0x3030303030303030,
 		0x6161616161616161, 1 << 31, 1 << 63}
 	values := map[*term.Term]uint64{}
@@ -205,9 +213,12 @@ func (p *prover) draw(r *rand.Rand, round int) map[*term.Term]uint64 {
 		switch {
 		case round < len(fixed):
 			n = fixed[round]
+			// A wide number is rarely a pattern of bytes.
 			if v.W > 8 && n > 1<<32 && n < 1<<63 {
 				n &= 0xff
 			}
+		// Afterwards bytes are marks or printable every other time, and half of the wide numbers
+		// are small.
 		case v.W == 8 && round%3 == 0:
 			n = uint64(" 09azAZ_-.,/\"\\\x00\xff\x80\n"[r.IntN(18)])
 		case v.W == 8 && round%3 == 1:
@@ -228,6 +239,7 @@ func (p *prover) found(q question, values map[*term.Term]uint64) {
 // solve asks whether any shape can differ, and then whether any input was not
 // followed.
 func (p *prover) solve(list []question) bool {
+	// First ask whether the versions can differ on any shape.
 	var differ, unknown []*term.Term
 	var whys []string
 	for _, q := range list {
@@ -241,6 +253,7 @@ func (p *prover) solve(list []question) bool {
 	values, status := p.ask(p.pool.Any(differ...))
 	switch status {
 	case solve.Sat:
+		// Evaluate the terms on the solver's values: only that says which shape differs.
 		e := p.pool.Eval(values)
 		for _, q := range list {
 			if e.Value(q.d.Differ) == 1 {
@@ -253,6 +266,8 @@ func (p *prover) solve(list []question) bool {
 	case solve.Unknown:
 		return false
 	}
+	// Then ask whether some input reaches what was not followed. Only if none does, the versions
+	// agree on all.
 	if _, status = p.ask(p.pool.Any(unknown...)); status != solve.Unsat {
 		inorder.Sort(whys)
 		p.res.Why = "not followed: " + strings.Join(whys[:min(3, len(whys))], "; ")

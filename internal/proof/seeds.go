@@ -24,6 +24,7 @@ type Side struct {
 // lengths up to most: by simulation where that suffices, else by the first
 // solver. Sides that are neither reached nor dead were not answered in time.
 func Seeds(ctx context.Context, orig, cand *exec.Program, lib *exec.Library, most int, budget time.Duration) []Side {
+	// A side needs one input, so one solver is enough.
 	now, stop := startClock()
 	defer stop()
 	b := Budget{Time: budget}.orDefaults()
@@ -35,6 +36,8 @@ func Seeds(ctx context.Context, orig, cand *exec.Program, lib *exec.Library, mos
 	if err != nil {
 		return nil
 	}
+	// A side may be reached on several shapes. Collect the conditions of all of them, and keep the
+	// order in which sides were found.
 	sides := map[string]*Side{}
 	when := map[string][]shaped{}
 	var order []string
@@ -45,6 +48,7 @@ func Seeds(ctx context.Context, orig, cand *exec.Program, lib *exec.Library, mos
 		}
 		when[key] = append(when[key], w)
 	})
+	// Ask for each side in turn, as long as the time allows.
 	var out []Side
 	for _, key := range order {
 		p.reach(sides[key], when[key])
@@ -61,6 +65,7 @@ type shaped struct {
 
 // branches runs both versions on all shapes and reports their decisions.
 func (p *prover) branches(shapes []exec.Shape, most int, report func(key string, s Side, w shaped)) {
+	// What was found until a limit is still worth an answer.
 	defer func() {
 		switch r := recover().(type) {
 		case nil, exec.Stopped, term.Limit:
@@ -85,6 +90,8 @@ func (p *prover) branches(shapes []exec.Shape, most int, report func(key string,
 
 // reach looks for an input that takes a side.
 func (p *prover) reach(s *Side, list []shaped) {
+	// The side is reached if the condition of one shape holds. If none can hold, no input of these
+	// lengths takes it.
 	terms := make([]*term.Term, len(list))
 	for i, w := range list {
 		terms[i] = w.when

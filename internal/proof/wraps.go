@@ -72,12 +72,15 @@ type begin struct{ width, length int }
 func (w *wrapper) begins(p *exec.Program, lib *exec.Library, budget time.Duration) (out map[begin]int, reach int) {
 	out = map[begin]int{}
 	end := w.now() + budget
+	// One machine serves all lengths, and its clock ends the search.
 	m := exec.NewMachine(w.ctx, p, lib, term.NewPool(1<<20, nil))
 	m.Tick = func() {
 		if w.now() > end {
 			panic(exec.Stopped{Why: "the time was over"})
 		}
 	}
+	// Double the length, so that a wrap that begins at a length is found between two runs. The
+	// exact length follows by bisection.
 	before := map[int]int{}
 	for n := 1; n <= farthest; n *= 2 {
 		now, ok := w.at(m, p, n)
@@ -119,6 +122,7 @@ func (w *wrapper) first(m *exec.Machine, p *exec.Program, line, lo, hi int) int 
 // at runs a version on arguments of one length and lists the lines that wrap,
 // with their widths.
 func (w *wrapper) at(m *exec.Machine, p *exec.Program, n int) (lines map[int]int, ok bool) {
+	// A length that takes too long ends the search for this version.
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -132,6 +136,7 @@ func (w *wrapper) at(m *exec.Machine, p *exec.Program, n int) (lines map[int]int
 	if err != nil {
 		return nil, false
 	}
+	// All values are constants, so there is one path.
 	m.Begin(1<<16, 1<<16)
 	m.Observe()
 	in, _ := m.Filled(w.params, shape, w.fill.of)

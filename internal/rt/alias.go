@@ -60,6 +60,8 @@ func (s *scanner) reset(snapshot bool) {
 
 // add notes a region and reports whether it is new.
 func (s *scanner) add(r region) bool {
+	// A region that is met twice is shared, whatever its length: the longer one says how much may
+	// be read.
 	if i := s.find(r); i >= 0 {
 		s.regions[i].shared = true
 		s.regions[i].live = max(s.regions[i].live, r.live)
@@ -79,6 +81,7 @@ func (s *scanner) add(r region) bool {
 // find returns the index of an equal region, or -1. A few regions are compared one by one; for
 // more, an index is made.
 func (s *scanner) find(r region) int {
+	// A few comparisons cost less than a map; most values have few regions.
 	if s.seen == nil && len(s.regions) < 16 {
 		return slices.IndexFunc(s.regions, func(o region) bool {
 			return o.lo == r.lo && o.hi == r.hi && o.c.typ == r.c.typ
@@ -109,6 +112,7 @@ func (s *scanner) pointer(elem *coder, q unsafe.Pointer) {
 // slice adds the memory of a slice, and scans those elements that no slice has shown before. The
 // capacity belongs to the memory, but only the length may be read.
 func (s *scanner) slice(elem *coder, h *sliceHeader) {
+	// In snapshots, capacity counts as far as the contract does not ignore it.
 	if s.snapshot && ignored.capacity {
 		h = &sliceHeader{h.data, h.len, h.len}
 	}
@@ -119,6 +123,7 @@ func (s *scanner) slice(elem *coder, h *sliceHeader) {
 	r := region{lo: lo, hi: lo + uintptr(h.cap)*elem.size, live: lo + uintptr(h.len)*elem.size, ptr: h.data, c: elem}
 	old := s.liveEnd(r)
 	s.add(r)
+	// What an earlier slice of the same memory showed is scanned already.
 	if elem.scan == nil || r.live <= old {
 		return
 	}
@@ -222,6 +227,7 @@ func rootOf(group []region) (root, error) {
 
 // holds reports whether t is outer and holds an inner inside.
 func holds(t, inner reflect.Type) bool {
+	// A type that is smaller cannot hold the other, and the type itself is not inside of it.
 	if t == inner || t.Size() < inner.Size() {
 		return false
 	}
@@ -280,6 +286,8 @@ func (e *encoder) checkRoots() {
 // root returns the root that holds an address, or nil, and numbers it at its first use.
 func (e *encoder) root(q unsafe.Pointer) *root {
 	a := uintptr(q)
+	// Roots are sorted by address and do not overlap: the last one that begins before the address
+	// is the only candidate.
 	i, ok := slices.BinarySearchFunc(e.roots, a, func(r root, a uintptr) int { return cmp.Compare(r.lo, a) })
 	if !ok {
 		i--
@@ -288,6 +296,7 @@ func (e *encoder) root(q unsafe.Pointer) *root {
 		return nil
 	}
 	r := &e.roots[i]
+	// Numbers follow the order of use, so that equal values are written alike wherever they lie.
 	if r.id < 0 {
 		r.id = e.nextID
 		e.nextID++
@@ -297,11 +306,14 @@ func (e *encoder) root(q unsafe.Pointer) *root {
 
 // define writes the root if this is the first place that may.
 func (e *encoder) define(r *root, elem *coder) {
+	// A root is written as its own type says; another type may see its beginning first, as a struct
+	// and its first field have one address.
 	if r.defined || r.c.typ != elem.typ || !e.enter() {
 		return
 	}
 	r.defined = true
 	n := r.n
+	// Beyond the length lies nothing that can be told, so a large rest is not written.
 	if e.snapshot || uintptr(r.n-r.live) > maxSpare/elem.size {
 		n = r.live
 		r.n = n
@@ -379,6 +391,7 @@ func (e *encoder) reference(tag byte, r *root, elem *coder, q unsafe.Pointer) {
 	steps := []int{int(off / r.c.size)}
 	steps, ok := path(steps, r.c, off%r.c.size, elem.typ)
 	if !ok {
+		// Memory that was cast, as with unsafe.
 		e.fail("a %v and a %v share memory in a way that their types do not show", r.c.typ, elem.typ)
 		return
 	}
@@ -397,6 +410,7 @@ func path(steps []int, c *coder, off uintptr, want reflect.Type) ([]int, bool) {
 	}
 	switch c.typ.Kind() {
 	case reflect.Array:
+		// Only steps that the type has lead on: an element of an array, or a field of a struct.
 		if c.elem == nil || c.elem.size == 0 || off >= c.size {
 			return nil, false
 		}

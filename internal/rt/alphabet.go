@@ -18,6 +18,8 @@ type Alphabet struct {
 // DefaultAlphabet knows nothing of the target.
 func DefaultAlphabet() Alphabet {
 	a := Alphabet{
+		// The first bytes are the most telling: an ordinary letter, zero, and the ends of the ASCII
+		// range.
 		Bytes: []byte{'a', 0, 'b', 0x7f, 0x80, 0xff, ' ', 'A', '0', '_', 'z', 0xc3, 0xa9, '.'},
 		Texts: []string{"é", "€", "\xed\xa0\x80", "\U0001f600", "K", "ſ"},
 		Ints: []int64{0, 1, -1, 2, 3, -2, 7, 8, 10, 63, 64, 100, 127, 128, 255, 256, -128, -129, 1000, 65535, 65536,
@@ -27,6 +29,7 @@ func DefaultAlphabet() Alphabet {
 		1 << 53, math.MaxFloat64, math.SmallestNonzeroFloat64, -2.5} {
 		a.Floats = append(a.Floats, math.Float64bits(f))
 	}
+	// All short lengths: loops that are unrolled have their remainders there.
 	for n := 0; n <= 20; n++ {
 		a.Lens = append(a.Lens, n)
 	}

@@ -69,6 +69,7 @@ func (w *speller) quote(s string) string {
 	if !w.brief || len(s) < leastBytes {
 		return strconv.Quote(s)
 	}
+	// The text is cut into stretches, each a unit and how often it comes.
 	parts := stretches(len(s), leastBytes, func(i, j int) bool { return s[i] == s[j] })
 	if !repeats(parts) {
 		return strconv.Quote(s)
@@ -98,6 +99,7 @@ func (w *speller) list(v reflect.Value, depth int) (text string, ok bool) {
 	if !w.brief || v.Kind() != reflect.Slice || v.Len() < leastElems || refersTo(v.Type().Elem()) {
 		return "", false
 	}
+	// Elements are compared by their text, which is all that the reader will see.
 	elems := w.elems(v, depth)
 	parts := stretches(len(elems), leastElems, func(i, j int) bool { return elems[i] == elems[j] })
 	if !repeats(parts) {
@@ -111,6 +113,7 @@ func (w *speller) list(v reflect.Value, depth int) (text string, ok bool) {
 			texts[i] = w.call("slices", "Repeat", texts[i], p.times)
 		}
 	}
+	// A list that is one stretch needs no joining.
 	if len(texts) == 1 {
 		return texts[0], true
 	}

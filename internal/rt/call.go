@@ -139,12 +139,14 @@ func (g *guard[A, R]) call(v, id int, a *A, r *R) (p *thrown) {
 	g.calls.Add(1)
 	base := runtime.NumGoroutine()
 	done := false
+	// A panic, and runtime.Goexit too, comes by here without done.
 	defer func() {
 		if !done {
 			p = catch(recover())
 		}
 		g.calls.Add(1)
 		Idle()
+		// Goroutines that the call leaves are awaited, so that they do not run into the next one.
 		g.ended(v, base)
 	}()
 	g.h.Variants[v].Eval(a, r)
@@ -191,6 +193,7 @@ func heapSize() uint64 {
 // bark reports the call that does not end and exits.
 func (g *guard[A, R]) bark(kind, got string) {
 	d := Diff{Kind: kind, Want: "returns", Got: got}
+	// The original's own call is no fault of the candidate: it is slow.
 	var variant int
 	if variant, d.Case = Place(progress.Load()); variant <= 0 {
 		d.Kind = "slow"
@@ -200,6 +203,7 @@ func (g *guard[A, R]) bark(kind, got string) {
 		d.Call, d.Imports = spellBriefly(a)
 	}
 	out, _ := json.Marshal(d)
+	// Somebody may have prepared what is to be said in this case.
 	if s := g.spare.Load(); s != nil {
 		out = *s
 	}

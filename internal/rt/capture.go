@@ -69,6 +69,7 @@ type Site[A any] struct {
 // NewSite opens the files if the environment asks for it.
 func NewSite[A any]() *Site[A] {
 	s := &Site[A]{c: coderFor[A](), index: map[uint64]int{}, reasons: map[string]bool{}}
+	// Without the variable, the program is run as always, and the site counts nothing.
 	dir := os.Getenv(CaptureDir)
 	if dir == "" {
 		return s
@@ -101,6 +102,7 @@ func (s *Site[A]) On() bool { return s.on }
 func (s *Site[A]) Record(a *A) {
 	n := atomic.AddUint64(&s.counts[countCalls], 1)
 	s.goroutines(n)
+	// The caller's program must not fail because it is recorded.
 	defer func() {
 		if r := recover(); r != nil {
 			s.drop(fmt.Sprint("recording panics: ", r))
@@ -148,6 +150,7 @@ func (s *Site[A]) note(b []byte) {
 
 // admit decides whether a new distinct call is kept.
 func (s *Site[A]) admit(h uint64, size int) bool {
+	// All that was ever written counts, not only what is still kept: the file grows by both.
 	if len(s.index) >= maxAppends || s.written+size > maxWritten {
 		atomic.AddUint64(&s.counts[countMissed], 1)
 		return false
@@ -157,6 +160,8 @@ func (s *Site[A]) admit(h uint64, size int) bool {
 		return true
 	}
 	atomic.AddUint64(&s.counts[countMissed], 1)
+	// The smallest hashes stay. As hashes are as good as random, so is this sample of the distinct
+	// calls.
 	if h >= s.kept[0] {
 		return false
 	}
@@ -181,6 +186,8 @@ func (s *Site[A]) reason(why string) {
 // goroutines looks, now and then, whether two goroutines call in turns: that
 // they are seen in the order A B A B means that both were alive.
 func (s *Site[A]) goroutines(n uint64) {
+	// Finding the goroutine's number is slow, so few calls look, and those in runs of four, which a
+	// change of turns needs.
 	if n > 512 && n%64 >= 4 {
 		return
 	}

@@ -35,6 +35,7 @@ func LoadCaptured(dir string) (*Captured, error) {
 		}
 		base := f[:len(f)-len(".calls")]
 		counts, err := os.ReadFile(base + ".counts")
+		// A call file without counts has no weights to go by.
 		if err != nil {
 			continue // the process died while it opened them
 		}
@@ -75,6 +76,7 @@ func (c *Captured) merge(at map[string]int, calls, counts []byte, why string) {
 func splitFrames(b []byte) (list [][]byte) {
 	for len(b) >= 4 {
 		n := binary.LittleEndian.Uint32(b)
+		// The length stands before the record; one beyond the file is the end that was cut off.
 		if uint64(n) > uint64(len(b)-4) {
 			return list
 		}

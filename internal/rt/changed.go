@@ -155,6 +155,7 @@ const maxRuns = 12
 // sign.
 func (x *exhauster) changeNumbers(_ spot, text []byte, try func([]byte) bool) bool {
 	runs := 0
+	// Each stretch of digits is one number.
 	for from := 0; from < len(text); from++ {
 		to := from
 		for to < len(text) && kindOfByte(text[to]) == 1 {
@@ -163,6 +164,7 @@ func (x *exhauster) changeNumbers(_ spot, text []byte, try func([]byte) bool) bo
 		if to == from {
 			continue
 		}
+		// In a text full of numbers, the first ones are enough.
 		if runs++; runs > maxRuns {
 			break
 		}

@@ -23,6 +23,8 @@ func collectionCost() float64 {
 	const nodes = 1 << 18 // 16 MB
 	runtime.GC()
 	bare := collect(3)
+	// Nodes that lead back and forth keep the collector from reading memory in order, as real heaps
+	// do.
 	ballast := make([]*ballastNode, nodes)
 	for i := range ballast {
 		ballast[i] = &ballastNode{other: ballast[i*7/8]}
@@ -32,6 +34,7 @@ func collectionCost() float64 {
 	}
 	runtime.GC()
 	full := collect(3)
+	// Until here the ballast must be alive, or the second collection has nothing to mark.
 	runtime.KeepAlive(ballast)
 	size := nodes * (unsafe.Sizeof(ballastNode{}) + unsafe.Sizeof(ballast[0]))
 	return max(float64(full-bare), 0) / float64(size)

@@ -38,6 +38,7 @@ func clonePart(c *coder, src, dst unsafe.Pointer) {
 	if c.sites > 1 {
 		k.findShared(c, src)
 	}
+	// Places that lead back to the value itself must lead to the copy.
 	for i := range k.roots {
 		if r := &k.roots[i]; r.defined { // the top itself is shared
 			k.copies[r.lo] = dst
@@ -56,6 +57,7 @@ func (k *cloner) findShared(c *coder, src unsafe.Pointer) {
 	if c.scan != nil {
 		c.scan(s, src)
 	}
+	// Roots are the pieces that more than one reference leads to.
 	roots, err := s.findRoots(nil)
 	if err != nil {
 		roots = nil // memory that types cannot explain: each reference gets its own copy

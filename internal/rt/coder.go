@@ -63,6 +63,7 @@ type builder map[reflect.Type]*coder
 // coder returns the coder of a type. It is entered before its parts are built, because a type may
 // contain itself.
 func (b builder) coder(t reflect.Type) *coder {
+	// A type within itself finds its own coder here, still unfinished: it is only used later.
 	if c, ok := b[t]; ok {
 		return c
 	}
@@ -71,6 +72,7 @@ func (b builder) coder(t reflect.Type) *coder {
 	}
 	c := &coder{typ: t, slice: reflect.SliceOf(t), size: t.Size(), flat: flat(t), raw: raw(t), sites: sites(t)}
 	b[t] = c
+	// Types of the library with a meaning of their own, such as time.Time, are not taken apart.
 	if build := special(t); build != nil {
 		build(b, c)
 		return c

@@ -176,6 +176,8 @@ func nudge(v reflect.Value, inside bool) {
 		return
 	}
 	switch v.Kind() {
+	// Behind a slice the memory is not the variable's own any more, so from here on what is met is
+	// changed.
 	case reflect.Slice:
 		if v.Len() > 0 {
 			nudge(v.Index(v.Len()/2), true)

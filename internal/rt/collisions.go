@@ -55,6 +55,7 @@ func worded(v reflect.Value, home, text string, depth int) bool {
 	case isText(t):
 		setText(v, []byte(text))
 		return true
+	// A type that only its package can make, and one that nests too deep, keeps its value.
 	case depth > 3 || closed(home, t):
 	case t.Kind() == reflect.Struct:
 		any := false
@@ -105,6 +106,7 @@ func (x *exhauster) pairInTexts(pair [2]string, yield func() bool) bool {
 func rewordAll(text []byte, pair [2]string) (out []byte, words int) {
 	for i := 0; i < len(text); {
 		to := i
+		// A word is a run of letters or digits; what stands between words stays.
 		for to < len(text) && kindOfByte(text[to]) != 0 {
 			to++
 		}

@@ -178,6 +178,8 @@ func (c *checker[A, R]) differ() string {
 // memory in a way that has no form, as a slice of words does with the bytes that
 // it was made of. known tells that the candidate's have one: then it shares less.
 func (c *checker[A, R]) differApart(known bool) string {
+	// A side whose memory cannot be written even alone is not comparable, which is counted and not
+	// taken for a difference.
 	for _, ptr := range []any{&c.r[0], &c.a[0]} {
 		if _, err := Snapshot(nil, ptr); err != nil {
 			c.opaque++
@@ -189,6 +191,7 @@ func (c *checker[A, R]) differApart(known bool) string {
 		return "result"
 	case !sameState(&c.a[0], &c.a[1]):
 		return "argument"
+	// Equal each by itself, and only the original shares memory.
 	case known:
 		return "alias"
 	}
@@ -258,6 +261,7 @@ func (c *checker[A, R]) told(side int, kind string) string {
 func (c *checker[A, R]) left(side int) string {
 	var told [2][]string
 	for i := range told {
+		// Each argument is told as a text, and only those are named whose texts differ.
 		told[i] = tell(&c.a[i])
 	}
 	var parts []string

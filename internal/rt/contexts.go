@@ -137,6 +137,7 @@ func (x *exhauster) inside(yield func() bool) {
 // putInside puts each piece at the cuts of the records' texts: at their ends, and at the separators
 // of their words.
 func (x *exhauster) putInside(pieces []string, yield func() bool) bool {
+	// Two records may have the same text, and long ones would take all the time.
 	seen := map[string]bool{}
 	return x.everySpot(1, func(s spot, text []byte) bool {
 		if len(text) == 0 || len(text) > 1<<12 || seen[string(text)] {
@@ -166,6 +167,7 @@ const maxCuts = 24
 // separator.
 func cutsOf(text []byte) []cut {
 	n := len(text)
+	// The ends come first: between, instead of and behind the outermost bytes.
 	list := []cut{{0, 0}, {n, n}, {0, 1}, {n - 1, n}}
 	for i := 1; i < n && len(list) < maxCuts; i++ {
 		switch was, now := kindOfByte(text[i-1]), kindOfByte(text[i]); {
@@ -175,6 +177,7 @@ func cutsOf(text []byte) []cut {
 			list = append(list, cut{i, i})
 		}
 	}
+	// A text without separators has its middle instead.
 	if len(list) == 4 && n > 2 {
 		list = append(list, cut{n / 2, n / 2}, cut{n / 2, n/2 + 1})
 	}

@@ -191,6 +191,8 @@ type cover struct {
 
 func newCover(parts []factor) *cover {
 	c := &cover{parts: parts, met: map[[4]int]bool{}}
+	// Every pair of levels of every two factors is to come up at least once; few cases do for many
+	// pairs.
 	for i := range parts {
 		for k := i + 1; k < len(parts); k++ {
 			for a := range parts[i].levels {

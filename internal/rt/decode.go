@@ -48,6 +48,7 @@ func decodePart(b []byte, types map[string]reflect.Type, p part) error {
 		d.object(0, object{p.p, p.c, 1})
 	}
 	p.c.dec(&d, p.p)
+	// What is resolved may need something later itself, so the list can grow.
 	for i := 0; i < len(d.later) && d.err == nil; i++ {
 		d.later[i](&d)
 	}

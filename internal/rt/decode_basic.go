@@ -70,6 +70,7 @@ func uintDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 			return
 		}
 		n := d.uint()
+		// Bits that the type does not have would be lost.
 		if n<<shift>>shift != n {
 			d.fail("%d %w %v", n, errUnfit, t)
 			return

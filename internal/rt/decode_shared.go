@@ -17,6 +17,8 @@ func (d *decoder) back(elem *coder) byte {
 	tag := d.tag()
 	for tag == tagBack && d.err == nil {
 		id, n, live := d.uint(), d.uint(), d.count()
+		// A record may be made by hand or be damaged: the numbers are checked before memory is
+		// taken for them.
 		if _, twice := d.objects[id]; twice || uint64(live) > n || elem.size == 0 {
 			d.fail("the shared memory %d is not well described", id)
 		}
@@ -24,6 +26,7 @@ func (d *decoder) back(elem *coder) byte {
 			return tagEnd
 		}
 		o := object{elem.alloc(int(n)), elem, int(n)}
+		// The object is known before its elements are read, since they may refer to it.
 		d.object(id, o)
 		d.elems(elem, o.base, live)
 		d.depth--

@@ -127,6 +127,7 @@ func (e *encoder) inRoot(data unsafe.Pointer, cap int) bool {
 // they would cost every reader the memory.
 func (e *encoder) sliceBody(elem *coder, h *sliceHeader, isBytes bool) {
 	spare := uint64(h.cap - h.len)
+	// In a snapshot, free room is no part of a value.
 	if e.snapshot || elem.size > 0 && spare > maxSpare/uint64(elem.size) {
 		spare = 0
 	}
@@ -192,6 +193,7 @@ func pointerCoder(c *coder, off uintptr) {
 // the process. After Tolerate any other one is written as its kind.
 func nilCoder(c *coder) {
 	c.enc = func(e *encoder, p unsafe.Pointer) {
+		// A function stands for its kind only where the contract says that it is not compared.
 		if *(*unsafe.Pointer)(p) != nil && ignored.bound {
 			e.tag(tagOpaque)
 			e.text(c.typ.Kind().String())

@@ -62,6 +62,7 @@ func unwrap(err error) (inner []error) {
 func (e *encoder) wrapped(err error, v reflect.Value, fields *shownFields) {
 	inner := unwrap(err)
 	n := len(inner)
+	// Fields count as one more part of the error.
 	if fields != nil {
 		n++
 	}
@@ -111,6 +112,7 @@ func publicFields(v reflect.Value) (reflect.Value, *shownFields) {
 	if v.Kind() != reflect.Struct {
 		return v, nil
 	}
+	// Types are few and errors many, so what a type shows is looked up once.
 	known, ok := shownOf.Load(v.Type())
 	if !ok {
 		known, _ = shownOf.LoadOrStore(v.Type(), shownFieldsOf(v.Type()))
@@ -131,6 +133,7 @@ func shownFieldsOf(t reflect.Type) *shownFields {
 			f.index = append(f.index, i)
 		}
 	}
+	// The names are a header: a reader knows the fields by them and not by their places.
 	var e encoder
 	e.uint(uint64(len(f.index)))
 	for _, i := range f.index {

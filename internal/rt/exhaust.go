@@ -112,11 +112,13 @@ func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster, *stand[A, R], error) 
 	if q.Variant < 0 || q.Variant >= len(h.Variants) {
 		return nil, nil, fmt.Errorf("exhaust: there is no variant %d", q.Variant)
 	}
+	// A stand holds one case at a time, for both versions.
 	s := &stand[A, R]{check: newChecker(watched(h), q.Variant, q.Panics), plain: coderFor[A]().flat}
 	x := &exhauster{q: q, start: time.Now(), end: math.MaxInt, stand: s, check: &s.check.checkCounts}
 	x.domain = newDomain(q, reflect.TypeFor[A]().PkgPath())
 	x.v = reflect.ValueOf(&s.a).Elem()
 	x.slots = slotsOf(x.v.Type(), x.home)
+	// Nothing is left out until the original is found to be slow.
 	x.cap, x.capLen = math.MaxInt64, math.MaxInt
 	if err := s.load(h, x); err != nil {
 		return nil, nil, err
@@ -188,6 +190,7 @@ func (x *exhauster) run() {
 		budget = time.Second
 	}
 	end := ProcessCPU() + budget
+	// A bound on cases does not depend on the machine's speed, as time does.
 	if x.q.Max > 0 {
 		x.end = x.q.Max
 	}
@@ -313,6 +316,7 @@ func (x *exhauster) show(id int) {
 		return
 	}
 	x.phase, x.index, x.deadline = i, 0, math.MaxInt64
+	// All cases before it are made again without a call, since each may rest on those before.
 	phases[i].cases(x, x.twice(func() bool {
 		x.index++
 		if x.index < index {

@@ -231,11 +231,14 @@ func (g *maker) structs(t reflect.Type, budget, depth int) space {
 func (g *maker) pointers(t reflect.Type, budget, depth int) space {
 	if depth >= maxNesting || budget < 2 {
 		if budget < 2 && depth == 1 {
+			// With no budget left, the first level is a receiver or an argument of its own, and is
+			// not left at nil.
 			return g.pointing(t, g.space(t.Elem(), 1, depth+1)) // a receiver: nil alone says little
 		}
 		return space{1, func(int, unsafe.Pointer) {}}
 	}
 	s := g.pointing(t, g.space(t.Elem(), budget-1, depth+1))
+	// nil is the first value, and the others follow.
 	return space{s.n + 1, func(i int, p unsafe.Pointer) {
 		if i > 0 {
 			s.set(i-1, p)
@@ -297,6 +300,7 @@ func ramps(lens []int, k int) sequence[[]int] {
 		w := make([]int, lens[i/4])
 		for j := range w {
 			step := j
+			// The two lowest bits of the index choose among the four kinds.
 			if i&1 == 1 {
 				step = j / 2
 			}
@@ -339,6 +343,7 @@ func (g *maker) arrays(t reflect.Type, budget, depth int) space {
 	letters := g.space(elem.typ, min(max(budget/n, 2), 64), depth+1)
 	k := letters.n
 	all := math.Pow(float64(k), float64(n))
+	// Not all combinations fit: take lists of one letter in which one place has another.
 	if all > float64(budget) { // one element out of line, at every place
 		m := min(k*k*n, budget)
 		bent := sampled(sequence[bend]{k * k * n, func(i int) bend { return bend{n, i % n, i / n % k, i / n / k} }}, m)
@@ -379,6 +384,7 @@ func (g *maker) maps(t reflect.Type, budget, depth int) space {
 			k, v := key.alloc(1), elem.alloc(1)
 			keys.set(x%keys.n, k)
 			vals.set(x/keys.n, v)
+			// A key in an interface may be of a type that no map takes.
 			if hashable(key.value(k)) {
 				m.SetMapIndex(key.value(k), elem.value(v))
 			}

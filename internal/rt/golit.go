@@ -62,6 +62,7 @@ func (g *goWriter) declare(v *Value, s *Shape) {
 	if s == nil {
 		return
 	}
+	// An array is a slice in the text: elements are reached through it, and pointers to them taken.
 	if b := v.Back; b != nil {
 		if b.Map {
 			g.shared[b.ID] = s
@@ -170,6 +171,8 @@ func (g *goWriter) constant(v *Value, s *Shape, typed bool) string {
 	default:
 		e = strconv.Quote(v.Str)
 	}
+	// Constants of these types, and in a place whose type is known, have the right type by
+	// themselves.
 	if typed || s.Name == "int" || s.Name == "string" || s.Name == "bool" {
 		return e
 	}
@@ -208,6 +211,7 @@ func float64Lit(bits uint64) (e string, constant bool) {
 		return "math.Inf(1)", false
 	case math.IsInf(f, -1):
 		return "math.Inf(-1)", false
+	// The usual NaN has a name; others keep their bits.
 	case bits == math.Float64bits(math.NaN()):
 		return "math.NaN()", false
 	case math.IsNaN(f):
@@ -273,6 +277,7 @@ func (g *goWriter) fields(v *Value, s *Shape) (list []string) {
 			g.fail("%s has no field %s", s.Name, v.Names[i])
 			return nil
 		}
+		// A zero need not be written, even where the field is hidden.
 		if v.Elems[i].IsZero() {
 			continue
 		}
@@ -320,9 +325,11 @@ func (g *goWriter) pointer(v *Value, s *Shape) string {
 			return "&" + s.Elem.Name + g.body(v, s.Elem)
 		}
 	}
+	// A lock that is held, or an atomic pointer, has no text that makes it so.
 	if s.Form == "pointer" {
 		return g.fail("a %s in use has no Go literal", s.Name)
 	}
+	// Only a composite literal has an address.
 	return fmt.Sprintf("func() %s { var v %s = %s; return &v }()", s.Name, s.Elem.Name, g.lit(v, s.Elem, true))
 }
 

@@ -310,10 +310,12 @@ func (g *grower[A, R]) least(record int) (want, got int64) {
 	least := [2]int64{math.MaxInt64, math.MaxInt64}
 	begin := ProcessCPU()
 	for round := range mostTimed {
+		// Turns change places each round, for the same reason.
 		for k := range 2 {
 			side := (round + k) & 1
 			least[side] = min(least[side], g.once(side, record))
 		}
+		// Once is not enough: the first round warms the caches.
 		if round > 0 && ProcessCPU()-begin > timeEach {
 			break
 		}

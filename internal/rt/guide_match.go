@@ -75,10 +75,12 @@ func (p *tracePair) turned() tracePair {
 // stays so, and at each place alone.
 func (g *guide) matchPair(k *kept, p *tracePair, left *int) {
 	places := g.places(k.args)
+	// With one place only, this is what the loop below tries.
 	if c := g.clone(k.args); g.everywhere(g.places(c), p) > 1 {
 		*left--
 		g.try(c)
 	}
+	// The places of a copy come in the same order, so that an index is enough to find one again.
 	for i, at := range places {
 		g.substitutes(at, p, func(set func(v reflect.Value)) bool {
 			if *left--; *left < 0 || g.stopped() {
@@ -95,6 +97,7 @@ func (g *guide) matchPair(k *kept, p *tracePair, left *int) {
 // everywhere puts y in place of x at all places, and returns how many there are.
 func (g *guide) everywhere(places []place, p *tracePair) (n int) {
 	for _, at := range places {
+		// A number, a length or a text: wherever x itself is found.
 		switch {
 		case at.kind == intPlace && p.kind == pairInt && bitsOf(at.v) == p.x:
 			setBitsOf(at.v, p.y)
@@ -165,9 +168,11 @@ func otherFactors(n uint64, p *tracePair) (list []uint64) {
 // it, if x may come from its length.
 func (g *guide) otherLengths(at place, p *tracePair, yield func(func(reflect.Value)) bool) bool {
 	n, x, y := at.v.Len(), int64(p.x), int64(p.y)
+	// A length that is far from x, or becomes too large, is not where x came from.
 	if x < 0 || y < 0 || x > int64(n) || y > maxGrown || x < int64(n) && max(y-x, x-y) > maxDerived {
 		return true
 	}
+	// Compilers and programmers compare with one more or one less.
 	for _, d := range []int64{0, 1, -1} {
 		m := int64(n) + y - x + d
 		if m < 0 || m > int64(g.capLen) || m == int64(n) {
@@ -176,6 +181,7 @@ func (g *guide) otherLengths(at place, p *tracePair, yield func(func(reflect.Val
 		if !yield(func(v reflect.Value) { g.resize(v, int(m)) }) {
 			return false
 		}
+		// Longer texts are tried with other padding as well.
 		if at.kind == textPlace && d >= 0 && m > int64(n) && !g.padded(textOf(at.v), int(m)-n, yield) {
 			return false
 		}
@@ -295,6 +301,7 @@ func (g *guide) otherTexts(b []byte, p *tracePair, yield func(func(reflect.Value
 	if len(x) > 0 && bytes.Contains(b, x) {
 		g.exchange(b, x, y, maxOccurrence, yield)
 	} else if low := bytes.ToLower(b); len(x) > 0 && len(low) == len(b) && bytes.Contains(low, bytes.ToLower(x)) {
+		// The versions may have compared without regard to case.
 		i := bytes.Index(low, bytes.ToLower(x))
 		out := insert(b, i, i+len(x), y)
 		if !yield(func(v reflect.Value) { setText(v, out) }) {

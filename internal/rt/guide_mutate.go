@@ -260,6 +260,7 @@ func (g *guide) float(f float64, k *kept) float64 {
 			}
 		}
 	}
+	// A draw that has nothing to choose from comes here too.
 	list := g.values(reflect.TypeOf(f), 64, 1)
 	return list[g.rng.IntN(len(list))].Float()
 }

@@ -19,6 +19,7 @@ func (r *jsonReader) dollar(key string, x any, m map[string]any, s *Shape) (Valu
 	case "$complex":
 		return complexValue(x, s)
 	case "$type":
+		// Each form is for some kinds of types; with another one it is the error at the end.
 		if name, ok := x.(string); ok && s.Kind == reflect.Interface {
 			return r.typed(name, m["value"])
 		}
@@ -78,6 +79,7 @@ func complexValue(x any, s *Shape) (Value, error) {
 	if v.Kind != KindComplex64 && v.Kind != KindComplex128 || len(list) != 2 {
 		return v, fmt.Errorf("%s is wanted, and this $complex does not make one", s.Name)
 	}
+	// Halves have a shape of their own, so that they are read as any float of that size.
 	part := &Shape{Name: "float64", Kind: reflect.Float64, Bits: 64}
 	if v.Kind == KindComplex64 {
 		part = &Shape{Name: "float32", Kind: reflect.Float32, Bits: 32}
@@ -186,6 +188,7 @@ func (r *jsonReader) backing(id int, m map[string]any, s *Shape) (Value, error) 
 			return Value{}, err
 		}
 	}
+	// Both say how much memory there is and what lies in it: they must agree.
 	v, err := r.value(m["as"], s)
 	if err == nil && v.Ref == nil {
 		err = errors.New(`$shared: "as" must be a $ref or a $slice`)

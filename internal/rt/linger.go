@@ -26,6 +26,8 @@ func lingers(base int) int {
 		if n <= 0 || time.Since(start) > lingering {
 			return max(n, 0)
 		}
+		// Most end at once when they get their turn; the rest is waited for with longer and longer
+		// pauses.
 		runtime.Gosched()
 		if n = runtime.NumGoroutine() - base; n > 0 {
 			time.Sleep(pause)
@@ -79,6 +81,7 @@ func (t *timer[A, R]) join() {
 func (t *timer[A, R]) starts() bool {
 	calls := t.sequence(min(64, len(t.records)))
 	for range 2 {
+		// The number of a new goroutine tells how many were made in between.
 		before := newGoroutine()
 		for v := range t.run1 {
 			start := time.Now()

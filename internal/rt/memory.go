@@ -92,9 +92,11 @@ func (p *replayer[A, R]) reread(n int) *Diff {
 func (p *replayer[A, R]) afterResults(i int) *Diff {
 	c := p.check
 	first, again := p.writtenResults(1, i), p.writtenResults(1, i)
+	// The original may do the same, or give another answer each time: then it is no fault.
 	if !first || !again || p.writtenResults(0, i) || c.selfDiffers(i, &p.records[i]) {
 		return nil
 	}
+	// Run once more, for the difference to be told, and with its memory put back at the end.
 	c.run(0, i, &p.records[i])
 	s := scribbler{}
 	c.run(1, i, &p.records[i])
@@ -116,6 +118,7 @@ func (p *replayer[A, R]) writtenResults(side, i int) bool {
 	}
 	s := scribbler{}
 	s.over(reflect.ValueOf(&c.r[side]).Elem())
+	// The call below is the only one that may see what was written.
 	defer s.undo()
 	c.run(side, i, &p.records[i])
 	after, err := SnapshotCall(nil, &c.a[side], &c.r[side])

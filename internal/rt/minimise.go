@@ -210,12 +210,14 @@ func (m *minimiser) text(v *Value) {
 
 // list leaves out ever smaller runs of elements; unit is 2 for maps.
 func (m *minimiser) list(v *Value, unit int) {
+	// Their definition would go with the element that has it.
 	if defines(v.Elems) {
 		return // other values refer to memory that is defined inside
 	}
 	for size := len(v.Elems) / unit; size > 0; size /= 2 {
 		for at := 0; at+size <= len(v.Elems)/unit; {
 			s := *v
+			// Where leaving out worked, the next run stands at the same place.
 			s.Elems = slices.Concat(v.Elems[:at*unit], v.Elems[(at+size)*unit:])
 			if !m.try(v, s) {
 				at += size

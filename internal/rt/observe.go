@@ -106,6 +106,7 @@ func newObserver[A, R any](h *Harness[A, R], q *Observe) *observer[A, R] {
 	o := &observer[A, R]{h: h, eval: h.Variants[0].Eval, in: coderFor[A](), res: coderFor[R](), same: -1,
 		deadline: time.Now().Add(budget), outcomes: map[uint64]bool{}}
 	o.mutates, o.aliases = make([]bool, len(o.in.fields)), make([]bool, len(o.in.fields))
+	// Only with one result is it clear which parameter the result may be handed on from.
 	if len(o.res.fields) == 1 {
 		o.same = slices.IndexFunc(o.in.fields, func(f field) bool { return f.c.typ == o.res.fields[0].c.typ })
 	}
@@ -316,6 +317,7 @@ func (o *observer[A, R]) call(a *A) (c *observed[R]) {
 		}
 	}()
 	c.panicked = true // runtime.Goexit and panic(nil) do not come back here
+	// Between these two lines, the only way out is one that did not return.
 	o.eval(a, &c.result)
 	c.panicked = false
 	return c
@@ -327,6 +329,7 @@ func (o *observer[A, R]) first(i int) uint64 {
 	a := Clone(&o.args[i])
 	digest, c := o.outcome(i, a)
 	again, _ := o.outcome(i, Clone(&o.args[i]))
+	// Two runs in a row with different outcomes: no candidate can be compared on this record.
 	if again != digest {
 		o.out.Unstable = append(o.out.Unstable, o.index[i])
 	}

@@ -48,6 +48,8 @@ func (x *exhauster) affords(n int) bool {
 		return n <= briefLength // the sweep did not get there
 	}
 	const ways = distinct + 1
+	// The time grows with a power of the length, which two measured lengths show. It is held
+	// between linear and cubic: two measurements are little to go by.
 	power := math.Log(float64(g.long)/float64(g.short)) / math.Log(float64(longSweep)/shortSweep)
 	each := float64(g.long) / ways
 	return each*math.Pow(float64(n)/longSweep, min(max(power, 1), 3)) < float64(affordable)

@@ -56,6 +56,7 @@ func (x *exhauster) negative(yield func() bool) {
 // bounds visits the neighbours of powers of two and of the constants.
 func (x *exhauster) bounds(yield func() bool) {
 	x.each(isInteger, func(i int, t reflect.Type) bool {
+		// Where bits run out, and where numbers change their width or their sign.
 		for shift := range 64 {
 			for _, n := range []int64{1<<shift - 1, 1 << shift, 1<<shift + 1, -(1 << shift), -(1 << shift) - 1,
 				-(1 << shift) + 1} {
@@ -64,6 +65,7 @@ func (x *exhauster) bounds(yield func() bool) {
 				}
 			}
 		}
+		// And where the versions themselves compare.
 		for _, n := range x.ints {
 			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
 				return false
@@ -82,6 +84,7 @@ func (x *exhauster) small() bool {
 		}
 		f, ok := x.peek(i)
 		switch {
+		// A number may be a size that the original is too slow for.
 		case !ok:
 		case f.CanInt() && max(f.Int(), -f.Int()) > x.cap, f.CanUint() && f.Uint() > uint64(x.cap):
 			x.pass(1)

@@ -60,6 +60,7 @@ func (x *exhauster) places(yield func() bool) {
 			return
 		}
 	}
+	// A round goes on to more only when all that is likelier has been tried.
 	if !x.pairPlaces(first, one, denseLens, yield) {
 		return
 	}
@@ -86,6 +87,7 @@ func (x *exhauster) lonePlaces(n int, marks []string, grounds []clean, yield fun
 // pairPlaces puts two letters that differ at every place, the most telling ones
 // first.
 func (x *exhauster) pairPlaces(marks []string, grounds []clean, lens []int, yield func() bool) bool {
+	// By the sum of their ranks: pairs of telling letters come before those with one that is not.
 	for sum := 1; sum < 2*len(marks); sum++ {
 		for _, n := range lens {
 			for i := max(0, sum-len(marks)+1); i < len(marks) && i <= sum; i++ {
@@ -131,6 +133,8 @@ func (x *exhauster) ordinary(s spot) []string {
 	if s.elem != whole || x.brief() {
 		return []string{"a"}
 	}
+	// Letters that the original treats alike are a class; the largest class is what it takes for
+	// ordinary.
 	classes := map[string][]string{}
 	most := ""
 	for _, l := range []string{"a", "b", "m", "z", "A", "B", "M", "Z", "0", "1", "5", "9", " ", "-", ".", ",", "/", "~",
@@ -209,6 +213,7 @@ func (x *exhauster) disorders(n int, yield func() bool) bool {
 			return true // it has one length: once is enough
 		}
 		for _, f := range disorders {
+			// Arrays have the length of their type.
 			length := n
 			if t.Kind() == reflect.Array {
 				length = min(t.Len(), maxSweep)

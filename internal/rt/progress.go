@@ -59,6 +59,7 @@ func watch(limit time.Duration) {
 	spent, tick := ProcessCPU(), limit/4
 	for range time.Tick(tick) {
 		now := progress.Load()
+		// Another place, or none: the clock begins anew.
 		if now != last || now == idle {
 			last, watched, spent = now, 0, ProcessCPU()
 			continue

@@ -150,6 +150,8 @@ func (p *replayer[A, R]) choose() {
 	if p.q.Max > 0 {
 		n = min(n, p.q.Max)
 	}
+	// Evenly: records lie in the order in which they were made, and the first ones may all be
+	// alike.
 	for i := range n {
 		switch k := i * len(p.records) / n; {
 		case skip[k]:
@@ -250,6 +252,8 @@ func (p *replayer[A, R]) sameAsBefore(n, i int, how string) *Diff {
 	if p.hashes[n] == 0 || p.hash() == p.hashes[n] {
 		return nil
 	}
+	// The original is called for comparison. The candidate's answer, which it must not overwrite,
+	// is kept meanwhile.
 	r, a, t := c.r[1], c.a[1], c.p[1]
 	c.run(0, i, &p.records[i])
 	c.r[1], c.a[1], c.p[1] = r, a, t
@@ -261,6 +265,7 @@ func (p *replayer[A, R]) sameAsBefore(n, i int, how string) *Diff {
 
 // again makes the second pass, in another order.
 func (p *replayer[A, R]) again() {
+	// The order is drawn from a seed, so that a difference can be shown again.
 	order := rand.New(rand.NewPCG(p.q.Seed, 1)).Perm(len(p.picks))
 	for done, n := range order {
 		if done > 16 && p.late() {
@@ -280,6 +285,7 @@ func (p *replayer[A, R]) again() {
 func (p *replayer[A, R]) concurrently() {
 	c := newChecker(watched(p.h), p.q.Variant, p.q.Panics)
 	p.check = c
+	// Answers of single calls come first: they are what each thread's answers must be.
 	for n, i := range p.picks {
 		if n > 16 && p.late() {
 			p.picks = p.picks[:n]

@@ -24,6 +24,7 @@ func newRestorer[A any](a []A) *restorer[A] {
 	for i := range a {
 		w.walk(reflect.ValueOf(&a[i]).Elem())
 	}
+	// Memory that cannot be saved piece by piece is kept as a copy of the whole values.
 	if w.refused {
 		r.pristine = clones(a)
 		return r
@@ -106,6 +107,7 @@ func (w *memoryWalker) slice(v reflect.Value) {
 // walk, for memory may form a ring.
 func (w *memoryWalker) memory(live reflect.Value) {
 	p := memoryPlace{live.UnsafePointer(), live.Len(), live.Type()}
+	// The same address may be a struct and its first field, so the type belongs to the place.
 	if w.seen[p] {
 		return
 	}

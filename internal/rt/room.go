@@ -31,9 +31,12 @@ func beyond[A any](orig, cand, untouched *A) bool {
 		if x == nil || y == nil || was == nil || !f.c.elem.raw {
 			continue
 		}
+		// Behind the length lies what append would overwrite, and what other slices of the same
+		// memory show.
 		a, b, w := behind(f.c.elem, x), behind(f.c.elem, y), behind(f.c.elem, was)
 		for size, at := int(f.c.elem.size), 0; at+size <= min(len(a), len(b), len(w)); at += size {
 			e := func(bytes []byte) string { return string(bytes[at : at+size]) }
+			// Where both wrote, the candidate does what the original does.
 			if e(a) == e(w) && e(b) != e(w) {
 				return true
 			}

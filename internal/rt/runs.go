@@ -26,44 +26,55 @@ const mostRunes = 400
 // ordinary letters, and runs of the runes that the original's callees treat in
 // ways of their own.
 func (x *exhauster) markRuns(yield func() bool) {
-	marks := x.marks()
-	marks = marks[:min(len(marks), 20)]
-	runes := slices.Concat(folding(), x.q.Runes, notable) // those first whose other case takes another length
-	runes = runes[:min(len(runes), mostRunes)]
 	for i, s := range x.slots {
-		if !isText(s.t) {
-			continue
-		}
-		for k, r := range runes {
-			for _, n := range runeRuns {
-				x.base(k % x.bases)
-				setText(x.field(i), []byte(strings.Repeat(string(r), n)))
-				if x.small() && !yield() {
-					return
-				}
-			}
-		}
-		if !x.cutTwins(i, yield) {
+		if isText(s.t) && (!x.repeatedRunes(i, yield) || !x.cutTwins(i, yield) || !x.runsBeside(i, yield)) {
 			return
 		}
-		for _, n := range runLengths {
-			if n > x.capLen {
-				break
+	}
+}
+
+// repeatedRunes fills a text with one rune. Runes come first whose other case takes
+// another length: there code counts bytes wrongly.
+func (x *exhauster) repeatedRunes(i int, yield func() bool) bool {
+	runes := slices.Concat(folding(), x.q.Runes, notable)
+	for k, r := range runes[:min(len(runes), mostRunes)] {
+		for _, n := range runeRuns {
+			if !x.textCase(i, k, strings.Repeat(string(r), n), yield) {
+				return false
 			}
-			for k, m := range marks {
-				run := strings.Repeat(m, n)
-				for _, other := range marks {
-					for _, text := range []string{"a" + run + other + "b", other + run, run + other + "a" + other} {
-						x.base(k % x.bases)
-						setText(x.field(i), []byte(text))
-						if x.small() && !yield() {
-							return
-						}
+		}
+	}
+	return true
+}
+
+// runsBeside puts a run of one mark beside each other mark, so that both ends of
+// the run meet something.
+func (x *exhauster) runsBeside(i int, yield func() bool) bool {
+	marks := x.marks()
+	marks = marks[:min(len(marks), 20)]
+	for _, n := range runLengths {
+		if n > x.capLen {
+			break
+		}
+		for k, m := range marks {
+			run := strings.Repeat(m, n)
+			for _, other := range marks {
+				for _, text := range []string{"a" + run + other + "b", other + run, run + other + "a" + other} {
+					if !x.textCase(i, k, text, yield) {
+						return false
 					}
 				}
 			}
 		}
 	}
+	return true
+}
+
+// textCase puts a text into a slot of the k-th surrounding, and makes it a case.
+func (x *exhauster) textCase(i, k int, text string, yield func() bool) bool {
+	x.base(k % x.bases)
+	setText(x.field(i), []byte(text))
+	return !x.small() || yield()
 }
 
 // cutTwins writes a rune after the one that it truncates to in 8 or 16 bits: a version that
@@ -74,9 +85,7 @@ func (x *exhauster) cutTwins(slot int, yield func() bool) bool {
 			if other == r || !utf8.ValidRune(other) {
 				continue
 			}
-			x.base(k % x.bases)
-			setText(x.field(slot), []byte("x"+string(other)+string(r)))
-			if x.small() && !yield() {
+			if !x.textCase(slot, k, "x"+string(other)+string(r), yield) {
 				return false
 			}
 		}

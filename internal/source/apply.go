@@ -60,11 +60,14 @@ func clean(dir, local string) error {
 
 // applicable checks one file and returns its present text.
 func applicable(dir string, f beagle.PatchFile) (string, error) {
+	// A patch may name files of the module only, whatever its text says.
 	local := filepath.FromSlash(f.Path)
 	if !filepath.IsLocal(local) {
 		return "", fmt.Errorf("patch names %q, which is outside the module", f.Path)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, local))
+	// A file must be as it was when the run began: there with the same content, or not there at
+	// all.
 	switch {
 	case os.IsNotExist(err) && f.Before == "":
 		return "", nil
@@ -109,6 +112,7 @@ func gitStatus(dir, path string) string {
 // A symbolic link stays one.
 func replaceFile(path, text string) error {
 	mode := fs.FileMode(0o644)
+	// A link leads to the file that is to be replaced.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -118,6 +122,7 @@ func replaceFile(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
+	// Write a file beside it and rename that, so that nobody ever sees half of the text.
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".beagle-*")
 	if err != nil {
 		return err
@@ -130,6 +135,7 @@ func replaceFile(path, text string) error {
 	if err == nil {
 		err = tmp.Sync()
 	}
+	// The first error counts, and Close may have the first.
 	if e := tmp.Close(); err == nil {
 		err = e
 	}

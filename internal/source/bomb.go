@@ -15,6 +15,8 @@ const (
 
 // checkSize refuses what would take the reader's memory or time.
 func checkSize(f *File) *Problem {
+	// Measure constants and types by their declarations: a few lines that double each other make
+	// gigabytes when they are checked.
 	m := measurer{texts: map[string][]ast.Expr{}, types: map[string][]ast.Expr{}, known: map[string]int{}}
 	ast.Inspect(f.AST, m.declare)
 	for name := range m.texts {
@@ -29,6 +31,7 @@ func checkSize(f *File) *Problem {
 				name, maxParts)
 		}
 	}
+	// Texts in expressions may be long, too.
 	var found *Problem
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if b, ok := n.(*ast.BinaryExpr); ok && b.Op == token.ADD && found == nil && m.text(b) > maxText {
@@ -46,6 +49,8 @@ type measurer struct {
 	known        map[string]int        // -1 while under way
 }
 
+// declare notes the expressions of constants and the types of a file, by name. A name that is
+// declared twice is measured for both.
 func (m *measurer) declare(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:

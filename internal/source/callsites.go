@@ -133,6 +133,8 @@ func (cl *Callers) within(path []ast.Node) bool {
 	return false
 }
 
+// siteOf returns the call of the target that an expression is, with its arguments, or nil for other
+// calls.
 func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *site {
 	fun, id := syntax.Called(c)
 	if id == nil {
@@ -142,6 +144,7 @@ func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *site {
 	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != cl.of.PkgPath || syntax.FuncName(fn) != cl.of.Name {
 		return nil
 	}
+	// The receiver counts as the first argument, if the call names it.
 	s := &site{callers: cl, info: info, call: c, args: make([]ast.Expr, len(cl.of.Params))}
 	at := 0
 	if fn.Signature().Recv() != nil {
@@ -150,6 +153,7 @@ func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *site {
 			s.args[0] = sel.X
 		}
 	}
+	// A variadic call has any number of arguments for its last parameter, which are left out.
 	fixed := len(cl.of.Params) - at
 	if cl.of.Variadic && !c.Ellipsis.IsValid() {
 		fixed--

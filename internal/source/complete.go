@@ -19,6 +19,7 @@ func (r *Reader) Complete(src string) string {
 	if r.scope.group != nil {
 		src = r.completeGroup(src, own)
 	}
+	// What is appended may miss something in turn.
 	for {
 		f, err := parser.ParseFile(token.NewFileSet(), candidateName, src, 0) // resolves names within the file
 		if err != nil {
@@ -26,6 +27,7 @@ func (r *Reader) Complete(src string) string {
 		}
 		there := declared(src)
 		var missing []string
+		// A name may be a type, which needs its methods as well.
 		for _, id := range f.Unresolved {
 			for _, name := range inorder.Keys(own) { // a type, then its methods
 				if name != id.Name && !strings.HasPrefix(name, id.Name+".") || there[name] != "" ||
@@ -53,6 +55,7 @@ func (r *Reader) completeGroup(src string, own map[string]string) string {
 		if err != nil {
 			return src
 		}
+		// A group's methods are found by their names: whatever the version selects may be one.
 		selected := map[string]bool{}
 		for n := range ast.Preorder(f) {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
@@ -61,6 +64,7 @@ func (r *Reader) completeGroup(src string, own map[string]string) string {
 		}
 		group, there := r.scope.group, declared(src)
 		var missing []string
+		// Append what must stay, and the methods of the group's types that are selected.
 		for _, key := range inorder.Keys(own) {
 			recv, method, isMethod := strings.Cut(key, ".")
 			if there[key] == "" && (group.held[key] || isMethod && group.types[recv] != nil && selected[method]) {
@@ -83,6 +87,7 @@ func declared(src string) map[string]string {
 	if err != nil {
 		return out
 	}
+	// The text of a declaration begins with its comment.
 	text := func(n ast.Node, doc *ast.CommentGroup) string {
 		from := n.Pos()
 		if doc != nil {

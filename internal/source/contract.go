@@ -297,6 +297,7 @@ func (f *formals) names() string {
 // contractScope returns a package that declares the parameters, the names of the target's package
 // and of its file's imports, and the standard packages that the expression names.
 func (c *Conditions) contractScope(f *formals, expr ast.Expr) (*types.Package, error) {
+	// Names of the parameters come first, and so hide those of the package.
 	q := types.NewPackage(c.pkg.Types.Path(), c.pkg.Types.Name())
 	for i, v := range f.vars {
 		q.Scope().Insert(types.NewVar(token.NoPos, q, f.params[i].Name, v.Type()))
@@ -304,6 +305,7 @@ func (c *Conditions) contractScope(f *formals, expr ast.Expr) (*types.Package, e
 	for _, name := range c.pkg.Types.Scope().Names() {
 		q.Scope().Insert(c.pkg.Types.Scope().Lookup(name))
 	}
+	// Imports of the target's file have the names that they have there.
 	imports := map[string]string{}
 	for _, s := range f.file.ast.Imports {
 		path, _ := strconv.Unquote(s.Path.Value)
@@ -313,6 +315,7 @@ func (c *Conditions) contractScope(f *formals, expr ast.Expr) (*types.Package, e
 		}
 		imports[name] = path
 	}
+	// A qualifier that is no import may be a package of the library.
 	var failed error
 	ast.Inspect(expr, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)
@@ -369,6 +372,7 @@ func (c *Conditions) stated(p *piece) (lines []string) {
 	if p.kind != "func" || c.scope.group == nil && p != c.scope.target {
 		return nil
 	}
+	// The options speak of the target, or of the functions of a group by name.
 	exprs := []string{c.opts.Requires}
 	if c.scope.group != nil {
 		if c.scope.unrecorded(p) != "" {
@@ -380,6 +384,7 @@ func (c *Conditions) stated(p *piece) (lines []string) {
 	if p != c.scope.target {
 		f = c.formalsOf(p)
 	}
+	// A condition is written as it was understood.
 	for _, e := range exprs {
 		if e = strings.TrimSpace(e); e == "" {
 			continue
@@ -403,6 +408,7 @@ func (c *Conditions) Stated(src string) string {
 	if err != nil {
 		return src
 	}
+	// Each function gets the lines that its comment lacks.
 	var edits []syntax.Edit
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)

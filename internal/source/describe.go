@@ -15,11 +15,13 @@ import (
 // describe reads the target's declaration: signature, parameters, and the instantiation to
 // measure. It refuses targets that cannot be recorded and compared.
 func (u *Unit) describe(ctx context.Context) error {
+	// A group has no signature of its own.
 	if u.Scope.group != nil && u.opts.Entry == "" {
 		return u.describeGroup()
 	}
 	f := u.Scope.target.decl.(*ast.FuncDecl)
 	fn := u.Package.info.Defs[f.Name].(*types.Func)
+	// The receiver is a parameter like others, apart from its name.
 	if f.Recv != nil {
 		u.Target.Recv = u.Scope.target.recv
 		if _, ok := fn.Signature().Recv().Type().(*types.Pointer); ok {
@@ -30,6 +32,7 @@ func (u *Unit) describe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// What is measured is an instance, even of a generic function.
 	u.Target.Signature = text
 	if u.Sig, err = u.instantiate(ctx, fn); err != nil {
 		return err

@@ -51,6 +51,7 @@ func (w *Writer) EnteredAll(statement func(k int) string) map[string]string {
 		insert := func(at token.Pos, text string) {
 			edits[f] = append(edits[f], syntax.Edit{Start: f.offset(at), End: f.offset(at), New: text})
 		}
+		// Unnamed results get the blank name. A single one needs parentheses, too.
 		if list := fn.Type.Results; list != nil && len(list.List) > 0 && len(list.List[0].Names) == 0 {
 			lone := !list.Opening.IsValid()
 			for _, r := range list.List {

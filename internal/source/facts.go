@@ -53,6 +53,7 @@ type factWalk struct {
 	inBounds             map[ast.Expr]bool
 }
 
+// visit notes what a node reads and writes, and whether it can panic.
 func (w *factWalk) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IndexExpr:
@@ -60,6 +61,7 @@ func (w *factWalk) visit(n ast.Node) bool {
 	case *ast.SliceExpr:
 		w.facts.CanPanic = w.facts.CanPanic || !w.inBounds[n] && w.slicePanics(n)
 	case *ast.StarExpr:
+		// *p panics for nil; *T is a type.
 		w.facts.CanPanic = w.facts.CanPanic || w.scope.pkg.info.Types[n].IsValue()
 	case *ast.TypeAssertExpr:
 		w.facts.CanPanic = w.facts.CanPanic || n.Type != nil && !w.commaOK[n]
@@ -163,6 +165,8 @@ func (w *factWalk) name(obj types.Object) string {
 	return obj.Pkg().Path() + "." + obj.Name()
 }
 
+// call notes a call of a function outside of the scope, and what builtins write. The scope's own
+// functions are visited anyway.
 func (w *factWalk) call(c *ast.CallExpr) {
 	_, id := syntax.Called(c)
 	if id == nil {

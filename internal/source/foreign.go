@@ -63,6 +63,8 @@ func (cp *Copies) foreign(fn *types.Func) *foreign {
 
 // fetch loads a function of another package.
 func (cp *Copies) fetch(path, name string) *foreign {
+	// Load the other package as if the function were a target, with what it calls in its package as
+	// private copies.
 	o := Options{Dir: cp.opts.Dir, Spec: path + "." + name, Tags: cp.opts.Tags, Env: cp.opts.Env, InPlace: true}
 	other, err := Load(context.Background(), o)
 	if err != nil {
@@ -70,17 +72,20 @@ func (cp *Copies) fetch(path, name string) *foreign {
 	}
 	src, _ := other.Copies.Widen(other.Target.Source)
 	file, problem := other.Reader.Parse(src)
+	// Long code, and code with directives, stays where it is.
 	if problem != nil || strings.Count(src, "\n") > foreignLines || strings.Contains(src, "//go:") {
 		return nil
 	}
 	if slices.ContainsFunc(other.Scope.pieces, func(p *piece) bool { return constrained(p.file.path, p.file.text) }) {
 		return nil // other systems have another function
 	}
+	// Everything that the function brings along must mean the same here, under a new name.
 	f := &foreign{path: path, pkg: other.Target.PkgName, name: name, imports: importedNames(other.Package, file.AST)}
 	names, ok := cp.adopted(f, file)
 	if !ok || !cp.foreignConstants(other, file, names, f) || !cp.foreignUses(file, names, f) {
 		return nil
 	}
+	// Write the declarations under their new names, the function itself first.
 	for _, d := range file.AST.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
 			continue
@@ -110,12 +115,14 @@ func (d *foreignDecl) rank(entry string) int {
 // be copied: a copied type is another type, and a copied variable another variable.
 func (cp *Copies) adopted(f *foreign, file *File) (names map[string]string, ok bool) {
 	names, taken := map[string]string{}, map[string]bool{}
+	// give chooses a name here, and says whether it is free.
 	give := func(id *ast.Ident) bool {
 		name := cp.abroadName(f, strings.TrimSuffix(id.Name, "For"+Exported(f.name)))
 		clash := taken[name] || cp.pkg.Types.Scope().Lookup(name) != nil || cp.pkg.localNames()[name]
 		names[id.Name], taken[name] = name, true
 		return !clash
 	}
+	// Functions and constants can be copied, but types and variables can't: they have an identity.
 	for _, d := range file.AST.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -151,6 +158,7 @@ func (cp *Copies) abroadName(f *foreign, name string) string {
 // false if a constant has a type of the package, a value without a literal, or another value on
 // another system.
 func (cp *Copies) foreignConstants(other *Unit, file *File, names map[string]string, f *foreign) bool {
+	// Find the constants of the package that are not among the copied declarations.
 	found := map[string]*types.Const{}
 	for id, obj := range file.Info.Uses {
 		c, ok := obj.(*types.Const)
@@ -161,6 +169,7 @@ func (cp *Copies) foreignConstants(other *Unit, file *File, names map[string]str
 	for _, name := range inorder.Keys(found) {
 		c := found[name]
 		basic, ok := c.Type().(*types.Basic)
+		// A plain constant that is the same on all systems becomes its value.
 		if !ok || !other.Package.sameEverywhere(name, map[string]bool{}) {
 			return false
 		}
@@ -174,6 +183,7 @@ func (cp *Copies) foreignConstants(other *Unit, file *File, names map[string]str
 		default:
 			return false
 		}
+		// A typed constant keeps its type, and a character its form.
 		as := ""
 		if basic.Info()&types.IsUntyped == 0 {
 			as = " " + basic.Name()
@@ -198,6 +208,7 @@ func (pkg *Package) sameEverywhere(name string, asked map[string]bool) bool {
 	if p == nil || constrained(p.file.path, p.file.text) {
 		return false
 	}
+	// A constant may refer to others, which must be the same everywhere, too.
 	asked[name] = true
 	same := true
 	for _, s := range p.decl.(*ast.GenDecl).Specs { // a constant may repeat what another one says
@@ -234,6 +245,7 @@ func (cp *Copies) foreignUses(file *File, names map[string]string, f *foreign) b
 		if !file.contains(id) {
 			continue
 		}
+		// A name must not be hidden here, and the copy must have what it stands for.
 		here := cp.pkg.Types.Scope().Lookup(id.Name) != nil
 		switch {
 		case obj.Parent() == types.Universe:
@@ -247,6 +259,7 @@ func (cp *Copies) foreignUses(file *File, names map[string]string, f *foreign) b
 		case obj.Pkg() == file.Types && obj.Parent() == nil && !obj.Exported():
 			return false // a field or a method that the other package alone may name
 		}
+		// A package needs the same name here, or none that is taken.
 		if p, ok := obj.(*types.PkgName); ok {
 			spec, known := cp.reader.imported(id.Name)
 			if here || known && spec.path != p.Imported().Path() || !known && stdNames[id.Name] != p.Imported().Path() {
@@ -263,6 +276,7 @@ func foreignDeclOf(file *File, d ast.Decl, names map[string]string) foreignDecl 
 	var out foreignDecl
 	tok := file.Fset.File(file.AST.FileStart)
 	at := func(p token.Pos) int { return tok.Offset(p) }
+	// Replace each name of a copied declaration, where it means that.
 	var edits []syntax.Edit
 	ast.Inspect(d, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -308,15 +322,18 @@ func (w *widener) copyAbroad(fn *types.Func) string {
 	if name, ok := w.names[key]; ok {
 		return name
 	}
+	// Note the refusal in advance: a recursive function would ask again.
 	w.names[key] = ""
 	f := w.copies.foreign(fn)
 	if f == nil {
 		return ""
 	}
+	// A copy from an earlier step counts as long as it has the name.
 	if w.taken[f.entry()] { // an earlier step changed it
 		w.names[key] = f.entry()
 		return f.entry()
 	}
+	// An import may not clash with another one of the version, nor a name with another declaration.
 	for name, path := range f.imports {
 		if was, ok := w.paths[name]; ok && was != path {
 			return ""
@@ -329,6 +346,7 @@ func (w *widener) copyAbroad(fn *types.Func) string {
 			}
 		}
 	}
+	// Now take it: its imports, and its declarations with a comment that says whose they are.
 	for name, path := range f.imports {
 		w.paths[name] = path
 	}
@@ -351,6 +369,7 @@ func (w *widener) copyAbroad(fn *types.Func) string {
 func (n *narrower) findForeign() {
 	n.copies.abroad.Lock()
 	defer n.copies.abroad.Unlock()
+	// Collect the declarations of the file by name.
 	decls := map[string]ast.Decl{}
 	for _, d := range n.file.AST.Decls {
 		switch d := d.(type) {
@@ -366,6 +385,7 @@ func (n *narrower) findForeign() {
 			}
 		}
 	}
+	// A copy is the same if all of its declarations are, and nothing else uses them.
 	for _, f := range n.copies.foreigners {
 		if f == nil || decls[f.entry()] == nil {
 			continue

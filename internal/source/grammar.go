@@ -73,6 +73,8 @@ func (g *grammar) add(format string, args ...any) {
 	}
 }
 
+// one lists conditions on one operand, by what its type allows to ask. most is the greatest length
+// that occurs.
 func (g *grammar) one(o operand, most int) {
 	switch t := o.typ.Underlying().(type) {
 	case *types.Basic:
@@ -118,6 +120,8 @@ func (g *grammar) text(x, plain, pkg, valid, count string, t types.Type) {
 	g.add("utf8.%s(%s) && utf8.%s(%s) == len(%s)", valid, x, count, x, x)
 }
 
+// elements lists conditions on the elements of a list: texts are asked as a whole, and floats for
+// NaN.
 func (g *grammar) elements(o operand, elem types.Type) {
 	b, ok := elem.Underlying().(*types.Basic)
 	if !ok {
@@ -134,6 +138,7 @@ func (g *grammar) elements(o operand, elem types.Type) {
 	case b.Info()&types.IsFloat != 0:
 		g.add("!slices.ContainsFunc(%s, math.IsNaN)", x)
 	}
+	// Elements with an order may be distinct or sorted, which many functions rely on.
 	if b.Info()&types.IsOrdered != 0 {
 		g.add("len(slices.Compact(slices.Sorted(slices.Values(%s)))) == len(%s)", x, x)
 		g.add("slices.IsSorted(%s)", x)

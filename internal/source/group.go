@@ -81,10 +81,12 @@ func cutGroup(spec string) (first string, names []string, err error) {
 		What:   fmt.Sprintf("%s: the braces must hold names of one package", spec),
 		Remedy: "name a group as './pkg.{FuncA,FuncB}', with names of functions, types or Type.Method",
 	}
+	// The braces must close at the end, and follow a dot or be all there is.
 	inside, ok := strings.CutSuffix(spec[at+1:], "}")
 	if !ok || at > 0 && spec[at-1] != '.' {
 		return "", nil, bad
 	}
+	// A name that is listed twice counts once.
 	for _, name := range strings.Split(inside, ",") {
 		name = strings.TrimSpace(name)
 		if !IsFunctionName(name) {
@@ -228,6 +230,7 @@ func (pkg *Package) touches(p *piece, name string) bool {
 	if !ok {
 		return false
 	}
+	// Exported fields may be used by anybody anyway.
 	own := map[types.Object]bool{}
 	for f := range s.Fields() {
 		own[f] = !f.Exported()
@@ -241,6 +244,7 @@ func (pkg *Package) touches(p *piece, name string) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
 			found = found || own[syntax.Origin(pkg.info.Uses[n])]
+		// A literal without keys depends on the order of all fields.
 		case *ast.CompositeLit:
 			t, isNamed := types.Unalias(pkg.info.TypeOf(n)).(*types.Named)
 			if isNamed && t.Origin().Obj().Name() == name && t.Obj().Pkg() == pkg.Types && len(n.Elts) > 0 {
@@ -256,12 +260,14 @@ func (pkg *Package) touches(p *piece, name string) bool {
 // groupScope returns the roots of a group and the declarations that only they use, with the types
 // of the package and their methods.
 func (sc *Scope) groupScope(outside map[string]bool, dir string) ([]*piece, error) {
+	// Methods belong to their types, wherever they are declared.
 	g, in, methods := sc.pkg.graph, map[*piece]bool{}, map[string][]*piece{}
 	for _, p := range g.all {
 		if p.kind == "func" && p.recv != "" {
 			methods[p.recv] = append(methods[p.recv], p)
 		}
 	}
+	// Visit what the roots use, and what that uses, as far as it may move with the group.
 	var visit func(p *piece)
 	visit = func(p *piece) {
 		next := slices.Collect(maps.Keys(g.uses[p].pieces))
@@ -282,11 +288,13 @@ func (sc *Scope) groupScope(outside map[string]bool, dir string) ([]*piece, erro
 	for _, p := range sc.group.roots {
 		visit(p)
 	}
+	// A version is one file, so imports must not clash.
 	if a, b := g.clashing(sc.group.roots); a != nil {
 		return nil, sc.refuseGroup(fmt.Sprintf("%s and %s import different packages under one name, or one package "+
 			"under two names, and a version is one file", a.key(), b.key()),
 			"give the packages the same names in both files")
 	}
+	// A type and its methods stay together.
 	whole := func(p *piece) bool { // a type stays with its methods, and methods with their type
 		switch {
 		case p.kind == "type":
@@ -296,6 +304,7 @@ func (sc *Scope) groupScope(outside map[string]bool, dir string) ([]*piece, erro
 		}
 		return true
 	}
+	// Take out what code outside of the group uses, until nothing is left of it.
 	for changed := true; changed; {
 		changed = false
 		for p := range in {
@@ -360,7 +369,10 @@ func (g *graph) clashing(ps []*piece) (a, b *piece) {
 // they are. hold refuses a group whose unexported fields other code uses.
 func (sc *Scope) hold(outside map[string]bool) error {
 	g, in := sc.group, setOf(sc.pieces)
+	// Methods that an interface of the package may call are seen from outside.
 	dynamic := sc.pkg.interfaceMethods()
+	// A declaration is held if it is exported, or used by the rest of the package or by files that
+	// are not read.
 	for _, p := range sc.pieces {
 		if p.kind != "func" && p.kind != "type" {
 			continue
@@ -378,6 +390,7 @@ func (sc *Scope) hold(outside map[string]bool) error {
 			g.held[p.key()] = true
 		}
 	}
+	// Fields outside of functions can't be hidden behind the group's own functions.
 	var users []string
 	for name := range g.types {
 		for _, p := range sc.pkg.graph.all {
@@ -455,6 +468,7 @@ func (sc *Scope) SourceLine() func(function, file string, line int) int {
 		file string
 		line int
 	}
+	// Parse the candidate file, whose functions are those of the user's files.
 	lines := map[place]int{}
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, candidateName, sc.of.Source, parser.SkipObjectResolution)
@@ -470,6 +484,7 @@ func (sc *Scope) SourceLine() func(function, file string, line int) int {
 	span := func(fset *token.FileSet, d ast.Decl) (first, last int) {
 		return fset.PositionFor(d.Pos(), false).Line, fset.PositionFor(d.End(), false).Line
 	}
+	// A function whose text has the same number of lines is mapped line by line.
 	for _, p := range sc.pieces {
 		d := now[p.key()]
 		if p.kind != "func" || d == nil {

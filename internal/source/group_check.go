@@ -85,6 +85,7 @@ func (sc *Scope) documented(p *piece) bool {
 // checkGroup compares the visible parts of a group with the original: signatures, methods, exported
 // fields, and the operations on values of its types.
 func (r *Reader) checkGroup(f *File) *Problem {
+	// The functions that others call keep their signatures.
 	for _, p := range r.scope.pieces {
 		if p.kind != "func" || !r.scope.group.held[p.key()] {
 			continue
@@ -100,6 +101,7 @@ func (r *Reader) checkGroup(f *File) *Problem {
 			return f.problem("scope", at, "the signature of %s changed: %s, was %s", p.key(), now, was)
 		}
 	}
+	// The types of the group keep all that others can see of them.
 	for _, name := range inorder.Keys(r.scope.group.types) {
 		obj, ok := f.Types.Scope().Lookup(name).(*types.TypeName)
 		if !ok {
@@ -115,6 +117,7 @@ func (r *Reader) checkGroup(f *File) *Problem {
 // sameType compares the visible parts of a type with the original.
 func (pkg *Package) sameType(was, now *types.TypeName) error {
 	name := was.Name()
+	// Names, type parameters and the kind of type come first, and then fields and methods.
 	if a, b := typeHead(was), typeHead(now); a != b {
 		return fmt.Errorf("the declaration of %s changed: %s, was %s", name, b, a)
 	}
@@ -131,9 +134,11 @@ func (pkg *Package) sameType(was, now *types.TypeName) error {
 			return fmt.Errorf("the exported methods of %s changed: %s, was %s", name, brackets(b), brackets(a))
 		}
 	}
+	// Somebody may compare values, or use them as keys.
 	if types.Comparable(was.Type()) && !types.Comparable(now.Type()) && pkg.handedOut(was) {
 		return fmt.Errorf("values of %s are no longer comparable", name)
 	}
+	// A field that points somewhere makes copies share memory.
 	if sharing(was.Type(), map[types.Type]bool{}) == "" {
 		if by := sharing(now.Type(), map[types.Type]bool{}); by != "" {
 			return fmt.Errorf("a copy of a %s had memory of its own, and now shares the memory behind %s", name, by)
@@ -148,6 +153,7 @@ func (pkg *Package) handedOut(t *types.TypeName) bool {
 	if !t.Exported() {
 		return false
 	}
+	// byValue looks for values of the type among what a function takes and returns.
 	byValue := func(sig *types.Signature) bool {
 		for _, list := range []*types.Tuple{sig.Params(), sig.Results()} {
 			for v := range list.Variables() {
@@ -158,6 +164,7 @@ func (pkg *Package) handedOut(t *types.TypeName) bool {
 		}
 		return sig.Recv() != nil && holdsValue(sig.Recv().Type(), t, false)
 	}
+	// Exported functions, variables and fields are where other packages get values.
 	for _, obj := range pkg.info.Defs {
 		if obj == nil || !obj.Exported() {
 			continue
@@ -193,6 +200,8 @@ func typeHead(t *types.TypeName) string {
 // that embedded fields bring along.
 func visible(s *types.Struct) string { return strings.Join(visibleFields(s, nil), "; ") }
 
+// visibleFields lists the exported fields of a struct, those of embedded structs included. around
+// holds the structs on the way, which may embed themselves.
 func visibleFields(s *types.Struct, around []types.Type) (out []string) {
 	for i := range s.NumFields() {
 		f := s.Field(i)

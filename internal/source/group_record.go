@@ -55,12 +55,14 @@ func (c *Conditions) Demanded(name string) bool { return len(c.terms[name]) > 0 
 // unrecorded is Unrecorded for a function of the group.
 func (sc *Scope) unrecorded(p *piece) string {
 	fn, in := p.decl.(*ast.FuncDecl), setOf(sc.pieces)
+	// A function must be called from outside, and have one type.
 	switch {
 	case !sc.group.held[p.key()]:
 		return "nobody but the group calls it, so that a version may call it in another way"
 	case fn.Type.TypeParams != nil:
 		return "it is generic"
 	}
+	// A version's own type is no longer the one that records hold.
 	for name, t := range sc.group.types {
 		if !within(sc.pkg.graph.usedBy[t], in) {
 			return fmt.Sprintf("code beside the group uses %s, and a version's own %[1]s is another type to it", name)
@@ -72,6 +74,7 @@ func (sc *Scope) unrecorded(p *piece) string {
 			return why
 		}
 	}
+	// Fields that nobody else sees may have another meaning in a version.
 	if p.recv != "" && sc.private(p.recv, in) {
 		return fmt.Sprintf("only the group uses the fields of %s, so that they may mean something else in a version",
 			p.recv)
@@ -114,6 +117,7 @@ type term struct {
 // terms splits the conditions of a group: "Encode: n >= 0; len(s) > 0" are two.
 func terms(text string) (out []term) {
 	fset := token.NewFileSet()
+	// Scan the tokens, for a text may contain a semicolon itself.
 	file := fset.AddFile("", -1, len(text))
 	var s scanner.Scanner
 	s.Init(file, []byte(text), nil, 0) // condition reports the errors
@@ -126,6 +130,7 @@ func terms(text string) (out []term) {
 			out = append(out, t)
 		}
 	}
+	// A semicolon counts outside of all brackets.
 	for depth, from := 0, 0; ; {
 		pos, tok, lit := s.Scan()
 		switch tok {
@@ -166,6 +171,7 @@ func (c *Conditions) readGroup() error {
 	if c.opts.Entry != "" {
 		return nil
 	}
+	// Sort the demands of the options by function.
 	c.terms = map[string][]string{}
 	recorded := c.scope.Recordable()
 	for _, t := range terms(c.opts.Requires) {
@@ -177,6 +183,7 @@ func (c *Conditions) readGroup() error {
 			c.terms[name] = append(c.terms[name], t.expr)
 		}
 	}
+	// Then read the comments of each recorded function, together with these.
 	var said []string
 	for _, name := range recorded {
 		p := c.pkg.function(name)
@@ -196,6 +203,7 @@ func (c *Conditions) readGroup() error {
 // demandedOf returns the functions of a group that a condition binds: the named one, or all
 // recorded functions that it fits.
 func (c *Conditions) demandedOf(t term, recorded []string) (out []string, err error) {
+	// A named function must be one whose calls are recorded, and the condition must fit it.
 	if t.function != "" {
 		why, err := c.scope.Unrecorded(t.function)
 		if err == nil && why != "" {
@@ -207,6 +215,7 @@ func (c *Conditions) demandedOf(t term, recorded []string) (out []string, err er
 		}
 		return []string{t.function}, err
 	}
+	// Without a name the condition binds every function that it fits.
 	var first error
 	for _, name := range recorded {
 		if _, bad := c.condition(c.formalsOf(c.pkg.function(name)), t.expr); bad == nil {
@@ -241,6 +250,8 @@ func (sc *Scope) between() map[*piece]bool {
 	return sc.group.between
 }
 
+// findBetween returns the declarations outside of a group through which the group may call itself:
+// they are reached from it, and lead back to its functions.
 func (sc *Scope) findBetween() map[*piece]bool {
 	in, reached, out := setOf(sc.pieces), map[*piece]bool{}, map[*piece]bool{}
 	var visit func(p *piece)
@@ -255,6 +266,7 @@ func (sc *Scope) findBetween() map[*piece]bool {
 	for _, p := range sc.pieces {
 		visit(p)
 	}
+	// Go backwards from the group's functions until nothing is added.
 	for changed := true; changed; {
 		changed = false
 		for p := range reached {

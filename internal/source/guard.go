@@ -91,6 +91,7 @@ type guardWriter struct {
 
 // choose selects the declarations of the original that stand beside the version, and their names.
 func (g *guardWriter) choose() error {
+	// Both versions stand in one file, so their imports must agree.
 	for name, path := range localNames(g.slow.AST) {
 		if was := g.imports[name]; was != "" && was != path {
 			return fmt.Errorf("%s is %s in one version and %s in the other", name, was, path)
@@ -102,6 +103,7 @@ func (g *guardWriter) choose() error {
 	for _, s := range g.slow.AST.Imports {
 		g.added = append(g.added, "import "+g.slowFile.text[g.slowFile.offset(s.Pos()):g.slowFile.offset(s.End())])
 	}
+	// The original gets a name of its own, and so does all of it that differs.
 	g.name = g.free(original(g.writer.of.Name))
 	theirs := map[string]string{}
 	for _, p := range pieces(g.fastFile) {
@@ -109,6 +111,8 @@ func (g *guardWriter) choose() error {
 			theirs[key] = canonical(p.standalone(g.fastFile.plain))
 		}
 	}
+	// Sort the original's declarations: those that only it has, those that both have alike, and
+	// those that differ.
 	var same []*piece
 	for _, p := range pieces(g.slowFile) {
 		text, both := theirs[p.key()]
@@ -223,6 +227,8 @@ func (g *guardWriter) render(start, end int) string {
 	return syntax.Apply(g.slowFile.text[start:end], g.edits(start, end))
 }
 
+// edits returns the edits that rename the original's declarations in a part of its file. A method's
+// name stays, since its receiver is renamed.
 func (g *guardWriter) edits(start, end int) []syntax.Edit {
 	var edits []syntax.Edit
 	ast.Inspect(g.slow.AST, func(n ast.Node) bool {
@@ -266,6 +272,7 @@ func (g *guardWriter) slowTarget() (string, error) {
 
 // guard writes the branch at the top of the version.
 func (g *guardWriter) guard(conds []*Predicate) (string, error) {
+	// Conditions are written with the version's own names of the parameters.
 	params, err := g.params()
 	if err != nil {
 		return "", err
@@ -274,6 +281,7 @@ func (g *guardWriter) guard(conds []*Predicate) (string, error) {
 	for _, p := range conds {
 		parts = append(parts, p.Render(params, g.qualify))
 	}
+	// The call passes everything on, and returns what it gives.
 	args := make([]string, len(params))
 	for i, p := range params {
 		args[i] = p.Name

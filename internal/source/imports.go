@@ -20,6 +20,7 @@ type fileImports struct {
 	used  map[string]bool   // names that the file used before the patch
 }
 
+// newFileImports notes the imports of a file by path, and which of them its code uses.
 func newFileImports(pkg *Package, file *srcFile) *fileImports {
 	n := &fileImports{pkg: pkg, file: file, names: map[string]string{}, added: map[string]string{}}
 	for _, s := range file.ast.Imports {
@@ -90,6 +91,8 @@ func (n *fileImports) prune(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// An import goes if code used it before, and nothing uses it any more. One that nobody used was
+	// there for another reason.
 	free := syntax.Qualifiers(f)
 	var edits []syntax.Edit
 	for _, d := range f.Decls {
@@ -105,6 +108,7 @@ func (n *fileImports) prune(text string) (string, error) {
 				drop = append(drop, s)
 			}
 		}
+		// A block without imports goes as a whole.
 		if len(drop) == len(g.Specs) {
 			edits = append(edits, removal(text, tok.Offset(g.Pos()), tok.Offset(g.End())))
 			continue
@@ -137,6 +141,7 @@ func addImport(text string, spec importSpec, crlf bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Find the first block of imports, other than that of cgo.
 	nl := newlines("\n", crlf)
 	var decl *ast.GenDecl
 	for _, d := range f.Decls {
@@ -145,6 +150,7 @@ func addImport(text string, spec importSpec, crlf bool) (string, error) {
 			break
 		}
 	}
+	// Without one, the import follows the package clause, on the same line if more follows there.
 	if decl == nil {
 		at := tok.Offset(f.Name.End())
 		if strings.HasPrefix(strings.TrimLeft(text[at:], " \t"), ";") {
@@ -153,6 +159,8 @@ func addImport(text string, spec importSpec, crlf bool) (string, error) {
 		at += len(strings.TrimRight(text[at:skipLine(text, at)], "\r\n"))
 		return syntax.Apply(text, []syntax.Edit{{Start: at, End: at, New: nl + nl + "import " + spec.String()}}), nil
 	}
+	// A single import becomes a block of two, in order, with a line between the library's and
+	// others.
 	if !decl.Lparen.IsValid() {
 		old := decl.Specs[0].(*ast.ImportSpec)
 		lines := []string{text[tok.Offset(old.Pos()):tok.Offset(old.End())], spec.String()}
@@ -174,6 +182,7 @@ func addImport(text string, spec importSpec, crlf bool) (string, error) {
 // its kind that sorts after it, else after the last of its kind.
 func insertSpec(text string, decl *ast.GenDecl, tok *token.File, spec importSpec, nl string) string {
 	var last *ast.ImportSpec
+	// Look among the imports of the same kind.
 	for _, s := range decl.Specs {
 		s := s.(*ast.ImportSpec)
 		if isStd(importPath(s)) != isStd(spec.path) {
@@ -189,6 +198,8 @@ func insertSpec(text string, decl *ast.GenDecl, tok *token.File, spec importSpec
 		}
 		last = s
 	}
+	// Without one that sorts after it, it goes behind the last of its kind, or to the end of the
+	// block where its kind begins.
 	if last != nil {
 		at := skipLine(text, tok.Offset(last.End()))
 		return syntax.Apply(text, []syntax.Edit{{Start: at, End: at, New: "\t" + spec.String() + nl}})

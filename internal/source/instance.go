@@ -25,6 +25,7 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	if params.Len() == 0 {
 		params = sig.RecvTypeParams()
 	}
+	// Type arguments of the user count, but only a generic function has some.
 	_, wanted := syntax.CutTypeArgs(u.opts.Spec)
 	switch {
 	case params.Len() == 0 && len(wanted) > 0:
@@ -33,6 +34,7 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	case params.Len() == 0:
 		return sig, nil
 	}
+	// Try what code uses for arguments, in the order of its nearness.
 	generic := genericName(fn)
 	if len(wanted) > 0 {
 		return u.asked(fn, generic, wanted)
@@ -55,6 +57,7 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 
 // asked returns the signature with the type arguments that the user named.
 func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*types.Signature, error) {
+	// Each argument must be a type that the package can name, and together they must fit.
 	var args []types.Type
 	for _, text := range texts {
 		t := instances{u.Package}.written(text)
@@ -302,6 +305,7 @@ func (in instances) moduleInstances(ctx context.Context, name string) [][]types.
 // instancesIn type-checks files, one directory and package at a time. Failing imports stay
 // unknown: most uses do not need them.
 func (in instances) instancesIn(files []string, name string) [][]types.Type {
+	// Parse the files, and group them by directory and package.
 	fset := token.NewFileSet()
 	groups := map[string][]*ast.File{}
 	var keys []string
@@ -316,6 +320,8 @@ func (in instances) instancesIn(files []string, name string) [][]types.Type {
 		}
 		groups[key] = append(groups[key], f)
 	}
+	// The package itself has its types already. Any other is checked with the target's package as
+	// it is, so that its types are the same.
 	var out [][]types.Type
 	for _, key := range keys {
 		info := newInfo()

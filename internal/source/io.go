@@ -21,10 +21,12 @@ func (u *Unit) io() error {
 	if slices.Contains(u.Target.Contract.Ignore, beagle.IgnoreIO) {
 		return nil
 	}
+	// Find the first use of a function that does input or output.
 	at, name := u.Scope.targetReaches(doesIO)
 	if name == "" {
 		return nil
 	}
+	// In place, reading and printing may stay, since the tests see both. Anything else is worse.
 	if u.opts.InPlace {
 		worse := func(fn *types.Func) bool {
 			return doesIO(fn) && (fn.Signature().Recv() != nil || !listed(readsOrPrints, fn))
@@ -76,11 +78,13 @@ func (pkg *Package) reachesIO(
 			return name == ""
 		}
 		fn, ok := pkg.info.Uses[id].(*types.Func)
+		// Each function is looked into once.
 		if !ok || fn.Pkg() == nil || seen[fn.Origin()] {
 			return true
 		}
 		fn = fn.Origin()
 		seen[fn] = true
+		// A function of the package is followed; one of another package does what its name says.
 		switch {
 		case does(fn):
 			at, name = id.Pos(), shortName(fn)

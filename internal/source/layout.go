@@ -18,6 +18,7 @@ func (sc *Scope) layout(name string) error {
 	obj := sc.pkg.Types.Scope().Lookup(name).(*types.TypeName)
 	p := sc.pkg.typePiece(name)
 	s, isStruct := obj.Type().Underlying().(*types.Struct)
+	// The type must be a struct that is declared by itself, and that Go code alone uses.
 	switch {
 	case obj.IsAlias():
 		return sc.refuseGroup(name+" is another name for a type", "name that type")
@@ -31,14 +32,17 @@ func (sc *Scope) layout(name string) error {
 	case sc.pkg.graph.uses[p].cgo:
 		return sc.refuseGroup(name+" needs cgo", "name a type that does not")
 	}
+	// Without an unexported field there is nothing that a version may change.
 	if !slices.ContainsFunc(slices.Collect(s.Fields()), func(f *types.Var) bool { return !f.Exported() }) {
 		return sc.refuseGroup("all fields of "+name+" are exported, so that other packages may use them",
 			fmt.Sprintf("name functions that work on it: '%s.{FuncA,FuncB}'", sc.of.PkgPath))
 	}
+	// Code of other platforms can't be checked, and may use the fields.
 	if file := sc.pkg.elsewhere(name); file != "" {
 		return sc.refuseGroup(fmt.Sprintf("%s uses %s, and the build tags exclude that file: no version can be "+
 			"checked with it", file, name), "name functions that files of other platforms do not use")
 	}
+	// The same goes for code that shows how the fields lie.
 	if at, why := sc.pkg.laidOpen(obj); why != "" {
 		where := sc.pkg.fset.Position(at)
 		return sc.refuseGroup(fmt.Sprintf("%s:%d %s, which shows how the fields of %s lie",
@@ -86,6 +90,7 @@ var shows = map[string][]string{
 // laidOpen finds code of the package that shows how the fields of a type lie: a comparison of whole
 // values, a key of a map, a conversion, or a function that takes values apart.
 func (pkg *Package) laidOpen(t *types.TypeName) (at token.Pos, why string) {
+	// The first finding is enough.
 	report := func(p token.Pos, format string, args ...any) {
 		if why == "" {
 			at, why = p, fmt.Sprintf(format, args...)
@@ -113,12 +118,15 @@ func (pkg *Package) laidOpen(t *types.TypeName) (at token.Pos, why string) {
 
 // shown reports a call that converts a value or takes it apart.
 func (pkg *Package) shown(call *ast.CallExpr, t *types.TypeName, report func(token.Pos, string, ...any)) {
+	// A conversion to or from another struct type needs equal fields.
 	if tv := pkg.info.Types[call.Fun]; tv.IsType() && len(call.Args) == 1 {
 		if from := pkg.info.TypeOf(call.Args[0]); converts(tv.Type, from, t) {
 			report(call.Pos(), "converts it")
 		}
 		return
 	}
+	// Functions that look into values are known by their packages, unless the type says itself how
+	// it is shown.
 	path, name := "", ""
 	switch fn := pkg.info.Uses[calledIdent(call)].(type) {
 	case *types.Builtin:

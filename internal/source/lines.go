@@ -19,6 +19,7 @@ func Lines(canonical, written string) map[int]int {
 		return out
 	}
 	line := func(at token.Pos) int { return fset.PositionFor(at, false).Line }
+	// The first node on a line decides: it begins there.
 	pair := func(x, y ast.Node) {
 		if at := line(x.Pos()); out[at] == 0 {
 			out[at] = line(y.Pos())
@@ -32,6 +33,7 @@ func Lines(canonical, written string) map[int]int {
 			}
 		}
 	}
+	// Both texts have the same nodes in the same order.
 	xs, ys := nodes(a), nodes(b)
 	for i := range min(len(xs), len(ys)) {
 		pair(xs[i], ys[i])

@@ -103,6 +103,7 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 // names by path.
 func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exports.Importer) map[string]string {
 	also := map[string]string{}
+	// Read what the module requires. Without a go.mod nothing more can be imported.
 	if pkg.Module == nil || pkg.Module.GoMod == "" {
 		return also
 	}
@@ -114,6 +115,7 @@ func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exp
 	if err != nil {
 		return also
 	}
+	// Only packages of required modules have export data that fits.
 	for _, path := range o.Also {
 		required := slices.ContainsFunc(m.Require, func(r *modfile.Require) bool {
 			return path == r.Mod.Path || strings.HasPrefix(path, r.Mod.Path+"/")
@@ -334,6 +336,7 @@ func notFound(o *Options, pkgs []*packages.Package) error {
 
 // goCommandError explains a failure of the go command that the user can fix.
 func goCommandError(o *Options, msg string) error {
+	// The first line is what the user needs to see; the messages below are known by their words.
 	msg = strings.TrimSpace(msg)
 	first, _, _ := strings.Cut(msg, "\n")
 	switch {

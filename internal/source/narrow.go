@@ -131,6 +131,7 @@ func (n *narrower) settle() {
 // edits remove the copies that are the same, and name their originals.
 func (n *narrower) edits() []syntax.Edit {
 	var edits []syntax.Edit
+	// Drop the copies that equal their originals, with their comments.
 	for _, c := range n.found {
 		if !c.same {
 			continue
@@ -147,6 +148,7 @@ func (n *narrower) edits() []syntax.Edit {
 			edits = append(edits, syntax.Edit{Start: n.tok.Offset(start), End: n.tok.Offset(d.End())})
 		}
 	}
+	// Uses of a dropped copy go back to the original, except in copies that are dropped themselves.
 	for _, use := range n.uses {
 		if use.of.same && (use.in == nil || !use.in.same) {
 			edits = append(edits, use.back...)
@@ -203,6 +205,7 @@ func (n *narrower) original(c *privateCopy, fn *ast.FuncDecl) string {
 // spelled returns the text of a declaration by its tokens. It leaves out comments
 // and line breaks: a rewrite may have printed unchanged code anew.
 func spelled(text string) string {
+	// Scan the tokens. A comma or a semicolon counts only if no bracket closes behind it.
 	var s scanner.Scanner
 	s.Init(token.NewFileSet().AddFile("", -1, len(text)), []byte(text), func(token.Position, string) {}, 0)
 	var out strings.Builder
@@ -260,6 +263,7 @@ func (n *narrower) backMethod(call *ast.CallExpr, p *piece) []syntax.Edit {
 	}
 	name, recv := p.names[0].Name, call.Args[0]
 	from := recv
+	// Take off the operator that made the receiver fit the parameter.
 	switch x := recv.(type) {
 	case *ast.UnaryExpr:
 		if _, literal := ast.Unparen(x.X).(*ast.CompositeLit); x.Op == token.AND && !literal {
@@ -271,11 +275,13 @@ func (n *narrower) backMethod(call *ast.CallExpr, p *piece) []syntax.Edit {
 	if !n.selects(from, p) {
 		return nil
 	}
+	// A selector binds more than these operators.
 	open, shut := "", ""
 	switch from.(type) {
 	case *ast.UnaryExpr, *ast.StarExpr, *ast.BinaryExpr, *ast.FuncLit, *ast.CompositeLit:
 		open, shut = "(", ")"
 	}
+	// Without further arguments nothing stands between the receiver and the closing parenthesis.
 	after := call.Rparen
 	if len(call.Args) > 1 {
 		after = call.Args[1].Pos()

@@ -112,6 +112,8 @@ func lineComment(s string) int {
 
 // wanted returns the imports that the file needs, in canonical order.
 func (r *Reader) wanted(f *ast.File) []importSpec {
+	// Keep the imports that are used, and those whose name is unknown. An explicit name that is the
+	// package's own is left out.
 	free := syntax.Qualifiers(f)
 	var out []importSpec
 	have := map[string]bool{}
@@ -132,6 +134,8 @@ func (r *Reader) wanted(f *ast.File) []importSpec {
 			have[local] = true
 		}
 	}
+	// Add those that are missing: what the package imports under the name, or else a package of the
+	// library.
 	for name := range free {
 		if have[name] || r.scope.declare[name] {
 			continue

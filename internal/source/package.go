@@ -47,6 +47,7 @@ type Package struct {
 // newPackage parses and type-checks a package as the user wrote it. also are the names of packages
 // that it does not import, and candidates may.
 func newPackage(p *packages.Package, x *exports.Importer, also map[string]string) (*Package, error) {
+	// Note the names of all packages in reach, and which ones the package imports itself.
 	pkg := &Package{Path: p.PkgPath, Name: p.Name, Dir: p.Dir, Root: moduleRoot(p), lang: language(p),
 		fset: token.NewFileSet(), exports: x, also: also, direct: map[string]bool{}, names: map[string]string{},
 		qualify: map[string]string{}}
@@ -55,6 +56,7 @@ func newPackage(p *packages.Package, x *exports.Importer, also map[string]string
 	for path := range p.Imports {
 		pkg.direct[path] = true
 	}
+	// Parse the files again, with comments: these are the texts that patches are made of.
 	for _, path := range p.CompiledGoFiles {
 		if !strings.HasSuffix(path, ".go") && filepath.Dir(path) == p.Dir {
 			continue // assembly
@@ -68,6 +70,7 @@ func newPackage(p *packages.Package, x *exports.Importer, also map[string]string
 		}
 		pkg.files = append(pkg.files, f)
 	}
+	// The first error says what is wrong; the others often follow from it.
 	var first error
 	conf := pkg.config(func(err error) {
 		if first == nil {

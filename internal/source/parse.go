@@ -96,6 +96,8 @@ func (r *Reader) Parse(src string) (*File, *Problem) {
 	return p.file, p.problem
 }
 
+// parse parses a candidate, and checks its scope, its size, its types and its signature. Each check
+// relies on those before.
 func (r *Reader) parse(src string) (*File, *Problem) {
 	fset := token.NewFileSet()
 	for _, f := range r.pkg.files {
@@ -155,6 +157,7 @@ func (r *Reader) checkTypes(f *File) *Problem {
 
 // checkScope checks a candidate's declarations and imports.
 func (r *Reader) checkScope(f *File) *Problem {
+	// The candidate must be a file of the target's package, with imports that it may have.
 	if f.AST.Name.Name != r.of.PkgName {
 		return f.problem("scope", f.AST.Name.Pos(), "the package clause says %s, the target's package is %s",
 			f.AST.Name.Name, r.of.PkgName)
@@ -164,6 +167,7 @@ func (r *Reader) checkScope(f *File) *Problem {
 			return p
 		}
 	}
+	// It must declare the target, or what others use of a group.
 	if r.scope.group != nil {
 		if key := r.scope.missing(f.AST); key != "" {
 			return &Problem{"scope",
@@ -172,6 +176,7 @@ func (r *Reader) checkScope(f *File) *Problem {
 	} else if others, ok := r.declaresTarget(f); !ok {
 		return &Problem{"scope", fmt.Sprintf("the file does not declare %s%s", r.of.Name, others), 0}
 	}
+	// It may declare new functions and types, and methods of its own types.
 	own := map[string]bool{} // types that the candidate declares
 	for _, d := range f.AST.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
@@ -210,6 +215,8 @@ func (r *Reader) declaresTarget(f *File) (others string, ok bool) {
 	return ", only " + strings.Join(names[:min(3, len(names))], ", "), false
 }
 
+// checkImport refuses imports that could do anything at the start of the program, or that the
+// module does not have.
 func (r *Reader) checkImport(f *File, s *ast.ImportSpec) *Problem {
 	path, _ := strconv.Unquote(s.Path.Value)
 	switch {
@@ -219,6 +226,7 @@ func (r *Reader) checkImport(f *File, s *ast.ImportSpec) *Problem {
 		return f.problem("scope", s.Pos(), "dot import of %s, which the original does not have", path)
 	case path == "unsafe" || r.pkg.MayImport(path):
 		return nil
+	// Of the library everything that is not internal may be used.
 	case isStd(path) && !strings.HasPrefix(path, "internal/") && !strings.Contains(path, "/internal/"):
 		if _, err := r.pkg.exports.Import(path); err == nil {
 			return nil
@@ -228,6 +236,7 @@ func (r *Reader) checkImport(f *File, s *ast.ImportSpec) *Problem {
 		"import of %s: a candidate may import the standard library and what its package imports already", path)
 }
 
+// checkDecl checks the names of a declaration, or a function.
 func (r *Reader) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
 	if fn, ok := d.(*ast.FuncDecl); ok {
 		return r.checkFunc(f, fn, own)
@@ -249,6 +258,8 @@ func (r *Reader) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
 	return nil
 }
 
+// checkFunc checks a function: the target, a member of the scope, a method of an own type or a new
+// function.
 func (r *Reader) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Problem {
 	name, recv := fn.Name.Name, syntax.Receiver(fn)
 	key := name
@@ -260,9 +271,11 @@ func (r *Reader) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Prob
 		return f.problem("scope", fn.Pos(), "%s is declared twice", key)
 	case key == r.scope.target.key() && fn.Body == nil:
 		return f.problem("scope", fn.Pos(), "%s has no body", key)
+	// Note the target: it must be there once, with a body.
 	case key == r.scope.target.key():
 		f.Func = fn
 		return nil
+	// Methods of other types may only be those that belong to the scope.
 	case r.scope.memberOf(key) && fn.Body != nil:
 		return nil
 	case recv != "" && !own[recv] && recv == r.scope.target.recv && fn.Body != nil:
@@ -313,6 +326,7 @@ func (pkg *Package) named(name string) bool {
 	return false
 }
 
+// checkName refuses names that would change the rest of the package or its API.
 func (r *Reader) checkName(f *File, n *ast.Ident) *Problem {
 	switch {
 	case n.Name == "init":
@@ -372,6 +386,7 @@ func besides(own *types.Package) types.Qualifier {
 // unnamed writes the parameters and results of a function without their names, and without the
 // receiver.
 func unnamed(fn *types.Func, qualify types.Qualifier) string {
+	// Type parameters belong to the signature, with their constraints.
 	sig := fn.Signature()
 	var b strings.Builder
 	if n := sig.TypeParams().Len(); n > 0 {
@@ -382,6 +397,7 @@ func unnamed(fn *types.Func, qualify types.Qualifier) string {
 		}
 		b.WriteString("]")
 	}
+	// list writes a list of types. The last one may be variadic.
 	list := func(t *types.Tuple, variadic bool) {
 		b.WriteString("(")
 		for i := range t.Len() {

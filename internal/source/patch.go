@@ -22,11 +22,14 @@ import (
 // its place, a dropped one is removed, a new one follows the target, and imports follow the code.
 // All other text keeps its bytes. extra holds further files, such as a regression test.
 func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, error) {
+	// The candidate must still be one: the user's files may have changed.
 	f, problem := w.reader.Parse(src)
 	if problem != nil {
 		return beagle.Patch{},
 			fmt.Errorf("the candidate for %s: line %d: %s", w.of.Spec(), problem.Line, problem.Message)
 	}
+	// Find out which declarations of the candidate stand for which of the package, and rewrite each
+	// file.
 	m := w.match(f)
 	var patch beagle.Patch
 	patched := map[*srcFile]string{}
@@ -46,9 +49,11 @@ func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, erro
 			patch.Diff += unified(path, file.text, after, false)
 		}
 	}
+	// A patch that does not compile is none, whatever the reason.
 	if err := w.compiles(patched); err != nil {
 		return beagle.Patch{}, fmt.Errorf("the patch for %s would not compile: %w", w.of.Spec(), err)
 	}
+	// Further files are new, or replace one of the module.
 	for _, e := range extra {
 		before := ""
 		if e.Before != "" {
@@ -94,6 +99,7 @@ type matching struct {
 	fresh      []*piece            // new declarations, for the target's file
 }
 
+// match finds the original of each declaration of a candidate. What has none is new.
 func (w *Writer) match(f *File) *matching {
 	file := &srcFile{path: candidateName, text: f.Src, tok: f.Fset.File(f.AST.FileStart), ast: f.AST}
 	m := &matching{writer: w, file: file, stand: map[*piece][]*piece{}}
@@ -138,10 +144,12 @@ func single(p *piece) bool {
 
 // rewrite returns the new text of one of the user's files.
 func (m *matching) rewrite(file *srcFile) (string, error) {
+	// Keep the file's line ends.
 	crlf := strings.Contains(file.text, "\r\n")
 	names := newFileImports(m.writer.pkg, file)
 	var edits []syntax.Edit
 	var gone []*piece
+	// Replace what changed, leave what did not, and note what is gone.
 	for _, was := range m.writer.scope.pieces {
 		if was.file != file {
 			continue
@@ -155,6 +163,7 @@ func (m *matching) rewrite(file *srcFile) (string, error) {
 			continue
 		}
 		text := m.replacement(was, now, names)
+		// New declarations follow the target.
 		if was == m.writer.scope.target {
 			for _, p := range m.fresh {
 				text += "\n\n" + p.standalone(m.renamed(names))
@@ -165,6 +174,7 @@ func (m *matching) rewrite(file *srcFile) (string, error) {
 		}
 		edits = append(edits, syntax.Edit{Start: was.start, End: was.end, New: newlines(text, crlf)})
 	}
+	// Imports come last, when it is known what the file uses.
 	edits = append(edits, removals(file, gone)...)
 	if len(edits) == 0 {
 		return file.text, nil
@@ -258,6 +268,7 @@ func newlines(text string, crlf bool) string {
 // removals returns the edits that take pieces out, with the blank line after them, and a whole
 // group if nothing is left in it.
 func removals(file *srcFile, gone []*piece) []syntax.Edit {
+	// Count what is left of each group.
 	left := map[ast.Decl]int{}
 	for _, p := range gone {
 		if g, ok := p.decl.(*ast.GenDecl); ok && p.spec != nil {
@@ -269,6 +280,7 @@ func removals(file *srcFile, gone []*piece) []syntax.Edit {
 	}
 	var out []syntax.Edit
 	done := map[ast.Decl]bool{}
+	// A group of which nothing is left goes as a whole.
 	for _, p := range gone {
 		q := *p
 		if p.spec != nil && left[p.decl] == 0 {

@@ -133,6 +133,8 @@ func pieces(f *srcFile) []*piece {
 	return out
 }
 
+// genPieces splits a group of variables into its parts. Constants of a group may depend on each
+// other's order, and stay together, as do types.
 func genPieces(f *srcFile, d *ast.GenDecl) []*piece {
 	whole := &piece{file: f, decl: d, kind: d.Tok.String()}
 	whole.span(d.Doc, d, nil)

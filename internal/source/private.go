@@ -69,6 +69,8 @@ type limits struct {
 	only         map[*piece]bool       // functions that get copies, and nothing else does; nil for all
 }
 
+// widen adds private copies of functions that the candidate calls to its file, within limits, and
+// returns their names. The text stays as it is if that makes no candidate.
 func (cp *Copies) widen(src string, most limits) (widened string, copies []string) {
 	f, problem := cp.reader.Parse(src)
 	if problem != nil || cp.scope.group != nil && most.only == nil { // a group holds what changes together already
@@ -177,6 +179,7 @@ func (pkg *Package) localNames() map[string]bool {
 func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth int) []syntax.Edit {
 	var edits []syntax.Edit
 	ast.Inspect(n, func(n ast.Node) bool {
+		// A variable may get a copy as well.
 		if id, ok := n.(*ast.Ident); ok {
 			if name := w.variable(id, info); name != "" {
 				edits = append(edits, syntax.Edit{Start: file.Offset(id.Pos()), End: file.Offset(id.End()), New: name})
@@ -186,6 +189,7 @@ func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth in
 		if !ok {
 			return true
 		}
+		// A function of another package, and one of this package, are redirected to their copies.
 		if sel, name := w.abroadCall(call, info); name != "" {
 			edits = append(edits, syntax.Edit{Start: file.Offset(sel.Pos()), End: file.Offset(sel.End()), New: name})
 			return true
@@ -199,6 +203,7 @@ func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth in
 		}
 		return true
 	})
+	// Edits must be in the order of the text.
 	inorder.By(edits, func(a, b syntax.Edit) int { return cmp.Compare(a.Start, b.Start) })
 	return edits
 }
@@ -224,9 +229,11 @@ func calledName(call *ast.CallExpr) (*ast.Ident, *ast.SelectorExpr) {
 func redirect(
 	call *ast.CallExpr, id *ast.Ident, sel *ast.SelectorExpr, name string, info *types.Info, file *token.File,
 ) []syntax.Edit {
+	// A function keeps its arguments.
 	if sel == nil {
 		return []syntax.Edit{{Start: file.Offset(id.Pos()), End: file.Offset(id.End()), New: name}}
 	}
+	// The receiver becomes an argument, by address or by value as the method wants it.
 	s := info.Selections[sel]
 	_, wants := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
 	_, has := s.Recv().Underlying().(*types.Pointer)
@@ -268,6 +275,7 @@ func manyValued(call *ast.CallExpr, info *types.Info) bool {
 // copyOf returns the name of a function's private copy, or "" if the function gets none.
 func (w *widener) copyOf(fn *types.Func, depth int) string {
 	scope, pkg := w.copies.scope, w.copies.pkg
+	// Only functions of the package itself are copied here.
 	if fn.Pkg() == nil || fn.Pkg().Path() != pkg.Types.Path() {
 		return ""
 	}
@@ -275,11 +283,13 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	if name, ok := w.names[key]; ok {
 		return name
 	}
+	// Note the refusal in advance: a recursive function would ask again.
 	w.names[key] = ""
 	p := pkg.function(key)
 	if p == nil || depth >= w.most.depth || slices.Contains(scope.pieces, p) || w.most.only != nil && !w.most.only[p] {
 		return ""
 	}
+	// The name must be free, or be that of a copy from an earlier step.
 	name := w.copies.privateName(p)
 	if w.copies.privates()[name] != p || w.locals[name] {
 		return ""
@@ -288,6 +298,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 		w.names[key] = name
 		return name
 	}
+	// Copies may have so many lines together, and fewer if they take no time.
 	lines := strings.Count(p.file.text[p.start:p.end], "\n") + 1
 	most := w.most.lines
 	if w.most.idle != nil && w.most.idle(key) {
@@ -297,6 +308,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	if scope.declare[name] || long || w.lines+lines > most || w.clash(p) {
 		return ""
 	}
+	// Take it. Its own calls are looked at later, one level deeper.
 	w.lines += lines
 	w.names[key] = name
 	w.added = append(w.added, name)
@@ -384,6 +396,7 @@ func (pkg *Package) Original(key string) *File {
 // copiable reports whether a copy of a function behaves as the function does.
 func (cp *Copies) copiable(p *piece) bool {
 	fn := p.decl.(*ast.FuncDecl)
+	// A file for one system, with cgo, assembly or directives is more than its text.
 	here := cp.scope.target != nil && p.file == cp.scope.target.file
 	if p == cp.scope.target || !here && constrained(p.file.path, p.file.text) {
 		return false
@@ -392,6 +405,7 @@ func (cp *Copies) copiable(p *piece) bool {
 		strings.Contains(p.doc(), "//go:") || strings.Contains(p.doc(), "//export ") {
 		return false
 	}
+	// Methods need a receiver that can be written as a parameter, and parameters that have names.
 	if fn.Recv == nil {
 		return fn.Name.Name != "init" && fn.Name.Name != "_"
 	}

@@ -22,6 +22,7 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 	if w.most.only != nil {
 		return ""
 	}
+	// Only variables of the package itself come into question.
 	v, ok := info.Uses[id].(*types.Var)
 	if !ok || v.Pkg() == nil || v.Pkg().Path() != w.copies.pkg.Types.Path() || v.Parent() != v.Pkg().Scope() {
 		return ""
@@ -30,6 +31,7 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 	if name, ok := w.names[key]; ok {
 		return name
 	}
+	// Note the answer in advance; it is a refusal until all conditions hold.
 	w.names[key] = ""
 	p, text := w.copies.privateVar(v.Name())
 	if p == nil || slices.Contains(w.copies.scope.pieces, p) {
@@ -43,6 +45,7 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 		w.names[key] = name
 		return name
 	}
+	// Copies may have so many lines together.
 	lines := strings.Count(text, "\n") + 1
 	if w.copies.scope.declare[name] || w.taken[name] || lines > privateVarLines || w.lines+lines > w.most.lines ||
 		w.clash(p) {
@@ -74,6 +77,7 @@ func (cp *Copies) privateVar(name string) (*piece, string) {
 	if p == nil || p.kind != "var" || len(p.names) != 1 || constrained(p.file.path, p.file.text) {
 		return nil, ""
 	}
+	// The variable must be declared alone, in a file for all systems.
 	spec := p.spec
 	if g, ok := p.decl.(*ast.GenDecl); spec == nil && ok && len(g.Specs) == 1 {
 		spec, _ = g.Specs[0].(*ast.ValueSpec)
@@ -82,6 +86,8 @@ func (cp *Copies) privateVar(name string) (*piece, string) {
 		return nil, ""
 	}
 	text := p.file.text[p.file.offset(spec.Names[0].End()):p.file.offset(spec.End())]
+	// Its value must be known: a plain one that nobody changes, or a pattern that is set once,
+	// before anything runs.
 	switch {
 	case len(spec.Values) == 1:
 		if !watched.unchanged[name] || !cp.plainValue(spec.Values[0]) {
@@ -128,6 +134,7 @@ func (cp *Copies) givenPattern(p *piece, e ast.Expr) bool {
 // plainValue reports whether an initialiser makes the same value wherever it stands: a literal of
 // constants and literals, or a compiled pattern.
 func (cp *Copies) plainValue(e ast.Expr) bool {
+	// A compiled pattern behaves as its text says.
 	if call, ok := e.(*ast.CallExpr); ok {
 		_, name := syntax.Called(call)
 		fn, _ := cp.pkg.info.Uses[name].(*types.Func)
@@ -137,6 +144,7 @@ func (cp *Copies) plainValue(e ast.Expr) bool {
 	if _, ok := e.(*ast.CompositeLit); !ok {
 		return false
 	}
+	// Calls, addresses and variables make a value that depends on where and when it is made.
 	plain := true
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -158,6 +166,7 @@ func (cp *Copies) plainValue(e ast.Expr) bool {
 
 // findVars lists the copies of variables, and marks those that equal their originals.
 func (n *narrower) findVars() {
+	// Map the names of copies to their originals.
 	originals := map[string]string{}
 	for name := range n.copies.pkg.Unchanged() {
 		originals[n.copies.privateVarName(name)] = name
@@ -177,6 +186,7 @@ func (n *narrower) findVars() {
 		if p == nil || len(spec.Names) != 1 {
 			continue
 		}
+		// The whole file is looked through once, and only if there is a copy.
 		if kept == nil {
 			kept = n.copies.pkg.unchangedIn(n.file)
 		}

@@ -64,6 +64,7 @@ func (v *prover) compared(x ast.Expr, op token.Token, y ast.Expr) bool {
 	if id, ok := ast.Unparen(y).(*ast.Ident); ok && id.Name == "nil" && op == token.NEQ {
 		return v.notNil(x)
 	}
+	// Intervals decide if they do not overlap, whatever the values are.
 	a, b := v.span(x), v.span(y)
 	switch op {
 	case token.LSS:
@@ -91,11 +92,13 @@ func (v *prover) compared(x ast.Expr, op token.Token, y ast.Expr) bool {
 			return true
 		}
 	}
+	// Otherwise the condition may have been tested before, in these words.
 	return v.related(v.text(x), op, v.text(y))
 }
 
 // span bounds an integer expression of a condition.
 func (v *prover) span(e ast.Expr) span {
+	// Constants have one value.
 	if c, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(e)); err == nil && c.Value != nil {
 		return constantSpan(c.Value)
 	}
@@ -105,6 +108,7 @@ func (v *prover) span(e ast.Expr) span {
 			return v.here(p.expr)
 		}
 	case *ast.CallExpr:
+		// A length is never negative, and often known.
 		if f, ok := x.Fun.(*ast.Ident); ok && f.Name == "len" && len(x.Args) == 1 {
 			if id, ok := ast.Unparen(x.Args[0]).(*ast.Ident); ok {
 				if p, ok := v.values[id.Name]; ok && p.list {
@@ -164,6 +168,7 @@ func (v *prover) called(x *ast.CallExpr) span {
 	if len(x.Args) == 0 {
 		return anything
 	}
+	// A conversion keeps a value that fits the type. Any other may wrap around.
 	if v.info.Types[x.Fun].IsType() {
 		from := v.here(x.Args[0])
 		if to := v.typed(x); from.lo >= to.lo && from.hi <= to.hi {
@@ -178,6 +183,7 @@ func (v *prover) called(x *ast.CallExpr) span {
 				return v.length(x.Args[0])
 			case "cap":
 				return counted
+			// min and max bound their result by all of their operands.
 			case "min", "max":
 				out := v.here(x.Args[0])
 				for _, a := range x.Args[1:] {
@@ -200,6 +206,7 @@ func (v *prover) computed(x *ast.BinaryExpr) span {
 	const far = 1 << 50 // so that no sum of two overflows
 	a, b := v.here(x.X), v.here(x.Y)
 	near := func(s span) bool { return s.lo > -far && s.hi < far }
+	// Masks and remainders are bounded by the constant, and quotients by the dividend.
 	switch {
 	case x.Op == token.AND && b.lo == b.hi && b.lo >= 0:
 		return span{0, b.hi}
@@ -210,6 +217,7 @@ func (v *prover) computed(x *ast.BinaryExpr) span {
 		return span{1 - b.hi, b.hi - 1}
 	case (x.Op == token.QUO || x.Op == token.SHR) && a.lo >= 0 && b.lo > 0:
 		return span{0, a.hi}
+	// The rest must not overflow.
 	case !near(a) || !near(b) || wordSize(v.info.TypeOf(x)) < 64:
 		return anything
 	case x.Op == token.ADD:
@@ -254,6 +262,7 @@ func (v *prover) typed(e ast.Expr) span {
 
 // length bounds the length of an expression of the caller.
 func (v *prover) length(e ast.Expr) span {
+	// Definitions may refer to each other.
 	if v.depth > 20 {
 		return counted
 	}
@@ -263,11 +272,13 @@ func (v *prover) length(e ast.Expr) span {
 	if c := v.info.Types[e].Value; c != nil && c.Kind() == constant.String {
 		return exactly(int64(len(constant.StringVal(c))))
 	}
+	// The type and the definition each bound the length, and both hold.
 	out := counted
 	switch t := v.info.TypeOf(e).Underlying().(type) {
 	case *types.Array:
 		return exactly(t.Len())
 	case *types.Slice:
+		// A slice of empty elements may have any length, for it takes no memory.
 		if sizes().Sizeof(t.Elem()) == 0 {
 			out.hi = math.MaxInt64
 		}
@@ -359,6 +370,8 @@ func (v *prover) notNil(e ast.Expr) bool {
 	return v.present(p.expr) || v.related(v.text(e), token.NEQ, "nil")
 }
 
+// present reports whether an expression is certainly not nil: it is made on the spot, or has
+// elements.
 func (v *prover) present(e ast.Expr) bool {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.CompositeLit, *ast.FuncLit:

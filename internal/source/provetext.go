@@ -23,6 +23,8 @@ func (v *prover) constantText(e ast.Expr) (string, bool) {
 	return v.textOf(v.values[id.Name].expr)
 }
 
+// textOf returns the constant text of an expression, also through conversions and variables that
+// keep their value.
 func (v *prover) textOf(e ast.Expr) (string, bool) {
 	e = ast.Unparen(e)
 	if c := v.info.Types[e].Value; c != nil && c.Kind() == constant.String {
@@ -52,6 +54,7 @@ func (v *prover) constantCall(x *ast.CallExpr) (holds, ok bool) {
 	return false, false
 }
 
+// constantNumber evaluates a few functions on a constant text, as conditions use them.
 func (v *prover) constantNumber(x *ast.CallExpr) (int64, bool) {
 	if len(x.Args) == 0 {
 		return 0, false

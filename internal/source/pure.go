@@ -37,6 +37,7 @@ func (p *purity) refuse(at token.Pos, format string, args ...any) bool {
 	return false
 }
 
+// visit refuses a node that does more than compute a result.
 func (p *purity) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncLit:
@@ -47,6 +48,7 @@ func (p *purity) visit(n ast.Node) bool {
 		if n.Op == token.ARROW || n.Op == token.AND {
 			return p.refuse(n.Pos(), "the operator %s", n.Op)
 		}
+	// Assignments may only change the function's own variables.
 	case *ast.AssignStmt:
 		for _, e := range n.Lhs {
 			p.assigned(e)
@@ -71,6 +73,7 @@ func (p *purity) visit(n ast.Node) bool {
 // assigned refuses a write that leaves the function: only its own variables,
 // and what lies in them, may change.
 func (p *purity) assigned(e ast.Expr) {
+	// Go down to the variable at the root, along parts that lie in it.
 	for e != nil {
 		switch x := ast.Unparen(e).(type) {
 		case *ast.Ident:
@@ -101,6 +104,7 @@ func (p *purity) assigned(e ast.Expr) {
 // pureBuiltins change nothing; a panic makes a contract false.
 var pureBuiltins = []string{"len", "cap", "min", "max", "real", "imag", "complex", "make", "new", "panic"}
 
+// call refuses a call of what is not known: a function value, or a builtin with effects.
 func (p *purity) call(c *ast.CallExpr) {
 	if p.info.Types[ast.Unparen(c.Fun)].IsType() {
 		return // a conversion
@@ -116,6 +120,7 @@ func (p *purity) call(c *ast.CallExpr) {
 			p.refuse(c.Pos(), "a call of %s", obj.Name())
 		}
 	case *types.Func:
+		// A fresh argument may be changed.
 		if obj.Pkg() != nil && obj.Pkg().Path() == "slices" && obj.Name() == "Compact" && !p.fresh(c) {
 			p.refuse(c.Pos(), "slices.Compact changes its argument; give it slices.Clone of it")
 		}
@@ -175,6 +180,7 @@ func (p *purity) function(id *ast.Ident, fn *types.Func) {
 		return
 	}
 	path := fn.Pkg().Path()
+	// Functions of the library are known by a list: all of a package, or some of it.
 	if path != p.pkg.Path {
 		names, known := pureStd[path]
 		if !known || names != nil && !slices.Contains(names, fn.Name()) || names == nil && pointed(fn) {
@@ -182,6 +188,7 @@ func (p *purity) function(id *ast.Ident, fn *types.Func) {
 		}
 		return
 	}
+	// A function of the package is looked into once, and its reason is told with its place.
 	if p.seen[fn] {
 		return
 	}

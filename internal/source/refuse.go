@@ -14,6 +14,7 @@ import (
 // reason and the remedy; nil if all can be recorded.
 func (u *Unit) refuse() error {
 	vars := variables(u.Sig)
+	// Parameters must have a form as records, and results must be comparable.
 	for i, v := range vars {
 		name := u.Target.Params[i].Name
 		if r := (recordability{u.Package}).unencodable(v.Type()); r != nil {
@@ -29,6 +30,7 @@ func (u *Unit) refuse() error {
 			return u.refusal("result "+name+r.path, "cannot be compared", r)
 		}
 	}
+	// Without either, nothing could tell two versions apart.
 	if len(vars)+u.Sig.Results().Len() == 0 {
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("%s takes nothing and returns nothing: there is nothing to compare", u.Target.Spec()),
@@ -98,11 +100,14 @@ func (rec recordability) unencodable(t types.Type) *reason {
 	return rec.walk(t, "", true, map[types.Type]bool{})
 }
 
+// walk looks for a part of a type that no record can hold, and names it by its path. Types that
+// occur within themselves are looked at once.
 func (rec recordability) walk(t types.Type, path string, top bool, seen map[types.Type]bool) *reason {
 	if seen[t] {
 		return nil
 	}
 	seen[t] = true
+	// Some types are known by name, whatever they consist of.
 	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
 		full := n.Obj().Pkg().Path() + "." + n.Obj().Name()
 		if remedy, ok := opaque[full]; ok {
@@ -174,6 +179,7 @@ func (rec recordability) neverSet(f *types.Var) bool {
 	if f.Exported() || f.Pkg() != rec.pkg.Types || f.Name() == "_" {
 		return f.Name() == "_"
 	}
+	// is says whether an expression names the field.
 	is := func(e ast.Expr) bool {
 		switch e := ast.Unparen(e).(type) {
 		case *ast.SelectorExpr:
@@ -184,6 +190,7 @@ func (rec recordability) neverSet(f *types.Var) bool {
 		return false
 	}
 	set := false
+	// The field is set by an assignment, its address, or a literal with or without keys.
 	for _, file := range rec.pkg.files {
 		ast.Inspect(file.ast, func(n ast.Node) bool {
 			switch n := n.(type) {

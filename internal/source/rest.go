@@ -10,6 +10,8 @@ import (
 func (sc *Scope) buildRest() {
 	sc.declare = map[string]bool{}
 	drop := sc.dropped()
+	// Of each file keep what other declarations can see. Candidates are checked against that,
+	// thousands of times.
 	for _, f := range sc.pkg.files {
 		g := *f.ast
 		g.Decls, g.Comments = nil, nil
@@ -24,6 +26,7 @@ func (sc *Scope) buildRest() {
 	if sc.group != nil {
 		sc.rest = sc.withUsers(drop)
 	}
+	// The names of the rest are taken.
 	for _, p := range sc.pkg.graph.all {
 		if !slices.Contains(sc.pieces, p) && p.recv == "" {
 			for _, n := range p.names {
@@ -50,6 +53,7 @@ func (sc *Scope) dropped() map[ast.Node]bool {
 // nil.
 func lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
 	switch d := d.(type) {
+	// Bodies do not matter to others, and init has no name.
 	case *ast.FuncDecl:
 		if drop[d] || d.Recv == nil && (d.Name.Name == "init" || d.Name.Name == "_") {
 			return nil
@@ -61,6 +65,7 @@ func lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
 		if drop[d] {
 			return nil
 		}
+		// Without variables nothing becomes shorter.
 		if d.Tok != token.VAR && len(drop) == 0 {
 			return d
 		}
@@ -88,9 +93,11 @@ func leanSpec(s ast.Spec, tok token.Token) ast.Spec {
 		w.Values = nil
 		return &w
 	}
+	// Several names may take their values from one call.
 	if len(v.Values) != 1 || len(v.Names) != 1 {
 		return s
 	}
+	// The type is written at the literal. An array of open length has it in its elements.
 	switch x := ast.Unparen(v.Values[0]).(type) {
 	case *ast.CompositeLit:
 		w.Type = x.Type
@@ -149,6 +156,7 @@ func (sc *Scope) withUsers(drop map[ast.Node]bool) []*ast.File {
 	for _, f := range sc.pkg.files {
 		g := *f.ast
 		g.Decls, g.Comments = nil, nil
+		// A declaration that uses the group keeps its body, and all others are reduced.
 		for _, d := range f.ast.Decls {
 			whole := slices.Contains(sc.group.kept, ast.Node(d)) && !drop[d]
 			if gen, ok := d.(*ast.GenDecl); ok {
@@ -180,6 +188,7 @@ func (sc *Scope) withoutScope() []*ast.File {
 			if drop[d] {
 				continue
 			}
+			// A block keeps those of its parts that the version does not replace.
 			if group, ok := d.(*ast.GenDecl); ok {
 				kept := *group
 				kept.Specs = nil

@@ -81,6 +81,8 @@ func newGraph(files []*srcFile, pkg *types.Package, info *types.Info) *graph {
 	return g
 }
 
+// usageOf returns what a declaration uses: other declarations of the package, imports by name, and
+// cgo.
 func (g *graph) usageOf(p *piece, pkg *types.Package, info *types.Info) *usage {
 	u := &usage{pieces: map[*piece]bool{}, imports: map[string]string{}}
 	if p.kind == "import" {
@@ -104,6 +106,8 @@ func (g *graph) usageOf(p *piece, pkg *types.Package, info *types.Info) *usage {
 			u.imports[id.Name] = obj.Imported().Path()
 			u.cgo = u.cgo || obj.Imported().Path() == "C"
 		default:
+			// A method or a field belongs to its type. A name without a qualifier from another
+			// package comes from a dot import.
 			if q := g.owner[syntax.Origin(obj)]; q != nil {
 				u.pieces[q] = true
 			} else if from := obj.Pkg(); from != nil && from != pkg && !selected[id] && obj.Parent() == from.Scope() {
@@ -175,6 +179,7 @@ func within(users, in map[*piece]bool) bool {
 // found one. It never removes the target's own pieces.
 func (g *graph) dropClash(roots []*piece, in map[*piece]bool) bool {
 	names, paths := map[string]string{}, map[string]string{}
+	// A clash is one name for two packages, or one package under two names.
 	clash := func(p *piece) bool {
 		for name, path := range g.uses[p].imports {
 			if got, ok := names[name]; ok && got != path {
@@ -189,6 +194,7 @@ func (g *graph) dropClash(roots []*piece, in map[*piece]bool) bool {
 		}
 		return false
 	}
+	// The roots come first, and then the others in a fixed order.
 	for _, p := range roots {
 		clash(p)
 	}
@@ -279,12 +285,14 @@ func (pkg *Package) unchangedIn(f *File) map[string]bool {
 func outsideNames(dir, pkgName string, compiled []*srcFile) map[string]bool {
 	out := map[string]bool{}
 	known := map[string]bool{}
+	// Files that are compiled may still export names by directives.
 	for _, f := range compiled {
 		known[f.path] = true
 		for _, m := range linkname.FindAllStringSubmatch(f.text, -1) {
 			out[m[1]] = true
 		}
 	}
+	// Assembly names functions by their symbols.
 	asm, _ := filepath.Glob(filepath.Join(dir, "*.s"))
 	for _, path := range asm {
 		text, _ := os.ReadFile(path)
@@ -292,6 +300,7 @@ func outsideNames(dir, pkgName string, compiled []*srcFile) map[string]bool {
 			out[m[1]] = true
 		}
 	}
+	// All other files are tests, or belong to other systems.
 	gofiles, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 	for _, path := range gofiles {
 		if !known[path] {

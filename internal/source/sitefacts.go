@@ -51,6 +51,7 @@ func (v *prover) around(path []ast.Node) []fact {
 	if v.fn == nil || jumps(v.fn) {
 		return nil
 	}
+	// Go from the function inwards, and collect what holds where the path goes on.
 	for i, n := range path {
 		if n == v.fn {
 			out = nil // facts at the creation of a function literal need not hold at its call
@@ -59,6 +60,7 @@ func (v *prover) around(path []ast.Node) []fact {
 			break
 		}
 		next := path[i+1]
+		// A branch has its condition or the opposite of it.
 		switch x := n.(type) {
 		case *ast.IfStmt:
 			if next == ast.Node(x.Body) {
@@ -77,6 +79,7 @@ func (v *prover) around(path []ast.Node) []fact {
 			if next == ast.Node(x.Body) {
 				out = append(out, v.ranged(x)...)
 			}
+		// An earlier statement of a block may have left where a condition did not hold.
 		case *ast.BlockStmt:
 			out = append(out, v.passed(x, next)...)
 		}
@@ -156,10 +159,12 @@ func (v *prover) says(cond ast.Expr, is bool, in ast.Node) []fact {
 		if x.Op == token.NOT {
 			return v.says(x.X, !is, in)
 		}
+	// Both parts of && hold if the whole does, and neither part of || holds if the whole does not.
 	case *ast.BinaryExpr:
 		if x.Op == token.LAND && is || x.Op == token.LOR && !is {
 			return append(v.says(x.X, is, in), v.says(x.Y, is, in)...)
 		}
+		// A comparison becomes a fact about two texts, with their bounds at that place.
 		if op := x.Op; mirrored[op] != 0 {
 			if !is {
 				op = negated[op]
@@ -239,6 +244,8 @@ func (v *prover) lengthText(e ast.Expr) string {
 
 // put writes a condition with the arguments in place of the parameters.
 func (v *prover) put(e ast.Expr) (string, bool) {
+	// Write the expression anew, with arguments for parameters. An argument that is unknown has no
+	// text.
 	ok := true
 	var write func(e ast.Expr) string
 	write = func(e ast.Expr) string {
@@ -301,6 +308,7 @@ func (v *prover) related(x string, op token.Token, y string) bool {
 // bounded returns the bounds that facts give the value of a text.
 func (v *prover) bounded(text string) span {
 	out := anything
+	// Take the facts about this text, with the text on the left.
 	for _, f := range v.facts {
 		op, other := f.op, f.right
 		if f.y == text {
@@ -308,6 +316,7 @@ func (v *prover) bounded(text string) span {
 		} else if f.x != text {
 			continue
 		}
+		// A strict comparison moves the bound by one, unless there is no bound.
 		switch op {
 		case token.LSS:
 			if other.hi != anything.hi {

@@ -43,6 +43,8 @@ func (v *prover) lastingCall(x *ast.CallExpr) bool {
 	if v.info.Types[x.Fun].IsType() {
 		return true
 	}
+	// Arguments must be plain values; only len may take a slice, whose length is in the variable
+	// itself.
 	for _, a := range x.Args {
 		switch t := v.info.TypeOf(a).Underlying().(type) {
 		case *types.Basic:
@@ -55,6 +57,7 @@ func (v *prover) lastingCall(x *ast.CallExpr) bool {
 			return false
 		}
 	}
+	// The function must be one that is known to only compute.
 	switch f := x.Fun.(type) {
 	case *ast.Ident:
 		b, ok := v.info.Uses[f].(*types.Builtin)
@@ -91,6 +94,7 @@ func (v *prover) written(w *types.Var, in ast.Node) bool {
 // literal assigns to it.
 func (v *prover) exposed(w *types.Var) bool {
 	found := false
+	// Look for an address, a literal that writes, and a pointer method.
 	ast.Inspect(v.fn, func(n ast.Node) bool {
 		switch x := n.(type) {
 		case *ast.UnaryExpr:
@@ -122,6 +126,7 @@ func (v *prover) definition(id *ast.Ident) ast.Expr {
 	if !ok || v.fn == nil || !v.local(w) || v.written(w, v.fn) || v.exposed(w) {
 		return nil
 	}
+	// Find the statement that defines the variable with one value.
 	var def ast.Expr
 	ast.Inspect(v.fn, func(n ast.Node) bool {
 		switch x := n.(type) {
@@ -140,6 +145,7 @@ func (v *prover) definition(id *ast.Ident) ast.Expr {
 		}
 		return def == nil
 	})
+	// The value itself must not have changed since.
 	if def != nil && !v.settled(def) {
 		return nil
 	}

@@ -139,12 +139,15 @@ func (m *measure) own(t types.Type) int64 {
 
 // behind returns the memory that the value of an expression leads to, without the value's own.
 func (m *measure) behind(e ast.Expr, depth int) int64 {
+	// A value without references leads to nothing but the bytes of a text.
 	e = ast.Unparen(e)
 	t := m.info.TypeOf(e)
 	switch {
 	case t == nil || !leadsOn(t) || m.info.Types[e].IsNil():
 		return m.text(e)
 	}
+	// Literals show what they allocate, and functions do not count. Any other expression may lead
+	// to memory of any size.
 	switch e := e.(type) {
 	case *ast.CompositeLit:
 		return m.elements(e, depth)
@@ -247,6 +250,7 @@ func (m *measure) length(lit *ast.CompositeLit) int64 {
 
 // call returns the memory that the result of a call leads to.
 func (m *measure) call(e *ast.CallExpr, depth int) int64 {
+	// A conversion may copy, and an error holds its text.
 	if tv := m.info.Types[e.Fun]; tv.IsType() {
 		return m.conversion(e)
 	}
@@ -258,6 +262,7 @@ func (m *measure) call(e *ast.CallExpr, depth int) int64 {
 		}
 		return n + sizeOf(t)
 	}
+	// A call of a known function leads to what that returns.
 	switch fun := ast.Unparen(e.Fun).(type) {
 	case *ast.Ident:
 		if _, ok := m.info.Uses[fun].(*types.Builtin); ok {
@@ -321,6 +326,7 @@ func (m *measure) body(id *ast.Ident) *ast.BlockStmt {
 // returned returns the memory that a function's result leads to. It is known if the result points
 // at plain memory, or if all allocations of the function have constant sizes.
 func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int64) {
+	// A pointer to plain memory leads to that alone, however it was made.
 	if p, ok := t.Underlying().(*types.Pointer); ok && !leadsOn(p.Elem()) {
 		return sizeOf(p.Elem())
 	}
@@ -328,6 +334,7 @@ func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int6
 		m.unknown = true
 		return 0
 	}
+	// Otherwise all allocations of the function are added up.
 	ast.Inspect(body, func(node ast.Node) bool {
 		switch e := node.(type) {
 		case *ast.CompositeLit:

@@ -127,6 +127,8 @@ func (t *tracer) walk(n ast.Node) {
 	}
 }
 
+// visit inserts the calls that trace the decisions of a node. It returns true where the node's
+// parts are to be visited in the usual way.
 func (t *tracer) visit(n ast.Node) bool {
 	if e, ok := n.(ast.Expr); ok {
 		return t.expr(e)
@@ -138,6 +140,8 @@ func (t *tracer) visit(n ast.Node) bool {
 		t.starts[n.Stmt] = n.Pos()
 	case *ast.BlockStmt:
 		t.mark(n.List)
+	// Conditions are traced by cond, and their bodies are visited afterwards: the order of the
+	// insertions is that of the text.
 	case *ast.IfStmt:
 		t.stmt(n.Init)
 		t.cond(n.Cond)

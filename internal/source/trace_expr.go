@@ -62,6 +62,7 @@ func (t *tracer) expr(e ast.Expr) bool {
 	if tv, ok := t.f.Info.Types[e]; ok && (tv.Value != nil || tv.IsType()) {
 		return false // constants and types hold no decisions
 	}
+	// Each kind of expression that decides something has a call of its own.
 	switch e := e.(type) {
 	case *ast.FuncLit:
 		t.edge(e.Body.Lbrace, e.Type, "")
@@ -88,6 +89,7 @@ func (t *tracer) expr(e ast.Expr) bool {
 
 // cond traces what a condition is made of.
 func (t *tracer) cond(e ast.Expr) {
+	// Take the condition apart: each operand of && and || is a decision.
 	switch x := e.(type) {
 	case *ast.ParenExpr:
 		t.cond(x.X)
@@ -107,6 +109,7 @@ func (t *tracer) cond(e ast.Expr) {
 			return
 		}
 	}
+	// What is left is a bool by itself, which is traced as a branch.
 	if t.constant(e) || !t.plainBool(e) {
 		t.walk(e)
 		return
@@ -155,6 +158,7 @@ func (t *tracer) textCall(e *ast.CallExpr) bool {
 
 // textFunc returns rt's name for calls of such a function; "" for any other.
 func (t *tracer) textFunc(e *ast.CallExpr) string {
+	// The function must have two arguments of one type, a text or bytes.
 	sel, ok := e.Fun.(*ast.SelectorExpr)
 	if !ok || len(e.Args) != 2 || e.Ellipsis.IsValid() {
 		return ""
@@ -172,6 +176,7 @@ func (t *tracer) textFunc(e *ast.CallExpr) string {
 	if n < 1 || n > 3 || !types.Identical(x, y) {
 		return ""
 	}
+	// The name says which type the arguments have, and how many results there are.
 	switch {
 	case types.Identical(x, types.Typ[types.String]):
 		return "TraceS" + strconv.Itoa(n)

@@ -34,6 +34,7 @@ func (w *Writer) TracedHelpers(versions []*File, rt string, first int) (texts ma
 // reached names the functions of the package that versions mention, directly or
 // through others.
 func (w *Writer) reached(versions []*File) map[string]bool {
+	// Methods go by their names alone: which one is called is not known here.
 	bodies := map[string][]*ast.FuncDecl{}
 	for _, f := range w.pkg.files {
 		for _, d := range f.ast.Decls {
@@ -43,6 +44,7 @@ func (w *Writer) reached(versions []*File) map[string]bool {
 		}
 	}
 	out := map[string]bool{}
+	// Follow the names through the bodies.
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)

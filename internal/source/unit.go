@@ -100,6 +100,7 @@ func (u *Unit) findScope(outside map[string]bool) (err error) {
 
 // find looks up the function by its name, and refuses functions that no version can replace.
 func (u *Unit) find(p *packages.Package, name string) error {
+	// Several names, or a type, are a group.
 	if len(u.opts.names) > 1 {
 		return u.findGroup(p, u.opts.names)
 	}
@@ -115,6 +116,7 @@ func (u *Unit) find(p *packages.Package, name string) error {
 	refuse := func(why, remedy string) error {
 		return &beagle.UsageError{What: fmt.Sprintf("%s: %s", u.Target.Spec(), why), Remedy: remedy}
 	}
+	// Refuse what no Go text can replace.
 	switch {
 	case filepath.Dir(at.Filename) != p.Dir || u.Package.graph.uses[u.Scope.target].cgo:
 		return refuse("the function is in a file that uses cgo",
@@ -130,10 +132,12 @@ func (u *Unit) find(p *packages.Package, name string) error {
 	return nil
 }
 
+// unknownFunction explains that a name is no function, with the names that may have been meant.
 func (u *Unit) unknownFunction(p *packages.Package, name string, known []string) error {
 	if hasGoFiles(filepath.Join(u.opts.Dir, u.opts.Spec)) {
 		return unknownPackage(u.opts.Dir, u.opts.Spec, "")
 	}
+	// Names that are similar come first, and then those whose last part is.
 	e := &beagle.UsageError{What: fmt.Sprintf("%s: package %s has no function %s", u.opts.Spec, p.PkgPath, name)}
 	inorder.Sort(known)
 	known = slices.DeleteFunc(slices.Compact(known), func(n string) bool { return n == "init" || n == "_" })
@@ -143,6 +147,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	if len(near) == 0 {
 		near = nearest(last(name), known, last)
 	}
+	// The name may be something else, such as a type with methods.
 	if obj := u.Package.Types.Scope().Lookup(name); obj != nil {
 		e.What = fmt.Sprintf("%s: %s is a %s, not a function", u.opts.Spec, name, objectKind(obj))
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
@@ -152,6 +157,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 				"corpus"
 		}
 	}
+	// What looks like Type.Method may be a path that leads nowhere.
 	if where, _, ok := strings.Cut(name, "."); ok && u.Package.Types.Scope().Lookup(where) == nil {
 		e.What = fmt.Sprintf("%s: there is no directory %s, and package %s has no type of that name", u.opts.Spec,
 			where, p.PkgPath)
@@ -160,6 +166,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		// Not Type.Method here, but perhaps package.Func elsewhere.
 		near = nearest(lastElem(u.opts.Spec), packageDirs(u.opts.Dir), lastElem)
 	}
+	// Say what to do: take a similar name, or one that there is.
 	switch {
 	case len(near) > 0:
 		e.Remedy = "Did you mean " + orList(near) + "?"
@@ -186,6 +193,7 @@ func objectKind(obj types.Object) string {
 func (u *Unit) extract() error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n", u.Target.PkgName)
+	// The file needs the imports of all its declarations, under the names that they have there.
 	imports := map[string]string{}
 	for _, s := range u.Scope.pieces {
 		for name, path := range u.Package.graph.uses[s].imports {
@@ -202,6 +210,7 @@ func (u *Unit) extract() error {
 		fmt.Fprintf(&b, "\t%s %q\n", name, path)
 	}
 	b.WriteString(")\n")
+	// The target comes first, and helpers in the order of the source.
 	for _, s := range inOrder(slices.Values(u.Scope.pieces), u.Scope.target) {
 		b.WriteString("\n" + strings.ReplaceAll(s.standalone(s.file.plain), "\r", "") + "\n")
 	}
@@ -209,6 +218,7 @@ func (u *Unit) extract() error {
 	if err != nil {
 		return fmt.Errorf("lifting %s out of its package: %w", u.Target.Spec(), err)
 	}
+	// What was lifted out must be a candidate itself.
 	u.Target.Source = src
 	if _, problem := u.Reader.Parse(src); problem != nil {
 		return fmt.Errorf("lifting %s out of its package: line %d: %s", u.Target.Spec(), problem.Line, problem.Message)

@@ -78,6 +78,7 @@ func renamed(f *File) (all []*ast.Ident) {
 func (w *Writer) renames(f *File, suffix string) ([]syntax.Edit, error) {
 	offset := f.Fset.File(f.AST.FileStart).Offset
 	var edits []syntax.Edit
+	// A name that ends in the suffix could not be told from a renamed one.
 	var clash error
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -93,6 +94,7 @@ func (w *Writer) renames(f *File, suffix string) ([]syntax.Edit, error) {
 	if clash != nil {
 		return nil, clash
 	}
+	// The suffix goes behind each name that is declared at package level.
 	for _, id := range renamed(f) {
 		edits = append(edits, syntax.Edit{Start: offset(id.End()), End: offset(id.End()), New: suffix})
 	}
@@ -179,6 +181,8 @@ func (pkg *Package) TypeString(t types.Type) string {
 	return types.TypeString(t, pkg.qualifier)
 }
 
+// qualifier returns the name by which generated code calls another package. Two packages of one
+// name get different ones, and each keeps its own.
 func (pkg *Package) qualifier(p *types.Package) string {
 	if p.Path() == pkg.Path {
 		return ""

@@ -32,6 +32,7 @@ func (r *Reader) Whole(src string) (*Whole, *Problem) {
 	if err != nil {
 		return nil, parseProblem(err)
 	}
+	// The candidate takes the place of the declarations that it replaces.
 	w := &Whole{Fset: fset, Info: newInfo(), Candidate: file}
 	w.Files = append([]*ast.File{file}, r.scope.withoutScope()...)
 	var first *Problem
@@ -45,6 +46,7 @@ func (r *Reader) Whole(src string) (*Whole, *Problem) {
 	if first != nil {
 		return nil, first
 	}
+	// Find the target among the declarations.
 	for _, d := range file.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok {

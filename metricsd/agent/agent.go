@@ -82,17 +82,21 @@ func (a *Agent) Reload(c config.Config) error {
 	return nil
 }
 
+// open opens what the configuration listens on. The agent is to stop at once where one of them
+// fails, rather than serve half of its senders.
 func (a *Agent) open() error {
 	l := a.config.Listen
 	o := listen.Options{ReceiveBuffer: l.ReceiveBuffer, Credentials: a.containers != nil}
 	var err error
 	if l.UDP != "" {
+		// Workers share the port by a socket each, between which the kernel spreads the senders.
 		if a.sockets, err = listen.OpenSpread(l.UDP, l.Workers, o); err != nil {
 			return err
 		}
 		a.checkBuffer(a.sockets[0])
 	}
 	if l.Unixgram != "" {
+		// A Unix socket has one queue, so that workers share the socket itself.
 		s, err := listen.Open("unixgram", l.Unixgram, o)
 		if err != nil {
 			return err
@@ -156,6 +160,7 @@ const patience = 2 * time.Second
 // Run works until ctx is done. Then it takes what the sockets hold, flushes the
 // open buckets to the sinks, and returns.
 func (a *Agent) Run(ctx context.Context) error {
+	// All receivers are counted: at the end they must have read the last datagram before the drain.
 	var receivers sync.WaitGroup
 	for _, s := range a.sockets {
 		for range a.receiversOf(s) {
@@ -170,10 +175,15 @@ func (a *Agent) Run(ctx context.Context) error {
 		server = web.Serve(a.web, a.Handler())
 	}
 	a.log.Info("listening", "addresses", a.Addresses())
+	// Sources of tags come after the sockets: datagrams that arrive before the first list are taken
+	// without those tags, not lost.
 	unfollow := a.follow()
 	defer unfollow()
 	a.flushUntil(ctx)
 
+	// The end goes from the outside in: no new bytes, then those that the kernel holds, then the
+	// buckets, which are sent although they are not full. The page stays up until then, for who
+	// asks how it ends.
 	a.ending.Store(true)
 	for _, s := range a.sockets {
 		s.Stop()
@@ -243,6 +253,8 @@ func (a *Agent) container(pid int32, now int64) string {
 	return a.containers.Of(pid, now)
 }
 
+// serveStream takes frames from the connections until the stream closes. A frame that is refused
+// ends its connection, since where the next one begins is unknown; the others go on.
 func (a *Agent) serveStream() {
 	open := func(pid int32) func([]byte) {
 		container := a.container(pid, a.now().Unix()) // a connection has one process at its other end

@@ -162,6 +162,8 @@ func (w *Worker) line(line []byte, now int64) {
 	}
 }
 
+// metricLine aggregates a line that no cache knew. It is the slow way, but all of it is in memory
+// of the worker: a line costs no allocation once its strings are interned.
 func (w *Worker) metricLine(line []byte, now int64) error {
 	m := &w.metric
 	if err := w.parser.Metric(line, m); err != nil {
@@ -169,11 +171,13 @@ func (w *Worker) metricLine(line []byte, now int64) error {
 	}
 	w.Counters.Metrics.Add(1)
 	w.warn(m.Warnings)
+	// Tags of the container are part of the key, so they are joined first.
 	host := w.host(&m.Source)
 	tags, hashes := m.Tags, w.parser.TagHashes()
 	if t := w.tagger.Load(); t != nil {
 		tags, hashes = w.joiner.Join(t, tags, hashes, &m.Source, w.detected)
 	}
+	// The parser hashed each tag when it interned it, so that the key needs no byte of a tag again.
 	key, tags := w.generator.KeyHashed(m.Name, host, tags, hashes)
 	w.sample = aggregate.Sample{
 		Key: key,
@@ -184,6 +188,7 @@ func (w *Worker) metricLine(line []byte, now int64) error {
 		Values: m.Values, SetValue: m.SetValue, Rate: m.Rate, Timestamp: m.Timestamp,
 	}
 	handle := w.Aggregator.Add(&w.sample, now)
+	// A repeat of this line, other than in its value, finds the handle without being parsed.
 	if w.recall != nil {
 		w.recall.learn(handle, m)
 	}

@@ -203,16 +203,20 @@ func checkBounds(bounds []bound) error {
 	return errors.Join(errs...)
 }
 
+// checkAgent collects all that is wrong with the agent's settings, for one start to show every
+// mistake.
 func (c *Config) checkAgent() error {
 	l := &c.Listen
 	var errs []error
 	if l.UDP == "" && l.Unixgram == "" && l.Unix == "" {
 		errs = append(errs, errors.New("nothing to listen on; set listen.udp, listen.unixgram or listen.unix"))
 	}
+	// A receiver that is away must not cost data or memory: without a queue on disk it would.
 	if c.Datadog.URL != "" && c.Datadog.Queue == "" {
 		errs = append(errs,
 			errors.New("datadog.url is set and datadog.queue is not; name a directory for payloads that wait"))
 	}
+	// Two outputs in one directory would deliver each other's payloads.
 	if c.RemoteWrite.URL != "" && (c.RemoteWrite.Queue == "" || c.RemoteWrite.Queue == c.Datadog.Queue) {
 		errs = append(errs,
 			errors.New("remote_write.url is set and remote_write.queue is not a directory of its own; name one"))
@@ -235,6 +239,7 @@ func (c *Config) checkAgent() error {
 	}))...)
 }
 
+// check is the same for the intake's settings, in which each store is either embedded or a server.
 func (i *Intake) check() error {
 	var errs []error
 	if i.HTTP == "" {
@@ -246,6 +251,8 @@ func (i *Intake) check() error {
 	if i.Index.Postgres == "" && i.Index.Dir == "" {
 		errs = append(errs, errors.New("intake.index has neither dir nor postgres; name a directory"))
 	}
+	// With customers there are two kinds of callers, and without the operator's token nobody could
+	// see all.
 	if i.Customers != "" && i.Token == "" {
 		errs = append(errs, errors.New("intake.customers is set and intake.token is not; give the operator a token"))
 	}

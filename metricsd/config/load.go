@@ -39,6 +39,8 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 	set.StringVar(&l.file, "config", "",
 		"YAML `file` with the configuration; "+fileVariable+" in the environment names one too")
 	defaults := Default()
+	// A flag for each field. It is noted and not set: the file and the environment, which weigh
+	// less, are read later, and the file's name is itself a flag.
 	for path, field := range leaves(reflect.ValueOf(&defaults).Elem(), "") {
 		usage := field.help
 		if !field.value.IsZero() {
@@ -48,6 +50,7 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 			l.settings = append(l.settings, setting{path, value})
 			return nil
 		}
+		// Only a boolean flag may stand without a value.
 		if field.value.Kind() == reflect.Bool {
 			set.BoolFunc(path, usage, note)
 		} else {
@@ -57,6 +60,7 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
+	// The flag wins over the environment, here as for every field.
 	if l.file == "" {
 		l.file = lookup(environ, fileVariable)
 	}
@@ -98,6 +102,8 @@ func (l *Loader) Load() (Config, error) {
 	return c, c.Check(l.verb)
 }
 
+// readFile reads the one document of a YAML file. A field that is unknown is an error: a misspelt
+// bound would otherwise be no bound, silently.
 func readFile(name string, c *Config) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -115,11 +121,14 @@ func readFile(name string, c *Config) error {
 	return nil
 }
 
+// readEnvironment sets fields from variables that are named after them. As in the file, a name with
+// the prefix that stands for nothing is an error.
 func (l *Loader) readEnvironment(fields map[string]leaf) error {
 	paths := make(map[string]string, len(fields))
 	for path := range fields {
 		paths[variable(path)] = path
 	}
+	// In order, so that of two mistakes the same one is told each time.
 	for _, pair := range slices.Sorted(slices.Values(l.environ)) {
 		name, value, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(name, environmentPrefix) || name == fileVariable {
@@ -170,6 +179,7 @@ func leaves(v reflect.Value, prefix string) func(yield func(string, leaf) bool) 
 	}
 }
 
+// assign sets a field from text. Defaults and bounds are checked later, with all fields known.
 func assign(v reflect.Value, text string) error {
 	switch v.Kind() {
 	case reflect.Bool:

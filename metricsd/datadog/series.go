@@ -40,6 +40,7 @@ func expand(p *aggregate.Point, yield func(*series)) (unsendable int) {
 	return unsendable
 }
 
+// expandSummary emits a distribution as the numbers that the Agent makes of one, under its names.
 func expandSummary(s *aggregate.Summary, emit func(suffix string, count bool, value float64)) {
 	if s.Count == 0 { // no value was one that a sketch can hold
 		return
@@ -54,6 +55,8 @@ func expandSummary(s *aggregate.Summary, emit func(suffix string, count bool, va
 		quantile float64
 	}{{".median", 0.5}, {".95percentile", 0.95}, {".99percentile", 0.99}} {
 		if v, err := s.Sketch.GetValueAtQuantile(q.quantile); err == nil {
+			// A sketch answers with the middle of a bin, which may lie outside of all values: the
+			// bounds are known exactly.
 			emit(q.suffix, false, min(max(v, s.Min), s.Max))
 		}
 	}
@@ -72,6 +75,8 @@ var formats = map[string]format{
 	"v2": {"/api/v2/series", "application/x-protobuf", "", "", "", appendProtobuf},
 }
 
+// appendJSON writes a point as /api/v1/series has it. Only counts have an interval: the receiver
+// divides by it.
 func appendJSON(to []byte, s *series) []byte {
 	kind, interval := "gauge", 0
 	if s.Count {
@@ -112,6 +117,8 @@ const (
 	typeGauge = 3
 )
 
+// appendProtobuf writes a point as field of the message of /api/v2/series, from the inside out,
+// since each length stands before what it counts.
 func appendProtobuf(to []byte, s *series) []byte {
 	var m []byte
 	if s.Host != "" {

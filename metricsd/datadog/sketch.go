@@ -43,7 +43,10 @@ type bins struct {
 // number.
 func binsOf(s *aggregate.Summary) (b bins) {
 	var sum float64
+	// Negative bins come in order of their size, not of their value, and the format has bins by
+	// value: so they are turned around before they are taken, then zero, then the positive ones.
 	take := func(key int32, count float64) {
+		// The format counts in 32 bits; what is over it is left out and told.
 		if sum += count; sum > maxCount {
 			sum, b.over = maxCount, true
 		}

@@ -65,6 +65,8 @@ func (d *demo) carry(ctx context.Context, until string) error {
 	if err != nil {
 		return err
 	}
+	// The key of a step is a chain: the settings and the sources, then each step's name and result
+	// before it. So a step is done again exactly when something that it rests on is another.
 	key := keyOf(string(text), tree)
 	d.start = time.Now()
 	for i, s := range d.steps {
@@ -74,6 +76,8 @@ func (d *demo) carry(ctx context.Context, until string) error {
 		if err != nil {
 			return err
 		}
+		// A step that is done is passed over, and its time counts as if it had been taken now: the
+		// steps share one time in which to end.
 		if r == nil || r.Key != key {
 			if r, err = d.take(ctx, s, dir, key); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
@@ -123,6 +127,8 @@ func (d *demo) dir(i int, s step) string {
 // on with them.
 func (d *demo) take(ctx context.Context, s step, dir, key string) (*record, error) {
 	d.say(filepath.Base(dir) + ": " + s.title)
+	// The key is written before the step begins: an interrupted attempt is continued if all that it
+	// rests on is as before, and removed otherwise.
 	begun, err := os.ReadFile(filepath.Join(dir, "key"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -138,6 +144,7 @@ func (d *demo) take(ctx context.Context, s step, dir, key string) (*record, erro
 	start := time.Now()
 	w := &work{demo: d, dir: dir}
 	result, err := s.run(ctx, d, w)
+	// A step that was interrupted may return without an error, with half of its result.
 	if err == nil {
 		err = ctx.Err()
 	}

@@ -43,6 +43,7 @@ func run(ctx context.Context, args []string) int {
 	if err := f.Parse(args); err != nil {
 		return 2
 	}
+	// Quick replaces the settings as a whole, but for those that flags have set.
 	if *quick {
 		rules, cache := d.set.Rules, d.set.Cache
 		d.set = tiny
@@ -55,12 +56,15 @@ func run(ctx context.Context, args []string) int {
 		d.say("demo: " + err.Error())
 		return 2
 	}
+	// The page is written whether or not a step failed: it shows how far they came, and why no
+	// further.
 	err := d.carry(ctx, *until)
 	if page, perr := d.writePage(); perr != nil {
 		d.say("demo: the page: " + perr.Error())
 	} else {
 		d.say("page: " + page)
 	}
+	// An interrupt is no failure, and has the status that shells give it.
 	switch {
 	case ctx.Err() != nil:
 		d.say("stopped; the same command goes on")

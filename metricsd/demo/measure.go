@@ -46,17 +46,21 @@ type turn struct {
 // arms are the programs that take turns. same is the old text once more, in another layout.
 var arms = []string{"old", "same", "new"}
 
+// measureStep compares the old program with one that has all promoted patches, as whole programs.
 func measureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	won, err := resultOf[[]rolled](d, "rollout")
 	if err != nil {
 		return nil, err
 	}
 	m := &measured{Promoted: []string{}, Layouts: d.set.Layouts, Turns: d.set.Turns}
+	// No overlay, nothing won: the old program is still measured against itself.
 	overlay, err := w.overlay(ctx, won, m)
 	if err != nil {
 		return nil, err
 	}
 	for layout := range d.set.Layouts {
+		// Time may end it early, but not before there are enough layouts to tell a gain from a
+		// lucky one.
 		if layout >= leastLayouts && time.Now().After(d.by(measureShare)) {
 			m.Layouts = layout
 			break
@@ -156,6 +160,7 @@ func copyFile(from, to string) error {
 // layout builds the programs with functions in an order of their own, and has them take turns. An
 // order that chance gives one program is worth several percent, so each arm gets several.
 func (w *work) layout(ctx context.Context, layout int, overlay string) error {
+	// An interrupted attempt left its turns, and a layout that has all of them needs no programs.
 	have, err := w.turns()
 	if err != nil {
 		return err
@@ -171,6 +176,8 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 	}
 	w.say(fmt.Sprintf("  layout %d of %d", layout+1, w.set.Layouts))
 	running := map[string]*service{}
+	// All arms of a layout run at the same time, each with a seed of its own. The old program has
+	// two of them, whose difference shows what layouts are worth.
 	for i, arm := range arms {
 		if arm == "new" && overlay == "" {
 			continue
@@ -188,6 +195,8 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 		if err != nil {
 			return err
 		}
+		// Removed at the end of the layout: a binary each, over dozens of layouts, would fill the
+		// disk.
 		defer os.Remove(w.bin(name))
 		defer s.stop()
 		// A first load, so that the service knows all contexts.
@@ -200,6 +209,7 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 		}
 		running[arm] = s
 	}
+	// From where the last attempt ended.
 	for round := done; round < w.set.Turns; round++ {
 		if err := w.round(ctx, layout, round, running); err != nil {
 			return err

@@ -41,6 +41,7 @@ type shown struct {
 // writePage writes the page about all results so far.
 func (d *demo) writePage() (string, error) {
 	p := &page{Settings: d.set, Whole: true}
+	// The page knows the types of the results; a step that is not here shows its artefacts alone.
 	into := map[string]any{"build": &p.Built, "hotspots": &p.Spots, "capture": &p.Captured, "campaign": &p.Campaign,
 		"rollout": &p.Rolled, "measure": &p.Measured, "ledger": &p.Ledger}
 	for i, s := range d.steps {
@@ -49,6 +50,7 @@ func (d *demo) writePage() (string, error) {
 		if err != nil {
 			return "", err
 		}
+		// A page with missing steps says so, instead of showing nothing for them.
 		if r == nil {
 			p.Whole = false
 		} else {
@@ -151,6 +153,8 @@ func (p *page) rows() (all []row) {
 		name, kind string
 		s          saving
 	}
+	// What was predicted stands above what was proven for the same function, to be compared by eye;
+	// the program against itself comes first, as what no gain at all looks like.
 	lines := []line{{"old program against itself (A/A)", "same", p.Measured.Same}}
 	for _, r := range p.Rolled {
 		lines = append(lines, line{path.Base(r.Target) + ", predicted", "predicted", r.Predicted})
@@ -162,6 +166,8 @@ func (p *page) rows() (all []row) {
 		lines = append(lines, line{"all together, predicted", "predicted", p.Measured.Predicted},
 			line{"all together, whole programs", "proven", p.Measured.Proven})
 	}
+	// The scale has zero with some room, and bounds an interval that a few calls made enormous: one
+	// such would press all others to a line.
 	low, high := -0.05, 0.05
 	for _, l := range lines {
 		low, high = min(low, max(l.s.Low, -0.5)), max(high, min(l.s.High, 0.9))

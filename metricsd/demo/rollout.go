@@ -41,6 +41,8 @@ type rolloutReport struct {
 	} `json:"standings"`
 }
 
+// rolloutStep rolls the campaign's winners out one by one, the largest gain first: it is the one to
+// be decided should time run short.
 func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
 	c, err := resultOf[campaignResult](d, "campaign")
 	if err != nil {
@@ -55,11 +57,13 @@ func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
 		short := path.Base(t.Target)
 		file := w.file(short + ".json")
 		var r rolled
+		// Each decision is kept in a file at once, since each takes minutes.
 		if err := readJSON(file, &r); err == nil { // an interrupted attempt came this far
 			all = append(all, r)
 			continue
 		}
 		d.say("  " + short)
+		// The time that is left is shared by those that are left.
 		if r, err = w.roll(ctx, t, d.turnOf(len(won)-i)); err != nil {
 			return nil, fmt.Errorf("%s: %w", short, err)
 		}
@@ -90,12 +94,14 @@ func (w *work) roll(ctx context.Context, t target, end time.Time) (rolled, error
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return r, err
 	}
+	// Its commands are kept apart under its directory, and listed with the step's.
 	in := &work{demo: w.demo, dir: dir}
 	defer func() { w.commands = append(w.commands, in.commands...) }()
 	candidate := in.file("candidate.go.txt")
 	if err := in.evidence(t, candidate); err != nil {
 		return r, err
 	}
+	// Better not begun than begun and undecided: the page says that time was missing.
 	if time.Until(end) < leastRollout {
 		r.Phase, r.Cause = "not begun", outOfTime
 		return r, nil
@@ -103,6 +109,7 @@ func (w *work) roll(ctx context.Context, t target, end time.Time) (rolled, error
 	if ok, err := in.shadow(ctx, t, candidate, &r); err != nil || !ok {
 		return r, err
 	}
+	// Several binaries with other orders of functions, for the gain not to be one order's.
 	var binaries []string
 	for layout := range w.set.Canaries {
 		binary := w.bin(fmt.Sprint("rollout-", layout))
@@ -166,6 +173,7 @@ func (w *work) live(ctx context.Context, t target, binaries []string, end time.T
 	if err := writeJSON(w.file("plan.json"), w.set.Plan); err != nil {
 		return err
 	}
+	// Every binary is a service of its own under the same load, and answers at its probe.
 	var probes []string
 	for i, binary := range binaries {
 		s, err := w.serve(ctx, binary, fmt.Sprint("rollout-", i))
@@ -188,6 +196,7 @@ func (w *work) live(ctx context.Context, t target, binaries []string, end time.T
 	if !r.Shadowed {
 		args = append(args, "--no-shadow")
 	}
+	// The rollout's own plan could go on; the demo's time may not.
 	bounded, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	out, status, err := w.beagle(bounded, "rollout", append(args, t.Target)...)
@@ -195,6 +204,7 @@ func (w *work) live(ctx context.Context, t target, binaries []string, end time.T
 		return err
 	}
 	var report rolloutReport
+	// A rollout that was cut off has written half a report, or none, or one that ends with a cause.
 	switch broken := json.Unmarshal(out, &report) != nil; {
 	case broken && bounded.Err() != nil:
 		r.Phase, r.Cause = "stopped", outOfTime
@@ -205,6 +215,8 @@ func (w *work) live(ctx context.Context, t target, binaries []string, end time.T
 		return fmt.Errorf("rollout start: status %d: %s", status, lastLines(w.file("rollout.log"), 3))
 	}
 	r.Phase, r.Cause, r.Promoted = report.Phase, report.Cause, status == 0
+	// A metric says the new version's cost against the old one's; a saving is its opposite, and so
+	// its bounds change places. With fewer than two pairs there is no interval.
 	for _, m := range report.Standings {
 		if m.Role != "success" || m.Effect.N < 2 {
 			continue

@@ -31,11 +31,14 @@ func (w *work) serve(ctx context.Context, binary, name string) (_ *service, err 
 	if s.dir, err = os.MkdirTemp("", "demo"); err != nil {
 		return nil, err
 	}
+	// From here on there may be a directory and a process to remove.
 	defer func() {
 		if err != nil {
 			s.stop()
 		}
 	}()
+	// The socket's path must be short, shorter than the results' directory may be: so it lies
+	// beside.
 	s.socket, s.probe = filepath.Join(s.dir, "load.sock"), filepath.Join(s.dir, "probe.sock")
 	if s.http, err = freeport.Address("tcp"); err != nil {
 		return nil, err
@@ -45,6 +48,7 @@ func (w *work) serve(ctx context.Context, binary, name string) (_ *service, err 
 		return nil, err
 	}
 	defer log.Close()
+	// Only the load's socket is open: with UDP, two services of a layout would want the same port.
 	s.cmd = exec.CommandContext(ctx, binary, "agent", "-listen.udp=", "-listen.unixgram="+s.socket, "-http="+s.http,
 		fmt.Sprintf("-listen.cache=%d", w.set.Cache))
 	s.cmd.Env = append(w.env(), "BEAGLE_PROBE_SOCKET="+s.probe, "BEAGLE_PROBE_RAW=1")

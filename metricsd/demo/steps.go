@@ -43,6 +43,8 @@ type built struct {
 	Processors          int
 }
 
+// buildStep builds Beagle and the service, and notes what they were built with. The token is the
+// demo's own: its services accept no other.
 func buildStep(ctx context.Context, d *demo, w *work) (any, error) {
 	token := make([]byte, 24)
 	if _, err := rand.Read(token); err != nil {
@@ -59,6 +61,7 @@ func buildStep(ctx context.Context, d *demo, w *work) (any, error) {
 		"."); err != nil {
 		return nil, err
 	}
+	// A source tree without git is fine, too.
 	commit, status, err := w.program(ctx, "commit", d.root, "git", "describe", "--always", "--dirty")
 	if err != nil || status != 0 {
 		commit = []byte("no git")
@@ -94,6 +97,8 @@ type spot struct {
 	CostYear float64 `json:"cost_year"`
 }
 
+// hotspotsStep profiles the service under load. It writes the profiles once, with the flame graph,
+// and reads them again for the numbers, so that page and graph are of the same profile.
 func hotspotsStep(ctx context.Context, d *demo, w *work) (any, error) {
 	s, err := w.serve(ctx, d.bin("metricsd"), "profiled")
 	if err != nil {
@@ -140,6 +145,7 @@ type captured struct {
 	Says   string // the command's own words
 }
 
+// captureStep records calls of the hottest functions, with which the campaign replays them.
 func captureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	found, err := resultOf[spots](d, "hotspots")
 	if err != nil {
@@ -147,6 +153,8 @@ func captureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	}
 	var sites []string
 	var all []captured
+	// All sites go into one program: building and loading it once for each would take most of the
+	// time.
 	for _, h := range found.Hotspots[:min(len(found.Hotspots), d.set.Spots)] {
 		sites = append(sites, h.Target)
 	}
@@ -155,6 +163,8 @@ func captureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What cannot be probed has a reason in the build's log, which the page shows in place of
+	// calls.
 	refused := refusals(w.file("build.log"))
 	s, err := w.serve(ctx, d.bin("probed"), "probed")
 	if err != nil {
@@ -270,6 +280,8 @@ type saving struct {
 // leastCampaign is what a campaign gets whatever time is left: a search without one ends the demo.
 const leastCampaign = 2 * time.Minute
 
+// campaignStep searches for faster versions until its share of the time ends. An attempt that was
+// interrupted is resumed, with what it has found.
 func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 	args := []string{"campaign", "--json", "--heads", "--across", "--processor", d.set.Processor,
 		"--targets", fmt.Sprint(d.set.Targets),
@@ -293,6 +305,8 @@ func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A campaign that the deadline ends still prints what it found; only without that has it
+	// failed.
 	var r campaignResult
 	if err := json.Unmarshal(out, &r); err != nil {
 		return nil, fmt.Errorf("campaign: status %d: %s", status, lastLines(w.file("campaign.log"), 3))

@@ -88,6 +88,8 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 		kind  index.Kind
 		limit int
 	}
+	// Every question has the same door: the parameters, then whose names the caller may see, then
+	// the answer. A customer who asks about another is refused there, so no answer needs to check.
 	ask := func(path string, answer func(q question) (any, error)) {
 		mux.Handle("GET "+path, in.door.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 			k, limit, err := query(r)
@@ -110,6 +112,7 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 	}
 	ask("/api/names", func(q question) (any, error) { return in.complete(q.Request, q.shelf, q.kind, q.limit) })
 	ask("/api/entries", func(q question) (any, error) { return in.entries(q.Request, q.shelf, q.kind, q.limit) })
+	// Ranks are made at intervals for everybody; a question sorts nothing.
 	ask("/api/top", func(q question) (any, error) {
 		top := in.processor.rankOf(q.shelf.customer).top[q.kind]
 		return shown(top[:min(q.limit, len(top))]), nil

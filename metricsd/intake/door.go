@@ -41,6 +41,8 @@ func newDoor(o Options, b *batcher, log *slog.Logger) *door {
 
 type reader func(body []byte, l wire.Limits) ([]wire.Series, error)
 
+// handle adds the paths that agents post to. Versions are told apart by the path, except that the
+// second one comes as JSON too, from clients without protobuf.
 func (d *door) handle(mux *http.ServeMux) {
 	mux.Handle("POST /api/v1/series", d.take(func(*http.Request) reader { return wire.SeriesV1 }))
 	mux.Handle("POST /api/v2/series", d.take(func(r *http.Request) reader {
@@ -63,6 +65,7 @@ func (d *door) handle(mux *http.ServeMux) {
 // take answers when the series of a body are safe.
 func (d *door) take(choose func(*http.Request) reader) http.Handler {
 	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
+		// Limits may be changed while a request runs; it keeps those that it began with.
 		bounds := d.bounds.Load()
 		defer d.reading.Add(-1)
 		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large
@@ -76,12 +79,17 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 			return
 		}
 		series, err := choose(r)(body, bounds.Limits)
+		// Only whole bodies enter: half of a refused body would be counted twice when the client
+		// repeats it.
 		if err != nil {
 			d.refuse(w, err)
 			return
 		}
 		d.bytes.Add(uint64(len(body)))
+		// By its ID the processor knows a request that it has counted already.
 		id, failed := d.identify(r, c.customer, body)
+		// The answer comes after the queue has it. After an error the queue may have it too,
+		// so the ID is kept for the repetition that the client is asked for.
 		if err := d.batcher.put(r.Context(), id, c.customer, series); err != nil {
 			failed()
 			d.full.Add(1)

@@ -38,6 +38,7 @@ type Options struct {
 	Now           func() time.Time
 }
 
+// withDefaults sets what is zero. Customers' names are bounded by all names where nothing is said.
 func (o Options) withDefaults() Options {
 	d := Options{
 		Names: 10_000_000,

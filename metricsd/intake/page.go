@@ -25,6 +25,8 @@ var page = template.Must(template.New("page").
 const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-%s'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'"
 
+// servePage shows the overview to a browser. Names come from anybody who may post, so the template
+// escapes them, and the policy runs no script but the one with this answer's nonce.
 func (in *Intake) servePage(w http.ResponseWriter, r *http.Request, c caller) {
 	const rows = 15
 	whose, err := in.shelf(r, c)
@@ -33,6 +35,7 @@ func (in *Intake) servePage(w http.ResponseWriter, r *http.Request, c caller) {
 		return
 	}
 	nonce := rand.Text()
+	// Into memory first: an error midway can still become an answer of its own.
 	var out bytes.Buffer
 	err = page.Execute(&out, map[string]any{
 		"Overview": in.overview(r.Context(), whose, c.operator, rows),

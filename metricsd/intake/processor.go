@@ -141,6 +141,8 @@ func (p *processor) decode() {
 
 // work does the work of the processor.
 func (p *processor) work(ctx context.Context) {
+	// One goroutine does all of it, and so what it counts needs no lock: batches when they come,
+	// and four clocks for what may be late.
 	news, flush := time.NewTicker(p.options.News), time.NewTicker(p.options.Flush)
 	rank, hourly := time.NewTicker(rankEvery), time.NewTicker(epochLength)
 	defer news.Stop()
@@ -157,6 +159,8 @@ func (p *processor) work(ctx context.Context) {
 				return
 			}
 			p.take(b)
+			// Counts that wait have a bound, which holds the queue's reader back, and so in the end
+			// the door.
 			for (len(p.pending) >= p.bounds.Load().Pending || p.repeats.full()) && ctx.Err() == nil {
 				p.flush(ctx) // until it succeeds: the queue has room for more, the memory has not
 			}
@@ -210,6 +214,8 @@ func (p *processor) showPending() {
 	p.counts.pending.Store(int64(n))
 }
 
+// count counts the names of one series: the metric, its first part as an application, the host, and
+// each tag. Points are counted before names are looked at: they are what was sent.
 func (p *processor) count(whose *shelf, s *wire.Series, now time.Time) {
 	seen := s.Last()
 	if seen <= 0 || seen > now.Unix() { // a sender's clock may be wrong, but nothing was seen in the future
@@ -218,6 +224,7 @@ func (p *processor) count(whose *shelf, s *wire.Series, now time.Time) {
 	points := uint64(s.Len())
 	p.counts.points.Add(points)
 	whose.points.Add(points)
+	// A name that cannot be shown is not kept, nor anything else of its series.
 	metric := metricName(s.Metric)
 	if metric == "" {
 		return

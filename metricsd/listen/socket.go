@@ -41,12 +41,14 @@ type packetConn interface {
 // Open opens a socket; network is "udp" or "unixgram". A Unix socket that a
 // process left behind is replaced, one that is in use is not.
 func Open(network, address string, o Options) (*Socket, error) {
+	// The path stays when a process ends without removing it, and would refuse the next one.
 	if network == "unixgram" {
 		if err := clearPath(network, address); err != nil {
 			return nil, err
 		}
 	}
 	config := new(net.ListenConfig)
+	// Sockets that share a port must say so before they are bound.
 	if o.Spread {
 		config.Control = spread
 	}
@@ -60,11 +62,13 @@ func Open(network, address string, o Options) (*Socket, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	s := &Socket{network: network, address: c.LocalAddr().String(), conn: c, raw: raw}
+	// The kernel may give less than asked, which the agent tells.
 	if o.ReceiveBuffer > 0 {
 		if err := s.setBuffer(conn, o.ReceiveBuffer); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
+	// Any user of the machine may send; whose containers a sender belongs to is told by the kernel.
 	if network == "unixgram" {
 		err = writable(address)
 		if s.credentials = o.Credentials; s.credentials {

@@ -63,9 +63,12 @@ func (m *Match) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Ex
 // nothing has bound them yet.
 func (m *Match) withArguments(args []ast.Expr, e ast.Expr, then func() bool) bool {
 	for _, a := range args {
+		// An argument that is bound already must be found, not chosen.
 		if e == nil || m.frozen || m.bound(a) {
 			continue
 		}
+		// Every part is a candidate. The rest of the match decides which one holds, by coming back
+		// if not.
 		for part := range nodesOf[ast.Expr](e) {
 			if m.try(func() bool { return m.asSpelled(a, part) && then() }) {
 				return true
@@ -261,10 +264,12 @@ func (m *Match) ownNamesStay(stmts []ast.Stmt) bool {
 	}
 	end := stmts[len(stmts)-1].End()
 	for _, s := range stmts {
+		// A label could be the target of a jump from outside.
 		if l, ok := s.(*ast.LabeledStmt); ok && l != nil {
 			return false
 		}
 		for id := range nodesOf[*ast.Ident](s) {
+			// Such a variable would be gone with the code that declares it.
 			if v := m.Pass.Info.Defs[id]; v != nil && facts.UsedAfter(m.Pass, asVar(v), m.Pass.FuncOf(s), end) {
 				return false
 			}
@@ -296,18 +301,22 @@ func nodesOf[N ast.Node](root ast.Node) func(func(N) bool) {
 func (m *Match) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 	ok := true
 	m.eachUse(args, n, func(k int, e ast.Expr) {
+		// Reading an argument is always allowed: After has it too.
 		if m.runsLater(e, n) && !m.pair.argumentIsName(name, k) {
 			ok = false // its value may be another one by then
 		}
 		if !m.Pass.Changes(e) {
 			return
 		}
+		// Through an address, After passes the same place. A variable of Before that nothing else
+		// reads can be assigned: nobody sees the value.
 		u, isAddr := args[k].(*ast.UnaryExpr)
 		_, variable := e.(*ast.Ident)
 		if !(isAddr && u.Op == token.AND) && !(variable && m.pair.ownVariable(name, k)) {
 			ok = false
 		}
 	}, func(id *ast.Ident) {
+		// A name that no argument stands for would not be there in After.
 		v, isVar := m.Pass.Info.ObjectOf(id).(*types.Var)
 		if isVar && (m.isLocal(v) || m.isPlace(v)) {
 			ok = false
@@ -362,6 +371,7 @@ func (m *Match) eachUse(args []ast.Expr, n ast.Node, use func(int, ast.Expr), ot
 			return true
 		}
 		if k := m.argument(args, e); k >= 0 {
+			// An argument is used as a whole; the names in it are not mentions.
 			use(k, e)
 			return false
 		}
@@ -374,10 +384,12 @@ func (m *Match) eachUse(args []ast.Expr, n ast.Node, use func(int, ast.Expr), ot
 
 // argument returns which argument an expression of the code is, or -1.
 func (m *Match) argument(args []ast.Expr, e ast.Expr) int {
+	// Nothing may be bound by asking.
 	old := m.frozen
 	m.frozen = true
 	defer func() { m.frozen = old }()
 	for k, a := range args {
+		// Behind an address the place itself is meant.
 		if u, ok := a.(*ast.UnaryExpr); ok && u.Op == token.AND {
 			a = u.X
 		}

@@ -110,6 +110,7 @@ func (p *pair) read(list []*ast.FuncDecl) (rest []*ast.FuncDecl, err error) {
 
 // split separates the matched and the written code from the ends of the functions.
 func (p *pair) split() error {
+	// One side with several returns makes all sides whole: only then can each of them be matched.
 	whole := slices.ContainsFunc(p.ways, func(way *side) bool { return way.returns() > 1 })
 	p.imports = p.before.imports()
 	p.before.split(nil, whole)
@@ -117,6 +118,8 @@ func (p *pair) split() error {
 	for _, way := range p.ways {
 		way.split(p.before, whole)
 		way.used = way.uses()
+		// Both must leave the same number of values in the same way, or the one cannot stand for
+		// the other.
 		if (way.expr == nil) != (p.before.expr == nil) || len(way.outputs) != len(p.before.outputs) {
 			return errors.New("the functions Before and After do not end alike")
 		}
@@ -198,6 +201,7 @@ func (p *pair) places(of *side) []int {
 		return nil
 	}
 	var out []int
+	// By name: a condition takes those parameters that it needs, in any order.
 	for v := range of.sig.Params().Variables() {
 		i := 0
 		for w := range p.before.sig.Params().Variables() {

@@ -98,6 +98,7 @@ func (w *writer) conversion(call *ast.CallExpr) (string, bool) {
 // constantRune returns the value of a parameter that stands for a constant character, perhaps
 // converted.
 func (w *writer) constantRune(e ast.Expr) (rune, bool) {
+	// A conversion around it does not change which character it is.
 	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 && w.way.rule.info.Types[call.Fun].IsType() {
 		e = call.Args[0]
 	}
@@ -105,6 +106,7 @@ func (w *writer) constantRune(e ast.Expr) (rune, bool) {
 	if !ok || w.m.exprs[id.Name] == nil {
 		return 0, false
 	}
+	// The code's own type checker knows its value, however it is spelled.
 	v := w.m.Pass.Info.Types[w.m.exprs[id.Name]].Value
 	if v == nil || v.Kind() != constant.Int {
 		return 0, false
@@ -257,6 +259,7 @@ func (m *Match) commentAbove(b *block) string {
 		return ""
 	}
 	for i, s := range m.list {
+		// The comment above the first statement is outside of what is replaced.
 		if i == 0 || !facts.Inside(b.stmts[0], s) {
 			continue
 		}

@@ -113,6 +113,7 @@ func (m *Match) low(pat, e ast.Expr) bool {
 	return m.optional(pat, e)
 }
 
+// exprs2 matches two lists place by place.
 func (m *Match) exprs2(pats, list []ast.Expr) bool {
 	if len(pats) != len(list) {
 		return false
@@ -131,6 +132,8 @@ func (m *Match) ident(pat *ast.Ident, e ast.Expr) bool {
 	obj := m.pair.rule.obj(pat)
 	switch obj := obj.(type) {
 	case *types.Var:
+		// Before's own variables are matched with variables that the code declares; parameters with
+		// code.
 		if m.pair.before.params[obj] == nil {
 			return m.local(obj, e)
 		}
@@ -141,6 +144,8 @@ func (m *Match) ident(pat *ast.Ident, e ast.Expr) bool {
 	case *types.Nil:
 		return m.Pass.Info.Types[e].IsNil()
 	}
+	// What is predeclared must be so in the code, too, which may have given the name another
+	// meaning.
 	id, ok := e.(*ast.Ident)
 	return ok && obj != nil && obj.Parent() == types.Universe && m.Pass.Info.Uses[id] == obj
 }
@@ -160,12 +165,15 @@ func (m *Match) local(obj *types.Var, e ast.Expr) bool {
 // place binds a parameter that Before assigns to a local variable.
 func (m *Match) place(obj *types.Var, e ast.Expr) bool {
 	v := m.Pass.Var(e)
+	// The second time it must be the same variable.
 	if old := m.places[obj.Name()]; old != nil {
 		return v == old
 	}
+	// A global may change at any time, and a variable of Before's own has its match already.
 	if m.frozen || !facts.IsLocal(m.Pass, v) || m.isLocal(v) || !m.unify(obj.Type(), v.Type()) {
 		return false
 	}
+	// Two places that are one variable would be assigned in an order that Before does not have.
 	for _, other := range m.places {
 		if other == v {
 			return false
@@ -203,6 +211,8 @@ func (m *Match) isLocal(v *types.Var) bool {
 	return false
 }
 
+// mentionsLocal reports whether code mentions a variable that Before declares. A parameter cannot
+// stand for such code: outside of the match there is no such variable.
 func (m *Match) mentionsLocal(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -246,16 +256,20 @@ func (m *Match) call(pat *ast.CallExpr, e ast.Expr) bool {
 // callee matches what a call calls: a type, a builtin, a function of a package, or a method.
 func (m *Match) callee(pat, c *ast.CallExpr) bool {
 	rule, p := m.pair.rule, m.Pass
+	// A conversion has a type where a call has a function.
 	if tv := rule.info.Types[pat.Fun]; tv.IsType() {
 		return p.Info.Types[c.Fun].IsType() && m.unify(tv.Type, p.Info.TypeOf(c.Fun))
 	}
 	switch fun := ast.Unparen(pat.Fun).(type) {
 	case *ast.Ident:
+		// len is matched with the builtin, and not with a variable of this name.
 		if b, ok := rule.obj(fun).(*types.Builtin); ok {
 			got, ok := p.Callee(c).(*types.Builtin)
 			return ok && got.Name() == b.Name()
 		}
 	case *ast.SelectorExpr:
+		// By path, since the file may import a package under any name. A method with the name of a
+		// function is another thing.
 		if pkg := rule.packageOf(fun); pkg != nil {
 			fn, ok := p.Callee(c).(*types.Func)
 			return ok && fn.Pkg() != nil && fn.Pkg().Path() == pkg.Path() && fn.Name() == fun.Sel.Name &&
@@ -311,11 +325,13 @@ func (c *compiled) packageOf(sel *ast.SelectorExpr) *types.Package {
 
 // binary matches an operation in each of its spellings.
 func (m *Match) binary(pat *ast.BinaryExpr, e ast.Expr) bool {
+	// x > 0 of a length is x != 0, which is how rules spell it.
 	if b, ok := e.(*ast.BinaryExpr); ok {
 		if op := m.zeroTest(b.Op, b.X, b.Y); op == pat.Op && op != b.Op {
 			return m.expr(pat.X, b.X) && m.expr(pat.Y, b.Y)
 		}
 	}
+	// !(a < b) is a >= b for integers only: a NaN is neither.
 	if not, ok := e.(*ast.UnaryExpr); ok && not.Op == token.NOT {
 		inner, ok := ast.Unparen(not.X).(*ast.BinaryExpr)
 		return ok && negated[inner.Op] != 0 && (inner.Op == token.EQL || inner.Op == token.NEQ ||
@@ -405,6 +421,8 @@ func (m *Match) literal(pat, lit *ast.FuncLit) bool {
 func (m *Match) tuple(pat, got *ast.FieldList) bool {
 	a, b := names(pat), names(got)
 	if len(a) != len(b) || pat.NumFields() != got.NumFields() {
+		// Names are bound in order, and _ binds nothing. Where there are no names at all, the types
+		// are matched.
 		return false
 	}
 	for i := range a {

@@ -76,6 +76,7 @@ func variableOf(d *ast.GenDecl) *ast.Ident {
 
 // kitFiles yields the names and the texts of the kit's files.
 func kitFiles() iter.Seq2[string, string] {
+	// The files are embedded, so an error here is a mistake in the build.
 	return func(yield func(name, text string) bool) {
 		files, err := fs.Glob(kit.Sources, "*.go")
 		if err != nil {
@@ -150,6 +151,8 @@ func (w *writer) copyHelper(name string, types []string) string {
 
 // there returns the name of the candidate's copy of a helper for the types, or "".
 func (h *helper) there(p *mutate.Pass, types []string) string {
+	// A function is compared as a whole, a variable such as a table by its value: it is the same
+	// table under any name.
 	for _, d := range p.File.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -239,6 +242,7 @@ func (w *writer) copyText(h *helper, own string, types []string) string {
 
 // declares reports whether a helper gives a parameter or variable a name.
 func (h *helper) declares(name string) bool {
+	// A package's name before a dot is no name of a variable.
 	packages := map[*ast.Ident]bool{}
 	for sel := range nodesOf[*ast.SelectorExpr](h.node) {
 		if x, ok := sel.X.(*ast.Ident); ok && h.imports[x.Name] != "" {

@@ -84,6 +84,7 @@ func (s *side) changesBefore(n ast.Node) bool {
 
 // firstRun returns the first statement that does more than to declare variables without a value.
 func (s *side) firstRun() ast.Stmt {
+	// A declaration without a value does nothing that could be seen.
 	for _, st := range s.list {
 		d, ok := st.(*ast.DeclStmt)
 		if !ok {
@@ -483,6 +484,8 @@ func constantValue(v constant.Value, t reflect.Type) (reflect.Value, bool) {
 		return reflect.Value{}, false
 	}
 	out := reflect.New(t).Elem()
+	// Each kind converts only from its own kind of constant: the condition was written for that
+	// type.
 	switch t.Kind() {
 	case reflect.String:
 		if v.Kind() != constant.String {
@@ -495,6 +498,7 @@ func constantValue(v constant.Value, t reflect.Type) (reflect.Value, bool) {
 		}
 		out.SetBool(constant.BoolVal(v))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		// A constant has no width. One that does not fit would be wrapped silently.
 		n, ok := constant.Int64Val(constant.ToInt(v))
 		if !ok || out.OverflowInt(n) {
 			return out, false

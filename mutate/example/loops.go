@@ -29,6 +29,7 @@ func (c *compiled) headParam(e ast.Expr) *types.Var {
 	if !ok {
 		return nil
 	}
+	// The type is taken by its path, since any package may have a Seq2.
 	n, ok := types.Unalias(v.Type()).(*types.Named)
 	if !ok || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "iter" || n.Obj().Name() != "Seq2" {
 		return nil

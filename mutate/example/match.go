@@ -108,12 +108,14 @@ func (m *Match) Local(name string) *types.Var {
 
 // Calls returns the name of the first function of a package that After calls, or "".
 func (m *Match) Calls() (name string) {
+	// The first way is the one that is shown.
 	way := m.pair.ways[0]
 	for sel := range nodesOf[*ast.SelectorExpr](way.body) {
 		if way.rule.packageOf(sel) != nil {
 			return sel.Sel.Name
 		}
 	}
+	// Without one, the name of what else it calls.
 	for call := range nodesOf[*ast.CallExpr](way.body) {
 		if id, ok := call.Fun.(*ast.Ident); ok && way.codeOf(call) == nil {
 			name = id.Name
@@ -228,6 +230,7 @@ func (c *compiled) covers(earlier, n ast.Node) bool {
 	return facts.Inside(n, earlier) && (!c.rule.Together || n.Pos() == earlier.Pos() && n.End() == earlier.End())
 }
 
+// params returns one choice for each way that is legal at the site. Others have no edits.
 func (c *compiled) params(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	m, ok := s.Data.(*Match)
 	if !ok {
@@ -325,15 +328,18 @@ func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
 	}
 }
 
+// searchExprs looks for an expression of a function that is matched by the whole of Before.
 func (p *pair) searchExprs(pass *mutate.Pass, fn *ast.FuncDecl, found func(*Match)) {
 	m := newMatch(pass, p)
 	for e := range mutate.Nodes[ast.Expr](pass, fn) {
+		// A name alone is matched by everything, and a type is no value.
 		if isName(e) || !pass.Info.Types[e].IsValue() && !isCall(e) {
 			continue
 		}
 		if m.expr(p.before.expr, e) && m.yields(e) && !pass.Changes(e) {
 			m.tail, m.Node = e, e
 			found(m)
+			// A match keeps its Match; the next one gets a new one.
 			m = newMatch(pass, p)
 		}
 		m.undo(0)
@@ -357,6 +363,7 @@ func isName(e ast.Expr) bool {
 
 // yields reports whether an expression has the type that Before returns, or a call the types.
 func (m *Match) yields(e ast.Expr) bool {
+	// A rule replaces a value by one of the same type. Several values come from a call only.
 	results, got := m.pair.before.sig.Results(), m.Pass.Info.TypeOf(e)
 	if results.Len() == 1 {
 		return m.fits(results.At(0).Type(), got)
@@ -378,6 +385,7 @@ func (m *Match) yields(e ast.Expr) bool {
 func (m *Match) inStatement(s ast.Stmt) bool {
 	for e := range mutate.Nodes[ast.Expr](m.Pass, s) {
 		if isName(e) {
+			// Only what is evaluated exactly once can be computed before the statement.
 			continue
 		}
 		if at, ok := facts.Hoistable(m.Pass, e); !ok || at != s || m.Pass.Changes(e) {

@@ -75,6 +75,8 @@ func (w *writer) otherwiseUsed(v *types.Var) bool {
 	if w.m.tail != nil {
 		roots = append(roots, w.m.tail)
 	}
+	// The same name elsewhere in the match would get the new meaning, except behind a dot, where it
+	// is a field.
 	for _, root := range roots {
 		for id := range nodesOf[*ast.Ident](root) {
 			obj := w.m.Pass.Info.ObjectOf(id)
@@ -88,6 +90,7 @@ func (w *writer) otherwiseUsed(v *types.Var) bool {
 	return false
 }
 
+// freshName returns a name that neither the file nor this edit has, the wished one if it is free.
 func (w *writer) freshName(name string) string {
 	for i := 1; ; i++ {
 		try := name
@@ -115,6 +118,7 @@ func (w *writer) lookup(name string) types.Object {
 // capture fails if the code declares a name that an argument mentions.
 func (w *writer) capture(b *block, args []ast.Expr) {
 	for _, a := range args {
+		// The text of the argument moves into the code: what it mentions must mean the same there.
 		for id := range nodesOf[*ast.Ident](a) {
 			text, ok := w.ident(id)
 			if !ok {
@@ -187,6 +191,7 @@ func (w *writer) usesFrom(n ast.Node, code []ast.Node, names map[string]bool) bo
 
 // declaredNames holds the names that the statements of a list declare in it.
 func declaredNames(list []ast.Stmt) map[string]bool {
+	// Inner blocks have scopes of their own.
 	out := map[string]bool{}
 	for _, s := range list {
 		switch s := s.(type) {

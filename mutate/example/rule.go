@@ -116,6 +116,7 @@ type Way struct {
 // applies no rules starts sooner. Then it panics if they are no examples, as package regexp does in
 // MustCompile: a rule is a value of the program.
 func (r Rule) Mutator() *mutate.Mutator {
+	// Compiling is put off until the first use, and then kept for the whole process.
 	examples := sync.OnceValue(r.compiled)
 	registered = append(registered, examples)
 	m := &mutate.Mutator{
@@ -129,12 +130,14 @@ func (r Rule) Mutator() *mutate.Mutator {
 			return examples().rewrite(p, s, choice)
 		},
 	}
+	// A choice is shown only where there is one to make.
 	if slices.ContainsFunc(r.Pairs, func(p Pair) bool { return len(p.Also) > 0 }) {
 		m.Params = func(p *mutate.Pass, s mutate.Site) []mutate.Param { return examples().params(p, s) }
 	}
 	return m
 }
 
+// compiled compiles the pairs and tells each where its conditions find their parameters.
 func (r Rule) compiled() *compiled {
 	c, err := compile(&r)
 	if err != nil {

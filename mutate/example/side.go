@@ -69,12 +69,15 @@ func (s *side) findAssigned() {
 // expression in a statement after them. The split of an After follows that of its Before. If one
 // of the two has other returns, the pair is whole: the last return is matched too.
 func (s *side) split(before *side, whole bool) {
+	// A function with an empty body matches nothing.
 	s.list = s.body.List
 	if len(s.list) == 0 {
 		return
 	}
 	front := s.list[:len(s.list)-1]
 	last, ok := s.list[len(s.list)-1].(*ast.ReturnStmt)
+	// The cases come in this order: returns that must be matched as they are; outputs or an
+	// expression as Before has them; for Before itself, variables that live on, or one expression.
 	switch {
 	case whole || !ok || s.returns() != 1 || len(last.Results) == 0:
 	case before != nil && before.outputs != nil:
@@ -87,6 +90,7 @@ func (s *side) split(before *side, whole bool) {
 	}
 }
 
+// returns counts the returns of the function itself.
 func (s *side) returns() int {
 	n := 0
 	ast.Inspect(s.body, func(m ast.Node) bool {
@@ -125,10 +129,12 @@ func (s *side) shown() string {
 	if len(s.list) == 0 && s.expr != nil {
 		return s.text(s.expr.Pos(), s.expr.End())
 	}
+	// A last return belongs to the function around the example and not to what is replaced.
 	text := s.text(s.body.Lbrace+1, s.body.Rbrace)
 	if s.outputs != nil {
 		text = s.text(s.list[0].Pos(), s.list[len(s.list)-1].End())
 	}
+	// As in the file, without its indentation.
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	last := lines[len(lines)-1]
 	indent := last[:len(last)-len(strings.TrimLeft(last, "\t"))]

@@ -84,6 +84,7 @@ func (m *Match) leaving(pats, list []ast.Stmt) bool {
 	if len(pats) != 2 || len(list) == 0 {
 		return false
 	}
+	// With a label, the break leaves another loop than the innermost.
 	last, ok := pats[1].(*ast.BranchStmt)
 	if !ok || last.Tok != token.BREAK || last.Label != nil {
 		return false

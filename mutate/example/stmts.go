@@ -68,14 +68,17 @@ func (m *Match) block(pat, b *ast.BlockStmt) bool {
 func (m *Match) skipped(pat ast.Stmt, list []ast.Stmt) bool {
 	want, ok := pat.(*ast.IfStmt)
 	guard, isIf := list[0].(*ast.IfStmt)
+	// Both must have nothing besides: an init runs before, and an else is a third way.
 	if !ok || !isIf || want.Init != nil || want.Else != nil || guard.Init != nil || guard.Else != nil ||
 		len(list) < 2 || len(guard.Body.List) != 1 {
 		return false
 	}
 	next, ok := guard.Body.List[0].(*ast.BranchStmt)
+	// The guard's condition is the opposite of the rule's.
 	if !ok || next.Tok != token.CONTINUE || next.Label != nil || !m.not(want.Cond, guard.Cond) {
 		return false
 	}
+	// All that comes behind the guard is the rule's body.
 	_, ok = m.stmts(want.Body.List, list[1:], true)
 	return ok
 }
@@ -131,6 +134,7 @@ func (m *Match) stmt(pat, s ast.Stmt) bool {
 	return false
 }
 
+// ifStmt matches an if as it is written, or with the condition turned and the blocks exchanged.
 func (m *Match) ifStmt(pat, s *ast.IfStmt) bool {
 	if (pat.Init == nil) != (s.Init == nil) || pat.Init != nil && !m.stmt(pat.Init, s.Init) {
 		return false
@@ -194,16 +198,19 @@ func stepOf(s ast.Stmt, same func(a, b ast.Expr) bool) (step, bool) {
 
 // assignment matches a declaration, a step or an assignment, in any of their spellings.
 func (m *Match) assignment(pat, s ast.Stmt) bool {
+	// A variable is declared by := or by var, with or without a value.
 	if d, ok := m.pair.rule.declaration(pat); ok {
 		got, ok := facts.Declares(m.Pass, s)
 		return ok && m.first(d.value, got.Value, got.Var.Type()) && m.ownType(d.obj, got) && m.declare(d.obj, got.Var)
 	}
+	// x++ and x += 1 and x = x + 1 are one step.
 	want, isStep := stepOf(pat, m.pair.rule.same)
 	got, ok := stepOf(s, m.Pass.Same)
 	if isStep && ok && want.op == got.op &&
 		m.try(func() bool { return m.expr(want.x, got.x) && m.amount(want.y, got.y) }) {
 		return true
 	}
+	// All else must be spelled alike, value by value, before any name is bound.
 	a, ok := pat.(*ast.AssignStmt)
 	b, isAssign := s.(*ast.AssignStmt)
 	if !ok || !isAssign || a.Tok != b.Tok || len(a.Lhs) != len(b.Lhs) || !m.exprs2(a.Rhs, b.Rhs) {
@@ -256,6 +263,7 @@ func (m *Match) target(pat, e ast.Expr, define bool) bool {
 	if !define {
 		return m.expr(pat, e)
 	}
+	// On the left of := stands a new variable on both sides.
 	obj, _ := m.pair.rule.info.Defs[id].(*types.Var)
 	got, ok := e.(*ast.Ident)
 	if !ok {
@@ -268,6 +276,7 @@ func (m *Match) target(pat, e ast.Expr, define bool) bool {
 // first matches the first value of a variable. A missing one is the zero value.
 func (m *Match) first(pat, e ast.Expr, t types.Type) bool {
 	switch {
+	// `var n int` and `n := 0` are the same.
 	case pat == nil && e == nil:
 		return true
 	case pat == nil:
@@ -288,6 +297,7 @@ func isZero(p *mutate.Pass, e ast.Expr) bool {
 	return tv.IsNil() || tv.Value != nil && zeroConstant(tv.Value)
 }
 
+// zeroConstant reports whether a constant is the zero value of its type.
 func zeroConstant(v constant.Value) bool {
 	switch v.Kind() {
 	case constant.Bool:

@@ -111,6 +111,7 @@ func (m *Match) unify(want, got types.Type) bool {
 	return types.Identical(want, got)
 }
 
+// unifyLists unifies two lists of types place by place.
 func (m *Match) unifyLists(want, got *types.TypeList) bool {
 	if want.Len() != got.Len() {
 		return false
@@ -123,6 +124,7 @@ func (m *Match) unifyLists(want, got *types.TypeList) bool {
 	return true
 }
 
+// unifyTuples does so with parameters or results.
 func (m *Match) unifyTuples(want, got *types.Tuple) bool {
 	if want.Len() != got.Len() {
 		return false
@@ -144,10 +146,12 @@ func sameName(a, b *types.TypeName) bool {
 
 // bindType gives a type parameter its type, or compares with the type that it has.
 func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
+	// Once bound, a type parameter is this type everywhere in the example.
 	name := w.Obj().Name()
 	if old, ok := m.types[name]; ok {
 		return types.Identical(old, got)
 	}
+	// The constraint must hold, and == must not panic where Before's constraint promised so.
 	i, ok := w.Constraint().Underlying().(*types.Interface)
 	if !ok || i.IsComparable() && !facts.ComparesSafely(got) || !m.satisfies(i, got) {
 		return false
@@ -183,6 +187,7 @@ func (m *Match) satisfies(i *types.Interface, got types.Type) bool {
 	return true
 }
 
+// inUnion reports whether a type is in a union of constraints. A term may be a constraint itself.
 func (m *Match) inUnion(u *types.Union, got types.Type) bool {
 	for term := range u.Terms() {
 		if in, ok := term.Type().Underlying().(*types.Interface); ok {

@@ -245,8 +245,10 @@ func (w *writer) node(n ast.Node) string {
 // substitute returns what a node of After becomes in the code, and false if the node is copied with
 // its parts replaced.
 func (w *writer) substitute(n ast.Node) (string, bool) {
+	// Each case is a node that means something else in the example than it says.
 	switch n := n.(type) {
 	case *ast.ExprStmt:
+		// A statement that stands for no statements is left out.
 		if obj, _ := w.way.codeStmt(n); obj != nil && len(w.m.blocks[obj.Name()].stmts) == 0 {
 			return "", true
 		}
@@ -256,6 +258,7 @@ func (w *writer) substitute(n ast.Node) (string, bool) {
 		}
 	case *ast.SelectorExpr:
 		if pkg := w.way.rule.packageOf(n); pkg != nil {
+			// A function of the kit is copied along, since the module does not import it.
 			if pkg.Path() == kitPath {
 				return w.helper(n.Sel.Name, nil), true
 			}
@@ -265,6 +268,7 @@ func (w *writer) substitute(n ast.Node) (string, bool) {
 		if text, ok := w.constantByte(n); ok {
 			return text, true
 		}
+		// A helper with its type arguments spelled out gets the types of the match.
 		if sel, ok := n.X.(*ast.SelectorExpr); ok {
 			if pkg := w.way.rule.packageOf(sel); pkg != nil && pkg.Path() == kitPath {
 				return w.helper(sel.Sel.Name, []ast.Expr{n.Index}), true
@@ -284,13 +288,16 @@ func (w *writer) substitute(n ast.Node) (string, bool) {
 // ident writes a name of After: a type, a variable with the name that was chosen, a parameter, or a
 // predeclared name, which must mean the same in the code.
 func (w *writer) ident(id *ast.Ident) (string, bool) {
+	// What is left behind this switch is copied as it is spelled.
 	obj := w.way.rule.obj(id)
 	switch obj := obj.(type) {
+	// A type parameter of the rule is a type of the code.
 	case *types.TypeName:
 		if param, ok := obj.Type().(*types.TypeParam); ok {
 			return w.typeText(w.m.types[param.Obj().Name()]), true
 		}
 	case *types.Var:
+		// Uses are counted: a variable that is never read would not compile.
 		if name, ok := w.names[obj]; ok {
 			if w.way.rule.info.Uses[id] != nil {
 				w.uses[obj]++

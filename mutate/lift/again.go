@@ -19,11 +19,14 @@ func (s *Study) Redraw(seed uint64, n int) {
 // Held reports for each region with a term, in their order, whether the term
 // agrees with it on all inputs that it was run on.
 func (s *Study) Held() (held []bool, of []*Region) {
+	// A question has a term only if the search found one for all outputs.
 	for _, q := range s.questions {
 		if q.found == nil {
 			continue
 		}
 		ok := q.status != nil
+		// Without statuses the program did not run on the last inputs, and nothing speaks for the
+		// term.
 		if ok {
 			p := q.pool(s.library(), nil)
 			for k, o := range p.outs {

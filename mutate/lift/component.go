@@ -82,13 +82,17 @@ var all []*Component
 func register(name string, f any, traits []trait, rows func(r *remaining, dst any, args []any)) {
 	of := reflect.TypeOf(f)
 	c := &Component{Name: name, Result: byGo[of.Out(0)], library: true, price: 4, rows: rows}
+	// Types come from the function itself, so that a component cannot be declared with others than
+	// it has.
 	for i := range of.NumIn() {
 		c.Args = append(c.Args, byGo[of.In(i)])
 	}
+	// This is a mistake in the library, seen at the first start.
 	if c.Result == nil || slices.Contains(c.Args, nil) {
 		panic("lift: component " + name + " has a type outside of the grammar")
 	}
 	c.Imports = importsOf(name)
+	// A pattern that ends as a call or an index needs no parentheses around it; another one may.
 	c.operator = strings.Contains(name, "$") && !strings.HasSuffix(name, ")") && !strings.HasSuffix(name, "]")
 	for _, t := range traits {
 		t(c)

@@ -135,9 +135,12 @@ func (x *cutter) ranges(n *ast.RangeStmt) bool {
 
 // leaves reports whether a break or continue leaves the region.
 func (x *cutter) leaves(n *ast.BranchStmt) bool {
+	// It leads to the next clause, which is in the region with its switch.
 	if n.Tok == token.FALLTHROUGH {
 		return false
 	}
+	// The path goes from inside out: the first statement that takes the jump decides, and if the
+	// region ends before, the jump leaves it.
 	for _, up := range x.p.Path(n) {
 		if up.Pos() < x.r.start || up.End() > x.r.end {
 			return true
@@ -181,11 +184,14 @@ func (x *cutter) write(l ast.Expr) {
 // elements notes that the elements of an operand are written.
 func (x *cutter) elements(e ast.Expr) {
 	v := x.p.Var(ast.Unparen(e))
+	// A global may be read by others meanwhile. A slice that the region itself declared is its own
+	// affair.
 	switch {
 	case v == nil || x.p.IsGlobal(v):
 		x.bad = "it writes elements of what is no local variable"
 	case x.inside(v.Pos()):
 	default:
+		// What comes from outside becomes an input that is an output too.
 		in := x.input(v)
 		if in == nil || !in.Type.slice {
 			x.bad = "it writes elements of a type outside of the grammar"
@@ -257,14 +263,17 @@ func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
 // for nothing. The text that a region appends is an output of it.
 func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
 	sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
+	// A nested function would append later, and WriteTo is no appending but reading.
 	if !ok || x.nested > 0 || !strings.HasPrefix(f.Name(), "Write") || f.Name() == "WriteTo" {
 		return false
 	}
 	v := x.p.Var(sel.X)
 	_, alone := x.p.Parent(n).(*ast.ExprStmt)
+	// What the call returns must not be used: the text is all that remains of it.
 	if v == nil || x.p.IsGlobal(v) || x.inside(v.Pos()) || !alone || builderOf(v.Type()) == "" {
 		return false
 	}
+	// Two variables may lead to one builder, whose text then has both in turn.
 	if x.written != nil && x.written != v {
 		return !x.refuse("it appends to two builders, which may be one")
 	}
@@ -278,9 +287,11 @@ func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
 // lends reports whether the memory of a buffer may be that of a slice: other code holds the buffer,
 // or took its bytes, perhaps in an earlier turn of a loop.
 func (x *cutter) lends(v *gotypes.Var) bool {
+	// Through a pointer anybody may hold the same buffer.
 	if _, pointer := v.Type().Underlying().(*gotypes.Pointer); pointer {
 		return true
 	}
+	// In a loop that the buffer outlives, code behind the region runs before it in the next turn.
 	end := x.r.end
 	for _, up := range x.p.Path(x.r.stmts[0]) {
 		if s, ok := up.(ast.Stmt); ok && isLoop(s) && s.Pos() > v.Pos() {
@@ -289,6 +300,7 @@ func (x *cutter) lends(v *gotypes.Var) bool {
 	}
 	for _, id := range x.p.Uses(v, x.r.fn) {
 		sel, ok := x.p.Parent(id).(*ast.SelectorExpr)
+		// Passing the buffer itself gives it away; three methods give its memory.
 		if id.Pos() < end && (!ok || slices.Contains([]string{"Bytes", "Next", "AvailableBuffer"}, sel.Sel.Name)) {
 			return true
 		}
@@ -481,15 +493,18 @@ func (x *cutter) named(v *gotypes.Var) bool {
 // usedAfter reports whether code may read a variable after the region: below it, or in the next
 // turn of a loop around it.
 func (x *cutter) usedAfter(v *gotypes.Var) bool {
+	// A named result is read by each return.
 	if x.named(v) || x.heldElsewhere(v) {
 		return true
 	}
+	// A loop around both region and variable's uses, that does not declare the variable anew.
 	turns := false
 	for _, up := range x.p.Path(x.r.stmts[0]) {
 		if s, ok := up.(ast.Stmt); ok && isLoop(s) && s.Pos() > v.Pos() && s.Pos() < x.r.start {
 			turns = true
 		}
 	}
+	// In the next turn, code before the region runs after it.
 	for _, id := range x.p.Uses(v, x.r.fn) {
 		if id.Pos() >= x.r.end || turns && id.Pos() < x.r.start {
 			return true

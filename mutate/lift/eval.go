@@ -52,6 +52,7 @@ func (t *term) evalChoice(leaves []leaf, cols []any, n int, mask uint64) (any, u
 	return dst, defined
 }
 
+// constantColumn returns n times the constant that a leaf spells.
 func constantColumn(leaves []leaf, t *term, n int) any {
 	col := t.typ.make(n)
 	for _, l := range leaves {

@@ -58,6 +58,7 @@ func sites(p *mutate.Pass, f *Match) (out []mutate.Site) {
 		if !ok || fn.Body == nil || syntax.FuncName(obj) != f.Func {
 			continue
 		}
+		// An expression is tried first: as a statement the same text would be found again.
 		if at := f.expression(p, fn); at != nil {
 			out = append(out, f.site(at))
 		} else if at := f.statements(p, fn); at != nil {
@@ -71,6 +72,8 @@ func (f *Match) site(at *place) mutate.Site {
 	return mutate.Site{Node: at.from, Label: f.Kind + " of " + f.Func + " as " + f.Term, Data: at}
 }
 
+// expression finds the expression of a match by its text. The first one is taken: where a text
+// comes twice, one edit at a time is enough.
 func (f *Match) expression(p *mutate.Pass, fn *ast.FuncDecl) (at *place) {
 	if f.Kind != "expression" {
 		return nil
@@ -123,11 +126,14 @@ func (f *Match) isRegion(r *Region) bool {
 
 var errImport = errors.New("the file gives the name of a package to something else")
 
+// rewrite puts the found code in the place of the old, with its imports.
 func rewrite(p *mutate.Pass, s mutate.Site, v mutate.Param) ([]mutate.Edit, error) {
 	at := s.Data.(*place)
 	edits := []mutate.Edit{p.Span(at.from.Pos(), at.to.End(), v.Value.(string))}
 	for _, path := range at.f.Imports {
 		name, more := p.Import(path)
+		// The code spells the package's own name. Where the file calls it otherwise, the match is
+		// given up.
 		if !strings.HasSuffix("/"+path, "/"+name) {
 			return nil, errImport
 		}

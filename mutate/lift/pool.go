@@ -99,6 +99,7 @@ var inverses []inverse
 // function puts it into all.
 func init() {
 	kept := all
+	// A function is registered to be taken out at once: it is no component, only a way to undo one.
 	pair := func(register func()) {
 		all = nil
 		register()
@@ -135,6 +136,7 @@ func init() {
 func (p *pool) at(places []int) []any {
 	out := make([]any, len(p.leaves))
 	for i, l := range p.leaves {
+		// An input's column is picked from; a constant has the same value everywhere.
 		if l.input >= 0 {
 			out[i] = l.typ.pick(p.cols[i], places)
 			continue
@@ -225,9 +227,11 @@ func (p *pool) explain(l *limits) ([][]*term, string) {
 // sort puts the terms that hold on the whole pool into right, and returns the
 // places that refute others.
 func (p *pool) sort(goals []*goal, right [][]*term) (wrong []int) {
+	// A term is judged on all values, not only on those that led the search to it.
 	for k, o := range p.outs {
 		right[k] = nil
 		for _, t := range goals[k].done {
+			// The place that refutes it becomes one more example for the next round.
 			if i := p.refute(t, o); i >= 0 {
 				wrong = append(wrong, i)
 			} else {

@@ -147,6 +147,8 @@ var resultNames = map[string][]string{
 
 // resultOf names the results of a call once, and returns the name of one of them.
 func (pr *printer) resultOf(c *Component, call string) string {
+	// The call is written once, however many of its results are used, and in place of them stand
+	// their names.
 	names := pr.calls[call]
 	if names == nil {
 		wished := resultNames[c.Name]
@@ -168,6 +170,7 @@ func (pr *printer) resultOf(c *Component, call string) string {
 
 // branches writes a guard. sink makes a statement of a value.
 func (pr *printer) branches(t *term, sink func(string) string) {
+	// Each side is printed on its own: what one side computes must not run on the other.
 	condition := pr.expr(t.args[0])
 	var sides [2][]string
 	for i := range sides {
@@ -178,6 +181,7 @@ func (pr *printer) branches(t *term, sink func(string) string) {
 	}
 	pr.lines = append(pr.lines, "if "+condition+" {")
 	pr.lines = append(pr.lines, sides[0]...)
+	// Behind a return the other side needs no else.
 	if strings.HasPrefix(sides[0][len(sides[0])-1], "return ") {
 		pr.lines = append(append(pr.lines, "}"), sides[1]...)
 		return
@@ -188,6 +192,7 @@ func (pr *printer) branches(t *term, sink func(string) string) {
 
 // settled returns the statements before an expression, with unused results unnamed.
 func (pr *printer) settled(uses ...string) []string {
+	// A result that is named and not used would not compile.
 	text := strings.Join(append(slices.Clone(pr.lines), uses...), "\n")
 	lines := slices.Clone(pr.lines)
 	for call, names := range pr.calls {
@@ -417,6 +422,7 @@ func (pr *printer) leave(ts []*term) (tail []string) {
 
 // early writes a region that may end the function.
 func (pr *printer) early(ts []*term) (tail []string) {
+	// The condition's statements stay in front, those of the results go inside.
 	condition := pr.expr(ts[0])
 	in := pr.inner()
 	var results []string
@@ -432,6 +438,7 @@ func (pr *printer) early(ts []*term) (tail []string) {
 	return pr.leaveLate(ts)
 }
 
+// leaveLate writes the part of an early region that runs if it did not end the function.
 func (pr *printer) leaveLate(ts []*term) []string {
 	late := &Region{fn: pr.r.fn, Inputs: pr.r.Inputs}
 	var rest []*term

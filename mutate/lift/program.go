@@ -142,6 +142,8 @@ func (w *writer) copy(n ast.Node, change func(ast.Node) (string, bool)) string {
 // loop returns the text of a loop whose body burns fuel.
 func (w *writer) loop(n ast.Stmt, body *ast.BlockStmt, change func(ast.Node) (string, bool)) string {
 	var b strings.Builder
+	// What stands between the parts of the loop is copied as it is; the parts may have changes in
+	// them.
 	at := n.Pos()
 	ast.Inspect(n, func(k ast.Node) bool {
 		if k == nil || k == ast.Node(n) || k == ast.Node(body) {
@@ -151,6 +153,7 @@ func (w *writer) loop(n ast.Stmt, body *ast.BlockStmt, change func(ast.Node) (st
 		at = k.End()
 		return false
 	})
+	// The body burns fuel at its start, so that a loop that never ends on drawn inputs is stopped.
 	b.WriteString(w.p.Between(at, body.Lbrace) + "{ beagleBurn(); ")
 	at = body.Lbrace + 1
 	for _, s := range body.List {
@@ -396,6 +399,7 @@ func (s *Study) Read(reply []byte) {
 // read takes the statuses and the outputs of one region from the program's output. It returns false
 // if they do not fit: the program is code that may do anything.
 func (q *question) read(d *gob.Decoder) bool {
+	// The statuses come first: their number is what every column must have.
 	var status []byte
 	if d.Decode(&status) != nil {
 		return false

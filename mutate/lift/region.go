@@ -140,9 +140,12 @@ func plain(s ast.Stmt) bool {
 func expressions(p *mutate.Pass, fn *ast.FuncDecl) (out []ast.Expr) {
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
+		// Only a value that the program computes is worth a search: no constant, and nothing
+		// without a call into another package.
 		if !ok {
 			return true
 		}
+		// The code in a function literal is looked at, not the literal.
 		if _, lit := e.(*ast.FuncLit); lit {
 			return true
 		}
@@ -150,12 +153,15 @@ func expressions(p *mutate.Pass, fn *ast.FuncDecl) (out []ast.Expr) {
 		if !tv.IsValue() || tv.Value != nil || grammarType(tv.Type) == nil || !hasCall(p, e) {
 			return true
 		}
+		// The outermost has the others in it, and a term for it is worth more.
 		out = append(out, e)
 		return false
 	})
 	return out
 }
 
+// hasCall reports whether an expression calls a function of another package. Only such calls have
+// components to be found.
 func hasCall(p *mutate.Pass, e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -173,6 +179,8 @@ func grammarType(t gotypes.Type) *Type {
 	if t == nil {
 		return nil
 	}
+	// A named type has the values of its underlying type. The elements of a slice must be basic
+	// types themselves.
 	u := t.Underlying()
 	switch v := u.(type) {
 	case *gotypes.Basic:
@@ -236,6 +244,8 @@ func cutExpression(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr) *Region {
 	ast.Inspect(e, x.visit)
 	t := p.Info.TypeOf(e)
 	r.Outputs = []Output{{Type: grammarType(t), goType: gotypes.Default(t), result: -1}}
+	// One without inputs is a constant, one with many has too large a space, and one that changes
+	// an input has an effect besides its value.
 	if x.bad != "" || len(r.Inputs) == 0 || len(r.Inputs) > 5 || slices.ContainsFunc(r.Inputs, func(in Input) bool {
 		return in.changed
 	}) {

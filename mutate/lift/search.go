@@ -266,10 +266,13 @@ func (b *bank) unseen(typ *Type, col any, mask uint64) uint64 {
 
 // keep takes a term that has values of its own.
 func (b *bank) keep(t *term) {
+	// The bound keeps the number of pairs for the next cost in hand. That it was met is told, since
+	// the search is no longer whole.
 	if b.kept++; b.kept > perArgument {
 		b.over = true
 		return
 	}
+	// The column was computed in memory that is used for the next term.
 	t.col = t.typ.clone(t.col)
 	by := b.terms[t.typ]
 	for len(by) <= t.cost {
@@ -277,6 +280,7 @@ func (b *bank) keep(t *term) {
 	}
 	by[t.cost] = append(by[t.cost], t)
 	b.terms[t.typ] = by
+	// It may be what a goal looks for.
 	for _, g := range b.byType[t.typ] {
 		g.meet(t)
 	}

@@ -120,6 +120,8 @@ func (s *Study) ask(r *Region, seed uint64) *question {
 
 // recorded returns the columns of recorded calls, where the region is the target.
 func (s *Study) recorded(r *Region, ts []*Type) []any {
+	// Calls are recorded at the target's parameters, which are the inputs only if the region is its
+	// whole body.
 	if r.Kind != "function" || r.fn != s.p.Func {
 		return nil
 	}
@@ -128,6 +130,8 @@ func (s *Study) recorded(r *Region, ts []*Type) []any {
 		cols[i] = t.make(len(s.o.Recorded))
 		for k, row := range s.o.Recorded {
 			v, ok := row[r.Inputs[i].Expr]
+			// A value that the grammar cannot hold makes all calls useless: the others would be a
+			// chosen sample.
 			if !ok || !t.holds(v) {
 				return nil
 			}
@@ -158,6 +162,7 @@ func (s *Study) Program(pkg string) string {
 // Drop leaves out the regions to which lines of the program's text belong: the
 // compiler refused them. It reports whether there were any, and some are left.
 func (s *Study) Drop(lines []int) bool {
+	// A line belongs to the last region that begins at it or before.
 	bad := map[int]bool{}
 	for _, line := range lines {
 		if i, exact := slices.BinarySearch(s.starts, line); exact {

@@ -146,6 +146,7 @@ func newInteger[T integer](name string) *Type {
 func newSlice[T any](name string, hash func(T) uint64, equal func(a, b T) bool, draw func(g *drawer) []T) *Type {
 	return newType(name, kind[[]T]{
 		hash: func(v []T) uint64 {
+			// The length is part of the hash, so that a slice and its beginning differ.
 			h := mix(3, uint64(len(v)))
 			for _, x := range v {
 				h = mix(h, hash(x))

@@ -57,6 +57,8 @@ var Advice = []*Advisory{
 func Advise(p *mutate.Pass) []beagle.Advice {
 	var out []beagle.Advice
 	for _, a := range Advice {
+		// Advice is found like a rewrite, but nothing is rewritten: it would change what callers
+		// see.
 		for _, s := range mutate.Find(p, &mutate.Mutator{Name: a.Name, Find: a.Find}) {
 			out = append(out, beagle.Advice{
 				Name: a.Name,
@@ -107,12 +109,15 @@ func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
 		fn := p.FuncOf(list[i])
+		// Only a method has a receiver that outlives the call.
 		if !ok || fn.Recv == nil || !isSlice(d.Var.Type()) {
 			continue
 		}
+		// A buffer that leaves the method belongs to somebody else afterwards.
 		if _, made := p.IsBuiltin(d.Value, "make"); !made || !staysHere(p, d.Var) {
 			continue
 		}
+		// A value receiver is a copy, which would forget the buffer.
 		if _, pointer := p.Info.TypeOf(fn.Recv.List[0].Type).(*types.Pointer); pointer {
 			sites = append(sites, note(d.Stmt, "buffer "+d.Var.Name()))
 		}
@@ -201,6 +206,7 @@ func findEqualFold(p *mutate.Pass) []mutate.Site {
 		if b.Op != token.EQL && b.Op != token.NEQ {
 			continue
 		}
+		// Both sides must change the case in the same way.
 		for _, name := range []string{"ToLower", "ToUpper"} {
 			_, x := p.IsCall(b.X, "strings", name)
 			_, y := p.IsCall(b.Y, "strings", name)

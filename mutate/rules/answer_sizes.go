@@ -153,10 +153,12 @@ func tableSize(asked []int64) int64 {
 		return 0
 	}
 	inorder.Sort(asked)
+	// If all fit, there is an answer for every number.
 	if top := asked[len(asked)-1]; top <= mostAnswers {
 		return top
 	}
 	at := slices.IndexFunc(asked, func(n int64) bool { return n > mostAnswers })
+	// A table that more than a quarter of the questions miss is not worth its look-up.
 	if at*4 < len(asked)*3 {
 		return 0
 	}
@@ -184,6 +186,7 @@ func packedParts(p *mutate.Pass, e ast.Expr) packed {
 		}
 	case *ast.BinaryExpr:
 		switch e.Op {
+		// Parts that do not overlap are joined by each of the three in the same way.
 		case token.OR, token.ADD, token.XOR:
 			both := slices.Concat(packedParts(p, e.X), packedParts(p, e.Y))
 			inorder.By(both, func(a, b packedPart) int { return int(a.shift - b.shift) })
@@ -193,6 +196,7 @@ func packedParts(p *mutate.Pass, e ast.Expr) packed {
 				return packedParts(p, e.X).up(n)
 			}
 		case token.MUL:
+			// Only a power of two shifts; another factor mixes the bits of the parts.
 			for n := range int64(33) {
 				if p.IsInt(e.Y, 1<<n) {
 					return packedParts(p, e.X).up(n)
@@ -219,6 +223,7 @@ func (s packed) of(keys []*types.Var, n int64) []int64 {
 		if i < 0 || n < 0 {
 			continue
 		}
+		// A part ends where the next one begins.
 		out[k] = n >> s[i].shift
 		if i+1 < len(s) {
 			out[k] &= 1<<(s[i+1].shift-s[i].shift) - 1

@@ -61,10 +61,13 @@ type answer struct {
 func findAnswerTables(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		// A function that fills such a table already would get a second one in front of it.
 		if fn.Body == nil || fn.Type.TypeParams != nil || !hot(p, fn.Body) || fillsTable(p, fn) {
 			continue
 		}
 		a := &answers{fn: fn}
+		// In this order: what the table is indexed by, that the body is only answers, their type,
+		// and the size.
 		if !a.findKeys(p) || !onlyAnswers(fn.Body.List) || !a.findResults(p) || !a.findSizes(p) || !a.plain(p) {
 			continue
 		}

@@ -38,11 +38,13 @@ func findAppendIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
+		// A closure could see the elements that are not set yet.
 		if !ok || i+1 >= len(list) || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
 		call, made := p.IsBuiltin(d.Value, "make")
 		loop, isRange := list[i+1].(*ast.RangeStmt)
+		// The room must be the number of iterations, or the length would be another one in the end.
 		if !made || !isRange || len(call.Args) != 3 || !p.IsInt(call.Args[1], 0) || !overAll(p, loop, call.Args[2]) {
 			continue
 		}

@@ -37,6 +37,7 @@ func findAppendJoin(p *mutate.Pass) []mutate.Site {
 			}
 			edits := joinedAppends(p, list[i:], run)
 			sites = append(sites, site(list[i], "appends to "+p.Text(run[0].Args[0]), edits...))
+			// Behind the run, the search goes on: a part of it is no run of its own.
 			i += len(run) - 1
 		}
 	}
@@ -89,11 +90,14 @@ func appendRun(p *mutate.Pass, list []ast.Stmt) []*ast.CallExpr {
 // the slice has to be one that nothing else can reach by its spare room, so they may not.
 func apart(p *mutate.Pass, call *ast.CallExpr) bool {
 	root := call.Args[0]
+	// A field's slice belongs to the variable in front of the dot.
 	if sel, ok := root.(*ast.SelectorExpr); ok {
 		root = sel.X
 	}
 	v := p.Var(root)
 	for _, arg := range call.Args[1:] {
+		// An element is now evaluated before the append in front of it, so nothing may tell the
+		// difference.
 		f := p.Effects(arg)
 		if f.Writes || f.Panics || f.Reads || v == nil || len(p.Uses(v, arg)) > 0 {
 			return false

@@ -91,6 +91,7 @@ func findASCII(p *mutate.Pass) []mutate.Site {
 }
 
 func hasASCIIPath(fn *ast.FuncDecl) bool {
+	// By its name, or by its first test, such a function is already the copy, or has one.
 	if strings.HasSuffix(fn.Name.Name, "ASCII") {
 		return true
 	}
@@ -119,6 +120,7 @@ func runeEdits(p *mutate.Pass, fn *ast.FuncDecl, in *types.Var) int {
 // asByte returns the text of a node in the copy for ASCII, if it differs. Such nodes are the head
 // of a range over runes, the decoding of a rune, and the counting of runes.
 func asByte(p *mutate.Pass, in *types.Var, n ast.Node) (string, bool) {
+	// All other nodes are copied as they are: for ASCII they mean the same.
 	switch n := n.(type) {
 	case *ast.RangeStmt:
 		return rangeAsBytes(p, in, n)
@@ -183,10 +185,13 @@ func decodeAsByte(p *mutate.Pass, in *types.Var, s *ast.AssignStmt) (string, boo
 	if !ok {
 		return "", false
 	}
+	// The decoding must begin within the text: an element is read where DecodeRune would answer for
+	// an empty rest.
 	from, ok := call.Args[0].(*ast.SliceExpr)
 	if !ok || from.High != nil || from.Low == nil || p.Var(from.X) != in || !inBounds(p, in, s, from.Low) {
 		return "", false
 	}
+	// An ASCII rune is its byte, and has the size 1.
 	return fmt.Sprintf("%s, %s %s rune(%s[%s]), 1", p.Text(s.Lhs[0]), p.Text(s.Lhs[1]), s.Tok, in.Name(),
 		p.Text(from.Low)), true
 }
@@ -206,6 +211,7 @@ func inBounds(p *mutate.Pass, in *types.Var, s ast.Stmt, index ast.Expr) bool {
 
 // writeAsByte recognises out.WriteRune(r) for an ASCII r.
 func writeAsByte(p *mutate.Pass, in *types.Var, s *ast.ExprStmt) (string, bool) {
+	// Both types have the same methods.
 	for _, pkg := range []string{"strings.Builder", "bytes.Buffer"} {
 		path, typ, _ := strings.Cut(pkg, ".")
 		call, ok := p.IsCall(s.X, path, typ+".WriteRune")
@@ -213,6 +219,7 @@ func writeAsByte(p *mutate.Pass, in *types.Var, s *ast.ExprStmt) (string, bool) 
 			continue
 		}
 		out := p.Text(call.Fun.(*ast.SelectorExpr).X)
+		// A constant converts by itself.
 		if _, constant := p.Int(call.Args[0]); constant {
 			return fmt.Sprintf("%s.WriteByte(%s)", out, p.Text(call.Args[0])), true
 		}

@@ -182,6 +182,7 @@ func isBigInt(p *mutate.Pass, e ast.Expr) bool {
 
 // newBigInt recognises a number that holds nothing yet.
 func newBigInt(p *mutate.Pass, e ast.Expr) bool {
+	// Three ways make a number of value 0, which is overwritten without being read.
 	e = ast.Unparen(e)
 	if made, ok := p.IsBuiltin(e, "new"); ok {
 		return isNamed(types.Unalias(p.Info.TypeOf(made.Args[0])), "math/big", "Int")
@@ -250,10 +251,13 @@ func rewriteBigWords(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 func (c bigCall) declare(big string) func(name string) string {
 	head, args, call := "z, x, y", "x, y", "z"
 	result, set, also := "*big.Int", "z.SetInt64", "r.SetInt64"
+	// Two results need a second number to be put into.
 	double := c.op == "QuoRem" || c.op == "DivMod"
 	if double {
 		head, args, result = "z, x, y, r", "x, y, r", "(_, _ *big.Int)"
 	}
+	// A fresh number can be made when the result is known; another one is set, as its pointer is
+	// kept.
 	if c.fresh {
 		head, call, set, also = "x, y", "new(big.Int)", "big.NewInt", "big.NewInt"
 		if double {

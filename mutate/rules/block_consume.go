@@ -47,9 +47,11 @@ func findBlocks(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
 		b := blockLoopOf(p, f)
+		// The list and the index must be what the head says, in every iteration.
 		if b == nil || p.Assigned(b.seq, f) || p.Assigned(b.index, f.Body) {
 			continue
 		}
+		// The names are not final yet; only whether all uses have a known form is asked.
 		if _, err := b.edits(p, "rest"); err == nil {
 			sites = append(sites, mutate.Site{
 				Node:  f,
@@ -68,6 +70,7 @@ func blockLoopOf(p *mutate.Pass, f *ast.ForStmt) *blockLoop {
 	}
 	b := &blockLoop{stmt: f, index: p.Var(init.Lhs[0]), scale: 1}
 	if b.byElements(p) || b.byBlocks(p) {
+		// An array cannot be cut from its front, and very large blocks gain nothing.
 		if _, array := b.seq.Type().Underlying().(*types.Array); !array && b.size > 1 && b.size <= 64 {
 			return b
 		}
@@ -171,6 +174,7 @@ func (b *blockLoop) edits(p *mutate.Pass, rest string) ([]mutate.Edit, error) {
 		}
 		edits = append(edits, e)
 	}
+	// Without a use there is no bounds check to be saved.
 	if len(edits) == 1 {
 		return nil, errors.New("the body does not use the index")
 	}

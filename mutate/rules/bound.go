@@ -187,6 +187,7 @@ func (b bound) capacity() string {
 // emptyValue says how a variable starts: "nil" for `var v []T`, "empty" for `[]T{}`, make([]T, 0)
 // and map literals. elem is the type as written.
 func emptyValue(p *mutate.Pass, d facts.Declaration) (kind, typ string) {
+	// The difference between nil and empty is visible, so it is kept.
 	if d.Value == nil && d.Type != nil {
 		return "nil", p.Text(d.Type)
 	}
@@ -199,6 +200,7 @@ func emptyValue(p *mutate.Pass, d facts.Declaration) (kind, typ string) {
 		if _, ok := p.IsBuiltin(v, "make"); ok && (len(v.Args) == 1 || len(v.Args) == 2 && p.IsInt(v.Args[1], 0)) {
 			return "empty", p.Text(v.Args[0])
 		}
+		// []T(nil) is nil, too.
 		if p.Info.Types[v.Fun].IsType() && len(v.Args) == 1 && p.Info.Types[v.Args[0]].IsNil() {
 			return "nil", p.Text(ast.Unparen(v.Fun))
 		}

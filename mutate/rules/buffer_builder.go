@@ -42,6 +42,7 @@ func findBufferBuilder(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		node, text, ok := emptyBuffer(p, d)
+		// Reading from a buffer, or taking its bytes, is not what a builder can do.
 		if !ok || !onlyWritten(p, d) {
 			continue
 		}
@@ -154,6 +155,7 @@ func manyWrites(p *mutate.Pass, d facts.Declaration) bool {
 	for _, id := range p.Uses(d.Var, p.File) {
 		switch sel, _ := p.Parent(id).(*ast.SelectorExpr); {
 		case printsInto(p, id), sel != nil && strings.HasPrefix(sel.Sel.Name, "Write"):
+			// A write within a loop counts twice: it may run often.
 			if n++; p.InLoop(id) && !p.InLoop(d.Stmt) {
 				n++
 			}

@@ -78,10 +78,12 @@ type builderSite struct {
 func growParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	b := s.Data.(*builderSite)
 	var out []mutate.Param
+	// Without Grow is a choice only if there is something else to rewrite.
 	if len(b.edits) > 0 {
 		out = append(out, mutate.Param{Label: "none"})
 	}
 	if b.prepass != "" {
+		// The exact size is computed beforehand, by a pass over the parts.
 		out = append(out, mutate.Param{Label: "exact", Value: b.prepass + b.name + ".Grow(" + b.total + ")"})
 	}
 	for _, size := range b.sizes {
@@ -99,6 +101,7 @@ func findStringBuilder(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		b := &builderSite{decl: d, name: d.Var.Name()}
+		// All uses must be appends or reads that a builder can answer.
 		if b.convert(p) {
 			b.size(p, list[i+1:], d.Var)
 			sites = append(sites, mutate.Site{
@@ -145,9 +148,12 @@ func (b *builderSite) use(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
 	v := b.decl.Var
 	if as, ok := enclosing[*ast.AssignStmt](p, id); ok {
 		if added, self, ok := addition(p, as, v); ok {
+			// An assignment has the string on both sides: the left one is rewritten, the right one
+			// goes with it.
 			if as.Lhs[0] != ast.Expr(id) {
 				return nil, ast.Expr(id) == self // the s in the sum of s = s + x
 			}
+			// Text that is added must not read the string, which is no string any more.
 			if n := len(p.Uses(v, added)); n > 1 || n == 1 && self == nil {
 				return nil, false
 			}

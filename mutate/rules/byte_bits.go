@@ -63,6 +63,7 @@ func (s *tableSite) setOf(p *mutate.Pass) (set byteClass, err error) {
 func asciiWords(set byteClass) (low, high uint64, inverted bool, err error) {
 	inverted = set[0x80]
 	for c := range set {
+		// After inversion, no byte above 127 may be in the set: there are two words for 128 bytes.
 		switch in := set[c] != inverted; {
 		case c >= 0x80 && in:
 			return 0, 0, false, errors.New("the test tells bytes above 127 apart")

@@ -194,6 +194,8 @@ func presenceEdit(p *mutate.Pass, as *ast.AssignStmt) []mutate.Edit {
 
 // allTrue reports whether a map with bool elements only ever holds true.
 func allTrue(p *mutate.Pass, v *types.Var, value ast.Expr) bool {
+	// What it begins with, and then what code puts in: both must be true, for then presence is the
+	// element.
 	if lit, ok := ast.Unparen(value).(*ast.CompositeLit); ok {
 		for _, e := range lit.Elts {
 			if kv, ok := e.(*ast.KeyValueExpr); !ok || !isTrue(p, kv.Value) {

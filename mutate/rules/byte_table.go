@@ -76,6 +76,7 @@ func callsInLoops(p *mutate.Pass, pred *ast.FuncDecl) []*ast.CallExpr {
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		fn, arg := predicateCall(p, call)
 		around := p.FuncOf(call)
+		// Inside of a predicate the call will be replaced with it.
 		if fn != pred || arg == nil || around == nil || isPredicate(p, around) {
 			continue
 		}
@@ -132,6 +133,7 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 // inChainOf reports whether a chain is part of a longer one, or of a case list, which the rule
 // looks at as a whole.
 func inChainOf(p *mutate.Pass, e *ast.BinaryExpr) bool {
+	// The longer one has the same tests and more.
 	switch up := p.Parent(e).(type) {
 	case *ast.BinaryExpr:
 		if up.Op == e.Op {
@@ -152,6 +154,7 @@ func splitRuns(p *mutate.Pass, list []ast.Expr, op token.Token, yield func([]ast
 	var last ast.Expr
 	for i, e := range list {
 		t, ok := testOf(p, e)
+		// A run ends at another byte, and at what is no test of a byte.
 		if start >= 0 && (!ok || !p.Same(last, t.operand)) {
 			yield(list[start:i], op)
 			start = -1
@@ -231,6 +234,7 @@ func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 // loopByte names the byte in the loop that fills a table: as the tests name it, unless that is the
 // name of the table there, or else by a name that the tests do not use.
 func loopByte(p *mutate.Pass, run []ast.Expr, operand ast.Expr) string {
+	// Tests with the name t in them would read the table instead of the byte.
 	if v := p.Var(operand); v != nil && v.Name() != "t" {
 		return v.Name()
 	}

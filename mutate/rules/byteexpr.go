@@ -86,6 +86,8 @@ func byteOperand(p *mutate.Pass, e ast.Expr) ast.Expr {
 			return e
 		}
 	case *ast.IndexExpr:
+		// An element may panic, at the first of two readings as at the only one. It must have no
+		// effect.
 		f := p.Effects(e)
 		if p.Var(e.X) != nil && mutate.IsBytes(p.Info.TypeOf(e.X)) && !f.Writes {
 			return e
@@ -115,6 +117,7 @@ func predicateCall(p *mutate.Pass, call *ast.CallExpr) (*ast.FuncDecl, ast.Expr)
 
 // isPredicate reports whether fn maps one integer to a bool, and does and reads nothing else.
 func isPredicate(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	// A method could read its receiver, and another result or parameter would be lost.
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||
 		sig.Results().Len() != 1 {
@@ -125,6 +128,7 @@ func isPredicate(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	if !ok || !ok2 || in.Info()&types.IsInteger == 0 || out.Kind() != types.Bool {
 		return false
 	}
+	// A table of answers is computed once, so the answers must not depend on anything else.
 	f := p.Effects(fn.Body)
 	return !f.Writes && !f.Reads && !f.Panics
 }

@@ -83,6 +83,7 @@ func allocates(p *mutate.Pass, d facts.Declaration) bool {
 		}
 		if _, ok := p.IsBuiltin(v, "make"); ok && len(v.Args) == 2 && isSlice(d.Var.Type()) {
 			n, constant := p.Int(v.Args[1])
+			// What is too large goes to the heap wherever it is made.
 			return constant && n > 0 && n*elementSize(d.Var.Type().Underlying().(*types.Slice).Elem()) <= 64<<10
 		}
 	}
@@ -95,6 +96,7 @@ func returnsOnly(p *mutate.Pass, fn *ast.FuncDecl, last ast.Stmt, v *types.Var) 
 	if !ok || len(r.Results) != 1 || p.Var(r.Results[0]) != v {
 		return false
 	}
+	// An earlier return would hand out something else, or nothing.
 	only := true
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		if other, isReturn := n.(*ast.ReturnStmt); isReturn && other != r {
@@ -109,6 +111,7 @@ func returnsOnly(p *mutate.Pass, fn *ast.FuncDecl, last ast.Stmt, v *types.Var) 
 // readsAfterChange reports whether the allocation holds the address of a parameter, or a literal
 // that captures one. The rest would then work on a copy.
 func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration) bool {
+	// Its address, a literal or a slice of an array are ways to hold a variable and not its value.
 	for u := range mutate.Nodes[*ast.UnaryExpr](p, fn.Body.List[0]) {
 		if u.Op == token.AND && u != d.Value {
 			return true
@@ -198,5 +201,6 @@ func reassignedIn(p *mutate.Pass, v *types.Var, root ast.Node) bool {
 			}
 		}
 	}
+	// A closure may assign it at any time.
 	return facts.Captured.Of(p)[v]
 }

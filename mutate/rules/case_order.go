@@ -99,6 +99,7 @@ func armsOf(p *mutate.Pass, n ast.Node) [][]arm {
 	case *ast.SwitchStmt:
 		return [][]arm{casesOf(n)}
 	case *ast.IfStmt:
+		// The second if of a chain is part of it.
 		if up, ok := p.Parent(n).(*ast.IfStmt); ok && up.Else == n {
 			return nil
 		}
@@ -150,6 +151,7 @@ func neighbours(list []ast.Stmt) [][]arm {
 	var run []arm
 	for _, s := range list {
 		i, ok := s.(*ast.IfStmt)
+		// Neighbours are in each other's way only if each leaves: then at most one runs.
 		if ok && i.Init == nil && i.Else == nil && mutate.Terminates(i.Body.List) {
 			run = append(run, arm{tests: []ast.Expr{i.Cond}, pos: i.Pos(), end: i.End()})
 			continue
@@ -205,6 +207,7 @@ func rewriteCaseOrder(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.E
 	arms := s.Data.([]arm)
 	order := slices.Clone(arms)
 	inorder.By(order, heavier)
+	// Each arm's place gets the text of the arm that belongs there by weight.
 	var edits []mutate.Edit
 	for i, a := range arms {
 		if a.pos != order[i].pos {

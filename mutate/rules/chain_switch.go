@@ -80,6 +80,7 @@ func equality(p *mutate.Pass, cond ast.Expr) (v *types.Var, consts []ast.Expr) {
 			return nil, nil
 		}
 		w := p.Var(b.X)
+		// A global may change between the tests. Floats are left out: a NaN equals no case.
 		if w == nil || v != nil && w != v || !facts.IsLocal(p, w) ||
 			orderedKind(p, b.X)&(types.IsInteger|types.IsString) == 0 {
 			return nil, nil
@@ -142,6 +143,7 @@ func returnRun(p *mutate.Pass, list []ast.Stmt) (v *types.Var, arms []chainArm, 
 			break
 		}
 		arm, w := returnArm(p, s), armVar(p, s)
+		// A run goes on as long as one variable is tested.
 		if arm == nil || v != nil && w != v {
 			break
 		}
@@ -156,6 +158,7 @@ func distinct(p *mutate.Pass, arms []chainArm) bool {
 	seen := map[string]bool{}
 	for _, a := range arms {
 		for _, c := range a.consts {
+			// A switch over numbers compares their values, however they are written.
 			key := constant.ToInt(p.Info.Types[c].Value).ExactString()
 			if p.Info.Types[c].Value.Kind() == constant.String {
 				key = p.Info.Types[c].Value.ExactString()

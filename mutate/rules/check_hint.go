@@ -182,6 +182,7 @@ func cutOut(p *mutate.Pass, e ast.Expr) int64 {
 		return 0
 	}
 	low, m := placeOf(p, s.Low)
+	// Both ends must stand behind the same place, or the length is not a constant.
 	if !p.Same(low, high) {
 		return 0
 	}
@@ -250,9 +251,11 @@ func simple(s ast.Stmt) bool {
 func conditional(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
 	var child ast.Node = e
 	for _, up := range p.Path(e) {
+		// On the way up from e: if nothing skips it before s, it is evaluated.
 		if up == ast.Node(s) {
 			return false
 		}
+		// The right side runs only if the left one decides so.
 		if b, ok := up.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) && b.Y == child {
 			return true
 		}

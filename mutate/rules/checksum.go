@@ -162,6 +162,7 @@ func (c *checksum) mixed(p *mutate.Pass, e ast.Expr) bool {
 		return false
 	}
 	x, y := c.unconverted(p, terms[0]), c.unconverted(p, terms[1])
+	// Exclusive or has no order.
 	if p.Var(x) != c.crc {
 		x, y = y, x
 	}
@@ -185,6 +186,7 @@ func (c *checksum) unconverted(p *mutate.Pass, e ast.Expr) ast.Expr {
 // readTable evaluates the table.
 func (c *checksum) readTable(p *mutate.Pass) bool {
 	v, err := p.EvalGlobal(c.table)
+	// A table of the package itself is evaluated rather than recognised by its name.
 	list, ok := v.([]mutate.Value)
 	if err != nil || !ok || len(list) != 256 {
 		return false
@@ -204,6 +206,7 @@ func (c *checksum) readTable(p *mutate.Pass) bool {
 func isLinear(c *checksum) bool {
 	for a := range 256 {
 		rest := uint64(0)
+		// The value of a byte must be that of its bits together.
 		for bit := 1; bit < 256; bit <<= 1 {
 			if a&bit != 0 {
 				rest ^= c.vals[bit]
@@ -220,6 +223,8 @@ func isLinear(c *checksum) bool {
 func reflected(poly uint64) (t [256]uint64) {
 	for i := range t {
 		c := uint64(i)
+		// Eight shifts, one for each bit of the index, each with the polynomial where a bit falls
+		// out.
 		for range 8 {
 			if c&1 == 1 {
 				c = c>>1 ^ poly
@@ -267,6 +272,7 @@ func rewriteChecksumStd(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	k := knownTables[known(c)]
 	pkg, edits := p.Import(k.pkg)
 	table := strings.ReplaceAll(k.expr, "P.", pkg+".")
+	// A table of the library is made once, in a variable; the IEEE table is there already.
 	if k.name != "" {
 		name := p.Fresh(k.name+"Table", k.name)
 		edits = append(edits, p.Declare(s.Node, fmt.Sprintf("var %s = %s", name, table)))
@@ -274,6 +280,7 @@ func rewriteChecksumStd(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	}
 	crc := c.crc.Name()
 	text := fmt.Sprintf("%s.Update(^%s, %s, %s)", pkg, crc, table, c.loop.Seq.Name())
+	// Update has a type of its own; a named type is converted there and back.
 	if t := types.TypeString(c.crc.Type(), types.RelativeTo(p.Pkg)); t != fmt.Sprintf("uint%d", c.bits) {
 		text = fmt.Sprintf("%s(%s.Update(^uint%d(%s), %s, %s))", t, pkg, c.bits, crc, table, c.loop.Seq.Name())
 	}

@@ -54,10 +54,12 @@ func findChecksumAgain(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		fn := p.Decl(p.Callee(call))
+		// A call within the function itself is its recursion.
 		if fn == nil || fn == p.FuncOf(call) || p.FuncOf(call) == nil || len(call.Args) != 3 ||
 			!isBasic(p, call, types.Uint32) {
 			continue
 		}
+		// Both must be numbers alone, so that nothing but the length stands for the data.
 		if !onNumbers(p, fn) || isAgain(p, call) {
 			continue
 		}

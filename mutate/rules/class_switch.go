@@ -90,6 +90,8 @@ func switchArms(s *ast.SwitchStmt) []classArm {
 	var arms []classArm
 	for i, c := range s.Body.List {
 		clause := c.(*ast.CaseClause)
+		// The default must be the last, as a table has one answer for all the rest. A fallthrough
+		// would enter the next arm without its test.
 		if clause.List == nil && i != len(s.Body.List)-1 ||
 			facts.EndsIn(clause.Body, token.FALLTHROUGH) {
 			return nil
@@ -214,9 +216,11 @@ func (a *classArm) text(p *mutate.Pass, label string) string {
 // breakLabel returns the label of the loop that breaks in the arms leave, which the edits may add.
 // ok is false where they leave something else.
 func breakLabel(p *mutate.Pass, s ast.Stmt, arms []classArm) (label string, edits []mutate.Edit, ok bool) {
+	// Without a break the text can move freely.
 	if !slices.ContainsFunc(arms, func(a classArm) bool { return len(a.breaks) > 0 }) {
 		return "", nil, true
 	}
+	// The new switch would take the break for itself, so the loop needs a label.
 	for _, up := range p.Path(s) {
 		switch up := up.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:

@@ -56,6 +56,7 @@ type concreteSite struct {
 func findConcreteParam(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		// The target keeps its signature, and a method may be called through an interface.
 		if fn == p.Func || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) {
 			continue
 		}
@@ -73,6 +74,8 @@ func findConcreteParam(p *mutate.Pass) []mutate.Site {
 // decidable reports whether all uses of v call a method or are the subject of a type switch.
 func decidable(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 	uses := p.Uses(v, fn.Body)
+	// A call of a method becomes a direct call, and a type switch one of its cases. Anything else
+	// needs the interface.
 	for _, id := range uses {
 		switch up := p.Parent(id).(type) {
 		case *ast.SelectorExpr:
@@ -180,6 +183,7 @@ func rewriteConcreteParam(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]m
 
 // switchSubject returns the variable whose type a switch tests.
 func switchSubject(p *mutate.Pass, s *ast.TypeSwitchStmt) *types.Var {
+	// With a name or without, the assertion is the same.
 	var e ast.Expr
 	switch a := s.Assign.(type) {
 	case *ast.AssignStmt:

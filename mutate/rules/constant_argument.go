@@ -64,9 +64,11 @@ func findConstantArgument(p *mutate.Pass) []mutate.Site {
 // decides reports whether to know a parameter may pay: it is a plain value that stays, and the
 // helper tests it or hands it to a call.
 func decides(p *mutate.Pass, v *types.Var, helper *ast.FuncDecl) bool {
+	// Only constants of these kinds can be written in its place.
 	if b, ok := v.Type().(*types.Basic); !ok || b.Info()&types.IsConstType == 0 || p.Assigned(v, helper.Body) {
 		return false
 	}
+	// A parameter that nothing tests makes the helper no shorter.
 	return slices.ContainsFunc(p.Uses(v, helper.Body), func(id *ast.Ident) bool {
 		switch up := p.Parent(id).(type) {
 		case *ast.IfStmt, *ast.SwitchStmt, *ast.BinaryExpr, *ast.UnaryExpr, *ast.IndexExpr:
@@ -173,11 +175,13 @@ func constantCopy(
 // constantUse puts a constant in place of a use of the parameter: a search in it becomes
 // comparisons.
 func constantUse(p *mutate.Pass, id *ast.Ident, text string, value constant.Value) mutate.Edit {
+	// A search for one of a few constant letters is shorter as comparisons.
 	call, ok := p.IsCall(p.Parent(id), "strings", "ContainsRune", "IndexRune", "IndexByte")
 	if !ok || call.Args[0] != ast.Expr(id) || !steady(call.Args[1]) || value.Kind() != constant.String ||
 		len(p.Uses(p.Var(id), call.Args[1])) > 0 {
 		return p.Replace(id, text)
 	}
+	// Where the place is asked for, comparisons do not answer.
 	what, negated, ok := asksForPresence(p, call)
 	tests := setText(p.Text(call.Args[1]), constant.StringVal(value))
 	if !ok || tests == "" {

@@ -61,6 +61,7 @@ func findConstantSet(p *mutate.Pass) []mutate.Site {
 
 // steady reports whether an expression gives the same again: a variable, or an element at one.
 func steady(e ast.Expr) bool {
+	// Each form is evaluated once for each comparison, so it may not do anything but read.
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
 		return true
@@ -78,6 +79,7 @@ func steady(e ast.Expr) bool {
 // asksForPresence is the expression that only asks whether a search finds something. negated says
 // that it is true where the search finds nothing.
 func asksForPresence(p *mutate.Pass, call *ast.CallExpr) (what ast.Expr, negated, ok bool) {
+	// Contains and its like answer with a bool.
 	if isBasicType(p.Info.TypeOf(call), types.Bool) {
 		return call, false, true
 	}
@@ -85,6 +87,7 @@ func asksForPresence(p *mutate.Pass, call *ast.CallExpr) (what ast.Expr, negated
 	if !ok || ast.Unparen(b.X) != ast.Expr(call) || p.Info.Types[b.Y].Value == nil {
 		return nil, false, false
 	}
+	// IndexByte answers with a place. These comparisons only ask whether there is one.
 	switch p.Info.Types[b.Y].Value.ExactString() + b.Op.String() {
 	case "-1" + token.NEQ.String(), "-1" + token.GTR.String(), "0" + token.GEQ.String():
 		return b, false, true

@@ -188,6 +188,7 @@ func runeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	if !ok {
 		return nil
 	}
+	// The two functions differ in the argument's type alone, and so in their name.
 	if _, ok := p.IsCall(call, "unicode/utf8", "ValidString", "RuneCountInString"); ok {
 		if from, ok := converts(p, call.Args[0], "string"); ok {
 			name := strings.TrimSuffix(strings.TrimSuffix(sel.Sel.Name, "InString"), "String")

@@ -79,6 +79,7 @@ func writesNoLiteral(m *example.Match) bool {
 // truths, and arrays and structs of those. DeepEqual takes a list to be equal to itself whatever
 // its elements are, so that floats, which may differ from themselves, are for single values.
 func plainValue(t types.Type, floats bool) bool {
+	// All else may lead to memory, which DeepEqual follows and == does not.
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		return u.Info()&(types.IsInteger|types.IsString|types.IsBoolean) != 0 ||

@@ -199,6 +199,7 @@ type typesBehind struct{ iface *types.Interface }
 // fewTypes lists the package's types that have the methods of an interface, or nothing if there are
 // many. Methods that all kinds of types have, such as String, say nothing of a loop.
 func fewTypes(p *mutate.Pass, iface *types.Interface) []*types.Named {
+	// Many loops ask for the same interface.
 	return p.Once(typesBehind{iface}, func() any {
 		var out []*types.Named
 		for _, name := range p.Pkg.Scope().Names() {
@@ -207,6 +208,7 @@ func fewTypes(p *mutate.Pass, iface *types.Interface) []*types.Named {
 				continue
 			}
 			named, ok := obj.Type().(*types.Named)
+			// A pointer has the methods of the value, too.
 			if ok && named.TypeParams().Len() == 0 && types.Implements(types.NewPointer(named), iface) {
 				if out = append(out, named); len(out) > mostTypes {
 					return []*types.Named(nil)

@@ -79,9 +79,11 @@ func findDistinct(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, set := range localSets(p) {
 		s := &distinctSite{positionSite: &positionSite{set: set}}
+		// Each step reads one part of the form, and leaves it for the next.
 		if !canDeclare(p, set.decl.Stmt) || !s.readUses(p) || !s.readLoop(p, list) || !s.readKey(p) || !s.names(p) {
 			continue
 		}
+		// A key that packs into a word is what makes the other set fast.
 		if packWord(s.parts) != "" && s.readBody(p) && s.readResult(p, list) && s.readElem(p) {
 			sites = append(sites, mutate.Site{Node: s.loop, Label: "what is new in " + s.list.Name(), Data: s})
 		}

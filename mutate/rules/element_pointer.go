@@ -34,6 +34,7 @@ func findElementPointers(p *mutate.Pass) []mutate.Site {
 	for list := range p.Lists() {
 		for i, s := range list {
 			d, ok := facts.Declares(p, s)
+			// A copy costs little where it is made once.
 			if !ok || p.FuncOf(s) == nil || !hot(p, s) {
 				continue
 			}
@@ -172,6 +173,7 @@ func inRegisters(t types.Type) bool {
 // constrainedToLarge reports whether all types that a type parameter may stand for are listed, and
 // none fits registers.
 func constrainedToLarge(param *types.TypeParam) bool {
+	// Without a list of types, any type may come.
 	constraint, ok := param.Constraint().Underlying().(*types.Interface)
 	if !ok || constraint.NumEmbeddeds() != 1 {
 		return false
@@ -181,6 +183,7 @@ func constrainedToLarge(param *types.TypeParam) bool {
 		return false
 	}
 	for term := range union.Terms() {
+		// An interface in the list is no list of types, and a small type is cheap to copy.
 		if _, named := term.Type().Underlying().(*types.Interface); named || inRegisters(term.Type()) {
 			return false
 		}

@@ -103,6 +103,7 @@ func quietLoop(p *mutate.Pass, r *ast.RangeStmt) bool {
 
 // sumField recognises base.f op= e for a pointer variable base.
 func sumField(p *mutate.Pass, as *ast.AssignStmt) (*ast.SelectorExpr, bool) {
+	// Only a step adds to what is there; an assignment reads nothing.
 	if as.Tok == token.DEFINE || as.Tok == token.ASSIGN || len(as.Lhs) != 1 {
 		return nil, false
 	}
@@ -111,6 +112,7 @@ func sumField(p *mutate.Pass, as *ast.AssignStmt) (*ast.SelectorExpr, bool) {
 		return nil, false
 	}
 	s, base := p.Info.Selections[sel], p.Var(sel.X)
+	// A promoted field has pointers in between, and a captured base may change.
 	if s == nil || s.Kind() != types.FieldVal || len(s.Index()) != 1 || !facts.IsLocal(p, base) ||
 		facts.Captured.Of(p)[base] {
 		return nil, false
@@ -188,6 +190,7 @@ func isPointer(t types.Type) bool {
 func fieldSite(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) mutate.Site {
 	name := p.Fresh(lowerFirst(field.Sel.Name), field.Sel.Name+"Now")
 	text := p.Text(field)
+	// In front of the loop the field is read, and behind it is written once.
 	edits := []mutate.Edit{before(p, r, name+" := "+text), p.Insert(r.End(), "\n"+text+" = "+name)}
 	for sel := range mutate.Nodes[*ast.SelectorExpr](p, r.Body) {
 		if p.Same(sel, field) {

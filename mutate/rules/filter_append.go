@@ -111,13 +111,16 @@ func (f *filter) read(p *mutate.Pass) bool {
 // only through the store.
 func (f *filter) keepsList(p *mutate.Pass) bool {
 	for _, id := range p.Uses(f.list, f.loop.Body) {
+		// The slice as a whole could be appended to, or cut.
 		ix, ok := p.Parent(id).(*ast.IndexExpr)
 		if !ok || ix.X != ast.Expr(id) {
 			return false
 		}
+		// A second store could change an element before the loop reads it.
 		if as, ok := p.Parent(ix).(*ast.AssignStmt); ok && as != f.store && assignedTo(p, ix) {
 			return false
 		}
+		// Through an address anybody can.
 		if u, ok := p.Parent(ix).(*ast.UnaryExpr); ok && u.Op == token.AND {
 			return false
 		}

@@ -54,9 +54,11 @@ func findFixedTrips(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l := fixedLoopOf(p, s)
+		// A label could be the target of a continue, of which there is none without a loop.
 		if l == nil || !hot(p, s) || labelled(p, s) || !l.repeats(p) {
 			continue
 		}
+		// The copies need a list of statements to stand in.
 		if _, i := p.Siblings(s); i < 0 {
 			continue
 		}
@@ -133,6 +135,7 @@ func identOf(e ast.Expr) *ast.Ident {
 func stepOf(p *mutate.Pass, s ast.Stmt, v *types.Var) (int64, bool) {
 	switch s := s.(type) {
 	case *ast.IncDecStmt:
+		// A step down is a step by a negative number.
 		if s.Tok == token.DEC {
 			return -1, p.Var(s.X) == v
 		}
@@ -265,6 +268,7 @@ func (l *fixedLoop) over(
 
 // valueOf is a constant as the evaluator has it.
 func valueOf(c constant.Value, t types.Type) (mutate.Value, bool) {
+	// Constants have no width; the type decides how the evaluator holds them.
 	info := plainKind(t)
 	switch {
 	case info&types.IsBoolean != 0 && c.Kind() == constant.Bool:
@@ -295,10 +299,12 @@ func fitsIn(c constant.Value, t types.Type) bool {
 // staysArray reports whether nothing changes an array while a loop runs over it, so that its
 // elements are those of the copy that the loop makes.
 func staysArray(p *mutate.Pass, v *types.Var, loop *ast.RangeStmt) bool {
+	// The loop runs over a copy. If nobody changes the array, the copies are the same.
 	if facts.Captured.Of(p)[v] || p.Assigned(v, loop.Body) {
 		return false
 	}
 	for _, id := range p.Uses(v, p.FuncOf(loop)) {
+		// An address, a slice and a method with a pointer receiver can change it unseen.
 		switch up := p.Parent(id).(type) {
 		case *ast.UnaryExpr, *ast.SliceExpr:
 			return false
@@ -357,9 +363,11 @@ func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 // array's name, or the type of a constant. The body may use these names otherwise.
 func (l *fixedLoop) writable(p *mutate.Pass, id *ast.Ident) bool {
 	v := p.Var(id)
+	// A variable without a known value is an element, read through the array's name.
 	if _, known := l.trips[0][v]; !known {
 		return l.array == nil || v.Name() == l.array.Name() || facts.Means(p, id.Pos(), l.array.Name(), l.array)
 	}
+	// true is a name, too, and may mean something else there.
 	if plainKind(v.Type())&types.IsBoolean != 0 {
 		for _, name := range []string{"true", "false"} {
 			if !facts.Means(p, id.Pos(), name, types.Universe.Lookup(name)) {

@@ -15,10 +15,12 @@ import (
 func rewriteFixedTrips(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	l := s.Data.(*fixedLoop)
 	open, end := "", "\n"
+	// Each iteration declares its variables anew, so each copy gets a block.
 	if declares(l.body.List) {
 		open, end = "{\n", "\n}\n"
 	}
 	first, last := l.body.List[0], l.body.List[len(l.body.List)-1]
+	// Only the statements are copied, not the braces around them.
 	list := &ast.BlockStmt{Lbrace: first.Pos(), List: l.body.List, Rbrace: last.End() - 1}
 	var out strings.Builder
 	for i := range l.trips {
@@ -34,6 +36,7 @@ func (l *fixedLoop) iteration(p *mutate.Pass, list ast.Node, i int) string {
 		if !ok {
 			return "", false
 		}
+		// An expression that is known as a whole is written as its value, rather than its parts.
 		if text, ok := l.folded(p, e, i); ok {
 			return text, true
 		}

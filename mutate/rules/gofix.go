@@ -97,6 +97,7 @@ var goFixClasses = map[string]beagle.Class{"hostport": beagle.E5}
 // goFix makes a mutator from an analyzer, with an example of one of its fixes.
 func goFix(a *analysis.Analyzer, before, after string) *mutate.Mutator {
 	class, ok := goFixClasses[a.Name]
+	// Most fixes change the spelling alone.
 	if !ok {
 		class = beagle.E0
 	}
@@ -124,6 +125,7 @@ func analyzerSites(p *mutate.Pass, a *analysis.Analyzer, file *ast.File) []mutat
 	var sites []mutate.Site
 	for _, d := range r.found {
 		for _, fix := range d.SuggestedFixes {
+			// The fix says itself that it is not the same.
 			if strings.Contains(fix.Message, "behavior change") {
 				continue // omitzero offers one fix that is exact and one that is not
 			}
@@ -150,6 +152,7 @@ func withVersions(p *mutate.Pass, file *ast.File) *types.Info {
 func fixEdits(p *mutate.Pass, fix analysis.SuggestedFix) []mutate.Edit {
 	var edits []mutate.Edit
 	for _, e := range fix.TextEdits {
+		// An insertion has no end.
 		end := e.End
 		if !end.IsValid() {
 			end = e.Pos
@@ -189,6 +192,7 @@ func (r *analysisRun) run(a *analysis.Analyzer) (result any, err error) {
 	if result, ok := r.results[a]; ok {
 		return result, nil
 	}
+	// Results of prerequisites are kept, since several analyzers share them.
 	for _, need := range a.Requires {
 		if r.results[need], err = r.required(need); err != nil {
 			return nil, err

@@ -35,9 +35,11 @@ func findHoistClosure(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for lit := range mutate.Nodes[*ast.FuncLit](p, nil) {
 		call, ok := p.Parent(lit).(*ast.CallExpr)
+		// A literal that is called at once needs no variable.
 		if !ok || call.Fun == ast.Expr(lit) {
 			continue
 		}
+		// It is made once in front of that loop, so it must not use what an iteration declares.
 		loop := outermostFreeOf(p, lit)
 		if loop == nil {
 			continue
@@ -58,12 +60,14 @@ func outermostFreeOf(p *mutate.Pass, n ast.Node) (loop ast.Stmt) {
 			continue
 		}
 		switch up.(type) {
+		// A literal or declaration around is the end: in front of it, other variables are in scope.
 		case *ast.FuncLit, *ast.FuncDecl:
 			return loop
 		}
 		if loopBody(up) == nil {
 			continue
 		}
+		// In the head of a loop, n runs at other times than in its body.
 		if usesOwn(p, n, up) || !facts.Inside(n, loopBody(up)) {
 			return loop
 		}
@@ -79,6 +83,7 @@ func usesOwn(p *mutate.Pass, n, loop ast.Node) bool {
 		if obj == nil || obj.Pkg() != p.Pkg {
 			continue
 		}
+		// A field's name has no scope.
 		if _, isField := obj.(*types.Var); isField && obj.(*types.Var).IsField() {
 			continue
 		}

@@ -39,6 +39,7 @@ var isDatePattern = regexp.MustCompile("^\\d{4}-\\d\\d$")`,
 func findHoistCompile(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		// What runs once at the start gains nothing.
 		if p.FuncOf(call) == nil || inInit(p, call) {
 			continue
 		}
@@ -100,6 +101,7 @@ func constantTemplate(p *mutate.Pass, e ast.Expr, pkg string) bool {
 	if !ok {
 		return false
 	}
+	// Name and text must be constant, and their names usable at package level.
 	_, text := constString(p, parse.Args[0])
 	_, name := constString(p, made.Args[0])
 	return text && name && packageLevel(p, parse.Args[0]) && packageLevel(p, made.Args[0])
@@ -152,10 +154,12 @@ func isCalled(p *mutate.Pass, sel *ast.SelectorExpr) bool {
 
 func dropLocal(p *mutate.Pass, d facts.Declaration, name, kind string, decl mutate.Edit) []mutate.Edit {
 	edits := []mutate.Edit{p.Delete(d.Stmt), decl}
+	// A variable that is assigned again may hold another pattern.
 	if p.Assigned(d.Var, p.FuncOf(d.Stmt)) && !onlyMethods(p, d.Var) {
 		return nil
 	}
 	for _, id := range p.Uses(d.Var, p.File) {
+		// Only methods that read: another one could change what all calls share.
 		sel, ok := p.Parent(id).(*ast.SelectorExpr)
 		if !ok || !slices.Contains(readers[kind], sel.Sel.Name) || !isCalled(p, sel) {
 			return nil

@@ -36,10 +36,12 @@ func findHoistInvariant(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	var done []ast.Expr
 	for e := range mutate.Nodes[ast.Expr](p, nil) {
+		// A part of what is hoisted goes with it.
 		if !worthHoisting(p, e) || slices.ContainsFunc(done, func(d ast.Expr) bool { return facts.Inside(e, d) }) {
 			continue
 		}
 		loop := invariantIn(p, e)
+		// And an equal one in that loop is replaced by it.
 		if loop == nil ||
 			slices.ContainsFunc(done, func(d ast.Expr) bool { return p.Same(d, e) && facts.Inside(d, loop) }) {
 			continue

@@ -235,6 +235,7 @@ func rewriteIdentity(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 
 // scanLoop returns the guard's loop. The index is unsigned, because the body moves it.
 func scanLoop(in, table string, start int, inner []byte) string {
+	// Without an inner byte, every byte must be one that stays.
 	if len(inner) == 0 {
 		return fmt.Sprintf("for i := %d; i < len(%s); i++ {\nif !%s[%s[i]] {\nreturn false\n}\n}\n", start,
 			in, table, in)
@@ -244,6 +245,7 @@ func scanLoop(in, table string, start int, inner []byte) string {
 		tests[i] = fmt.Sprintf("%s[i] != %s", in, quoted(c))
 	}
 	not := strings.Join(tests, " && ")
+	// An inner byte may not be the first one: it stands between two others.
 	if start == 0 {
 		not += " || i == 0"
 	}
@@ -278,6 +280,7 @@ func rangesOf(set byteClass) string {
 		}
 		hi := lo
 		for hi+1 < 256 && set[hi+1] {
+			// Neighbours in the set become one range.
 			hi++
 		}
 		switch {
@@ -286,6 +289,7 @@ func rangesOf(set byteClass) string {
 		case lo == 0 && hi == 255:
 			parts = append(parts, "true")
 		case lo == 0:
+			// The ends of all bytes need no comparison.
 			parts = append(parts, "c <= "+byteText(hi))
 		case hi == 255:
 			parts = append(parts, "c >= "+byteText(lo))

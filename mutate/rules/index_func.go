@@ -119,9 +119,11 @@ func (s *runeSearch) search(p *mutate.Pass, text, r, test string, bytes bool) st
 	i, none := p.Fresh("i", "at"), "-1"
 	found, head := i, i+", "+r
 	if s.answers {
+		// Some searches ask for a place, others only whether there is one.
 		found, none, head = "true", "false", "_, "+r
 	}
 	switch {
+	// From the end, runes are decoded backwards; a byte of ASCII is its own rune.
 	case s.from == "end":
 		suffix := "InString"
 		if bytes {

@@ -66,8 +66,10 @@ func splicedSites(p *mutate.Pass, leaves []*ast.FuncDecl) map[*ast.FuncDecl][]mu
 		return nil
 	}
 	sites := map[*ast.FuncDecl][]mutate.Site{}
+	// The inliner acts on functions with a directive, so a copy of the file gets one.
 	for _, s := range analyzerSites(p, inline.Analyzer, marked(p, leaves)) {
 		call, ok := s.Node.(*ast.CallExpr)
+		// Names that the inlined text declares could hide others.
 		if !ok || !p.InLoop(call) || declaresInText(s.Data.([]mutate.Edit)) {
 			continue
 		}
@@ -123,6 +125,8 @@ func marked(p *mutate.Pass, fns []*ast.FuncDecl) *ast.File {
 		if !ok || !slices.Contains(fns, fn) {
 			continue
 		}
+		// The declaration is copied for the comment alone; its body is the same node, so that types
+		// are still known.
 		twin := *fn
 		twin.Doc = &ast.CommentGroup{List: []*ast.Comment{{Slash: fn.Pos(), Text: "//go:fix inline"}}}
 		file.Decls[i] = &twin
@@ -262,12 +266,14 @@ func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
 func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
 		obj := p.Info.Uses[id]
+		// What fn itself declares moves with it.
 		if obj == nil || fn.Pos() <= obj.Pos() && obj.Pos() < fn.End() {
 			continue
 		}
 		if v, ok := obj.(*types.Var); ok && v.IsField() {
 			continue
 		}
+		// Any local name of the function at the call may hide it there.
 		sel, ok := p.Parent(id).(*ast.SelectorExpr)
 		if !(ok && sel.Sel == id) && !facts.Means(p, at.Pos(), id.Name, obj) {
 			return true

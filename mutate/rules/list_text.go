@@ -58,10 +58,12 @@ func findListText(p *mutate.Pass) []mutate.Site {
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
 		if !ok || !isTexts(d.Var.Type()) || facts.Captured.Of(p)[d.Var] || !canDeclare(p, list[i]) ||
+			// The rewrite writes these names, which must mean what they usually do.
 			redefinesAny(p, list[i], "append", "byte", "int64", "string") {
 			continue
 		}
 		s := &listSite{decl: d}
+		// All uses must be appends, joins and tests, and there must be something to gain.
 		if s.begins(p) && s.collect(p) && s.separates(p) && s.pays(p) {
 			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "list " + d.Var.Name(), Data: s})
 		}
@@ -81,6 +83,7 @@ func (s *listSite) begins(p *mutate.Pass) bool {
 		return true
 	}
 	if call, made := p.IsBuiltin(s.decl.Value, "make"); made {
+		// Room is for the list; the text gets room of its own, computed from the parts.
 		return len(call.Args) == 3 && p.IsInt(call.Args[1], 0) && p.Pure(call.Args[2]) && isLength(p, call.Args[2])
 	}
 	lit, ok := s.decl.Value.(*ast.CompositeLit)
@@ -88,11 +91,13 @@ func (s *listSite) begins(p *mutate.Pass) bool {
 		return false
 	}
 	for _, e := range lit.Elts {
+		// An index would leave gaps, which are empty texts.
 		if _, keyed := e.(*ast.KeyValueExpr); keyed {
 			return false
 		}
 	}
 	s.first = lit.Elts
+	// The order of two parts with effects could be seen.
 	return impureParts(p, lit.Elts) <= 1
 }
 
@@ -127,6 +132,7 @@ func (s *listSite) collect(p *mutate.Pass) bool {
 
 // assigned accepts an append, and an assignment that empties the list.
 func (s *listSite) assigned(p *mutate.Pass, as *ast.AssignStmt) bool {
+	// Only a statement of a list can become several.
 	if _, at := p.Siblings(as); at < 0 {
 		return false
 	}

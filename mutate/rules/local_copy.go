@@ -37,12 +37,14 @@ for i := range key {
 func findLocalCopy(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		// Of nested loops, the outermost does the most turns.
 		if loopBody(s) == nil || p.InLoop(s) {
 			continue
 		}
 		var seen []ast.Expr
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, loopBody(s)) {
 			base := ast.Unparen(ix.X)
+			// Nothing in the loop may assign it, directly or through a call.
 			if containsSame(p, seen, base) || !heldStill(p, base, s) {
 				continue
 			}
@@ -188,6 +190,7 @@ func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
 		case *ast.FuncLit:
 			return false
 		case *ast.BinaryExpr:
+			// The right side of && and || may not run.
 			if m.Op == token.LAND || m.Op == token.LOR {
 				found = found || derefs(p, base, m.X)
 				return false
@@ -214,6 +217,7 @@ func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
 		before(p, labelOf(p, loop), name+" := "+p.Text(base)+" // a local: loaded once, not in every turn"),
 	}
 	for e := range mutate.Nodes[ast.Expr](p, loop) {
+		// A literal may run after the loop, and must read the field itself.
 		if p.Same(e, base) && !inLiteral(p, e, loop) {
 			edits = append(edits, p.Replace(e, name))
 		}

@@ -170,6 +170,7 @@ func shadows(p *mutate.Pass, name string, loop ast.Stmt) bool {
 // key survives the loop, but not clear.
 func deletesAll(p *mutate.Pass, r *ast.RangeStmt) (string, bool) {
 	m, ok := p.Info.TypeOf(r.X).Underlying().(*types.Map)
+	// For other keys, == may be false for a key and itself.
 	if !ok || len(r.Body.List) != 1 || r.Value != nil ||
 		plainKind(m.Key())&(types.IsString|types.IsInteger|types.IsBoolean) == 0 {
 		return "", false
@@ -179,6 +180,7 @@ func deletesAll(p *mutate.Pass, r *ast.RangeStmt) (string, bool) {
 		return "", false
 	}
 	call, ok := p.IsBuiltin(st.X, "delete")
+	// Map and key must be those of the loop.
 	if !ok || p.Var(r.X) == nil || p.Var(call.Args[0]) != p.Var(r.X) || r.Key == nil ||
 		p.Var(call.Args[1]) != p.Var(r.Key) || p.Var(r.Key) == nil {
 		return "", false

@@ -49,6 +49,7 @@ func findMapHint(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		kind, typ := emptyValue(p, d)
+		// A nil map cannot be filled.
 		if _, isMap := d.Var.Type().Underlying().(*types.Map); kind != "empty" || !isMap {
 			continue
 		}

@@ -144,6 +144,7 @@ func remarksOn(p *mutate.Pass, lit *ast.CompositeLit) []string {
 // packageLevel reports whether all names in e are usable outside the function.
 func packageLevel(p *mutate.Pass, e ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		// Names of other packages, and predeclared ones, are there as well.
 		obj := p.Info.Uses[id]
 		if obj == nil || obj.Pkg() != p.Pkg {
 			continue
@@ -247,6 +248,7 @@ func presenceCall(p *mutate.Pass, as *ast.AssignStmt, key ast.Expr, call string)
 // function writes that function: a loop over the few keys of a set, or a switch.
 func (m *constMap) function(name, key, elem string, scan bool) string {
 	switch {
+	// With a few keys, comparisons in a loop are shorter than a switch and as fast.
 	case m.set && scan:
 		return fmt.Sprintf("// %s reports whether key is in the fixed set %s.\nfunc %s(key %s) bool {\n"+
 			"for _, k := range [...]%s{%s} {\nif k == key {\nreturn true\n}\n}\nreturn false\n}",
@@ -258,6 +260,7 @@ func (m *constMap) function(name, key, elem string, scan bool) string {
 	}
 	var arms strings.Builder
 	result, zero, also := elem, zeroOf(m.typ.Elem()), ""
+	// The second result says whether the key is there.
 	if m.ok {
 		result, zero, also = "("+elem+", bool)", zero+", false", ", true"
 	}

@@ -154,6 +154,7 @@ func memoCall(p *mutate.Pass, n ast.Node, calls []*ast.CallExpr, memoName, known
 		if n != ast.Node(call) {
 			continue
 		}
+		// Arguments may hold calls of their own, which are redirected first.
 		var args []string
 		for _, a := range call.Args {
 			args = append(args,

@@ -257,6 +257,7 @@ func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 		if stepped {
 			return false
 		}
+		// A step that leaves at once, by continue or return, does not meet a later one.
 		switch s := s.(type) {
 		case *ast.IncDecStmt:
 			stepped = true
@@ -275,6 +276,7 @@ func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 				return false
 			}
 			stepped = !leaves
+		// A case may step or not; a step behind the switch could be the second.
 		case *ast.SwitchStmt:
 			for _, c := range s.Body.List {
 				if body := c.(*ast.CaseClause).Body; !w.once(p, body) || facts.EndsIn(body, token.FALLTHROUGH) {

@@ -64,6 +64,7 @@ func findMergeWrites(p *mutate.Pass) []mutate.Site {
 	for list := range p.Lists() {
 		for i := 0; i < len(list); i++ {
 			r := runOfWrites(p, list[i:])
+			// With few pieces, joining them first costs as much as it saves.
 			if len(r.writes) > 1 && r.pieces(p) >= leastPieces && hot(p, list[i]) {
 				sites = append(sites, mutate.Site{Node: list[i], Label: "writes to " + p.Text(r.buffer), Data: r})
 			}
@@ -80,6 +81,7 @@ func runOfWrites(p *mutate.Pass, list []ast.Stmt) *writeRun {
 	looked := map[*types.Var]bool{} // pointers that are not nil
 	for _, s := range list {
 		w, ok := writeOf(p, s)
+		// Another buffer ends the run, and so does text whose evaluation could be seen.
 		if !ok || len(r.writes) > 0 && (w.kind != r.kind || p.Text(w.buffer) != p.Text(r.buffer)) || !plainText(p, w) {
 			break
 		}
@@ -90,6 +92,7 @@ func runOfWrites(p *mutate.Pass, list []ast.Stmt) *writeRun {
 		} else if noteEarlier(p, w.arg, list[0], looked); !seenFields(p, w.arg, looked) {
 			break
 		}
+		// A later argument is evaluated before the earlier writes now, without a panic of its own.
 		r.writes = append(r.writes, w)
 	}
 	return r
@@ -189,9 +192,11 @@ func plainText(p *mutate.Pass, w writeCall) bool {
 // made the buffer may have lent it an array.
 func readsRoom(p *mutate.Pass, e ast.Expr) bool {
 	for n := range mutate.Nodes[ast.Expr](p, e) {
+		// Only bytes can be part of a buffer's memory.
 		if !p.Info.Types[n].IsValue() || !isBasic(p, n, types.Uint8) {
 			continue
 		}
+		// An element of a text cannot be written, and one of a map is no memory of a slice.
 		switch n := n.(type) {
 		case *ast.StarExpr:
 			return true
@@ -279,6 +284,7 @@ func seenFields(p *mutate.Pass, e ast.Expr, looked map[*types.Var]bool) bool {
 	case *ast.SelectorExpr:
 		s, v := p.Info.Selections[e], p.Var(e.X)
 		return s != nil && s.Kind() == types.FieldVal && len(s.Index()) == 1 && v != nil && looked[v]
+	// Texts are joined, converted and formatted without a panic of their own.
 	case *ast.BinaryExpr:
 		return e.Op == token.ADD && seenFields(p, e.X, looked) && seenFields(p, e.Y, looked)
 	case *ast.CallExpr:
@@ -337,6 +343,7 @@ func (w writeCall) appends(p *mutate.Pass, text string) string {
 			out = append(out, text+" = "+appended(p, text, part))
 		}
 		return strings.Join(out, "\n")
+	// A letter of ASCII is one byte; others are encoded.
 	case "WriteRune":
 		if !isASCIILiteral(w.arg) {
 			return fmt.Sprintf("%s = utf8.AppendRune(%[1]s, %s)", text, p.Text(w.arg))

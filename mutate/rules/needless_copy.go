@@ -76,14 +76,17 @@ func sliceCopyAt(p *mutate.Pass, list []ast.Stmt, i int) (c sliceCopy, ok bool) 
 		return c, false
 	}
 	c = sliceCopy{v: d.Var, made: d.Value, rest: list[i+1:]}
+	// The copy is one expression, or two statements.
 	if c.from = cloned(p, d.Value); c.from == nil && len(c.rest) > 0 {
 		c.fill = c.rest[0]
 		c.from = filled(p, d, c.fill)
 		c.rest = c.rest[1:]
 	}
+	// The types must be the same, since the name is now another variable's.
 	if c.from == nil || !types.Identical(p.Info.TypeOf(c.from), d.Var.Type()) {
 		return c, false
 	}
+	// The original must stay as it was when it was copied.
 	return c, undisturbed(p, c.rest, p.Var(c.from))
 }
 
@@ -102,6 +105,7 @@ func cloned(p *mutate.Pass, e ast.Expr) ast.Expr {
 		from = call.Args[0]
 	}
 	if call, ok := p.IsBuiltin(e, "append"); ok && len(call.Args) == 2 && call.Ellipsis.IsValid() {
+		// An append to an empty list makes a new one.
 		switch first := ast.Unparen(call.Args[0]).(type) {
 		case *ast.CompositeLit:
 			if len(first.Elts) == 0 {
@@ -127,6 +131,7 @@ func filled(p *mutate.Pass, d facts.Declaration, next ast.Stmt) ast.Expr {
 	if !ok || p.Var(call.Args[0]) != d.Var {
 		return nil
 	}
+	// Length and, where it is given, capacity must be those of the original.
 	for _, n := range made.Args[1:] {
 		length, ok := p.IsBuiltin(n, "len")
 		if !ok || !p.Same(length.Args[0], call.Args[1]) {
@@ -242,6 +247,7 @@ func readsSlice(p *mutate.Pass, e ast.Expr) bool {
 
 // flat reports whether values of a type share no memory with others, but the bytes of strings.
 func flat(t types.Type) bool {
+	// Several results are as good as the least of them.
 	if tuple, ok := t.(*types.Tuple); ok {
 		for v := range tuple.Variables() {
 			if !flat(v.Type()) {
@@ -272,6 +278,7 @@ func flat(t types.Type) bool {
 // readByHelper reports whether a helper only reads the slice that is an argument of its call.
 func readByHelper(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) bool {
 	fn := p.Decl(p.Callee(call))
+	// A recursive helper would be looked at within itself.
 	if fn == nil || fn.Body == nil || fn.Recv != nil || recursive(p, fn) || p.Effects(fn).Writes ||
 		p.Callee(call).(*types.Func).Signature().Variadic() && !call.Ellipsis.IsValid() { // a list of slices
 		return false

@@ -67,10 +67,12 @@ func findOneObject(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for u := range mutate.Nodes[*ast.UnaryExpr](p, nil) {
 		lit := structLiteral(p, u)
+		// A type of another package may rely on where its parts lie.
 		if lit == nil || !ownType(p, p.Info.TypeOf(lit)) || !hot(p, u) || redefined(p, u, "nil") {
 			continue
 		}
 		s := &objectSite{whole: u, lit: lit}
+		// The parts must be made right in front, or within the literal.
 		if s.inFront(p) && s.divides(p) {
 			sites = append(sites, mutate.Site{Node: u, Label: "object of " + p.Text(lit.Type), Data: s})
 		}

@@ -193,6 +193,7 @@ func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 
 // uniqueWish numbers the wishes of one rewrite, since Fresh reserves none of them.
 func uniqueWish(names map[string]string, wish string) string {
+	// The rewrite makes several names before any is in the file.
 	taken := func(name string) bool {
 		for _, used := range names {
 			if used == name || strings.HasPrefix(used, name+"IfNeeded") {

@@ -81,6 +81,7 @@ func plainSignature(fn *ast.FuncDecl) bool {
 	if fn.Recv != nil || fn.Type.TypeParams != nil || fn.Type.Results == nil {
 		return false
 	}
+	// A named result can be set without a return.
 	for _, r := range fn.Type.Results.List {
 		if len(r.Names) > 0 {
 			return false
@@ -91,6 +92,7 @@ func plainSignature(fn *ast.FuncDecl) bool {
 			return false
 		}
 		for _, id := range f.Names {
+			// A parameter without a name cannot be handed on.
 			if id.Name == "_" {
 				return false
 			}

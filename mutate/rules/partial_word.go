@@ -207,6 +207,7 @@ func (t *wordTail) converted(p *mutate.Pass, e ast.Expr) ast.Expr {
 func (t *wordTail) zeroBefore(p *mutate.Pass, k *types.Var) bool {
 	list, at := p.Siblings(t.loop)
 	if at < 1 {
+		// A named result is zero when the function begins.
 		return at == 0 && t.begins(p) && isResult(p, t.loop, k)
 	}
 	d, ok := facts.Declares(p, list[at-1])

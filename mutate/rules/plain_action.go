@@ -166,10 +166,12 @@ func (w *walker) branch(s *ast.IfStmt) outcome {
 	if s.Init != nil && w.stmt(s.Init) != stays {
 		return unknown
 	}
+	// Only a condition that a plain element decides alone leads one way.
 	is, ok := w.eval(s.Cond).(bool)
 	switch {
 	case !ok:
 		return unknown
+	// What the other branch does is for other bytes.
 	case is:
 		return w.list(s.Body.List)
 	case s.Else != nil:
@@ -234,6 +236,7 @@ func (w *walker) choose(s *ast.SwitchStmt) outcome {
 func (w *walker) matches(list []ast.Expr, tag mutate.Value) (is, ok bool) {
 	for _, e := range list {
 		v := w.eval(e)
+		// Different types are never equal, and may not even be comparable.
 		if v == nil || fmt.Sprintf("%T", v) != fmt.Sprintf("%T", tag) {
 			return false, false
 		}
@@ -284,6 +287,7 @@ func (w *walker) counted(s ast.Stmt) *types.Var {
 		lhs = s.Lhs[0]
 	}
 	v := w.p.Var(lhs)
+	// It must be there behind the loop, or nobody can see the count.
 	if !w.livesOn(v) {
 		return nil
 	}
@@ -368,6 +372,7 @@ func (w *walker) set(s *ast.AssignStmt) outcome {
 	if w.p.Info.Types[s.Rhs[0]].Value == nil || !w.livesOn(v) || !facts.IsBasic(v.Type()) {
 		return unknown
 	}
+	// Such a constant is not declared in front of the body, where the run stands.
 	for id := range mutate.Nodes[*ast.Ident](w.p, s.Rhs[0]) {
 		if obj := w.p.Info.Uses[id]; obj != nil && declaredWithin(obj, w.l.body) {
 			return unknown // a constant of the iteration
@@ -429,12 +434,14 @@ func (w *walker) isText(e ast.Expr) bool {
 // iterations find unchanged. A run writes before it counts: where writing panics, only code that
 // recovers could tell.
 func (w *walker) sink(kind sinkKind, place ast.Expr) outcome {
+	// The place is the variable, or a field of it.
 	root := place
 	if sel, ok := place.(*ast.SelectorExpr); ok {
 		root = sel.X
 	}
 	v := w.p.Var(root)
 	counted := len(w.action.counts)+len(w.action.sets) > 0
+	// A write that panics with counts before it would show a smaller count.
 	if w.action.sink != nil || counted && hasDefer(w.p, w.p.FuncOf(w.l.stmt)) || v == nil || v == w.l.seq ||
 		declaredWithin(v, w.l.stmt) || !w.l.apart(w.p, kind, place) {
 		return unknown
@@ -452,6 +459,7 @@ func (w *walker) simple() bool {
 	if w.action.sink != nil {
 		vars = append(vars, w.p.Var(w.action.sink.place))
 	}
+	// A variable that is both set and counted has an order within the iteration.
 	seen := map[*types.Var]bool{}
 	for _, v := range vars {
 		if v != nil && seen[v] {

@@ -332,6 +332,7 @@ func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
 	out := map[*types.Var]mutate.Value{}
 	single := facts.Single.Of(p)
 	for id := range mutate.Nodes[*ast.Ident](p, code) {
+		// It must be assigned once, and declared outside of the code.
 		d, ok := single[p.Var(id)]
 		if !ok || d.Value == nil || p.Info.Types[d.Value].Value == nil || declaredWithin(d.Var, code) {
 			continue
@@ -348,12 +349,14 @@ func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
 func plainRunParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	l := s.Data.(*byteLoop)
 	var out []mutate.Param
+	// Comparisons are for few ranges, and a table for many.
 	if n := len(l.comparisons("c")); n <= mostComparisons {
 		out = append(out, mutate.Param{Label: "compare", Value: "compare"})
 	}
 	if len(l.comparisons("c")) > 2 {
 		out = append(out, mutate.Param{Label: "table", Value: "table"})
 	}
+	// A search by assembly is fastest, but only one byte can end it.
 	if l.others() == 1 {
 		out = append(out, mutate.Param{Label: "index", Value: "index"})
 	}

@@ -27,6 +27,7 @@ func rewritePlainRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 	head := r.head()
 	var run string
 	switch param.Value {
+	// All variants differ only in how they find the end of the run.
 	case "index":
 		run = r.indexed()
 	case "words":
@@ -36,6 +37,7 @@ func rewritePlainRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 	default:
 		run = r.each(r.lookedUp())
 	}
+	// The loop's own head is replaced, and its body follows.
 	r.edits = append(r.edits, p.Span(l.stmt.Pos(), l.body.Lbrace+1, head+"\n"+run+r.element()))
 	return withImports(p, r.edits, "bytes", "strings", "unicode/utf8"), nil
 }
@@ -120,6 +122,7 @@ func (r *runText) name(base string) string {
 func (r *runText) indexed() string {
 	l := r.l
 	char := 0
+	// One byte is not in the set of plain ones.
 	for c, plain := range l.set {
 		if !plain {
 			char = c

@@ -211,6 +211,7 @@ func lentTo(p *mutate.Pass, addr ast.Expr) bool {
 	if fn == nil || fn.Recv != nil || fn.Body == nil || recursive(p, fn) {
 		return false
 	}
+	// The helper's parameter must be found by its place, and only be read through.
 	params := parameters(p, fn)
 	at := slices.IndexFunc(call.Args, func(e ast.Expr) bool { return ast.Unparen(e) == addr })
 	if at < 0 || len(params) != len(call.Args) || params[at] == nil {

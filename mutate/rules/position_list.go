@@ -96,6 +96,7 @@ func (s *positionSite) names(p *mutate.Pass) bool {
 	if s.loop.Value != nil && !isBlank(s.loop.Value) {
 		vars = append(vars, p.Var(s.loop.Value))
 	}
+	// These names are written by the rewrite.
 	for _, name := range []string{"uint64", "uint32", "uint16", "uint8", "true", "false", "nil"} {
 		vars = append(vars, types.Universe.Lookup(name))
 	}

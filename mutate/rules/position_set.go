@@ -74,6 +74,7 @@ func findPositionSet(p *mutate.Pass) []mutate.Site {
 // readUses accepts one question with the addition right after it, and no other use.
 func (s *positionSite) readUses(p *mutate.Pass) bool {
 	uses := p.Uses(s.set.decl.Var, p.File)
+	// A third use could see which keys are in the set.
 	if len(uses) != 2 {
 		return false
 	}
@@ -81,6 +82,7 @@ func (s *positionSite) readUses(p *mutate.Pass) bool {
 	if !ok || ix.X != ast.Expr(uses[0]) {
 		return false
 	}
+	// With an else, both answers would have an action.
 	if s.ask, s.positive = s.set.condition(p, ix); s.ask == nil || s.ask.Else != nil {
 		return false
 	}

@@ -49,6 +49,7 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, preallocSites(p, d.Var, d.Stmt, kind, typ, list[i+1:])...)
 		}
 	}
+	// A named result is nil at the start.
 	for f := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		sites = append(sites, namedResults(p, f)...)
 	}
@@ -64,6 +65,7 @@ func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 	for _, field := range f.Type.Results.List {
 		for _, id := range field.Names {
 			if v, ok := p.Info.Defs[id].(*types.Var); ok && isSlice(v.Type()) && !facts.Captured.Of(p)[v] {
+				// A closure could see the capacity, or append as well.
 				sites = append(sites, preallocSites(p, v, nil, "nil", p.Text(field.Type), f.Body.List)...)
 			}
 		}
@@ -85,12 +87,14 @@ func mayRecover(p *mutate.Pass, body ast.Node) bool {
 // preallocSites looks for the loop that fills v: the first statement of rest that mentions v.
 func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, rest []ast.Stmt) []mutate.Site {
 	for _, s := range rest {
+		// Statements that do not mention it change nothing.
 		if len(p.Uses(v, s)) == 0 {
 			continue
 		}
 		if l, ok := s.(*ast.LabeledStmt); ok {
 			s = l.Stmt
 		}
+		// How many elements come in an iteration, and how many iterations there are.
 		per, every, at := appendsPerIteration(p, v, s)
 		b, ok := loopBound(p, s)
 		if per == 0 || !ok || kind == "empty" && b.negative && !p.GoAtLeast(21) || facts.Captured.Of(p)[v] ||

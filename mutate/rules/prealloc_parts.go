@@ -16,10 +16,12 @@ import (
 func partsSites(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		// An append within another one is a part of that.
 		if _, ok := p.IsBuiltin(call, "append"); !ok || p.FuncOf(call) == nil || innerAppend(p, call) {
 			continue
 		}
 		base, room := partsOf(p, call)
+		// With one part only, the first append makes room enough.
 		if base == nil || strings.Count(room, "len(") < 2 || redefined(p, call, "len") || redefined(p, call, "make") {
 			continue
 		}

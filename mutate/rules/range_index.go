@@ -133,6 +133,7 @@ func mentionsTypeParam(t types.Type) bool {
 // fieldReadsOnly reports whether code uses v only to read fields of basic or reference type, and
 // never whole, assigned, or by address.
 func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
+	// An index reads the element when it is used, and the copy held it as it was.
 	if p.Assigned(v, body) || facts.Captured.Of(p)[v] {
 		return false
 	}
@@ -144,6 +145,7 @@ func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
 		if s := p.Info.Selections[sel]; s == nil || s.Kind() != types.FieldVal {
 			return false
 		}
+		// Its address would be that of the element.
 		if u, ok := p.Parent(sel).(*ast.UnaryExpr); ok && u.Op == token.AND {
 			return false
 		}
@@ -171,9 +173,11 @@ func findRangeArray(p *mutate.Pass) []mutate.Site {
 		}
 		_, isArray := p.Info.TypeOf(r.X).Underlying().(*types.Array)
 		v := p.Var(r.X)
+		// A small array is copied in no time.
 		if !isArray || v == nil || elementSize(v.Type()) <= largeElement {
 			continue
 		}
+		// What changes the array during the loop would now be seen.
 		if p.IsGlobal(v) && !p.Frozen(v) ||
 			!p.IsGlobal(v) && (facts.Captured.Of(p)[v] || facts.Pointed(p, v) || p.Assigned(v, r)) {
 			continue

@@ -245,9 +245,11 @@ func (r *recur) covered(p *mutate.Pass, list []ast.Stmt, i int64) bool {
 func recurrenceParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	out := []mutate.Param{{Label: "iterate", Value: "iterate"}}
 	r := s.Data.(*recur)
+	// Only for this one recurrence is doubling known.
 	if r.fibonacci(p) {
 		out = append(out, mutate.Param{Label: "double", Value: "double"})
 	}
+	// A table needs to know where it begins.
 	if _, err := r.lowest(p); err == nil {
 		out = append(out, mutate.Param{Label: "table", Value: "table"})
 	}
@@ -307,6 +309,7 @@ func (r *recur) iteration(p *mutate.Pass) string {
 
 // stepWith writes the step with other names for the earlier values and for n.
 func (r *recur) stepWith(p *mutate.Pass, earlier func(k int64) string, index string) string {
+	// Calls are replaced by the earlier values, and the parameter by the index.
 	return p.TextWith(r.step.Results[0], func(n ast.Node) (string, bool) {
 		switch n := n.(type) {
 		case *ast.CallExpr:

@@ -14,6 +14,7 @@ const tableValues = 128
 
 // lowest evaluates the base cases from 0 on.
 func (r *recur) lowest(p *mutate.Pass) ([]string, error) {
+	// A long table of base cases is more text than the recursion.
 	if r.from > 16 {
 		return nil, mutate.ErrEval
 	}

@@ -63,6 +63,7 @@ type dfaBuilder struct {
 
 // state numbers a set of instructions.
 func (b *dfaBuilder) state(set []uint32) int {
+	// Once there is a match, what else could match does not matter.
 	for _, pc := range set {
 		if b.prog.Inst[pc].Op == syntax.InstMatch {
 			return matched
@@ -71,6 +72,7 @@ func (b *dfaBuilder) state(set []uint32) int {
 	if len(set) == 0 {
 		return dead
 	}
+	// Two sets of the same instructions are one state.
 	key := fmt.Sprint(set)
 	n, ok := b.known[key]
 	if !ok {
@@ -84,6 +86,7 @@ func (b *dfaBuilder) state(set []uint32) int {
 // row lists the state after each byte. A new match may begin after every byte.
 func (b *dfaBuilder) row(set []uint32) (row [128]int, err error) {
 	for c := range row {
+		// A match that begins here, beside those that go on.
 		from := []uint32{uint32(b.prog.Start)}
 		for _, pc := range set {
 			inst := &b.prog.Inst[pc]
@@ -190,6 +193,7 @@ func (b *dfaBuilder) atEnd(set []uint32) bool {
 // classes groups the bytes that lead to the same states from everywhere. Class 0 holds all bytes
 // beyond ASCII.
 func (d *dfa) classes() (of [128]int, rows [][]int) {
+	// Bytes with the same column are one class, which keeps the table small.
 	known := map[string]int{}
 	n := 1
 	for c := range of {
@@ -212,6 +216,7 @@ func (d *dfa) classes() (of [128]int, rows [][]int) {
 func (d *dfa) match(s string) (is, ask bool) {
 	state := 0
 	for i := range len(s) {
+		// The table has ASCII only.
 		if s[i] >= 0x80 {
 			return false, true
 		}

@@ -134,6 +134,7 @@ func patternOf[T any](p *mutate.Pass, v *types.Var, compile func(pattern string)
 	if !ok {
 		return nil
 	}
+	// The pattern must be known now, to be compiled into code.
 	pattern, ok := constString(p, call.Args[0])
 	if !ok {
 		return nil

@@ -90,6 +90,7 @@ func isFallback(p *mutate.Pass, call *ast.CallExpr) bool {
 func rewriteRegexpMatch(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(*patternSite)
 	base := strings.TrimSuffix(strings.TrimSuffix(site.v.Name(), "Pattern"), "Regexp")
+	// Both names are wanted, so that they are seen to belong together.
 	if p.Fresh(base+"Matches") != base+"Matches" || p.Fresh(base+"States") != base+"States" {
 		base = p.Fresh(base + "Text")
 	}
@@ -162,6 +163,7 @@ func (w matcherWriter) rows(columns [][]int) string {
 	n := len(w.dfa.next)
 	var out strings.Builder
 	for s := range n {
+		// The third number behind the states says that regexp must be asked.
 		cells := []string{strconv.Itoa(n + 2)}
 		for _, column := range columns {
 			to := column[s]

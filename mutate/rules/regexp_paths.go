@@ -101,9 +101,11 @@ func (b *passBuilder) add(pc uint32, begin bool) int {
 // state follows all instructions that consume nothing, once in front of a byte and once at the end
 // of the text.
 func (b *passBuilder) state(at passPlace) (s passState, err error) {
+	// Some patterns have far more states than text.
 	if len(b.queue) > maxStates {
 		return s, errPattern
 	}
+	// $ and \b may hold at the end of the text only, so it has a walk of its own.
 	end := &passWalk{b: b, begin: at.begin, end: true, seen: map[uint32]bool{}}
 	if err := end.follow(at.pc, nil); err != nil {
 		return s, err
@@ -202,6 +204,7 @@ func matchesBeyond(inst *syntax.Inst) bool {
 			return true
 		}
 	}
+	// (?i)k matches the Kelvin sign, too.
 	if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 && len(inst.Rune) == 1 {
 		for r := unicode.SimpleFold(inst.Rune[0]); r != inst.Rune[0]; r = unicode.SimpleFold(r) {
 			if r >= 0x80 {

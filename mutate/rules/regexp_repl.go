@@ -71,6 +71,7 @@ func (s *searchSite) replaced() string {
 		case g == 0:
 			out.WriteString("out.WriteString(s[m[0]:m[1]])\n")
 		case g > 0:
+			// A group without a match is empty in the replacement.
 			fmt.Fprintf(&out, "if m[%d] >= 0 {\nout.WriteString(s[m[%d]:m[%d]])\n}\n", 2*g, 2*g, 2*g+1)
 		case part.text != "":
 			fmt.Fprintf(&out, "out.WriteString(%s)\n", strconv.Quote(part.text))

@@ -93,6 +93,7 @@ func (w *pathWriter) begin() int {
 // skip writes a loop over the bytes with which no match begins.
 func (w *pathWriter) skip() string {
 	var any byteClass
+	// In any state but the first, bytes that begin no match are passed over.
 	s := w.states[w.later]
 	for _, e := range s.edges {
 		for c := range any {
@@ -100,6 +101,7 @@ func (w *pathWriter) skip() string {
 		}
 	}
 	cond := "start < len(s)"
+	// At the start of a text more may match, as with ^, so that place is always looked at.
 	if !w.oneStart() {
 		cond = "start > 0 && " + cond
 	}

@@ -67,6 +67,7 @@ func isRange(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) bool {
 	var first ast.Expr
 	for _, op := range ops {
 		b, ok := ast.Unparen(op).(*ast.BinaryExpr)
+		// Both comparisons must be of the same expression with constants.
 		if !ok {
 			return false
 		}
@@ -83,6 +84,7 @@ func isRange(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) bool {
 // Otherwise it is what each test costs.
 func better(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) *testChain {
 	if decides := shares(p, e.Op, ops); decides != nil {
+		// A few calls more or less are no reason: the corpus is a sample.
 		const clearly = 0.05
 		if best := slices.Max(decides); best < decides[0]+clearly {
 			return nil
@@ -94,6 +96,7 @@ func better(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) *testChain {
 	for i, op := range ops {
 		costs[i] = costOf(p, op)
 	}
+	// Equal costs keep their order, so that nothing is moved without a reason.
 	if slices.Min(costs) == costs[0] {
 		return nil
 	}
@@ -158,6 +161,7 @@ func shares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
 
 // costOf ranks tests: comparisons in registers, reads from memory, strings, calls.
 func costOf(p *mutate.Pass, e ast.Expr) int {
+	// A call costs more than anything else here.
 	if callsFunction(p, e) {
 		return 100
 	}

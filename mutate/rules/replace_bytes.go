@@ -48,6 +48,7 @@ func findReplaceBytes(p *mutate.Pass) []mutate.Site {
 		if inner[call] {
 			continue
 		}
+		// A chain is found from its outermost call; the inner ones are parts of it.
 		str, old, to, n := replaceChain(p, call, inner)
 		if n >= 2 {
 			sites = append(sites, replaceSite(p, call, str, old, to))

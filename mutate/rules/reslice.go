@@ -109,6 +109,7 @@ func alwaysRead(p *mutate.Pass, e ast.Expr, body *ast.BlockStmt) bool {
 
 func storesElementsOnly(p *mutate.Pass, v *types.Var, s ast.Node) bool {
 	for _, id := range p.Uses(v, s) {
+		// The list as a whole must not be read: the cut is another list.
 		ix, ok := p.Parent(id).(*ast.IndexExpr)
 		if !ok || ix.X != ast.Expr(id) {
 			return false
@@ -124,6 +125,8 @@ func storesElementsOnly(p *mutate.Pass, v *types.Var, s ast.Node) bool {
 // from the cut in the loop.
 func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.Edit {
 	name := p.Fresh(b.Name()+"Cut", b.Name()+"Part")
+	// With the list's length as its capacity, a cut that is too long panics instead of reaching
+	// behind the list.
 	cut := fmt.Sprintf("%s[:len(%s):len(%s)]", b.Name(), l.Seq.Name(), b.Name())
 	if !isSlice(b.Type()) {
 		cut = fmt.Sprintf("%s[:len(%s)]", b.Name(), l.Seq.Name())
@@ -195,6 +198,7 @@ func rowText(p *mutate.Pass, f *ast.ForStmt, l *mutate.CountedLoop, m *types.Var
 		if !ok || p.Var(ix.X) != m {
 			return "", false
 		}
+		// Only elements of this row are read from the cut; others keep their index.
 		if b, ok := rowBase(p, ix, l); !ok || !p.Same(b, base) {
 			return "", false
 		}

@@ -83,9 +83,11 @@ func worthReusing(p *mutate.Pass, e ast.Expr) bool {
 // isCheap reports whether a call is hardly more than a read: the function only returns something
 // that calls nothing.
 func isCheap(p *mutate.Pass, fn *types.Func) bool {
+	// Most functions of these packages are a few instructions.
 	if fn.Pkg() != nil && fn.Pkg() != p.Pkg {
 		return slices.Contains([]string{"math", "math/bits", "unicode/utf8"}, fn.Pkg().Path())
 	}
+	// A function without a body is assembly or an intrinsic.
 	d := p.Decl(fn)
 	if d == nil || d.Body == nil {
 		return true
@@ -121,6 +123,7 @@ func evaluations(p *mutate.Pass, e ast.Expr, list []ast.Stmt) (out []ast.Expr) {
 func reuseSite(p *mutate.Pass, e ast.Expr, s ast.Stmt, again []ast.Expr) mutate.Site {
 	name := p.Fresh(reusedNames(p, e)...)
 	edits := []mutate.Edit{before(p, s, name+" := "+p.Text(e))}
+	// The first value may have a name already, if it means the same at all places.
 	if d, ok := facts.Declares(p, s); ok && d.Value == e && facts.Single.Of(p)[d.Var].Var == d.Var &&
 		types.Identical(d.Var.Type(), p.Info.TypeOf(e)) && !slices.ContainsFunc(again[1:], func(a ast.Expr) bool {
 		return !facts.Means(p, a.Pos(), d.Name.Name, d.Var)

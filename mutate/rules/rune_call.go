@@ -129,6 +129,7 @@ func worksLong(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
 		if next := p.Decl(p.Callee(call)); next != nil && next.Body != nil && depth < 3 && worksLong(p, next, depth+1) {
 			return true
 		}
+		// These two search in tables.
 		if _, ok := p.IsCall(call, "unicode", "Is", "In", "IsOneOf"); ok {
 			return true
 		}

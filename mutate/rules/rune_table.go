@@ -45,6 +45,7 @@ var tagRuneASCII = func() (t [128]bool) {
 func findRuneTable(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		// Fewer than two comparisons are as fast as a load.
 		if fn == p.Func || !isPredicate(p, fn) || comparisons(p, fn) < 2 || recursive(p, fn) {
 			continue
 		}

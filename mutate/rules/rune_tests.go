@@ -195,6 +195,7 @@ func alone(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*ru
 	within = map[*runeTest]bool{}
 	for _, t := range tests {
 		for v, decl := range t.answers {
+			// A declaration that others use as well must stay.
 			if slices.Contains(unused, decl) || usedBeside(p, p.FuncOf(t.expr), v, tests...) {
 				continue
 			}
@@ -204,6 +205,7 @@ func alone(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*ru
 			}
 		}
 	}
+	// Edits go from the front to the back.
 	inorder.By(unused, func(a, b ast.Stmt) int { return int(a.Pos() - b.Pos()) })
 	return unused, within
 }

@@ -90,6 +90,7 @@ func (w *wideRune) both(e *ast.BinaryExpr) (truth, bool) {
 // ask evaluates a function of the candidate that looks at the character alone, or a search in a
 // constant text of ASCII.
 func (w *wideRune) ask(call *ast.CallExpr) (truth, bool) {
+	// A character beyond ASCII is in no set of ASCII.
 	if _, ok := w.p.IsCall(call, "strings", "ContainsRune"); ok && len(call.Args) == 2 && w.p.Var(call.Args[1]) == w.v {
 		set, constant := constString(w.p, call.Args[0])
 		return no, constant && isASCII(set)
@@ -99,6 +100,7 @@ func (w *wideRune) ask(call *ast.CallExpr) (truth, bool) {
 		return maybe, false
 	}
 	param := w.p.Info.Defs[fn.Name].(*types.Func).Signature().Params().At(0)
+	// The body speaks of the character only while the parameter is the character.
 	if w.p.Assigned(param, fn) || facts.Captured.Of(w.p)[param] {
 		return maybe, false
 	}

@@ -69,6 +69,7 @@ func common(states ...map[*types.Var]truth) map[*types.Var]truth {
 			out = maps.Clone(state)
 			continue
 		}
+		// What differs, or is known in one state only, is not known afterwards.
 		maps.DeleteFunc(out, func(v *types.Var, t truth) bool {
 			other, ok := state[v]
 			return !ok || other != t
@@ -82,6 +83,7 @@ func (w *wideRune) list(list []ast.Stmt) effect {
 	for _, s := range list {
 		e, ends := w.stmt(s)
 		result = max(result, e)
+		// After an effect, nothing more can be said.
 		if result == does || ends {
 			w.left = ends
 			return result
@@ -138,6 +140,7 @@ func (w *wideRune) assign(s *ast.AssignStmt) effect {
 		return does
 	}
 	x := w.p.Var(s.Lhs[0])
+	// Only a variable that nobody else can reach is followed.
 	if x == nil || !facts.IsLocal(w.p, x) || facts.Captured.Of(w.p)[x] || w.addressed(x) {
 		return does
 	}
@@ -145,6 +148,7 @@ func (w *wideRune) assign(s *ast.AssignStmt) effect {
 	if !ok || t == maybe {
 		return does
 	}
+	// In the second iteration, the variable must be what it was in the first.
 	if old, is := w.known[x]; w.again && (!is || old != t) {
 		return does
 	}
@@ -162,6 +166,7 @@ func (w *wideRune) addressed(x *types.Var) bool {
 			if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
 				return true
 			}
+			// A method with a pointer receiver takes the address without an &.
 			if sel, ok := up.(*ast.SelectorExpr); ok && w.p.PointerMethod(sel) {
 				return true
 			}
@@ -284,6 +289,7 @@ func (w *wideRune) matches(clause *ast.CaseClause, onRune bool) (truth, bool) {
 	for _, e := range clause.List {
 		t := no
 		if onRune {
+			// A case below 0x80 is taken by no such character.
 			if c, ok := w.p.Int(e); !ok || c < 0 || c >= 0x80 {
 				return maybe, false
 			}

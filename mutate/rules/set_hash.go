@@ -36,6 +36,7 @@ func packWord(parts []part) string {
 			w += "<<" + strconv.Itoa(int(bits))
 		}
 		words = append(words, w)
+		// More than one word would need more than one step.
 		if bits += size; bits > 64 {
 			return ""
 		}

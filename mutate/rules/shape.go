@@ -87,6 +87,7 @@ func appends(p *mutate.Pass, s ast.Node) (v *types.Var, call *ast.CallExpr, ok b
 		return nil, nil, false
 	}
 	v = p.Var(lhs)
+	// The list must be the same on both sides.
 	return v, call, facts.IsLocal(p, v) && p.Var(call.Args[0]) == v
 }
 
@@ -186,6 +187,7 @@ func constString(p *mutate.Pass, e ast.Expr) (string, bool) {
 
 // assignedTo reports whether e is the target of an assignment, or code takes its address.
 func assignedTo(p *mutate.Pass, e ast.Expr) bool {
+	// The expression itself must be on the left; in an index there it is only read.
 	switch up := p.Parent(e).(type) {
 	case *ast.AssignStmt:
 		for _, l := range up.Lhs {
@@ -249,12 +251,14 @@ func withImports(p *mutate.Pass, edits []mutate.Edit, paths ...string) []mutate.
 	var out []mutate.Edit
 	for _, path := range paths {
 		base := path[strings.LastIndexByte(path, '/')+1:]
+		// Only packages that the new text names are imported.
 		if !slices.ContainsFunc(edits, func(e mutate.Edit) bool { return mentionsPackage(e.New, base) }) {
 			continue
 		}
 		name, imports := p.Import(path)
 		out = append(out, imports...)
 		for i := range edits {
+			// The file may know the package by another name.
 			if name != base && mentionsPackage(edits[i].New, base) {
 				edits[i].New = renamePackage(edits[i].New, base, name)
 			}
@@ -273,6 +277,7 @@ func renamePackage(text, from, to string) string {
 	for i := 0; i < len(text); {
 		exported := i+len(from)+1 < len(text) && text[i+len(from)+1] >= 'A' && text[i+len(from)+1] <= 'Z'
 		if exported && strings.HasPrefix(text[i:], from+".") &&
+			// A field or a string with that text is no package.
 			(i == 0 || !isNameByte(text[i-1]) && text[i-1] != '.' && text[i-1] != '"') {
 			out.WriteString(to)
 			i += len(from)

@@ -19,9 +19,11 @@ func wordRanges(set [256]bool) []byteRange {
 			continue
 		}
 		r := byteRange{c, c}
+		// A range ends at 0x7f: beyond, sums would carry.
 		for r.high+1 < 256 && set[r.high+1] && r.high != 0x7f {
 			r.high++
 		}
+		// Above 127 it is all or none.
 		if r.low >= 0x80 && r != (byteRange{0x80, 0xff}) || len(out) == 4 {
 			return nil
 		}
@@ -58,6 +60,7 @@ func %s(w uint64) bool {
 func wordSum(ranges []byteRange) string {
 	var lines []string
 	word, first, above := "w", "in := ", "in &^= w // none is above ASCII"
+	// If bytes above ASCII are plain, they are let through apart from the ranges.
 	if ranges[len(ranges)-1].low >= 0x80 {
 		ranges = ranges[:len(ranges)-1]
 		lines = []string{"x := w &^ top"}

@@ -94,6 +94,7 @@ func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 // x[i].B < x[j].B`.
 func (s *sortCall) parseLess(p *mutate.Pass, list []ast.Stmt) bool {
 	for n, st := range list {
+		// The last statement decides by the last key.
 		if ret, ok := st.(*ast.ReturnStmt); ok {
 			return n == len(list)-1 && s.key(p, ret, nil)
 		}
@@ -101,6 +102,8 @@ func (s *sortCall) parseLess(p *mutate.Pass, list []ast.Stmt) bool {
 		if !ok || branch.Init != nil || branch.Else != nil || len(branch.Body.List) != 1 {
 			return false
 		}
+		// A key before it decides only where the two elements differ in it, by the same
+		// expressions.
 		ret, ok := branch.Body.List[0].(*ast.ReturnStmt)
 		cond, isBinary := ast.Unparen(branch.Cond).(*ast.BinaryExpr)
 		if !ok || !isBinary || cond.Op != token.NEQ || !s.key(p, ret, cond) {
@@ -316,6 +319,7 @@ func (s *sortCall) tail(keys int, text string) string {
 // compare writes the comparison of one key of two elements, by the key's own method or function if
 // it has one.
 func (s *sortCall) compare(p *mutate.Pass, k sortKey, a, b string) string {
+	// A descending key compares the other way around.
 	if k.reversed {
 		a, b = b, a
 	}

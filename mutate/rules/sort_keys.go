@@ -45,6 +45,8 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		s, ok := parseSort(p, call)
+		// One key fits into one list of keys; a method or a comparison of its own is no plain
+		// value.
 		if !ok || len(s.keys) != 1 || s.slice == nil || s.keys[0].method != "" || s.keys[0].compares != nil ||
 			!callsSomething(p, s, s.keys[0].less) || !calmKey(p, s, s.keys[0].less) {
 			continue

@@ -189,6 +189,7 @@ func (m *listMethod) element(e ast.Expr) *types.Var {
 
 func (s *orderedSort) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	list, before := p.Text(s.list), ""
+	// Descending, the list is named twice, so it must be the same both times.
 	if s.down && !keepsValue(p, s.list, nil) {
 		name := p.Fresh("list", "sorted")
 		list, before = name, name+" := "+list+"\n"

@@ -119,6 +119,7 @@ func dedups(p *mutate.Pass, fn *ast.FuncDecl) bool {
 
 // guarded recognises a fast path in front.
 func guarded(fn *ast.FuncDecl) bool {
+	// The fast path may be there from an earlier rewrite, or from the author.
 	s, ok := fn.Body.List[0].(*ast.IfStmt)
 	if !ok || len(s.Body.List) != 1 {
 		return false

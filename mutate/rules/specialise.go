@@ -203,6 +203,7 @@ func without(p *mutate.Pass, s funcParamSite) string {
 	var out []string
 	for _, f := range s.helper.Type.Params.List {
 		var names []string
+		// Several parameters may share a type, of which the others stay.
 		for _, id := range f.Names {
 			if p.Info.Defs[id] != s.param {
 				names = append(names, id.Name)

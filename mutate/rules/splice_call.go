@@ -190,12 +190,15 @@ const (
 // splicable reports whether the helper's statements can stand in the caller.
 func splicable(p *mutate.Pass, s *splice) bool {
 	caller := p.FuncOf(s.call)
+	// What changes its meaning in another function, or would be too much text there, stays a call.
 	if s.fn == caller || s.fn.Recv != nil || s.fn.Body == nil || s.fn.Type.TypeParams != nil || recursive(p, s.fn) ||
 		hasDefer(p, s.fn.Body) || labelled(p, s.fn.Body) || lines(p, s.fn) > splicedLines ||
+		// A small one the compiler inlines itself.
 		size(p, s.fn.Body) < inlinedByCompiler || mentions(p, s.fn, "recover") || len(s.fn.Body.List) == 0 {
 		return false
 	}
 	sig := p.Info.Defs[s.fn.Name].(*types.Func).Signature()
+	// Without a type parameter on either side, types can be written as they are.
 	if sig.Variadic() || len(s.call.Args) != sig.Params().Len() || caller.Type.TypeParams != nil ||
 		!s.sole && sig.Results().Len() != 1 {
 		return false

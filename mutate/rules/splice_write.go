@@ -94,6 +94,7 @@ func (w *splicer) tail() bool {
 	}
 	have := w.p.Info.Defs[w.p.FuncOf(ret).Name].(*types.Func).Signature().Results()
 	if have.Len() != w.sig.Results().Len() {
+		// With identical types no conversion happens on the way out.
 		return false
 	}
 	for i := range have.Len() {
@@ -140,6 +141,7 @@ func (w *splicer) results() string {
 		for _, id := range f.Names {
 			if id.Name != "_" {
 				text += "var " + id.Name + " " + w.p.Text(f.Type) + "\n"
+				// A variable that is never read does not compile, which a named result may be.
 				if len(w.p.Uses(w.p.Info.Defs[id], w.fn.Body)) == 0 && !w.bare() {
 					text += "_ = " + id.Name + "\n"
 				}
@@ -322,6 +324,8 @@ func (w *splicer) standsFor(v *types.Var, a ast.Expr, hidden map[string]bool) (s
 	}
 	of := w.p.Var(id)
 	held := facts.Captured.Of(w.p)
+	// The variable must keep its value while the helper's statements run, and its name must mean
+	// itself there.
 	if of == nil || w.p.IsGlobal(of) || w.addressKnown(of) || held[of] || held[v] || w.replacedIn(v, w.fn.Body) ||
 		!types.Identical(of.Type(), v.Type()) || id.Name != v.Name() && hidden[id.Name] || w.redeclared(v.Name()) {
 		return "", false
@@ -339,6 +343,7 @@ func (w *splicer) standsFor(v *types.Var, a ast.Expr, hidden map[string]bool) (s
 // address.
 func (w *splicer) replacedIn(v *types.Var, in ast.Node) bool {
 	return slices.ContainsFunc(w.p.Uses(v, in), func(id *ast.Ident) bool {
+		// A method with a pointer receiver may replace it, too.
 		switch up := w.p.Parent(id).(type) {
 		case *ast.UnaryExpr:
 			return up.Op == token.AND
@@ -432,6 +437,7 @@ func (w *splicer) still(e ast.Expr, hidden map[string]bool) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
 		v := w.p.Var(e)
+		// A global may be changed by any call in between.
 		return v != nil && !w.p.IsGlobal(v) && !facts.Captured.Of(w.p)[v] && !hidden[e.Name]
 	case *ast.SelectorExpr:
 		s := w.p.Info.Selections[e]
@@ -440,6 +446,7 @@ func (w *splicer) still(e ast.Expr, hidden map[string]bool) bool {
 		}
 		_, pointer := w.p.Info.TypeOf(e.X).Underlying().(*types.Pointer)
 		_, root := e.X.(*ast.Ident)
+		// One step through a pointer is as far as nothing in between can change.
 		return (root || !pointer) && w.still(e.X, hidden)
 	}
 	return false

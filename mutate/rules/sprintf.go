@@ -109,6 +109,7 @@ func listed(p *mutate.Pass, args []ast.Expr, line bool) []piece {
 		return ok && b.Info()&types.IsString != 0
 	}
 	for i, arg := range args {
+		// Between two operands, Sprintln always puts a space.
 		if i > 0 && (line || !isString(arg) && !isString(args[i-1])) {
 			out = append(out, piece{text: " "})
 		}
@@ -197,12 +198,14 @@ func writerText(p *mutate.Pass, w ast.Expr) string {
 	if ptr, ok := t.(*types.Pointer); ok {
 		t = ptr.Elem()
 	}
+	// Writing to these two never fails.
 	if s := t.String(); s != "strings.Builder" && s != "bytes.Buffer" {
 		return ""
 	}
 	if u, ok := w.(*ast.UnaryExpr); ok && u.Op == token.AND {
 		w = u.X
 	}
+	// The expression is written again where the text goes.
 	if p.Effects(w).Writes {
 		return ""
 	}
@@ -218,11 +221,13 @@ func (f *formatSite) findSink(p *mutate.Pass) {
 	if sel, ok := up.Fun.(*ast.SelectorExpr); ok {
 		_, sb := p.IsCall(up, "strings", "Builder.WriteString")
 		_, bb := p.IsCall(up, "bytes", "Buffer.WriteString")
+		// The result of WriteString must not be used.
 		if st, stmt := p.Parent(up).(*ast.ExprStmt); stmt && (sb || bb) && writerText(p, sel.X) != "" {
 			f.node, f.kind, f.sink = st, "write", writerText(p, sel.X)
 		}
 		return
 	}
+	// The appended text must not read the list that it is appended to.
 	if v, call, ok := appends(p, p.Parent(up)); ok && call == up && up.Ellipsis.IsValid() && len(up.Args) == 2 &&
 		!f.mentions(p, v) {
 		f.node, f.kind, f.sink = p.Parent(up), "append", v.Name()
@@ -253,6 +258,7 @@ func (f *formatSite) params(p *mutate.Pass) []mutate.Param {
 		return []mutate.Param{{Label: "error", Value: 0}}
 	}
 	out := []mutate.Param{{Label: "concat", Value: 0}}
+	// A buffer is declared in front of the statement, so the call must run there at once.
 	if _, ok := facts.Hoistable(p, f.call); ok && f.pure(p) && len(f.pieces) > 1 {
 		for _, n := range []int{64, 128} {
 			if n >= percentile99(p) || n == 128 {
@@ -315,6 +321,7 @@ func (f *formatSite) concat(p *mutate.Pass) string {
 		out = append(out, stringForm(p, q))
 	}
 	text := strings.Join(out, " + ")
+	// A sum beside another operator needs parentheses.
 	_, sum := ast.Unparen(orNil(f.pieces[0].arg)).(*ast.BinaryExpr)
 	if (len(out) > 1 || sum) && f.kind == "value" && f.bindsTighter(p) {
 		return "(" + text + ")"

@@ -118,6 +118,7 @@ func paddedForm(p *mutate.Pass, q piece, t types.Type, info types.BasicInfo) str
 		return ""
 	}
 	switch b.Kind() {
+	// These do not fit into 64 bits with a sign.
 	case types.Uint, types.Uint64, types.Uintptr:
 		return ""
 	}
@@ -170,6 +171,7 @@ func integerForm(p *mutate.Pass, q piece, t types.Type, text string) string {
 	if q.verb == 'x' {
 		base = "16"
 	}
+	// An untyped rune has another default type than fmt would print.
 	if types.Identical(t, types.Typ[types.UntypedRune]) {
 		return ""
 	}

@@ -61,6 +61,7 @@ func findStackBuilder(p *mutate.Pass) []mutate.Site {
 		if !ok || facts.Captured.Of(p)[d.Var] {
 			continue
 		}
+		// Both kinds append; only a buffer can be cut as well.
 		_, _, buffer := emptyBuffer(p, d)
 		builder := isNamed(d.Var.Type(), "strings", "Builder") && startsEmpty(d)
 		if !buffer && !builder {
@@ -263,6 +264,7 @@ func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) (
 				param.Value, name, room)),
 	}
 	for _, u := range s.uses {
+		// Grow, for one, has nothing left to do.
 		if u.drop {
 			edits = append(edits, p.Delete(u.node))
 			continue

@@ -105,6 +105,7 @@ func onlyLookups(p *mutate.Pass, uses []*ast.Ident) bool {
 
 // keyParts takes a concatenation with pure operands apart.
 func keyParts(p *mutate.Pass, e ast.Expr) []piece {
+	// A constant needs no memory.
 	if p.Info.Types[e].Value != nil {
 		return nil
 	}
@@ -114,6 +115,7 @@ func keyParts(p *mutate.Pass, e ast.Expr) []piece {
 			out = append(out, piece{text: s})
 			continue
 		}
+		// A part with an effect must run once, where it is.
 		if !p.Pure(op) {
 			return nil
 		}

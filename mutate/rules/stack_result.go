@@ -71,6 +71,7 @@ func growsOften(p *mutate.Pass, d facts.Declaration) bool {
 		if !ok || p.Var(lhs) != d.Var {
 			continue
 		}
+		// An append or another call gives the slice more.
 		if _, more := rhs.(*ast.CallExpr); more {
 			if n++; n > 1 || sharesLoop(p, as, d.Stmt) {
 				return true
@@ -103,6 +104,7 @@ func returnsOf(p *mutate.Pass, d facts.Declaration, startsNil bool) []*ast.Ident
 			out = append(out, id)
 			continue
 		}
+		// Cut to nothing, a slice on an array is empty where nil was before.
 		_, cut := p.Parent(id).(*ast.SliceExpr)
 		if cut && startsNil || !harmless(p, d.Var, id) {
 			return nil
@@ -117,6 +119,7 @@ func (s *scratchSite) namedThere(p *mutate.Pass) bool {
 		return false
 	}
 	var declaration ast.Node = s.decl.Stmt
+	// The type's name is written again where the slice is returned.
 	if s.decl.Spec != nil {
 		declaration = s.decl.Spec
 	}

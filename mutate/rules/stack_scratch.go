@@ -264,9 +264,11 @@ func takesOver(p *mutate.Pass, v, to *types.Var, as *ast.AssignStmt) bool {
 
 // harmlessCall reports whether a call that takes the slice keeps no part of it.
 func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) bool {
+	// A text is a copy of the bytes.
 	if p.Info.Types[call.Fun].IsType() {
 		return p.Basic(call) == types.String
 	}
+	// Appending to itself keeps its memory; appending its elements copies these.
 	if w, c, ok := appends(p, p.Parent(call)); ok && c == call && w == v {
 		return call.Args[0] == e || call.Ellipsis.IsValid()
 	}
@@ -326,6 +328,7 @@ func scratchSizes(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	var out []mutate.Param
 	p99 := percentile99(p)
 	for _, n := range []int64{32, 64, 128, 256, 1024} {
+		// A large array would make the frame large for every call.
 		if n*site.size > 4096 || len(out) >= 3 {
 			break
 		}
@@ -346,6 +349,7 @@ func rewriteStackScratch(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 	if site.length == nil {
 		text += fmt.Sprintf("%s := %s[:0]", name, array)
 	} else {
+		// With a length, the array serves if it is long enough.
 		n := p.Text(site.length)
 		text += fmt.Sprintf("%s := %s[:]\nif %s <= len(%s) {\n%s = %s[:%s:%s]\n} else {\n%s = make([]%s, %s)\n}",
 			name, array, n, array, name, name, n, n, name, site.elem, n)

@@ -79,6 +79,7 @@ func localSets(p *mutate.Pass) iter.Seq2[[]ast.Stmt, *setSite] {
 				continue
 			}
 			m, ok := d.Var.Type().(*types.Map)
+			// An element says no more than that the key is there.
 			if !ok || !isSetElem(m.Elem()) || p.Effects(d.Value).Writes ||
 				callsFunction(p, d.Value) && !plainHint(p, d.Value) {
 				continue
@@ -106,12 +107,14 @@ func isSetElem(t types.Type) bool {
 
 // keyFields accepts integers, and structs of integers whose type can be named at package level.
 func (s *setSite) keyFields(p *mutate.Pass) bool {
+	// The new type stands at package level, where a local type has no name.
 	if isInteger(s.key) {
 		named, ok := s.key.(*types.Named)
 		return !ok || named.Obj().Parent() == p.Pkg.Scope()
 	}
 	t, ok := s.key.Underlying().(*types.Struct)
 	named, isNamed := s.key.(*types.Named)
+	// A few fields, all compared with == as a map does.
 	if !ok || !isNamed || named.Obj().Parent() != p.Pkg.Scope() || named.TypeArgs().Len() > 0 || t.NumFields() == 0 ||
 		t.NumFields() > 4 {
 		return false
@@ -308,6 +311,7 @@ func rewriteStackSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 		p.Replace(s.decl.Stmt, fmt.Sprintf("var %s %s // on the stack while it is small", name, typ)),
 	}
 	for _, e := range s.edits(name) {
+		// An edit that changes nothing is left out.
 		if e.Start != e.End || e.New != "" {
 			edits = append(edits, e)
 		}

@@ -76,6 +76,7 @@ func findStackText(p *mutate.Pass) []mutate.Site {
 func impureParts(p *mutate.Pass, parts []ast.Expr) int {
 	impure, shared := 0, 0
 	for _, e := range parts {
+		// A variable that a call might change counts, too: it would be read at another time.
 		if v := p.Var(e); !p.Pure(e) {
 			impure++
 		} else if p.Info.Types[e].Value == nil && (!facts.IsLocal(p, v) || facts.Captured.Of(p)[v] ||

@@ -64,6 +64,7 @@ func constantError(p *mutate.Pass, call *ast.CallExpr) (text string, ok bool) {
 	if !plain && !formatted || len(call.Args) != 1 {
 		return "", false
 	}
+	// The variable is declared at package level, where constants of a function have no name.
 	text, ok = constString(p, call.Args[0])
 	if id, named := call.Args[0].(*ast.Ident); named {
 		c, isConst := p.Info.Uses[id].(*types.Const)
@@ -71,6 +72,7 @@ func constantError(p *mutate.Pass, call *ast.CallExpr) (text string, ok bool) {
 	} else if _, literal := call.Args[0].(*ast.BasicLit); !literal {
 		ok = false // its constants may belong to the function
 	}
+	// With a % there may be an operand missing, which Errorf tells in the text.
 	return text, ok && (plain || !strings.Contains(text, "%"))
 }
 

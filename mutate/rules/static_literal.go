@@ -66,6 +66,7 @@ func findStaticLiteral(p *mutate.Pass) []mutate.Site {
 
 // declarationOf is the declaration `v := lit` or `var v = lit` of a literal.
 func declarationOf(p *mutate.Pass, lit *ast.CompositeLit) (facts.Declaration, bool) {
+	// The statement around must be the declaration itself.
 	for up := p.Parent(lit); up != nil; up = p.Parent(up) {
 		s, ok := up.(ast.Stmt)
 		if !ok {
@@ -121,6 +122,7 @@ func constantLiteral(p *mutate.Pass, lit *ast.CompositeLit) bool {
 func constantElements(p *mutate.Pass, lit *ast.CompositeLit) bool {
 	for _, e := range lit.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			// Names of fields are no values.
 			_, isStruct := p.Info.TypeOf(lit).Underlying().(*types.Struct)
 			if !isStruct && !constantElement(p, kv.Key) {
 				return false

@@ -64,6 +64,7 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 // fmt runs it after them. If one of these changes something, the method must look at its value
 // only.
 func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool {
+	// Without effects beside it, nobody can tell the order.
 	does := mutate.Effects{Reads: true}
 	if m := types.NewMethodSet(p.Info.TypeOf(e)).Lookup(nil, name); m != nil {
 		if d := p.Decl(m.Obj()); d != nil && d.Body != nil {
@@ -151,6 +152,7 @@ func knownError(p *mutate.Pass, e ast.Expr) bool {
 	if v == nil || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] {
 		return false
 	}
+	// Inside of `if err != nil`, and not assigned since, the error is there.
 	for _, up := range p.Path(e) {
 		s, ok := up.(*ast.IfStmt)
 		if !ok || !facts.Inside(e, s.Body) {

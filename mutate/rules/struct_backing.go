@@ -86,12 +86,14 @@ func hasLength(p *mutate.Pass, l *facts.Loop) bool {
 	switch l.Kind {
 	case facts.ElementLoop:
 	case facts.MapLoop:
+		// Entries that are added to a map during the loop may come up in it.
 		if !facts.MapKept(p, l.Seq, l.Body) {
 			return false
 		}
 	default:
 		return false
 	}
+	// It is evaluated in front of the loop, too.
 	if p.Effects(l.Seq).Writes {
 		return false
 	}
@@ -145,6 +147,7 @@ func structLiteral(p *mutate.Pass, e ast.Expr) *ast.CompositeLit {
 	if _, isStruct := t.Underlying().(*types.Struct); !isStruct {
 		return nil
 	}
+	// Large structs are rarely made in large numbers, and one that lives on would keep all others.
 	if n := elementSize(t); n <= 0 || n > mostStruct {
 		return nil
 	}

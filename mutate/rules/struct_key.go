@@ -47,6 +47,8 @@ func findStructKey(p *mutate.Pass) []mutate.Site {
 		if !ok || facts.Captured.Of(p)[d.Var] || p.FuncOf(d.Stmt) == nil {
 			continue
 		}
+		// Keys are compared by their parts from now on, so they must be texts that code puts
+		// together.
 		m, ok := d.Var.Type().(*types.Map)
 		if !ok || !isBasicType(m.Key(), types.String) || !emptyMap(p, d) {
 			continue
@@ -76,6 +78,7 @@ func mapTypeOf(p *mutate.Pass, d facts.Declaration) *ast.MapType {
 		}
 	}
 	t, _ := e.(*ast.MapType)
+	// A type that is declared would have to change with it.
 	if d.Type != nil {
 		return nil
 	}
@@ -145,6 +148,7 @@ func keyOfUse(p *mutate.Pass, id *ast.Ident) (ast.Expr, bool) {
 		}
 	case *ast.CallExpr:
 		b, ok := p.Callee(up).(*types.Builtin)
+		// Deleting looks up as well; the length and clearing need no key.
 		if ok && b.Name() == "delete" && up.Args[0] == ast.Expr(id) {
 			return up.Args[1], true
 		}
@@ -292,6 +296,7 @@ func narrow(p *mutate.Pass, e ast.Expr) ast.Expr {
 	sizes := types.SizesFor("gc", "amd64")
 	wider, fromSign, toSign := sizes.Sizeof(to)-sizes.Sizeof(from), from.Info()&types.IsUnsigned == 0,
 		to.Info()&types.IsUnsigned == 0
+	// Each value must stay different from the others after the narrowing.
 	if wider > 0 && toSign || wider > 0 && !fromSign || wider == 0 && fromSign == toSign {
 		return call.Args[0]
 	}

@@ -58,6 +58,7 @@ func findSuffixWords(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
+		// A declared type could be another one than the text's.
 		if !ok || d.Type != nil || !canDeclare(p, list[i]) {
 			continue
 		}
@@ -79,6 +80,7 @@ func (s *suffix) ends(p *mutate.Pass, e ast.Expr) bool {
 		e = ast.Unparen(cut.X)
 	}
 	s.whole = p.Var(e)
+	// The text as a whole must be there unchanged where the tail is read.
 	if s.whole == nil || !facts.IsLocal(p, s.whole) || facts.Captured.Of(p)[s.whole] || facts.Captured.Of(p)[s.rest] ||
 		p.Assigned(s.whole, s.fn) {
 		return false
@@ -236,6 +238,7 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 // told reports whether a call is left over from an earlier rewrite, which reads the text's last
 // word in place.
 func (s *suffix) told(p *mutate.Pass, call *ast.CallExpr) bool {
+	// The first branch of that rewrite reads in place, and its else makes the call.
 	for _, up := range p.Path(call) {
 		i, ok := up.(*ast.IfStmt)
 		if !ok || i.Else == nil || !facts.Inside(call, i.Else) {
@@ -330,6 +333,7 @@ func (s *suffix) inPlace(p *mutate.Pass) ([]mutate.Edit, error) {
 	load, edits, err := s.text.load(p, s.calls[0])
 	end := load + "(" + whole + "[len(" + whole + ")-8:])"
 	n := p.Fresh("n", "size")
+	// Several tails need several names.
 	for i, call := range s.calls {
 		wish := "last"
 		if i > 0 {

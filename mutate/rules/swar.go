@@ -140,6 +140,8 @@ func rewriteWordTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	if labelled(p, s.Node) {
 		return nil, errors.New("the loop has a label")
 	}
+	// The words are taken from the rest, which the loop shortens; the original loop takes what is
+	// left.
 	rest := p.Fresh("rest", "tail")
 	load, edits := w.load(p, rest)
 	test := w.test(p, load, &edits)
@@ -218,6 +220,7 @@ func hasWords(t types.Type) bool {
 // loadWord reads the first eight bytes of text, a part of seq, as a word. It uses encoding/binary
 // for slices. For strings it uses a helper whose shifts the compiler turns into one load.
 func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string, []mutate.Edit) {
+	// The compiler makes one load of it.
 	of := bytesText
 	if isStringVar(seq) {
 		of = stringText

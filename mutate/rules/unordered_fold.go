@@ -138,6 +138,7 @@ func (f *fold) usedLater(p *mutate.Pass) bool {
 // long reports whether the sort stands in the else of a test of the list's length, as this rule or
 // an author would write it.
 func (f *fold) long(p *mutate.Pass) bool {
+	// The else of such a test is the way for long lists.
 	for _, up := range p.Path(f.sort) {
 		i, ok := up.(*ast.IfStmt)
 		if !ok || i.Else == nil || !facts.Inside(f.sort, i.Else) {
@@ -173,6 +174,7 @@ func (f *fold) cloneOf(p *mutate.Pass, s ast.Stmt) {
 		return
 	}
 	source := p.Var(call.Args[len(call.Args)-1])
+	// Both ways to copy a list are known, if nothing is in front of it.
 	_, cloned := p.IsCall(call, "slices", "Clone")
 	appended, isAppend := p.IsBuiltin(call, "append")
 	copies := isAppend && len(appended.Args) == 2 && appended.Ellipsis.IsValid() && isNothing(p, appended.Args[0])
@@ -302,6 +304,7 @@ type foldForm struct {
 func foldParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	out := []mutate.Param{{Label: "scan 16", Value: foldForm{false, 16}}}
 	f := s.Data.(*fold)
+	// A bit for each value is for small numbers that are added once.
 	if len(f.adds) != 1 || !isUnsignedWord(p.Info.TypeOf(f.term)) {
 		return append(out, mutate.Param{Label: "scan 32", Value: foldForm{false, 32}})
 	}

@@ -57,6 +57,7 @@ func findUnroll(p *mutate.Pass) []mutate.Site {
 		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) {
 			continue
 		}
+		// A long body has enough to do between two turns.
 		if _, ok := unfold(p, l, "rest", 0); !ok || lines(p, l.Body) > maxUnrolledLines {
 			continue
 		}
@@ -154,6 +155,7 @@ func startOf(l *mutate.ElementLoop) string {
 
 // tail returns the original loop, over the rest.
 func tail(p *mutate.Pass, l *mutate.ElementLoop, rest string) string {
+	// What is left is shorter than a step, so it goes one by one.
 	body := p.TextWith(l.Body, func(n ast.Node) (string, bool) {
 		if ix, ok := n.(*ast.IndexExpr); ok && isElem(l, ix) {
 			return rest + "[" + l.Index.Name() + "]", true
@@ -161,6 +163,7 @@ func tail(p *mutate.Pass, l *mutate.ElementLoop, rest string) string {
 		return "", false
 	})
 	if l.Value != nil {
+		// The index may be needed by the body as well.
 		index := "_"
 		if len(l.Elems) > 0 {
 			index = l.Index.Name()
@@ -246,6 +249,7 @@ func copyOfElement(p *mutate.Pass, l *mutate.ElementLoop) *types.Var {
 func assignedAgain(p *mutate.Pass, v *types.Var, def *ast.AssignStmt) bool {
 	fn := p.FuncOf(def)
 	for _, id := range p.Uses(v, fn) {
+		// Its declaration is no second assignment.
 		if up, ok := p.Parent(id).(*ast.AssignStmt); !ok || up != def {
 			if p.Assigned(v, p.Parent(id)) {
 				return true
@@ -375,6 +379,7 @@ func negate(p *mutate.Pass, cond ast.Expr, text string) string {
 	case *ast.BinaryExpr:
 		op, ok := comparison[e.Op]
 		b, basic := p.Info.TypeOf(e.X).Underlying().(*types.Basic)
+		// The operator must stand once in the text, or another one might be turned.
 		if old := regexp.MustCompile(" " + e.Op.String() + " "); ok && basic &&
 			b.Info()&(types.IsFloat|types.IsComplex) == 0 && len(old.FindAllString(text, -1)) == 1 {
 			return old.ReplaceAllString(text, " "+op.String()+" ")

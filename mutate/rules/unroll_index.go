@@ -206,6 +206,7 @@ func (l *indexLoop) repeatable(p *mutate.Pass) bool {
 // The loop may store elements, and must not replace the slices.
 func (l *indexLoop) findElems(p *mutate.Pass) bool {
 	l.elems = map[*ast.IndexExpr]int{}
+	// The slice that gives the number of turns must stay as it is.
 	if l.whole != nil && !l.keeps(p, l.whole) || l.value != nil && l.seq(p, l.whole) < 0 {
 		return false
 	}
@@ -214,6 +215,7 @@ func (l *indexLoop) findElems(p *mutate.Pass) bool {
 		if !ok || ast.Unparen(ix.Index) != ast.Expr(id) {
 			return false
 		}
+		// Each slice gets a number, by which the guard tests it once.
 		if l.elems[ix] = l.seq(p, ast.Unparen(ix.X)); l.elems[ix] < 0 {
 			return false
 		}
@@ -338,6 +340,7 @@ func (l *indexLoop) isWhole(p *mutate.Pass, e ast.Expr) bool {
 func (l *indexLoop) guard(p *mutate.Pass, at string) string {
 	var tests []string
 	switch {
+	// From 0 to the length of the slice, nothing can lie outside.
 	case l.from == "0" && l.whole != nil:
 	case l.from == "0":
 		tests = append(tests, "0 <= "+l.to)
@@ -347,6 +350,7 @@ func (l *indexLoop) guard(p *mutate.Pass, at string) string {
 		tests = append(tests, "0 <= "+at, at+" <= "+l.to)
 	}
 	for _, e := range l.seqs {
+		// A slice that is not the bound itself must be long enough.
 		if !l.isWhole(p, e) {
 			tests = append(tests, fmt.Sprintf("%s <= len(%s)", l.to, p.Text(e)))
 		}

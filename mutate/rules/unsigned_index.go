@@ -49,6 +49,7 @@ func findUnsigned(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
 		l, ok := p.Counted(f)
+		// Without further steps in the body, the compiler knows the bounds.
 		if !ok || l.Seq == nil || !l.Skips || p.Basic(f.Post.(*ast.IncDecStmt).X) != types.Int {
 			continue
 		}
@@ -106,6 +107,7 @@ func definition(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) (*ast.AssignStmt
 // comparisons need a conversion.
 func unsignedUse(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, done map[ast.Node]bool) ([]mutate.Edit, error) {
 	switch up := p.Parent(id).(type) {
+	// Downwards, an unsigned index would pass 0.
 	case *ast.IncDecStmt:
 		if up.Tok == token.INC {
 			return nil, nil
@@ -240,6 +242,7 @@ func withinBounds(p *mutate.Pass, l *mutate.CountedLoop, as *ast.AssignStmt) boo
 		if !ok || f.Cond == nil {
 			continue
 		}
+		// The nearest loop with a condition decides.
 		first, ok := operands(f.Cond, token.LAND)[0].(*ast.BinaryExpr)
 		if !ok || first.Op != token.LSS || !p.Same(first.Y, l.Bound) {
 			return false

@@ -75,6 +75,7 @@ func onlyBranch(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
 // usedInBoth reports whether both copies use every variable that the loop declares outside the
 // branch; the compiler refuses an unused one.
 func usedInBoth(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
+	// Then one of the copies is empty and not written.
 	if onlyBranch(p, loop, branch) {
 		return true
 	}
@@ -95,6 +96,7 @@ func usedInBoth(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
 // unswitchEdit asks the condition once, and writes the loop with each of its branches. If the loop
 // does nothing else, there is nothing to do without the branch.
 func unswitchEdit(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) mutate.Edit {
+	// The loop around the branch is the same in both.
 	with := func(arm string) string {
 		return p.Between(loop.Pos(), branch.Pos()) + arm + p.Between(branch.End(), loop.End())
 	}
@@ -137,6 +139,7 @@ func trimBlankLines(text string) string {
 func finiteHead(p *mutate.Pass, s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.RangeStmt:
+		// The variables of such a loop outlive it.
 		if s.Tok == token.ASSIGN {
 			return false // code after the loop sees the variables
 		}

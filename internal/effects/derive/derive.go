@@ -92,6 +92,8 @@ func exported(prog *ssa.Program, pkg *types.Package) []*ssa.Function {
 			out = append(out, v)
 		}
 	}
+	// Go through the names of the package: functions, and the methods of types. An interface's
+	// methods have no body.
 	for _, name := range pkg.Scope().Names() {
 		switch obj := pkg.Scope().Lookup(name).(type) {
 		case *types.Func:

@@ -9,8 +9,11 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
+// binary runs an operation on two values. Equality is for all kinds of values, and order and
+// concatenation for texts. All else is arithmetic.
 func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 	x, y := a.value(s, in.X), a.value(s, in.Y)
+	// Equality is the only question that values of any kind have, so it comes before the kinds.
 	switch in.Op {
 	case token.EQL:
 		return a.m.equal(s, x, y)
@@ -32,6 +35,7 @@ func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 	return a.arithmetic(s, in, t, u)
 }
 
+// strings runs an operation on two texts. Lengths are constants, so a sum is known byte by byte.
 func (a *activation) strings(op token.Token, x, y *Str) Value {
 	p := a.m.Pool
 	switch op {
@@ -60,8 +64,10 @@ func (m *Machine) less(x, y *Str) *term.Term {
 	return out
 }
 
+// arithmetic runs an operation on two integers. It ends the state where the operation panics.
 func (a *activation) arithmetic(s *state, in *ssa.BinOp, x, y *term.Term) Value {
 	p := a.m.Pool
+	// Only the sign tells comparisons, divisions and shifts to the right of one width apart.
 	signed := signedType(in.X.Type())
 	less := p.Ult
 	if signed {
@@ -84,6 +90,7 @@ func (a *activation) arithmetic(s *state, in *ssa.BinOp, x, y *term.Term) Value 
 		return p.Xor(x, y)
 	case token.AND_NOT:
 		return p.And(x, p.Not(y))
+	// A shift by a negative count panics; one of an unsigned type is never negative.
 	case token.SHL, token.SHR:
 		if signedType(in.Y.Type()) {
 			a.require(s, p.Not(p.Sign(y)), "shift")
@@ -111,6 +118,7 @@ func (a *activation) arithmetic(s *state, in *ssa.BinOp, x, y *term.Term) Value 
 	return nil
 }
 
+// divide takes the operation by its sign. The caller has ruled out a divisor of zero on this path.
 func (a *activation) divide(op token.Token, x, y *term.Term, signed bool) Value {
 	p := a.m.Pool
 	switch {
@@ -128,6 +136,7 @@ func (a *activation) divide(op token.Token, x, y *term.Term, signed bool) Value 
 // its width.
 func (a *activation) wraps(s *state, in *ssa.BinOp, x, y *term.Term) Value {
 	p := a.m.Pool
+	// The term is of the type's width, so it is the result that Go gives, wrapped or not.
 	var v *term.Term
 	switch in.Op {
 	case token.ADD:
@@ -137,6 +146,7 @@ func (a *activation) wraps(s *state, in *ssa.BinOp, x, y *term.Term) Value {
 	default:
 		v = p.Mul(x, y)
 	}
+	// A difference of numbers without sign is left out: bounds nearly always allow one below zero.
 	if a.m.observe && in.Op != token.SUB && mayExceed(in.Op, x, y, in.Type(), a.m) {
 		a.m.Wraps = append(a.m.Wraps, Wrap{Pos: in.Pos(), Width: v.W})
 	}
@@ -148,6 +158,8 @@ func (a *activation) wraps(s *state, in *ssa.BinOp, x, y *term.Term) Value {
 func mayExceed(op token.Token, x, y *term.Term, t types.Type, m *Machine) bool {
 	_, hx := x.Bounds()
 	_, hy := y.Bounds()
+	// The greatest value of the type. Bounds are of numbers without sign, so a type with sign has
+	// half.
 	w := m.width(t)
 	top := ^uint64(0) >> (64 - w)
 	if signedType(t) {
@@ -156,6 +168,7 @@ func mayExceed(op token.Token, x, y *term.Term, t types.Type, m *Machine) bool {
 			return false // perhaps negative: the bounds say nothing
 		}
 	}
+	// Both tests avoid to compute what might itself exceed 64 bits.
 	if op == token.ADD {
 		return hx > top-hy
 	}
@@ -165,6 +178,8 @@ func mayExceed(op token.Token, x, y *term.Term, t types.Type, m *Machine) bool {
 // equal is x == y.
 func (m *Machine) equal(s *state, x, y Value) *term.Term {
 	p := m.Pool
+	// Values of one kind are equal if their parts are. Slices and functions may only be compared
+	// with nil.
 	switch a := x.(type) {
 	case *term.Term:
 		if b, ok := y.(*term.Term); ok {
@@ -206,11 +221,14 @@ func (m *Machine) equal(s *state, x, y Value) *term.Term {
 	return nil
 }
 
+// equalPtr compares two pointers by object and path. Memory that was made apart is never the same.
 func (m *Machine) equalPtr(a, b *Ptr) *term.Term {
 	if a.Obj != b.Obj {
 		return m.Pool.Bool(false)
 	}
 	for i := range max(len(a.Path), len(b.Path)) {
+		// One may be the beginning of the other, as a struct's address is that of its first field,
+		// or a step is not known.
 		if i >= len(a.Path) || i >= len(b.Path) || a.Path[i].Sym != nil || b.Path[i].Sym != nil {
 			giveUp("a comparison of pointers into one object")
 		}
@@ -221,10 +239,12 @@ func (m *Machine) equalPtr(a, b *Ptr) *term.Term {
 	return m.Pool.Bool(true)
 }
 
+// equalIface compares two interfaces as Go does: nil first, then the types, and then the values.
 func (m *Machine) equalIface(s *state, a, b *Iface) *term.Term {
 	if a.Type == nil || b.Type == nil {
 		return m.Pool.Bool(a.Type == nil && b.Type == nil)
 	}
+	// Two errors that fmt.Errorf made are pointers, whose identity is not followed.
 	_, oa := a.V.(Opaque)
 	_, ob := b.V.(Opaque)
 	if oa || ob {

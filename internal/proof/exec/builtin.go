@@ -10,6 +10,8 @@ import (
 
 // builtin runs a built-in function.
 func (a *activation) builtin(s *state, in *ssa.Call, name string) (Value, []*state, bool) {
+	// The last result says whether the call has one value; a split into several states says how it
+	// goes on.
 	args := in.Call.Args
 	arg := func(i int) Value { return a.value(s, args[i]) }
 	switch name {
@@ -21,6 +23,7 @@ func (a *activation) builtin(s *state, in *ssa.Call, name string) (Value, []*sta
 		return a.copy(s, arg(0), arg(1)), nil, true
 	case "min", "max":
 		return a.extreme(s, in, name), nil, true
+	// clear on a map is refused, since maps are not followed.
 	case "clear":
 		if x, ok := arg(0).(*Slice); ok {
 			zero := a.m.zero(args[0].Type().Underlying().(*types.Slice).Elem())
@@ -31,6 +34,7 @@ func (a *activation) builtin(s *state, in *ssa.Call, name string) (Value, []*sta
 			a.m.writeElems(s, x, 0, list)
 			return &Agg{}, nil, true
 		}
+	// The compiler's own functions behind wrappers and package unsafe.
 	case "ssa:wrapnilchk":
 		return arg(0), nil, true
 	case "SliceData":
@@ -44,6 +48,8 @@ func (a *activation) builtin(s *state, in *ssa.Call, name string) (Value, []*sta
 	return nil, nil, true
 }
 
+// length returns len or cap of a value as a constant. The capacity of a slice that grew depends on
+// the runtime.
 func (a *activation) length(name string, v Value) Value {
 	n := 0
 	switch v := v.(type) {
@@ -51,6 +57,7 @@ func (a *activation) length(name string, v Value) Value {
 		n = len(v.B)
 	case *Slice:
 		n = v.Len
+		// append chooses the capacity by size classes, which another toolchain may have otherwise.
 		if name == "cap" {
 			if n = v.Cap; v.Grown {
 				giveUp("the capacity of a slice that grew")
@@ -86,6 +93,7 @@ func (a *activation) grow(s *state, in *ssa.Call, to, what Value) Value {
 	if !ok {
 		giveUp("%s", why(to))
 	}
+	// Appending nothing returns the slice itself, even nil.
 	list := a.m.contents(s, what)
 	if len(list) == 0 {
 		return x
@@ -94,12 +102,15 @@ func (a *activation) grow(s *state, in *ssa.Call, to, what Value) Value {
 	if n > 1<<14 {
 		giveUp("a slice of more than %d elements", 1<<14)
 	}
+	// Room behind the slice is written in place, which others may see.
 	if n <= x.Cap {
 		c := *x
 		c.Len = n
 		a.m.writeElems(s, &c, x.Len, list)
 		return &c
 	}
+	// Otherwise the elements move to new memory. Its capacity is the runtime's choice, so nobody
+	// may ask for it.
 	all := append(append([]Value(nil), a.m.elems(s, x)...), list...)
 	out := a.m.newSlice(s, all, max(n, 2*x.Cap), a.m.zero(in.Type().Underlying().(*types.Slice).Elem()))
 	out.Grown = true
@@ -117,8 +128,11 @@ func (a *activation) copy(s *state, to, from Value) Value {
 	return a.m.Pool.Const(a.m.IntBits, uint64(n))
 }
 
+// extreme is min or max of integers.
 func (a *activation) extreme(s *state, in *ssa.Call, name string) Value {
 	p := a.m.Pool
+	// The order is that of the type, and the first of equal values stays: for integers they are the
+	// same.
 	less := p.Ult
 	if signedType(in.Type()) {
 		less = p.Slt
@@ -137,6 +151,7 @@ func (a *activation) extreme(s *state, in *ssa.Call, name string) Value {
 
 // unsafeString returns a string over the memory of a slice, which may not be written afterwards.
 func (a *activation) unsafeString(s *state, in *ssa.Call) (Value, []*state, bool) {
+	// A string of no bytes has no memory.
 	n := a.term(s, in.Call.Args[1])
 	if n.IsConst() && n.Val == 0 {
 		return &Str{}, nil, true
@@ -145,6 +160,7 @@ func (a *activation) unsafeString(s *state, in *ssa.Call) (Value, []*state, bool
 	if ptr == nil {
 		return nil, nil, true
 	}
+	// The pointer must lead to an element of an array, from which the string begins.
 	if len(ptr.Path) == 0 || ptr.Path[len(ptr.Path)-1].Sym != nil {
 		giveUp("a string over memory that is no array")
 	}
@@ -155,6 +171,7 @@ func (a *activation) unsafeString(s *state, in *ssa.Call) (Value, []*state, bool
 		giveUp("a string over memory that is no array")
 	}
 	from := ptr.Path[last].I
+	// A length that is not constant splits the state into one for each length.
 	if !n.IsConst() {
 		return nil, a.pick(s, in.Call.Args[1], n, len(g.Elems)-from+1), false
 	}
@@ -169,6 +186,7 @@ func (a *activation) unsafeString(s *state, in *ssa.Call) (Value, []*state, bool
 		}
 		out.B = append(out.B, t)
 	}
+	// Note that a string shares the memory: a later write would change the string.
 	if !g.Shared {
 		a.m.store(s, array, &Agg{Elems: g.Elems, Array: true, Shared: true})
 	}

@@ -12,6 +12,7 @@ import (
 // may return.
 func (a *activation) callInstr(s *state, in *ssa.Call) ([]*state, bool) {
 	c := &in.Call
+	// A builtin has no body: it gives a value, splits the state, or ends it.
 	if b, ok := c.Value.(*ssa.Builtin); ok {
 		v, split, ok := a.builtin(s, in, b.Name())
 		if !ok {
@@ -32,6 +33,8 @@ func (a *activation) callInstr(s *state, in *ssa.Call) ([]*state, bool) {
 
 // outcomes runs a function, or what stands for it.
 func (m *Machine) outcomes(fn *ssa.Function, args, bind []Value, s *state) []*Outcome {
+	// An error of fmt is opaque: its text is not compared. One that wraps another one can be asked
+	// for it.
 	if fn.String() == "fmt.Errorf" {
 		if wraps(args) {
 			giveUp("fmt.Errorf wraps an error, or has a format that is not constant")
@@ -41,9 +44,12 @@ func (m *Machine) outcomes(fn *ssa.Function, args, bind []Value, s *state) []*Ou
 				heap: s.heap},
 		}
 	}
+	// The initialisation of an imported package runs when one of its variables is read.
 	if m.starting && fn.Name() == "init" && len(fn.Params) == 0 && m.depth == 1 && fn.Synthetic != "" {
 		return []*Outcome{{pc: s.pc, heap: s.heap}} // of another package: run when needed
 	}
+	// A function of our own may stand for a function of the library, such as one in assembly. Else
+	// its source is read.
 	body := m.lib.model(fn)
 	if body == nil && fn.Blocks != nil {
 		body = fn
@@ -57,6 +63,7 @@ func (m *Machine) outcomes(fn *ssa.Function, args, bind []Value, s *state) []*Ou
 	return m.call(body, args, bind, s.pc, s.heap)
 }
 
+// callee finds the function that is called. Only one that is known on this path can be followed.
 func (a *activation) callee(s *state, c *ssa.CallCommon) *Func {
 	if c.IsInvoke() {
 		giveUp("a call of the interface method %s", c.Method.Name())
@@ -65,6 +72,7 @@ func (a *activation) callee(s *state, c *ssa.CallCommon) *Func {
 	if !ok || f.Fn == nil {
 		giveUp("a call of a function value")
 	}
+	// A generic function's body has no types; an instance has its own body.
 	if f.Fn.TypeParams().Len() > 0 && len(f.Fn.TypeArgs()) == 0 {
 		giveUp("a call of the generic function %s", f.Fn)
 	}
@@ -73,13 +81,16 @@ func (a *activation) callee(s *state, c *ssa.CallCommon) *Func {
 
 // finish lets the state go on after a call.
 func (a *activation) finish(s *state, in ssa.Value, list []*Outcome) []*state {
+	// Each outcome of the callee continues the caller in a state of its own.
 	var out []*state
 	for _, o := range list {
 		f := s.fork()
 		f.pc, f.heap = o.pc, o.heap
+		// At the start of a program, what cannot be followed spoils the variables and nothing else.
 		if o.Kind == Unknown && a.m.starting && a.m.depth == 1 {
 			giveUp("%s", o.Why)
 		}
+		// A panic goes on through the caller, and so does what is not known.
 		if o.Kind != Returned {
 			a.end(f, &Outcome{Kind: o.Kind, Why: o.Why})
 			continue
@@ -106,6 +117,7 @@ func (a *activation) helper(s *state, name string, args ...Value) []*Outcome {
 // next1 returns the next rune of a loop over a string.
 func (a *activation) next1(s *state, in *ssa.Next) (Value, []*state, bool) {
 	p := a.m.Pool
+	// The iterator is an object with the string and the position.
 	it := a.pointer(s, in.Iter)
 	g := a.m.load(s, it).(*Agg)
 	str, pos := g.Elems[0].(*Str), g.Elems[1].(*term.Term)
@@ -113,9 +125,11 @@ func (a *activation) next1(s *state, in *ssa.Next) (Value, []*state, bool) {
 		giveUp("a loop over a string at a place that is no constant")
 	}
 	at := int(pos.Val)
+	// At the end ok is false.
 	if at >= len(str.B) {
 		return &Agg{Elems: []Value{p.Bool(false), p.Const(a.m.IntBits, 0), p.Const(32, 0)}}, nil, true
 	}
+	// A rune has at most four bytes. Decoding splits by its length.
 	rest := &Str{B: str.B[at:min(len(str.B), at+4)]}
 	var out []*state
 	for _, f := range a.finish(s, in, a.helper(s, "decodeRune", rest)) {
@@ -124,6 +138,7 @@ func (a *activation) next1(s *state, in *ssa.Next) (Value, []*state, bool) {
 		if !ok {
 			giveUp("a rune whose size is no constant")
 		}
+		// Let the iterator go on behind the rune, in each of the states.
 		a.m.store(f, it, &Agg{Elems: []Value{str, p.Const(64, uint64(at+size))}})
 		f.env[a.p.reg[in]] = &Agg{Elems: []Value{p.Bool(true), p.Const(a.m.IntBits, uint64(at)), r.Elems[0]}}
 		out = append(out, f)
@@ -135,6 +150,7 @@ func (a *activation) next1(s *state, in *ssa.Next) (Value, []*state, bool) {
 func (a *activation) convert(s *state, x ssa.Value, to types.Type) (Value, []*state, bool) {
 	v, from := a.value(s, x), x.Type()
 	in := s.blockOf(a).Instrs[s.at].(ssa.Value)
+	// Integers only change their width. A string of an integer is that of the rune.
 	if t, ok := v.(*term.Term); ok {
 		if w := a.m.width(to); w > 0 && t.W > 0 && a.m.width(from) > 0 && isInteger(to) {
 			return a.m.Pool.Resize(t, w, signedType(from)), nil, true
@@ -143,12 +159,14 @@ func (a *activation) convert(s *state, x ssa.Value, to types.Type) (Value, []*st
 			return nil, a.finish(s, in, a.helper(s, "runeString", a.m.Pool.Resize(t, 64, signedType(from)))), false
 		}
 	}
+	// elem tells the directions apart: one of the two types is a slice of bytes or of runes.
 	elem := elemWidth(a.m, to) + elemWidth(a.m, from)
 	switch u := v.(type) {
 	case *Str:
 		switch {
 		case isString(to):
 			return u, nil, true
+		// Bytes of a string are new memory, whose capacity is the runtime's choice.
 		case elem == 8:
 			list := make([]Value, len(u.B))
 			for i, b := range u.B {
@@ -192,6 +210,8 @@ func wraps(args []Value) bool {
 	}
 	percent := false
 	for _, b := range format.B {
+		// A format whose bytes are not known may hold a %w. In %%w the letter is text; taking it
+		// for a verb costs a proof at most.
 		if !b.IsConst() || percent && b.Val == 'w' {
 			return true
 		}

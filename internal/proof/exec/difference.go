@@ -16,6 +16,7 @@ type Difference struct {
 func Compare(m, n *Machine, in *Input, a, b []*Outcome) *Difference {
 	p := m.Pool
 	d := &Difference{Differ: p.Bool(false), Unknown: p.Bool(false)}
+	// What either machine could not follow makes the comparison unknown on those inputs.
 	for _, list := range [][]*Outcome{a, b} {
 		for _, o := range list {
 			if o.Kind == Unknown {
@@ -24,17 +25,21 @@ func Compare(m, n *Machine, in *Input, a, b []*Outcome) *Difference {
 			}
 		}
 	}
+	// Pair up the outcomes. Two panics are alike, since their texts are not compared.
 	for _, x := range a {
 		for _, y := range b {
 			if x.Kind == Unknown || y.Kind == Unknown || x.Kind == Panicked && y.Kind == Panicked {
 				continue
 			}
+			// A pair counts where both conditions hold. Most pairs exclude each other.
 			both := p.All(x.When, y.When)
 			if both.False() {
 				continue
 			}
 			c := comparer{m: m, n: n, x: x, y: y}
 			differ := p.Bool(true)
+			// Outcomes of different kinds differ wherever both happen. Others may differ in their
+			// results and in memory.
 			if x.Kind == y.Kind {
 				differ = c.outcome(len(in.heap))
 			}
@@ -74,6 +79,7 @@ func (c *comparer) outcome(inputs int) *term.Term {
 // value says when two values differ.
 func (c *comparer) value(a, b Value, depth int) *term.Term {
 	p := c.m.Pool
+	// Values may form a ring.
 	if depth > 12 {
 		return c.unable("values that lead on and on")
 	}
@@ -94,6 +100,7 @@ func (c *comparer) value(a, b Value, depth int) *term.Term {
 		if y, ok := b.(*Agg); ok {
 			return c.list(x.Elems, y.Elems, depth)
 		}
+	// A pointer counts by what it leads to, in the memory of its own machine.
 	case *Ptr:
 		if y, ok := b.(*Ptr); ok {
 			if x.Obj == 0 || y.Obj == 0 {
@@ -118,6 +125,7 @@ func (c *comparer) unable(why string) *term.Term {
 	return c.m.Pool.Bool(false)
 }
 
+// iface is where two interfaces differ: one is nil, or the types differ, or the values do.
 func (c *comparer) iface(x, y *Iface, depth int) *term.Term {
 	p := c.m.Pool
 	if x.Type == nil || y.Type == nil {
@@ -128,6 +136,7 @@ func (c *comparer) iface(x, y *Iface, depth int) *term.Term {
 	switch {
 	case ox && oy:
 		return p.Bool(false) // whether their texts differ is not compared
+	// An error of fmt.Errorf against one that has a value: callers can tell them apart.
 	case ox || oy, x.Type.String() != y.Type.String():
 		return p.Bool(true)
 	}
@@ -145,6 +154,8 @@ func (c *comparer) list(a, b []Value, depth int) *term.Term {
 	return c.m.Pool.Any(list...)
 }
 
+// slices is where two slices differ in length or elements. Their memory may be apart, and their
+// capacity is not compared.
 func (c *comparer) slices(x, y *Slice, depth int) *term.Term {
 	if x.Len != y.Len {
 		return c.m.Pool.Bool(true)

@@ -22,10 +22,14 @@ func (m *Machine) global(g *ssa.Global) int {
 	return m.newGlobal(g)
 }
 
+// newGlobal gives a package variable its memory, which is zero until the package's initialisation
+// runs.
 func (m *Machine) newGlobal(g *ssa.Global) int {
 	m.base = append(m.base, m.zero(g.Type().Underlying().(*types.Pointer).Elem()))
 	id := -len(m.base)
 	m.globals[g] = id
+	// Without the initialisation zero would be a guess, so reading it is refused. With it, the
+	// value holds only if nothing writes the variable later.
 	if !m.started[g.Pkg] {
 		m.closed[id] = fmt.Sprintf("the package variable %s, whose package was not run", g)
 	} else {
@@ -37,23 +41,28 @@ func (m *Machine) newGlobal(g *ssa.Global) int {
 // start runs a package's initialisation on constants. Code that it cannot follow leaves poison
 // behind, or bars the whole package.
 func (m *Machine) start(p *ssa.Package) {
+	// Mark it at the beginning: packages may lead back to each other through methods.
 	m.started[p] = true
 	fn := p.Func("init")
 	if fn == nil || fn.Blocks == nil {
 		delete(m.started, p) // the library has the bodies of its own packages only
 		return
 	}
+	// All variables exist before any of them is initialised.
 	for _, mem := range p.Members {
 		if g, ok := mem.(*ssa.Global); ok {
 			m.newGlobal(g)
 		}
 	}
+	// The initialisation runs on a machine of its own with generous limits, which shares the
+	// variables. All values are constants there.
 	sub := &Machine{Pool: m.Pool, IntBits: m.IntBits, States: 1 << 20, Turns: 1 << 17, prog: m.prog,
 		lib: m.lib, ctx: m.ctx, plans: m.plans,
 		variables: variables{
 			globals: m.globals, started: m.started, bars: m.bars, closed: m.closed, base: m.base, starting: true,
 		}}
 	list := sub.call(fn, nil, nil, nil, nil)
+	// Unless it returned in one way, nothing is known of the package's variables.
 	if len(list) != 1 || list[0].Kind != Returned || sub.lost != "" {
 		why := sub.lost
 		if len(list) == 1 && why == "" {
@@ -95,16 +104,20 @@ func (v *variables) barred(id int) string {
 // the program, or nothing.
 func (m *Machine) writtenElsewhere(g *ssa.Global) string {
 	t := g.Type().Underlying().(*types.Pointer).Elem()
+	// Other packages may write an exported variable of the program. Error variables are exempt, or
+	// no function that returns one could be compared.
 	if g.Object() != nil && g.Object().Exported() && g.Pkg == m.prog.pkg &&
 		!types.Identical(t, types.Universe.Lookup("error").Type()) {
 		return fmt.Sprintf("the exported variable %s, which other packages may write", g.Name())
 	}
+	// Go through the package's code once, for all of its variables.
 	if m.uses == nil {
 		m.uses = map[*ssa.Package]map[*ssa.Global][]ssa.Instruction{}
 	}
 	if m.uses[g.Pkg] == nil {
 		m.uses[g.Pkg] = usesOf(g.Pkg)
 	}
+	// Each use outside of the initialisation must only read.
 	for _, in := range m.uses[g.Pkg][g] {
 		w := watcher{seen: map[ssa.Value]bool{}}
 		if !w.reads(g, in) {
@@ -116,6 +129,8 @@ func (m *Machine) writtenElsewhere(g *ssa.Global) string {
 
 // usesOf lists what names each variable of a package, outside initialisation.
 func usesOf(p *ssa.Package) map[*ssa.Global][]ssa.Instruction {
+	// Walk through the functions and through the literals in them. An init function itself may
+	// write, but a literal in it may run later.
 	out := map[*ssa.Global][]ssa.Instruction{}
 	var walk func(f *ssa.Function)
 	walk = func(f *ssa.Function) {
@@ -150,10 +165,12 @@ type watcher struct{ seen map[ssa.Value]bool }
 
 // follow reports whether all uses of a reference only read.
 func (w *watcher) follow(v ssa.Value) bool {
+	// A cycle of phis is followed once: whatever it does elsewhere decides.
 	if w.seen[v] {
 		return true
 	}
 	w.seen[v] = true
+	// A value whose uses are not recorded may have any.
 	if v.Referrers() == nil {
 		return false
 	}
@@ -165,7 +182,10 @@ func (w *watcher) follow(v ssa.Value) bool {
 	return true
 }
 
+// reads reports whether an instruction only reads what v leads to. An address or a part that leads
+// to memory is followed.
 func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
+	// A number that is read leads nowhere. What leads to memory must itself be followed.
 	switch in := in.(type) {
 	case *ssa.UnOp:
 		return !refers(in.Type(), 0) || w.follow(in)
@@ -178,6 +198,8 @@ func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
 	case *ssa.BinOp, *ssa.DebugRef, *ssa.If:
 		return true
 	case *ssa.Convert:
+		// A conversion to a string copies the bytes; what another one does with its operand is not
+		// known.
 		return isString(in.Type())
 	case *ssa.Call:
 		return w.call(v, in)
@@ -185,6 +207,7 @@ func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
 	return false
 }
 
+// call reports whether a call only reads. A function with a body is followed with its parameter.
 func (w *watcher) call(v ssa.Value, in *ssa.Call) bool {
 	if b, ok := in.Call.Value.(*ssa.Builtin); ok {
 		switch b.Name() {
@@ -200,6 +223,7 @@ func (w *watcher) call(v ssa.Value, in *ssa.Call) bool {
 	if f == nil || f.Blocks == nil || in.Call.Value == v {
 		return false
 	}
+	// The value may be several of the arguments.
 	for i, a := range in.Call.Args {
 		if a == v && !w.follow(f.Params[i]) {
 			return false
@@ -216,6 +240,8 @@ func refers(t types.Type, depth int) bool {
 		return true
 	}
 	switch u := t.Underlying().(type) {
+	// A basic type other than an unsafe pointer holds no memory. Of interfaces only errors are
+	// taken for values.
 	case *types.Basic:
 		return u.Kind() == types.UnsafePointer
 	case *types.Interface:
@@ -237,6 +263,7 @@ func refers(t types.Type, depth int) bool {
 // followed: its value is poison, and so is all memory that it was handed.
 func (a *activation) spoil(s *state, why string) bool {
 	in := a.p.fn.Blocks[s.block].Instrs[s.at]
+	// An instruction without a value has an effect that is now missing.
 	v, ok := in.(ssa.Value)
 	if !ok {
 		return false
@@ -255,6 +282,8 @@ func (a *activation) spoil(s *state, why string) bool {
 	return true
 }
 
+// poison makes an object unknown, and all that it leads to, since the code that was not followed
+// may have written that too.
 func (v *variables) poison(s *state, id int, why string) {
 	var old Value
 	switch {

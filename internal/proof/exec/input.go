@@ -21,6 +21,8 @@ type Chooser struct {
 	at    int
 }
 
+// choose returns the next pick, as an odometer's digit: what was picked before comes again, and a
+// new place starts at one end of its range.
 func (c *Chooser) choose(top int) int {
 	if c.at == len(c.picks) {
 		first := 0
@@ -60,6 +62,7 @@ type Param struct {
 // above from and at most to. sized is false when the parameters have no
 // lengths. An error says which type cannot be made.
 func Shapes(params []types.Type, from, to, limit int) (list []Shape, sized bool, err error) {
+	// Go through all choices of lengths, by planning an input for each.
 	for c := (&Chooser{most: to}); ; {
 		c.at = 0
 		b := builder{c: c}
@@ -68,6 +71,7 @@ func Shapes(params []types.Type, from, to, limit int) (list []Shape, sized bool,
 				return nil, false, err
 			}
 		}
+		// Shapes up to from have been looked at in an earlier round.
 		if b.longest > from || !b.sized || from < 0 {
 			list = append(list, slices.Clone(c.picks))
 		}
@@ -88,7 +92,10 @@ type builder struct {
 	sized   bool
 }
 
+// plan walks over a type as makeInput will, and makes a choice for each length and each pointer. It
+// returns an error for types that cannot be made.
 func (b *builder) plan(t types.Type, depth int) error {
+	// Recursive types have no end.
 	if depth > 6 {
 		return fmt.Errorf("an argument of type %s", t)
 	}
@@ -107,6 +114,8 @@ func (b *builder) plan(t types.Type, depth int) error {
 				return err
 			}
 		}
+		// With length 0 the element's type must still be one that can be made. So it is with a nil
+		// pointer.
 		return b.probe(u.Elem(), depth)
 	case *types.Array:
 		if u.Len() > 256 {
@@ -176,10 +185,13 @@ func (m *Machine) variable(name string, t types.Type, w int) *term.Term {
 	return m.Pool.Var(name, w)
 }
 
+// makeInput makes a value of a type with a variable for each integer in it, and a description of
+// how the value is made.
 func (m *Machine) makeInput(s *state, t types.Type, name string, shape Shape, at *int) (Param, Value) {
 	// The shape lists, in the order of the walk, the lengths and which pointers are nil.
 	take := func() int { *at++; return shape[*at-1] }
 	p := Param{Type: t}
+	// part makes a part of the value, and notes it in the description.
 	part := func(t types.Type, name string) Value {
 		q, v := m.makeInput(s, t, name, shape, at)
 		p.Elems = append(p.Elems, q)

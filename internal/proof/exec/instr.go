@@ -10,6 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/term"
 )
 
+// sizeOf returns a value's size as a number, where it is known: the value of a number itself, or a
+// length.
 func sizeOf(v Value) (int, bool) {
 	switch v := v.(type) {
 	case *term.Term:
@@ -26,6 +28,7 @@ func sizeOf(v Value) (int, bool) {
 // goes on as several states.
 func (a *activation) step(s *state, in ssa.Instruction) (split []*state, done bool) {
 	switch in := in.(type) {
+	// A phi was set by the jump.
 	case *ssa.Phi, *ssa.DebugRef:
 	case *ssa.Jump:
 		a.jump(s, s.blockOf(a).Succs[0])
@@ -39,6 +42,7 @@ func (a *activation) step(s *state, in ssa.Instruction) (split []*state, done bo
 	case *ssa.Panic:
 		a.end(s, &Outcome{Kind: Panicked})
 		return nil, true
+	// A defer is refused where it stands, so no call is left to run here.
 	case *ssa.RunDefers:
 	case *ssa.Store:
 		if p := a.pointer(s, in.Addr); p != nil {
@@ -46,6 +50,8 @@ func (a *activation) step(s *state, in ssa.Instruction) (split []*state, done bo
 		}
 	case *ssa.Call:
 		return a.callInstr(s, in)
+	// Everything else computes a value. Several states may come of it, such as one for each
+	// position.
 	case ssa.Value:
 		x, split, ok := a.compute(s, in)
 		if !ok {
@@ -62,6 +68,7 @@ func (a *activation) step(s *state, in ssa.Instruction) (split []*state, done bo
 
 func (s *state) blockOf(a *activation) *ssa.BasicBlock { return a.p.fn.Blocks[s.block] }
 
+// what names an instruction that is not followed, for the reason that is shown.
 func what(in ssa.Instruction) string {
 	switch in.(type) {
 	case *ssa.Go:
@@ -76,12 +83,14 @@ func what(in ssa.Instruction) string {
 	return fmt.Sprintf("an instruction of kind %T", in)
 }
 
+// branch goes both ways, each with its condition, unless the condition rules one out.
 func (a *activation) branch(s *state, in *ssa.If) {
 	c := a.term(s, in.Cond)
 	b := s.blockOf(a)
 	yes, no := s, s.fork()
 	a.assume(yes, c)
 	a.assume(no, a.m.Pool.Not(c))
+	// Who observes wants to know of each side of the program's own decisions.
 	if a.m.observe && !c.IsConst() && (a.m.depth == 1 || in.Parent().Pkg == a.m.prog.pkg) {
 		for _, side := range []*state{yes, no} {
 			when := a.m.Pool.Bool(false)
@@ -135,6 +144,7 @@ func (a *activation) compute(s *state, in ssa.Value) (v Value, split []*state, o
 	return a.simple(s, in), nil, true
 }
 
+// simple computes a value of instructions that neither split nor loop.
 func (a *activation) simple(s *state, in ssa.Value) Value {
 	switch in := in.(type) {
 	case *ssa.Alloc:
@@ -164,6 +174,7 @@ func (a *activation) simple(s *state, in ssa.Value) Value {
 			f.Bind = append(f.Bind, a.value(s, b))
 		}
 		return f
+	// A range over a string is an object with the position. A map has no order.
 	case *ssa.Range:
 		x, ok := a.value(s, in.X).(*Str)
 		if !ok {
@@ -187,12 +198,16 @@ func (a *activation) field(v Value, i int) Value {
 	return g.Elems[i]
 }
 
+// arrayPointer makes a pointer to an array of a slice's memory. The array must be that whole
+// memory, since a pointer leads to objects and their parts.
 func (a *activation) arrayPointer(s *state, in *ssa.SliceToArrayPointer) Value {
 	x, ok := a.value(s, in.X).(*Slice)
 	n := int(in.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array).Len())
+	// Of no elements the pointer may be nil or not, by whether the slice is.
 	if !ok || x.Off != 0 && x.Len >= n || n == 0 {
 		giveUp("an array in the middle of a slice's memory")
 	}
+	// Go panics where the slice is too short.
 	if x.Len < n {
 		a.end(s, &Outcome{Kind: Panicked})
 		s.dead = true
@@ -205,6 +220,7 @@ func (a *activation) arrayPointer(s *state, in *ssa.SliceToArrayPointer) Value {
 	return &p
 }
 
+// assert runs a type assertion. Dynamic types are constants.
 func (a *activation) assert(s *state, in *ssa.TypeAssert) Value {
 	x, ok := a.value(s, in.X).(*Iface)
 	if !ok {
@@ -213,6 +229,7 @@ func (a *activation) assert(s *state, in *ssa.TypeAssert) Value {
 	if types.IsInterface(in.AssertedType) {
 		giveUp("an assertion to an interface")
 	}
+	// An opaque error has a type that is not known here.
 	if o, ok := x.V.(Opaque); ok {
 		giveUp("an assertion on what %s made", o.What)
 	}
@@ -231,10 +248,12 @@ func (a *activation) assert(s *state, in *ssa.TypeAssert) Value {
 	return v
 }
 
+// unary reads memory, or negates.
 func (a *activation) unary(s *state, in *ssa.UnOp) Value {
 	p := a.m.Pool
 	switch in.Op {
 	case token.MUL:
+		// A value without fields has nothing to read.
 		if t := in.Type(); isEmpty(t) {
 			return a.m.zero(t)
 		}
@@ -286,10 +305,12 @@ func (a *activation) below(s *state, v ssa.Value, n int) *term.Term {
 	return i
 }
 
+// index reads an element of a string or an array by its value.
 func (a *activation) index(s *state, in *ssa.Index) (Value, []*state, bool) {
 	var list []Value
 	switch x := a.value(s, in.X).(type) {
 	case *Str:
+		// Most indexes are constants in reach.
 		if i := a.term(s, in.Index); i.IsConst() && i.Val < uint64(len(x.B)) {
 			return x.B[i.Val], nil, true
 		}
@@ -305,6 +326,8 @@ func (a *activation) index(s *state, in *ssa.Index) (Value, []*state, bool) {
 	if s.dead {
 		return nil, nil, true
 	}
+	// Otherwise the element is chosen by a term. Elements that are no numbers have shapes, so the
+	// state splits.
 	if i.IsConst() {
 		return list[i.Val], nil, true
 	}
@@ -324,6 +347,7 @@ func clip(i *term.Term, n int) int {
 	return n
 }
 
+// indexAddr makes a pointer to an element of a slice or an array.
 func (a *activation) indexAddr(s *state, in *ssa.IndexAddr) (Value, []*state, bool) {
 	var at *Ptr
 	off, n := 0, 0
@@ -344,6 +368,8 @@ func (a *activation) indexAddr(s *state, in *ssa.IndexAddr) (Value, []*state, bo
 	if s.dead {
 		return nil, nil, true
 	}
+	// A constant index is a step of the path; any other is a step with a term, if all elements are
+	// of one shape.
 	if i.IsConst() {
 		return sub(at, Step{I: off + int(i.Val)}), nil, true
 	}
@@ -366,6 +392,7 @@ func flat(list []Value) bool {
 			if !flat(v.Elems) {
 				return false
 			}
+		// A choice of objects or lengths is no choice of numbers.
 		default:
 			return false
 		}
@@ -373,9 +400,11 @@ func flat(list []Value) bool {
 	return true
 }
 
+// makeSlice makes a slice. Length and capacity must be constants, or few enough values to split by.
 func (a *activation) makeSlice(s *state, in *ssa.MakeSlice) (Value, []*state, bool) {
 	const most = 1 << 12
 	length, capacity := a.term(s, in.Len), a.term(s, in.Cap)
+	// Both sizes are treated alike.
 	for _, x := range []struct {
 		v ssa.Value
 		t *term.Term
@@ -393,6 +422,7 @@ func (a *activation) makeSlice(s *state, in *ssa.MakeSlice) (Value, []*state, bo
 		return nil, a.pick(s, x.v, x.t, int(hi)+1), false
 	}
 	n, c := int(length.Val), int(capacity.Val)
+	// make panics if the length exceeds the capacity. A negative length is beyond the limit above.
 	if n > c {
 		a.end(s, &Outcome{Kind: Panicked})
 		s.dead = true
@@ -411,6 +441,7 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 	var view Slice
 	var str *Str
 	most := 0
+	// Find what is cut, and how far its memory goes.
 	switch x := a.value(s, in.X).(type) {
 	case *Str:
 		str, most = x, len(x.B)
@@ -428,6 +459,7 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 		giveUp("%s", why(x))
 	}
 	p := a.m.Pool
+	// Bounds that are left out have their defaults. All are compared with 64 bits.
 	at := func(v ssa.Value, def int) *term.Term {
 		if v == nil {
 			return p.Const(64, uint64(def))
@@ -435,12 +467,14 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 		return p.Resize(a.term(s, v), 64, signedType(v.Type()))
 	}
 	low, high, end := at(in.Low, 0), at(in.High, view.Len), at(in.Max, most)
+	// 0 <= low <= high <= max <= capacity, as unsigned numbers. Else it panics.
 	in64 := func(x, y *term.Term) *term.Term { return p.Not(p.Ult(y, x)) } // x <= y
 	ok := p.All(in64(low, high), in64(high, end), in64(end, p.Const(64, uint64(most))))
 	a.require(s, ok, "slice")
 	if s.dead {
 		return nil, nil, true
 	}
+	// The bounds must be constants: each possible value is a state of its own.
 	for _, v := range []ssa.Value{in.Low, in.High, in.Max} {
 		if v == nil {
 			continue
@@ -453,6 +487,7 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 	if str != nil {
 		return &Str{B: str.B[lo:hi]}, nil, true
 	}
+	// What append leaves behind the length is not known.
 	if view.Grown && hi > view.Len {
 		giveUp("memory beyond the length of a slice that grew")
 	}

@@ -61,9 +61,11 @@ func (l *Library) model(fn *ssa.Function) *ssa.Function {
 
 func (l *Library) helper(name string) *ssa.Function { return l.named("models." + name) }
 
+// named returns a model by its name. Models are Go functions that stand for those of the library.
 func (l *Library) named(name string) *ssa.Function {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// All models are one file, which is built once.
 	if l.own == nil {
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, "models.go", modelText, 0)
@@ -84,6 +86,8 @@ func (l *Library) named(name string) *ssa.Function {
 	return fn
 }
 
+// check type-checks the files of a package with all that the SSA form asks for. Sizes are of one
+// platform: the machine asks for the bits of int itself.
 func check(
 	fset *token.FileSet, path string, files []*ast.File, imp types.Importer,
 ) (*types.Package, *types.Info, error) {
@@ -100,6 +104,7 @@ func check(
 // functions returns the functions and methods of a package, by name.
 func functions(p *ssa.Package) map[string]*ssa.Function {
 	out := map[string]*ssa.Function{}
+	// Methods belong to the types of the package.
 	for _, m := range p.Members {
 		switch m := m.(type) {
 		case *ssa.Function:
@@ -152,9 +157,13 @@ func (l *Library) ask(ctx context.Context) error {
 	return err
 }
 
+// load builds the functions of a package of the library from its source. It returns nil if the
+// source is not there or not readable for us.
 func (l *Library) load(path string) map[string]*ssa.Function {
 	p := l.listed[path]
 	ok := false
+	// Only packages on the list are known to be plain code, without assembly or tricks of the
+	// runtime.
 	for _, r := range readable {
 		ok = ok || r == path
 	}
@@ -194,6 +203,7 @@ func (l *Library) importer() types.Importer {
 func (l *Library) FromText(text, target string) (*Program, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "text.go", text, parser.SkipObjectResolution)
+	// The text of a rule's example mostly needs no import.
 	if err != nil {
 		return nil, err
 	}
@@ -221,6 +231,7 @@ func (l *Library) FromText(text, target string) (*Program, error) {
 // named returns the function or method of that name, or the first function of the file.
 func named(f *ast.File, info *types.Info, target string) *types.Func {
 	for _, d := range f.Decls {
+		// A method is named with its receiver's type.
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok {
 			continue
@@ -247,6 +258,7 @@ const listTime = time.Minute
 
 // list asks the go command where the readable packages are.
 func list(ctx context.Context, dir string) (map[string]*listed, error) {
+	// go list compiles the export data where that is missing, and says where the sources are.
 	c := exec.CommandContext(ctx, "go",
 		append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, readable...)...)
 	c.Dir = dir

@@ -47,16 +47,22 @@ func (m *Machine) load(s *state, p *Ptr) Value {
 	return m.part(m.object(s, p.Obj), p.Path)
 }
 
+// part follows a path into a value. A step by a term chooses among the elements in reach, each with
+// the rest of the path.
 func (m *Machine) part(v Value, path []Step) Value {
 	for i, st := range path {
+		// What is no list of parts was made unknown, for a reason.
 		a, ok := v.(*Agg)
 		if !ok {
 			giveUp("%s", why(v))
 		}
+		// A known step is taken at once.
 		if st.Sym == nil {
 			v = a.Elems[st.I]
 			continue
 		}
+		// Below a step by a term the paths are followed in every element, and what they end at is
+		// chosen from.
 		list := make([]Value, st.N)
 		for k := range list {
 			list[k] = m.part(a.Elems[st.I+k], path[i+1:])
@@ -68,6 +74,7 @@ func (m *Machine) part(v Value, path []Step) Value {
 
 // selectValue returns the element at an index. Elements must be of one shape.
 func (m *Machine) selectValue(list []Value, index *term.Term) Value {
+	// Numbers are chosen by a term of their own, which the pool can simplify.
 	if _, ok := list[0].(*term.Term); ok {
 		terms := make([]*term.Term, len(list))
 		for i, v := range list {
@@ -79,6 +86,7 @@ func (m *Machine) selectValue(list []Value, index *term.Term) Value {
 		}
 		return m.Pool.Select(terms, index)
 	}
+	// Other values are chosen one after the other, and must be of one shape to be merged.
 	out := list[len(list)-1]
 	first := shapeOf(list[0])
 	for i := len(list) - 2; i >= 0; i-- {
@@ -112,15 +120,18 @@ func (m *Machine) with(old Value, path []Step, v Value) Value {
 	if !ok {
 		giveUp("%s", why(old))
 	}
+	// Strings cannot change, so the memory behind one may not.
 	if a.Shared {
 		giveUp("a write to memory that a string shares")
 	}
 	st := path[0]
+	// Values are never changed in place: other states hold them too.
 	c := &Agg{Elems: append([]Value(nil), a.Elems...), Array: a.Array}
 	if st.Sym == nil {
 		c.Elems[st.I] = m.with(a.Elems[st.I], path[1:], v)
 		return c
 	}
+	// A step by a term writes to each element in reach, under the condition that it is the one.
 	for k := range st.N {
 		now := m.with(a.Elems[st.I+k], path[1:], v)
 		if shapeOf(now) != shapeOf(a.Elems[st.I+k]) {

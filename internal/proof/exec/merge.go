@@ -14,9 +14,12 @@ func shapeOf(v Value) string { return string(appendShape(nil, v, false)) }
 // appendShape writes a value's shape. With steer, constant integers belong to
 // it: they are positions, which must stay constants.
 func appendShape(b []byte, v Value, steer bool) []byte {
+	// Two values of one shape can be merged. Each kind begins with a letter of its own, and lengths
+	// are part of the shape.
 	num := func(n int) { b = binary.AppendVarint(b, int64(n)) }
 	switch v := v.(type) {
 	case *term.Term:
+		// Positions steer the run, so states with different ones must stay apart.
 		if steer && v.IsConst() && v.W > 8 {
 			return binary.AppendUvarint(append(b, 'k'), v.Val)
 		}
@@ -41,6 +44,7 @@ func appendShape(b []byte, v Value, steer bool) []byte {
 		num(v.Obj)
 		for _, s := range v.Path {
 			num(s.I)
+			// A step by a term is identified by the term.
 			if s.Sym != nil {
 				num(-1 - s.Sym.ID())
 				num(s.N)
@@ -52,6 +56,7 @@ func appendShape(b []byte, v Value, steer bool) []byte {
 		if v.Shared {
 			b = append(b, 'h')
 		}
+		// The elements of an array are data and not positions.
 		for _, e := range v.Elems {
 			b = appendShape(b, e, steer && !v.Array)
 		}
@@ -84,6 +89,8 @@ func appendShape(b []byte, v Value, steer bool) []byte {
 // merge returns a where the condition holds and b elsewhere. Both have one shape.
 func (m *Machine) merge(c *term.Term, a, b Value) Value {
 	switch x := a.(type) {
+	// Numbers are chosen by the condition; what consists of parts is merged part by part. Equal
+	// parts stay one value.
 	case *term.Term:
 		return m.Pool.Ite(c, x, b.(*term.Term))
 	case *Str:
@@ -161,6 +168,8 @@ func (m *Machine) tidy(s *state, keep int) {
 	if len(s.heap) == keep || m.starting { // package variables lead to objects too, unseen from here
 		return
 	}
+	// Visit the objects in the order in which they are reached: from older objects first, and then
+	// from the registers. So two states that built the same have the same numbers.
 	to := map[int]int{}
 	var order []int
 	var visit func(v Value)
@@ -178,6 +187,7 @@ func (m *Machine) tidy(s *state, keep int) {
 	for _, v := range s.env {
 		visit(v)
 	}
+	// Nothing moves if all objects are still there in this order.
 	same := len(order) == len(s.heap)-keep
 	for i, id := range order {
 		same = same && id == first+1+i
@@ -185,6 +195,7 @@ func (m *Machine) tidy(s *state, keep int) {
 	if same {
 		return
 	}
+	// Put the objects into their new order, and change all pointers.
 	heap := append([]Value(nil), s.heap[:keep]...)
 	for _, id := range order {
 		heap = append(heap, s.heap[id-1])
@@ -198,6 +209,8 @@ func (m *Machine) tidy(s *state, keep int) {
 	}
 }
 
+// eachPtr visits the pointers in a value. Numbers in a list are passed over quickly: most lists
+// hold nothing else.
 func eachPtr(v Value, do func(*Ptr)) {
 	switch v := v.(type) {
 	case *Ptr:
@@ -220,7 +233,10 @@ func eachPtr(v Value, do func(*Ptr)) {
 	}
 }
 
+// renumber returns a value with other numbers for its objects. Without such a pointer it is the
+// value itself.
 func renumber(v Value, to map[int]int, first int) Value {
+	// Most values hold no such pointer, and sharing them keeps equal parts one value.
 	has := false
 	eachPtr(v, func(p *Ptr) { has = has || p.Obj > first })
 	if !has {
@@ -239,6 +255,7 @@ func renumber(v Value, to map[int]int, first int) Value {
 		}
 		return out
 	}
+	// Only pointers have a number; the other kinds are rebuilt around them.
 	switch v := v.(type) {
 	case *Ptr:
 		return &Ptr{Obj: id(v.Obj), Path: v.Path}

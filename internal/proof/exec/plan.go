@@ -30,10 +30,12 @@ type loop struct {
 // A drive is a register that grows (or, negative, shrinks) with each turn.
 type drive struct{ reg, sign int }
 
+// planOf returns the plan of a function, and makes it at the first call.
 func (m *Machine) planOf(fn *ssa.Function) *plan {
 	if p := m.plans[fn]; p != nil {
 		return p
 	}
+	// Each parameter, captured variable and instruction with a value has a register.
 	p := &plan{fn: fn, reg: map[ssa.Value]int{}}
 	add := func(v ssa.Value) { p.reg[v] = len(p.reg) }
 	for _, v := range fn.Params {
@@ -64,6 +66,8 @@ func (p *plan) order() {
 	p.rank = make([]int, len(p.fn.Blocks))
 	n := len(p.fn.Blocks)
 	var visit func(b *ssa.BasicBlock)
+	// A block is numbered after all that it leads to, from the highest number down: so it has a
+	// smaller rank, except along the edges of a loop.
 	visit = func(b *ssa.BasicBlock) {
 		seen[b.Index] = true
 		for _, s := range b.Succs {
@@ -77,10 +81,13 @@ func (p *plan) order() {
 	visit(p.fn.Blocks[0])
 }
 
+// findLoops finds the loops by the edges that lead back to a block that dominates their start.
+// Edges with the same target belong to one loop.
 func (p *plan) findLoops() {
 	byHeader := map[int]*loop{}
 	for _, b := range p.fn.Blocks {
 		for _, h := range b.Succs {
+			// An edge back to a block that does not dominate would be a second entry.
 			if !h.Dominates(b) {
 				if p.rank[h.Index] <= p.rank[b.Index] {
 					giveUp("a loop with two entries")
@@ -95,6 +102,7 @@ func (p *plan) findLoops() {
 			l.add(b)
 		}
 	}
+	// Sort the loops from the outside to the inside.
 	p.within = make([][]int, len(p.fn.Blocks))
 	for r := range len(p.fn.Blocks) { // headers of outer loops have smaller ranks
 		for _, b := range p.fn.Blocks {
@@ -117,17 +125,25 @@ func (l *loop) add(b *ssa.BasicBlock) {
 	}
 }
 
-// findLive finds the registers that are needed at the beginning of each block, its phis included.
+// findLive finds the registers that are needed at the beginning of each block,
+// its phis included.
 func (p *plan) findLive() {
 	live := make([]map[int]bool, len(p.fn.Blocks))
+	for i := range live {
+		live[i] = map[int]bool{}
+	}
+	// Values are needed before they are used, so go backwards. Loops take several rounds, until no
+	// set grows any more.
 	for changed := true; changed; {
 		changed = false
 		for i := len(p.fn.Blocks) - 1; i >= 0; i-- {
-			now := p.liveIn(p.fn.Blocks[i], live)
-			changed = changed || len(now) != len(live[i])
-			live[i] = now
+			b := p.fn.Blocks[i]
+			if now := p.liveIn(b, p.liveOut(b, live)); len(now) != len(live[i]) {
+				live[i], changed = now, true
+			}
 		}
 	}
+	// The order of the registers must not depend on the maps: states are compared in it.
 	p.live = make([][]int, len(live))
 	for i, set := range live {
 		for r := range len(p.reg) {
@@ -138,53 +154,53 @@ func (p *plan) findLive() {
 	}
 }
 
-// liveIn returns the registers that are needed at the beginning of a block, given those that are
-// needed at the beginnings of all blocks.
-func (p *plan) liveIn(b *ssa.BasicBlock, live []map[int]bool) map[int]bool {
-	now := p.liveOut(b, live)
-	for _, in := range slices.Backward(b.Instrs) {
-		v, isValue := in.(ssa.Value)
-		if _, ok := in.(*ssa.Phi); ok {
-			now[p.reg[v]] = true // set on the way in
-			continue
-		}
-		if isValue {
-			delete(now, p.reg[v])
-		}
-		for _, o := range in.Operands(nil) {
-			p.use(now, *o)
-		}
-	}
-	return now
-}
-
-// liveOut returns the registers that are needed at the end of a block. For each successor these are
-// the ones that are needed at its beginning, with the operands of its phis in place of the phis.
-// The successors' sets are made apart, since another one may read the last value of such a phi.
+// liveOut returns the registers that are needed at the end of a block, if live are those that are
+// needed at the beginning of each.
 func (p *plan) liveOut(b *ssa.BasicBlock, live []map[int]bool) map[int]bool {
 	out := map[int]bool{}
 	for _, s := range b.Succs {
-		needs := map[int]bool{}
-		maps.Copy(needs, live[s.Index])
+		// A successor sets its phis on the way in. Another successor may still need the old value
+		// of the same register: the exit of a loop that returns what the last turn but one found.
+		need := maps.Clone(live[s.Index])
 		phis := phisOf(s)
 		for _, phi := range phis {
-			delete(needs, p.reg[phi])
+			delete(need, p.reg[phi])
 		}
+		// The phis need what comes along this edge. A block may be there twice, for both branches.
 		for _, phi := range phis {
 			for k, q := range s.Preds {
 				if q == b {
-					p.use(needs, phi.Edges[k])
+					p.use(need, phi.Edges[k])
 				}
 			}
 		}
-		maps.Copy(out, needs)
+		maps.Copy(out, need)
 	}
 	return out
 }
 
-// phisOf returns the phis of a block, which stand at its beginning.
-func phisOf(b *ssa.BasicBlock) []*ssa.Phi {
-	var phis []*ssa.Phi
+// liveIn returns the registers that are needed at the beginning of a block, if out are those that
+// are needed at its end. It changes out.
+func (p *plan) liveIn(b *ssa.BasicBlock, out map[int]bool) map[int]bool {
+	// From the end to the beginning: what is set need not be there before, and what is used must
+	// be.
+	for _, in := range slices.Backward(b.Instrs) {
+		if phi, ok := in.(*ssa.Phi); ok {
+			out[p.reg[phi]] = true // set on the way in
+			continue
+		}
+		if v, ok := in.(ssa.Value); ok {
+			delete(out, p.reg[v])
+		}
+		for _, o := range in.Operands(nil) {
+			p.use(out, *o)
+		}
+	}
+	return out
+}
+
+// phisOf returns the phis of a block, which come first in it.
+func phisOf(b *ssa.BasicBlock) (phis []*ssa.Phi) {
 	for _, in := range b.Instrs {
 		phi, ok := in.(*ssa.Phi)
 		if !ok {
@@ -195,6 +211,7 @@ func phisOf(b *ssa.BasicBlock) []*ssa.Phi {
 	return phis
 }
 
+// use adds the register of a value, if it has one: constants and functions have none.
 func (p *plan) use(set map[int]bool, v ssa.Value) {
 	if r, ok := p.reg[v]; ok {
 		set[r] = true
@@ -292,7 +309,12 @@ func isInteger(t types.Type) bool {
 func (p *plan) findDrives() {
 	for _, l := range p.loops {
 		h := p.fn.Blocks[l.header]
-		for _, phi := range phisOf(h) {
+		for _, in := range h.Instrs {
+			phi, ok := in.(*ssa.Phi)
+			if !ok {
+				break
+			}
+			// Look at the values that come from inside of the loop.
 			for k, q := range h.Preds {
 				if !l.body[q.Index] {
 					continue
@@ -311,6 +333,8 @@ func (p *plan) direction(v ssa.Value, from *ssa.Phi, depth int) int {
 	if depth == 0 {
 		return 0
 	}
+	// A sum grows and a difference shrinks. A negative constant turns the direction around, and a
+	// chain of steps is followed to its beginning.
 	switch v := v.(type) {
 	case *ssa.BinOp:
 		c, ok := v.Y.(*ssa.Const)
@@ -336,6 +360,7 @@ func (p *plan) direction(v ssa.Value, from *ssa.Phi, depth int) int {
 				return s
 			}
 		}
+	// A slice that is cut gets shorter, and one that is appended to gets longer.
 	case *ssa.Slice:
 		return -1
 	case *ssa.Call:
@@ -362,6 +387,8 @@ func (l *loop) progress(env []Value) (n int, ok bool) {
 
 // before reports whether a state in block a comes first.
 func (p *plan) before(a, b *state) bool {
+	// Compare the two places loop by loop, from the outermost in. Inside of the same loop the one
+	// that has made less progress comes first, so that states meet at the head of the loop.
 	x, y := p.within[a.block], p.within[b.block]
 	for d := 0; ; d++ {
 		ra, rb := p.rank[a.block], p.rank[b.block]
@@ -373,6 +400,8 @@ func (p *plan) before(a, b *state) bool {
 		}
 		switch {
 		case ra != rb:
+			// Where one place is in a further loop, that one comes first: the loop has to end
+			// before the states can meet.
 			return ra < rb
 		case d >= len(x) || d >= len(y):
 			return len(x) > len(y)

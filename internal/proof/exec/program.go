@@ -21,12 +21,14 @@ type Program struct {
 func Build(
 	fset *token.FileSet, pkg *types.Package, files []*ast.File, info *types.Info, target *types.Func,
 ) (p *Program, err error) {
+	// The SSA builder panics on code that it does not know, newer than itself.
 	defer func() {
 		if r := recover(); r != nil {
 			p, err = nil, fmt.Errorf("the SSA form of %s could not be made: %v", pkg.Path(), r)
 		}
 	}()
 	prog, sp := build(fset, pkg, files, info)
+	// A function in assembly has no blocks, and a generic one no body that runs.
 	fn := prog.FuncValue(target)
 	switch {
 	case fn == nil || fn.Blocks == nil:
@@ -37,11 +39,13 @@ func Build(
 	return &Program{Target: fn, pkg: sp, pos: fset}, nil
 }
 
+// build makes the SSA form of a package. Imported packages are there by their types only.
 func build(fset *token.FileSet, pkg *types.Package, files []*ast.File, info *types.Info) (*ssa.Program, *ssa.Package) {
 	prog := ssa.NewProgram(fset, ssa.InstantiateGenerics)
 	made := map[*types.Package]bool{pkg: true}
 	var imports func(p *types.Package)
 	imports = func(p *types.Package) {
+		// Types of imports are enough to build; bodies come from the library, when they are called.
 		for _, q := range p.Imports() {
 			if !made[q] {
 				made[q] = true

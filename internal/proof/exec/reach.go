@@ -32,11 +32,13 @@ func (m *Machine) Filled(
 	params []types.Type, shape Shape, fill func(t types.Type, w int) uint64,
 ) (in *Input, values map[*term.Term]uint64) {
 	values = map[*term.Term]uint64{}
+	// While the input is made, variables are constants.
 	m.fill = func(t types.Type, w int) *term.Term {
 		return m.Pool.Const(w, fill(t, w))
 	}
 	defer func() { m.fill = nil }()
 	in = m.Input(params, shape)
+	// Collect what the constants stand for, as a solver would name them.
 	var each func(p *Param)
 	each = func(p *Param) {
 		for _, t := range append(p.Bytes, p.Term) {

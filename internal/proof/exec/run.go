@@ -110,6 +110,8 @@ func (m *Machine) call(fn *ssa.Function, args, bind []Value, pc []*term.Term, he
 	}
 	m.depth++
 	depth := m.depth
+	// What the function does that nobody understands is an outcome of the call, under the condition
+	// of its start.
 	defer func() {
 		m.depth = depth - 1
 		if r := recover(); r != nil {
@@ -120,6 +122,8 @@ func (m *Machine) call(fn *ssa.Function, args, bind []Value, pc []*term.Term, he
 			out = []*Outcome{{Kind: Unknown, Why: u.why, pc: pc, heap: heap}}
 		}
 	}()
+	// Start with the arguments in their registers. Run one state after the other, in the order that
+	// lets paths meet.
 	p := m.planOf(fn)
 	a := &activation{m: m, p: p, keep: len(heap), pending: map[string]*state{}, out: map[string]*Outcome{}}
 	s := &state{
@@ -168,6 +172,8 @@ func (a *activation) run(s *state) {
 	}
 }
 
+// tickState counts a state. The count bounds the work the same on each machine, the tick and the
+// context by time.
 func (m *Machine) tickState() {
 	m.states++
 	if m.states > m.States {
@@ -187,6 +193,8 @@ type Stopped struct{ Why string }
 // block runs a state to the end of its block. A state that splits at an
 // instruction comes back as several.
 func (a *activation) block(s *state) (split []*state) {
+	// An instruction that is not understood ends this state only. At the start of a program it may
+	// spoil a variable instead, and the state goes on.
 	defer func() {
 		if r := recover(); r != nil {
 			u, ok := r.(unknown)
@@ -201,6 +209,7 @@ func (a *activation) block(s *state) (split []*state) {
 			split = nil
 		}
 	}()
+	// A state that split begins at the instruction after.
 	b := a.p.fn.Blocks[s.block]
 	for ; s.at < len(b.Instrs); s.at++ {
 		more, done := a.step(s, b.Instrs[s.at])
@@ -213,6 +222,7 @@ func (a *activation) block(s *state) (split []*state) {
 
 // end adds an outcome; it meets another of its shape.
 func (a *activation) end(s *state, o *Outcome) {
+	// Number the objects anew, so that outcomes that built the same have one key.
 	o.pc, o.heap = s.pc, s.heap
 	keyed := *s
 	keyed.env = o.Results
@@ -224,6 +234,8 @@ func (a *activation) end(s *state, o *Outcome) {
 	if o.Kind == Returned {
 		o.Results = keyed.env
 	}
+	// Outcomes meet if their results and memory are of one shape. For the outermost call positions
+	// need not agree: nothing is computed with them any more.
 	key := []byte{byte(o.Kind)}
 	key = append(key, o.Why...)
 	for _, v := range o.Results {
@@ -249,11 +261,13 @@ func (a *activation) jump(s *state, to *ssa.BasicBlock) {
 	if !a.phis(s, to) {
 		return
 	}
+	// Keep what the block needs: states that agree on that can meet, whatever else they computed.
 	env := make([]Value, len(s.env))
 	for _, r := range a.p.live[to.Index] {
 		env[r] = s.env[r]
 	}
 	s.env, s.block, s.at = env, to.Index, 0
+	// Count the turns of the loops that begin here, and note how far each has come.
 	for i, l := range a.p.loops {
 		switch {
 		case l.header == to.Index && l.body[from]:
@@ -272,6 +286,7 @@ func (a *activation) jump(s *state, to *ssa.BasicBlock) {
 			}
 		}
 	}
+	// Meet a state that waits at the same place with the same shape.
 	a.m.tidy(s, a.keep)
 	key := a.key(s)
 	if have := a.pending[key]; have != nil {
@@ -282,6 +297,7 @@ func (a *activation) jump(s *state, to *ssa.BasicBlock) {
 	a.queue = append(a.queue, s)
 }
 
+// phis sets the phis of a block for the edge along which a state comes.
 func (a *activation) phis(s *state, to *ssa.BasicBlock) bool {
 	at := -1
 	for k, q := range to.Preds {
@@ -289,6 +305,7 @@ func (a *activation) phis(s *state, to *ssa.BasicBlock) bool {
 			at = k
 		}
 	}
+	// All are read before any is set: one may be the operand of another.
 	var vals []Value
 	for _, in := range to.Instrs {
 		phi, ok := in.(*ssa.Phi)
@@ -346,6 +363,8 @@ func (a *activation) assume(s *state, c *term.Term) {
 		s.dead = true
 	default:
 		inv := a.m.Pool.Not(c)
+		// A condition that is known adds nothing, and the opposite of a known one ends the path.
+		// Conditions on one byte are decided by its table of 256 values.
 		for _, have := range s.pc {
 			if have == c {
 				return
@@ -375,6 +394,7 @@ func (a *activation) require(s *state, c *term.Term, what string) {
 // pick splits a state into one for each value that an operand may have below
 // n. It is nil when the operand is a constant.
 func (a *activation) pick(s *state, v ssa.Value, t *term.Term, n int) []*state {
+	// A constant needs no split.
 	if t.IsConst() {
 		return nil
 	}
@@ -385,6 +405,7 @@ func (a *activation) pick(s *state, v ssa.Value, t *term.Term, n int) []*state {
 	if n > 4096 {
 		giveUp("a position of too many possible values")
 	}
+	// Make a state for each value that is possible, with the value as a constant.
 	var out []*state
 	for k := n - 1; k >= 0; k-- {
 		c := a.m.Pool.Eq(t, a.m.Pool.Const(t.W, uint64(k)))
@@ -398,6 +419,7 @@ func (a *activation) pick(s *state, v ssa.Value, t *term.Term, n int) []*state {
 			out = append(out, f)
 		}
 	}
+	// No value is possible, so nobody comes here.
 	if out == nil {
 		s.dead = true
 		out = []*state{}

@@ -105,6 +105,7 @@ func isString(t types.Type) bool {
 
 // zero returns the zero value of a type.
 func (m *Machine) zero(t types.Type) Value {
+	// Kinds without a zero value of ours are poison: only using it is a fault.
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		if w := m.width(t); w > 0 {
@@ -152,6 +153,8 @@ func (m *Machine) constant(c *ssa.Const) Value {
 	if c.Value == nil {
 		return m.zero(c.Type())
 	}
+	// A constant is written as its type has it: a number by its bits, a string by its bytes. Floats
+	// have no terms.
 	t := c.Type()
 	if w := m.width(t); w == 1 {
 		return m.Pool.Bool(c.Value.String() == "true")

@@ -8,6 +8,7 @@ import (
 
 // ParseModel reads what get-value prints: ((v0 #x1f) (v1 true) (v2 (_ bv7 32))).
 func ParseModel(text string) (map[string]uint64, error) {
+	// The model is a list of pairs, each of a name and a value.
 	p := parser{text: text}
 	out := map[string]uint64{}
 	if err := p.expect("("); err != nil {
@@ -43,6 +44,7 @@ type parser struct {
 
 func (p *parser) near() string { return p.text[min(p.at, len(p.text)):min(p.at+20, len(p.text))] }
 
+// token returns the next parenthesis or word, or "" at the end.
 func (p *parser) token() string {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++
@@ -68,6 +70,7 @@ func (p *parser) expect(want string) error {
 	return nil
 }
 
+// value reads a truth value, or a number in one of the three forms that solvers use.
 func (p *parser) value() (uint64, error) {
 	t := p.token()
 	switch {

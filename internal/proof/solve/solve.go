@@ -61,6 +61,8 @@ b.Parser(b.TermManager(), o).parse("/dev/stdin")`
 // Installed finds the solvers of this machine, z3 first.
 var Installed = sync.OnceValue(find)
 
+// find looks for the solvers on this machine, the better one first. Both get limits that do not
+// depend on how busy the machine is, where they have such.
 func find() []Solver {
 	var out []Solver
 	if path, err := exec.LookPath("z3"); err == nil {
@@ -70,6 +72,7 @@ func find() []Solver {
 		}})
 	}
 	millis := func(l Limits) string { return fmt.Sprint(l.Time.Milliseconds()) }
+	// The second solver may be a program or a module of Python.
 	if path, err := exec.LookPath("bitwuzla"); err == nil {
 		out = append(out, Solver{Name: "bitwuzla", path: path, flags: func(l Limits) []string {
 			return []string{"-m", "-t", millis(l), "--memory-limit", fmt.Sprint(l.Memory), "/dev/stdin"}
@@ -95,6 +98,8 @@ func hasBitwuzla(python string) bool {
 // the variables whose values are wanted. An error means that the solver did
 // not work at all.
 func (s *Solver) Ask(ctx context.Context, query string, vars []string, l Limits) (Answer, error) {
+	// The query asks for the values at once: without a model the solver complains, which is
+	// ignored.
 	var in bytes.Buffer
 	in.WriteString("(set-option :produce-models true)\n(set-logic QF_BV)\n")
 	in.WriteString(query)
@@ -103,6 +108,7 @@ func (s *Solver) Ask(ctx context.Context, query string, vars []string, l Limits)
 		fmt.Fprintf(&in, "(get-value (%s))\n", strings.Join(vars, " "))
 	}
 	in.WriteString("(exit)\n")
+	// The solver has limits of its own; the clock is for one that ignores them.
 	ctx, cancel := context.WithTimeout(ctx, 4*l.Time+2*time.Second) // of the wall's clock, on a loaded machine
 	defer cancel()
 	c := exec.CommandContext(ctx, s.path, append(append([]string{}, s.first...), s.flags(l)...)...)
@@ -112,6 +118,7 @@ func (s *Solver) Ask(ctx context.Context, query string, vars []string, l Limits)
 	var out, complaint bytes.Buffer
 	c.Stdout, c.Stderr = &out, &complaint
 	err := c.Run()
+	// Any end without an answer is no answer, and no error.
 	a := Answer{Status: Unknown}
 	if c.ProcessState != nil {
 		a.Spent = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
@@ -126,6 +133,7 @@ func (s *Solver) Ask(ctx context.Context, query string, vars []string, l Limits)
 		a.Status = Unsat
 		return a, nil
 	case Sat:
+		// A model must name all variables, or it would prove nothing.
 		a.Model, err = ParseModel(rest)
 		if err != nil {
 			return a, fmt.Errorf("%s: %w", s.Name, err)
@@ -141,6 +149,7 @@ func (s *Solver) Ask(ctx context.Context, query string, vars []string, l Limits)
 		a.Why = "it gave up"
 		return a, nil
 	}
+	// Solvers say in words of their own that a limit was reached.
 	if strings.Contains(out.String(), "memory") || strings.Contains(out.String(), "timeout") {
 		a.Why = "it reached a limit"
 		return a, nil

@@ -9,6 +9,7 @@ import (
 func (p *Pool) Concat(list ...*Term) *Term {
 	var out []*Term
 	w := 0
+	// Parts of parts are joined, and neighbours that belong together become one again.
 	for _, t := range list {
 		for _, x := range parts(t) {
 			w += x.W
@@ -26,6 +27,8 @@ func (p *Pool) join(out []*Term, x *Term) []*Term {
 	if len(out) == 0 {
 		return append(out, x)
 	}
+	// Neighbouring constants become one. Parts that depend on the same byte become one table, and
+	// neighbouring extracts of one term become one.
 	last := out[len(out)-1]
 	var one *Term
 	switch {
@@ -33,6 +36,7 @@ func (p *Pool) join(out []*Term, x *Term) []*Term {
 		one = p.Const(last.W+x.W, shl(last.Val, x.W)|x.Val)
 	case last.sole != nil && last.sole == x.sole && last.Op != Const && x.Op != Const:
 		one = p.make(&Term{Op: Concat, W: last.W + x.W, Args: []*Term{last, x}})
+		// The joined term may fall into parts again, with zeros at its ends.
 		if one.Op == Concat {
 			out = out[:len(out)-1]
 			for _, y := range one.Args {
@@ -55,12 +59,14 @@ func (p *Pool) join(out []*Term, x *Term) []*Term {
 
 // Extract is w bits of t from bit lo on.
 func (p *Pool) Extract(t *Term, lo, w int) *Term {
+	// A word as a whole, and bits that are always zero, need no operation.
 	switch {
 	case lo == 0 && w == t.W:
 		return t
 	case t.maybe>>lo&mask(w) == 0:
 		return p.Const(w, 0)
 	}
+	// The same bits are asked for again and again where words are taken apart byte by byte.
 	key := memoKey{Extract, t.id, lo, w}
 	if have := p.memo[key]; have != nil {
 		return have
@@ -70,6 +76,8 @@ func (p *Pool) Extract(t *Term, lo, w int) *Term {
 	return out
 }
 
+// extract takes bits of a term out of its arguments, where the operation works bit by bit or from
+// the low end up.
 func (p *Pool) extract(t *Term, lo, w int) *Term {
 	ex := func(i int) *Term { return p.Extract(t.Args[i], lo, w) }
 	switch {
@@ -89,6 +97,7 @@ func (p *Pool) extract(t *Term, lo, w int) *Term {
 		return p.Ite(t.Args[0], ex(1), ex(2))
 	case t.Op == SExt && lo+w <= t.Args[0].W:
 		return ex(0)
+	// The low bits of a sum or product depend on the low bits of the operands only.
 	case t.Op == Sum && lo == 0:
 		l := &linear{w: w, val: t.Val}
 		for i, a := range t.Args {
@@ -101,6 +110,7 @@ func (p *Pool) extract(t *Term, lo, w int) *Term {
 	return p.make(&Term{Op: Extract, W: w, Val: uint64(lo), Args: []*Term{t}})
 }
 
+// extractConcat takes the bits from those parts that they lie in.
 func (p *Pool) extractConcat(t *Term, lo, w int) *Term {
 	var out []*Term
 	at := t.W
@@ -155,6 +165,8 @@ func (p *Pool) Resize(t *Term, w int, signed bool) *Term {
 
 // Not inverts all bits.
 func (p *Pool) Not(t *Term) *Term {
+	// Inverting goes inwards, where it meets what it cancels. For a sum, the inverse of x is -x -
+	// 1.
 	switch {
 	case t.Op == Not:
 		return t.Args[0]
@@ -174,12 +186,15 @@ func (p *Pool) Not(t *Term) *Term {
 
 // And returns the bits that both have.
 func (p *Pool) And(a, b *Term) *Term {
+	// On truth values it is the conjunction. Constants stand on the right.
 	if a.W == 1 {
 		return p.All(a, b)
 	}
 	if a.Op == Const {
 		a, b = b, a
 	}
+	// maybe holds the bits that can be set: without a common one the result is 0, and a mask that
+	// covers them all changes nothing.
 	switch {
 	case a == b:
 		return a
@@ -188,6 +203,7 @@ func (p *Pool) And(a, b *Term) *Term {
 	case b.Op == Const && a.maybe&^b.Val == 0:
 		return a
 	}
+	// Words of several parts are combined part by part.
 	if t := p.piecewise(a, b, p.And); t != nil {
 		return t
 	}
@@ -196,6 +212,7 @@ func (p *Pool) And(a, b *Term) *Term {
 
 // Or returns the bits that one or both have.
 func (p *Pool) Or(a, b *Term) *Term {
+	// Truth values have only conjunctions: a or b is not (not a and not b).
 	if a.W == 1 {
 		return p.Not(p.All(p.Not(a), p.Not(b)))
 	}
@@ -203,11 +220,13 @@ func (p *Pool) Or(a, b *Term) *Term {
 		a, b = b, a
 	}
 	switch {
+	// Nothing added, or all: the word is known without looking at the bits of the other.
 	case a == b, b.Op == Const && b.Val == 0:
 		return a
 	case b.Op == Const && b.Val == mask(b.W):
 		return b
 	}
+	// Where the two have their bits in different places, this is joining them.
 	if t := p.piecewise(a, b, p.Or); t != nil {
 		return t
 	}
@@ -222,6 +241,7 @@ func (p *Pool) Xor(a, b *Term) *Term {
 	if a.Op == Const {
 		a, b = b, a
 	}
+	// Equal operands cancel, also through another exclusive or.
 	switch {
 	case a == b:
 		return p.Const(a.W, 0)
@@ -255,6 +275,8 @@ const maxRuns = 8
 // piecewise applies a bitwise operation part by part, or is nil when there is
 // nothing to gain.
 func (p *Pool) piecewise(a, b *Term, op func(a, b *Term) *Term) *Term {
+	// Borders are where a part of either operand ends, and where a constant changes between runs of
+	// zeros and ones.
 	borders := map[int]bool{}
 	for _, t := range []*Term{a, b} {
 		at := 0
@@ -266,6 +288,7 @@ func (p *Pool) piecewise(a, b *Term, op func(a, b *Term) *Term) *Term {
 			continue
 		}
 		edges := (t.Val ^ t.Val<<1) & mask(t.W) &^ 1
+		// A constant with many runs would make too many parts.
 		if bits.OnesCount64(edges) > 2*maxRuns {
 			continue
 		}
@@ -276,6 +299,7 @@ func (p *Pool) piecewise(a, b *Term, op func(a, b *Term) *Term) *Term {
 	if len(borders) == 1 {
 		return nil
 	}
+	// Apply the operation between two borders.
 	var out []*Term
 	start := 0
 	for c := 1; c <= a.W; c++ {

@@ -3,6 +3,7 @@ package term
 // compute returns the result of t's operation on values of its arguments. It alone defines the
 // operations: folding, tables and Eval use it.
 func (p *Pool) compute(t *Term, v []uint64) uint64 {
+	// Values have no bits beyond the width of their term.
 	m := mask(t.W)
 	switch t.Op {
 	case Const:
@@ -42,6 +43,8 @@ func (p *Pool) compute(t *Term, v []uint64) uint64 {
 	return computeTwo(t, v[0], v[1]) & m
 }
 
+// computeTwo computes an operation on two values. Division by zero is as in SMT-LIB, because the
+// solvers compute it so.
 func computeTwo(t *Term, a, b uint64) uint64 {
 	truth := func(b bool) uint64 {
 		if b {
@@ -49,6 +52,8 @@ func computeTwo(t *Term, a, b uint64) uint64 {
 		}
 		return 0
 	}
+	// The caller cuts the result to the width of t. Operations that need a sign get it from the
+	// width here.
 	switch t.Op {
 	case Mul:
 		return a * b

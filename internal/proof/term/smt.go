@@ -11,6 +11,7 @@ import (
 // asserts each of them, in SMT-LIB. Variables are named v0, v1, ... after
 // their place in [Pool.Vars].
 func (p *Pool) Write(w io.Writer, asserted ...*Term) error {
+	// Find the terms below those that are asserted, with a stack of our own: terms are deep.
 	need := map[*Term]bool{}
 	var list []*Term
 	stack := append([]*Term(nil), asserted...)
@@ -22,6 +23,7 @@ func (p *Pool) Write(w io.Writer, asserted ...*Term) error {
 			stack = append(stack, t.Args...)
 		}
 	}
+	// Terms in the order of their making have their arguments before them.
 	for _, t := range p.all {
 		if need[t] {
 			list = append(list, t)
@@ -32,6 +34,7 @@ func (p *Pool) Write(w io.Writer, asserted ...*Term) error {
 		names[v] = fmt.Sprintf("v%d", i)
 	}
 	var b strings.Builder
+	// Each term is defined once by name, since it may be used often.
 	for _, t := range list {
 		switch t.Op {
 		case Var:
@@ -57,6 +60,8 @@ func sort(w int) string {
 	return fmt.Sprintf("(_ BitVec %d)", w)
 }
 
+// literal writes a constant: one bit is a truth value, and hexadecimal is used where it can tell
+// the width.
 func literal(w int, v uint64) string {
 	switch {
 	case w == 1 && v == 1:
@@ -73,6 +78,8 @@ var smtNames = map[Op]string{Mul: "bvmul", UDiv: "bvudiv", URem: "bvurem", Or: "
 	Lshr: "bvlshr",
 	Ashr: "bvashr", Ite: "ite", Eq: "=", Ult: "bvult", Slt: "bvslt"}
 
+// text writes a term's operation with the names of its arguments. Terms of one bit are truth values
+// here, and vectors of one bit where bits are joined.
 func (p *Pool) text(t *Term, names map[*Term]string) string {
 	arg := func(i int) string { return names[t.Args[i]] }
 	vector := func(i int) string { // a truth value as a vector of one bit
@@ -81,6 +88,7 @@ func (p *Pool) text(t *Term, names map[*Term]string) string {
 		}
 		return arg(i)
 	}
+	// Operations of SMT-LIB take vectors, so for truth values each is written in its other form.
 	switch t.Op {
 	case Sum:
 		return p.sumText(t, names)
@@ -120,6 +128,8 @@ func (p *Pool) text(t *Term, names map[*Term]string) string {
 	return "(" + smtNames[t.Op] + " " + arg(0) + " " + arg(1) + ")"
 }
 
+// sumText writes a sum. A power of two is a shift, and a factor that is negative as a number with
+// sign is subtracted: solvers do better with both.
 func (p *Pool) sumText(t *Term, names map[*Term]string) string {
 	out := ""
 	if t.Val != 0 {
@@ -127,6 +137,7 @@ func (p *Pool) sumText(t *Term, names map[*Term]string) string {
 	}
 	for i, a := range t.Args {
 		k, x, op := t.Coef[i], names[a], "bvadd"
+		// -k of the width is the smaller number if k is negative as a number with sign.
 		if n := (-k) & mask(t.W); n < k {
 			k, op = n, "bvsub"
 		}
@@ -137,6 +148,7 @@ func (p *Pool) sumText(t *Term, names map[*Term]string) string {
 		default:
 			x = fmt.Sprintf("(bvmul %s %s)", x, literal(t.W, k))
 		}
+		// The first part has nothing to be added to.
 		switch {
 		case out == "" && op == "bvadd":
 			out = x
@@ -157,10 +169,12 @@ type run struct {
 	delta uint64
 }
 
+// runs divides a table into runs that are constant, or rise with the index.
 func (p *Pool) runs(t *Term) []run {
 	tab, v := p.tables[t.Val], t.Args[0]
 	var out []run
 	for i := 0; i < len(tab); {
+		// Take the longer of the two from here on.
 		flat, rise := i+1, i+1
 		for flat < len(tab) && tab[flat] == tab[i] {
 			flat++
@@ -186,6 +200,7 @@ func (p *Pool) mapText(t *Term, name string) string {
 		return fmt.Sprintf("(ite %s %s %s)", name, literal(t.W, p.tables[t.Val][1]), literal(t.W, p.tables[t.Val][0]))
 	}
 	list := p.runs(t)
+	// Many runs would be a chain as long; a tree over the bits is flatter.
 	if len(list) > 40 {
 		return tree(p.tables[t.Val], name, t.W, v.W-1)
 	}
@@ -193,6 +208,7 @@ func (p *Pool) mapText(t *Term, name string) string {
 	if t.W > v.W {
 		wide = fmt.Sprintf("((_ zero_extend %d) %s)", t.W-v.W, name)
 	}
+	// Write the chain from its end: each comparison chooses between its run and the rest.
 	out := ""
 	for i := len(list) - 1; i >= 0; i-- {
 		r := list[i]
@@ -209,6 +225,8 @@ func (p *Pool) mapText(t *Term, name string) string {
 	return out
 }
 
+// tree writes a table as choices by the bits of the index, from the highest down. Halves of one
+// value need none.
 func tree(tab []uint64, name string, w, bit int) string {
 	same := true
 	for _, v := range tab {

@@ -15,6 +15,7 @@ type linear struct {
 
 // add adds k times t.
 func (l *linear) add(p *Pool, t *Term, k uint64) {
+	// A sum in a sum is one sum. Negation and shifts are multiples as well.
 	switch t.Op {
 	case Const:
 		l.val += k * t.Val
@@ -61,6 +62,7 @@ func (p *Pool) shifted(t *Term) (*Term, int) {
 
 // sum makes the term.
 func (p *Pool) sum(l *linear) *Term {
+	// Coefficients count modulo the width, and a term without one goes.
 	m := mask(l.w)
 	l.val &= m
 	type part struct {
@@ -73,7 +75,9 @@ func (p *Pool) sum(l *linear) *Term {
 			parts = append(parts, part{t, k})
 		}
 	}
+	// The order of terms is that of their numbers, so that equal sums are one term.
 	slices.SortFunc(parts, func(a, b part) int { return a.t.id - b.t.id })
+	// Small sums are the terms that they are.
 	switch {
 	case len(parts) == 0:
 		return p.Const(l.w, l.val)
@@ -86,6 +90,7 @@ func (p *Pool) sum(l *linear) *Term {
 	for _, x := range parts {
 		s.Args, s.Coef = append(s.Args, x.t), append(s.Coef, x.k)
 	}
+	// Terms without a common bit are joined instead of added.
 	if t := p.disjoint(s); t != nil {
 		return t
 	}
@@ -97,15 +102,18 @@ func (p *Pool) disjoint(s *Term) *Term {
 	used := s.Val
 	for i, a := range s.Args {
 		k := s.Coef[i]
+		// A factor that is no power of two adds the number to itself shifted, with carries.
 		if k&(k-1) != 0 {
 			return nil
 		}
 		shift := bits.TrailingZeros64(k)
+		// A bit that two parts may set would carry.
 		if a.maybe<<shift>>shift != a.maybe && len(s.Args) > 1 || a.maybe<<shift&used != 0 {
 			return nil
 		}
 		used |= a.maybe << shift & mask(s.W)
 	}
+	// Without carries, adding is the same as joining.
 	out := p.Const(s.W, s.Val)
 	for i, a := range s.Args {
 		out = p.Or(out, p.shlConst(a, bits.TrailingZeros64(s.Coef[i])))
@@ -148,6 +156,8 @@ func (p *Pool) lanes(a, b *Term, sub bool) *Term {
 		return nil
 	}
 	var parts []*Term
+	// Cut at the borders that both words have, and go on to the next one where a carry may leave
+	// the part.
 	start := 0
 	for _, c := range append(cuts, a.W) {
 		x, y := p.Extract(a, start, c-start), p.Extract(b, start, c-start)
@@ -156,6 +166,7 @@ func (p *Pool) lanes(a, b *Term, sub bool) *Term {
 				continue
 			}
 		} else if start == 0 {
+			// Nothing was cut.
 			return nil
 		}
 		if sub {
@@ -172,6 +183,7 @@ func (p *Pool) lanes(a, b *Term, sub bool) *Term {
 // cuts returns the places where both words have a border between parts. Constants have borders
 // everywhere.
 func (p *Pool) cuts(a, b *Term) []int {
+	// of returns the borders of a word's parts; nil stands for everywhere.
 	of := func(t *Term) map[int]bool {
 		if t.Op == Const {
 			return nil
@@ -229,15 +241,18 @@ func (p *Pool) UDiv(a, b *Term) *Term {
 
 // URem returns the remainder of unsigned numbers. The divisor must not be zero.
 func (p *Pool) URem(a, b *Term) *Term {
+	// A number below the divisor is its own remainder.
 	if a.hi < b.lo {
 		return a
 	}
 	if b.Op != Const || b.Val == 0 {
 		return p.node(URem, a.W, a, b)
 	}
+	// By a power of two, the remainder is the low bits.
 	if b.Val&(b.Val-1) == 0 {
 		return p.And(a, p.Const(a.W, b.Val-1))
 	}
+	// What is a multiple of the divisor anyway adds nothing to the remainder.
 	if t := p.withoutMod(a, b); t != nil {
 		return p.URem(t, b)
 	}
@@ -247,12 +262,15 @@ func (p *Pool) URem(a, b *Term) *Term {
 // withoutMod drops inner remainders by the same number where nothing can wrap:
 // (x mod m + y) mod m = (x + y) mod m.
 func (p *Pool) withoutMod(a, m *Term) *Term {
+	// A remainder of a remainder by the same number is one.
 	if a.Op == URem && a.Args[1] == m {
 		return a.Args[0]
 	}
 	if a.Op != Sum {
 		return nil
 	}
+	// Take inner remainders out of the sum, with their coefficients. They may be extended with
+	// zeros.
 	l, found := &linear{w: a.W, val: a.Val}, false
 	for i, x := range a.Args {
 		k := a.Coef[i]
@@ -268,6 +286,7 @@ func (p *Pool) withoutMod(a, m *Term) *Term {
 			l.add(p, x, k)
 		}
 	}
+	// The identity needs sums that cannot wrap around, before and after.
 	if !found || !exact(a) {
 		return nil
 	}

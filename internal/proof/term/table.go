@@ -13,6 +13,7 @@ func (p *Pool) tabulate(t, v *Term) []uint64 {
 	for i, a := range t.Args {
 		tabs[i] = p.tableOf(a, v)
 	}
+	// A variable has at most so many values that all of them can be computed.
 	out, vals := make([]uint64, 1<<v.W), make([]uint64, len(t.Args))
 	for x := range out {
 		for i := range tabs {
@@ -23,6 +24,8 @@ func (p *Pool) tabulate(t, v *Term) []uint64 {
 	return out
 }
 
+// tableOf is the table of a term with one variable: its own if it has one, otherwise a computed
+// one.
 func (p *Pool) tableOf(t, v *Term) []uint64 {
 	switch t.Op {
 	case Map:
@@ -40,6 +43,7 @@ func (p *Pool) tableOf(t, v *Term) []uint64 {
 // canon returns the one term of w bits that has the given values for the values of v: a constant, v
 // itself or a table, between zeros.
 func (p *Pool) canon(v *Term, w int, tab []uint64) *Term {
+	// A table with one value is a constant.
 	var ones uint64
 	same := true
 	for _, x := range tab {
@@ -49,6 +53,8 @@ func (p *Pool) canon(v *Term, w int, tab []uint64) *Term {
 	if same {
 		return p.Const(w, tab[0])
 	}
+	// Take off the zeros at both ends that all values have. What is left may be the variable
+	// itself.
 	low := bits.TrailingZeros64(ones)
 	inner := bits.Len64(ones) - low
 	part := slices.Clone(tab)
@@ -64,6 +70,7 @@ func (p *Pool) canon(v *Term, w int, tab []uint64) *Term {
 	if inner == w {
 		return t
 	}
+	// Put the zeros back around it.
 	var parts []*Term
 	if top := w - inner - low; top > 0 {
 		parts = append(parts, p.Const(top, 0))
@@ -103,14 +110,17 @@ func (p *Pool) Select(list []*Term, index *Term) *Term {
 	return p.choose(list[:n], index, max(bits.Len64(n-1)-1, 0))
 }
 
+// choose is a binary search by the bits of the index. Equal halves need no bit.
 func (p *Pool) choose(list []*Term, index *Term, bit int) *Term {
 	if len(list) == 1 {
 		return list[0]
 	}
+	// A large table takes long: ask whether the work was called off.
 	if p.tick != nil {
 		p.tick()
 	}
 	half := 1 << bit
+	// A list need not be a power of two: without a second half, this bit is 0 for all indices.
 	if len(list) <= half {
 		return p.choose(list, index, bit-1)
 	}

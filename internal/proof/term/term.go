@@ -137,10 +137,12 @@ func (p *Pool) Var(name string, w int) *Term {
 
 // intern returns the one term that equals t.
 func (p *Pool) intern(t *Term) *Term {
+	// Equal terms are one, so that they can be compared by pointer.
 	p.buf = t.key(p.buf[:0])
 	if have := p.known[string(p.buf)]; have != nil {
 		return have
 	}
+	// Limits are looked at where terms are made: everything that takes time makes them.
 	if len(p.all) >= p.limit {
 		panic(Limit{p.limit})
 	}
@@ -159,6 +161,8 @@ func (p *Pool) intern(t *Term) *Term {
 	return t
 }
 
+// key writes all that makes two terms the same. Arguments are interned, so their number stands for
+// them.
 func (t *Term) key(b []byte) []byte {
 	b = append(b, byte(t.Op), byte(t.W))
 	b = binary.LittleEndian.AppendUint64(b, t.Val)
@@ -199,6 +203,8 @@ func commonSole(args []*Term) (v *Term, ok bool) {
 func (p *Pool) make(t *Term) *Term {
 	v, ok := commonSole(t.Args)
 	switch {
+	// Constants only: the operation is computed. With one variable of few values, its table is the
+	// term.
 	case ok && v == nil:
 		vals := make([]uint64, len(t.Args))
 		for i, a := range t.Args {
@@ -225,6 +231,7 @@ func (p *Pool) commutative(op Op, w int, a, b *Term) *Term {
 
 // bound derives the bounds of the value from the arguments.
 func (t *Term) bound(p *Pool) {
+	// Start with all that the width allows, and narrow it by the operation.
 	m := mask(t.W)
 	t.lo, t.hi, t.maybe = 0, m, m
 	switch t.Op {
@@ -236,6 +243,7 @@ func (t *Term) bound(p *Pool) {
 		return
 	case Sum:
 		t.lo, t.hi = boundSum(t)
+	// A product is bounded if it can't overflow.
 	case Mul:
 		if over, low := bits.Mul64(t.Args[0].hi, t.Args[1].hi); over == 0 && low <= m {
 			t.lo, t.hi = t.Args[0].lo*t.Args[1].lo, low
@@ -257,15 +265,20 @@ func (t *Term) bound(p *Pool) {
 	default:
 		t.boundBits()
 	}
+	// The greatest value bounds the bits, and the bits bound the greatest value.
 	if n := bits.Len64(t.hi); n < 64 {
 		t.maybe &= 1<<n - 1
 	}
 	t.hi = min(t.hi, t.maybe)
 }
 
+// boundBits derives the bounds of operations on bits.
 func (t *Term) boundBits() {
+	// maybe has the bits that can be set, lo and hi are the least and the greatest value. What is
+	// not said here stays as wide as it can be.
 	switch t.Op {
 	case And:
+		// The conjunction of truth values has more arguments and needs no bounds.
 		if t.W > 1 {
 			t.maybe = t.Args[0].maybe & t.Args[1].maybe
 		}
@@ -278,6 +291,7 @@ func (t *Term) boundBits() {
 		t.lo, t.hi = mask(t.W)&^t.Args[0].hi, mask(t.W)&^t.Args[0].lo
 	case Extract:
 		t.maybe = t.Args[0].maybe >> t.Val & mask(t.W)
+		// The bounds hold only if no bit above the extracted ones can be set.
 		if t.Args[0].hi>>t.Val <= mask(t.W) {
 			t.lo, t.hi = t.Args[0].lo>>t.Val, t.Args[0].hi>>t.Val
 		}

@@ -11,6 +11,7 @@ import (
 // aes compares Go's map with and without the AES instructions that its hash has: two processes take
 // turns, the one with GODEBUG=cpu.aes=off. A third has them on again.
 func aes(o *options, args []string) error {
+	// The setting is read when a process starts: neither half can be measured in the other's.
 	child := o.flags.Bool("child", false, "measure one turn and print it; the command starts these itself")
 	if err := o.flags.Parse(args); err != nil {
 		return err
@@ -19,9 +20,12 @@ func aes(o *options, args []string) error {
 	if *child {
 		return json.NewEncoder(o.out).Encode(aesTurn(o))
 	}
+	// Off comes twice. The second shows what the machine alone moves; a gain below it is none.
 	off := []string{"GODEBUG=cpu.aes=off,cpu.ssse3=off"}
 	settings := [][]string{off, nil, off}
 	all := make([]map[string][]float64, len(settings))
+	// The turns begin with another process each time: what follows a pause, or heats the core,
+	// changes with the turn and not with the setting.
 	for turn := range o.turns {
 		for i := range settings {
 			w := (i + turn) % len(settings)
@@ -72,6 +76,8 @@ func aesTurn(o *options) (all []aesResult) {
 	return all
 }
 
+// aesProcess is one turn in a process of its own. The names are counted, so that a child of another
+// build is not taken for a fast one.
 func aesProcess(environment []string) (all []aesResult, err error) {
 	program, err := os.Executable()
 	if err != nil {

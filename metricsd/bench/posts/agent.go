@@ -60,15 +60,19 @@ func agent(o *options, args []string) error {
 	if err := o.flags.Parse(args); err != nil {
 		return err
 	}
+	// The agent is a process, since its processor's time is to be that of the agent and not of the
+	// sender.
 	if *serve != "" {
 		return serveAgent(o.out, *serve, *profile)
 	}
+	// The first key comes again at the end, as a measure of the noise.
 	names := []string{keyers[0].name, keyers[1].name, keyers[2].name, keyers[0].name}
 	all, cores := make([][]float64, len(names)), make([][]float64, len(names))
 	reached := make([][]float64, len(names))
 	for turn := range o.turns {
 		for i := range names {
 			w := (i + turn) % len(names)
+			// As often as each other, and in each place of a turn.
 			r, err := agentTurn(names[w], "", *rate, *seconds)
 			if err != nil {
 				return err
@@ -83,9 +87,11 @@ func agent(o *options, args []string) error {
 		Columns: []string{"key", "ns of processor time a message", "cores at that rate", "share of sorting",
 			"messages/s"},
 	}
+	// The last row repeats the first key; it is named after what it is for.
 	for i, name := range append(names[:3:3], again) {
 		t.add(name, median(all[i]), median(cores[i]), ratioOf(all[i], all[0]), median(reached[i]))
 	}
+	// Profiles cost time themselves, so they have turns of their own that no row counts.
 	if *flames != "" {
 		for _, name := range names[:3] {
 			if err := flameTurn(name, *flames, *rate, 5**seconds); err != nil {
@@ -108,6 +114,8 @@ func flameTurn(name, dir string, rate int, seconds float64) error {
 // agentResult is what a turn gives.
 type agentResult struct{ cpu, taken, seconds float64 }
 
+// agentTurn starts an agent with a key, sends to it, and asks what it took. A turn counts only when
+// every message came through: one that dropped some had less to do.
 func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -127,8 +135,11 @@ func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, e
 		return r, err
 	}
 	start := time.Now()
+	// Deferred in this order, the pipe closes before the wait: its end is what tells the agent to
+	// stop.
 	defer c.Wait()
 	defer stop.Close()
+	// Its first line says the address, so that no port is guessed and no start is waited out.
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		return r, errors.New("the agent did not say where it listens")
@@ -137,6 +148,7 @@ func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, e
 	if err != nil {
 		return r, err
 	}
+	// With its input closed it takes what its socket holds and prints what it counted.
 	stop.Close()
 	var told struct{ Messages, Contexts, Nanoseconds int }
 	if !lines.Scan() {
@@ -145,6 +157,7 @@ func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, e
 	if err := json.Unmarshal(lines.Bytes(), &told); err != nil {
 		return r, err
 	}
+	// A thousand contexts: with fewer, two lists of tags would have had one key.
 	if told.Contexts != 1000 || told.Messages != sent {
 		return r, fmt.Errorf("the agent took %d messages of %d, and has %d contexts of 1000", told.Messages, sent,
 			told.Contexts)
@@ -216,6 +229,7 @@ func serveAgent(out io.Writer, key, profile string) error {
 	if i < 0 {
 		return fmt.Errorf("no key %q; there are sort, set and metricsd", key)
 	}
+	// The buffer is large, for the sender not to lose what a slow key leaves waiting.
 	socket, err := listen.Open("udp", "127.0.0.1:0", listen.Options{ReceiveBuffer: 16 << 20})
 	if err != nil {
 		return err
@@ -233,6 +247,7 @@ func serveAgent(out io.Writer, key, profile string) error {
 	}
 	a := &keyedAgent{aggregator: aggregate.New(2, aggregate.DefaultLimits()), key: keyers[i].make(),
 		parser: dogstatsd.NewParser(0, seed)}
+	// Time from here on: making the key and the aggregator is no part of a message.
 	ready := processor()
 	received := make(chan struct{})
 	go func() {
@@ -240,6 +255,8 @@ func serveAgent(out io.Writer, key, profile string) error {
 		a.receive(socket)
 	}()
 	fmt.Fprintln(out, socket.Address())
+	// The parent says the end by closing the input. Stop lets the receiver read what the kernel
+	// holds, so the messages are all counted before the time is taken.
 	io.Copy(io.Discard, os.Stdin)
 	socket.Stop()
 	<-received
@@ -260,6 +277,8 @@ type keyedAgent struct {
 	messages   atomic.Int64
 }
 
+// receive takes datagrams in batches, as the service's receivers do, until the socket is stopped
+// and empty.
 func (a *keyedAgent) receive(s *listen.Socket) {
 	batch := listen.NewBatch(16, 64<<10)
 	for {

@@ -38,6 +38,8 @@ import (
 	"unsafe"
 )
 
+// init makes the ways in C. Streams and contexts are made once, as a service would keep them; "one
+// call" is the way that keeps none.
 func init() {
 	kept, context, deflate := C.stream(), C.ZSTD_createDCtx(), C.libdeflate_alloc_decompressor()
 	inC = []unpacker{

@@ -42,11 +42,14 @@ func decompress(o *options, args []string) error {
 	return o.print(t)
 }
 
+// decompressRows adds a row for each library that unpacks a body of a size. All give into memory
+// that is there already: what is compared is the unpacking.
 func (o *options) decompressRows(t *table, size int) error {
 	plain := payload(size)
 	deflated, zstded := pack(plain)
 	var ways []way
 	var failed error
+	// Zstandard reads other bytes of the same body, so a row says how many those are.
 	libraries := append(append(inGo(deflated), inC...), zstdInGo())
 	for _, l := range libraries {
 		packed := deflated
@@ -54,6 +57,7 @@ func (o *options) decompressRows(t *table, size int) error {
 			packed = zstded
 		}
 		out := make([]byte, 0, len(plain)+64)
+		// Once beforehand, and compared: a library that is fast because it stops early has no row.
 		if got, err := l.unpack(out, packed); err != nil || !bytes.Equal(got, plain) {
 			return fmt.Errorf("%s: %d bytes of %d, %v", l.name, len(got), len(plain), err)
 		}
@@ -66,6 +70,7 @@ func (o *options) decompressRows(t *table, size int) error {
 		}})
 	}
 	all := o.times(ways...)
+	// The first library once more is the noise.
 	for i, l := range append(libraries, unpacker{name: again}) {
 		packed := len(deflated)
 		if l.zstd {
@@ -125,6 +130,7 @@ func inGo(packed []byte) []unpacker {
 	if err != nil {
 		panic(err)
 	}
+	// A new reader each time is what a handler does without a pool; Reset is what a pool gives.
 	return []unpacker{
 		{"compress/zlib, a new reader", false, func(out, packed []byte) ([]byte, error) {
 			r, err := stdzlib.NewReader(bytes.NewReader(packed))

@@ -37,6 +37,8 @@ func fill(o *options, args []string) error {
 	if err := o.flags.Parse(args); err != nil {
 		return err
 	}
+	// The service is a program as it is shipped, with small queues: a bound that nothing meets
+	// shows nothing.
 	service, dir, err := startAll(*program)
 	if err != nil {
 		return err
@@ -49,6 +51,8 @@ func fill(o *options, args []string) error {
 	s := &samples{start: time.Now(), phase: *phase, queues: map[string]*queueFill{}}
 	ctx, cancel := context.WithTimeout(context.Background(), 3**phase)
 	defer cancel()
+	// Both loads run at once from here, and each keeps to its phases by the clock: messages in the
+	// first two, requests in the second only.
 	var posted, refused atomic.Int64
 	var busy sync.WaitGroup
 	busy.Go(func() {
@@ -60,6 +64,7 @@ func fill(o *options, args []string) error {
 	for sender := range 8 {
 		busy.Go(func() { postFrom(ctx, *phase, sender, &posted, &refused) })
 	}
+	// The pages of the agent and of the intake are read until the third phase ends.
 	failed := make(chan error, 2)
 	for _, address := range []string{fillAgent, fillDoor} { // each on its own: one may be slow to answer
 		go func() { failed <- s.watch(ctx, address) }()
@@ -68,6 +73,7 @@ func fill(o *options, args []string) error {
 		return err
 	}
 	busy.Wait()
+	// A plot of an intake that refused all is a plot of nothing.
 	if posted.Load() == 0 {
 		return errors.New("the intake took no request")
 	}
@@ -79,6 +85,7 @@ func fill(o *options, args []string) error {
 
 // startAll starts the service in a directory of its own and waits until it answers.
 func startAll(program string) (*exec.Cmd, string, error) {
+	// The path must hold in the directory that the service runs in.
 	program, err := exec.LookPath(program)
 	if err == nil {
 		program, err = filepath.Abs(program)
@@ -86,6 +93,7 @@ func startAll(program string) (*exec.Cmd, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("%w; build metricsd and name it with -metricsd", err)
 	}
+	// Queues are files, so each run begins with empty ones.
 	dir, err := os.MkdirTemp("", "posts")
 	if err != nil {
 		return nil, "", err
@@ -96,6 +104,7 @@ func startAll(program string) (*exec.Cmd, string, error) {
 	if err := c.Start(); err != nil {
 		return nil, "", err
 	}
+	// The door answers that it is healthy only once the queue and the index behind it do.
 	for range 300 {
 		if r, err := http.Get("http://" + fillDoor + "/healthz"); err == nil {
 			r.Body.Close()
@@ -111,11 +120,14 @@ func startAll(program string) (*exec.Cmd, string, error) {
 
 // postFrom posts series in the second phase, one request after the other, a tenth with new names.
 func postFrom(ctx context.Context, phase time.Duration, sender int, posted, refused *atomic.Int64) {
+	// The first phase is messages alone.
 	select {
 	case <-ctx.Done():
 		return
 	case <-time.After(phase):
 	}
+	// Names repeat but for a tenth: an intake lives on what it knows, and new names are its dear
+	// case.
 	for end, n := time.Now().Add(phase), 0; time.Now().Before(end); n++ {
 		var body bytes.Buffer
 		body.WriteString(`{"series":[`)
@@ -131,6 +143,8 @@ func postFrom(ctx context.Context, phase time.Duration, sender int, posted, refu
 				`"team:checkout"],"points":[[%d,1.5]]}`, sender, of, of%500, of%5000, time.Now().Unix())
 		}
 		body.WriteString(`]}`)
+		// A refusal is what the bound is for: the client waits as it was told, shortly, and sends
+		// the next.
 		r, err := http.Post("http://"+fillDoor+"/api/v1/series", "application/json", &body)
 		if err != nil {
 			continue
@@ -221,6 +235,8 @@ func scrape(address string, into map[string]float64) error {
 	return lines.Err()
 }
 
+// table says of each queue the most that it held in each phase, and what is left at the end: a
+// queue that is not empty at rest has a reader that is slower than its writer.
 func (s *samples) table() *table {
 	t := &table{
 		Name: "Fill of the queues of metricsd all",
@@ -247,6 +263,7 @@ func (s *samples) draw() []byte {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" `+
 		`font-family="sans-serif" font-size="12">`+"\n",
 		width+2*left, len(names)*strip+40)
+	// Phases are thirds of the width.
 	all := 3 * s.phase.Seconds()
 	for i, label := range []string{"messages over UDP", "and requests as fast as they are taken", "at rest"} {
 		x := left + width*float64(i)/3
@@ -254,6 +271,8 @@ func (s *samples) draw() []byte {
 			`<line x1="%.0f" x2="%.0f" y1="18" y2="%d" stroke="#999"/>`+"\n",
 			x+4, label, x, x, len(names)*strip+20)
 	}
+	// A queue without a bound is drawn against the most it held, and says so: its strip is always
+	// full once, which means nothing.
 	for i, name := range names {
 		q := s.queues[name]
 		bottom := float64(20 + (i+1)*strip - 6)

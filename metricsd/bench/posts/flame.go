@@ -71,12 +71,16 @@ func drawFlame(root *frame) []byte {
 		`font-family="monospace" font-size="11">`+"\n%s</svg>\n", flameWidth, (deepest+1)*rowHeight, b.String())
 }
 
+// drawFrame draws a frame and, a row below, what it calls, from left to right. Frames too narrow to
+// be seen end the branch: all they call is narrower still.
 func drawFrame(b *strings.Builder, f *frame, x float64, depth int, scale float64, all int64, deepest *int) {
 	width := float64(f.value) * scale
 	if width < narrowest {
 		return
 	}
 	*deepest = max(*deepest, depth)
+	// The package's path is the same for most frames, so the label begins after it; a browser cuts
+	// no text at the rectangle's end, so the label is cut by the width of a letter.
 	label := f.name[strings.LastIndexByte(f.name, '/')+1:]
 	if most := int(width / 6.7); len(label) > most {
 		label = label[:max(0, most)]
@@ -84,6 +88,7 @@ func drawFrame(b *strings.Builder, f *frame, x float64, depth int, scale float64
 	fmt.Fprintf(b, `<g><title>%s %.1f %%</title><rect x="%.1f" y="%d" width="%.1f" height="15" fill="%s"/>`+
 		`<text x="%.1f" y="%d">%s</text></g>`+"\n", html.EscapeString(f.name), 100*float64(f.value)/float64(all), x,
 		depth*rowHeight, width-0.5, colour(f.name), x+2, depth*rowHeight+11, html.EscapeString(label))
+	// By name, so that two graphs have the same function in the same place.
 	for _, name := range slices.Sorted(maps.Keys(f.calls)) {
 		c := f.calls[name]
 		drawFrame(b, c, x, depth+1, scale, all, deepest)

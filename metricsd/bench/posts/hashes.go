@@ -23,6 +23,7 @@ type hashFunction struct {
 	sum  func(string) uint64
 }
 
+// hashFunctions are the functions that could key a tag. The seeds stay the same over a run.
 func hashFunctions() []hashFunction {
 	mapSeed := maphash.MakeSeed()
 	return []hashFunction{
@@ -35,6 +36,7 @@ func hashFunctions() []hashFunction {
 			h.Write([]byte(s))
 			return h.Sum64()
 		}},
+		// CRC-32 has an instruction but 32 bits, so two with different polynomials stand for 64.
 		{"two CRC-32 side by side", func(s string) uint64 {
 			return uint64(crc32.ChecksumIEEE([]byte(s)))<<32 | uint64(crc.UpdateString(0, s))
 		}},
@@ -83,12 +85,15 @@ func tagsOf(length int) []string {
 	return tags
 }
 
+// hashQuality tests the functions on what tags look like: a long shared beginning and a number. A
+// function may be fast because it passes over such differences.
 func hashQuality(n int) *table {
 	t := &table{
 		Name: fmt.Sprintf("Quality with %d tags that differ in few bytes", n),
 		Columns: []string{"function", "collisions in 64 bits", "in the upper 32", "in the lower 32", "chance",
 			"buckets: deviations of chi squared", "avalanche: worst bit", "verdict"},
 	}
+	// As many collisions in half of the bits as chance gives: fewer would be as suspicious as more.
 	chance := float64(n) * float64(n-1) / 2 / math.Pow(2, 32)
 	for _, f := range hashFunctions() {
 		all := make([]uint64, n)
@@ -99,7 +104,9 @@ func hashQuality(n int) *table {
 		upper, lower := collisions(all, 32, 32), collisions(all, 0, 32)
 		buckets, worst := chiSquared(all), avalanche(f.sum)
 		verdict := "passes"
+		// Five deviations: with some ten functions and tests, chance alone does not reach it.
 		off := func(found int) bool { return math.Abs(float64(found)-chance) > 5*math.Sqrt(chance) }
+		// A bit of the input must turn each bit of the sum in half of all cases.
 		if whole > 0 || off(upper) || off(lower) || math.Abs(buckets) > 5 || worst > 0.05 {
 			verdict = "fails"
 		}

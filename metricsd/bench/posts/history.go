@@ -50,6 +50,8 @@ func keep(o *options, args []string) error {
 	}
 	alone()
 	if *child >= 0 {
+		// Each history is measured by the memory of its whole process, which never shrinks: a
+		// second one in the same process would be measured against what the first left.
 		return json.NewEncoder(o.out).Encode(fill1(histories[*child].make(*n), *n))
 	}
 	t := &table{
@@ -60,6 +62,7 @@ func keep(o *options, args []string) error {
 	if err != nil {
 		return err
 	}
+	// Each turn has a row of its own: so few turns show their spread better than a median would.
 	for turn := range o.turns {
 		for i, h := range histories {
 			out, err := exec.Command(program, "history", "-n", strconv.Itoa(*n), "-child", strconv.Itoa(i)).Output()
@@ -76,6 +79,7 @@ func keep(o *options, args []string) error {
 	return o.print(t)
 }
 
+// fill1 enters the names and sees a tenth of them again, in an order in which no cache line helps.
 func fill1(see func(int), n int) historyResult {
 	entered := cost(way{run: func(n int) {
 		for i := range n {
@@ -87,6 +91,8 @@ func fill1(see func(int), n int) historyResult {
 			see(i * 7919 % n)
 		}
 	}}, n/10)
+	// The most that the process held, with what the collector had not yet freed: the machine must
+	// have it.
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
 		panic(err) // it has no way to fail

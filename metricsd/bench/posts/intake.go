@@ -35,6 +35,8 @@ func intake(o *options, args []string) error {
 		Columns: []string{"known by, handed on", "ns", "times as fast as names, points",
 			"as its neighbour above"},
 	}
+	// A sink is kept over the turns, as the intake keeps it: all but the first turn are of known
+	// names.
 	var failed error
 	run := func(single bool, fresh func() pointSink) func(int) {
 		sink := fresh()
@@ -48,6 +50,7 @@ func intake(o *options, args []string) error {
 				wholly(messages, all, count, sink)
 			}
 			all += count
+			// Every point is to arrive: a way that loses some between goroutines would win.
 			if got := sink.counted() - before; got != count**each {
 				failed = fmt.Errorf("%d points of %d were counted", got, count**each)
 			}
@@ -58,6 +61,8 @@ func intake(o *options, args []string) error {
 	kept := func() pointSink {
 		return &historySink{known: history.New(4 * *names), cache: map[uint64]*cached{}}
 	}
+	// The ways change one thing each, from the first post's to metricsd's own; the last column is
+	// what that one thing brings.
 	ways := []way{
 		{name: "names, points", run: run(true, byName)},
 		{name: "numbers, points", run: run(true, byNumber)},

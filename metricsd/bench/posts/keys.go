@@ -62,6 +62,8 @@ func keys(o *options, args []string) error {
 	return o.print(t)
 }
 
+// keyRows adds a row for each way to make one number of a name, a host and a list of tags whose
+// order and repeats must not count.
 func (o *options) keyRows(t *table, label string, lists []tagList) error {
 	tags := make([]string, len(lists[0].tags)) // every way gets the list afresh: it may change it
 	var sum uint64
@@ -75,6 +77,7 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 		}
 	}
 	agent, ours := new(agentKeys), contextkey.NewGenerator(seed)
+	// The copy is a way of its own, since each way below pays for it and a service would not.
 	ways := []way{
 		{name: "the copy alone", run: over(func(*tagList) uint64 { return 1 })},
 		{name: "sort, each once, hash", run: over(func(*tagList) uint64 {
@@ -88,15 +91,18 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 			k, _ := ours.Key("page.views", "web-1", tags)
 			return k
 		})},
+		// The service hashes a tag when it first sees it, so that a list costs no hashing at all.
 		{name: "metricsd's, hashes from its interner", run: over(func(l *tagList) uint64 {
 			k, _ := ours.KeyHashed("page.views", "web-1", tags, l.hashes)
 			return k
 		})},
 	}
+	// A key that takes two lists for one is no key, however fast.
 	if err := alike(lists, agent, ours); err != nil {
 		return err
 	}
 	all := o.times(append(ways, ways[1])...)
+	// Turn by turn: the copy is dearer in a turn in which everything is.
 	for turn, copied := range all[0] { // which no way of the service pays
 		for i := range all[1:] {
 			all[i+1][turn] -= copied
@@ -105,6 +111,7 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 	for i, w := range append(ways, way{name: again})[1:] {
 		t.add(label, w.name, median(all[i+1]), ratioOf(all[1], all[i+1]), ratioOf(all[2], all[i+1]))
 	}
+	// The sum keeps the compiler from leaving out what nobody reads.
 	if sum == 0 {
 		return errors.New("all keys are 0")
 	}

@@ -28,6 +28,7 @@ func service(o *options, args []string) error {
 	if *bench == "" {
 		return errors.New("no benchmark; give -bench")
 	}
+	// Both programs are made before the turns: a build beside a measurement would be measured.
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return err
@@ -43,6 +44,8 @@ func service(o *options, args []string) error {
 	}
 	names := []string{"before", "after", "before, again"}
 	all := make([][]float64, len(names))
+	// Old, new, old by turns: the two old rows are the same program, so their difference is the
+	// noise.
 	for turn := range o.turns {
 		for i := range names {
 			w := (i + turn) % len(names)
@@ -66,6 +69,8 @@ func service(o *options, args []string) error {
 // A builder builds a package's tests at two revisions.
 type builder struct{ root, pkg, file, scratch string }
 
+// both builds the benchmark's program at the old revision and at the working tree. The older one
+// gets the working tree's benchmark laid over its file, so that both do the same.
 func (b *builder) both(was string) ([2]string, error) {
 	old := filepath.Join(b.scratch, "tree")
 	if err := command1("git", "-C", b.root, "worktree", "add", "--detach", old, was); err != nil {

@@ -32,6 +32,8 @@ func trees(o *options, args []string) error {
 	}
 	alone()
 	names := hierarchical(*n)
+	// A name that is absent has a known one as its beginning: a tree goes all the way down before
+	// it can say no, while a hash differs at once.
 	absent := make([]string, len(names))
 	for i, name := range names {
 		absent[i] = name + ".x"
@@ -44,6 +46,7 @@ func trees(o *options, args []string) error {
 			"bytes a name, without its text"},
 	}
 	var entered, bytesOf []float64
+	// Growth is part of entering: a history that is empty after a restart pays it.
 	for _, s := range sets {
 		before := live()
 		entered = append(entered, cost(way{run: func(n int) {
@@ -51,6 +54,8 @@ func trees(o *options, args []string) error {
 				s.add(name)
 			}
 		}}, len(names)))
+		// The heap is measured with a full collection on both sides, so it holds the set alone; the
+		// names' text is there in every set.
 		bytesOf = append(bytesOf, float64(live()-before)/float64(len(names)))
 	}
 	found := 0
@@ -60,6 +65,7 @@ func trees(o *options, args []string) error {
 		misses = append(misses, way{name: s.name(), run: looks(s, absent, &found)})
 	}
 	hit, miss := o.times(hits...), o.times(misses...)
+	// The first set is repeated at the end as the measure of noise.
 	for i := range append(sets, nil) {
 		if i == len(sets) {
 			t.add(again, "", median(hit[i]), ratioOf(hit[0], hit[i]), median(miss[i]), ratioOf(miss[0], miss[i]), "")

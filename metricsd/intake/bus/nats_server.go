@@ -31,6 +31,9 @@ type natsServer struct {
 	fail      func()        // closes it
 }
 
+// startNATS starts a server within this process that no socket leads to. The store gets a quarter
+// more than the stream may hold, for the server's own files: a stream that is full must be what
+// refuses.
 func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 	in, err := server.NewServer(&server.Options{
 		ServerName: "metricsd", DontListen: true, NoSigs: true,
@@ -41,6 +44,7 @@ func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 		return nil, err
 	}
 	s := &natsServer{server: in, broken: make(chan struct{})}
+	// The server says that its disk is full in its log alone, so the log is read for it.
 	s.fail = sync.OnceFunc(func() { close(s.broken) })
 	in.SetLogger(natsLog{s.fail}, false, false)
 	in.Start()
@@ -57,6 +61,8 @@ func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 	return s, nil
 }
 
+// open connects and makes the stream, or takes the one on disk. Full, it refuses what is new: the
+// old is what somebody was told is safe.
 func (s *natsServer) open(ctx context.Context, o NATSOptions) (err error) {
 	if s.conn, err = nats.Connect("", nats.InProcessServer(s.server), nats.MaxReconnects(-1)); err != nil {
 		return err
@@ -161,6 +167,8 @@ func (s *natsServer) read(ctx context.Context, from uint64, take func(Message) e
 	if err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
+	// Next has no context that ends it while nothing comes; stopping the messages does, for the
+	// caller's end and for a server that broke.
 	defer context.AfterFunc(ctx, messages.Stop)()
 	defer messages.Stop()
 	ended := make(chan struct{})
@@ -174,6 +182,7 @@ func (s *natsServer) read(ctx context.Context, from uint64, take func(Message) e
 	}()
 	for {
 		m, err := messages.Next()
+		// Which of the two it was is asked before the error, which is the same for both.
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -84,6 +84,8 @@ func formOf(batch []Parcel) byte {
 	return plainForm
 }
 
+// appendSeries writes a series: texts after their lengths, lists after their counts, and numbers as
+// varints, since most are small. Floats keep their bits.
 func appendSeries(b []byte, s *Series) []byte {
 	b = appendText(appendText(b, s.Metric), s.Host)
 	b = binary.AppendUvarint(b, uint64(len(s.Tags)))
@@ -214,6 +216,8 @@ func (r *reader) float() float64 {
 	return v
 }
 
+// parcel reads what one request brought. A count is believed only if the bytes that are left could
+// hold as many elements of the least size: a damaged one must not allocate.
 func (r *reader) parcel(form byte) (p Parcel) {
 	if len(r.left) < len(p.ID) {
 		r.fail()
@@ -232,6 +236,8 @@ func (r *reader) parcel(form byte) (p Parcel) {
 	return p
 }
 
+// series reads what appendSeries wrote, in its order. 9 and 35 bytes are the least that a point and
+// a distribution take.
 func (r *reader) series() (s Series) {
 	s.Metric, s.Host = r.text(), r.text()
 	if n := r.count(1); n > 0 {

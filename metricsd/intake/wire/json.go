@@ -24,11 +24,13 @@ func SeriesV1(body []byte, l Limits) ([]Series, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, fmt.Errorf("the body is not the JSON of /api/v1/series: %w", err)
 	}
+	// The bound, not the body, says how much memory is taken beforehand.
 	out := make([]Series, 0, min(len(in.Series), l.Series))
 	for i, s := range in.Series {
 		if err := l.room(i); err != nil {
 			return nil, err
 		}
+		// Fields that later versions have of their own are a tag here: the device.
 		series := Series{Metric: s.Metric, Host: s.Host, Tags: s.Tags, Kind: kindNamed(s.Type)}
 		if s.Interval != nil {
 			series.Interval = int64(*s.Interval)

@@ -31,6 +31,8 @@ func fields(message []byte, do func(f field) error) error {
 		message = message[n:]
 		f := field{number: number}
 		switch kind {
+		// A repeated number may come packed into bytes or one by one, and a reader must take both:
+		// so the field tells in which form it was.
 		case protowire.BytesType:
 			f.bytes, n = protowire.ConsumeBytes(message)
 			f.packed = true
@@ -89,6 +91,8 @@ func listed(body []byte, l Limits, path string, read func([]byte) (Series, error
 	return out, nil
 }
 
+// metricSeries reads the message of one series. Numbers are those of the receiver's definition;
+// what is not among them is passed over, as newer agents send more.
 func metricSeries(message []byte) (s Series, err error) {
 	err = fields(message, func(f field) error {
 		switch f.number {
@@ -143,6 +147,7 @@ func (s *Series) readPoint(message []byte) error {
 	return err
 }
 
+// sketchSeries reads the message of one series of distributions.
 func sketchSeries(message []byte) (Series, error) {
 	s := Series{Kind: Sketch}
 	err := fields(message, func(f field) error {
@@ -163,6 +168,8 @@ func sketchSeries(message []byte) (Series, error) {
 	return s, err
 }
 
+// distribution reads one distribution. Keys and counts are parallel lists, and could differ in
+// length.
 func distribution(message []byte) (d Distribution, err error) {
 	err = fields(message, func(f field) error {
 		switch f.number {

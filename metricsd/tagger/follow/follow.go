@@ -61,25 +61,34 @@ func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up fu
 		began := time.Now()
 		f.missed.Store(false)
 		err := once(ctx, func() {
+			// Up begins a trial: a source that fails soon after each start would otherwise count as
+			// well each time, and be asked, and told, without a pause.
 			f.up.Store(true)
 			if proof == nil {
 				proof = f.try(pause, told)
 			}
 		})
+		// The end of a stream is normal. A stream that ends at once is waited for, so that it costs
+		// a request a second and not a core.
 		if err == nil || ctx.Err() != nil {
 			wait(ctx, first-time.Since(began))
 			continue
 		}
 		f.up.Store(false)
 		f.failures.Add(1)
+		// It was up for longer than the pause: this is a new trouble, not the same one going on.
 		if proof.end() {
 			pause, told = first, false
 		}
 		proof = nil
+		// Once: a source that is away for a day has one line in the log, and the counter has the
+		// rest.
 		if !told {
 			f.Log.Warn("the source of tags fails; what is known stays, trying again", "source", f.Name, "error", err)
 			told = true
 		}
+		// With chance in it, for agents that lost the same server not to come back in the same
+		// moment.
 		wait(ctx, pause/2+rand.N(pause/2+1))
 		pause = min(2*pause, last)
 	}

@@ -250,6 +250,8 @@ type change struct {
 	Object json.RawMessage `json:"object"`
 }
 
+// change applies one line of a watch. An error comes as a line too, inside of an answer that went
+// well; it ends the watch, with the status by which the follower knows to list again.
 func (s *Source) change(line []byte) error {
 	var c change
 	if err := json.Unmarshal(line, &c); err != nil {
@@ -275,6 +277,8 @@ func (s *Source) change(line []byte) error {
 	case "DELETED":
 		s.feed.Drop(p.Metadata.UID)
 	}
+	// Where the next watch begins: after what has been seen, so that nothing is missed or told
+	// twice.
 	if v := p.Metadata.ResourceVersion; v != "" { // a bookmark has nothing else
 		s.version, s.stale = v, false
 	}
