@@ -76,7 +76,7 @@ func (e *Env) runBoth(
 			return err
 		})
 	}
-	// The original's failure is told first, because it explains the other.
+	// Return the original's failure first, because it explains the other.
 	if err = g.Wait(); failures[0] != "" {
 		return replies, "the original: " + failures[0], err
 	}

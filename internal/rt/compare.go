@@ -261,7 +261,7 @@ func (c *checker[A, R]) told(side int, kind string) string {
 func (c *checker[A, R]) left(side int) string {
 	var told [2][]string
 	for i := range told {
-		// Each argument is told as a text, and only those are named whose texts differ.
+		// Spell each argument as a text, and name only those whose texts differ.
 		told[i] = tell(&c.a[i])
 	}
 	var parts []string

@@ -132,7 +132,7 @@ func (o *observer[A, R]) load(path string) error {
 		var a A
 		if err := Decode(r.Args, &a, o.h.Types); err != nil {
 			o.refuse(i, err)
-			// A record that does not fit is told to the caller, with its number.
+			// Report a record that does not fit to the caller, with its number.
 			continue
 		}
 		// The room counts what the value takes in memory. The first record is always taken.

@@ -198,7 +198,7 @@ func insertSpec(text string, decl *ast.GenDecl, tok *token.File, spec importSpec
 		}
 		last = s
 	}
-	// Without one that sorts after it, it goes behind the last of its kind, or to the end of the
+	// Without one that sorts after it, it follows the last of its kind, or to the end of the
 	// block where its kind begins.
 	if last != nil {
 		at := skipLine(text, tok.Offset(last.End()))

@@ -128,7 +128,7 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 	for path := range fields {
 		paths[variable(path)] = path
 	}
-	// In order, so that of two mistakes the same one is told each time.
+	// In order, so that of two mistakes the same one is reported each time.
 	for _, pair := range slices.Sorted(slices.Values(l.environ)) {
 		name, value, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(name, environmentPrefix) || name == fileVariable {

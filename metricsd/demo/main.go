@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) int {
 	if err := f.Parse(args); err != nil {
 		return 2
 	}
-	// Quick replaces the settings as a whole, but for those that flags have set.
+	// Quick replaces all settings except those that flags have set.
 	if *quick {
 		rules, cache := d.set.Rules, d.set.Cache
 		d.set = tiny

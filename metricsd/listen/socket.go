@@ -68,7 +68,7 @@ func Open(network, address string, o Options) (*Socket, error) {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
-	// Any user of the machine may send; whose containers a sender belongs to is told by the kernel.
+	// Any user of the machine may send; the kernel says to which container a sender belongs.
 	if network == "unixgram" {
 		err = writable(address)
 		if s.credentials = o.Credentials; s.credentials {

@@ -266,8 +266,8 @@ func (b *bank) unseen(typ *Type, col any, mask uint64) uint64 {
 
 // keep takes a term that has values of its own.
 func (b *bank) keep(t *term) {
-	// The bound keeps the number of pairs for the next cost in hand. That it was met is told, since
-	// the search is no longer whole.
+	// The bound limits the number of pairs for the next cost. The search reports that it was met,
+	// since it is no longer whole.
 	if b.kept++; b.kept > perArgument {
 		b.over = true
 		return

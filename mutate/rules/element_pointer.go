@@ -28,7 +28,7 @@ if r < entry.first {`,
 }
 
 // findElementPointers looks for variables that hold a copy of an element, in code that runs often.
-// The statements behind the copy decide whether a pointer will do.
+// The statements after the copy decide whether a pointer will do.
 func findElementPointers(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list := range p.Lists() {

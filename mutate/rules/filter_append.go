@@ -47,7 +47,7 @@ type filter struct {
 	value       ast.Expr
 }
 
-// findFilterAppend looks for a counter from 0 and the loop behind it, which moves the kept elements
+// findFilterAppend looks for a counter from 0 and the loop after it, which moves the kept elements
 // to the front.
 func findFilterAppend(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site

@@ -99,7 +99,7 @@ func (s *positionSite) readLoop(p *mutate.Pass, list []ast.Stmt) bool {
 	if !ok || loop.Tok != token.DEFINE || isBlank(loop.Key) || loop.Key == nil || labelled(p, loop) {
 		return false
 	}
-	// The question must stand in the loop's own body, and the loop behind the set's declaration in
+	// The question must stand in the loop's own body, and the loop after the set's declaration in
 	// the same list.
 	body, at := p.Siblings(s.ask)
 	seq, i := p.Var(loop.X), p.Var(loop.Key)

@@ -60,8 +60,7 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 // from the element that it reads.
 func callsSomething(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
 	found := false
-	// Each call in the key must be pure but for the element, so that it may be called once in place
-	// of many times.
+	// Each call in the key must be pure except for the element, so that one call can replace many.
 	for call := range mutate.Nodes[*ast.CallExpr](p, key) {
 		if p.Info.Types[call.Fun].IsType() {
 			continue

@@ -203,9 +203,9 @@ func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 			}
 			continue
 		}
-		// Two texts are equal only if all parts are, as long as each part ends where it can be
-		// told: a separator must follow that no number can contain, and a text with a separator
-		// behind it could contain that.
+		// Two texts are equal only if all parts are, as long as the end of each part shows:
+		// a separator must follow that no number can contain, and a text could contain the
+		// separator that follows it.
 		sep := ""
 		if i+1 < len(pieces) {
 			if sep = pieces[i+1].text; sep == "" || sep[0] >= '0' && sep[0] <= '9' {
@@ -216,7 +216,7 @@ func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 		if !ok || isPlainString(t) && sep != "" {
 			return "", nil // the string may contain the separator
 		}
-		// The type of a part and the separator behind it are the shape.
+		// The type of a part and the separator after it are the shape.
 		name, ok := facts.TypeText(p, t)
 		if !ok {
 			return "", nil

@@ -343,7 +343,7 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 				&ast.BlockStmt{Lbrace: before[0].Pos(), List: before, Rbrace: before[len(before)-1].End() - 1},
 				strconv.Itoa(j))
 		}
-		// The statements behind the if run only if it does not continue.
+		// The statements after the if run only if it does not continue.
 		other, left := unfoldList(p, l, list[1:], rest, j, continues-1)
 		cond := element(p, l, rest, s.Cond, strconv.Itoa(j))
 		// Leave out a branch that is empty, and the if with both.

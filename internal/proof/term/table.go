@@ -13,7 +13,7 @@ func (p *Pool) tabulate(t, v *Term) []uint64 {
 	for i, a := range t.Args {
 		tabs[i] = p.tableOf(a, v)
 	}
-	// A variable has at most so many values that all of them can be computed.
+	// A variable has few enough values to compute all of them.
 	out, vals := make([]uint64, 1<<v.W), make([]uint64, len(t.Args))
 	for x := range out {
 		for i := range tabs {

@@ -61,8 +61,8 @@ func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 	return s, nil
 }
 
-// open connects and makes the stream, or takes the one on disk. Full, it refuses what is new: the
-// old is what somebody was told is safe.
+// open connects and makes the stream, or takes the one on disk. Full, it refuses what is new,
+// since somebody counts on what is old.
 func (s *natsServer) open(ctx context.Context, o NATSOptions) (err error) {
 	if s.conn, err = nats.Connect("", nats.InProcessServer(s.server), nats.MaxReconnects(-1)); err != nil {
 		return err
