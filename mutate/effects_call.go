@@ -155,8 +155,10 @@ var pureStd = func() map[string]string {
 	add("a", "html", "EscapeString", "UnescapeString")
 	add("a", "net/url", "PathEscape", "QueryEscape")
 	add("ar", "encoding/hex", "EncodeToString")
-	add("r", "hash/crc32", "Checksum", "ChecksumIEEE", "Update")
-	add("r", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
+	add("r", "hash/crc32", "ChecksumIEEE")
+	add("rp", "hash/crc32", "Checksum", "Update") // for a table that is nil
+	// They panic for slices that are too short.
+	add("rp", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
 		"bigEndian.Uint16", "bigEndian.Uint32", "bigEndian.Uint64")
 	add("r", "slices", "Contains", "Equal", "Index", "IsSorted")
 	return m
