@@ -154,7 +154,11 @@ func constantCopy(
 		in = append(in, p.Insert(helper.Body.Lbrace+1, "\n"+v.Name()+" := "+text))
 	} else {
 		for _, id := range p.Uses(v, helper.Body) {
-			in = append(in, constantUse(p, id, text, p.Info.Types[arg].Value))
+			use := p.Replace(id, text)
+			if sameEverywhere(p, arg) {
+				use = constantUse(p, id, text, p.Info.Types[arg].Value)
+			}
+			in = append(in, use)
 		}
 	}
 	for _, e := range slices.Backward(in) {
@@ -199,6 +203,9 @@ func constantText(p *mutate.Pass, arg ast.Expr, v *types.Var) (string, bool) {
 		if isConst && types.Identical(types.Default(c.Type()), v.Type()) {
 			return id.Name, true
 		}
+	}
+	if !sameEverywhere(p, arg) {
+		return "", false
 	}
 	value := p.Info.Types[arg].Value.ExactString()
 	switch {
