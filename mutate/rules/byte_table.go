@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -30,7 +31,7 @@ var wordByte = func() (t [256]bool) {
 }()`,
 	Class:   beagle.E0,
 	Gain:    1.3,
-	Find:    findByteTests,
+	Find:    findByteTables,
 	Rewrite: rewriteByteTest,
 }
 
@@ -40,6 +41,13 @@ type tableSite struct {
 	calls []*ast.CallExpr
 	run   []ast.Expr // neighbours in a chain of op, over one byte
 	op    token.Token
+}
+
+// findByteTables leaves out tests that the code of a table cannot repeat outside of the function.
+func findByteTables(p *mutate.Pass) []mutate.Site {
+	return slices.DeleteFunc(findByteTests(p), func(s mutate.Site) bool {
+		return slices.ContainsFunc(s.Data.(tableSite).run, func(e ast.Expr) bool { return namesLocal(p, e) })
+	})
 }
 
 func findByteTests(p *mutate.Pass) []mutate.Site {
