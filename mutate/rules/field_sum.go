@@ -138,8 +138,8 @@ func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool 
 				}
 			}
 		case *ast.Ident:
-			if v := p.Var(n); v != nil && p.IsGlobal(v) && !p.Frozen(v) {
-				ok = false
+			if v := p.Var(n); v != nil && (p.IsGlobal(v) && !p.Frozen(v) || facts.Pointed(p, v)) {
+				ok = false // the base may point to it
 			}
 		}
 		return ok

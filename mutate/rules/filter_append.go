@@ -74,7 +74,7 @@ func findFilterAppend(p *mutate.Pass) []mutate.Site {
 func (f *filter) read(p *mutate.Pass) bool {
 	f.list = p.Var(f.loop.X)
 	if f.list == nil || !isSlice(f.list.Type()) || !facts.IsLocal(p, f.list) || facts.Captured.Of(p)[f.list] ||
-		len(p.Uses(f.count, f.loop)) != 2 {
+		facts.Pointed(p, f.list) || len(p.Uses(f.count, f.loop)) != 2 {
 		return false
 	}
 	for as := range mutate.Nodes[*ast.AssignStmt](p, f.loop.Body) {
