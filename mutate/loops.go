@@ -75,7 +75,8 @@ func (p *Pass) LengthOf(e ast.Expr) *types.Var {
 			continue
 		}
 		s := p.LenOf(as.Rhs[0])
-		if s != nil && !p.Assigned(n, p.FuncOf(as)) && !p.Reassigned(s, p.FuncOf(as)) {
+		if s != nil && !p.Assigned(n, p.FuncOf(as)) && !p.Reassigned(s, p.FuncOf(as)) &&
+			(!p.IsGlobal(s) || p.Steady(s)) { // else any function may give it another value
 			return s
 		}
 	}

@@ -21,7 +21,37 @@ func (w *writer) keptLoop(name string, s *ast.RangeStmt) string {
 		w.fail("no loop is known for " + name)
 		return ""
 	}
+	if name := w.hiddenBy(l, s.Body); name != "" {
+		w.fail("the head of the loop hides " + name)
+	}
 	return w.m.Pass.Between(l.Stmt.Pos(), l.Body.Lbrace) + w.node(s.Body)
+}
+
+// hiddenBy returns a name of a kept head that code in the loop of After uses for something else, or
+// "". Names of the heads of other loops go.
+func (w *writer) hiddenBy(l *facts.Loop, body *ast.BlockStmt) string {
+	m := w.m
+	for call := range nodesOf[*ast.CallExpr](body) {
+		param := w.way.codeOf(call)
+		if param == nil || m.blocks[param.Name()] == nil {
+			continue
+		}
+		for _, n := range m.blocks[param.Name()].nodes() {
+			for id := range nodesOf[*ast.Ident](n) {
+				own := asVar(m.Pass.Info.ObjectOf(id))
+				sel, ok := m.Pass.Parent(id).(*ast.SelectorExpr)
+				if ok && sel.Sel == id || own != nil && m.isLocal(own) {
+					continue
+				}
+				for _, v := range []*types.Var{l.Index, l.Value} {
+					if v != nil && v.Name() == id.Name {
+						return id.Name
+					}
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // keptRole returns the loop whose head declares a variable of After, if After keeps the head.
