@@ -468,8 +468,8 @@ func (x *cutter) usedAfter(v *gotypes.Var) bool {
 	return turns && !x.inside(v.Pos())
 }
 
-// heldElsewhere reports whether a function literal uses a variable that it does not declare, or code
-// outside of the region takes its address.
+// heldElsewhere reports whether a function literal uses a variable that it does not declare, or
+// code outside of the region takes its address.
 func (x *cutter) heldElsewhere(v *gotypes.Var) bool {
 	for _, id := range x.p.Uses(v, x.r.fn) {
 		for _, up := range x.p.Path(id)[1:] {

@@ -106,8 +106,8 @@ func (f *Match) statements(p *mutate.Pass, fn *ast.FuncDecl) *place {
 	return nil
 }
 
-// isRegion reports whether a piece of a candidate, which has the text of the match, reads and leaves
-// the same: the text may stand in several places, and code behind it may have changed.
+// isRegion reports whether a piece of a candidate, which has the text of the match, reads and
+// leaves the same: the text may stand in several places, and code behind it may have changed.
 func (f *Match) isRegion(r *Region) bool {
 	if r == nil {
 		return false

@@ -395,8 +395,8 @@ func (w *splicer) readFirst(v *types.Var) bool {
 	})
 }
 
-// replacedAfar reports whether the caller takes the address of a variable itself, so that the helper
-// may give it another value.
+// replacedAfar reports whether the caller takes the address of a variable itself, so that the
+// helper may give it another value.
 func (w *splicer) replacedAfar(v *types.Var) bool {
 	return slices.ContainsFunc(w.p.Uses(v, w.p.FuncOf(w.call)), func(id *ast.Ident) bool {
 		u, ok := w.p.Parent(id).(*ast.UnaryExpr)
