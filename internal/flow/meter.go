@@ -63,9 +63,8 @@ func (m *meter) measuring(kind string, what ...any) (string, error) {
 		profile)...), nil
 }
 
-// modulePGO is the profile that production builds use: go build takes it from
-// the directory of the main package. Of several in the module, the one nearest
-// to the target counts.
+// modulePGO returns the profile that production builds use: go build takes it from the directory of
+// the main package. Of several in the module, the one nearest to the target counts.
 func modulePGO(t *beagle.Target) string {
 	var found []string
 	filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
