@@ -115,6 +115,7 @@ func (a *answers) findSizes(p *mutate.Pass) bool {
 	// Each case and each comparison is one question. A switch without a tag asks by its
 	// comparisons, so its cases count but set no size.
 	for n := range mutate.Nodes[ast.Node](p, a.fn.Body) {
+		// A comparison asks in both directions: the constant may stand on either side.
 		switch n := n.(type) {
 		case *ast.SwitchStmt:
 			for _, c := range n.Body.List {

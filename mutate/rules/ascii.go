@@ -255,6 +255,7 @@ func isASCIIRune(p *mutate.Pass, in *types.Var, e ast.Expr) bool {
 	// An assignment may decode a byte of in, change the rune's own case, or set a constant that is
 	// ASCII. Anything else may leave ASCII, compound assignments included.
 	for as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
+		// Each assignment to the rune is looked at, whichever place it has in a list.
 		for i, l := range as.Lhs {
 			if p.Var(l) != v {
 				continue
@@ -293,6 +294,7 @@ func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit,
 	site := s.Data.(asciiSite)
 	fn, in := site.fn, site.in.Name()
 	ascii := p.Fresh(lowerFirst(fn.Name.Name) + "ASCII")
+	// The test passes the parameters on, as many as there are.
 	var args []string
 	for _, f := range fn.Type.Params.List {
 		for _, id := range f.Names {
@@ -302,10 +304,12 @@ func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit,
 			args[len(args)-1] += "..."
 		}
 	}
+	// The copy has the same body, where runes are taken for bytes.
 	body := p.TextWith(fn.Body, func(n ast.Node) (string, bool) { return asByte(p, site.in, n) })
 	decls := fmt.Sprintf("// %s is %s for strings that are all ASCII.\nfunc %s%s %s",
 		ascii, fn.Name.Name, ascii, p.Between(fn.Type.Params.Pos(), fn.Type.End()), body)
 	edits, test := []mutate.Edit(nil), "isASCII"
+	// The test is declared once in a package, or is there from an earlier rewrite.
 	if p.Fresh(test) == test {
 		utf8, imports := p.Import("unicode/utf8")
 		edits = imports

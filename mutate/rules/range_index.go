@@ -208,6 +208,7 @@ func assignedDuring(p *mutate.Pass, v *types.Var, r *ast.RangeStmt) bool {
 	if p.Assigned(v, r.Body) {
 		return true
 	}
+	// From the name up to the statement, something on the way may take the address.
 	for _, id := range p.Uses(v, p.FuncOf(r)) {
 		for _, up := range p.Path(id)[1:] {
 			if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {

@@ -217,6 +217,7 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 	if len(fn.Body.List) != 1 || fn == s.fn {
 		return false
 	}
+	// It returns what the reader says of its own parameter, and nothing else.
 	r, ok := fn.Body.List[0].(*ast.ReturnStmt)
 	if !ok || len(r.Results) != 1 {
 		return false
@@ -323,6 +324,8 @@ func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, param mutate.Param) ([
 	}
 	end := whole + "[len(" + whole + ")-8:]"
 	var edits []mutate.Edit
+	// How a word is read depends on the text's type: by a helper, by a generic one, or by the
+	// library.
 	switch s.text {
 	case stringText:
 		load := loadName(p)
@@ -338,6 +341,7 @@ func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, param mutate.Param) ([
 		edits = append(edits, imports...)
 		end = pkg + ".LittleEndian.Uint64(" + end + ")"
 	}
+	// In place, no function is called; otherwise one that has the whole text as well.
 	if param.Value == true {
 		return append(edits, s.inPlace(p, end)...), nil
 	}
