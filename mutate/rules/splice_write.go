@@ -32,6 +32,9 @@ type splicer struct {
 
 // edits writes the body of the callee in place of the call. Parameters become variables, and a
 // return becomes an assignment to the variables that take the results.
+//
+//	n := size(list)    becomes    var n int
+//	                              { s := list; n = len(s) * 8 }
 func (w *splicer) edits() ([]mutate.Edit, error) {
 	p := w.p
 	bind := w.bindings()
