@@ -216,6 +216,7 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 // round gives each program one turn, in random order. It enters all turns of a round or none.
 func (w *work) round(ctx context.Context, layout, round int, running map[string]*service) error {
 	var all []turn
+	// A fixed order would give each program the same neighbour.
 	for _, i := range rand.Perm(len(arms)) {
 		s := running[arms[i]]
 		if s == nil {
@@ -227,6 +228,7 @@ func (w *work) round(ctx context.Context, layout, round int, running map[string]
 		}
 		all = append(all, turn{layout, round, arms[i], used, messages})
 	}
+	// All turns are written at once: a round that lacks one would compare unlike times.
 	var lines bytes.Buffer
 	for _, t := range all {
 		text, err := json.Marshal(t)
@@ -249,6 +251,7 @@ func (s *service) send(ctx context.Context, binary string, d time.Duration) (sec
 	if err != nil {
 		return 0, 0, err
 	}
+	// The load is a process of its own, whose time is not the service's.
 	cmd := exec.CommandContext(ctx, binary, s.loadArgs(d)...)
 	gently(cmd)
 	out, err := cmd.Output()
@@ -267,6 +270,7 @@ func (s *service) send(ctx context.Context, binary string, d time.Duration) (sec
 			messages, _ = strconv.ParseFloat(strings.TrimSpace(n), 64)
 		}
 	}
+	// Without messages the time for one has no meaning.
 	if messages == 0 {
 		return 0, 0, fmt.Errorf("metricsd load says of no message: %q", out)
 	}
@@ -284,6 +288,7 @@ func (w *work) turns() (all []turn, err error) {
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
+	// The last line may be half of one.
 	for lines.Scan() {
 		var t turn
 		if json.Unmarshal(lines.Bytes(), &t) == nil {
