@@ -15,6 +15,7 @@ import (
 // file that changed after the patch was made, a file with uncommitted changes, and a new file that
 // already exists.
 func Apply(dir string, p beagle.Patch) error {
+	// All files are looked at before any is written.
 	old := make([]string, len(p.Files))
 	for i, f := range p.Files {
 		text, err := applicable(dir, f)
@@ -23,6 +24,7 @@ func Apply(dir string, p beagle.Patch) error {
 		}
 		old[i] = text
 	}
+	// If a later one fails, those that were written get their old text back.
 	for i, f := range p.Files {
 		if err := replaceFile(filepath.Join(dir, filepath.FromSlash(f.Path)), f.After); err != nil {
 			undo(dir, p.Files[:i], old)

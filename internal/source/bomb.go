@@ -56,6 +56,8 @@ func (m *measurer) declare(n ast.Node) bool {
 	case *ast.GenDecl:
 		if n.Tok == token.CONST {
 			for _, s := range n.Specs {
+				// A constant without an expression repeats the one before, which is measured
+				// already.
 				for i, v := range s.(*ast.ValueSpec).Values {
 					if names := s.(*ast.ValueSpec).Names; i < len(names) {
 						m.texts[names[i].Name] = append(m.texts[names[i].Name], v)
@@ -72,6 +74,7 @@ func (m *measurer) declare(n ast.Node) bool {
 // named returns the size of a name's definition. A definition that uses its own name counts as
 // infinitely large; an inner constant of the same name looks like one.
 func (m *measurer) named(key string, list []ast.Expr, size func(ast.Expr) int) int {
+	// A negative size is that of a definition that is being measured: it uses its own name.
 	if n, ok := m.known[key]; ok {
 		if n < 0 {
 			return 2 * maxText
@@ -90,6 +93,7 @@ func (m *measurer) named(key string, list []ast.Expr, size func(ast.Expr) int) i
 // text returns the length of a string constant, or more.
 func (m *measurer) text(e ast.Expr) int {
 	switch e := e.(type) {
+	// Sizes grow at each use of a name, so a few lines may make a text of gigabytes.
 	case *ast.BasicLit:
 		if e.Kind == token.STRING {
 			return len(e.Value)
@@ -128,6 +132,8 @@ func (m *measurer) parts(e ast.Expr) int {
 	case *ast.StructType:
 		sum := 1
 		for _, f := range e.Fields.List {
+			// Several names of one type are several fields. All sums stop above the bound, far
+			// below overflow.
 			sum = min(sum+max(1, len(f.Names))*m.parts(f.Type), 2*maxText)
 		}
 		return sum

@@ -67,12 +67,14 @@ func (cl *Callers) loadCallers(ctx context.Context, patterns ...string) ([]*pack
 // callers returns the packages that may call the target: its own, and those that import it.
 func (cl *Callers) callers() []string {
 	dirs := map[string]bool{cl.of.PkgDir: true}
+	// An unexported function has no callers elsewhere.
 	if ast.IsExported(cl.of.Name[strings.LastIndexByte(cl.of.Name, '.')+1:]) {
 		quoted := `"` + cl.of.PkgPath + `"`
 		for _, path := range cl.moduleFiles() {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
 			}
+			// A cheap look at the text comes before the loading.
 			if mentions(path, quoted) {
 				dirs[filepath.Dir(path)] = true
 			}
@@ -103,12 +105,14 @@ func (cl *Callers) sitesIn(f *ast.File, info *types.Info) []*site {
 	var path []ast.Node
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
+			// The path to the node is kept by hand: Inspect says with nil that it goes back up.
 			path = path[:len(path)-1]
 			return true
 		}
 		path = append(path, n)
 		if c, ok := n.(*ast.CallExpr); ok {
 			if s := cl.siteOf(c, info); s != nil && !cl.within(path) {
+				// The path goes on changing, so the site gets its own.
 				s.path = slices.Clone(path)
 				out = append(out, s)
 			}
@@ -182,8 +186,10 @@ func (s *site) proves(p *Predicate) bool {
 		return false
 	}
 	v := &prover{info: s.info, values: map[string]value{}, fn: s.function()}
+	// The condition speaks of parameters; at this call they are its arguments.
 	for i, param := range s.callers.of.Params {
 		switch {
+		// Arguments of a variadic parameter become a list, of which the length is known.
 		case s.callers.of.Variadic && i == len(s.args)-1 && !s.call.Ellipsis.IsValid():
 			v.values[param.Name] = value{list: true, length: int64(len(s.variadic()))}
 		case s.args[i] != nil:
@@ -220,6 +226,7 @@ func (cl *Callers) moduleFiles() []string {
 	var out []string
 	filepath.WalkDir(cl.of.Dir, func(path string, d os.DirEntry, err error) error {
 		switch {
+		// A walk that fails, or goes on for too long, gives what it has found.
 		case err != nil || len(out) > most:
 			return filepath.SkipAll
 		case d.IsDir() && path != cl.of.Dir &&

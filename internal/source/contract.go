@@ -84,6 +84,7 @@ func And(exprs ...string) string {
 	if len(parts) < 2 {
 		return strings.Join(parts, "")
 	}
+	// Without parentheses, an or would take its neighbours apart.
 	for i, part := range parts {
 		if x, err := parser.ParseExpr(part); err == nil {
 			if b, ok := x.(*ast.BinaryExpr); ok && b.Op == token.LOR {
@@ -96,6 +97,7 @@ func And(exprs ...string) string {
 
 // read reads the demands of the target's comment and of the options. For a group see readGroup.
 func (c *Conditions) read() (err error) {
+	// A group has no single function whose parameters could be spoken of.
 	if c.scope.group != nil && c.opts.Entry == "" {
 		c.of.Contract.Ignore, err = Ignores(c.opts.Ignore)
 		return err
@@ -118,6 +120,7 @@ func demands(p *piece) (exprs, ignore []string) {
 	if doc == nil {
 		return nil, nil
 	}
+	// Each line of the comment is a directive of its own.
 	for _, line := range doc.List {
 		if rest, ok := directive(line.Text, requiresDirective); ok {
 			exprs = append(exprs, rest)
@@ -168,6 +171,7 @@ func Ignores(kinds []string) ([]string, error) {
 				Remedy: "give any of " + strings.Join(beagle.Ignorable, ", ") + ": see docs/contracts.md"}
 		}
 	}
+	// In the order of the list, whatever order they were given in.
 	for _, kind := range beagle.Ignorable {
 		if slices.Contains(kinds, kind) {
 			out = append(out, kind)
@@ -353,11 +357,13 @@ func (f *formals) predicate(text string, fset *token.FileSet, expr ast.Expr, inf
 			return true
 		}
 		at := fset.Position(id.Pos()).Offset
+		// Names that the text may have to be given otherwise elsewhere: packages and parameters.
 		switch obj := info.Uses[id].(type) {
 		case *types.PkgName:
 			p.quals = append(p.quals, qualifier{at, id.Name, obj.Imported().Path()})
 		case *types.Var:
 			i := slices.IndexFunc(f.params, func(q beagle.Param) bool { return q.Name == id.Name })
+			// A field may be named as a parameter is.
 			if i >= 0 && !obj.IsField() {
 				p.params = append(p.params, paramUse{at, i, len(id.Name)})
 			}

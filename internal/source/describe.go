@@ -68,6 +68,7 @@ func (pkg *Package) params(sig *types.Signature) []beagle.Param {
 	var out []beagle.Param
 	for i, v := range vars {
 		name := v.Name()
+		// A record has a field for each parameter, so those without a name get one.
 		if name == "" || name == "_" {
 			if name = fmt.Sprintf("arg%d", i); v == sig.Recv() {
 				name = "recv"
@@ -98,6 +99,7 @@ func (pkg *Package) param(name string, t types.Type) beagle.Param {
 func kind(t types.Type) string {
 	switch t := t.Underlying().(type) {
 	case *types.Basic:
+		// The package unsafe belongs to this name.
 		if t.Kind() == types.UnsafePointer {
 			return "unsafe.Pointer"
 		}

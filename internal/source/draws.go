@@ -10,12 +10,15 @@ import (
 // writes no package variable. A version that always picks one of the map's orders is right. A
 // version that always returns one random number, or one value of a counter, is not.
 func (sc *Scope) DrawsByMap() bool {
+	// A variable that is written may be a counter.
 	if sc.group != nil || len(sc.of.Facts.WritesGlobal) > 0 {
 		return false
 	}
+	// A clock or a random source makes calls differ by itself.
 	if _, name := sc.targetReaches(func(fn *types.Func) bool { return listed(draws, fn) }); name != "" {
 		return false
 	}
+	// The map may be ranged over by the target or by what it calls.
 	if sc.pkg.rangesOverMap(sc.target.decl) {
 		return true
 	}

@@ -22,6 +22,7 @@ func (w *Writer) Entered(statement func(fn *ast.FuncDecl, names []string) string
 	if err != nil {
 		return "", err
 	}
+	// The file is read anew: the statement is for its present text.
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, w.of.File, text, parser.SkipObjectResolution)
 	if err != nil {
@@ -31,6 +32,7 @@ func (w *Writer) Entered(statement func(fn *ast.FuncDecl, names []string) string
 	if fn == nil || fn.Body == nil {
 		return "", fmt.Errorf("%s changed: %s is no longer there", w.of.File, w.of.Name)
 	}
+	// Parameters without a name get one by edits of the same kind.
 	params, edits := syntax.Parameters(fset, fn)
 	var names []string
 	for _, p := range params {
@@ -147,6 +149,7 @@ func (pkg *Package) Globals() []Global {
 	scope := pkg.Types.Scope()
 	for _, name := range scope.Names() {
 		v, ok := scope.Lookup(name).(*types.Var)
+		// Names of cgo are not Go's to read.
 		if !ok || name == "_" || strings.HasPrefix(name, "_cgo") {
 			continue
 		}

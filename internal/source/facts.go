@@ -25,6 +25,8 @@ func (sc *Scope) facts() beagle.Facts {
 		if s.spec != nil {
 			node = s.spec
 		}
+		// Two forms do not panic where their kind may: assertions with two results, and indices
+		// that fit.
 		w.commaOK = commaOK(node)
 		w.inBounds = inBounds(sc.pkg.info, node)
 		ast.Inspect(node, w.visit)
@@ -88,6 +90,8 @@ func (w *factWalk) visit(n ast.Node) bool {
 	return true
 }
 
+// indexPanics reports whether an index may be out of range. A map has no range, and with types an
+// index is an instance.
 func (w *factWalk) indexPanics(n *ast.IndexExpr) bool {
 	tv, ok := w.scope.pkg.info.Types[n.X]
 	if !ok || !tv.IsValue() {
@@ -126,6 +130,8 @@ func (w *factWalk) divides(op token.Token, y ast.Expr) bool {
 
 // write notes the package variable that an assignment to e changes.
 func (w *factWalk) write(e ast.Expr) {
+	// An element, a field, or what a pointer of the variable leads to: all change what the variable
+	// holds.
 	for {
 		switch x := ast.Unparen(e).(type) {
 		case *ast.IndexExpr:
@@ -173,6 +179,7 @@ func (w *factWalk) call(c *ast.CallExpr) {
 		return
 	}
 	switch obj := w.scope.pkg.info.Uses[id].(type) {
+	// These builtins write into their first argument.
 	case *types.Builtin:
 		w.facts.CanPanic = w.facts.CanPanic || obj.Name() == "panic"
 		if obj.Name() == "clear" || obj.Name() == "delete" || obj.Name() == "copy" {
@@ -191,6 +198,7 @@ func commaOK(n ast.Node) map[ast.Node]bool {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
+			// Two names for one value: the second says whether it is there.
 			if len(n.Lhs) == 2 && len(n.Rhs) == 1 {
 				out[ast.Unparen(n.Rhs[0])] = true
 			}

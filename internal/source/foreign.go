@@ -43,6 +43,7 @@ func (f *foreign) entry() string { return f.decls[0].names[0] }
 // foreign returns a function of another package as a foreign, or nil if it needs more of its
 // package than functions and constants.
 func (cp *Copies) foreign(fn *types.Func) *foreign {
+	// Only functions of the same module can be edited, and only plain ones can move.
 	if !cp.opts.Across || fn.Pkg() == nil || fn.Pkg().Path() == cp.pkg.Types.Path() || fn.Signature().Recv() != nil ||
 		!strings.HasPrefix(fn.Pkg().Path(), cp.of.Module+"/") {
 		return nil
@@ -51,6 +52,7 @@ func (cp *Copies) foreign(fn *types.Func) *foreign {
 	defer cp.abroad.Unlock()
 	key := fn.Pkg().Path() + "." + fn.Name()
 	f, known := cp.foreigners[key]
+	// Each one costs a load, so there is a bound. That one cannot be used is remembered as nil.
 	if !known && len(cp.foreigners) < foreignMost {
 		f = cp.fetch(fn.Pkg().Path(), fn.Name())
 		if cp.foreigners == nil {
@@ -302,6 +304,7 @@ func foreignDeclOf(file *File, d ast.Decl, names map[string]string) foreignDecl 
 // abroadCall returns the name of the copy of the other package's function that a call names, or "".
 func (w *widener) abroadCall(call *ast.CallExpr, info *types.Info) (sel *ast.SelectorExpr, name string) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
+	// A version that may copy only certain functions takes none from elsewhere.
 	if !ok || w.most.only != nil {
 		return nil, ""
 	}
@@ -412,6 +415,7 @@ func (n *narrower) text(d ast.Decl) string {
 // usedOutside reports whether other declarations use the helpers of a foreign.
 func (n *narrower) usedOutside(c *privateCopy) bool {
 	inner := map[string]bool{}
+	// The entry is used from outside; that is what it is for.
 	for _, d := range c.foreign.decls {
 		for _, name := range d.names {
 			inner[name] = name != c.foreign.entry()
@@ -429,18 +433,22 @@ func (n *narrower) usedOutside(c *privateCopy) bool {
 // backAbroad returns the edits that name the original of a foreign; none if the package's name
 // means something else there.
 func (n *narrower) backAbroad(id *ast.Ident, f *foreign) []syntax.Edit {
+	// The package's name must mean the package where the copy was called.
 	inner := n.file.Types.Scope().Innermost(id.Pos())
 	if inner == nil {
 		return nil
 	}
+	// A local variable may hide it.
 	if _, obj := inner.LookupParent(f.pkg, id.Pos()); obj != nil {
 		if p, ok := obj.(*types.PkgName); !ok || p.Imported().Path() != f.path {
 			return nil
 		}
 	}
+	// Another import may have the name.
 	if path, ok := n.imports[f.pkg]; ok && path != f.path {
 		return nil
 	}
+	// The package's own files must know it by this name, or the file would get a new import.
 	if spec, known := n.copies.reader.imported(f.pkg); !known || spec.path != f.path {
 		return nil
 	}

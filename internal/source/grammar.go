@@ -11,6 +11,7 @@ import (
 func (c *Conditions) Grammar(most func(param int) int) []*Predicate {
 	g := &grammar{conditions: c, seen: map[string]bool{}}
 	var all []operand
+	// Fields are asked about as well as the parameters themselves.
 	for i, v := range variables(c.sig) {
 		o := operand{c.of.Params[i].Name, v.Type(), i}
 		all = append(all, o)
@@ -19,6 +20,7 @@ func (c *Conditions) Grammar(most func(param int) int) []*Predicate {
 	for _, o := range all {
 		g.one(o, most(o.param))
 	}
+	// A relation has a direction, so each pair comes twice.
 	for i, a := range all {
 		for _, b := range all[i+1:] {
 			g.pair(a, b)
@@ -48,6 +50,7 @@ func (c *Conditions) fieldsOf(o operand) []operand {
 	}
 	var out []operand
 	for f := range s.Fields() {
+		// A field must be visible where the condition is compiled.
 		if (f.Exported() || f.Pkg() == c.pkg.Types) && f.Name() != "_" && len(out) < most {
 			out = append(out, operand{o.text + "." + f.Name(), f.Type(), o.param})
 		}
@@ -76,6 +79,8 @@ func (g *grammar) add(format string, args ...any) {
 // one lists conditions on one operand, by what its type allows to ask. most is the greatest length
 // that occurs.
 func (g *grammar) one(o operand, most int) {
+	// By the kind of value: texts have lengths and forms, numbers have bounds, and references may
+	// be nil.
 	switch t := o.typ.Underlying().(type) {
 	case *types.Basic:
 		switch info := t.Info(); {
@@ -145,6 +150,7 @@ func (g *grammar) elements(o operand, elem types.Type) {
 	}
 }
 
+// integer lists bounds at powers of two, the widest first: those at which types and tables end.
 func (g *grammar) integer(x string, unsigned bool) {
 	for _, shift := range []int{63, 62, 53, 48, 32, 31, 24, 20, 16, 15, 12, 10, 8, 7} {
 		g.add("%s < 1<<%d", x, shift)
@@ -172,6 +178,7 @@ func (g *grammar) pair(a, b operand) {
 	switch {
 	case measured(a.typ) && measured(b.typ):
 		g.add("len(%s) <= len(%s)", a.text, b.text)
+		// Equality has no direction.
 		if !g.seen[fmt.Sprintf("len(%s) == len(%s)", b.text, a.text)] {
 			g.add("len(%s) == len(%s)", a.text, b.text)
 		}

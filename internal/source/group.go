@@ -190,6 +190,7 @@ func (sc *Scope) refuseGroup(why, remedy string) error {
 
 // usableMember refuses a function of a group that no version can declare again.
 func (u *Unit) usableMember(p *packages.Package, q *piece, fn *ast.FuncDecl) error {
+	// In each case the function cannot be declared again in a version.
 	switch {
 	case filepath.Dir(q.file.path) != p.Dir || u.Package.graph.uses[q].cgo:
 		return u.Scope.refuseGroup(q.key()+" is in a file that uses cgo", "name functions that do not, as one group")
@@ -333,6 +334,7 @@ func (sc *Scope) movesWithGroup(p *piece, outside map[string]bool, dir string) b
 	if sc.pkg.graph.uses[p].cgo {
 		return false
 	}
+	// An alias or a type that others see must stay what it is; a method moves with its type.
 	switch {
 	case p.kind == "type":
 		g := p.decl.(*ast.GenDecl)
@@ -347,6 +349,7 @@ func (sc *Scope) movesWithGroup(p *piece, outside map[string]bool, dir string) b
 
 // clashing finds two pieces whose imports cannot stand in one file.
 func (g *graph) clashing(ps []*piece) (a, b *piece) {
+	// In one file, a name stands for one import, and an import has one name.
 	names, paths := map[string]string{}, map[string]string{}
 	by := map[string]*piece{}
 	for _, p := range ps {
@@ -412,6 +415,7 @@ func (pkg *Package) interfaceMethods() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range pkg.files {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
+			// A method of that name may implement an interface.
 			if t, ok := n.(*ast.InterfaceType); ok {
 				for _, m := range t.Methods.List {
 					for _, id := range m.Names {
@@ -428,6 +432,7 @@ func (pkg *Package) interfaceMethods() map[string]bool {
 // groupSignature writes the declarations of a group in Go: the heads of types, and the signatures
 // of functions.
 func (sc *Scope) groupSignature() (string, error) {
+	// The heads identify types: their fields may change.
 	var lines []string
 	for _, p := range sc.group.roots {
 		fn, ok := p.decl.(*ast.FuncDecl)
@@ -453,6 +458,7 @@ func (u *Unit) describeGroup() (err error) {
 		u.Target.Group = append(u.Target.Group, p.key())
 	}
 	u.Sig = u.Package.info.Defs[u.Scope.target.names[0]].(*types.Func).Signature()
+	// A record holds one call, and the state of a group lives between calls.
 	u.Unrecordable = &beagle.UsageError{
 		What: fmt.Sprintf("%s: several functions change together with their shared state: no record of one "+
 			"call holds that", u.Target.Spec()),

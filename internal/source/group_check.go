@@ -39,6 +39,7 @@ func (sc *Scope) missing(f *ast.File) string {
 			there[key] = true
 		}
 	}
+	// In order, so that the same one is named each time.
 	for _, key := range inorder.Keys(sc.group.held) {
 		if !there[key] {
 			return key
@@ -50,6 +51,7 @@ func (sc *Scope) missing(f *ast.File) string {
 // declKeys returns the names that a declaration gives, methods as T.M.
 func declKeys(d ast.Decl) (out []string) {
 	switch d := d.(type) {
+	// A method belongs to its type by name.
 	case *ast.FuncDecl:
 		if recv := syntax.Receiver(d); recv != "" {
 			return []string{recv + "." + d.Name.Name}

@@ -84,6 +84,7 @@ func (sc *Scope) unrecorded(p *piece) string {
 
 // changing names the type that versions may change and that values of a type may hold; "" for none.
 func (sc *Scope) changing(t types.Type) string {
+	// An interface may hold any type that has its methods.
 	open, _ := t.Underlying().(*types.Interface)
 	for _, p := range sc.pieces {
 		own, ok := sc.pkg.info.Defs[p.names[0]].(*types.TypeName)

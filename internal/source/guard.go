@@ -146,6 +146,7 @@ func (g *guardWriter) choose() error {
 
 // original returns the name of the function that keeps the original's code.
 func original(target string) string {
+	// A method T.M becomes tMOriginal, which is exported nowhere.
 	var b strings.Builder
 	for i, part := range strings.Split(target, ".") {
 		r, size := utf8.DecodeRuneInString(part)
@@ -212,6 +213,8 @@ func (g *guardWriter) write(conds []*Predicate) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// The version's text stays, with imports in front, the guard at the start of its function, and
+	// the original behind.
 	src, at := g.fast.Src, g.fastFile.offset(g.fast.Func.Body.Lbrace)+1
 	head := g.fastFile.offset(g.fast.AST.Name.End())
 	out := src[:head] + "\n\n" + strings.Join(g.added, "\n") + "\n" + src[head:at] + "\n" + guard +
@@ -231,6 +234,7 @@ func (g *guardWriter) render(start, end int) string {
 // name stays, since its receiver is renamed.
 func (g *guardWriter) edits(start, end int) []syntax.Edit {
 	var edits []syntax.Edit
+	// Only identifiers in this part of the file are edited.
 	ast.Inspect(g.slow.AST, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok {
@@ -239,6 +243,7 @@ func (g *guardWriter) edits(start, end int) []syntax.Edit {
 		at := g.slowFile.offset(id.Pos())
 		obj := syntax.Origin(objectOf(g.slow.Info, id))
 		if name := g.rename[obj]; name != "" && at >= start && at < end &&
+			// The method itself becomes a function with the new name, written by its head.
 			(g.slow.Func.Recv == nil || obj != g.slow.Info.Defs[g.slow.Func.Name]) {
 			edits = append(edits, syntax.Edit{Start: at - start, End: at - start + len(id.Name), New: name})
 		}
@@ -256,9 +261,11 @@ func (g *guardWriter) slowTarget() (string, error) {
 		return comment + g.render(off(f.Pos()), off(f.End())) + "\n", nil
 	}
 	recv := f.Recv.List[0]
+	// The receiver's type parameters would have to be declared by the function.
 	if g.slow.Info.Defs[f.Name].(*types.Func).Signature().RecvTypeParams().Len() > 0 {
 		return "", errors.New("a method of a generic type has no guarded form")
 	}
+	// Go has parameters with names or without, but not both.
 	if params := f.Type.Params.List; len(params) > 0 && (len(params[0].Names) == 0) != (len(recv.Names) == 0) {
 		return "", errors.New("the receiver and the parameters must all have names, or none of them")
 	}
@@ -320,6 +327,7 @@ func (g *guardWriter) params() ([]beagle.Param, error) {
 		return nil
 	}
 	err := errors.Join(add(g.fast.Func.Recv), add(g.fast.Func.Type.Params))
+	// A version may call its parameters otherwise, but must have them all.
 	if err == nil && len(out) != len(g.writer.of.Params) {
 		err = errors.New("the parameters differ from those of the original")
 	}
@@ -344,6 +352,7 @@ func (g *guardWriter) typeArgs() string {
 // qualify returns the name of a package in the version's file.
 func (g *guardWriter) qualify(path, name string) string {
 	var have []string
+	// Several imports of one package are legal; the choice must be the same each time.
 	for local, p := range g.imports {
 		if p == path {
 			have = append(have, local)

@@ -29,10 +29,12 @@ func newFileImports(pkg *Package, file *srcFile) *fileImports {
 		if s.Name != nil {
 			name = s.Name.Name
 		}
+		// A dot import has no name that code writes.
 		if name != "_" && name != "." {
 			n.names[path] = name
 		}
 	}
+	// The check of the candidate reports a file that does not parse.
 	if f, _, err := parseText(file.text); err == nil {
 		n.used = syntax.Qualifiers(f)
 	}
@@ -70,6 +72,7 @@ func (n *fileImports) finish(text string, crlf bool) (string, error) {
 		return "", err
 	}
 	for _, path := range inorder.Keys(n.added) {
+		// The name is written out where it is not the package's own.
 		spec := importSpec{path: path}
 		if name, known := n.pkg.packageName(path); name != n.added[path] || !known {
 			spec.name = n.added[path]
@@ -78,6 +81,7 @@ func (n *fileImports) finish(text string, crlf bool) (string, error) {
 			return "", err
 		}
 	}
+	// Formatting a file that was not would bury the patch in other changes.
 	if clean, err := format.Source([]byte(n.file.text)); err == nil && string(clean) == n.file.text {
 		out, err := format.Source([]byte(text))
 		return string(out), err

@@ -110,6 +110,7 @@ func genericName(fn *types.Func) types.Object {
 
 // tryInstance instantiates the target; nil if the arguments do not fit.
 func tryInstance(fn *types.Func, generic types.Object, args []types.Type) *types.Signature {
+	// A function is instantiated itself, a method by its receiver's type.
 	if generic == types.Object(fn) {
 		t, err := types.Instantiate(nil, fn.Signature(), args, true)
 		if err != nil {
@@ -121,6 +122,7 @@ func tryInstance(fn *types.Func, generic types.Object, args []types.Type) *types
 	if err != nil {
 		return nil
 	}
+	// Methods on the pointer include those on the value.
 	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, fn.Pkg(), fn.Name())
 	m, ok := obj.(*types.Func)
 	if !ok {
@@ -163,6 +165,7 @@ func firstTerms(params *types.TypeParamList) [][]types.Type {
 		if !ok {
 			return nil
 		}
+		// ~ or not, a type of the list is one that fits.
 		args = append(args, terms.Term(0).Type())
 	}
 	return [][]types.Type{args}
@@ -172,11 +175,13 @@ func firstTerms(params *types.TypeParamList) [][]types.Type {
 // depend on each other.
 func coreArgs(params *types.TypeParamList) [][]types.Type {
 	var out [][]types.Type
+	// Two kinds of elements: some constraints take only numbers, some only texts.
 	for _, elem := range []types.Type{types.Typ[types.Int], types.Typ[types.String]} {
 		args := make([]types.Type, params.Len())
 		for i := range args {
 			args[i] = elem
 		}
+		// A parameter that is built of another one follows from it.
 		for i := range args {
 			iface, ok := params.At(i).Constraint().Underlying().(*types.Interface)
 			if !ok || iface.NumEmbeddeds() != 1 {
@@ -230,10 +235,12 @@ func (in instances) collect(info *types.Info, name, pkgPath string) [][]types.Ty
 			ids = append(ids, id)
 		}
 	}
+	// In the order of the text, as maps have none.
 	inorder.By(ids, func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
 	var out [][]types.Type
 	for _, id := range ids {
 		var args []types.Type
+		// One argument that cannot be named makes the instance useless.
 		for t := range info.Instances[id].TypeArgs.Types() {
 			if t = in.nameable(t); t != nil {
 				args = append(args, t)
@@ -249,6 +256,7 @@ func (in instances) collect(info *types.Info, name, pkgPath string) [][]types.Ty
 // nameable translates a type into this package's type check; nil if the
 // package cannot write it: a type parameter, a local type, another package's.
 func (in instances) nameable(t types.Type) types.Type {
+	// Names of this package are written without it, as its own files do.
 	text := types.TypeString(t, func(p *types.Package) string {
 		if p.Path() == in.pkg.Path {
 			return ""
@@ -258,6 +266,7 @@ func (in instances) nameable(t types.Type) types.Type {
 	if strings.Contains(text, "invalid type") {
 		return nil
 	}
+	// Imports differ from file to file, so each is asked. The same text must be the same type.
 	for _, f := range in.pkg.files {
 		tv, err := types.Eval(in.pkg.fset, in.pkg.Types, f.ast.FileStart, text)
 		if err != nil {
@@ -280,6 +289,7 @@ func (in instances) testInstances(name string) [][]types.Type {
 // target's.
 func (in instances) moduleInstances(ctx context.Context, name string) [][]types.Type {
 	const enough = 5000 // files read
+	// Only a file that imports the package can have instances.
 	quoted := `"` + in.pkg.Path + `"`
 	var files []string
 	seen := 0

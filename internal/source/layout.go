@@ -57,6 +57,7 @@ func (sc *Scope) layout(name string) error {
 func (pkg *Package) elsewhere(name string) string {
 	files, _ := filepath.Glob(filepath.Join(pkg.Dir, "*.go"))
 	for _, path := range files {
+		// Files of this build have been looked at by the type checker.
 		if strings.HasSuffix(path, "_test.go") ||
 			slices.ContainsFunc(pkg.files, func(f *srcFile) bool { return f.path == path }) {
 			continue
@@ -65,6 +66,7 @@ func (pkg *Package) elsewhere(name string) string {
 		if err != nil {
 			continue
 		}
+		// Without types, a name is all that there is: one use is enough to keep the type as it is.
 		f, _ := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
 		if f == nil || f.Name.Name != pkg.Name {
 			continue
@@ -173,6 +175,7 @@ func converts(to, from types.Type, t *types.TypeName) bool {
 		n, ok := types.Unalias(x).(*types.Named)
 		return ok && n.Origin().Obj() == t
 	}
+	// Both or neither: no value changes its type.
 	if is(to) == is(from) {
 		return false
 	}
@@ -180,6 +183,7 @@ func converts(to, from types.Type, t *types.TypeName) bool {
 	if is(to) {
 		other = from
 	}
+	// unsafe.Pointer takes memory for a value of another type. Other basic types never do.
 	if b, ok := other.Underlying().(*types.Basic); ok {
 		return b.Kind() == types.UnsafePointer
 	}
@@ -190,6 +194,7 @@ func converts(to, from types.Type, t *types.TypeName) bool {
 // too if that is asked for.
 func holdsValue(in types.Type, t *types.TypeName, behind bool) bool {
 	seen := map[types.Type]bool{}
+	// A recursive type leads back to itself.
 	var holds func(types.Type) bool
 	holds = func(x types.Type) bool {
 		if x == nil || seen[x] {
@@ -208,6 +213,7 @@ func holdsValue(in types.Type, t *types.TypeName, behind bool) bool {
 					return true
 				}
 			}
+		// What lies behind a reference is apart from the value.
 		case *types.Pointer:
 			return behind && holds(x.Elem())
 		case *types.Slice:

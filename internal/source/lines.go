@@ -52,6 +52,7 @@ func Lines(canonical, written string) map[int]int {
 func nodes(f *ast.File) []ast.Node {
 	var out []ast.Node
 	for _, d := range f.Decls {
+		// Imports differ without a difference in the code.
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
 			continue
 		}
@@ -59,6 +60,7 @@ func nodes(f *ast.File) []ast.Node {
 			switch n.(type) {
 			case nil:
 				return false
+			// Comments have no code.
 			case *ast.Comment, *ast.CommentGroup:
 				return false
 			}

@@ -175,6 +175,7 @@ func (o *Options) atOnce(ctx context.Context, rs []interpretation) (*packages.Pa
 	if len(rs) == 0 {
 		return nil, nil
 	}
+	// One call of the go command for both: starting it costs most of the time.
 	pkgs, err := packages.Load(o.config(ctx, listMode), append([]string{rs[0].pattern}, commonStd...)...)
 	if err != nil {
 		return nil, nil // oneByOne meets the same error and reports it
@@ -187,6 +188,7 @@ func (o *Options) atOnce(ctx context.Context, rs []interpretation) (*packages.Pa
 			own = append(own, p)
 		}
 	}
+	// With two readings of the specification, a package alone does not decide.
 	if len(own) != 1 || !exists(own[0]) || len(rs) > 1 && !declares(own[0], rs[0].name) {
 		return nil, nil
 	}
@@ -209,6 +211,7 @@ func (o *Options) stdExport(ctx context.Context, path string) (string, error) {
 // resolve finds the package that the specification names, and the export data of commonStd.
 func (o *Options) resolve(ctx context.Context) (*packages.Package, string, map[string]string, error) {
 	rs := interpretations(o.Dir, o.Spec)
+	// Most often the first reading is right.
 	if pkg, exported := o.atOnce(ctx, rs); pkg != nil {
 		return pkg, rs[0].name, exported, nil
 	}
@@ -303,12 +306,15 @@ func declares(p *packages.Package, name string) bool {
 	for _, file := range p.GoFiles {
 		text, _ := os.ReadFile(file)
 		for line := range strings.Lines(string(text)) {
+			// A method may belong to an alias or be promoted from an embedded type, so the type is
+			// enough.
 			if strings.HasPrefix(line, "type "+name+" ") || strings.HasPrefix(line, "type "+name+"[") {
 				return true
 			}
 			if !strings.HasPrefix(line, "func ") {
 				continue
 			}
+			// Whether it has a receiver must fit; the rest of the line is not read.
 			if isMethod == strings.HasPrefix(line, "func (") && strings.Contains(line, " "+method) {
 				return true
 			}
@@ -392,12 +398,14 @@ func importAt(dir, complaint string) string {
 	if m == nil {
 		return complaint
 	}
+	// The place may be relative to the module, to the package, or to where the go command ran.
 	for _, path := range []string{m[1], filepath.Join(dir, m[1]), filepath.Join(dir, filepath.Base(m[1]))} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue
 		}
 		lines := strings.Split(string(text), "\n")
+		// A line with one text in quotes is an import.
 		if n, err := strconv.Atoi(m[2]); err == nil && n <= len(lines) && strings.Count(lines[n-1], `"`) == 2 {
 			return strings.Split(lines[n-1], `"`)[1] + " (" + complaint + ")"
 		}
@@ -407,6 +415,7 @@ func importAt(dir, complaint string) string {
 
 // usable refuses packages that Beagle cannot work on.
 func usable(p *packages.Package) error {
+	// The order is that of the causes: without a module there are no constraints to speak of.
 	switch {
 	case p.Module == nil && !isStd(p.PkgPath) || p.PkgPath == "command-line-arguments":
 		return &beagle.UsageError{What: p.PkgPath + " is not in a module", Remedy: "run `go mod init` in its root"}
@@ -428,6 +437,7 @@ func usable(p *packages.Package) error {
 // compileErrors returns the first errors of the package or of its imports.
 func compileErrors(p *packages.Package) error {
 	var found []string
+	// An import that does not compile keeps the package from compiling.
 	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) {
 		for _, e := range q.Errors {
 			if e.Pos != "" && e.Pos != "-" {
@@ -440,6 +450,7 @@ func compileErrors(p *packages.Package) error {
 	if len(found) == 0 {
 		return nil
 	}
+	// Some messages are of the go command and not of the code.
 	if err := goCommandError(&Options{Dir: p.Dir}, strings.Join(found, "\n")); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ func (cp *Copies) Narrow(src string) (string, error) {
 		return src, nil // the check of the candidate says why
 	}
 	n := &narrower{copies: cp, file: f, tok: f.Fset.File(f.AST.FileStart), found: map[types.Object]*privateCopy{}}
+	// Copies are found by their names, and then compared with their originals.
 	n.imports = importedNames(cp.pkg, f.AST)
 	n.findFuncs()
 	n.findVars()
@@ -28,6 +29,7 @@ func (cp *Copies) Narrow(src string) (string, error) {
 	}
 	n.findUses()
 	n.settle()
+	// The edits need the final verdict on each copy.
 	edits := n.edits()
 	if len(edits) == 0 {
 		return src, nil
@@ -83,6 +85,7 @@ func (n *narrower) findUses() {
 		ast.Inspect(d, func(node ast.Node) bool {
 			switch node := node.(type) {
 			case *ast.CallExpr:
+				// A method's copy is called as a function, so only plain names are calls of copies.
 				if id, sel := calledName(node); id != nil && sel == nil {
 					calls[id] = node
 				}
@@ -108,16 +111,19 @@ func (n *narrower) declared(d ast.Decl) *privateCopy {
 
 // settle finds the copies that equal their originals, with all copies that they use.
 func (n *narrower) settle() {
+	// A copy is the same if its text with the original names restored is the original's.
 	for _, c := range n.found {
 		if fn, ok := c.decl.(*ast.FuncDecl); ok && c.foreign == nil {
 			c.same = n.restored(c, fn) == n.original(c, fn) && n.sameImports(c)
 		}
 	}
+	// A use that cannot be put back keeps the copy.
 	for _, use := range n.uses {
 		if len(use.back) == 0 {
 			use.of.same = false
 		}
 	}
+	// And a copy that uses a changed one is changed as well, however long the chain.
 	for changed := true; changed; {
 		changed = false
 		for _, use := range n.uses {

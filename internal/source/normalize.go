@@ -167,6 +167,7 @@ func (r *Reader) imported(name string) (importSpec, bool) {
 	var found importSpec
 	ok := false
 	for _, f := range r.pkg.files {
+		// Files may disagree on a name; the target's own decides.
 		own := r.scope.target != nil && f == r.scope.target.file
 		for _, s := range f.ast.Imports {
 			path, _ := strconv.Unquote(s.Path.Value)
@@ -205,6 +206,7 @@ func importBlock(specs []importSpec) string {
 	var b strings.Builder
 	b.WriteString("import (\n")
 	for i, s := range specs {
+		// As gofmt's users do, the standard library stands apart.
 		if i > 0 && isStd(specs[i-1].path) && !isStd(s.path) {
 			b.WriteString("\n")
 		}

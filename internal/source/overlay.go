@@ -21,6 +21,7 @@ func TagFlags(tags []string) []string {
 func WriteOverlay(dir string, texts map[string]string) (string, error) {
 	replace := map[string]string{}
 	for path, text := range texts {
+		// Two files may have the same name in different directories.
 		file := filepath.Join(dir, fmt.Sprintf("%d_%s", len(replace), filepath.Base(path)))
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			return "", err

@@ -93,6 +93,7 @@ func (pkg *Package) config(report func(error)) *types.Config {
 	return &types.Config{GoVersion: "go" + pkg.lang, Importer: pkg.exports, Sizes: sizes(), Error: report}
 }
 
+// newInfo asks the type checker for all that later stages look up.
 func newInfo() *types.Info {
 	return &types.Info{
 		Types:        map[ast.Expr]types.TypeAndValue{},

@@ -63,6 +63,7 @@ func (b *bounds) countingLoop(n *ast.ForStmt) {
 	init, ok := n.Init.(*ast.AssignStmt)
 	cond, isCmp := n.Cond.(*ast.BinaryExpr)
 	post, isInc := n.Post.(*ast.IncDecStmt)
+	// Any other form of the head could start below zero, or step over the end.
 	if !ok || !isCmp || !isInc || init.Tok != token.DEFINE || len(init.Lhs) != 1 || cond.Op != token.LSS ||
 		post.Tok != token.INC {
 		return
@@ -90,6 +91,7 @@ func (b *bounds) lengthOf(e ast.Expr) types.Object {
 
 // loop marks the uses of a loop's variable on its list.
 func (b *bounds) loop(body *ast.BlockStmt, i, list types.Object) {
+	// A global may change in a call, and a list or index that the body changes bounds nothing.
 	if i == nil || list == nil || isGlobal(list) || b.changes(body, i, list) {
 		return
 	}
@@ -100,6 +102,7 @@ func (b *bounds) loop(body *ast.BlockStmt, i, list types.Object) {
 				b.safe[n] = true
 			}
 		case *ast.SliceExpr:
+			// A slice up to the index, or from it, is within the list as the index is.
 			bound := func(e ast.Expr) bool { return e == nil || b.object(e) == i || b.isZero(e) }
 			if b.object(n.X) == list && n.Max == nil && bound(n.Low) && bound(n.High) &&
 				(n.Low == nil || n.High == nil || b.isZero(n.Low)) {
@@ -132,6 +135,7 @@ func (b *bounds) fits(n *ast.IndexExpr) bool {
 	if t == nil {
 		return false
 	}
+	// A constant text has a constant length.
 	if v := b.info.Types[n.X].Value; v != nil && v.Kind() == constant.String {
 		i, ok := constant.Int64Val(constant.ToInt(valueOr(b.info.Types[n.Index].Value)))
 		return ok && 0 <= i && i < int64(len(constant.StringVal(v)))
@@ -143,6 +147,7 @@ func (b *bounds) fits(n *ast.IndexExpr) bool {
 	if b.info.Types[n.Index].Value != nil {
 		return true // the compiler checks it
 	}
+	// A byte cannot lie outside of 256 elements, nor 16 bits outside of 65536.
 	basic, ok := b.info.TypeOf(n.Index).Underlying().(*types.Basic)
 	return ok && (basic.Kind() == types.Uint8 && a.Len() >= 1<<8 || basic.Kind() == types.Uint16 && a.Len() >= 1<<16)
 }

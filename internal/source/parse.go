@@ -81,6 +81,7 @@ type parseResult struct {
 // remembers recent results, since every stage of a candidate asks for them.
 func (r *Reader) Parse(src string) (*File, *Problem) {
 	r.mu.Lock()
+	// Parsing runs without the lock: two candidates are parsed at the same time.
 	p, ok := r.parsed[src]
 	r.mu.Unlock()
 	if ok {
@@ -89,6 +90,7 @@ func (r *Reader) Parse(src string) (*File, *Problem) {
 	p.file, p.problem = r.parse(src)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// When it is full, all are dropped: what is asked for together comes together.
 	if r.parsed == nil || len(r.parsed) >= r.room {
 		r.parsed = map[string]parseResult{}
 	}
@@ -100,6 +102,7 @@ func (r *Reader) Parse(src string) (*File, *Problem) {
 // relies on those before.
 func (r *Reader) parse(src string) (*File, *Problem) {
 	fset := token.NewFileSet()
+	// Positions of the rest must be known, for messages to name them.
 	for _, f := range r.pkg.files {
 		fset.AddExistingFiles(f.tok)
 	}
@@ -144,6 +147,7 @@ func (r *Reader) checkTypes(f *File) *Problem {
 	in := func(p token.Pos) bool { return f.AST.FileStart <= p && p <= f.AST.FileEnd }
 	conf := r.pkg.config(func(err error) {
 		var te types.Error
+		// The first error is the cause, and others often follow from it.
 		if first == nil && errors.As(err, &te) && in(te.Pos) {
 			first = f.problem("types", te.Pos, "%s", te.Msg)
 		}
@@ -199,6 +203,7 @@ func (r *Reader) declaresTarget(f *File) (others string, ok bool) {
 	var names []string
 	for _, d := range f.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {
+			// A method's name has its receiver's type in front.
 			name := fn.Name.Name
 			if recv := syntax.Receiver(fn); recv != "" {
 				name = recv + "." + name
@@ -243,6 +248,7 @@ func (r *Reader) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
 	}
 	for _, s := range d.(*ast.GenDecl).Specs {
 		var names []*ast.Ident
+		// Types and values are both declared by name, and both can hide what others use.
 		switch s := s.(type) {
 		case *ast.TypeSpec:
 			names = []*ast.Ident{s.Name}
@@ -312,6 +318,7 @@ func (r *Reader) checkMethod(f *File, fn *ast.FuncDecl) *Problem {
 // this name.
 func (pkg *Package) named(name string) bool {
 	for _, obj := range pkg.info.Defs {
+		// A field or a method may be meant by a name behind a dot.
 		switch o := obj.(type) {
 		case *types.Var:
 			if o.IsField() && o.Name() == name {

@@ -104,6 +104,7 @@ func (w *Writer) match(f *File) *matching {
 	file := &srcFile{path: candidateName, text: f.Src, tok: f.Fset.File(f.AST.FileStart), ast: f.AST}
 	m := &matching{writer: w, file: file, stand: map[*piece][]*piece{}}
 	m.findQualifiers(f)
+	// A group may give several names, and each leads to it.
 	byKey := map[string]*piece{}
 	for _, s := range w.scope.pieces {
 		for _, key := range s.keys() {
@@ -111,6 +112,7 @@ func (w *Writer) match(f *File) *matching {
 		}
 	}
 	for _, p := range pieces(file) {
+		// Imports are put together from what the patched file uses.
 		if p.kind == "import" {
 			continue
 		}
@@ -201,6 +203,7 @@ func canonical(text string) string {
 // replacement returns the text for a piece's place. A doc comment that the candidate dropped stays.
 func (m *matching) replacement(was *piece, now []*piece, names *fileImports) string {
 	r := m.renamed(names)
+	// Several declarations may stand for one, if a version splits it.
 	var parts []string
 	for i, p := range now {
 		text := p.standalone(r)
@@ -208,6 +211,7 @@ func (m *matching) replacement(was *piece, now []*piece, names *fileImports) str
 			text = p.line(r)
 		}
 		switch doc := strings.ReplaceAll(was.doc(), "\r", ""); {
+		// A first declaration without a comment gets the original's.
 		case i == 0 && p.doc() == "":
 			text = doc + text
 		case i == 0 && m.writer.scope.documented(was): // what an API promises is not a version's to change
@@ -227,6 +231,7 @@ func (m *matching) replacement(was *piece, now []*piece, names *fileImports) str
 func (m *matching) renamed(names *fileImports) render {
 	return func(start, end int) string {
 		var edits []syntax.Edit
+		// Only names within the part that is written.
 		for _, q := range m.qualifiers {
 			if q.at < start || q.at >= end {
 				continue
@@ -302,8 +307,10 @@ func joined(text string, removed []syntax.Edit) []syntax.Edit {
 	inorder.By(removed, func(a, b syntax.Edit) int { return a.Start - b.Start })
 	var out []syntax.Edit
 	for _, e := range removed {
+		// Ranges that touch or overlap become one.
 		if n := len(out) - 1; n >= 0 && e.Start <= out[n].End {
 			out[n].End = max(out[n].End, e.End)
+			// At the end of the file no blank line is left.
 			if e.End == len(text) {
 				out[n].Start = skipLine(text, len(strings.TrimRight(text[:out[n].Start], "\r\n")))
 			}
@@ -319,10 +326,12 @@ func removal(text string, start, end int) syntax.Edit {
 	if !ownLine(text, start, end) {
 		return withSemicolon(text, start, end)
 	}
+	// The indentation goes with the line.
 	for start > 0 && (text[start-1] == ' ' || text[start-1] == '\t') {
 		start--
 	}
 	end = skipLine(text, end)
+	// Of two blank lines around, one stays.
 	blankBefore := start == 0 || strings.HasSuffix(strings.ReplaceAll(text[:start], "\r", ""), "\n\n")
 	if after := skipLine(text, end); blankBefore && after > end && strings.TrimSpace(text[end:after]) == "" {
 		end = after

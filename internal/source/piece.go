@@ -91,6 +91,7 @@ func (p *piece) line(r render) string {
 	g := p.decl.(*ast.GenDecl)
 	spec := g.Specs[0].(*ast.ValueSpec)
 	doc := g.Doc
+	// A variable of its own is a declaration, whose comment stands in front of the keyword.
 	if p.spec != nil {
 		spec, doc = p.spec, nil
 	}
@@ -121,6 +122,7 @@ func (p *piece) bare() token.Pos {
 func pieces(f *srcFile) []*piece {
 	var out []*piece
 	for _, d := range f.ast.Decls {
+		// Each function is a piece, and so is each part of a group that can stand alone.
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			p := &piece{file: f, decl: d, kind: "func", names: []*ast.Ident{d.Name}, recv: syntax.Receiver(d)}
@@ -138,6 +140,7 @@ func pieces(f *srcFile) []*piece {
 func genPieces(f *srcFile, d *ast.GenDecl) []*piece {
 	whole := &piece{file: f, decl: d, kind: d.Tok.String()}
 	whole.span(d.Doc, d, nil)
+	// Parts that depend on their order stay one piece.
 	split := d.Lparen.IsValid() && len(d.Specs) > 1 && !hangsTogether(d)
 	var out []*piece
 	for _, s := range d.Specs {
@@ -168,6 +171,7 @@ func hangsTogether(d *ast.GenDecl) bool {
 	}
 	for _, s := range d.Specs {
 		s := s.(*ast.ValueSpec)
+		// Without a value, a constant repeats the line before with another iota.
 		iota := len(s.Values) == 0
 		for _, v := range s.Values {
 			ast.Inspect(v, func(n ast.Node) bool {
@@ -195,6 +199,7 @@ func (p *piece) span(doc *ast.CommentGroup, n ast.Node, comment *ast.CommentGrou
 		p.end = f.offset(comment.End())
 		return
 	}
+	// A comment after the last token belongs to the piece if nothing else follows on the line.
 	line := f.text[p.end:]
 	if i := strings.IndexByte(line, '\n'); i >= 0 {
 		line = line[:i]

@@ -211,12 +211,14 @@ func (w *widener) calls(n ast.Node, info *types.Info, file *token.File, depth in
 // calledName returns the identifier of a called function, and the selector of a method.
 func calledName(call *ast.CallExpr) (*ast.Ident, *ast.SelectorExpr) {
 	switch f := ast.Unparen(call.Fun).(type) {
+	// A name in parentheses or with type arguments is the same function.
 	case *ast.Ident:
 		return f, nil
 	case *ast.IndexExpr:
 		id, _ := f.X.(*ast.Ident)
 		return id, nil
 	case *ast.SelectorExpr:
+		// A method in parentheses is left as it is.
 		if f != call.Fun {
 			return nil, nil
 		}
@@ -322,6 +324,7 @@ func (w *widener) clash(p *piece) bool {
 	imports := w.copies.pkg.graph.uses[p].imports
 	for name, path := range imports {
 		was, ok := w.paths[name]
+		// A name that the file has must mean the same import there.
 		if !ok { // the candidate's file will get the import that the package knows by this name
 			spec, _ := w.copies.reader.imported(name)
 			was = spec.path
@@ -330,6 +333,7 @@ func (w *widener) clash(p *piece) bool {
 			return true
 		}
 	}
+	// Nothing is noted before all names are known to fit.
 	for name, path := range imports {
 		w.paths[name] = path
 	}
@@ -359,6 +363,7 @@ func (cp *Copies) privateHead(p *piece, name string) string {
 	}
 	recv := fn.Recv.List[0]
 	first := f.text[f.offset(recv.Pos()):f.offset(recv.End())]
+	// Go has parameters with names or without, so the receiver gets a blank one.
 	if len(recv.Names) == 0 && len(fn.Type.Params.List) > 0 {
 		first = "_ " + first
 	}
@@ -427,6 +432,7 @@ func (cp *Copies) copiable(p *piece) bool {
 // privates returns the functions that can be copied, by the names of their copies. It leaves out a
 // name that the package declares, and a name that two copies would share.
 func (cp *Copies) privates() map[string]*piece {
+	// This is the same for all candidates, and asked for by each.
 	cp.copying.Do(func() {
 		cp.copied = map[string]*piece{}
 		for _, p := range cp.pkg.graph.all {
@@ -434,6 +440,7 @@ func (cp *Copies) privates() map[string]*piece {
 				continue
 			}
 			name := cp.privateName(p)
+			// Of two functions with one copy's name, neither is copied.
 			_, shared := cp.copied[name]
 			if cp.copied[name] = p; shared || cp.pkg.Types.Scope().Lookup(name) != nil || cp.pkg.localNames()[name] {
 				cp.copied[name] = nil
@@ -451,6 +458,7 @@ func (cp *Copies) CopyOf(name string) string {
 	}
 	cp.abroad.Lock()
 	defer cp.abroad.Unlock()
+	// Names of copies from elsewhere are known once one has been fetched.
 	for _, f := range cp.foreigners {
 		if f == nil {
 			continue

@@ -110,6 +110,7 @@ func (cp *Copies) privateVar(name string) (*piece, string) {
 // under names that the declaration uses too. A list or map would be seen empty by what runs before
 // init; without its pattern, a function panics there.
 func (cp *Copies) givenPattern(p *piece, e ast.Expr) bool {
+	// The value must be in the variable's own file, where its imports are the same.
 	if e == nil || e.Pos() < p.file.ast.FileStart || e.End() > p.file.ast.FileEnd ||
 		e.End()-e.Pos() > privateVarBytes {
 		return false
@@ -120,6 +121,7 @@ func (cp *Copies) givenPattern(p *piece, e ast.Expr) bool {
 	}
 	known := cp.pkg.graph.uses[p].imports
 	same := true
+	// A package's name must lead to the same package in both places.
 	ast.Inspect(call, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			if pkg, ok := cp.pkg.info.Uses[id].(*types.PkgName); ok && known[id.Name] != pkg.Imported().Path() {

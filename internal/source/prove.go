@@ -44,10 +44,12 @@ func (v *prover) holds(e ast.Expr) bool {
 	case *ast.BinaryExpr:
 		switch x.Op {
 		case token.LAND:
+			// Both parts, or one of them: each proof is for itself.
 			return v.holds(x.X) && v.holds(x.Y)
 		case token.LOR:
 			return v.holds(x.X) || v.holds(x.Y)
 		case token.LSS, token.LEQ, token.GTR, token.GEQ, token.EQL, token.NEQ:
+			// By bounds if possible, and else by what a branch said in the same words.
 			return v.compared(x.X, x.Op, x.Y) || v.known(e)
 		}
 	case *ast.CallExpr:
@@ -128,6 +130,7 @@ func (v *prover) span(e ast.Expr) span {
 
 func constantSpan(c constant.Value) span {
 	if c = constant.ToInt(c); c.Kind() == constant.Int {
+		// A constant that no int64 holds is beyond all bounds.
 		if n, exact := constant.Int64Val(c); exact {
 			return exactly(n)
 		}
@@ -140,12 +143,15 @@ func constantSpan(c constant.Value) span {
 
 // here bounds an integer expression of the caller.
 func (v *prover) here(e ast.Expr) span {
+	// Definitions may lead far; a bound that is not found in time is none.
 	if v.depth > 20 {
 		return anything
 	}
 	v.depth++
 	defer func() { v.depth-- }()
 	e = ast.Unparen(e)
+	// All that is known of an expression holds at once: its type, its definition, and what branches
+	// say.
 	out := v.typed(e)
 	if c := v.info.Types[e].Value; c != nil {
 		return constantSpan(c)
@@ -248,6 +254,7 @@ func (v *prover) typed(e ast.Expr) span {
 	if !ok || b.Info()&types.IsInteger == 0 || b.Info()&types.IsUntyped != 0 {
 		return anything
 	}
+	// Of a type with 64 bits, one end is as far as the bound can say.
 	bits := wordSize(t)
 	switch {
 	case b.Info()&types.IsUnsigned != 0 && bits < 64:
@@ -313,11 +320,13 @@ func keyed(x *ast.CompositeLit) bool {
 }
 
 func (v *prover) madeLength(x *ast.CallExpr) span {
+	// make says the length itself.
 	if id, ok := x.Fun.(*ast.Ident); ok && len(x.Args) > 1 {
 		if b, ok := v.info.Uses[id].(*types.Builtin); ok && b.Name() == "make" {
 			return v.here(x.Args[1]).and(counted)
 		}
 	}
+	// A conversion between bytes and text keeps the length.
 	if v.info.Types[x.Fun].IsType() && len(x.Args) == 1 && bytesOrString(v.info.TypeOf(x)) &&
 		bytesOrString(v.info.TypeOf(x.Args[0])) {
 		return v.length(x.Args[0])
@@ -338,6 +347,7 @@ func bytesOrString(t types.Type) bool {
 
 // sliced bounds x[i:j]: j-i, or what there is.
 func (v *prover) sliced(x *ast.SliceExpr) span {
+	// Without ends, it is all of it.
 	low, high := exactly(0), v.length(x.X)
 	if p, ok := v.info.TypeOf(x.X).Underlying().(*types.Pointer); ok {
 		if a, ok := p.Elem().Underlying().(*types.Array); ok {
@@ -350,6 +360,7 @@ func (v *prover) sliced(x *ast.SliceExpr) span {
 	if x.High != nil {
 		high = v.here(x.High).and(counted)
 	}
+	// The least and the greatest difference that the ends allow.
 	out := span{0, max(high.hi-low.lo, 0)}
 	if low.hi != math.MaxInt64 && high.lo > low.hi {
 		out.lo = high.lo - low.hi
@@ -375,6 +386,7 @@ func (v *prover) notNil(e ast.Expr) bool {
 func (v *prover) present(e ast.Expr) bool {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.CompositeLit, *ast.FuncLit:
+		// What is made here is there; a text becomes a list that is not nil, even when empty.
 		return true
 	case *ast.UnaryExpr:
 		return x.Op == token.AND

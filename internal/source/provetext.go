@@ -32,6 +32,7 @@ func (v *prover) textOf(e ast.Expr) (string, bool) {
 	}
 	switch x := e.(type) {
 	case *ast.Ident:
+		// A variable must still hold what it was given.
 		if def := v.definition(x); def != nil && !v.touched(x) {
 			return v.textOf(def)
 		}
@@ -56,6 +57,7 @@ func (v *prover) constantCall(x *ast.CallExpr) (holds, ok bool) {
 
 // constantNumber evaluates a few functions on a constant text, as conditions use them.
 func (v *prover) constantNumber(x *ast.CallExpr) (int64, bool) {
+	// The first argument is the text in all of them.
 	if len(x.Args) == 0 {
 		return 0, false
 	}

@@ -148,6 +148,7 @@ func (rec recordability) basicReason(b *types.Basic, t types.Type, path string) 
 	case types.UnsafePointer:
 		return &reason{path, t, "an address whose memory has no type", "take a typed pointer or a slice"}
 	case types.Uintptr:
+		// Only these packages make numbers of addresses.
 		if !rec.pkg.direct["unsafe"] && !rec.pkg.direct["reflect"] && !rec.pkg.direct["syscall"] {
 			return nil // a number: nothing in the package makes addresses
 		}
@@ -161,6 +162,7 @@ func (rec recordability) basicReason(b *types.Basic, t types.Type, path string) 
 func (rec recordability) walkFields(s *types.Struct, path string, seen map[types.Type]bool) *reason {
 	for f := range s.Fields() {
 		r := rec.walk(f.Type(), path+"."+f.Name(), false, seen)
+		// A field that is never set is nil in every record.
 		if r == nil {
 			continue
 		}
@@ -216,10 +218,12 @@ func (rec recordability) positional(lit *ast.CompositeLit, f *types.Var) bool {
 	if len(lit.Elts) == 0 {
 		return false
 	}
+	// With keys, each says what it sets.
 	if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); keyed {
 		return false
 	}
 	t := rec.pkg.info.TypeOf(lit)
+	// A literal in a list of pointers has the pointer's type.
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		t = p.Elem()
 	}

@@ -141,6 +141,7 @@ func (sc *Scope) keepUsers() {
 			continue
 		}
 		for q := range sc.pkg.graph.uses[p].pieces {
+			// A method uses its receiver's type by its head alone.
 			if in[q] || sc.group.types[q.recv] != nil {
 				sc.group.kept = append(sc.group.kept, p.decl)
 				break

@@ -61,6 +61,7 @@ type graph struct {
 // newGraph reads the uses from the type checker's account.
 func newGraph(files []*srcFile, pkg *types.Package, info *types.Info) *graph {
 	g := &graph{owner: map[types.Object]*piece{}, uses: map[*piece]*usage{}, usedBy: map[*piece]map[*piece]bool{}}
+	// Give objects their owners first: these identify the uses.
 	for _, f := range files {
 		for _, p := range pieces(f) {
 			g.all = append(g.all, p)
@@ -209,10 +210,12 @@ func (g *graph) dropClash(roots []*piece, in map[*piece]bool) bool {
 
 // movable reports whether a scope may hold the piece.
 func movable(p *piece, outside map[string]bool, dir string) bool {
+	// A method stays with its type, and an import with its file.
 	if p.recv != "" || p.kind == "type" || p.kind == "import" || filepath.Dir(p.file.path) != dir {
 		return false
 	}
 	for _, n := range p.names {
+		// What others may name, or Go itself calls, stays.
 		if n.IsExported() || n.Name == "_" || n.Name == "init" || n.Name == "main" || outside[n.Name] {
 			return false
 		}
@@ -220,6 +223,7 @@ func movable(p *piece, outside map[string]bool, dir string) bool {
 	if f, ok := p.decl.(*ast.FuncDecl); ok && (f.Recv != nil || f.Body == nil) {
 		return false
 	}
+	// Directives tie a declaration to its place.
 	if g, ok := p.decl.(*ast.GenDecl); ok && strings.Contains(commentText(g.Doc), "//go:embed") {
 		return false
 	}

@@ -122,6 +122,7 @@ func (v *prover) passed(b *ast.BlockStmt, next ast.Node) []fact {
 			break
 		}
 		x, ok := s.(*ast.IfStmt)
+		// If the block goes on, the condition was false, and stays so as long as its parts do.
 		if ok && x.Else == nil && leaves(x.Body) {
 			rest := &ast.BlockStmt{List: b.List[i+1:]}
 			out = append(out, v.says(x.Cond, false, rest)...)
@@ -135,6 +136,7 @@ func leaves(b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
 		return false
 	}
+	// The last statement decides. A goto may lead anywhere, and counts as staying.
 	switch s := b.List[len(b.List)-1].(type) {
 	case *ast.ReturnStmt:
 		return true
@@ -194,6 +196,7 @@ func (v *prover) bound(e ast.Expr) span {
 // ranged returns the bounds of a range loop's index.
 func (v *prover) ranged(x *ast.RangeStmt) []fact {
 	key, ok := x.Key.(*ast.Ident)
+	// Neither the index nor what is ranged over may change, or the bound means nothing.
 	if !ok || x.Tok != token.DEFINE || key.Name == "_" || !v.lasting(key, x.Body) || !v.lasting(x.X, x.Body) {
 		return nil
 	}

@@ -24,9 +24,12 @@ func (v *prover) lasting(e ast.Expr, in ast.Node) bool {
 			if obj == nil {
 				obj = v.info.Defs[x]
 			}
+			// A field is no variable of its own, and a variable whose address is known may change
+			// anywhere.
 			if w, is := obj.(*types.Var); is && (w.IsField() || !v.local(w) || v.written(w, in) || v.exposed(w)) {
 				ok = false
 			}
+		// What lies behind an index or a pointer may be written through another.
 		case *ast.IndexExpr, *ast.StarExpr, *ast.FuncLit, *ast.TypeAssertExpr:
 			ok = false
 		case *ast.CallExpr:

@@ -75,6 +75,7 @@ func unknownPackage(dir, spec, detail string) error {
 	if detail != "" {
 		e.What += ": " + detail
 	}
+	// Each kind of mistake has its own remedy: nothing, a package alone, and a misspelt one.
 	if strings.Trim(spec, "./") == "" {
 		e.What = fmt.Sprintf("%q names no function", spec)
 		return e
@@ -84,6 +85,7 @@ func unknownPackage(dir, spec, detail string) error {
 		e.Remedy = fmt.Sprintf("add the function: %s.Func or %s.Type.Method", spec, spec)
 		return e
 	}
+	// As a last guess, directories with a similar name.
 	if near := nearest(lastElem(spec), packageDirs(dir), lastElem); len(near) > 0 {
 		e.Remedy = "Did you mean " + orList(near) + "?"
 	}
@@ -98,6 +100,7 @@ func fileNamed(spec string) error {
 		return nil
 	}
 	name := "Func"
+	// What stands behind the colon may be the function's name; a line number is none.
 	if token.IsIdentifier(strings.ReplaceAll(rest, ".", "")) {
 		name = rest
 	}
@@ -141,6 +144,7 @@ func packageDirs(dir string) []string {
 		if !d.IsDir() {
 			return nil
 		}
+		// As for the go command, these directories have no packages of the module.
 		if n := d.Name(); path != dir &&
 			(strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata" || n == "vendor") {
 			return filepath.SkipDir
@@ -164,9 +168,11 @@ func nearest(name string, names []string, key func(string) string) []string {
 	for _, n := range names {
 		k := key(n)
 		d := distance(strings.ToLower(name), strings.ToLower(k))
+		// Who writes a part of a name means it.
 		if part := len(name) > 3 && strings.Contains(strings.ToLower(k), strings.ToLower(name)); part {
 			d = min(d, 2)
 		}
+		// A short name may be wrong in one letter, a long one in a third of them.
 		if d <= 1+len(name)/3 {
 			found = append(found, scored{n, d})
 		}
@@ -185,6 +191,8 @@ func distance(a, b string) int {
 	for j := range row {
 		row[j] = j
 	}
+	// One row of the table is enough: each value depends on its neighbours in this row and the one
+	// before.
 	for i := range len(a) {
 		diagonal := row[0]
 		row[0] = i + 1

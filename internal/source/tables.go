@@ -35,6 +35,7 @@ func (f *File) TableBytes() (total int64, known bool) {
 // literals returns the memory of the literals in a function.
 func (f *File) literals(fn *ast.FuncDecl) (total int64) {
 	m := &measure{file: f.AST, info: f.Info}
+	// A literal counts as a whole, so its parts are not visited again.
 	ast.Inspect(fn, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
@@ -54,12 +55,14 @@ func (f *File) literals(fn *ast.FuncDecl) (total int64) {
 func VariableBytes(file *ast.File, info *types.Info, obj types.Object, value ast.Expr) (n int64, known bool) {
 	switch o := obj.(type) {
 	case *types.Const:
+		// Numbers are in the code itself.
 		if o.Val().Kind() == constant.String {
 			n = int64(len(constant.StringVal(o.Val())))
 		}
 		return n, true
 	case *types.Var:
 		n = sizeOf(o.Type())
+		// Without a value it is zero, with nothing behind it.
 		if value == nil {
 			return n, true
 		}
@@ -85,6 +88,7 @@ var tableSizes = types.SizesFor("gc", "amd64")
 // sizeOf returns the size of a type in bytes. No source shows the size of a type parameter: it
 // counts as a word.
 func sizeOf(t types.Type) (n int64) {
+	// The type checker cannot size what depends on a type parameter.
 	if !generic(t) {
 		return tableSizes.Sizeof(t)
 	}
@@ -215,6 +219,7 @@ func (m *measure) elements(lit *ast.CompositeLit, depth int) int64 {
 	if p, ok := t.(*types.Pointer); ok { // &T left out in a list of pointers
 		n, t = sizeOf(p.Elem()), p.Elem().Underlying()
 	}
+	// A slice has its elements apart from itself, and a map its keys too.
 	switch t := t.(type) {
 	case *types.Slice:
 		n += sizeOf(t.Elem()) * m.length(lit)
@@ -223,6 +228,7 @@ func (m *measure) elements(lit *ast.CompositeLit, depth int) int64 {
 	}
 	for _, e := range lit.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			// A key of a map is a value in memory; an index or a field's name is none.
 			if _, isMap := t.(*types.Map); isMap {
 				n += m.behind(kv.Key, depth)
 			}
@@ -293,6 +299,7 @@ func (m *measure) builtin(name string, e *ast.CallExpr, t types.Type) int64 {
 	switch {
 	case name == "new":
 		return sizeOf(t.Underlying().(*types.Pointer).Elem())
+	// The last argument is the capacity, if it is given.
 	case name == "make" && len(e.Args) > 1:
 		s, ok := t.Underlying().(*types.Slice)
 		size := m.info.Types[e.Args[len(e.Args)-1]].Value

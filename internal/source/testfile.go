@@ -44,6 +44,7 @@ func (r *Reader) TestImports(body string) (string, error) {
 	}
 	specs := r.wanted(f)
 	free := syntax.Qualifiers(f)
+	// A test needs three packages that the candidate may not import.
 	for name, path := range map[string]string{"testing": "testing", "runtime": "runtime", "netip": "net/netip"} {
 		known := slices.ContainsFunc(specs, func(s importSpec) bool { return s.path == path })
 		if free[name] && !known && !r.scope.declare[name] {

@@ -203,6 +203,7 @@ func (t *tracer) switches(n *ast.SwitchStmt) {
 	t.stmt(n.Init)
 	t.operand(n)
 	for _, s := range n.Body.List {
+		// Without a tag each case is a condition; with one it is compared with the tag.
 		c := s.(*ast.CaseClause)
 		for _, e := range c.List {
 			if n.Tag == nil {
@@ -211,9 +212,11 @@ func (t *tracer) switches(n *ast.SwitchStmt) {
 				t.walk(e)
 			}
 		}
+		// The default has an edge as well.
 		if n.Tag != nil || c.List == nil {
 			t.caseEdge(c)
 		}
+		// The body's statements are sites in the order of the text.
 		t.mark(c.Body)
 		for _, s := range c.Body {
 			t.walk(s)
@@ -233,6 +236,7 @@ func (t *tracer) operand(n *ast.SwitchStmt) {
 		return
 	}
 	name := map[int]string{integers: "TraceSwitch", texts: "TraceSwitchText"}[t.kind(n.Tag)]
+	// A tag that is constant, or not of a plain type, is not compared with anything telling.
 	if name == "" || t.constant(n.Tag) || loose(t.f.Info, n.Tag) {
 		t.walk(n.Tag)
 		return
@@ -241,6 +245,7 @@ func (t *tracer) operand(n *ast.SwitchStmt) {
 	first := t.first + len(t.sites)
 	for _, s := range n.Body.List {
 		for _, e := range s.(*ast.CaseClause).List {
+			// A switch with very many cases would make a call with as many arguments.
 			if v := t.f.Info.Types[e].Value; v != nil && len(list) < maxCases {
 				list = append(list, literal(v))
 				t.site(e) // without sides: the edge of the case has them

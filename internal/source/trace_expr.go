@@ -25,6 +25,7 @@ func (t *tracer) kind(e ast.Expr) int {
 	}
 	b, ok := typ.Underlying().(*types.Basic)
 	switch {
+	// An untyped value has no width yet.
 	case !ok || b.Info()&types.IsUntyped != 0:
 	case b.Info()&types.IsInteger != 0:
 		return integers
@@ -129,10 +130,12 @@ var operators = map[token.Token]string{
 func (t *tracer) comparison(e *ast.BinaryExpr) bool {
 	op := operators[e.Op]
 	kind := t.kind(e.X)
+	// A constant comparison, or one whose type the insertion would change, stays.
 	if op == "" || kind == 0 || t.kind(e.Y) != kind || !t.plainBool(e) || loose(t.f.Info, e) {
 		return false
 	}
 	name := map[int]string{integers: "TraceInt", texts: "TraceText", floats: "TraceFloat"}[kind]
+	// Operands become arguments, in their order, so that each is still evaluated once.
 	t.insert(e.Pos(), fmt.Sprintf("%s.%s(%d, %s.%s, ", traceName, name, t.site(e, "true", "false"), traceName, op))
 	t.walk(e.X)
 	t.replace(e.OpPos, e.OpPos+token.Pos(len(e.Op.String())), ", ")
@@ -201,6 +204,7 @@ func (t *tracer) narrowing(e *ast.CallExpr) bool {
 	to, _ := t.f.Info.Types[e].Type.Underlying().(*types.Basic)
 	from, _ := t.f.Info.Types[e.Args[0]].Type.Underlying().(*types.Basic)
 	limit, ok := narrow[to.Kind()]
+	// Only a conversion to fewer bits loses something.
 	if old, small := narrow[from.Kind()]; !ok || small && old <= limit {
 		return false
 	}

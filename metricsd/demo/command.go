@@ -69,11 +69,13 @@ func (w *work) program(ctx context.Context, name, dir, program string, args ...s
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, program, args...)
+	// Output is the result, and what is said of it is the log.
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, w.env(), &out, log
 	gently(cmd)
 	start := time.Now()
 	err = cmd.Run()
 	var exit *exec.ExitError
+	// The end of the time ends the program as it would end itself: with what it has found.
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch {
 	case ctx.Err() != nil && !late:
@@ -81,6 +83,7 @@ func (w *work) program(ctx context.Context, name, dir, program string, args ...s
 	case cmd.ProcessState == nil || err != nil && !late && !errors.As(err, &exit):
 		return nil, 0, cmp.Or(err, ctx.Err())
 	}
+	// The page lists the command as one could type it.
 	c := command{
 		Line: w.line(program, args), Dir: w.relative(w.root, dir), Status: cmd.ProcessState.ExitCode(),
 		Seconds:   time.Since(start).Seconds(),

@@ -18,6 +18,7 @@ type entered struct {
 
 type ledgerSaving struct{ Estimate, Low, High float64 }
 
+// ledgerStep asks the ledger for what was found, once to be read and once to be counted.
 func ledgerStep(ctx context.Context, _ *demo, w *work) (any, error) {
 	text, err := w.must(ctx, "ledger", w.module, w.bin("beagle"), "ledger")
 	if err != nil {

@@ -81,6 +81,7 @@ func (d *demo) place(root, out string) (err error) {
 	if d.root, err = filepath.Abs(root); err != nil {
 		return err
 	}
+	// A wrong root would only be noticed by the first build.
 	d.module = filepath.Join(d.root, "metricsd")
 	if _, err := os.Stat(filepath.Join(d.module, "go.mod")); err != nil {
 		return fmt.Errorf("%s is not the root of Beagle's repository: name it with -root", d.root)

@@ -266,6 +266,7 @@ func (w *work) round(ctx context.Context, layout, round int, running map[string]
 		}
 		all = append(all, turn{layout, round, l.arm, used, messages})
 	}
+	// All turns are written at once: a round that lacks one would compare unlike times.
 	return w.enter(all)
 }
 
@@ -298,6 +299,7 @@ func (w *work) turns() (all []turn, err error) {
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
+	// The last line may be half of one.
 	for lines.Scan() {
 		var t turn
 		if json.Unmarshal(lines.Bytes(), &t) == nil {

@@ -89,6 +89,7 @@ func (d *demo) writePage() (string, error) {
 // artefacts lists the files of a step, as links from the page. Copies of sources are left out.
 func (d *demo) artefacts(dir string) (files []string) {
 	_ = filepath.WalkDir(dir, func(at string, e os.DirEntry, err error) error { // a step that was not taken has none
+		// The tree has the sources of the probed program, far too many to list.
 		if err != nil || e.IsDir() && e.Name() == "tree" {
 			return filepath.SkipDir
 		}
@@ -183,6 +184,7 @@ func (p *page) rows() (all []row) {
 
 // verdict returns the first line of the page.
 func (p *page) verdict() string {
+	// From the least known to the best: not measured, nothing found, not proven, proven.
 	m := p.Measured
 	switch {
 	case m == nil:
@@ -250,6 +252,7 @@ func (p *page) reason() string {
 	by := map[string]int{}
 	barren := 0
 	for _, t := range p.Campaign.Targets {
+		// Each target ended in one state; those without a run had nothing to search among.
 		by[t.State]++
 		if t.State == "no-improvement" && t.Run == "" {
 			barren++

@@ -127,6 +127,7 @@ const outOfTime = "the time of the demo was up"
 
 // evidence copies what the search found: the version, the patch and the reports.
 func (w *work) evidence(t target, candidate string) error {
+	// The search has its results in the campaign's home, which another campaign may clear.
 	run := filepath.Join(w.home(), "runs", t.Run)
 	var result struct {
 		Best struct{ Source string } `json:"best"`
@@ -153,6 +154,7 @@ func (w *work) shadow(ctx context.Context, t target, candidate string, r *rolled
 			"stands alone"
 		return true, nil
 	}
+	// The shadow compares old and new on the recorded calls before any of them is live.
 	out, status, err := w.beagle(ctx, "shadow", "rollout", "shadow", "--corpus", t.Inputs, candidate, t.Target)
 	if err != nil {
 		return false, err
@@ -161,6 +163,7 @@ func (w *work) shadow(ctx context.Context, t target, candidate string, r *rolled
 	if status > 1 {
 		return false, fmt.Errorf("shadow: %s", lastLines(w.file("shadow.log"), 3))
 	}
+	// A difference is an answer, and not a failure of the step.
 	if status == 1 {
 		r.Phase, r.Cause = "rejected", "the shadow found a difference"
 	}
@@ -252,6 +255,7 @@ func (d *demo) keepFound(all []rolled) error {
 			if err != nil {
 				return err
 			}
+			// Paths of this machine mean nothing elsewhere.
 			text := strings.NewReplacer(d.out, "demo-out", d.root, "the repository").Replace(string(data))
 			if err := os.WriteFile(filepath.Join(to, name), []byte(text), 0o644); err != nil {
 				return err

@@ -67,6 +67,7 @@ func (s *service) healthy(ctx context.Context) error {
 		r, err := http.Get("http://" + s.http + "/healthz")
 		if err == nil {
 			r.Body.Close()
+			// The page may be up before the socket is.
 			if _, err := os.Stat(s.socket); r.StatusCode == http.StatusOK && err == nil {
 				return nil
 			}

@@ -69,6 +69,7 @@ func buildStep(ctx context.Context, d *demo, w *work) (any, error) {
 	return built{runtime.Version(), strings.TrimSpace(string(commit)), processorName(), runtime.NumCPU()}, ctx.Err()
 }
 
+// processorName names the processor, since no figure holds for another one.
 func processorName() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -203,6 +204,7 @@ func (w *work) record(ctx context.Context, s *service, target string) (captured,
 	if err != nil {
 		return c, err
 	}
+	// A function without calls is no failure: the page says why there are none.
 	if status != 0 {
 		c.Says = w.plain(complaint(w.file("capture-" + short + ".log")))
 	} else if _, err := os.Stat(file); err == nil {
@@ -327,6 +329,7 @@ func (d *demo) keepReport(w *work, t *target) error {
 	var result struct {
 		InPlace *struct{} `json:"in_place"`
 	}
+	// Whether a target was judged in its own tests is known before the search.
 	if readJSON(filepath.Join(d.home(), "runs", t.Run, "prepared.json"), &result) == nil {
 		t.InPlace = result.InPlace != nil
 	}

@@ -115,6 +115,7 @@ func (a *answers) findSizes(p *mutate.Pass) bool {
 	// Each case and each comparison is one question. A switch without a tag asks by its
 	// comparisons, so its cases count but set no size.
 	for n := range mutate.Nodes[ast.Node](p, a.fn.Body) {
+		// A comparison asks in both directions: the constant may stand on either side.
 		switch n := n.(type) {
 		case *ast.SwitchStmt:
 			for _, c := range n.Body.List {
@@ -215,6 +216,7 @@ func (s packed) up(n int64) packed {
 }
 
 // of takes a number apart: the values of keys, or -1 for those that are no part of it.
+// With kind | mode<<8 and the keys kind and mode, 0x0203 is 3 and 2.
 func (s packed) of(keys []*types.Var, n int64) []int64 {
 	out := make([]int64, len(keys))
 	for k, v := range keys {

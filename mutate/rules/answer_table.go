@@ -94,6 +94,7 @@ func (a *answers) findKeys(p *mutate.Pass) bool {
 		lists = append(a.fn.Recv.List[:len(a.fn.Recv.List):len(a.fn.Recv.List)], lists...)
 	}
 	for _, f := range lists {
+		// A parameter without a name has nothing to index by.
 		if len(f.Names) == 0 {
 			return false
 		}
@@ -102,6 +103,7 @@ func (a *answers) findKeys(p *mutate.Pass) bool {
 			if v == nil || name.Name == "_" || !isInteger(v.Type()) || !typeMeans(p, a.fn.Pos(), v.Type()) {
 				return false
 			}
+			// The type must be written in the table's declaration.
 			text, ok := facts.TypeText(p, v.Type())
 			if !ok {
 				return false
@@ -227,6 +229,7 @@ func (a *answers) lookUp(p *mutate.Pass, entry string) string {
 
 // table declares the table, and the type of its entries if they hold several results.
 func (a *answers) table(name, other, entry string, keys []string) string {
+	// One key indexes a list, two index a list of lists.
 	place, loops, ends, size := "t[i]", "for i := range t {\n", "}\n", fmt.Sprintf("[%d]", a.sizes[0])
 	if len(keys) == 2 {
 		place, loops, ends = "t[i][j]", loops+"for j := range t[i] {\n", "}\n}\n"
@@ -240,6 +243,7 @@ func (a *answers) table(name, other, entry string, keys []string) string {
 			"%s%s = %s\n%s\treturn t\n}()",
 			name, other, name, size, r.stored, loops, place, convert(r.stored, r.typ, call), ends)
 	}
+	// The function is called once for each entry, and its results are kept in fields.
 	var fields, got, kept, values []string
 	for i, r := range a.results {
 		fields = append(fields, r.field+" "+r.stored)

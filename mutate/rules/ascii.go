@@ -297,6 +297,7 @@ func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit,
 	site := s.Data.(asciiSite)
 	fn, in := site.fn, site.in.Name()
 	ascii := p.Fresh(lowerFirst(fn.Name.Name) + "ASCII")
+	// The test passes the parameters on, as many as there are.
 	var args []string
 	for _, f := range fn.Type.Params.List {
 		for _, id := range f.Names {
@@ -306,6 +307,7 @@ func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit,
 			args[len(args)-1] += "..."
 		}
 	}
+	// The copy has the same body, where runes are taken for bytes.
 	body := p.TextWith(fn.Body, func(n ast.Node) (string, bool) { return asByte(p, site.in, n) })
 	decls := fmt.Sprintf("// %s is %s for strings that are all ASCII.\nfunc %s%s %s",
 		ascii, fn.Name.Name, ascii, p.Between(fn.Type.Params.Pos(), fn.Type.End()), body)

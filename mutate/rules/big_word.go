@@ -260,6 +260,7 @@ func (c bigCall) declare(big string) func(name string) string {
 	// kept.
 	if c.fresh {
 		head, call, set, also = "x, y", "new(big.Int)", "big.NewInt", "big.NewInt"
+		// Placeholders instead of formats: the text has percent signs of its own in its operators.
 		if double {
 			args = "x, y, new(big.Int)"
 		}

@@ -175,10 +175,12 @@ func (b *builderSite) read(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) 
 		if s, ok := constString(p, up.Y); ok && s == "" && up.X == ast.Expr(id) && up.Op != token.ADD {
 			return []mutate.Edit{p.Replace(up, b.name+".Len() "+up.Op.String()+" 0")}, true
 		}
+	// Its length is known without making the text.
 	case *ast.CallExpr:
 		if _, ok := p.IsBuiltin(up, "len"); ok {
 			return []mutate.Edit{p.Replace(up, b.name+".Len()")}, true
 		}
+	// An address, an assignment and a loop variable are no reads.
 	case *ast.UnaryExpr:
 		if up.Op == token.AND {
 			return nil, false

@@ -100,6 +100,7 @@ func rewriteByteBits(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	if err != nil {
 		return nil, err
 	}
+	// With a predicate, the constants are named after it, and declared beside it.
 	var at ast.Node = s.Node
 	base := baseName(p.FuncOf(at).Name.Name) + "Byte"
 	if site.pred != nil {
@@ -110,6 +111,7 @@ func rewriteByteBits(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	if inverted {
 		op = "=="
 	}
+	// A shift by 64 and more gives 0 in Go, so that of the two words only the right one counts.
 	test := func(c string) string {
 		return fmt.Sprintf("(%s>>%s|%s>>(%s-64))&1 %s 0", lowName, c, highName, c, op)
 	}
@@ -120,6 +122,7 @@ const (
 	%s uint64 = %#016x
 	%s uint64 = %#016x
 )`, lowName, low, highName, high))}
+	// Each call of the predicate becomes the test, or the run of tests does.
 	if site.pred != nil {
 		for _, call := range site.calls {
 			_, arg := predicateCall(p, call)

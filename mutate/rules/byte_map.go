@@ -43,6 +43,7 @@ func findByteMap(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, site(n, "map "+v.Name(), edits...))
 		}
 	}
+	// A local map is declared by one statement, which the edit replaces.
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
 		if ok && d.Value != nil && !facts.Captured.Of(p)[d.Var] {

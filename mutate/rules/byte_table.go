@@ -215,6 +215,7 @@ func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 	name := p.Fresh(baseName(p.FuncOf(first).Name.Name) + "Byte")
 	local := loopByte(p, s.run, operand)
 	test := ""
+	// The tests are joined as they were, each in parentheses where its place needs them.
 	for i, e := range s.run {
 		if i > 0 {
 			test += " " + joiner(s.op) + " "
@@ -244,6 +245,7 @@ func loopByte(p *mutate.Pass, run []ast.Expr, operand ast.Expr) string {
 	if v := p.Var(operand); v != nil && v.Name() != "t" {
 		return v.Name()
 	}
+	// All names in the tests are taken.
 	used := map[string]bool{}
 	for _, e := range run {
 		ast.Inspect(e, func(n ast.Node) bool {

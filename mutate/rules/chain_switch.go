@@ -100,6 +100,7 @@ func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, ot
 			return nil, nil, nil
 		}
 		v, arms = w, append(arms, chainArm{consts, s.Body})
+		// The chain ends without an else, with one, or goes on.
 		switch e := s.Else.(type) {
 		case nil:
 			return v, arms, nil

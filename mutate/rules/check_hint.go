@@ -200,6 +200,7 @@ func isLengthOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
 	if p.LenOf(e) == v {
 		return true
 	}
+	// A variable that is set once, by its definition, has the value of that.
 	n := p.Var(e)
 	if n == nil || !facts.IsLocal(p, n) || p.Assigned(n, p.File) {
 		return false

@@ -131,6 +131,7 @@ func (c *checksum) step(p *mutate.Pass, e ast.Expr) bool {
 	if _, ok := look.(*ast.IndexExpr); !ok {
 		look, shifted = shifted, look
 	}
+	// The state goes down by one byte, the one that the look-up takes in.
 	sh, ok := shifted.(*ast.BinaryExpr)
 	if !ok || sh.Op != token.SHR || p.Var(sh.X) != c.crc || !p.IsInt(sh.Y, 8) {
 		return false

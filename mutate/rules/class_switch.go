@@ -69,6 +69,7 @@ func findClassSwitch(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		var arms []classArm
+		// Both are lists of tests with a body each.
 		switch s := s.(type) {
 		case *ast.SwitchStmt:
 			arms = switchArms(s)

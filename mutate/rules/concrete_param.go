@@ -112,6 +112,7 @@ func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mut
 			(dynamicCalls{fn.Body, v}).nilSpeaks(p, t) {
 			continue
 		}
+		// Calls with the same type share a copy of the helper.
 		var s *concreteSite
 		for _, c := range order {
 			if types.Identical(c.typ, t) {
@@ -136,6 +137,7 @@ func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mut
 func rewriteConcreteParam(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*concreteSite)
 	fn := s.helper
+	// The name tells the type, or what is left of it without its package and its stars.
 	short := s.text[strings.LastIndexAny(s.text, ".]*")+1:]
 	name := p.Fresh(fn.Name.Name+upperFirst(short), fn.Name.Name+"Of"+upperFirst(short))
 	var failed error
@@ -157,6 +159,7 @@ func rewriteConcreteParam(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]m
 	if failed != nil {
 		return nil, failed
 	}
+	// The copy has the concrete type for this parameter, and all others as they were.
 	var params []string
 	for _, f := range fn.Type.Params.List {
 		for _, id := range f.Names {
@@ -176,6 +179,7 @@ func rewriteConcreteParam(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]m
 			fmt.Sprintf("// %s is %s for %s.\nfunc %s(%s)%s %s", name, fn.Name.Name, s.text, name,
 				strings.Join(params, ", "), results, body)),
 	}
+	// The calls pass what they passed.
 	for _, call := range s.calls {
 		edits = append(edits, p.Replace(call.Fun, name))
 	}

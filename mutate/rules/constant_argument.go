@@ -98,6 +98,7 @@ func constantSites(p *mutate.Pass, helper *ast.FuncDecl, i int, v *types.Var) []
 		text := value.ExactString()
 		calls[text] = append(calls[text], call)
 	}
+	// The most used constants are not known, so the first ones are taken.
 	var sites []mutate.Site
 	for n, text := range order {
 		if n == 4 {
@@ -120,6 +121,7 @@ func constantCopy(
 	if !ok || localNames(p, helper)[text] {
 		return nil
 	}
+	// The calls drop the argument.
 	name := p.Fresh(helper.Name.Name + upperFirst(namedAfter(p, arg, v)))
 	var edits []mutate.Edit
 	for _, call := range calls {
@@ -137,6 +139,7 @@ func constantCopy(
 	if nested := outermostOnly(edits); len(nested) != len(edits) {
 		return nil // a call among another's arguments
 	}
+	// The copy drops the parameter.
 	var params []string
 	sig := p.Info.Defs[helper.Name].(*types.Func).Signature()
 	for j := range sig.Params().Len() {
@@ -168,6 +171,7 @@ func constantCopy(
 			in = append(in, use)
 		}
 	}
+	// From the back, so that the places of earlier edits stay right.
 	for _, e := range slices.Backward(in) {
 		body = body[:e.Start-at] + e.New + body[e.End-at:]
 	}

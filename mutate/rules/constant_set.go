@@ -108,6 +108,7 @@ func setText(operand, set string) string {
 	chars := []byte(set)
 	inorder.Sort(chars)
 	chars = slices.Compact(chars)
+	// An empty set is in nothing, and needs no test.
 	if set == "" {
 		return ""
 	}

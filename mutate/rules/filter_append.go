@@ -58,6 +58,7 @@ func findFilterAppend(p *mutate.Pass) []mutate.Site {
 			d.Value != nil && !p.IsInt(d.Value, 0) {
 			continue
 		}
+		// The loop must follow at once, and compact the list that it goes through.
 		loop, ok := list[i+1].(*ast.RangeStmt)
 		if !ok {
 			continue

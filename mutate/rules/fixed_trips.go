@@ -245,6 +245,7 @@ func (l *fixedLoop) over(
 	// Say for each iteration what the variables are: a known value, or the text of an element.
 	for i := range n {
 		known, text := map[*types.Var]mutate.Value{}, map[*types.Var]string{}
+		// The index has the number of the iteration, if its type can hold it.
 		if key != nil {
 			v, ok := valueOf(constant.MakeInt64(int64(i)), key.Type())
 			if !ok {

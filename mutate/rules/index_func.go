@@ -217,6 +217,7 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 		if !ok || v == own || v.IsField() || p.IsGlobal(v) || slices.Contains(seen, types.Object(v)) {
 			continue
 		}
+		// A type that has no name at package level cannot be a parameter's.
 		t, ok := facts.TypeText(p, v.Type())
 		inner := lit.Pos() <= v.Pos() && v.Pos() < lit.End()
 		if !ok || inner || p.FuncOf(e).Type.TypeParams != nil || mentionsTypeParam(v.Type()) ||

@@ -56,6 +56,7 @@ type constMap struct {
 // findMapSwitch looks for maps of constants that code only looks things up in.
 func findMapSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
+	// What is looked up, and how, decides whether there is a site.
 	add := func(m *constMap, value ast.Expr) {
 		if m.read(p, value) && m.uses(p) {
 			sites = append(sites, mutate.Site{Node: m.lookups[0], Label: "map " + m.v.Name(), Data: m})
@@ -73,6 +74,7 @@ func findMapSwitch(p *mutate.Pass) []mutate.Site {
 			add(&constMap{v: v, node: g}, spec.Values[0])
 		}
 	}
+	// A local map is made at each call, so that a switch saves that as well.
 	for list, i := range statements(p) {
 		if as, ok := list[i].(*ast.AssignStmt); ok && as.Tok == token.DEFINE {
 			if d, ok := facts.Declares(p, as); ok && !facts.Captured.Of(p)[d.Var] {

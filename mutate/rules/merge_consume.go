@@ -249,6 +249,7 @@ func (w walk) stepsIn(p *mutate.Pass, n ast.Node) []*ast.IncDecStmt {
 // once checks a list: after a statement that may step and continue, no other may step.
 func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 	stepped := false
+	// Only statements with a step in them count.
 	for _, s := range list {
 		steps := len(w.stepsIn(p, s))
 		if steps == 0 {
@@ -263,6 +264,7 @@ func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 			stepped = true
 		case *ast.IfStmt:
 			ok := w.once(p, s.Body.List)
+			// All branches must leave for the step to be the last one.
 			leaves := mutate.Terminates(s.Body.List)
 			switch e := s.Else.(type) {
 			case *ast.BlockStmt:

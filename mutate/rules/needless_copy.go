@@ -259,6 +259,7 @@ func flat(t types.Type) bool {
 	if t == nil {
 		return false
 	}
+	// Strings share their bytes, which nobody can change.
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		return u.Kind() != types.UnsafePointer

@@ -305,6 +305,7 @@ func (l *byteLoop) findPlain(p *mutate.Pass) bool {
 		all, least = 0x80, leastPlainASCII
 	}
 	for c := range all {
+		// An action is what happens as a text, so that equal ones are found.
 		t, ok := l.actionOn(p, byte(c))
 		if !ok {
 			continue
@@ -376,6 +377,7 @@ func (l *byteLoop) comparisons(c string) (out []string) {
 		if l.set[low] {
 			continue
 		}
+		// The run goes as far as bytes that are not plain follow each other.
 		high := low
 		for high+1 < 256 && !l.set[high+1] {
 			high++

@@ -160,6 +160,7 @@ func (r *runText) done() string {
 	t := r.l.action
 	cut := fmt.Sprintf("%s[%s:%s]", r.seq, r.start, r.index)
 	isText := r.l.runes || isString(r.l.seq)
+	// A text is written as one, bytes as bytes.
 	if t.sink != nil {
 		place := r.p.Text(t.sink.place)
 		switch {

@@ -15,6 +15,9 @@ import (
 
 // handedOn reports whether the loop may change elements of the list, through a call or a pointer
 // into it.
+//
+//	n += len(list) + list[0].size    // only reads
+//	sort(list); first := &list[0]    // may change elements, now or later
 func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
 	// The loop may read elements and the length. A slice of the list, a call that takes it or an
 	// address of an element could write later.

@@ -166,6 +166,7 @@ func (s *positionSite) readKey(p *mutate.Pass) bool {
 			exprs = append(exprs, el)
 		}
 	}
+	// A part must be computable for each element of the list.
 	for _, e := range exprs {
 		one, ok := s.part(p, e)
 		if !ok {

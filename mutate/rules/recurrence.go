@@ -117,6 +117,7 @@ func (r *recur) readStep(p *mutate.Pass) error {
 		if p.Decl(p.Callee(call)) != r.fn {
 			continue
 		}
+		// The argument must be n less a constant.
 		sub, ok := ast.Unparen(call.Args[0]).(*ast.BinaryExpr)
 		if !ok || sub.Op != token.SUB || p.Var(sub.X) != r.n {
 			return errors.New("calls itself with something else than n-k")

@@ -32,6 +32,9 @@ func (r *recur) lowest(p *mutate.Pass) ([]string, error) {
 // table writes a table of the first values, which the program's start computes. Behind the table, a
 // function of its own computes the recurrence as without a table, so that the look-up can be
 // inlined.
+//
+//	if n < uint(len(fibs)) { return fibs[n] }
+//	return beyond(n)
 func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
 	// The base cases fill the start of the table, and the step fills the rest.
 	base, err := r.lowest(p)

@@ -15,6 +15,9 @@ import (
 // The order of the ways is that of package regexp, which prefers the leftmost start and then the
 // first alternative: ways after a complete match are never taken. To go back may take long, so it
 // gives up after some steps, and package regexp decides.
+//
+// With (a|ab)c on "abc", the first way is behind a, wants a c and finds b. So the kept way goes on,
+// through ab to the c.
 type pathFinder struct {
 	states []passState
 	first  int  // the state at the begin of the text

@@ -176,9 +176,11 @@ func (w *pathWriter) keep(s passState) string {
 				both[c] = both[c] || other.set[c] && s.edges[k].set[c]
 			}
 		}
+		// Where no byte leads both ways, there is nothing to come back to.
 		if both.len() == 0 {
 			continue
 		}
+		// The list of ways has a bound; beyond it, regexp answers.
 		text += fmt.Sprintf("if %s {\nif n == len(ways) {\nreturn m, false, false\n}\nways[n] = way{at, i + 1, %d}\n",
 			rangesOf(both), s.edges[k].to)
 		for _, slot := range s.edges[k].slots {

@@ -17,6 +17,9 @@ import (
 
 // A runeCall is a call that depends on one rune only. Its other arguments are constants and
 // variables of the package that nothing changes.
+//
+//	width(r, narrow)    // a table of the widths, if narrow never changes
+//	width(r, w.mode)    // no table: w.mode is another one at each call
 type runeCall struct {
 	call *ast.CallExpr
 	fn   *ast.FuncDecl

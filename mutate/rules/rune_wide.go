@@ -15,6 +15,10 @@ import (
 // oneTurnDoes reports whether a loop's body may run once for each byte of a character beyond ASCII
 // instead of once. The first iteration is the same in both loops. So the iterations after it must
 // change nothing and must not leave the loop.
+//
+//	if r == '-' { dashes++ }        // nothing, for each of the two bytes of é
+//	if r > 0x7f { other = true }    // the same, however often
+//	if r > 0x7f { other++ }         // counts é twice
 func oneTurnDoes(p *mutate.Pass, v, index *types.Var, body *ast.BlockStmt) bool {
 	first := wideRune{p: p, v: v, index: index, known: map[*types.Var]truth{}}
 	effect := first.list(body.List)

@@ -23,6 +23,8 @@ var largest = types.SizesFor("gc", "amd64")
 
 // packWord writes the parts of a key side by side in a word, the first one lowest, or returns "" if
 // they do not fit. One step then hashes a key, and one load reads neighbouring fields.
+//
+//	struct{ kind uint8; port uint16 }    uint64(uint8(k.kind)) | uint64(uint16(k.port))<<8
 func packWord(parts []part) string {
 	bits := int64(0)
 	var words []string

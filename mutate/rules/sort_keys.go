@@ -65,10 +65,12 @@ func callsSomething(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
 		if p.Info.Types[call.Fun].IsType() {
 			continue
 		}
+		// What is called must be known: a variable of a function type could do anything.
 		fn := p.Callee(call)
 		if fn == nil || fn.Pkg() == nil {
 			return false
 		}
+		// Arguments are evaluated with the call, so they must be as harmless.
 		for _, arg := range call.Args {
 			if f := p.Effects(arg); f.Writes {
 				return false

@@ -127,6 +127,7 @@ func listMethodOf(p *mutate.Pass, t *types.Named, name string) *listMethod {
 		redefined(q, decl, "len") {
 		return nil
 	}
+	// Receiver and parameters are kept by what they stand for.
 	m := &listMethod{p: q, stmt: decl.Body.List[0]}
 	m.recv, _ = q.Info.Defs[decl.Recv.List[0].Names[0]].(*types.Var)
 	var params []*types.Var

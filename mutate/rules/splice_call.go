@@ -86,6 +86,7 @@ func leadingCalls(p *mutate.Pass, s ast.Stmt) []*splice {
 	case *ast.SwitchStmt:
 		init, first = s.Init, []ast.Expr{s.Tag}
 	}
+	// An init other than an assignment has no value to be replaced.
 	if init != nil {
 		as, ok := init.(*ast.AssignStmt)
 		if !ok {

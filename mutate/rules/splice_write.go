@@ -32,6 +32,9 @@ type splicer struct {
 
 // edits writes the body of the callee in place of the call. Parameters become variables, and a
 // return becomes an assignment to the variables that take the results.
+//
+//	n := size(list)    becomes    var n int
+//	                              { s := list; n = len(s) * 8 }
 func (w *splicer) edits() ([]mutate.Edit, error) {
 	p := w.p
 	bind := w.bindings()
@@ -45,6 +48,7 @@ func (w *splicer) edits() ([]mutate.Edit, error) {
 	if returns := w.returns(); len(returns) > 1 || len(returns) == 1 && !w.endsIn(returns[0]) {
 		w.label = p.Fresh("inlined", "spliced")
 	}
+	// The results go into variables of the statement, or into new ones.
 	names, declared, after := w.targets()
 	w.names = names
 	body := w.body(func(values string) string {
@@ -497,6 +501,7 @@ func (w *splicer) targets() (names []string, declared, after string) {
 		}
 		names, declared = append(names, name), declared+"var "+name+" "+t+"\n"
 	}
+	// The statement's own assignment follows the block.
 	if as != nil && w.sole {
 		var left []string
 		for _, l := range as.Lhs {

@@ -66,6 +66,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 		_, println := p.IsCall(call, "fmt", "Sprintln")
 		_, errorf := p.IsCall(call, "fmt", "Errorf")
 		_, fprintf := p.IsCall(call, "fmt", "Fprintf")
+		// A list that is spread has a length that nobody knows.
 		if call.Ellipsis.IsValid() {
 			continue
 		}

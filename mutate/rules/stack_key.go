@@ -50,6 +50,7 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 		if !isMapRead(p, ix) || !isExactString(p, ix.Index) {
 			continue
 		}
+		// One part is a key already.
 		parts := keyParts(p, ix.Index)
 		if len(parts) < 2 {
 			continue

@@ -149,6 +149,7 @@ func (s *setSite) uses(p *mutate.Pass) bool {
 		}
 		makers = append(makers, edit)
 	}
+	// The edits are made when the name of the set's variable is known.
 	s.edits = func(name string) (out []mutate.Edit) {
 		for _, m := range makers {
 			out = append(out, m(name)...)

@@ -46,6 +46,7 @@ func findStaticError(p *mutate.Pass) []mutate.Site {
 	}
 	for _, text := range order {
 		calls := made[text]
+		// All errors with one text share a variable, named after the function of the first.
 		fn := p.FuncOf(calls[0])
 		name := p.Fresh("err"+upperFirst(fn.Name.Name)+words(text), "err"+upperFirst(fn.Name.Name))
 		edits := []mutate.Edit{p.Declare(fn, "var "+name+" = "+p.Text(calls[0]))}

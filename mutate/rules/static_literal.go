@@ -58,6 +58,7 @@ func findStaticLiteral(p *mutate.Pass) []mutate.Site {
 			name = p.Fresh(lowerFirst(fn.Name.Name)+"Values", lowerFirst(fn.Name.Name)+"List")
 			edits = append(edits, p.Replace(lit, lookedAt(p, lit, name)))
 		}
+		// The literal itself moves as it is written.
 		decl := "var " + name + " = " + p.Text(lit)
 		sites = append(sites, site(lit, "constants in "+fn.Name.Name, append(edits, p.Declare(fn, decl))...))
 	}

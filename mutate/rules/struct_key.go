@@ -181,6 +181,7 @@ func keyVariable(p *mutate.Pass, v, m *types.Var) (d facts.Declaration, ok bool)
 			return d, false
 		}
 	}
+	// The declaration is looked for in all lists of statements.
 	for list, i := range statements(p) {
 		if d, ok := facts.Declares(p, list[i]); ok && d.Var == v {
 			// A declared type would have to change as well, so only a short declaration will do.

@@ -218,6 +218,7 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 	if len(fn.Body.List) != 1 || fn == s.fn {
 		return false
 	}
+	// It returns what the reader says of its own parameter, and nothing else.
 	r, ok := fn.Body.List[0].(*ast.ReturnStmt)
 	if !ok || len(r.Results) != 1 {
 		return false

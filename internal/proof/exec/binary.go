@@ -20,6 +20,8 @@ func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 	case token.NEQ:
 		return a.m.Pool.Not(a.m.equal(s, x, y))
 	}
+	// Both sides have one type, so if one is a text that is known, the other is a text or not
+	// known.
 	if u, ok := x.(*Str); ok {
 		v, ok := y.(*Str)
 		if !ok {
@@ -27,6 +29,7 @@ func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 		}
 		return a.strings(in.Op, u, v)
 	}
+	// What is neither may be a float or a complex number, which have no terms.
 	t, ok := x.(*term.Term)
 	u, ok2 := y.(*term.Term)
 	if !ok || !ok2 {
@@ -37,6 +40,7 @@ func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 
 // strings runs an operation on two texts. Lengths are constants, so a sum is known byte by byte.
 func (a *activation) strings(op token.Token, x, y *Str) Value {
+	// Comparisons are all less than, with the sides exchanged or the answer inverted.
 	p := a.m.Pool
 	switch op {
 	case token.ADD:
@@ -76,6 +80,7 @@ func (a *activation) arithmetic(s *state, in *ssa.BinOp, x, y *term.Term) Value 
 	switch in.Op {
 	case token.ADD, token.SUB, token.MUL:
 		return a.wraps(s, in, x, y)
+	// A division by zero ends the path before the division is made.
 	case token.QUO, token.REM:
 		a.require(s, p.Not(p.Eq(y, p.Const(y.W, 0))), "divide")
 		if s.dead {
@@ -203,6 +208,7 @@ func (m *Machine) equal(s *state, x, y Value) *term.Term {
 		if b, ok := y.(*Ptr); ok {
 			return m.equalPtr(a, b)
 		}
+	// Arrays and structs are equal if all their parts are.
 	case *Agg:
 		b, ok := y.(*Agg)
 		if ok && len(a.Elems) == len(b.Elems) {

@@ -156,6 +156,7 @@ func (a *activation) unsafeString(s *state, in *ssa.Call) (Value, []*state, bool
 	if n.IsConst() && n.Val == 0 {
 		return &Str{}, nil, true
 	}
+	// Where the pointer is nil, the path has ended in a panic.
 	ptr := a.pointer(s, in.Call.Args[0])
 	if ptr == nil {
 		return nil, nil, true
@@ -178,6 +179,7 @@ func (a *activation) unsafeString(s *state, in *ssa.Call) (Value, []*state, bool
 	if int(n.Val) > len(g.Elems)-from {
 		giveUp("a string beyond the memory of a slice")
 	}
+	// The bytes are those of the memory now.
 	out := &Str{}
 	for _, e := range g.Elems[from : from+int(n.Val)] {
 		t, ok := e.(*term.Term)

@@ -95,6 +95,7 @@ func (a *activation) finish(s *state, in ssa.Value, list []*Outcome) []*state {
 			a.end(f, &Outcome{Kind: o.Kind, Why: o.Why})
 			continue
 		}
+		// Several results are one value until they are taken apart.
 		switch len(o.Results) {
 		case 0:
 			f.env[a.p.reg[in]] = &Agg{}

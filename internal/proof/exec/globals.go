@@ -147,6 +147,7 @@ func usesOf(p *ssa.Package) map[*ssa.Global][]ssa.Instruction {
 			walk(a)
 		}
 	}
+	// init functions come apart from all others: what they do is done before anything else runs.
 	for _, f := range functions(p) {
 		if f.Name() == "init" || strings.HasPrefix(f.Name(), "init#") {
 			for _, a := range f.AnonFuncs {
@@ -210,6 +211,8 @@ func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
 // call reports whether a call only reads. A function with a body is followed with its parameter.
 func (w *watcher) call(v ssa.Value, in *ssa.Call) bool {
 	if b, ok := in.Call.Value.(*ssa.Builtin); ok {
+		// copy and append read the elements of the second argument, and may hand them on where
+		// these lead to memory.
 		switch b.Name() {
 		case "len", "cap":
 			return true
@@ -219,6 +222,7 @@ func (w *watcher) call(v ssa.Value, in *ssa.Call) bool {
 		}
 		return false
 	}
+	// A call of a function that is not known, or has no body here, may write.
 	f := in.Call.StaticCallee()
 	if f == nil || f.Blocks == nil || in.Call.Value == v {
 		return false

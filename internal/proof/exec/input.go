@@ -101,6 +101,7 @@ func (b *builder) plan(t types.Type, depth int) error {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
+		// Floats are numbers without terms.
 		switch {
 		case u.Info()&types.IsString != 0:
 			b.length()
@@ -118,6 +119,7 @@ func (b *builder) plan(t types.Type, depth int) error {
 		// pointer.
 		return b.probe(u.Elem(), depth)
 	case *types.Array:
+		// A large array would make as many variables.
 		if u.Len() > 256 {
 			break
 		}
@@ -134,6 +136,7 @@ func (b *builder) plan(t types.Type, depth int) error {
 			}
 		}
 		return nil
+	// A pointer is nil or leads to a value of its own.
 	case *types.Pointer:
 		if b.c.choose(1) == 0 {
 			return b.probe(u.Elem(), depth)
@@ -198,6 +201,7 @@ func (m *Machine) makeInput(s *state, t types.Type, name string, shape Shape, at
 		return v
 	}
 	switch u := t.Underlying().(type) {
+	// Each byte is a variable of its own, named by its place.
 	case *types.Basic:
 		if isString(t) {
 			str := &Str{}
@@ -229,6 +233,7 @@ func (m *Machine) makeInput(s *state, t types.Type, name string, shape Shape, at
 		}
 		return p, a
 	case *types.Pointer:
+		// No two pointers of an input lead to the same value.
 		if take() == 0 {
 			p.Nil = true
 			return p, &Ptr{}

@@ -86,6 +86,7 @@ func what(in ssa.Instruction) string {
 // branch goes both ways, each with its condition, unless the condition rules one out.
 func (a *activation) branch(s *state, in *ssa.If) {
 	c := a.term(s, in.Cond)
+	// The state goes on in one direction, and a copy of it in the other.
 	b := s.blockOf(a)
 	yes, no := s, s.fork()
 	a.assume(yes, c)
@@ -100,6 +101,7 @@ func (a *activation) branch(s *state, in *ssa.If) {
 			a.m.Branches = append(a.m.Branches, Branch{Pos: in.Cond.Pos(), Side: side == yes, When: when})
 		}
 	}
+	// A side whose condition cannot hold is not followed.
 	if !yes.dead {
 		a.jump(yes, b.Succs[0])
 	}
@@ -153,6 +155,7 @@ func (a *activation) simple(s *state, in ssa.Value) Value {
 		return a.binary(s, in)
 	case *ssa.UnOp:
 		return a.unary(s, in)
+	// These change the type and not the value.
 	case *ssa.ChangeType:
 		return a.value(s, in.X)
 	case *ssa.ChangeInterface:
@@ -168,6 +171,7 @@ func (a *activation) simple(s *state, in ssa.Value) Value {
 		return nil
 	case *ssa.MakeInterface:
 		return &Iface{Type: in.X.Type(), V: a.value(s, in.X)}
+	// What a closure captures is handed to its function when it is called.
 	case *ssa.MakeClosure:
 		f := &Func{Fn: in.Fn.(*ssa.Function)}
 		for _, b := range in.Bindings {
@@ -226,6 +230,7 @@ func (a *activation) assert(s *state, in *ssa.TypeAssert) Value {
 	if !ok {
 		giveUp("an interface value")
 	}
+	// Which types have the methods would have to be asked of the type checker.
 	if types.IsInterface(in.AssertedType) {
 		giveUp("an assertion to an interface")
 	}
@@ -233,6 +238,7 @@ func (a *activation) assert(s *state, in *ssa.TypeAssert) Value {
 	if o, ok := x.V.(Opaque); ok {
 		giveUp("an assertion on what %s made", o.What)
 	}
+	// The type is known, so the answer is too, and no path splits.
 	hit := x.Type != nil && sameType(x.Type, in.AssertedType)
 	v := a.m.zero(in.AssertedType)
 	if hit {
@@ -257,6 +263,7 @@ func (a *activation) unary(s *state, in *ssa.UnOp) Value {
 		if t := in.Type(); isEmpty(t) {
 			return a.m.zero(t)
 		}
+		// What was made unknown says why when it is read.
 		if ptr := a.pointer(s, in.X); ptr != nil {
 			v := a.m.load(s, ptr)
 			if x, ok := v.(Poison); ok {
@@ -322,6 +329,7 @@ func (a *activation) index(s *state, in *ssa.Index) (Value, []*state, bool) {
 	default:
 		giveUp("%s", why(x))
 	}
+	// Out of range, the path ends in a panic.
 	i := a.below(s, in.Index, len(list))
 	if s.dead {
 		return nil, nil, true
@@ -351,6 +359,7 @@ func clip(i *term.Term, n int) int {
 func (a *activation) indexAddr(s *state, in *ssa.IndexAddr) (Value, []*state, bool) {
 	var at *Ptr
 	off, n := 0, 0
+	// Both have elements in memory; a slice begins somewhere in it.
 	switch x := a.value(s, in.X).(type) {
 	case *Slice:
 		p := x.At
@@ -373,6 +382,7 @@ func (a *activation) indexAddr(s *state, in *ssa.IndexAddr) (Value, []*state, bo
 	if i.IsConst() {
 		return sub(at, Step{I: off + int(i.Val)}), nil, true
 	}
+	// Elements of several shapes cannot be one element by a term.
 	g, ok := a.m.load(s, at).(*Agg)
 	if !ok {
 		giveUp("an element of something that could not be computed")
@@ -428,6 +438,7 @@ func (a *activation) makeSlice(s *state, in *ssa.MakeSlice) (Value, []*state, bo
 		s.dead = true
 		return nil, nil, true
 	}
+	// All elements are the one zero, which is never changed: a store makes a new list.
 	zero := a.m.zero(in.Type().Underlying().(*types.Slice).Elem())
 	list := make([]Value, n)
 	for i := range list {
@@ -483,6 +494,7 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 			return nil, split, false
 		}
 	}
+	// From here on the bounds are constants.
 	lo, hi := int(low.Val), int(high.Val)
 	if str != nil {
 		return &Str{B: str.B[lo:hi]}, nil, true

@@ -68,6 +68,7 @@ func (l *Library) named(name string) *ssa.Function {
 	// All models are one file, which is built once.
 	if l.own == nil {
 		fset := token.NewFileSet()
+		// The text is part of this program, so an error in it is a fault of ours.
 		f, err := parser.ParseFile(fset, "models.go", modelText, 0)
 		if err != nil {
 			panic(err)
@@ -170,6 +171,7 @@ func (l *Library) load(path string) map[string]*ssa.Function {
 	if p == nil || !ok {
 		return nil
 	}
+	// The source is that of the toolchain in use, which is what the program will run with.
 	fset := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range p.GoFiles {
@@ -207,6 +209,7 @@ func (l *Library) FromText(text, target string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Imports need their export data, which the go command finds.
 	var imp types.Importer
 	if len(f.Imports) > 0 {
 		l.mu.Lock()
@@ -236,6 +239,7 @@ func named(f *ast.File, info *types.Info, target string) *types.Func {
 		if !ok {
 			continue
 		}
+		// A method is asked for as Type.Method, whether or not its receiver is a pointer.
 		name := fn.Name.Name
 		if fn.Recv != nil && len(fn.Recv.List) == 1 {
 			t := fn.Recv.List[0].Type
@@ -267,6 +271,7 @@ func list(ctx context.Context, dir string) (map[string]*listed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list of the standard library: %w", err)
 	}
+	// The answer is a list of objects without commas.
 	all := map[string]*listed{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		p := new(listed)

@@ -27,6 +27,8 @@ func appendShape(b []byte, v Value, steer bool) []byte {
 	case *Str:
 		b = append(b, 's')
 		num(len(v.B))
+	// Two slices merge only as views of the same memory: what differs in place or length stays
+	// apart.
 	case *Slice:
 		b = append(b, 'l')
 		b = appendShape(b, &v.At, steer)
@@ -42,6 +44,7 @@ func appendShape(b []byte, v Value, steer bool) []byte {
 	case *Ptr:
 		b = append(b, 'p')
 		num(v.Obj)
+		// The path to a part of an object belongs to the pointer.
 		for _, s := range v.Path {
 			num(s.I)
 			// A step by a term is identified by the term.

@@ -44,6 +44,7 @@ func (m *Machine) planOf(fn *ssa.Function) *plan {
 	for _, v := range fn.FreeVars {
 		add(v)
 	}
+	// One register for each value, whichever block it is in: in SSA form it is set at one place.
 	for _, b := range fn.Blocks {
 		for _, in := range b.Instrs {
 			if v, ok := in.(ssa.Value); ok {
@@ -94,6 +95,7 @@ func (p *plan) findLoops() {
 				}
 				continue
 			}
+			// Two edges back to one block are one loop with a continue.
 			l := byHeader[h.Index]
 			if l == nil {
 				l = &loop{header: h.Index, body: map[int]bool{h.Index: true}}
@@ -230,6 +232,7 @@ func (p *plan) findSteer() {
 			return
 		}
 		p.steer[r] = true
+		// Through numbers only: what is read from memory is not followed.
 		switch v := v.(type) {
 		case *ssa.Phi, *ssa.BinOp, *ssa.Extract:
 			for _, o := range v.(ssa.Instruction).Operands(nil) {

@@ -40,6 +40,7 @@ func (m *Machine) Filled(
 	in = m.Input(params, shape)
 	// Collect what the constants stand for, as a solver would name them.
 	var each func(p *Param)
+	// Strings have a term for each byte, other values one, and composed ones those of their parts.
 	each = func(p *Param) {
 		for _, t := range append(p.Bytes, p.Term) {
 			if t != nil {

@@ -133,6 +133,7 @@ func (m *Machine) call(fn *ssa.Function, args, bind []Value, pc []*term.Term, he
 		turns: make([]int, len(p.loops)),
 		prog:  make([]int, len(p.loops)),
 	}
+	// Captured variables are registers as parameters are.
 	for i, v := range fn.Params {
 		s.env[p.reg[v]] = args[i]
 	}
@@ -244,6 +245,7 @@ func (a *activation) end(s *state, o *Outcome) {
 	for _, v := range o.heap {
 		key = appendShape(key, v, a.m.depth > 1)
 	}
+	// An outcome of the same shape joins the one that is there.
 	if have := a.out[string(key)]; have != nil {
 		c, pc := a.m.meet(have.pc, o.pc)
 		have.Results = a.m.mergeList(c, have.Results, o.Results)
