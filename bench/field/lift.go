@@ -302,12 +302,8 @@ func firstLine(s string) string {
 
 // execute runs the regions in a sandbox. It returns why that did not work.
 func (l *liftSample) execute(ctx context.Context, program string, s *lift.Study) string {
-	request, err := s.Request()
-	if err != nil {
-		return err.Error()
-	}
 	const most = 512 << 20
-	r, err := l.box.Run(ctx, sandbox.Command{Profile: sandbox.Run, Path: program, Stdin: request,
+	r, err := l.box.Run(ctx, sandbox.Command{Profile: sandbox.Run, Path: program, Stdin: s.Request(),
 		Limits: sandbox.Limits{CPU: 20 * time.Second, Wall: 3 * time.Minute, Output: most, File: most}})
 	if err != nil {
 		return err.Error()

@@ -151,10 +151,7 @@ func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.
 			return store.Key{}, fmt.Errorf("its pieces do not build alone: %s", built.Output)
 		}
 		// Run the regions on the drawn inputs.
-		request, err := s.Request()
-		if err != nil {
-			return store.Key{}, err
-		}
+		request := s.Request()
 		r, err := built.Run(ctx, l.lab.box, request,
 			sandbox.Limits{CPU: liftRun, Wall: 10 * liftRun, Output: liftOutput, File: liftOutput})
 		s.Read(r.Stdout)

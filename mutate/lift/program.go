@@ -2,10 +2,11 @@ package lift
 
 import (
 	"bytes"
-	"encoding/gob"
+	_ "embed"
 	"fmt"
 	"go/ast"
 	gotypes "go/types"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,11 @@ const (
 	fuel = 4096      // turns of loops that a region may take on one input
 	tank = 2_000_000 // on all inputs together; those after it do not run
 )
+
+// columnsSource is the text of the functions that exchange columns with a program.
+//
+//go:embed columns.go
+var columnsSource string
 
 // A writer writes the file that holds regions as functions.
 type writer struct {
@@ -60,7 +66,9 @@ func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 	// beagle, to avoid the code's own.
 	var b strings.Builder
 	b.WriteString("package " + pkg + "\n\nimport (\n")
-	b.WriteString("\tbeaglebufio \"bufio\"\n\tbeaglegob \"encoding/gob\"\n\tbeagleos \"os\"\n")
+	for _, path := range []string{"encoding/binary", "io", "math", "os", "reflect"} {
+		fmt.Fprintf(&b, "\tbeagle%s %q\n", path[strings.LastIndexByte(path, '/')+1:], path)
+	}
 	names := make([]string, 0, len(w.imports))
 	for name := range w.imports {
 		names = append(names, name)
@@ -69,7 +77,8 @@ func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 	for _, name := range names {
 		fmt.Fprintf(&b, "\t%s %q\n", name, w.imports[name])
 	}
-	b.WriteString(")\n\n" + support)
+	_, columns, _ := strings.Cut(columnsSource, "\n)\n")
+	b.WriteString(")\n\n" + support + columns + "\n")
 	// The lines count from the beginning of the whole file.
 	for i := range starts {
 		starts[i] += strings.Count(b.String(), "\n") + 1
@@ -292,11 +301,14 @@ func (r *Region) change(w *writer) func(ast.Node) (string, bool) {
 // runner writes the function that runs a region on all its inputs.
 func (w *writer) runner(i int, r *Region) {
 	b := &w.body
-	fmt.Fprintf(b, "func beagleRun%d(in *beaglegob.Decoder, out *beaglegob.Encoder) error {\n", i)
+	fmt.Fprintf(b, "func beagleRun%d(in []byte) (rest, out []byte, ok bool) {\n", i)
 	// Read the inputs column by column.
 	for k, in := range r.Inputs {
-		fmt.Fprintf(b, "\tvar in%d []%s\n\tif err := in.Decode(&in%d); err != nil {\n\t\treturn err\n\t}\n", k,
-			in.Type.Name, k)
+		fmt.Fprintf(b, `	var in%[1]d []%[2]s
+	if in, ok = beagleGet(in, beaglereflect.ValueOf(&in%[1]d).Elem()); !ok {
+		return nil, nil, false
+	}
+`, k, in.Type.Name)
 	}
 	b.WriteString("\tstatus := make([]byte, len(in0))\n")
 	var outs, args []string
@@ -336,12 +348,11 @@ func (w *writer) runner(i int, r *Region) {
 		}
 		fmt.Fprintf(b, "\t\t\tout%d[i] = (%s)(%s)\n", k, o.Type.Name, value)
 	}
-	b.WriteString("\t\t\tstatus[i] = 0\n\t\t}()\n\t}\n\tif err := out.Encode(status); err != nil {\n\t\treturn err\n" +
-		"\t}\n")
+	b.WriteString("\t\t\tstatus[i] = 0\n\t\t}()\n\t}\n\tout = beaglePut(nil, beaglereflect.ValueOf(status))\n")
 	for k := range r.Outputs {
-		fmt.Fprintf(b, "\tif err := out.Encode(out%d); err != nil {\n\t\treturn err\n\t}\n", k)
+		fmt.Fprintf(b, "\tout = beaglePut(out, beaglereflect.ValueOf(out%d))\n", k)
 	}
-	b.WriteString("\treturn nil\n}\n\n")
+	b.WriteString("\treturn in, out, true\n}\n\n")
 }
 
 // entry writes the function that runs all regions.
@@ -351,15 +362,15 @@ func (w *writer) entry(n int) {
 		runs = append(runs, "beagleRun"+strconv.Itoa(i))
 	}
 	fmt.Fprintf(&w.body, `func %s() {
-	in := beaglegob.NewDecoder(beaglebufio.NewReader(beagleos.Stdin))
-	buffer := beaglebufio.NewWriter(beagleos.Stdout)
-	buffer.WriteString(%q)
-	out := beaglegob.NewEncoder(buffer)
-	for _, run := range []func(*beaglegob.Decoder, *beaglegob.Encoder) error{%s} {
-		if run(in, out) != nil {
+	in, _ := beagleio.ReadAll(beagleos.Stdin)
+	beagleos.Stdout.WriteString(%q)
+	for _, run := range []func([]byte) (rest, out []byte, ok bool){%s} {
+		rest, out, ok := run(in)
+		if !ok {
 			beagleos.Exit(3)
 		}
-		buffer.Flush()
+		beagleos.Stdout.Write(out)
+		in = rest
 	}
 }
 `, Entry, marker, strings.Join(runs, ", "))
@@ -369,17 +380,14 @@ func (w *writer) entry(n int) {
 const marker = "\x00beagle-lift\x00"
 
 // Request writes the inputs of regions for their program.
-func (s *Study) Request() ([]byte, error) {
-	var b bytes.Buffer
-	e := gob.NewEncoder(&b)
+func (s *Study) Request() []byte {
+	var out []byte
 	for _, q := range s.questions {
 		for i := range q.r.Inputs {
-			if err := e.Encode(q.inputs[i]); err != nil {
-				return nil, err
-			}
+			out = beaglePut(out, reflect.ValueOf(q.inputs[i]))
 		}
 	}
-	return b.Bytes(), nil
+	return out
 }
 
 // Read takes the program's output. Regions after the one at which it ended stay without outputs.
@@ -388,30 +396,29 @@ func (s *Study) Read(reply []byte) {
 	if !ok {
 		return
 	}
-	d := gob.NewDecoder(bytes.NewReader(body))
 	for _, q := range s.questions {
-		if !q.read(d) {
+		if body, ok = q.read(body); !ok {
 			return
 		}
 	}
 }
 
-// read takes the statuses and the outputs of one region from the program's output. It returns false
-// if they do not fit: the program is code that may do anything.
-func (q *question) read(d *gob.Decoder) bool {
+// read takes the statuses and the outputs of one region from the program's output, and returns the
+// rest of it. ok is false if they do not fit: the program is code that may do anything.
+func (q *question) read(body []byte) (rest []byte, ok bool) {
 	// The statuses come first: their number is what every column must have.
 	var status []byte
-	if d.Decode(&status) != nil {
-		return false
+	if body, ok = beagleGet(body, reflect.ValueOf(&status).Elem()); !ok {
+		return nil, false
 	}
 	outs := make([]any, len(q.r.Outputs))
 	for k, o := range q.r.Outputs {
-		col, err := o.Type.decode(d)
-		if err != nil || o.Type.length(col) != len(status) {
-			return false
+		col := reflect.New(reflect.SliceOf(o.Type.of)).Elem()
+		if body, ok = beagleGet(body, col); !ok || col.Len() != len(status) {
+			return nil, false
 		}
-		outs[k] = col
+		outs[k] = col.Interface()
 	}
 	q.status, q.outs = status, outs
-	return true
+	return body, true
 }

@@ -32,13 +32,9 @@ func study(t *testing.T, src string, o Options) (*mutate.Pass, Report) {
 	build := exec.Command("go", "build", "-o", "program", ".")
 	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
-		os.WriteFile(filepath.Join("/tmp", "lifted.go"), []byte(files["lifted.go"]), 0o644)
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s\n%s", err, out, files["lifted.go"])
 	}
-	request, err := s.Request()
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := s.Request()
 	run := exec.Command(filepath.Join(dir, "program"))
 	run.Stdin = bytes.NewReader(request)
 	reply, err := run.Output()

@@ -1,7 +1,6 @@
 package lift
 
 import (
-	"encoding/gob"
 	"hash/maphash"
 	"math"
 	"reflect"
@@ -51,13 +50,6 @@ func (t *Type) holds(v any) bool { return reflect.TypeOf(v) == t.of }
 func (t *Type) at(col any, i int) any { return reflect.ValueOf(col).Index(i).Interface() }
 
 func (t *Type) length(col any) int { return reflect.ValueOf(col).Len() }
-
-// decode reads a column that comes from the program that runs the regions.
-func (t *Type) decode(d *gob.Decoder) (any, error) {
-	col := reflect.New(reflect.SliceOf(t.of))
-	err := d.DecodeValue(col)
-	return col.Elem().Interface(), err
-}
 
 var (
 	types   = map[string]*Type{}

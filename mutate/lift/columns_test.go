@@ -1,0 +1,54 @@
+package lift
+
+import (
+	"math"
+	"reflect"
+	"testing"
+)
+
+// TestColumns sends a column of each kind there and back.
+func TestColumns(t *testing.T) {
+	for _, col := range []any{
+		[]bool{true, false}, []int{0, -1, math.MaxInt, math.MinInt}, []rune{'é', -1}, []uint8{0, 255},
+		[]uint64{math.MaxUint64}, []float64{1.5, math.Inf(-1), math.Copysign(0, -1)}, []string{"", "a\xff\x00"},
+		[][]byte{{1, 200}, {}}, [][]string{{"a", ""}, {}}, []int{},
+	} {
+		message := append(beaglePut(nil, reflect.ValueOf(col)), 7)
+		got := reflect.New(reflect.TypeOf(col)).Elem()
+		rest, ok := beagleGet(message, got)
+		if !ok || len(rest) != 1 || !reflect.DeepEqual(got.Interface(), col) {
+			t.Errorf("%v: got %v %v, rest %v", col, ok, got, rest)
+		}
+		for cut := range len(message) - 1 {
+			if _, ok := beagleGet(message[:cut], got); ok {
+				t.Errorf("%v: accepted after %d of %d bytes", col, cut, len(message)-1)
+			}
+		}
+	}
+	nan := reflect.New(reflect.TypeFor[[]float64]()).Elem()
+	if _, ok := beagleGet(beaglePut(nil, reflect.ValueOf([]float64{math.NaN()})), nan); !ok || nan.Index(0).Float() == 0 {
+		t.Error("NaN is lost")
+	}
+}
+
+// FuzzColumns reads columns from a program that may write anything.
+func FuzzColumns(f *testing.F) {
+	f.Add([]byte{2, 1, 0, 3, 'a', 'b', 'c'})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
+	f.Fuzz(func(t *testing.T, message []byte) {
+		for _, of := range []reflect.Type{reflect.TypeFor[[]string](), reflect.TypeFor[[][]byte](), reflect.TypeFor[[]int8](),
+			reflect.TypeFor[[]float64](), reflect.TypeFor[[]bool]()} {
+			col := reflect.New(of).Elem()
+			rest, ok := beagleGet(message, col)
+			if !ok {
+				continue
+			}
+			// What was read is written and read again as it is.
+			again := reflect.New(of).Elem()
+			sent := beaglePut(nil, col)
+			if left, ok := beagleGet(sent, again); !ok || len(left) > 0 || len(rest) > len(message) || col.Len() != again.Len() {
+				t.Errorf("%v: %v became %v", of, col, again)
+			}
+		}
+	})
+}
