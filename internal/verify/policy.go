@@ -96,6 +96,7 @@ func forbidden(orig, cand *code, known *Known) []Violation {
 	}
 	out = append(out, orig.allowed.strays(cand)...)
 	out = append(out, copied(orig, cand, known)...)
+	out = append(out, timed(orig, cand)...)
 	if limit := maxSize + maxGrowth*len(orig.src); len(cand.src) > limit {
 		out = append(out, Violation{Line: 1, Construct: fmt.Sprintf("%d bytes of source", len(cand.src)),
 			Why: fmt.Sprintf("the limit for this original is %d", limit)})
