@@ -145,7 +145,7 @@ func (t *batch) writeShim(in []int) ([]string, error) {
 	for _, i := range in {
 		files = append(files, t.variantFile(i))
 		for _, v := range scopeVars(t.files[i]) {
-			if i > 0 && types.Identical(v.Type(), types.Universe.Lookup("error").Type()) && !t.knows(v.Name()) {
+			if i > 0 && source.HoldsErrors(v.Type()) && !t.knows(v.Name()) {
 				continue
 			}
 			if g, ok := source.NewGlobal(t.b.target.PkgPath, v.Name(), v.Name()+suffix(i), v.Type()); ok {

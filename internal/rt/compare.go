@@ -25,6 +25,8 @@ type checker[A, R any] struct {
 	p    [2]*thrown
 	snap [2][]byte
 
+	fresh map[string]bool // kinds of errors that the original makes anew in each call
+
 	minimising bool          // a difference is made smaller: there is no time to look often
 	lookedFor  time.Duration // processor time of fruitless looks at an original's other outcomes
 	checkCounts
@@ -119,6 +121,9 @@ func (c *checker[A, R]) compare(id int, src *A) *Diff {
 	if kind == "" {
 		if !c.flat && !ignored.scratch && c.wrote(src) {
 			return c.diff(id, src, "argument", CheckRoom)
+		}
+		if c.otherErrors(id, src) {
+			return c.diff(id, src, "result", CheckSentinel)
 		}
 		return nil
 	}

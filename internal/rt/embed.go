@@ -29,7 +29,7 @@ var (
 	// them to write.
 	recorded = []string{
 		"alias.go", "capture.go", "capture_mmap.go", "capture_other.go", "clone.go", "coder.go", "goroutine.go",
-		"special.go", "tags.go",
+		"sentinel.go", "special.go", "tags.go",
 		"decode.go", "decode_basic.go", "decode_composite.go", "decode_map.go", "decode_shared.go",
 		"encode.go", "encode_basic.go", "encode_composite.go", "encode_error.go", "encode_map.go",
 	}

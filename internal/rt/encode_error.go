@@ -91,7 +91,9 @@ func errorText(err error) (s string) {
 
 // A caller who asks errors.As for the type of an error reads its exported
 // fields: where a parser stopped, which key was missing. So they belong to the
-// behaviour, as far as their types are plain data. Unexported fields, function
+// behaviour, as far as their types are plain data. So do the unexported fields
+// of a type of the target's own package, whose methods and functions read them:
+// Is, Timeout, a look-up by code. Those of other packages' types, function
 // values, interfaces and addresses (of a stack) do not tell a caller anything
 // that he could rely on.
 
@@ -102,6 +104,12 @@ type shownFields struct {
 }
 
 var shownOf sync.Map // reflect.Type of a struct -> *shownFields
+
+// ownPackage is the path of the target's package.
+var ownPackage string
+
+// SetOwnPackage names the target's package, before the first value is encoded.
+func SetOwnPackage(path string) { ownPackage = path }
 
 // publicFields returns the struct of an error and its fields for callers; nil when it
 // has none.
@@ -128,8 +136,9 @@ func publicFields(v reflect.Value) (reflect.Value, *shownFields) {
 // caller can see these.
 func shownFieldsOf(t reflect.Type) *shownFields {
 	f := &shownFields{coder: new(coder)}
+	own := t.PkgPath() == ownPackage
 	for i := range t.NumField() {
-		if field := t.Field(i); field.IsExported() && plainData(field.Type, 4) {
+		if field := t.Field(i); (own || field.IsExported()) && plainData(field.Type, 4) {
 			f.index = append(f.index, i)
 		}
 	}

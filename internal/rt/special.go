@@ -124,13 +124,25 @@ var globals = struct {
 }
 
 // RegisterGlobal names a pointer that keeps its identity in records: a
-// sentinel error or the address of a package variable. Values that are not
-// pointers are left alone. It must run before the first value is encoded.
+// sentinel error or the address of a package variable. Of lists, maps and
+// structs it names the errors that they hold. Other values are left alone.
+// It must run before the first value is encoded.
 func RegisterGlobal(name string, v any) {
 	r := reflect.ValueOf(v)
-	if r.Kind() != reflect.Pointer || r.IsNil() {
+	if r.Kind() != reflect.Pointer {
+		registerErrors(name, r, heldDepth)
 		return
 	}
+	if r.IsNil() {
+		return
+	}
+	registerPointer(name, r)
+	if e := r.Elem(); e.Kind() == reflect.Struct && strings.HasPrefix(name, "&") {
+		registerErrors(name[1:], e, heldDepth)
+	}
+}
+
+func registerPointer(name string, r reflect.Value) {
 	globals.Lock()
 	defer globals.Unlock()
 	globals.names[r.UnsafePointer()] = name
@@ -138,11 +150,45 @@ func RegisterGlobal(name string, v any) {
 	globals.types[r.Type().Elem()] = true
 }
 
+// Bounds on the errors that one variable holds.
+const (
+	heldDepth = 3
+	mostHeld  = 256
+)
+
+// registerErrors names the errors in a variable by the way that leads to them.
+func registerErrors(name string, r reflect.Value, depth int) {
+	switch r.Kind() {
+	case reflect.Interface:
+		registerErrors(name, r.Elem(), depth)
+	case reflect.Pointer:
+		if !r.IsNil() && r.Type().Implements(errorType) && r.Type().Elem().Size() > 0 && globalName(r.UnsafePointer()) == "" {
+			registerPointer(name, reflect.NewAt(r.Type().Elem(), r.UnsafePointer()))
+		}
+	case reflect.Array, reflect.Slice:
+		for i := 0; depth > 0 && i < min(r.Len(), mostHeld); i++ {
+			registerErrors(fmt.Sprintf("%s[%d]", name, i), r.Index(i), depth-1)
+		}
+	case reflect.Map:
+		for it := r.MapRange(); depth > 0 && r.Len() <= mostHeld && it.Next(); {
+			registerErrors(fmt.Sprintf("%s[%#v]", name, it.Key()), it.Value(), depth-1)
+		}
+	case reflect.Struct:
+		for i := 0; depth > 0 && i < r.NumField(); i++ {
+			registerErrors(name+"."+r.Type().Field(i).Name, r.Field(i), depth-1)
+		}
+	}
+}
+
+// Failure is the error of writers, readers and callbacks that are made to fail.
+var Failure = errors.New("beagle: a made-up failure")
+
 func init() {
 	// The variables of the library that functions return or compare with. Their content does not
 	// count, and they are not copied.
 	for name, v := range map[string]any{
-		"io.EOF": io.EOF, "io.ErrUnexpectedEOF": io.ErrUnexpectedEOF, "io.ErrShortWrite": io.ErrShortWrite,
+		"beagle.invalid/rt.Failure": Failure,
+		"io.EOF":                    io.EOF, "io.ErrUnexpectedEOF": io.ErrUnexpectedEOF, "io.ErrShortWrite": io.ErrShortWrite,
 		"io.ErrNoProgress":  io.ErrNoProgress,
 		"io.ErrShortBuffer": io.ErrShortBuffer, "io.ErrClosedPipe": io.ErrClosedPipe,
 		"os.ErrNotExist": os.ErrNotExist, "os.ErrExist": os.ErrExist, "os.ErrPermission": os.ErrPermission,

@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"unsafe"
 )
 
 // spell shows the fields of a struct as Go expressions as they would be
@@ -98,14 +97,6 @@ func (w *speller) fields(v reflect.Value) (exprs, imports []string) {
 	}
 	sort.Strings(imports)
 	return exprs, imports
-}
-
-// reachable lifts the ban on unexported fields.
-func reachable(v reflect.Value) reflect.Value {
-	if v.CanAddr() && !v.CanInterface() {
-		return reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
-	}
-	return v
 }
 
 type speller struct {

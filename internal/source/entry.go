@@ -118,8 +118,8 @@ func (m Imports) Block() string {
 	return b.String() + ")\n"
 }
 
-// A Global is a package variable, or the memory that it points to. Records keep the identity of a
-// sentinel error by the variable's name.
+// A Global is a package variable, the memory that it points to, or a list or a map of errors.
+// Records keep the identity of a sentinel error by the variable's name.
 type Global struct {
 	Name string // with the path of the package
 	Expr string // in the package
@@ -133,8 +133,37 @@ func NewGlobal(pkgPath, name, expr string, t types.Type) (Global, bool) {
 		return Global{pkgPath + "." + name, expr}, true
 	case *types.Struct:
 		return Global{"&" + pkgPath + "." + name, "&" + expr}, true
+	case *types.Array, *types.Slice, *types.Map:
+		if HoldsErrors(t) {
+			return Global{pkgPath + "." + name, expr}, true
+		}
 	}
 	return Global{}, false
+}
+
+// HoldsErrors reports whether a variable of a type is an error, or a list, a map or a struct of errors.
+func HoldsErrors(t types.Type) bool { return holdsErrors(t, 4) }
+
+func holdsErrors(t types.Type, depth int) bool {
+	failing := types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+	if depth == 0 || types.Implements(t, failing) {
+		return depth > 0
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return holdsErrors(u.Elem(), depth-1)
+	case *types.Slice:
+		return holdsErrors(u.Elem(), depth-1)
+	case *types.Map:
+		return holdsErrors(u.Elem(), depth-1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if holdsErrors(f.Type(), depth-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // IsAddress reports whether the global is the variable itself, not the memory behind it.

@@ -47,7 +47,8 @@ type entry struct {
 }
 
 var specs = map[string]string{"fib": "./p.Fib", "tag": "./p.Normalize", "list": "./p.Merge",
-	"method": "./p.Reader.Next", "dot": "./p.Dot", "mix": "./p.Mix", "hand": "./p.Total", "words": "./p.Digest"}
+	"method": "./p.Reader.Next", "dot": "./p.Dot", "mix": "./p.Mix", "hand": "./p.Total", "words": "./p.Digest",
+	"reasons": "./p.Check", "status": "./p.Status", "signed": "./p.Signed"}
 
 // numbers gives the kind of a corpus's numbers; the default is int.
 var numbers = map[string]rt.Kind{"dot": rt.KindFloat64, "mix": rt.KindUint}
