@@ -216,6 +216,8 @@ func (d *domain) build(t reflect.Type, n, depth int, add func(reflect.Value)) {
 		}
 	case reflect.Map:
 		d.maps(t, depth, add)
+	case reflect.Interface:
+		d.faulty(t, add)
 	default:
 		d.integers(t, add)
 	}

@@ -83,7 +83,7 @@ var Linked bool
 // that did not compile.
 func New[A, R any](ids, params []string, eval []func(*A, *R), time []func([]A), types []reflect.Type) *Harness[A, R] {
 	SetOwnPackage(reflect.TypeFor[A]().PkgPath())
-	h := &Harness[A, R]{Params: params, Types: Types(types...)}
+	h := &Harness[A, R]{Params: params, Types: Types(append(types, faultyTypes...)...)}
 	for i, id := range ids {
 		h.Variants = append(h.Variants, Variant[A, R]{ID: id, Eval: eval[i], Time: time[i]})
 	}
