@@ -22,6 +22,7 @@ type InPlace struct {
 	Why        string   `json:"why,omitempty"`        // why not in a stronger way
 	Compared   int64    `json:"compared"`             // calls of the original with its own copy
 	Taped      int64    `json:"taped,omitempty"`      // calls of callbacks and interfaces in these
+	Unfailing  string   `json:"unfailing,omitempty"`  // why calls are not made again in which one of these fails
 	Open       bool     `json:"open,omitempty"`       // the tests need processes or a loopback network
 	Concurrent bool     `json:"concurrent,omitempty"` // several goroutines call it at once
 	Packages   []string `json:"packages"`             // whose tests these are
@@ -80,6 +81,9 @@ func (p *InPlace) Lacks() []string {
 		out = append(out, "the calls of callbacks and interfaces, which both versions share ("+p.Why+")")
 	case ByRuns:
 		out = append(out, "results of single calls"+of+": only whole runs of the tests are compared ("+p.Why+")")
+	}
+	if p.Unfailing != "" {
+		out = append(out, "callbacks and interfaces that fail where they do not in the tests ("+p.Unfailing+")")
 	}
 	if p.Outside != "" {
 		out = append(out, "other files, environments and standard streams than the tests' ("+p.Outside+

@@ -23,6 +23,7 @@ const (
 // A comparison holds the findings on one version beside the original.
 type comparison struct {
 	calls, taped int64
+	faults       int64 // repetitions in which a callback or an interface failed
 	skipped      map[string]int64
 	difference   *live.Difference
 	trouble      string // a test that ended otherwise
@@ -34,7 +35,11 @@ func (c *comparison) bad() string {
 	switch {
 	case c.difference != nil:
 		d := c.difference
-		return fmt.Sprintf("in call %d of %s: %s, not %s", d.Call, cmp.Or(d.Test, "the tests"), d.Got, d.Want)
+		where := fmt.Sprintf("in call %d of %s", d.Call, cmp.Or(d.Test, "the tests"))
+		if d.When != "" {
+			where += ", made again, " + d.When
+		}
+		return fmt.Sprintf("%s: %s, not %s", where, d.Got, d.Want)
 	case c.trouble != "":
 		return c.trouble
 	}
@@ -57,6 +62,7 @@ func (p *Place) within(ctx context.Context, g *Program, version int, budget time
 		}
 		plan := live.Plan{
 			Mode: live.Compare, Version: version, Budget: int64(budget), Tape: p.evidence.Within == beagle.ByTape,
+			Faults: p.faults,
 		}
 		// The tests are one process; each benchmark runs one iteration in another.
 		jobs := []job{{suite: i, plan: plan, tests: s.tests, wall: s.bound()}}
@@ -107,6 +113,7 @@ func (c *comparison) take(r *ran, s *suite, tests []string) {
 	}
 	c.calls += last.Calls
 	c.taped += last.Taped
+	c.faults += last.Faults
 	for why, n := range last.Skipped {
 		if c.skipped == nil {
 			c.skipped = map[string]int64{}

@@ -202,7 +202,15 @@ func (d *dispatcher) compare() string {
 	for i := range d.sig.Results().Len() {
 		fmt.Fprintf(&b, "\tR%d %s\n", i, d.text(d.sig.Results().At(i).Type()))
 	}
+	functions := d.functions()
+	for _, i := range functions {
+		fmt.Fprintf(&b, "\tN%d bool\n\tD%d []any\n", i, i)
+	}
 	b.WriteString("}\n")
+	for _, i := range functions {
+		text, _ := d.driven(i)
+		b.WriteString(text)
+	}
 	// A tape records the first version's calls of a function or interface that must run once, and
 	// answers the second version's calls.
 	taped := map[int]bool{}
@@ -222,13 +230,21 @@ func (d *dispatcher) compare() string {
 	fmt.Fprintf(&b, "\targs := beagleArgs%s{%s}\n", targs, strings.Join(d.names(plainArg), ", "))
 	for i, v := range d.params {
 		if taped[i] {
-			fmt.Fprintf(&b, "\ta%da := a%d\n\tif beaglelive.Taping() && a%d != nil {\n\t\targs.A%d = nil\n"+
-				"\t\tt := c.Tape(%q)\n\t\ta%d, a%da = beagleTape%d(t, a%d, false), beagleTape%d(t, a%d, true)\n\t}\n",
-				i, i, i, i, nameOf(v, i), i, i, i, i, i, i)
+			fmt.Fprintf(&b, "\tvar tape%d *beaglelive.Tape\n\ta%da := a%d\n"+
+				"\tif beaglelive.Taping() && a%d != nil {\n\t\targs.A%d = nil\n\t\ttape%d = c.Tape(%q)\n"+
+				"\t\ta%d, a%da = beagleTape%d(tape%d, a%d, false), beagleTape%d(tape%d, a%d, true)\n\t}\n",
+				i, i, i, i, i, i, nameOf(v, i), i, i, i, i, i, i, i, i)
 		}
 	}
 	// The original runs first on the real arguments, the other version on copies or tapes.
 	b.WriteString("\tother := beaglelive.Copy(&args)\n")
+	failing := d.tape && (len(taped) > 0 || d.contexts() || len(functions) > 0)
+	if failing && len(functions) > 0 {
+		b.WriteString("\tc.Functions()\n")
+	}
+	if failing {
+		b.WriteString("\tspare := beaglelive.Spare(c, &args" + d.contextArgs() + ")\n")
+	}
 	fmt.Fprintf(&b, "\tvar got, otherGot beagleResults%s\n", targs)
 	fmt.Fprintf(&b, "\tc.First(func() { %s%s })\n", d.into("got"), d.callVersion("0", plainArg))
 	b.WriteString("\tif !c.Broken() {\n")
@@ -239,7 +255,11 @@ func (d *dispatcher) compare() string {
 			}
 			return fmt.Sprintf("other.A%d", i)
 		}))
-	b.WriteString("\t\tif !c.Broken() {\n\t\t\tbeaglelive.Judge(c, &args, &got, other, &otherGot)\n\t\t}\n\t}\n")
+	fmt.Fprintf(&b, "\t\tif !c.Broken() {\n\t\t\ttold := got\n%s%s"+
+		"\t\t\tbeaglelive.Judge(c, &args, &told, other, &otherGot)\n\t\t}\n\t}\n", d.told("told"), d.told("otherGot"))
+	if failing {
+		b.WriteString(d.faults(taped))
+	}
 	var rs []string
 	for i := range d.sig.Results().Len() {
 		rs = append(rs, fmt.Sprintf("got.R%d", i))
@@ -248,6 +268,49 @@ func (d *dispatcher) compare() string {
 	b.WriteString("\nfunc beagleEither[T any](first bool, a, b T) T {\n\tif first {\n\t\treturn a\n\t}\n\treturn b\n" +
 		"}\n")
 	return b.String()
+}
+
+// faults makes the call again for each fault, on copies alone.
+func (d *dispatcher) faults(taped map[int]bool) string {
+	_, targs := d.types()
+	of := func(args string) func(i int) string {
+		return func(i int) string {
+			arg := fmt.Sprintf("%s.A%d", args, i)
+			switch {
+			case taped[i]:
+				return fmt.Sprintf("beagleEither(tape%d != nil, beagleTape%d(tape%d.Made(), nil, true), %s)", i, i, i, arg)
+			case isContext(d.params[i]):
+				return "f.Context(" + arg + ")"
+			}
+			return arg
+		}
+	}
+	return fmt.Sprintf("\tfor f := c.Fault(); f != nil; f = c.Fault() {\n"+
+		"\t\targs, other := beaglelive.Copy(spare), beaglelive.Copy(spare)\n\t\tvar got, otherGot beagleResults%s\n"+
+		"\t\tif f.First(func() { %s%s%s }); f.Broken() {\n\t\t\tcontinue\n\t\t}\n"+
+		"\t\tif f.Other(func() { %s%s%s }); !f.Broken() {\n%s%s"+
+		"\t\t\tbeaglelive.Judge(f, args, &got, other, &otherGot)\n\t\t}\n\t}\n",
+		targs, d.into("got"), d.callVersion("0", of("args")), d.drives("got"),
+		d.into("otherGot"), d.callVersion("beaglelive.Version()", of("other")), d.drives("otherGot"),
+		d.told("got"), d.told("otherGot"))
+}
+
+// contexts reports whether a parameter is a context.
+func (d *dispatcher) contexts() bool { return slices.ContainsFunc(d.params, isContext) }
+
+// contextArgs lists the contexts behind other arguments.
+func (d *dispatcher) contextArgs() string {
+	var b strings.Builder
+	for i, v := range d.params {
+		if isContext(v) {
+			b.WriteString(", " + plainArg(i))
+		}
+	}
+	return b.String()
+}
+
+func isContext(v *types.Var) bool {
+	return types.TypeString(v.Type(), (*types.Package).Path) == "context.Context"
 }
 
 // names returns the parameters as values, without the dots of a variadic one.
@@ -282,6 +345,11 @@ func nameOf(v *types.Var, i int) string {
 func (d *dispatcher) globals() string {
 	all := slices.DeleteFunc(d.u.Package.Globals(), source.Global.IsAddress)
 	var b strings.Builder
+	path := d.u.Target.PkgPath
+	if d.u.Target.PkgName == "main" {
+		path = "main"
+	}
+	fmt.Fprintf(&b, "\tbeaglelive.Own(%q)\n", path)
 	for _, g := range all[:min(len(all), source.MaxGlobals)] {
 		fmt.Fprintf(&b, "\tbeaglelive.Global(%q, %s)\n", g.Name, g.Expr)
 	}

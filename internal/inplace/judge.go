@@ -77,7 +77,7 @@ func (p *Place) calls(ctx context.Context, g *Program, version int, budget time.
 	if err != nil || whole.bad() != "" {
 		return whole, err
 	}
-	return &comparison{calls: c.calls, taped: c.taped, skipped: map[string]int64{
+	return &comparison{calls: c.calls, taped: c.taped, faults: c.faults, skipped: map[string]int64{
 		"beside the comparison a test ends otherwise, and without it as with the original (" + c.trouble + ")": 1}}, nil
 }
 
@@ -122,6 +122,10 @@ func (p *Place) check(v *beagle.Verdict, name string, compare func() (*compariso
 		result.Note = strings.TrimPrefix(result.Note+fmt.Sprintf("; %d calls not compared: %s", n, why), "; ")
 	}
 	v.Checks = append(v.Checks, result)
+	if c.faults > 0 {
+		result.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d more with a callback or an interface that fails", result.Note,
+			c.faults), "; ")
+	}
 	if name == "calls" && v.Assurance != nil {
 		v.Assurance.Inputs = int(c.calls)
 	}
@@ -142,8 +146,11 @@ func (p *Place) check(v *beagle.Verdict, name string, compare func() (*compariso
 
 func (c *comparison) counterexample() *beagle.Counterexample {
 	if d := c.difference; d != nil {
-		return &beagle.Counterexample{Kind: d.Kind, Want: d.Want, Got: d.Got,
-			Go: fmt.Sprintf("call %d of the tests, in %s, with %s", d.Call, d.Test, d.Args)}
+		text := fmt.Sprintf("call %d of the tests, in %s, with %s", d.Call, d.Test, d.Args)
+		if d.When != "" {
+			text += ", made again, " + d.When
+		}
+		return &beagle.Counterexample{Kind: d.Kind, Want: d.Want, Got: d.Got, Go: text}
 	}
 	return &beagle.Counterexample{Kind: c.kind, Want: "the tests end as with the original", Got: c.trouble}
 }

@@ -30,6 +30,7 @@ type Place struct {
 	own   *Program // the original and its copy, from the survey
 
 	tape     bool     // recorders may be built
+	faults   bool     // calls are made again in which a callback or an interface fails
 	norace   bool     // leave the race detector out
 	brief    bool     // the quickest tests alone notice a target that does nothing
 	trouble  []string // tests that could not run, and why

@@ -28,7 +28,7 @@ const (
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
 	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside, Group: p.u.Scope.Group()}, nil, &Program{}
-	p.brief, p.trouble = false, nil
+	p.brief, p.faults, p.trouble = false, false, nil
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
@@ -412,10 +412,28 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 				w.skippedFor()
 		default:
 			e.Compared, e.Taped = w.calls, w.taped
-			return nil
+			return p.tryFaults(ctx, g)
 		}
 	}
 	e.Within = beagle.ByRuns
+	return nil
+}
+
+// tryFaults finds out whether calls can be made again in which a callback or an interface fails: the
+// original must not differ from its copy then, and must come to an end.
+func (p *Place) tryFaults(ctx context.Context, g *Program) error {
+	e := &p.evidence
+	if e.Within != beagle.ByTape || e.Taped == 0 && !p.shell.contexts() && len(p.shell.functions()) == 0 {
+		return nil
+	}
+	p.faults = true
+	w, err := p.within(ctx, g, 1, compareTime)
+	if err != nil {
+		return err
+	}
+	if why := w.bad(); why != "" {
+		p.faults, e.Unfailing = false, "the original differs from its copy then: "+why
+	}
 	return nil
 }
 

@@ -21,12 +21,14 @@ type Difference struct {
 	Args string `json:"args,omitempty"`
 	Want string `json:"want"`
 	Got  string `json:"got"`
+	When string `json:"when,omitempty"` // the fault with which the call was made again
 }
 
 // Compared says how many calls were compared so far, and why others were not.
 type Compared struct {
 	Calls   int64            `json:"calls"`
-	Taped   int64            `json:"taped"` // calls of callbacks and interfaces that were compared
+	Taped   int64            `json:"taped"`            // calls of callbacks and interfaces that were compared
+	Faults  int64            `json:"faults,omitempty"` // repetitions of calls with a fault
 	Skipped map[string]int64 `json:"skipped,omitempty"`
 }
 
@@ -63,22 +65,32 @@ type Call struct {
 	first, other outcome
 	tapes        []*Tape
 	unlike       *Difference // found by a tape
+
+	same      bool    // the versions agreed
+	again     bool    // the call is to be made again with faults
+	contexts  bool    // there is a context among the arguments that is not over
+	functions bool    // there are functions among the results
+	faults    []fault // still to be tried
+
+	fault string // with which this call is made again
+	over  bool   // its contexts have ended
 }
 
 // judge is the one comparison of this process. A call that comes while another
 // one is compared, in it or beside it, is not compared.
 var judge struct {
-	mu      sync.Mutex
-	busy    bool
-	owner   uint64 // goroutine
-	version int    // that the owner runs now
-	begun   time.Time
-	since   time.Time
-	spent   time.Duration
-	sum     Compared
-	kept    func() string // says how the last result of the version changed since
-	beside  int           // calls of other goroutines that are not compared
-	overlap bool          // there was one while the compared call ran: memory may have changed
+	mu        sync.Mutex
+	busy      bool
+	owner     uint64 // goroutine
+	version   int    // that the owner runs now
+	begun     time.Time
+	since     time.Time
+	spent     time.Duration
+	sum       Compared
+	sentinels rt.Sentinels  // errors of the original's calls on copies
+	kept      func() string // says how the last result of the version changed since
+	beside    int           // calls of other goroutines that are not compared
+	overlap   bool          // there was one while the compared call ran: memory may have changed
 }
 
 // patience is comparing time that may always be spent; more of it must not be
@@ -105,6 +117,9 @@ func Enter() (c *Call, version int, done func()) {
 		j.beside++
 		j.overlap = true
 		return nil, 0, leftBeside
+	}
+	if j.sentinels == nil {
+		j.sentinels = rt.Sentinels{}
 	}
 	j.busy, j.owner, j.version, j.since, j.overlap = true, rt.GoroutineID(), 0, now, false
 	return new(Call), 0, nil
@@ -134,13 +149,24 @@ func Version() int { return plan.Version }
 func Copy[A any](a *A) *A { return rt.Clone(a) }
 
 // First runs the original.
-func (c *Call) First(f func()) { c.first.run(f) }
+func (c *Call) First(f func()) {
+	runs(0)
+	c.first.run(f)
+}
+
+// runs notes the version that nested calls of the target run.
+func runs(version int) {
+	judge.mu.Lock()
+	judge.version = version
+	judge.mu.Unlock()
+}
 
 // Other runs the version that is compared.
 func (c *Call) Other(f func()) {
-	judge.mu.Lock()
-	judge.version = plan.Version
-	judge.mu.Unlock()
+	runs(plan.Version)
+	for _, t := range c.tapes {
+		t.answering, t.at = false, 0
+	}
 	defer c.stayed()
 	c.other.run(f)
 }
@@ -179,6 +205,12 @@ func (c *Call) Leave() {
 }
 
 // skip notes why a call was not compared.
+func (c *Call) skip(why string) {
+	if c.fault == "" {
+		skip(why)
+	}
+}
+
 func skip(why string) {
 	s := &judge.sum
 	if s.Skipped == nil {
@@ -199,7 +231,7 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 		c.tell(&Difference{Kind: kind, Want: want, Got: got, Args: brief("%+v", *otherA)})
 	}
 	if !alone() {
-		skip("another goroutine is in it at the same time")
+		c.skip("another goroutine is in it at the same time")
 		return
 	}
 	// Differences that the calls themselves showed: answers of arguments, and calls that one
@@ -215,7 +247,7 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 	// How the calls ended, their results, and their arguments.
 	switch {
 	case c.first.end == left:
-		skip("the original ends its goroutine")
+		c.skip("the original ends its goroutine")
 		return
 	case c.first.end != c.other.end || c.first.end == panicked && !samePanic(c.first.value, c.other.value):
 		told("panic", c.first.String(), c.other.String())
@@ -224,7 +256,7 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 		if unlike, err := compare(r, otherR); unlike {
 			told("result", brief("%+v", *r), brief("%+v", *otherR))
 		} else if err != nil {
-			skip(err.Error())
+			c.skip(err.Error())
 			return
 		}
 	} else {
@@ -233,7 +265,7 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 	if unlike, err := compare(a, otherA); unlike {
 		told("argument", brief("%+v", *a), brief("%+v", *otherA))
 	} else if err != nil {
-		skip(err.Error())
+		c.skip(err.Error())
 		return
 	}
 	// Memory in common: the snapshots encode sharing.
@@ -241,10 +273,17 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 	got, err2 := rt.SnapshotCall(nil, otherA, otherR)
 	switch {
 	case err != nil || err2 != nil:
-		skip(fmt.Sprint(err, err2))
+		c.skip(fmt.Sprint(err, err2))
 		return
 	case !bytes.Equal(want, got):
 		told("alias", "other memory in common", "")
+	}
+	if c.fault != "" {
+		if text := rt.Other(judge.sentinels, r, otherR); text != "" {
+			told("result", "the error that each call returns: "+text, "another one that looks like it")
+		}
+		judge.sum.Faults++
+		return
 	}
 	// The result of an earlier call must have stayed as it was.
 	if judge.kept != nil {
@@ -293,6 +332,7 @@ func keep[R any](r *R) {
 
 // agreed counts a call without a difference.
 func (c *Call) agreed() {
+	c.same = true
 	s := &judge.sum
 	s.Calls++
 	for _, t := range c.tapes {
@@ -305,7 +345,10 @@ func (c *Call) agreed() {
 
 // tell reports a difference and ends the process: what comes after it says nothing.
 func (c *Call) tell(d *Difference) {
-	d.Call, d.Test = judge.sum.Calls+1, callingTest()
+	d.Call, d.Test, d.When = judge.sum.Calls+1, callingTest(), c.fault
+	if c.fault != "" { // the call itself has been counted
+		d.Call--
+	}
 	report.add(&Line{Compared: &judge.sum})
 	report.add(&Line{Difference: d})
 	os.Exit(ExitDiffer)
@@ -326,5 +369,8 @@ func brief(format string, v any) (text string) {
 	return text
 }
 
-// Global names a variable of the target's package that holds a pointer.
+// Global names a variable of the target's package that holds a pointer, or errors.
 func Global(name string, v any) { rt.RegisterGlobal(name, v) }
+
+// Own names the target's package.
+func Own(path string) { rt.SetOwnPackage(path) }

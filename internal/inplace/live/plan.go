@@ -42,6 +42,7 @@ type Plan struct {
 	Inside   bool   `json:"inside,omitempty"`   // time the calls alone, not what is between them
 	Exact    bool   `json:"exact,omitempty"`    // count allocations exactly, which disturbs the times
 	Tape     bool   `json:"tape,omitempty"`     // record the calls of callbacks and interfaces
+	Faults   bool   `json:"faults,omitempty"`   // make calls again in which one of these fails
 	Seed     uint64 `json:"seed,omitempty"`
 	Package  string `json:"package,omitempty"` // import path whose tests are named
 	Turns    *Turns `json:"turns,omitempty"`   // of the processes that alternate

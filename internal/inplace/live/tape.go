@@ -21,6 +21,11 @@ type Tape struct {
 	broken  string
 	closed  atomic.Bool // the call of the target is over
 	owner   uint64
+
+	// While a fault is tried.
+	made      *Tape    // stands for this one
+	answering bool     // the original is called: see answer
+	script    []*entry // the answers for it
 }
 
 type entry struct {
@@ -100,6 +105,10 @@ func Replayed[A, R any](t *Tape, method string, a *A, r *R) {
 	if t.closed.Load() {
 		return // the comparison has ended
 	}
+	if t.answering {
+		answer(t, method, a, r)
+		return
+	}
 	got := brief(t.name(method)+"%+v", *a)
 	if t.at == len(t.entries) {
 		t.differ("no further call", got)
@@ -152,7 +161,9 @@ func (t *Tape) rest() string {
 func (c *Call) Broken() bool {
 	for _, t := range c.tapes {
 		if t.broken != "" {
-			skip(t.what + ": " + t.broken)
+			if c.fault == "" {
+				skip(t.what + ": " + t.broken)
+			}
 			return true
 		}
 	}
