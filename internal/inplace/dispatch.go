@@ -278,7 +278,8 @@ func (d *dispatcher) faults(taped map[int]bool) string {
 			arg := fmt.Sprintf("%s.A%d", args, i)
 			switch {
 			case taped[i]:
-				return fmt.Sprintf("beagleEither(tape%d != nil, beagleTape%d(tape%d.Made(), nil, true), %s)", i, i, i, arg)
+				return fmt.Sprintf("beagleEither(tape%d != nil, beagleTape%d(tape%d.Made(), nil, true), %s)",
+					i, i, i, arg)
 			case isContext(d.params[i]):
 				return "f.Context(" + arg + ")"
 			}

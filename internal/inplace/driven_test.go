@@ -9,7 +9,8 @@ import (
 // TestIterators: the test of the module takes each iterator once, to its end.
 func TestIterators(t *testing.T) {
 	words := func(body string) string {
-		return "package place\n\nimport (\n\t\"iter\"\n\t\"strings\"\n)\n\nfunc Words(s string) iter.Seq[string] {\n" + body + "}\n"
+		return "package place\n\nimport (\n\t\"iter\"\n\t\"strings\"\n)\n\n" +
+			"func Words(s string) iter.Seq[string] {\n" + body + "}\n"
 	}
 	judgeAll(t, map[string]string{"w.go": words(`	return func(yield func(string) bool) {
 		for _, w := range strings.Fields(s) {

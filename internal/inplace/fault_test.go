@@ -270,11 +270,26 @@ func TestSum(t *testing.T) {
 	}
 }
 `}, "./.Sum", beagle.ByTape, []planted{
-		{"honest", "package place\n\nimport \"context\"\n\nfunc Sum(ctx context.Context, xs []int) (s int, err error) {\n" +
-			"\tfor _, x := range xs {\n\t\tif err = ctx.Err(); err != nil {\n\t\t\treturn s, err\n\t\t}\n\t\ts += x\n\t}\n" +
-			"\treturn s, nil\n}\n", beagle.Equal, ""},
-		{"looks at the end", "package place\n\nimport \"context\"\n\nfunc Sum(ctx context.Context, xs []int) (s int, err error) {\n" +
-			"\tfor _, x := range xs {\n\t\ts += x\n\t}\n\tif len(xs) == 0 {\n\t\treturn 0, nil\n\t}\n\treturn s, ctx.Err()\n}\n",
-			beagle.Wrong, "result"},
+		{"honest", sum(`	for _, x := range xs {
+		if err = ctx.Err(); err != nil {
+			return s, err
+		}
+		s += x
+	}
+	return s, nil
+`), beagle.Equal, ""},
+		{"looks at the end", sum(`	for _, x := range xs {
+		s += x
+	}
+	if len(xs) == 0 {
+		return 0, nil
+	}
+	return s, ctx.Err()
+`), beagle.Wrong, "result"},
 	})
+}
+
+func sum(body string) string {
+	return "package place\n\nimport \"context\"\n\n" +
+		"func Sum(ctx context.Context, xs []int) (s int, err error) {\n" + body + "}\n"
 }

@@ -121,11 +121,11 @@ func (p *Place) check(v *beagle.Verdict, name string, compare func() (*compariso
 	for why, n := range c.skipped {
 		result.Note = strings.TrimPrefix(result.Note+fmt.Sprintf("; %d calls not compared: %s", n, why), "; ")
 	}
-	v.Checks = append(v.Checks, result)
 	if c.faults > 0 {
-		result.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d more with a callback or an interface that fails", result.Note,
-			c.faults), "; ")
+		note := fmt.Sprintf("%s; %d made again, most with a callback or an interface that fails", result.Note, c.faults)
+		result.Note = strings.TrimPrefix(note, "; ")
 	}
+	v.Checks = append(v.Checks, result)
 	if name == "calls" && v.Assurance != nil {
 		v.Assurance.Inputs = int(c.calls)
 	}

@@ -419,8 +419,8 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 	return nil
 }
 
-// tryFaults finds out whether calls can be made again in which a callback or an interface fails: the
-// original must not differ from its copy then, and must come to an end.
+// tryFaults finds out whether calls can be made again in which a callback or an interface fails:
+// the original must not differ from its copy then, and must come to an end.
 func (p *Place) tryFaults(ctx context.Context, g *Program) error {
 	e := &p.evidence
 	if e.Within != beagle.ByTape || e.Taped == 0 && !p.shell.contexts() && len(p.shell.functions()) == 0 {

@@ -162,8 +162,11 @@ func registerErrors(name string, r reflect.Value, depth int) {
 	case reflect.Interface:
 		registerErrors(name, r.Elem(), depth)
 	case reflect.Pointer:
-		if !r.IsNil() && r.Type().Implements(errorType) && r.Type().Elem().Size() > 0 && globalName(r.UnsafePointer()) == "" {
-			registerPointer(name, reflect.NewAt(r.Type().Elem(), r.UnsafePointer()))
+		if r.IsNil() || !r.Type().Implements(errorType) || r.Type().Elem().Size() == 0 {
+			return
+		}
+		if p := r.UnsafePointer(); globalName(p) == "" {
+			registerPointer(name, reflect.NewAt(r.Type().Elem(), p))
 		}
 	case reflect.Array, reflect.Slice:
 		for i := 0; depth > 0 && i < min(r.Len(), mostHeld); i++ {
@@ -187,8 +190,7 @@ func init() {
 	// The variables of the library that functions return or compare with. Their content does not
 	// count, and they are not copied.
 	for name, v := range map[string]any{
-		"beagle.invalid/rt.Failure": Failure,
-		"io.EOF":                    io.EOF, "io.ErrUnexpectedEOF": io.ErrUnexpectedEOF, "io.ErrShortWrite": io.ErrShortWrite,
+		"io.EOF": io.EOF, "io.ErrUnexpectedEOF": io.ErrUnexpectedEOF, "io.ErrShortWrite": io.ErrShortWrite,
 		"io.ErrNoProgress":  io.ErrNoProgress,
 		"io.ErrShortBuffer": io.ErrShortBuffer, "io.ErrClosedPipe": io.ErrClosedPipe,
 		"os.ErrNotExist": os.ErrNotExist, "os.ErrExist": os.ErrExist, "os.ErrPermission": os.ErrPermission,
@@ -196,6 +198,8 @@ func init() {
 		"context.Canceled": context.Canceled, "strconv.ErrRange": strconv.ErrRange,
 		"strconv.ErrSyntax":     strconv.ErrSyntax,
 		"errors.ErrUnsupported": errors.ErrUnsupported, "time.UTC": time.UTC, "time.Local": time.Local,
+
+		"beagle.invalid/rt.Failure": Failure,
 	} {
 		RegisterGlobal(name, v)
 		globals.common[name] = true

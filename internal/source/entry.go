@@ -141,7 +141,8 @@ func NewGlobal(pkgPath, name, expr string, t types.Type) (Global, bool) {
 	return Global{}, false
 }
 
-// HoldsErrors reports whether a variable of a type is an error, or a list, a map or a struct of errors.
+// HoldsErrors reports whether a variable of a type is an error, or a list, a map or a struct of
+// errors.
 func HoldsErrors(t types.Type) bool { return holdsErrors(t, 4) }
 
 func holdsErrors(t types.Type, depth int) bool {
