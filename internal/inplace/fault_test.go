@@ -144,7 +144,7 @@ func TestLines(t *testing.T) {
 		}
 		if err != nil && err != io.EOF {
 			return lines, err
-		}`), beagle.Wrong, "result"},
+		}`), beagle.Wrong, "trace"},
 		{"every error is the end", reads(`lines += bytes.Count(buf[:n], newline)
 		if err != nil {
 			return lines, nil

@@ -83,7 +83,7 @@ func WriteLines(w io.Writer, lines []string) (int, error) {
 	}
 	return n, nil
 }
-`, beagle.Wrong, "result"},
+`, beagle.Wrong, "trace"},
 		{"smaller pieces", `package place
 
 import "io"
