@@ -20,6 +20,7 @@ var goFixDoubts = map[string]func(*mutate.Pass, ast.Node) bool{
 	"stringsbuilder":   hidesOwnName,
 	"stringscut":       cutsUnfound,
 	"stringscutprefix": cutsOtherwise,
+	"stringsseq":       splitsLater,
 }
 
 // formatsNothing reports whether a text that fmt writes may be empty. Its bytes are an empty list,
@@ -176,5 +177,18 @@ func cutsOtherwise(p *mutate.Pass, n ast.Node) bool {
 	}
 	return slices.ContainsFunc(call.Args, func(e ast.Expr) bool {
 		return !facts.Steady(p, e, first) && !(simple(first) && ownValue(p, e))
+	})
+}
+
+// splitsLater reports whether a loop through parts of bytes may change them: SplitSeq looks for the
+// next part when the loop asks for it, where Split has looked for all.
+func splitsLater(p *mutate.Pass, n ast.Node) bool {
+	if _, text := p.IsCall(p.Parent(n), "strings", "Split", "Fields"); text {
+		return false
+	}
+	loop, ok := enclosing[*ast.RangeStmt](p, n)
+	return !ok || !facts.Inside(n, loop.X) || !facts.ChangesOnly(p, loop.Body, nil, func(call *ast.CallExpr) bool {
+		_, grows := p.IsBuiltin(call, "append")
+		return grows && facts.Fresh.Of(p)[p.Var(call.Args[0])]
 	})
 }
