@@ -34,7 +34,8 @@ func findStaticLiteral(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for lit := range mutate.Nodes[*ast.CompositeLit](p, nil) {
 		fn := p.FuncOf(lit)
-		if fn == nil || !hot(p, lit) || !constantLiteral(p, lit) || !manyElements(p, lit) {
+		if fn == nil || !hot(p, lit) || !constantLiteral(p, lit) || !manyElements(p, lit) ||
+			isMapLiteral(p, lit) && reachedByMethod(p, fn) {
 			continue
 		}
 		name := "values"
@@ -85,8 +86,29 @@ func declarationOf(p *mutate.Pass, lit *ast.CompositeLit) (facts.Declaration, bo
 
 // manyElements reports whether building a literal costs anything.
 func manyElements(p *mutate.Pass, lit *ast.CompositeLit) bool {
+	return len(lit.Elts) >= 4 || isMapLiteral(p, lit) && len(lit.Elts) > 0
+}
+
+func isMapLiteral(p *mutate.Pass, lit *ast.CompositeLit) bool {
 	_, isMap := p.Info.TypeOf(lit).Underlying().(*types.Map)
-	return len(lit.Elts) >= 4 || isMap && len(lit.Elts) > 0
+	return isMap
+}
+
+// reachedByMethod reports whether a function is a method, or a method may call it. An initialiser
+// may call a method through an interface before a map is made; lists are laid out in advance.
+func reachedByMethod(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	seen := map[*ast.FuncDecl]bool{}
+	var reached func(fn *ast.FuncDecl) bool
+	reached = func(fn *ast.FuncDecl) bool {
+		if fn == nil || seen[fn] {
+			return false
+		}
+		seen[fn] = true
+		return fn.Recv != nil || slices.ContainsFunc(p.Uses(p.Info.Defs[fn.Name], p.File), func(id *ast.Ident) bool {
+			return reached(p.FuncOf(id))
+		})
+	}
+	return reached(fn)
 }
 
 // constantLiteral reports whether a literal is a list or map of constants, and means the same at
