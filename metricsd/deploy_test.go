@@ -49,7 +49,7 @@ func understood(t *testing.T, where string, args, environ []string) config.Confi
 	return c
 }
 
-// instructions are those of a Dockerfile, with what stands behind each.
+// instructions returns those of a Dockerfile, with the text that follows each.
 func instructions(text string) (all [][2]string) {
 	for line := range strings.Lines(text) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")

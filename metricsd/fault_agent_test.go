@@ -132,8 +132,8 @@ func testKilledAgent(t *testing.T, shape string) {
 
 var queued = regexp.MustCompile(`\nmetricsd_datadog_queue_payloads (\d+)\n`)
 
-// onDisk waits until so many payloads are in the queue and, since a bucket may be several,
-// no more come. It returns how many there are.
+// onDisk waits until at least that number of payloads is in the queue and, since a bucket may be
+// several, until no more come. It returns their number.
 func onDisk(t *testing.T, web string, least int) (n int) {
 	t.Helper()
 	same := 0

@@ -110,7 +110,7 @@ func (s *sender) complete(t *testing.T, all []*sender) {
 	}
 }
 
-// points is how many points a customer has under a name.
+// points returns how many points a customer has under a name.
 func (s *sender) points(t *testing.T, kind, name string) int64 {
 	t.Helper()
 	var entries []struct{ Points int64 }

@@ -17,9 +17,9 @@ import (
 )
 
 // TestAFullDiskLosesNothing fills the disk of the intake's queue and index, to the last byte, while
-// senders post. They are told to come again and why, the process goes on, and when there is room
-// every acknowledged point is counted, once. Then the same with a kill while it is full. Without a
-// reserve writes of the queue meet the disk's end, and it has to open itself again.
+// senders post. They get a request to retry and the reason, the process goes on, and when there is
+// room every acknowledged point is counted, once. Then the same with a kill while it is full.
+// Without a reserve writes of the queue meet the disk's end, and it has to open itself again.
 func TestAFullDiskLosesNothing(t *testing.T) {
 	for name, reserve := range map[string]string{"with a reserve": "33554432", "without": "0"} {
 		t.Run(name, func(t *testing.T) { fullDisk(t, reserve) })

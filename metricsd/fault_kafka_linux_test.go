@@ -19,10 +19,10 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/bus/kafkatest"
 )
 
-// TestKilledKafka kills the broker that is the intake's queue, again and again and once for
-// long, while senders post and repeat what was not acknowledged. What was acknowledged is counted
-// once, under each metric and in sum; the intake tells which stage does not keep up, and its memory
-// stays within a bound.
+// TestKilledKafka kills the broker that is the intake's queue, again and again and once for long,
+// while senders post, and repeat requests that were not acknowledged. Acknowledged points are
+// counted once, under each metric and in sum; the intake tells which stage does not keep up, and
+// its memory stays within a bound.
 func TestKilledKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
 	kills := 10
@@ -83,8 +83,8 @@ func TestKafkaIsAwayAtTheEnd(t *testing.T) {
 }
 
 // TestRestoredKafka restores the broker's disk from a copy, under the running intake and while it
-// is away. What the copy lacks was counted and stays so, once; what is sent to the restored broker
-// stands where other messages were, and is counted too.
+// is away. Messages that the copy lacks were counted and stay so, once. Those sent to the restored
+// broker take the places of other messages, and are counted too.
 func TestRestoredKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
 	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=1", "-intake.queue.partitions=3",
@@ -239,7 +239,7 @@ func writtenAgain(t *testing.T, after string) {
 	}
 }
 
-// peakMemory is the most that a process has had in memory, in bytes.
+// peakMemory returns the most that a process has had in memory, in bytes.
 func peakMemory(t *testing.T, pid int) (bytes int64) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -20,8 +20,7 @@ import (
 	"time"
 )
 
-// TestMain is metricsd itself when a test asks for it, so that a process can be
-// killed.
+// TestMain runs metricsd itself when a test asks for it, so that a process can be killed.
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_AS_METRICSD") != "" {
 		os.Unsetenv("TEST_AS_METRICSD")
@@ -87,8 +86,8 @@ func healthy(t *testing.T) {
 	t.Fatal("the intake does not become healthy")
 }
 
-// killed kills an intake some time after so many more requests were acknowledged, and starts
-// another.
+// killed kills an intake some time after it acknowledged the given number of further requests, and
+// starts another.
 func killed(
 	t *testing.T, cmd *exec.Cmd, args []string, acknowledged *atomic.Int64, more int64, later time.Duration,
 ) *exec.Cmd {
@@ -211,7 +210,7 @@ func TestIntakeReloads(t *testing.T) {
 	}
 }
 
-// points is how many points the index has under a name.
+// points returns how many points the index has under a name.
 func points(t *testing.T, kind, name string) int64 {
 	t.Helper()
 	resp, err := http.Get("http://" + intakeAddress + "/api/entries?kind=" + kind + "&name=" + name)
@@ -261,7 +260,7 @@ func TestAll(t *testing.T) {
 	again := program(t, "intake", "-intake.http="+intakeAddress, "-intake.queue.dir="+filepath.Join(dir, "queue"),
 		"-intake.index.dir="+filepath.Join(dir, "index"))
 	healthy(t)
-	// What the first process left in the queue is counted after the second is ready.
+	// The second process counts the first one's messages in the queue after it is ready.
 	known := func(query, want string) (text string, ok bool) {
 		for end := time.Now().Add(2 * time.Minute); !ok && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			text = names(t, query)
@@ -289,7 +288,7 @@ func names(t *testing.T, query string) string {
 	return strings.Join(strings.Fields(string(text)), "")
 }
 
-// get is a page of the intake, or nothing.
+// get returns a page of the intake, or nothing.
 func get(path string) string {
 	resp, err := http.Get("http://" + intakeAddress + path)
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 type receiver struct {
 	binary string   // to be found in PATH
 	args   []string // DIR, ADDRESS and SCRAPE stand for what the test has chosen
-	agent  []string // what the agent is told besides
+	agent  []string // further flags of the agent
 	// questions and what their answers must be; hits, values and took are what was sent.
 	questions map[string]string
 }
 
 const scraped, written = `job="scraped"`, `job=""`
 
-// byPrometheus are the questions that both servers must answer, for one way of getting there.
+// byPrometheus returns the questions that both servers must answer, for one way of getting there.
 func byPrometheus(way string) map[string]string {
 	return map[string]string{
 		"sum(web_hits_total{" + way + "})":   "hits",

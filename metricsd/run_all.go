@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/config"
 )
 
-// runAll runs an agent that sends to an intake in the same process. Whatever the
-// configuration does not say is embedded.
+// runAll runs an agent that sends to an intake in the same process. It embeds the parts that the
+// configuration does not name.
 func runAll(args []string, s streams) error {
 	run, err := begin("all", args, s)
 	if err != nil {

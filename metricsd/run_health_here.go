@@ -69,7 +69,7 @@ func words(file string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// served are the addresses at which a configuration has a verb answer.
+// served returns the addresses at which a configuration has a verb answer.
 func served(verb string, c config.Config) (addresses []string) {
 	if verb != "intake" && c.HTTP != "" {
 		addresses = append(addresses, near(c.HTTP))

@@ -101,7 +101,7 @@ func TestHealthOfWhatRunsHere(t *testing.T) {
 	}
 }
 
-// copyOfSelf is this program under another name.
+// copyOfSelf copies this program under another name.
 func copyOfSelf(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -82,7 +82,7 @@ func reload(c config.Config, in *intake.Intake, a *agent.Agent) error {
 	return in.SetCustomers(keys)
 }
 
-// untilSignal is done at SIGINT or SIGTERM.
+// untilSignal returns a context that is done at SIGINT or SIGTERM.
 func untilSignal() (ctx context.Context, stop func()) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }

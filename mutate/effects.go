@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"iter"
 )
 
 // Effects lists the possible effects of a piece of code besides yielding a value. Every field errs
@@ -25,14 +26,18 @@ func (p *Pass) Pure(e ast.Node) bool {
 	return !f.Writes && !f.Panics
 }
 
-// Effects analyses a node. A call of a function of the candidate file has the effects of that
-// function and of all that it calls.
+// Effects analyses a node, at the first question about it. A call of a function of the candidate
+// file has the effects of that function and of all that it calls.
 func (p *Pass) Effects(n ast.Node) Effects {
-	p.base()
-	a := effects{p: p, root: n, follow: addSummary}
-	ast.Inspect(n, a.visit)
-	return a.Effects
+	return p.Once(effectsOf{n}, func() any {
+		a := effects{p: p, root: n, follow: addSummary}
+		ast.Inspect(n, a.visit)
+		return a.Effects
+	}).(Effects)
 }
+
+// effectsOf is the key of a node's effects in Once.
+type effectsOf struct{ n ast.Node }
 
 type effects struct {
 	Effects
@@ -130,13 +135,15 @@ func (a *effects) write(l ast.Expr) {
 }
 
 func (a *effects) ranges(n *ast.RangeStmt) {
-	switch a.p.Info.TypeOf(n.X).Underlying().(type) {
-	case *types.Signature, *types.Chan:
-		a.Effects = Effects{true, true, true, true, a.Jumps}
-	case *types.Slice, *types.Map:
-		a.Reads = a.Reads || !a.p.Steady(a.p.Var(n.X))
-	case *types.Pointer:
-		a.Reads, a.Panics = true, a.Panics || n.Value != nil // it may be nil
+	for u := range Underlying(a.p.Info.TypeOf(n.X)) {
+		switch u.(type) {
+		case *types.Signature, *types.Chan:
+			a.Effects = Effects{true, true, true, true, a.Jumps}
+		case *types.Slice, *types.Map:
+			a.Reads = a.Reads || !a.p.Steady(a.p.Var(n.X))
+		case *types.Pointer:
+			a.Reads, a.Panics = true, a.Panics || n.Value != nil // it may be nil
+		}
 	}
 	if n.Tok == token.ASSIGN {
 		for _, e := range []ast.Expr{n.Key, n.Value} {
@@ -307,12 +314,49 @@ func (a *effects) selector(n *ast.SelectorExpr) {
 	}
 }
 
+// Underlying yields the underlying type of a type, and for a type parameter those of all types that
+// its constraint lists.
+func Underlying(t types.Type) iter.Seq[types.Type] {
+	return func(yield func(types.Type) bool) {
+		param, ok := types.Unalias(t).(*types.TypeParam)
+		if !ok {
+			yield(t.Underlying())
+			return
+		}
+		for lists := []types.Type{param.Constraint()}; len(lists) > 0; lists = lists[1:] {
+			switch u := lists[0].Underlying().(type) {
+			case *types.Interface:
+				for e := range u.EmbeddedTypes() {
+					lists = append(lists, e)
+				}
+			case *types.Union:
+				for term := range u.Terms() {
+					lists = append(lists, term.Type())
+				}
+			default:
+				if !yield(u) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (a *effects) conversion(n *ast.CallExpr, to types.Type) {
 	from := a.p.Info.TypeOf(n.Args[0])
-	_, slice := from.Underlying().(*types.Slice)
-	switch u := to.Underlying().(type) {
+	for u := range Underlying(from) {
+		for v := range Underlying(to) {
+			a.converts(u, v)
+		}
+	}
+}
+
+// converts handles a conversion between types of two underlying types.
+func (a *effects) converts(from, to types.Type) {
+	_, slice := from.(*types.Slice)
+	switch u := to.(type) {
 	case *types.Basic:
-		if u.Info()&types.IsString != 0 && !types.Identical(from.Underlying(), u) {
+		if u.Info()&types.IsString != 0 && !types.Identical(from, u) {
 			a.Allocs = true
 			a.Reads = a.Reads || slice
 		}

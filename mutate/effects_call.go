@@ -52,8 +52,11 @@ func (p *Pass) formatsSafely(n *ast.CallExpr) bool {
 func (a *effects) builtin(n *ast.CallExpr, name string) {
 	switch name {
 	case "len", "cap", "min", "max", "real", "imag", "complex":
-		if _, ok := a.p.Info.TypeOf(n.Args[0]).Underlying().(*types.Map); ok {
-			a.Reads = true
+		for u := range Underlying(a.p.Info.TypeOf(n.Args[0])) {
+			switch u.(type) {
+			case *types.Map, *types.Chan:
+				a.Reads = true
+			}
 		}
 	case "new":
 		a.Allocs = true
@@ -70,7 +73,7 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 	case "append":
 		a.Allocs, a.Reads = true, true
 		// the call may write behind the length
-		a.Writes = a.Writes || !a.p.isNew(n.Args[0]) && !a.own(n.Args[0])
+		a.Writes = a.Writes || !a.p.OwnMemory(nil, n.Args[0]) && !a.own(n.Args[0])
 	case "copy":
 		a.Reads, a.Writes = true, a.Writes || !a.own(n.Args[0])
 	case "panic":
@@ -83,7 +86,7 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 // own reports whether a slice is a variable of the piece that only holds memory made for it.
 func (a *effects) own(e ast.Expr) bool {
 	v := a.p.Var(e)
-	return a.inside(v) && !a.parameter(v) && a.p.ownMemory(v, a.root)
+	return a.inside(v) && !a.parameter(v) && a.p.keepsToOwn(v, a.root)
 }
 
 func (a *effects) function(fn *types.Func) {
@@ -155,8 +158,10 @@ var pureStd = func() map[string]string {
 	add("a", "html", "EscapeString", "UnescapeString")
 	add("a", "net/url", "PathEscape", "QueryEscape")
 	add("ar", "encoding/hex", "EncodeToString")
-	add("r", "hash/crc32", "Checksum", "ChecksumIEEE", "Update")
-	add("r", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
+	add("r", "hash/crc32", "ChecksumIEEE")
+	add("rp", "hash/crc32", "Checksum", "Update") // for a table that is nil
+	// They panic for slices that are too short.
+	add("rp", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
 		"bigEndian.Uint16", "bigEndian.Uint32", "bigEndian.Uint64")
 	add("r", "slices", "Contains", "Equal", "Index", "IsSorted")
 	return m

@@ -70,7 +70,8 @@ func (g *graph) visit(d *ast.FuncDecl) int {
 	return first
 }
 
-// own analyses the body of d without the functions that it calls.
+// own analyses the body of d without the functions that it calls. A loop that may go on for ever
+// counts as a panic, as endless recursion does.
 func (g *graph) own(d *ast.FuncDecl) *summary {
 	g.analysed++
 	s := &summary{}
@@ -79,6 +80,9 @@ func (g *graph) own(d *ast.FuncDecl) *summary {
 	}}
 	ast.Inspect(d.Body, a.visit)
 	s.Effects = a.Effects
+	for f := range Nodes[*ast.ForStmt](g.p, d.Body) {
+		s.Panics = s.Panics || !g.p.ends(f)
+	}
 	return s
 }
 

@@ -250,7 +250,7 @@ func (g *Guard) over(c *call) string {
 		c.base = used
 	}
 	if used > c.base+most {
-		// What nothing refers to any more is not taken.
+		// Garbage does not count.
 		runtime.GC()
 		used = inUse()
 	}

@@ -15,7 +15,7 @@ import (
 // the list.
 type index struct {
 	nodes []ast.Node                    // of the whole file, as [ast.Inspect] visits them
-	last  []int32                       // for each node, the place behind the last node below it
+	last  []int32                       // for each node, the place after the last node below it
 	up    []int32                       // for each node, the place of the node around it, -1 for the file
 	at    map[ast.Node]int32            // places in nodes
 	kinds map[reflect.Type][]int32      // places of the nodes of each type
@@ -169,7 +169,7 @@ func (p *Pass) Parent(n ast.Node) ast.Node {
 }
 
 // Siblings returns the statement list that holds s, and the index of s in it, or nil. Rules use it
-// to look before and behind a loop.
+// to look before and after a loop.
 func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
 	if p.FuncOf(s) == nil {
 		return nil, -1 // in a function literal at package level

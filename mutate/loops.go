@@ -37,7 +37,7 @@ func (p *Pass) Counted(s ast.Stmt) (*CountedLoop, bool) {
 		return nil, false
 	}
 	l.Seq = p.LengthOf(l.Bound)
-	if l.Seq != nil && p.Assigned(l.Seq, f) && !elementsOnly(p, l.Seq, f) {
+	if l.Seq != nil && (p.Reassigned(l.Seq, f) || p.reassignedFromAfar(l.Seq, f)) {
 		return nil, false
 	}
 	l.Skips = p.Assigned(l.Index, f.Body)
@@ -97,19 +97,66 @@ func (p *Pass) Reassigned(v *types.Var, root ast.Node) bool {
 	return p.Assigned(v, root) && !elementsOnly(p, v, root)
 }
 
+// reassignedFromAfar reports whether code may give v another value while a loop runs that does not
+// assign it: through a pointer, or by a call of a function that does.
+func (p *Pass) reassignedFromAfar(v *types.Var, loop ast.Node) bool {
+	if p.Steady(v) {
+		return false
+	}
+	shared := p.IsGlobal(v)
+	for _, id := range p.Uses(v, p.File) {
+		if !p.Changes(id) || p.partOnly(id) {
+			continue
+		}
+		for up := range p.around(id) {
+			switch up := up.(type) {
+			case *ast.UnaryExpr:
+				if up.Op == token.AND {
+					return true
+				}
+			case *ast.FuncLit:
+				shared = true
+			}
+		}
+	}
+	return shared && p.runsOther(loop)
+}
+
+// runsOther reports whether code calls functions that may change memory.
+func (p *Pass) runsOther(code ast.Node) bool {
+	for call := range Nodes[*ast.CallExpr](p, code) {
+		if _, builtin := p.Callee(call).(*types.Builtin); !builtin && p.Effects(call).Writes {
+			return true
+		}
+	}
+	for r := range Nodes[*ast.RangeStmt](p, code) {
+		switch p.Info.TypeOf(r.X).Underlying().(type) {
+		case *types.Signature, *types.Chan:
+			return true
+		}
+	}
+	return false
+}
+
 // elementsOnly reports whether root assigns elements of s only.
 func elementsOnly(p *Pass, s *types.Var, root ast.Node) bool {
 	for _, id := range p.Uses(s, root) {
-		if !p.Changes(id) {
-			continue
-		}
-		if ix, ok := p.Parent(id).(*ast.IndexExpr); !ok || ast.Unparen(ix.X) != ast.Expr(id) {
+		if p.Changes(id) && !p.partOnly(id) {
 			return false
 		}
-		for _, up := range p.Path(id) {
-			if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
-				return false
-			}
+	}
+	return true
+}
+
+// partOnly reports whether the code that changes what an identifier names changes only an element
+// of it, and not through its address.
+func (p *Pass) partOnly(id *ast.Ident) bool {
+	if ix, ok := p.Parent(id).(*ast.IndexExpr); !ok || ast.Unparen(ix.X) != ast.Expr(id) {
+		return false
+	}
+	for up := range p.around(id) {
+		if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return false
 		}
 	}
 	return true
@@ -135,7 +182,8 @@ func (p *Pass) Elements(s ast.Stmt) (*ElementLoop, bool) {
 	switch s := s.(type) {
 	case *ast.ForStmt:
 		c, ok := p.Counted(s)
-		if !ok || c.Seq == nil || c.Skips || !c.Strict || c.Start == nil {
+		if !ok || c.Seq == nil || c.Skips || !c.Strict || c.Start == nil ||
+			s.Init.(*ast.AssignStmt).Tok != token.DEFINE { // else the index lives on
 			return nil, false
 		}
 		start, ok := p.Int(c.Start)

@@ -147,9 +147,9 @@ func (p *Pass) Initialiser(v *types.Var) ast.Expr {
 	return nil
 }
 
-// ownMemory reports whether a slice declared below root only ever holds memory made for it. A copy
+// keepsToOwn reports whether a slice declared below root only ever holds memory made for it. A copy
 // of another slice shares that slice's memory.
-func (p *Pass) ownMemory(v *types.Var, root ast.Node) bool {
+func (p *Pass) keepsToOwn(v *types.Var, root ast.Node) bool {
 	declared, own := false, true
 	gets := func(to ast.Expr, from func() ast.Expr) {
 		id, ok := ast.Unparen(to).(*ast.Ident)
@@ -157,7 +157,7 @@ func (p *Pass) ownMemory(v *types.Var, root ast.Node) bool {
 			return
 		}
 		declared = declared || p.Info.Defs[id] == v
-		own = own && p.isOwn(v, from())
+		own = own && p.OwnMemory(v, from())
 	}
 	ast.Inspect(root, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -183,33 +183,37 @@ func (p *Pass) ownMemory(v *types.Var, root ast.Node) bool {
 	return declared && own
 }
 
-// isNew reports whether an expression is a slice without memory or with new memory: a literal, or
-// nil of a type.
-func (p *Pass) isNew(e ast.Expr) bool {
-	e = ast.Unparen(e)
-	if _, literal := e.(*ast.CompositeLit); literal {
-		return true
-	}
-	call, ok := e.(*ast.CallExpr)
-	return ok && p.Info.Types[call.Fun].IsType() && len(call.Args) == 1 && p.isNil(call.Args[0])
-}
-
-// isOwn reports whether the value that v gets is not the memory of another slice: nil, a new slice,
-// or v itself, appended to or cut.
-func (p *Pass) isOwn(v *types.Var, e ast.Expr) bool {
+// OwnMemory reports whether no other slice has the memory that v gets by e: e is nil, new memory,
+// or v itself, appended to or cut. For a nil v, e must be new.
+func (p *Pass) OwnMemory(v *types.Var, e ast.Expr) bool {
+	isV := func(e ast.Expr) bool { return v != nil && p.Var(e) == v }
 	e = ast.Unparen(e)
 	if _, literal := e.(*ast.CompositeLit); literal || p.isNil(e) {
 		return true
+	}
+	if cut, ok := e.(*ast.SliceExpr); ok {
+		return isV(cut.X)
 	}
 	if _, made := p.IsBuiltin(e, "make"); made {
 		return true
 	}
 	if call, more := p.IsBuiltin(e, "append"); more {
-		return p.Var(call.Args[0]) == v || p.isOwn(v, call.Args[0])
+		return isV(call.Args[0]) || p.OwnMemory(v, call.Args[0])
 	}
 	if call, ok := e.(*ast.CallExpr); ok && p.Info.Types[call.Fun].IsType() {
 		return p.isNil(call.Args[0]) || p.Basic(call.Args[0]) != types.Invalid // nil, or the bytes of a string
 	}
-	cut, ok := e.(*ast.SliceExpr)
-	return ok && p.Var(cut.X) == v
+	for pkg, names := range makers {
+		if _, ok := p.IsCall(e, pkg, names...); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// makers are functions whose results are new memory.
+var makers = map[string][]string{
+	"strings": {"Fields", "FieldsFunc", "Split", "SplitN", "SplitAfter"},
+	"slices":  {"Clone", "Collect", "Sorted", "Concat", "Repeat"},
+	"bytes":   {"Clone", "Repeat", "ToUpper", "ToLower"},
 }

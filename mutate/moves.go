@@ -11,7 +11,7 @@ import (
 // Moves lists all steps that the mutators offer from a candidate, in the order of the slice, its
 // sites and their parameters. It leaves out advice (E5). A move's weight is the site's share of the
 // profile times the saving that the rule promises. A site that the profile does not know keeps a
-// small weight, so every move stays reachable, but for those in code that takes no time.
+// small weight, so every move stays reachable, except those in code that takes no time.
 func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 	ms = slices.DeleteFunc(slices.Clone(ms), func(m *Mutator) bool { return m.Class == beagle.E5 }) // advice
 	var out []beagle.Move

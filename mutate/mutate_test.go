@@ -122,6 +122,9 @@ func recursive(n int) int { return recursive(n - 1) }
 func array() [3]int { var a [3]int; a[1] = 2; return a }
 func owned(n int) int { var l []int; l = append(l, n); return len(l) }
 func shared(n []int) int { l := n; l = append(l, 1); return len(l) }
+func made(n []int) []int { return append(append(make([]int, 0, 8), n...), 1) }
+func fields(s string) []string { l := strings.Fields(s); l = l[:0]; l = append(l, s); return l }
+func part(n []int) []int { return append(n[:1], 1) }
 func divided(a, b int) int { c := a; c /= b; return c }
 func value(t *T) func() int { return t.get }
 func (t T) get() int { return 1 }
@@ -134,6 +137,8 @@ func (t T) get() int { return 1 }
 		"dynamic":   {Writes: true, Reads: true, Panics: true, Allocs: true, Jumps: true},
 		"recursive": {Panics: true, Jumps: true}, "array": {Jumps: true},
 		"owned": {Reads: true, Allocs: true, Jumps: true}, "shared": {Writes: true, Reads: true, Allocs: true, Jumps: true},
+		"made": {Reads: true, Allocs: true, Jumps: true}, "fields": {Reads: true, Panics: true, Allocs: true, Jumps: true},
+		"part":    {Writes: true, Reads: true, Panics: true, Allocs: true, Jumps: true},
 		"divided": {Panics: true, Jumps: true}, "value": {Reads: true, Panics: true, Jumps: true},
 	} {
 		if got := p.Effects(fn(p, name).Body); got != want {

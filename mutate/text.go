@@ -47,7 +47,7 @@ func (p *Pass) TextWith(n ast.Node, sub func(ast.Node) (string, bool)) string {
 }
 
 // BodyText returns the text between the braces of a block, without the surrounding blank space. It
-// keeps a comment behind the last statement.
+// keeps a comment after the last statement.
 func (p *Pass) BodyText(b *ast.BlockStmt) string {
 	return strings.TrimSpace(p.Between(b.Lbrace+1, b.Rbrace))
 }
@@ -70,7 +70,7 @@ func (p *Pass) Delete(n ast.Node) Edit {
 	return deleteLines(p.Src, p.Offset(n.Pos()), p.Offset(n.End()))
 }
 
-// Declare adds package-level declarations behind the declaration that holds n, separated by blank
+// Declare adds package-level declarations after the declaration that holds n, separated by blank
 // lines.
 func (p *Pass) Declare(n ast.Node, text string) Edit {
 	for _, d := range p.File.Decls {
@@ -81,7 +81,7 @@ func (p *Pass) Declare(n ast.Node, text string) Edit {
 	return Edit{Start: len(p.Src), End: len(p.Src), New: "\n" + strings.TrimSpace(text) + "\n"}
 }
 
-// lineEnd moves a position behind a comment on the same line.
+// lineEnd moves a position after a comment on the same line.
 func (p *Pass) lineEnd(pos token.Pos) token.Pos {
 	line := p.Fset.Position(pos).Line
 	for _, g := range p.File.Comments {

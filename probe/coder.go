@@ -103,8 +103,8 @@ func (c *coder) addFields(made map[reflect.Type]*coder) {
 	}
 }
 
-// tupleCoder is a coder for a struct of arguments or results. Its fields are written as A0, A1 and
-// so on, and keep their names for redaction and questions.
+// tupleCoder returns a coder for a struct of arguments or results. Its fields are written as A0, A1
+// and so on, and keep their names for redaction and questions.
 func tupleCoder(t reflect.Type, names []string) *coder {
 	c := *coderOf(t)
 	c.fields, c.header = nil, nil
@@ -143,7 +143,7 @@ func isRaw(t reflect.Type) bool {
 	return true
 }
 
-// typeName is a type's name with its import path.
+// typeName returns a type's name with its import path.
 func typeName(t reflect.Type) string {
 	if t.Name() != "" {
 		if t.PkgPath() == "" {
@@ -164,7 +164,7 @@ func typeName(t reflect.Type) string {
 	return t.String()
 }
 
-// describe is the type for the controller, at most depth levels of it.
+// describe returns the type for the controller, at most depth levels of it.
 func (c *coder) describe(name string, depth int) wire.Type {
 	t := wire.Type{Name: name, Type: c.name, Kind: c.kind.String()}
 	if depth == 0 {
@@ -182,12 +182,12 @@ func (c *coder) describe(name string, depth int) wire.Type {
 	return t
 }
 
-// at is the address of element i.
+// at returns the address of element i.
 func (c *coder) at(base unsafe.Pointer, i int) unsafe.Pointer {
 	return unsafe.Add(base, uintptr(i)*c.size)
 }
 
-// value is the variable at p.
+// value returns the variable at p.
 func (c *coder) value(p unsafe.Pointer) reflect.Value { return reflect.NewAt(c.typ, p).Elem() }
 
 // plainName keeps the letters and digits of a name, in lower case: "API_Key" is "apikey".

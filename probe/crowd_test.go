@@ -8,7 +8,8 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// calledTwice is a function as `beagle build` instruments it: a captured call calls it once more.
+// calledTwice returns a function as `beagle build` instruments it: a captured call calls it once
+// more.
 func calledTwice(site *Site, body func()) {
 	if site.Gate() {
 		func() {

@@ -247,7 +247,7 @@ func (e *encoder) text(tag byte, s string, spare int) {
 	e.bytes(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
 
-// maxSecret bounds the look behind the cut for a secret that begins before it.
+// maxSecret bounds the look after the cut for a secret that begins before it.
 const maxSecret = 256
 
 func (e *encoder) structure(c *coder, p unsafe.Pointer) {
@@ -276,8 +276,8 @@ func (e *encoder) structure(c *coder, p unsafe.Pointer) {
 	}
 }
 
-// maxSpare bounds the spare capacity that is told of a slice, in bytes, as the recorder of tests
-// bounds it.
+// maxSpare bounds the recorded spare capacity of a slice, in bytes, as the recorder of tests bounds
+// it.
 const maxSpare = 64 << 10
 
 func (e *encoder) slice(c *coder, h *sliceHeader) {
@@ -409,7 +409,7 @@ func floatOf(k reflect.Kind, p unsafe.Pointer) float64 {
 	return math.Float64frombits(*(*uint64)(p))
 }
 
-// firstTag is the tag that a value begins with, unless it is nil.
+// firstTag returns the tag that a value begins with, unless it is nil.
 func firstTag(c *coder) byte {
 	return wire.TagOf(c.kind, c.kind == reflect.Slice && c.elem.kind == reflect.Uint8)
 }

@@ -200,8 +200,8 @@ func encodeTuple(dst []byte, c *coder, p unsafe.Pointer, o *options) (b []byte, 
 	return e.buf, e.flags, !e.full
 }
 
-// stable reports whether a value that was written reads the same a second time. What other
-// goroutines write between the two, and only that, is found so.
+// stable reports whether a value that was written reads the same a second time. It finds writes of
+// other goroutines between the two, and no others.
 func (e *encoder) stable(scratch []byte, c *coder, p unsafe.Pointer) bool {
 	first := e.buf
 	e.buf, e.ndefs, e.nheld, e.texts.at = scratch[:0], 0, 0, 0

@@ -12,7 +12,7 @@ import (
 // began is the process's start, by the monotonic clock.
 var began = time.Now()
 
-// elapsed is the time since then, in nanoseconds.
+// elapsed returns the time since then, in nanoseconds.
 func elapsed() int64 { return int64(time.Since(began)) }
 
 // perOctave parts of a factor of two have a count each: a quantile is right to 9 %.
@@ -46,13 +46,14 @@ func part(d uint64) int {
 	return octave*perOctave + int((d<<(63-octave))>>61&(perOctave-1))
 }
 
-// middle is a duration that is counted there.
+// middle returns a duration that is counted there.
 func middle(part int) float64 {
 	octave, within := part/perOctave, part%perOctave
 	return math.Ldexp(1+(float64(within)+0.5)/perOctave, octave)
 }
 
-// quantile is a duration that a share of the captured calls did not exceed; 0 when none was seen.
+// quantile returns a duration that a share of the captured calls did not exceed; 0 when none was
+// seen.
 func (l *lasting) quantile(share float64) int64 {
 	n, seen := float64(l.calls.Load()), 0.0
 	for i := range l.by {

@@ -277,7 +277,7 @@ func (m *machine) call(n int64) {
 	}
 }
 
-// textOf is a string, or a slice of bytes as one.
+// textOf returns a string, or a slice of bytes as one.
 func (m *machine) textOf(w word) string {
 	switch {
 	case w.kind == isText:

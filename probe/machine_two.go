@@ -105,7 +105,7 @@ func (m *machine) order(a, b word) (order int, ok bool) {
 	return 0, false
 }
 
-// number is a value as a float.
+// number returns a value as a float.
 func number(w word) (float64, bool) {
 	switch w.kind {
 	case isFloat:

@@ -281,7 +281,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// decoded is an event's arguments with holes written as text, to compare.
+// decoded returns an event's arguments with holes written as text, to compare.
 func decoded(t *testing.T, b []byte) string {
 	t.Helper()
 	out, err := wire.Fill(nil, b, func(h wire.Hole, part []byte) ([]byte, error) {

@@ -35,11 +35,11 @@ const (
 
 const maxQuestions = 16 // at a site
 
-// hasOperand are the operations with a varint behind them.
+// hasOperand are the operations with a varint after them.
 var hasOperand = []byte{wire.OpArg, wire.OpResult, wire.OpInt, wire.OpText, wire.OpFloat, wire.OpBool, wire.OpField,
 	wire.OpAnd, wire.OpOr, wire.OpCall}
 
-// parseCode splits byte code. What operations mean is looked at when they run.
+// parseCode splits byte code. Running them checks what operations mean.
 func parseCode(b []byte) (code []op, err error) {
 	if len(b) == 0 || len(b) > wire.MaxCode {
 		return nil, fmt.Errorf("a program of %d bytes: give 1 to %d", len(b), wire.MaxCode)
@@ -96,8 +96,8 @@ func (s *session) add(site string, prog *wire.Program) (int, error) {
 	return q.id, nil
 }
 
-// secretOf returns the name of a secret parameter or field that a program reads, so that whoever
-// asks hears it at once. What this simple look misses, the question leaves undecided when it runs.
+// secretOf returns the name of a secret parameter or field that a program reads, so that the asker
+// hears it at once. If this simple look misses one, the question stays undecided when it runs.
 func (s *session) secretOf(a *arming, code []op) string {
 	var at *coder // the type of the value on top, where it is known
 	for _, o := range code {

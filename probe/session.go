@@ -175,7 +175,7 @@ const (
 	windowEach = 15 // ticks from one window to the next: a second
 )
 
-// lasts is the time from tick n to the next.
+// lasts returns the time from tick n to the next.
 func lasts(n int) time.Duration {
 	if n%windowEach == 0 {
 		return windowLong
@@ -268,7 +268,7 @@ func (a *arming) own() uint32 {
 	return 0
 }
 
-// rate is the number of calls a second, from the windows that are closed.
+// rate returns the number of calls a second, from the windows that are closed.
 func (a *arming) rate() float64 {
 	counted := time.Duration(a.counted.Load())
 	if counted <= 0 {

@@ -44,7 +44,7 @@ type service struct {
 
 const planted = "geheimnis-4711"
 
-// call is an instrumented function, as the injected code has it.
+// call returns an instrumented function, as the injected code has it.
 func (s *service) call(a soakArgs) (n int, err error) {
 	if s.site.Gate() {
 		return s.probed(a)

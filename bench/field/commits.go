@@ -67,7 +67,7 @@ func (t *timedVersion) factor() float64 {
 	return t.Gain
 }
 
-// commits is the verb: performance commits of maintainers as tasks for beagle.
+// commits implements the verb: performance commits of maintainers as tasks for beagle.
 func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (l *lab) measure(ctx context.Context, e *change.Entry, t *task) error {
 	return nil
 }
 
-// contractFlags are the entry's contract. Both versions are judged under it.
+// contractFlags returns the entry's contract. Both versions are judged under it.
 func contractFlags(e *change.Entry) (flags []string) {
 	if e.Requires != "" {
 		flags = append(flags, "--requires", e.Requires)

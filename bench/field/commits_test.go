@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestShare: the share of the experts' gain is one of logarithms over tasks whose
-// expert behaves. What is not shown to be faster counts as the original.
+// TestShare: the share of the experts' gain is one of logarithms over tasks whose expert behaves. A
+// version that is not shown to be faster counts as the original.
 func TestShare(t *testing.T) {
 	sound := func(gain, low float64) *timedVersion {
 		return &timedVersion{Status: "equal", Gain: gain, Low: low, High: gain + 1}

@@ -52,7 +52,7 @@ func (f function) half() string { return halfOf(f.path, f.Spec) }
 // key identifies a function in a file without its name.
 func (f function) key() string { return beagle.HashOf("field function", f.path, f.version, f.Spec) }
 
-// dir is the function's package, relative to the module.
+// dir returns the function's package, relative to the module.
 func (f function) dir() string {
 	slash := strings.LastIndex(f.Spec, "/") + 1
 	if slash == 0 {
@@ -109,8 +109,8 @@ func (d *drawer) order(modules []module) []module {
 	return out
 }
 
-// draw draws at most per functions of a half from a module. What is drawn of one
-// module does not depend on the others.
+// draw draws at most per functions of a half from a module. The draw of one module does not depend
+// on the others.
 func (d *drawer) draw(ctx context.Context, m module, half string, per int) ([]function, error) {
 	found, ok := d.known[m.path+"@"+m.version]
 	if !ok { // another process may draw in the same directory
@@ -395,7 +395,7 @@ func after(line, col int, p token.Position) bool {
 	return line > p.Line || line == p.Line && col >= p.Column
 }
 
-// specOf is a function as beagle takes it.
+// specOf returns a function as beagle takes it.
 func specOf(pkg string, fn *ast.FuncDecl) string {
 	name := fn.Name.Name
 	if t := syntax.Receiver(fn); t != "" {

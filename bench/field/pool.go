@@ -101,7 +101,7 @@ type shelved[T any] interface {
 type runner[T any, R shelved[T]] struct {
 	shelf    *shelf[T] // of this build and budget
 	progress io.Writer
-	sealed   bool   // no name may be told
+	sealed   bool   // no name may be printed
 	most     string // " of at most 120", or nothing
 
 	mu    sync.Mutex

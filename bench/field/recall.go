@@ -228,7 +228,7 @@ func (r *recall) count(p *packages.Package) {
 	}
 }
 
-// fileText is the text of a file; nil for a file that a tool made on the way.
+// fileText returns the text of a file; nil for a file that a tool made on the way.
 func fileText(p *packages.Package, f *ast.File) []byte {
 	src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
 	if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
@@ -288,7 +288,7 @@ func (r *recall) ask(p *mutate.Pass) {
 	}
 }
 
-// placeIn is the innermost place of a stack in the rules.
+// placeIn returns the innermost place of a stack in the rules.
 func placeIn(stack string) string {
 	for line := range strings.Lines(stack) {
 		if _, at, ok := strings.Cut(line, "/mutate/rules/"); ok {
@@ -299,14 +299,14 @@ func placeIn(stack string) string {
 	return "a place outside of the rules"
 }
 
-// own are the rules that were written here: not those of Go's own tools.
+// own returns the rules that were written here: not those of Go's own tools.
 func own() []*mutate.Mutator {
 	return slices.DeleteFunc(slices.Clone(rules.All), func(m *mutate.Mutator) bool {
 		return slices.Contains(rules.GoFixes, m)
 	})
 }
 
-// favourable are facets under which rules that ask about the inputs are likely to apply.
+// favourable returns facets under which rules that ask about the inputs are likely to apply.
 func favourable(t *beagle.Target) *beagle.Facets { return mutate.Favourable(t) }
 
 // rare is the share of functions below which a rule counts as rare.

@@ -36,7 +36,7 @@ func usesOf(p *packages.Package) *uses {
 	return u
 }
 
-// candidate is a file with the imports, a function, and what only it uses.
+// candidate returns a file with the imports, a function, and what only it uses.
 func (u *uses) candidate(f *ast.File, fn *ast.FuncDecl) *ast.File {
 	in := map[ast.Node]bool{fn: true}
 	for grown := true; grown; {

@@ -77,8 +77,8 @@ func (o *options) check() error {
 	return nil
 }
 
-// open makes the lab: its directory and its build of the command. What it returns
-// last removes what shall not stay.
+// open makes the lab: its directory and its build of the command. The returned function removes
+// temporary files.
 func (o *options) open(ctx context.Context) (*lab, func(), error) {
 	done := func() {}
 	dir, err := filepath.Abs(o.dir)
@@ -141,8 +141,8 @@ func masked(problem string) string {
 	return "not run"
 }
 
-// sample is the verb: it draws functions of a half, runs those that are not known
-// yet, and reports.
+// sample implements the verb: it draws functions of a half, runs those that are not known yet, and
+// reports.
 func sample(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
@@ -243,8 +243,8 @@ func (r *result) fail(err error) {
 	r.Search.End, r.Search.Why = failed, "the sample could not run it"
 }
 
-// take searches for a faster version of a function and looks a second time at what
-// is found. What it writes is gone at the end.
+// take searches for a faster version of a function and checks the result a second time. It removes
+// its files at the end.
 func (l *lab) take(ctx context.Context, f function, r *result) error {
 	dir, err := modcopy.Get(ctx, filepath.Join(l.dir, "mod"), f.path, f.version)
 	if err != nil {

@@ -249,7 +249,7 @@ func classOf(sentence string) string {
 	return cmp.Or(classIn(classes, sentence), "another reason")
 }
 
-// classIn is the name of the first class that fits a sentence, "" for none.
+// classIn returns the name of the first class that fits a sentence, "" for none.
 func classIn(list []class, sentence string) string {
 	for _, c := range list {
 		if c.form.MatchString(sentence) {

@@ -257,8 +257,8 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 // named matches the names that set reasons of one kind apart.
 var named = regexp.MustCompile(`(variable|argument|type|field|function|call of|memory of|in|into) [\w/.()*-]+`)
 
-// kindsOf are the kinds of reasons for which the policy refuses a version, each once: their words
-// without lines and names.
+// kindsOf returns the kinds of reasons for which the policy refuses a version, each once: their
+// words without lines and names.
 func kindsOf(reason string) []string {
 	var out []string
 	for line := range strings.SplitSeq(reason, "\n") {

@@ -95,7 +95,7 @@ func (l *lab) verify(
 	return out, nil
 }
 
-// verifyBudget is the part of the budget that beagle verify has too.
+// verifyBudget returns the flags: the part of the budget that beagle verify has too.
 func (l *lab) verifyBudget() []string {
 	var out []string
 	for i := 0; i+1 < len(l.budget); i++ {

@@ -65,13 +65,13 @@ func (l *lab) rates(ctx context.Context, itself, gains int) (*judged, error) {
 	return j, os.WriteFile(filepath.Join(l.root, "internal", "bench", "rates.json"), append(text, '\n'), 0o644)
 }
 
-// keptFigures is the directory of what was measured and is gone on with.
+// keptFigures returns the directory of what was measured and is gone on with.
 func keptFigures() (string, error) {
 	cache, err := os.UserCacheDir()
 	return filepath.Join(cache, "beagle-figures"), err
 }
 
-// wanted is a number of trials.
+// wanted returns a number of trials.
 func (l *lab) wanted(full, quick int) int {
 	switch {
 	case l.trialsWanted > 0:
@@ -137,7 +137,7 @@ func rateText(what string, r beagle.Rate) string {
 	return fmt.Sprintf("%s: %d of %d (95 %%: %.1f to %.1f %%)", what, r.Hits, r.Trials, 100*r.Low, 100*r.High)
 }
 
-// byFunction is a table of the trials of a truth.
+// byFunction returns a table of the trials of a truth.
 func (j *judged) byFunction(truth string) string {
 	rows := map[string][]judgedTrial{}
 	var order []string
@@ -184,8 +184,8 @@ func row(name string, trials []judgedTrial) []string {
 	}
 }
 
-// together is the ratio that trials measured on average, with twice its
-// standard error: a reference that is many times as long as a trial.
+// together returns the ratio that trials measured on average, with twice its standard error: a
+// reference that is many times as long as a trial.
 func together(logs []float64) string {
 	mean, ss := 0.0, 0.0
 	n := float64(len(logs))

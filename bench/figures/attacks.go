@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// An attack is a program of internal/sandbox/attack and how its success is told.
+// An attack is a program of internal/sandbox/attack, with the criteria for its success.
 type attack struct {
 	what  string
 	name  string

@@ -85,7 +85,7 @@ func (c *chart) lines(b *strings.Builder, x, y func(float64) float64) {
 	}
 }
 
-// apart is the nearest free place for a line of text, upwards or downwards.
+// apart returns the nearest free place for a line of text, upwards or downwards.
 func apart(taken []float64, want float64) float64 {
 	const height = 14
 	for d := 0.0; ; d++ {
@@ -101,7 +101,7 @@ func apart(taken []float64, want float64) float64 {
 	}
 }
 
-// tick is a round distance that makes three to eight lines.
+// tick returns a round distance that makes three to eight lines.
 func tick(high float64) float64 {
 	if high <= 0 {
 		return 1

@@ -170,7 +170,7 @@ func (l *lab) judgeAll(ctx context.Context, list []*cheat) {
 	wg.Wait()
 }
 
-// fuzz is long where only the fuzzer can find the difference.
+// fuzz returns the budget of the fuzzer. It is long where only the fuzzer can find the difference.
 func (c *cheat) fuzz() string {
 	if c.check == "fuzz" {
 		return "8s"
@@ -210,7 +210,7 @@ func (c *cheat) unexpected() string {
 	return ""
 }
 
-// about is the name, and what it stands for in the list of the required ones.
+// about returns the name, and what it stands for in the list of the required ones.
 func (c *cheat) about() string {
 	for _, r := range required {
 		if r.file == c.name {

@@ -67,7 +67,7 @@ func (l *lab) searches(ctx context.Context, pattern string) ([]map[string]float6
 	return points, nil
 }
 
-// benchmarked are the results of a benchmark, each by unit.
+// benchmarked returns the results of a benchmark, each by unit.
 func benchmarked(out []byte) []map[string]float64 {
 	var list []map[string]float64
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {

@@ -21,8 +21,8 @@ import (
 // enough is the number of kills in the goal.
 const enough = 20
 
-// A moment is when a process is killed: a random time after it said that it
-// entered a stage, or after so many more verdicts as a random number says.
+// A moment says when to kill a process: a random time after it entered a stage, or after a random
+// number of further verdicts.
 type moment struct {
 	stage    string
 	verdicts int
@@ -117,7 +117,7 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-// scratch are the directories for temporary files that are there now.
+// scratch returns the directories for temporary files that are there now.
 func (l *lab) scratch() []string {
 	left, _ := filepath.Glob(filepath.Join(l.dir, "tmp", "beagle-*"))
 	return left
@@ -235,7 +235,7 @@ func shelved(path string, out map[string]int64) {
 	}
 }
 
-// onlyRun is the ID of the run in a store; "" when none has got so far.
+// onlyRun returns the ID of the run in a store; "" when none has got so far.
 func onlyRun(home string) (string, error) {
 	dirs, err := os.ReadDir(filepath.Join(home, "runs"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -253,8 +253,8 @@ func onlyRun(home string) (string, error) {
 	return "", nil
 }
 
-// leftovers are processes that live on in the lab's directories, a moment
-// after beagle was killed.
+// leftovers returns the processes that live on in the lab's directories, a moment after beagle was
+// killed.
 func (l *lab) leftovers() []string {
 	time.Sleep(time.Second)
 	var out []string

@@ -111,7 +111,7 @@ func compareProfiles(short, long *beagle.Hotspots, seconds int) *section {
 				a[name].flat, b[name].flat, a[name].cum, b[name].cum, off)
 		}
 	}
-	// What counting alone makes of a share of 50 %, the widest there is.
+	// Compute the counting error of a share of 50 %, the largest of all shares.
 	chance := 100 * 1.96 * math.Sqrt(0.25/max(short.Effective, 1)+0.25/max(long.Effective, 1))
 	fmt.Fprintf(&text, "\nThe largest difference of %d hot spots is %.2f points (`%s`). Counting alone allows "+
 		"%.1f points at a share of 50 %%.\n",

@@ -62,7 +62,7 @@ func emptyLab(ctx context.Context) (*lab, error) {
 
 func (l *lab) close() { os.RemoveAll(l.dir) }
 
-// home is a store of its own for a purpose.
+// home returns a store of its own for a purpose.
 func (l *lab) home(name string) string { return filepath.Join(l.dir, "home-"+name) }
 
 // command prepares a call of beagle. Everything that it starts names the lab's
@@ -170,7 +170,7 @@ func machine() string {
 	return line + "."
 }
 
-// table is a Markdown table.
+// table returns a Markdown table.
 func table(head []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {
@@ -192,7 +192,7 @@ func interval(r beagle.Ratio) string {
 	return fmt.Sprintf("%s (%s to %s)", digits(r.Point), digits(r.Low), digits(r.High))
 }
 
-// digits is a ratio in as many digits as it deserves.
+// digits returns a ratio in as many digits as it deserves.
 func digits(x float64) string {
 	switch {
 	case x >= 1000:

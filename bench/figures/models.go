@@ -19,7 +19,7 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-// What each search of the ablation may use.
+// These bound each search of the ablation.
 const (
 	modelCandidates = 12
 	bothCandidates  = 40
@@ -132,7 +132,7 @@ func (l *lab) ablate(ctx context.Context, t *suite.Task, by ablation, late bool)
 	}, by.name, textOf(t.Dir), replies, modelCandidates, modelCalls, bothCandidates)
 }
 
-// ablated is one task's row.
+// ablated returns one task's row.
 func ablated(t *suite.Task, found map[string]*scripted, s *section) []string {
 	row := []string{t.Name}
 	for _, by := range []ablation{rulesAlone, modelAlone, both} {
@@ -211,9 +211,9 @@ func (l *lab) search(
 	return out, err
 }
 
-// foundAt is the number of the evaluation, from 1, that found a version of the
-// model's to behave like the original and to be faster, as far as the search
-// measures; 0 when none did. Of the bad replies none does.
+// foundAt returns the number of the evaluation, from 1, that found a version of the model's to
+// behave like the original and to be faster, as far as the search measures; 0 when none did. Of the
+// bad replies none does.
 func (s *scripted) foundAt() int {
 	return 1 + slices.IndexFunc(s.Result.Attempts, func(t beagle.Attempt) bool {
 		// a busy machine's quick measurement may say nothing
@@ -237,8 +237,8 @@ func outcome(r *beagle.Result) string {
 		digits(r.Best.Ratio.High))
 }
 
-// tenReplies are the expert's version and nine that bring nothing, in an order
-// that hangs on the task's name.
+// tenReplies returns the expert's version and nine that bring nothing, in an order that hangs on
+// the task's name.
 func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
 	expert, err := os.ReadFile(filepath.Join(t.Dir, t.Expert))
 	if err != nil {
@@ -272,8 +272,7 @@ func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
 	return out, nil
 }
 
-// declaration is the target's declaration in the task's package: its head, and
-// the whole.
+// declaration returns the target's declaration in the task's package: its head, and the whole.
 func declaration(t *suite.Task) (head, whole string, err error) {
 	files, err := filepath.Glob(filepath.Join(t.Dir, "*.go"))
 	if err != nil {

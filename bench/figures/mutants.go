@@ -13,10 +13,9 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-// How many mutants of a text are tried, spread evenly over all that the
-// operators make. The expert's texts have quick ways beside slow ones that do
-// the same: leaving the quick way changes nothing but the time, so many of
-// their mutants are equivalent, and they have no goal.
+// How many mutants of a text are tried, spread evenly over all that the operators make. The
+// expert's texts have quick ways beside slow ones that do the same: leaving the quick way changes
+// nothing but the time. Many of their mutants are therefore equivalent, and they have no goal.
 const (
 	ofOriginal = 60
 	ofExpert   = 12
@@ -108,8 +107,8 @@ func (l *lab) mutate(ctx context.Context, t *suite.Task) ([]mutation, error) {
 	return out, nil
 }
 
-// chosen are the mutants of a text that are tried: some of those that the
-// operators make, and all that were really made.
+// chosen returns the mutants of a text that are tried: some of those that the operators make, and
+// all that were really made.
 func (l *lab) chosen(task, from, text string) ([]mutation, error) {
 	made, err := mutants.Make(text)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peakOf is the memory of the largest of a process and those that it waited
-// for, in bytes; 0 where the system does not say.
+// peakOf returns the memory of the largest of a process and those that it waited for, in bytes; 0
+// where the system does not say.
 func peakOf(usage any) int64 {
 	u, ok := usage.(*syscall.Rusage)
 	switch {

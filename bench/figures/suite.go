@@ -40,10 +40,9 @@ func (s search) String() string {
 	return s.strategy
 }
 
-// ofSuite runs the suite with every strategy, several seeds each, or one with
-// --quick. What came of a task is kept, so that the hours may be spent in
-// pieces; the strategies that the default one is compared with may have fewer
-// seeds.
+// ofSuite runs the suite with every strategy, several seeds each, or one with --quick. The result
+// of each task is kept, so that the hours may be spent in pieces; the strategies that the default
+// one is compared with may have fewer seeds.
 func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	n := l.wanted(suiteSeeds, 1)
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
@@ -127,7 +126,7 @@ func keep[T any](l *lab, figure string, late bool, fill func(*T) error, of ...an
 	return r, errors.Join(os.MkdirAll(filepath.Dir(kept), 0o755), os.WriteFile(kept, text, 0o644))
 }
 
-// textOf is all that a task's folder holds.
+// textOf returns all that a task's folder holds.
 func textOf(dir string) []string {
 	var out []string
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -158,7 +157,7 @@ func (s *section) judge(r *suite.Report) {
 	}
 }
 
-// againstExperts is one strategy beside the experts.
+// againstExperts returns one strategy beside the experts.
 func againstExperts(r *suite.Report) string {
 	var rows [][]string
 	for _, row := range r.Tasks {
@@ -186,7 +185,7 @@ func againstExperts(r *suite.Report) string {
 			r.Means.Tasks, digits(r.Means.Ratio), digits(r.Means.Expert), 100*r.Means.OfExpert)
 }
 
-// medianSteps are the rewrites of the run that speaks for the row.
+// medianSteps returns the rewrites of the run that speaks for the row.
 func medianSteps(row *suite.Row) string {
 	for _, run := range row.Runs {
 		if run.Ratio == row.Ratio {

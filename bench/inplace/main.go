@@ -111,7 +111,8 @@ func read(path string) (list [][2]string, err error) {
 	return list, s.Err()
 }
 
-// one takes one function. What the user could mend is in the row; the error is of the machinery.
+// one takes one function. The row holds faults that the user could mend; an error means that the
+// machinery failed.
 func one(ctx context.Context, o *options, module, function string) (*row, error) {
 	start := time.Now()
 	r := &row{Module: module, Function: function, By: map[string]int{}}

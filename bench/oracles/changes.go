@@ -95,7 +95,7 @@ func watched(event simulate.Event, seed uint64, t *tally) error {
 	return nil
 }
 
-// own are the change points that Beagle finds.
+// own returns the change points that Beagle finds.
 func own(searches []search) (all [][]int) {
 	for _, s := range searches {
 		var at []int
@@ -139,7 +139,7 @@ func names() []string {
 	return out
 }
 
-// searchesOf are the shares of all functions that are large enough.
+// searchesOf returns the shares of all functions that are large enough.
 func searchesOf(all []watch.Window, season int) (out []search) {
 	shares := map[string][]float64{}
 	var order []string

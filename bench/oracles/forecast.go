@@ -23,7 +23,7 @@ type series struct {
 	Origins []int     `json:"origins"`
 }
 
-// models are ours: the built-in one, and Toto 2.0 when its weights are named.
+// models returns our models: the built-in one, and Toto 2.0 when its weights are named.
 func models(o options, season int) ([]forecast.Model, error) {
 	out := []forecast.Model{forecast.HoltWinters{Season: season}}
 	if o.toto == "" {
@@ -111,7 +111,7 @@ func compare(o options, s series, theirs map[string][][]float64) (ratios []float
 	return append(ratios, would), shown, nil
 }
 
-// meanError is the mean absolute error of forecasts from all origins.
+// meanError returns the mean absolute error of forecasts from all origins.
 func meanError(s series, values [][]float64) float64 {
 	total, n := 0.0, 0
 	for i, at := range s.Origins {

@@ -60,7 +60,7 @@ func record(ctx context.Context, o options) ([]series, error) {
 	return []series{cpu, memory}, nil
 }
 
-// usage is a process's time in ticks and its resident pages, as Linux tells them.
+// usage returns a process's time in ticks and its resident pages, as Linux tells them.
 func usage(pid int) (ticks, pages float64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

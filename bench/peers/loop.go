@@ -231,7 +231,7 @@ func (r *loopRun) tell(w replied, evaluated bool) error {
 	return err
 }
 
-// verdict is a made-up one that depends on the candidate.
+// verdict returns a made-up one that depends on the candidate.
 func verdict(id string) beagle.Verdict {
 	var n int
 	fmt.Sscanf(id[:4], "%x", &n)

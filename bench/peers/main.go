@@ -195,7 +195,7 @@ var rows = []row{
 	}},
 }
 
-// report is the table.
+// report returns the table.
 func report(o options, programs []named, used []scenario, got map[string][]outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s/%s, %d processors, %s; openevolve %s, shinka-evolve %s; %d candidates, %d runs.\n\n",
@@ -219,7 +219,7 @@ func report(o options, programs []named, used []scenario, got map[string][]outco
 	return b.String()
 }
 
-// spread is the median of a figure over the runs, with the least and the most.
+// spread returns the median of a figure over the runs, with the least and the most.
 func spread(r row, program string, os []outcome) string {
 	var xs []float64
 	for _, o := range os {

@@ -96,8 +96,8 @@ func meanGap(calls []llmtest.Call) time.Duration {
 	return calls[len(calls)-1].At.Sub(calls[0].At) / time.Duration(len(calls)-1)
 }
 
-// strays are the processes that mention a directory in their command line,
-// working directory or environment, other than this one.
+// strays returns the processes that mention a directory in their command line, working directory or
+// environment, other than this one.
 func strays(dir string) []int {
 	var out []int
 	entries, _ := os.ReadDir("/proc")

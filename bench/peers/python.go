@@ -113,7 +113,7 @@ func (p peer) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 	return o, nil
 }
 
-// start runs the program to its end, or kills it after so many calls.
+// start runs the program to its end, or kills it after the given number of calls.
 func (p peer) start(
 	ctx context.Context, s scenario, dir string, server *llmtest.Server, resume bool, killAfter int,
 ) error {

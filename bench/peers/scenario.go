@@ -30,7 +30,7 @@ type kind struct {
 
 func fresh(number int) kind { return kind{id: number} }
 
-// scenarios are all questions, with about n candidates each.
+// scenarios returns all questions, with about n candidates each.
 func scenarios(n int) []scenario {
 	base := scenario{n: n, slots: 2, reply: fresh, patch: "full", limit: 10 * time.Second, within: 10 * time.Minute}
 	with := func(name string, f func(*scenario)) scenario {

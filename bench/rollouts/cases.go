@@ -173,7 +173,7 @@ func used(fn *ast.FuncDecl, i *ast.ImportSpec) (found bool) {
 	return found
 }
 
-// harmed is a version that calls the original, under another name, and does harm besides.
+// harmed returns a version that calls the original, under another name, and does harm besides.
 func harmed(original, name string, l loss) (string, error) {
 	set := token.NewFileSet()
 	f, err := parser.ParseFile(set, "", original, 0)

@@ -7,7 +7,7 @@
 //	go run ./bench/rollouts -proof -out DIR  # what a benchmark predicts, beside the proof
 //	go run ./bench/rollouts -list -n 20      # what would be rolled out
 //
-// Everything is drawn by -seed. What a run has done is kept in DIR: the same command goes on, also
+// Everything is drawn by -seed. DIR keeps the results of a run: the same command goes on, also
 // after it was killed. -for ends it early: it begins nothing new after that time.
 //
 // The services are copies of metricsd that tell of their requests, as docs/rollout.md asks of any

@@ -236,7 +236,7 @@ func (l *lab) capture(ctx context.Context, t target, p *prediction) error {
 
 func (l *lab) calls(t target) string { return l.file(t.name + ".jsonl") }
 
-// version is the file of the faster version.
+// version returns the file of the faster version.
 func (l *lab) version(t target) string {
 	file := l.file("versions", t.name+"-faster.go")
 	text, err := versions.ReadFile("versions/" + t.version)

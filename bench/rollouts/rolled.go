@@ -37,10 +37,10 @@ func (o outcome) shipped() bool {
 	return o.Phase == rollout.Holdout || o.Phase == rollout.Released
 }
 
-// plan is short: a rollout takes about a minute. Its margins are wider than those of the default
-// plan, which needs a thousand blocks to show that nothing is worse by half a percent. The
-// correlation of a hundred blocks that have none is up to 0.2 by chance. What the agent allocates
-// it allocates when it closes a bucket, every ten seconds: a minute shows nothing of that.
+// plan returns a short plan: a rollout takes about a minute. Its margins are wider than those of
+// the default plan, which needs a thousand blocks to show that nothing is worse by half a percent.
+// The correlation of a hundred blocks that have none is up to 0.2 by chance. The agent allocates
+// when it closes a bucket, every ten seconds: a minute shows nothing of that.
 func plan(service string, blocks int) rollout.Plan {
 	p := rollout.Plan{
 		Success: []rollout.Metric{rollout.FunctionTime, rollout.ServiceCPU},
@@ -152,7 +152,7 @@ func (l *lab) build(ctx context.Context, r rolled) (string, error) {
 	return binary, err
 }
 
-// machineLoad is the load average of the last minute.
+// machineLoad returns the load average of the last minute.
 func machineLoad() (load float64) {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err == nil {
@@ -240,7 +240,7 @@ func report(all []rolled, done map[int]outcome) error {
 	return nil
 }
 
-// ended is the end of a rollout in a word.
+// ended returns the end of a rollout in a word.
 func (o outcome) ended() string {
 	switch {
 	case o.shipped():
@@ -260,7 +260,7 @@ func (o outcome) effect(m rollout.Metric) string {
 	return "-"
 }
 
-// why is the beginning of the cause.
+// why returns the beginning of the cause.
 func (o outcome) why() string {
 	why, _, _ := strings.Cut(o.Cause, ": ")
 	if strings.Contains(o.Cause, "by itself: ") {

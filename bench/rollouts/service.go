@@ -182,7 +182,7 @@ var (
 		"perf: skip the second look-up in get_user_%d"}
 )
 
-// body is a request of the intake in the protocol of version 2.
+// body returns a request of the intake in the protocol of version 2.
 func body(rng *rand.Rand) (b []byte) {
 	fill := func(text string) string {
 		n := bytes.Count([]byte(text), []byte("%d"))

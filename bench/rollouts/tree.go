@@ -125,7 +125,7 @@ func (l *lab) command(ctx context.Context, name, dir, program string, args ...st
 	return out, err
 }
 
-// statusOf is command for programs whose exit status is an answer.
+// statusOf does what command does for programs whose exit status is an answer.
 func (l *lab) statusOf(ctx context.Context, name, dir, program string, args ...string) ([]byte, int, error) {
 	log, err := os.Create(l.file("logs", name+".log"))
 	if err != nil {
@@ -154,7 +154,7 @@ func gently(cmd *exec.Cmd) {
 	cmd.WaitDelay = 20 * time.Second
 }
 
-// lastWords are the end of a log.
+// lastWords returns the end of a log.
 func (l *lab) lastWords(name string) string {
 	data, err := os.ReadFile(l.file("logs", name+".log"))
 	if err != nil {

@@ -48,8 +48,7 @@ func (l *lab) module(ctx context.Context, path, version string) (string, error) 
 		return to, copyStandard(ctx, to)
 	}
 	return modcopy.Get(ctx, l.dir, path, version, func(copied string) error {
-		// Tests may need more than go.sum lists. What cannot be had shows when a function is
-		// loaded.
+		// Tests may need more than go.sum lists. A missing module shows when a function is loaded.
 		_, _ = command(ctx, copied, "go", "mod", "download")
 		_, _ = command(ctx, copied, "go", "list", "-test", "-deps", "./...")
 		return ctx.Err()

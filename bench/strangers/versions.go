@@ -409,8 +409,8 @@ func edit(s string) (was, is string, err error) {
 	return was, is, nil
 }
 
-// renamed is the declaration of the original function under another name. Its
-// calls of itself follow.
+// renamed returns the declaration of the original function under another name. Its calls of itself
+// follow.
 func renamed(original, target, name string) (string, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "original.go", original, parser.SkipObjectResolution)

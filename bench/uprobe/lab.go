@@ -140,7 +140,7 @@ func (l *lab) second(captured bool) (float64, error) {
 	return share, err
 }
 
-// beating is work under a lease, which it renews each second.
+// beating works under a lease, which it renews each second.
 func (l *lab) beating(ctx context.Context, lease string, seconds int) (sum float64, err error) {
 	for range seconds {
 		share, err := l.work(1)

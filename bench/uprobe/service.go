@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// framed begins with PUSH RBP behind the check of the stack, as nearly all functions do.
+// framed begins with PUSH RBP after the check of the stack, as nearly all functions do.
 //
 //go:noinline
 func framed(key string, tags []string) int {
@@ -63,7 +63,7 @@ func service(function, calls string) {
 	}
 }
 
-// processor is the processor time of this process.
+// processor returns the processor time of this process.
 func processor() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// scriptedAgent is a coding agent for the scripts: in the file that is its first argument it
+// scriptedAgent acts as a coding agent for the scripts: in the file that is its first argument it
 // replaces the text between the lines "// from" and "// to" by that of the file that is its second
 // argument, and says what it cost. Before, it hands in the versions that stand in the directory
 // that is its third argument, if there is one.

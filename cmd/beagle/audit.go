@@ -115,7 +115,7 @@ func printAudit(w io.Writer, r *audit.Report) {
 	}
 }
 
-// plural is a number of things.
+// plural returns a number of things.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -286,7 +286,7 @@ func (o *benchFlags) compare(ctx context.Context, p *progress) (int, error) {
 	return fitted(fit), err
 }
 
-// fitted is the exit status of a comparison.
+// fitted returns the exit status of a comparison.
 func fitted(fit *beagle.BenchmarkFit) int {
 	if fit != nil && !fit.Reached {
 		return exitNo

@@ -79,7 +79,7 @@ func probeFlags(args []string) (specs, rest []string, err error) {
 	return specs, rest, nil
 }
 
-// splitSpecs splits names of functions at commas and spaces, but for those among type arguments.
+// splitSpecs splits names of functions at commas and spaces, except those among type arguments.
 func splitSpecs(value string) []string {
 	depth := 0
 	return strings.FieldsFunc(value, func(r rune) bool {

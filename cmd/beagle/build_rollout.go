@@ -55,7 +55,7 @@ func versions(ctx context.Context, dir, candidate, spec string, tags []string) (
 	return versionsNamed(ctx, dir, candidate, spec, tags, names)
 }
 
-// hiddenVersions are the same ones, by names that suit a package that people maintain.
+// hiddenVersions returns the same ones, by names that suit a package that people maintain.
 func hiddenVersions(ctx context.Context, dir, candidate, spec string) (*inject.Versions, error) {
 	names := func(u *source.Unit, f *source.File, arm string) (text, name string, err error) {
 		if text, err = u.Writer.Hidden(f, arm); err != nil {
@@ -164,7 +164,7 @@ func aligned(args []string) []string {
 	return append([]string{"-ldflags=" + add}, args...)
 }
 
-// tagsOf are the build tags among go build's flags.
+// tagsOf returns the build tags among go build's flags.
 func tagsOf(flags []string) []string {
 	for _, f := range flags {
 		if tags, ok := strings.CutPrefix(f, "-tags="); ok {

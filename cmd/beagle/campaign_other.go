@@ -6,5 +6,5 @@ import "time"
 
 var campaignBegan = time.Now()
 
-// processorSeconds is the time since the program began, where the system does not tell.
+// processorSeconds returns the time since the program began, where the system does not tell.
 func processorSeconds() float64 { return time.Since(campaignBegan).Seconds() }

@@ -19,11 +19,14 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 	"github.com/beagle-go/beagle/internal/porttest"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
 // TestCampaignTemporal kills the command and the worker of a campaign that is a workflow. It goes
-// on with another worker and without a command. Who follows it again sees the end, with the caller.
+// on with another worker and without a command. A command that follows it again sees the end, with
+// the caller.
 func TestCampaignTemporal(t *testing.T) {
+	sampletest.Rarely(t, 3)
 	t.Parallel()
 	server := os.Getenv("BEAGLE_DEVSERVER")
 	if server == "" {
@@ -131,7 +134,7 @@ func temporalServer(t *testing.T, program, dir string) string {
 	return ""
 }
 
-// campaignModule is the module of testdata/service/campaign.txtar, with its profile.
+// campaignModule returns the module of testdata/service/campaign.txtar, with its profile.
 func campaignModule(t *testing.T) []txtar.File {
 	t.Helper()
 	a, err := txtar.ParseFile("testdata/service/campaign.txtar")

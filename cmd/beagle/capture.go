@@ -139,7 +139,7 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.Var(listFlag{&o.tags}, "tags", "build tags, separated by `commas`")
 }
 
-// sites are the names of sites: as the process has them, or their ends.
+// sites returns the names of sites: as the process has them, or their ends.
 func (o *captureFlags) sites(names []string) (sites []string) {
 	for _, n := range names {
 		n, _ = syntax.CutTypeArgs(strings.TrimPrefix(n, "./"))

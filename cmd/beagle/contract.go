@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/report"
 )
 
-// contractFlags are the flags of a version's contract.
+// contractFlags declares the flags of a version's contract.
 func contractFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Requires, "requires", "",
 		"a Go `condition` on the parameters: only inputs that keep to it count (docs/contracts.md); of functions of a "+

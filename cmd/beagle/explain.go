@@ -123,7 +123,7 @@ func listRules(w io.Writer, all []*mutate.Mutator) error {
 	return t.Flush()
 }
 
-// advice is the advisory of that name, or nil.
+// advice returns the advisory of that name, or nil.
 func advice(name string) *rules.Advisory {
 	for _, a := range rules.Advice {
 		if a.Name == name {
@@ -133,7 +133,7 @@ func advice(name string) *rules.Advisory {
 	return nil
 }
 
-// bought is a rule's gain in a word.
+// bought returns a rule's gain in a word.
 func bought(got rules.Measurement) string {
 	switch {
 	case got.Ratio.Point == 0:

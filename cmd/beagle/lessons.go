@@ -56,8 +56,8 @@ type lessonLibrary struct {
 	dirs  []string
 }
 
-// ownLessons are those of the directories that exist, absolute; one that was
-// named and does not exist is an error.
+// ownLessons returns those of the directories that exist, absolute; one that was named and does not
+// exist is an error.
 func ownLessons(named []string) ([]string, error) {
 	home, err := store.Home()
 	if err != nil {
@@ -155,7 +155,7 @@ func (b *lessonLibrary) list(std stdio, asJSON bool) error {
 	return errors.Join(err, t.Flush())
 }
 
-// waiting are the proposals that were neither kept nor dropped.
+// waiting returns the proposals that were neither kept nor dropped.
 func (b *lessonLibrary) waiting() ([]llm.Lesson, error) {
 	all, err := llm.LoadLessons(b.proposed())
 	return slices.DeleteFunc(all, func(l llm.Lesson) bool { return l.From == llm.Bundled }), err
@@ -225,8 +225,7 @@ func (b *lessonLibrary) propose(ctx context.Context, std stdio, id string) error
 	return nil
 }
 
-// original is the target of a result as it was, if its source is still the
-// same.
+// original returns the target of a result as it was, if its source is still the same.
 func original(ctx context.Context, r *beagle.Result) *beagle.Target {
 	u, err := source.Load(ctx, source.Options{Dir: r.Target.Dir, Spec: r.Target.Spec})
 	if err != nil || u.Target.ID() != r.Target.ID {

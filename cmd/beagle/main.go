@@ -71,7 +71,7 @@ func main() {
 	os.Exit(status)
 }
 
-// run is main without the process: it prints errors and returns the status.
+// run does the work of main without the process: it prints errors and returns the status.
 func run(args []string, std stdio) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

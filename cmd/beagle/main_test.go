@@ -81,7 +81,7 @@ func TestScripts(t *testing.T) {
 
 // servicesDrawn is the number of scripts of testdata/service that a run tries: each takes up to a
 // minute.
-const servicesDrawn = 2
+const servicesDrawn = 1
 
 // TestServiceScripts runs captures, campaigns and rollouts on services that run.
 func TestServiceScripts(t *testing.T) {
@@ -89,7 +89,7 @@ func TestServiceScripts(t *testing.T) {
 	runScripts(t, sampletest.Of(t, scripts(t, "testdata/service"), servicesDrawn))
 }
 
-// scripts are the scripts of a directory.
+// scripts returns the scripts of a directory.
 func scripts(t *testing.T, dir string) []string {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {

@@ -98,7 +98,7 @@ func probed(t *testing.T, s *served) {
 	t.Fatal("the service opens no socket")
 }
 
-// TestMCPProduction is an agent's session with a running service: it lists its probes, asks,
+// TestMCPProduction plays an agent's session with a running service: it lists its probes, asks,
 // captures, makes a benchmark of what it captured, and ranks by money.
 func TestMCPProduction(t *testing.T) {
 	if testing.Short() {

@@ -84,7 +84,7 @@ func (p *progress) stop() {
 	p.clear()
 }
 
-// watch is the [flow.Watcher].
+// watch takes the events of a run, as its [flow.Watcher].
 func (p *progress) watch(e flow.Event) {
 	if p.quiet {
 		return

@@ -38,9 +38,9 @@ func TestBest(t *testing.T) {
 	for i, r := range []beagle.Ratio{{Point: 0.95, Low: 0.86, High: 1.1}, {Point: 1, Low: 0.99, High: 1.01},
 		{Point: 1.02, Low: 0.7, High: 1.2}, {Point: 1.6, Low: 1.1, High: 2.4}, {Point: 1.3, Low: 1.2, High: 1.4},
 		{Point: 1.9, Low: 1.0, High: 3}, {Point: 1.4, Low: 1.35, High: 1.5}} {
-		log.Add([]flow.Evaluation{
-			{Candidate: string(rune('a' + i)), Verdict: beagle.Verdict{Status: beagle.Equal, Screen: &r}},
-		}, nil, flow.Split{}, 0)
+		e := flow.Evaluation{Candidate: string(rune('a' + i))}
+		e.Verdict = beagle.Verdict{Status: beagle.Equal, Screen: &r}
+		log.Add([]flow.Evaluation{e}, nil, flow.Split{}, 0)
 		_, best, _ := strings.Cut(oneLine(&flow.EvaluatedEvent{Candidates: i + 1, Budget: 9, Best: log.Best()}), ", ")
 		told = append(told, strings.TrimSuffix(best, ": "))
 	}

@@ -95,7 +95,7 @@ type ratesReport struct {
 	Trials []trials.Done      `json:"trials"`
 }
 
-// line is a trial for people.
+// line returns a trial for people.
 func line(t trials.Done) string {
 	verdict := "not faster: " + t.Result.Why
 	if t.Result.Faster {

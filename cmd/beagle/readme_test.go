@@ -36,7 +36,7 @@ type shownBlock struct {
 //	<!-- run with FLAGS for beagle evolve -->
 //
 // A line may differ in what varies: numbers, hashes, the rewrites that were found. Searches judge
-// versions briefly, but for the first one in one of three runs: that compiles the standard library
+// versions briefly, except the first one in one of three runs: that compiles the standard library
 // anew, with a profile.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
@@ -107,8 +107,8 @@ func shownBlocks(t *testing.T, path string) (all []shownBlock) {
 	return all
 }
 
-// readmeEnv is the environment of the commands: an empty home, the caches of Go, and this test as
-// beagle.
+// readmeEnv returns the environment of the commands: an empty home, the caches of Go, and this test
+// as beagle.
 func readmeEnv(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()

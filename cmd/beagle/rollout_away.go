@@ -21,7 +21,7 @@ import (
 // lookEvery is the time between two looks at a workflow's progress.
 const lookEvery = 500 * time.Millisecond
 
-// placedRollout is the server whose workflow drives a rollout, if one does.
+// placedRollout returns the server whose workflow drives a rollout, if one does.
 func placedRollout(b pilot.Base) (at fleet.Server, ok bool, err error) {
 	return fleet.PlacedIn(b.Path(""))
 }
@@ -94,7 +94,7 @@ func (l *flight) place(ctx context.Context) error {
 	return l.base.Store.WriteJSON(l.base.Path(fleet.PlaceFile), l.server)
 }
 
-// absolute is an order with paths that hold wherever the worker runs.
+// absolute returns an order with paths that hold wherever the worker runs.
 func absolute(o pilot.Order) (pilot.Order, error) {
 	all := o.At
 	o.At = nil

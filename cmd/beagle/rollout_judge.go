@@ -24,12 +24,12 @@ func reportOf(e *rollout.Experiment, d rollout.Decision) *pilot.Report {
 		Standings: e.Standings(), Late: e.State.Late}
 }
 
-// holding is the decision on a rollout without a controller.
+// holding returns the decision on a rollout without a controller.
 func holding(f *pilot.Flight) rollout.Decision {
 	return rollout.Decision{Action: rollout.Hold, Cause: f.State.Cause}
 }
 
-// rolloutExit is the exit status that a pipeline reads.
+// rolloutExit returns the exit status that a pipeline reads.
 func rolloutExit(r *pilot.Report) int {
 	switch r.Phase {
 	case rollout.Holdout, rollout.Released:
@@ -225,7 +225,7 @@ func printRollout(out io.Writer, r *pilot.Report) {
 	}
 }
 
-// verdictOf is a standing in a few words: the reasons are in the cause.
+// verdictOf returns a standing in a few words: the reasons are in the cause.
 func verdictOf(s rollout.MetricRow) string {
 	if s.Role == "success" && s.Says != "better" {
 		return "undecided"

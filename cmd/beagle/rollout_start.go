@@ -263,7 +263,7 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 	return l.base.Begin(l.f)
 }
 
-// unitOf is the unit of randomisation by the flag and the plan.
+// unitOf returns the unit of randomisation by the flag and the plan.
 func (o *rolloutFlags) unitOf(planned rollout.Unit) (rollout.Unit, error) {
 	units := map[string]rollout.Unit{"": planned, wire.UnitSlice: rollout.Slices, wire.UnitRequest: rollout.Requests}
 	unit, ok := units[o.unit]

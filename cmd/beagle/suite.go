@@ -219,7 +219,7 @@ func goalOf(goal float64, advice string) string {
 	return "-"
 }
 
-// printSuite is the table that a person reads.
+// printSuite prints the table that a person reads.
 func printSuite(w io.Writer, r *suite.Report) {
 	name := r.Optimiser
 	if len(name) > 24 {
@@ -286,5 +286,5 @@ func verdictOn(row *suite.Row) string {
 	return goal + " MISSED"
 }
 
-// usageError is bad input from the command line.
+// usageError returns the error for bad input from the command line.
 func usageError(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }

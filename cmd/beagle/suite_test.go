@@ -27,6 +27,7 @@ func TestSuiteScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole searches")
 	}
+	sampletest.Rarely(t, 2)
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Files:               sampletest.Of(t, scripts(t, "testdata/suite"), suitesDrawn),

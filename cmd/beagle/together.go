@@ -46,7 +46,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// oneTarget is together where nothing but a target is given.
+// oneTarget does what together does where nothing but a target is given.
 func oneTarget(args []string) (string, error) {
 	target, rest := together(args)
 	if len(rest) > 0 {

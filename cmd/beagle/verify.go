@@ -68,7 +68,7 @@ const (
 	exitFailed    = 6
 )
 
-// verifyExit is the exit status that a verdict gives.
+// verifyExit returns the exit status that a verdict gives.
 func verifyExit(v *beagle.Verdict, measured bool) int {
 	switch v.Status {
 	case beagle.Accepted:
@@ -88,7 +88,7 @@ func verifyExit(v *beagle.Verdict, measured bool) int {
 	return exitNo
 }
 
-// worse is the exit status of two versions together.
+// worse returns the exit status of two versions together.
 func worse(a, b int) int {
 	for _, status := range []int{exitFailed, exitNo, exitForbidden, exitNoCompile, exitNotFaster} {
 		if a == status || b == status {

@@ -89,7 +89,7 @@ func printRatios(w io.Writer, quoted beagle.Ratio, m *beagle.Measurement) {
 // reasonInTable bounds a reason in a table.
 const reasonInTable = 100
 
-// printSummary is one line for each version.
+// printSummary prints one line for each version.
 func printSummary(w io.Writer, versions []local.SourceFile, told []*beagle.Verdict) {
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -74,8 +74,8 @@ func backfilled(t *testing.T, now time.Time) string {
 	}
 }
 
-// TestWatchSLO: burn rates of a real Prometheus are findings, which are told once. Windows keep the
-// share of bad events in their own time, and their mean is held against the objective.
+// TestWatchSLO: burn rates of a real Prometheus are findings, which are reported once. Windows keep
+// the share of bad events in their own time, and their mean is held against the objective.
 func TestWatchSLO(t *testing.T) {
 	now := time.Now().UTC()
 	address := backfilled(t, now)

@@ -49,7 +49,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// wanted are the findings that comments of the examples ask for.
+// wanted returns the findings that comments of the examples ask for.
 func wanted(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(module + "/*_test.go")

@@ -54,7 +54,7 @@ func benchmarksOf(p *packages.Package) []*benchmark {
 	return out
 }
 
-// within are a declared function, if it is a benchmark, and those in it.
+// within returns a declared function, if it is a benchmark, and those in it.
 func within(p *packages.Package, fn *ast.FuncDecl) []*benchmark {
 	var out []*benchmark
 	add := func(t *ast.FuncType, body *ast.BlockStmt) *benchmark {
@@ -101,8 +101,7 @@ func isBenchmark(fn *ast.FuncDecl) bool {
 		fn.Type.Params.NumFields() == 1
 }
 
-// parameter is a function's *testing.B. It is nil when the function gives it no
-// name.
+// parameter returns a function's *testing.B. It is nil when the function gives it no name.
 func parameter(info *types.Info, t *ast.FuncType) (b *types.Var, ok bool) {
 	for _, field := range t.Params.List {
 		if !isTesting(info.TypeOf(field.Type), "B") {

@@ -31,8 +31,8 @@ type place struct {
 	line int
 }
 
-// codeOf is the machine code of functions of a package's tests, by their names. It
-// has the go command build the tests, which keeps them for the next time.
+// codeOf returns the machine code of functions of a package's tests, by their names. It has the go
+// command build the tests, which keeps them for the next time.
 func codeOf(ctx context.Context, dir string, p *packages.Package, names, tags []string) (map[string]*code, error) {
 	scratch, err := os.MkdirTemp("", "beagle-audit")
 	if err != nil {
@@ -99,8 +99,8 @@ func readCode(r io.Reader) map[string]*code {
 	return out
 }
 
-// declared is the name of the declared function that a symbol belongs to:
-// BenchmarkX of path/to/pkg.BenchmarkX.func1(SB).
+// declared returns the name of the declared function that a symbol belongs to: BenchmarkX of
+// path/to/pkg.BenchmarkX.func1(SB).
 func declared(symbol string) string {
 	symbol = symbol[strings.LastIndexByte(strings.SplitN(symbol, "(SB)", 2)[0], '/')+1:]
 	parts := strings.Split(strings.SplitN(symbol, "(SB)", 2)[0], ".")
@@ -124,7 +124,7 @@ func (c *code) gone(at place, from place, last int) bool {
 	return true
 }
 
-// names are those of declared functions that hold benchmarks, each once.
+// names returns those of declared functions that hold benchmarks, each once.
 func names(list []*benchmark) []string {
 	var out []string
 	for _, b := range list {
@@ -134,7 +134,7 @@ func names(list []*benchmark) []string {
 	return slices.Compact(out)
 }
 
-// lastLines are the last few lines of a text.
+// lastLines returns the last few lines of a text.
 func lastLines(s string, n int) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

@@ -64,7 +64,7 @@ func CompareInputs(at Mistake, bench, production Inputs) (all []Mistake) {
 	return all
 }
 
-// apart is the total variation distance.
+// apart returns the total variation distance.
 func apart(a, b map[string]float64) (sum float64) {
 	for _, name := range together(a, b) {
 		sum += math.Abs(a[name]-b[name]) / 2

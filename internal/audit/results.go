@@ -166,7 +166,7 @@ func allConstant(x *pass, call *ast.CallExpr) bool {
 	return !slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return x.pkg.TypesInfo.Types[e].Value == nil })
 }
 
-// callee is the declared function that a call calls; nil when it is no such call.
+// callee returns the declared function that a call calls; nil when it is no such call.
 func callee(info *types.Info, call *ast.CallExpr) *types.Func {
 	var id *ast.Ident
 	switch fun := ast.Unparen(call.Fun).(type) {
@@ -181,7 +181,7 @@ func callee(info *types.Info, call *ast.CallExpr) *types.Func {
 	return f
 }
 
-// declaration is the declaration of a function of the package.
+// declaration returns the declaration of a function of the package.
 func (x *pass) declaration(f *types.Func) *ast.FuncDecl {
 	for _, file := range x.pkg.Syntax {
 		for _, d := range file.Decls {

@@ -28,7 +28,12 @@ type Options struct {
 	// for a sifting: at most this many rounds of layouts, while it is open which of a pair is
 	// faster
 	Rounds int
-	Log    func(string) // progress, a line at a time; may be nil
+	// Brief leaves out the repetition with profile-guided optimisation, which links as many
+	// programs as the first look, and all rounds of a sifting but the first: most tests have pairs
+	// of versions that are equally fast, of which no round would tell the faster one. It is for
+	// tests of whole searches.
+	Brief bool
+	Log   func(string) // progress, a line at a time; may be nil
 }
 
 const (
@@ -37,7 +42,7 @@ const (
 	// Shares of the budget. The layouts get most, since they decide; the rest
 	// is spent only on a candidate that they find faster.
 	layoutShare, apartShare, pgoShare = 0.7, 0.15, 0.15
-	// What a candidate with large tables takes beyond the budget.
+	// Time that a candidate with large tables takes beyond the budget.
 	coldShare = 0.15
 	// Of a layout's time, what goes to inputs other than the training ones.
 	holdoutPart, freshPart = 0.2, 0.15
@@ -144,7 +149,7 @@ func copiesOf(candidates int) int {
 	return 3
 }
 
-// originals are the variants of the baseline.
+// originals returns the variants of the baseline.
 func (m *confirmer) originals() []int { return upTo(0, m.copies) }
 
 func upTo(first, n int) []int {
@@ -183,10 +188,10 @@ func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, e
 	return out, nil
 }
 
-// live are the finalists that can still be measured.
+// live returns the finalists that can still be measured.
 func (m *confirmer) live() []*finalist { return alive(m.finalists) }
 
-// alive are those of some finalists that can still be measured.
+// alive returns those of some finalists that can still be measured.
 func alive(ts []*finalist) (out []*finalist) {
 	for _, t := range ts {
 		if t.fail == "" {
@@ -257,7 +262,7 @@ func (m *confirmer) forgiven() bool {
 	return m.accidents <= 2
 }
 
-// time is the lab's, and adds up what it took.
+// time has the lab time a program, and adds up what that took.
 func (m *confirmer) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
 	reply, failure, err := m.lab.time(ctx, im, q)
 	if err == nil && failure == "" {
@@ -328,7 +333,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	return m.joint(ctx, im, q)
 }
 
-// worst is the live candidate among some variants that looks worst so far.
+// worst returns the live candidate among some variants that looks worst so far.
 func (m *confirmer) worst(variants []int) *finalist {
 	var out *finalist
 	for _, t := range m.live() {
@@ -346,7 +351,7 @@ func orError(err error, text string) error {
 	return fmt.Errorf("%s", text)
 }
 
-// only is the request for some of the variants.
+// only returns a request for some of the variants.
 func only(q *rt.Time, variants []int) *rt.Time {
 	c := *q
 	c.Variants = variants
@@ -427,8 +432,8 @@ func newConfirmer(l lab, n int, o Options) *confirmer {
 	return m
 }
 
-// inputSets are the groups of inputs by their files; "" leaves one out, and
-// its time goes to the training inputs.
+// inputSets returns the groups of inputs by their files; "" leaves one out, and its time goes to
+// the training inputs.
 func inputSets(train, holdout, fresh string) []set {
 	sets := []set{{train, layoutShare, func(t *finalist) *[]layoutResult { return &t.train }}}
 	for _, s := range []set{

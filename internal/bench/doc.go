@@ -64,12 +64,11 @@
 //     estimated a little too high, because a lucky one is found earlier.
 //   - Successive halving: Karnin, Koren and Somekh, Almost Optimal Exploration
 //     in Multi-Armed Bandits (2013). Each stage is a fresh process.
-//   - Winner's curse: finalists are chosen on the screening sample and
-//     estimated on the confirming one, which no choice has seen. What is left
-//     is the choice among the finalists: [Correct] takes the largest bias that
-//     it can cause (Blom's approximation of the expected maximum of normal
-//     variables, 1958) from the point, and widens the interval to hold for
-//     everything that was tried at once (Šidák, 1967).
+//   - Winner's curse: finalists are chosen on the screening sample and estimated on the confirming
+//     one, which no choice has seen. The choice among the finalists remains: [Correct] takes the
+//     largest bias that it can cause (Blom's approximation of the expected maximum of normal
+//     variables, 1958) from the point, and widens the interval to hold for everything that was
+//     tried at once (Šidák, 1967).
 //   - Preemption noise, slice lengths, shared iteration counts, layouts: our
 //     own measurements, docs/measurements.md.
 //

@@ -76,7 +76,7 @@ func (e *Env) runBoth(
 			return err
 		})
 	}
-	// The original's failure is told first, because it explains the other.
+	// Return the original's failure first, because it explains the other.
 	if err = g.Wait(); failures[0] != "" {
 		return replies, "the original: " + failures[0], err
 	}
@@ -102,7 +102,7 @@ func (e *Env) process(
 	return &reply, "", nil
 }
 
-// path is a new name in the scratch directory.
+// path returns a new name in the scratch directory.
 func (e *Env) path(name string) string {
 	return filepath.Join(e.Dir, strconv.FormatInt(e.files.Add(1), 10)+"-"+name)
 }
@@ -116,7 +116,7 @@ func (e *Env) records(rs []beagle.Record) (string, error) {
 	return path, harness.WriteRecords(path, rs)
 }
 
-// timed are the records that stand for the target's work.
+// timed returns the records that stand for the target's work.
 func timed(c *beagle.Corpus) []beagle.Record {
 	if len(c.Train) == 0 {
 		return c.Generated
@@ -184,8 +184,8 @@ func Screen(
 	return screen(ctx, e.runs(bin, files), idx, q, budget, e.Score)
 }
 
-// ScreenSets is Screen on each of some sets of a corpus's inputs, in one process. The budget is
-// that of a set, and the result has an entry for each.
+// ScreenSets does what Screen does on each of some sets of a corpus's inputs, in one process. The
+// budget is that of a set, and the result has an entry for each.
 func ScreenSets(
 	ctx context.Context, e *Env, bin *harness.Binary, idx []int, c *beagle.Corpus, sets [][]beagle.Record,
 	budget time.Duration,

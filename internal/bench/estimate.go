@@ -16,7 +16,7 @@ type Estimate struct {
 	Clean float64 // share of the pairs in which neither slice was preempted
 }
 
-// Ratio is the estimate with its 95 % interval.
+// Ratio returns the estimate with its 95 % interval.
 func (e Estimate) Ratio() beagle.Ratio { return interval(e.Log, z95*e.SE) }
 
 const z95 = 1.959964
@@ -107,7 +107,7 @@ func weight(t *rt.Timing, w int) float64 {
 	return 1
 }
 
-// deviation is the median absolute deviation, scaled to a normal one.
+// deviation returns the median absolute deviation, scaled to a normal one.
 func deviation(x []float64) float64 {
 	x = slices.Clone(x)
 	m := median(x)
@@ -161,7 +161,7 @@ func pairs(t *rt.Timing, b, c int) (logs, times [][]float64, clean float64) {
 	return logs, times, clean
 }
 
-// perPass is the time of one pass of variant v in a round.
+// perPass returns the time of one pass of variant v in a round.
 func perPass(t *rt.Timing, clock [][]int64, empty int64, v, round int) float64 {
 	return math.Max(float64(clock[v][round]-empty), 1) / float64(t.Passes[v])
 }
@@ -177,8 +177,8 @@ func preempted(t *rt.Timing, v, round int) bool {
 	return wall-t.CPU[v][round] > 2000+wall/200
 }
 
-// nanos is the time of a call of variant v: for each window the median of the
-// undisturbed slices, and the mean over windows.
+// nanos returns the time of a call of variant v: for each window the median of the undisturbed
+// slices, and the mean over windows.
 func nanos(t *rt.Timing, v int) float64 { return perCall(t, v, 0.5, nil) }
 
 // visited returns the windows that a timing reached.
@@ -190,9 +190,8 @@ func visited(t *rt.Timing) []bool {
 	return seen
 }
 
-// perCall is nanos with another quantile than the median, over some of the
-// windows or all (nil). With few undisturbed slices the processor clock serves
-// instead.
+// perCall does what nanos does with another quantile than the median, over some of the windows or
+// all (nil). With few undisturbed slices the processor clock serves instead.
 func perCall(t *rt.Timing, v int, q float64, among []bool) float64 {
 	// Count the slices that the system left alone.
 	n := 0

@@ -56,7 +56,7 @@ func (m *confirmer) relink(ctx context.Context, like image, n int) ([]image, err
 	return m.lab.relink(ctx, like, seeds)
 }
 
-// layoutSeed is never 0, which would mean the linker's own order.
+// layoutSeed draws the seed of a layout. It is never 0, which would mean the linker's own order.
 func (m *confirmer) layoutSeed() uint64 { return m.rng.Uint64N(1<<31-1) + 1 }
 
 // useful asks whether some of the candidates can be compared in an image.
@@ -108,7 +108,7 @@ func (m *confirmer) possibleHalves(images []image, t *finalist) (possible [2]boo
 	return possible
 }
 
-// matched are the pairs of copies that start at the same address modulo 64.
+// matched returns the pairs of copies that start at the same address modulo 64.
 func (m *confirmer) matched(im image, t *finalist) (pairs [][2]int) {
 	for _, b := range m.originals() {
 		for _, c := range t.copies {

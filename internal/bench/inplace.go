@@ -21,7 +21,8 @@ type Place interface {
 	// refused.
 	Build(ctx context.Context, vs []harness.Variant, layout uint64) (p PlaceProgram, failed map[int]string, err error)
 	Relink(ctx context.Context, p PlaceProgram, layout uint64) (PlaceProgram, error)
-	// Time lets versions take turns for so long. A failure says how a process ended without result.
+	// Time alternates the versions for the given budget. failure says how a process ended without a
+	// result.
 	Time(ctx context.Context, p PlaceProgram, versions []int, budget time.Duration, seed uint64) (
 		t *rt.Timing, failure string, err error)
 	// Windows are the benchmarks.
@@ -40,9 +41,9 @@ type PlaceProgram interface {
 	Remove()
 }
 
-// ConfirmIn is [Confirm] in a place. It speaks of the benchmarks only: there are no held-out and
-// no fresh inputs, no processes apart, and no profile. A ratio for each benchmark is among the
-// input classes.
+// ConfirmIn does what [Confirm] does in a place. It speaks of the benchmarks only: there are no
+// held-out and no fresh inputs, no processes apart, and no profile. A ratio for each benchmark is
+// among the input classes.
 func ConfirmIn(
 	ctx context.Context, p Place, u *source.Unit, cs []beagle.Candidate, tried int, o Options,
 ) ([]beagle.Measurement, error) {
@@ -72,7 +73,7 @@ func ConfirmIn(
 	return out, nil
 }
 
-// ScreenIn is [Screen] in a place.
+// ScreenIn does what [Screen] does in a place.
 func ScreenIn(
 	ctx context.Context, p Place, g PlaceProgram, idx []int, budget time.Duration, seed uint64, score beagle.Score,
 ) ([]beagle.Ratio, error) {
@@ -229,7 +230,7 @@ func (l *placeLab) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRat
 	return out
 }
 
-// only1 are the rounds of one window.
+// only1 returns the rounds of one window.
 func only1(t *rt.Timing, w int) *rt.Timing {
 	out := &rt.Timing{Calls: t.Calls, Passes: t.Passes, Windows: 1, Wall: make([][]int64, len(t.Wall)),
 		CPU: make([][]int64, len(t.Wall))}

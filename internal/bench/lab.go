@@ -123,7 +123,7 @@ func (l *realLab) add(name string, records []beagle.Record) error {
 	return err
 }
 
-// has is the name if there are such inputs, and "" otherwise.
+// has returns the name if there are such inputs, and "" otherwise.
 func (l *realLab) has(name string) string {
 	if l.files[name] == "" {
 		return ""
@@ -204,7 +204,7 @@ func (l *realLab) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.T
 	return l.env.runBoth(ctx, im.(*program).bin, qs, l.inputs(qs[0]))
 }
 
-// inputs are the files that a request names.
+// inputs returns the files that a request names.
 func (l *realLab) inputs(q *rt.Time) map[string]string {
 	files := map[string]string{}
 	for _, s := range q.Sets {

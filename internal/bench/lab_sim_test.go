@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// A planted candidate behaves as it is told to.
+// A planted candidate behaves as its fields say.
 type planted struct {
 	gain    float64 // on all inputs
 	overfit float64 // further gain on the training inputs alone
@@ -153,7 +153,7 @@ func (l *simLab) apart(
 	return replies, "", nil
 }
 
-// nothingShared times processes apart on other inputs each, on so many layouts.
+// nothingShared times processes apart, each on inputs of its own, on the given number of layouts.
 type nothingShared struct {
 	*simLab
 	layouts, asked int

@@ -46,8 +46,8 @@ func stratify(seed uint64, pairs []copyPair) (r layoutResult, ok bool) {
 	return r, true
 }
 
-// pool is the plain mean of estimates. They share slices, so the error is the
-// mean of the errors: it does not shrink with their number.
+// pool returns the plain mean of estimates. They share slices, so the error is the mean of the
+// errors: it does not shrink with their number.
 func pool(es []Estimate) Estimate {
 	var p Estimate
 	n := float64(len(es))
@@ -101,7 +101,7 @@ func Combine(es []Estimate) Combined {
 	return c
 }
 
-// mostMean is the mean of the log ratios without the one that is farthest off.
+// mostMean returns the mean of the log ratios without the one that is farthest off.
 func (c Combined) mostMean() float64 {
 	if len(c.logs) == 0 {
 		return c.Log

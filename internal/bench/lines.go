@@ -10,8 +10,8 @@ import (
 	linker "github.com/beagle-go/beagle/internal/symbol"
 )
 
-// base is a symbol's name without the suffix that variants carry, and the
-// variant's index, -1 for none. "pkg.(*T).F__b3.func1" is "pkg.(*T).F.func1", 3.
+// base returns a symbol's name without the suffix that variants carry, and the variant's index, -1
+// for none. "pkg.(*T).F__b3.func1" is "pkg.(*T).F.func1", 3.
 func base(symbol string) (name string, variant int) {
 	i := strings.Index(symbol, "__b")
 	if i < 0 {
@@ -45,8 +45,8 @@ type Callees map[string]map[int]float64
 // ReadProfile reads a CPU profile in which version 0 ran.
 func ReadProfile(data []byte) (*Profile, error) { return readProfile(data, 0) }
 
-// FileProfile is ReadProfile for code that runs where the user wrote it: place gives the line of
-// the source that a line of a function of the program stands for, and 0 for none.
+// FileProfile does what ReadProfile does for code that runs where the user wrote it: place gives
+// the line of the source that a line of a function of the program stands for, and 0 for none.
 func FileProfile(data []byte, place func(function, file string, line int) int) (*Profile, error) {
 	return profileBy(data, func(l profile.Line) int {
 		return place(l.Function.Name, l.Function.Filename, int(l.Line))
@@ -93,8 +93,8 @@ func profileBy(data []byte, place func(profile.Line) int) (*Profile, error) {
 	return out, nil
 }
 
-// innermost is the line of the source for the first frame, from the leaf, that has one. It returns
-// the package of the frame's function, and the frames that this one called.
+// innermost returns the line of the source for the first frame, from the leaf, that has one, the
+// package of the frame's function, and the frames that this one called.
 func innermost(s *profile.Sample, place func(profile.Line) int) (line int, pkg string, above []profile.Line) {
 	for _, loc := range s.Location {
 		for _, l := range loc.Line {
@@ -155,7 +155,7 @@ func firstElement(path string) string {
 }
 
 // splitSymbol splits the name of a function into its package and its name there, without type
-// arguments: "a.com/b.(*T[...]).F" is "a.com/b" and "T.F". What stands inside of a function, as in
+// arguments: "a.com/b.(*T[...]).F" is "a.com/b" and "T.F". Code inside of a function, as in
 // "b.F.func1" and "b.F-range1", has the function's name and is inner. Literals of package variables
 // have no name.
 func splitSymbol(symbol string) (pkg, name string, inner bool) {

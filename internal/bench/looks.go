@@ -47,10 +47,10 @@ func judge(train Combined, look, finalists, tried int, minGain float64) finding 
 	return open
 }
 
-// detects is Wilcoxon's signed-rank test, one-sided: whether layouts favour the
-// candidate more than chance would with the given probability. Copies of the
-// same code are exchangeable, since their places are drawn, so the test is
-// exact for them, whatever the distribution.
+// detects applies Wilcoxon's signed-rank test, one-sided: it reports whether layouts favour the
+// candidate more than chance would with the given probability. Copies of the same code are
+// exchangeable, since their places are drawn, so the test is exact for them, whatever the
+// distribution.
 func detects(logs []float64, alpha float64) bool {
 	k := signedRankCritical(len(logs), alpha)
 	return k > 0 && walsh(logs)[k-1] > 0

@@ -94,7 +94,7 @@ func ratioOf(c *Combined) *beagle.Ratio {
 	return &c.Ratio
 }
 
-// typical is the median over layouts of each resource.
+// typical returns the median over layouts of each resource.
 func typical(rs []beagle.Resources) beagle.Resources {
 	of := func(get func(beagle.Resources) float64) float64 {
 		var x []float64

@@ -16,9 +16,9 @@ const Plan = "first look long enough for its finalists, and one more for the bes
 // leastPace is the least share of its planned time that a layout is given.
 const leastPace = 1.0 / 3
 
-// needs is the number of layouts below which a look cannot tell a gain from chance. Where all of n
-// layouts favour a candidate, chance does the same once in 2^n times, and the risk of a look is
-// shared among the finalists.
+// needs returns the number of layouts below which a look cannot tell a gain from chance. Where all
+// of n layouts favour a candidate, chance does the same once in 2^n times, and the risk of a look
+// is shared among the finalists.
 func needs(look, finalists int) int {
 	n := 1
 	for signedRankCritical(n, looks[look]/float64(max(finalists, 1))) == 0 {
@@ -44,8 +44,8 @@ type timeBudget struct {
 	hurried  bool          // the time ended before the plan
 }
 
-// left is the time that the layouts may still take. They leave a part to the repetitions, but not
-// while a candidate looks faster: without a decision nothing is repeated.
+// left returns the time that the layouts may still take. They leave a part to the repetitions, but
+// not while a candidate looks faster: without a decision nothing is repeated.
 func (p *timeBudget) left(looksFaster bool) time.Duration {
 	share := layoutShare
 	if looksFaster {
@@ -71,7 +71,7 @@ func (p *timeBudget) extend(look int, looksFaster bool) {
 	p.until = min(p.spent+p.version()*2*layoutsALook, 2*p.total)
 }
 
-// version is the time that one version took in one layout.
+// version returns the time that one version took in one layout.
 func (p *timeBudget) version() time.Duration { return p.spent / time.Duration(p.versions) }
 
 // overdrawn reports whether the layouts have used up their time.
@@ -106,7 +106,8 @@ func (m *confirmer) thin() {
 	}
 }
 
-// lower is the low end of the interval of a candidate's gain as measured so far, in logarithms.
+// lower returns the low end of the interval of a candidate's gain as measured so far, in
+// logarithms.
 func (m *confirmer) lower(t *finalist) float64 {
 	train, s := evidenceOf(t.train).Train, m.o.Score
 	if train.N < 2 {
@@ -125,7 +126,7 @@ func (m *confirmer) lacks(t *finalist, look int) bool {
 	return len(logs) > 0 && len(logs) < needs(look, len(m.finalists)) && slices.Min(logs) > 0
 }
 
-// longer is the time that the whole plan would take, as the layouts went that were measured.
+// longer returns the time that the whole plan would take, as the layouts went that were measured.
 func (p *timeBudget) longer() time.Duration {
 	const step = 10 * time.Second
 	whole := float64(p.looked) / float64(max(p.layouts, 1)) * float64(planned) / layoutShare

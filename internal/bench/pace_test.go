@@ -131,8 +131,8 @@ func TestFieldsKeepTheRisk(t *testing.T) {
 	}
 }
 
-// falseFields is the share of fields without a gain of which a candidate is found, with so many
-// layouts at the first look.
+// falseFields returns the share of fields without a gain in which a candidate counts as faster,
+// given the number of layouts at the first look.
 func falseFields(runs, finalists, most, first int) float64 {
 	rng := rand.New(rand.NewPCG(15, 15))
 	fields := 0
@@ -171,8 +171,8 @@ func TestFieldsWithoutGain(t *testing.T) {
 	}
 }
 
-// TestApartEndsWhenShown checks that processes apart stop once they have shown a gain. What they do
-// not show is measured in all layouts and refused.
+// TestApartEndsWhenShown checks that processes apart stop once they have shown a gain. A gain that
+// they do not show is measured in all layouts and refused.
 func TestApartEndsWhenShown(t *testing.T) {
 	for _, c := range []struct {
 		p      planted

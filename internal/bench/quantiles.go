@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle/internal/special"
 )
 
-// normalQuantile is the inverse of the standard normal distribution.
+// normalQuantile returns the inverse of the standard normal distribution.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 var studentQuantiles sync.Map // of [2]float64 to float64
@@ -40,13 +40,13 @@ func findStudentQuantile(p float64, df float64) float64 {
 	return (low + high) / 2
 }
 
-// studentCDF is Student's distribution at t >= 0.
+// studentCDF returns Student's distribution at t >= 0.
 func studentCDF(t, df float64) float64 {
 	return 1 - special.IncompleteBeta(df/2, 0.5, df/(df+t*t))/2
 }
 
-// expectedMaximum is the expected largest of n standard normal variables
-// (Blom's approximation).
+// expectedMaximum returns the expected largest of n standard normal variables (Blom's
+// approximation).
 func expectedMaximum(n int) float64 {
 	if n <= 1 {
 		return 0
@@ -54,8 +54,8 @@ func expectedMaximum(n int) float64 {
 	return normalQuantile((float64(n) - 0.375) / (float64(n) + 0.25))
 }
 
-// sidak is the confidence that each of n intervals must have, so that all
-// hold at once with the given confidence.
+// sidak returns the confidence that each of n intervals must have, so that all hold at once with
+// the given confidence.
 func sidak(confidence float64, n int) float64 {
 	return math.Pow(confidence, 1/float64(max(n, 1)))
 }

@@ -11,9 +11,8 @@ import (
 //go:embed rates.json
 var measuredRates []byte
 
-// Rates are this judge's error rates as they were measured when it was made,
-// by `go run ./bench/figures --write aa power`. nil stands for none: never
-// measured, or under another rule.
+// Rates returns this judge's error rates as they were measured when it was made, by `go run
+// ./bench/figures --write aa power`. nil stands for none: never measured, or under another rule.
 func Rates() *beagle.ErrorRates {
 	r := new(beagle.ErrorRates)
 	if err := json.Unmarshal(measuredRates, r); err != nil || r.Rule != Rule {
@@ -36,8 +35,7 @@ func RateOf(hits, trials int) beagle.Rate {
 	return r
 }
 
-// betaQuantile is the inverse of the regularised incomplete beta function, by
-// bisection.
+// betaQuantile returns the inverse of the regularised incomplete beta function, by bisection.
 func betaQuantile(p, a, b float64) float64 {
 	low, high := 0.0, 1.0
 	for range 60 {

@@ -90,20 +90,12 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 	return nil
 }
 
-// briefly leaves profile-guided optimisation out, and all rounds of a sifting but the first.
-var briefly bool
-
-// Brief has the process leave out the repetition with profile-guided optimisation, which links as
-// many programs as the first look, and sift in one round: most tests have pairs of versions that
-// are equally fast, of which no round would tell the faster one. Tests of whole searches call it.
-func Brief() { briefly = true }
-
 // withPGO measures faster candidates on top of profile-guided optimisation. With a profile of the
 // module's own, all builds had that.
 func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	ts := m.at(found)
 	// Brief measurements have no time for it.
-	if m.o.PGO != "" || len(ts) == 0 || briefly {
+	if m.o.PGO != "" || len(ts) == 0 || m.o.Brief {
 		return nil
 	}
 	m.o.Log("measuring with profile-guided optimisation")

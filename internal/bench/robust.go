@@ -25,9 +25,9 @@ func quantile(x []float64, p float64) float64 {
 	return x[i] + (at-float64(i))*(x[i+1]-x[i])
 }
 
-// medianError is Price and Bonett's standard error of the median of sorted x:
-// the distance of two order statistics about sqrt(n) from the middle, over the
-// normal quantile that belongs to their binomial coverage. NaN below 2 values.
+// medianError returns Price and Bonett's standard error of the median of sorted x: the distance of
+// two order statistics about sqrt(n) from the middle, over the normal quantile that belongs to
+// their binomial coverage. NaN below 2 values.
 func medianError(x []float64) float64 {
 	n := len(x)
 	if n < 2 {
@@ -41,7 +41,7 @@ func medianError(x []float64) float64 {
 	return (x[n-a] - x[a-1]) / (2 * normalQuantile(1-tail))
 }
 
-// binomialHalf is the probability of k heads in n tosses.
+// binomialHalf returns the probability of k heads in n tosses.
 func binomialHalf(n, k int) float64 {
 	ln, _ := math.Lgamma(float64(n + 1))
 	lk, _ := math.Lgamma(float64(k + 1))
@@ -57,7 +57,7 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// meanError is the standard error of the mean; NaN below 2 values.
+// meanError returns the standard error of the mean; NaN below 2 values.
 func meanError(x []float64) float64 {
 	m, ss := mean(x), 0.0
 	for _, v := range x {
@@ -93,9 +93,8 @@ func signedRank(x []float64, confidence float64) (point, low, high float64, ok b
 	return point, w[k-1], w[len(w)-k], true
 }
 
-// signedRankCritical is the largest k with P(T < k) <= alpha for the signed-rank
-// statistic T of n values under the null hypothesis, from its exact
-// distribution.
+// signedRankCritical returns the largest k with P(T < k) <= alpha for the signed-rank statistic T
+// of n values under the null hypothesis, from its exact distribution.
 func signedRankCritical(n int, alpha float64) int {
 	sum := 0.0
 	for k, q := range signedRanks(n) {
@@ -108,8 +107,8 @@ func signedRankCritical(n int, alpha float64) int {
 
 var signedRankTables sync.Map // of n to []float64
 
-// signedRanks is the distribution of T: each of the ranks 1 to n is in or out
-// with probability 1/2.
+// signedRanks returns the distribution of T: each of the ranks 1 to n is in or out with probability
+// 1/2.
 func signedRanks(n int) []float64 {
 	if p, ok := signedRankTables.Load(n); ok {
 		return p.([]float64)

@@ -13,7 +13,7 @@ import (
 // no slower than the original: a margin for noise.
 const notSlower = 0.98
 
-// Least is the ratio below which the time of a part may surely not fall, be it a benchmark of
+// Least returns the ratio below which the time of a part may surely not fall, be it a benchmark of
 // several. A mix has none: its weights say what time is given for.
 func Least(s beagle.Score) float64 {
 	switch {
@@ -205,7 +205,7 @@ func (m *confirmer) score(out *beagle.Measurement, e *Evidence) {
 	}
 }
 
-// withCollector is a ratio when the version's extra time in the collector is added: a score is
+// withCollector returns a ratio when the version's extra time in the collector is added: a score is
 // turned back into the time that it was made of, and made again.
 func (e *Evidence) withCollector(ratio, extra float64) float64 {
 	factor, w := math.Exp(e.Score.Memory(e.Baseline, e.Best)), e.Score.TimeWeight()

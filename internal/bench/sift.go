@@ -50,7 +50,7 @@ func Sift(
 	return m.sift(ctx, pairs)
 }
 
-// SiftIn is [Sift] in a place.
+// SiftIn does what [Sift] does in a place.
 func SiftIn(
 	ctx context.Context, p Place, u *source.Unit, cs []beagle.Candidate, pairs [][2]int, o Options,
 ) (*Sifting, error) {
@@ -110,7 +110,7 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 		}
 		// Sharp enough means that the typical interval of those that are undecided is narrow.
 		out := m.sifting(pairs)
-		if round >= m.o.Rounds || briefly || typicalWidth(m.undecided(out.Over, pairs)) <= sharp {
+		if round >= m.o.Rounds || m.o.Brief || typicalWidth(m.undecided(out.Over, pairs)) <= sharp {
 			return out, nil
 		}
 		if images, err = m.relink(ctx, first, SiftLayouts); err != nil {
@@ -135,7 +135,7 @@ func (m *confirmer) undecided(over []beagle.Ratio, pairs [][2]int) (out []beagle
 	return out
 }
 
-// typicalWidth is the median half width of intervals, in logarithms; 0 of none.
+// typicalWidth returns the median half width of intervals, in logarithms; 0 of none.
 func typicalWidth(rs []beagle.Ratio) float64 {
 	if len(rs) == 0 {
 		return 0
@@ -191,8 +191,8 @@ func Over(a, b *beagle.Measurement) beagle.Ratio {
 	return over(results(a), results(b))
 }
 
-// over compares two candidates in the layouts that have both. What a layout does to the original
-// cancels out then.
+// over compares two candidates in the layouts that have both. The effect of a layout on the
+// original then cancels out.
 func over(a, b []layoutResult) beagle.Ratio {
 	var es []Estimate
 	for _, x := range a {

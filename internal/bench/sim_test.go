@@ -69,8 +69,8 @@ var (
 	trapped  = code{classes: 0, rest: 0.2, rare: 0.1} // a few places are very bad
 )
 
-// layouts simulates n layouts of c against its original, both so many times in
-// each binary, with the slice noise folded into se.
+// layouts simulates n layouts of c against its original, with several copies of both in each
+// binary, and the slice noise folded into se.
 func (c code) layouts(rng *rand.Rand, n int, se float64) []layoutResult {
 	const copies = 4
 	var out []layoutResult
@@ -97,7 +97,7 @@ func (c code) layouts(rng *rand.Rand, n int, se float64) []layoutResult {
 	return out
 }
 
-// luck is the effect of a place on a copy, in standard deviations.
+// luck returns the effect of a place on a copy, in standard deviations.
 func (c code) luck(rng *rand.Rand) float64 {
 	if c.rare > 0 {
 		if rng.Float64() < c.rare {
@@ -119,7 +119,7 @@ func (c code) decide(rng *rand.Rand, finalists, tried int) (*Evidence, bool, str
 	return c.decideFrom(rng, len(looks), finalists, tried)
 }
 
-// decideFrom is decide with time for so many looks.
+// decideFrom does what decide does with time for the given number of looks.
 func (c code) decideFrom(rng *rand.Rand, most, finalists, tried int) (*Evidence, bool, string) {
 	var layouts []layoutResult
 	first := firstLook(finalists)

@@ -122,7 +122,7 @@ func load(t *testing.T, name string, calls ...string) (*source.Unit, *beagle.Cor
 
 var bounds = Options{Inputs: 20, Bytes: 16 << 10}
 
-// mixed are calls of Fold, of which so many in a hundred take the first way.
+// mixed returns calls of Fold, of which a given percentage takes the first way.
 func mixed(up float64) (list []string) {
 	for i := range 30 {
 		list = append(list, fmt.Sprintf(`{"args": {"s": "up-%04d-abcdefgh", "n": 4}, "weight": %g}`, i, up),
@@ -319,7 +319,7 @@ func TestSideBySide(t *testing.T) {
 }
 
 // TestNear: inputs lie side by side, with their text and capacity. A benchmark of a function that
-// writes behind its input fails, and is not taken.
+// writes beyond its input fails, and is not taken.
 func TestNear(t *testing.T) {
 	calls := []string{`{"args": [{"$cap": 8192, "value": "one two three"}]}`,
 		`{"args": [{"$cap": 8000, "value": "four five"}]}`, `{"args": [{"$cap": 16, "value": "six"}]}`}
@@ -361,8 +361,8 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestExplainsSamples: short profiles that look alike are told how long they must be; those that
-// are not alike are told where.
+// TestExplainsSamples: for short profiles that look alike the note says how long they must be, and
+// for those that are not alike it says where they differ.
 func TestExplainsSamples(t *testing.T) {
 	tree := func(a, b, c float64) *hotspots.Subtree {
 		parts := map[string]float64{"a": a, "b": b, "c": c}

@@ -80,7 +80,7 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 		t, err := attempt(other, "the recorded shares, "+other.state())
 		var failed *beagle.UsageError
 		switch {
-		case errors.As(err, &failed): // a call writes behind its input
+		case errors.As(err, &failed): // a call writes beyond its input
 			f.Say("side by side: " + failed.What)
 		case err != nil:
 			return nil, err
@@ -125,8 +125,8 @@ func state(cold bool) string {
 	return "warm"
 }
 
-// unlike reports whether the samples exclude that a form is as alike as needed. What they do not
-// exclude may be chance, and must not move weights.
+// unlike reports whether the samples exclude that a form is as alike as needed. Otherwise the
+// difference may be chance, and must not move weights.
 func unlike(t *try) bool {
 	return !t.fit.Reached && min(t.fit.Callees.High, t.fit.Lines.High) < t.fit.Needed
 }
@@ -201,7 +201,7 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
 	return plan.weighed(which, weights, costs), nil
 }
 
-// both is a shape over callees and lines at once: each has half of the time.
+// both returns a shape over callees and lines at once: each has half of the time.
 func both(s *hotspots.Subtree) similarity.Shape {
 	out := similarity.Shape{Parts: map[string]float64{}, Samples: s.Effective}
 	for name, v := range s.Callees {
@@ -213,8 +213,8 @@ func both(s *hotspots.Subtree) similarity.Shape {
 	return out
 }
 
-// weighed is the plan with other weights of some groups. shares are of the time, costs the time of
-// one call. The groups together keep the share of the calls that they had.
+// weighed returns the plan with other weights of some groups. shares are of the time, costs the
+// time of one call. The groups together keep the share of the calls that they had.
 func (p *Plan) weighed(which []int, shares, costs []float64) *Plan {
 	out := *p
 	out.Groups = append([]Group{}, p.Groups...)
@@ -238,7 +238,7 @@ func (p *Plan) weighed(which []int, shares, costs []float64) *Plan {
 	return &out
 }
 
-// told is the best try's fit, with all tries and the reasons why the rest is not alike.
+// told returns the best try's fit, with all tries and the reasons why the rest is not alike.
 func (f *Fitter) told(tries []*try, best *try) *beagle.BenchmarkFit {
 	out := best.fit
 	for _, t := range tries {

@@ -27,7 +27,7 @@ func (p *Plan) Made(fit *beagle.BenchmarkFit) *beagle.ProductionBenchmark {
 	return m
 }
 
-// Records are the benchmark's inputs as a corpus, with the calls that they stand for.
+// Records returns the benchmark's inputs as a corpus, with the calls that they stand for.
 func (p *Plan) Records() []beagle.Record {
 	var out []beagle.Record
 	for _, g := range p.Groups {

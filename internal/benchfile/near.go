@@ -64,7 +64,7 @@ func (p *Plan) writeNear(b *strings.Builder, room int) {
 		"\t\treturn piece\n\t}\n", p.lower(), room)
 }
 
-// keptNear has the benchmark fail when a call wrote behind its input, into the next one.
+// keptNear has the benchmark fail when a call wrote beyond its input, into the next one.
 func (p *Plan) keptNear() string {
 	return fmt.Sprintf("\tif string(%[1]sBlock) != %[1]sText {\n"+
 		"\t\tb.Fatal(\"a call wrote behind its input, into the next one\")\n\t}\n", p.lower())

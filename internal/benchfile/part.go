@@ -90,7 +90,7 @@ func named(symbols []string) func(place) bool {
 
 func (l loop) holds(p place) bool { return p.file == l.file && l.from <= p.line && p.line <= l.to }
 
-// fromRoot is a sample's stack, callers first.
+// fromRoot returns a sample's stack, callers first.
 func fromRoot(s *profile.Sample) (out []place) {
 	for _, l := range slices.Backward(s.Location) {
 		for _, f := range slices.Backward(l.Line) {
@@ -111,8 +111,8 @@ type span struct {
 	loop     bool
 }
 
-// calls is the outermost loop of the first caller that calls from within one. Package testing calls
-// a benchmark with b.N in a loop, which is around its preparation too.
+// calls returns the outermost loop of the first caller that calls from within one. Package testing
+// calls a benchmark with b.N in a loop, which is around its preparation too.
 func (p parsed) calls(callers []place) (loop, bool) {
 	for _, c := range callers {
 		if strings.HasPrefix(c.function, "testing.") {
@@ -125,7 +125,7 @@ func (p parsed) calls(callers []place) (loop, bool) {
 	return loop{}, false
 }
 
-// outermost is the outermost loop around a line, within the innermost function around it.
+// outermost returns the outermost loop around a line, within the innermost function around it.
 func (p parsed) outermost(file string, line int64) (loop, bool) {
 	if _, ok := p[file]; !ok {
 		p[file] = spans(file)

@@ -56,7 +56,7 @@ type Extreme struct {
 	Input
 }
 
-// Inputs is the number of distinct inputs in the benchmark.
+// Inputs returns the number of distinct inputs in the benchmark.
 func (p *Plan) Inputs() int {
 	n := 0
 	for _, g := range p.Groups {
@@ -245,7 +245,7 @@ func Apportion(shares []float64, n, least int) []int {
 		counts[over[k].i]++
 		left--
 	}
-	// What the least ones took too much comes from the largest.
+	// Take the excess of the smallest ones from the largest.
 	for left < 0 {
 		i := 0
 		for k := range counts {
@@ -263,7 +263,7 @@ func Apportion(shares []float64, n, least int) []int {
 	return counts
 }
 
-// size is the length of all values in Go.
+// size returns the length of all values in Go.
 func (p *Plan) size() int {
 	n := 0
 	for _, g := range p.Groups {
@@ -304,7 +304,7 @@ func (p *Plan) extremes(strata []corpus.InputClass, from *pool) {
 	}
 }
 
-// size is the number of bytes of source text of a literal.
+// size returns the number of bytes of source text of a literal.
 func size(l rt.Literal) int {
 	n := 0
 	for _, text := range slices.Concat(l.Setup, l.Exprs) {

@@ -277,7 +277,7 @@ func (p *Plan) buffers(string) string {
 	return b.String()
 }
 
-// call is the statement that calls the target with the fields of c.
+// call returns the statement that calls the target with the fields of c.
 func (p *Plan) call() string {
 	t := &p.Unit.Target
 	var b strings.Builder
@@ -340,10 +340,10 @@ func (p *Plan) writeApart(b *strings.Builder) {
 	b.WriteString("}\n")
 }
 
-// name is the target's name as part of a benchmark's: "NormalizeTag", "TypeMethod".
+// name returns the target's name as part of a benchmark's: "NormalizeTag", "TypeMethod".
 func (p *Plan) name() string { return source.Exported(p.Unit.Target.Name) }
 
-// lower is the same as part of the file's own names.
+// lower returns the same as part of the file's own names.
 func (p *Plan) lower() string {
 	name := p.name()
 	r, n := utf8.DecodeRuneInString(name)
@@ -383,7 +383,7 @@ func count(n int) string {
 	return text
 }
 
-// Where is the file as a person finds it again.
+// Where returns the file as a person finds it again.
 func Where(of *beagle.Target, file string) string {
 	if rel, err := filepath.Rel(of.Dir, file); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)

@@ -130,7 +130,7 @@ func TestNothingTwice(t *testing.T) {
 	}
 }
 
-// table is a planted ranking: three hot spots, of which b calls a.
+// table returns a planted ranking: three hot spots, of which b calls a.
 func table() *State {
 	s := &State{
 		Campaign: beagle.Campaign{Least: 0.005, ID: "now"}, Most: 2,
@@ -333,7 +333,7 @@ func TestHeadsFallNowhere(t *testing.T) {
 	}
 }
 
-// TestTurns: a target that used up its turn goes behind those that wait, and goes on with what they
+// TestTurns: a target that used up its turn goes after those that wait, and goes on with what they
 // leave, until all is spent.
 func TestTurns(t *testing.T) {
 	s := &State{Most: 3, Table: beagle.Hotspots{Hotspots: []beagle.Hotspot{{Target: "m.a", Net: 0.3},

@@ -9,8 +9,8 @@
 //   - the share: from the number of samples in the profile, as a binomial count
 //   - the ratio: log-normal, of the measurement and of the second one, beside the winner's steps,
 //     both as they were measured: a correction for having tried many keeps a claim true, and would
-//     make a prediction too low. Where they differ beyond their intervals, it is that of a third
-//     which may differ as much. Without a second one, the corrected ratio stands alone
+//     make a prediction too low. Where they differ beyond their intervals, the interval allows a
+//     third ratio to differ as much again. Without a second one, the corrected ratio stands alone
 //   - the function's part of the benchmark: where a benchmark's whole loop was timed, the gain is
 //     divided by the share of the loop that its profile finds below the function, a binomial count
 //   - the benchmark: time that the benchmark spends unlike production gains anything between
@@ -19,7 +19,7 @@
 //     unlike.
 //     Without a benchmark that was compared, this part is missing, and a note says so.
 //
-// Nothing counts twice. What a callee saves already is taken off what its caller saves.
+// Nothing counts twice. The saving of a callee is subtracted from that of its caller.
 //
 // # What is next
 //

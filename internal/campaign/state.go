@@ -121,7 +121,7 @@ func lastImproved(list []beagle.CampaignAttempt) *beagle.CampaignAttempt {
 	return nil
 }
 
-// Next is the target that is to be taken up; nil when all are done.
+// Next returns the target that is to be taken up; nil when all are done.
 func (s *State) Next() *beagle.CampaignTarget {
 	for i := range s.Campaign.Targets {
 		if t := &s.Campaign.Targets[i]; t.State == beagle.CampaignWaiting || t.State == beagle.CampaignRunning {
@@ -131,7 +131,7 @@ func (s *State) Next() *beagle.CampaignTarget {
 	return nil
 }
 
-// Left is the number of targets that are not done.
+// Left returns the number of targets that are not done.
 func (s *State) Left() (n int) {
 	for _, t := range s.Campaign.Targets {
 		if t.State == beagle.CampaignWaiting || t.State == beagle.CampaignRunning {
@@ -170,8 +170,8 @@ func (s *State) Escalate(target string) string {
 	return t.Next
 }
 
-// searched is the share of the service that the search of a target may change: of a head that is
-// all that it reaches.
+// searched returns the share of the service that the search of a target may change: of a head that
+// is all that it reaches.
 func (s *State) searched(t *beagle.CampaignTarget) float64 {
 	if h := s.hotspot(t.Target); s.Heads && h != nil {
 		return max(t.Net, h.Reach)
@@ -179,7 +179,7 @@ func (s *State) searched(t *beagle.CampaignTarget) float64 {
 	return t.Net
 }
 
-// hotspot is the entry of a target, or nil.
+// hotspot returns the entry of a target, or nil.
 func (s *State) hotspot(target string) *beagle.Hotspot {
 	i := slices.IndexFunc(s.Table.Hotspots, func(h beagle.Hotspot) bool { return h.Target == target })
 	if i < 0 {
@@ -251,7 +251,7 @@ func (s *State) Enter(t beagle.CampaignTarget, spent beagle.CampaignCost, search
 	return why
 }
 
-// Unused is the processor time that may still be used, in seconds.
+// Unused returns the processor time that may still be used, in seconds.
 func (s *State) Unused() float64 {
 	if s.Campaign.Budget.ProcessorSeconds == 0 {
 		return math.Inf(1)
@@ -332,7 +332,7 @@ func (s *State) Outdated(now beagle.CampaignAttempt) string {
 	return fmt.Sprintf("campaign %s tried it with other rewrites or models, or another version of Beagle", a.Campaign)
 }
 
-// tried is the last attempt of the same text and inputs, with as many candidates, that failed.
+// tried returns the last attempt of the same text and inputs, with as many candidates, that failed.
 func (s *State) tried(now beagle.CampaignAttempt, also func(*beagle.CampaignAttempt) bool) *beagle.CampaignAttempt {
 	list := s.Memory[now.Target]
 	for i := len(list) - 1; i >= 0; i-- {

@@ -129,7 +129,7 @@ func gain(r *rand.Rand, w Won) float64 {
 	return g
 }
 
-// interval is the mean of draws with the 95 % between.
+// interval returns the mean of draws with the 95 % between.
 func interval(list []float64) beagle.CampaignSaving {
 	if len(list) == 0 {
 		return beagle.CampaignSaving{}

@@ -206,7 +206,7 @@ func TestAsk(t *testing.T) {
 		"list[2] == \"b\"": "yes", "list[3] == \"b\"": "undecided", "cap(list) >= len(list)": "yes",
 		"strings.HasPrefix(tag, \"env:\") || false": "yes", "strings.Contains(raw, \"aw\")": "yes",
 		"in.K == \"key\"": "yes", "tag == out && err == nil && !panicked": "yes", "n/(n+5) == 0": "undecided",
-		// of secret text only its length is told, and no byte
+		// of secret text only its length is recorded, and no byte
 		"len(note) == 23": "yes", "note[7] == 'a'": "undecided", "note[7] < 'b'": "undecided",
 		"note == \"x\"": "undecided", "len(blob) == 23": "yes", "blob[7] > 5": "undecided",
 		"tag < \"f\" && tag >= \"env\"": "yes", "true": "yes", "len(list)+len(raw) == 7": "yes",

@@ -179,7 +179,7 @@ func (c *compiler) ident(name string) typed {
 	return c.fail("there is no %s", name)
 }
 
-// of is the form that a variable has on the stack.
+// of returns the form that a variable has on the stack.
 func of(t *wire.Type) typed {
 	switch k := t.Kind; {
 	case k == "bool":

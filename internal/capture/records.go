@@ -56,7 +56,7 @@ func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 	return out, nil
 }
 
-// siteIndex is the site's number within the session, which events refer to.
+// siteIndex returns the site's number within the session, which events refer to.
 func siteIndex(st wire.Status, name string) int {
 	if st.Session == nil {
 		return -1

@@ -204,7 +204,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestLostProcess: a process that goes away is told, and does not end the capture of the others.
+// TestLostProcess: a process that goes away is reported, and does not end the capture of the
+// others.
 func TestLostProcess(t *testing.T) {
 	alive := open(t)
 	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -36,7 +36,7 @@ type Request struct {
 	Temperature float64 `json:"temperature,omitempty"` // 0 leaves it to the server
 	Seed        int64   `json:"seed,omitempty"`        // 0 sends none; messages have no seed
 
-	// What servers of chat completions differ in.
+	// Servers of chat completions differ in these.
 	CompletionTokens bool `json:"completion_tokens,omitempty"` // the limit's name is max_completion_tokens
 	NoUsage          bool `json:"no_usage,omitempty"`          // do not ask the server to count tokens
 }

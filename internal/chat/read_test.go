@@ -14,7 +14,7 @@ import (
 	"testing/iotest"
 )
 
-// said is a reader's output, for comparison.
+// said returns a reader's output, for comparison.
 func said(read reader, r io.Reader) (out string, text int) {
 	var b strings.Builder
 	ended := false

@@ -290,7 +290,7 @@ func (a *scripted) forget() error {
 		"' >/dev/null 2>&1 </dev/null &").Run()
 }
 
-// forgotten is a time that nothing else sleeps, by which what forget starts is known.
+// forgotten returns a time that nothing else sleeps, by which what forget starts is known.
 func forgotten() string { return "3671." + owned() }
 
 // hung is a file in the copy by which an agent that hangs shows that its turn has begun.

@@ -303,8 +303,7 @@ func (t *turn) result(ctx context.Context, w *workspace) (string, error) {
 	return unit.Target.Source, t.checkScope(w, changed, unit.Target.Source)
 }
 
-// scopeFiles are the files that hold the declarations that may change, relative to
-// the module.
+// scopeFiles returns the files that hold the declarations that may change, relative to the module.
 func (t *turn) scopeFiles() map[string]bool {
 	target := &t.coder.Unit.Target
 	files := map[string]bool{}

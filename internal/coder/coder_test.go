@@ -437,7 +437,7 @@ func TestARunThatEndsEndsTheTurn(t *testing.T) {
 	}
 }
 
-// untilItHangs is the context of a run that ends when its agent is in its turn.
+// untilItHangs returns the context of a run that ends when its agent is in its turn.
 func untilItHangs(t *testing.T, c *Coder) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

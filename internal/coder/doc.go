@@ -2,14 +2,12 @@
 // user's own program and speaks the Agent Client Protocol (agentclientprotocol.com)
 // over its standard input and output; most common agents do.
 //
-// The agent works in a throw-away copy of the module, with the evidence as a file
-// and Beagle's own tools as an MCP server. What it says counts for nothing: when its
-// turn ends the target is read from the copy, and that text is the candidate, judged
-// as any other.
+// The agent works in a throw-away copy of the module, with the evidence as a file and Beagle's own
+// tools as an MCP server. Its words count for nothing: when its turn ends Beagle reads the target
+// from the copy, and judges that text as any other candidate.
 //
-// Edits outside the target's scope are refused with the place: another file, a
-// declaration that others use too, a file added or removed. What the agent left under
-// .beagle does not count.
+// Edits outside the target's scope are refused with the place: another file, a declaration that
+// others use too, a file added or removed. Files below .beagle do not count.
 //
 // # Limits
 //

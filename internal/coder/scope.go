@@ -77,7 +77,7 @@ func declarations(src string) (listing, error) {
 	return l, nil
 }
 
-// names are the declarations of candidate files, together.
+// names returns the declarations of candidate files, together.
 func names(files ...string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for _, src := range files {

@@ -63,8 +63,8 @@ func (t *turn) count(u *acp.Usage) {
 	t.usage, t.counted = llm.Usage{In: in, Out: out}, in+out > 0
 }
 
-// tokens are those that the agent says the turn used; none, marked as an estimate,
-// when it does not say.
+// tokens returns those that the agent says the turn used; none, marked as an estimate, when it does
+// not say.
 func (t *turn) tokens() llm.Usage {
 	if t.counted {
 		return t.usage

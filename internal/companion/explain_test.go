@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// TestExplained: what one program explains another reads back, behind its progress.
+// TestExplained: what one program explains another reads back, after its progress.
 func TestExplained(t *testing.T) {
 	for _, want := range []beagle.UsageError{
 		{What: "there is no flag --x"},

@@ -44,9 +44,10 @@ const (
 	maxRecords   = 1 << 13 // of train and holdout together, unless a file gives more
 	generated    = 1500
 	scratch      = 4096
-	oneInput     = 2000 // milliseconds that the original may take for a record
-	oneGenerated = 250  // for a generated one
-	maxRetries   = 12   // processes that may die of one list of records
+	oneInput     = 2000    // milliseconds that the original may take for a record
+	oneGenerated = 250     // for a generated one
+	smallStack   = 4 << 20 // bytes that it may take for a generated one: a full stack takes seconds to print
+	maxRetries   = 12      // processes that may die of one list of records
 
 	observeTime = 5 * time.Second // for one list of records; the rest is not observed
 )
@@ -141,7 +142,7 @@ func (m *maker) fromNothing(ctx context.Context, recorded []beagle.Record) ([]be
 	if err != nil {
 		return nil, err
 	}
-	kept, panicked, err := m.survivors(ctx, without(made, recorded), oneGenerated)
+	kept, panicked, err := m.generatedSurvivors(ctx, without(made, recorded))
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func (m *maker) generate(ctx context.Context) error {
 		return err
 	}
 	made = append(made, fresh...)
-	m.c.Generated, _, err = m.survivors(ctx, without(Merge(made), m.c.Train, m.c.Holdout), oneGenerated)
+	m.c.Generated, _, err = m.generatedSurvivors(ctx, without(Merge(made), m.c.Train, m.c.Holdout))
 	return err
 }
 
@@ -351,7 +352,7 @@ func (m *maker) tied(bad map[int]bool, a, b *rt.Observation) bool {
 	return len(a.Tied)+len(b.Tied) > 0
 }
 
-// unstable are the records that did not do the same each time.
+// unstable returns the records that did not do the same each time.
 func unstable(a, b *rt.Observation) map[int]bool {
 	bad := map[int]bool{}
 	for _, i := range slices.Concat(a.Unstable, b.Unstable) {
@@ -407,6 +408,17 @@ func (m *maker) survivors(
 		records = slices.Delete(slices.Clone(records), exit.Record, exit.Record+1)
 	}
 	return nil, nil, nil
+}
+
+// generatedSurvivors is survivors for generated inputs. They do not count as dropped: nobody
+// recorded them, and for an original that recurses a large number is likely to be its end.
+func (m *maker) generatedSurvivors(
+	ctx context.Context, records []beagle.Record,
+) (kept, panicked []beagle.Record, err error) {
+	dropped, why := m.c.Dropped, m.built.DroppedFor
+	kept, panicked, err = m.survivors(ctx, records, oneGenerated)
+	m.c.Dropped, m.built.DroppedFor = dropped, why
+	return kept, panicked, err
 }
 
 // unfit says that the calls of the target cannot be replayed outside of its tests.
@@ -492,5 +504,9 @@ func (m *maker) observe(
 		q.Records = "records"
 		run.Files["records"] = path
 	}
-	return m.bin.Run(ctx, m.box, &rt.Request{Observe: q, Stall: stall}, o, run)
+	request := &rt.Request{Observe: q, Stall: stall}
+	if stall == oneGenerated {
+		request.Stack = smallStack
+	}
+	return m.bin.Run(ctx, m.box, request, o, run)
 }

@@ -475,6 +475,21 @@ func TestBuildFromNothing(t *testing.T) {
 	}
 }
 
+// TestBuildFromNothingDropsNoCall: a generated input that the original does not survive is left
+// out, and is no recorded call that was lost.
+func TestBuildFromNothingDropsNoCall(t *testing.T) {
+	c := built(t, load(t, wordsDir(), "./text.Wait"), Input{Seed: 1}).Corpus
+	if !c.GeneratedOnly || len(c.Train) < 10 || c.Dropped != 0 || c.DroppedWhy != "" {
+		t.Errorf("%d records, %d dropped: %s", len(c.Train), c.Dropped, c.DroppedWhy)
+	}
+	for _, r := range slices.Concat(c.Train, c.Holdout) {
+		var a struct{ A0 uint8 }
+		if rt.Decode(r.Args, &a, nil); a.A0 == 7 {
+			t.Error("an input that hangs was kept")
+		}
+	}
+}
+
 // TestBuildFromOne generates inputs beside a single recorded one, which counts for half of all.
 func TestBuildFromOne(t *testing.T) {
 	u := load(t, wordsDir(), "./text.Last")

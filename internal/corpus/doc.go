@@ -3,9 +3,8 @@
 // inputs that are made from the types. It divides all of them into a part that the search may see
 // and a part that it may not, and describes them as facets.
 //
-// What it cannot do: tell how often production makes a call. Shares within
-// one run of tests are taken as they are, within one run of benchmarks
-// roughly (they depend on the machine). Between runs, which say nothing of
-// each other, each counts as much as it has distinct inputs, and benchmarks
-// together at least as much as tests.
+// It cannot tell how often production makes a call. Shares within one run of tests are taken as
+// they are, within one run of benchmarks roughly (they depend on the machine). Between runs, which
+// say nothing of each other, each counts as much as it has distinct inputs, and benchmarks together
+// at least as much as tests.
 package corpus

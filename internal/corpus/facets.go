@@ -127,8 +127,7 @@ func target(v *rt.Value, backs map[int]*rt.Back) *rt.Value {
 	}
 }
 
-// elements are the elements of a list, or of the part of shared memory that a
-// slice refers to.
+// elements returns the elements of a list, or of the part of shared memory that a slice refers to.
 func elements(v *rt.Value, backs map[int]*rt.Back) []rt.Value {
 	if v.Kind != rt.KindSliceRef {
 		return v.Elems
@@ -244,7 +243,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// quantiles are the minimum, median, 95th and 99th percentile, and maximum.
+// quantiles returns the minimum, median, 95th and 99th percentile, and maximum.
 func quantiles(list []weighted) (q [5]int) {
 	if len(list) == 0 {
 		return q

@@ -66,8 +66,8 @@ func failingTests(out string) string {
 	return strings.Join(names, ", ") + more
 }
 
-// ownFrame is the first place in the module of a stack that was printed: above it
-// are the runtime and the testing package.
+// ownFrame returns the first place in the module of a stack that was printed: above it are the
+// runtime and the testing package.
 func ownFrame(out, dir string) string {
 	for _, m := range frame.FindAllStringSubmatch(out, -1) {
 		local, err := filepath.Rel(dir, m[1])
@@ -116,7 +116,7 @@ func ended(r sandbox.Result, out string) string {
 	return fmt.Sprintf(" (ended by: %s, status %d)", r.Ended, r.Code)
 }
 
-// head is the beginning of a text, in whole lines where they are short.
+// head returns the beginning of a text, in whole lines where they are short.
 func head(s string) string {
 	if len(s) <= quoted {
 		return s
@@ -128,7 +128,7 @@ func head(s string) string {
 	return strings.ToValidUTF8(s, "") + " ..."
 }
 
-// tail is the end of a text, in whole lines where they are short.
+// tail returns the end of a text, in whole lines where they are short.
 func tail(s string) string {
 	if len(s) <= quoted {
 		return s

@@ -16,7 +16,7 @@ import (
 // Fresh draws n new inputs that look like the training records: a record taken by weight, with
 // parts of other records in the same places, and texts whose letters are exchanged for others of
 // their class that occur there. So lengths, separators, shares of classes, order and uniqueness of
-// lists stay, and the values are new. What holds between the arguments of recorded calls holds
+// lists stay, and the values are new. Relations between the arguments of recorded calls hold
 // between the drawn ones: they are drawn and mended as whole tuples. Structs with unexported fields
 // are taken whole: what holds inside them is not known. Large inputs give fewer than n. The same
 // corpus and seed give the same inputs.
@@ -282,7 +282,7 @@ func (f *fresher) text(path string, v *rt.Value) {
 	v.Str = string(b)
 }
 
-// cut finds a place behind a separator, or -1.
+// cut finds a place after a separator, or -1.
 func cut(rng *rand.Rand, s string) int {
 	if len(s) < 2 {
 		return -1

@@ -16,9 +16,8 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// Load reads recorded calls from a file of JSON lines (docs/corpus.md).
-// Whatever is wrong with the file is a *beagle.UsageError that names the
-// file, the line and the field.
+// Load reads recorded calls from a file of JSON lines (docs/corpus.md). For a fault of the file it
+// returns a *beagle.UsageError that names the file, the line and the field.
 func Load(u *source.Unit, path string) ([]beagle.Record, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -75,7 +74,7 @@ func newLoader(u *source.Unit) *loader {
 	return l
 }
 
-// example is a record of this target with zero values.
+// example returns a record of this target with zero values.
 func (l *loader) example() string {
 	zero := l.shape.Zero()
 	return fmt.Sprintf(`{"args": %s, "weight": 1}`, zero.JSON())

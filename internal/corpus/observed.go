@@ -21,7 +21,7 @@ type Seen struct {
 }
 
 // Observed makes a corpus of captured calls, without running the target: the facets that need a run
-// stay zero, but for the panics that the capture saw.
+// stay zero, except for the panics that the capture saw.
 func Observed(u *source.Unit, records []beagle.Record, seen Seen) (*beagle.Corpus, error) {
 	args, types := ArgsShape(u)
 	c := &beagle.Corpus{Target: u.Target.ID(), Calls: seen.Calls, Dropped: seen.Dropped, Concurrent: seen.Together,

@@ -50,16 +50,21 @@ const drawn = 4
 
 // sortedByOutcome runs the original over records, leaves out those that it does not
 // survive, and tells the class of outcome of the others. Each process sees a
-// part of them, which bounds its memory.
+// part of them, which bounds its memory. After maxRetries deaths the rest is left
+// out: each may take seconds, as that of an endless recursion does.
 func (m *maker) sortedByOutcome(
 	ctx context.Context, records []beagle.Record,
 ) (kept []beagle.Record, classes []string, err error) {
+	deaths := 0
 	for part := range slices.Chunk(records, atOnce) {
-		part, got, err := m.sortPart(ctx, part)
+		part, got, err := m.sortPart(ctx, part, &deaths)
 		if err != nil {
 			return nil, nil, err
 		}
 		kept, classes = append(kept, part...), append(classes, got...)
+		if deaths > maxRetries {
+			break
+		}
 	}
 	return kept, classes, nil
 }
@@ -67,8 +72,11 @@ func (m *maker) sortedByOutcome(
 // atOnce is the number of records that one process classifies.
 const atOnce = 2048
 
-func (m *maker) sortPart(ctx context.Context, records []beagle.Record) ([]beagle.Record, []string, error) {
-	for try := 0; len(records) > 0; try++ {
+// sortPart sorts one part, and counts the processes that died.
+func (m *maker) sortPart(
+	ctx context.Context, records []beagle.Record, deaths *int,
+) ([]beagle.Record, []string, error) {
+	for len(records) > 0 {
 		var o rt.Observation
 		exit, err := m.observe(ctx, records, &rt.Observe{}, oneGenerated, &o)
 		if err != nil {
@@ -76,6 +84,9 @@ func (m *maker) sortPart(ctx context.Context, records []beagle.Record) ([]beagle
 		}
 		if exit == nil && len(o.Refused) == 0 {
 			return records[:min(len(records), len(o.Classes))], o.Classes, nil
+		}
+		if exit != nil {
+			*deaths++
 		}
 		records = slices.Clone(records)
 		switch {
@@ -87,7 +98,7 @@ func (m *maker) sortPart(ctx context.Context, records []beagle.Record) ([]beagle
 			}
 		case exit.Record < 0 || exit.Record >= len(records) || exit.Kind == harness.Memory:
 			records = records[:len(records)/2] // all of them together were too much
-		case try >= maxRetries:
+		case *deaths > maxRetries:
 			records = records[:exit.Record]
 		default:
 			records = slices.Delete(records, exit.Record, exit.Record+1)
@@ -96,7 +107,7 @@ func (m *maker) sortPart(ctx context.Context, records []beagle.Record) ([]beagle
 	return nil, nil, nil
 }
 
-// shares are the weighted shares of the classes.
+// shares returns the weighted shares of the classes.
 func shares(records []beagle.Record, classes []string) map[string]float64 {
 	out := map[string]float64{}
 	total := 0.0

@@ -21,9 +21,8 @@ func newShapes(pkg *source.Package) *shapes {
 	return &shapes{pkg: pkg.Types, name: pkg.TypeString, made: map[types.Type]*rt.Shape{}}
 }
 
-// ArgsShape is the shape of the target's arguments, receiver first: a struct
-// whose fields have the names of the parameters. lookup finds the shapes of
-// dynamic types.
+// ArgsShape returns the shape of the target's arguments, receiver first: a struct whose fields have
+// the names of the parameters. lookup finds the shapes of dynamic types.
 func ArgsShape(u *source.Unit) (args *rt.Shape, lookup func(string) *rt.Shape) {
 	b := newShapes(u.Package)
 	args = &rt.Shape{Name: u.Target.Name, Type: "struct {}", Kind: reflect.Struct}
@@ -40,7 +39,7 @@ func ArgsShape(u *source.Unit) (args *rt.Shape, lookup func(string) *rt.Shape) {
 	return args, b.lookup
 }
 
-// recordNames are the field names of the argument struct in records.
+// recordNames returns the field names of the argument struct in records.
 func recordNames(n int) []string {
 	names := make([]string, n)
 	for i := range names {

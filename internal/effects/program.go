@@ -154,7 +154,7 @@ func (p *Program) Of(f *ssa.Function) *Summary {
 	return p.done[f]
 }
 
-// called records that the function at hand depends on the summary of f.
+// called records that the current function depends on the summary of f.
 func (p *Program) called(f *ssa.Function) {
 	if p.current == nil {
 		return

@@ -15,7 +15,7 @@ type unit struct {
 	nodes   map[ssa.Value]int
 	pts     [][]set // what a value may point at, one set for each part of a tuple
 	running map[methodRun]bool
-	given   []ssa.Value // the arguments of the call at hand, for their types
+	given   []ssa.Value // the arguments of the current call, for their types
 }
 
 // A heap is the memory that a function may reach, with its content.
@@ -35,7 +35,7 @@ type knownEffects struct {
 	stored  map[Store]Effect
 	runs    map[Run]Effect
 	thrown  map[Ref]Effect  // where the values of panics lead
-	at      ssa.Instruction // the instruction at hand
+	at      ssa.Instruction // the current instruction
 }
 
 // A methodRun is a method that runCode is running on a place. It stops runCode from running the

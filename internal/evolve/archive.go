@@ -15,7 +15,7 @@ type population struct {
 	Members  []*Member `json:"members"` // all that behave, in order of arrival
 	Archives []archive `json:"archives"`
 
-	// What follows from the members.
+	// These follow from the members.
 	index map[string]*Member
 	known *knownSteps
 	top   *Member   // the best

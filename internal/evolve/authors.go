@@ -64,7 +64,7 @@ type authors struct {
 	// the latest judged candidates of models, the oldest first
 	Replies []string       `json:"replies,omitempty"`
 	Talks   []Talk         `json:"talks,omitempty"`  // conversations that may go on
-	Behind  map[string]int `json:"behind,omitempty"` // the rules' proposals behind each reply
+	Behind  map[string]int `json:"behind,omitempty"` // the rules' proposals that build on each reply
 	Repeats int            `json:"repeats"`          // models' replies in a row without a new candidate
 	Lent    int            `json:"lent"`             // of the models' share to the rules
 	Closed  bool           `json:"closed"`           // models get no more calls

@@ -105,12 +105,13 @@ func (s *Search) CanCommission() bool {
 // Without it, many small steps on one reply leave no room for the next.
 const maxBehind = 6
 
-// crowded reports whether the rules have made enough candidates of the reply behind a member.
+// crowded reports whether the rules have made enough candidates of the reply that a member descends
+// from.
 func (au *authors) crowded(m *Member) bool {
 	return m.Base != "" && au.Open() && au.Behind[m.Base] >= maxBehind
 }
 
-// noteBehind counts the rules' proposals behind a reply.
+// noteBehind counts the rules' proposals that build on a reply.
 func (au *authors) noteBehind(p Proposal) {
 	m := au.population.index[p.Parent]
 	if mate := au.population.index[p.Mate]; mate != nil && mate.Base != "" {

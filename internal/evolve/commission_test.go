@@ -117,7 +117,7 @@ func TestParentsAreFast(t *testing.T) {
 	}
 }
 
-// told is a model's candidate on a parent, with a score; 0 is a wrong one.
+// told returns a model's candidate on a parent, with a score; 0 is a wrong one.
 func told(p Proposal, name string, parent *Member, ratio float64) Feedback {
 	c := beagle.Candidate{ID: name, Parents: []string{p.Parent}}
 	c.Steps = append(slices.Clone(parent.Steps), beagle.Step{Mutator: ByAuthor, Param: name})
@@ -222,7 +222,7 @@ func TestUnsentIsNotUnheard(t *testing.T) {
 	}
 }
 
-// TestFewStepsBehindAReply checks that the rules do not fill the budget with steps behind
+// TestFewStepsBehindAReply checks that the rules do not fill the budget with steps that build on
 // one reply while models write.
 func TestFewStepsBehindAReply(t *testing.T) {
 	w, s := commissioned(8, 120, Author{Name: "a"})

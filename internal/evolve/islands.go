@@ -83,7 +83,8 @@ func (br *breeder) kinds() []Kind {
 
 // parents returns the elites of an island in a drawn order. Fast elites are likely to come first,
 // as are those with few proposals, and those with many steps: they are further on the way to a
-// combination. It leaves out members behind a reply from which the rules have made enough.
+// combination. It leaves out members that descend from a reply from which the rules have made
+// enough.
 func (br *breeder) parents(island int) []*Member {
 	elites := slices.DeleteFunc(br.population.elites(island), br.authors.crowded)
 	if shun := br.shunned(island); shun != "" {

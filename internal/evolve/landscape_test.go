@@ -199,7 +199,7 @@ func (w *world) moves(set map[int]int) []beagle.Move {
 	return out
 }
 
-// ratio is the true speed-up.
+// ratio returns the true speed-up.
 func (w *world) ratio(set map[int]int) float64 {
 	v := 0.0
 	for _, m := range slices.Sorted(maps.Keys(set)) { // a sum of floats depends on its order

@@ -29,7 +29,7 @@ func newTrimmed(t *testing.T, finds ...string) *trimmed {
 	return x
 }
 
-// judged is the verdict on a stack of steps. "n" steps leave no machine code.
+// judged returns the verdict on a stack of steps. "n" steps leave no machine code.
 func (x *trimmed) judged(names []string) (beagle.Candidate, beagle.Verdict) {
 	c := beagle.Candidate{ID: "c " + strings.Join(names, " ")}
 	gain, code := 0.0, ""
@@ -95,9 +95,8 @@ func (x *trimmed) finalists() []string {
 	return out
 }
 
-// TestTrims: what ships has no step that buys nothing, whether its loss changes the
-// machine code or not; it was told to the search like all else; and the best stays
-// in the field as it was found.
+// TestTrims: what ships has no step that buys nothing, whether its loss changes the machine code or
+// not; the search was told it like all else; and the best stays in the field as it was found.
 func TestTrims(t *testing.T) {
 	x := newTrimmed(t, "g0 n0 g1 n1")
 	asked := x.run(t)
@@ -116,8 +115,8 @@ func TestTrims(t *testing.T) {
 	}
 }
 
-// planted is a search whose best member takes three steps: one that doubles the speed,
-// one whose gain is not shown, and one that makes it 3 % faster with forty lines more.
+// planted returns a search whose best member takes three steps: one that doubles the speed, one
+// whose gain is not shown, and one that makes it 3 % faster with forty lines more.
 func planted(t *testing.T, fastest bool) *Search {
 	t.Helper()
 	s := New(Config{Seed: 1, Strategy: Greedy, Budget: 10, Fastest: fastest})

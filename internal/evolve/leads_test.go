@@ -90,7 +90,7 @@ func TestNearest(t *testing.T) {
 // layoutLuck is what one link layout does to the time of a version, as a standard deviation.
 const layoutLuck = 0.04
 
-// overLayouts is a measurement of one version against another over six layouts.
+// overLayouts returns a measurement of one version against another over six layouts.
 func overLayouts(r *rand.Rand, truth float64) beagle.Ratio {
 	const layouts, t = 6, 2.571 // Student's, for 95 %
 	logs, mean, square := make([]float64, layouts), 0.0, 0.0

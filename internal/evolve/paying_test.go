@@ -23,7 +23,7 @@ func faces(seed uint64) *world {
 	})
 }
 
-// others is the true ratio on what is not ASCII.
+// others returns the true ratio on what is not ASCII.
 func (w *world) others(set map[int]int) float64 {
 	_, shortcut := set[w.keys[0]]
 	_, mended := set[w.keys[1]]

@@ -12,8 +12,8 @@ import (
 
 const seeds = 40
 
-// rate is how many of the seeds find what is worth three times, to a tenth,
-// within sixty candidates.
+// rate returns how many of the seeds find what is worth three times, to a tenth, within sixty
+// candidates.
 func rate(name string, st Strategy) (found int) {
 	for seed := range uint64(seeds) {
 		w := landscapes[name](seed)
@@ -79,7 +79,7 @@ func TestStateIsAllJSON(t *testing.T) {
 			s2 = reload(t, s2)
 			for i := range ps {
 				o, o2 := w.evaluate(ps[i]), w2.evaluate(ps2[i])
-				if i < 3 { // some are told alone
+				if i < 3 { // tell some alone
 					s.Tell([]Feedback{o})
 					s2.Tell([]Feedback{o2})
 					s2 = reload(t, s2)

@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// agentSession is a session whose only author is an agent that does as told.
+// agentSession returns a session whose only author is an agent that does as told.
 func agentSession(t *testing.T, s *store.Store, caps llm.Caps, turn func(llm.Request) (llm.Reply, error)) *session {
 	t.Helper()
 	x := asked(t, s, original, llmtest.New(t, llmtest.Say(better)), caps)

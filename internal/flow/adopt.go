@@ -33,14 +33,11 @@ func (a *Activities) StartFrom(ctx context.Context, run string, p Prepared) (*Pr
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	p.CorpusBlob, p.Recorded = x.ready.CorpusBlob, x.ready.Recorded // of this store
-	p.Machine, p.Seconds = x.ready.Machine, x.ready.Seconds
-	x.ready = p
-	x.rewriter.weigh(&p)
+	p = x.preparer.startFrom(p)
 	return &p, a.Store.Save(run, "prepared", p)
 }
 
-// Machine is the kind of machine that a run's verdicts are of.
+// Machine returns the kind of machine that a run's verdicts are of.
 func (a *Activities) Machine(run string) beagle.Machine {
 	a.mu.Lock()
 	defer a.mu.Unlock()

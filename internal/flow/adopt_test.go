@@ -15,7 +15,7 @@ func TestStartFromKeepsBlobs(t *testing.T) {
 	a := &Activities{Store: openStore(t), Watch: func(Event) {}}
 	x := newSession("run", Defaults(), a.Store, a.Watch, u, &lab{}, nil)
 	x.inputs.hold(&beagle.Corpus{}, 0)
-	x.ready.CorpusBlob, x.ready.Recorded = "mine", []Recorded{{"Encode", "also mine"}}
+	x.preparer.ready.CorpusBlob, x.preparer.ready.Recorded = "mine", []Recorded{{"Encode", "also mine"}}
 	a.sessions = map[string]*session{"run": x}
 	theirs := Prepared{CorpusBlob: "theirs", Recorded: []Recorded{{"Encode", "theirs"}}}
 	p, err := a.StartFrom(t.Context(), "run", theirs)

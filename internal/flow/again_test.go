@@ -147,12 +147,12 @@ func TestRefutedGuarded(t *testing.T) {
 	if err := x.works.store.Cache(key, kept[*beagle.NearMiss]{Value: near}); err != nil {
 		t.Fatal(err)
 	}
-	j := &Judged{Rejected: []string{"it fell"}}
-	won, err := x.judge.tryGuarded(t.Context(), j, wrong, &beagle.Verdict{Status: beagle.Wrong}, 1)
-	if err != nil || won {
-		t.Fatal(won, err)
+	fell := finalist{wrong, &beagle.Measurement{Faster: true, Tried: 1}}
+	r, err := x.judge.tryGuarded(t.Context(), fell, &beagle.Verdict{Status: beagle.Wrong}, "it fell")
+	if err != nil || r.won() || r.measured != fell.measured || len(r.rejected) != 2 {
+		t.Fatal(r, err)
 	}
-	if g := j.NearMiss.Guarded; g.Status != beagle.Equal || !strings.Contains(g.Reason, "second measurement") {
+	if g := r.near.Guarded; g.Status != beagle.Equal || !strings.Contains(g.Reason, "second measurement") {
 		t.Errorf("%s: %s", g.Status, g.Reason)
 	}
 }

@@ -81,7 +81,7 @@ func (d *Draft) charge(feedback []evolve.Feedback) {
 	}
 }
 
-// Accounts are the accounts of all authors, by name; nil when no model is asked.
+// Accounts returns the accounts of all authors, by name; nil when no model is asked.
 func (c *Course) Accounts(s *Spec) map[string]evolve.Account {
 	if !s.Models.On() {
 		return nil

@@ -43,8 +43,7 @@ const better = "It ranges over the text, which needs no bounds checks.\n\n" + `
 >>>>>>> REPLACE
 `
 
-// asked is a session that can ask models and read what they write; it builds
-// and runs nothing.
+// asked returns a session that can ask models and read what they write; it builds and runs nothing.
 func asked(t *testing.T, s *store.Store, text string, server *llmtest.Server, caps llm.Caps) *session {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,7 +66,7 @@ func asked(t *testing.T, s *store.Store, text string, server *llmtest.Server, ca
 	spec.Models.settle()
 	x := newSession("run", spec, s, nil, u, &lab{}, nil)
 	x.inputs.hold(&beagle.Corpus{}, 0)
-	x.rewriter.weigh(&x.ready)
+	x.rewriter.weigh(&x.preparer.ready)
 	if err := s.Cache(x.works.key("assembly", x.works.root.ID, ""), kept[[]harness.Instruction]{}); err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +382,8 @@ func TestConversation(t *testing.T) {
 		Candidate: first.Candidate, Status: beagle.Wrong, Stage: "quick",
 		Counterexample: &beagle.Counterexample{Go: `Sum("zebra")`, Want: "547", Got: "1", Kind: "result"},
 	}
-	if err := x.works.putVerdict(Evaluation{Candidate: first.Candidate, Verdict: fell}); err != nil {
+	e := Evaluation{Candidate: first.Candidate, StoredVerdict: StoredVerdict{Verdict: fell}}
+	if err := x.works.putVerdict(e); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := x.authors.write(t.Context(), evolve.Proposal{

@@ -1,15 +1,10 @@
 package flow
 
-import (
-	"github.com/beagle-go/beagle/internal/bench"
-	"github.com/beagle-go/beagle/internal/verify"
-)
+// briefly says that this process judges versions briefly. [Brief] sets it before the first session
+// is opened, and open alone reads it, for the session's lab.
+var briefly bool
 
-// Brief makes this process judge versions briefly, see [verify.Brief] and [bench.Brief], and look
+// Brief makes this process judge versions briefly, see [verify.Env] and [bench.Options], and look
 // up pieces of the original with a tenth of the terms; all of them take up to five seconds of
 // processor time. It is for tests of whole searches.
-func Brief() {
-	liftTerms, liftTotal = 25_000, 250_000
-	verify.Brief()
-	bench.Brief()
-}
+func Brief() { briefly = true }

@@ -16,8 +16,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// callees are the functions outside its scope that the target calls, with
-// their text when they are of the same package.
+// callees returns the functions outside its scope that the target calls, with their text when they
+// are of the same package.
 func (b *briefing) callees() []llm.Callee {
 	f, problem := b.unit.Reader.Parse(b.works.root.Source)
 	if problem != nil {
@@ -69,7 +69,7 @@ func (b *briefing) inScope(fn *types.Func) bool {
 		slices.ContainsFunc(b.unit.Target.Scope, func(d beagle.Decl) bool { return d.Name == name })
 }
 
-// declarations are the texts of functions of the target's package by name.
+// declarations returns the texts of functions of the target's package by name.
 func (b *briefing) declarations(names map[string]bool) map[string]string {
 	out := map[string]string{}
 	for _, path := range b.unit.Package.Files() {

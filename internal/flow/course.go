@@ -100,7 +100,7 @@ func (d *Draft) Welcome(proposal int, submission string) {
 	d.Guests[proposal] = submission
 }
 
-// Candidates are the candidates to evaluate.
+// Candidates returns the candidates to evaluate.
 func (d *Draft) Candidates() []string {
 	ids := make([]string, len(d.Made))
 	for i, m := range d.Made {
@@ -109,7 +109,7 @@ func (d *Draft) Candidates() []string {
 	return ids
 }
 
-// Shares are the candidates of each island, by island; some may have none.
+// Shares returns the candidates of each island, by island; some may have none.
 func (d *Draft) Shares(islands int) [][]string {
 	out := make([][]string, islands)
 	for i, m := range d.Made {
@@ -121,13 +121,11 @@ func (d *Draft) Shares(islands int) [][]string {
 
 // Tell takes the verdicts on a draft into the search and the log.
 func (c *Course) Tell(s *Spec, d *Draft, evaluated *EvaluatedBatch, took time.Duration) error {
-	for _, m := range d.Made {
-		is := func(e Evaluation) bool { return e.Candidate == m.Candidate }
-		if !slices.ContainsFunc(evaluated.Candidates, is) {
-			return fmt.Errorf("candidate %s of the generation was not evaluated", m.Candidate)
-		}
+	fresh, err := d.feedback(evaluated.Candidates)
+	if err != nil {
+		return err
 	}
-	feedback := slices.Concat(d.Known, d.feedback(evaluated.Candidates))
+	feedback := slices.Concat(d.Known, fresh)
 	trims := len(feedback) > 0 && c.Search.IsTrim(feedback[0].Proposal)
 	if s.Models.On() && !trims { // no author is charged for trims
 		d.charge(feedback)
@@ -148,17 +146,23 @@ func (c *Course) Tell(s *Spec, d *Draft, evaluated *EvaluatedBatch, took time.Du
 }
 
 // feedback joins the candidates of a draft with their evaluations.
-func (d *Draft) feedback(evaluated []Evaluation) []evolve.Feedback {
+func (d *Draft) feedback(evaluated []Evaluation) ([]evolve.Feedback, error) {
+	by := make(map[string]*Evaluation, len(evaluated))
+	for i := range evaluated {
+		by[evaluated[i].Candidate] = &evaluated[i]
+	}
 	out := make([]evolve.Feedback, len(d.Made))
 	for i, m := range d.Made {
-		j := slices.IndexFunc(evaluated, func(e Evaluation) bool { return e.Candidate == m.Candidate })
+		e := by[m.Candidate]
+		if e == nil {
+			return nil, fmt.Errorf("candidate %s of the generation was not evaluated", m.Candidate)
+		}
 		out[i] = evolve.Feedback{
 			Proposal: m.Proposal, Candidate: beagle.Candidate{ID: m.Candidate, Steps: m.Steps},
-			Verdict: evaluated[j].Verdict, Moves: evaluated[j].Moves, Private: m.Private,
-			Twin: evaluated[j].Verdict.Twin, Reading: m.Reading,
+			Verdict: e.Verdict, Moves: e.Moves, Private: m.Private, Twin: e.Verdict.Twin, Reading: m.Reading,
 		}
 	}
-	return out
+	return out, nil
 }
 
 // Event returns the news of a generation for a watcher. It reports each reply once.

@@ -16,9 +16,9 @@ import (
 // The door admits source text from outside: hand-ins of people and agents, entries of a suite, and
 // models' replies. A text that passes is a candidate; the verifier decides whether it behaves.
 type door struct {
-	unit    *source.Unit
-	root    beagle.Candidate
-	inPlace bool // the evidence comes from the user's tests
+	unit *source.Unit
+	root beagle.Candidate
+	lab  *lab // knows whether the evidence comes from the user's tests
 }
 
 // An extent says how much of a candidate file a text from outside holds.
@@ -115,7 +115,7 @@ func (d *door) static(ctx context.Context, a *arrival) (*beagle.Verdict, error) 
 	if v := d.oversized(a); v != nil {
 		return v, nil
 	}
-	return verify.Static(ctx, &verify.Env{Unit: d.unit, InPlace: d.inPlace}, a.Candidate, nil)
+	return verify.Static(ctx, &verify.Env{Unit: d.unit, InPlace: d.lab.inPlace}, a.Candidate, nil)
 }
 
 // inCanonical finds the line numbers in the messages of the checks.

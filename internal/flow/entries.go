@@ -38,10 +38,10 @@ type Recorded struct {
 // record makes the corpora of the group's entries, some of them from files. A function whose calls
 // cannot be recorded, or show nothing, is left to the tests in place, unless the user gave calls of
 // it or a condition.
-func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) error {
+func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) (out []Recorded, err error) {
 	var names, others []string // functions that the user gave calls or conditions for come first
-	for _, name := range x.unit.Scope.Recordable() {
-		if files[name] != "" || x.unit.Conditions.Demanded(name) {
+	for _, name := range x.lab.unit.Scope.Recordable() {
+		if files[name] != "" || x.lab.unit.Conditions.Demanded(name) {
 			names = append(names, name)
 		} else {
 			others = append(others, name)
@@ -56,28 +56,30 @@ func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) e
 	// Record each function. A failure ends the run only if the user asked for this function.
 	for _, name := range names {
 		e, err := x.entry(ctx, name, files[name])
+		var blob string
 		if err == nil {
-			err = e.record(ctx)
+			blob, err = e.record(ctx)
 		}
 		switch {
 		case err == nil:
 		case ctx.Err() != nil, files[name] != "", errors.Is(err, corpus.ErrViolated):
-			return err
-		case x.unit.Conditions.Demanded(name):
-			return usage(fmt.Sprintf("--requires: no call of %s is recorded by itself: %s", name, reasonOf(err)),
+			return nil, err
+		case x.lab.unit.Conditions.Demanded(name):
+			return nil, usage(fmt.Sprintf("--requires: no call of %s is recorded by itself: %s", name, reasonOf(err)),
 				"name the function that the condition is about, as in --requires 'NAME: CONDITION', or leave it out")
 		default:
 			x.watch.Stage("record", fmt.Sprintf("no calls of %s by themselves: %s", name, reasonOf(err)))
 			continue
 		}
 		x.entries = append(x.entries, e)
-		x.ready.Recorded = append(x.ready.Recorded, Recorded{name, e.inputs.ready.CorpusBlob})
-		x.ready.InPlace.Recorded = append(x.ready.InPlace.Recorded, name)
+		out = append(out, Recorded{name, blob})
+		found := x.place.Evidence()
+		found.Recorded = append(found.Recorded, name)
 	}
-	return nil
+	return out, nil
 }
 
-// files are the corpora that the user gave, by function of the group.
+// files returns the corpora that the user gave, by function of the group.
 func (x *inPlaceEvidence) files(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for _, g := range x.spec.given() {
@@ -86,7 +88,7 @@ func (x *inPlaceEvidence) files(ctx context.Context) (map[string]string, error) 
 		if name == "" {
 			name, err = x.holder(ctx, g.path)
 		} else {
-			why, err = x.unit.Scope.Unrecorded(name)
+			why, err = x.lab.unit.Scope.Unrecorded(name)
 		}
 		switch {
 		case err != nil:
@@ -108,10 +110,10 @@ const noCalls = "leave --corpus out, and write a test that makes these calls: wh
 
 // holder returns the only function of the group whose calls a file may hold.
 func (x *inPlaceEvidence) holder(ctx context.Context, path string) (string, error) {
-	names := x.unit.Scope.Recordable()
+	names := x.lab.unit.Scope.Recordable()
 	if len(names) == 0 {
 		return "", usage(fmt.Sprintf("--corpus %s: no version of %s is judged on single calls: %s", path,
-			x.unit.Target.Spec(), x.unit.Scope.NoneRecorded()), noCalls)
+			x.lab.unit.Target.Spec(), x.lab.unit.Scope.NoneRecorded()), noCalls)
 	}
 	var fits []string
 	var bad error
@@ -137,9 +139,9 @@ func (x *inPlaceEvidence) holder(ctx context.Context, path string) (string, erro
 }
 
 // recall takes up the corpora that record made in another process.
-func (x *inPlaceEvidence) recall(ctx context.Context) error {
-	x.entries, x.place.Evidence().Recorded = nil, x.ready.InPlace.Recorded
-	for _, r := range x.ready.Recorded {
+func (x *inPlaceEvidence) recall(ctx context.Context, ready *Prepared) error {
+	x.entries, x.place.Evidence().Recorded = nil, ready.InPlace.Recorded
+	for _, r := range ready.Recorded {
 		e, err := x.entry(ctx, r.Name, "")
 		if err != nil {
 			return err
@@ -175,31 +177,27 @@ func (x *inPlaceEvidence) entry(ctx context.Context, name, file string) (*entry,
 	}
 	l := &lab{
 		unit: u, root: beagle.NewCandidate(u.Target.Source, nil, nil), box: x.lab.box, ahead: func() {},
-		dir: filepath.Join(x.lab.dir, "entry-"+name),
+		dir: filepath.Join(x.lab.dir, "entry-"+name), brief: x.lab.brief,
 	}
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return nil, err
 	}
-	in := &inputs{spec: &x.spec, watch: x.watch, unit: u, works: x.works, lab: l, ready: new(Prepared), file: file}
+	in := &inputs{spec: x.spec, watch: x.watch, unit: u, works: x.works, lab: l, file: file}
 	return &entry{name, l, in}, nil
 }
 
-// record makes the corpus of an entry.
-func (e *entry) record(ctx context.Context) error {
+// record makes the corpus of an entry, and returns its name in the store.
+func (e *entry) record(ctx context.Context) (blob string, err error) {
 	in, err := e.inputs.collect(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := e.lab.equip(ctx); err != nil {
-		return err
-	}
-	bin, err := e.lab.beside(ctx, harness.Link{FuncAlign: 64})
+	bin, err := e.lab.alone(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	e.lab.verify.Alone = bin
-	_, err = e.inputs.compose(ctx, bin, in)
-	return err
+	_, blob, err = e.inputs.compose(ctx, bin, in)
+	return blob, err
 }
 
 // full gives a version every check on the recorded calls of an entry, and enters the result in v.
@@ -251,7 +249,7 @@ type entryProgram struct {
 	spoilt   map[int]*verify.Rejection
 }
 
-// joined is a version as the programs of an entry hold it: with copies of what leads from the
+// joined returns a version as the programs of an entry hold it: with copies of what leads from the
 // group back to it.
 func (e *entry) joined(c beagle.Candidate) beagle.Candidate {
 	c.Source = e.lab.unit.Copies.Joined(c.Source)

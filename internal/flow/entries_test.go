@@ -81,7 +81,7 @@ func TestRound(t *testing.T) {
 		"\n" + `{"args": ["%"]}` + "\n",
 }
 
-// codecSpec is a run on both functions that measures nothing.
+// codecSpec returns the spec of a run on both functions that measures nothing.
 func codecSpec(t *testing.T) Spec {
 	t.Helper()
 	spec := Defaults()

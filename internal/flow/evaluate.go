@@ -81,13 +81,18 @@ func parallel(n int, do func(i int) error) error {
 
 // An Evaluation is the verdict on one candidate.
 type Evaluation struct {
-	Candidate string         `json:"candidate"`
-	Parents   []string       `json:"parents,omitempty"`
-	Steps     []beagle.Step  `json:"steps,omitempty"`
-	Verdict   beagle.Verdict `json:"verdict"`
-	Moves     []beagle.Move  `json:"moves,omitempty"`
-	Without   []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
-	Cached    bool           `json:"cached"`
+	Candidate string        `json:"candidate"`
+	Parents   []string      `json:"parents,omitempty"`
+	Steps     []beagle.Step `json:"steps,omitempty"`
+	StoredVerdict
+	Cached bool `json:"cached"`
+}
+
+// A StoredVerdict is the part of an evaluation that the store keeps for later runs.
+type StoredVerdict struct {
+	Verdict beagle.Verdict `json:"verdict"`
+	Moves   []beagle.Move  `json:"moves,omitempty"`
+	Without []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
 	// where the time goes and what a call costs, for models
 	Insight *bench.Insight `json:"insight,omitempty"`
 }

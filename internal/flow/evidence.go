@@ -2,6 +2,8 @@ package flow
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -15,10 +17,10 @@ import (
 type evidence interface {
 	// equip prepares the builder and the judges.
 	equip(ctx context.Context) error
-	// observe finds out the facts that a search starts from.
-	observe(ctx context.Context) error
+	// observe finds out the facts that a search starts from, and notes them in the prepared state.
+	observe(ctx context.Context, pr *preparer) error
 	// restore takes over the facts that observe found in another process.
-	restore(ctx context.Context) error
+	restore(ctx context.Context, ready *Prepared) error
 	// assemble builds a program of the original, as version 0, and candidates from version 1 on.
 	assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error)
 	// full runs every check on a candidate that was read before.
@@ -50,54 +52,103 @@ type candidateProgram interface {
 }
 
 // A corpusEvidence is the evidence from a corpus.
-type corpusEvidence struct{ *session }
+type corpusEvidence struct {
+	spec   *Spec
+	lab    *lab
+	inputs *inputs
+}
 
-func (x corpusEvidence) equip(ctx context.Context) error { return x.lab.equip(ctx) }
+func (e corpusEvidence) equip(ctx context.Context) error { return e.lab.equip(ctx) }
 
-func (x corpusEvidence) restore(context.Context) error { return x.inputs.restore() }
+// observe records the calls, makes the corpus and profiles the original. The original is built
+// while the tests are recorded.
+func (e corpusEvidence) observe(ctx context.Context, pr *preparer) error {
+	ctx, stop := context.WithCancel(ctx)
+	// Build the original and the pieces for the library's look-up while the tests run.
+	var built atomic.Bool
+	original := sync.OnceValues(func() (*harness.Binary, error) {
+		defer built.Store(true)
+		return e.lab.alone(ctx)
+	})
+	regions := pr.regions(ctx, original)
+	go regions.early()
+	defer func() {
+		stop()
+		regions.wait()
+		regions.early()
+		original() // waits before the session's files are removed
+	}()
+	// Record the calls, make the corpus, and profile the original.
+	in, err := e.inputs.collect(ctx)
+	if err != nil {
+		return err
+	}
+	if !built.Load() {
+		pr.watch.Stage("build", "the first harness: "+e.lab.compiles())
+	}
+	bin, err := original()
+	if err != nil {
+		return err
+	}
+	made, blob, err := e.inputs.compose(ctx, bin, in)
+	if err != nil {
+		return err
+	}
+	pr.ready.noteInputs(&e.lab.unit.Target, made.Corpus.ID(), blob)
+	findings, err := e.inputs.audit(made)
+	pr.ready.noteFindings(findings)
+	if err != nil {
+		return err
+	}
+	return pr.baseline(ctx, bin, regions)
+}
 
-func (x corpusEvidence) work() string {
-	return "all inputs, exhaustion, " + x.spec.Fuzz.String() + " of fuzzing"
+func (e corpusEvidence) restore(_ context.Context, ready *Prepared) error {
+	return e.inputs.restore(ready.CorpusBlob)
+}
+
+func (e corpusEvidence) work() string {
+	return "all inputs, exhaustion, " + e.spec.Fuzz.String() + " of fuzzing"
 }
 
 // full runs the whole ladder of verification on the corpus.
-func (x corpusEvidence) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
-	fuzz := x.spec.Fuzz
+func (e corpusEvidence) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+	fuzz := e.spec.Fuzz
 	if fuzz == 0 {
 		fuzz = -1 // leaves the search out
 	}
-	return verify.Full(ctx, x.lab.verify, c, x.inputs.corpus(), verify.Budget{Fuzz: fuzz})
+	return verify.Full(ctx, e.lab.verify, c, e.inputs.corpus(), verify.Budget{Fuzz: fuzz})
 }
 
 // assemble builds one harness program, and drops versions that spoil its start.
-func (x corpusEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error) {
-	bin, spoilt, err := verify.Build(ctx, x.lab.verify, cs, harness.Link{FuncAlign: 64})
+func (e corpusEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error) {
+	bin, spoilt, err := verify.Build(ctx, e.lab.verify, cs, harness.Link{FuncAlign: 64})
 	if err != nil {
 		return nil, err
 	}
-	return &corpusProgram{x, bin, spoilt}, nil
+	return &corpusProgram{e.lab, e.inputs, bin, spoilt}, nil
 }
 
 // confirm measures on recorded, held-out and fresh inputs.
-func (x corpusEvidence) confirm(
+func (e corpusEvidence) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
-	fresh, told, err := x.inputs.fresh(ctx, x.spec.Seed^0xf4e54)
+	fresh, told, err := e.inputs.fresh(ctx, e.spec.Seed^0xf4e54)
 	if err != nil {
 		return nil, err
 	}
-	return bench.Confirm(ctx, x.lab.bench, x.unit, cs, x.inputs.corpus(), tried, bench.Options{
-		Budget: budget, MinGain: x.spec.MinGain, Fresh: fresh, Told: told, PGO: x.meter.modulePGO(), Seed: x.spec.Seed,
-		Score: x.spec.Score,
+	return bench.Confirm(ctx, e.lab.bench, e.lab.unit, cs, e.inputs.corpus(), tried, bench.Options{
+		Budget: budget, MinGain: e.spec.MinGain, Fresh: fresh, Told: told, PGO: modulePGO(&e.lab.unit.Target),
+		Seed: e.spec.Seed, Score: e.spec.Score, Brief: e.lab.brief,
 	})
 }
 
-func (x corpusEvidence) sift(
+func (e corpusEvidence) sift(
 	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
-	return bench.Sift(ctx, x.lab.bench, x.unit, cs, pairs, x.inputs.corpus(), bench.Options{
-		Budget: bench.SiftTime(len(cs)), Rounds: rounds, PGO: x.meter.modulePGO(), Seed: x.spec.Seed ^ siftSeed,
-		Score: x.spec.Score,
+	return bench.Sift(ctx, e.lab.bench, e.lab.unit, cs, pairs, e.inputs.corpus(), bench.Options{
+		Budget: bench.SiftTime(len(cs)), Rounds: rounds, PGO: modulePGO(&e.lab.unit.Target),
+		Seed: e.spec.Seed ^ siftSeed, Score: e.spec.Score, Brief: e.lab.brief,
 	})
 }
 
@@ -107,7 +158,8 @@ const siftSeed = 0x51f7
 
 // A corpusProgram is a harness program.
 type corpusProgram struct {
-	corpusEvidence
+	lab    *lab
+	inputs *inputs
 	bin    *harness.Binary
 	spoilt map[int]*verify.Rejection
 }

@@ -28,32 +28,35 @@ const (
 
 // An inPlaceEvidence is the evidence from inside the user's tests.
 type inPlaceEvidence struct {
-	*session
-	because string // why no corpus serves; "" when the user asked for it
-	place   *inplace.Place
-	entries []*entry // functions of a group with recorded calls
+	placeTimer
+	watch    Watcher
+	works    *works
+	inputs   *inputs
+	verifier *verifier
+	because  string   // why no corpus serves; "" when the user asked for it
+	entries  []*entry // functions of a group with recorded calls
 }
 
 // mayGoInPlace reports whether a run may take its evidence from the tests.
 func (s *Spec) mayGoInPlace() bool { return s.Evidence != EvidenceCorpus && s.CorpusFile == "" }
 
-// settle chooses the evidence of a session that was just opened: that of the run, if it began
+// choose chooses the evidence of a session that was just opened: that of the run, if it began
 // already.
-func (x *session) settle(began *Prepared) {
-	switch unrecordable := x.unit.Unrecordable; {
+func (pr *preparer) choose(began *Prepared) {
+	switch unrecordable := pr.unit.Unrecordable; {
 	case began.InPlace != nil:
-		x.goInPlace(began.InPlace.Because)
+		pr.usePlace(began.InPlace.Because)
 	case began.Target != "":
-		x.inBenchmarks()
-	case x.spec.Evidence == EvidenceInPlace:
-		x.goInPlace("")
+		pr.useCorpus()
+	case pr.spec.Evidence == EvidenceInPlace:
+		pr.usePlace("")
 	case unrecordable != nil:
-		x.goInPlace(reasonOf(unrecordable))
-	case x.spec.Evidence == EvidenceState && x.spec.CorpusFile == "" && keepsState(x.unit):
-		x.tentative = true
-		x.goInPlace("its receiver may keep state from call to call")
+		pr.usePlace(reasonOf(unrecordable))
+	case pr.spec.Evidence == EvidenceState && pr.spec.CorpusFile == "" && keepsState(pr.unit):
+		pr.tentative = true
+		pr.usePlace("its receiver may keep state from call to call")
 	default:
-		x.inBenchmarks()
+		pr.useCorpus()
 	}
 }
 
@@ -68,16 +71,6 @@ func keepsState(u *source.Unit) bool {
 	return pointer
 }
 
-// goInPlace makes the tests of the module the evidence.
-func (x *session) goInPlace(because string) {
-	x.lab.evidence = &inPlaceEvidence{session: x, because: because}
-	x.door.inPlace = true
-	x.inBenchmarks()
-	if because != "" && x.watch != nil {
-		x.watch.Stage("evidence", "in place, inside the package's own tests: "+because)
-	}
-}
-
 // reasonOf returns the reason of a usage error, without the remedy.
 func reasonOf(err error) string {
 	var usage *beagle.UsageError
@@ -89,40 +82,38 @@ func reasonOf(err error) string {
 
 // instead tries the other kind of evidence: in place after no corpus could be made, or a corpus
 // where going in place was tentative. It returns the error if the other kind does not help either.
-func (x *session) instead(ctx context.Context, err error) error {
+func (pr *preparer) instead(ctx context.Context, err error) error {
 	var usage *beagle.UsageError
-	if x.tentative && errors.As(err, &usage) && ctx.Err() == nil {
-		return x.withCorpus(ctx, usage)
+	if pr.tentative && errors.As(err, &usage) && ctx.Err() == nil {
+		return pr.withCorpus(ctx, usage)
 	}
-	if _, corpus := x.lab.behaviour().(corpusEvidence); !corpus || !x.spec.mayGoInPlace() || ctx.Err() != nil ||
+	if pr.lab.inPlace || !pr.spec.mayGoInPlace() || ctx.Err() != nil ||
 		!errors.As(err, &usage) || !errors.Is(err, errNoCorpus) {
 		return err
 	}
-	x.goInPlace(reasonOf(err))
-	if again := x.lab.evidence.equip(ctx); again != nil {
+	pr.usePlace(reasonOf(err))
+	if again := pr.lab.evidence.equip(ctx); again != nil {
 		return err
 	}
-	if again := x.lab.evidence.observe(ctx); again != nil {
-		x.watch.Warn("in place there is no evidence either: " + reasonOf(again))
+	if again := pr.lab.evidence.observe(ctx, pr); again != nil {
+		pr.watch.Warn("in place there is no evidence either: " + reasonOf(again))
 		return err
 	}
 	return nil
 }
 
 // withCorpus makes a corpus the evidence after all.
-func (x *session) withCorpus(ctx context.Context, why *beagle.UsageError) error {
-	x.tentative = false
-	x.lab.evidence = corpusEvidence{x}
-	x.door.inPlace = false
-	x.inBenchmarks()
-	x.watch.Stage("evidence", "recorded calls, since "+why.What)
-	if err := x.inputs.hopeless(); err != nil {
+func (pr *preparer) withCorpus(ctx context.Context, why *beagle.UsageError) error {
+	pr.tentative = false
+	pr.useCorpus()
+	pr.watch.Stage("evidence", "recorded calls, since "+why.What)
+	if err := pr.inputs.hopeless(); err != nil {
 		return err
 	}
-	return x.lab.evidence.observe(ctx)
+	return pr.lab.evidence.observe(ctx, pr)
 }
 
-// errNoCorpus marks an error which says that the calls at hand make no corpus.
+// errNoCorpus marks an error which says that the available calls make no corpus.
 var errNoCorpus = errors.New("no corpus")
 
 // noCorpus is a usage error that wraps errNoCorpus.
@@ -131,7 +122,7 @@ type noCorpus struct{ *beagle.UsageError }
 func (e noCorpus) Unwrap() []error { return []error{e.UsageError, errNoCorpus} }
 
 func (x *inPlaceEvidence) work() string {
-	if x.unit.Scope.Group() {
+	if x.lab.unit.Scope.Group() {
 		return "the tests and the race detector, in place"
 	}
 	return "the calls, the tests and the race detector, in place"
@@ -145,16 +136,16 @@ func (x *inPlaceEvidence) equip(ctx context.Context) (err error) {
 	if err := x.lab.furnish(); err != nil {
 		return err
 	}
-	x.lab.verify.InPlace = true
-	x.place, err = inplace.New(ctx, x.unit, x.lab.box, filepath.Join(x.lab.dir, "place"),
+	x.place, err = inplace.New(ctx, x.lab.unit, x.lab.box, filepath.Join(x.lab.dir, "place"),
 		func(what string) { x.watch.Stage("survey", what) })
 	return err
 }
 
 // observe surveys the tests and profiles the original in the benchmarks.
-func (x *inPlaceEvidence) observe(ctx context.Context) error {
+func (x *inPlaceEvidence) observe(ctx context.Context, pr *preparer) error {
+	group := x.lab.unit.Scope.Group()
 	var files map[string]string // of calls that the user gave
-	if x.unit.Scope.Group() {
+	if group {
 		var err error
 		if files, err = x.files(ctx); err != nil {
 			return err
@@ -168,38 +159,38 @@ func (x *inPlaceEvidence) observe(ctx context.Context) error {
 		return err
 	}
 	x.empty()
-	x.ready.InPlace = x.place.Evidence()
-	x.ready.InPlace.Because = x.because
-	if x.unit.Scope.Group() {
-		if err := x.record(ctx, files); err != nil {
+	found := x.place.Evidence()
+	found.Because = x.because
+	var recorded []Recorded
+	if group {
+		var err error
+		if recorded, err = x.record(ctx, files); err != nil {
 			return err
 		}
 	}
 	// Note what the search starts from: the evidence, the profile and the first moves.
-	x.watch.Stage("evidence", x.ready.InPlace.String())
-	x.ready.Target, x.ready.Spec = x.unit.Target.ID(), x.unit.Target.Spec()
-	x.ready.Corpus = x.name()
-	x.ready.RootID = x.works.root.ID
-	x.ready.Root = beagle.Verdict{Candidate: x.works.root.ID, Status: beagle.Equal, Stage: "compile"}
+	x.watch.Stage("evidence", found.String())
+	pr.ready.notePlace(found, recorded)
+	pr.ready.noteInputs(&x.lab.unit.Target, x.name(found, recorded), "")
+	pr.ready.noteOriginal(x.lab.root.ID, beagle.StaticFacts{})
 	profile, err := x.profile(ctx)
 	if err != nil {
 		return err
 	}
-	x.ready.Profile, x.ready.Callees, x.ready.Samples = profile.Lines, profile.Callees, profile.Samples
-	x.rewriter.weigh(&x.ready)
-	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
+	pr.ready.noteProfile(profile)
+	pr.weigh()
 	return nil
 }
 
 // restore surveys the tests again: a session has its own test binaries.
-func (x *inPlaceEvidence) restore(ctx context.Context) error {
+func (x *inPlaceEvidence) restore(ctx context.Context, ready *Prepared) error {
 	if err := x.equip(ctx); err != nil {
 		return err
 	}
 	if err := x.survey(ctx); err != nil {
 		return err
 	}
-	if err := x.recall(ctx); err != nil {
+	if err := x.recall(ctx, ready); err != nil {
 		return err
 	}
 	x.empty()
@@ -208,11 +199,11 @@ func (x *inPlaceEvidence) restore(ctx context.Context) error {
 
 // empty makes the empty corpus of a run in place, which marks the session as ready: a survey that
 // was canceled is made again.
-func (x *inPlaceEvidence) empty() { x.inputs.hold(&beagle.Corpus{Target: x.unit.Target.ID()}, 0) }
+func (x *inPlaceEvidence) empty() { x.inputs.hold(&beagle.Corpus{Target: x.lab.unit.Target.ID()}, 0) }
 
 // survey finds out which tests can give evidence.
 func (x *inPlaceEvidence) survey(ctx context.Context) error {
-	e, err := x.place.Survey(ctx, x.works.root.Source)
+	e, err := x.place.Survey(ctx, x.lab.root.Source)
 	if err != nil {
 		return err
 	}
@@ -221,19 +212,19 @@ func (x *inPlaceEvidence) survey(ctx context.Context) error {
 		return err
 	}
 	if len(e.Timed) == 0 && !x.spec.NoMeasure && len(x.spec.Score.Benchmarks) == 0 {
-		return usage(fmt.Sprintf("%s cannot be timed in place: %s", x.unit.Target.Spec(), e.Untimed),
+		return usage(fmt.Sprintf("%s cannot be timed in place: %s", x.lab.unit.Target.Spec(), e.Untimed),
 			"write a benchmark that calls it in a loop, or judge the behaviour alone with beagle verify --no-measure")
 	}
 	return nil
 }
 
 // name identifies the evidence in keys: by the text of the module that its tests are part of.
-func (x *inPlaceEvidence) name() string {
+func (x *inPlaceEvidence) name(found *beagle.InPlace, recorded []Recorded) string {
 	text := x.works.run
 	if key, ok := x.inputs.recordingKey(); ok {
 		text = key.Corpus
 	}
-	return beagle.HashOf("in place", text, x.ready.InPlace.Within, x.ready.Recorded)
+	return beagle.HashOf("in place", text, found.Within, recorded)
 }
 
 // profile profiles the original in the benchmarks; it is empty if no benchmark is timed.
@@ -248,8 +239,8 @@ func (x *inPlaceEvidence) profile(ctx context.Context) (*bench.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.unit.Scope.Group() {
-		return bench.FileProfile(text, x.unit.Scope.SourceLine())
+	if scope := x.lab.unit.Scope; scope.Group() {
+		return bench.FileProfile(text, scope.SourceLine())
 	}
 	return bench.ReadProfile(text)
 }
@@ -260,7 +251,7 @@ func (x *inPlaceEvidence) full(ctx context.Context, c beagle.Candidate) (*beagle
 	if err != nil || !v.OK() {
 		return v, err
 	}
-	judged, err := x.place.Full(ctx, x.works.root.Source, c)
+	judged, err := x.place.Full(ctx, x.lab.root.Source, c)
 	if err != nil {
 		return nil, err
 	}
@@ -277,21 +268,9 @@ func (x *inPlaceEvidence) full(ctx context.Context, c beagle.Candidate) (*beagle
 	return judged, nil
 }
 
-func (x *inPlaceEvidence) confirm(
-	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
-) ([]beagle.Measurement, error) {
-	return x.confirmIn(ctx, x.place, cs, tried, budget)
-}
-
-func (x *inPlaceEvidence) sift(
-	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
-) (*bench.Sifting, error) {
-	return x.siftIn(ctx, x.place, cs, pairs, rounds)
-}
-
 // assemble builds the versions into the tests and, for a group, into a program for each entry.
 func (x *inPlaceEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error) {
-	vs := []inplace.Version{{ID: x.works.root.ID, Source: x.works.root.Source}}
+	vs := []inplace.Version{{ID: x.lab.root.ID, Source: x.lab.root.Source}}
 	for _, c := range cs {
 		vs = append(vs, inplace.Version{ID: c.ID, Source: c.Source})
 	}
@@ -299,7 +278,7 @@ func (x *inPlaceEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (
 	if err != nil {
 		return nil, err
 	}
-	t := &inPlaceProgram{inPlaceEvidence: x, program: g}
+	t := &inPlaceProgram{timer: x.placeTimer, program: g}
 	for _, e := range x.entries {
 		calls, err := e.assemble(ctx, cs)
 		if err != nil {
@@ -312,7 +291,7 @@ func (x *inPlaceEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (
 
 // An inPlaceProgram is a test binary, with the programs for the recorded calls of a group.
 type inPlaceProgram struct {
-	*inPlaceEvidence
+	timer   placeTimer
 	program *inplace.Program
 	calls   []*entryProgram
 }
@@ -333,7 +312,7 @@ func (t *inPlaceProgram) together(_ context.Context, list []verify.Entrant) ([]*
 
 // quick judges a version by the tests, and then by the recorded calls of each entry.
 func (t *inPlaceProgram) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
-	v, err := t.place.Quick(ctx, t.program, version, c)
+	v, err := t.timer.place.Quick(ctx, t.program, version, c)
 	for _, calls := range t.calls {
 		if err != nil || !v.OK() {
 			break
@@ -344,12 +323,8 @@ func (t *inPlaceProgram) quick(ctx context.Context, version int, c beagle.Candid
 }
 
 func (t *inPlaceProgram) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
-	return t.screenIn(ctx, t.place, t.program, versions, budget)
+	return t.timer.screen(ctx, t.program, versions, budget)
 }
-
-// placeTimes is the factor by which a screening takes longer in place, since benchmarks do other
-// work, too.
-const placeTimes = 4
 
 // classes says nothing here: each benchmark has a say when versions are confirmed.
 func (t *inPlaceProgram) classes(

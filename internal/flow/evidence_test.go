@@ -46,7 +46,7 @@ const (
 		"\tfor _, b := range []byte(s) {\n\t\tn++\n\t\tif !f(b) && !f(b) {\n\t\t\treturn n\n\t\t}\n\t}\n\treturn n\n}\n"
 )
 
-// inPlaceSpec is a run on a module written to disk that measures nothing.
+// inPlaceSpec returns the spec of a run on a module written to disk that measures nothing.
 func inPlaceSpec(t *testing.T, evidence string) Spec {
 	t.Helper()
 	dir := t.TempDir()

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -40,16 +39,18 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Tar
 	if err != nil {
 		return nil, err
 	}
-	if err := x.lab.equip(ctx); err != nil {
-		return nil, err
-	}
-	bin, err := x.lab.beside(ctx, harness.Link{FuncAlign: 64})
+	bin, err := x.lab.alone(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer bin.Remove()
-	if err := x.inputs.gather(ctx, bin, in); err != nil {
+	built, _, err := x.inputs.compose(ctx, bin, in)
+	if err != nil {
 		return nil, err
 	}
-	return &TargetInputs{Unit: x.unit, Corpus: x.inputs.corpus(), Findings: x.ready.Findings}, nil
+	findings, err := x.inputs.audit(built)
+	if err != nil {
+		return nil, err
+	}
+	return &TargetInputs{Unit: x.unit, Corpus: x.inputs.corpus(), Findings: findings}, nil
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// ReadSource is the part of [Activities.JudgeSource] that needs no inputs. It runs before they are
-// recorded, so it refuses a text that cannot be a version within a second. Prepare takes over its
-// session.
+// ReadSource does the part of [Activities.JudgeSource] that needs no inputs. It runs before they
+// are recorded, so it refuses a text that cannot be a version within a second. Prepare takes over
+// its session.
 func (a *Activities) ReadSource(
 	ctx context.Context, run string, spec Spec, text, name string,
 ) (*beagle.Verdict, error) {

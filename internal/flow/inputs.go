@@ -28,7 +28,6 @@ type inputs struct {
 	unit  *source.Unit
 	works *works
 	lab   *lab
-	ready *Prepared
 	file  string // of recorded calls that the user gave; "" for those of the tests
 
 	mu      sync.Mutex
@@ -42,8 +41,8 @@ type inputs struct {
 	}
 }
 
-// corpus is the corpus as it is now; nil before it is known. It may be replaced
-// and is never changed: its facets and its training inputs stay.
+// corpus returns the corpus as it is now; nil before it is known. It may be replaced and is never
+// changed: its facets and its training inputs stay.
 func (n *inputs) corpus() *beagle.Corpus {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,9 +57,9 @@ func (n *inputs) hold(c *beagle.Corpus, learned int) {
 }
 
 // restore takes up the corpus of a run that was prepared in another process.
-func (n *inputs) restore() error {
+func (n *inputs) restore(blob string) error {
 	corpus := new(beagle.Corpus)
-	if err := n.works.store.GetJSON(n.ready.CorpusBlob, corpus); err != nil {
+	if err := n.works.store.GetJSON(blob, corpus); err != nil {
 		return err
 	}
 	found, err := learned(n.works.store, n.works.run)
@@ -77,32 +76,22 @@ const (
 	freshInputs = 4096        // drawn for the final measurement
 )
 
-// gather makes the corpus with a program that has the original, audits it and
-// puts it into the store.
-func (n *inputs) gather(ctx context.Context, bin *harness.Binary, in *corpus.Input) error {
-	built, err := n.compose(ctx, bin, in)
-	if err != nil {
-		return err
-	}
-	return n.audit(bench.Observed{
-		NonDeterministic: built.Unstable + built.Stateful,
-		Results:          built.Outcomes,
-	})
-}
-
-// compose makes the corpus, and puts it into the store.
-func (n *inputs) compose(ctx context.Context, bin *harness.Binary, in *corpus.Input) (*corpus.Built, error) {
-	built, err := n.built(in, func() (*corpus.Built, error) { return corpus.With(ctx, n.unit, bin, n.lab.box, *in) })
+// compose makes the corpus with a program that has the original, and puts it into the store, under
+// the name that it returns.
+func (n *inputs) compose(
+	ctx context.Context, bin *harness.Binary, in *corpus.Input,
+) (built *corpus.Built, blob string, err error) {
+	built, err = n.built(in, func() (*corpus.Built, error) { return corpus.With(ctx, n.unit, bin, n.lab.box, *in) })
 	if err != nil {
 		if errors.Is(err, corpus.ErrViolated) { // in place no call would be left out
-			return nil, err
+			return nil, "", err
 		}
-		return nil, unmade(err)
+		return nil, "", unmade(err)
 	}
 	c := built.Corpus
 	c.DroppedWhy = strings.Join(built.DroppedFor, "; ")
 	if c.GeneratedOnly && c.Dropped > 0 && n.file == "" && n.spec.Evidence != EvidenceCorpus {
-		return nil, noCorpus{&beagle.UsageError{
+		return nil, "", noCorpus{&beagle.UsageError{
 			What: fmt.Sprintf("%s: none of %d recorded calls can be replayed: %s", n.unit.Target.Spec(), c.Dropped,
 				cut(c.DroppedWhy)),
 			Remedy: "give recorded calls with --corpus, or ask for generated ones with --evidence corpus",
@@ -111,9 +100,8 @@ func (n *inputs) compose(ctx context.Context, bin *harness.Binary, in *corpus.In
 	n.hold(c, 0)
 	n.watch.Stage("corpus", fmt.Sprintf("%d inputs to search with, %d held out, %d generated",
 		len(c.Train), len(c.Holdout), len(c.Generated)))
-	n.ready.Target, n.ready.Spec, n.ready.Corpus = n.unit.Target.ID(), n.unit.Target.Spec(), c.ID()
-	n.ready.CorpusBlob, err = n.works.store.PutJSON(c)
-	return built, err
+	blob, err = n.works.store.PutJSON(c)
+	return built, blob, err
 }
 
 // collect reads the user's file, or records the calls of the tests.
@@ -159,19 +147,22 @@ func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 // fewDistinct is the finding that all calls have one input.
 const fewDistinct = "few-distinct"
 
-// audit refuses inputs that cannot tell faster from slower.
-func (n *inputs) audit(seen bench.Observed) error {
-	n.ready.Findings = bench.Audit(&n.unit.Target, n.corpus(), seen)
-	for _, f := range n.ready.Findings {
+// audit lists the faults of a corpus, and refuses one that cannot tell faster from slower.
+func (n *inputs) audit(built *corpus.Built) ([]beagle.Finding, error) {
+	found := bench.Audit(&n.unit.Target, n.corpus(), bench.Observed{
+		NonDeterministic: built.Unstable + built.Stateful,
+		Results:          built.Outcomes,
+	})
+	for _, f := range found {
 		if f.Refuse && !n.spec.Force {
 			if f.Code == fewDistinct { // in place a constant would pass for them too
-				return n.refused(f)
+				return found, n.refused(f)
 			}
-			return unmade(n.refused(f))
+			return found, unmade(n.refused(f))
 		}
 		n.watch.Warn(fmt.Sprintf("%s: %s. %s", f.Code, f.Figure, f.Remedy))
 	}
-	return nil
+	return found, nil
 }
 
 func (n *inputs) refused(f beagle.Finding) error {
@@ -183,7 +174,7 @@ func (n *inputs) refused(f beagle.Finding) error {
 
 // hopeless refuses, before recording, a target that no recorded inputs can make worth a search.
 func (n *inputs) hopeless() error {
-	if _, corpus := n.lab.behaviour().(corpusEvidence); !corpus || len(n.unit.Target.Params) > 0 || n.spec.Force {
+	if n.lab.inPlace || len(n.unit.Target.Params) > 0 || n.spec.Force {
 		return nil
 	}
 	for _, f := range bench.Audit(&n.unit.Target, new(beagle.Corpus), bench.Observed{}) {
@@ -225,10 +216,11 @@ func (n *inputs) commonClasses() ([]corpus.InputClass, error) {
 	return n.common.list, n.common.err
 }
 
-func (n *inputs) summary() beagle.CorpusSummary {
+// summary describes the corpus of this name for a report.
+func (n *inputs) summary(id string) beagle.CorpusSummary {
 	c := n.corpus()
 	return beagle.CorpusSummary{
-		ID: n.ready.Corpus, Train: len(c.Train), Holdout: len(c.Holdout), Generated: len(c.Generated), Calls: c.Calls,
+		ID: id, Train: len(c.Train), Holdout: len(c.Holdout), Generated: len(c.Generated), Calls: c.Calls,
 		Dropped: c.Dropped, DroppedWhy: c.DroppedWhy, GeneratedOnly: c.GeneratedOnly, Sources: c.Sources,
 		Facets: c.Facets,
 	}

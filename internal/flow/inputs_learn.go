@@ -28,7 +28,7 @@ func learn(s *store.Store, run string, out []Evaluation) error {
 // counterexample is the source of such records.
 const counterexample = "counterexample"
 
-// learned are the records that a run has found.
+// learned returns the records that a run has found.
 func learned(s *store.Store, run string) ([]beagle.Record, error) {
 	var found []beagle.Record
 	_, err := s.Load(run, "counterexamples", &found)

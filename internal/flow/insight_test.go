@@ -108,7 +108,7 @@ func TestTrueProfile(t *testing.T) {
 		100*cold(in.Lines), in.Samples)
 
 	// The inputs come from a file, so that what is kept of them holds shapes alone.
-	calls := x.ready.Calls
+	calls := x.preparer.ready.Calls
 	if calls == nil || len(calls.Samples) == 0 || len(calls.Results) == 0 || !calls.Shaped ||
 		strings.Contains(fmt.Sprint(calls), "zebra") || !strings.HasPrefix(calls.Samples[0].Args, "Vowels(text(") {
 		t.Fatalf("%+v", calls)
@@ -122,7 +122,7 @@ func TestTrueProfile(t *testing.T) {
 	}
 }
 
-// prepareVowels is a session with recorded inputs, a profile and a model.
+// prepareVowels returns a session with recorded inputs, a profile and a model.
 func prepareVowels(t *testing.T) *session {
 	t.Helper()
 	dir := t.TempDir()
@@ -154,10 +154,10 @@ func prepareVowels(t *testing.T) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x.ready.Cost == nil || x.ready.Cost.Nanos <= 0 {
-		t.Errorf("the original costs %+v", x.ready.Cost)
+	if x.preparer.ready.Cost == nil || x.preparer.ready.Cost.Nanos <= 0 {
+		t.Errorf("the original costs %+v", x.preparer.ready.Cost)
 	}
-	if !slices.ContainsFunc(x.ready.Moves, func(m beagle.Move) bool { return m.Weight > 0 }) {
+	if !slices.ContainsFunc(x.preparer.ready.Moves, func(m beagle.Move) bool { return m.Weight > 0 }) {
 		t.Fatal("the original offers no moves")
 	}
 	return x

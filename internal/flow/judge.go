@@ -87,9 +87,8 @@ func (jd *judge) field(ctx context.Context, f Field) (*Judged, error) {
 	return out, jd.works.store.Cache(key, kept[*Judged]{jd.works.origin(), out})
 }
 
-// Confirm is the part of Judge that measures the finalists. It returns those
-// that are faster, the preferred one first; Judge finds the measurements in the
-// store.
+// Confirm does the part of Judge that measures the finalists. It returns those that are faster, the
+// preferred one first; Judge finds the measurements in the store.
 func (a *Activities) Confirm(ctx context.Context, run string, f Field) ([]string, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
@@ -100,22 +99,21 @@ func (a *Activities) Confirm(ctx context.Context, run string, f Field) ([]string
 
 // faster returns the IDs of the finalists that are faster, the preferred one first.
 func (jd *judge) faster(ctx context.Context, f Field) ([]string, error) {
-	field, ms, _, err := jd.confirmed(ctx, f)
-	if err != nil || len(field) == 0 {
+	found, err := jd.confirmed(ctx, f)
+	if err != nil {
 		return nil, err
 	}
 	var faster []string
-	for _, i := range preference(field, ms, jd.spec.Fastest) {
-		if ms[i].Faster {
-			faster = append(faster, field[i].ID)
+	for _, f := range found.finalists {
+		if f.measured.Faster {
+			faster = append(faster, f.candidate.ID)
 		}
 	}
 	return faster, nil
 }
 
-// Prove is the part of Judge that verifies a finalist in full, which needs no
-// quiet machine. It reports whether the finalist behaves; Judge finds the
-// verdict in the store.
+// Prove does the part of Judge that verifies a finalist in full, which needs no quiet machine. It
+// reports whether the finalist behaves; Judge finds the verdict in the store.
 func (a *Activities) Prove(ctx context.Context, run string, f Field, candidate string) (bool, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
@@ -126,33 +124,44 @@ func (a *Activities) Prove(ctx context.Context, run string, f Field, candidate s
 
 // proves reports whether a finalist behaves and is faster.
 func (jd *judge) proves(ctx context.Context, f Field, candidate string) (bool, error) {
-	field, ms, _, err := jd.confirmed(ctx, f)
+	found, err := jd.confirmed(ctx, f)
 	if err != nil {
 		return false, err
 	}
-	i := slices.IndexFunc(field, func(c beagle.Candidate) bool { return c.ID == candidate })
+	list := found.finalists
+	i := slices.IndexFunc(list, func(f finalist) bool { return f.candidate.ID == candidate })
 	if i < 0 {
 		return false, fmt.Errorf("candidate %s is not a finalist of run %s", candidate, jd.works.run)
 	}
-	v, _, err := jd.verifier.proven(ctx, field[i])
-	return err == nil && v.OK() && ms[i].Faster, err
+	v, _, err := jd.verifier.proven(ctx, list[i].candidate)
+	return err == nil && v.OK() && list[i].measured.Faster, err
 }
 
-// confirmed returns the finalists with their measurements, and the earlier run that made these.
-func (jd *judge) confirmed(
-	ctx context.Context, f Field,
-) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
+// A finalist is a candidate with its full measurement.
+type finalist struct {
+	candidate beagle.Candidate
+	measured  *beagle.Measurement
+}
+
+// A confirmation holds the measured finalists of a field.
+type confirmation struct {
+	finalists []finalist     // the preferred one first
+	from      *beagle.Origin // the earlier run that measured them; nil for this one
+}
+
+// confirmed measures the finalists of a field.
+func (jd *judge) confirmed(ctx context.Context, f Field) (*confirmation, error) {
 	chosen, err := jd.sifted(ctx, f)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	field, err := jd.works.finalists(chosen)
 	if err != nil || len(field) == 0 {
-		return nil, nil, nil, err
+		return &confirmation{}, err
 	}
 	in, err := jd.meter.measuring("confirmed", field, f.Tried)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	ms, from, err := traced(jd.works, "confirmed", jd.works.root.ID, in, func() ([]beagle.Measurement, error) {
 		jd.watch.Stage("measure",
@@ -163,66 +172,101 @@ func (jd *judge) confirmed(
 		}
 		return ms, err
 	})
-	return field, ms, from, err
+	if err != nil {
+		return nil, err
+	}
+	out := &confirmation{from: from}
+	for i, c := range field {
+		out.finalists = append(out.finalists, finalist{c, &ms[i]})
+	}
+	orderFinalists(out.finalists, jd.spec.Fastest)
+	return out, nil
 }
 
 // decide tries the confirmed finalists in the order of preference until one passes the full
 // verification.
 func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
-	field, ms, from, err := jd.confirmed(ctx, f)
+	found, err := jd.confirmed(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	if len(field) == 0 {
+	if len(found.finalists) == 0 {
 		return jd.nothing(ctx, f)
 	}
-	jd.tellReused("measure", from)
-	j := &Judged{Winner: jd.works.root, Measured: from}
-	for _, i := range preference(field, ms, jd.spec.Fastest) {
-		if j.Measurement == nil {
-			j.Measurement = &ms[i]
-			j.Why = "The best version was not confirmed to be faster: " + ms[i].Why + "."
-		}
-		if !ms[i].Faster {
+	jd.tellReused("measure", found.from)
+	best := found.finalists[0].measured
+	j := &Judged{
+		Winner: jd.works.root, Measured: found.from, Measurement: best,
+		Why: "The best version was not confirmed to be faster: " + best.Why + ".",
+	}
+	for i, f := range found.finalists {
+		if !f.measured.Faster {
 			continue
 		}
-		won, err := jd.tryWinner(ctx, j, field[i], &ms[i])
-		if err != nil || won {
-			return j, err
+		r, err := jd.tryWinner(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		j.Why, j.NearMiss, j.Rejected = r.why, cmp.Or(j.NearMiss, r.near), append(j.Rejected, r.rejected...)
+		if i == 0 || r.won() { // the second measurement may have refuted the best
+			j.Measurement = r.measured
+		}
+		if r.won() {
+			j.Winner, j.Verdict, j.Verified, j.Lineage, j.Again = r.candidate, r.verdict, r.verified, r.lineage, r.again
+			break
 		}
 	}
 	return j, nil
 }
 
-// tryWinner gives a candidate that is faster the full verification.
-func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
+// A ruling says whether a finalist that is faster wins.
+type ruling struct {
+	finalist // with the measurement as the second one leaves it, or the guarded form that won
+
+	why      string
+	rejected []string         // what fell, with the reason: the finalist, and its guarded form
+	near     *beagle.NearMiss // of a finalist that fell
+
+	// of a winner: see Judged
+	verdict  *beagle.Verdict
+	verified *beagle.Origin
+	lineage  []beagle.LineageStep
+	again    beagle.Ratio
+}
+
+func (r *ruling) won() bool { return r.verdict != nil }
+
+// tryWinner gives a finalist that is faster the full verification.
+func (jd *judge) tryWinner(ctx context.Context, f finalist) (*ruling, error) {
 	// Verify in full. A version that falls may win in its guarded form.
+	c := f.candidate
 	v, from, err := jd.verifier.proven(ctx, c)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	jd.tellReused("verify", from)
 	if !v.OK() {
-		j.Rejected = append(j.Rejected,
-			fmt.Sprintf("%s (%s): %s by %s: %s", c.ID[:8], steps(c), v.Status, v.Stage, v.Reason))
-		j.Why = "What was faster is not equivalent: " + v.Reason
-		return jd.tryGuarded(ctx, j, c, v, m.Tried)
+		why := fmt.Sprintf("%s (%s): %s by %s: %s", c.ID[:8], steps(c), v.Status, v.Stage, v.Reason)
+		return jd.tryGuarded(ctx, f, v, why)
 	}
 	// Time the winner again, beside its steps. The second measurement may refute it.
 	lineage, again, err := jd.pedigree.lineage(ctx, c)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if why := refuted(m.Worth(), again); why != "" {
-		j.Rejected = append(j.Rejected, fmt.Sprintf("%s (%s): %s", c.ID[:8], steps(c), why))
-		j.Why = "The best version was not confirmed to be faster: " + why + "."
+	if why := refuted(f.measured.Worth(), again); why != "" {
+		m := *f.measured
 		m.Faster, m.Why = false, why
-		return false, nil
+		return &ruling{
+			finalist: finalist{c, &m}, why: "The best version was not confirmed to be faster: " + why + ".",
+			rejected: []string{fmt.Sprintf("%s (%s): %s", c.ID[:8], steps(c), why)},
+		}, nil
 	}
-	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", m
-	j.Winner, j.Verdict, j.Measurement, j.Verified, j.Lineage, j.Again = c, v, m, from, lineage, again
-	j.Why = fmt.Sprintf("%s, and no difference in %d comparisons.", jd.spec.gains(m), cases(v))
-	return true, nil
+	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", f.measured
+	return &ruling{
+		finalist: f, verdict: v, verified: from, lineage: lineage, again: again,
+		why: fmt.Sprintf("%s, and no difference in %d comparisons.", jd.spec.gains(f.measured), cases(v)),
+	}, nil
 }
 
 // nothing measures the original against itself. So even a run without a finalist reports what the
@@ -292,27 +336,24 @@ func steps(c beagle.Candidate) string {
 	return strings.Join(names, " + ")
 }
 
-// preference orders finalists by their least gain. Of those about as fast as the best, the one that
-// is easiest to read comes first. All were timed in the same layouts, which tells more about two
-// finalists than their intervals do.
-func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []int {
-	order := make([]int, len(ms))
-	for i := range order {
-		order[i] = i
-	}
-	inorder.By(order, func(a, b int) int { return cmp.Compare(ms[b].Worth().Low, ms[a].Worth().Low) })
-	first, best, least := order[0], order[0], evolve.AsGoodAs(ms[order[0]].Worth().Low, fastest)
-	for i, at := range order[1:] {
-		simpler := cmp.Or(cmp.Compare(reading(cs[at].Source), reading(cs[best].Source)),
-			cmp.Compare(len(cs[at].Steps), len(cs[best].Steps))) < 0
-		asGood := ms[at].Worth().Low >= least || !fastest && asGoodAs(&ms[at], &ms[first])
-		if ms[at].Faster && simpler && asGood {
-			best = at
-			copy(order[1:i+2], order[:i+1])
-			order[0] = at
+// orderFinalists orders finalists by their least gain. Of those about as fast as the best, the one
+// that is easiest to read comes first. All were timed in the same layouts, which tells more about
+// two finalists than their intervals do.
+func orderFinalists(list []finalist, fastest bool) {
+	inorder.By(list, func(a, b finalist) int {
+		return cmp.Compare(b.measured.Worth().Low, a.measured.Worth().Low)
+	})
+	best := list[0].measured
+	least := evolve.AsGoodAs(best.Worth().Low, fastest)
+	for i, f := range list {
+		simpler := cmp.Or(cmp.Compare(reading(f.candidate.Source), reading(list[0].candidate.Source)),
+			cmp.Compare(len(f.candidate.Steps), len(list[0].candidate.Steps))) < 0
+		asGood := f.measured.Worth().Low >= least || !fastest && asGoodAs(f.measured, best)
+		if f.measured.Faster && simpler && asGood { // move it to the front
+			copy(list[1:i+1], list[:i])
+			list[0] = f
 		}
 	}
-	return order
 }
 
 // asGoodAs reports whether a finalist gives up no more than [evolve.AsGoodAs] allows, in the
@@ -322,36 +363,42 @@ func asGoodAs(simpler, best *beagle.Measurement) bool {
 	return best.Score == nil && over.Low > 0 && point > 0 && over.Point >= evolve.AsGoodAs(point, false)/point
 }
 
-// tryGuarded tries one more finalist in place of a near miss that fell: its guarded form. It
-// reports whether that won.
-func (jd *judge) tryGuarded(
-	ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int,
-) (bool, error) {
+// tryGuarded tries one more finalist in place of one that fell with verdict v: its guarded form, if
+// it is a near miss. The ruling says why the first one fell, too.
+func (jd *judge) tryGuarded(ctx context.Context, f finalist, v *beagle.Verdict, fell string) (*ruling, error) {
+	r := &ruling{finalist: f, why: "What was faster is not equivalent: " + v.Reason, rejected: []string{fell}}
 	// Look for the contract, once for this candidate.
+	c, tried := f.candidate, f.measured.Tried
 	near, err := once(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure),
 		func() (*beagle.NearMiss, error) { return jd.mender.find(ctx, c, v, tried) })
 	if err != nil || near == nil {
-		return false, jd.mender.forgive(ctx, v, err)
+		return r, jd.mender.forgive(ctx, v, err)
 	}
-	if j.NearMiss == nil {
-		j.NearMiss = near
-	}
-	last := len(j.Rejected) - 1
-	j.Rejected[last] += fmt.Sprintf("; it would be right under %s", near.Flag)
+	r.near = near
+	r.rejected[0] += fmt.Sprintf("; it would be right under %s", near.Flag)
 	g := near.Guarded
 	if g == nil || g.Status != beagle.Accepted {
-		return false, nil
+		return r, nil
 	}
 	// The guarded form is a candidate with one more step.
 	steps := append(slices.Clone(c.Steps),
 		beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
 	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)
 	if err := jd.works.putCandidates(guarded); err != nil {
-		return false, err
+		return nil, err
 	}
-	won, err := jd.tryWinner(ctx, j, guarded, g.Measure)
-	if err == nil && !won && !g.Measure.Faster {
-		g.Status, g.Reason = beagle.Equal, "not confirmed to be faster: "+g.Measure.Why
+	second, err := jd.tryWinner(ctx, finalist{guarded, g.Measure})
+	if err != nil {
+		return nil, err
 	}
-	return won, err
+	// Join the rulings. A guarded form that fell leaves the finalist's measurement.
+	second.near, second.rejected = near, append(r.rejected, second.rejected...)
+	if second.won() {
+		return second, nil
+	}
+	if m := second.measured; !m.Faster {
+		g.Measure, g.Status, g.Reason = m, beagle.Equal, "not confirmed to be faster: "+m.Why
+	}
+	second.finalist = f
+	return second, nil
 }

@@ -35,8 +35,7 @@ func (a *Activities) Compare(ctx context.Context, run string, entries []Entry) (
 func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, error) {
 	out := make([]Compared, len(entries))
 	var field []beagle.Candidate
-	at := map[string]int{} // candidate -> its place in the field
-	ids := make([]string, len(entries))
+	verdicts := map[string][]*beagle.Verdict{} // on the entries of the field, by candidate
 	// Judge the behaviour of each entry, and collect those that pass in one field.
 	for i, e := range entries {
 		out[i].Name = e.Name
@@ -44,10 +43,14 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 		if err != nil {
 			return nil, err
 		}
-		ids[i] = c.ID
-		if _, known := at[c.ID]; out[i].Verdict.OK() && c.ID != jd.works.root.ID && !known {
-			at[c.ID], field = len(field), append(field, c)
+		v := out[i].Verdict
+		if !v.OK() || c.ID == jd.works.root.ID {
+			continue
 		}
+		if verdicts[c.ID] == nil {
+			field = append(field, c)
+		}
+		verdicts[c.ID] = append(verdicts[c.ID], v)
 	}
 	if len(field) == 0 {
 		return out, nil
@@ -59,9 +62,9 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 	if err != nil {
 		return nil, err
 	}
-	for i, id := range ids {
-		if place, ok := at[id]; ok {
-			measured(out[i].Verdict, &ms[place])
+	for i, c := range field {
+		for _, v := range verdicts[c.ID] {
+			measured(v, &ms[i])
 		}
 	}
 	return out, nil

@@ -18,7 +18,7 @@ func knowing(t *testing.T, s *store.Store, run string) *works {
 func keepVerdict(t *testing.T, x *works, id, code string, status beagle.Status) {
 	t.Helper()
 	v := beagle.Verdict{Candidate: id, Status: status, Static: beagle.StaticFacts{CodeHash: code}}
-	if err := x.store.Cache(x.evaluatedKey(id), storedVerdict{Verdict: v}); err != nil {
+	if err := x.store.Cache(x.evaluatedKey(id), StoredVerdict{Verdict: v}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -33,7 +33,7 @@ func settle(t *testing.T, x *works, batch ...string) []Evaluation {
 	out := make([]Evaluation, len(batch))
 	for i, id := range batch {
 		o, _ := x.evaluation(id)
-		out[i] = Evaluation{Candidate: id, Verdict: o.Verdict}
+		out[i] = Evaluation{Candidate: id, StoredVerdict: StoredVerdict{Verdict: o.Verdict}}
 	}
 	if err := Settle(x.store, x.run, out); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,9 @@ func TestLearn(t *testing.T) {
 	before := &beagle.Corpus{Generated: []beagle.Record{{Args: []byte(`["known"]`)}}}
 	n.hold(before, 0)
 	failed := func(args string) Evaluation {
-		return Evaluation{Verdict: beagle.Verdict{Counterexample: &beagle.Counterexample{Args: []byte(args)}}}
+		var e Evaluation
+		e.Verdict.Counterexample = &beagle.Counterexample{Args: []byte(args)}
+		return e
 	}
 	for range 2 {
 		if err := learn(s, "run", []Evaluation{failed(`["known"]`), failed(`["new"]`), failed(`["new"]`)}); err != nil {

@@ -2,6 +2,8 @@ package flow
 
 import (
 	"context"
+	"fmt"
+	"go/types"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,9 +25,11 @@ type lab struct {
 	box      *sandbox.Sandbox
 	builder  *harness.Builder // from equip on, as the judges
 	bench    *bench.Env
-	evidence evidence
+	evidence evidence     // written by the preparer alone, as inPlace
+	inPlace  bool         // the evidence comes from the user's tests
 	score    beagle.Score // that compares versions
 	verify   *verify.Env
+	brief    bool // see Brief
 	scratch  *scratch.Dir
 	dir      string       // scratch, removed at the end
 	ahead    func()       // ends compilations ahead of need, which work in dir
@@ -72,7 +76,9 @@ func (l *lab) furnish() error {
 		}
 	}
 	l.bench = &bench.Env{Box: l.box, Dir: filepath.Join(l.dir, "bench"), CPU: sandbox.LastCPU(), Score: l.score}
-	l.verify = &verify.Env{Unit: l.unit, Box: l.box, Dir: filepath.Join(l.dir, "verify")}
+	l.verify = &verify.Env{
+		Unit: l.unit, Box: l.box, Dir: filepath.Join(l.dir, "verify"), InPlace: l.inPlace, Brief: l.brief,
+	}
 	return nil
 }
 
@@ -93,6 +99,36 @@ func (l *lab) beside(ctx context.Context, link harness.Link, cs ...beagle.Candid
 		variants = append(variants, harness.Variant{ID: c.ID, Source: c.Source})
 	}
 	return l.builder.Build(ctx, variants, link)
+}
+
+// alone equips the lab, and builds a program of the original by itself.
+func (l *lab) alone(ctx context.Context) (*harness.Binary, error) {
+	if err := l.equip(ctx); err != nil {
+		return nil, err
+	}
+	bin, err := l.beside(ctx, harness.Link{FuncAlign: 64})
+	l.verify.Alone = bin
+	return bin, err
+}
+
+// compiles describes to people what the first harness compiles.
+func (l *lab) compiles() string {
+	f, problem := l.unit.Reader.Parse(l.root.Source)
+	if problem != nil {
+		return l.unit.Target.PkgPath
+	}
+	seen := map[*types.Package]bool{}
+	var visit func(*types.Package)
+	visit = func(p *types.Package) {
+		for _, imported := range p.Imports() {
+			if !seen[imported] {
+				seen[imported] = true
+				visit(imported)
+			}
+		}
+	}
+	visit(f.Types)
+	return fmt.Sprintf("%s, %d packages that it imports, and Beagle's runtime", l.unit.Target.PkgPath, len(seen))
 }
 
 // assembly returns the compiler's assembly of a version. It waits until nothing is timed.

@@ -79,14 +79,20 @@ const (
 	inOrderShare = 0.98        // of the recorded calls, for a parameter that counts as sorted
 )
 
-// liftTerms and liftTotal bound the terms that a study tries for one search and for all regions; 0
-// stands for the defaults of package lift.
-var liftTerms, liftTotal int
+// terms bounds the terms that a study tries for one search and for all regions; 0 stands for the
+// defaults of package lift.
+func (l *lifter) terms() (each, total int) {
+	if l.lab.brief {
+		return 25_000, 250_000
+	}
+	return 0, 0
+}
 
 // find studies the original. A failure ends the study, but not the search.
 func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
+	each, total := l.terms()
 	s := lift.NewStudy(p, lift.Options{
-		Seed: l.spec.Seed, Terms: liftTerms, Total: liftTotal, Time: liftSearch,
+		Seed: l.spec.Seed, Terms: each, Total: total, Time: liftSearch,
 		Recorded: l.recorded(p), Sorted: l.sorted(), Simd: l.lab.unit.Package.MayImport(lift.SimdPath),
 		GoOn: func() bool {
 			l.pause.RLock()

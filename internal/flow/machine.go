@@ -23,7 +23,7 @@ func ThisMachine(dir string) beagle.Machine {
 	return m
 }
 
-// processor is the processor's own name, where the system tells it.
+// processor returns the processor's own name, where the system tells it.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

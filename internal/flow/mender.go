@@ -38,13 +38,12 @@ func (m *mender) offer(ctx context.Context, c beagle.Candidate, v *beagle.Verdic
 	return m.forgive(ctx, v, err)
 }
 
-// find is offer, but returns an error where the machinery failed. Whether there is such a contract
-// is then unknown, and nothing is kept.
+// find does the work of offer, and returns an error where the machinery failed. Whether there is
+// such a contract is then unknown, and nothing is kept.
 func (m *mender) find(
 	ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int,
 ) (*beagle.NearMiss, error) {
-	// in place no input can be tried on a contract
-	if _, place := m.lab.behaviour().(*inPlaceEvidence); m.spec.Strict || place {
+	if m.spec.Strict || m.lab.inPlace { // in place no input can be tried on a contract
 		return nil, nil
 	}
 	err := m.nearMiss(ctx, c, v, tried)

@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// TestAFailedSearchForAContractIsNotKept checks that the store does not keep "no near miss"
-// where the machinery failed: the next judgement looks again. What was found out is kept.
+// TestAFailedSearchForAContractIsNotKept checks that the store does not keep "no near miss" where
+// the machinery failed: the next judgement looks again. It keeps results.
 func TestAFailedSearchForAContractIsNotKept(t *testing.T) {
 	x := asked(t, openStore(t), original, llmtest.New(t, llmtest.Say(better)), llm.Caps{})
 	looked := 0
@@ -27,9 +27,9 @@ func TestAFailedSearchForAContractIsNotKept(t *testing.T) {
 	judge := func() *beagle.Verdict {
 		t.Helper()
 		v := &beagle.Verdict{Status: beagle.Wrong, Counterexample: &beagle.Counterexample{Go: `Sum("a")`}}
-		j := &Judged{Rejected: []string{"it fell"}}
-		if won, err := x.judge.tryGuarded(t.Context(), j, x.works.root, v, 1); won || err != nil {
-			t.Fatal(won, err)
+		fell := finalist{x.works.root, &beagle.Measurement{Tried: 1}}
+		if r, err := x.judge.tryGuarded(t.Context(), fell, v, "it fell"); err != nil || r.won() || r.near != nil {
+			t.Fatal(r, err)
 		}
 		return v
 	}

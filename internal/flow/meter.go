@@ -25,7 +25,7 @@ type meter struct {
 	inputs *inputs
 }
 
-// confirm is the full measurement.
+// confirm makes the full measurement.
 func (m *meter) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
@@ -40,8 +40,8 @@ func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*be
 		return nil, err
 	}
 	ms, err := bench.Confirm(ctx, m.lab.bench, m.unit, []beagle.Candidate{c}, m.inputs.corpus(), 1, bench.Options{
-		Budget: m.spec.Measure, MinGain: m.spec.MinGain, Blind: true, PGO: m.modulePGO(), Seed: seed,
-		Fresh: fresh, Told: told, Score: m.spec.Score,
+		Budget: m.spec.Measure, MinGain: m.spec.MinGain, Blind: true, PGO: modulePGO(&m.unit.Target), Seed: seed,
+		Fresh: fresh, Told: told, Score: m.spec.Score, Brief: m.lab.brief,
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*be
 // builds on.
 func (m *meter) measuring(kind string, what ...any) (string, error) {
 	var profile []byte
-	if path := m.modulePGO(); path != "" {
+	if path := modulePGO(&m.unit.Target); path != "" {
 		var err error
 		if profile, err = os.ReadFile(path); err != nil {
 			return "", fmt.Errorf("reading the module's profile: %w; mend it or take it away", err)
@@ -63,11 +63,9 @@ func (m *meter) measuring(kind string, what ...any) (string, error) {
 		profile)...), nil
 }
 
-// modulePGO is the profile that production builds use: go build takes it from
-// the directory of the main package. Of several in the module, the one nearest
-// to the target counts.
-func (m *meter) modulePGO() string {
-	t := &m.unit.Target
+// modulePGO returns the profile that production builds use: go build takes it from the directory of
+// the main package. Of several in the module, the one nearest to the target counts.
+func modulePGO(t *beagle.Target) string {
 	var found []string
 	filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -204,7 +204,7 @@ func (m *Models) flags(add func(differs bool, flag string, value any)) {
 	}
 }
 
-// modelFlag is the value of --model that names a model.
+// modelFlag returns the value of --model that names a model.
 func modelFlag(m llm.Model) string {
 	out := m.Provider + ":" + m.Name
 	if !m.AtHome() {

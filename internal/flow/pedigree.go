@@ -28,17 +28,16 @@ func (p *pedigree) lineage(
 	if err != nil {
 		return nil, again, err
 	}
-	ratios, gains, err := p.compareAll(ctx, chain)
-	if err != nil {
-		return nil, again, err
-	}
-	if last := len(chain) - 1; last >= 0 && chain[last].ID == c.ID {
-		again = ratios[last]
-	}
 	out = make([]beagle.LineageStep, len(chain))
 	for i, at := range chain {
 		step := at.Steps[len(at.Steps)-1]
-		out[i] = beagle.LineageStep{Step: step, Why: p.explain(step), Ratio: ratios[i], Gain: gains[i]}
+		out[i] = beagle.LineageStep{Step: step, Why: p.explain(step)}
+	}
+	if err := p.timeSteps(ctx, chain, out); err != nil {
+		return nil, again, err
+	}
+	if last := len(chain) - 1; last >= 0 && chain[last].ID == c.ID {
+		again = out[last].Ratio
 	}
 	return out, again, nil
 }
@@ -92,39 +91,38 @@ func (p *pedigree) retrace(at beagle.Candidate, steps []beagle.Step) (beagle.Can
 	return c, err
 }
 
-// compareAll compares versions with the original, and each with the one before it, where both
-// behave; the zero Ratio marks an unknown one.
-func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) (ratios, gains []beagle.Ratio, err error) {
-	ratios, gains = make([]beagle.Ratio, len(cs)), make([]beagle.Ratio, len(cs))
-	good, err := p.behaving(ctx, cs)
+// timeSteps compares the version after each step with the original, and with the one before it,
+// where both behave; the zero Ratio marks an unknown one.
+func (p *pedigree) timeSteps(ctx context.Context, chain []beagle.Candidate, steps []beagle.LineageStep) error {
+	good, err := p.behaving(ctx, chain)
 	if err != nil || len(good) == 0 {
-		return ratios, gains, err
+		return err
 	}
 	// Time each version, and each pair of neighbours.
 	var timed []beagle.Candidate
 	var pairs [][2]int
 	for k, i := range good {
-		timed = append(timed, cs[i])
+		timed = append(timed, chain[i])
 		pairs = append(pairs, [2]int{k, max(k-1, 0)})
 	}
 	found, err := p.lab.evidence.sift(ctx, timed, pairs, 1)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	// A gain is known where both neighbours were timed.
 	for k, i := range good {
 		if found.Ratios[k].Low <= 0 { // it could not be timed
 			continue
 		}
-		ratios[i] = found.Ratios[k]
+		steps[i].Ratio = found.Ratios[k]
 		switch {
 		case i == 0:
-			gains[i] = ratios[i]
+			steps[i].Gain = found.Ratios[k]
 		case k > 0 && good[k-1] == i-1 && found.Over[k].Low > 0:
-			gains[i] = found.Over[k]
+			steps[i].Gain = found.Over[k]
 		}
 	}
-	return ratios, gains, nil
+	return nil
 }
 
 // behaving returns the versions that behave as the original does, by index. The original may be

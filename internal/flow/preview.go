@@ -23,24 +23,20 @@ const previewed = "-preview"
 
 // preview evaluates the first generation of a search to which the library adds nothing, and reports
 // its outcome. The look-up pauses meanwhile.
-func (x *session) preview(ctx context.Context) error {
+func (pr *preparer) preview(ctx context.Context) error {
 	// The look-up pauses. The candidates of a preview have a name of their own in the store.
-	x.pause.Lock()
-	defer x.pause.Unlock()
-	defer func(run string) {
-		x.works.run = run
-		x.works.memory.forget()
-	}(x.works.run)
-	x.works.run += previewed
+	pr.pause.Lock()
+	defer pr.pause.Unlock()
+	defer pr.works.aside(previewed)()
 	// Make the first generation, and evaluate it as a batch.
 	start := time.Now()
-	c := NewCourse(&x.spec, &x.ready)
-	d, err := x.firstDraft(c)
-	if err != nil || len(d.Made) == 0 || len(x.rewriter.work.guard.Faults()) > 0 {
+	c := NewCourse(pr.spec, &pr.ready)
+	d, err := pr.firstDraft(c)
+	if err != nil || len(d.Made) == 0 || len(pr.rewriter.work.guard.Faults()) > 0 {
 		return err
 	}
 	ids := d.Candidates()
-	b := x.screener.begin(ids, len(ids))
+	b := pr.screener.begin(ids, len(ids))
 	if err := b.all(ctx, ids, ids); err != nil {
 		return err
 	}
@@ -50,15 +46,15 @@ func (x *session) preview(ctx context.Context) error {
 	// Keep the batch for the search.
 	out := &EvaluatedBatch{Candidates: b.out, Cost: b.cost}
 	out.Cost.Ahead = time.Since(start)
-	x.screener.preview.batch, x.ready.First = out, time.Since(x.began).Seconds()
-	x.watch.Stage("preview", previewText(out))
+	pr.screener.preview.batch, pr.ready.First = out, time.Since(pr.began).Seconds()
+	pr.watch.Stage("preview", previewText(out))
 	return nil
 }
 
-// firstDraft is the first generation of the rules.
-func (x *session) firstDraft(c *Course) (*Draft, error) {
+// firstDraft makes the first generation of the rules.
+func (pr *preparer) firstDraft(c *Course) (*Draft, error) {
 	d := c.Begin(nil)
-	if err := c.Enter(x.works.run, d, nil, x.spec.Batch); err != nil {
+	if err := c.Enter(pr.works.run, d, nil, pr.spec.Batch); err != nil {
 		return d, err
 	}
 	for round := 0; ; round++ {
@@ -69,9 +65,9 @@ func (x *session) firstDraft(c *Course) (*Draft, error) {
 		if len(asked) == 0 {
 			return d, nil
 		}
-		made, chains, err := x.rewriter.proposeAll(asked)
+		made, chains, err := pr.rewriter.proposeAll(asked)
 		if err == nil {
-			err = x.rewriter.putChains(made, chains)
+			err = pr.rewriter.putChains(made, chains)
 		}
 		if err != nil {
 			return d, err

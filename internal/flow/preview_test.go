@@ -68,18 +68,18 @@ func TestPreview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := x.preview(t.Context()); err != nil {
+	if err := x.preparer.preview(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	seen := x.screener.preview.batch
-	if seen == nil || x.works.run != run || x.ready.First == 0 {
+	if seen == nil || x.works.run != run || x.preparer.ready.First == 0 {
 		t.Fatalf("there is no preview: run %s, %+v", x.works.run, seen)
 	}
 
-	c := NewCourse(&spec, &x.ready)
-	if c.Log.FirstSeconds != x.ready.First {
+	c := NewCourse(&spec, &x.preparer.ready)
+	if c.Log.FirstSeconds != x.preparer.ready.First {
 		t.Errorf("the log has the first verdict after %v s, and the preview had it after %v s", c.Log.FirstSeconds,
-			x.ready.First)
+			x.preparer.ready.First)
 	}
 	ids := generation(t, acts, run, c, spec.Batch)
 	if _, err := x.works.candidate(ids[0]); err != nil {
@@ -138,10 +138,9 @@ func generation(t *testing.T, acts *Activities, run string, c *Course, batch int
 
 // TestPreviewText tells of the best version only if it is faster.
 func TestPreviewText(t *testing.T) {
-	out := &EvaluatedBatch{Candidates: []Evaluation{
-		{Candidate: "a", Verdict: beagle.Verdict{Status: beagle.Equal, Screen: &beagle.Ratio{Point: 0.9, Low: 0.8}}},
-		{Candidate: "b", Verdict: beagle.Verdict{Status: beagle.Wrong}},
-	}}
+	out := &EvaluatedBatch{Candidates: []Evaluation{{Candidate: "a"}, {Candidate: "b"}}}
+	out.Candidates[0].Verdict = beagle.Verdict{Status: beagle.Equal, Screen: &beagle.Ratio{Point: 0.9, Low: 0.8}}
+	out.Candidates[1].Verdict = beagle.Verdict{Status: beagle.Wrong}
 	const slower = "1 of the first 2 versions behave as the original; its pieces are still looked up in the library"
 	if got := previewText(out); got != slower {
 		t.Errorf("%q", got)

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// prompted is the prompt for a commission of a search that knows the original,
-// a version that behaves and one that fell, through the flow's own evidence.
+// prompted returns the prompt for a commission of a search that knows the original, a version that
+// behaves and one that fell, through the flow's own evidence.
 func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 	t.Helper()
 	s := evolve.New(evolve.Config{
@@ -35,7 +35,8 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 		if err := x.works.putCandidates(c); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.works.putVerdict(Evaluation{Candidate: c.ID, Verdict: v}); err != nil {
+		e := Evaluation{Candidate: c.ID, StoredVerdict: StoredVerdict{Verdict: v}}
+		if err := x.works.putVerdict(e); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
@@ -58,8 +59,8 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 	return llm.Compose(e, llm.DefaultLimits(), 0)
 }
 
-// TestPromptOfASearch is a golden of what a model reads: the flow gathers it,
-// and nothing of it is made up for the test but the verdicts.
+// TestPromptOfASearch holds a golden of what a model reads: the flow gathers it, and nothing of it
+// is made up for the test but the verdicts.
 func TestPromptOfASearch(t *testing.T) {
 	x := asked(t, openStore(t), original, llmtest.New(t, llmtest.Say(better)), llm.Caps{})
 	p := prompted(t, x, beagle.Verdict{

@@ -1,8 +1,6 @@
 package flow
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/beagle-go/beagle"
@@ -38,9 +36,9 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestPreference checks that of versions that are about as fast the one that is easiest to
-// read comes first: within 5 % by default, and not where the fastest is asked for. What is
-// not confirmed to be faster never does.
+// TestPreference checks that of versions that are about as fast the one that is easiest to read
+// comes first: within 5 % by default, and not where the fastest is asked for. A version that is not
+// confirmed to be faster never comes first.
 func TestPreference(t *testing.T) {
 	long := plainLoop + "func helper(a int) int {\n\tif a > 1 {\n\t\treturn 2\n\t}\n\treturn a\n}\n"
 	cs := []beagle.Candidate{{ID: "long", Source: long}, {ID: "plain", Source: plainLoop}}
@@ -53,9 +51,10 @@ func TestPreference(t *testing.T) {
 		{1.93, false, false, 0}} {
 		ms := []beagle.Measurement{{Faster: true}, {Faster: c.faster}}
 		ms[0].Corrected.Low, ms[1].Corrected.Low = 2, c.low
-		got := preference(cs, ms, c.fastest)
-		if want := []int{c.first, 1 - c.first}; !slices.Equal(got, want) {
-			t.Errorf("%s: order %v, want %v", fmt.Sprintf("%+v", c), got, want)
+		list := []finalist{{cs[0], &ms[0]}, {cs[1], &ms[1]}}
+		orderFinalists(list, c.fastest)
+		if got := list[0].candidate.ID; got != cs[c.first].ID || list[1].candidate.ID == got {
+			t.Errorf("%+v: %s comes first", c, got)
 		}
 	}
 }

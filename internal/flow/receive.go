@@ -33,10 +33,10 @@ func FateOf(s *store.Store, run, submission string) (f Fate, taken bool) {
 
 // Fate returns the outcome of a proposal that was evaluated with the draft.
 func (d *Draft) Fate(proposal int, evaluated []Evaluation) (f Fate, ok bool) {
-	for i, m := range d.Made {
-		if m.Proposal == proposal {
-			o := d.feedback(evaluated)[i]
-			return Fate{o.Candidate.ID, o.Verdict}, true
+	for _, m := range d.Made {
+		is := func(e Evaluation) bool { return e.Candidate == m.Candidate }
+		if i := slices.IndexFunc(evaluated, is); m.Proposal == proposal && i >= 0 {
+			return Fate{m.Candidate, evaluated[i].Verdict}, true
 		}
 	}
 	for _, o := range d.Known {

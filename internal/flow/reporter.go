@@ -45,7 +45,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 			Static: rp.ready.Root.Static,
 		},
 		BaselineStatic: rp.ready.Root.Static,
-		Statuses:       log.Statuses(), Corpus: rp.inputs.summary(), Findings: rp.ready.Findings,
+		Statuses:       log.Statuses(), Corpus: rp.inputs.summary(rp.ready.Corpus), Findings: rp.ready.Findings,
 		Warnings: rp.lab.box.Missing(),
 		Profile:  rp.hotLines(), Lineage: j.Lineage, Attempts: log.Attempts, Split: log.split(j.Seconds),
 		InPlace: rp.ready.InPlace, Machine: rp.works.machine, Replay: rp.spec.Command(),
@@ -130,7 +130,7 @@ func verification(v *beagle.Verdict) beagle.Verification {
 	return out
 }
 
-// hotLines are the lines of the original that cost most.
+// hotLines returns the lines of the original that cost most.
 func (rp *reporter) hotLines() []beagle.LineShare {
 	const most, least = 6, 0.02
 	text := strings.Split(rp.works.root.Source, "\n")

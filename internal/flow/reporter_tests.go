@@ -219,7 +219,7 @@ func mentioned(body string, imports []string) []string {
 
 var major = regexp.MustCompile(`/v[0-9]+$`)
 
-// packageName is the name that a package most likely has.
+// packageName returns the name that a package most likely has.
 func packageName(importPath string) string {
 	return path.Base(major.ReplaceAllString(importPath, ""))
 }

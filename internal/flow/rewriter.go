@@ -28,7 +28,7 @@ type rewriter struct {
 // original, and matches in the library.
 func (rw *rewriter) weigh(p *Prepared) {
 	mutators := rw.work.mutators
-	if lifted := rw.inputs.ready.Lifted; len(lifted) > 0 {
+	if lifted := p.Lifted; len(lifted) > 0 {
 		mutators = slices.DeleteFunc(slices.Clone(mutators), func(m *mutate.Mutator) bool {
 			return m.Name == lift.Name
 		})

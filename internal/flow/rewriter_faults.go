@@ -32,8 +32,8 @@ func (rw *rewriter) readFaults(latest int) error {
 	return err
 }
 
-// keepFaults warns of rules that failed since its last call, and turns them off from a proposal on.
-// It reports whether there are any.
+// keepFaults warns of rules that failed since its last call, and disables them starting with the
+// given proposal. It reports whether there are any.
 func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 	f := &rw.faults
 	f.mu.Lock()
@@ -73,8 +73,8 @@ func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 	return true, rw.works.store.Save(rw.works.run, "faults", f.list)
 }
 
-// keepLaterFaults is keepFaults for rules that failed outside of proposals: they are off from the
-// next proposal on.
+// keepLaterFaults does what keepFaults does for rules that failed outside of proposals: it disables
+// them from the next proposal on.
 func (rw *rewriter) keepLaterFaults() error {
 	rw.faults.mu.Lock()
 	next := rw.faults.latest + 1

@@ -19,7 +19,7 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// planted is a mutator that adds a helper, and may fail on the way.
+// planted returns a mutator that adds a helper, and may fail on the way.
 func planted(name string, fail func(function string)) *mutate.Mutator {
 	return &mutate.Mutator{
 		Name: name, Class: beagle.E0, Gain: 2,
@@ -37,8 +37,7 @@ func planted(name string, fail func(function string)) *mutate.Mutator {
 	}
 }
 
-// plantedSession is a session with two mutators, of which one fails in a
-// function.
+// plantedSession returns a session with two mutators, of which one fails in a function.
 func plantedSession(
 	t *testing.T, u *source.Unit, s *store.Store, warn func(string), fail func(string),
 ) (*Activities, *session) {

@@ -103,28 +103,13 @@ func parseWeights(text string) ([]namedWeight, error) {
 // decides on the behaviour of a version, and the benchmarks on its speed.
 type benchmarkEvidence struct {
 	evidence
-	*session
-	place *inplace.Place
-}
-
-// inBenchmarks makes the benchmarks of the score decide on the speed.
-func (x *session) inBenchmarks() {
-	if len(x.spec.Score.Benchmarks) > 0 {
-		x.lab.evidence = &benchmarkEvidence{evidence: x.lab.evidence, session: x}
-	}
-}
-
-// behaviour returns the evidence that versions behave as the original.
-func (l *lab) behaviour() evidence {
-	if b, ok := l.evidence.(*benchmarkEvidence); ok {
-		return b.evidence
-	}
-	return l.evidence
+	watch Watcher
+	timer placeTimer
 }
 
 // observe runs the benchmarks first, so that faults in them show early.
-func (b *benchmarkEvidence) observe(ctx context.Context) error {
-	found, err := b.use(ctx)
+func (b *benchmarkEvidence) observe(ctx context.Context, pr *preparer) error {
+	found, err := b.find(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,19 +117,19 @@ func (b *benchmarkEvidence) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.evidence.observe(ctx); err != nil {
+	if err := b.evidence.observe(ctx, pr); err != nil {
 		return err
 	}
 	b.tell()
-	b.ready.Findings = append(b.ready.Findings, findings...)
+	pr.ready.noteFindings(findings)
 	return nil
 }
 
-func (b *benchmarkEvidence) restore(ctx context.Context) error {
-	if err := b.evidence.restore(ctx); err != nil {
+func (b *benchmarkEvidence) restore(ctx context.Context, ready *Prepared) error {
+	if err := b.evidence.restore(ctx, ready); err != nil {
 		return err
 	}
-	if _, err := b.use(ctx); err != nil {
+	if _, err := b.find(ctx); err != nil {
 		return err
 	}
 	b.tell()
@@ -155,22 +140,23 @@ func (b *benchmarkEvidence) restore(ctx context.Context) error {
 func (b *benchmarkEvidence) tell() {
 	if in, ok := b.evidence.(*inPlaceEvidence); ok {
 		e := in.place.Evidence()
-		e.Timed, e.Around = b.place.Benchmarks()
-		e.Parallel, e.Untimed = b.place.Parallel(), ""
+		e.Timed, e.Around = b.timer.place.Benchmarks()
+		e.Parallel, e.Untimed = b.timer.place.Parallel(), ""
 	}
 }
 
-// use finds the benchmarks.
-func (b *benchmarkEvidence) use(ctx context.Context) ([]inplace.Named, error) {
+// find finds the benchmarks.
+func (b *benchmarkEvidence) find(ctx context.Context) ([]inplace.Named, error) {
+	l, score := b.timer.lab, b.timer.spec.Score
 	var err error
-	b.place, err = inplace.New(ctx, b.unit, b.lab.box, filepath.Join(b.lab.dir, "score"),
+	b.timer.place, err = inplace.New(ctx, l.unit, l.box, filepath.Join(l.dir, "score"),
 		func(what string) { b.watch.Stage("score", what) })
 	if err != nil {
 		return nil, err
 	}
-	found, err := b.place.Use(ctx, b.works.root.Source, b.spec.Score.Benchmarks, sandbox.LastCPU())
+	found, err := b.timer.place.Use(ctx, l.root.Source, score.Benchmarks, sandbox.LastCPU())
 	if err == nil {
-		b.watch.Stage("score", b.spec.Score.String())
+		b.watch.Stage("score", score.String())
 	}
 	return found, err
 }
@@ -183,7 +169,7 @@ func (b *benchmarkEvidence) unsound(ctx context.Context, found []inplace.Named) 
 		packages = append(packages, n.Package)
 	}
 	inorder.Sort(packages)
-	t := &b.unit.Target
+	t := &b.timer.lab.unit.Target
 	r, err := audit.Run(ctx, audit.Options{Dir: t.Dir, Patterns: slices.Compact(packages), Tags: t.Tags})
 	if err != nil {
 		b.watch.Warn("the benchmarks of the score were not audited: " + reasonOf(err))
@@ -204,64 +190,13 @@ func (b *benchmarkEvidence) unsound(ctx context.Context, found []inplace.Named) 
 func (b *benchmarkEvidence) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
-	return b.confirmIn(ctx, b.place, cs, tried, budget)
-}
-
-// confirmIn measures candidates in the benchmarks of a place.
-func (x *session) confirmIn(
-	ctx context.Context, place *inplace.Place, cs []beagle.Candidate, tried int, budget time.Duration,
-) ([]beagle.Measurement, error) {
-	x.lab.timing.Lock()
-	defer x.lab.timing.Unlock()
-	clock := x.clock(place)
-	ms, err := bench.ConfirmIn(ctx, clock, x.unit, cs, tried,
-		bench.Options{Budget: budget, MinGain: x.spec.MinGain, Seed: x.spec.Seed, Score: x.spec.Score})
-	if err != nil {
-		return nil, err
-	}
-	names, _ := place.Benchmarks()
-	for i := range ms {
-		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(names, ", "))
-		if x.unit.Scope.Group() {
-			ms[i].Notes = append(ms[i].Notes, "a call of the figures is an iteration of these benchmarks")
-		}
-		for _, c := range ms[i].InputClasses {
-			if ms[i].Faster && c.Ratio.High < bench.Least(x.spec.Score) {
-				ms[i].Faster = false
-				ms[i].Why = fmt.Sprintf("it is slower in %s: %s", c.Name, c.Ratio.Spelled())
-			}
-		}
-	}
-	return ms, nil
+	return b.timer.confirm(ctx, cs, tried, budget)
 }
 
 func (b *benchmarkEvidence) sift(
 	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
-	return b.siftIn(ctx, b.place, cs, pairs, rounds)
-}
-
-// siftIn compares candidates over layouts in the benchmarks of a place.
-func (x *session) siftIn(
-	ctx context.Context, place *inplace.Place, cs []beagle.Candidate, pairs [][2]int, rounds int,
-) (*bench.Sifting, error) {
-	x.lab.timing.Lock()
-	defer x.lab.timing.Unlock()
-	return bench.SiftIn(ctx, x.clock(place), x.unit, cs, pairs, bench.Options{
-		Budget: placeTimes * bench.SiftTime(len(cs)), Rounds: rounds, Seed: x.spec.Seed ^ siftSeed, Score: x.spec.Score,
-	})
-}
-
-// clock returns a clock for a place. It counts exactly if the counts decide.
-func (x *session) clock(place *inplace.Place) bench.Place {
-	return place.Clock(sandbox.LastCPU(), !x.spec.Score.TimeAlone())
-}
-
-// screenIn compares versions of a program in the benchmarks of a place.
-func (x *session) screenIn(
-	ctx context.Context, place *inplace.Place, g *inplace.Program, versions []int, budget time.Duration,
-) ([]beagle.Ratio, error) {
-	return bench.ScreenIn(ctx, x.clock(place), place.Timed(g), versions, placeTimes*budget, x.spec.Seed, x.spec.Score)
+	return b.timer.sift(ctx, cs, pairs, rounds)
 }
 
 func (b *benchmarkEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (candidateProgram, error) {
@@ -269,15 +204,15 @@ func (b *benchmarkEvidence) assemble(ctx context.Context, cs []beagle.Candidate)
 	if err != nil {
 		return nil, err
 	}
-	return &benchmarkProgram{candidateProgram: t, benchmarkEvidence: b, cs: cs}, nil
+	return &benchmarkProgram{candidateProgram: t, timer: b.timer, cs: cs}, nil
 }
 
 // A benchmarkProgram is a program that shows how versions behave and, later, another one that times
 // them.
 type benchmarkProgram struct {
 	candidateProgram
-	*benchmarkEvidence
-	cs []beagle.Candidate
+	timer placeTimer
+	cs    []beagle.Candidate
 }
 
 // screen builds the remaining versions into the tests of the benchmarks.
@@ -286,12 +221,12 @@ func (t *benchmarkProgram) screen(ctx context.Context, versions []int, budget ti
 		return nil, nil
 	}
 	// Build the original and the remaining versions into the tests.
-	root := t.works.root
+	root := t.timer.lab.root
 	vs := []inplace.Version{{ID: root.ID, Source: root.Source}}
 	for _, v := range versions {
 		vs = append(vs, inplace.Version{ID: t.cs[v-1].ID, Source: t.cs[v-1].Source})
 	}
-	g, err := t.place.BuildStarting(ctx, vs)
+	g, err := t.timer.place.BuildStarting(ctx, vs)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +238,7 @@ func (t *benchmarkProgram) screen(ctx context.Context, versions []int, budget ti
 		}
 	}
 	// Time those that compile.
-	ratios, err := t.screenIn(ctx, t.place, g, built, budget)
+	ratios, err := t.timer.screen(ctx, g, built, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -321,19 +256,80 @@ func (t *benchmarkProgram) classes(
 	return make([][]beagle.InputClassRatio, len(versions)), nil
 }
 
-func (t *benchmarkProgram) Remove() error { return t.candidateProgram.Remove() }
+// A placeTimer times versions in the benchmarks of a place.
+type placeTimer struct {
+	spec  *Spec
+	lab   *lab
+	place *inplace.Place
+}
+
+// confirm is the full measurement.
+func (p *placeTimer) confirm(
+	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
+) ([]beagle.Measurement, error) {
+	p.lab.timing.Lock()
+	defer p.lab.timing.Unlock()
+	ms, err := bench.ConfirmIn(ctx, p.clock(), p.lab.unit, cs, tried, bench.Options{
+		Budget: budget, MinGain: p.spec.MinGain, Seed: p.spec.Seed, Score: p.spec.Score, Brief: p.lab.brief,
+	})
+	if err != nil {
+		return nil, err
+	}
+	names, _ := p.place.Benchmarks()
+	for i := range ms {
+		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(names, ", "))
+		if p.lab.unit.Scope.Group() {
+			ms[i].Notes = append(ms[i].Notes, "a call of the figures is an iteration of these benchmarks")
+		}
+		for _, c := range ms[i].InputClasses {
+			if ms[i].Faster && c.Ratio.High < bench.Least(p.spec.Score) {
+				ms[i].Faster = false
+				ms[i].Why = fmt.Sprintf("it is slower in %s: %s", c.Name, c.Ratio.Spelled())
+			}
+		}
+	}
+	return ms, nil
+}
+
+// sift compares candidates over layouts.
+func (p *placeTimer) sift(
+	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
+) (*bench.Sifting, error) {
+	p.lab.timing.Lock()
+	defer p.lab.timing.Unlock()
+	return bench.SiftIn(ctx, p.clock(), p.lab.unit, cs, pairs, bench.Options{
+		Budget: placeTimes * bench.SiftTime(len(cs)), Rounds: rounds, Seed: p.spec.Seed ^ siftSeed, Score: p.spec.Score,
+		Brief: p.lab.brief,
+	})
+}
+
+// placeTimes is the factor by which a screening takes longer in place, since benchmarks do other
+// work, too.
+const placeTimes = 4
+
+// screen compares versions of a program. The caller holds the lab's timing lock.
+func (p *placeTimer) screen(
+	ctx context.Context, g *inplace.Program, versions []int, budget time.Duration,
+) ([]beagle.Ratio, error) {
+	return bench.ScreenIn(ctx, p.clock(), p.place.Timed(g), versions, placeTimes*budget, p.spec.Seed, p.spec.Score)
+}
+
+// clock counts exactly if the counts decide.
+func (p *placeTimer) clock() bench.Place {
+	return p.place.Clock(sandbox.LastCPU(), !p.spec.Score.TimeAlone())
+}
 
 // scoreKey names the score in the keys of the store: "" for the default. It includes the text of
 // the module, since benchmarks depend on it.
-func (x *session) scoreKey() string {
-	s := x.spec.Score
+func (n *inputs) scoreKey() string {
+	s := n.spec.Score
 	if s.IsZero() {
 		return ""
 	}
 	text := ""
 	if len(s.Benchmarks) > 0 {
-		text = x.works.run
-		if key, ok := x.inputs.recordingKey(); ok {
+		text = n.works.run
+		if key, ok := n.recordingKey(); ok {
 			text = key.Corpus + os.Getenv("GOFLAGS")
 		}
 	}

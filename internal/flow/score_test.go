@@ -78,10 +78,10 @@ func TestScoreOf(t *testing.T) {
 // TestScoreIsWhatIsTimed: where benchmarks of a score decide on the speed, the evidence in place
 // tells of no others.
 func TestScoreIsWhatIsTimed(t *testing.T) {
-	in := &inPlaceEvidence{place: new(inplace.Place)}
+	in := &inPlaceEvidence{placeTimer: placeTimer{place: new(inplace.Place)}}
 	e := in.place.Evidence()
 	e.Timed, e.Parallel, e.Untimed = []string{"BenchmarkA"}, []string{"BenchmarkA"}, "it is slow"
-	(&benchmarkEvidence{evidence: in, place: new(inplace.Place)}).tell()
+	(&benchmarkEvidence{evidence: in, timer: placeTimer{place: new(inplace.Place)}}).tell()
 	if len(e.Timed) > 0 || len(e.Parallel) > 0 || e.Untimed != "" {
 		t.Errorf("%+v", e)
 	}

@@ -67,7 +67,7 @@ type batchState struct {
 
 // An entrant is a candidate that has passed all checks so far.
 type entrant struct {
-	out       int // index in evaluating.out
+	out       int // index in batchState.out
 	variant   int // index in the binary
 	candidate beagle.Candidate
 }
@@ -107,7 +107,7 @@ func (b *batchState) recall(i int, c beagle.Candidate) bool {
 		return false
 	}
 	o := &b.out[i]
-	o.Verdict, o.Moves, o.Without, o.Insight, o.Cached = known.Verdict, known.Moves, known.Without, known.Insight, true
+	o.StoredVerdict, o.Cached = known, true
 	if b.rewriter.lacks(known.Without) {
 		o.Moves, o.Without = b.rewriter.moves(c)
 	}
@@ -231,7 +231,7 @@ func (b *batchState) build(ctx context.Context) error {
 
 // known returns the store's verdict on a candidate. Whether the candidate is a duplicate depends on
 // those that this run met before it, so another run's word on that does not count.
-func (b *batchState) known(id string) (storedVerdict, bool) {
+func (b *batchState) known(id string) (StoredVerdict, bool) {
 	o, ok := b.works.evaluation(id)
 	if !ok {
 		return o, false

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 // candidates, into checking that they are Go, and into asking what can come
 // next. The last runs on one processor while another times the candidates.
 //
-// Whatever it is run on, a search takes the same way: two versions of Beagle
-// whose searches end in states of the same digest have done the same.
+// A search takes the same way on every machine: two versions of Beagle whose searches end in states
+// of the same digest have done the same.
 func BenchmarkSearch(b *testing.B) {
 	for _, name := range []string{"isNormalizedASCIITag", "NormalizeTagArbTagValue", "MergeTags", "Fibonacci"} {
 		b.Run(name, func(b *testing.B) {
@@ -42,8 +42,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// observed is the session of a run that is prepared. BEAGLE_BENCH_HOME is a
-// store that is kept, for two programs to start from the same inputs.
+// observed returns the session of a run that is prepared. BEAGLE_BENCH_HOME is a store that is
+// kept, for two programs to start from the same inputs.
 func observed(b *testing.B, target string) *session {
 	b.Helper()
 	home := os.Getenv("BEAGLE_BENCH_HOME")
@@ -72,8 +72,8 @@ func observed(b *testing.B, target string) *session {
 	return x
 }
 
-// again is a session that remembers nothing, in a store of its own. All lines
-// of the original take the same time: the profile differs every time.
+// again returns a session that remembers nothing, in a store of its own. All lines of the original
+// take the same time: the profile differs every time.
 func (x *session) again(b *testing.B) *session {
 	b.Helper()
 	s, err := store.Open(b.TempDir())
@@ -94,11 +94,11 @@ func (x *session) again(b *testing.B) *session {
 	for line := range 40 {
 		even[line+1] = 1.0 / 40
 	}
-	y.ready = x.ready
-	y.ready.Profile = even
+	y.preparer.ready = x.preparer.ready
+	y.preparer.ready.Profile = even
 	y.inputs.hold(x.inputs.corpus(), 0)
-	y.rewriter.weigh(&y.ready)
-	y.ready.Moves = y.rewriter.work.moves(y.works.root)
+	y.rewriter.weigh(&y.preparer.ready)
+	y.preparer.ready.Moves = y.rewriter.work.moves(y.works.root)
 	return y
 }
 
@@ -111,7 +111,7 @@ type paperSearch struct {
 }
 
 func (p *paperSearch) run(b *testing.B) {
-	p.course = NewCourse(&p.spec, &p.ready)
+	p.course = NewCourse(&p.spec, &p.preparer.ready)
 	acts := &Activities{Store: p.works.store, sessions: map[string]*session{p.works.run: p.session}}
 	defer clock(&p.all)()
 	for !p.course.Done() {
@@ -155,7 +155,8 @@ func (p *paperSearch) judge(b *testing.B, id string) Evaluation {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: p.invent(c)}
+	o := Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps}
+	o.Verdict = p.invent(c)
 	if o.Verdict.OK() {
 		defer clock(&p.moves)()
 		o.Moves = p.rewriter.work.moves(c)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
@@ -21,10 +20,7 @@ type session struct {
 	spec    Spec
 	watch   Watcher
 	unit    *source.Unit
-	ready   Prepared
 	waiting bool // it was opened before Prepare, which takes it
-
-	tentative bool // the session began in place, and may change to a corpus
 
 	lab      *lab
 	works    *works
@@ -38,12 +34,9 @@ type session struct {
 	meter    *meter
 	judge    *judge
 	reporter *reporter
+	preparer *preparer
 
-	began    time.Time
-	previews bool         // the first generation may be evaluated before the library was looked through
-	pause    sync.RWMutex // held while the look-up pauses
-
-	mu sync.Mutex
+	mu sync.Mutex // held while another process's preparation is restored
 }
 
 // open loads the target and sets up everything that needs no corpus.
@@ -57,6 +50,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 			l.close()
 		}
 	}()
+	l.brief = briefly
 	// Start the sandbox and load the target at the same time.
 	go programVersion() // reads a large file while the go command runs
 	unboxed := l.enclose(ctx, &spec)
@@ -79,9 +73,9 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	if _, err := s.Load(run, "prepared", &began); err != nil {
 		return nil, err
 	}
-	x.settle(&began)
+	x.preparer.choose(&began)
 	x.works.machine, x.works.making = ThisMachine(u.Target.PkgDir), making(mutators)
-	x.works.score = x.scoreKey()
+	x.works.score = x.inputs.scoreKey()
 	return x, nil
 }
 
@@ -91,20 +85,21 @@ func newSession(
 ) *session {
 	x := &session{spec: spec, watch: watch, unit: u, lab: l}
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
-	l.unit, l.root, l.evidence, l.score = u, root, corpusEvidence{x}, spec.Score
-	w := &works{run: run, store: s, anew: spec.Anew, ready: &x.ready, root: root}
-	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, ready: &x.ready, file: spec.CorpusFile}
+	pr := &preparer{spec: &x.spec, watch: watch, unit: u, lab: l}
+	l.unit, l.root, l.score = u, root, spec.Score
+	w := &works{run: run, store: s, anew: spec.Anew, ready: &pr.ready, root: root}
+	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, file: spec.CorpusFile}
 	bare := newWorkbench(u, &beagle.Facets{}, mutators, bench.Profile{})
 	rw := &rewriter{watch: watch, unit: u, works: w, inputs: in, work: bare}
 	vf := &verifier{spec: &x.spec, watch: watch, works: w, lab: l, inputs: in}
 	x.works, x.inputs, x.rewriter, x.verifier = w, in, rw, vf
 	x.screener = &screener{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf}
-	x.door = &door{unit: u, root: root}
-	x.briefing = &briefing{spec: &x.spec, unit: u, ready: &x.ready, works: w, lab: l, inputs: in, rewriter: rw}
+	x.door = &door{unit: u, root: root, lab: l}
+	x.briefing = &briefing{spec: &x.spec, unit: u, ready: &pr.ready, works: w, lab: l, inputs: in, rewriter: rw}
 	x.authors = &authors{spec: &x.spec, unit: u, works: w, lab: l, inputs: in, briefing: x.briefing, door: x.door}
 	x.meter = &meter{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in}
 	x.judge = &judge{
-		spec: &x.spec, watch: watch, ready: &x.ready, works: w, rewriter: rw, door: x.door, verifier: vf,
+		spec: &x.spec, watch: watch, ready: &pr.ready, works: w, rewriter: rw, door: x.door, verifier: vf,
 		lab: l, meter: x.meter,
 		mender: &mender{
 			spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in, verifier: vf, meter: x.meter,
@@ -113,9 +108,12 @@ func newSession(
 		pedigree: &pedigree{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf},
 	}
 	x.reporter = &reporter{
-		spec: &x.spec, watch: watch, unit: u, ready: &x.ready, works: w, lab: l, inputs: in, rewriter: rw,
+		spec: &x.spec, watch: watch, unit: u, ready: &pr.ready, works: w, lab: l, inputs: in, rewriter: rw,
 		authors: x.authors,
 	}
+	pr.works, pr.inputs, pr.rewriter, pr.verifier = w, in, rw, vf
+	pr.screener, pr.briefing, x.preparer = x.screener, x.briefing, pr
+	pr.useCorpus() // until the preparer chooses
 	return x
 }
 
@@ -170,7 +168,7 @@ func (a *Activities) prepared(ctx context.Context, run string) (*session, error)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.inputs.corpus() == nil {
-		err = x.restore(ctx)
+		err = x.preparer.restore(ctx)
 	}
 	return x, err
 }

@@ -24,7 +24,7 @@ type shares struct {
 	total map[string]float64            // of a function
 }
 
-// byText is a profile by the text of its lines.
+// byText returns a profile keyed by the text of its lines.
 func byText(src string, profile map[int]float64) map[string]float64 {
 	out := map[string]float64{}
 	for i, line := range strings.Split(src, "\n") {
@@ -142,7 +142,7 @@ func idle(profile bench.Profile) func(key string) bool {
 	}
 }
 
-// owners are the functions that hold the lines of a file, "" for none.
+// owners returns the functions that hold the lines of a file, "" for none.
 func owners(f *source.File) map[int]string {
 	out := map[int]string{}
 	for _, d := range f.AST.Decls {
@@ -156,7 +156,7 @@ func owners(f *source.File) map[int]string {
 	return out
 }
 
-// ownerName is a function's name, with its receiver's type.
+// ownerName returns a function's name, with its receiver's type.
 func ownerName(fn *ast.FuncDecl) string {
 	if t := syntax.Receiver(fn); t != "" {
 		return t + "." + fn.Name.Name
@@ -201,10 +201,10 @@ func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string
 	return v
 }
 
-// weight is the share of a node's lines.
+// weight returns the share of a node's lines.
 func (v *lineShares) weight(n ast.Node) float64 { return v.between(n.Pos(), n.End()) }
 
-// between is the share of the lines from one place to another.
+// between returns the share of the lines from one place to another.
 func (v *lineShares) between(from, to token.Pos) float64 {
 	sum := 0.0
 	last := v.file.Fset.Position(to).Line
@@ -312,7 +312,7 @@ func (w *workbench) copied(f *source.File, copies []string, lines map[int]float6
 	}
 }
 
-// declared is a function of a file, or nil.
+// declared returns the function of a file with the given name, or nil.
 func declared(f *ast.File, name string) *ast.FuncDecl {
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == name {

@@ -116,12 +116,12 @@ func TestPreferenceInTheSameLayouts(t *testing.T) {
 		shorter float64
 		want    int
 	}{{1.3, 1}, {1.28, 1}, {1.23, 0}} {
-		ms := []beagle.Measurement{measured(1.3, 1.28), measured(c.shorter, 1.1)}
-		if got := preference(cs, ms, false); got[0] != c.want {
-			t.Errorf("the shorter one at %v: %v comes first", c.shorter, got[0])
-		}
-		if got := preference(cs, ms, true); got[0] != 0 {
-			t.Errorf("the shorter one at %v, and the fastest is asked for: %v comes first", c.shorter, got[0])
+		long, short := measured(1.3, 1.28), measured(c.shorter, 1.1)
+		for fastest, want := range map[bool]int{false: c.want, true: 0} {
+			list := []finalist{{cs[0], &long}, {cs[1], &short}}
+			if orderFinalists(list, fastest); list[0].candidate.Source != cs[want].Source {
+				t.Errorf("the shorter one at %v, fastest %v: the other one comes first", c.shorter, fastest)
+			}
 		}
 	}
 }

@@ -59,7 +59,7 @@ type Spec struct {
 	Models Models   `json:"models,omitzero"` // that write candidates beside the rules; none by default
 }
 
-// Defaults are a run of about a minute on a small function.
+// Defaults returns the spec of a run that takes about a minute on a small function.
 func Defaults() Spec {
 	return Spec{
 		Dir:        ".",
@@ -168,7 +168,7 @@ type givenCorpus struct {
 	path     string
 }
 
-// given are the files of --corpus.
+// given returns the files of --corpus.
 func (s *Spec) given() (out []givenCorpus) {
 	if s.CorpusFile == "" {
 		return nil

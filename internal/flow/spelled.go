@@ -21,7 +21,7 @@ func spelled(ctx context.Context, l *lab, records []beagle.Record) (*rt.SpellRep
 	return spelledBy(ctx, l, bin, records)
 }
 
-// spelledBy is spelled with a program that has the original.
+// spelledBy does what spelled does, with a program that has the original.
 func spelledBy(
 	ctx context.Context, l *lab, bin *harness.Binary, records []beagle.Record,
 ) (*rt.SpellReply, error) {

@@ -62,7 +62,7 @@ func (vf *verifier) failed(p *verify.JudgeFailure) (*beagle.Verdict, error) {
 	return &beagle.Verdict{Candidate: p.Candidate, Status: beagle.Failed, Stage: p.Check, Reason: p.Error()}, nil
 }
 
-// full is the whole ladder.
+// full takes a candidate through the whole ladder.
 func (vf *verifier) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
 	v, err := vf.survive(c.Source, func() (*beagle.Verdict, error) { return vf.lab.evidence.full(ctx, c) })
 	if err == nil {

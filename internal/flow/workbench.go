@@ -89,7 +89,7 @@ func (w *workbench) workpiece(c beagle.Candidate) (*workpiece, *source.Problem) 
 	return v, nil
 }
 
-// have is the workpiece of a source that is on the workbench, or nil.
+// have returns the workpiece of a source that is on the workbench, or nil.
 func (w *workbench) have(src string) *workpiece {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -23,7 +23,17 @@ type works struct {
 	memory  memory
 }
 
-// key is the cache key of a stage's result for a candidate.
+// aside files what follows under a name of its own, until back is called.
+func (w *works) aside(suffix string) (back func()) {
+	run := w.run
+	w.run += suffix
+	return func() {
+		w.run = run
+		w.memory.forget()
+	}
+}
+
+// key returns the cache key of a stage's result for a candidate.
 func (w *works) key(stage, candidate, extra string) store.Key {
 	if w.anew { // its own results count when it is resumed
 		extra += w.run
@@ -76,16 +86,8 @@ func (w *works) candidate(id string) (beagle.Candidate, error) {
 	return c, nil
 }
 
-// A storedVerdict is an evaluation as the store keeps it.
-type storedVerdict struct {
-	Verdict beagle.Verdict `json:"verdict"`
-	Moves   []beagle.Move  `json:"moves,omitempty"`
-	Without []string       `json:"without,omitempty"` // rules that failed, so that Moves lacks theirs
-	Insight *bench.Insight `json:"insight,omitempty"`
-}
-
 // evaluation returns a candidate's evaluation from the store, by this run or an earlier one.
-func (w *works) evaluation(id string) (o storedVerdict, ok bool) {
+func (w *works) evaluation(id string) (o StoredVerdict, ok bool) {
 	ok = w.store.Shelved(w.evaluatedKey(id), &o)
 	return o, ok
 }
@@ -105,7 +107,7 @@ func (w *works) insight(id string) *bench.Insight {
 
 func (w *works) evaluatedKey(id string) store.Key { return w.key("evaluated", id, "") }
 
-// verdict is the verdict of a candidate's evaluation. It may come from memory.
+// verdict returns the verdict of a candidate's evaluation. It may come from memory.
 func (w *works) verdict(id string) (beagle.Verdict, bool) {
 	if v, ok := w.memory.verdict(id); ok {
 		return v, true
@@ -119,8 +121,7 @@ func (w *works) verdict(id string) (beagle.Verdict, bool) {
 
 // putVerdict puts a candidate's evaluation into the store.
 func (w *works) putVerdict(e Evaluation) error {
-	if err := w.store.Shelve(w.evaluatedKey(e.Candidate),
-		storedVerdict{e.Verdict, e.Moves, e.Without, e.Insight}); err != nil {
+	if err := w.store.Shelve(w.evaluatedKey(e.Candidate), e.StoredVerdict); err != nil {
 		return err
 	}
 	if v, ok := readBack(e.Verdict); ok {

@@ -14,7 +14,7 @@ type codeIndex struct {
 	root, rootCode string
 }
 
-// codes are the machine codes of the run.
+// codes returns the machine codes of the run.
 func (w *works) codes() *codeIndex {
 	return &codeIndex{store: w.store, run: w.run, root: w.root.ID, rootCode: w.ready.Root.Static.CodeHash}
 }

@@ -25,7 +25,7 @@ func once[T any](w *works, stage, candidate, in string, do func() (T, error)) (T
 	return out, err
 }
 
-// traced is once, and returns the earlier run that made the result: nil for this run.
+// traced does what once does, and returns the earlier run that made the result: nil for this run.
 func traced[T any](w *works, stage, candidate, in string, do func() (T, error)) (T, *beagle.Origin, error) {
 	key := w.key(stage, candidate, in)
 	var known kept[T]

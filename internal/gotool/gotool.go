@@ -35,7 +35,7 @@ func Find(ctx context.Context, of *beagle.Target) (*Toolchain, error) {
 	return t, harness.GoEnv(ctx, of.PkgDir, t)
 }
 
-// Command is the path of the go command.
+// Command returns the path of the go command.
 func (t *Toolchain) Command() string { return filepath.Join(t.GOROOT, "bin", "go") }
 
 // Env returns the go command's variables in a sandbox.
@@ -45,7 +45,7 @@ func (t *Toolchain) Env() []string {
 		"CGO_ENABLED=" + t.CGO_ENABLED, "GOEXPERIMENT=" + t.GOEXPERIMENT, "GOTOOLCHAIN=local", "GOPROXY=off"}
 }
 
-// TagArgs is the flag of the build tags, if there are any.
+// TagArgs returns the flag of the build tags, if there are any.
 func (t *Toolchain) TagArgs() []string {
 	return source.TagFlags(t.tags)
 }
@@ -81,7 +81,7 @@ const testFields = "-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,T
 // Tests counts the test files of a package.
 func (p *Listed) Tests() int { return len(p.TestGoFiles) + len(p.XTestGoFiles) }
 
-// Own is the target's package, and what its tests are linked with.
+// Own returns the target's package, and what its tests are linked with.
 func (t *Toolchain) Own(ctx context.Context, of *beagle.Target) (own *Listed, deps []*Listed, err error) {
 	if deps, err = t.list(ctx, of.PkgDir, "-deps", "-test", testFields, "."); err != nil {
 		return nil, nil, err
@@ -93,8 +93,8 @@ func (t *Toolchain) Own(ctx context.Context, of *beagle.Target) (own *Listed, de
 	return deps[i], deps, nil
 }
 
-// Importers are the packages of the module whose tests reach the target, the
-// nearest first: those that import it, then those that import them.
+// Importers returns the packages of the module whose tests reach the target, the nearest first:
+// those that import it, then those that import them.
 func (t *Toolchain) Importers(ctx context.Context, of *beagle.Target) ([]*Listed, error) {
 	all, err := t.list(ctx, of.Dir, testFields, "./...")
 	if err != nil {
@@ -147,8 +147,7 @@ func (t *Toolchain) Deps(ctx context.Context, of *beagle.Target, tests []*Listed
 	return t.list(ctx, of.Dir, args...)
 }
 
-// Readable are the directories that the Toolchain and tests with these
-// dependencies may read.
+// Readable returns the directories that the Toolchain and tests with these dependencies may read.
 func (t *Toolchain) Readable(of *beagle.Target, deps []*Listed) []string {
 	dirs := []string{t.GOROOT, t.GOCACHE, t.GOMODCACHE, of.Dir, of.PkgDir}
 	if t.GOWORK != "" && t.GOWORK != "off" {

@@ -62,7 +62,7 @@ func (b *Builder) newBatch(vs []Variant) (*batch, error) {
 	return t, nil
 }
 
-// own are the package's own files as this batch compiles them.
+// own returns the package's own files as this batch compiles them.
 func (t *batch) own() []string {
 	if t.pkg != nil {
 		return t.pkg

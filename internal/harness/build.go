@@ -141,7 +141,7 @@ func refusal(r sandbox.Result, err error) (string, error) {
 	return outputOf(r), nil
 }
 
-// mainText is the main package; rt is the path that rt is imported by.
+// mainText returns the main package; rt is the path that rt is imported by.
 func mainText(rt, pkgPath string) []byte {
 	return []byte(goBuildLine + "package main\n\nimport (\n\tbeaglert " + strconv.Quote(rt) +
 		"\n\ttarget " + strconv.Quote(pkgPath) +

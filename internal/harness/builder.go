@@ -255,8 +255,8 @@ func (b *Builder) compileConfig(w *world) (string, error) {
 	return config, nil
 }
 
-// compileArgs are the compiler's flags as the go command sets them, except
-// that no debug information is made.
+// compileArgs returns the compiler's flags as the go command sets them, except that no debug
+// information is made.
 func (b *Builder) compileArgs(out, path, lang, config, trim string) []string {
 	args := []string{
 		"-o", out, "-p", path, "-lang=" + lang, "-complete", "-pack", "-nolocalimports", "-dwarf=false", "-buildid=",
@@ -268,7 +268,7 @@ func (b *Builder) compileArgs(out, path, lang, config, trim string) []string {
 	return args
 }
 
-// lang is the module's language version.
+// lang returns the module's language version.
 func (b *Builder) lang() string {
 	if v := version.Lang("go" + b.target.Go); v != "" {
 		return v
@@ -314,8 +314,8 @@ func (b *Builder) sandboxed(
 	return r, err
 }
 
-// readable are the directories that the toolchain reads: its own, the caches,
-// and the modules on disk.
+// readable returns the directories that the toolchain reads: its own, the caches, and the modules
+// on disk.
 func (b *Builder) readable(pkgs map[string]*listed) []string {
 	dirs := []string{b.tools.GOROOT, b.tools.GOCACHE, b.tools.GOMODCACHE, b.target.Dir, b.target.PkgDir}
 	if b.tools.GOWORK != "" && b.tools.GOWORK != "off" {

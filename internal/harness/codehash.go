@@ -154,7 +154,7 @@ func (w *fingerprint) variables(f *source.File, src string) {
 	}
 }
 
-// initialisers are the values of var declarations as tokens without comments.
+// initialisers returns the values of var declarations as tokens without comments.
 func initialisers(f *source.File, src string) []string {
 	var out []string
 	for _, spec := range varSpecs(f.AST) {

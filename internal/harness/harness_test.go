@@ -66,7 +66,7 @@ func load(t testing.TB, spec string, files map[string]string) *fixture {
 
 var shared *fixture
 
-// sum is the target of sumFile, loaded once for all tests.
+// sum returns the target of sumFile, loaded once for all tests.
 func sum(t testing.TB) *fixture {
 	t.Helper()
 	if shared == nil {
@@ -96,7 +96,7 @@ func (f *fixture) build(t testing.TB, o Link, candidates ...string) *Binary {
 	return bin
 }
 
-// edit is the original with replacements: old, new, old, new, ...
+// edit returns the original with replacements: old, new, old, new, ...
 func (f *fixture) edit(t testing.TB, pairs ...string) string {
 	t.Helper()
 	src := f.u.Target.Source

@@ -154,8 +154,8 @@ func GoOutput(ctx context.Context, command, dir string, env []string, args ...st
 	return out, nil
 }
 
-// importConfig is the file that tells the compiler and the linker where
-// packages are. extra takes the place of the target's package.
+// importConfig returns the file that tells the compiler and the linker where packages are. extra
+// takes the place of the target's package.
 func importConfig(pkgs map[string]*listed, target string, extra map[string]string) []byte {
 	var b bytes.Buffer
 	if p := pkgs[target]; p != nil && extra[target] == "" {

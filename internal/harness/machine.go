@@ -135,6 +135,5 @@ func (bin *Binary) emulated(path string) (machine, program string, args, read []
 	return "", bin.emulator, []string{path}, []string{path}
 }
 
-// Machine is the GOARCH that the program is for when it is not the
-// toolchain's own.
+// Machine returns the GOARCH that the program is for when it is not the toolchain's own.
 func (bin *Binary) Machine() string { return bin.machine }

@@ -163,8 +163,8 @@ func (o *object) refName(r symRef) string {
 	return ""
 }
 
-// index0 is the position of a non-package symbol in the table that holds
-// definitions and then references.
+// index0 returns the position of a non-package symbol in the table that holds definitions and then
+// references.
 func (o *object) index0(r symRef) int {
 	return int((o.block[blkNonpkgdef]-o.block[blkSymdef])/symSize) + int(r.sym)
 }

@@ -103,8 +103,8 @@ func spread(edges map[edge]int64, pkgPath string, names []string, in []int) []by
 	return out.Bytes()
 }
 
-// versionName is the linker name of a version's copy of a function: of
-// "pkg.F", "pkg.(*T).F", "pkg.F.func1" or "pkg.F[...]".
+// versionName returns the linker name of a version's copy of a function: of "pkg.F", "pkg.(*T).F",
+// "pkg.F.func1" or "pkg.F[...]".
 func versionName(name, pkgPath string, names []string, i int) string {
 	rest, ok := strings.CutPrefix(name, pkgPath+".")
 	if !ok {

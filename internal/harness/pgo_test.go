@@ -92,8 +92,8 @@ func TestPGOGoBuild(t *testing.T) {
 	}
 }
 
-// hotCall is a CPU profile in which one call takes all the time. The offset of
-// the call is counted from the caller's first line.
+// hotCall returns a CPU profile in which one call takes all the time. The offset of the call is
+// counted from the caller's first line.
 func hotCall(t *testing.T, caller, callee string, offset int64) []byte {
 	t.Helper()
 	fns := []*profile.Function{{ID: 1, Name: caller, SystemName: caller, StartLine: 10},

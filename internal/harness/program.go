@@ -62,7 +62,7 @@ func (b *Builder) Program(ctx context.Context, name, text, entry string) (*Progr
 
 var refusedLine = regexp.MustCompile(regexp.QuoteMeta(programFile) + `:(\d+):`)
 
-// refusedLines are the lines of the added file that the compiler names.
+// refusedLines returns the lines of the added file that the compiler names.
 func refusedLines(output string) (lines []int) {
 	for _, m := range refusedLine.FindAllStringSubmatch(output, -1) {
 		if n, err := strconv.Atoi(m[1]); err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// predicates are those of the target's own contract: one, or none.
+// predicates returns those of the target's own contract: one, or none.
 func (b *Builder) predicates() []*source.Predicate {
 	if b.u.Conditions.Requires == nil {
 		return nil
@@ -27,7 +27,7 @@ func (b *Builder) predicates() []*source.Predicate {
 // Own returns how many predicates every program has for the target's own contract.
 func (b *Builder) Own() int { return len(b.predicates()) }
 
-// Terms are the target's contract as a request states it; nil for none.
+// Terms returns the target's contract as a request states it; nil for none.
 func (b *Builder) Terms() *rt.Terms {
 	c := &b.target.Contract
 	if c.IsZero() {
@@ -75,7 +75,7 @@ func (s *frame) requires(t *beagle.Target, list []*source.Predicate) ([]byte, er
 	return b.Bytes(), nil
 }
 
-// Under is the same program with another contract for requests that name none.
+// Under returns the same program with another contract for requests that name none.
 func (bin *Binary) Under(t *rt.Terms) *Binary {
 	other := *bin
 	other.terms = t

@@ -56,7 +56,7 @@ func (t *Table) advise() []beagle.ProfileAdvice {
 	return out
 }
 
-// causes are the own functions nearest to stacks of a kind, the dearest first.
+// causes returns the own functions nearest to stacks of a kind, the dearest first.
 func causes(m *merged, kind, of string, least float64, text string, match func(*stack) bool) []beagle.ProfileAdvice {
 	by, counts := map[*function]float64{}, map[*function]int64{}
 	for _, s := range m.stacks {
@@ -84,8 +84,8 @@ func causes(m *merged, kind, of string, least float64, text string, match func(*
 	return out[:min(mostAdvice, len(out))]
 }
 
-// waits are the own functions that let others wait, or wait. Waiting for work
-// is no fault, so of a block profile only locks count.
+// waits returns the own functions that let others wait, or wait. Waiting for work is no fault, so
+// of a block profile only locks count.
 func waits(m *merged) []beagle.ProfileAdvice {
 	const least = 0.05 // seconds a second: shorter waits do not matter
 	if m.unit == "seconds of waiting a second" && m.total < least {

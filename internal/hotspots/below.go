@@ -79,7 +79,7 @@ func (t *Table) below(at *cost) *Subtree {
 	return s
 }
 
-// outermost is the frame of a function that is nearest to the root.
+// outermost returns the frame of a function that is nearest to the root.
 func outermost(frames []frame, fn *function) int {
 	for i := len(frames) - 1; i >= 0; i-- {
 		if frames[i].fn == fn {
@@ -113,7 +113,7 @@ func forCollector(name string) bool {
 		strings.HasPrefix(name, "runtime.deductAssist") || strings.HasPrefix(name, "runtime.bulkBarrier")
 }
 
-// Together is the share of the whole in which a function calls another, or is called by it.
+// Together returns the share of the whole in which a function calls another, or is called by it.
 func (t *Table) Together(a, b string) float64 {
 	var x, y *cost
 	for _, c := range t.ranking.order {
@@ -157,10 +157,10 @@ func (r *ranking) reach(c *cost, across bool) float64 {
 }
 
 // insideShare is the share of a function's time below another from which on it counts as inside.
-// What is left of it would be its own saving, once that other one has a copy.
+// The rest would be its own saving, once that other one has a copy.
 const insideShare = 0.75
 
-// Inside are the entries of a target's package that spend most of their time below it; across
+// Inside returns the entries of a target's package that spend most of their time below it; across
 // packages the functions of others, too, which are no methods. A search of the target reaches them.
 // [Table.Heads] makes heads count as entries.
 func (t *Table) Inside(target string, across bool) (inside []string) {
@@ -175,8 +175,8 @@ func (t *Table) Inside(target string, across bool) (inside []string) {
 	return inside
 }
 
-// Payers are the entries that would pay for a function if it had no entry of its own, the dearest
-// first, with their shares of the whole. They are its nearest callers that have one.
+// Payers returns the entries that would pay for a function if it had no entry of its own, the
+// dearest first, with their shares of the whole. They are its nearest callers that have one.
 func (t *Table) Payers(target string) []beagle.CostShare {
 	sums := map[*function]float64{}
 	for i, s := range t.ranking.m.stacks {

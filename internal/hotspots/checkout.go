@@ -76,7 +76,7 @@ func (f *SourceFile) holds(s symbol, start int64) bool {
 	return f.named(s.name) != nil || s.closure && (start == 0 || f.at(start) != nil)
 }
 
-// at is the declaration that holds a line.
+// at returns the declaration that holds a line.
 func (f *SourceFile) at(line int64) *SourceFunc {
 	for i := range f.Decls {
 		if d := &f.Decls[i]; int64(d.Start) <= line && line <= int64(d.End) {
@@ -86,7 +86,7 @@ func (f *SourceFile) at(line int64) *SourceFunc {
 	return nil
 }
 
-// named is the declaration of a name.
+// named returns the declaration of a name.
 func (f *SourceFile) named(name string) *SourceFunc {
 	for i := range f.Decls {
 		if f.Decls[i].Name == name {

@@ -6,10 +6,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Costs is the ranked profile with money in the place of time: hundredths of
-// the currency a year, in all instances. Without a price it holds thousandths
-// of the table's unit. The collector's time stands below the functions that
-// pay for it.
+// Costs returns the ranked profile with money in the place of time: hundredths of the currency a
+// year, in all instances. Without a price it holds thousandths of the table's unit. The collector's
+// time stands below the functions that pay for it.
 func (t *Table) Costs() (p *profile.Profile, unit string, scale float64) {
 	unit, scale = " "+t.Unit, 1e-3
 	per := 1 / scale

@@ -70,8 +70,8 @@ func (p *parts) of(key string) part {
 	return part{}
 }
 
-// shares are the net shares when just these functions have entries, without
-// the collector's bill: it has another uncertainty than a count of samples.
+// shares returns the net shares when just these functions have entries, without the collector's
+// bill: it has another uncertainty than a count of samples.
 func (r *ranking) shares(entries map[string]bool) *parts {
 	out := &parts{by: map[string]*part{}, n: r.m.effective()}
 	callers := map[string]map[string]float64{}
@@ -108,7 +108,7 @@ func (r *ranking) shares(entries map[string]bool) *parts {
 	return out
 }
 
-// newcombe is the 95 % interval of the difference of two shares.
+// newcombe returns the 95 % interval of the difference of two shares.
 func newcombe(a, na, b, nb float64) (low, high float64) {
 	la, ha := wilson(a, na)
 	lb, hb := wilson(b, nb)

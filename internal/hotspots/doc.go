@@ -16,10 +16,10 @@
 //
 // # Garbage collection
 //
-// The collector works on goroutines of its own, so no stack shows who caused
-// the work. The number of collections follows from the bytes that are
-// allocated. Therefore the collector's time is divided by allocated bytes when
-// an allocation profile is at hand, else by the time spent in the allocator.
+// The collector works on goroutines of its own, so no stack shows who caused the work. The number
+// of collections follows from the bytes that are allocated. Therefore the collector's time is
+// divided by allocated bytes when an allocation profile is given, else by the time spent in the
+// allocator.
 //
 // # Weights
 //

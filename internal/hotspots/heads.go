@@ -38,8 +38,8 @@ func (t *Table) Heads(across bool) (out []beagle.Hotspot) {
 	return out
 }
 
-// inward are all functions, callees before their callers: those with less time first, and of equal
-// ones those that are nearer to the leaves of their stacks.
+// inward returns all functions, callees before their callers: those with less time first, and of
+// equal ones those that are nearer to the leaves of their stacks.
 func (r *ranking) inward() []*cost {
 	height := func(c *cost) (sum float64) {
 		for _, i := range c.stacks {

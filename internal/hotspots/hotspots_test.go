@@ -86,7 +86,7 @@ var waiting = planned{Kind: Mutex, Seconds: 10, Start: noon, Stacks: []string{
 	"30 sync.(*Mutex).Unlock@/go/src/sync/mutex.go:1 ex.com/svc/store.Put@/src/svc/store/put.go:9 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:10",
 }}
 
-// checkout is the service's source text, as the loader would find it.
+// checkout returns the service's source text, as the loader would find it.
 func checkout() *Checkout {
 	file := func(path string, decls ...SourceFunc) *SourceFile {
 		return &SourceFile{Path: path, Decls: decls, Main: !strings.Contains(path, "/"),
@@ -123,7 +123,7 @@ func golden(t *testing.T, name string, v any) {
 	}
 }
 
-// find is a hot spot of a table.
+// find returns a hot spot of a table.
 func find(t *testing.T, h *Table, target string) beagle.Hotspot {
 	t.Helper()
 	i := slices.IndexFunc(h.Hotspots.Hotspots, func(x beagle.Hotspot) bool { return x.Target == target })

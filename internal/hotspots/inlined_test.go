@@ -41,7 +41,7 @@ func TestInlinedCountsForItsHost(t *testing.T) {
 	}
 }
 
-// checkoutWith is the service's checkout with more functions in one of its files.
+// checkoutWith returns the service's checkout with more functions in one of its files.
 func checkoutWith(file string, names ...string) *Checkout {
 	c := checkout()
 	for i, name := range names {

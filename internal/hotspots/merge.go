@@ -148,7 +148,7 @@ func standsFor(g []*Profile) (n float64, warning string) {
 	return 1, ""
 }
 
-// overlap is the largest number of profiles that were under way at once.
+// overlap returns the largest number of profiles that were under way at once.
 func overlap(g []*Profile) int {
 	type edge struct {
 		at   time.Time
@@ -244,7 +244,7 @@ func withoutPreemption(frames []frame) []frame {
 	return frames
 }
 
-// effective is the number of samples of equal weight that would tell as much.
+// effective returns the number of samples of equal weight that would tell as much.
 func (m *merged) effective() float64 {
 	if m.squares == 0 {
 		return 0
@@ -252,7 +252,7 @@ func (m *merged) effective() float64 {
 	return m.total * m.total / m.squares
 }
 
-// frames are the functions of a location, the innermost of inlined calls first.
+// frames returns the functions of a location, the innermost of inlined calls first.
 func (n *namer) frames(l *profile.Location) []frame {
 	var out []frame
 	for i, line := range l.Line {

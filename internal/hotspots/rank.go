@@ -126,8 +126,8 @@ const (
 	hostShare    = 0.75 // in which it is inlined into that other one
 )
 
-// host is the function of the same package that a function is inlined into nearly everywhere; nil
-// without one. The two are one piece of machine code. A search of the host reaches both, and a
+// host returns the function of the same package that a function is inlined into nearly everywhere;
+// nil without one. The two are one piece of machine code. A search of the host reaches both, and a
 // switch in production stands at the host's entry: at the entry of a function of some nanoseconds
 // it would cost more than the function.
 func (r *ranking) host(c *cost) *function {
@@ -160,7 +160,7 @@ func (r *ranking) host(c *cost) *function {
 	return host
 }
 
-// packageOf is the package of a target's name.
+// packageOf returns the package of a target's name.
 func packageOf(target string) string {
 	slash := strings.LastIndexByte(target, '/') + 1
 	name, _, _ := strings.Cut(target[slash:], ".")
@@ -210,7 +210,7 @@ func (r *ranking) collecting(c *cost) bool {
 	return inside > c.cum/2
 }
 
-// hottest is the line with the largest cost, the first of equals.
+// hottest returns the line with the largest cost, the first of equals.
 func (c *cost) hottest() int {
 	var best int64
 	most := -1.0

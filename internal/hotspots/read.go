@@ -276,7 +276,7 @@ func (p *Profile) cutToOther() error {
 	}
 }
 
-// Total is the sum of the profile's values: nanoseconds, or bytes.
+// Total returns the sum of the profile's values: nanoseconds, or bytes.
 func (p *Profile) Total() float64 {
 	total := 0.0
 	for _, s := range p.Pprof.Sample {
@@ -285,7 +285,7 @@ func (p *Profile) Total() float64 {
 	return total
 }
 
-// of is the value of a sample in nanoseconds or bytes.
+// of returns the value of a sample in nanoseconds or bytes.
 func (p *Profile) of(s *profile.Sample) float64 { return float64(s.Value[p.value]) * p.scale }
 
 // samplesOf returns how many samples a stack of the profile stands for.
@@ -302,7 +302,7 @@ func (p *Profile) samplesOf(s *profile.Sample) int64 {
 	return 1
 }
 
-// Samples is the number of samples in the profile.
+// Samples returns the number of samples in the profile.
 func (p *Profile) Samples() int64 {
 	var n int64
 	for _, s := range p.Pprof.Sample {

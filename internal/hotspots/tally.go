@@ -47,7 +47,7 @@ func Tallies(p *Profile, c *Checkout) []Tally {
 	return out
 }
 
-// functionsOf is a stack from its leaf, inlined calls included.
+// functionsOf returns a stack from its leaf, inlined calls included.
 func functionsOf(n *namer, s *profile.Sample) (all []*function) {
 	for _, l := range s.Location {
 		for _, line := range l.Line {

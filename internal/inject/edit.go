@@ -17,13 +17,12 @@ type edited struct {
 	tail  strings.Builder // appended to the file
 }
 
-// apply returns the changed text. Whatever is inserted stands on a line that is there already, so
-// that line numbers stay.
+// apply returns the changed text. Insertions go into existing lines, so that line numbers stay.
 func (e *edited) apply() string {
 	return e.changed() + "\n//line beagle_probe.go:1\n" + e.tail.String()
 }
 
-// changed is the text with the insertions alone.
+// changed returns the text with the insertions alone.
 func (e *edited) changed() string {
 	return syntax.Apply(e.text, e.edits)
 }
@@ -122,8 +121,8 @@ type writer struct {
 	in      instance
 }
 
-// taken is the name of the function that captures: behind the one that the gate calls, if there are
-// instantiations to choose from.
+// taken returns the name of the function that captures: after the one that the gate calls, if there
+// are instantiations to choose from.
 func (w *writer) taken() string {
 	if w.in.declared != "" {
 		return fmt.Sprintf("beagleTaken%d", w.n)
@@ -137,7 +136,7 @@ const (
 	unsafeName = "beagleunsafe"
 )
 
-// gate is the statement at the beginning of the function.
+// gate returns the statement at the beginning of the function.
 func (w *writer) gate() string {
 	var names []string
 	for _, a := range w.args {

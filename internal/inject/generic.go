@@ -22,7 +22,7 @@ type instance struct {
 	concrete *types.Signature
 }
 
-// passed is the instance of a function that hands its own type parameters on.
+// passed returns the instance of a function that hands its own type parameters on.
 func (in instance) passed() instance {
 	in.args = in.used
 	return in
@@ -139,7 +139,7 @@ func (f *function) instantiate(in *instance, args []string) error {
 	return nil
 }
 
-// withArgs is the signature with type arguments, or nil.
+// withArgs returns the signature with type arguments, or nil.
 func (f *function) withArgs(args []types.Type) *types.Signature {
 	fn := f.pkg.TypesInfo.Defs[f.decl.Name].(*types.Func)
 	r := fn.Signature().Recv()
@@ -194,7 +194,7 @@ func (f *function) mentionsAll(list *types.TypeParamList) bool {
 	})
 }
 
-// parts are the receiver, the parameters and the results with the instance's types.
+// parts returns the receiver, the parameters and the results with the instance's types.
 func (f *function) parts(in instance, args, results []part) (a, r []part, err error) {
 	var list []*types.Var
 	if recv := in.concrete.Recv(); recv != nil {

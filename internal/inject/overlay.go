@@ -47,7 +47,7 @@ type Overlay struct {
 // A LeftOut is a function that cannot be instrumented.
 type LeftOut struct{ Spec, Why string }
 
-// Write resolves the functions, and writes the overlay to dir. Whatever the user can mend is a
+// Write resolves the functions, and writes the overlay to dir. An error that the user can mend is a
 // *beagle.UsageError.
 func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 	out := &Overlay{Path: filepath.Join(dir, "overlay.json")}

@@ -157,7 +157,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 	return files, before, nil
 }
 
-// openGate is the gate on lines of its own.
+// openGate returns the gate on lines of its own.
 func (s *switched) openGate() string {
 	if len(s.results) == 0 {
 		return fmt.Sprintf("\n\tif %s.On() {\n\t\t%s\n\t\treturn\n\t}\n", s.sw, s.call())
@@ -165,7 +165,7 @@ func (s *switched) openGate() string {
 	return fmt.Sprintf("\n\tif %s.On() {\n\t\treturn %s\n\t}\n", s.sw, s.call())
 }
 
-// file is a file with the switch and the routed function.
+// file returns a file with the switch and the routed function.
 func (s *switched) file() (string, error) {
 	var b strings.Builder
 	name := s.f.decl.Name.Name
@@ -185,7 +185,7 @@ func (s *switched) file() (string, error) {
 	return string(text), nil
 }
 
-// typeImports are the imports that the function's signature needs, as the file writes them.
+// typeImports returns the imports that the function's signature needs, as the file writes them.
 func (f *function) typeImports() (all []string) {
 	used := map[string]bool{}
 	for _, list := range []*ast.FieldList{f.decl.Recv, f.decl.Type.TypeParams, f.decl.Type.Params,

@@ -43,7 +43,7 @@ func (f *function) signature() *types.Signature {
 	return f.pkg.TypesInfo.Defs[f.decl.Name].(*types.Func).Signature()
 }
 
-// sigVars are the receiver and the parameters.
+// sigVars returns the receiver and the parameters.
 func sigVars(sig *types.Signature) (vars []*types.Var) {
 	if r := sig.Recv(); r != nil {
 		vars = append(vars, r)

@@ -40,7 +40,7 @@ type function struct {
 	in   instance // of a generic function
 }
 
-// name is the site's name: import path, type and function.
+// name returns the site's name: import path, type and function.
 func (f *function) name() string {
 	name := f.decl.Name.Name
 	if t := syntax.Receiver(f.decl); t != "" {
@@ -133,7 +133,7 @@ func find(p *packages.Package, name string) *function {
 	return nil
 }
 
-// filename is the file's own path, whatever //line directives say.
+// filename returns the file's own path, whatever //line directives say.
 func filename(fset *token.FileSet, f *ast.File) string {
 	return fset.PositionFor(f.Package, false).Filename
 }

@@ -115,7 +115,7 @@ func (s *switched) declare(b *strings.Builder) {
 	b.WriteString("\treturn\n}\n")
 }
 
-// enter is the call that finds the arm: by the request that the arguments tell of, if they do.
+// enter returns the call that finds the arm: by the request that the arguments tell of, if they do.
 func (s *switched) enter() string {
 	params := s.f.signature().Params()
 	first := len(s.args) - params.Len()
@@ -159,7 +159,7 @@ func (s *switched) set(prefix string, version int) string {
 	return listOf(prefix, len(s.results)) + " = " + call
 }
 
-// failed is an expression for whether the results say that the call failed.
+// failed returns an expression for whether the results say that the call failed.
 func (s *switched) failed() string {
 	all := s.f.signature().Results()
 	if n := all.Len(); n > 0 && types.Identical(all.At(n-1).Type(), types.Universe.Lookup("error").Type()) {

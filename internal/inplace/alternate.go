@@ -19,10 +19,8 @@ import (
 const groupSlice = time.Millisecond
 
 // alternate times versions in processes of their own, which take turns in one benchmark.
-func (c *clock) alternate(
-	ctx context.Context, g *Program, b timedBenchmark, versions []int, budget, asked time.Duration, seed uint64,
-	exact bool,
-) (*sliceResult, error) {
+func (c *clock) alternate(ctx context.Context, t timing) (*sliceResult, error) {
+	versions := t.versions
 	dir, err := os.MkdirTemp(c.dir, "turns")
 	if err != nil {
 		return nil, err
@@ -40,18 +38,13 @@ func (c *clock) alternate(
 	var wg sync.WaitGroup
 	// Start all processes. One that ends early ends all.
 	for i, v := range versions {
-		j := job{
-			suite: b.suite, bench: exactly(b.name), time: asked.String(), threads: 1, wall: 6*budget + launch,
-			share: dir, plan: live.Plan{
-				Mode: live.Alternate, Version: v, Budget: int64(budget), Slice: int64(groupSlice), Exact: exact,
-				Seed: seed, Turns: &live.Turns{Dir: dir, Own: i, Of: len(versions)},
-			},
-		}
-		if c.cpu >= 0 {
-			j.cpu = []int{c.cpu}
-		}
+		j := c.job(t, live.Plan{
+			Mode: live.Alternate, Version: v, Slice: int64(groupSlice),
+			Turns: &live.Turns{Dir: dir, Own: i, Of: len(versions)},
+		})
+		j.share = dir
 		wg.Go(func() {
-			if runs[i], errs[i] = c.run(ends, g, j); errs[i] != nil || !finished(runs[i]) {
+			if runs[i], errs[i] = c.run(ends, t.program, j); errs[i] != nil || !finished(runs[i]) {
 				cancel() // the others would wait for its baton
 			}
 		})
@@ -60,7 +53,7 @@ func (c *clock) alternate(
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return joinTurns(b, budget, runs, errs)
+	return joinTurns(t.bench, t.budget, runs, errs)
 }
 
 // finished reports whether a process ended because the time was up.
@@ -70,8 +63,7 @@ func finished(r *ran) bool {
 
 // joinTurns joins the reports of the processes. If one ended early, all end.
 func joinTurns(b timedBenchmark, budget time.Duration, runs []*ran, errs []error) (*sliceResult, error) {
-	out := &sliceResult{wall: make([][]int64, len(runs)), allocs: make([]float64, len(runs)),
-		bytes: make([]float64, len(runs))}
+	out := newSliceResult(len(runs))
 	for v, r := range runs {
 		if r == nil {
 			continue // it was canceled

@@ -71,8 +71,8 @@ func (p *programs) link(ctx context.Context, g *Program) (map[int]string, error)
 	return nil, nil
 }
 
-// BuildStarting is Build for versions that may keep the program from starting. It leaves those
-// out.
+// BuildStarting does what Build does for versions that may keep the program from starting. It
+// leaves those out.
 func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, error) {
 	g, err := p.Build(ctx, vs, Link{Align: alignment})
 	if err != nil {

@@ -84,7 +84,7 @@ func (p *Place) within(ctx context.Context, g *Program, version int, budget time
 // bound returns the time limit of one run of a version.
 func (s *suite) bound() time.Duration { return 10*s.took + patience }
 
-// tops is the pattern for the benchmarks that leaves belong to.
+// tops returns the pattern for the benchmarks that leaves belong to.
 func tops(leaves []string) string {
 	var names []string
 	for _, l := range leaves {
@@ -171,7 +171,7 @@ func firstOf(text string) string {
 	return text
 }
 
-// firstUnlike is the first line that differs.
+// firstUnlike returns the first line that differs.
 func firstUnlike(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(w), len(g)) {

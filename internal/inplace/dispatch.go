@@ -50,7 +50,7 @@ func newDispatcher(u *source.Unit) (*dispatcher, error) {
 	return d, nil
 }
 
-// typeParams are those of the function, or of its receiver.
+// typeParams returns those of the function, or of its receiver.
 func (d *dispatcher) typeParams() []*types.TypeParam {
 	list := d.sig.TypeParams()
 	if d.sig.Recv() != nil {
@@ -134,7 +134,7 @@ func (d *dispatcher) versionCall(v int, of func(i int) string) string {
 	return name + targs + "(" + strings.Join(args, ", ") + ")"
 }
 
-// giving is a call as the end of a function.
+// giving returns a call as the end of a function.
 func (d *dispatcher) giving(call string) string {
 	if d.sig.Results().Len() == 0 {
 		return call + "; return"
@@ -250,7 +250,7 @@ func (d *dispatcher) compare() string {
 	return b.String()
 }
 
-// names are the parameters as values, without the dots of a variadic one.
+// names returns the parameters as values, without the dots of a variadic one.
 func (d *dispatcher) names(of func(i int) string) []string {
 	var out []string
 	for i := range d.params {

@@ -5,8 +5,8 @@
 //
 // A candidate is compared with the original in two ways. Within one call, on copies of the
 // arguments, callbacks and interfaces are recorded while the original runs and answer from the
-// record while the candidate runs. Where the original cannot be told from its own copy that way,
+// record while the candidate runs. Where the original already differs from its own copy that way,
 // only whole runs of the tests are compared. Versions of a group, whose fields differ, are programs
-// of their own: see buildWhole. Times are those of slices in the user's benchmarks,
-// in which original and candidate take turns.
+// of their own: see buildWhole. Times are those of slices in the user's benchmarks, in which
+// original and candidate take turns.
 package inplace

@@ -95,7 +95,7 @@ type hooker struct {
 	turns    bool
 	testing  string // name of that package in the file
 	edits    []syntax.Edit
-	around   []*benchmark            // functions around the node at hand
+	around   []*benchmark            // functions around the current node
 	loops    []string                // loops over iterations around it, in the same function
 	parallel map[*ast.FuncLit]string // the b whose b.RunParallel runs a function
 }
@@ -187,8 +187,8 @@ func (h *hooker) iterations(head []ast.Node) string {
 	return ""
 }
 
-// nameOfTesting is the name that a file gives to package testing; "" when it does not import it. A
-// type B of another package has no iterations, or others.
+// nameOfTesting returns the name that a file gives to package testing; "" when it does not import
+// it. A type B of another package has no iterations, or others.
 func nameOfTesting(f *ast.File) string {
 	for _, s := range f.Imports {
 		switch {
@@ -210,7 +210,7 @@ func from(label, at token.Pos) token.Pos {
 	return at
 }
 
-// childrenOf are the nodes directly below one.
+// childrenOf returns the nodes directly below one.
 func childrenOf(n ast.Node) (out []ast.Node) {
 	ast.Inspect(n, func(c ast.Node) bool {
 		if c == n {
@@ -229,7 +229,7 @@ type benchmark struct {
 	params map[string]bool   // of any type, by name
 	names  map[string]bool   // of those of type *testing.B
 	pbs    map[string]string // parameters of type *testing.PB, with the name of the benchmark's parameter
-	held   map[string]string // variables that hold b.N, or so many elements, with the parameter's name
+	held   map[string]string // variables that hold b.N, or b.N elements, with the parameter's name
 	begun  token.Pos         // the last b.ResetTimer() that is no part of a loop or of another function
 }
 

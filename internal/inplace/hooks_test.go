@@ -76,7 +76,7 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// TestHookEnds: where calls take turns, the end of a loop is told, and no iteration.
+// TestHookEnds: where calls take turns, the hooks report the end of a loop, and no iteration.
 func TestHookEnds(t *testing.T) {
 	const head, tail = "package p\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) {\n\t", "\n}\n"
 	for body, want := range map[string]string{

@@ -51,7 +51,7 @@ func (p *Place) Full(ctx context.Context, original string, c beagle.Candidate) (
 		v.Status, v.Reason = beagle.Invalid, why
 		return v, nil
 	}
-	// Compare within calls, unless the original cannot be told from its copy that way.
+	// Compare within calls, unless the original already differs from its own copy that way.
 	if p.evidence.Within != beagle.ByRuns {
 		err := p.check(v, "calls", func() (*comparison, error) { return p.certain(ctx, g) })
 		if err != nil || !v.OK() {

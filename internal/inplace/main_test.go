@@ -32,7 +32,7 @@ func module(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// newPlace is a place that is not surveyed yet.
+// newPlace returns a place that is not surveyed yet.
 func newPlace(t *testing.T, o source.Options) (*source.Unit, *Place) {
 	t.Helper()
 	u, err := source.Load(context.Background(), o)

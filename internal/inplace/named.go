@@ -77,7 +77,7 @@ type home struct {
 
 type homes []home
 
-// declared are the packages of the module whose tests reach the target: its own, and those that
+// declared returns the packages of the module whose tests reach the target: its own, and those that
 // import it. deps are the directories that their tests may read.
 func (p *programs) declared(ctx context.Context) (homes, []string, error) {
 	own, deps, err := p.tools.Own(ctx, &p.u.Target)
@@ -313,7 +313,7 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 	c := &clock{Place: p, cpu: cpu}
 	for k := range leaves {
 		leaves[k].weight = weight / float64(len(leaves))
-		probe, err := c.slices(ctx, p.own, leaves[k], make([]int, mostVersions), probeTime, 1, false)
+		probe, err := c.probe(ctx, p.own, leaves[k])
 		if err != nil {
 			return err
 		}

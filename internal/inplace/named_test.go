@@ -106,7 +106,7 @@ func BenchmarkOther(b *testing.B) {
 `,
 }
 
-// named is a place for Join.
+// named returns a place for Join.
 func named(t *testing.T) (*source.Unit, *Place) {
 	t.Helper()
 	return newPlace(t, source.Options{Dir: module(t, counted), Spec: "./.Join"})

@@ -24,14 +24,14 @@ const (
 	liveDir = "/internal/beaglelive"
 )
 
-// livePath is the import path of package live in the module of a target.
+// livePath returns the import path of package live in the module of a target.
 func livePath(u *source.Unit) string {
 	_, path := runtimeRoot(u)
 	return path + liveDir
 }
 
-// runtimeRoot is the directory below which packages live and rt lie, and its import path. It is the
-// module's root, where the tests of all its packages can import them: a benchmark of another
+// runtimeRoot returns the directory below which packages live and rt lie, and its import path. It
+// is the module's root, where the tests of all its packages can import them: a benchmark of another
 // package tells package live of its loop, too. Where the module's own packages cannot lie in
 // internal there, it is the target's package, and the tests of packages beside it do not build.
 func runtimeRoot(u *source.Unit) (dir, path string) {
@@ -91,7 +91,7 @@ func (p *Place) runtimes(dir string) (overlay, error) {
 // ownRT is package live's import of package rt.
 const ownRT = "github.com/beagle-go/beagle/internal/rt"
 
-// edited is the target's file with a call of the dispatcher as the target's first statement.
+// edited returns the target's file with a call of the dispatcher as the target's first statement.
 func (d *dispatcher) edited() (string, error) {
 	return d.u.Writer.Entered(func(_ *ast.FuncDecl, names []string) string {
 		return "if true { " + d.giving(d.doorCall(names)) + " }; "

@@ -150,7 +150,7 @@ type Program struct {
 	versions [][]string // of a group: the binary, by suite and version
 }
 
-// path is the binary for a job.
+// path returns the binary for a job.
 func (g *Program) path(j *job) string {
 	if g.versions == nil || j.plan.Mode == live.Count || j.plan.Void > 0 {
 		return g.paths[j.suite]
@@ -192,7 +192,7 @@ func (p *Place) Build(ctx context.Context, vs []Version, link Link) (*Program, e
 	}
 }
 
-// fresh is the directory of a new program.
+// fresh returns the directory of a new program.
 func (p *Place) fresh() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +200,7 @@ func (p *Place) fresh() string {
 	return filepath.Join(p.dir, fmt.Sprintf("program%d", p.count))
 }
 
-// texts are the renamed versions by their numbers.
+// texts returns the renamed versions by their numbers.
 func (p *Place) texts(vs []Version, failed map[int]string) (map[int]string, error) {
 	texts := map[int]string{}
 	for i, v := range vs {

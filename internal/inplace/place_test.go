@@ -103,7 +103,7 @@ func TestLinesStay(t *testing.T) {
 	}
 }
 
-// line is the number of the line in which something stands.
+// line returns the number of the line in which something stands.
 func line(text, what string) int {
 	before, _, _ := strings.Cut(text, what)
 	return 1 + strings.Count(before, "\n")

@@ -73,7 +73,7 @@ func (j *job) args() []string {
 	return args
 }
 
-// anyOf is a pattern for whole names of tests.
+// anyOf returns a pattern for whole names of tests.
 func anyOf(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
@@ -82,7 +82,7 @@ func anyOf(names []string) string {
 	return "^(" + strings.Join(quoted, "|") + ")$"
 }
 
-// exactly is a pattern for one benchmark, with its parents.
+// exactly returns a pattern for one benchmark, with its parents.
 func exactly(name string) string {
 	parts := strings.Split(name, "/")
 	for i, s := range parts {
@@ -152,8 +152,8 @@ func (p *programs) run(ctx context.Context, g *Program, j job) (*ran, error) {
 	return out, nil
 }
 
-// memory is the limit for a program's private memory: tests may need more than a harness, and the
-// race detector reserves address space without end.
+// memory returns the limit for a program's private memory: tests may need more than a harness, and
+// the race detector reserves address space without end.
 func memory(g *Program) int64 {
 	if g.link.Race {
 		return -1
@@ -242,13 +242,14 @@ func parseIterations(out []byte) map[string]int64 {
 // plain returns a program's output without times and addresses.
 func plain(text []byte) string { return volatile.ReplaceAllString(string(text), "*") }
 
-// top is the test that a subtest belongs to.
+// top returns the test that a subtest belongs to.
 func top(name string) string {
 	name, _, _ = strings.Cut(name, "/")
 	return name
 }
 
-// walls are those behind which a program runs: the race detector starts it anew and reads /proc.
+// walls returns those behind which a program runs: the race detector starts it anew and reads
+// /proc.
 func (p *programs) walls(g *Program) sandbox.Profile {
 	if g.link.Race && p.profile == sandbox.Run {
 		return sandbox.Fuzz

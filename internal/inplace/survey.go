@@ -344,10 +344,10 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 	return nil
 }
 
-// quickTests is how long the quickest tests of a suite take together, in seconds.
+// quickTests is the time for a brief run of a suite's tests, in seconds.
 const quickTests = 0.5
 
-// quickest returns as many of the tests as take so long together, the quickest first.
+// quickest returns the fastest tests that fit into quickTests, the fastest first.
 func quickest(tests []string, took map[string]outcome) []string {
 	tests = slices.Clone(tests)
 	inorder.By(tests, func(a, b string) int {

@@ -106,7 +106,7 @@ func (d *dispatcher) header(sig *types.Signature) string {
 	return "(" + strings.Join(ps, ", ") + ") (" + strings.Join(rs, ", ") + ")"
 }
 
-// record is the body that writes a call down or answers it.
+// record returns the body that writes a call down or answers it.
 func (d *dispatcher) record(sig *types.Signature, method, callee string) string {
 	var fields, values, results, args, gives []string
 	for i := range sig.Params().Len() {

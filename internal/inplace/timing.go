@@ -43,8 +43,8 @@ type clock struct {
 	exact bool // count allocations in processes of their own
 }
 
-// Clock is the place as measurements need it. Timed processes run on one processor. exact asks for
-// exact counts of allocations, which takes a part of the time.
+// Clock returns the place as measurements need it. Timed processes run on one processor. exact asks
+// for exact counts of allocations, which takes a part of the time.
 func (p *Place) Clock(cpu int, exact bool) bench.Place { return &clock{p, cpu, exact} }
 
 // A linkedProgram knows its first suite with benchmarks.
@@ -53,7 +53,7 @@ type linkedProgram struct {
 	at int
 }
 
-// Path is "" for a group, whose versions are in binaries of their own.
+// Path returns "" for a group, whose versions are in binaries of their own.
 func (l linkedProgram) Path() string {
 	if l.versions != nil {
 		return ""
@@ -77,8 +77,8 @@ func (c *clock) Build(
 
 func (c *clock) linked(g *Program) linkedProgram {
 	l := linkedProgram{Program: g}
-	for _, t := range c.timed() {
-		return linkedProgram{g, t.suite}
+	if all := c.timed(); len(all) > 0 {
+		l.at = all[0].suite
 	}
 	return l
 }
@@ -91,10 +91,10 @@ func (c *clock) Relink(ctx context.Context, p bench.PlaceProgram, layout uint64)
 	return c.linked(g), nil
 }
 
-// Timed is a program as measurements need it.
+// Timed returns a program as measurements need it.
 func (p *Place) Timed(g *Program) bench.PlaceProgram { return (&clock{Place: p}).linked(g) }
 
-// Windows are the benchmarks that are timed.
+// Windows returns the benchmarks that are timed.
 func (c *clock) Windows() []bench.Window {
 	all, sum := c.timed(), 0.0
 	for _, t := range all {
@@ -145,14 +145,17 @@ func (c *clock) Time(
 		sum += b.counts()
 	}
 	for w, b := range all {
-		each := budget / time.Duration(len(all))
-		r, err := c.slices(ctx, p.(linkedProgram).Program, b, versions, each, seed+uint64(w), false)
+		turns := timing{
+			program: p.(linkedProgram).Program, bench: b, versions: versions,
+			budget: budget / time.Duration(len(all)), seed: seed + uint64(w),
+		}
+		r, err := c.slices(ctx, turns)
 		if err != nil {
 			return nil, "", err
 		}
 		// Exact counts take processes of their own.
 		if c.exact && r.failure == "" {
-			if err := c.recount(ctx, p.(linkedProgram).Program, b, versions, each, seed+uint64(w), r); err != nil {
+			if err := c.recount(ctx, turns, r); err != nil {
 				return nil, "", err
 			}
 		}
@@ -160,7 +163,7 @@ func (c *clock) Time(
 			return nil, r.failure, nil
 		}
 		r.into(t, w, b.counts(), sum)
-		t.Millis += float64(each) / float64(time.Millisecond)
+		t.Millis += float64(turns.budget) / float64(time.Millisecond)
 	}
 	return t, "", nil
 }
@@ -170,15 +173,24 @@ const countPart = 5
 
 // recount counts the allocations of the versions exactly, in a process of their own: that disturbs
 // the times.
-func (c *clock) recount(
-	ctx context.Context, g *Program, b timedBenchmark, versions []int, budget time.Duration, seed uint64,
-	r *sliceResult,
-) error {
-	exact, err := c.slices(ctx, g, b, versions, budget/countPart, seed, true)
+func (c *clock) recount(ctx context.Context, t timing, r *sliceResult) error {
+	t.budget, t.exact = t.budget/countPart, true
+	exact, err := c.slices(ctx, t)
 	if err == nil {
 		r.allocs, r.bytes, r.failure = exact.allocs, exact.bytes, exact.failure
 	}
 	return err
+}
+
+// A timing says how versions take turns in one run of a benchmark.
+type timing struct {
+	program  *Program
+	bench    timedBenchmark
+	versions []int
+	budget   time.Duration // for the slices
+	asked    time.Duration // of the benchmark, which runs for longer than its slices: see slices
+	seed     uint64        // of the order of turns
+	exact    bool          // count allocations exactly, which disturbs the times
 }
 
 // A sliceResult holds the slices of one benchmark in one process.
@@ -192,48 +204,53 @@ type sliceResult struct {
 
 // slices runs one benchmark in which versions take turns. A benchmark that ends before every
 // version had its turn runs again, for longer.
-func (c *clock) slices(
-	ctx context.Context, g *Program, b timedBenchmark, versions []int, budget time.Duration, seed uint64, exact bool,
-) (*sliceResult, error) {
-	asked := 2*budget + benchTime
+func (c *clock) slices(ctx context.Context, t timing) (*sliceResult, error) {
+	run := c.slicesOf
+	if c.u.Scope.Group() {
+		run = c.alternate
+	}
+	most := 4*t.budget + launch/2
+	t.asked = 2*t.budget + benchTime
 	for {
-		slicesOf := c.slicesOf
-		if c.u.Scope.Group() {
-			slicesOf = c.alternate
-		}
-		out, err := slicesOf(ctx, g, b, versions, budget, asked, seed, exact)
-		if err != nil || !out.early || asked >= 4*budget+launch/2 {
+		out, err := run(ctx, t)
+		if err != nil || !out.early || t.asked >= most {
 			return out, err
 		}
-		asked = min(longer*asked, 4*budget+launch/2)
+		t.asked = min(longer*t.asked, most)
 	}
 }
 
 // longer is the factor by which a benchmark runs longer when the versions did not have their turns.
 const longer = 6
 
-// slicesOf runs the benchmark once, for this time.
-func (c *clock) slicesOf(
-	ctx context.Context, g *Program, b timedBenchmark, versions []int, budget, asked time.Duration, seed uint64,
-	exact bool,
-) (*sliceResult, error) {
+// job is the run of a timing's benchmark on the clock's processor.
+func (c *clock) job(t timing, plan live.Plan) job {
+	plan.Budget, plan.Exact, plan.Seed = int64(t.budget), t.exact, t.seed
 	j := job{
-		suite: b.suite, bench: exactly(b.name), time: asked.String(), threads: 1,
-		wall: 6*budget + launch,
-		plan: live.Plan{
-			Mode: live.Time, Versions: versions, Budget: int64(budget), Slice: int64(wantedSlice), Inside: b.inside,
-			Exact: exact, Seed: seed,
-		},
+		suite: t.bench.suite, bench: exactly(t.bench.name), time: t.asked.String(), threads: 1,
+		wall: 6*t.budget + launch, plan: plan,
 	}
 	if c.cpu >= 0 {
 		j.cpu = []int{c.cpu}
 	}
-	r, err := c.run(ctx, g, j)
+	return j
+}
+
+// newSliceResult makes the result of n versions without slices.
+func newSliceResult(n int) *sliceResult {
+	return &sliceResult{wall: make([][]int64, n), allocs: make([]float64, n), bytes: make([]float64, n)}
+}
+
+// slicesOf runs the benchmark once, in one process.
+func (c *clock) slicesOf(ctx context.Context, t timing) (*sliceResult, error) {
+	versions := t.versions
+	r, err := c.run(ctx, t.program, c.job(t, live.Plan{
+		Mode: live.Time, Versions: versions, Slice: int64(wantedSlice), Inside: t.bench.inside,
+	}))
 	if err != nil {
 		return nil, err
 	}
-	out := &sliceResult{wall: make([][]int64, len(versions)), allocs: make([]float64, len(versions)),
-		bytes: make([]float64, len(versions))}
+	out := newSliceResult(len(versions))
 	// Once a benchmark marks the beginning of its loop, the work before it was preparation.
 	works := slices.ContainsFunc(r.lines, func(l live.Line) bool { return l.Slices != nil && l.Slices.Worked })
 	reports := 0.0
@@ -253,7 +270,7 @@ func (c *clock) slicesOf(
 		out.bytes[v] /= math.Max(reports, 1)
 	}
 	if reports == 0 {
-		out.failure = fmt.Sprintf("%s gives no slice in %v: %s", b.name, budget, how(r))
+		out.failure = fmt.Sprintf("%s gives no slice in %v: %s", t.bench.name, t.budget, how(r))
 		out.early = r.OK()
 	}
 	return out, nil
@@ -310,7 +327,7 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 			b := timedBenchmark{suite: i, name: name,
 				inside: time.Duration(seen.Nanos/max(seen.Calls, 1)) >= slowCall || seen.Nested > 0}
 			b.inside = b.inside && !c.u.Scope.Group()
-			probe, err := c.slices(ctx, g, b, make([]int, mostVersions), probeTime, 1, false)
+			probe, err := c.probe(ctx, g, b)
 			if err != nil {
 				return err
 			}
@@ -320,6 +337,12 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 		}
 	}
 	return nil
+}
+
+// probe times the original beside itself in a benchmark, to see that this can be timed.
+func (c *clock) probe(ctx context.Context, g *Program, b timedBenchmark) (*sliceResult, error) {
+	originals := make([]int, mostVersions)
+	return c.slices(ctx, timing{program: g, bench: b, versions: originals, budget: probeTime, seed: 1})
 }
 
 // steadily counts the calls of one benchmark. It returns nil when the benchmark fails, calls the

@@ -46,7 +46,7 @@ func (p *Place) buildWhole(ctx context.Context, vs []Version, link Link) (*Progr
 	return g, p.linkWhole(ctx, g)
 }
 
-// patched are the user's files with a version in them.
+// patched returns the user's files with a version in them.
 func (p *Place) patched(dir string, i int, src string) (overlay, error) {
 	patch, err := p.u.Writer.Patch(src, nil)
 	if err != nil {
@@ -106,13 +106,13 @@ func (p *programs) linkWhole(ctx context.Context, g *Program) error {
 	return nil
 }
 
-// shared is the path of the original for all programs that are linked alike.
+// shared returns the path of the original for all programs that are linked alike.
 func (p *programs) shared(s *suite, link Link) string {
 	name := beagle.HashOf("original", s.pkg.ImportPath, link)[:16]
 	return filepath.Join(p.dir, "original-"+name+".test")
 }
 
-// goTestOnce is goTest unless the binary is there already.
+// goTestOnce does what goTest does, unless the binary is there already.
 func (p *programs) goTestOnce(
 	ctx context.Context, over string, link Link, pkg *gotool.Listed, path string,
 ) (string, error) {
@@ -217,7 +217,7 @@ func (p *Place) voids(ctx context.Context, g *Program) error {
 		"nothing and returns zero values")
 }
 
-// unnoticed is the error for tests that would take any version for equal.
+// unnoticed returns the error for tests that would take any version for equal.
 func (p *Place) unnoticed(why string) error {
 	return &beagle.UsageError{
 		What:   fmt.Sprintf("%s: there is no evidence in place: %s", p.u.Target.Spec(), why),

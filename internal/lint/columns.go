@@ -29,7 +29,7 @@ func tooWide(file string, number int, line string, most int, remedy string) []fi
 }
 
 // unbreakable reports whether a line of text would stay too wide if its widest word stood alone
-// behind the line's indentation.
+// after the line's indentation.
 func unbreakable(line string, most int) bool {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	widest := 0

@@ -13,9 +13,9 @@ const subjectColumns = 72
 
 var subjectForm = regexp.MustCompile(`^[a-z0-9.][A-Za-z0-9_./*{}-]*(, [a-z0-9.][A-Za-z0-9_./*{}-]*)*: (\S+)`)
 
-// lintHistory checks the commits after firstCommit, and that the list of what is not held did not
-// grow. Without that commit it looks at nothing and says so in the note.
-func lintHistory(list notHeld) (found []finding, note string, err error) {
+// lintHistory checks the commits after firstCommit, and that no list of what is not held grew.
+// Without that commit it looks at nothing and says so in the note.
+func lintHistory(lists []notHeld) (found []finding, note string, err error) {
 	if _, err := git("cat-file", "-e", firstCommit+"^{commit}"); err != nil {
 		return nil, "commits: none checked, since this clone lacks the history from " + firstCommit[:12], nil
 	}
@@ -28,11 +28,16 @@ func lintHistory(list notHeld) (found []finding, note string, err error) {
 			found = append(found, lintMessage("commit "+id, message)...)
 		}
 	}
-	first, err := firstNotHeld()
-	if first != nil {
-		found = append(found, list.grown(first)...)
+	for i, list := range lists {
+		first, err := firstNotHeld(checks[i].list)
+		if err != nil {
+			return nil, "", err
+		}
+		if first != nil {
+			found = append(found, list.grown(first)...)
+		}
 	}
-	return found, "", err
+	return found, "", nil
 }
 
 // lintMessage checks the message of a commit.

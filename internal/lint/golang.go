@@ -165,7 +165,7 @@ func checkSpec(check func(*ast.CommentGroup, ...*ast.Ident), d *ast.GenDecl, s a
 	}
 }
 
-// beginsWith reports whether a comment begins with one of the names, behind an article perhaps.
+// beginsWith reports whether a comment begins with one of the names, after an article perhaps.
 // A comment of directives alone has no text and is none.
 func beginsWith(doc string, names []*ast.Ident) bool {
 	words := strings.Fields(doc)

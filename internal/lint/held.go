@@ -6,35 +6,39 @@ import (
 	"strings"
 )
 
-// notHeldFile lists what is not held yet.
-const notHeldFile = "internal/lint/not-held.txt"
+// These files list what is not held yet.
+const (
+	notHeldFile = "internal/lint/not-held.txt" // columns and doc comments
+	idiomsFile  = "internal/lint/idioms.txt"
+)
 
-// An entry of that file is a directory, which stands for all below it, or a file.
+// An entry of such a file is a directory, which stands for all below it, or a file.
 type entry struct {
 	path string
+	list string // the file that holds the entry
 	line int
 }
 
-// notHeld is the list of entries.
+// notHeld is the list of entries of one file.
 type notHeld []entry
 
-// readNotHeld reads the list of the current directory.
-func readNotHeld() (notHeld, error) {
-	text, err := os.ReadFile(notHeldFile)
+// readNotHeld reads a list of the current directory.
+func readNotHeld(list string) (notHeld, error) {
+	text, err := os.ReadFile(list)
 	if err != nil {
 		return nil, fmt.Errorf("%w: run it in the root of the repository", err)
 	}
-	return entries(string(text)), nil
+	return entries(list, string(text)), nil
 }
 
 // entries parses a list: one path a line; empty lines and those that begin with # do not count.
-func entries(text string) (list notHeld) {
+func entries(list, text string) (out notHeld) {
 	for i, line := range strings.Split(text, "\n") {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			list = append(list, entry{line, i + 1})
+			out = append(out, entry{line, list, i + 1})
 		}
 	}
-	return list
+	return out
 }
 
 // entry returns the entry that a file falls under, or "".
@@ -52,7 +56,7 @@ func (l notHeld) held(left map[string]int) (found []finding) {
 	for _, e := range l {
 		if left[e.path] == 0 {
 			what := e.path + " has no findings any more: delete this entry"
-			found = append(found, finding{notHeldFile, e.line, what})
+			found = append(found, finding{e.list, e.line, what})
 		}
 	}
 	return found
@@ -63,19 +67,19 @@ func (l notHeld) grown(first notHeld) (found []finding) {
 	for _, e := range l {
 		if first.entry(e.path) == "" {
 			what := e.path + " is new in a list that may only shrink: mend its findings instead"
-			found = append(found, finding{notHeldFile, e.line, what})
+			found = append(found, finding{e.list, e.line, what})
 		}
 	}
 	return found
 }
 
-// firstNotHeld returns the list as it was first committed, or nil before that.
-func firstNotHeld() (notHeld, error) {
-	added, err := git("log", "--diff-filter=A", "--format=%H", "--", notHeldFile)
+// firstNotHeld returns a list as it was first committed, or nil before that.
+func firstNotHeld(list string) (notHeld, error) {
+	added, err := git("log", "--diff-filter=A", "--format=%H", "--", list)
 	commits := strings.Fields(added)
 	if err != nil || len(commits) == 0 {
 		return nil, err
 	}
-	text, err := git("show", commits[len(commits)-1]+":"+notHeldFile)
-	return entries(text), err
+	text, err := git("show", commits[len(commits)-1]+":"+list)
+	return entries(list, text), err
 }

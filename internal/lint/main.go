@@ -1,5 +1,5 @@
 // Lint checks the form of this repository: how wide lines are, whether doc comments begin with the
-// name that they document, and how new commits are written.
+// name that they document, which phrases comments avoid, and how new commits are written.
 //
 //	go run ./internal/lint
 //
@@ -25,6 +25,11 @@
 // article may precede. Constants and variables in a group are exempt, since a comment there is
 // often about several.
 //
+// # Idioms
+//
+// Comments and the running text of Markdown avoid a few phrases that readers have to read twice:
+// see [idioms].
+//
 // # Commits
 //
 // Commits after [firstCommit] have a subject "package: imperative" of at most 72 columns, a blank
@@ -32,8 +37,9 @@
 //
 // # Packages that are not held yet
 //
-// not-held.txt names directories and files that are left out. It may only shrink: an entry without
-// findings is a finding, and so is an entry that the list did not have when it was made.
+// not-held.txt names directories and files that are left out, and idioms.txt those that may keep
+// their idioms. Both may only shrink: an entry without findings is a finding, and so is an entry
+// that the list did not have when it was made.
 package main
 
 import (
@@ -75,43 +81,74 @@ func run(out, errs io.Writer) int {
 	return 0
 }
 
+// A check finds one kind of violation in files. Its list names the files that it leaves out.
+type check struct {
+	list string
+	find func(name, text string) []finding
+}
+
+var checks = []check{{notHeldFile, lintFile}, {idiomsFile, lintIdioms}}
+
 // lint checks the tracked files and the new commits of the current directory. The notes say what it
 // could not look at.
 func lint() (found []finding, notes []string, err error) {
-	list, err := readNotHeld()
+	files, err := trackedFiles()
 	if err != nil {
 		return nil, nil, err
 	}
-	tracked, err := git("ls-files", "-z", "*.go", "*.md")
-	if err != nil {
-		return nil, nil, err
-	}
-	left := map[string]int{} // findings of each entry that is not held
-	for name := range strings.SplitSeq(strings.TrimSuffix(tracked, "\x00"), "\x00") {
-		text, err := os.ReadFile(name)
-		if os.IsNotExist(err) {
-			continue // deleted and not committed yet
-		} else if err != nil {
+	lists := make([]notHeld, len(checks))
+	for i, c := range checks {
+		if lists[i], err = readNotHeld(c.list); err != nil {
 			return nil, nil, err
 		}
-		here := lintFile(name, string(text))
-		if entry := list.entry(name); entry != "" {
-			left[entry] += len(here)
-			continue
-		}
-		found = append(found, here...)
+		found = append(found, c.lint(files, lists[i])...)
 	}
-	found = append(found, list.held(left)...)
-	commits, note, err := lintHistory(list)
+	commits, note, err := lintHistory(lists)
 	if note != "" {
 		notes = append(notes, note)
 	}
 	return append(found, commits...), notes, err
 }
 
+// lint returns a check's findings in the files that its list does not name, and the entries of the
+// list that name nothing any more.
+func (c check) lint(files []file, list notHeld) (found []finding) {
+	left := map[string]int{} // findings of each entry that is not held
+	for _, f := range files {
+		here := c.find(f.name, f.text)
+		if entry := list.entry(f.name); entry != "" {
+			left[entry] += len(here)
+			continue
+		}
+		found = append(found, here...)
+	}
+	return append(found, list.held(left)...)
+}
+
+// A file is one that git tracks.
+type file struct{ name, text string }
+
+// trackedFiles reads the Go and Markdown files of the current directory.
+func trackedFiles() (files []file, err error) {
+	tracked, err := git("ls-files", "-z", "*.go", "*.md")
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(tracked, "\x00"), "\x00") {
+		text, err := os.ReadFile(name)
+		if os.IsNotExist(err) {
+			continue // deleted and not committed yet
+		} else if err != nil {
+			return nil, err
+		}
+		files = append(files, file{name, string(text)})
+	}
+	return files, nil
+}
+
 // lintFile returns the findings of one file, by its extension.
 func lintFile(name, text string) []finding {
-	if strings.Contains(name, "testdata/") || strings.Contains(name, "docs/found/") {
+	if isExempt(name) {
 		return nil
 	}
 	var found []finding
@@ -122,6 +159,11 @@ func lintFile(name, text string) []finding {
 	}
 	slices.SortStableFunc(found, func(a, b finding) int { return a.line - b.line })
 	return found
+}
+
+// isExempt reports whether a file is not written by hand, or is a test's input.
+func isExempt(name string) bool {
+	return strings.Contains(name, "testdata/") || strings.Contains(name, "docs/found/")
 }
 
 // git returns what a git command prints.

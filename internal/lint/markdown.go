@@ -1,28 +1,48 @@
 package main
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // lintMarkdown checks the columns of running text.
 func lintMarkdown(name, text string) (found []finding) {
-	fenced, comment := "", false
-	for i, line := range strings.Split(text, "\n") {
-		bare := strings.TrimSpace(line)
-		if fence := fenceOf(bare); fence != "" && (fenced == "" || fenced == fence) {
-			if fenced == "" {
-				fenced = fence
-			} else {
-				fenced = ""
-			}
-			continue
-		}
-		comment = comment || strings.HasPrefix(bare, "<!--")
-		exempt := fenced != "" || comment || strings.HasPrefix(bare, "|")
-		comment = comment && !strings.Contains(bare, "-->")
+	number := 0
+	for line, exempt := range markdownLines(text) {
+		number++
 		if !exempt {
-			found = append(found, tooWide(name, i+1, line, textColumns, "wrap the paragraph")...)
+			found = append(found, tooWide(name, number, line, textColumns, "wrap the paragraph")...)
 		}
 	}
 	return found
+}
+
+// markdownLines returns the lines of a text. Exempt are those that are no running text: tables,
+// fenced blocks and HTML comments.
+func markdownLines(text string) iter.Seq2[string, bool] {
+	return func(yield func(line string, exempt bool) bool) {
+		fenced, comment := "", false
+		for line := range strings.SplitSeq(text, "\n") {
+			bare := strings.TrimSpace(line)
+			if fence := fenceOf(bare); fence != "" && (fenced == "" || fenced == fence) {
+				if fenced == "" {
+					fenced = fence
+				} else {
+					fenced = ""
+				}
+				if !yield(line, true) {
+					return
+				}
+				continue
+			}
+			comment = comment || strings.HasPrefix(bare, "<!--")
+			exempt := fenced != "" || comment || strings.HasPrefix(bare, "|")
+			comment = comment && !strings.Contains(bare, "-->")
+			if !yield(line, exempt) {
+				return
+			}
+		}
+	}
 }
 
 // fenceOf returns the characters that open or close a fenced block, or "".

@@ -137,8 +137,7 @@ func (x *stream) run() {
 	}
 }
 
-// cut is the first n bytes of a text, or a few more so that no character is
-// cut in two.
+// cut returns the first n bytes of a text, or a few more so that no character is cut in two.
 func cut(text string, n int) string {
 	for n < len(text) && text[n]&0xc0 == 0x80 {
 		n++

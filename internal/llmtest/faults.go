@@ -66,7 +66,7 @@ var faults = map[string]fault{
 		param: "stream_options", message: "Unrecognized request argument supplied: stream_options"},
 }
 
-// Faults are the names of the errors that a script can ask for.
+// Faults returns the names of the errors that a script can ask for.
 func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
 
 func (f fault) asOpenAI() any {

@@ -18,7 +18,7 @@ type Script func(Call) *Reply
 type Reply struct {
 	Text   string `json:"text,omitempty"`
 	File   string `json:"file,omitempty"`   // in script files: where the text is, relative to the script
-	Repeat int    `json:"repeat,omitempty"` // the text so many times over
+	Repeat int    `json:"repeat,omitempty"` // how often the text is repeated
 	Stop   string `json:"stop,omitempty"`   // "length" or "refusal"; "" for an answer that is whole
 
 	After Duration `json:"after,omitempty"` // before the first byte
@@ -86,7 +86,7 @@ type Rule struct {
 	Call     int     `json:"call,omitempty"`     // the number of the call, from 1
 	From     int     `json:"from,omitempty"`     // calls of this number and later
 	Times    int     `json:"times,omitempty"`    // how often the rule may answer; 0 has no limit
-	Every    int     `json:"every,omitempty"`    // of the calls that fit, every so many-th; 0 means all
+	Every    int     `json:"every,omitempty"`    // of the calls that fit, every Every-th; 0 means all
 	Replies  []Reply `json:"replies"`            // in turn, then from the beginning
 }
 

@@ -74,7 +74,7 @@ type Call struct {
 // A Turn is one message.
 type Turn struct{ Role, Text string }
 
-// Prompt is all the text of the call.
+// Prompt returns all the text of the call.
 func (c Call) Prompt() string {
 	var b strings.Builder
 	b.WriteString(c.System)
@@ -84,7 +84,7 @@ func (c Call) Prompt() string {
 	return b.String()
 }
 
-// Question is the last message.
+// Question returns the last message.
 func (c Call) Question() string {
 	if len(c.Turns) == 0 {
 		return ""
@@ -129,7 +129,7 @@ func (s *Server) Start(address string) error {
 	return nil
 }
 
-// URL is the server's address, without a path.
+// URL returns the server's address, without a path.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
 // Close ends the server and all that is under way.
@@ -142,7 +142,7 @@ func (s *Server) Stats() Stats {
 	return s.stats
 }
 
-// Calls are all calls so far, in the order of arrival.
+// Calls returns all calls so far, in the order of arrival.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,9 +261,8 @@ func (s *Server) answered(c *Call, in, out, sent int) {
 	call.Answered, call.In, call.Out = true, in, out
 }
 
-// reply is the script's answer to a call, or the one that was made for its
-// idempotency key before. Errors are not kept unless the server keeps them: nothing
-// was made.
+// reply returns the script's answer to a call, or the one that was made for its idempotency key
+// before. Errors are not kept unless the server keeps them: nothing was made.
 func (s *Server) reply(c *Call) *Reply {
 	key := c.Header.Get("Idempotency-Key")
 	if !s.Idempotent || key == "" {

@@ -40,7 +40,7 @@ func ReadHotspots(r io.Reader, m Module, limit int, least float64) (*Hotspots, e
 	return answered(t, m, limit), nil
 }
 
-// answered is a ranking as the tool answers it.
+// answered returns a ranking as the tool answers it.
 func answered(t *hotspots.Table, m Module, limit int) *Hotspots {
 	used := t.Profiles[0]
 	out := &Hotspots{Unit: used.Kind + " bytes", Total: used.Total, Hotspots: []Hotspot{}, Dropped: []Dropped{},
@@ -68,7 +68,7 @@ func answered(t *hotspots.Table, m Module, limit int) *Hotspots {
 	return out
 }
 
-// percent has three digits behind the point: no profile has samples for more.
+// percent has three digits after the point: no profile has samples for more.
 func percent(share float64) float64 { return math.Round(1e5*share) / 1e3 }
 
 func (h *Hotspots) drop(d Dropped) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestProcess: a tool reaches only processes that the server was told, and a process without a
+// TestProcess: a tool reaches only processes that the server was given, and a process without a
 // probe only where it is named or the only one.
 func TestProcess(t *testing.T) {
 	for _, row := range []struct {

@@ -240,7 +240,7 @@ func (t tools) bench(ctx context.Context, q *sdk.CallToolRequest, in benchIn) (s
 	return text + "\n" + p.Text, p, err
 }
 
-// name is a file's name for a target.
+// name returns a file's name for a target.
 func name(target string) string { return "f" + beagle.HashOf("captured", target)[:12] }
 
 // ServerSources stands for the profiles of production that the server was started with.
@@ -294,7 +294,7 @@ func (t tools) printed(
 	return strings.TrimSpace(string(text) + "\n" + p.Text), p, err
 }
 
-// objectsOf are the JSON objects that a text begins with, and what comes after them.
+// objectsOf returns the JSON objects that a text begins with, and what comes after them.
 func objectsOf(text string) (objects []any, rest string) {
 	d := json.NewDecoder(strings.NewReader(text))
 	for {

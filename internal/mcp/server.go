@@ -127,7 +127,7 @@ func add[In, Out any](
 	})
 }
 
-// schemaOf is the JSON schema of a type; bytes are base64 text in JSON.
+// schemaOf returns the JSON schema of a type; bytes are base64 text in JSON.
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[[]byte](): {Types: []string{"null", "string"}, ContentEncoding: "base64"},

@@ -1,5 +1,5 @@
-// Package modcopy makes writable copies of published modules, which the go
-// command downloads by version. What it copies stays outside of this repository.
+// Package modcopy makes writable copies of published modules, which the go command downloads by
+// version. The copies stay outside of this repository.
 package modcopy
 
 import (

@@ -104,7 +104,7 @@ type maker struct {
 	fset  *token.FileSet
 	file  *ast.File
 	op    string
-	names []string // variables of the function at hand
+	names []string // variables of the current function
 	seen  map[string]bool
 	out   []Mutant
 }

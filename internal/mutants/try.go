@@ -57,7 +57,7 @@ func Open(ctx context.Context, root, spec, dir string, limit time.Duration) (*Fu
 	return &Function{env: env, corpus: built.Corpus}, nil
 }
 
-// Source is the original's text.
+// Source returns the original's text.
 func (f *Function) Source() string { return f.env.Unit.Target.Source }
 
 // A Status is the outcome of a mutant.

@@ -66,7 +66,7 @@ func moduleOf(dir string) (root, module string, err error) {
 	}
 }
 
-// wanted are the base names of the files that profiles name.
+// wanted returns the base names of the files that profiles name.
 func wanted(all []*hotspots.Profile) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range all {

@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots"
 )
 
-// frame is a frame of gRPC-Web.
+// frame returns a frame of gRPC-Web.
 func frame(flag byte, data []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{flag}, uint32(len(data))), data...)
 }

@@ -106,7 +106,7 @@ func storedProfile(name string, data []byte) (*hotspots.Profile, error) {
 	return hotspots.Parse(name, data)
 }
 
-// fields are the values of a repeated field of bytes in a message.
+// fields returns the values of a repeated field of bytes in a message.
 func fields(message []byte, number protowire.Number) (values [][]byte, err error) {
 	for len(message) > 0 {
 		n, kind, size := protowire.ConsumeTag(message)
@@ -126,7 +126,7 @@ func fields(message []byte, number protowire.Number) (values [][]byte, err error
 	return values, nil
 }
 
-// field is the first value of a field.
+// field returns the first value of a field.
 func field(message []byte, number protowire.Number) (value []byte, ok bool, err error) {
 	values, err := fields(message, number)
 	if err != nil || len(values) == 0 {

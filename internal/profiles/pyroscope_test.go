@@ -42,7 +42,7 @@ func (s store) serve(t *testing.T) string {
 	return "pyroscope+" + server.URL
 }
 
-// raw is a profile as a message of Pyroscope has it: not packed.
+// raw returns a profile as a message of Pyroscope has it: not packed.
 func raw(t *testing.T, stacks ...string) []byte {
 	t.Helper()
 	p, err := sketch.Sketch{Kind: "cpu", Stacks: stacks}.Profile()

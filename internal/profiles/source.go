@@ -116,7 +116,7 @@ func instances(text string) (n float64, source string, err error) {
 	return n, tail, nil
 }
 
-// redacted is an address without the password that may be in it.
+// redacted returns an address without the password that may be in it.
 func redacted(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

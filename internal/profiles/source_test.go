@@ -90,7 +90,7 @@ func TestBadSources(t *testing.T) {
 	}
 }
 
-// service is a real server with net/http/pprof that works until the test ends.
+// service returns a real server with net/http/pprof that works until the test ends.
 func service(t *testing.T) *httptest.Server {
 	t.Helper()
 	runtime.SetMutexProfileFraction(1)

@@ -55,7 +55,7 @@ func TestPairs(t *testing.T) {
 		b := proof.Budget{Time: 2 * time.Second, Longest: 16}
 		wrong := filepath.Base(p.name)[0] == 'w'
 		switch {
-		case slices.Contains(open, p.name): // it must not be told a difference, and needs no time for that
+		case slices.Contains(open, p.name): // the solver must not report a difference, and needs no time for that
 			b.Time = 500 * time.Millisecond
 		case wrong:
 			b.Time = 10 * time.Second

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/solve"
 )
 
-// TestSeeds: a side behind a magic word is reached, and one that contradicts
-// what was tested before is dead.
+// TestSeeds: a side that a magic word guards is reached, and one that contradicts what was tested
+// before is dead.
 func TestSeeds(t *testing.T) {
 	if len(solve.Installed()) == 0 {
 		t.Skip("no solver is installed: apt install z3")

@@ -102,7 +102,7 @@ func (w *wrapper) begins(p *exec.Program, lib *exec.Library, budget time.Duratio
 	return out, reach
 }
 
-// first is the smallest length above lo at which a line wraps; it does at hi.
+// first returns the smallest length above lo at which a line wraps; it does at hi.
 func (w *wrapper) first(m *exec.Machine, p *exec.Program, line, lo, hi int) int {
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2

@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Contract is a contract in words.
+// Contract returns a contract in words.
 func Contract(c beagle.Contract) string {
 	var parts []string
 	if c.Requires != "" {

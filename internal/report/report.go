@@ -29,7 +29,7 @@ func HTML(w io.Writer, r *beagle.Result) error {
 	return err
 }
 
-// tell is the report.
+// tell writes the report's sections in order.
 func tell(s sheet, r *beagle.Result) {
 	outcome(s, r)
 	measurement(s, r)

@@ -75,7 +75,7 @@ func timed(r *beagle.Result) string {
 	return "training inputs"
 }
 
-// Short is the beginning of an ID, enough to name it in a run.
+// Short returns the beginning of an ID, enough to name it in a run.
 func Short(id string) string { return id[:min(len(id), 8)] }
 
 // path names how a candidate came about, step by step.

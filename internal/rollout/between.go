@@ -30,7 +30,7 @@ type Between struct {
 	Error     float64 // standard error of the mean, as the means of processes alone tell it
 }
 
-// half is the half-width of the interval that the means of processes ask for.
+// half returns the half-width of the interval that the means of processes ask for.
 func (b Between) half(alpha float64) float64 {
 	if b.Error == 0 {
 		return 0
@@ -107,7 +107,7 @@ func (t *Track) studies(m Metric, times float64) (all []study) {
 	return all
 }
 
-// betweenStudies is the variance of the true means of studies for which they spread as they do
+// betweenStudies returns the variance of the true means of studies for which they spread as they do
 // (Paule, Mandel, Consensus values and weighting factors, Journal of Research of the National
 // Bureau of Standards 87, 1982).
 func betweenStudies(all []study) float64 {
@@ -144,7 +144,7 @@ func cochran(all []study, between float64) (q float64) {
 	return q
 }
 
-// studentBeyond is the value that Student's t exceeds with a chance of p below 1/2.
+// studentBeyond returns the value that Student's t exceeds with a chance of p below 1/2.
 func studentBeyond(p, freedom float64) float64 {
 	low, high := 0.0, 1.0
 	for 1-studentBelow(high, freedom) > p {

@@ -16,7 +16,7 @@ func TestStudentBeyond(t *testing.T) {
 	}
 }
 
-// processes is a track of processes with these means, each of so many blocks of variance 1.
+// processes returns a track of processes with these means and numbers of blocks, of variance 1.
 func processes(blocks []int, means ...float64) *Track {
 	t := &Track{Pods: map[string]*Reading{}}
 	for i, mean := range means {

@@ -28,9 +28,9 @@
 //   - All arms count the same share of requests. Some of an arm with more traffic
 //     are left out by chance: with unequal numbers a rare error would not be as
 //     likely to show on one arm as on the other.
-//   - What arms share in the process, such as the collector, caches and locks,
-//     reaches all of them. So processor time, allocations and the heap are no
-//     metrics of requests, and a plan that names them is refused.
+//   - Effects on the collector, caches and locks, which the arms of a process share, reach all of
+//     them. So processor time, allocations and the heap are no metrics of requests, and a plan that
+//     names them is refused.
 //
 // Requests that never end are missing in their arm, which is a sample-ratio mismatch.
 //

@@ -90,8 +90,8 @@ func (t *Track) within(k int) spread {
 	return out
 }
 
-// followed is the number of blocks that the runs hold. It is less than all in a state of an earlier
-// version.
+// followed returns the number of blocks that the runs hold. It is less than all in a state of an
+// earlier version.
 func (t *Track) followed() (n int) {
 	for _, r := range t.Pods {
 		n += r.Effect.N

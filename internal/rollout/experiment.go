@@ -31,9 +31,9 @@ type Plan struct {
 	Guardrails []Guardrail `json:"guardrails"` // default DefaultGuardrails
 	// LeastGain is the relative gain that a success metric must show beyond doubt; default 0.
 	LeastGain float64 `json:"least_gain,omitempty"`
-	// LeastFunctionGain is the relative gain in function-time alone that ships; default 0.02. What
-	// link order does to copies of a function is a percent or two where all are aligned, and one
-	// placebo is too few to measure it. A smaller gain ships if it shows in another metric.
+	// LeastFunctionGain is the relative gain in function-time alone that ships; default 0.02. Link
+	// order changes copies of a function by a percent or two where all are aligned, and one placebo
+	// is too few to measure it. A smaller gain ships if it shows in another metric.
 	LeastFunctionGain float64 `json:"least_function_gain"`
 	// NoPlacebo leaves out the second copy of the original. Then LeastGain must exceed what link
 	// order can do.

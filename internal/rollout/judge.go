@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// interval is a track's confidence sequence under the plan, as wide as the drift of the effect
+// interval returns a track's confidence sequence under the plan, as wide as the drift of the effect
 // asks, and processes where they differ by more than chance.
 func (e *Experiment) interval(t *Track, m Metric) Interval {
 	_, times, _ := e.widened(t, m, false)
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
 }
 
-// elsewhere is the interval that a gain must have: as wide as processes ask in any case. What only
-// holds a version back need not be sure that other processes would show it.
+// elsewhere returns the interval that a gain must have: as wide as processes ask in any case. A
+// reason that only holds a version back need not hold for other processes.
 func (e *Experiment) elsewhere(t *Track, m Metric) Interval {
 	_, times, _ := e.widened(t, m, true)
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
@@ -154,7 +154,7 @@ func (e *Experiment) better(m Metric) string {
 	return ""
 }
 
-// leastGain is the relative gain that a success metric must show beyond doubt.
+// leastGain returns the relative gain that a success metric must show beyond doubt.
 func (p Plan) leastGain(m Metric) float64 {
 	if m == FunctionTime {
 		return max(p.LeastGain, p.LeastFunctionGain)

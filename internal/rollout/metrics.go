@@ -95,7 +95,7 @@ type Guardrail struct {
 	HarmOnly bool `json:"harm_only,omitempty"`
 }
 
-// DefaultGuardrails are those of a plan that names none.
+// DefaultGuardrails returns those of a plan that names none.
 func DefaultGuardrails(unit Unit) []Guardrail {
 	if unit == Requests {
 		return []Guardrail{{Metric: ErrorRate, Margin: 0.001}, {Metric: SlowShare, Margin: 0.002},
@@ -121,7 +121,7 @@ func pairOf(m Metric, a, b Counts) (pair, bool) {
 	return pair{first, second}, okA && okB
 }
 
-// level is the mean of both arms.
+// level returns the mean of both arms.
 func (p pair) level() float64 { return (p.first + p.second) / 2 }
 
 // difference returns how much worse the second arm is, as a share of the baseline for relative

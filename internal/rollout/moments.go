@@ -17,7 +17,7 @@ func (m *Moments) add(x float64) {
 	m.M2 += d * (x - m.Mean)
 }
 
-// variance is the unbiased sample variance.
+// variance returns the unbiased sample variance.
 func (m Moments) variance() float64 {
 	if m.N < 2 {
 		return 0
@@ -40,7 +40,7 @@ func (l *Lag) add(before, x float64) {
 	l.Second += x
 }
 
-// about is the sum of the products of neighbours about a mean.
+// about returns the sum of the products of neighbours about a mean.
 func (l Lag) about(mean float64) float64 {
 	return l.Products - mean*(l.First+l.Second) + float64(l.Pairs)*mean*mean
 }

@@ -259,7 +259,7 @@ func TestMemoryOfNoise(t *testing.T) {
 	}
 }
 
-// drifting is a source whose candidate's cost drifts around a mean.
+// drifting returns a source whose candidate's cost drifts around a mean.
 func drifting(seed uint64, mean, deviation, memory float64) *source {
 	s, drift := newSource(), 0.0
 	s.rng = rand.New(rand.NewPCG(seed, 8))

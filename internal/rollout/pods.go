@@ -61,7 +61,7 @@ func (e *Experiment) podMoments(m Metric, arm Arm) Moments {
 	return out
 }
 
-// studentBelow is the chance that Student's t is below t.
+// studentBelow returns the chance that Student's t is below t.
 func studentBelow(t, freedom float64) float64 {
 	tail := special.IncompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t)) / 2
 	if t > 0 {

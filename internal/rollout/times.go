@@ -21,8 +21,8 @@ type Times struct {
 //   - The cap is capFactor the time that capShare of the block's calls, of all arms, do not reach.
 //     To exchange two arms leaves it as it is, so that two copies of the original differ by chance
 //     alone.
-//   - What takes part in the mean up to the cap keeps its weight there: a class of calls that is
-//     slow on the candidate moves the mean, by capFactor an ordinary long call at most for each.
+//   - Calls above the cap count up to it in the mean: a class of calls that is slow on the
+//     candidate moves the mean, by capFactor an ordinary long call at most for each.
 //   - How many calls pass the cap is compared as a metric of its own, [LateCalls]. A version that
 //     is slow beyond the cap on more calls than the original shows there.
 //   - Their time beyond the cap is a metric too, [LateTime]: a class of calls that is too rare for

@@ -10,7 +10,7 @@ import (
 )
 
 // clocked makes the counts of calls as the clock has them: each takes about 20 ns, and a share of
-// them was preempted for milliseconds. A share of a class takes so many times as long.
+// them was preempted for milliseconds. A share of a class takes longer by a factor.
 func clocked(rng *rand.Rand, calls int, preempted, class, times float64) Counts {
 	c := Counts{Requests: float64(calls), Slices: 1}
 	sizes := map[float64]*Times{}
@@ -37,8 +37,8 @@ func clocked(rng *rand.Rand, calls int, preempted, class, times float64) Counts 
 	return c
 }
 
-// clockedExperiment feeds blocks of calls whose candidate has a class of slow ones, and takes so
-// many times what the original takes.
+// clockedExperiment feeds blocks of calls whose candidate has a class of slow ones, and takes
+// factor times as long as the original.
 func clockedExperiment(t *testing.T, seed uint64, bySize bool, factor, class, times float64,
 	more ...Guardrail) *Experiment {
 	t.Helper()

@@ -313,7 +313,7 @@ func (e *encoder) define(r *root, elem *coder) {
 	}
 	r.defined = true
 	n := r.n
-	// Beyond the length lies nothing that can be told, so a large rest is not written.
+	// Beyond the length no difference can be reported, so a large rest is not written.
 	if e.snapshot || uintptr(r.n-r.live) > maxSpare/elem.size {
 		n = r.live
 		r.n = n

@@ -28,9 +28,9 @@ func (x *exhauster) shared(yield func() bool) {
 	}
 }
 
-// windows are two parts of one piece of memory of n elements: the whole twice,
-// shifted, halves, and a short part inside the whole, whichever way round. A
-// version that reads far ahead of what it writes differs on the last ones only.
+// windows returns pairs of two parts of one piece of memory of n elements: the whole twice,
+// shifted, halves, and a short part inside the whole, whichever way round. A version that reads far
+// ahead of what it writes differs on the last ones only.
 func windows(n int) (list [][4]int) {
 	list = [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n},
 		{0, n / 2, n/2 - 1, n}}
@@ -73,9 +73,9 @@ func (x *exhauster) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
 	return true
 }
 
-// What a call on a list of deepLength elements may take of the stack. One that
-// recurses for each element takes more, and ends the process on a list of some
-// millions, which the original survives.
+// These limit the stack of a call on a list of deepLength elements. A version that recurses for
+// each element exceeds it. On a list of some millions such a version ends the process, and the
+// original does not.
 const (
 	deepLength = 100_003
 	deepStack  = 4 << 20
@@ -151,8 +151,8 @@ func (x *exhauster) solved(yield func() bool) {
 	})
 }
 
-// inverse is the number that gives 1 when multiplied with an odd number, in 64
-// bits and so in fewer.
+// inverse returns the number that gives 1 when multiplied with an odd number, in 64 bits and so in
+// fewer.
 func inverse(odd uint64) uint64 {
 	n := odd // right in 3 bits; each step doubles them
 	for range 5 {

@@ -17,7 +17,7 @@ const (
 	mostPieces  = 6  // of a text or a list; more of them are no easier to read
 )
 
-// A stretch is a part of a sequence: a unit of elements, so many times.
+// A stretch is a part of a sequence: a unit of elements that is repeated.
 type stretch struct{ from, unit, times int }
 
 func (s stretch) size() int { return s.unit * s.times }

@@ -110,14 +110,14 @@ type guard[A, R any] struct {
 	stray *stray                 // the first goroutines that outlived their call
 }
 
-// What a call may take, in processor time. A loaded machine does not turn a
-// slow call into a hanging one; wall time counts only when a call sleeps.
+// Limits of a call, in processor time. A loaded machine does not turn a slow call into a hanging
+// one; wall time counts only when a call sleeps.
 const (
 	originalLimit = time.Second
 	hangLimit     = 250 * time.Millisecond // plus hangFactor times what the original took
 	hangFactor    = 100
 	wallFactor    = 20
-	awake         = 50 // a process that gets a larger part of the time than one in so many does not sleep
+	awake         = 50 // a process that gets more than one part in this number of the time does not sleep
 )
 
 // overdue reports whether a call takes too long, of which the process used so much. watched is the

@@ -206,8 +206,8 @@ func (s *Site[A]) goroutines(n uint64) {
 	}
 }
 
-// hashBytes is FNV-1a with a finish that spreads it, so that the smallest
-// hashes are a fair sample.
+// hashBytes returns the FNV-1a hash with a finish that spreads it, so that the smallest hashes are
+// a fair sample.
 func hashBytes(b []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range b {

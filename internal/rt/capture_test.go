@@ -17,8 +17,8 @@ type captureArgs struct {
 	A1 any
 }
 
-// TestCaptureChild is the recorded program of the tests below: it ends by
-// os.Exit, which runs no deferred function.
+// TestCaptureChild runs as the recorded program of the tests below: it ends by os.Exit, which runs
+// no deferred function.
 func TestCaptureChild(t *testing.T) {
 	mode := os.Getenv("CAPTURE_MODE")
 	if mode == "" {

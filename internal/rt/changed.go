@@ -10,7 +10,7 @@ import (
 // Records are the only texts of which it is known that the target makes sense
 // of them. They are changed as a whole, in their numbers, and byte by byte.
 
-// titled is b with the first letter of each word in upper case.
+// titled returns b with the first letter of each word in upper case.
 func titled(b []byte) []byte {
 	b = slices.Clone(b)
 	for i, c := range b {
@@ -92,7 +92,7 @@ func numberChanges(digits string) []string {
 	return append(list, digits+"0", digits+" ", digits+digits, digits+".", digits+"e1")
 }
 
-// added is the sum of two numbers.
+// added returns the sum of two numbers.
 func added(a, b string) string {
 	width := max(len(a), len(b)) + 1
 	a, b = strings.Repeat("0", width-len(a))+a, strings.Repeat("0", width-len(b))+b
@@ -130,7 +130,7 @@ func (x *exhauster) changed(yield func() bool) {
 	}
 }
 
-// outside is put before and behind a whole text.
+// outside is put before and after a whole text.
 var outside = []string{"\n", "\r\n", " ", "\t", "\x00", "\ufeff", "\"", "'", "#", ",", ";", "\\", "\u00a0", "\u205f"}
 
 func (x *exhauster) changeWhole(_ spot, text []byte, try func([]byte) bool) bool {

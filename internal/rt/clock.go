@@ -40,7 +40,7 @@ func collectionCost() float64 {
 	return max(float64(full-bare), 0) / float64(size)
 }
 
-// collect is the processor time of the cheapest of n collections.
+// collect returns the processor time of the cheapest of n collections.
 func collect(n int) time.Duration {
 	best := time.Duration(1 << 62)
 	for range n {

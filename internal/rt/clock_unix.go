@@ -28,10 +28,9 @@ const (
 	ofThread  = 3
 )
 
-// cpuClock is the processor time of the calling thread or of all threads in
-// nanoseconds, or -1 where there is no such clock. It does not tell the
-// scheduler of the call: entering and leaving a system call properly would
-// disturb what is measured.
+// cpuClock returns the processor time of the calling thread or of all threads in nanoseconds, or -1
+// where there is no such clock. It does not tell the scheduler of the call: entering and leaving a
+// system call properly would disturb what is measured.
 func cpuClock(which uintptr) int64 {
 	if gettime == 0 {
 		return -1
@@ -43,8 +42,8 @@ func cpuClock(which uintptr) int64 {
 	return ts.Nano()
 }
 
-// ProcessCPU is the processor time of all threads, collector included; where
-// the system does not tell, the time since the start.
+// ProcessCPU returns the processor time of all threads, collector included; where the system does
+// not tell, the time since the start.
 func ProcessCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

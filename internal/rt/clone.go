@@ -22,7 +22,7 @@ func Clone[A any](a *A) *A {
 	return n
 }
 
-// CloneTo is Clone into memory that the caller has.
+// CloneTo does what Clone does, into memory that the caller has.
 func CloneTo[A any](dst, src *A) {
 	clonePart(coderFor[A](), unsafe.Pointer(src), unsafe.Pointer(dst))
 }
@@ -199,7 +199,7 @@ func Snapshot(dst []byte, parts ...any) ([]byte, error) {
 	return encodeParts(dst, SnapshotLimit, true, list...)
 }
 
-// SnapshotCall is Snapshot for the arguments and results of one call.
+// SnapshotCall does what Snapshot does for the arguments and results of one call.
 func SnapshotCall[A, R any](dst []byte, a *A, r *R) ([]byte, error) {
 	return encodeParts(dst, SnapshotLimit, true, part{coderFor[A](), unsafe.Pointer(a)},
 		part{coderFor[R](), unsafe.Pointer(r)})

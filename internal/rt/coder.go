@@ -211,5 +211,5 @@ func (c *coder) at(base unsafe.Pointer, i int) unsafe.Pointer {
 	return unsafe.Add(base, uintptr(i)*c.size)
 }
 
-// value is the variable at p.
+// value returns the variable at p.
 func (c *coder) value(p unsafe.Pointer) reflect.Value { return reflect.NewAt(c.typ, p).Elem() }

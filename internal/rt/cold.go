@@ -115,7 +115,7 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 	if again {
 		check = CheckRefilled
 	}
-	// Call once more, so that the difference that is told is that of the caller's memory.
+	// Call once more, so that the reported difference is that of the caller's memory.
 	own(c.v)
 	d := c.diff(i, now, "state", check)
 	d.Other, _ = spell(before)

@@ -87,7 +87,7 @@ const (
 	twoAnswers = 2    // no outcome is even
 )
 
-// outcome is hash, but as far as panics need not agree they are one.
+// outcome returns hash, but the same for panics that need not agree.
 func (p *replayer[A, R]) outcome() uint64 {
 	if t := p.check.p[1]; t != nil && (p.q.Panics == PanicsAny || p.q.Panics == PanicsKind && t.kind == "runtime") {
 		return 1

@@ -262,7 +262,7 @@ func (c *checker[A, R]) told(side int, kind string) string {
 func (c *checker[A, R]) left(side int) string {
 	var told [2][]string
 	for i := range told {
-		// Each argument is told as a text, and only those are named whose texts differ.
+		// Spell each argument as a text, and name only those whose texts differ.
 		told[i] = tell(&c.a[i])
 	}
 	var parts []string
@@ -318,7 +318,7 @@ func flatEqual(c *coder, p, q unsafe.Pointer) bool {
 
 // overwriteArgs finds out whether writing into the arguments after the call
 // tells the two sides apart: that is what a test can show of shared memory.
-// Capacity behind the lengths is written to when the elements show nothing.
+// Capacity beyond the lengths is written to when the elements show nothing.
 func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
 	for _, room := range []bool{false, true} {
 		// Call each version anew, write into the arguments, and look at the result afterwards.
@@ -344,7 +344,7 @@ func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
 // overwriteAll writes into the slices and maps among the arguments and what
 // they point to, and returns the statements that do the same in a test, where
 // the arguments are called arg0, arg1 and so on. room has it write to the capacity
-// behind the lengths too.
+// beyond the lengths too.
 func overwriteAll(args reflect.Value, room bool) (statements []string) {
 	// Follow each slot from the arguments along its fields, with the expression that a test would
 	// use.

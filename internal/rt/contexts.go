@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Libraries know classes of characters of which code for ASCII forgets some
-// members. What is notable in them is tried alone, at both ends, inside and
-// twice, in letters and in the records: a parser gives one answer to whatever
-// is no record.
+// Libraries know classes of characters of which code for ASCII forgets some members. Notable
+// characters are tried alone, at both ends, inside and twice, in letters and in the records: a
+// parser gives one answer to all texts that are no record.
 
 // spaces are all of White_Space; broken are texts that are no UTF-8, each in
 // its own way: cut off, overlong, a surrogate, beyond the last rune, a lone
@@ -164,8 +163,8 @@ type cut struct{ from, to int }
 // maxCuts bounds the places of one text.
 const maxCuts = 24
 
-// cutsOf are the ends of a text and of the words in it: before, instead of and
-// behind each separator.
+// cutsOf returns the ends of a text and of the words in it: before, instead of and after each
+// separator.
 func cutsOf(text []byte) []cut {
 	n := len(text)
 	// The ends come first: between, instead of and behind the outermost bytes.

@@ -91,8 +91,7 @@ func (x *exhauster) levelsOf(t reflect.Type) []int {
 // coverValues is the number of values of a type that count as its levels.
 const coverValues = 40
 
-// copyOf is a telling value of a slot in memory of its own: other slots may lie
-// in it.
+// copyOf returns a telling value of a slot in memory of its own: other slots may lie in it.
 func (x *exhauster) copyOf(slot, level int) reflect.Value {
 	t := x.slots[slot].t
 	if x.kept == nil {

@@ -32,7 +32,7 @@ func Decode[A any](b []byte, a *A, types map[string]reflect.Type) error {
 	return decodePart(b, types, part{coderFor[A](), unsafe.Pointer(a)})
 }
 
-// DecodeValue is Decode for a pointer whose type is known at run time only.
+// DecodeValue does what Decode does for a pointer whose type is known at run time only.
 func DecodeValue(b []byte, ptr any, types map[string]reflect.Type) error {
 	p, err := partOf(ptr)
 	if err != nil {

@@ -298,7 +298,7 @@ func (d *domain) maps(t reflect.Type, depth int, add func(reflect.Value)) {
 	add(all)
 }
 
-// palette is elements, made once: for cases that do not write into them.
+// palette returns elements, made once: for cases that do not write into them.
 func (d *domain) palette(t reflect.Type) []reflect.Value {
 	if d.palettes == nil {
 		d.palettes = map[reflect.Type][]reflect.Value{}
@@ -309,8 +309,7 @@ func (d *domain) palette(t reflect.Type) []reflect.Value {
 	return d.palettes[t]
 }
 
-// elements are the values that slices of t are filled with, in order where t
-// has one.
+// elements returns the values that slices of t are filled with, in order where t has one.
 func (d *domain) elements(t reflect.Type) []reflect.Value {
 	list := d.values(t, 16, 1)
 	sort.SliceStable(list, func(i, j int) bool {

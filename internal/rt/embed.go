@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Source is the source of this package, as `internal/harness` ships it. This
-// file and the tests are left out there.
+// Source is the source of this package, as `internal/harness` ships it. The patterns take all files
+// but the tests.
 //
-//go:embed *.go
+//go:embed *[^t].go *[^s]t.go *[^e]st.go
 var Source embed.FS
 
 // A Part names the files of this package that one kind of generated program needs. The whole
@@ -35,7 +35,7 @@ var (
 	}
 	onlyRecorded = []string{"capture.go", "capture_mmap.go", "capture_other.go"}
 
-	// What only Beagle itself does with records and with what was recorded.
+	// Files that only Beagle itself uses, on records and recordings.
 	neverShipped = []string{"embed.go", "captured.go", "golit.go", "json.go", "jsonform.go", "jsonread.go", "shape.go"}
 )
 
@@ -50,10 +50,11 @@ func (p Part) Has(file string) bool {
 	return !slices.Contains(onlyRecorded, file)
 }
 
-// Files is the text of each file of the part by name, as it is compiled into generated programs.
+// Files returns the text of each file of the part by name, as it is compiled into generated
+// programs.
 func (p Part) Files() map[string]string { return Texts(Source, p.Has) }
 
-// Texts is the text of each file of an embedded directory that keep names.
+// Texts returns the text of each file of an embedded directory that keep names.
 func Texts(dir embed.FS, keep func(file string) bool) map[string]string {
 	out := map[string]string{}
 	entries, err := dir.ReadDir(".")

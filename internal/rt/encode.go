@@ -50,12 +50,12 @@ var encoders = sync.Pool{New: func() any { return new(encoder) }}
 // graph: pointers, slices and maps that share memory still do after Decode.
 func Encode[A any](a *A) ([]byte, error) { return AppendEncode(nil, a, DefaultLimit) }
 
-// AppendEncode is Encode with a limit, appending to dst.
+// AppendEncode does what Encode does with a limit, and appends to dst.
 func AppendEncode[A any](dst []byte, a *A, limit Limit) ([]byte, error) {
 	return encodeParts(dst, limit, false, part{coderFor[A](), unsafe.Pointer(a)})
 }
 
-// EncodeValue is Encode for a pointer whose type is known at run time only.
+// EncodeValue does what Encode does for a pointer whose type is known at run time only.
 func EncodeValue(ptr any) ([]byte, error) {
 	p, err := partOf(ptr)
 	if err != nil {

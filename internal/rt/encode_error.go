@@ -57,7 +57,7 @@ func unwrap(err error) (inner []error) {
 	return inner
 }
 
-// wrapped writes the errors within an error, and its fields behind them if it
+// wrapped writes the errors within an error, and its fields after them if it
 // shows any.
 func (e *encoder) wrapped(err error, v reflect.Value, fields *shownFields) {
 	inner := unwrap(err)
@@ -179,7 +179,7 @@ func (e *encoder) errorFields(v reflect.Value, f *shownFields) {
 // fieldText spells a field of plain data as Go does.
 func fieldText(v reflect.Value) string { return fmt.Sprintf("%#v", v) }
 
-// fieldTexts are the names of the fields that an error shows, and their texts.
+// fieldTexts returns the names of the fields that an error shows, and their texts.
 func fieldTexts(v reflect.Value) (names, texts []string) {
 	v, fields := publicFields(v)
 	if fields == nil {

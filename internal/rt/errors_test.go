@@ -98,7 +98,7 @@ func TestErrorTypes(t *testing.T) {
 	}
 }
 
-// TestRoomIsOverwritten: an owner may write behind the length of a slice too.
+// TestRoomIsOverwritten: an owner may write beyond the length of a slice too.
 func TestRoomIsOverwritten(t *testing.T) {
 	a := struct{ A0, A1 []int }{make([]int, 0, 2), []int{1}}
 	v := reflect.ValueOf(&a).Elem()

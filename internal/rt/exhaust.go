@@ -266,7 +266,7 @@ func (x *exhauster) one(i int) {
 	}
 }
 
-// slow reports whether the original is too slow for the case at hand.
+// slow reports whether the original is too slow for the current case.
 func (x *exhauster) slow() bool { return x.slowFor(func() { x.stand.original(x.id()) }) }
 
 // slowFor reports whether the original is too slow for the input that it got

@@ -255,7 +255,7 @@ func (g *maker) pointing(t reflect.Type, s space) space {
 	}}
 }
 
-// slices are nil, empty, empty with room, and words over the first elements.
+// slices returns a space of slices: nil, empty, empty with room, and words over the first elements.
 func (g *maker) slices(t reflect.Type, budget, depth int) space {
 	// Bytes have lists of their own, and deep lists are not worth their number.
 	if t.Elem().Kind() == reflect.Uint8 {
@@ -294,7 +294,7 @@ func (g *maker) slices(t reflect.Type, budget, depth int) space {
 	}}
 }
 
-// ramps are ascending and descending words, with and without repeats.
+// ramps returns ascending and descending words, with and without repeats.
 func ramps(lens []int, k int) sequence[[]int] {
 	return sequence[[]int]{4 * len(lens), func(i int) []int {
 		w := make([]int, lens[i/4])
@@ -366,7 +366,7 @@ func (g *maker) arrays(t reflect.Type, budget, depth int) space {
 	}}
 }
 
-// maps are nil and words of up to three keys with values that vary.
+// maps returns a space of maps: nil and words of up to three keys with values that vary.
 func (g *maker) maps(t reflect.Type, budget, depth int) space {
 	if depth >= maxNesting || budget < 2 {
 		return space{1, func(int, unsafe.Pointer) {}}

@@ -91,8 +91,7 @@ func (g *goWriter) declareAll(list []Value, s *Shape) {
 	}
 }
 
-// inside is the shape that holds v.Elems: that of the dynamic type for an
-// interface value.
+// inside returns the shape that holds v.Elems: that of the dynamic type for an interface value.
 func (g *goWriter) inside(v *Value, s *Shape) *Shape {
 	if v.Kind != KindInterface {
 		return s
@@ -242,7 +241,7 @@ func bytesLit(v *Value, s *Shape) string {
 	return fmt.Sprintf("%s(%q)", s.Name, v.Str)
 }
 
-// body is a composite literal without its type.
+// body returns a composite literal without its type.
 func (g *goWriter) body(v *Value, s *Shape) string {
 	var list []string
 	switch v.Kind {

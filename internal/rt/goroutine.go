@@ -2,7 +2,7 @@ package rt
 
 import "runtime"
 
-// GoroutineID is the number of the goroutine that calls it.
+// GoroutineID returns the number of the goroutine that calls it.
 func GoroutineID() uint64 { return goroutineID() }
 
 // goroutineID reads "goroutine 17 [running]".

@@ -154,9 +154,8 @@ func (o *Growth) loses() bool {
 		o.ratio(last) > slowerBy && o.ratio(last) > slowerBy*o.ratio(0)
 }
 
-// steeper reports whether it loses more and more still in the last step. A
-// constant factor may hide behind what a short call costs anyway; it is told,
-// and the measurement's to judge.
+// steeper reports whether it loses more and more still in the last step. A constant factor may hide
+// in the fixed cost of a short call; the reply reports it, and the measurement judges it.
 func (o *Growth) steeper() bool {
 	last := len(o.Lengths) - 1
 	return o.loses() && o.ratio(last) > 2*slowerBy && o.ratio(last) > steepBy*o.ratio(last-1)
@@ -164,7 +163,7 @@ func (o *Growth) steeper() bool {
 
 func (o *Growth) ratio(k int) float64 { return float64(o.Got[k]) / float64(max(o.Want[k], 1)) }
 
-// longest is the record with the longest sequence in a group, and its length.
+// longest returns the record with the longest sequence in a group, and its length.
 func (g *grower[A, R]) longest(group []int) (record, length int) {
 	record = -1
 	for _, i := range g.p.picks {
@@ -232,7 +231,7 @@ func varied(n int, rng *rand.Rand) []byte {
 	return b
 }
 
-// repeatedTo is a sequence of n elements made of all of v's, which has some.
+// repeatedTo returns a sequence of n elements made of all of v's, which has some.
 func repeatedTo(v reflect.Value, n int) reflect.Value {
 	if v.Kind() == reflect.String {
 		b := make([]byte, 0, n+v.Len())
@@ -248,7 +247,7 @@ func repeatedTo(v reflect.Value, n int) reflect.Value {
 	return out
 }
 
-// joined is the sequences of the records in a row, n elements or fewer.
+// joined returns the sequences of the records in a row, n elements or fewer.
 func (g *grower[A, R]) joined(slot, n int) reflect.Value {
 	// The record in place is the pattern for other slots, so it comes back at the end.
 	x, keep := g.x, g.s.a
@@ -324,7 +323,7 @@ func (g *grower[A, R]) least(record int) (want, got int64) {
 	return max(least[0], 1), max(least[1], 1)
 }
 
-// once is the processor time of one call.
+// once returns the processor time of one call.
 func (g *grower[A, R]) once(side, record int) int64 {
 	c := g.s.check
 	v := 0
@@ -338,8 +337,8 @@ func (g *grower[A, R]) once(side, record int) int64 {
 	return threadClock() - start
 }
 
-// threadClock is the processor time of a locked thread: the clock of a process
-// moves in large steps on some systems.
+// threadClock returns the processor time of a locked thread: the clock of a process moves in large
+// steps on some systems.
 func threadClock() int64 {
 	if t := cpuClock(ofThread); t >= 0 {
 		return t

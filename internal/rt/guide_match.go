@@ -148,8 +148,7 @@ func (g *guide) otherInts(at place, p *tracePair, yield func(func(reflect.Value)
 // shifts are common shift counts of programs that cut numbers.
 var shifts = []int{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56}
 
-// otherFactors are the numbers that make x equal to y if x is n shifted,
-// multiplied or divided.
+// otherFactors returns the numbers that make x equal to y if x is n shifted, multiplied or divided.
 func otherFactors(n uint64, p *tracePair) (list []uint64) {
 	for _, s := range shifts {
 		if n>>s == p.x {

@@ -123,8 +123,8 @@ func (g *guide) mutant(k *kept) any {
 	}
 }
 
-// twins are the places that are equal to one and must stay so: half the time,
-// what was equal remains equal.
+// twins returns the places that are equal to one and must stay so: half the time, what was equal
+// remains equal.
 func (g *guide) twins(list []place, at place) []place {
 	if at.kind == listPlace || at.kind == otherPlace || g.rng.IntN(2) == 0 {
 		return nil
@@ -393,8 +393,8 @@ func insert(b []byte, i, j int, s []byte) []byte {
 	return append(append(append(out, b[:i]...), s...), b[j:]...)
 }
 
-// piece is a short text: a letter or constant of the versions, an operand that
-// they compared, a text from elsewhere in the input, or a number.
+// piece returns a short text: a letter or constant of the versions, an operand that they compared,
+// a text from elsewhere in the input, or a number.
 func (g *guide) piece(k *kept, list []place) []byte {
 	switch g.rng.IntN(7) {
 	case 0, 1:

@@ -82,8 +82,8 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// TestGuideSaturates: equal versions end the search by themselves, twice in the
-// same way, and what cannot be reached is told.
+// TestGuideSaturates: equal versions end the search by themselves, twice in the same way, and the
+// reply lists what cannot be reached.
 func TestGuideSaturates(t *testing.T) {
 	dead := func(s string) bool { return TraceInt(8, TraceLt, len(s), 0) }
 	one := guidedBy(t, &Guide{Exhaust: Exhaust{Seed: 3}}, lower(never), lower(dead))

@@ -13,7 +13,7 @@ const (
 	leastItself = 4                      // runs of the original, however long they take
 	mostItself  = 256                    // and however short
 	itselfTime  = 200 * time.Millisecond // of processor time
-	manyOf      = 8                      // an outcome to so many runs is one of too many to know all
+	manyOf      = 8                      // with fewer runs an outcome, there are too many outcomes to know all
 
 	briefItself = 64 // runs of a look, once fruitless ones have taken itselfTime
 	vainLooks   = 4  // times itselfTime, after which the looks end

@@ -52,7 +52,7 @@ func (g *guard[A, R]) ended(v, base int) {
 	}
 }
 
-// strayed is the difference that a candidate's goroutines make, or nil.
+// strayed returns the difference that a candidate's goroutines make, or nil.
 func (c *checker[A, R]) strayed(id int, src *A) *Diff {
 	if c.stray == nil || c.stray.v == 0 {
 		return nil
@@ -96,7 +96,7 @@ func (t *timer[A, R]) starts() bool {
 	return true
 }
 
-// newGoroutine is the number of one that is started for it.
+// newGoroutine returns the number of one that is started for it.
 func newGoroutine() uint64 {
 	id := make(chan uint64)
 	go func() { id <- goroutineID() }()

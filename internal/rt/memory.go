@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// What a caller may do with memory that it was given, and what a variant may
-// not do with memory that it gave away:
+// A caller may write to memory that it was given, and a variant may not use memory that it gave
+// away:
 //
 //   - results stay as they are while later calls run (a shared buffer does not);
 //   - writing into results does not change the answers of later calls;
@@ -96,7 +96,7 @@ func (p *replayer[A, R]) afterResults(i int) *Diff {
 	if !first || !again || p.writtenResults(0, i) || c.selfDiffers(i, &p.records[i]) {
 		return nil
 	}
-	// Run once more, for the difference to be told, and with its memory put back at the end.
+	// Run once more to report the difference, and put the memory back at the end.
 	c.run(0, i, &p.records[i])
 	s := scribbler{}
 	c.run(1, i, &p.records[i])

@@ -17,7 +17,7 @@ func Minimise(v Value, fails func(Value) bool, budget time.Duration) (Value, int
 	return minimise(v, nil, fails, func() bool { return time.Now().After(end) })
 }
 
-// spending is late when a budget of processor time is spent.
+// spending returns a function that reports whether a budget of processor time is spent.
 func spending(budget time.Duration) (late func() bool) {
 	began, spent := time.Now(), ProcessCPU()
 	return func() bool { return spentUp(ProcessCPU()-spent, time.Since(began), budget) }
@@ -33,8 +33,8 @@ func spentUp(used, wall, budget time.Duration) bool {
 	return used > budget || wall > minimiseWall*budget
 }
 
-// minimise is Minimise for a value of type t. Values that only their package can make stay whole,
-// since no caller can make a part of one.
+// minimise does what Minimise does for a value of type t. Values that only their package can make
+// stay whole, since no caller can make a part of one.
 func minimise(v Value, t reflect.Type, fails func(Value) bool, late func() bool) (Value, int) {
 	m := &minimiser{root: v.Clone(), fails: fails, late: late}
 	if t != nil {
@@ -115,7 +115,7 @@ func (m *minimiser) node(v *Value, t reflect.Type) {
 	}
 }
 
-// partOfType is the type of part i of a value; nil where it is not known.
+// partOfType returns the type of part i of a value; nil where it is not known.
 func partOfType(v *Value, t reflect.Type, i int) reflect.Type {
 	if t == nil {
 		return nil

@@ -21,7 +21,7 @@ type Observe struct {
 	Steady bool `json:"steady,omitempty"`
 	// try all inputs of one and two bytes, if the target maps a text to the same type
 	Mine     bool      `json:"mine"`
-	Generate int       `json:"generate,omitempty"` // make so many small inputs; nothing is called with them
+	Generate int       `json:"generate,omitempty"` // the number of small inputs to make; nothing is called with them
 	Alphabet *Alphabet `json:"alphabet,omitempty"` // for Generate; nil means the default
 }
 
@@ -132,7 +132,7 @@ func (o *observer[A, R]) load(path string) error {
 		var a A
 		if err := Decode(r.Args, &a, o.h.Types); err != nil {
 			o.refuse(i, err)
-			// A record that does not fit is told to the caller, with its number.
+			// Report a record that does not fit to the caller, with its number.
 			continue
 		}
 		// The room counts what the value takes in memory. The first record is always taken.
@@ -145,7 +145,7 @@ func (o *observer[A, R]) load(path string) error {
 	return nil
 }
 
-// footprint is the memory in bytes that a value leads to, texts left aside.
+// footprint returns the memory in bytes that a value leads to, texts left aside.
 func (o *observer[A, R]) footprint(a *A) int {
 	s := &scanner{}
 	for _, f := range o.in.fields {

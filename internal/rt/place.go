@@ -115,7 +115,7 @@ func (s *spans) walk(v reflect.Value, depth int) {
 	}
 }
 
-// holdsMemory is leadsToMemory with strings.
+// holdsMemory does what leadsToMemory does, and counts strings.
 func holdsMemory(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String:

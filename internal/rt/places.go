@@ -32,7 +32,7 @@ const (
 	maxPaired  = 11 // with each other
 )
 
-// marks are the special letters, those that either version compares with first.
+// marks returns the special letters, those that either version compares with first.
 func (x *exhauster) marks() []string {
 	var list []string
 	add := func(s string) {

@@ -107,8 +107,8 @@ func LoadArgs[A any](path string, types map[string]reflect.Type) ([]A, []float64
 	return args, weights, err
 }
 
-// loadFitting is LoadArgs; where an int has 32 bits it leaves out the records
-// with larger ones, and counts them.
+// loadFitting does what LoadArgs does; where an int has 32 bits it leaves out the records with
+// larger ones, and counts them.
 func loadFitting[A any](
 	path string, types map[string]reflect.Type,
 ) (args []A, weights []float64, unfit int, err error) {

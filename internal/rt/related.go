@@ -195,7 +195,7 @@ func (x *exhauster) innerTexts(i, n int, yield func() bool) bool {
 				switch place {
 				case 0:
 					setText(list.Index(k), text)
-				case 3: // the same but for its end
+				case 3: // the same except for its end
 					setText(list.Index(k), slices.Concat(text[:n-1], []byte{text[n-1] ^ 1}))
 				default:
 					setText(list.Index(k), []byte{'a' + byte(place)})

@@ -19,7 +19,7 @@ type Replay struct {
 	Panics  string   `json:"panics,omitempty"`
 	Deep    int      `json:"deep,omitempty"`   // calls that also get the checks on memory and order; 0 means 64
 	Budget  int64    `json:"budget,omitempty"` // nanoseconds; 0 means no limit
-	// above 1: no comparison with the original but calls from so many goroutines at once
+	// above 1: calls from this number of goroutines at once, without comparison with the original
 	Threads int `json:"threads,omitempty"`
 
 	// another look, in a process that has seen nothing yet: one of the Cold constants
@@ -315,9 +315,8 @@ func (p *replayer[A, R]) concurrently() {
 	p.out.Cases = len(p.picks) * p.q.Threads
 }
 
-// thread is one goroutine of the concurrent check. Neighbouring goroutines
-// walk the records in the same order, half a step apart, so that equal inputs
-// meet.
+// thread runs one goroutine of the concurrent check. Neighbouring goroutines walk the records in
+// the same order, half a step apart, so that equal inputs meet.
 func (p *replayer[A, R]) thread(t int) *Diff {
 	c := newChecker(&guard[A, R]{h: p.h}, p.q.Variant, p.q.Panics)
 	mine := &replayer[A, R]{h: p.h, q: p.q, records: p.records, check: c}

@@ -498,7 +498,7 @@ type mixedArgs struct {
 }
 
 // TestCaseNumbers: cases are found again by their numbers in every phase, also
-// behind those that were left out since the original is too slow for them.
+// after those that were left out since the original is too slow for them.
 func TestCaseNumbers(t *testing.T) {
 	made := map[int]string{}
 	work := func(a *mixedArgs, r *textResults) {

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// CheckRoom is the look at the capacity of arguments behind their length.
+// CheckRoom is the look at the capacity of arguments beyond their length.
 const CheckRoom = "the capacity behind an argument's length"
 
-// wrote reports whether the candidate wrote behind the length of an argument slice where the
+// wrote reports whether the candidate wrote beyond the length of an argument slice where the
 // original did not: a caller that cut the slice off a longer one sees that. Where the original
 // writes too, as scratch or by appending, another value is no offence: if a result shows it, the
 // results are compared.
@@ -45,7 +45,7 @@ func beyond[A any](orig, cand, untouched *A) bool {
 	return false
 }
 
-// behind are the bytes between length and capacity.
+// behind returns the bytes between length and capacity.
 func behind(elem *coder, h *sliceHeader) []byte {
 	return unsafe.Slice((*byte)(elem.at(h.data, h.len)), uintptr(h.cap-h.len)*elem.size)
 }
@@ -59,7 +59,7 @@ func hasRoom[A any](a *A) bool {
 	return false
 }
 
-// roomOf is the header of an argument slice with capacity to spare.
+// roomOf returns the header of an argument slice with capacity to spare.
 func roomOf(f field, a unsafe.Pointer) *sliceHeader {
 	if f.c.typ.Kind() != reflect.Slice || f.c.elem.size == 0 {
 		return nil
@@ -86,7 +86,7 @@ func differInRoom[A any](a, b *A) bool {
 	return false
 }
 
-// room returns the memory behind the length, in the form of snapshots.
+// room returns the memory beyond the length, in the form of snapshots.
 func room(c *coder, h *sliceHeader) ([]byte, error) {
 	behind := sliceHeader{c.elem.at(h.data, h.len), h.cap - h.len, h.cap - h.len}
 	return encodeParts(nil, SnapshotLimit, true, part{c, unsafe.Pointer(&behind)})

@@ -7,6 +7,7 @@
 package rt
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,6 +43,7 @@ type Request struct {
 
 	Progress string  `json:"progress,omitempty"` // file for the place of the work, see Begin; the parent sets it
 	Stall    float64 `json:"stall,omitempty"`    // milliseconds that one input may take; 0 means no limit
+	Stack    int     `json:"stack,omitempty"`    // bytes of stack that it may take; 0 means maxStack
 
 	// the contract; the parent sets the target's own unless another is to be tried
 	Terms *Terms `json:"terms,omitempty"`
@@ -111,7 +113,7 @@ func (h *Harness[A, R]) carryOut(q *Request) (any, error) {
 // prepare sets the process up as the request wants it.
 func (q *Request) prepare() error {
 	runtime.GOMAXPROCS(max(q.Procs, 1))
-	debug.SetMaxStack(maxStack)
+	debug.SetMaxStack(cmp.Or(q.Stack, maxStack))
 	Idle()
 	if q.Progress != "" {
 		if err := openProgress(q.Progress); err != nil {

@@ -23,7 +23,7 @@ var notable = []rune{'\u0130', '\u0131', '\u017f', '\u212a', '\u00df', '\u1e9e',
 // common is the end of the scripts that most code was tried with.
 const common = 0x3100
 
-// runes puts every rune beyond ASCII into every text, alone, before, behind and between letters,
+// runes puts every rune beyond ASCII into every text, alone, before, after and between letters,
 // and into every number of the size of a rune: first the common ones in all contexts, then one of
 // each block, then another of each.
 func (x *exhauster) runes(yield func() bool) {
@@ -58,8 +58,8 @@ func (x *exhauster) runes(yield func() bool) {
 // runeContexts is the number of contexts in which a rune is tried.
 const runeContexts = 4
 
-// contextOf is the context of a rune in a round. In no round it goes with a bit
-// of the rune, so that neighbours and blocks differ in it.
+// contextOf returns the context of a rune in a round. In no round it goes with a bit of the rune,
+// so that neighbours and blocks differ in it.
 func contextOf(r rune, round int) int {
 	return int(uint32(r)*2654435769>>30+uint32(round)) % runeContexts
 }

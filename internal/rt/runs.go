@@ -22,7 +22,7 @@ var runeRuns = []int{2, 5, 9, 17, 65}
 // mostRunes bounds the runes that are repeated.
 const mostRunes = 400
 
-// markRuns puts runs of one mark before and behind another, alone and between
+// markRuns puts runs of one mark before and after another, alone and between
 // ordinary letters, and runs of the runes that the original's callees treat in
 // ways of their own.
 func (x *exhauster) markRuns(yield func() bool) {
@@ -77,8 +77,8 @@ func (x *exhauster) textCase(i, k int, text string, yield func() bool) bool {
 	return !x.small() || yield()
 }
 
-// cutTwins puts a rune behind the one that a conversion to 8 or 16 bits takes it
-// for, as a small table of known runes does.
+// cutTwins writes a rune after the one that it truncates to in 8 or 16 bits: a version that
+// truncates runes, or keeps them in a small table, confuses the two.
 func (x *exhauster) cutTwins(slot int, yield func() bool) bool {
 	for k, r := range slices.Concat(x.q.Runes, notable) {
 		for _, other := range []rune{r & 0xffff, r & 0xff} {

@@ -14,7 +14,7 @@ var (
 )
 
 // sampledMarks is the number of the versions' own marks in long texts: a place that is kept in 16
-// bits shows only behind the right one.
+// bits shows only after the right one.
 const sampledMarks = 8
 
 // samples puts single elements out of line into long sequences.
@@ -79,8 +79,8 @@ func (x *exhauster) sample(i int, t reflect.Type, n int, yield func() bool) bool
 	return true
 }
 
-// sampledPlaces are the ends, the middle and the borders of pages: the early
-// ones, and then fewer.
+// sampledPlaces returns the ends, the middle and the borders of pages: the early ones, and then
+// fewer.
 func sampledPlaces(n int) []int {
 	list := []int{0, n - 1, n / 2, n/2 + 1, n / 3, n - n/3, 1, n - 2, 1<<16 + 5, n - 1<<16}
 	for page := pageSize; page < n; page += pageSize * (1 + page/(16*pageSize)) {

@@ -4,7 +4,7 @@ package rt
 
 import "syscall"
 
-// newPages is memory of whole pages outside of Go's heap.
+// newPages returns memory of whole pages outside of Go's heap.
 func newPages(n int) ([]byte, error) {
 	return syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
 }

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// mapped is a space over values of another.
+// mapped returns a space over values of another.
 func mapped[T any](list sequence[T], set func(T, unsafe.Pointer)) space {
 	return space{list.n, func(i int, p unsafe.Pointer) { set(list.at(i), p) }}
 }
@@ -48,9 +48,8 @@ func sampled[T any](s sequence[T], n int) sequence[T] {
 	return sequence[T]{n, func(i int) T { return s.at(int(float64(i) * float64(s.n) / float64(n))) }}
 }
 
-// texts are: the empty string; every byte; the alphabet's texts; words of up
-// to three letters; every pair of bytes; long words with one letter out of
-// line; longer words; pairs of texts.
+// texts returns: the empty string; every byte; the alphabet's texts; words of up to three letters;
+// every pair of bytes; long words with one letter out of line; longer words; pairs of texts.
 func (g *maker) texts(budget int) sequence[string] {
 	// A small budget has no room for all bytes.
 	letters := g.alpha.Bytes
@@ -90,7 +89,7 @@ func capped[T any](s sequence[T], share int) sequence[T] { return sampled(s, min
 
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
-// words are all words of up to length n over k letters, the short ones first.
+// words returns all words of up to length n over k letters, the short ones first.
 func words(k, n int) sequence[[]int] {
 	// ends holds where the words of each length end in the list.
 	total, count := 0, 1

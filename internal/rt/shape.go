@@ -91,7 +91,7 @@ func (b shaper) fields(s *Shape, t reflect.Type) {
 	}
 }
 
-// name is the type as written inside the package.
+// name returns the type as written inside the package.
 func (b shaper) name(t reflect.Type) string {
 	if t.Name() != "" {
 		if t.PkgPath() == "" || t.PkgPath() == b.pkg {
@@ -126,7 +126,7 @@ func (s *Shape) Named() bool {
 // bytes reports whether the values are written as bytes.
 func (s *Shape) bytes() bool { return s.Kind == reflect.Slice && s.Elem.Kind == reflect.Uint8 }
 
-// Zero is the zero value of the type.
+// Zero returns the zero value of the type.
 func (s *Shape) Zero() Value {
 	// Types with a form of their own have a zero value of that form.
 	switch s.Form {

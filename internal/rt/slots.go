@@ -46,7 +46,7 @@ func slotsOf(t reflect.Type, own string) []slot {
 	return list[:min(len(list), maxSlots)]
 }
 
-// field is the variable of a slot, made if it is not there.
+// field returns the variable of a slot, made if it is not there.
 func (x *exhauster) field(i int) reflect.Value {
 	v := x.v
 	for _, k := range x.slots[i].path {
@@ -61,8 +61,8 @@ func (x *exhauster) field(i int) reflect.Value {
 	return v
 }
 
-// peek is the variable of a slot if it is there: to look must not replace a nil
-// pointer on the way.
+// peek returns the variable of a slot if it is there: to look must not replace a nil pointer on the
+// way.
 func (x *exhauster) peek(i int) (reflect.Value, bool) {
 	v := x.v
 	for _, k := range x.slots[i].path {

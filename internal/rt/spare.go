@@ -2,14 +2,13 @@ package rt
 
 import "reflect"
 
-// spares are the numbers of elements that fit behind an argument's length, for
-// a length of n.
+// spares returns the numbers of elements that fit beyond an argument's length, for a length of n.
 func spares(n int) []int { return []int{8, 64, n + 64, 1 << 12} }
 
 // spareLens are the lengths of the arguments with spare capacity.
 var spareLens = []int{0, 1, 7, 32, 100, 300, 1000}
 
-// spare gives slices much capacity behind their length, which holds something:
+// spare gives slices much capacity beyond their length, which holds something:
 // a caller who cut the slice off a longer one sees what a call writes there.
 func (x *exhauster) spare(yield func() bool) {
 	// Go through lengths, rooms and fillings, and give each slice of the input that much room in
@@ -55,12 +54,12 @@ func (x *exhauster) spare(yield func() bool) {
 
 func isSlice(t reflect.Type) bool { return t.Kind() == reflect.Slice }
 
-// extend moves a slice to memory with room behind it, which holds a pattern.
+// extend moves a slice to memory with room beyond it, which holds a pattern.
 func (x *exhauster) extend(f reflect.Value, room int) {
 	t, n := f.Type(), f.Len()
 	s := reflect.MakeSlice(t, n+room, n+room)
 	reflect.Copy(s, f)
-	if behind := s.Slice(n, n+room); coderOf(t.Elem()).flat { // others are not copied behind the length
+	if behind := s.Slice(n, n+room); coderOf(t.Elem()).flat { // others are not copied beyond the length
 		from := x.palette(t.Elem())
 		for k := range room {
 			x.element(behind.Index(k), 0x5a5+k, from)

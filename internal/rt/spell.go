@@ -20,22 +20,22 @@ func spell[A any](a *A) (exprs, imports []string) {
 	return w.fields(v)
 }
 
-// spellCall is spell for the arguments of a call: capacity behind the length
-// is written out too.
+// spellCall does what spell does for the arguments of a call: it writes out capacity beyond the
+// length too.
 func spellCall[A any](a *A) (exprs, imports []string) {
 	v := reflect.ValueOf(a).Elem()
 	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, room: true, brief: true}
 	return w.fields(v)
 }
 
-// spellBriefly is spell with Repeat where a long value repeats itself.
+// spellBriefly does what spell does, with Repeat where a long value repeats itself.
 func spellBriefly[A any](a *A) (exprs, imports []string) {
 	v := reflect.ValueOf(a).Elem()
 	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, brief: true}
 	return w.fields(v)
 }
 
-// tell is spell for people.
+// tell returns the arguments of a call as spell does, but readable for people.
 func tell[A any](a *A) []string {
 	v := reflect.ValueOf(a).Elem()
 	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, told: true, brief: true}
@@ -43,7 +43,7 @@ func tell[A any](a *A) []string {
 	return exprs
 }
 
-// errorTexts are the texts of the errors among the fields of a struct.
+// errorTexts returns the texts of the errors among the fields of a struct.
 func errorTexts[A any](a *A) []string {
 	v := reflect.ValueOf(a).Elem()
 	list := make([]string, v.NumField())
@@ -55,8 +55,8 @@ func errorTexts[A any](a *A) []string {
 	return list
 }
 
-// errorTypes are the types of the errors among the fields of a struct, as far as
-// another one has errors of other types there.
+// errorTypes returns the types of the errors among the fields of a struct, as far as another one
+// has errors of other types there.
 func errorTypes[A any](a, other *A) []string {
 	v, w := reflect.ValueOf(a).Elem(), reflect.ValueOf(other).Elem()
 	list := make([]string, v.NumField())
@@ -119,7 +119,7 @@ type speller struct {
 // maxSpellDepth keeps cycles from being followed for ever.
 const maxSpellDepth = 20
 
-// typ is the type as written in the target's package.
+// typ returns the type as written in the target's package.
 func (w *speller) typ(t reflect.Type) string {
 	if t == reflect.TypeOf(byte(0)) {
 		return "byte"
@@ -188,8 +188,8 @@ func (w *speller) expr(v reflect.Value, depth int) string {
 	return w.convert(t, reflect.TypeOf(0), strconv.FormatUint(v.Uint(), 10))
 }
 
-// dynamic is the content of an interface value. Errors are made anew from
-// their text: their types are often out of reach.
+// dynamic returns the content of an interface value. Errors are made anew from their text: their
+// types are often out of reach.
 func (w *speller) dynamic(v reflect.Value, depth int) string {
 	if name := w.global(v); name != "" && w.told {
 		text, _ := textOfError(v)
@@ -236,8 +236,8 @@ func fieldsInWords(v reflect.Value) string {
 	return " with {" + strings.Join(names, ", ") + "}"
 }
 
-// global is the name of the variable that holds a pointer, such as a sentinel
-// error, where the target's package can name it.
+// global returns the name of the variable that holds a pointer, such as a sentinel error, where the
+// target's package can name it.
 func (w *speller) global(v reflect.Value) string {
 	if v.Kind() != reflect.Pointer || !hasGlobals(v.Type().Elem()) {
 		return ""
@@ -372,7 +372,7 @@ func (w *speller) copied(v reflect.Value, depth int) string {
 // people, since it alone has both versions' values and sees where they differ.
 const maxShown = 1 << 16
 
-// shown is a struct of results or arguments for people.
+// shown renders a struct of results or arguments for people.
 func shown[T any](t *T) string {
 	exprs := tell(t)
 	for i, e := range exprs {
@@ -391,8 +391,8 @@ func cutTo(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// globalLit is a variable's name in the target's package, whose variables are
-// registered with its import path.
+// globalLit returns a variable's name in the target's package, whose variables are registered with
+// its import path.
 func globalLit(name string) string {
 	if globals.common[name] {
 		return name

@@ -32,8 +32,8 @@ func sharedMemory[A any](a *A, exprs []string) (setup, imports []string) {
 	return setup, imports
 }
 
-// overlapping are the fields that are slices of one memory with field i, directly
-// or through others.
+// overlapping returns the fields that are slices of one memory with field i, directly or through
+// others.
 func overlapping(v reflect.Value, i int) []int {
 	group := []int{i}
 	for at := 0; at < len(group); at++ {

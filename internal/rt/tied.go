@@ -15,9 +15,9 @@ const (
 	tiedLeast = 2
 )
 
-// knots finds the numbers that are often the length of a sequence. A pair says
-// something only where the lengths differ from record to record, or are more
-// than one. put makes a record the case at hand.
+// knots finds the numbers that are often the length of a sequence. A pair says something only where
+// the lengths differ from record to record, or are more than one. put makes a record the current
+// case.
 func (x *exhauster) knots(records int, put func(r int)) {
 	// Count for each pair of a number and a sequence in how many records they agree.
 	counts := map[knot]int{}
@@ -57,8 +57,8 @@ func isNumber(v reflect.Value, n int) bool {
 	return v.CanInt() && v.Int() == int64(n) || v.CanUint() && v.Uint() == uint64(n)
 }
 
-// tie sets the numbers of the case at hand to the lengths that they go with. It
-// reports whether that changed anything.
+// tie sets the numbers of the current case to the lengths that they go with. It reports whether
+// that changed anything.
 func (x *exhauster) tie() bool {
 	changed := false
 	for _, t := range x.tied {

@@ -19,12 +19,12 @@ import (
 //     several, because a number that was found in a preempted moment biases
 //     everything that follows. Each goes through its inputs once a slice: a
 //     second time it would know its branches.
-//   - What a call of each variant takes and allocates is found out once for sets that are alike:
-//     with many variants that takes longer than the slices.
+//   - The cost of a call of each variant, in time and memory, is measured once for sets that are
+//     alike: with many variants that takes longer than the slices.
 //   - Before the slices of a round an untimed pass over the window brings the
 //     inputs into the cache, so that being first costs nothing.
-//   - The collector runs between slices only. What collections cost is told
-//     apart from it (Timing.GCByte).
+//   - The collector runs between slices only. The cost of collections is reported apart from it
+//     (Timing.GCByte).
 //   - A slice ends when the goroutines that its calls started have ended: nobody
 //     else pays for them.
 //   - Each slice is timed by the wall clock and by the thread's own processor
@@ -221,7 +221,7 @@ func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], err
 	return t, nil
 }
 
-// nothing is the timing of a set on all of whose records the original panics.
+// nothing returns the timing of a set on all of whose records the original panics.
 func nothing(variants, skipped int) Timing {
 	return Timing{Skipped: skipped, Passes: make([]int, variants), Wall: make([][]int64, variants),
 		CPU: make([][]int64, variants), Allocs: make([]float64, variants), Bytes: make([]float64, variants)}
@@ -359,8 +359,7 @@ func (t *timer[A, R]) collect(v, calls int) bool {
 	return t.room(t.out.Bytes[v] * float64(calls))
 }
 
-// room makes room for so many bytes more, and reports whether that took a
-// collection.
+// room makes room for further bytes, and reports whether that took a collection.
 func (t *timer[A, R]) room(bytes float64) bool {
 	t.pending += bytes
 	if t.pending < heapLimit {

@@ -85,7 +85,7 @@ func endRun() int {
 	return trace.fresh
 }
 
-// at is the site of an id, begun for this run; nil outside a search.
+// at returns the site of an id, begun for this run; nil outside a search.
 func at(id uint32) *traceSite {
 	if uint(id) >= uint(len(trace.sites)) {
 		return nil
@@ -218,7 +218,7 @@ func (s *traceSite) nearBy(x, y uint64) {
 // chance, which keeps a search from its end, and bring the operands no nearer.
 const maxOther = 12
 
-// distanceClass is a distance below 32 itself, and a magnitude above.
+// distanceClass returns a distance below 32 itself, and a magnitude above.
 func distanceClass(d uint64) int {
 	if d < 32 {
 		return int(d)
@@ -276,8 +276,8 @@ func comparedTexts[T ~string | ~[]byte](s *traceSite, id uint32, x, y T) {
 	}
 }
 
-// TraceSwitch is the operand of a switch over integers, with its constants.
-// Each constant has a site, from id on.
+// TraceSwitch returns the operand of a switch over integers, with its constants. Each constant has
+// a site, from id on.
 func TraceSwitch[T integer](id uint32, x T, cases ...T) T {
 	for i, y := range cases {
 		comparedInts(id+uint32(i), uint64(x), uint64(y), x == y)
@@ -285,7 +285,7 @@ func TraceSwitch[T integer](id uint32, x T, cases ...T) T {
 	return x
 }
 
-// TraceSwitchText is TraceSwitch for strings.
+// TraceSwitchText does what TraceSwitch does for strings.
 func TraceSwitchText[T ~string](id uint32, x T, cases ...T) T {
 	for i, y := range cases {
 		TraceText(id+uint32(i), TraceEq, x, y)
@@ -330,13 +330,13 @@ func TraceS1[R any](id uint32, f func(x, y string) R, x, y string) R {
 	return f(x, y)
 }
 
-// TraceS2 is TraceS1 for two results.
+// TraceS2 does what TraceS1 does for two results.
 func TraceS2[R, S any](id uint32, f func(x, y string) (R, S), x, y string) (R, S) {
 	tracedTexts(id, x, y)
 	return f(x, y)
 }
 
-// TraceS3 is TraceS1 for three results.
+// TraceS3 does what TraceS1 does for three results.
 func TraceS3[R, S, T any](id uint32, f func(x, y string) (R, S, T), x, y string) (R, S, T) {
 	tracedTexts(id, x, y)
 	return f(x, y)
@@ -348,13 +348,13 @@ func TraceB1[R any](id uint32, f func(x, y []byte) R, x, y []byte) R {
 	return f(x, y)
 }
 
-// TraceB2 is TraceB1 for two results.
+// TraceB2 does what TraceB1 does for two results.
 func TraceB2[R, S any](id uint32, f func(x, y []byte) (R, S), x, y []byte) (R, S) {
 	tracedTexts(id, x, y)
 	return f(x, y)
 }
 
-// TraceB3 is TraceB1 for three results.
+// TraceB3 does what TraceB1 does for three results.
 func TraceB3[R, S, T any](id uint32, f func(x, y []byte) (R, S, T), x, y []byte) (R, S, T) {
 	tracedTexts(id, x, y)
 	return f(x, y)

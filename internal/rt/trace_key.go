@@ -21,7 +21,7 @@ func TraceKeyText[M ~map[K]V, K ~string, V any](id uint32, m M, k K) K {
 	return k
 }
 
-// TraceKeyInt is TraceKeyText for integers.
+// TraceKeyInt does what TraceKeyText does for integers.
 func TraceKeyInt[M ~map[K]V, K integer, V any](id uint32, m M, k K) K {
 	if s, missing := asked(id, m, k); missing && s.logs() {
 		for _, key := range pickedKeys(m, func(key K) uint64 { return mixed(uint64(key), trace.run) }) {
@@ -48,9 +48,8 @@ func asked[M ~map[K]V, K comparable, V any](id uint32, m M, k K) (s *traceSite, 
 // logs reports whether a site has room for more keys in this run's log.
 func (s *traceSite) logs() bool { return trace.logging && s.logged < maxTracedKeys }
 
-// pickedKeys are the keys of the smallest weights, so that the choice does not
-// depend on the order of the map. Another run weighs otherwise: in the course of
-// a search every key has its turn.
+// pickedKeys returns the keys of the smallest weights, so that the choice does not depend on the
+// order of the map. Another run weighs otherwise: in the course of a search every key has its turn.
 func pickedKeys[M ~map[K]V, K comparable, V any](m M, weight func(K) uint64) []K {
 	var keys [maxTracedKeys]K
 	var weights [maxTracedKeys]uint64
@@ -74,7 +73,7 @@ func pickedKeys[M ~map[K]V, K comparable, V any](m M, weight func(K) uint64) []K
 	return keys[:n]
 }
 
-// mixed is a hash of a number for a run.
+// mixed returns a hash of a number for a run.
 func mixed(x uint64, run uint32) uint64 {
 	x = (x ^ uint64(run)) * 0x9e3779b97f4a7c15
 	x ^= x >> 32

@@ -34,7 +34,7 @@ func (x *exhauster) both(i, k, base int, a, b []byte, yield func() bool) bool {
 }
 
 // twinPlaces are lengths of texts and places in them: alone, and at the ends of
-// words with and without a rest behind them.
+// words with and without a rest after them.
 var twinPlaces = [][2]int{{1, 0}, {8, 0}, {8, 7}, {9, 8}, {16, 8}, {17, 3}, {4, 3}, {33, 31}}
 
 // twinBytes tries every byte beside the bytes that differ from it in one bit or
@@ -83,7 +83,7 @@ func (x *exhauster) twinRunes(i, k int, yield func() bool) bool {
 	return true
 }
 
-// relatives are the other runes that a rune folds, lowers, uppers or titles to.
+// relatives returns the other runes that a rune folds, lowers, uppers or titles to.
 func relatives(r rune) []rune {
 	var list []rune
 	add := func(o rune) {
@@ -101,7 +101,7 @@ func relatives(r rune) []rune {
 }
 
 // farTwins makes long texts that differ in one byte: at the end, in the middle,
-// behind the borders of pages, and at neighbouring places.
+// after the borders of pages, and at neighbouring places.
 func (x *exhauster) farTwins(i, k int, yield func() bool) bool {
 	// Brief searches have no time for long texts.
 	if x.brief() {

@@ -41,10 +41,10 @@ type Ref struct {
 	Len, Cap int // of a slice
 }
 
-// Int is the number in an integer value.
+// Int returns the number in an integer value.
 func (v *Value) Int() int64 { return int64(v.Bits) }
 
-// Float is the number in a float value.
+// Float returns the number in a float value.
 func (v *Value) Float() float64 {
 	if v.Kind == KindFloat32 || v.Kind == KindComplex64 {
 		return float64(math.Float32frombits(uint32(v.Bits)))

@@ -56,11 +56,11 @@ func (t *timer[A, R]) calls() int {
 	return int(max(wanted, min(2*shortSlice/slices.Min(t.cost), slowest*wanted)))
 }
 
-// passes returns how many passes a slice makes when one takes so many nanoseconds. A second pass
+// passes returns how many passes a slice makes, given the nanoseconds that one takes. A second pass
 // over the same inputs meets branches that were learned on the first, which makes the same code
 // look up to a quarter faster. So there is one pass for any variant up to a hundred times as fast
-// as the first, unless that makes a slice a single call. Faster variants make a power of four,
-// lest copies of one differ, and their figure is a little too good.
+// as the first, unless that makes a slice a single call. Faster variants make a power of four, lest
+// copies of one differ, and their figure is a little too good.
 func (t *timer[A, R]) passes(one float64) int {
 	n := 1
 	for ; !t.q.Mutates && !t.q.Cold && n < maxPasses && one*float64(n) < shortSlice; n *= 4 {
@@ -84,8 +84,8 @@ func (t *timer[A, R]) probe() []A {
 	return all
 }
 
-// fastest is the minimum of several passes of variant v, so that a preempted
-// moment does not count. Slow calls are tried less often.
+// fastest returns the minimum of several passes of variant v, so that a preempted moment does not
+// count. Slow calls are tried less often.
 func (t *timer[A, R]) fastest(v int, calls []A) int64 {
 	share := int64(t.budget) / int64(10*len(t.run1))
 	best := t.once(v, calls)

@@ -186,9 +186,8 @@ func (x *exhauster) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
 // unrolled loops and of words.
 var around = []int{9, 1, 17, 33, 2, 3, 4, 5, 7, 8, 12, 15, 16, 24, 31, 32, 40, 63, 64, 65, 100, 129}
 
-// words makes texts end in eight times the same byte, each byte in turn: a
-// mask over a word that is wrong takes eight alike for good where one among
-// others gives it away.
+// words makes texts end in eight times the same byte, each byte in turn: a wrong mask over a word
+// may accept eight equal bytes and still reject one of them among others.
 func (x *exhauster) words(yield func() bool) bool {
 	const word = 8
 	for _, n := range []int{word, 2 * word} {
@@ -295,7 +294,7 @@ func (x *exhauster) inject(i int, text []byte, at []int, yield func() bool) bool
 	return true
 }
 
-// positions are the ends, the middle, and one of each remainder modulo 8.
+// positions returns the ends, the middle, and one of each remainder modulo 8.
 func positions(n int) []int {
 	var list []int
 	for _, p := range []int{0, n - 1, n / 2, 1, n - 2, n/2 + 1, n/2 + 2, n/2 + 3, n - 3, n - 4, n - 5, 7, 8} {

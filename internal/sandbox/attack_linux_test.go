@@ -55,8 +55,8 @@ func attackNothing([]string) {
 		})
 }
 
-// systems are the sandboxes to test: the best this kernel offers, and what is
-// left where namespaces are refused.
+// systems returns the sandboxes to test: the best this kernel offers, and what is left where
+// namespaces are refused.
 func systems(t *testing.T) map[string]*Sandbox {
 	s, err := New(Options{})
 	if err != nil {

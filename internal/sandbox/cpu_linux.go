@@ -2,9 +2,8 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// LastCPU is the number of the last processor that this process may run on, -1
-// when the system does not tell. In a container or under taskset it is not one
-// less than their count.
+// LastCPU returns the number of the last processor that this process may run on, -1 when the system
+// does not tell. In a container or under taskset it is not one less than their count.
 func LastCPU() int {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {

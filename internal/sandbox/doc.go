@@ -31,7 +31,6 @@
 // [Sandbox.Missing] lists the missing walls. On systems other than Linux only the time and output
 // limits and the process group remain.
 //
-// What it does not do: it bounds memory for each process, not in total, when
-// no cgroup may be made; it does not hide the processor from side channels;
-// and it trusts the kernel.
+// It has limits. Without a cgroup it bounds memory for each process, not in total. It does not hide
+// the processor from side channels, and it trusts the kernel.
 package sandbox

@@ -11,10 +11,10 @@ import (
 // wallCaps are the capabilities for building the walls, within a new user namespace.
 var wallCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 
-// unusedUID is an identity that owns nothing on this machine. The limit of
-// processes does not bind root. The kernel counts a user's processes in each
-// user namespace by itself; where there is none, each program gets an identity
-// of its own, as far as there are enough, or they would share one limit.
+// unusedUID returns an identity that owns nothing on this machine. The limit of processes does not
+// bind root. The kernel counts a user's processes in each user namespace by itself; where there is
+// none, each program gets an identity of its own, as far as there are enough, or they would share
+// one limit.
 func unusedUID(namespace bool) int {
 	m := identityMap("uid")
 	if len(m) == 0 {

@@ -35,7 +35,7 @@ func TestOnePorter(t *testing.T) {
 	}
 	before := portersOf(t)
 	for range 3 {
-		// What ends a group of processes is for the parent to act on.
+		// A porter ignores signals that end a group of processes: the parent acts on them.
 		syscall.Kill(before[0], syscall.SIGTERM)
 		if r, err := s.Run(t.Context(), Command{Profile: Run, Path: "/bin/true"}); err != nil || !r.OK() {
 			t.Fatal(r, err)
@@ -84,11 +84,11 @@ func TestPorterDies(t *testing.T) {
 	}
 }
 
-// ownTime is an argument of sleep that no other process has, not even of the same
-// test beside this one.
+// ownTime returns an argument of sleep that no other process has, not even of the same test beside
+// this one.
 func ownTime() string { return fmt.Sprintf("3600.%07d", os.Getpid()) }
 
-// sleepers are the processes with a command line.
+// sleepers returns the processes with a command line.
 func sleepers(line string) []int {
 	var out []int
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -248,8 +248,7 @@ func BenchmarkStartLarge(b *testing.B) {
 	ballast = nil
 }
 
-// processCPU is the processor time that this process alone has used since it was
-// asked last.
+// processCPU returns the processor time that this process alone has used since it was asked last.
 func processCPU() time.Duration {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)

@@ -131,8 +131,8 @@ type Result struct {
 // elsewhere is the processor time of programs that are children of another process than this one.
 var elsewhere atomic.Int64
 
-// Elsewhere is the processor time of all programs that ended in sandboxes and that the system does
-// not count among this process's children.
+// Elsewhere returns the processor time of all programs that ended in sandboxes and that the system
+// does not count among this process's children.
 func Elsewhere() time.Duration { return time.Duration(elsewhere.Load()) }
 
 // OK reports whether the program ended by itself with status 0.

@@ -51,8 +51,8 @@ func seccomp(o *orders) error {
 	return nil
 }
 
-// program is the filter: first the calls that are refused outright, then those that depend on an
-// argument.
+// program returns the filter: first the calls that are refused outright, then those that depend on
+// an argument.
 func program(o *orders) []unix.SockFilter {
 	var a assembler
 	a.load(dataArch)

@@ -65,8 +65,8 @@ func (o *orders) watchedDirs() []string {
 	return dirs
 }
 
-// usage is the room that directories take on disk; an empty file takes an
-// entry. Links lead elsewhere and are not followed.
+// usage returns the room that directories take on disk; an empty file takes an entry. Links lead
+// elsewhere and are not followed.
 func usage(dirs []string) (sum int64) {
 	const entry = 512
 	for _, dir := range dirs {
@@ -128,7 +128,7 @@ func threads(list []proc) (sum int) {
 	return sum
 }
 
-// hidden is the room that open files without a name take.
+// hidden returns the room that open files without a name take.
 func hidden(list []proc) (sum int64) {
 	type inode struct{ dev, ino uint64 }
 	seen := map[inode]bool{}

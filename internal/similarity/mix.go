@@ -45,7 +45,7 @@ func Mix(whole Shape, parts []Shape, start []float64) []float64 {
 	return w
 }
 
-// at is the share of a name. A little is left to names that a part does not have: few samples
+// at returns the share of a name. A little is left to names that a part does not have: few samples
 // show no more than that it is small.
 func at(s Shape, sum float64, name string) float64 {
 	if sum <= 0 {

@@ -16,7 +16,7 @@ type Shape struct {
 	Samples float64            // that stand behind it, of equal weight
 }
 
-// Total is the sum of the parts.
+// Total returns the sum of the parts.
 func (s Shape) Total() float64 {
 	sum := 0.0
 	for _, v := range s.Parts {
@@ -56,7 +56,7 @@ func Compare(production, benchmark Shape) beagle.Similarity {
 	return out
 }
 
-// Worst is the less alike of two comparisons of the same profiles.
+// Worst returns the less alike of two comparisons of the same profiles.
 func Worst(a, b beagle.Similarity) beagle.Similarity {
 	if b.Estimate < a.Estimate || b.Estimate == a.Estimate && b.Low < a.Low {
 		return b
@@ -85,7 +85,7 @@ func shares(a, b Shape) (p, q []float64, names []string) {
 	return p, q, names
 }
 
-// distance is the total variation distance.
+// distance returns the total variation distance.
 func distance(p, q []float64) float64 {
 	sum := 0.0
 	for i := range p {
@@ -135,7 +135,7 @@ func walk(p, q []float64, n, m float64) line {
 	return out
 }
 
-// chance is the distance that profiles of one shape show, the median.
+// chance returns the distance that profiles of one shape show, the median.
 func chance(r *rand.Rand, shape []float64, n, m float64) float64 {
 	seen := make([]float64, draws/3)
 	for i := range seen {
@@ -206,7 +206,7 @@ func Enough(production, benchmark Shape, needed float64) float64 {
 	return math.Round(high)
 }
 
-// where is the true distance at which a figure of the profiles reaches a value.
+// where returns the true distance at which a figure of the profiles reaches a value.
 func (l line) where(value float64, figure func(point) float64) float64 {
 	for k, at := range l {
 		if figure(at) < value {
@@ -225,7 +225,7 @@ func (l line) where(value float64, figure func(point) float64) float64 {
 	return l[len(l)-1].truth
 }
 
-// apart is the shape at c times the way from one shape to another.
+// apart returns the shape at c times the way from one shape to another.
 func apart(from, to []float64, c float64) []float64 {
 	out := make([]float64, len(from))
 	sum := 0.0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sampled is the shape that n samples of planted shares show.
+// sampled returns the shape that n samples of planted shares show.
 func sampled(r *rand.Rand, planted map[string]float64, n int) Shape {
 	names, sums, sum := []string{}, []float64{}, 0.0
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {

@@ -76,7 +76,7 @@ func hunkRange(start, end int) string {
 	return fmt.Sprintf("%d,%d", start+1, end-start)
 }
 
-// lines splits a text behind its line ends.
+// lines splits a text after its line ends.
 func lines(text string) []string {
 	out := strings.SplitAfter(text, "\n")
 	if out[len(out)-1] == "" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// abroad is a module whose parser hashes by a function of another package.
+// abroad returns a module whose parser hashes by a function of another package.
 func abroad(t *testing.T, across bool) *Unit {
 	t.Helper()
 	dir := t.TempDir()

@@ -34,7 +34,7 @@ func newFileImports(pkg *Package, file *srcFile) *fileImports {
 			n.names[path] = name
 		}
 	}
-	// What does not parse is told by the check of the candidate.
+	// The check of the candidate reports what does not parse.
 	if f, _, err := parseText(file.text); err == nil {
 		n.used = syntax.Qualifiers(f)
 	}
@@ -202,7 +202,7 @@ func insertSpec(text string, decl *ast.GenDecl, tok *token.File, spec importSpec
 		}
 		last = s
 	}
-	// Without one that sorts after it, it goes behind the last of its kind, or to the end of the
+	// Without one that sorts after it, it follows the last of its kind, or to the end of the
 	// block where its kind begins.
 	if last != nil {
 		at := skipLine(text, tok.Offset(last.End()))

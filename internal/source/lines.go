@@ -48,7 +48,7 @@ func Lines(canonical, written string) map[int]int {
 	return out
 }
 
-// nodes are those of a file's declarations but imports, in the order of the text.
+// nodes returns those of a file's declarations but imports, in the order of the text.
 func nodes(f *ast.File) []ast.Node {
 	var out []ast.Node
 	for _, d := range f.Decls {

@@ -299,7 +299,7 @@ func (n *narrower) backMethod(call *ast.CallExpr, p *piece) []syntax.Edit {
 	}
 }
 
-// selects reports whether a method's name means the method p behind an expression.
+// selects reports whether a method's name means the method p when it follows an expression.
 func (n *narrower) selects(e ast.Expr, p *piece) bool {
 	t := n.file.Info.TypeOf(e)
 	if t == nil {

@@ -2,7 +2,7 @@ package source
 
 import "testing"
 
-// TestCanPanic: what cannot be out of range is told from what may be.
+// TestCanPanic: indexes that cannot be out of range are distinguished from those that may be.
 func TestCanPanic(t *testing.T) {
 	for body, want := range map[string]bool{
 		`for i := range b { b[i]++ }; return 0`:                            false,

@@ -199,7 +199,7 @@ func (p *piece) span(doc *ast.CommentGroup, n ast.Node, comment *ast.CommentGrou
 		p.end = f.offset(comment.End())
 		return
 	}
-	// A comment behind the last token belongs to the piece if nothing else follows on the line.
+	// A comment after the last token belongs to the piece if nothing else follows on the line.
 	line := f.text[p.end:]
 	if i := strings.IndexByte(line, '\n'); i >= 0 {
 		line = line[:i]

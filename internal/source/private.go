@@ -300,7 +300,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 		w.names[key] = name
 		return name
 	}
-	// Copies may have so many lines together, and fewer if they take no time.
+	// The lines of all copies are bounded, and more tightly if they take no time.
 	lines := strings.Count(p.file.text[p.start:p.end], "\n") + 1
 	most := w.most.lines
 	if w.most.idle != nil && w.most.idle(key) {

@@ -45,7 +45,7 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 		w.names[key] = name
 		return name
 	}
-	// Copies may have so many lines together.
+	// The lines of all copies are bounded.
 	lines := strings.Count(text, "\n") + 1
 	if w.copies.scope.declare[name] || w.taken[name] || lines > privateVarLines || w.lines+lines > w.most.lines ||
 		w.clash(p) {

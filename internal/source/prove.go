@@ -22,7 +22,7 @@ type prover struct {
 // A value is the argument for a parameter.
 type value struct {
 	expr   ast.Expr // in the caller
-	list   bool     // the arguments of a variadic parameter, so many
+	list   bool     // the arguments of a variadic parameter; length is their number
 	length int64
 }
 

@@ -188,7 +188,7 @@ func (p *purity) function(id *ast.Ident, fn *types.Func) {
 		}
 		return
 	}
-	// A function of the package is looked into once, and its reason is told with its place.
+	// Look into a function of the package once, and name the place with its reason.
 	if p.seen[fn] {
 		return
 	}

@@ -28,7 +28,7 @@ type Scope struct {
 	group  *group   // nil for a single function
 	pieces []*piece // all that may change
 
-	rest    []*ast.File     // without the scope and without bodies, but for those that use a group
+	rest    []*ast.File     // without the scope and without bodies, except those that use a group
 	bare    []*ast.File     // without the scope and without bodies
 	declare map[string]bool // names that the rest declares
 }
@@ -61,7 +61,7 @@ type graph struct {
 // newGraph reads the uses from the type checker's account.
 func newGraph(files []*srcFile, pkg *types.Package, info *types.Info) *graph {
 	g := &graph{owner: map[types.Object]*piece{}, uses: map[*piece]*usage{}, usedBy: map[*piece]map[*piece]bool{}}
-	// Objects have owners first, so that uses can be told by them.
+	// Objects get their owners first, since uses are of objects.
 	for _, f := range files {
 		for _, p := range pieces(f) {
 			g.all = append(g.all, p)

@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// What a prover may rely on of the calling function's variables.
+// These are the facts on which a prover may rely about the calling function's variables.
 
 // lasting reports whether the value of an expression stays as it is in a piece of code. Its parts
 // must be constants, lengths, and local variables whose address is never taken and that nothing

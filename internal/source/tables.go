@@ -124,7 +124,7 @@ func generic(t types.Type) bool {
 	return false
 }
 
-// A measure adds up memory; unknown says that some of it could not be told.
+// A measure adds up memory; unknown says that some of it could not be determined.
 type measure struct {
 	file    *ast.File
 	info    *types.Info

@@ -159,7 +159,7 @@ func (t *tracer) textCall(e *ast.CallExpr) bool {
 	return true
 }
 
-// textFunc is rt's name for calls of such a function; "" for any other.
+// textFunc returns rt's name for calls of such a function; "" for any other.
 func (t *tracer) textFunc(e *ast.CallExpr) string {
 	// The function must have two arguments of one type, a text or bytes.
 	sel, ok := e.Fun.(*ast.SelectorExpr)

@@ -7,7 +7,7 @@ import (
 )
 
 // mark marks the statements of a list that may be reached or not while the one
-// before them is reached: the first of the list, and those behind a statement
+// before them is reached: the first of the list, and those after a statement
 // that may leave the list in its middle. A statement without a mark is reached
 // when the one before it is.
 func (t *tracer) mark(list []ast.Stmt) {

@@ -95,7 +95,7 @@ func (w *Writer) renames(f *File, suffix string) ([]syntax.Edit, error) {
 	if clash != nil {
 		return nil, clash
 	}
-	// The suffix goes behind each name that is declared at package level.
+	// Append the suffix to each name that is declared at package level.
 	for _, id := range renamed(f) {
 		edits = append(edits, syntax.Edit{Start: offset(id.End()), End: offset(id.End()), New: suffix})
 	}

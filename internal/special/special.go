@@ -4,8 +4,8 @@ package special
 
 import "math"
 
-// IncompleteBeta is the regularised incomplete beta function by its continued
-// fraction (Abramowitz and Stegun 26.5.8), evaluated by Lentz's method.
+// IncompleteBeta returns the regularised incomplete beta function by its continued fraction
+// (Abramowitz and Stegun 26.5.8), evaluated by Lentz's method.
 func IncompleteBeta(a, b, x float64) float64 {
 	if x <= 0 || x >= 1 {
 		return math.Min(math.Max(x, 0), 1)
@@ -47,9 +47,8 @@ func nonZero(x, tiny float64) float64 {
 	return x
 }
 
-// UpperGamma is the regularised upper incomplete gamma function Q(a, x), by the
-// series below a+1 and the continued fraction above (Abramowitz and Stegun,
-// 6.5.29 and 6.5.31).
+// UpperGamma returns the regularised upper incomplete gamma function Q(a, x), by the series below
+// a+1 and the continued fraction above (Abramowitz and Stegun, 6.5.29 and 6.5.31).
 func UpperGamma(a, x float64) float64 {
 	if x <= 0 {
 		return 1
@@ -82,8 +81,8 @@ func UpperGamma(a, x float64) float64 {
 	return scale * h
 }
 
-// Wilson is Wilson's score interval of a share p that was seen in n samples, for a normal quantile
-// z: 1.96 for 95 %. Rounding may put an end a little outside of 0 to 1.
+// Wilson returns Wilson's score interval of a share p that was seen in n samples, for a normal
+// quantile z: 1.96 for 95 %. Rounding may put an end a little outside of 0 to 1.
 func Wilson(p, n, z float64) (low, high float64) {
 	if n <= 0 {
 		return 0, 1

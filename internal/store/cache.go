@@ -20,7 +20,7 @@ type Key struct {
 	Extra     string `json:"extra,omitempty"`
 }
 
-// ID is the hash of the key.
+// ID returns the hash of the key.
 func (k Key) ID() string { return beagle.HashOf("cache", k) }
 
 type entry struct {

@@ -104,7 +104,7 @@ func (s *Store) Runs() ([]Run, error) {
 	return out, nil
 }
 
-// RunDir is the directory of a run.
+// RunDir returns the directory of a run.
 func (s *Store) RunDir(id string) string { return filepath.Join(s.home, "runs", id) }
 
 // Save writes a value under a name in a run's directory, durably: a checkpoint.

@@ -60,7 +60,7 @@ func (s *Store) Shelved(k Key, v any) bool {
 	return s.Cached(k, v)
 }
 
-// shelf is the shelf for a key.
+// shelf returns the shelf for a key.
 func (s *Store) shelf(k Key) *shelf {
 	k.Candidate = ""
 	s.mu.Lock()

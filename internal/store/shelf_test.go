@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// onlyShelf is the one shelf of a kind.
+// onlyShelf returns the one shelf of a kind.
 func onlyShelf(t *testing.T, dir, kind string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "cache", kind, "shelf-*.jsonl"))

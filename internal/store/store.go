@@ -90,7 +90,7 @@ func (s *Store) checkFormat() error {
 	return nil
 }
 
-// Dir is the directory of the store.
+// Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.home }
 
 // WriteFile writes a file whole or not at all.
@@ -199,8 +199,7 @@ func (s *Store) Get(id string) ([]byte, error) {
 	return data, nil
 }
 
-// BlobPath is the file of a blob, for those that must be given a file. It must
-// not be changed.
+// BlobPath returns the file of a blob, for those that must be given a file. It must not be changed.
 func (s *Store) BlobPath(id string) string {
 	return filepath.Join(s.home, "blobs", prefix(id), id)
 }

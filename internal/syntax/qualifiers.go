@@ -2,8 +2,8 @@ package syntax
 
 import "go/ast"
 
-// Qualifiers are the names X of selectors X.Sel that nothing in a file declares, so that a package
-// may be meant. The file must be parsed with the parser's own resolution of names, without
+// Qualifiers returns the names X of selectors X.Sel that nothing in a file declares, so that a
+// package may be meant. The file must be parsed with the parser's own resolution of names, without
 // parser.SkipObjectResolution.
 func Qualifiers(f *ast.File) map[string]bool {
 	unresolved := map[*ast.Ident]bool{}

@@ -85,7 +85,7 @@ func TestCalled(t *testing.T) {
 	}
 }
 
-// TestStores finds each form of an assignment, and stops when it is told to.
+// TestStores finds each form of an assignment, and stops when the caller does.
 func TestStores(t *testing.T) {
 	const text = `package p
 func f() { a, b = 1, 2; c++; for d = range 3 {}; for _, e = range s {}; for x := range s {}; var g = &h; k := func() { l = 1 } }`

@@ -51,8 +51,8 @@ func (w *Watch) Unchanged(pkg *types.Package) map[string]bool {
 }
 
 // SetOnce returns the values that the package's init functions give to unexported variables that
-// nothing else changes, but for an initialiser. The assignment stands among the statements of the
-// function itself, which does not return in front of it.
+// nothing else changes, except for an initialiser. The assignment stands among the statements of
+// the function itself, which does not return in front of it.
 func (w *Watch) SetOnce(files []*ast.File, pkg *types.Package) map[string]ast.Expr {
 	out, times := map[string]ast.Expr{}, map[string]int{}
 	for _, f := range files {
@@ -86,7 +86,7 @@ func (w *Watch) SetOnce(files []*ast.File, pkg *types.Package) map[string]ast.Ex
 	return out
 }
 
-// departs reports whether a function may leave its list of statements early, but for a panic.
+// departs reports whether a function may leave its list of statements early, except by a panic.
 func departs(body *ast.BlockStmt) bool {
 	found := false
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -190,7 +190,7 @@ func (w *Watch) looks(path []ast.Node) bool {
 			if isPattern(w.info.TypeOf(e)) {
 				return up.Sel.Name != "Longest" && up.Sel.Name != "UnmarshalText"
 			}
-			// What shares nothing is no pointer: a method with a pointer receiver takes its
+			// A value that shares nothing is no pointer: a method with a pointer receiver takes its
 			// address.
 			_, byAddress := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
 			return !byAddress && !sharesElements(w.info.TypeOf(e))
@@ -321,7 +321,7 @@ func sharesElements(t types.Type) bool {
 	return false
 }
 
-// isPattern reports whether a type is *regexp.Regexp, whose methods only look but for two.
+// isPattern reports whether a type is *regexp.Regexp, whose methods only read it, except for two.
 func isPattern(t types.Type) bool {
 	p, ok := types.Unalias(t).(*types.Pointer)
 	if !ok {

@@ -25,7 +25,7 @@ func (t *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the text as UTF-8, without the space around it.
+// String returns the text as UTF-8, without the space around it.
 func (t *Writer) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,7 +5,7 @@ package uprobe
 import "reflect"
 
 // Go's register ABI on amd64 passes integers and pointers in nine registers and floats in fifteen.
-// What does not fit lies on the stack above the return address.
+// The rest lies on the stack above the return address.
 const (
 	intRegisters   = 9 // RAX RBX RCX RDI RSI R8 R9 R10 R11
 	floatRegisters = 15

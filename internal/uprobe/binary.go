@@ -130,7 +130,8 @@ const (
 // receivers takes the parentheses of pointer receivers away.
 var receivers = strings.NewReplacer("(*", "", ")", "")
 
-// plainName is a function's name as sites have it: import path, type and function, joined by dots.
+// plainName returns a function's name as sites have it: import path, type and function, joined by
+// dots.
 func (b *Binary) plainName(symbol string) string {
 	name := receivers.Replace(plainSymbol(symbol))
 	if rest, ok := strings.CutPrefix(name, "main."); ok && b.info.Path != "" {
@@ -139,7 +140,7 @@ func (b *Binary) plainName(symbol string) string {
 	return name
 }
 
-// lines is the table of functions that every Go program carries for its stack traces.
+// lines returns the table of functions that every Go program carries for its stack traces.
 func (b *Binary) lines() (*gosym.Table, error) {
 	text := b.elf.Section(".text")
 	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {

@@ -100,7 +100,7 @@ func (k *kernel) measure(f func(int) int, calls int) (time.Duration, error) {
 	return max(hit-bare, 1), nil
 }
 
-// median is the time of a call, of the thread alone.
+// median returns the time of a call, of the thread alone.
 func median(f func(int) int, calls int) time.Duration {
 	all := make([]time.Duration, rounds)
 	for i := range all {

@@ -4,7 +4,7 @@
 //
 // [Binary.Find] finds a function by the process's DWARF, its arguments by Go's register ABI, and
 // the instruction for the trap. A [Server] attaches the program, and speaks as package probe does
-// to controllers. What is captured has the form that the probe gives it.
+// to controllers. Captured calls have the form that the probe gives them.
 //
 // # What keeps the process safe
 //

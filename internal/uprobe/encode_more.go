@@ -154,7 +154,7 @@ func (e *encoder) hold(at, size uint64) bool {
 	return true
 }
 
-// firstTag is the tag that a value of a type begins with, unless it is nil.
+// firstTag returns the tag that a value of a type begins with, unless it is nil.
 func firstTag(t *Type) byte {
 	return wire.TagOf(t.Kind, t.Kind == reflect.Slice && t.Elem.Kind == reflect.Uint8)
 }

@@ -16,8 +16,8 @@ const (
 	ref   = asm.R9
 )
 
-// follow is the body of the loop: it looks at one reference and copies its target, or goes on to
-// the next element or chunk. The copies are a queue: their own references come later.
+// follow returns the body of the loop: it looks at one reference and copies its target, or goes on
+// to the next element or chunk. The copies are a queue: their own references come later.
 func follow() asm.Instructions {
 	p := slices.Concat(followChunk(), followReference(), followTarget())
 	// The verifier wants the type of a callback.
@@ -29,7 +29,7 @@ func follow() asm.Instructions {
 	return p
 }
 
-// followChunk finds the reference to look at: the next one of the element at hand, else the first
+// followChunk finds the reference to look at: the next one of the current element, else the first
 // of the next element, else that of the next chunk.
 func followChunk() asm.Instructions {
 	// Find the slot of this call, its current chunk and the layout of the chunk.

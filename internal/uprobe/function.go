@@ -36,8 +36,8 @@ type declared struct {
 	inlined  map[string]bool // plain names of callers
 }
 
-// Find returns the functions that a name means. What can't be captured is a *beagle.UsageError that
-// says why, and which other way can.
+// Find returns the functions that a name means. For a function that can't be captured it returns a
+// *beagle.UsageError with the reason, and with another way that can.
 func (b *Binary) Find(want string) ([]*Function, error) {
 	if b.dbg == nil {
 		return nil, b.untyped(want)

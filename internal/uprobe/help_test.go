@@ -186,7 +186,7 @@ func collect(t *testing.T, v *Server, q wire.Start, n int) ([]wire.Event, *wire.
 	return all, r.Status
 }
 
-// fields are the arguments of a call without holes.
+// fields returns the arguments of a call without holes.
 func fields(t *testing.T, b []byte) []rt.Value {
 	t.Helper()
 	v, err := rt.ParseValue(b)

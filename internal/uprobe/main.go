@@ -19,7 +19,7 @@ type options struct {
 	names                  []string
 }
 
-// Main is the command beagle-uprobe. It prints one line of JSON when it serves, or the fault. It
+// Main runs the command beagle-uprobe. It prints one line of JSON when it serves, or the fault. It
 // ends, and takes its uprobes away, when its standard input closes.
 func Main(args []string) (status int) {
 	var o options

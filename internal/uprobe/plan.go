@@ -22,7 +22,7 @@ type layout struct {
 	_     uint32
 }
 
-// A reference is a pointer, perhaps with a length behind it.
+// A reference is a pointer, perhaps with a length after it.
 type reference struct {
 	off    uint32 // within the value
 	list   uint32 // 1 when a length follows the pointer
@@ -174,7 +174,7 @@ func (p *planner) value(refs *[]reference, t *Type, off, depth int, foreign bool
 	}
 }
 
-// bytes are the two tables as the kernel's maps hold them.
+// bytes returns the two tables as the kernel's maps hold them.
 func (p *planner) bytes() (layouts, refs [][]byte) {
 	le := binary.LittleEndian
 	for _, l := range p.layouts {

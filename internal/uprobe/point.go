@@ -25,7 +25,7 @@ type instruction struct {
 
 // choose picks the instruction for the probe: one that each call passes exactly once, before any
 // register with an argument is written. The kernel emulates pushes, jumps, calls and NOPs, so one
-// of those is taken if there is one. For nearly all functions with a frame it is PUSH RBP behind
+// of those is taken if there is one. For nearly all functions with a frame it is PUSH RBP after
 // the check of the stack: the entry itself is passed again when the stack has grown.
 //
 // It also returns the addresses of RET instructions.
@@ -179,7 +179,7 @@ func once(list []instruction, index map[uint64]int, i int) bool {
 	return true
 }
 
-// harmless reports whether control goes on behind an instruction, which leaves registers with
+// harmless reports whether control goes on after an instruction, which leaves registers with
 // arguments and the stack pointer alone.
 func harmless(in instruction, registers int) bool {
 	switch in.Op {

@@ -102,8 +102,8 @@ func store(dst asm.Register, off int16, src asm.Register) asm.Instruction {
 	return asm.StoreMem(dst, off, src, asm.DWord)
 }
 
-// atomic is an atomic operation that returns the old value. The library drops the operation from
-// the instruction's constant when it writes it (v0.22.0), and leaves an addition: so it is set
+// atomic returns an atomic operation that returns the old value. The library drops the operation
+// from the instruction's constant when it writes it (v0.22.0), and leaves an addition: so it is set
 // here.
 func atomic(op asm.AtomicOp, dst, src asm.Register, off int16) asm.Instruction {
 	in := op.Mem(dst, src, asm.DWord, off)
@@ -124,7 +124,7 @@ func lookup(m string, key int32) asm.Instructions {
 	}
 }
 
-// program is the code of a hit: R6 is the context, R7 the site, R8 the slot.
+// program returns the code of a hit: R6 is the context, R7 the site, R8 the slot.
 func program() asm.Instructions {
 	var p asm.Instructions
 	add := func(parts ...asm.Instructions) {
@@ -262,7 +262,7 @@ func depth() asm.Instructions {
 	}
 }
 
-// results is the beginning of a return: it goes on only for a captured call.
+// results returns the beginning of a return: it goes on only for a captured call.
 func results() asm.Instructions {
 	p := asm.Instructions{
 		asm.Mov.Imm(asm.R1, 1).WithSymbol("return"),

@@ -105,7 +105,7 @@ func (v *Server) end(why string) {
 	}
 }
 
-// detach takes the probes away. What was captured stays until it is taken. The caller holds the
+// detach takes the probes away. Captured calls stay until they are taken. The caller holds the
 // mutex.
 func (v *Server) detach(why string) {
 	v.s.ended, v.disarmed = why, why

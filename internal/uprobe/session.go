@@ -209,7 +209,7 @@ func (s *session) attach(b *Binary) error {
 // A tally holds the counters of a site so far.
 type tally struct{ hits, returns, taken uint64 }
 
-// tallies are those of all sites.
+// tallies returns those of all sites.
 func (s *session) tallies() (all []tally) {
 	for i := range s.sites {
 		all = append(all, tally{s.k.get(i, siteHits), s.k.get(i, siteReturns), s.k.get(i, siteTaken)})
@@ -217,7 +217,7 @@ func (s *session) tallies() (all []tally) {
 	return all
 }
 
-// spent is the time that the process lost since the counters stood at before; nil means at 0.
+// spent returns the time that the process lost since the counters stood at before; nil means at 0.
 func (s *session) spent(before []tally) (t time.Duration) {
 	for i, now := range s.tallies() {
 		var b tally

@@ -37,7 +37,8 @@ func (s *session) drop(f func(d *wire.Dropped)) {
 	f(&s.dropped)
 }
 
-// take encodes an event, under the limits, and keeps it. What the rules call secret ends here.
+// take encodes an event, under the limits, and keeps it. Values that the rules call secret go no
+// further.
 func (s *session) take(e *event) {
 	a := s.sites[e.site]
 	began := time.Now()

@@ -133,7 +133,7 @@ func (s *session) turned(took time.Duration, from, to []tally) {
 	s.pace()
 }
 
-// duty is the share of the time in which probes may be attached, by the calls a second.
+// duty returns the share of the time in which probes may be attached, by the calls a second.
 func (s *session) duty() float64 {
 	if s.turns == nil {
 		return 1

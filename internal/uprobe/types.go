@@ -173,7 +173,7 @@ var escapes = strings.NewReplacer("%2e", ".", "%22", `"`, "%25", "%")
 // plainSymbol undoes the linker's escapes.
 func plainSymbol(name string) string { return escapes.Replace(name) }
 
-// shown are the fields that a record has: all but those named _, and none of a lock.
+// shown returns the fields that a record has: all but those named _, and none of a lock.
 func (t *Type) shown() (all []Field) {
 	if t.isLock() {
 		return nil
@@ -207,7 +207,7 @@ func (t *Type) raw() bool {
 	return true
 }
 
-// align is the alignment of values on the stack.
+// align returns the alignment of values on the stack.
 func (t *Type) align() int {
 	switch t.Kind {
 	case reflect.Array:
@@ -224,7 +224,7 @@ func (t *Type) align() int {
 	return max(1, min(t.Size, 8))
 }
 
-// describe is the type for the controller, at most depth levels of it.
+// describe returns the type for the controller, at most depth levels of it.
 func (t *Type) describe(name string, depth int) wire.Type {
 	w := wire.Type{Name: name, Type: t.Name, Kind: t.Kind.String()}
 	if depth == 0 {

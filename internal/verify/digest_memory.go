@@ -13,7 +13,7 @@ type object struct {
 	parts map[int]*object
 }
 
-// These are the parts of an object beside the fields of a struct.
+// These are the parts of an object other than struct fields.
 const (
 	elementPart = -1 - iota // of a list or an array; the values of a map
 	keyPart                 // the keys of a map

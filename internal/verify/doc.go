@@ -74,14 +74,13 @@
 //
 // # Changes of what no input reaches
 //
-// The traced program also marks statements, so that the search tells which of
-// them it reached. The two versions are aligned, function by function and list by
-// list: what stands between two statements that are the same is a change. A change
-// of which no statement was reached is looked at again with the records of all
-// checks, the inputs of the solver and the whole exhaustion. What is unreached
-// then stands in the assurance. It is refused when the original's statements could
-// stand there instead, since such a change belongs to no other. What rules have
-// rewritten is not refused: a rule vouches for the form that it makes.
+// The traced program also marks statements, so that the search tells which of them it reached. The
+// two versions are aligned, function by function and list by list: what stands between two
+// statements that are the same is a change. A change of which no statement was reached is looked at
+// again with the records of all checks, the inputs of the solver and the whole exhaustion. The
+// assurance lists statements that stay unreached. It is refused when the original's statements
+// could stand there instead, since such a change belongs to no other. It is not refused if a rule
+// made it: a rule vouches for its results.
 //
 // # Limits
 //

@@ -29,6 +29,10 @@ type Env struct {
 	// it left. Then a version may keep and lock the same as the original's callees: it holds copies
 	// of them.
 	InPlace bool
+	// Brief has versions checked for a shorter time, without a solver, and not for other machines:
+	// that compiles each version twice more. It is for tests of whole searches; what each check
+	// finds is tested beside it.
+	Brief bool
 	// a program of the original alone, if there is one; it is not removed while checks run
 	Alone *harness.Binary
 

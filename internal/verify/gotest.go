@@ -241,7 +241,7 @@ func (w *testWriter) refill(assign string, args []string) {
 	w.line("\t%s%s", assign, callText(w.t, used))
 }
 
-// room compares the memory behind the length of the arguments before and after the call.
+// room compares the memory beyond the length of the arguments before and after the call.
 func (w *testWriter) room(assign, call string, args []string) {
 	w.imports = append(w.imports, "slices", "reflect")
 	var after []string

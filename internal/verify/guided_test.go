@@ -80,11 +80,11 @@ func (c *catalogue) guidedHunt(t testing.TB, source string, most time.Duration) 
 }
 
 // TestPlanted checks that the guided search finds planted differences, and none between an original
-// and itself. A run tries a few functions, drawn anew each time, and prints the cost of each. What
-// the time of a user's check does not find gets five times as much, since on a crowded machine an
-// input takes several times as much processor time. One miss is forgiven. The standard fuzzer, with
-// two workers for 5 s, found 5 of 36. It took 4.0 s of processor time for each, on a machine that
-// granted no more.
+// and itself. A run tries a few functions, drawn anew each time, and prints the cost of each. A
+// difference that is not found in the time of a user's check gets five times as much, since on a
+// crowded machine an input takes several times as much processor time. One miss is forgiven. The
+// standard fuzzer, with two workers for 5 s, found 5 of 36. It took 4.0 s of processor time for
+// each, on a machine that granted no more.
 func TestPlanted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tens of seconds")

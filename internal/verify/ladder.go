@@ -110,22 +110,32 @@ type Budget struct {
 	Proof   time.Duration // processor time: 4 s; negative leaves the proof out
 }
 
-// Default holds the values for the zero fields of a Budget.
-var Default = Budget{Exhaust: 3 * time.Second, Fuzz: 5 * time.Second, Race: 2 * time.Second, Proof: 4 * time.Second}
-
-// Brief has the process check versions for a shorter time, without a solver, and not for other
-// machines: that compiles each version twice more. Tests of whole searches call it; what each check
-// finds is tested beside it.
-func Brief() {
-	Default = Budget{Exhaust: 200 * time.Millisecond, Fuzz: time.Second, Race: time.Second, Proof: -1}
-	FullLadder = slices.DeleteFunc(FullLadder, func(c Check) bool { return c.Name == "machines" })
+// or fills the zero fields of a budget with those of another.
+func (b Budget) or(d Budget) Budget {
+	return Budget{
+		Exhaust: cmp.Or(b.Exhaust, d.Exhaust), Fuzz: cmp.Or(b.Fuzz, d.Fuzz),
+		Race: cmp.Or(b.Race, d.Race), Proof: cmp.Or(b.Proof, d.Proof),
+	}
 }
 
 func (b Budget) orDefaults() Budget {
-	return Budget{
-		Exhaust: cmp.Or(b.Exhaust, Default.Exhaust), Fuzz: cmp.Or(b.Fuzz, Default.Fuzz),
-		Race: cmp.Or(b.Race, Default.Race), Proof: cmp.Or(b.Proof, Default.Proof),
+	return b.or(Budget{Exhaust: 3 * time.Second, Fuzz: 5 * time.Second, Race: 2 * time.Second, Proof: 4 * time.Second})
+}
+
+// budget fills the zero fields of a budget.
+func (e *Env) budget(b Budget) Budget {
+	if e.Brief {
+		b = b.or(Budget{Exhaust: 200 * time.Millisecond, Fuzz: time.Second, Race: time.Second, Proof: -1})
 	}
+	return b.orDefaults()
+}
+
+// fullLadder returns the ladder for finalists.
+func (e *Env) fullLadder() Ladder {
+	if !e.Brief {
+		return FullLadder
+	}
+	return slices.DeleteFunc(slices.Clone(FullLadder), func(c Check) bool { return c.Name == "machines" })
 }
 
 // A Rejection is the reason to reject a candidate.
@@ -230,8 +240,8 @@ func Quick(
 
 // Full runs every check on a candidate.
 func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus, b Budget) (*beagle.Verdict, error) {
-	j := &Job{Env: e, Candidate: c, Corpus: corpus, Budget: b.orDefaults()}
-	v, err := FullLadder.climb(ctx, j)
+	j := &Job{Env: e, Candidate: c, Corpus: corpus, Budget: e.budget(b)}
+	v, err := e.fullLadder().climb(ctx, j)
 	if err == nil {
 		j.assured(v)
 	}

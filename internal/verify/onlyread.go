@@ -173,8 +173,8 @@ func (c *typedText) plainRead(e ast.Expr) bool {
 	return isPlain(t)
 }
 
-// lends reports whether a call hands an expression to a function of the library that writes nothing
-// of it, and keeps and returns nothing of it.
+// lends reports whether a call hands an expression to a library function that neither writes, keeps
+// nor returns it.
 func (c *typedText) lends(e ast.Expr, call *ast.CallExpr) bool {
 	fn, at := c.callee(call), slices.Index(call.Args, e)
 	if fn == nil || at < 0 || fn.Signature().Recv() != nil || call.Ellipsis.IsValid() {
@@ -198,8 +198,8 @@ func (c *typedText) makes(e ast.Expr) bool {
 		slices.Contains([]string{"regexp", "strings"}, fn.Pkg().Path())
 }
 
-// askedOnly reports whether a type is one of the library whose values stay as they are once made,
-// but for methods that asks does not know.
+// askedOnly reports whether a type is one of the library whose values never change once made,
+// except by methods that asks does not know.
 func askedOnly(t types.Type) bool {
 	p, ok := t.(*types.Pointer)
 	if !ok {

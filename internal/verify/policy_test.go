@@ -337,8 +337,8 @@ func stamp() (out string) {
 }
 
 // TestPolicyLetsCopiesCallWhatTheirOriginalsCall: a copy of a callee calls what the callee calls,
-// also where that changes memory. What the original never reaches, what the library keeps, and what
-// tells what was kept stay refused.
+// also where that changes memory. Calls that the original never makes, library functions that keep
+// values, and those that reveal kept values stay refused.
 func TestPolicyLetsCopiesCallWhatTheirOriginalsCall(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/cheats\n\ngo 1.24\n")

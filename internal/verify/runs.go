@@ -57,8 +57,8 @@ func (j *Job) replay(
 	return nil, nil, fmt.Errorf("the original does not survive its own inputs: %s", j.result.Note)
 }
 
-// complete adds to a request how panics are compared, and which inputs the original does not
-// survive.
+// complete adds the panic policy to a request, and the inputs to exclude: those that the original
+// does not survive.
 func (j *Job) complete(q *rt.Replay) {
 	q.Panics = j.panics()
 	file := strings.Join(q.Records, " ")

@@ -141,8 +141,8 @@ func bestCut(z []float64) (tau int, q float64) {
 	return tau, q
 }
 
-// energy is the empirical divergence of two samples of sizes n and m from the
-// sums of distances between and within them.
+// energy returns the empirical divergence of two samples of sizes n and m from the sums of
+// distances between and within them.
 func energy(n, m, between, left, right float64) float64 {
 	e := 2 / (n + m) * between
 	if n > 1 {
@@ -191,7 +191,7 @@ func merge(series []float64, points []ChangePoint, o Options) []ChangePoint {
 	return points
 }
 
-// step is the size of a change, relative to the smaller side.
+// step returns the size of a change, relative to the smaller side.
 func (c ChangePoint) step() float64 {
 	one, two := 0.0, 0.0
 	if c.Before != 0 {
@@ -203,9 +203,8 @@ func (c ChangePoint) step() float64 {
 	return max(one, two)
 }
 
-// compareMeans is Student's t-test with equal variances. As in Hunter, the
-// spread of each side is that of the values themselves, without Bessel's
-// correction.
+// compareMeans returns Student's t-test with equal variances. As in Hunter, the spread of each side
+// is that of the values themselves, without Bessel's correction.
 func compareMeans(a, b []float64) ChangePoint {
 	ma, va := spread(a)
 	mb, vb := spread(b)

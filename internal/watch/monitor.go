@@ -119,8 +119,8 @@ func (s SLO) Burning(now time.Time) *Finding {
 	return nil
 }
 
-// Bound is the share of bad events above which an alert fires. Where the budget is so large that
-// all events would have to be bad, and more, it is half way between the budget and all.
+// Bound returns the share of bad events above which an alert fires. Where the budget is so large
+// that all events would have to be bad, and more, it is half way between the budget and all.
 func (b Burn) Bound(allowed float64) float64 {
 	if most := b.Rate * allowed; most < 1 {
 		return most

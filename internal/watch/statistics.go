@@ -28,7 +28,7 @@ func ProportionChange(a, n, b, m float64) Interval {
 	return Interval{d, d - math.Hypot(q-lowQ, highP-p), d + math.Hypot(highQ-q, p-lowP)}
 }
 
-// wilson is the 95 % interval of the share of n samples that hit.
+// wilson returns the 95 % interval of the share of n samples that hit.
 func wilson(hits, n float64) (p, low, high float64) {
 	if n > 0 {
 		p = hits / n
@@ -37,7 +37,7 @@ func wilson(hits, n float64) (p, low, high float64) {
 	return p, low, high
 }
 
-// proportionP is the two-sided p-value of equal shares, by the pooled z-test.
+// proportionP returns the two-sided p-value of equal shares, by the pooled z-test.
 func proportionP(a, n, b, m float64) float64 {
 	if n <= 0 || m <= 0 {
 		return 1

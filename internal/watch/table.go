@@ -15,7 +15,7 @@ func (s *series) add(hits, samples float64) {
 	s.samples = append(s.samples, samples)
 }
 
-// ratio is the share over the windows [from, to).
+// ratio returns the share over the windows [from, to).
 func ratio(s series, from, to int) float64 {
 	return sum(s.hits[from:to]) / max(1, sum(s.samples[from:to]))
 }

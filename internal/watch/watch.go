@@ -12,7 +12,7 @@ type Watch struct {
 	Config  Config               `json:"config"`
 	Targets []Target             `json:"targets,omitempty"`
 	Windows []Window             `json:"windows"`
-	Known   map[string]time.Time `json:"known"`             // when what was found, so that it is told once
+	Known   map[string]time.Time `json:"known"`             // when each finding was made, so that it is reported once
 	Skipped []Skipped            `json:"skipped,omitempty"` // by the latest window
 }
 

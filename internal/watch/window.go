@@ -58,7 +58,7 @@ func (w *Window) row(function string) Row {
 	return Row{Function: function}
 }
 
-// PackageOf is the import path in a function's name.
+// PackageOf returns the import path in a function's name.
 func PackageOf(function string) string {
 	slash := strings.LastIndex(function, "/")
 	if dot := strings.Index(function[slash+1:], "."); dot >= 0 {

@@ -245,7 +245,7 @@ func (a *Agent) batch(w *Worker, b *listen.Batch, n int, origin string) {
 	w.Settle(now)
 }
 
-// container is that of a process, if the kernel is to be asked.
+// container returns that of a process, if the kernel is to be asked.
 func (a *Agent) container(pid int32, now int64) string {
 	if a.containers == nil {
 		return ""
@@ -288,7 +288,8 @@ func (a *Agent) flushUntil(ctx context.Context) {
 	}
 }
 
-// untilNextBucket is more than nothing and at most a bucket, wherever the clock stands.
+// untilNextBucket returns the time to the next bucket: more than nothing and at most a bucket,
+// wherever the clock stands.
 func untilNextBucket(now time.Time) time.Duration {
 	const bucket = aggregate.BucketSeconds * time.Second
 	return now.Truncate(bucket).Add(bucket).Sub(now)

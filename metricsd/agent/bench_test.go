@@ -68,7 +68,8 @@ func benchmarkDatagram(b *testing.B, shape load.Shape, cache int) {
 	}
 }
 
-// processorTime is this process', in nanoseconds: other load disturbs it less than the clock's.
+// processorTime returns this process', in nanoseconds: other load disturbs it less than the
+// clock's.
 func processorTime(b *testing.B) int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

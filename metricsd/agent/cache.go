@@ -50,7 +50,7 @@ type cachedSet struct {
 // mostRates bounds the sample rates that are known: clients have one or two.
 const mostRates = 256
 
-// newCache makes a cache for at least so many lines. It takes their memory as they come.
+// newCache makes a cache for at least the given number of lines. Its memory grows as they arrive.
 func newCache(lines int) *cache {
 	most := 1
 	for most*placesPerSet < lines {

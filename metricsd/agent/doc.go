@@ -13,8 +13,8 @@
 // a line is not parsed: its value is read, and goes to the context that the line had before. All
 // others take the long way, which is the whole of the agent's plain shape (listen.cache 0), and
 // teach the cache. Both ways lead to the same aggregator and to the same results, whatever is sent:
-// bench/agree compares them. What the cache knows becomes untrue in two ways, and each datagram
-// looks for them: other tags for containers clear the cache, and contexts that expire leave it. A
+// bench/agree compares them. Entries of the cache become stale in two ways, and each datagram
+// checks for them: other tags for containers clear the cache, and contexts that expire leave it. A
 // context that expires a moment later is seen under the aggregator's lock, where its line goes the
 // long way after all.
 //

@@ -117,7 +117,7 @@ func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	p.Own("metricsd_metric_contexts", "gauge", "Contexts of the metrics that have most.", metrics...)
 }
 
-// topMetrics are the n names with most contexts, the greatest first.
+// topMetrics returns the n names with most contexts, the greatest first.
 func topMetrics(states []aggregate.State, n int) []aggregate.Origin {
 	contexts := make(map[string]int)
 	for i := range states {

@@ -30,7 +30,7 @@ type recall struct {
 // wait for memory together.
 const ahead = 32
 
-// fullBatch bounds the samples that wait, but for a few more: they are to stay in the processor's
+// fullBatch bounds the samples that wait, give or take a few: they should stay in the processor's
 // nearest memory until they are taken.
 const fullBatch = 64
 
@@ -147,8 +147,9 @@ func (r *recall) study(s *scanned) {
 	}
 }
 
-// learn is told by the long way what the next line with these bytes around its value comes to. A
-// line with a timestamp does not come again, and each with a warning is to be warned of.
+// learn stores the slow path's result, for later lines that differ only in their value. It skips a
+// line with a timestamp, which does not come again, and one with warnings, which each such line
+// must repeat.
 func (r *recall) learn(h aggregate.Handle, m *dogstatsd.Metric) {
 	if m.Timestamp != 0 || len(m.Warnings) > 0 {
 		return

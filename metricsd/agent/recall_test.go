@@ -15,7 +15,7 @@ func fastWorker(cache int, limits aggregate.Limits) *Worker {
 	return in.Worker()
 }
 
-// value is what a scrape sees of a metric.
+// value returns what a scrape sees of a metric.
 func value(w *Worker, name string) float64 {
 	for _, s := range w.Aggregator.States() {
 		if s.Name == name {
@@ -131,7 +131,7 @@ func TestRandomLinesAreNotLookedUp(t *testing.T) {
 	}
 }
 
-// TestKnownLinesCostNoAllocation is what the cache is for.
+// TestKnownLinesCostNoAllocation checks what the cache is for.
 func TestKnownLinesCostNoAllocation(t *testing.T) {
 	w := fastWorker(1000, aggregate.Limits{})
 	datagram := []byte("a:1|c|#x,y\nb:2.5:3|g|@0.5\nc:7|ms|c:ci-1")

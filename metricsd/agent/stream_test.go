@@ -40,7 +40,7 @@ func TestConnectionsShareWorkers(t *testing.T) {
 	}
 }
 
-// inUse is what heap and stacks take.
+// inUse returns what heap and stacks take.
 func inUse() int {
 	runtime.GC()
 	var m runtime.MemStats

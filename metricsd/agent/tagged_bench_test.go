@@ -10,9 +10,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tagger"
 )
 
-// BenchmarkTagged is what a datagram costs whose messages name their container and their pod, for
-// which the configuration has tags, as it would in a cluster: six of the container, two of the pod,
-// one of them also the container's, and one that the messages carry already.
+// BenchmarkTagged measures the cost of a datagram whose messages name their container and their
+// pod, for which the configuration has tags, as it would in a cluster: six of the container, two of
+// the pod, one of them also the container's, and one that the messages carry already.
 func BenchmarkTagged(b *testing.B) {
 	g := load.NewGenerator(load.Shape{Contexts: 1000, Packet: 8192}, 0, 1)
 	entities := map[string]tagger.Entity{}

@@ -45,7 +45,7 @@ func weight(line int, tags []string, host string) int {
 	return n
 }
 
-// event takes an event whose line had so many bytes.
+// event takes an event whose line had the given number of bytes.
 func (w *waiting) event(e dogstatsd.Event, line int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

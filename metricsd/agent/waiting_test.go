@@ -41,7 +41,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 }
 
-// manyTags are those of a line of the test above.
+// manyTags returns those of a line of the test above.
 func manyTags(line string) []string {
 	_, tags, ok := strings.Cut(line, "|#")
 	if !ok {

@@ -204,7 +204,7 @@ func (w *Worker) tagged(tags []string, s *dogstatsd.Source) []string {
 	return w.joiner.Merge(t, tags, s, w.detected)
 }
 
-// host is the one that a message asks for, or the agent's.
+// host returns the one that a message asks for, or the agent's.
 func (w *Worker) host(s *dogstatsd.Source) string {
 	if s.HostSet {
 		return s.Host

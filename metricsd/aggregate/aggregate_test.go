@@ -83,7 +83,7 @@ func TestClockJumps(t *testing.T) {
 }
 
 // TestLateSamplesMakeNoSecondPoint: two sockets are read at the turn of a bucket, one a moment
-// behind the other; then the clock is set back by two seconds over the turn of a bucket.
+// after the other; then the clock is set back by two seconds over the turn of a bucket.
 func TestLateSamplesMakeNoSecondPoint(t *testing.T) {
 	a := New(1, DefaultLimits())
 	feed(t, a, 109, "m:1|c")

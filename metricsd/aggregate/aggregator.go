@@ -20,7 +20,7 @@ type shard struct {
 	sampler *sampler
 }
 
-// New makes an aggregator with so many shards.
+// New makes an aggregator with the given number of shards.
 func New(shards int, limits Limits) *Aggregator {
 	a := &Aggregator{budget: newBudget()}
 	for i := range min(max(1, shards), math.MaxUint16) {

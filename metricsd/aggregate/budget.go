@@ -92,8 +92,8 @@ func (b *budget) give(e *entry) {
 
 // contextBytes estimates what a context takes: its strings, their headers, the entry and its share
 // of the lists, and the values that wait for a sketch's bins. Strings and lists of tags that
-// contexts share are counted for each, so the estimate is on the safe side. What a sketch takes is
-// asked for as it grows; the values of sets, which limits.set_exact bounds, are not in it.
+// contexts share are counted for each, so the estimate is on the safe side. Memory for a sketch is
+// booked as it grows; the values of sets, which limits.set_exact bounds, are not included.
 func contextBytes(c *Context) int {
 	const header = 16
 	n := shareOfLists + objectBytes[c.Type] + stringBytes(c.Name) + stringBytes(c.Host) + stringBytes(c.Origin)
@@ -135,8 +135,7 @@ var objectBytes = func() (bytes [dogstatsd.Distribution + 1]int) {
 var summaryBytes = allocated(unsafe.Sizeof(Summary{})) + allocated(unsafe.Sizeof(ddsketch.DDSketch{})) +
 	2*allocated(unsafe.Sizeof(store.CollapsingLowestDenseStore{}))
 
-// allocated returns the size of an object of so many bytes in the allocator, which has sizes of
-// its own.
+// allocated returns the size that the allocator gives an object of n bytes.
 func allocated(bytes uintptr) int { return cap(append([]byte(nil), make([]byte, bytes)...)) }
 
 // Origin is a sender, or what else holds contexts, and their number.

@@ -19,10 +19,10 @@
 // # Bounds
 //
 // [Limits] bounds contexts, contexts per origin, their bytes, and the points with timestamps that
-// wait for a flush. What would go over a bound is the newest and is dropped and counted; what is
-// known already keeps its place. A context that has not been seen for a number of flushes goes. The
-// bytes have the bins of sketches in them, those of the last bucket and those that the open one's
-// values need, though the last few wait beside them. Where there is no room, a context first gives
-// up what it shows of its own last bucket; a value that would even then have its sketch cover more
-// than there is room for is dropped, one that falls between its others is not.
+// wait for a flush. At a bound the newest items are dropped and counted; known ones keep their
+// place. A context that has not been seen for a number of flushes goes. The bytes have the bins of
+// sketches in them, those of the last bucket and those that the open one's values need, though the
+// last few wait beside them. Where there is no room, a context first gives up what it shows of its
+// own last bucket; a value that would even then have its sketch cover more than there is room for
+// is dropped, one that falls between its others is not.
 package aggregate

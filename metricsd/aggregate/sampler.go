@@ -24,7 +24,7 @@ type sampler struct {
 	known       Sample // the sample of a Known, for the accumulators
 }
 
-// entryKey is the context's key for one type: a name may come with two. One word is looked up
+// entryKey returns the context's key for one type: a name may come with two. One word is looked up
 // faster than a struct, and the key is a hash already, so that moving it by a multiple of an odd
 // number makes keys coincide no more often than chance does.
 func entryKey(sample *Sample) uint64 { return sample.Key + uint64(sample.Type)*0x9e3779b97f4a7c15 }
@@ -123,10 +123,10 @@ func (s *sampler) gather(e *entry, sample *Sample, now int64) {
 	}
 }
 
-// turn opens the bucket of now, if it is another one. A sample of the one just before is
-// late, for its socket was read a moment earlier or the clock was set a little: it belongs to the
-// open bucket, lest a context have two points at one time. What is further back is a clock that was
-// set.
+// turn opens the bucket of now, if it is another one. A sample of the one just before is late, for
+// its socket was read a moment earlier or the clock was set a little: it belongs to the open
+// bucket, lest a context have two points at one time. A sample further back means that the clock
+// was set.
 func (s *sampler) turn(now int64) {
 	bucket := now - now%BucketSeconds
 	if bucket == s.bucket || bucket == s.bucket-BucketSeconds {

@@ -30,9 +30,8 @@ var sketchMapping = func() mapping.IndexMapping {
 // maxMagnitude is the greatest that a sketch can hold.
 var maxMagnitude = sketchMapping.MaxIndexableValue()
 
-// sketch describes many values. They go to the bins by the handful, for the bins of so many
-// sketches are far away in memory, and a sketch that gets a few values a bucket is visited once
-// for them instead of each time.
+// sketch describes many values. They go to the bins by the handful: the bins of many sketches are
+// far away in memory, so a sketch that gets a few values a bucket is visited once for all of them.
 type sketch struct {
 	count, sum float64
 	waiting    []weighted

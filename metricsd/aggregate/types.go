@@ -86,7 +86,7 @@ type Limits struct {
 	Expiry      int // flushes without a sample after which a context goes
 }
 
-// DefaultLimits are for an agent of one machine.
+// DefaultLimits returns the limits for an agent of one machine.
 func DefaultLimits() Limits {
 	return Limits{
 		Contexts: 500_000, PerOrigin: 200_000, Bytes: 512 << 20,

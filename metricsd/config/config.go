@@ -2,9 +2,9 @@
 // manual, filled from a YAML file, the environment and flags, the later over the
 // earlier.
 //
-// The field `listen.udp` is the key udp under listen in the file, METRICSD_LISTEN_UDP
-// in the environment, and -listen.udp on the command line. What is not known is
-// refused in all three places: a misspelt limit must not be a limit that is not there.
+// The field `listen.udp` is the key udp under listen in the file, METRICSD_LISTEN_UDP in the
+// environment, and -listen.udp on the command line. All three places refuse unknown keys: a
+// misspelt limit must not mean no limit.
 package config
 
 import (

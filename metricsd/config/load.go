@@ -128,7 +128,7 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 	for path := range fields {
 		paths[variable(path)] = path
 	}
-	// In order, so that of two mistakes the same one is told each time.
+	// In order, so that of two mistakes the same one is reported each time.
 	for _, pair := range slices.Sorted(slices.Values(l.environ)) {
 		name, value, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(name, environmentPrefix) || name == fileVariable {
@@ -146,7 +146,7 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 	return nil
 }
 
-// variable is the environment's name for a field.
+// variable returns the environment's name for a field.
 func variable(path string) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
@@ -156,8 +156,8 @@ type leaf struct {
 	help  string
 }
 
-// leaves yields the fields of a struct of structs under their dotted names. What has no
-// form on a line, a map, is left to the file.
+// leaves yields the fields of a struct of structs under their dotted names. Maps, which have no
+// form on a command line, are left to the file.
 func leaves(v reflect.Value, prefix string) func(yield func(string, leaf) bool) {
 	return func(yield func(string, leaf) bool) {
 		for i := range v.NumField() {

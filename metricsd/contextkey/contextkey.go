@@ -51,7 +51,7 @@ func (g *Generator) Key(name, host string, tags []string) (key uint64, unique []
 	return g.KeyHashed(name, host, tags, nil)
 }
 
-// KeyHashed is [Generator.Key] for tags of which the first are hashed already, with
+// KeyHashed does what [Generator.Key] does for tags of which the first are hashed already, with
 // [murmur3.Sum64] and the generator's seed; those beyond hashes are hashed here.
 func (g *Generator) KeyHashed(name, host string, tags []string, hashes []uint64) (key uint64, unique []string) {
 	var sum uint64
@@ -66,7 +66,7 @@ func (g *Generator) KeyHashed(name, host string, tags []string, hashes []uint64)
 }
 
 func (g *Generator) hash(i int, tag string, known []uint64) uint64 {
-	if i < len(known) { // always, but for tags that no parser has read
+	if i < len(known) { // always, except for tags that no parser has read
 		return known[i]
 	}
 	return murmur3.Sum64(tag, g.seed)
@@ -106,8 +106,8 @@ const (
 	mostTags  = 1<<indexBits - 1
 )
 
-// many is few for any number of tags. Of those behind the first 2^24 that differ, one that comes
-// twice counts twice.
+// many does what few does for any number of tags. Of those after the first 2^24 that differ, one
+// that comes twice counts twice.
 func (g *Generator) many(tags []string, hashes []uint64) (sum uint64, n int) {
 	table := g.fresh(len(tags))
 	stamp := place(g.stamp << partBits)

@@ -13,8 +13,7 @@ type compression struct {
 	compress func([]byte) []byte
 }
 
-// compressions by the name in the configuration. What is called deflate is zlib's
-// format, RFC 1950.
+// compressions by the name in the configuration. The format called deflate is zlib's, RFC 1950.
 var compressions = map[string]compression{
 	"none":    {"", func(b []byte) []byte { return b }},
 	"zlib":    {"deflate", compressZlib},

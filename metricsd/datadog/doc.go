@@ -16,15 +16,15 @@
 //	event                            /intake/, in the form of Datadog's agent
 //	service check                    /api/v1/check_run
 //
-// datadog.sketches says what goes out as a sketch: nothing (the default, but for metricsd's own
+// datadog.sketches says what goes out as a sketch: nothing (the default, except for metricsd's own
 // intake in the same process), distributions, or timings and histograms too. A sketch is the
 // aggregator's own, bin by bin: its bins are those of Datadog's agent, so percentiles of several
 // senders can be joined at the other end.
 //
 // # Limits
 //
-// Delivery is at least once. A sketch holds 268 million values; more are counted as unsendable.
-// What goes as a sketch, an event or a service check to a receiver that answers 404, 405 or 501
-// there is lost, counted as refused, and told of once; series go on. Turn off datadog.sketches or
-// datadog.events then: distributions become counts and gauges.
+// Delivery is at least once. A sketch holds 268 million values; more are counted as unsendable. If
+// a receiver answers 404, 405 or 501 to sketches, events or service checks, these are lost, counted
+// as refused, and logged once; series go on. Turn off datadog.sketches or datadog.events then:
+// distributions become counts and gauges.
 package datadog

@@ -37,7 +37,7 @@ type checkJSON struct {
 	Tags    []string `json:"tags"`
 }
 
-// mustMarshal is for what consists of texts and whole numbers.
+// mustMarshal marshals a value that consists of texts and whole numbers.
 func mustMarshal(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -77,7 +77,7 @@ func binsOf(s *aggregate.Summary) (b bins) {
 	return b
 }
 
-// clampKey is the bin of a magnitude: what is below 1e-9 is in the bin of zero.
+// clampKey returns the bin of a magnitude: what is below 1e-9 is in the bin of zero.
 func clampKey(index int) int32 { return int32(min(max(index, 0), maxKey)) }
 
 // add adds n values, to the last bin if it is the same.

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
-// agentKey is the bin that Datadog's agent puts a value into (pkg/util/quantile, eps
-// 1/128, min 1e-9), written down from its rules.
+// agentKey returns the bin that Datadog's agent puts a value into (pkg/util/quantile, eps 1/128,
+// min 1e-9), written down from its rules.
 func agentKey(v float64) int32 {
 	if v < 0 {
 		return -agentKey(-v)

@@ -1,16 +1,15 @@
 // Package deliver posts payloads over HTTP, each until it has been accepted.
 //
-// Every payload goes to a queue on disk first and is removed when it has been
-// accepted. So of what has come here an outage, a restart or a crash loses nothing
-// within the queue's bound, and payloads go in their order. What is refused for good (400, 413) is
-// dropped and counted: sending it again would block the others for ever. So is what goes to
-// an optional path of which the receiver knows nothing (404, 405, 501). Anything
-// else, a wrong key included, is tried again after a pause that doubles from 1 s to
-// a minute.
+// Every payload goes to a queue on disk first and is removed when it has been accepted. So an
+// outage, a restart or a crash loses no payload within the queue's bound, and payloads go in their
+// order. Payloads that are refused for good (400, 413) are dropped and counted: sending them again
+// would block the others for ever. So is what goes to an optional path of which the receiver knows
+// nothing (404, 405, 501). Anything else, a wrong key included, is tried again after a pause that
+// doubles from 1 s to a minute.
 //
 // While the disk is full payloads wait in memory, up to 16 MB, the oldest are dropped first, and
-// are posted from there once the queue is empty. What still waits there when the process ends is
-// lost, and counted.
+// are posted from there once the queue is empty. Payloads that still wait there when the process
+// ends are lost, and counted.
 //
 // Payloads say themselves how to post them: after a restart the configuration may be
 // another. Where to, and the key, are the configuration's.
@@ -53,9 +52,9 @@ type Options struct {
 	FirstPause, LastPause time.Duration
 	// Timeout bounds one request.
 	Timeout time.Duration
-	// Optional are paths that not every receiver knows. What it answers there with 404, 405
-	// or 501 is dropped, counted, and told of once a path; on other paths these answers are
-	// taken for a mistake in the configuration, and the payload is kept.
+	// Optional are paths that not every receiver knows. Payloads that it answers there with 404,
+	// 405 or 501 are dropped, counted, and logged once a path. On other paths these answers count
+	// as a mistake in the configuration, and the payload is kept.
 	Optional []string
 }
 
@@ -134,7 +133,7 @@ func (s *Sender) Put(f Form, body []byte) {
 	}
 }
 
-// first is the place in held of the first payload that is not being posted; the lock is held.
+// first returns the place in held of the first payload that is not being posted; the lock is held.
 func (s *Sender) first() int {
 	if s.posting {
 		return 1
@@ -145,8 +144,8 @@ func (s *Sender) first() int {
 // maxHeld bounds the bytes that wait in memory.
 const maxHeld = 16 << 20
 
-// settle moves what is held to the disk, until there is no room; the lock is held. While
-// the first is being posted nothing moves: it would go behind what came after it, or go twice.
+// settle moves what is held to the disk, until there is no room; the lock is held. While the first
+// is being posted nothing moves: it would be sent after newer payloads, or twice.
 func (s *Sender) settle() error {
 	for len(s.held) > 0 && !s.posting {
 		err := s.queue.Put(s.held[0])
@@ -241,7 +240,7 @@ func (s *Sender) deliver() (empty bool, _ error) {
 	return false, s.queue.Remove(id)
 }
 
-// deliverHeld tries the oldest payload in memory. What is on disk is older, and goes before.
+// deliverHeld tries the oldest payload in memory. Payloads on disk are older, and go first.
 func (s *Sender) deliverHeld() (empty bool, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

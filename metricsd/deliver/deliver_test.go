@@ -21,7 +21,7 @@ func sender(t *testing.T, url string, header map[string]string) *Sender {
 	return senderIn(t, t.TempDir(), 1<<20, Options{URL: url, Header: header})
 }
 
-// senderIn is a sender whose queue is in a directory and may take so many bytes.
+// senderIn returns a sender whose queue is in a directory and may hold the given number of bytes.
 func senderIn(t *testing.T, dir string, bytes int64, o Options) *Sender {
 	t.Helper()
 	q, err := queue.Open(dir, bytes)
@@ -57,8 +57,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUnknownPathsHoldUpNothing has a receiver that knows one path of two: what is optional
-// is dropped and told of once, and what stands behind it arrives.
+// TestUnknownPathsHoldUpNothing has a receiver that knows one path of two: what is optional is
+// dropped and logged once, and the payloads after it arrive.
 func TestUnknownPathsHoldUpNothing(t *testing.T) {
 	for _, status := range []int{404, 405, 501} {
 		arrived := 0
@@ -165,7 +165,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestASlowReceiverHoldsUpNobody has one that answers when it is told to. Putting payloads does
+// TestASlowReceiverHoldsUpNobody has one that answers when the test lets it. Putting payloads does
 // not wait for it; they wait on disk, within the bound, and arrive in their order.
 func TestASlowReceiverHoldsUpNobody(t *testing.T) {
 	release, arrived := make(chan struct{}), make(chan string, 100)

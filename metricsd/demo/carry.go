@@ -27,19 +27,19 @@ type demo struct {
 	start  time.Time     // so long ago that what earlier attempts took is in it
 }
 
-// by is when a step has to end that may use the time up to a share of the whole.
+// by returns the deadline of a step that may use the time up to a share of the whole.
 func (d *demo) by(share float64) time.Time {
 	return d.start.Add(time.Duration(share * float64(d.within)))
 }
 
-// Shares of the time by which steps end. What a rollout cannot decide until then is not promoted.
+// Shares of the time by which steps end. A rollout that is undecided by then promotes nothing.
 const (
 	campaignShare = 0.55
 	rolloutShare  = 0.82
 	measureShare  = 0.97
 )
 
-// A step does one part of the chain. What it returns is kept as its result.
+// A step does one part of the chain. Its return value is kept as its result.
 type step struct {
 	name, title, what string
 	run               func(ctx context.Context, d *demo, w *work) (any, error)
@@ -125,8 +125,8 @@ func (d *demo) dir(i int, s step) string {
 	return filepath.Join(d.out, fmt.Sprintf("%d-%s", i+1, s.name))
 }
 
-// take takes one step. What an earlier attempt with the same key left is still there: a step may go
-// on with it.
+// take takes one step. Files of an earlier attempt with the same key are still there: a step may go
+// on with them.
 func (d *demo) take(ctx context.Context, s step, dir, key string) (*record, error) {
 	d.say(filepath.Base(dir) + ": " + s.title)
 	// The key is written before the step begins: an interrupted attempt is continued if all that it

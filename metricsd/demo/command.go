@@ -34,8 +34,8 @@ type work struct {
 
 func (w *work) file(name string) string { return filepath.Join(w.dir, name) }
 
-// env is the environment of every program: the demo's own store, and no profile for the compiler.
-// Building metricsd with its profile takes minutes.
+// env returns the environment of every program: the demo's own store, and no profile for the
+// compiler. Building metricsd with its profile takes minutes.
 func (d *demo) env() []string {
 	return append(os.Environ(), "BEAGLE_HOME="+d.home(), "GOFLAGS=-pgo=off", "BEAGLE_PROBE_TOKEN="+d.token(),
 		// Patches are applied to copies in here: git must not take the repository around it for
@@ -50,7 +50,7 @@ func (w *work) beagle(ctx context.Context, name string, args ...string) ([]byte,
 	return w.program(ctx, name, w.module, w.bin("beagle"), args...)
 }
 
-// must is for commands that have to succeed.
+// must runs a command that has to succeed.
 func (w *work) must(ctx context.Context, name, dir, program string, args ...string) ([]byte, error) {
 	out, status, err := w.program(ctx, name, dir, program, args...)
 	if err == nil && status != 0 {
@@ -102,7 +102,8 @@ func gently(cmd *exec.Cmd) {
 	cmd.WaitDelay = 30 * time.Second
 }
 
-// line is a command as a person would type it, in the directory of the repository that it ran in.
+// line returns a command as a person would type it, in the directory of the repository that it ran
+// in.
 func (w *work) line(program string, args []string) string {
 	words := []string{strings.TrimPrefix(program, w.bin("")+"/")}
 	for _, a := range args {

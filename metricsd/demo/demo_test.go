@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// newDemo is a demo with steps of the test, in a directory of its own.
+// newDemo returns a demo with steps of the test, in a directory of its own.
 func newDemo(t *testing.T, steps ...step) *demo {
 	t.Helper()
 	d := &demo{set: tiny, steps: steps, within: time.Hour, say: func(text string) { t.Log(text) }}

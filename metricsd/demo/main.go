@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) int {
 	if err := f.Parse(args); err != nil {
 		return 2
 	}
-	// Quick replaces the settings as a whole, but for those that flags have set.
+	// Quick replaces all settings except those that flags have set.
 	if *quick {
 		rules, cache := d.set.Rules, d.set.Cache
 		d.set = tiny
@@ -100,7 +100,7 @@ func (d *demo) place(root, out string) (err error) {
 	return errors.Join(os.MkdirAll(filepath.Join(d.out, "bin"), 0o755), os.MkdirAll(d.home(), 0o755))
 }
 
-// home is Beagle's store for this demo.
+// home returns Beagle's store for this demo.
 func (d *demo) home() string { return filepath.Join(d.out, "home") }
 
 func (d *demo) bin(name string) string { return filepath.Join(d.out, "bin", name) }

@@ -10,11 +10,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -34,7 +34,7 @@ type measured struct {
 // An estimate is a mean with its 95 % interval.
 type estimate struct{ Mean, Low, High float64 }
 
-// A turn is one stretch of load on one program.
+// A turn is the load of one round on one program.
 type turn struct {
 	Layout   int     `json:"layout"`
 	Round    int     `json:"round"`
@@ -199,7 +199,12 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 		// disk.
 		defer os.Remove(w.bin(name))
 		defer s.stop()
-		if _, _, err := s.send(ctx, w.bin("metricsd"), time.Second); err != nil { // to know all contexts
+		// A first load, so that the service knows all contexts.
+		first, err := s.lane(ctx, w.bin("metricsd"), time.Second)
+		if err != nil {
+			return err
+		}
+		if _, _, err := first.end(ctx); err != nil {
 			return err
 		}
 		running[arm] = s
@@ -213,22 +218,61 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 	return nil
 }
 
-// round gives each program one turn, in random order. It enters all turns of a round or none.
+// round has the programs take turns, in random order. A turn is so short that the machine is as
+// fast for one program as for the others: within seconds its speed changes, by tens of percent
+// where it is shared. Each program gets as much time as settings.Turn says. round enters all
+// programs or none.
 func (w *work) round(ctx context.Context, layout, round int, running map[string]*service) error {
-	var all []turn
-	// A fixed order would give each program the same neighbour.
-	for _, i := range rand.Perm(len(arms)) {
-		s := running[arms[i]]
-		if s == nil {
-			continue
+	slice, err := time.ParseDuration(w.set.Slice)
+	if err != nil {
+		return err
+	}
+	// Start all loads. Who does not have its turn is stopped, with its load.
+	var lanes []*lane
+	defer func() {
+		for _, l := range lanes {
+			l.drop()
 		}
-		used, messages, err := s.send(ctx, w.bin("metricsd"), time.Duration(w.set.Turn*float64(time.Second)))
+	}()
+	length := time.Duration(w.set.Turn * float64(len(running)) * float64(time.Second))
+	for _, arm := range arms {
+		if s := running[arm]; s != nil {
+			l, err := s.lane(ctx, w.bin("metricsd"), length)
+			if err != nil {
+				return err
+			}
+			l.arm = arm
+			lanes = append(lanes, l)
+			l.signal(syscall.SIGSTOP)
+		}
+	}
+	// Give each its turns, until the time of the loads is over.
+	for end := time.Now().Add(length); time.Now().Before(end); {
+		// A fixed order would give each program the same neighbour.
+		for _, i := range rand.Perm(len(lanes)) {
+			lanes[i].signal(syscall.SIGCONT)
+			err := pause(ctx, slice)
+			lanes[i].signal(syscall.SIGSTOP)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	var all []turn
+	for _, l := range lanes {
+		l.signal(syscall.SIGCONT)
+		used, messages, err := l.end(ctx)
 		if err != nil {
 			return err
 		}
-		all = append(all, turn{layout, round, arms[i], used, messages})
+		all = append(all, turn{layout, round, l.arm, used, messages})
 	}
-	// All turns are written at once: a round that lacks one would compare unlike times.
+	return w.enter(all)
+}
+
+// enter appends turns to those that were measured before, in one write.
+func (w *work) enter(all []turn) error {
+	// All at once: a round that lacks one would compare unlike times.
 	var lines bytes.Buffer
 	for _, t := range all {
 		text, err := json.Marshal(t)
@@ -243,38 +287,6 @@ func (w *work) round(ctx context.Context, layout, round int, running map[string]
 	}
 	_, err = f.Write(lines.Bytes())
 	return errors.Join(err, f.Close())
-}
-
-// send loads the service for a while. It returns the service's processor time and the messages.
-func (s *service) send(ctx context.Context, binary string, d time.Duration) (seconds, messages float64, err error) {
-	before, err := s.processor()
-	if err != nil {
-		return 0, 0, err
-	}
-	// The load is a process of its own, whose time is not the service's.
-	cmd := exec.CommandContext(ctx, binary, s.loadArgs(d)...)
-	gently(cmd)
-	out, err := cmd.Output()
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("metricsd load: %w", err)
-	}
-	if err := pause(ctx, 20*time.Millisecond); err != nil { // the last datagrams
-		return 0, 0, err
-	}
-	after, err := s.processor()
-	for line := range strings.Lines(string(out)) {
-		if n, ok := strings.CutPrefix(line, "messages "); ok {
-			messages, _ = strconv.ParseFloat(strings.TrimSpace(n), 64)
-		}
-	}
-	// Without messages the time for one has no meaning.
-	if messages == 0 {
-		return 0, 0, fmt.Errorf("metricsd load says of no message: %q", out)
-	}
-	return (after - before).Seconds(), messages, err
 }
 
 // turns reads what was measured so far. A line that was cut short is left out.

@@ -119,7 +119,7 @@ func mean3(e estimate) string {
 
 func bar(share, most float64) float64 { return 100 * share / max(most, 1e-9) }
 
-// scale is the largest net share.
+// scale returns the largest net share.
 func (p *page) scale() float64 {
 	most := 0.0
 	if p.Spots != nil {
@@ -145,7 +145,7 @@ func (r row) Box() float64            { return r.Top - 9 }
 func (r row) Middle() float64         { return r.Top - 4.5 }
 func (r row) Height(rows int) float64 { return float64(24*rows + 10) }
 
-// rows are the intervals that the page draws beside each other.
+// rows returns the intervals that the page draws beside each other.
 func (p *page) rows() (all []row) {
 	if p.Measured == nil {
 		return nil
@@ -182,7 +182,7 @@ func (p *page) rows() (all []row) {
 	return all
 }
 
-// verdict is the first line of the page.
+// verdict returns the first line of the page.
 func (p *page) verdict() string {
 	// From the least known to the best: not measured, nothing found, not proven, proven.
 	m := p.Measured
@@ -204,8 +204,9 @@ func (p *page) verdict() string {
 		range3(proven), by, range3(m.Predicted))
 }
 
-// proof is the more precise of the two ways in which the saving is measured, with its name: whole
-// programs of before and after, and the experiment of a rollout, which is of one change alone.
+// proof returns the more precise of the two ways in which the saving is measured, with its name:
+// whole programs of before and after, and the experiment of a rollout, which is of one change
+// alone.
 func (p *page) proof() (saving, string) {
 	whole := p.Measured.Proven
 	if len(p.Measured.Promoted) == 1 {
@@ -224,7 +225,7 @@ func (p *page) cutShort() bool {
 	return p.Campaign != nil && slices.ContainsFunc(p.Campaign.Targets, stopped)
 }
 
-// What the demo is to reach: a saving, and how far the prediction may be off it.
+// The demo's goals: a saving, and the largest error of its prediction.
 const (
 	goalSaving = 0.15
 	goalOff    = 0.20

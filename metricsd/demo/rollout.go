@@ -75,8 +75,8 @@ func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
 	return all, d.keepFound(all)
 }
 
-// turnOf is when the rollout has to end that is next of so many, the dearest first: it may use half
-// of the time that is left, or its part where that is more.
+// turnOf returns the deadline of the next of n rollouts, the most expensive first. It may use half
+// of the remaining time, or an equal share of it if that is more.
 func (d *demo) turnOf(left int) time.Time {
 	now := time.Now()
 	return now.Add(time.Duration(max(0.5, 1/float64(left)) * float64(d.by(rolloutShare).Sub(now))))

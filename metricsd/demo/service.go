@@ -81,8 +81,8 @@ func (s *service) healthy(ctx context.Context) error {
 	return errors.New("metricsd does not get healthy within ten seconds; see its log")
 }
 
-// loadArgs are the shape of all load: 3,000 contexts in datagrams of 8 KB, as fast as the service
-// takes them. The sender waits for the service, so no message is lost.
+// loadArgs returns the shape of all load: 3,000 contexts in datagrams of 8 KB, as fast as the
+// service takes them. The sender waits for the service, so no message is lost.
 func (s *service) loadArgs(d time.Duration) []string {
 	return []string{"load", "-shape", "steady", "-rate", "0", "-network", "unixgram", "-address", s.socket,
 		"-for", d.String()}
@@ -106,13 +106,13 @@ func (s *service) stop() {
 	os.RemoveAll(s.dir)
 }
 
-// processor is the processor time of a process so far, user and system.
+// processor returns the processor time of a process so far, user and system.
 func (s *service) processor() (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
-	// The name in parentheses may hold spaces; user and system time are the 12th and 13th behind
+	// The name in parentheses may hold spaces; user and system time are the 12th and 13th after
 	// it.
 	words := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
 	if len(words) < 13 {

@@ -35,7 +35,7 @@ func (m *measured) sum(all []turn) {
 	m.Proven, m.Same = less(after), less(same)
 }
 
-// around is the geometric mean of logarithms, with its interval.
+// around returns the geometric mean of logarithms, with its interval.
 func around(logs []float64) estimate {
 	if len(logs) == 0 {
 		return estimate{}
@@ -44,7 +44,7 @@ func around(logs []float64) estimate {
 	return estimate{math.Exp(at), math.Exp(at - half), math.Exp(at + half)}
 }
 
-// less is the saving that logarithms of ratios say.
+// less returns the saving that logarithms of ratios say.
 func less(logs []float64) saving {
 	if len(logs) == 0 {
 		return saving{}
@@ -65,7 +65,8 @@ func mean(v []float64) (sum float64) {
 	return sum / float64(len(v))
 }
 
-// halfWidth is half of the 95 % interval of a mean, by Student's t. One value alone tells nothing.
+// halfWidth returns half of the 95 % interval of a mean, by Student's t. One value alone tells
+// nothing.
 func halfWidth(v []float64) float64 {
 	if len(v) < 2 {
 		return math.Inf(1)
@@ -78,7 +79,7 @@ func halfWidth(v []float64) float64 {
 	return student(len(v)-1) * math.Sqrt(squares/(n-1)/n)
 }
 
-// student is the 97.5 % point of Student's t.
+// student returns the 97.5 % point of Student's t.
 func student(free int) float64 {
 	table := []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
 		2.179, 2.160, 2.145,

@@ -213,7 +213,7 @@ func (w *work) record(ctx context.Context, s *service, target string) (captured,
 	return c, nil
 }
 
-// complaint is what a beagle command said at its end.
+// complaint returns what a beagle command said at its end.
 func complaint(file string) string {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -346,7 +346,7 @@ func (d *demo) keepReport(w *work, t *target) error {
 	return nil
 }
 
-// begun is the campaign that an interrupted attempt at this step began, or "".
+// begun returns the campaign that an interrupted attempt at this step began, or "".
 func (d *demo) begun(w *work) string {
 	start, err := os.Stat(w.file("key"))
 	if err != nil {

@@ -4,5 +4,5 @@ package disk
 
 import "errors"
 
-// Free is known on Unix only.
+// Free returns an error: Unix alone tells.
 func Free(string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -2,8 +2,8 @@ package dogstatsd
 
 import "bytes"
 
-// cursor walks over the fields of a line. The field at hand is
-// line[start:end]; positions in errors come from it.
+// cursor walks over the fields of a line. The current field is line[start:end]; positions in errors
+// come from it.
 type cursor struct {
 	line       []byte
 	start, end int
@@ -29,7 +29,7 @@ func (c *cursor) next() bool {
 
 func (c *cursor) field() []byte { return c.line[c.start:c.end] }
 
-// after returns what follows prefix in the field at hand.
+// after returns what follows prefix in the current field.
 func (c *cursor) after(prefix string) ([]byte, bool) {
 	return bytes.CutPrefix(c.field(), []byte(prefix))
 }

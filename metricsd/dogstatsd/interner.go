@@ -45,8 +45,8 @@ type place struct {
 	again bool
 }
 
-// internedSet are the places that a string's hash leaves it. The next new string is for the place
-// at hand.
+// internedSet holds the places that a string's hash allows. The next new string takes the place
+// that hand points to.
 type internedSet struct {
 	places [8]place
 	hand   uint8
@@ -92,8 +92,8 @@ func (in *Interner) make(s string, hash uint64) interned {
 	return interned{text: s, hash: hash, internal: isInternal(s)}
 }
 
-// put enters a string in the place of the oldest that was not asked for again. What is passed over
-// must be asked for again to stay the next time.
+// put enters a string in the place of the oldest that was not asked for again. A string that is
+// passed over must be asked for again to stay the next time.
 func (s *internedSet) put(e interned) {
 	at := &s.places[s.next()]
 	for at.again {

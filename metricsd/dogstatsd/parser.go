@@ -110,7 +110,7 @@ func (p *Parser) readValue(m *Metric, line, value []byte, offset int) error {
 	return nil
 }
 
-// appendValues reads a list of numbers. What is wrong with one, and where, it says in words.
+// appendValues reads a list of numbers. at and problem say which number is wrong, and how.
 func appendValues(to []float64, list []byte) (values []float64, at int, problem string) {
 	for len(list) > 0 {
 		item, rest, _ := bytes.Cut(list, []byte(":"))

@@ -37,7 +37,7 @@ func (p *Parser) resetTags() {
 	p.tags, p.hashes, p.internal = p.tags[:0], p.hashes[:0], false
 }
 
-// isInternal says whether a tag is for takeInternal, or would be but for a cardinality.
+// isInternal reports whether a tag is for takeInternal, or would be without its cardinality.
 func isInternal(tag string) bool {
 	return strings.HasPrefix(tag, "host:") || strings.HasPrefix(tag, "dd.internal.")
 }

@@ -57,7 +57,7 @@ func (p *Page) OwnGauge(name, help string, v float64) {
 	p.Own(name, "gauge", help, Value{Value: v})
 }
 
-// Labelled is a sample with a label.
+// Labelled returns a sample with a label.
 func Labelled[N int | int64 | uint64](label, is string, n N) Value {
 	return Value{Label: label, Is: is, Value: float64(n)}
 }

@@ -104,8 +104,7 @@ var kinds = map[dogstatsd.Type]string{
 	dogstatsd.Timing: "summary", dogstatsd.Histogram: "summary", dogstatsd.Distribution: "summary",
 }
 
-// sampleNames are the names that a family's samples have; the first is the
-// family's own.
+// sampleNames returns the names that a family's samples have; the first is the family's own.
 func sampleNames(name string, t dogstatsd.Type) []string {
 	switch {
 	case kinds[t] == "summary":

@@ -92,7 +92,7 @@ func runSender(t *testing.T, program string, args ...string) (sent []agentSent) 
 	}
 }
 
-// allQueued reads the queue until it has so many series, by metric.
+// allQueued reads the queue until it has n series, and returns them by metric.
 func allQueued(t *testing.T, b bus.Bus, n int) map[string]wire.Series {
 	t.Helper()
 	enough := errors.New("enough")

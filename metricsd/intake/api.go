@@ -134,8 +134,8 @@ func (in *Intake) failed(w http.ResponseWriter, r *http.Request, err error) {
 	web.Fail(w, http.StatusInternalServerError, errUnanswered)
 }
 
-// complete is auto-completion: prefix=, or contains= for any substring. A tag is looked for as it
-// was typed, and in the form that tags have.
+// complete answers auto-completion: prefix=, or contains= for any substring. A tag is looked for as
+// it was typed, and in the form that tags have.
 func (in *Intake) complete(r *http.Request, whose *shelf, k index.Kind, limit int) (any, error) {
 	directory, clean := whose.names[k], in.processor.tags.prefix
 	find := func(typed string) ([]string, bool) { return directory.Prefix(typed, limit), false }

@@ -146,8 +146,7 @@ func (w *batcher) gather(batch []parcel) (_ []parcel, carried *parcel) {
 	return batch, nil
 }
 
-// close finishes the messages under way. Requests that still wait are told to come
-// again.
+// close finishes the messages under way. It asks the senders of waiting requests to retry.
 func (w *batcher) close() {
 	close(w.quit)
 	w.running.Wait()

@@ -117,7 +117,7 @@ func BenchmarkProcessor(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed())/float64(time.Nanosecond)/float64(n*128), "ns/series")
 }
 
-// BenchmarkTake is what the processor's side costs a series of an agent's flush, as the shape
+// BenchmarkTake measures what the processor's side costs a series of an agent's flush, as the shape
 // steady makes it: unpack a message of the queue, and count its names and tags.
 func BenchmarkTake(b *testing.B) {
 	shape, err := load.Named("steady")

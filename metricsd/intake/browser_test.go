@@ -149,7 +149,7 @@ func until(t *testing.T, ctx context.Context, condition string) {
 	ask(t, ctx, chromedp.Poll[bool](condition))
 }
 
-// manyNames is a body with a hundred names.
+// manyNames returns a body with a hundred names.
 func manyNames(i int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"series":[`)

@@ -151,7 +151,7 @@ func isTag(t string) bool {
 
 func startsTag(c byte) bool { return 'a' <= c && c <= 'z' || c == ':' }
 
-// lowered is a tag that only its capitals keep from being one.
+// lowered returns a tag that only its capitals keep from being one.
 func lowered(t string) (string, bool) {
 	if len(t) > maxTag {
 		return "", false

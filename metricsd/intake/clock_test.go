@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A clock that a test sets. What it gives has no monotonic part, so that a jump is one.
+// A clock that a test sets. Its times have no monotonic part, so that a jump is one.
 type clock struct{ seconds atomic.Int64 }
 
 func newClock() *clock {
@@ -67,7 +67,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// oneParcel is a message with some points under a name of a customer.
+// oneParcel returns a message with some points under a name of a customer.
 func oneParcel(customer, name string, points int) batch {
 	s := wire.Series{Metric: name, Kind: wire.Gauge, Points: make([]wire.Point, points)}
 	return batch{bus.Message{}, []wire.Parcel{{Customer: customer, Series: []wire.Series{s}}}}

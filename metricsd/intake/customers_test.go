@@ -34,7 +34,7 @@ func keysOf(t testing.TB, text string) *customer.Keys {
 	return k
 }
 
-// twoCustomers are options for an intake with acme and globex.
+// twoCustomers returns options for an intake with acme and globex.
 func twoCustomers(t testing.TB) Options {
 	return Options{Token: operatorToken, Flush: 50 * time.Millisecond,
 		Customers: keysOf(t, "acme "+acmeKey+"\nglobex "+globexKey)}
@@ -50,7 +50,7 @@ func (r *running) as(key string, want int, method, path string, body []byte, hea
 	return text
 }
 
-// all is everything that somebody with a key can get.
+// all returns everything that somebody with a key can get.
 func (r *running) all(key, customer string) (text string) {
 	r.t.Helper()
 	if customer != "" {
@@ -141,7 +141,7 @@ func sendForAll(r *running) {
 	all.Wait()
 }
 
-// points are those of a shared name, as somebody with a key sees them.
+// points returns those of a shared name, as somebody with a key sees them.
 func (r *running) points(key, customer string) uint64 {
 	var e []entryJSON
 	text := r.as(key, http.StatusOK, "GET", "/api/entries?name=shared.hits&customer="+customer, nil)

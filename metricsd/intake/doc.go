@@ -13,7 +13,7 @@
 // that Datadog described in "Performance in Go: real-world lessons" (2014).
 //
 // Counts are written in one transaction with the place in the queue up to which they
-// count, and after a crash reading begins behind that place. So each message is counted
+// count, and after a crash reading begins after that place. So each message is counted
 // once although it may be read twice.
 //
 // Senders repeat what was not acknowledged, of which all or a part may be in the queue. So each
@@ -25,8 +25,8 @@
 //
 // With a key file there are customers: the door finds out whose key a request has, the customer's
 // name goes with its series through the queue, and each customer has names, counts and rates of its
-// own in the history, the index and the directories. What comes with the operator's token belongs
-// to the default customer, who is the only one without a key file.
+// own in the history, the index and the directories. Requests with the operator's token belong to
+// the default customer, who is the only one without a key file.
 //
 // An app is what stands before the first dot of a metric's name.
 //

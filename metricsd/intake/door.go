@@ -26,8 +26,8 @@ type door struct {
 	reading atomic.Int64 // requests
 	log     *slog.Logger
 	unanswered
-	told    atomic.Int64 // when an unknown key was told last
-	failing atomic.Bool  // the last body could not be queued, and the operator was told
+	told    atomic.Int64 // when an unknown key was logged last
+	failing atomic.Bool  // the last body could not be queued, and the log says so
 
 	accepted, refused, tooLarge, denied, busy, full, ignored atomic.Uint64
 	bytes                                                    atomic.Uint64
@@ -52,7 +52,7 @@ func (d *door) handle(mux *http.ServeMux) {
 		return wire.SeriesV2
 	}))
 	mux.Handle("POST /api/beta/sketches", d.take(func(*http.Request) reader { return wire.SketchesV1 }))
-	// What an agent posts besides. It would keep and repeat what is refused.
+	// Accept and ignore the agent's other posts, since it keeps and repeats those that are refused.
 	for _, path := range []string{"/api/v1/check_run", "/api/v1/events", "/api/v1/metadata", "/intake/",
 		"/api/v2/host_metadata", "/api/v1/collector"} {
 		mux.Handle("POST "+path, d.known(d.ignore))
@@ -68,7 +68,7 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 		// Limits may be changed while a request runs; it keeps those that it began with.
 		bounds := d.bounds.Load()
 		defer d.reading.Add(-1)
-		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large: so many at once and no more
+		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large
 			d.busy.Add(1)
 			later(w, fmt.Errorf("the intake reads %d requests already, its limit; retry later", bounds.Requests))
 			return
@@ -140,7 +140,7 @@ func (d *door) ignore(w http.ResponseWriter, r *http.Request, _ caller) {
 	web.JSON(w, http.StatusAccepted, map[string]string{"status": "ok"})
 }
 
-// later is an answer that makes every sender try again.
+// later writes an answer that makes every sender try again.
 func later(w http.ResponseWriter, err error) {
 	w.Header().Set("Retry-After", "1")
 	web.Fail(w, http.StatusServiceUnavailable, err)

@@ -99,11 +99,11 @@ func (in *Intake) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	w.Write([]byte("ok\n"))
 }
 
-// stageQueue is the stage that only the queue itself knows the fill of.
+// stageQueue names the stage whose fill only the queue itself knows.
 const stageQueue = "queue, not counted yet"
 
-// stages are the queues on the way, so that one sees which stage cannot keep up: the
-// first that is empty stands behind it.
+// stages returns the fill of each queue on the way. The stage that cannot keep up is the one before
+// the first empty queue.
 func (in *Intake) stages(ctx context.Context) []stage {
 	bounds := in.door.bounds.Load()
 	parcels, bound := in.batcher.fill()

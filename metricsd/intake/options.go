@@ -12,7 +12,7 @@ import (
 // its default.
 type Bounds struct {
 	Limits   wire.Limits // of one request
-	Requests int         // most requests read at the same time; more are told to retry later
+	Requests int         // most requests read at the same time; further ones must retry later
 	Pending  int         // names with counts that are not written yet, at which they are written early
 }
 

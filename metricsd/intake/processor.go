@@ -139,7 +139,7 @@ func (p *processor) decode() {
 	}
 }
 
-// work is the processor proper.
+// work does the work of the processor.
 func (p *processor) work(ctx context.Context) {
 	// One goroutine does all of it, and so what it counts needs no lock: batches when they come,
 	// and four clocks for what may be late.
@@ -324,8 +324,8 @@ func (p *processor) settle(ctx context.Context) bool {
 	return true
 }
 
-// apply writes a change; a failure is told and tried again later. A store that is
-// away must not be asked in a tight loop, hence the pause.
+// apply writes a change. It logs a failure and tries again after a pause, since a store that is
+// away must not be asked in a tight loop.
 func (p *processor) apply(ctx context.Context, c index.Change) bool {
 	err := p.index.Apply(ctx, c)
 	if err == nil {
@@ -390,7 +390,7 @@ func (p *processor) rank(now time.Time) {
 	p.ranks.Store(&ranks)
 }
 
-// rankOf is the last ranking of a customer, an empty one where there is none.
+// rankOf returns the last ranking of a customer, an empty one where there is none.
 func (p *processor) rankOf(customer string) *ranking {
 	if r := (*p.ranks.Load())[customer]; r != nil {
 		return r

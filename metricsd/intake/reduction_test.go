@@ -21,9 +21,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/queue"
 )
 
-// flushed is what an agent posts every ten seconds under traffic of a shape in which
-// every context is heard: made by the agent's own workers and output, read by the intake's
-// own readers.
+// flushed returns what an agent posts every ten seconds under traffic of a shape in which every
+// context is heard: made by the agent's own workers and output, read by the intake's own readers.
 func flushed(t testing.TB, shape load.Shape) (series []wire.Series) {
 	t.Helper()
 	a := aggregate.New(1, aggregate.Limits{})
@@ -65,7 +64,7 @@ func flushed(t testing.TB, shape load.Shape) (series []wire.Series) {
 	return series
 }
 
-// lone is the hardest traffic: each name is in one series.
+// lone makes the hardest traffic: each name is in one series.
 func lone(n int) (series []wire.Series) {
 	for i := range n {
 		series = append(series, wire.Series{
@@ -118,8 +117,8 @@ func TestSteadyStreamIsWrittenRarely(t *testing.T) {
 	}
 }
 
-// BenchmarkWriteReduction is how many names are seen for each that is written, over
-// simulated hours: without a history each would be written. Run it with -benchtime 1x.
+// BenchmarkWriteReduction counts how many names are seen for each that is written, over simulated
+// hours: without a history each would be written. Run it with -benchtime 1x.
 func BenchmarkWriteReduction(b *testing.B) {
 	for _, test := range []struct {
 		shape string

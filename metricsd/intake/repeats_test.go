@@ -49,7 +49,7 @@ func startForgetful(t *testing.T, dir string) (*running, *forgetful) {
 	return run(t, Options{Flush: 50 * time.Millisecond}, f, x), f
 }
 
-// counted waits until a metric has so many points.
+// counted waits until a metric has the given number of points.
 func (r *running) counted(metric string, want uint64) {
 	r.t.Helper()
 	var last []entryJSON
@@ -59,7 +59,8 @@ func (r *running) counted(metric string, want uint64) {
 	})
 }
 
-// settled is counted and stays so when all that was sent has been processed.
+// settled does what counted does, and checks that the count stays when all that was sent has been
+// processed.
 func (r *running) settled(metric string, want uint64) {
 	r.t.Helper()
 	r.post(body("settled", "", 1))

@@ -10,15 +10,13 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A sender that was told to retry, or heard nothing, sends the same request again,
-// of which all or a part may be in the queue already. The processor counts each ID once; here
-// requests get theirs.
+// A sender that must retry, or heard nothing, sends the same request again, of which all or a part
+// may be in the queue already. The processor counts each ID once; here requests get theirs.
 //
-// Who sends an Idempotency-Key with the same body has said that it is the same request. A body of
-// Datadog's own agent is known by its content: it has each context once in each ten seconds, so
-// there is no second one like it. Anybody else may post the same body twice and mean it: a body is
-// taken for a repetition only of one that was not acknowledged, and only this process knows of
-// these.
+// A sender that repeats an Idempotency-Key with the same body repeats the request. A body of
+// Datadog's own agent is identified by its content: it has each context once in each ten seconds,
+// so no two are equal. Other senders may post the same body twice and mean it. Their body counts as
+// a repetition only if an equal one was not acknowledged, which only this process knows.
 
 // keyHeader is the header that `metricsd agent` sends; the agent keeps it with the payload on its
 // disk.
@@ -50,7 +48,7 @@ func (u *unanswered) identify(r *http.Request, customer string, body []byte) (id
 	return id, func() { u.put(content, id) }
 }
 
-// digest is the same for the same texts, and nobody can make two with the same.
+// digest returns a hash of the texts. Nobody can make two texts with the same one.
 func digest(kind, path string, text []byte) (d wire.ID) {
 	h := sha256.New()
 	h.Write([]byte(kind + "\x00" + path + "\x00"))

@@ -74,8 +74,8 @@ func TestSketchesFromTheAgent(t *testing.T) {
 	}
 }
 
-// wanted is the sketch of the values by the rules of Datadog's agent: eps 1/128, min
-// 1e-9. Sums are made in the order of the values, and so are exactly the aggregator's.
+// wanted returns the sketch of the values by the rules of Datadog's agent: eps 1/128, min 1e-9.
+// Sums are made in the order of the values, and so are exactly the aggregator's.
 func wanted(values []float64) wire.Distribution {
 	d := wire.Distribution{
 		Time:  1_700_000_000,

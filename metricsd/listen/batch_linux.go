@@ -117,7 +117,7 @@ func (s *Socket) wantCredentials() error {
 	return errors.Join(err, failed)
 }
 
-// peer is the process at the other end of a connection, as it was when it connected.
+// peer returns the process at the other end of a connection, as it was when it connected.
 func peer(conn net.Conn) (pid int32) {
 	raw, err := conn.(syscall.Conn).SyscallConn()
 	if err != nil {

@@ -35,5 +35,5 @@ func (s *Socket) wantCredentials() error { return nil }
 
 func peer(net.Conn) int32 { return 0 }
 
-// Status is known on Linux only.
+// Status returns an error: Linux alone tells.
 func (s *Socket) Status() (Status, error) { return Status{}, errors.ErrUnsupported }

@@ -68,7 +68,7 @@ func Open(network, address string, o Options) (*Socket, error) {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
-	// Any user of the machine may send; whose containers a sender belongs to is told by the kernel.
+	// Any user of the machine may send; the kernel says to which container a sender belongs.
 	if network == "unixgram" {
 		err = writable(address)
 		if s.credentials = o.Credentials; s.credentials {
@@ -140,14 +140,14 @@ func clearPath(network, path string) error {
 // directory's mode decides who gets that far.
 func writable(path string) error { return os.Chmod(path, 0o722) }
 
-// Network is "udp" or "unixgram".
+// Network returns "udp" or "unixgram".
 func (s *Socket) Network() string { return s.network }
 
-// Address is where the socket listens, with the port that was chosen for port 0.
+// Address returns where the socket listens, with the port that was chosen for port 0.
 func (s *Socket) Address() string { return s.address }
 
-// Stop makes Receive return os.ErrDeadlineExceeded, now and from now on. What the
-// kernel holds is then for Queued.
+// Stop makes Receive return os.ErrDeadlineExceeded, now and from now on. Queued then reads the
+// datagrams that the kernel holds.
 func (s *Socket) Stop() error { return s.conn.SetReadDeadline(time.Now()) }
 
 // Close closes the socket; Receive returns net.ErrClosed.
@@ -186,6 +186,5 @@ func (b *Batch) Datagram(i int) (datagram []byte, truncated bool) {
 	return b.buffers[i][:b.sizes[i]], b.truncated[i]
 }
 
-// PID is the process that sent the i-th datagram of the last batch; 0 when it is not
-// known.
+// PID returns the process that sent the i-th datagram of the last batch; 0 when it is not known.
 func (b *Batch) PID(i int) int32 { return b.pids[i] }

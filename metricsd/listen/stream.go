@@ -46,7 +46,7 @@ func OpenStream(path string, maxFrame, maxConns int) (*Stream, error) {
 	return s, nil
 }
 
-// Address is the socket's path.
+// Address returns the socket's path.
 func (s *Stream) Address() string { return s.listener.Addr().String() }
 
 // FrameError is a frame that broke the protocol; its connection is closed.

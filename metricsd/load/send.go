@@ -53,8 +53,8 @@ type sender struct {
 	frame     []byte
 }
 
-// run sends at so many bytes a second, or without pause. It looks at the clock
-// once in some packets; a packet late is made up for.
+// run sends at the given rate, or without pause. It looks at the clock once in some packets; a
+// packet late is made up for.
 func (s *sender) run(ctx context.Context, bytesPerSecond int) (r Report) {
 	const atOnce = 8
 	start := time.Now()

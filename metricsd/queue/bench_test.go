@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// BenchmarkQueue is what a payload costs from the agent's output to its sender: written, synced,
-// read again and removed. An agent with 1,000 contexts writes payloads of 9 and 36 KB, one with
-// 60,000 nearly all of 60 to 80 KB.
+// BenchmarkQueue measures what a payload costs from the agent's output to its sender: written,
+// synced, read again and removed. An agent with 1,000 contexts writes payloads of 9 and 36 KB, one
+// with 60,000 nearly all of 60 to 80 KB.
 func BenchmarkQueue(b *testing.B) {
 	for _, n := range []int{9 << 10, 36 << 10, 70 << 10} {
 		b.Run(fmt.Sprintf("bytes=%d", n), func(b *testing.B) {

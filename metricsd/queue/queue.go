@@ -5,8 +5,8 @@
 // under its own name is whole, and what a crash left under the other is removed at
 // the next start. Its blocks carry checksums (package secure).
 //
-// When a payload does not fit, the oldest go: after a long outage the latest
-// figures are worth more. What goes is counted.
+// When a payload does not fit, the oldest go: after a long outage the latest figures are worth
+// more. Dropped payloads are counted.
 //
 // # Limits
 //
@@ -135,8 +135,7 @@ func (q *Queue) Put(payload []byte) error {
 	return nil
 }
 
-// fileSize is the size of a payload's file: each block has a header, and so has
-// the end.
+// fileSize returns the size of a payload's file: each block has a header, and so has the end.
 func fileSize(n int) int64 {
 	const header = 12
 	blocks := (n + secure.MaxBlock - 1) / secure.MaxBlock

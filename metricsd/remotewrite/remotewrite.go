@@ -60,7 +60,7 @@ const maxBody = 1 << 20
 
 var form = deliver.Form{ContentType: "application/x-protobuf", Encoding: "snappy"}
 
-// WantsEvents is false: the protocol has no events.
+// WantsEvents returns false: the protocol has no events.
 func (o *Output) WantsEvents() bool { return false }
 
 // Send puts the flush's states into the queue.

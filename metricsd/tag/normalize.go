@@ -43,8 +43,8 @@ func normalize(s string, mayStart func(rune) bool) string {
 	return string(out)
 }
 
-// width is the number of bytes that a rune takes in s; a byte that is not UTF-8
-// takes one, not the three of U+FFFD.
+// width returns the number of bytes that a rune takes in s; a byte that is not UTF-8 takes one, not
+// the three of U+FFFD.
 func width(s string, r rune) int {
 	if r == utf8.RuneError {
 		_, n := utf8.DecodeRuneInString(s)

@@ -31,7 +31,7 @@ type added struct {
 // NewJoiner makes a joiner; the seed is that of the hashes.
 func NewJoiner(seed uint64) *Joiner { return &Joiner{seed: seed} }
 
-// Join returns a message's tags and behind them those of its sender, each with its
+// Join returns a message's tags and after them those of its sender, each with its
 // [murmur3.Sum64]; a tag of both comes twice, which the context's key sorts out. The result holds
 // until the next call. detected is the sender's container as the kernel knows it, or empty.
 func (j *Joiner) Join(t *Tagger, tags []string, hashes []uint64, s *dogstatsd.Source,

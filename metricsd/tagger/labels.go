@@ -13,7 +13,7 @@ import (
 type Labels map[string]string
 
 // ParseLabels reads a list as people write it: names separated by commas, each perhaps with the
-// name of its tag behind an equals sign, as app.kubernetes.io/name=app,team.
+// name of its tag after an equals sign, as app.kubernetes.io/name=app,team.
 func ParseLabels(list string) (Labels, error) {
 	l := Labels{}
 	for item := range strings.SplitSeq(list, ",") {
@@ -33,7 +33,7 @@ func ParseLabels(list string) (Labels, error) {
 	return l, nil
 }
 
-// Tags are those of the labels that are in the list, sorted.
+// Tags returns those of the labels that are in the list, sorted.
 func (l Labels) Tags(labels map[string]string) (tags []string) {
 	for _, label := range slices.Sorted(maps.Keys(l)) {
 		if value, ok := labels[label]; ok {
@@ -66,8 +66,8 @@ func Add(tags []string, name, value string) []string {
 	return append(tags, name+":"+value)
 }
 
-// Image adds the tags of a container's image: its name, the last part of it, and what stands behind
-// the colon. A digest is left out: it is no name that people know.
+// Image adds the tags of a container's image: its name, the last part of it, and what follows the
+// colon. A digest is left out: it is no name that people know.
 func Image(tags []string, image string) []string {
 	image, _, _ = strings.Cut(image, "@")
 	if image == "" || strings.HasPrefix(image, "sha256:") {

@@ -2,8 +2,8 @@
 // and those that sources find (packages docker and kubernetes), as many as the message's
 // cardinality asks for.
 //
-// Who a message comes from is, in this order, what it says itself (c:, e:, dd.internal.entity_id)
-// and, for its container, what the kernel says about the process that sent it.
+// The sender of a message is, in this order, the one that it names itself (c:, e:,
+// dd.internal.entity_id) and the container of the process that sent it, by the kernel.
 //
 // # Limits
 //
@@ -97,7 +97,7 @@ func (t *Tagger) tags(from sender) (tags []string) {
 	return tags
 }
 
-// upTo are an entity's tags at a cardinality.
+// upTo returns an entity's tags at a cardinality.
 func (e *Entity) upTo(c dogstatsd.Cardinality) []string {
 	tags := slices.Clone(e.Low)
 	if c >= dogstatsd.CardinalityOrchestrator {

@@ -40,8 +40,8 @@ func Holds(credentials []string, token string) bool {
 }
 
 // Refuse answers as Datadog's API does: 403 for a wrong key, 401 for none. A wrong password is no
-// key, since a browser asks for another at 401 only. What is missing is called what; the realm is
-// shown by browsers.
+// key, since a browser asks for another at 401 only. what names the missing key; browsers show the
+// realm.
 func Refuse(w http.ResponseWriter, r *http.Request, what, realm string) {
 	if _, key := Credentials(r); key {
 		Fail(w, http.StatusForbidden, fmt.Errorf("the %s is not known here; give another", what))

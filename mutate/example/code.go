@@ -119,7 +119,7 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 	if e != nil {
 		sig := obj.Type().Underlying().(*types.Signature)
 		if m.Pass.Parent(e) == nil || sig.Results().Len() != 1 || !m.Pass.Info.Types[e].IsValue() ||
-			!m.fits(sig.Results().At(0).Type(), m.Pass.Info.TypeOf(e)) || facts.Effects(m.Pass, e).Writes {
+			!m.fits(sig.Results().At(0).Type(), m.Pass.Info.TypeOf(e)) || m.Pass.Effects(e).Writes {
 			return false
 		}
 	}
@@ -137,7 +137,7 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 }
 
 // ownVariable reports whether code may assign the variable of its k-th argument as its own: it is a
-// variable of each iteration, and nothing reads it behind the code.
+// variable of each iteration, and nothing reads it after the code.
 func (p *pair) ownVariable(name string, k int) bool {
 	if !p.before.readsLast(name, k) {
 		return false
@@ -151,7 +151,7 @@ func (p *pair) ownVariable(name string, k int) bool {
 }
 
 // readsLast reports whether the k-th argument of the only call of a parameter is a variable that
-// the function declares in the loop around the call, if there is one, and does not use behind it.
+// the function declares in the loop around the call, if there is one, and does not use after it.
 func (s *side) readsLast(name string, k int) bool {
 	// Find the only call of the parameter.
 	var call *ast.CallExpr
@@ -257,7 +257,7 @@ func (b *block) nodes() []ast.Node {
 	return out
 }
 
-// ownNamesStay reports whether variables that the statements declare are not used behind them.
+// ownNamesStay reports whether variables that the statements declare are not used after them.
 func (m *Match) ownNamesStay(stmts []ast.Stmt) bool {
 	if len(stmts) == 0 {
 		return true
@@ -302,6 +302,9 @@ func (m *Match) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 	ok := true
 	m.eachUse(args, n, func(k int, e ast.Expr) {
 		// Reading an argument is always allowed: After has it too.
+		if m.runsLater(e, n) && !m.pair.argumentIsName(name, k) {
+			ok = false // its value may be another one by then
+		}
 		if !m.Pass.Changes(e) {
 			return
 		}
@@ -320,6 +323,34 @@ func (m *Match) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 		}
 	})
 	return ok
+}
+
+// runsLater reports whether an expression stands in a function literal of a piece of code.
+func (m *Match) runsLater(e ast.Expr, code ast.Node) bool {
+	for _, up := range m.Pass.Path(e) {
+		if _, literal := up.(*ast.FuncLit); literal {
+			return true
+		}
+		if up == code {
+			return false
+		}
+	}
+	return false
+}
+
+// argumentIsName reports whether Before and After pass variables as the k-th argument of a
+// parameter that stands for code.
+func (p *pair) argumentIsName(name string, k int) bool {
+	for _, s := range append([]*side{p.before}, p.ways...) {
+		for call := range nodesOf[*ast.CallExpr](s.body) {
+			if obj := s.codeOf(call); obj != nil && obj.Name() == name {
+				if _, ok := call.Args[k].(*ast.Ident); !ok {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 func (m *Match) isPlace(v *types.Var) bool {

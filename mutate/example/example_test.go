@@ -129,6 +129,15 @@ var upper = mutator(example.Rule{
 	}},
 })
 
+// longer compares lengths in the other order.
+var longer = mutator(example.Rule{
+	Name: "test-longer",
+	Pairs: []example.Pair{{
+		Before: func(s string, n int) bool { return len(s) < n },
+		After:  func(s string, n int) bool { return n > len(s) },
+	}},
+})
+
 // asked is a function that asks a loop, and says no behind it.
 func asked(params, loop string) string {
 	return "func f(" + params + ") bool { " + loop + "\n return false }\n" + bump
@@ -167,8 +176,10 @@ func cut(body string) string {
 	return "import \"strings\"\n\nfunc f(s string) string { " + body + " }\n\nvar _ = strings.Cut\n"
 }
 
-// bump is a function with an effect.
-const bump = "func bump(p *int) int { *p++; return *p }"
+// bump and those behind it are functions with an effect.
+const bump = "func bump(p *int) int { *p++; return *p }\n" +
+	"func text(p *int) string { *p++; return \"x\" }\n" +
+	"func set(s *string) int { *s = \"\"; return 1 }"
 
 func TestMatch(t *testing.T) {
 	const ints = "a []int, w int"
@@ -220,6 +231,15 @@ func TestMatch(t *testing.T) {
 			cut("var t string = strings.ToUpper(strings.ToUpper(s))\n return t"), "t := strings.ToUpper(s)"},
 		{"a type of another kind", upper,
 			cut("var t any = strings.ToUpper(strings.ToUpper(s))\n _ = t\n return s"), ""},
+		{"effects in the order of the code", longer,
+			"func f(w int) bool { return bump(&w) > len(text(&w)) }\n" + bump, "bump(&w) > len(text(&w))"},
+		{"effects in another order", longer,
+			"func f(w int) bool { return len(text(&w)) < bump(&w) }\n" + bump, ""},
+		{"a variable that the other operand sets", longer,
+			"func f(w int, s string) bool { return len(s) < set(&s) }\n" + bump, ""},
+		{"a variable that the other operand leaves", longer,
+			"func f(w int, s string) bool { return len(s) < bump(&w) }\n" + bump, "bump(&w) > len(s)"},
+
 		{"several results", parted, cut("t, _ := strings.CutPrefix(s, \"\")\n return t"),
 			"t, _ := strings.CutSuffix(s, \"\")"},
 

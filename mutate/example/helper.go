@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	gotypes "go/types"
 	"io/fs"
@@ -109,15 +110,20 @@ func (w *writer) helper(name string, typeArgs []ast.Expr) string {
 }
 
 // Helper returns the name of the candidate's copy of a function of the kit, and the edits that
-// declare it behind n's function. Code of a rule that no example can express calls it so.
+// declare it after n's function. Code of a rule that no example can express calls it so.
 func Helper(p *mutate.Pass, n ast.Node, name string) (string, []mutate.Edit, error) {
 	w := newWriter(&Match{Pass: p, Node: n}, nil, newSurroundings(p))
 	own := w.copyHelper(name, nil)
 	return own, append(w.imported(), w.declared()...), w.err
 }
 
-// copyHelper returns the name of a copy of a function of the kit, and adds the copy if there is
-// none yet.
+// IsCopy reports whether a function of the candidate is the copy of a function of the kit that
+// [Helper] returns.
+func IsCopy(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
+	h := helpers()[name]
+	return h != nil && fn != nil && h.isCopy(p, fn, nil)
+}
+
 func (w *writer) copyHelper(name string, types []string) string {
 	key := name + " " + strings.Join(types, ",")
 	if got, ok := w.helpers[key]; ok {
@@ -154,8 +160,7 @@ func (h *helper) there(p *mutate.Pass, types []string) string {
 				return d.Name.Name
 			}
 		case *ast.GenDecl:
-			if v := variableOf(d); v != nil && h.decl == nil && plain(valueText(p.Text(d))) ==
-				plain(valueText(h.text(h.node.Pos(), h.node.End()))) {
+			if v := variableOf(d); v != nil && h.sameValue(p, d) {
 				return v.Name
 			}
 		}
@@ -163,7 +168,7 @@ func (h *helper) there(p *mutate.Pass, types []string) string {
 	return ""
 }
 
-// valueText returns what stands behind the name in the declaration of a variable.
+// valueText returns the text that follows the name in the declaration of a variable.
 func valueText(decl string) string {
 	_, value, _ := strings.Cut(decl, "=")
 	return value
@@ -176,7 +181,7 @@ func (w *writer) copyText(h *helper, own string, types []string) string {
 		params = names(h.decl.Type.TypeParams)
 	}
 	var out strings.Builder
-	var from token.Pos // behind the comment
+	var from token.Pos // after the comment
 	if h.decl != nil {
 		from = h.decl.Type.Func
 	} else {
@@ -258,7 +263,7 @@ func (h *helper) isCopy(p *mutate.Pass, fn *ast.FuncDecl, types []string) bool {
 		return false
 	}
 	if len(types) == 0 {
-		return true
+		return (fn.Type.TypeParams == nil) == (h.decl.Type.TypeParams == nil)
 	}
 	first := fn.Type.Params.List
 	return len(first) > 0 && len(types) == 1 && p.Text(first[0].Type) == types[0]
@@ -281,18 +286,90 @@ func isHelper(p *mutate.Pass, fn *ast.FuncDecl) bool {
 
 type helperKey struct{ fn *ast.FuncDecl }
 
-// sameBody compares the code of a function with a helper's, apart from the names of helpers and
-// packages.
+// sameBody reports whether a function is a copy of a helper, apart from its name: it has the same
+// code and parameters, and what it names are the same packages and copies of the same helpers.
 func sameBody(p *mutate.Pass, fn *ast.FuncDecl, h *helper) bool {
 	if h.decl == nil || fn.Body == nil || fn.Recv != nil || len(fn.Body.List) != len(h.decl.Body.List) ||
-		fn.Type.Params.NumFields() != h.decl.Type.Params.NumFields() {
+		fn.Type.Params.NumFields() != h.decl.Type.Params.NumFields() ||
+		plain(p.Text(fn.Body)) != plain(h.text(h.decl.Body.Pos(), h.decl.Body.End())) {
 		return false
 	}
-	return plain(p.Text(fn.Body)) == plain(h.text(h.decl.Body.Pos(), h.decl.Body.End()))
+	own, theirs := names(fn.Type.Params), names(h.decl.Type.Params)
+	if len(own) != len(theirs) {
+		return false
+	}
+	for i := range own {
+		if own[i].Name != theirs[i].Name {
+			return false
+		}
+	}
+	if h.decl.Type.TypeParams == nil && plain(p.Between(fn.Type.Params.Pos(), fn.Type.End())) !=
+		plain(h.text(h.decl.Type.Params.Pos(), h.decl.Type.End())) {
+		return false
+	}
+	return h.namesSame(p)
 }
 
-// plain writes code without the case of letters, which the copy of a helper changes in its names.
-func plain(code string) string { return strings.ToLower(strings.Join(strings.Fields(code), " ")) }
+// namesSame reports whether the names that a helper uses mean in the candidate what they mean in
+// the kit.
+func (h *helper) namesSame(p *mutate.Pass) bool {
+	for id := range nodesOf[*ast.Ident](h.node) {
+		if path := h.imports[id.Name]; path != "" {
+			if name, edits := p.Import(path); name != id.Name || len(edits) > 0 {
+				return false
+			}
+		}
+		if used := helpers()[id.Name]; used != nil && used != h && !used.declaredAs(p, lowerFirst(id.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// declaredAs reports whether the candidate has a copy of a helper under a name.
+func (h *helper) declaredAs(p *mutate.Pass, name string) bool {
+	for _, d := range p.File.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.Name == name {
+				return sameBody(p, d, h)
+			}
+		case *ast.GenDecl:
+			if v := variableOf(d); v != nil && v.Name == name {
+				return h.sameValue(p, d)
+			}
+		}
+	}
+	return false
+}
+
+// sameValue reports whether a variable is a copy of one of the kit.
+func (h *helper) sameValue(p *mutate.Pass, d *ast.GenDecl) bool {
+	return h.decl == nil && plain(valueText(p.Text(d))) == plain(valueText(h.text(h.node.Pos(), h.node.End())))
+}
+
+// plain writes code without blank space and comments, and with the names that copies of helpers
+// have.
+func plain(code string) string {
+	fset := token.NewFileSet()
+	var s scanner.Scanner
+	s.Init(fset.AddFile("", -1, len(code)), []byte(code), nil, 0)
+	var out strings.Builder
+	for {
+		_, tok, text := s.Scan()
+		switch {
+		case tok == token.EOF:
+			return out.String()
+		case tok == token.SEMICOLON:
+			continue
+		case tok == token.IDENT && helpers()[text] != nil:
+			text = lowerFirst(text)
+		case text == "":
+			text = tok.String()
+		}
+		out.WriteString(text + " ")
+	}
+}
 
 func lowerFirst(name string) string {
 	r, n := utf8.DecodeRuneInString(name)

@@ -9,16 +9,18 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // A use says how often and when a function of a pair evaluates a parameter.
 type use struct {
-	times   int
-	always  bool // at least once, outside conditions, loops and function literals
-	inLoop  bool // perhaps several times
-	inFirst bool // the first time in the first statement, or in an expression
-	order   int  // the place of the first time among the parameters
+	times        int
+	always       bool // at least once, outside conditions, loops, function literals and code
+	inLoop       bool // perhaps several times
+	inFirst      bool // the first time in the first statement, or in an expression
+	behindChange bool // the first time behind a statement that may change memory
+	order        int  // the place of the first time among the parameters
 }
 
 // uses finds the use of each parameter.
@@ -41,6 +43,7 @@ func (s *side) uses() map[string]use {
 			u.order = len(out)
 			first := s.firstRun()
 			u.inFirst = first == nil || id.End() <= s.headEnd(first)
+			u.behindChange = s.changesBefore(id)
 		}
 		// A use under a condition may not happen, and one in a loop happens again.
 		u.times++
@@ -51,6 +54,32 @@ func (s *side) uses() map[string]use {
 		return true
 	})
 	return out
+}
+
+// changesBefore reports whether a statement in front of a node may change memory: it assigns more
+// than a variable, or stands for code.
+func (s *side) changesBefore(n ast.Node) bool {
+	for st := range nodesOf[ast.Stmt](s.body) {
+		if st.End() > n.Pos() {
+			continue
+		}
+		if obj, _ := s.codeStmt(st); obj != nil {
+			return true
+		}
+		var targets []ast.Expr
+		switch st := st.(type) {
+		case *ast.AssignStmt:
+			targets = st.Lhs
+		case *ast.IncDecStmt:
+			targets = []ast.Expr{st.X}
+		}
+		for _, l := range targets {
+			if _, plain := l.(*ast.Ident); !plain {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // firstRun returns the first statement that does more than to declare variables without a value.
@@ -100,6 +129,8 @@ func (s *side) inOutputs(n ast.Node) bool {
 func (s *side) around(n ast.Node) (conditional, loop bool) {
 	for child, up := n, s.up[n]; up != nil; child, up = up, s.up[up] {
 		switch up := up.(type) {
+		case *ast.CallExpr: // the code may use an argument under a condition, or not at all
+			conditional = conditional || s.codeOf(up) != nil
 		case *ast.BinaryExpr:
 			conditional = conditional || (up.Op == token.LAND || up.Op == token.LOR) && up.Y == child
 		case *ast.IfStmt:
@@ -114,7 +145,7 @@ func (s *side) around(n ast.Node) (conditional, loop bool) {
 			conditional, loop = true, true
 		}
 	}
-	// Code behind a statement that may leave runs under a condition.
+	// Code after a statement that may leave runs under a condition.
 	if at := s.statementOf(n); at > 0 {
 		for _, st := range s.list[:at] {
 			for range nodesOf[*ast.ReturnStmt](st) {
@@ -159,7 +190,7 @@ func (m *Match) legal() bool {
 
 // mayMove reports whether all Afters may evaluate an expression as they do.
 func (m *Match) mayMove(name string, e ast.Expr) bool {
-	f := facts.Effects(m.Pass, e)
+	f := m.Pass.Effects(e)
 	b := m.pair.before.used[name]
 	once := b.times == 1 && !b.inLoop && b.inFirst
 	// Where After evaluates an expression once at the same time as Before, it may do anything.
@@ -167,8 +198,8 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 	for _, way := range m.pair.ways {
 		a := way.used[name]
 		once = once && a.times == 1 && !a.inLoop && a.inFirst
-		// A panic must not appear or vanish, unless the class allows that.
-		if exact && f.Panics && b.always != a.always {
+		// A function that panics may do so earlier in a rule of class E1, but no other may panic.
+		if f.Panics && (a.always && !b.always || exact && (b.always != a.always || b.behindChange != a.behindChange)) {
 			return false
 		}
 	}
@@ -185,40 +216,99 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 	region := m.Region()
 	if v := m.Pass.Var(e); v != nil && m.addressed[name] {
 		return true // it stands for the variable's address, which its methods do not change
-	} else if v != nil && !m.Pass.IsGlobal(v) {
+	} else if v != nil && !m.Pass.IsGlobal(v) && !facts.Pointed(m.Pass, v) {
 		return !m.Pass.Reassigned(v, region) &&
 			!(facts.Captured.Of(m.Pass)[v] && m.Pass.Assigned(v, m.Pass.FuncOf(region)))
 	}
 	return facts.Steady(m.Pass, e, region)
 }
 
-// orderKept reports whether expressions with effects keep their order.
+// orderKept reports whether expressions with effects keep their place among the others, as far as
+// these notice.
 func (m *Match) orderKept() bool {
 	// Only effects have an order to keep.
-	effects := false
-	for _, e := range m.exprs {
-		effects = effects || facts.Effects(m.Pass, e).Writes
-	}
-	if !effects {
-		return true
-	}
-	for _, way := range m.pair.ways {
-		// Two expressions, one of which writes what the other may see, must come in the same order
-		// in each After.
-		for x, ex := range m.exprs {
-			for y, ey := range m.exprs {
-				fx, fy := facts.Effects(m.Pass, ex), facts.Effects(m.Pass, ey)
-				if !fx.Writes || !fy.Writes && !fy.Reads && !fy.Panics {
-					continue
-				}
-				if (m.pair.before.used[x].order < m.pair.before.used[y].order) !=
-					(way.used[x].order < way.used[y].order) {
-					return false
-				}
+	for x, ex := range m.exprs {
+		if !m.Pass.Effects(ex).Writes {
+			continue
+		}
+		for y, ey := range m.exprs {
+			if x == y || m.Pass.Info.Types[ey].Value != nil {
+				continue
+			}
+			early := ey.Pos() < ex.Pos() && !m.flat(ey) && m.pair.before.consumes(y, x)
+			if early || m.notices(ey) && !m.orderSame(x, y) {
+				return false
 			}
 		}
 	}
 	return true
+}
+
+// orderSame reports whether After evaluates two expressions in the order of the code.
+func (m *Match) orderSame(x, y string) bool {
+	for _, way := range m.pair.ways {
+		a, b := way.used[x], way.used[y]
+		if a.times > 0 && b.times > 0 && (a.order < b.order) != (m.exprs[x].Pos() < m.exprs[y].Pos()) {
+			return false
+		}
+	}
+	return true
+}
+
+// notices reports whether the value of an expression may depend on effects of others.
+func (m *Match) notices(e ast.Expr) bool {
+	f := m.Pass.Effects(e)
+	found := f.Writes || f.Reads || f.Panics
+	for id := range nodesOf[*ast.Ident](e) {
+		v, ok := m.Pass.Info.Uses[id].(*types.Var)
+		found = found || ok && facts.IsLocal(m.Pass, v) && (facts.Captured.Of(m.Pass)[v] || facts.Pointed(m.Pass, v))
+	}
+	return found
+}
+
+// flat reports whether an expression has a value that effects of others cannot change: no variable
+// that they may set, and no memory.
+func (m *Match) flat(e ast.Expr) bool {
+	return facts.IsBasic(m.Pass.Info.TypeOf(e)) && !m.notices(e)
+}
+
+// consumes reports whether a function of a pair has passed a parameter to a function before it
+// evaluates another one. Of all else, Go leaves open whether it comes before a call beside it.
+func (s *side) consumes(name, before string) bool {
+	until := token.NoPos
+	for id := range nodesOf[*ast.Ident](s.body) {
+		if s.isParam(id, before) {
+			until = id.Pos()
+			break
+		}
+	}
+	for id := range nodesOf[*ast.Ident](s.body) {
+		if !s.isParam(id, name) {
+			continue
+		}
+		for up := s.up[id]; up != nil && up.End() <= until; up = s.up[up] {
+			if call, ok := up.(*ast.CallExpr); ok && s.callsFunction(call) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// callsFunction reports whether a call of an example is no conversion, and not of a builtin.
+func (s *side) callsFunction(call *ast.CallExpr) bool {
+	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if !ok {
+		_, selects := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+		return selects && !s.rule.info.Types[call.Fun].IsType()
+	}
+	_, variable := s.rule.obj(id).(*types.Var)
+	return variable
+}
+
+func (s *side) isParam(id *ast.Ident, name string) bool {
+	v, ok := s.rule.obj(id).(*types.Var)
+	return ok && s.params[v] != nil && v.Name() == name
 }
 
 // deadBehind reports whether all variables of the match that do not live on are unused behind it.
@@ -239,7 +329,8 @@ func (m *Match) deadBehind() bool {
 		}
 	}
 	for name, v := range m.places {
-		if captured[v] || !m.isOutputName(name) && m.liveBehind(v) {
+		if captured[v] || !m.isOutputName(name) && m.liveBehind(v) ||
+			facts.Pointed(m.Pass, v) && (!m.isOutputName(name) || len(m.blocks) > 0) {
 			return false
 		}
 	}
@@ -277,7 +368,7 @@ func (m *Match) usedOutside(v *types.Var) bool {
 	return false
 }
 
-// liveBehind reports whether code behind the match may read a variable that the match assigns.
+// liveBehind reports whether code after the match may read a variable that the match assigns.
 func (m *Match) liveBehind(v *types.Var) bool {
 	region := m.Region()
 	fn := m.Pass.FuncOf(region)
@@ -290,8 +381,14 @@ func (m *Match) liveBehind(v *types.Var) bool {
 	return m.inLoopOf(v)
 }
 
-// inLoopOf reports whether a loop around the match may read v in its next iteration.
+// inLoopOf reports whether a loop around the match may read v in its next iteration. A goto may
+// make a loop, too.
 func (m *Match) inLoopOf(v *types.Var) bool {
+	for b := range mutate.Nodes[*ast.BranchStmt](m.Pass, m.Pass.FuncOf(m.Node)) {
+		if b.Tok == token.GOTO {
+			return true
+		}
+	}
 	for _, up := range m.Pass.Path(m.Node) {
 		switch up.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
@@ -327,19 +424,30 @@ func (m *Match) anyOrder() bool {
 	return true
 }
 
-// elementsLive reports whether code behind the match may read the elements of a slice.
+// elementsLive reports whether code after the match may read the elements of a slice.
 func (m *Match) elementsLive(v *types.Var) bool {
 	end := m.Region().End()
-	if m.tail != nil {
-		end = m.tail.End()
-	}
 	for _, id := range m.Pass.Uses(v, m.Pass.FuncOf(m.Node)) {
-		call, _ := m.Pass.Parent(id).(*ast.CallExpr)
-		if id.Pos() >= end && (call == nil || m.Pass.LenOf(call) != v) {
+		if call, ok := m.Pass.Parent(id).(*ast.CallExpr); ok && m.Pass.LenOf(call) == v {
+			continue
+		}
+		if id.Pos() >= end && (m.tail == nil || !facts.Inside(id, m.tail)) || m.inCode(id) {
 			return true
 		}
 	}
 	return m.inLoopOf(v)
+}
+
+// inCode reports whether a node lies in code that a parameter stands for.
+func (m *Match) inCode(n ast.Node) bool {
+	for _, b := range m.blocks {
+		for _, code := range b.nodes() {
+			if facts.Inside(n, code) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // at makes a node where a variable is declared.

@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// A Match is code that a Before matches. Guards ask it for the code behind the parameters.
+// A Match is code that a Before matches. Guards ask it for the code that the parameters stand for.
 type Match struct {
 	Pass *mutate.Pass
 	Node ast.Node // the expression, or the first statement
@@ -33,7 +33,8 @@ type Match struct {
 	addressed map[string]bool
 	named     map[*types.Var]facts.Declaration // variables that are matched as their values
 	edits     [][]mutate.Edit                  // of each way
-	// inner writes what matches of the same step lie within this one, or is nil.
+	// inner renders the matches of the same step that are nested in this one; nil if there are
+	// none.
 	inner func(ast.Node) (string, bool)
 
 	trail   []func()
@@ -274,7 +275,7 @@ func (p *pair) importsThere(pass *mutate.Pass) bool {
 	return true
 }
 
-// imports returns the paths, quoted, of the packages that a function uses, but for those that
+// imports returns the paths, quoted, of the packages that a function uses, except those that
 // respelled makes up for.
 func (s *side) imports() (out []string) {
 	for id := range nodesOf[*ast.Ident](s.body) {
@@ -379,7 +380,7 @@ func (m *Match) yields(e ast.Expr) bool {
 	return true
 }
 
-// inStatement finds the expression of Before in the statement behind the matched ones. The
+// inStatement finds the expression of Before in the statement after the matched ones. The
 // statement must evaluate it once, whatever happens.
 func (m *Match) inStatement(s ast.Stmt) bool {
 	for e := range mutate.Nodes[ast.Expr](m.Pass, s) {

@@ -135,17 +135,55 @@ func (w *writer) capture(b *block, args []ast.Expr) {
 	}
 }
 
-// clash reports whether statements declare a name that other statements of the match declare too.
+// clash reports whether statements declare a name that code behind them may use: other statements
+// of the match declare it too, or other code of the match means something else by it.
 func (w *writer) clash(name string, b *block) bool {
 	own := declaredNames(b.stmts)
+	if len(own) == 0 {
+		return false
+	}
 	for other, o := range w.m.blocks {
-		if other == name || o.expr != nil {
+		if other == name {
 			continue
 		}
 		for id := range declaredNames(o.stmts) {
 			if own[id] && name > other {
 				return true
 			}
+		}
+		if slices.ContainsFunc(o.nodes(), func(n ast.Node) bool { return w.usesFrom(n, o.nodes(), own) }) {
+			return true
+		}
+	}
+	for _, e := range w.m.exprs {
+		if w.usesFrom(e, b.nodes(), own) {
+			return true
+		}
+	}
+	for _, v := range w.m.places {
+		if own[v.Name()] {
+			return true
+		}
+	}
+	return false
+}
+
+// usesFrom reports whether a node uses one of some names for what no part of the given code
+// declares.
+func (w *writer) usesFrom(n ast.Node, code []ast.Node, names map[string]bool) bool {
+	for id := range nodesOf[*ast.Ident](n) {
+		obj := w.m.Pass.Info.Uses[id]
+		if !names[id.Name] || obj == nil {
+			continue
+		}
+		if v, ok := obj.(*types.Var); ok && v.IsField() {
+			continue
+		}
+		if fn, ok := obj.(*types.Func); ok && fn.Signature().Recv() != nil {
+			continue
+		}
+		if !slices.ContainsFunc(code, func(c ast.Node) bool { return c.Pos() <= obj.Pos() && obj.Pos() < c.End() }) {
+			return true
 		}
 	}
 	return false
@@ -165,10 +203,13 @@ func declaredNames(list []ast.Stmt) map[string]bool {
 			}
 		case *ast.DeclStmt:
 			for _, spec := range s.Decl.(*ast.GenDecl).Specs {
-				if v, ok := spec.(*ast.ValueSpec); ok {
-					for _, id := range v.Names {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					for _, id := range spec.Names {
 						out[id.Name] = true
 					}
+				case *ast.TypeSpec:
+					out[spec.Name.Name] = true
 				}
 			}
 		}
@@ -183,7 +224,7 @@ func (w *writer) importName(path string) string {
 		return name
 	}
 	name, edits := w.m.Pass.Import(path)
-	if _, isPkg := w.lookup(name).(*types.PkgName); len(edits) == 0 && !isPkg {
+	if _, isPkg := w.lookup(name).(*types.PkgName); len(edits) == 0 && !isPkg || w.declares(name) {
 		w.fail("the code gives " + name + " another meaning")
 	}
 	w.imports[path], w.paths = name, append(w.paths, path)

@@ -20,8 +20,8 @@
 //   - A body that is one `return E` matches the expression E, which may be a call of several
 //     results.
 //   - A last `return v, w` of variables is not matched: it names the variables that live on. All
-//     others must be unused behind the match.
-//   - Statements in front of a last `return E` match statements, and E in the statement behind
+//     others must be unused after the match.
+//   - Statements in front of a last `return E` match statements, and E in the statement after
 //     them.
 //   - If Before or After has other returns, the body is matched as it stands.
 //
@@ -47,7 +47,7 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A Rule is a rewrite that examples say.
+// A Rule is a rewrite defined by examples.
 type Rule struct {
 	Name, Doc string
 	Class     beagle.Class
@@ -90,7 +90,7 @@ type Pair struct {
 	// AnyOrder says that After runs the statements of Before in another order. No two of the
 	// pieces of code that parameters stand for may use what another one changes.
 	AnyOrder bool
-	// Spent names parameters that stand for slices of which nothing is read behind the match, but
+	// Spent names parameters that stand for slices of which nothing is read after the match, but
 	// perhaps the length. Their memory must be the function's own.
 	Spent []string
 

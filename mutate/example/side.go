@@ -66,7 +66,7 @@ func (s *side) findAssigned() {
 }
 
 // split separates a last return from the statements. It names what lives on, or it is one
-// expression in a statement behind them. The split of an After follows that of its Before. If one
+// expression in a statement after them. The split of an After follows that of its Before. If one
 // of the two has other returns, the pair is whole: the last return is matched too.
 func (s *side) split(before *side, whole bool) {
 	// A function with an empty body matches nothing.

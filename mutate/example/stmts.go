@@ -78,7 +78,7 @@ func (m *Match) skipped(pat ast.Stmt, list []ast.Stmt) bool {
 	if !ok || next.Tok != token.CONTINUE || next.Label != nil || !m.not(want.Cond, guard.Cond) {
 		return false
 	}
-	// All that comes behind the guard is the rule's body.
+	// All that follows the guard is the rule's body.
 	_, ok = m.stmts(want.Body.List, list[1:], true)
 	return ok
 }

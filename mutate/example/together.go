@@ -19,7 +19,7 @@ type surroundings struct {
 	decls   []addition
 }
 
-// An addition is a declaration that goes behind the function of a match.
+// An addition is a declaration that goes after the function of a match.
 type addition struct {
 	behind ast.Node
 	text   string

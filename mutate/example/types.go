@@ -4,6 +4,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // fits reports whether a value of type got can stand where an example has type want: got is
@@ -152,7 +153,7 @@ func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
 	}
 	// The constraint must hold, and == must not panic where Before's constraint promised so.
 	i, ok := w.Constraint().Underlying().(*types.Interface)
-	if !ok || i.IsComparable() && !exactlyComparable(got) || !m.satisfies(i, got) {
+	if !ok || i.IsComparable() && !facts.ComparesSafely(got) || !m.satisfies(i, got) {
 		return false
 	}
 	if isParam(got) && !i.Empty() {
@@ -201,22 +202,4 @@ func (m *Match) inUnion(u *types.Union, got types.Type) bool {
 		}
 	}
 	return false
-}
-
-// exactlyComparable reports whether == of a type cannot panic, as it can for interfaces.
-func exactlyComparable(t types.Type) bool {
-	// Interfaces are comparable and may still panic, by what they hold.
-	switch u := t.Underlying().(type) {
-	case *types.Interface:
-		return false
-	case *types.Array:
-		return exactlyComparable(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if !exactlyComparable(f.Type()) {
-				return false
-			}
-		}
-	}
-	return types.Comparable(t)
 }

@@ -308,10 +308,20 @@ func (w *writer) ident(id *ast.Ident) (string, bool) {
 			return w.parameter(obj, id), true
 		}
 	}
-	if obj != nil && obj.Parent() == types.Universe && w.lookup(id.Name) != obj {
+	if obj != nil && obj.Parent() == types.Universe && (w.lookup(id.Name) != obj || w.declares(id.Name)) {
 		w.fail("the code gives " + id.Name + " another meaning")
 	}
 	return "", false
+}
+
+// declares reports whether After declares a variable under a name of the code.
+func (w *writer) declares(name string) bool {
+	for _, own := range w.names {
+		if own == name {
+			return true
+		}
+	}
+	return false
 }
 
 // source returns the text of code, with what the same step makes of places in it.
@@ -322,7 +332,7 @@ func (w *writer) source(n ast.Node) string {
 	return w.m.Pass.TextWith(n, w.m.inner)
 }
 
-// parameter writes the code behind a parameter.
+// parameter writes the code that a parameter stands for.
 func (w *writer) parameter(obj *types.Var, id *ast.Ident) string {
 	// A place is a variable, code is written as a function literal, and an expression as it is.
 	m := w.m

@@ -11,14 +11,6 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// Effects lists the possible effects of a piece of code besides yielding a value. It is computed
-// once a node.
-func Effects(p *mutate.Pass, n ast.Node) mutate.Effects {
-	return p.Once(effectsOf{n}, func() any { return p.Effects(n) }).(mutate.Effects)
-}
-
-type effectsOf struct{ n ast.Node }
-
 // Stable reports whether e has the same value wherever root evaluates it: it is pure, and root
 // changes none of its parts.
 func Stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
@@ -26,8 +18,8 @@ func Stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	return !f.Panics && Steady(p, e, root)
 }
 
-// Steady is Stable for an expression that may panic: root runs it in any case, or the rule's class
-// allows an earlier panic.
+// Steady is like Stable, but allows panics: root evaluates the expression anyway, or the rule's
+// class allows an earlier panic.
 func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	f := p.Effects(e)
 	if f.Writes {
@@ -70,6 +62,9 @@ func Pointed(p *mutate.Pass, v *types.Var) bool {
 			// A pointer method of the candidate's packages may keep the address that it is called
 			// with.
 			case *ast.SelectorExpr:
+				if _, behind := p.Info.TypeOf(up.X).Underlying().(*types.Pointer); behind {
+					return false // no part of the variable
+				}
 				if p.PointerMethod(up) {
 					of := p.Info.Uses[up.Sel].Pkg()
 					return of == p.Pkg || of != nil && (!symbol.Standard(of.Path()) || neighbours(of, p.Pkg))
@@ -107,13 +102,13 @@ func isMap(t types.Type) bool {
 
 // ChangesOnly reports whether code changes only plain local variables and the memory that store and
 // call accept. store decides about the left sides of assignments, call about calls that may change
-// memory; nil accepts none. Code that receives, sends, defers or starts a goroutine may change
-// anything.
+// memory; nil accepts none. A variable whose address code takes is memory. Code that receives,
+// sends, defers, starts a goroutine or calls an iterator may change anything.
 func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call func(*ast.CallExpr) bool) bool {
 	only := true
 	// stores asks about one target of an assignment.
 	stores := func(l ast.Expr) {
-		only = only && (PlainLocal(p, l) || store != nil && store(l))
+		only = only && (PlainLocal(p, l) && !Pointed(p, p.Var(l)) || store != nil && store(l))
 	}
 	ast.Inspect(code, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -128,7 +123,7 @@ func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call 
 				}
 			}
 			// A range over a channel receives.
-			only = only && !isChan(p.Info.TypeOf(n.X))
+			only = only && !runsOther(p.Info.TypeOf(n.X))
 		case *ast.IncDecStmt:
 			stores(n.X)
 		case *ast.CallExpr:
@@ -150,12 +145,19 @@ func MapElement(p *mutate.Pass, l ast.Expr) bool {
 	return ok && isMap(p.Info.TypeOf(ix.X))
 }
 
-func isChan(t types.Type) bool {
+// runsOther reports whether a range over a value of a type runs other code: that of an iterator, or
+// of goroutines that send.
+func runsOther(t types.Type) bool {
 	if t == nil {
 		return false
 	}
-	_, ok := t.Underlying().(*types.Chan)
-	return ok
+	for u := range mutate.Underlying(t) {
+		switch u.(type) {
+		case *types.Chan, *types.Signature:
+			return true
+		}
+	}
+	return false
 }
 
 // PlainLocal reports whether e names a local variable, or is blank.
@@ -166,7 +168,7 @@ func PlainLocal(p *mutate.Pass, e ast.Expr) bool {
 }
 
 // CallChanges reports whether a call may change memory. append counts as a change, since it writes
-// behind the length of its argument.
+// beyond the length of its argument.
 func CallChanges(p *mutate.Pass, call *ast.CallExpr) bool {
 	if p.Info.Types[call.Fun].IsType() {
 		return false
@@ -184,7 +186,25 @@ func CallChanges(p *mutate.Pass, call *ast.CallExpr) bool {
 // Leaves reports whether one of the statements may leave the list: by return, goto, or a break or
 // continue for a loop around it.
 func Leaves(p *mutate.Pass, list []ast.Stmt) bool {
-	return slices.ContainsFunc(list, func(s ast.Stmt) bool { return Effects(p, s).Jumps })
+	return slices.ContainsFunc(list, func(s ast.Stmt) bool { return p.Effects(s).Jumps })
+}
+
+// EndsIn reports whether the last statement of a list is a jump of one of the kinds: RETURN, BREAK,
+// CONTINUE, FALLTHROUGH, or GOTO for all jumps to a label.
+func EndsIn(list []ast.Stmt, kinds ...token.Token) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ast.ReturnStmt:
+		return slices.Contains(kinds, token.RETURN)
+	case *ast.BranchStmt:
+		if s.Label != nil {
+			return slices.Contains(kinds, token.GOTO)
+		}
+		return slices.Contains(kinds, s.Tok)
+	}
+	return false
 }
 
 // Reached holds the target, the functions that it names, the functions that these name, and so on.

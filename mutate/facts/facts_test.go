@@ -44,6 +44,8 @@ func TestOwned(t *testing.T) {
 		"c := make([]int, 3); d := c; d[0] = 1":                      false,
 		"c := make([]int, 3); keep(c)":                               false,
 		"c := make([]int, 3); p := &c[0]; *p = 1":                    false,
+		"c := make([][2]int, 3); d := c[0][:]; d[0] = 1":             false,
+		"c := make([]struct{ x int }, 3); p := &c[0].x; *p = 1":      false,
 		"c := make([]int, 3); g := func() { c[0] = 1 }; g()":         false,
 		"c := make([]int, 3); c = v; c[0] = 1":                       false,
 		"c := make([]int, 3); type s struct{ x []int }; _ = s{x: c}": false,
@@ -52,6 +54,29 @@ func TestOwned(t *testing.T) {
 			"func keep([]int) {}\nfunc f(v []int) { "+code+" }")
 		if got := Owned.Of(p)[variable(t, p, "c")]; got != want {
 			t.Errorf("%s: owned is %v", code, got)
+		}
+	}
+}
+
+// TestApart checks when a slice shares no memory with another variable.
+func TestApart(t *testing.T) {
+	for code, want := range map[string]bool{
+		"var to []int; other := v; to = append(to, other[0]); keep(to)":                      false,
+		"other := v; var to []int; to = append(to, other[0]); keep(to)":                      true,
+		"other := v; var to []int; to = append(to, 1); other = to; keep(other)":              false,
+		"other := v; var to []int; to = append(to[:0], 1); keep(to); keep(other)":            true,
+		"other := v; to := v[:0]; to = append(to, other[0])":                                 false,
+		"to := make([]int, 0, 8); other := to[:4]; to = append(to, other[0])":                false,
+		"to := make([]int, 0, 8); other := make([]int, 4); keep(to); keep(other)":            true,
+		"to := make([]int, 0, 8); other := [3]int{}; keep(to); _ = other":                    true,
+		"to := make([]int, 0, 8); other := b; keep(to); _ = other":                           true,
+		"to := make([][4]int, 0, 8); other := v; to = append(to, [4]int{other[0]}); all(to)": false,
+		"to := make([]int, 4); other := v; keep(other); to[0] = 1":                           true,
+		"to := v[:1]; other := make([]int, 4); other[0] = 1; keep(to)":                       true,
+	} {
+		p := check(t, "func keep([]int) {}\nfunc all([][4]int) {}\nfunc f(v []int, b []byte) { "+code+" }")
+		if got := Apart(p, variable(t, p, "to"), variable(t, p, "other")); got != want {
+			t.Errorf("%s: apart is %v", code, got)
 		}
 	}
 }
@@ -94,6 +119,49 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// TestEndsIn checks which jump ends a list: a jump to a label counts as a goto.
+func TestEndsIn(t *testing.T) {
+	for code, want := range map[string]token.Token{
+		"return":      token.RETURN,
+		"n++; break":  token.BREAK,
+		"continue":    token.CONTINUE,
+		"break l":     token.GOTO,
+		"continue l":  token.GOTO,
+		"goto l":      token.GOTO,
+		"return; n++": token.ILLEGAL,
+		"":            token.ILLEGAL,
+	} {
+		p := check(t, "func f(n int) { l: for range n { if n > 1 { "+code+" }; continue l } }")
+		for s := range mutate.Nodes[*ast.IfStmt](p, nil) {
+			for _, kind := range []token.Token{token.RETURN, token.BREAK, token.CONTINUE, token.GOTO} {
+				if got := EndsIn(s.Body.List, token.FALLTHROUGH, kind); got != (kind == want) {
+					t.Errorf("%q ends in %v: %v", code, kind, got)
+				}
+			}
+		}
+	}
+}
+
+func TestStopsEarly(t *testing.T) {
+	for code, want := range map[string]bool{
+		"for _, x := range v { if x > 1 { break } }":                              true,
+		"for _, x := range v { if x > 1 { return } }":                             true,
+		"for _, x := range v { if x > 1 { goto end } }; end:":                     true,
+		"outer: for _, x := range v { for range 3 { if x > 1 { break outer } } }": true,
+		"for _, x := range v { if x > 1 { continue }; v[0] = 1 }":                 false,
+		"for _, x := range v { for range 3 { if x > 1 { break } } }":              false,
+		"for _, x := range v { switch { case x > 1: break } }":                    false,
+		"for _, x := range v { _ = func() bool { return x > 1 } }":                false,
+	} {
+		p := check(t, "func f(v []int) { "+code+" }")
+		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+			if l := Loops.Of(p)[s]; l.Value != nil && l.StopsEarly(p) != want {
+				t.Errorf("%s: stops early is %v", code, !want)
+			}
+		}
+	}
+}
+
 // TestRequires checks that facts have names, and that none requires itself by way of others.
 func TestRequires(t *testing.T) {
 	all := []Named{Declared, Captured, Single, Owned, Fresh, Loops, Reached}
@@ -131,10 +199,13 @@ func TestChangesOnly(t *testing.T) {
 		"select {}":                          true,
 		"go func() {}()":                     true,
 		"defer func() {}()":                  true,
+		"for range g {}":                     true,
+		"p := &n; n = 1; _ = p":              true,
+		"p := &n; _ = p":                     false,
 		"for range 3 { if n > 1 { copy(v, v) } }":    true,
 		"for range 3 { if n > 1 { n = len(v[1:]) }}": false,
 	} {
-		p := check(t, "func f(v []int, n int, c chan int) { "+code+" }")
+		p := check(t, "func f(v []int, n int, c chan int, g func(func(int) bool)) { "+code+" }")
 		if got := !ChangesOnly(p, p.Func.Body, nil, nil); got != want {
 			t.Errorf("%s: changes memory is %v", code, got)
 		}
@@ -235,3 +306,56 @@ func abroad(t *testing.T, path, far, src string) *mutate.Pass {
 type imports map[string]*types.Package
 
 func (from imports) Import(path string) (*types.Package, error) { return from[path], nil }
+
+// TestHoistable: what a call reads does not change up to its place in the statement, and code in
+// front of the statement runs as often.
+func TestHoistable(t *testing.T) {
+	for code, want := range map[string]bool{
+		"_ = look(at)":              true,
+		"_, _ = look(at), change()": true,
+		"_, _ = change(), look(at)": false,
+		"_, _ = change(), same(n)":  true,
+		"set := func() int { n++; return 1 }; _, _ = set(), same(n)": false,
+		"p := &n; _, _ = change(), same(n); _ = p":                   false,
+		"if change() > 0 { _ = look(at) }":                           true,
+		"if change() > look(at) {}":                                  false,
+		"again: n = look(n); if n < 9 { goto again }":                false,
+		"for v[look(n)] = range v {}":                                false,
+		"for range look(n) {}":                                       true,
+		"_ = n > 0 && look(n) > 0":                                   false,
+	} {
+		p := check(t, "var at int\nfunc look(n int) int { return n + at }\nfunc same(n int) int { return n }\n"+
+			"func change() int { at++; return at }\nfunc f(v []int, n int) { "+code+" }")
+		for call := range mutate.Nodes[*ast.CallExpr](p, p.Func) {
+			if id, ok := call.Fun.(*ast.Ident); ok && (id.Name == "look" || id.Name == "same") {
+				if _, got := Hoistable(p, call); got != want {
+					t.Errorf("%s: the call can move in front: %v", code, got)
+				}
+			}
+		}
+	}
+}
+
+// TestElements: s[i] is no element where the loop may change it by another name.
+func TestElements(t *testing.T) {
+	for code, want := range map[string]int{
+		"for i := range v { n += v[i] }":                                                      1,
+		"w := []int{}; for i := range v { w = append(w, v[i]) }; _ = w":                       1,
+		"w := []int{0}; v = append(w, 1); for i := range v { w = append(w, v[i]) }; _ = w":    0,
+		"w := []int{0}; x := append(w, 1); for i := range x { w = append(w, x[i]) }; keep(w)": 0,
+		"w := []int8{0}; x := n; for i := range v { w = append(w, int8(v[i])) }; _, _ = w, x": 1,
+		"for i := range len(s) { n += int(s[i]) }":                                            1,
+		"set := func() { s = \"\" }; for i := range len(s) { set(); n += int(s[i]) }":         0,
+		"p := &s; for i := range len(s) { *p = \"\"; n += int(s[i]) }":                        0,
+		"for i := range len(all) { grow(); n += int(all[i]) }":                                0,
+		"for i := range len(all) { n += int(all[i]) }":                                        1,
+	} {
+		p := check(t, "var all string\nfunc grow() { all += all }\nfunc keep([]int) {}\n"+
+			"func f(v []int, s string, n int) int { "+code+"; return n }")
+		for _, l := range Loops.Of(p) {
+			if len(l.Elems) != want {
+				t.Errorf("%s: %d elements, want %d", code, len(l.Elems), want)
+			}
+		}
+	}
+}

@@ -32,6 +32,12 @@ type Loop struct {
 	Elems []*ast.IndexExpr // the s[i] in the body that are the element; none if the body may change it
 }
 
+// StopsEarly reports whether the loop may stop before its last iteration, other than by a panic.
+func (l *Loop) StopsEarly(p *mutate.Pass) bool {
+	breaks, _, ok := p.Branches(l.Body)
+	return !ok || len(breaks) > 0 || p.Effects(l.Stmt).Jumps
+}
+
 // IsElem reports whether e is the loop's present element: its value variable, or s[i].
 func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 	e = ast.Unparen(e)
@@ -53,7 +59,7 @@ func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 // and loops with another head, are OtherLoops.
 var Loops = &Fact[map[ast.Stmt]*Loop]{
 	Name:     "loops",
-	Requires: []Named{Fresh},
+	Requires: []Named{Owned, Fresh},
 	Find: func(p *mutate.Pass) map[ast.Stmt]*Loop {
 		out := map[ast.Stmt]*Loop{}
 		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
@@ -155,8 +161,12 @@ func (l *Loop) findElems(p *mutate.Pass) {
 	if seq == nil || p.Assigned(seq, l.Body) || l.Value != nil && p.Assigned(l.Value, l.Body) {
 		return
 	}
-	if b, ok := seq.Type().Underlying().(*types.Basic); (!ok || b.Info()&types.IsString == 0) &&
-		!ChangesOnly(p, l.Body, nil, func(call *ast.CallExpr) bool { return growsAnother(p, call, seq) }) {
+	// Nobody changes the bytes of a string.
+	if b, ok := seq.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+		if !Stable(p, l.Seq, l.Body) {
+			return
+		}
+	} else if !ChangesOnly(p, l.Body, nil, func(call *ast.CallExpr) bool { return GrowsAnother(p, call, seq) }) {
 		return
 	}
 	for _, id := range p.Uses(l.Index, l.Body) {
@@ -167,13 +177,10 @@ func (l *Loop) findElems(p *mutate.Pass) {
 	}
 }
 
-// growsAnother reports whether a call appends to a slice that shares no memory with v.
-func growsAnother(p *mutate.Pass, call *ast.CallExpr, v *types.Var) bool {
-	if _, ok := p.IsBuiltin(call, "append"); !ok {
-		return false
-	}
-	to := p.Var(call.Args[0])
-	return to != v && Fresh.Of(p)[to]
+// GrowsAnother reports whether a call appends to a slice that shares no memory with v.
+func GrowsAnother(p *mutate.Pass, call *ast.CallExpr, v *types.Var) bool {
+	_, grows := p.IsBuiltin(call, "append")
+	return grows && Apart(p, p.Var(call.Args[0]), v)
 }
 
 // defined returns the variable that a loop's head declares, or nil for none or a blank one.
@@ -203,7 +210,8 @@ func Quiet(p *mutate.Pass, n ast.Node, l *Loop) bool {
 		case token.QUO, token.REM, token.SHL, token.SHR:
 			return p.Pure(e)
 		case token.EQL, token.NEQ:
-			if types.IsInterface(p.Info.TypeOf(e.X)) {
+			nils := p.Info.Types[e.X].IsNil() || p.Info.Types[e.Y].IsNil()
+			if !nils && !(ComparesSafely(p.Info.TypeOf(e.X)) && ComparesSafely(p.Info.TypeOf(e.Y))) {
 				return p.Pure(e)
 			}
 		}

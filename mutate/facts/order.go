@@ -18,7 +18,7 @@ func AnyOrder(p *mutate.Pass, a, b ast.Node) bool {
 // keepsToLocals reports whether code writes only local variables and elements of local arrays, and
 // always runs to its end.
 func keepsToLocals(p *mutate.Pass, n ast.Node) bool {
-	if f := Effects(p, n); f.Panics || f.Jumps {
+	if f := p.Effects(n); f.Panics || f.Jumps {
 		return false
 	}
 	if len(slices.Collect(mutate.Nodes[*ast.FuncLit](p, n))) > 0 {

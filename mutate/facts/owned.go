@@ -26,12 +26,44 @@ var Fresh = &Fact[map[*types.Var]bool]{
 	Find:     func(p *mutate.Pass) map[*types.Var]bool { return localSlices(p, staysFresh) },
 }
 
+// Apart reports whether a slice shares no memory with another variable, so that code may write to
+// it and leave the other one as it is. Only its function knows the memory of one of them, or the
+// slice only gets new memory, of which the other variable can be no part: that one only gets new
+// memory itself, keeps a value from before the slice was declared, or has other elements.
+func Apart(p *mutate.Pass, slice, other *types.Var) bool {
+	if slice == nil || other == nil || slice == other {
+		return false
+	}
+	owned, fresh := Owned.Of(p), Fresh.Of(p)
+	if owned[slice] || owned[other] {
+		return true
+	}
+	older := IsLocal(p, other) && other.Pos() < slice.Pos() && !p.Reassigned(other, p.File)
+	return fresh[slice] && (fresh[other] || older || otherElements(other.Type(), slice.Type()))
+}
+
+// otherElements reports whether a value of a type can be no part of the memory of a slice, since
+// the slice has no such elements.
+func otherElements(part, slice types.Type) bool {
+	whole, ok := slice.Underlying().(*types.Slice)
+	if !ok {
+		return false
+	}
+	switch part := part.Underlying().(type) {
+	case *types.Slice:
+		return !types.Identical(part.Elem(), whole.Elem()) && !HoldsArray(whole.Elem())
+	case *types.Array, *types.Basic: // memory of its own
+		return true
+	}
+	return false
+}
+
 // localSlices lists the local slices that begin as new memory and keep the property of a function.
 func localSlices(p *mutate.Pass, stays func(*mutate.Pass, *types.Var) bool) map[*types.Var]bool {
 	out := map[*types.Var]bool{}
 	for v, d := range Declared.Of(p) {
 		if _, slice := v.Type().Underlying().(*types.Slice); slice && !Captured.Of(p)[v] &&
-			(d.Value == nil || fresh(p, v, d.Value)) && stays(p, v) {
+			(d.Value == nil || p.OwnMemory(v, d.Value)) && stays(p, v) {
 			out[v] = true
 		}
 	}
@@ -47,7 +79,7 @@ func staysFresh(p *mutate.Pass, v *types.Var) bool {
 		// An element may change, as long as nobody takes its address.
 		switch up := p.Parent(id).(type) {
 		case *ast.IndexExpr, *ast.CallExpr: // an element; copy and clear
-			if addressed(p, up) {
+			if AddressTaking(p, id) != nil {
 				return false
 			}
 		case *ast.AssignStmt:
@@ -61,17 +93,36 @@ func staysFresh(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// addressed reports whether code takes the address of the variable that an expression names.
-func addressed(p *mutate.Pass, n ast.Node) bool {
-	for _, up := range p.Path(n) {
-		if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
-			return true
+// AddressTaking returns the expression that takes the address of what an expression names, or of a
+// part of it, or nil: by &, by a pointer method, or by slicing an array.
+func AddressTaking(p *mutate.Pass, e ast.Expr) ast.Expr {
+	for {
+		up := p.Parent(e)
+		switch n := up.(type) {
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				return n
+			}
+		case *ast.SelectorExpr:
+			if p.PointerMethod(n) {
+				return n
+			}
+			if s := p.Info.Selections[n]; s != nil && s.Kind() == types.FieldVal {
+				e = n
+				continue
+			}
+		case *ast.IndexExpr:
+			if ast.Unparen(n.X) == e {
+				e = n
+				continue
+			}
+		case *ast.SliceExpr:
+			if _, array := p.Info.TypeOf(n.X).Underlying().(*types.Array); array && ast.Unparen(n.X) == e {
+				return n
+			}
 		}
-		if _, ok := up.(ast.Stmt); ok {
-			return false
-		}
+		return nil
 	}
-	return false
 }
 
 // staysOwned reports whether all uses of v leave its memory with it.
@@ -81,8 +132,7 @@ func staysOwned(p *mutate.Pass, v *types.Var) bool {
 	for _, id := range p.Uses(v, p.File) {
 		switch up := p.Parent(id).(type) {
 		case *ast.IndexExpr:
-			addr, ok := p.Parent(up).(*ast.UnaryExpr)
-			if ast.Unparen(up.X) != ast.Expr(id) || ok && addr.Op == token.AND {
+			if ast.Unparen(up.X) != ast.Expr(id) || AddressTaking(p, id) != nil {
 				return false
 			}
 		case *ast.RangeStmt:
@@ -118,51 +168,14 @@ func getsOwn(p *mutate.Pass, v *types.Var, as *ast.AssignStmt) bool {
 	if len(as.Lhs) != 1 || len(as.Rhs) != 1 || p.Var(as.Lhs[0]) != v {
 		return false
 	}
-	switch e := ast.Unparen(as.Rhs[0]).(type) {
-	case *ast.SliceExpr:
-		return p.Var(e.X) == v
-	case *ast.CallExpr:
-		_, cuts := p.IsCall(e, "slices", cutters...)
-		return cuts && p.Var(e.Args[0]) == v
-	}
-	return false
+	call, cuts := p.IsCall(as.Rhs[0], "slices", cutters...)
+	return cuts && p.Var(call.Args[0]) == v
 }
 
-// getsFresh reports whether an assignment that mentions v gives it new memory.
+// getsFresh reports whether an assignment that mentions v gives it new memory, or more or less of
+// its own.
 func getsFresh(p *mutate.Pass, v *types.Var, as *ast.AssignStmt) bool {
-	return len(as.Lhs) == 1 && len(as.Rhs) == 1 && p.Var(as.Lhs[0]) == v && fresh(p, v, as.Rhs[0])
-}
-
-// fresh reports whether the value that v gets is new memory, or its own.
-func fresh(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
-	e = ast.Unparen(e)
-	// A literal, nil, make, and append to one of these are new.
-	if _, literal := e.(*ast.CompositeLit); literal || p.Info.Types[e].IsNil() {
-		return true
-	}
-	if _, made := p.IsBuiltin(e, "make"); made {
-		return true
-	}
-	if call, more := p.IsBuiltin(e, "append"); more {
-		return p.Var(call.Args[0]) == v || fresh(p, v, call.Args[0])
-	}
-	// A conversion from a string copies its bytes.
-	if call, ok := e.(*ast.CallExpr); ok && p.Info.Types[call.Fun].IsType() && len(call.Args) == 1 {
-		return p.Info.Types[call.Args[0]].IsNil() || p.Basic(call.Args[0]) != types.Invalid
-	}
-	for pkg, names := range makers {
-		if _, ok := p.IsCall(e, pkg, names...); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// makers are functions whose results are new memory.
-var makers = map[string][]string{
-	"strings": {"Fields", "FieldsFunc", "Split", "SplitN", "SplitAfter"},
-	"slices":  {"Clone", "Collect", "Sorted", "Concat", "Repeat"},
-	"bytes":   {"Clone", "Repeat", "ToUpper", "ToLower"},
+	return len(as.Lhs) == 1 && len(as.Rhs) == 1 && p.Var(as.Lhs[0]) == v && p.OwnMemory(v, as.Rhs[0])
 }
 
 // readers are functions that keep nothing of a slice.

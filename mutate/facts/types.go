@@ -67,3 +67,35 @@ func Means(p *mutate.Pass, pos token.Pos, name string, obj types.Object) bool {
 	_, found := scope.LookupParent(name, pos)
 	return found == obj
 }
+
+// HoldsArray reports whether a value of a type has an array inside it, of which slices may be made.
+func HoldsArray(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return true
+	case *types.Struct:
+		for f := range u.Fields() {
+			if HoldsArray(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ComparesSafely reports whether == of a type cannot panic, as it can for interfaces.
+func ComparesSafely(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return false
+	case *types.Array:
+		return ComparesSafely(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !ComparesSafely(f.Type()) {
+				return false
+			}
+		}
+	}
+	return types.Comparable(t)
+}

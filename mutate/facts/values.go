@@ -181,9 +181,9 @@ func (l *Loop) reads(seq *ast.Ident) bool {
 	return l != nil && slices.ContainsFunc(l.Elems, func(e *ast.IndexExpr) bool { return e.X == ast.Expr(seq) })
 }
 
-// between returns what runs from behind a statement until code reads n: the statements in its list
-// up to the one that holds n, of which the head is enough where n stands there. It returns nil if
-// no statement of the list holds n.
+// between returns what runs from the end of a statement until code reads n: the statements in its
+// list up to the one that holds n, of which the head is enough where n stands there. It returns nil
+// if no statement of the list holds n.
 func between(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
 	// Both must hang on one list of statements.
 	list, at := p.Siblings(s)
@@ -230,9 +230,24 @@ func severalTimes(p *mutate.Pass, n ast.Node, declaration ast.Stmt, through *Loo
 			}
 		case *ast.FuncLit:
 			return true
+		case *ast.LabeledStmt:
+			if JumpedTo(p, up) {
+				return true
+			}
 		}
 		child = up
 	}
+}
+
+// JumpedTo reports whether a goto leads to a label, so that what stands in front of it runs less
+// often than what stands behind it.
+func JumpedTo(p *mutate.Pass, l *ast.LabeledStmt) bool {
+	for b := range mutate.Nodes[*ast.BranchStmt](p, p.FuncOf(l)) {
+		if b.Tok == token.GOTO && b.Label.Name == l.Label.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // IsLocal reports whether a function declares v. Parameters count.
@@ -245,14 +260,62 @@ func IsLocal(p *mutate.Pass, v *types.Var) bool {
 // Inside reports whether n lies within m.
 func Inside(n, m ast.Node) bool { return m.Pos() <= n.Pos() && n.End() <= m.End() }
 
-// UsedAfter reports whether a function uses v behind a position.
+// UsedAfter reports whether a function uses v after a position.
 func UsedAfter(p *mutate.Pass, v *types.Var, f ast.Node, pos token.Pos) bool {
 	return slices.ContainsFunc(p.Uses(v, f), func(id *ast.Ident) bool { return id.Pos() >= pos })
 }
 
 // Hoistable returns the statement in front of which code may evaluate e in advance. e must be
-// pure, and the statement must evaluate it exactly once, as far as control reaches it.
+// pure, and the statement must evaluate it exactly once, as far as control reaches it. Nothing that
+// the statement evaluates before e may change what e reads.
 func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
+	s, ok := evaluatesOnce(p, e)
+	if !ok || !inOrder(p, e, s) {
+		return nil, false
+	}
+	return s, true
+}
+
+// inOrder reports whether e has the same value in front of a statement as within it: no call that
+// may run before e changes memory that e reads. Go leaves open whether variables are read before or
+// after a call behind them, so only an e that is a call itself is sure to come before that.
+func inOrder(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
+	shared := p.Effects(e).Reads
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		v, ok := p.Info.Uses[id].(*types.Var)
+		shared = shared || ok && (Captured.Of(p)[v] && p.Assigned(v, p.FuncOf(s)) || Pointed(p, v))
+	}
+	if !shared {
+		return true
+	}
+	_, call := ast.Unparen(e).(*ast.CallExpr)
+	ok := true
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.BlockStmt, *ast.FuncLit:
+			return false
+		case *ast.CallExpr, *ast.UnaryExpr:
+			around, behind := Inside(e, n), call && n.Pos() >= e.End()
+			ok = ok && (around || behind || !p.Effects(n).Writes || formatsPlain(p, n))
+		}
+		return ok && n != ast.Node(e)
+	})
+	return ok
+}
+
+// formatsPlain reports whether a call has package fmt make a text of numbers and texts, which runs
+// no other code.
+func formatsPlain(p *mutate.Pass, n ast.Node) bool {
+	call, ok := p.IsCall(n, "fmt", "Sprint", "Sprintf", "Sprintln")
+	return ok && !slices.ContainsFunc(call.Args, func(e ast.Expr) bool {
+		t := p.Info.TypeOf(e)
+		return !IsBasic(t) || types.NewMethodSet(t).Len() > 0 || p.Effects(e).Writes
+	})
+}
+
+// evaluatesOnce returns the statement in a list that evaluates e, if it does so exactly once each
+// time that control comes there.
+func evaluatesOnce(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 	var child ast.Node = e
 	// Climb from the expression to its statement, which must always evaluate it, and before all
 	// else that matters.
@@ -274,6 +337,14 @@ func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 			}
 		case *ast.SwitchStmt:
 			if up.Init != nil && up.Init != child {
+				return nil, false
+			}
+		case *ast.RangeStmt:
+			if up.X != child {
+				return nil, false
+			}
+		case *ast.LabeledStmt:
+			if JumpedTo(p, up) {
 				return nil, false
 			}
 		case *ast.ForStmt, *ast.TypeSwitchStmt, *ast.CommClause, *ast.FuncLit, *ast.FuncDecl, *ast.GenDecl:

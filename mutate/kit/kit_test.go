@@ -108,21 +108,6 @@ func TestCase(t *testing.T) {
 	}
 }
 
-func TestEqual(t *testing.T) {
-	words := []string{"", "a", "A", "k", "K", "\u212a", "s", "\u017f", "ß", "SS", "é", "É", "\xff", "a\xffb",
-		"A\xffB", "İ", "i̇"}
-	for _, a := range words {
-		for _, b := range words {
-			if got, want := kit.EqualLower(a, b), strings.ToLower(a) == strings.ToLower(b); got != want {
-				t.Errorf("EqualLower(%q, %q) = %v", a, b, got)
-			}
-			if got, want := kit.EqualUpper(a, b), strings.ToUpper(a) == strings.ToUpper(b); got != want {
-				t.Errorf("EqualUpper(%q, %q) = %v", a, b, got)
-			}
-		}
-	}
-}
-
 func TestRuneText(t *testing.T) {
 	for r := rune(-2); r < 0x110002; r++ {
 		if got, want := kit.RuneText(r), string(r); got != want {

@@ -1,26 +1,6 @@
-//lint:file-ignore SA6005 EqualFold alone differs beyond ASCII
-
 package kit
 
 import "strings"
-
-// EqualLower is strings.ToLower(a) == strings.ToLower(b), without copies when
-// both are ASCII.
-func EqualLower(a, b string) bool {
-	if AllASCII(a) && AllASCII(b) {
-		return strings.EqualFold(a, b)
-	}
-	return strings.ToLower(a) == strings.ToLower(b)
-}
-
-// EqualUpper is strings.ToUpper(a) == strings.ToUpper(b), without copies when
-// both are ASCII.
-func EqualUpper(a, b string) bool {
-	if AllASCII(a) && AllASCII(b) {
-		return strings.EqualFold(a, b)
-	}
-	return strings.ToUpper(a) == strings.ToUpper(b)
-}
 
 // AllASCII reports whether s holds no byte of a longer rune.
 func AllASCII(s string) bool {
@@ -191,21 +171,28 @@ func RuneText(r rune) string {
 	return string(r)
 }
 
-// AppendParts appends the pieces of s between separators, which are not empty.
+// AppendParts appends the pieces of s between separators, which are not empty. Like that of
+// strings.Split, the result has no room for more.
 func AppendParts(to []string, s, sep string) []string {
 	for {
 		i := strings.Index(s, sep)
 		if i < 0 {
-			return append(to, s)
+			to = append(to, s)
+			return to[:len(to):len(to)]
 		}
 		to = append(to, s[:i])
 		s = s[i+len(sep):]
 	}
 }
 
-// AppendFirstParts appends the pieces of s between separators, the last of which is the
-// rest behind most-1 separators.
+// AppendFirstParts appends the pieces of s between separators to an empty slice with room for most.
+// The last one is the rest behind most-1 separators. Like that of strings.SplitN, the result has
+// room for most pieces, or for one more than s has bytes.
 func AppendFirstParts(to []string, s, sep string, most int) []string {
+	room := len(s) + 1
+	if room > most {
+		room = most
+	}
 	for ; most > 1; most-- {
 		i := strings.Index(s, sep)
 		if i < 0 {
@@ -214,17 +201,22 @@ func AppendFirstParts(to []string, s, sep string, most int) []string {
 		to = append(to, s[:i])
 		s = s[i+len(sep):]
 	}
-	return append(to, s)
+	to = append(to, s)
+	if room > cap(to) {
+		room = cap(to)
+	}
+	return to[:len(to):room]
 }
 
-// AppendFields appends the words of s to an empty slice. strings.Fields looks at
-// texts that are not ASCII.
+// AppendFields appends the words of s to an empty slice. Like that of strings.Fields, which looks
+// at texts that are not ASCII, the result has no room for more.
 func AppendFields(to []string, s string) []string {
 	start := -1 // of a word
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c >= 0x80 {
-			return append(to[:0], strings.Fields(s)...)
+			to = append(to[:0], strings.Fields(s)...)
+			return to[:len(to):len(to)]
 		}
 		space := c == ' ' || c >= '\t' && c <= '\r'
 		if space && start >= 0 {
@@ -237,7 +229,7 @@ func AppendFields(to []string, s string) []string {
 	if start >= 0 {
 		to = append(to, s[start:])
 	}
-	return to
+	return to[:len(to):len(to)]
 }
 
 // CutByte is strings.Cut with a separator of one byte.

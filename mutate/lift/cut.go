@@ -260,7 +260,7 @@ func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
 }
 
 // appends notes a call that appends to a builder or a buffer from outside of the region, and asks
-// for nothing. What a region appends is an output of it, as a text.
+// for nothing. The text that a region appends is an output of it.
 func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
 	sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
 	// A nested function would append later, and WriteTo is no appending but reading.
@@ -308,7 +308,7 @@ func (x *cutter) lends(v *gotypes.Var) bool {
 	return false
 }
 
-// builderOf is the name of a type that texts are appended to, without a star; "" for others.
+// builderOf returns the name of a type that texts are appended to, without a star; "" for others.
 func builderOf(t gotypes.Type) string {
 	if p, ok := gotypes.Unalias(t).(*gotypes.Pointer); ok {
 		t = p.Elem()
@@ -383,8 +383,7 @@ func (x *cutter) ident(n *ast.Ident) {
 	}
 }
 
-// input is the input that a variable is; nil when its type is outside of the
-// grammar.
+// input returns the input that a variable is; nil when its type is outside of the grammar.
 func (x *cutter) input(v *gotypes.Var) *Input {
 	if in := x.inputs[v]; in != nil {
 		return in
@@ -491,11 +490,11 @@ func (x *cutter) named(v *gotypes.Var) bool {
 	return results != nil && results.Pos() <= v.Pos() && v.Pos() < results.End()
 }
 
-// usedAfter reports whether code may read a variable after the region: behind it, or in the next
+// usedAfter reports whether code may read a variable after the region: below it, or in the next
 // turn of a loop around it.
 func (x *cutter) usedAfter(v *gotypes.Var) bool {
 	// A named result is read by each return.
-	if x.named(v) {
+	if x.named(v) || x.heldElsewhere(v) {
 		return true
 	}
 	// A loop around both region and variable's uses, that does not declare the variable anew.
@@ -512,4 +511,21 @@ func (x *cutter) usedAfter(v *gotypes.Var) bool {
 		}
 	}
 	return turns && !x.inside(v.Pos())
+}
+
+// heldElsewhere reports whether a function literal uses a variable that it does not declare, or
+// code outside of the region takes its address.
+func (x *cutter) heldElsewhere(v *gotypes.Var) bool {
+	for _, id := range x.p.Uses(v, x.r.fn) {
+		for _, up := range x.p.Path(id)[1:] {
+			lit, ok := up.(*ast.FuncLit)
+			if ok && v.Pos() < lit.Pos() && !(x.r.start <= lit.Pos() && lit.End() <= x.r.end) {
+				return true
+			}
+		}
+		if u, ok := x.p.Parent(id).(*ast.UnaryExpr); ok && u.Op == token.AND && !x.inside(id.Pos()) {
+			return true
+		}
+	}
+	return false
 }

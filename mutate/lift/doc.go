@@ -43,10 +43,10 @@
 //
 // # What it does not show
 //
-// A match agreed with the code on some thousand inputs. Nothing is proved, and a
-// right term may be slower. The judge decides both. Panics are not compared here,
-// nor nil with empty. What holds on inputs in order only is marked (Match.Sorted),
-// and is proposed when nearly all recorded inputs are in order.
+// A match agreed with the code on some thousand inputs. Nothing is proved, and a right term may be
+// slower. The judge decides both. Panics are not compared here, nor nil with empty. A match that
+// holds on sorted inputs only is marked (Match.Sorted), and is proposed when nearly all recorded
+// inputs are sorted.
 //
 // # Sources
 //

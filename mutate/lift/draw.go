@@ -74,8 +74,8 @@ func (g *drawer) element(t *Type) any {
 	return nil
 }
 
-// character is a rune or a byte that texts hold, or one that folds to another that
-// was drawn before.
+// character returns a rune or a byte that texts hold, or one that folds to another that was drawn
+// before.
 func (g *drawer) character(t *Type) any {
 	if t != types["rune"] && t != types["byte"] || g.IntN(5) < 2 {
 		return nil
@@ -106,7 +106,7 @@ func (g *drawer) character(t *Type) any {
 
 func (g *drawer) bool() bool { return g.IntN(2) == 0 }
 
-// text is a string or a byte slice that was drawn before.
+// text returns a string or a byte slice that was drawn before.
 func (g *drawer) text() (string, bool) {
 	var texts []string
 	for _, p := range g.prior {
@@ -132,7 +132,7 @@ func (g *drawer) string() string {
 	return g.shaped()
 }
 
-// related is a string that has much in common with another.
+// related returns a string that has much in common with another.
 func (g *drawer) related(s string) string {
 	from := g.IntN(len(s) + 1)
 	to := from + g.IntN(len(s)-from+1)
@@ -174,7 +174,7 @@ func folded(s string) string {
 	return strings.Map(unicode.SimpleFold, s)
 }
 
-// shaped is a string of one of several kinds.
+// shaped returns a string of one of several kinds.
 func (g *drawer) shaped() string {
 	n := g.IntN(25)
 	if g.IntN(12) == 0 {
@@ -221,7 +221,7 @@ func (g *drawer) shaped() string {
 	return b.String()
 }
 
-// number is how many digits to write: often as many as overflow.
+// number returns how many digits to write: often as many as overflow.
 func (g *drawer) number() int {
 	if g.IntN(3) == 0 {
 		return 18 + g.IntN(5)
@@ -236,7 +236,7 @@ func (g *drawer) separator() string {
 	return []string{" ", ",", "  ", "\n", "/", "."}[g.IntN(6)]
 }
 
-// piece is a character or a word.
+// piece returns a character or a word.
 func (g *drawer) piece() string {
 	switch k := g.IntN(10); {
 	case k == 0 && len(g.words.ints)+len(g.words.bytes) > 0:
@@ -251,7 +251,7 @@ func (g *drawer) piece() string {
 	return "abcABC019 "[g.IntN(10):][:1]
 }
 
-// neighbour is a byte or a rune beside one of the code's numbers: where a comparison with that
+// neighbour returns a byte or a rune beside one of the code's numbers: where a comparison with that
 // number changes its answer.
 func (g *drawer) neighbour() string {
 	at := g.IntN(len(g.words.ints) + len(g.words.bytes))
@@ -271,7 +271,7 @@ func (g *drawer) neighbour() string {
 	return "\xff"
 }
 
-// integer draws a number of so many bits.
+// integer draws a number of the given width in bits.
 func (g *drawer) integer(width int) int64 {
 	switch k := g.IntN(12); {
 	case k < 4:
@@ -288,7 +288,7 @@ func (g *drawer) integer(width int) int64 {
 	return int64(g.Uint64() >> g.IntN(64))
 }
 
-// near is a number close to a length or a number that was drawn before.
+// near returns a number close to a length or a number that was drawn before.
 func (g *drawer) near() int64 {
 	if len(g.prior) == 0 {
 		return int64(g.IntN(100))

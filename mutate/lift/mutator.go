@@ -79,7 +79,8 @@ func (f *Match) expression(p *mutate.Pass, fn *ast.FuncDecl) (at *place) {
 		return nil
 	}
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		if e, ok := n.(ast.Expr); ok && at == nil && p.Text(e) == f.Old {
+		e, ok := n.(ast.Expr)
+		if ok && at == nil && p.Text(e) == f.Old && f.isRegion(cutExpression(p, fn, e)) {
 			at = &place{f, e, e}
 		}
 		return at == nil
@@ -102,14 +103,25 @@ func (f *Match) statements(p *mutate.Pass, fn *ast.FuncDecl) *place {
 			if !strings.HasPrefix(f.Old, p.Text(first)) {
 				continue
 			}
-			for _, last := range list[i:] {
-				if p.Between(first.Pos(), last.End()) == f.Old {
+			for k, last := range list[i:] {
+				if p.Between(first.Pos(), last.End()) == f.Old &&
+					f.isRegion(cut(p, fn, list[i:i+k+1], f.Kind == "function")) {
 					return &place{f, first, last}
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// isRegion reports whether a piece of a candidate, which has the text of the match, reads and
+// leaves the same: the text may stand in several places, and code after it may have changed.
+func (f *Match) isRegion(r *Region) bool {
+	if r == nil {
+		return false
+	}
+	r.Kind = f.Kind
+	return r.String() == f.Region
 }
 
 var errImport = errors.New("the file gives the name of a package to something else")

@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// Params are the target's parameters, receiver first, with types that hold the
-// same values; false when one is of no type of the grammar.
+// Params returns the target's parameters, receiver first, with types that hold the same values;
+// false when one is of no type of the grammar.
 func Params(p *mutate.Pass) (names []string, ts []reflect.Type, ok bool) {
 	lists := []*ast.FieldList{p.Func.Recv, p.Func.Type.Params}
 	for _, list := range lists {

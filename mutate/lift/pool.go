@@ -60,7 +60,8 @@ func (p *pool) examples(n int) []int {
 	return append(at, spare[:min(len(spare), n-len(at))]...)
 }
 
-// goals are the outputs at some places, with their preimages under functions that have an inverse.
+// goals returns the outputs at some places, with their preimages under functions that have an
+// inverse.
 func (p *pool) goals(at []int) []*goal {
 	// Each output is a goal by itself.
 	var out []*goal
@@ -131,7 +132,7 @@ func init() {
 	all = kept
 }
 
-// at are the leaves' columns at some places.
+// at returns the leaves' columns at some places.
 func (p *pool) at(places []int) []any {
 	out := make([]any, len(p.leaves))
 	for i, l := range p.leaves {

@@ -22,6 +22,7 @@ type Match struct {
 	Imports []string  `json:"imports,omitempty"`
 	Price   int       `json:"price"`            // estimated cost of the term
 	Sorted  bool      `json:"sorted,omitempty"` // it holds on inputs in order only
+	Region  string    `json:"region,omitempty"` // what the piece reads and leaves
 
 	start, end int
 }
@@ -46,7 +47,7 @@ func newPrinter(p *mutate.Pass, r *Region) *printer {
 	return &printer{p: p, r: r, calls: map[string][]string{}, taken: map[string]bool{}}
 }
 
-// inner is a printer for the statements of a branch.
+// inner returns a printer for the statements of a branch.
 func (pr *printer) inner() *printer {
 	return &printer{p: pr.p, r: pr.r, calls: map[string][]string{}, taken: pr.taken, imports: pr.imports}
 }
@@ -70,7 +71,7 @@ func (pr *printer) need(paths []string) {
 	}
 }
 
-// typeText is a type as the code at the region spells it.
+// typeText returns a type as the code at the region spells it.
 func (pr *printer) typeText(t gotypes.Type) string {
 	return gotypes.TypeString(t, func(q *gotypes.Package) string {
 		if q == pr.p.Pkg {
@@ -80,7 +81,7 @@ func (pr *printer) typeText(t gotypes.Type) string {
 	})
 }
 
-// expr is the text of a term.
+// expr returns the text of a term.
 func (pr *printer) expr(t *term) string {
 	switch {
 	// A value of a defined type is converted, since the library's functions take the plain one.
@@ -235,13 +236,13 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 		price += t.price
 	}
 	f := Match{Func: r.Func, Kind: r.Kind, Price: price, start: s.p.Offset(r.start), end: s.p.Offset(r.end)}
-	f.Old = s.p.Between(r.start, r.end)
+	f.Old, f.Region = s.p.Between(r.start, r.end), r.String()
 	appends := func(o Output) bool { return o.builder != nil }
 	library := func(t *term) bool { return t.library }
 	if !slices.ContainsFunc(chosen, library) && !slices.ContainsFunc(r.Outputs, appends) {
 		return f, false // the old code again
 	}
-	if !r.loops && !cheaper(r, chosen, price) {
+	if !r.loops && !cheaper(r, chosen, price) || r.overwrites(chosen) {
 		return f, false
 	}
 	pr := newPrinter(s.p, r)
@@ -272,6 +273,27 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	return f, true
 }
 
+// overwrites reports whether a term reads elements that the statement of another output has changed
+// by then.
+func (r *Region) overwrites(ts []*term) bool {
+	for k, o := range r.Outputs {
+		for j, t := range ts {
+			if o.elements && j != k && t.reads(r, o.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reads reports whether a term names an input.
+func (t *term) reads(r *Region, name string) bool {
+	if t.c == nil {
+		return t.input >= 0 && r.Inputs[t.input].Name == name
+	}
+	return slices.ContainsFunc(t.args, func(a *term) bool { return a.reads(r, name) })
+}
+
 // best is the cheapest term of each output.
 func (q *question) best(right [][]*term) []*term {
 	chosen := make([]*term, len(right))
@@ -297,7 +319,7 @@ func cheaper(r *Region, ts []*term, price int) bool {
 	return price < old
 }
 
-// priceOf is the price of a function of the library by its name.
+// priceOf returns the price of a function of the library by its name.
 func priceOf(name string) int {
 	for _, c := range all {
 		if c.Name == name || strings.HasPrefix(c.Name, name+"(") {
@@ -307,7 +329,7 @@ func priceOf(name string) int {
 	return 10
 }
 
-// termText is the term alone, for people.
+// termText returns the term alone, for people.
 func termText(p *mutate.Pass, r *Region, ts []*term) string {
 	var out []string
 	for _, t := range ts {

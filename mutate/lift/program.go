@@ -112,7 +112,7 @@ func (w *writer) helper(fn *ast.FuncDecl) {
 	w.body.WriteString("}\n\n")
 }
 
-// copy is the text of a node with fuel, and other changes.
+// copy returns the text of a node with fuel, and other changes.
 func (w *writer) copy(n ast.Node, change func(ast.Node) (string, bool)) string {
 	return w.p.TextWith(n, func(n ast.Node) (string, bool) {
 		if change != nil {
@@ -139,7 +139,7 @@ func (w *writer) copy(n ast.Node, change func(ast.Node) (string, bool)) string {
 	})
 }
 
-// loop is the text of a loop whose body burns fuel.
+// loop returns the text of a loop whose body burns fuel.
 func (w *writer) loop(n ast.Stmt, body *ast.BlockStmt, change func(ast.Node) (string, bool)) string {
 	var b strings.Builder
 	// What stands between the parts of the loop is copied as it is; the parts may have changes in
@@ -201,7 +201,7 @@ func (w *writer) region(i int, r *Region) {
 	w.body.WriteString("}\n\n")
 }
 
-// signature is the results of a region's function, and the variables among them.
+// signature returns the results of a region's function, and the variables among them.
 func (r *Region) signature(w *writer) (results, after []string) {
 	for k, o := range r.Outputs {
 		name := fmt.Sprintf("beagleOut%d", k)
@@ -228,7 +228,7 @@ func (r *Region) signature(w *writer) (results, after []string) {
 	return results, after
 }
 
-// resultName is the name of a result of the function.
+// resultName returns the name of a result of the function.
 func (r *Region) resultName(place int, or string) string {
 	n := 0
 	for _, f := range r.fn.Type.Results.List {

@@ -60,8 +60,8 @@ const (
 	maxLines = 60 // of a region
 )
 
-// Regions are the pieces of a candidate that could be terms: the target, its helpers, their loops
-// with the statements that prepare them, and the ends of their bodies.
+// Regions returns the pieces of a candidate that could be terms: the target, its helpers, their
+// loops with the statements that prepare them, and the ends of their bodies.
 func Regions(p *mutate.Pass) []*Region {
 	var out []*Region
 	for _, d := range p.File.Decls {
@@ -136,8 +136,7 @@ func plain(s ast.Stmt) bool {
 	return false
 }
 
-// expressions are the outermost expressions of a function that call a function of
-// the library.
+// expressions returns the outermost expressions of a function that call a function of the library.
 func expressions(p *mutate.Pass, fn *ast.FuncDecl) (out []ast.Expr) {
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
@@ -175,7 +174,7 @@ func hasCall(p *mutate.Pass, e ast.Expr) bool {
 	return found
 }
 
-// grammarType is the type of the grammar with the same values; nil for none.
+// grammarType returns the type of the grammar with the same values; nil for none.
 func grammarType(t gotypes.Type) *Type {
 	if t == nil {
 		return nil
@@ -194,7 +193,7 @@ func grammarType(t gotypes.Type) *Type {
 	return nil
 }
 
-// spelled is the name of a basic type in the grammar.
+// spelled returns the name of a basic type in the grammar.
 func spelled(name string) string {
 	// Types that are the same have one name in the grammar, and constants take their default type.
 	switch name {

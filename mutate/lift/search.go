@@ -123,8 +123,8 @@ var companions = map[string][]string{
 	"[]float64": {"float64", "int", "bool"},
 }
 
-// playing are the components of a library over the types of the leaves and goals, and those close
-// to them; those that make an output first.
+// playing returns the components of a library over the types of the leaves and goals, and those
+// close to them; those that make an output first.
 func playing(library []*Component, leaves []leaf, goals []*goal) []*Component {
 	in := map[*Type]bool{}
 	// Each type brings those close to it: code on texts may need numbers.
@@ -266,8 +266,8 @@ func (b *bank) unseen(typ *Type, col any, mask uint64) uint64 {
 
 // keep takes a term that has values of its own.
 func (b *bank) keep(t *term) {
-	// The bound keeps the number of pairs for the next cost in hand. That it was met is told, since
-	// the search is no longer whole.
+	// The bound limits the number of pairs for the next cost. The search reports that it was met,
+	// since it is no longer whole.
 	if b.kept++; b.kept > perArgument {
 		b.over = true
 		return
@@ -348,7 +348,7 @@ func (b *bank) guards(level int) {
 	}
 }
 
-// conditions are the cheapest Boolean terms that have a value everywhere.
+// conditions returns the cheapest Boolean terms that have a value everywhere.
 func (b *bank) conditions() (out []*term) {
 	full := ^uint64(0) >> (64 - b.n)
 	for _, level := range b.terms[types["bool"]] {
@@ -361,7 +361,7 @@ func (b *bank) conditions() (out []*term) {
 	return out
 }
 
-// covering is the first of some terms that is right where mask says.
+// covering returns the first of some terms that is right where mask says.
 func covering(parts []*term, mask uint64) *term {
 	for _, t := range parts {
 		if mask&^t.agree == 0 {

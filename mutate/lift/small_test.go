@@ -164,3 +164,66 @@ func TestDrawBesideNoText(t *testing.T) {
 		}
 	}
 }
+
+// TestHeld has variables that code behind the loop reads without their names.
+func TestHeld(t *testing.T) {
+	for body, want := range map[string]string{
+		"LOOP\nreturn n":           "n int",
+		"LOOP\nreturn 1":           "",
+		"p := &n\nLOOP\nreturn *p": "n int",
+		"f := func() int { return n }\nLOOP\nreturn f()": "n int",
+		"defer func() { println(n) }()\nLOOP\nreturn 1":  "n int",
+	} {
+		loop := "for i := 0; i < len(s); i++ {\nif s[i] == ',' {\nn++\n}\n}"
+		src := "package main\n\nfunc f(s string) int {\nn := 0\n" + strings.Replace(body, "LOOP", loop, 1) + "\n}\n"
+		p, err := mutate.Check(src, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, r := range Regions(p) {
+			if r.Kind == "loop" && p.Between(r.start, r.end) == loop {
+				_, got, _ = strings.Cut(r.String(), " -> ")
+			}
+		}
+		if got != want {
+			t.Errorf("%s: the loop leaves %q, want %q", body, got, want)
+		}
+	}
+}
+
+// TestPlaces has one text in two places, of which one leaves more.
+func TestPlaces(t *testing.T) {
+	const loop = "for i := range len(s) {\n\t\t\tif s[i] == 'a' {\n\t\t\t\tn, last = n+1, i\n\t\t\t}\n\t\t}"
+	p, err := mutate.Check("package main\n\nimport \"strings\"\n\nfunc f(s string) int {\n\tn, last := 0, 0\n"+
+		"\tif strings.HasPrefix(s, \"b\") {\n\t\t"+loop+"\n\t\tn += last\n\t} else {\n\t\t"+loop+"\n\t}\n\treturn n\n}\n",
+		"", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, r := range Regions(p) {
+		if r.Kind != "loop" || p.Between(r.start, r.end) != loop {
+			continue
+		}
+		found++
+		sites := Mutator([]Match{{Func: "f", Kind: "loop", Old: loop, Region: r.String()}}).Find(p)
+		if len(sites) != 1 || sites[0].Node.Pos() != r.start {
+			t.Errorf("%s: %d sites", r, len(sites))
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d places, want 2", found)
+	}
+}
+
+// TestOverwrites has a term that reads elements which another output has changed.
+func TestOverwrites(t *testing.T) {
+	r := &Region{Inputs: []Input{{Name: "b"}, {Name: "c"}}, Outputs: []Output{{Name: "b", elements: true}, {Name: "n"}}}
+	for input, want := range []bool{true, false} {
+		ts := []*term{{input: 0}, {c: &Component{}, args: []*term{{input: input}}}}
+		if got := r.overwrites(ts); got != want {
+			t.Errorf("a term of %s: %v", r.Inputs[input].Name, got)
+		}
+	}
+}

@@ -118,7 +118,7 @@ func (s *Study) ask(r *Region, seed uint64) *question {
 	return q
 }
 
-// recorded are the columns of recorded calls, where the region is the target.
+// recorded returns the columns of recorded calls, where the region is the target.
 func (s *Study) recorded(r *Region, ts []*Type) []any {
 	// Calls are recorded at the target's parameters, which are the inputs only if the region is its
 	// whole body.
@@ -141,7 +141,7 @@ func (s *Study) recorded(r *Region, ts []*Type) []any {
 	return cols
 }
 
-// Regions are the regions of the study.
+// Regions returns the regions of the study.
 func (s *Study) Regions() []*Region {
 	var out []*Region
 	for _, q := range s.questions {
@@ -200,7 +200,7 @@ type Answer struct {
 }
 
 // Find looks for terms: first for cheap ones of each region, then, with the remaining terms, harder
-// where there was none. It is pure but for its deadline.
+// where there was none. It is pure except for its deadline.
 func (s *Study) Find() Report {
 	l := &limits{total: s.o.Total, deadline: time.Now().Add(s.o.Time), goOn: s.o.GoOn}
 	var rep Report
@@ -305,7 +305,7 @@ func (s *Study) answer(q *question, l *limits) answered {
 	return answered{why: why}
 }
 
-// sorted is the place of an input that is nearly always in order; -1 for none.
+// sorted returns the place of an input that is nearly always in order; -1 for none.
 func (q *question) sorted(s *Study) int {
 	return slices.IndexFunc(q.r.Inputs, func(in Input) bool {
 		return q.r.fn == s.p.Func && in.param && in.Type.slice && slices.Contains(s.o.Sorted, in.Expr)
@@ -335,7 +335,7 @@ func inOrder(col any, i int) bool {
 	return false
 }
 
-// library are the functions that terms may have.
+// library returns the functions that terms may have.
 func (s *Study) library() []*Component {
 	if s.o.Simd {
 		return slices.Concat(simdLibrary, all)
@@ -395,7 +395,7 @@ func (p *pool) constant() bool {
 	return true
 }
 
-// Summary is a line about a report.
+// Summary returns a line about a report.
 func (r *Report) Summary() string {
 	var terms []string
 	for _, f := range r.Matches {

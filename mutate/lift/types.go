@@ -21,7 +21,7 @@ type Type struct {
 	id   uint64
 	of   reflect.Type
 
-	// What a search spends its time in is compiled for each type.
+	// The hot operations of a search are compiled for each type.
 	make  func(n int) any
 	clone func(col any) any
 	hash  func(col any, mask uint64) (sum, small uint64) // small masks the values within maxSize
@@ -119,7 +119,7 @@ func newType[T any](name string, k kind[T]) *Type {
 	t.key = func(col any, i int) uint64 { return k.hash(col.([]T)[i]) }
 	t.empty = func(col any, i int) bool { return k.size != nil && k.size(col.([]T)[i]) == 0 }
 	t.draw = func(g *drawer) any { return k.draw(g) }
-	// What a search may do with values of this type.
+	// These are the operations of a search on values of this type.
 	form := t.of.Kind()
 	t.slice = form == reflect.Slice
 	t.number = !t.slice && form != reflect.Bool && form != reflect.String
@@ -127,7 +127,7 @@ func newType[T any](name string, k kind[T]) *Type {
 	return t
 }
 
-// typeFor is the type of the grammar that a Go type has; nil for none.
+// typeFor returns the type of the grammar that a Go type has; nil for none.
 func typeFor[T any]() *Type { return byGo[reflect.TypeFor[T]()] }
 
 type integer interface {
@@ -169,7 +169,7 @@ func integers[T integer](g *drawer) []T {
 }
 func bitsOf[T any]() int { return int(reflect.TypeFor[T]().Size()) * 8 }
 
-// sumOf is the size of a list of strings.
+// sumOf returns the size of a list of strings.
 func sumOf(list []string) int {
 	n := len(list)
 	for _, s := range list {

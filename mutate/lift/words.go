@@ -111,8 +111,8 @@ func (c *constants) addFloat(v float64) {
 	}
 }
 
-// leaves are the inputs of a region, the constants of its code in each type that
-// they may be of, and the few that any code may need.
+// leaves returns the inputs of a region, the constants of its code in each type that they may be
+// of, and the few that any code may need.
 func (c *constants) leaves(inputs []Input, outputs []Output) []leaf {
 	var out []leaf
 	in := map[string]bool{"int": true}

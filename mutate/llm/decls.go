@@ -77,7 +77,7 @@ func codeError(err error) error {
 	return wrong("the code does not parse: %v", err)
 }
 
-// pieces cuts a file between its declarations. Each comment goes with the declaration behind it,
+// pieces cuts a file between its declarations. Each comment goes with the declaration after it,
 // and comments at the end go with the last one.
 func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
 	var out []piece
@@ -110,7 +110,7 @@ func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
 	return out
 }
 
-// ownLine returns the length of the text behind a declaration that belongs to it: a semicolon and a
+// ownLine returns the length of the text after a declaration that belongs to it: a semicolon and a
 // comment on its last line.
 func ownLine(s string) int {
 	line, _, _ := strings.Cut(s, "\n")

@@ -216,7 +216,7 @@ func (r *redactor) knows(s string) bool {
 	return true
 }
 
-// placed reports whether a number behind a text is a line number.
+// placed reports whether a number after a text is a line number.
 func placed(before string) bool {
 	for _, place := range []string{"line ", ".go:", ".jsonl:", ".json:"} {
 		if strings.HasSuffix(before, place) {
@@ -252,8 +252,8 @@ func (r *redactor) next(s string, small bool) (n int, shown string) {
 	return 1, s[:1]
 }
 
-// runOf is the length of the word or number that s begins with; a word may have
-// an apostrophe within.
+// runOf returns the length of the word or number that s begins with; a word may have an apostrophe
+// within.
 func runOf(s string, word bool) int {
 	i := strings.IndexFunc(s, func(c rune) bool { return !inWord(c) })
 	switch {
@@ -265,9 +265,9 @@ func runOf(s string, word bool) int {
 	return i
 }
 
-// numbersAt is the length of the numbers that s begins with when nothing but marks
-// and spaces stands between them: an address, a date, a call number or a list is one
-// value, however small its parts. 0 when there is only one.
+// numbersAt returns the length of the numbers that s begins with when nothing but marks and spaces
+// stands between them: an address, a date, a call number or a list is one value, however small its
+// parts. 0 when there is only one.
 func numbersAt(s string) int {
 	n := 0
 	for end := runOf(s, false); ; {

@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// triedInWords is the ledger of attempts: every idea of a model in a line, with its outcome; the
-// rules by name; and each pattern of rejections once, with its counterexample.
+// triedInWords returns the ledger of attempts: every idea of a model in a line, with its outcome;
+// the rules by name; and each pattern of rejections once, with its counterexample.
 func (e *Evidence) triedInWords(limit int) string {
 	hide := e.redactor()
 	var out []string
@@ -44,7 +44,7 @@ func ideasInWords(ideas []Attempt, hide *redactor) (lines []string) {
 // maxIdea bounds the words that an idea goes by, in bytes.
 const maxIdea = 90
 
-// ideaOf is the idea that a note begins with.
+// ideaOf returns the idea that a note begins with.
 func ideaOf(note string) string {
 	idea := OneLine(note)
 	if end := strings.Index(idea, ". "); end >= 0 {
@@ -90,7 +90,7 @@ func evident(r beagle.Ratio) string {
 	return "within noise"
 }
 
-// rulesInWords is one line for all rules.
+// rulesInWords returns one line for all rules.
 func rulesInWords(rules []Rule) []string {
 	var says []string
 	for _, r := range rules {

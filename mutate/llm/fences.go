@@ -4,7 +4,7 @@ import "strings"
 
 // A fence is a code block of a reply.
 type fence struct {
-	lang   string // the first word behind the opening, in lower case
+	lang   string // the first word after the opening, in lower case
 	text   string // without the fence's own indentation
 	closed bool
 }
@@ -26,7 +26,7 @@ func fences(text string) (blocks []fence, prose string) {
 	var mark, indent string
 	for line := range strings.Lines(text) {
 		if len(blocks) > maxFences {
-			return blocks, "" // the caller refuses so many
+			return blocks, "" // the caller refuses that number
 		}
 		trimmed := strings.TrimSpace(line)
 		m, info, opens := opening(trimmed)
@@ -56,7 +56,7 @@ func fences(text string) (blocks []fence, prose string) {
 }
 
 // opening reports whether a line begins a block. It returns the mark, three or more backticks or
-// tildes, and the words behind it.
+// tildes, and the words after it.
 func opening(line string) (mark, info string, ok bool) {
 	if len(line) < 3 || line[0] != '`' && line[0] != '~' {
 		return "", "", false

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 )
 
-// LessonDirs are the directories of the user's own lessons, the last the
-// strongest: the one of the user's configuration, the one of the store at home,
-// and more.
+// LessonDirs returns the directories of the user's own lessons, the last the strongest: the one of
+// the user's configuration, the one of the store at home, and more.
 func LessonDirs(home string, more []string) []string {
 	var dirs []string
 	if config, err := os.UserConfigDir(); err == nil {

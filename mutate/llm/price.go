@@ -62,7 +62,7 @@ func (p Price) Cost(u Usage) Micros {
 		p.In, p.Out = p.LongIn, p.LongOut
 	}
 	// A dollar per million tokens is a millionth of a dollar per token. So prices with six digits
-	// behind the point are whole picodollars.
+	// after the point are whole picodollars.
 	hiIn, loIn := bits.Mul64(uint64(max(u.In, 0)), pico(p.In))
 	hiOut, loOut := bits.Mul64(uint64(max(u.Out, 0)), pico(p.Out))
 	lo, carry := bits.Add64(loIn, loOut, 0)

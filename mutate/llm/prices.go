@@ -59,7 +59,7 @@ var prices = map[string]Price{
 	"o4-mini":           {In: 1.1, Out: 4.4},
 }
 
-// PriceOf returns the price of a well-known model. A name with a date behind it
+// PriceOf returns the price of a well-known model. A name with a date after it
 // ("gpt-5-2025-08-07") has the price of the name without it.
 func PriceOf(name string) (Price, bool) {
 	p, ok := prices[withoutDate(name)]

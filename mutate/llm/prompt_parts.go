@@ -160,7 +160,7 @@ func (e *Evidence) target(limit int) string {
 	return head + cut(b.String(), limit-len(head))
 }
 
-// helpers are the declarations beside the function that the version to change has.
+// helpers returns the declarations beside the function that the version to change has.
 func (e *Evidence) helpers() (names []string) {
 	f, _, err := parseGo(e.Parent.Source)
 	if err != nil {
@@ -176,8 +176,8 @@ func (e *Evidence) helpers() (names []string) {
 	return names
 }
 
-// panics says whether the function panics. What its code shows is a guess on the safe side: what
-// was recorded comes first.
+// panics says whether the function panics. A look at its code is a guess on the safe side: recorded
+// calls come first.
 func (e *Evidence) panics() string {
 	f := e.Facets
 	switch {

@@ -76,7 +76,7 @@ func (e *Evidence) wishes() []wish {
 	return out
 }
 
-// hottest is the line of the version to change that takes most time, and its share.
+// hottest returns the line of the version to change that takes most time, and its share.
 func (e *Evidence) hottest() (line int, share float64) {
 	for l, s := range e.Parent.Profile {
 		if s > share || s == share && l < line {

@@ -32,7 +32,6 @@ var written = []*mutate.Mutator{
 	rowSlice,
 	tableArray,
 	tablePad,
-	arrayStack,
 	localCopy,
 	fieldSum,
 
@@ -56,7 +55,6 @@ var written = []*mutate.Mutator{
 	fuseLoops,
 	earlyExit,
 	runeByteLoop,
-	peelFirst,
 
 	// Branches and specialisation by what the corpus shows.
 	byteTable,
@@ -103,7 +101,6 @@ var written = []*mutate.Mutator{
 	trimConvert,
 	writeByte,
 	mergeWrites,
-	equalFold,
 	lowerText,
 	hoistCompile,
 	regexpMatch,
@@ -127,7 +124,6 @@ var written = []*mutate.Mutator{
 	hoistClosure,
 	staticLiteral,
 	staticError,
-	valueResult,
 	pointerParam,
 	stackResult,
 	needlessCopy,
@@ -140,7 +136,6 @@ var written = []*mutate.Mutator{
 	byteMap,
 	mapSwitch,
 	mapClear,
-	keyPointer,
 	sortFunc,
 	sortExtreme,
 	sortSearch,
@@ -155,7 +150,6 @@ var written = []*mutate.Mutator{
 	recurrence,
 	memo,
 	tailLoop,
-	treeStack,
 
 	// Calls and arithmetic.
 	outline,

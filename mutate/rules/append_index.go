@@ -32,8 +32,8 @@ for i, x := range in {
 	Rewrite: precomputed,
 }
 
-// findAppendIndex looks for an empty slice that is made with room for all elements of the loop
-// behind it, which appends them.
+// findAppendIndex looks for an empty slice that is made with room for all elements that the
+// next loop appends.
 func findAppendIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {

@@ -60,7 +60,7 @@ func partsBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	if !ok {
 		return b, false
 	}
-	return separators(p, s, s.Body, call, p.Var(call.Args[0]))
+	return separators(p, s, call, p.Var(call.Args[0]))
 }
 
 // cutBound does the same for the form that split-seq writes:
@@ -91,29 +91,18 @@ func cutBound(p *mutate.Pass, s *ast.ForStmt) (b bound, ok bool) {
 		len(p.Uses(rest, s.Body)) != 2 || len(p.Uses(more, s.Body)) != 1 {
 		return b, false
 	}
-	return separators(p, s, s.Body, call, text)
+	return separators(p, s, call, text)
 }
 
 // separators returns the number of parts of a string, for a loop over all of them.
-func separators(
-	p *mutate.Pass, loop ast.Stmt, body *ast.BlockStmt, call *ast.CallExpr, v *types.Var,
-) (b bound, ok bool) {
+func separators(p *mutate.Pass, loop ast.Stmt, call *ast.CallExpr, v *types.Var) (b bound, ok bool) {
 	sep, constant := constString(p, call.Args[1])
 	if !constant || sep == "" || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] || p.Assigned(v, loop) ||
-		leavesEarly(p, body) {
+		facts.Loops.Of(p)[loop].StopsEarly(p) {
 		return b, false
 	}
 	pkg := p.Text(call.Fun.(*ast.SelectorExpr).X)
 	return bound{text: pkg + ".Count(" + v.Name() + ", " + p.Text(call.Args[1]) + ")+1", positive: true}, true
-}
-
-// leavesEarly reports whether a loop may stop before its last iteration.
-func leavesEarly(p *mutate.Pass, body *ast.BlockStmt) bool {
-	breaks, _, clean := p.Branches(body)
-	for range mutate.Nodes[*ast.ReturnStmt](p, body) {
-		return true
-	}
-	return !clean || len(breaks) > 0
 }
 
 func operandOfMinus(p *mutate.Pass, e ast.Expr) string {
@@ -141,7 +130,7 @@ func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 		if t.Info()&types.IsString != 0 {
 			return bound{text: "len(" + p.Text(s.X) + ")"}, true
 		}
-		if isBasic(p, s.X, types.Int) && !p.Effects(s.Body).Jumps {
+		if isBasic(p, s.X, types.Int) && !p.Effects(s.Body).Jumps && facts.Stable(p, s.X, s.Body) {
 			return bound{text: p.Text(s.X), negative: !isLength(p, s.X)}, true
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // stringBuilder (catalogue S1) matches a string that a loop extends with += and that nothing reads
-// meanwhile. It writes a strings.Builder and one read of its text behind the loop.
+// meanwhile. It writes a strings.Builder and one read of its text after the loop.
 var stringBuilder = &mutate.Mutator{
 	Name: "string-builder",
 	Doc: "Collect a string that grows in a loop in a strings.Builder. Every += copies what is there already, so the " +
@@ -195,16 +195,16 @@ func (b *builderSite) read(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) 
 		}
 	}
 	// In a loop the text may still grow after the read. A read that leaves the loop is the last.
-	if outerLoop(p, id, b.decl.Stmt) != nil && !leaves(p, id) {
+	if outerLoop(p, id, b.decl.Stmt) != nil && !inReturn(p, id) {
 		return nil, false
 	}
 	return []mutate.Edit{p.Replace(id, b.name+".String()")}, true
 }
 
-// leaves reports whether id stands in a return statement: such a read happens once, even inside a
+// inReturn reports whether n stands in a return statement: such a read happens once, even inside a
 // loop.
-func leaves(p *mutate.Pass, id ast.Node) bool {
-	_, ok := enclosing[*ast.ReturnStmt](p, id)
+func inReturn(p *mutate.Pass, n ast.Node) bool {
+	_, ok := enclosing[*ast.ReturnStmt](p, n)
 	return ok
 }
 
@@ -263,7 +263,7 @@ func writes(p *mutate.Pass, name string, e, skip ast.Expr) string {
 	return name + ".WriteString(" + p.Text(ast.Unparen(e)) + ")\n"
 }
 
-// outerLoop returns the outermost loop around n that starts behind decl.
+// outerLoop returns the outermost loop around n that starts after decl.
 func outerLoop(p *mutate.Pass, n ast.Node, decl ast.Stmt) (loop ast.Stmt) {
 	for _, up := range p.Path(n) {
 		if up.Pos() <= decl.Pos() {

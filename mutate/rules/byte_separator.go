@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"go/types"
 	"slices"
@@ -224,18 +223,4 @@ func nowhereElse(p *mutate.Pass, name string) bool {
 		}
 	}
 	return true
-}
-
-// sameCode reports whether two functions are equal after formatting, apart from the comment in
-// front.
-func sameCode(a, b string) bool {
-	code := func(s string) string {
-		_, text, _ := strings.Cut("\n"+s, "\nfunc ")
-		out, err := format.Source([]byte("package p\nfunc " + text))
-		if err != nil {
-			return text
-		}
-		return string(out)
-	}
-	return code(a) == code(b)
 }

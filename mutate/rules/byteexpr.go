@@ -208,7 +208,7 @@ type quickRune struct {
 	size        int
 }
 
-// function declares the helper, but for its table.
+// function declares the helper, except its table.
 func (q quickRune) function() string {
 	return fmt.Sprintf(`// %[1]s is %[2]s, from a table for %[3]s.
 func %[1]s(%[4]s %[5]s) %[6]s {

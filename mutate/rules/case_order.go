@@ -8,6 +8,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // caseOrder (catalogue C4) matches a chain of tests of one byte that exclude each other: a switch,
@@ -124,12 +125,7 @@ func casesOf(s *ast.SwitchStmt) []arm {
 		if clause.List == nil && i == len(s.Body.List)-1 {
 			break // the default comes last in any case
 		}
-		if len(clause.Body) > 0 {
-			if b, ok := clause.Body[len(clause.Body)-1].(*ast.BranchStmt); ok && b.Tok == token.FALLTHROUGH {
-				return nil
-			}
-		}
-		if clause.List == nil {
+		if clause.List == nil || facts.EndsIn(clause.Body, token.FALLTHROUGH) {
 			return nil
 		}
 		arms = append(arms, arm{tests: clause.List, pos: clause.Pos(), end: clause.End()})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,11 +15,15 @@ import (
 var groups = map[string]int{"B": 13, "L": 12, "C": 12, "S": 13, "A": 12, "M": 6, "O": 5, "H": 4, "R": 4, "K": 4, "N": 4,
 	"D": 5, "X": 2, "V": 2}
 
+// cataloguePage is the page that lists the entries.
+const cataloguePage = "../../docs/rewrites.md"
+
 // TestCatalogue compares docs/rewrites.md with the registry. The page must list every entry once,
 // and every rule and every piece of advice at least once. It may name none that does not exist, and
-// an entry without a rule must say why.
+// an entry without a rule must say why. Beside each rule stands what recall.txt counts for it;
+// -update writes that.
 func TestCatalogue(t *testing.T) {
-	text, err := os.ReadFile("../../docs/rewrites.md")
+	text, err := os.ReadFile(cataloguePage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,13 +32,13 @@ func TestCatalogue(t *testing.T) {
 		advice[a.Name] = true
 	}
 	entries, named := map[string]int{}, map[string]bool{}
-	name := regexp.MustCompile("`([a-z0-9-]+)`")
-	row := regexp.MustCompile(`^\| ([A-Z]\d+) \|`)
+	var page strings.Builder // with the counts as they should be
 	for line := range strings.Lines(string(text)) {
-		m := row.FindStringSubmatch(line)
+		page.WriteString(withCounts(line))
+		m := catalogueRow.FindStringSubmatch(line)
 		if m == nil {
 			if strings.HasPrefix(line, "`fix-") {
-				for _, n := range name.FindAllStringSubmatch(line, -1) {
+				for _, n := range catalogueName.FindAllStringSubmatch(line, -1) {
 					named[n[1]] = true
 				}
 			}
@@ -41,15 +46,22 @@ func TestCatalogue(t *testing.T) {
 		}
 		entries[m[1]]++
 		cells := strings.Split(line, "|")
-		for _, n := range name.FindAllStringSubmatch(cells[3]+cells[4], -1) {
+		for _, n := range catalogueName.FindAllStringSubmatch(cells[3]+cells[5], -1) {
 			named[n[1]] = true
-			if isAdvice := strings.Contains(cells[4], n[0]); isAdvice != advice[n[1]] ||
+			if isAdvice := strings.Contains(cells[5], n[0]); isAdvice != advice[n[1]] ||
 				!isAdvice && rules.Named(n[1]) == nil {
 				t.Errorf("%s names %s in the wrong column, or there is none", m[1], n[1])
 			}
 		}
-		if !strings.Contains(cells[3], "`") && strings.TrimSpace(cells[5]) == "" {
+		if !strings.Contains(cells[3], "`") && strings.TrimSpace(cells[6]) == "" {
 			t.Errorf("%s has no rule and does not say why", m[1])
+		}
+	}
+	if page.String() != string(text) {
+		if !*update {
+			t.Errorf("%s has other counts than recall.txt: go test -run TestCatalogue -update", cataloguePage)
+		} else if err := os.WriteFile(cataloguePage, []byte(page.String()), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
 	for letter, n := range groups {
@@ -74,4 +86,28 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("docs/rewrites.md does not name the advice %s", a)
 		}
 	}
+}
+
+var (
+	catalogueName = regexp.MustCompile("`([a-z0-9-]+)`")
+	catalogueRow  = regexp.MustCompile(`^\| ([A-Z]\d+) \|`)
+)
+
+// withCounts returns a line of the page with the counts of the rules that it names.
+func withCounts(line string) string {
+	cells := strings.Split(line, "|")
+	if !catalogueRow.MatchString(line) || len(cells) < 5 {
+		return line
+	}
+	var counts []string
+	for _, n := range catalogueName.FindAllStringSubmatch(cells[3], -1) {
+		r, _ := rules.RecallOf(n[1])
+		count := strconv.Itoa(r.Found)
+		if r.AtLeast {
+			count += "+"
+		}
+		counts = append(counts, count)
+	}
+	cells[4] = " " + strings.Join(counts, ", ") + " "
+	return strings.Join(cells, "|")
 }

@@ -125,10 +125,7 @@ func breaks(p *mutate.Pass, b *ast.BlockStmt) bool {
 // returnArm returns the arm of `if v == c { return ... }`.
 func returnArm(p *mutate.Pass, s *ast.IfStmt) *chainArm {
 	v, consts := equality(p, s.Cond)
-	if v == nil || s.Init != nil || s.Else != nil || breaks(p, s.Body) || len(s.Body.List) == 0 {
-		return nil
-	}
-	if _, ok := s.Body.List[len(s.Body.List)-1].(*ast.ReturnStmt); !ok {
+	if v == nil || s.Init != nil || s.Else != nil || breaks(p, s.Body) || !facts.EndsIn(s.Body.List, token.RETURN) {
 		return nil
 	}
 	return &chainArm{consts, s.Body}

@@ -50,7 +50,7 @@ func findCheapFirst(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if c := p.Effects(test.Cond); c.Writes || test.Init != nil && p.Effects(test.Init).Writes {
-			continue // the code behind the test may read something that changed
+			continue // the code after the test may read something that changed
 		}
 		sites = append(sites,
 			site(test, "test "+p.Text(test.Cond), p.Delete(d.Stmt), p.Insert(test.End(), "\n"+p.Text(d.Stmt))))

@@ -167,7 +167,8 @@ func longEnough(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
 	return false
 }
 
-// cutOut returns the length of s[i+1 : i+4], where the ends are constants behind one place, or 0.
+// cutOut returns the length of s[i+1 : i+4], where both ends are the same index plus a constant, or
+// 0.
 func cutOut(p *mutate.Pass, e ast.Expr) int64 {
 	s, ok := e.(*ast.SliceExpr)
 	if !ok || s.High == nil {

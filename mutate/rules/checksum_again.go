@@ -79,13 +79,13 @@ func onNumbers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 			return false
 		}
 	}
-	return fn.Recv == nil && fn.Body != nil && ownMemory(p, fn, map[*ast.FuncDecl]bool{})
+	return fn.Recv == nil && fn.Body != nil && keepsToItself(p, fn, map[*ast.FuncDecl]bool{})
 }
 
-// ownMemory follows the calls of a function. They must lead to functions of the candidate, or to
-// others without effects.
-func ownMemory(p *mutate.Pass, fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bool {
-	// A function on the way is not followed again: what it does is being looked at.
+// keepsToItself reports whether a function uses no package variable that could change and starts
+// nothing else. Its calls must lead to functions of the candidate like it, or to others without
+// effects.
+func keepsToItself(p *mutate.Pass, fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bool {
 	if seen[fn] {
 		return true
 	}
@@ -103,7 +103,7 @@ func ownMemory(p *mutate.Pass, fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bo
 			// Conversions and built-in functions touch what their operands do.
 			switch d := p.Decl(callee); {
 			case d != nil && d.Body != nil:
-				own = own && ownMemory(p, d, seen)
+				own = own && keepsToItself(p, d, seen)
 			case p.Info.Types[n.Fun].IsType(), callee != nil && callee.Pkg() == nil:
 			default:
 				own = own && !p.Effects(n).Writes

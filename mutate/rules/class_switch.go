@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // classSwitch (catalogue C2) matches a switch or an if chain that tests one byte for several
@@ -54,7 +55,7 @@ var byteClass = func() (t [256]uint8) {
 type classArm struct {
 	tests []ast.Expr
 	body  []ast.Stmt
-	from  token.Pos // behind the colon or the brace
+	from  token.Pos // after the colon or the brace
 	to    token.Pos
 	// breaks leave the loop around the chain, and would leave the switch
 	breaks []*ast.BranchStmt
@@ -92,7 +93,8 @@ func switchArms(s *ast.SwitchStmt) []classArm {
 		clause := c.(*ast.CaseClause)
 		// The default must be the last, as a table has one answer for all the rest. A fallthrough
 		// would enter the next arm without its test.
-		if clause.List == nil && i != len(s.Body.List)-1 || fallsThrough(clause.Body) {
+		if clause.List == nil && i != len(s.Body.List)-1 ||
+			facts.EndsIn(clause.Body, token.FALLTHROUGH) {
 			return nil
 		}
 		to := s.Body.Rbrace
@@ -102,14 +104,6 @@ func switchArms(s *ast.SwitchStmt) []classArm {
 		arms = append(arms, classArm{tests: clause.List, body: clause.Body, from: clause.Colon + 1, to: to})
 	}
 	return arms
-}
-
-func fallsThrough(body []ast.Stmt) bool {
-	if len(body) == 0 {
-		return false
-	}
-	b, ok := body[len(body)-1].(*ast.BranchStmt)
-	return ok && b.Tok == token.FALLTHROUGH
 }
 
 // ifArms lists a chain of if and else if.

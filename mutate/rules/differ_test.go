@@ -32,7 +32,7 @@ func differential(t *testing.T, cases []*golden) {
 	checks := map[string]*golden{} // package of an after -> its case
 	before := map[string]string{}  // package of an after -> package of its before
 	add := func(c *golden, src string) string {
-		// What did not change keeps its name, and so its place in the build cache.
+		// An unchanged case keeps its name, and so its place in the build cache.
 		name := fmt.Sprintf("p%.6x", sha256.Sum256([]byte(c.name+"\n"+targetExpr(c)+"\n"+src)))
 		pkg := regexp.MustCompile(`(?m)^package \w+`).ReplaceAllString(src, "package "+name)
 		put(t, filepath.Join(dir, name, "candidate.go"), pkg)

@@ -109,11 +109,7 @@ func (s *distinctSite) readBody(p *mutate.Pass) bool {
 	// or its body if it holds for a new one. The question may do nothing else than skip the rest.
 	rest := body[1:]
 	if s.positive {
-		if len(s.ask.Body.List) != 1 {
-			return false
-		}
-		b, ok := s.ask.Body.List[0].(*ast.BranchStmt)
-		if !ok || b.Tok != token.CONTINUE || b.Label != nil {
+		if len(s.ask.Body.List) != 1 || !facts.EndsIn(s.ask.Body.List, token.CONTINUE) {
 			return false
 		}
 	} else if rest, body = s.ask.Body.List, rest; len(body) > 0 {
@@ -196,7 +192,7 @@ func namesMean(p *mutate.Pass, d facts.Declaration, pos token.Pos) bool {
 	return true
 }
 
-// readElem accepts an element that code can evaluate again behind the loop, from the values of the
+// readElem accepts an element that code can evaluate again after the loop, from the values of the
 // loop's variables.
 func (s *distinctSite) readElem(p *mutate.Pass) bool {
 	// The element is computed later than before, so it may have no effects and no calls.

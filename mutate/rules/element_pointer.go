@@ -28,7 +28,7 @@ if r < entry.first {`,
 }
 
 // findElementPointers looks for variables that hold a copy of an element, in code that runs often.
-// The statements behind the copy decide whether a pointer will do.
+// The statements after the copy decide whether a pointer will do.
 func findElementPointers(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list := range p.Lists() {
@@ -46,7 +46,7 @@ func findElementPointers(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// elementEdits rewrites a declaration and the uses in the statements behind it.
+// elementEdits rewrites a declaration and the uses in the statements after it.
 func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate.Edit {
 	// Only a short declaration has no type that would have to become a pointer.
 	if _, short := d.Stmt.(*ast.AssignStmt); !short {

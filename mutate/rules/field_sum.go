@@ -11,7 +11,7 @@ import (
 )
 
 // fieldSum (catalogue L4) matches a loop that updates a field through a pointer in each iteration.
-// It updates a local variable, and stores it into the field behind the loop.
+// It updates a local variable, and stores it into the field after the loop.
 var fieldSum = &mutate.Mutator{
 	Name: "field-accumulator",
 	Doc: "Add up in a local variable and store the field once behind the loop, instead of loading and storing it in " +

@@ -47,7 +47,7 @@ type filter struct {
 	value       ast.Expr
 }
 
-// findFilterAppend looks for a counter from 0 and the loop behind it, which moves the kept elements
+// findFilterAppend looks for a counter from 0 and the loop after it, which moves the kept elements
 // to the front.
 func findFilterAppend(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
@@ -129,7 +129,7 @@ func (f *filter) keepsList(p *mutate.Pass) bool {
 	return true
 }
 
-// edits replaces s[:n] behind the loop by the kept elements, and n by their number.
+// edits replaces s[:n] after the loop by the kept elements, and n by their number.
 func (f *filter) edits(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	kept := p.Fresh("kept", "filtered")
 	s := f.list.Name()
@@ -163,7 +163,7 @@ func (f *filter) edits(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	return edits
 }
 
-// isNext reports whether e stands in the statement right behind the loop.
+// isNext reports whether e stands in the statement right after the loop.
 func isNext(p *mutate.Pass, loop ast.Stmt, e ast.Expr) bool {
 	list, at := p.Siblings(loop)
 	return at >= 0 && at+1 < len(list) && facts.Inside(e, list[at+1])

@@ -97,9 +97,9 @@ func usesOwn(p *mutate.Pass, n, loop ast.Node) bool {
 }
 
 // labelOf returns the labelled statement if s has a label, and s otherwise: new text goes in front
-// of it.
+// of it. Where a goto leads to the label, the text has to run each time, so it follows the label.
 func labelOf(p *mutate.Pass, s ast.Stmt) ast.Stmt {
-	if l, ok := p.Parent(s).(*ast.LabeledStmt); ok {
+	if l, ok := p.Parent(s).(*ast.LabeledStmt); ok && !facts.JumpedTo(p, l) {
 		return l
 	}
 	return s

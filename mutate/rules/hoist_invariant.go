@@ -102,11 +102,11 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 		// A block that ends in a return, break or the like runs at most once for the loop around
 		// it.
 		case *ast.BlockStmt:
-			if departing(up.List) {
+			if facts.EndsIn(up.List, token.RETURN, token.BREAK, token.GOTO) {
 				return loop // evaluated at most once, and maybe never
 			}
 		case *ast.CaseClause:
-			if departing(up.Body) {
+			if facts.EndsIn(up.Body, token.RETURN, token.BREAK, token.GOTO) {
 				return loop
 			}
 		case *ast.RangeStmt:
@@ -134,20 +134,6 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 		child = up
 	}
 	return loop
-}
-
-// departing reports whether a list ends the loop around it.
-func departing(list []ast.Stmt) bool {
-	if len(list) == 0 {
-		return false
-	}
-	switch s := list[len(list)-1].(type) {
-	case *ast.ReturnStmt:
-		return true
-	case *ast.BranchStmt:
-		return s.Tok == token.BREAK || s.Tok == token.GOTO
-	}
-	return false
 }
 
 func hoistSite(p *mutate.Pass, e ast.Expr, loop ast.Stmt) mutate.Site {

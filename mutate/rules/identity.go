@@ -41,7 +41,7 @@ var identityFastPath = &mutate.Mutator{
 // A byteClass is a set of bytes.
 type byteClass [256]bool
 
-// kept holds the bytes that mining found: those that stay anywhere behind a first byte, and those
+// kept holds the bytes that mining found: those that stay anywhere after a first byte, and those
 // that stay as the first one.
 type kept struct {
 	start, rest byteClass
@@ -92,7 +92,7 @@ func returnsAtOnce(p *mutate.Pass, s ast.Stmt, in *types.Var) bool {
 }
 
 // mine derives the classes from the fixed points. It rejects a first byte that changes most bytes
-// behind it, such as a separator that needs company.
+// after it, such as a separator that needs company.
 func mine(m *beagle.Mined) kept {
 	// Start from the bytes that the function returns as they are when they stand alone.
 	var k kept

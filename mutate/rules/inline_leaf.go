@@ -192,17 +192,19 @@ func blockText(
 		return ""
 	}
 	// A definition declares its variable outside of the block, so that it outlives it.
-	text := ""
+	result, text := sig.Results().At(0).Type(), ""
 	if as.Tok == token.DEFINE {
-		t, ok := facts.TypeText(p, sig.Results().At(0).Type())
-		if !ok {
-			return ""
+		t, ok := facts.TypeText(p, result)
+		if !ok || usesName(p, call, target.Name) {
+			return "" // the arguments may name another variable, which the new one would hide
 		}
 		text = "var " + target.Name + " " + t + "\n"
 	}
 	op := as.Tok.String()
 	if as.Tok == token.DEFINE {
 		op = "="
+	} else if !types.Identical(p.Info.TypeOf(target), result) {
+		return "" // an interface would get a value of another type
 	}
 	// Parameters become variables with the arguments' values, in order; the final return becomes
 	// the assignment.
@@ -272,6 +274,10 @@ func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
 			continue
 		}
 		// Any local name of the function at the call may hide it there.
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !(ok && sel.Sel == id) && !facts.Means(p, at.Pos(), id.Name, obj) {
+			return true
+		}
 		for other := range mutate.Nodes[*ast.Ident](p, p.FuncOf(at)) {
 			if d := p.Info.Defs[other]; d != nil && other.Name == id.Name && d.Parent() != p.Pkg.Scope() {
 				return true

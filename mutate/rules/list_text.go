@@ -13,7 +13,7 @@ import (
 )
 
 // listText (part of catalogue S1) matches a list of texts that code only appends to and joins. It
-// appends the texts themselves, each with the separator behind it, to an array on the stack.
+// appends the texts themselves, each with the separator after it, to an array on the stack.
 var listText = &mutate.Mutator{
 	Name: "list-text",
 	Doc: "Put a text together at once, where a list of its pieces is only there to be joined. That saves the list, " +
@@ -321,7 +321,7 @@ func rewriteListText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	return withImports(p, edits, "encoding/hex", "fmt", "strconv", "unicode/utf8"), nil
 }
 
-// piece writes the statements that append one text, and the separator behind it. It takes a
+// piece writes the statements that append one text, and the separator after it. It takes a
 // concatenation apart where the order of its operands cannot matter.
 func (s *listSite) piece(p *mutate.Pass, text string, e ast.Expr) string {
 	parts := joinedParts(p, e)
@@ -335,7 +335,7 @@ func (s *listSite) piece(p *mutate.Pass, text string, e ast.Expr) string {
 	return lines + s.ended(p, text, appended(p, text, parts[len(parts)-1]))
 }
 
-// ended writes an append and the separator behind it.
+// ended writes an append and the separator after it.
 func (s *listSite) ended(p *mutate.Pass, text, last string) string {
 	line := fmt.Sprintf("\n%s = %s", text, last)
 	sep, constant := constString(p, s.sep)

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -145,7 +146,9 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	// without an init statement that is the condition.
 	switch s := loop.(type) {
 	case *ast.RangeStmt:
-		if derefs(p, base, s.X) {
+		// The length of an array is known without a look at it.
+		_, array := pointee(p.Info.TypeOf(s.X)).Underlying().(*types.Array)
+		if derefs(p, base, s.X) && !(array && isBlank(s.Value)) {
 			return true
 		}
 	case *ast.ForStmt:
@@ -158,7 +161,13 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	}
 	// So is a plain statement of the list in front of the loop.
 	list, i := p.Siblings(loop)
-	for _, s := range list[:max(i, 0)] {
+	if facts.Pointed(p, base) {
+		return false // it may point elsewhere by now
+	}
+	for _, s := range slices.Backward(list[:max(i, 0)]) {
+		if slices.ContainsFunc(p.Uses(base, s), func(id *ast.Ident) bool { return isAssigned(p, id) }) {
+			return false
+		}
 		switch s.(type) {
 		case *ast.AssignStmt, *ast.ExprStmt, *ast.IncDecStmt:
 			if derefs(p, base, s) {
@@ -169,11 +178,14 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	return false
 }
 
-// derefs reports whether evaluating n certainly reads a field through base: not behind && or ||,
+// derefs reports whether evaluating n certainly reads a field through base: not after && or ||,
 // and not in a function literal.
 func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(m ast.Node) bool {
+		if e, ok := m.(ast.Expr); ok && p.Info.Types[e].Value != nil {
+			return false // a constant, such as the length of an array, is not evaluated
+		}
 		switch m := m.(type) {
 		case *ast.FuncLit:
 			return false

@@ -44,7 +44,8 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 		// So can one that the code makes anew and assigns to the variable of the old one. Nobody
 		// else may hold the old one, and it must not be nil at first.
 		lhs, rhs, ok := assigned(list[i], token.ASSIGN)
-		if !ok || p.Var(lhs) == nil || !madeMap(p, rhs) || !mapStaysHere(p, p.Var(lhs)) || !startsMade(p, p.Var(lhs)) {
+		if !ok || p.Var(lhs) == nil || !madeMap(p, rhs) || !mapStaysHere(p, p.Var(lhs)) || !startsMade(p, p.Var(lhs)) ||
+			rangedOver(p, p.Var(lhs), list[i]) || redefined(p, list[i], "clear") {
 			continue
 		}
 		sites = append(sites,
@@ -52,7 +53,7 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 	}
 	// A loop that deletes each key is what clear does.
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
-		if m, ok := deletesAll(p, r); ok {
+		if m, ok := deletesAll(p, r); ok && !redefined(p, r, "clear") {
 			sites = append(sites, site(r, "deletion of all elements", p.Replace(r, "clear("+m+")")))
 		}
 	}
@@ -107,6 +108,17 @@ func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
+// rangedOver reports whether a statement stands in a loop over a map, which goes on with the
+// elements of the old map.
+func rangedOver(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
+	for _, up := range p.Path(s) {
+		if r, ok := up.(*ast.RangeStmt); ok && p.Var(r.X) == v {
+			return true
+		}
+	}
+	return false
+}
+
 // startsMade reports whether v is declared with a map: clear would leave a nil map nil.
 func startsMade(p *mutate.Pass, v *types.Var) bool {
 	for list, i := range statements(p) {
@@ -137,7 +149,7 @@ func reuseInLoop(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	}
 	name := d.Var.Name()
 	// In front of the loop another variable of that name may be visible, which the loop uses.
-	if shadows(p, name, loop) {
+	if shadows(p, name, loop) || redefined(p, loop, "clear") {
 		return nil
 	}
 	return []mutate.Edit{before(p, labelOf(p, loop), p.Text(d.Stmt)),

@@ -39,7 +39,7 @@ type mapSite struct {
 	size string
 }
 
-// findMapHint looks for empty maps that a loop behind them fills, with a bound on the number of its
+// findMapHint looks for empty maps that a later loop fills, with a bound on the number of its
 // iterations. Several bounds need max, which came with Go 1.21.
 func findMapHint(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site

@@ -214,7 +214,7 @@ func rewriteMapSwitch(p *mutate.Pass, s mutate.Site, form mutate.Param) ([]mutat
 		call := name + "(" + p.Text(ix.Index) + ")"
 		as, isAssign := p.Parent(ix).(*ast.AssignStmt)
 		if m.set && m.ok && isAssign {
-			edits = append(edits, presenceCall(p, as, call)...)
+			edits = append(edits, presenceCall(p, as, ix.Index, call)...)
 			continue
 		}
 		edits = append(edits, p.Replace(ix, call))
@@ -236,9 +236,10 @@ func (m *constMap) dropDeclaration(p *mutate.Pass) mutate.Edit {
 	return p.Delete(m.node)
 }
 
-// presenceCall turns `_, ok := m[k]` into `ok := in(k)`.
-func presenceCall(p *mutate.Pass, as *ast.AssignStmt, call string) []mutate.Edit {
-	if s, ok := p.Parent(as).(*ast.IfStmt); ok && s.Init == ast.Stmt(as) {
+// presenceCall turns `_, ok := m[k]` into `ok := in(k)`, or into in(k) in the condition of an if,
+// which may evaluate k later, or not at all.
+func presenceCall(p *mutate.Pass, as *ast.AssignStmt, key ast.Expr, call string) []mutate.Edit {
+	if s, ok := p.Parent(as).(*ast.IfStmt); ok && s.Init == ast.Stmt(as) && facts.Stable(p, key, s.Cond) {
 		if uses := p.Uses(p.Var(as.Lhs[1]), s); len(uses) == 1 && facts.Inside(uses[0], s.Cond) {
 			return []mutate.Edit{p.Span(as.Pos(), s.Cond.Pos(), ""), p.Replace(uses[0], call)}
 		}

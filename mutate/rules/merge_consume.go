@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // mergeConsume (catalogue B8) matches an index that starts at 0, only reads one list, and grows by
@@ -58,7 +59,7 @@ type walkSite struct {
 func findWalks(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for def := range mutate.Nodes[*ast.AssignStmt](p, nil) {
-		if def.Tok != token.DEFINE || len(def.Lhs) != len(def.Rhs) || p.FuncOf(def) == nil {
+		if def.Tok != token.DEFINE || len(def.Lhs) != len(def.Rhs) || !canDeclare(p, def) { // no goto
 			continue
 		}
 		if _, i := p.Siblings(def); i < 0 {
@@ -245,7 +246,7 @@ func (w walk) stepsIn(p *mutate.Pass, n ast.Node) []*ast.IncDecStmt {
 	return out
 }
 
-// once checks a list: behind a statement that may step and continue, no other may step.
+// once checks a list: after a statement that may step and continue, no other may step.
 func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 	stepped := false
 	// Only statements with a step in them count.
@@ -280,7 +281,7 @@ func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 		// A case may step or not; a step behind the switch could be the second.
 		case *ast.SwitchStmt:
 			for _, c := range s.Body.List {
-				if !w.once(p, c.(*ast.CaseClause).Body) {
+				if body := c.(*ast.CaseClause).Body; !w.once(p, body) || facts.EndsIn(body, token.FALLTHROUGH) {
 					return false
 				}
 			}

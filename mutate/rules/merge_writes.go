@@ -75,7 +75,7 @@ func findMergeWrites(p *mutate.Pass) []mutate.Site {
 }
 
 // runOfWrites returns the writes that a list begins with. The first may panic: nothing is written
-// by then. What a later one may panic on, the first has looked at.
+// by then. A later one panics on nothing that the first has not looked at.
 func runOfWrites(p *mutate.Pass, list []ast.Stmt) *writeRun {
 	r := &writeRun{}
 	looked := map[*types.Var]bool{} // pointers that are not nil
@@ -160,7 +160,7 @@ func fieldChain(p *mutate.Pass, e ast.Expr) bool {
 // elements and constants that no write changes, by functions of the library on plain values.
 func plainText(p *mutate.Pass, w writeCall) bool {
 	// The text is computed before any write of the run, so it must depend on none of them.
-	ok := !facts.Effects(p, w.arg).Writes && !readsRoom(p, w.arg) &&
+	ok := !p.Effects(w.arg).Writes && !readsRoom(p, w.arg) &&
 		(w.kind != "bufio.Writer" || !readsOfWriter(p, w.arg))
 	// Conversions, len and pure functions of plain values depend on their operands alone.
 	for call := range mutate.Nodes[*ast.CallExpr](p, w.arg) {
@@ -172,7 +172,7 @@ func plainText(p *mutate.Pass, w writeCall) bool {
 		case *types.Builtin:
 			ok = ok && fn.Name() == "len"
 		case *types.Func:
-			ok = ok && (textFunction(fn) || !facts.Effects(p, call).Reads)
+			ok = ok && (textFunction(fn) || !p.Effects(call).Reads)
 			for _, arg := range call.Args {
 				ok = ok && facts.IsBasic(p.Info.TypeOf(arg))
 			}
@@ -277,7 +277,7 @@ func noteEarlier(p *mutate.Pass, e ast.Expr, first ast.Stmt, looked map[*types.V
 // seenFields reports whether an expression panics on nothing but fields of pointers that were
 // looked at before: it joins and formats these.
 func seenFields(p *mutate.Pass, e ast.Expr, looked map[*types.Var]bool) bool {
-	if !facts.Effects(p, e).Panics {
+	if !p.Effects(e).Panics {
 		return true
 	}
 	switch e := ast.Unparen(e).(type) {

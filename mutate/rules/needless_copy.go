@@ -66,7 +66,7 @@ type sliceCopy struct {
 	made ast.Expr   // its first value
 	from ast.Expr   // the slice
 	fill ast.Stmt   // copy(v, from), or nil
-	rest []ast.Stmt // behind the copy
+	rest []ast.Stmt // after the copy
 }
 
 // sliceCopyAt recognises the declaration of a copy.
@@ -120,7 +120,7 @@ func cloned(p *mutate.Pass, e ast.Expr) ast.Expr {
 	return place(p, from)
 }
 
-// filled returns x for `v := make([]T, len(x))` and copy(v, x) behind it, or nil.
+// filled returns x for `v := make([]T, len(x))` and copy(v, x) after it, or nil.
 func filled(p *mutate.Pass, d facts.Declaration, next ast.Stmt) ast.Expr {
 	made, ok := p.IsBuiltin(d.Value, "make")
 	s, is := next.(*ast.ExprStmt)
@@ -223,8 +223,8 @@ func readsSlice(p *mutate.Pass, e ast.Expr) bool {
 		return ast.Unparen(up.X) == e && !p.Changes(up)
 	case *ast.RangeStmt:
 		return ast.Unparen(up.X) == e
-	case *ast.SliceExpr:
-		return ast.Unparen(up.X) == e && !up.Slice3 && readsSlice(p, up)
+	case *ast.SliceExpr: // the slice may have more room behind its end than the copy
+		return ast.Unparen(up.X) == e && up.High == nil && readsSlice(p, up)
 	case *ast.CallExpr:
 		if p.Info.Types[up.Fun].IsType() {
 			// A conversion to a string copies the bytes; one to another slice type does not.
@@ -239,7 +239,7 @@ func readsSlice(p *mutate.Pass, e ast.Expr) bool {
 				len(up.Args) == 2 && ast.Unparen(up.Args[1]) == e
 		case *types.Func:
 			return f.Pkg() != nil && (readByHelper(p, up, e) ||
-				!facts.Effects(p, up).Writes && p.Decl(f) == nil && flat(f.Signature().Results()))
+				!p.Effects(up).Writes && p.Decl(f) == nil && flat(f.Signature().Results()))
 		}
 	}
 	return false
@@ -280,7 +280,7 @@ func flat(t types.Type) bool {
 func readByHelper(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) bool {
 	fn := p.Decl(p.Callee(call))
 	// A recursive helper would be looked at within itself.
-	if fn == nil || fn.Body == nil || fn.Recv != nil || recursive(p, fn) || facts.Effects(p, fn).Writes ||
+	if fn == nil || fn.Body == nil || fn.Recv != nil || recursive(p, fn) || p.Effects(fn).Writes ||
 		p.Callee(call).(*types.Func).Signature().Variadic() && !call.Ellipsis.IsValid() { // a list of slices
 		return false
 	}
@@ -301,7 +301,7 @@ func readByHelper(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) bool {
 // nothing changes memory.
 func readByCallers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	if fn == nil || fn == p.Func || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) ||
-		facts.Effects(p, fn).Writes {
+		p.Effects(fn).Writes {
 		return false
 	}
 	calls, ok := onlyCalls(p, fn)
@@ -334,7 +334,7 @@ func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 	case *ast.IndexExpr:
 		return readsSlice(p, call) && quietAround(p, call)
 	case *ast.CallExpr:
-		return readsSlice(p, call) && !facts.Effects(p, up).Writes && quietAround(p, call)
+		return readsSlice(p, call) && !p.Effects(up).Writes && quietAround(p, call)
 	}
 	return false
 }
@@ -350,7 +350,7 @@ func quietAround(p *mutate.Pass, e ast.Expr) bool {
 		ast.Inspect(up, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case ast.Expr:
-				quiet = quiet && (n == child || n == up || !facts.Effects(p, n).Writes)
+				quiet = quiet && (n == child || n == up || !p.Effects(n).Writes)
 			case ast.Stmt: // has a time of its own
 			default:
 				return n != nil

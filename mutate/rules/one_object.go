@@ -239,7 +239,7 @@ func (s *objectSite) made(p *mutate.Pass, call *ast.CallExpr) (part objectPart, 
 	return part, s.sized(p, typ.Elt, n)
 }
 
-// same reports whether the elements of a literal inside are the same when they are evaluated behind
+// same reports whether the elements of a literal inside are the same when they are evaluated after
 // all others of the struct. It refuses lists with indexes.
 func (s *objectSite) same(p *mutate.Pass, values []ast.Expr) bool {
 	for _, e := range values {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -136,8 +135,7 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 	}
 	// The helper itself holds such a call, and must not get a helper of its own. Nor does a call
 	// need one behind a test that asks the same.
-	own := p.FuncOf(call)
-	return n, !sameCode(p.Text(own), n.declare(p)(own.Name.Name)) && !looksFirst(p, call, own)
+	return n, !looksFirst(p, call, p.FuncOf(call))
 }
 
 // looksFirst recognises what this rule wrote, even if other rules have changed it since. It is a
@@ -186,10 +184,9 @@ func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 		}
 	}
 	// Helpers for letters read eight bytes at a time, by a function that is declared once.
-	if name := loadName(p); load && !declaresLoad(p, name) {
-		edits = append(edits,
-			p.Declare(p.Func, "// "+name+" is the word in the first eight bytes of s, lowest byte first.\n"+
-				loadDecl(name)))
+	if load {
+		_, more, err := stringText.load(p, p.Func)
+		return append(edits, more...), err
 	}
 	return edits, nil
 }
@@ -210,15 +207,6 @@ func uniqueWish(names map[string]string, wish string) string {
 		name = wish + strconv.Itoa(i)
 	}
 	return name
-}
-
-// loadName returns the name of the helper that reads words of strings.
-func loadName(p *mutate.Pass) string {
-	wishes := []string{"load64", "loadWord"}
-	if i := slices.IndexFunc(wishes, func(name string) bool { return declaresLoad(p, name) }); i >= 0 {
-		return wishes[i]
-	}
-	return p.Fresh(wishes...)
 }
 
 // declare returns a function that writes the helper for a call.
@@ -307,8 +295,9 @@ func (n needless) trimOne(name string) string {
 // compiler loads in two steps. The additions carry into the top bit of each byte, but never out of
 // it.
 func toCase(p *mutate.Pass, name, pkg, function, letters string, first, last byte) string {
+	load, _, _ := stringText.load(p, p.Func)
 	return strings.NewReplacer("<name>", name, "<pkg>", pkg, "<function>", function, "<letters>", letters, "<load>",
-		loadName(p), "<for i>", countTo(p, "i", "n"),
+		load, "<for i>", countTo(p, "i", "n"),
 		"<first>", byteText(int(first)), "<last>", byteText(int(last))).
 		Replace(`// <name> is strings.<function>, which has nothing to do for ASCII without
 // <letters>. It looks at eight bytes at once.

@@ -8,10 +8,11 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // outline (catalogue D3) matches a function that begins with guards and continues with more than a
-// call. It moves the part behind the guards into a function of its own. A call costs more than the
+// call. It moves the part after the guards into a function of its own. A call costs more than the
 // fast path of many functions, but the compiler inlines a function of a few statements and one
 // call.
 var outline = &mutate.Mutator{
@@ -46,7 +47,7 @@ type outlineSite struct {
 	rest []ast.Stmt
 }
 
-// findOutline wants at least one guard without loops, and behind the guards more than a call.
+// findOutline wants at least one guard without loops, and after the guards more than a call.
 func findOutline(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
@@ -101,17 +102,25 @@ func plainSignature(fn *ast.FuncDecl) bool {
 }
 
 func mentions(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
-		if id.Name == name {
+	return usesName(p, fn.Body, name) || holdsLabel(p, fn.Body)
+}
+
+// lends reports whether code may keep the address of one of a function's variables, or use it in a
+// function literal that runs later: a copy of the variable would not change with it.
+func lends(p *mutate.Pass, code ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, code) {
+		v := p.Var(id)
+		if facts.IsLocal(p, v) && !declaredWithin(v, code) && (facts.AddressTaking(p, id) != nil ||
+			facts.Captured.Of(p)[v] && inLiteral(p, id, code) && p.Assigned(v, p.FuncOf(code))) {
 			return true
 		}
 	}
-	return holdsLabel(p, fn.Body)
+	return false
 }
 
 func isGuard(p *mutate.Pass, s ast.Stmt) bool {
 	i, ok := s.(*ast.IfStmt)
-	if !ok || i.Else != nil || hasLoop(p, i) || lines(p, i) > 4 {
+	if !ok || i.Else != nil || hasLoop(p, i) || lines(p, i) > 4 || lends(p, i) {
 		return false
 	}
 	_, ret := i.Body.List[len(i.Body.List)-1].(*ast.ReturnStmt)

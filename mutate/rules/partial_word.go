@@ -5,10 +5,10 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/example"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
@@ -251,7 +251,10 @@ func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	if t.clear && t.limit == 0 && t.from > 0 {
 		return nil, fmt.Errorf("the bytes in front of the %dth would be shifted in", t.from)
 	}
-	name, edits := t.helper(p)
+	name, edits, err := example.Helper(p, t.loop, t.text.name("FirstBytes"))
+	if err != nil {
+		return nil, err
+	}
 	seq := t.seq.Name()
 	arg, guard := seq, ""
 	// Choose the bytes that the helper reads: from the first one that counts, up to the limit. A
@@ -291,56 +294,4 @@ func (t *wordTail) whole(p *mutate.Pass) (from, to ast.Stmt) {
 		return nil, nil
 	}
 	return list[0], r
-}
-
-// helper declares the function for the type of the text, once.
-func (t *wordTail) helper(p *mutate.Pass) (string, []mutate.Edit) {
-	declare, imports := firstBytes(p, t.text)
-	base := t.text.name("firstBytes")
-	name, edits := helper(p, t.loop, declare, base, base+"Word")
-	return name, append(imports, edits...)
-}
-
-// firstBytes writes the function that reads words of up to eight bytes.
-func firstBytes(p *mutate.Pass, text wordText) (declare func(name string) string, imports []mutate.Edit) {
-	cases, imports := fewBytes(p, "b", text, "")
-	return func(name string) string {
-		return fmt.Sprintf(`// %s is the first eight bytes of b as a word, lowest byte first; where there
-// are fewer, the others are 0.
-func %s%s(b %s) uint64 {
-	%s
-}`, name, name, text.params(), text, cases)
-	}, imports
-}
-
-// fewBytes writes the choice of loads by the number of bytes in v. more is a further case behind
-// the one for eight.
-func fewBytes(p *mutate.Pass, v string, text wordText, more string) (cases string, imports []mutate.Edit) {
-	word, half, high, imports := loads(p, v, text)
-	return strings.NewReplacer("<v>", v, "<word>", word, "<half>", half, "<high>", high, "<more>", more).Replace(
-		`switch n := uint(len(<v>)); {
-	case n >= 8:
-		return <word><more>
-	case n >= 4:
-		return <half> | <high><<(8*(n-4)) // they overlap
-	case n > 0:
-		return uint64(<v>[0]) | uint64(<v>[n/2])<<(8*(n/2)) | uint64(<v>[n-1])<<(8*(n-1))
-	}
-	return 0`), imports
-}
-
-// loads returns the text of three loads: the word that v begins with, its lower half, and v's last
-// four bytes. But for slices it writes shifts, which the compiler turns into loads.
-func loads(p *mutate.Pass, v string, text wordText) (word, half, high string, edits []mutate.Edit) {
-	if text != bytesText {
-		of := strings.NewReplacer("b", v)
-		const four = "uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24"
-		return of.Replace(four + " |\nuint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56"),
-			of.Replace(four),
-			of.Replace("(uint64(b[n-4]) | uint64(b[n-3])<<8 | uint64(b[n-2])<<16 | uint64(b[n-1])<<24)"), nil
-	}
-	pkg, edits := p.Import("encoding/binary")
-	pkg += ".LittleEndian"
-	return pkg + ".Uint64(" + v + ")", "uint64(" + pkg + ".Uint32(" + v + "))",
-		"uint64(" + pkg + ".Uint32(" + v + "[n-4:]))", edits
 }

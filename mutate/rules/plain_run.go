@@ -281,17 +281,13 @@ func (l *byteLoop) ranges(p *mutate.Pass, s *ast.RangeStmt) bool {
 }
 
 // apart reports whether writing to a place leaves the loop's text as it is. Nobody can write to a
-// string. A slice of bytes must be the function's own, or what is written to must be new: then a
-// parameter that keeps its value is older.
+// string. A slice of bytes must be the function's own, or share no memory with the place.
 func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
 	if l.runes || isString(l.seq) || kind == joinSink || facts.Owned.Of(p)[l.seq] {
 		return true
 	}
-	fn := p.FuncOf(l.stmt)
-	older := l.seq.Pos() < fn.Body.Pos() && !p.Reassigned(l.seq, fn)
 	if kind == appendSink {
-		v := p.Var(place)
-		return facts.Owned.Of(p)[v] || older && facts.Fresh.Of(p)[v]
+		return facts.Apart(p, p.Var(place), l.seq)
 	}
 	return strings.TrimPrefix(p.Info.TypeOf(place).String(), "*") == "strings.Builder"
 }

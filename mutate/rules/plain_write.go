@@ -97,7 +97,7 @@ func (r *runText) compared() string {
 // lookedUp asks it by a table.
 func (r *runText) lookedUp() string { return r.name("plain") + "[" + r.seq + "[" + r.index + "]]" }
 
-// begin notes where a run begins, if that matters behind it.
+// begin notes where a run begins, if that matters after it.
 func (r *runText) begin(end string) string {
 	if t := r.l.action; t.sink == nil && len(t.counts) == 0 {
 		return ""
@@ -200,7 +200,7 @@ func (r *runText) done() string {
 	return out.String() + r.leave()
 }
 
-// leave goes on behind a run: to the end of the loop, or to the byte that ended the run.
+// leave goes on after a run: to the end of the loop, or to the byte that ended the run.
 func (r *runText) leave() string {
 	if r.l.bare || r.size != "" || len(r.l.tests) > 0 {
 		return r.again()

@@ -166,9 +166,8 @@ func (s *pointerPassing) argument(call *ast.CallExpr, at int, t types.Type) bool
 	}
 	// While the helper runs, nothing may change the value that the pointer leads to. Arguments that
 	// are evaluated later count as well.
-	quiet := !facts.Effects(p, s.fn).Writes &&
-		!slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return facts.Effects(p, e).Writes })
-	// *q is the pointer itself. It must not be nil, where the copy panicked before the call.
+	quiet := !p.Effects(s.fn).Writes &&
+		!slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return p.Effects(e).Writes })
 	if star, ok := arg.(*ast.StarExpr); ok {
 		q := p.Var(star.X)
 		if !quiet || q == nil || !givenAddress(p, q) {
@@ -193,46 +192,13 @@ func ownVariable(p *mutate.Pass, v *types.Var) bool {
 		return false
 	}
 	for _, id := range p.Uses(v, p.File) {
-		if addr := addressTaking(p, id); addr != nil {
+		if addr := facts.AddressTaking(p, id); addr != nil {
 			if u, ok := addr.(*ast.UnaryExpr); !ok || ast.Unparen(u.X) != ast.Expr(id) || !lentTo(p, u) {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-// addressTaking returns the expression that takes the address of what an expression names, or of a
-// part of it, or nil: by &, by a pointer method, or by slicing an array.
-func addressTaking(p *mutate.Pass, e ast.Expr) ast.Expr {
-	// Climb as long as the parent names a part of the same memory.
-	for {
-		up := p.Parent(e)
-		switch n := up.(type) {
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				return n
-			}
-		case *ast.SelectorExpr:
-			if p.PointerMethod(n) {
-				return n
-			}
-			if s := p.Info.Selections[n]; s != nil && s.Kind() == types.FieldVal {
-				e = n
-				continue
-			}
-		case *ast.IndexExpr:
-			if ast.Unparen(n.X) == e {
-				e = n
-				continue
-			}
-		case *ast.SliceExpr:
-			if _, array := p.Info.TypeOf(n.X).Underlying().(*types.Array); array && ast.Unparen(n.X) == e {
-				return n
-			}
-		}
-		return nil
-	}
 }
 
 // lentTo reports whether an address is an argument of a helper that only reads what lies there.
@@ -262,7 +228,7 @@ func readsOnly(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 	}
 	// Neither a write nor an address may go through the parameter.
 	for _, id := range p.Uses(v, fn.Body) {
-		if p.Changes(id) || addressTaking(p, id) != nil {
+		if p.Changes(id) || facts.AddressTaking(p, id) != nil {
 			return false
 		}
 		// A field or an element may only be read.

@@ -37,7 +37,7 @@ func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
 	}
 	// A call that writes may reach the list by another name; an append to another list may not.
 	for call := range mutate.Nodes[*ast.CallExpr](p, loop.Body) {
-		if p.Effects(call).Writes && !appendsElsewhere(p, call) {
+		if p.Effects(call).Writes && !facts.GrowsAnother(p, call, seq) {
 			return true // to memory that may belong to the list
 		}
 	}
@@ -89,90 +89,7 @@ func elsewhere(p *mutate.Pass, target ast.Expr, loop *ast.RangeStmt) bool {
 		return false
 	}
 	v := p.Var(target)
-	return v == nil || loop.Body.Pos() <= v.Pos() && v.Pos() < loop.Body.End() || !holdsArray(v.Type())
-}
-
-func holdsArray(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Array:
-		return true
-	case *types.Struct:
-		for f := range u.Fields() {
-			if holdsArray(f.Type()) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// appendsElsewhere reports whether a call appends to a slice that cannot share the list's memory: a
-// variable that only ever holds memory made for it.
-func appendsElsewhere(p *mutate.Pass, call *ast.CallExpr) bool {
-	if _, ok := p.IsBuiltin(call, "append"); !ok {
-		return false
-	}
-	// Memory that was made for the variable alone cannot be the list's.
-	to := p.Var(call.Args[0])
-	if !facts.IsLocal(p, to) || facts.Captured.Of(p)[to] || !startsFresh(p, to) {
-		return false
-	}
-	for _, id := range p.Uses(to, p.File) {
-		if !keepsFresh(p, to, id) {
-			return false
-		}
-	}
-	return true
-}
-
-// startsFresh reports whether a statement declares a slice without memory or with its own.
-func startsFresh(p *mutate.Pass, v *types.Var) bool {
-	for list, i := range statements(p) {
-		if d, ok := facts.Declares(p, list[i]); ok && d.Var == v {
-			return d.Value == nil || isFresh(p, d.Value)
-		}
-	}
-	return false
-}
-
-func isFresh(p *mutate.Pass, e ast.Expr) bool {
-	_, made := p.IsBuiltin(e, "make")
-	_, literal := ast.Unparen(e).(*ast.CompositeLit)
-	return made || literal
-}
-
-// keepsFresh reports whether a use of a slice neither gives it other memory, nor gives its memory
-// to another slice.
-func keepsFresh(p *mutate.Pass, v *types.Var, id *ast.Ident) bool {
-	switch up := p.Parent(id).(type) {
-	// An append to itself may move the slice, but never into another one's memory.
-	case *ast.CallExpr:
-		if _, ok := p.IsBuiltin(up, "append"); ok && ast.Unparen(up.Args[0]) == ast.Expr(id) {
-			st, _ := p.Parent(up).(ast.Stmt)
-			to, _, ok := appends(p, st)
-			return ok && to == v
-		}
-		_, isLen := p.IsBuiltin(up, "len")
-		_, isCap := p.IsBuiltin(up, "cap")
-		return isLen || isCap
-	// An element is read or written in place.
-	case *ast.IndexExpr:
-		return ast.Unparen(up.X) == ast.Expr(id) && !p.Assigned(v, id)
-	// A result leaves the function, and is not used by it any more.
-	case *ast.ReturnStmt:
-		return true
-	case *ast.BinaryExpr:
-		return true // a comparison with nil
-	// An assignment must give it new memory, or its own.
-	case *ast.AssignStmt:
-		lhs, rhs, ok := assigned(up, token.ASSIGN)
-		if !ok || ast.Unparen(lhs) != ast.Expr(id) {
-			return false
-		}
-		_, _, again := appends(p, up)
-		return again || isFresh(p, rhs)
-	}
-	return false
+	return v == nil || loop.Body.Pos() <= v.Pos() && v.Pos() < loop.Body.End() || !facts.HoldsArray(v.Type())
 }
 
 // names reports whether the names of variables, and of a key's type, mean the same at the question.

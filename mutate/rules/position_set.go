@@ -71,7 +71,7 @@ func findPositionSet(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// readUses accepts one question with the addition right behind it, and no other use.
+// readUses accepts one question with the addition right after it, and no other use.
 func (s *positionSite) readUses(p *mutate.Pass) bool {
 	uses := p.Uses(s.set.decl.Var, p.File)
 	// A third use could see which keys are in the set.
@@ -99,7 +99,7 @@ func (s *positionSite) readLoop(p *mutate.Pass, list []ast.Stmt) bool {
 	if !ok || loop.Tok != token.DEFINE || isBlank(loop.Key) || loop.Key == nil || labelled(p, loop) {
 		return false
 	}
-	// The question must stand in the loop's own body, and the loop behind the set's declaration in
+	// The question must stand in the loop's own body, and the loop after the set's declaration in
 	// the same list.
 	body, at := p.Siblings(s.ask)
 	seq, i := p.Var(loop.X), p.Var(loop.Key)

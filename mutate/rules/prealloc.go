@@ -59,8 +59,8 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 // namedResults treats a named result as declared nil in front of the body.
 func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
-	if f.Body == nil || f.Type.Results == nil {
-		return nil
+	if f.Body == nil || f.Type.Results == nil || mayRecover(p, f.Body) {
+		return nil // its caller may see what the result held as the function panicked
 	}
 	for _, field := range f.Type.Results.List {
 		for _, id := range field.Names {
@@ -71,6 +71,17 @@ func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 		}
 	}
 	return sites
+}
+
+// mayRecover reports whether a function defers code that may recover from a panic: anything but a
+// function or method of another package.
+func mayRecover(p *mutate.Pass, body ast.Node) bool {
+	for d := range mutate.Nodes[*ast.DeferStmt](p, body) {
+		if fn, ok := p.Callee(d.Call).(*types.Func); !ok || fn.Pkg() == nil || fn.Pkg() == p.Pkg {
+			return true
+		}
+	}
+	return false
 }
 
 // preallocSites looks for the loop that fills v: the first statement of rest that mentions v.
@@ -197,7 +208,7 @@ func innerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
 }
 
 // unconditional reports whether the first iteration of a loop certainly reaches an append. The
-// append must stand in the body itself, behind nothing that jumps.
+// append must stand in the body itself, after nothing that jumps.
 func unconditional(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
 	for _, s := range body.List {
 		if own[s] {
@@ -234,7 +245,11 @@ func preallocEdits(
 		if list, i := p.Siblings(decl); i+1 < len(list) && list[i+1] == labelOf(p, loop) {
 			return []mutate.Edit{p.Replace(d.Value, made)}
 		}
-		return []mutate.Edit{p.Delete(decl), before(p, labelOf(p, loop), name+" := "+made)}
+		name += " := "
+		if d.Type != nil {
+			name = "var " + v.Name() + " " + p.Text(d.Type) + " = "
+		}
+		return []mutate.Edit{p.Delete(decl), before(p, labelOf(p, loop), name+made)}
 	}
 	// A nil slice gets its room in front of the loop if at least one element certainly comes.
 	if every && b.positive {

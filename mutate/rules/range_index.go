@@ -72,7 +72,7 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 		// The body may only read fields of the element, and do nothing that could write to memory
 		// like the element's.
 		v, _ := p.Info.Defs[elem].(*types.Var)
-		if v == nil || !fieldReadsOnly(p, v, r.Body) || mayReplaceMemory(p, r.Body) {
+		if v == nil || !fieldReadsOnly(p, v, r.Body) || mayReplaceMemory(p, r.Body, seq) {
 			continue
 		}
 		// Use the loop's own index, or give it one.
@@ -153,29 +153,14 @@ func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
 	return true
 }
 
-// mayReplaceMemory reports whether the body may write memory that could hold the elements: anything
-// but local variables and fresh appends of basic elements.
-func mayReplaceMemory(p *mutate.Pass, body ast.Node) bool {
+// mayReplaceMemory reports whether the body may write memory that could hold the elements of a
+// slice: anything but local variables, maps, and slices that share no memory with it.
+func mayReplaceMemory(p *mutate.Pass, body ast.Node, seq *types.Var) bool {
 	return !facts.ChangesOnly(p, body, func(l ast.Expr) bool { return facts.MapElement(p, l) },
 		func(call *ast.CallExpr) bool {
-			v, grown, ok := appends(p, p.Parent(call))
-			return ok && grown == call && isGrown(p, v)
+			_, grown, ok := appends(p, p.Parent(call))
+			return ok && grown == call && facts.GrowsAnother(p, call, seq)
 		})
-}
-
-// isGrown reports whether v is declared empty in its function, so that appended elements lie in
-// memory of its own.
-func isGrown(p *mutate.Pass, v *types.Var) bool {
-	for list, i := range statements(p) {
-		if d, ok := facts.Declares(p, list[i]); ok && d.Var == v {
-			if _, made := p.IsBuiltin(d.Value, "make"); made {
-				return true
-			}
-			kind, _ := emptyValue(p, d)
-			return kind != ""
-		}
-	}
-	return false
 }
 
 // findRangeArray looks for ranges over large arrays. A range over the array copies it, one over its
@@ -194,33 +179,10 @@ func findRangeArray(p *mutate.Pass) []mutate.Site {
 		}
 		// What changes the array during the loop would now be seen.
 		if p.IsGlobal(v) && !p.Frozen(v) ||
-			!p.IsGlobal(v) && (facts.Captured.Of(p)[v] || p.Assigned(v, p.FuncOf(r)) && assignedDuring(p, v, r)) {
+			!p.IsGlobal(v) && (facts.Captured.Of(p)[v] || facts.Pointed(p, v) || p.Assigned(v, r)) {
 			continue
 		}
 		sites = append(sites, site(r, "loop over array "+v.Name(), p.Replace(r.X, "&"+p.Text(r.X))))
 	}
 	return sites
-}
-
-// assignedDuring reports whether the loop may change the array: the loop assigns it, or any code
-// takes its address.
-func assignedDuring(p *mutate.Pass, v *types.Var, r *ast.RangeStmt) bool {
-	if p.Assigned(v, r.Body) {
-		return true
-	}
-	// From the name up to the statement, something on the way may take the address.
-	for _, id := range p.Uses(v, p.FuncOf(r)) {
-		for _, up := range p.Path(id)[1:] {
-			if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
-				return true
-			}
-			if s, ok := up.(*ast.SliceExpr); ok && facts.Inside(id, s.X) {
-				return true
-			}
-			if _, ok := up.(ast.Stmt); ok {
-				break
-			}
-		}
-	}
-	return false
 }

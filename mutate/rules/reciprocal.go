@@ -51,7 +51,7 @@ func findReciprocal(p *mutate.Pass) []mutate.Site {
 		// method to be exact. A constant one is the compiler's own business.
 		for b := range mutate.Nodes[*ast.BinaryExpr](p, body) {
 			if b.Op != token.QUO && b.Op != token.REM || p.Info.Types[b.Y].Value != nil || !smallUnsigned(p, b) ||
-				!facts.Stable(p, b.Y, s) || callsFunction(p, b.Y) {
+				!facts.Stable(p, b.Y, s) || callsFunction(p, b.Y) || inLiteral(p, b, s) {
 				continue
 			}
 			sites = append(sites, reciprocalSite(p, s, b))

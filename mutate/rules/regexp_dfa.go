@@ -83,7 +83,7 @@ func (b *dfaBuilder) state(set []uint32) int {
 	return n
 }
 
-// row lists the state after each byte. A new match may begin behind every byte.
+// row lists the state after each byte. A new match may begin after every byte.
 func (b *dfaBuilder) row(set []uint32) (row [128]int, err error) {
 	for c := range row {
 		// A match that begins here, beside those that go on.
@@ -183,7 +183,7 @@ func (b *dfaBuilder) atEnd(set []uint32) bool {
 			if syntax.EmptyOp(inst.Arg) == syntax.EmptyEndText {
 				from = append(from, inst.Out)
 			} else {
-				b.err = errPattern // ^ behind $: only an empty text could match
+				b.err = errPattern // ^ after $: only an empty text could match
 			}
 		}
 	}

@@ -55,6 +55,9 @@ var searches = []string{"Regexp.FindString", "Regexp.FindStringIndex", "Regexp.F
 // its own. It makes one site for all calls that need the same code.
 func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
+	if prefersLongest(p) {
+		return nil
+	}
 	index := map[string]*searchSite{}
 	// The call must be a method of a pattern whose text is known, with the usual rule of the
 	// leftmost-first match.
@@ -68,7 +71,7 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		v := p.Var(sel.X)
-		if v == nil || !p.Frozen(v) || prefersLongest(p, v) || asksFinder(p, call) {
+		if v == nil || !p.Frozen(v) || asksFinder(p, call) {
 			continue
 		}
 		// The replacement of a ReplaceAll is part of the code, so it must be constant.
@@ -101,18 +104,19 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// prefersLongest reports whether code makes the pattern prefer the longest match, which it may at
-// any time.
-func prefersLongest(p *mutate.Pass, v *types.Var) bool {
-	for _, id := range p.Uses(v, p.File) {
-		if sel, ok := p.Parent(id).(*ast.SelectorExpr); ok && sel.Sel.Name == "Longest" {
+// prefersLongest reports whether code makes a pattern prefer the longest match, which it may at any
+// time. The pattern may have another name there.
+func prefersLongest(p *mutate.Pass) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, nil) {
+		fn, ok := p.Info.Uses[id].(*types.Func)
+		if ok && fn.Name() == "Longest" && fn.Pkg() != nil && fn.Pkg().Path() == "regexp" {
 			return true
 		}
 	}
 	return false
 }
 
-// searchArgs checks the arguments behind the text. It returns the replacement, which must be a
+// searchArgs checks the arguments after the text. It returns the replacement, which must be a
 // constant; the methods that list matches must list all.
 func searchArgs(p *mutate.Pass, call *ast.CallExpr, method string) (repl string, ok bool) {
 	switch method {
@@ -265,7 +269,7 @@ func (s *searchSite) repeated(find, fallback string) string {
 		each = "out.WriteString(s[end:m[0]])\n" + s.replaced()
 		after = "if end == 0 {\nreturn s\n}\nout.WriteString(s[end:])\nreturn out.String()\n"
 	}
-	if s.method == "ReplaceAllStringFunc" { // f must not be called again for what lies behind
+	if s.method == "ReplaceAllStringFunc" { // f must not be called again for what lies after
 		fallback = fmt.Sprintf("out.WriteString(%s.ReplaceAllStringFunc(s[end:], f))\nreturn out.String()", s.v.Name())
 	}
 	return fmt.Sprintf("%send := 0 // of the last match\nfor {\nm, found, plain := %s(s, end)\nif !plain {\n%s\n}\n"+

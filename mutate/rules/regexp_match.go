@@ -107,7 +107,7 @@ type matcherWriter struct {
 	base string
 }
 
-// text writes the tables and the function. The three numbers behind the states are the ways to end:
+// text writes the tables and the function. The three numbers after the states are the ways to end:
 // a match, no match, and a byte beyond ASCII.
 func (w matcherWriter) text() string {
 	of, columns := w.dfa.classes()

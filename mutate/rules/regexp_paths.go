@@ -13,7 +13,7 @@ import (
 // two ways go on with a byte, it takes the first and keeps the second for when the first ends.
 //
 // The order of the ways is that of package regexp, which prefers the leftmost start and then the
-// first alternative: ways behind a complete match are never taken. To go back may take long, so it
+// first alternative: ways after a complete match are never taken. To go back may take long, so it
 // gives up after some steps, and package regexp decides.
 //
 // With (a|ab)c on "abc", the first way is behind a, wants a c and finds b. So the kept way goes on,
@@ -29,7 +29,7 @@ type pathFinder struct {
 // mostBack is how many ways are kept at a time.
 const mostBack = 16
 
-// A passState is a place in the pattern behind a byte, or at a start.
+// A passState is a place in the pattern after a byte, or at a start.
 type passState struct {
 	edges   []passEdge
 	done    *passEnd // a match that is complete here, in front of a byte
@@ -86,7 +86,7 @@ func newPathFinder(pattern string) (*pathFinder, error) {
 type passBuilder struct {
 	prog  *syntax.Prog
 	queue []passPlace
-	known map[uint32]int // from an instruction behind a byte to its state
+	known map[uint32]int // from an instruction after a byte to its state
 	back  bool           // whether two ways go on with one byte
 }
 
@@ -95,7 +95,7 @@ type passPlace struct {
 	begin bool // of the text
 }
 
-// add numbers a place. The two starts are never shared with places behind a byte.
+// add numbers a place. The two starts are never shared with places after a byte.
 func (b *passBuilder) add(pc uint32, begin bool) int {
 	b.queue = append(b.queue, passPlace{pc, begin})
 	return len(b.queue) - 1
@@ -120,7 +120,7 @@ func (b *passBuilder) state(at passPlace) (s passState, err error) {
 	return passState{edges: within.edges, done: within.done, doneEnd: end.done}, nil
 }
 
-// A passWalk visits the instructions behind a place in the order of their priority.
+// A passWalk visits the instructions after a place in the order of their priority.
 type passWalk struct {
 	b          *passBuilder
 	begin, end bool

@@ -17,7 +17,7 @@ type replPart struct {
 }
 
 // firstMarker is a character of private use. It stands for the whole match where regexp expands a
-// replacement, and those behind it for the groups.
+// replacement, and those after it for the groups.
 const firstMarker = '\ue000'
 
 // takeApart returns the parts of the replacement. It has package regexp expand it for a match whose

@@ -149,7 +149,7 @@ func (w *pathWriter) reached(k int) bool {
 	return k != w.later && k != w.first || k == w.begin() || k == w.first && !w.oneStart()
 }
 
-// complete writes that the match is complete at i. What was kept before comes behind it.
+// complete writes that the match is complete at i. What was kept before comes after it.
 func (w *pathWriter) complete(e *passEnd) string {
 	if e == nil {
 		return ""

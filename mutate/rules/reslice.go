@@ -94,7 +94,7 @@ func runsToEnd(p *mutate.Pass, body *ast.BlockStmt) bool {
 }
 
 // alwaysRead reports whether each iteration evaluates e. It must stand in a simple statement of the
-// body itself, and not behind && or ||.
+// body itself, and not after && or ||.
 func alwaysRead(p *mutate.Pass, e ast.Expr, body *ast.BlockStmt) bool {
 	for _, s := range body.List {
 		if facts.Inside(e, s) {

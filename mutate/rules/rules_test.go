@@ -221,7 +221,7 @@ func (c *golden) check(t *testing.T) {
 }
 
 // minedOf returns the fixed points of a function that keeps the start bytes in front and the rest
-// bytes behind them.
+// bytes after them.
 func minedOf(text string) *beagle.Mined {
 	var start, rest string
 	for line := range strings.Lines(text) {
@@ -287,7 +287,7 @@ func (c *golden) site(t *testing.T, i int, s mutate.Site) {
 	}
 }
 
-// write puts the rule's results into the archive, behind the other files of their case.
+// write puts the rule's results into the archive, after the other files of their case.
 func write(t *testing.T, file string, ar *txtar.Archive, cases []*golden) {
 	out := &txtar.Archive{Comment: ar.Comment}
 	for i, f := range ar.Files {

@@ -51,7 +51,8 @@ func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 		}
 		v, _ := p.Info.Defs[elem].(*types.Var)
 		// One turn with such a rune must do the same as several in a row.
-		if v == nil || p.Assigned(v, r.Body) || facts.Captured.Of(p)[v] || !oneTurnDoes(p, v, r.Body) {
+		if v == nil || p.Assigned(v, r.Body) || facts.Captured.Of(p)[v] ||
+			!oneTurnDoes(p, v, p.Var(orNil(r.Key)), r.Body) {
 			continue
 		}
 		// The index counts bytes in both loops, but a body that changes it would skip other places.

@@ -94,6 +94,9 @@ func onlyRanged(p *mutate.Pass, d facts.Declaration, from ast.Expr) []mutate.Edi
 	done := map[ast.Node]bool{}
 	// The head and the body of one loop may both use it; the loop is rewritten once.
 	for _, id := range uses {
+		if !meansSame(p, from, id.Pos()) {
+			return nil
+		}
 		if loop := loopOver(p, id, d); loop != nil {
 			if !done[loop] {
 				done[loop] = true
@@ -115,6 +118,17 @@ func onlyRanged(p *mutate.Pass, d facts.Declaration, from ast.Expr) []mutate.Edi
 		edits = append(edits, imports...)
 	}
 	return edits
+}
+
+// meansSame reports whether all names in an expression mean the same at a position.
+func meansSame(p *mutate.Pass, e ast.Expr, pos token.Pos) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !(ok && sel.Sel == id) && !facts.Means(p, pos, id.Name, p.Info.Uses[id]) {
+			return false
+		}
+	}
+	return true
 }
 
 // loopOver returns the loop that reads the runes one after the other and that holds this use.

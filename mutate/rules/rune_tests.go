@@ -139,7 +139,7 @@ func sameOutside(p *mutate.Pass, obj types.Object) bool {
 	}
 	if obj == nil || obj.Parent() == nil {
 		_, function := obj.(*types.Func)
-		return function && obj.(*types.Func).Signature().Recv() == nil // from another package, behind its name
+		return function && obj.(*types.Func).Signature().Recv() == nil // behind a package's name
 	}
 	return obj.Parent() == types.Universe || obj.Pkg() != p.Pkg || obj.Parent() == p.Pkg.Scope()
 }

@@ -13,14 +13,14 @@ import (
 // This file follows code for a character beyond ASCII.
 
 // oneTurnDoes reports whether a loop's body may run once for each byte of a character beyond ASCII
-// instead of once. The first iteration is the same in both loops. So the iterations behind it must
+// instead of once. The first iteration is the same in both loops. So the iterations after it must
 // change nothing and must not leave the loop.
 //
 //	if r == '-' { dashes++ }        // nothing, for each of the two bytes of é
 //	if r > 0x7f { other = true }    // the same, however often
 //	if r > 0x7f { other++ }         // counts é twice
-func oneTurnDoes(p *mutate.Pass, v *types.Var, body *ast.BlockStmt) bool {
-	first := wideRune{p: p, v: v, known: map[*types.Var]truth{}}
+func oneTurnDoes(p *mutate.Pass, v, index *types.Var, body *ast.BlockStmt) bool {
+	first := wideRune{p: p, v: v, index: index, known: map[*types.Var]truth{}}
 	effect := first.list(body.List)
 	if !first.wrote {
 		return effect != does
@@ -28,7 +28,7 @@ func oneTurnDoes(p *mutate.Pass, v *types.Var, body *ast.BlockStmt) bool {
 	if effect == does {
 		return false
 	}
-	second := wideRune{p: p, v: v, known: first.behind(), again: true}
+	second := wideRune{p: p, v: v, index: index, known: first.behind(), again: true}
 	return second.list(body.List) == nothing
 }
 
@@ -45,6 +45,7 @@ const (
 type wideRune struct {
 	p     *mutate.Pass
 	v     *types.Var
+	index *types.Var           // of the loop, or nil: the iterations behind the first have others
 	known map[*types.Var]truth // what local variables hold for certain: yes or no
 	wrote bool                 // a statement sets a variable
 	again bool                 // this is a second iteration, which must set no variable to another value
@@ -217,7 +218,21 @@ func (w *wideRune) branch(s *ast.IfStmt) (effect, bool) {
 	case !thenLeft:
 		w.known = common(behind, w.known)
 	}
-	return max(then, otherwise), thenLeft && elseLeft
+	return w.under(value, max(then, otherwise), s.Cond), thenLeft && elseLeft
+}
+
+// under returns the effect of code that runs under conditions. Where they ask for the index, the
+// first iteration says nothing about whether another one leaves the loop.
+func (w *wideRune) under(value truth, e effect, conditions ...ast.Expr) effect {
+	if value != maybe || e != departs || w.index == nil {
+		return e
+	}
+	for _, cond := range conditions {
+		if len(w.p.Uses(w.index, cond)) > 0 {
+			return does
+		}
+	}
+	return e
 }
 
 // assume notes what a condition says of a variable that it names.
@@ -244,7 +259,7 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 	if s.Tag != nil && !onRune {
 		return does, false
 	}
-	result := nothing
+	result, asked := nothing, []ast.Expr(nil)
 	for _, c := range s.Body.List {
 		clause := c.(*ast.CaseClause)
 		if clause.List == nil {
@@ -257,9 +272,10 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 		if value == no {
 			continue
 		}
+		asked = append(asked, clause.List...)
 		result = max(result, w.arm(clause.Body))
 		if value == yes {
-			return result, false
+			return w.under(maybe, result, asked...), false
 		}
 	}
 	// The default is possible because no case was certain.
@@ -268,7 +284,7 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 			result = max(result, w.arm(clause.Body))
 		}
 	}
-	return result, false
+	return w.under(maybe, result, asked...), false
 }
 
 // matches returns whether a character beyond ASCII takes a case.
@@ -292,7 +308,7 @@ func (w *wideRune) matches(clause *ast.CaseClause, onRune bool) (truth, bool) {
 	return value, true
 }
 
-// arm returns the effect of a case's body, in which break leaves only the switch. Code behind the
+// arm returns the effect of a case's body, in which break leaves only the switch. Code after the
 // switch knows what it knew in front of it, and what the body leaves alike.
 func (w *wideRune) arm(list []ast.Stmt) effect {
 	// A break at the start makes the case empty. Any other is not followed.
@@ -313,7 +329,7 @@ func (w *wideRune) arm(list []ast.Stmt) effect {
 	before := maps.Clone(w.known)
 	e := w.list(list)
 	if e == nothing && w.left {
-		return does // a continue would skip the code behind the switch
+		return does // a continue would skip the code after the switch
 	}
 	if !w.left {
 		before = common(before, w.known)

@@ -18,20 +18,15 @@ var Suite = []*mutate.Mutator{
 	blockConsume,
 	partialWord,
 	suffixWord,
-	arrayStack,
 	fieldSum,
 	compact,
 	fuseLoops,
-	peelFirst,
 	runeSlice,
 	replaceBytes,
-	equalFold,
 	structKey,
 	positionSet,
 	distinctList,
-	valueResult,
 	needlessCopy,
-	keyPointer,
 	sortExtreme,
 	sortSearch,
 	sortKeys,
@@ -42,7 +37,6 @@ var Suite = []*mutate.Mutator{
 	checksumAgain,
 	recurrence,
 	memo,
-	treeStack,
 }
 
 // sets are the names that --rules takes for several rules.

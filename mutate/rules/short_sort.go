@@ -141,7 +141,7 @@ func sortedDirectly(p *mutate.Pass, t types.Type) bool {
 			continue
 		}
 		q, decl := p.Body(fn)
-		if decl == nil || decl.Body == nil || facts.Effects(q, decl.Body).Writes {
+		if decl == nil || decl.Body == nil || q.Effects(decl.Body).Writes {
 			return false
 		}
 	}

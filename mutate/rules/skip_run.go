@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // skipRun (catalogue L1) matches a loop over bytes whose first arm accepts a byte and does nothing
@@ -90,7 +91,7 @@ func hasLoop(p *mutate.Pass, n ast.Node) bool {
 	return false
 }
 
-// acceptingArm finds the first arm of the body: an if, or the first case of a switch, behind at
+// acceptingArm finds the first arm of the body: an if, or the first case of a switch, after at
 // most a copy of the element. last says that nothing follows the arm in the body.
 func acceptingArm(p *mutate.Pass, l *mutate.CountedLoop) (test ast.Expr, body []ast.Stmt, last bool) {
 	list := l.Stmt.Body.List
@@ -156,7 +157,7 @@ func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last boo
 		return false
 	}
 	// A continue at the end means that nothing follows.
-	if b, ok := body[len(body)-1].(*ast.BranchStmt); ok && b.Tok == token.CONTINUE && b.Label == nil {
+	if facts.EndsIn(body, token.CONTINUE) {
 		body, last = body[:len(body)-1], true
 	}
 	// All that is left must set local variables to constants.

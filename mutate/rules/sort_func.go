@@ -217,6 +217,12 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 			return false // the copy of an element has another address
 		}
 	}
+	for sel := range mutate.Nodes[*ast.SelectorExpr](p, ret) {
+		ofElement := s.mentions(p, sel.X, s.i) || s.mentions(p, sel.X, s.j)
+		if ofElement && p.PointerMethod(sel) && !looksThroughReceiver(p, sel) {
+			return false
+		}
+	}
 	if k.compares != nil && (s.mentions(p, k.compares, s.i) || s.mentions(p, k.compares, s.j)) {
 		return false // a method of an element, whose names another i may have outside
 	}
@@ -229,6 +235,17 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 	}
 	s.keys = append(s.keys, k)
 	return true
+}
+
+// looksThroughReceiver reports whether a method only reads what its receiver points to, and does
+// not care where that is.
+func looksThroughReceiver(p *mutate.Pass, sel *ast.SelectorExpr) bool {
+	d := p.Decl(p.Info.Uses[sel.Sel])
+	if d == nil || d.Body == nil || len(d.Recv.List[0].Names) == 0 {
+		return d != nil && d.Body != nil
+	}
+	v, ok := p.Info.Defs[d.Recv.List[0].Names[0]].(*types.Var)
+	return ok && readsOnly(p, d, v)
 }
 
 // orderedKind returns the kind of an ordered type; its methods do not matter to <.

@@ -48,7 +48,7 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 		// One key fits into one list of keys; a method or a comparison of its own is no plain
 		// value.
 		if !ok || len(s.keys) != 1 || s.slice == nil || s.keys[0].method != "" || s.keys[0].compares != nil ||
-			!callsSomething(p, s.keys[0].less) {
+			!callsSomething(p, s, s.keys[0].less) || !calmKey(p, s, s.keys[0].less) {
 			continue
 		}
 		sites = append(sites, mutate.Site{Node: call, Label: "keys of " + s.slice.Name(), Data: s})
@@ -58,10 +58,9 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 
 // callsSomething reports whether the key is worth keeping: it calls a function that is pure apart
 // from the element that it reads.
-func callsSomething(p *mutate.Pass, key ast.Expr) bool {
+func callsSomething(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
 	found := false
-	// Each call in the key must be pure but for the element, so that it may be called once in place
-	// of many times.
+	// Each call in the key must be pure except for the element, so that one call can replace many.
 	for call := range mutate.Nodes[*ast.CallExpr](p, key) {
 		if p.Info.Types[call.Fun].IsType() {
 			continue
@@ -77,7 +76,7 @@ func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 				return false
 			}
 		}
-		if f := p.Effects(call); f.Writes || f.Panics && !panicsByElement(p, call) {
+		if f := p.Effects(call); f.Writes || f.Panics && !panicsByElement(p, s, call) {
 			return false
 		}
 		found = true
@@ -87,8 +86,7 @@ func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 
 // panicsByElement reports whether a call of a pure standard function can panic only through x[i]
 // itself, which is within bounds while sorting.
-func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
-	// Follow each argument to its root, along fields that lie in the element itself.
+func panicsByElement(p *mutate.Pass, s *sortCall, call *ast.CallExpr) bool {
 	for _, arg := range call.Args {
 		e := ast.Unparen(arg)
 		for {
@@ -101,7 +99,7 @@ func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
 			}
 			e = ast.Unparen(sel.X)
 		}
-		if ix, ok := e.(*ast.IndexExpr); ok && p.Var(ix.X) != nil && p.Var(ix.Index) != nil {
+		if s.isElement(p, e) {
 			continue
 		}
 		if !p.Pure(e) {
@@ -114,8 +112,35 @@ func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
 	return !f.Writes && !f.Panics
 }
 
-// rewriteSortKeys computes each key once, sorts pairs of key and element, and writes the elements
-// back.
+// isElement recognises x[i] and x[j].
+func (s *sortCall) isElement(p *mutate.Pass, e ast.Expr) bool {
+	ix, ok := e.(*ast.IndexExpr)
+	return ok && s.is(p, ix.X) && (p.Var(ix.Index) == s.i || p.Var(ix.Index) == s.j)
+}
+
+// calmKey reports whether nothing of a key but its calls and x[i] itself may panic. A sort of one
+// element asks for no key.
+func calmKey(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
+	calm := true
+	ast.Inspect(key, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if ok && s.isElement(p, e) {
+			return false
+		}
+		switch e := n.(type) {
+		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr:
+			calm = false
+		case *ast.SelectorExpr:
+			sel := p.Info.Selections[e]
+			calm = calm && (sel == nil || !sel.Indirect() && !isPointer(sel.Recv()))
+		case *ast.BinaryExpr:
+			calm = calm && !mayEnd(p, e)
+		}
+		return calm
+	})
+	return calm
+}
+
 func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*sortCall)
 	k := s.keys[0]

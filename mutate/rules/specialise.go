@@ -55,7 +55,7 @@ func findFuncParams(p *mutate.Pass) []mutate.Site {
 		// The parameter may only be called: passed on, the function would be needed as a value.
 		for i, arg := range call.Args {
 			v := paramAt(p, helper, i)
-			if v == nil || !onlyCalled(p, v, helper) || !isKnownFunc(p, arg) {
+			if v == nil || !onlyCalled(p, v, helper) || !isKnownFunc(p, arg) || hides(p, helper, v, arg) {
 				continue
 			}
 			label := fmt.Sprintf("%s with %s", helper.Name.Name, oneLine(p.Text(arg)))
@@ -102,18 +102,37 @@ func onlyCalled(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
 	return len(uses) > 0
 }
 
+// hides reports whether a helper declares the name of a function anew, other than for the parameter
+// that goes.
+func hides(p *mutate.Pass, helper *ast.FuncDecl, param *types.Var, fn ast.Expr) bool {
+	name := ast.Unparen(fn)
+	if sel, ok := name.(*ast.SelectorExpr); ok {
+		name = sel.X
+	}
+	root, ok := name.(*ast.Ident)
+	if !ok {
+		return false // a literal gets a name of its own
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, helper) {
+		if obj := p.Info.Defs[id]; obj != nil && id.Name == root.Name && obj != param && id != helper.Name {
+			return true
+		}
+	}
+	return false
+}
+
 // isKnownFunc accepts the name of a function, also of another package, and a literal that captures
 // nothing.
 func isKnownFunc(p *mutate.Pass, e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
-		_, ok := p.Info.Uses[e].(*types.Func)
-		return ok
+		fn, ok := p.Info.Uses[e].(*types.Func)
+		return ok && fn.Signature().TypeParams().Len() == 0 // a call may give it other types
 	case *ast.SelectorExpr:
 		fn, ok := p.Info.Uses[e.Sel].(*types.Func)
-		return ok && fn.Signature().Recv() == nil
+		return ok && fn.Signature().Recv() == nil && fn.Signature().TypeParams().Len() == 0
 	case *ast.FuncLit:
-		return !captures(p, e)
+		return !captures(p, e) && !namesLocal(p, e)
 	}
 	return false
 }
@@ -163,7 +182,8 @@ func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.E
 	edits := []mutate.Edit{p.Declare(site.helper, decl)}
 	// Redirect every call of the helper with the same function, and drop that argument.
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		same := call == site.call || p.Decl(p.Callee(call)) == site.helper && p.Same(call.Args[site.at], arg)
+		same := call == site.call || p.Decl(p.Callee(call)) == site.helper && site.at < len(call.Args) &&
+			p.Same(call.Args[site.at], arg)
 		if !same || p.FuncOf(call) == nil {
 			continue
 		}

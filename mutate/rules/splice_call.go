@@ -61,8 +61,8 @@ func findSplice(p *mutate.Pass) []mutate.Site {
 }
 
 // hot reports whether code may take a share of the time that is worth a rewrite: it runs in a loop,
-// the profile shows it, or there is no profile, so that not even the target has a share. What
-// initialises a variable of the package takes none.
+// the profile shows it, or there is no profile, so that not even the target has a share.
+// Initialisers of the package's variables take none.
 func hot(p *mutate.Pass, n ast.Node) bool {
 	return p.FuncOf(n) != nil && (p.InLoop(n) || p.Weight(n) >= 0.02 || p.Weight(p.Func) == 0)
 }
@@ -178,7 +178,7 @@ func unmoved(p *mutate.Pass, e ast.Expr) bool {
 	}
 	v := p.Var(e)
 	return facts.IsLocal(p, v) && !facts.Captured.Of(p)[v] && !slices.ContainsFunc(p.Uses(v, p.FuncOf(e)),
-		func(id *ast.Ident) bool { return addressTaking(p, id) != nil })
+		func(id *ast.Ident) bool { return facts.AddressTaking(p, id) != nil })
 }
 
 // Limits of the helpers that are spliced.

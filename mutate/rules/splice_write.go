@@ -277,6 +277,9 @@ func (w *splicer) bindings() string {
 		// A pointer to a variable of the caller is followed at each use instead.
 		if text, ok := w.pointsTo(v, a, hidden); ok {
 			w.fields[v] = text
+			if w.throughPointer(a) && !w.readFirst(v) { // a nil one panics here
+				left, right = append(left, "_"), append(right, w.p.Text(a))
+			}
 			continue
 		}
 		name := v.Name()
@@ -384,7 +387,8 @@ func (w *splicer) redeclared(name string) bool {
 // pointsTo reports whether a parameter only leads to fields of what the caller names.
 func (w *splicer) pointsTo(v *types.Var, a ast.Expr, hidden map[string]bool) (string, bool) {
 	u, ok := a.(*ast.UnaryExpr)
-	if !ok || u.Op != token.AND || w.replacedIn(v, w.fn.Body) || facts.Captured.Of(w.p)[v] || !w.still(u.X, hidden) {
+	if !ok || u.Op != token.AND || w.replacedIn(v, w.fn.Body) || facts.Captured.Of(w.p)[v] || !w.still(u.X, hidden) ||
+		w.throughPointer(a) && w.replacedAfar(rootVar(w.p, u.X)) {
 		return "", false
 	}
 	for _, id := range w.p.Uses(v, w.fn.Body) {
@@ -394,6 +398,41 @@ func (w *splicer) pointsTo(v *types.Var, a ast.Expr, hidden map[string]bool) (st
 		}
 	}
 	return w.p.Text(u.X), true
+}
+
+// throughPointer reports whether the place whose address an argument takes lies behind a pointer.
+func (w *splicer) throughPointer(a ast.Expr) bool {
+	for sel := range mutate.Nodes[*ast.SelectorExpr](w.p, a) {
+		if isPointer(w.p.Info.TypeOf(sel.X)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readFirst reports whether the helper's first statement follows a parameter in any case, and the
+// call does nothing before that.
+func (w *splicer) readFirst(v *types.Var) bool {
+	first := w.fn.Body.List[0]
+	root := ast.Node(first)
+	if i, ok := first.(*ast.IfStmt); ok && i.Init == nil {
+		root = i.Cond
+	} else if !simple(first) {
+		return false
+	}
+	pure := !slices.ContainsFunc(w.call.Args, func(a ast.Expr) bool { return w.p.Effects(a).Writes })
+	return pure && slices.ContainsFunc(w.p.Uses(v, root), func(id *ast.Ident) bool {
+		return !conditional(w.p, id, first)
+	})
+}
+
+// replacedAfar reports whether the caller takes the address of a variable itself, so that the
+// helper may give it another value.
+func (w *splicer) replacedAfar(v *types.Var) bool {
+	return slices.ContainsFunc(w.p.Uses(v, w.p.FuncOf(w.call)), func(id *ast.Ident) bool {
+		u, ok := w.p.Parent(id).(*ast.UnaryExpr)
+		return ok && u.Op == token.AND
+	})
 }
 
 // still reports whether an expression is a variable of the caller or a field of what it holds or

@@ -43,7 +43,7 @@ func findSplitPair(p *mutate.Pass) []mutate.Site {
 	}
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
-		if !ok || d.Type != nil || facts.Captured.Of(p)[d.Var] {
+		if !ok || d.Type != nil || facts.Captured.Of(p)[d.Var] || !canDeclare(p, list[i]) {
 			continue
 		}
 		// SplitN with an empty separator splits characters, which Cut does not.
@@ -159,7 +159,7 @@ func asksForPair(p *mutate.Pass, e ast.Expr, v *types.Var) (pair, ok bool) {
 }
 
 // knownPair reports whether both halves certainly exist at n: it stands under a test for them, or
-// behind a test that leaves without them.
+// after a test that leaves without them.
 func knownPair(p *mutate.Pass, n ast.Node, v *types.Var) bool {
 	// Climb from the use outwards, to a test that must have held for the use to be reached.
 	child := n

@@ -2,10 +2,14 @@ package rules
 
 import (
 	_ "embed"
+	"go/ast"
+	"go/types"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/example"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 //go:embed split_seq.go
@@ -28,7 +32,7 @@ var splitSeq = example.Rule{
 		{Before: throughSeq, After: throughCuts, Choice: "cut", When: notEmpty},
 		{Before: throughPartsAfter, After: throughSeqAfter, Choice: "seq", Go: 24},
 		{Before: throughFields, After: throughFieldsSeq, Choice: "seq", Go: 24},
-		{Before: throughFieldsFunc, After: throughFieldsFuncSeq, Choice: "seq", Go: 24},
+		{Before: throughFieldsFunc, After: throughFieldsFuncSeq, Choice: "seq", Go: 24, Guard: asksOnly},
 	},
 	Label: func(m *example.Match) string { return "loop over " + m.Pass.Text(m.Source()) },
 }.Mutator()
@@ -83,6 +87,25 @@ func throughFieldsFunc(s string, blank func(rune) bool, body func(string)) {
 	for _, part := range strings.FieldsFunc(s, blank) {
 		body(part)
 	}
+}
+
+// asksOnly reports whether the function that is asked about each rune answers the same between two
+// turns of the loop as in front of it, and does nothing else.
+func asksOnly(m *example.Match) bool {
+	p, e := m.Pass, ast.Unparen(m.Expr("blank"))
+	asked := ast.Expr(&ast.CallExpr{Fun: e})
+	if lit, ok := e.(*ast.FuncLit); ok {
+		for id := range mutate.Nodes[*ast.Ident](p, lit) {
+			v, ok := p.Info.Uses[id].(*types.Var)
+			inner := ok && lit.Pos() <= v.Pos() && v.Pos() < lit.End()
+			if ok && facts.IsLocal(p, v) && !inner && p.Assigned(v, p.FuncOf(lit)) {
+				return false
+			}
+		}
+		asked = lit
+	}
+	f := p.Effects(asked)
+	return !f.Writes && !f.Reads && !f.Panics
 }
 
 func throughFieldsFuncSeq(s string, blank func(rune) bool, body func(string)) {

@@ -41,7 +41,7 @@ type piece struct {
 	arg   ast.Expr // nil for a constant
 	verb  byte
 	width int    // digits to fill up with zeros; 0 is none
-	prec  string // digits behind the point, as written; empty is none
+	prec  string // digits after the point, as written; empty is none
 }
 
 type formatSite struct {
@@ -323,10 +323,24 @@ func (f *formatSite) concat(p *mutate.Pass) string {
 	}
 	text := strings.Join(out, " + ")
 	// A sum beside another operator needs parentheses.
-	if up, ok := p.Parent(f.call).(*ast.BinaryExpr); f.kind == "value" && ok && len(out) > 1 && up.Op != token.ADD {
+	_, sum := ast.Unparen(orNil(f.pieces[0].arg)).(*ast.BinaryExpr)
+	if (len(out) > 1 || sum) && f.kind == "value" && f.bindsTighter(p) {
 		return "(" + text + ")"
 	}
 	return text
+}
+
+// bindsTighter reports whether the code around the call would take only the last operand of a sum.
+func (f *formatSite) bindsTighter(p *mutate.Pass) bool {
+	switch up := p.Parent(f.call).(type) {
+	case *ast.BinaryExpr:
+		return up.Op != token.ADD
+	case *ast.IndexExpr:
+		return ast.Unparen(up.X) == ast.Expr(f.call)
+	case *ast.SliceExpr:
+		return ast.Unparen(up.X) == ast.Expr(f.call)
+	}
+	return false
 }
 
 // edits adds the helper and the imports that the new text needs.

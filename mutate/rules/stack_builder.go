@@ -139,7 +139,14 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 	// A cut is written relative to the end, since the length of the text is what it names.
 	case "Truncate":
 		less, ok := s.cut(p, call.Args[0])
-		use.text = "%[1]s = %[1]s[:len(%[1]s)-" + escaped(less) + "]"
+		if ok && !s.holds(p, call, less) {
+			use.text = "if len(%[1]s) < " + escaped(p.Text(less)) +
+				" {\npanic(\"bytes.Buffer: truncation out of range\")\n}\n"
+			ok = !redefined(p, call, "panic")
+		}
+		if ok {
+			use.text += "%[1]s = %[1]s[:len(%[1]s)-" + escaped(p.Text(less)) + "]"
+		}
 		return ok
 	case "Reset":
 		use.text = "%[1]s = %[1]s[:0]"
@@ -160,21 +167,51 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 
 // cut recognises b.Len() - n for a constant n: what a Truncate leaves out. Other places may lie
 // behind the end, where the buffer panics and a slice may not.
-func (s *roomSite) cut(p *mutate.Pass, e ast.Expr) (less string, ok bool) {
+func (s *roomSite) cut(p *mutate.Pass, e ast.Expr) (less ast.Expr, ok bool) {
 	b, ok := ast.Unparen(e).(*ast.BinaryExpr)
-	if !ok || b.Op != token.SUB {
-		return "", false
+	if !ok || b.Op != token.SUB || !s.length(p, b.X) {
+		return nil, false
 	}
-	call, ok := ast.Unparen(b.X).(*ast.CallExpr)
+	n := p.Info.Types[b.Y].Value
+	return b.Y, n != nil && constant.Sign(n) >= 0
+}
+
+// length recognises b.Len().
+func (s *roomSite) length(p *mutate.Pass, e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || len(call.Args) > 0 {
-		return "", false
+		return false
 	}
 	sel, ok := call.Fun.(*ast.SelectorExpr)
-	n := p.Info.Types[b.Y].Value
-	if !ok || sel.Sel.Name != "Len" || p.Var(sel.X) != s.decl.Var || n == nil || constant.Sign(n) < 0 {
-		return "", false
+	return ok && sel.Sel.Name == "Len" && p.Var(sel.X) == s.decl.Var
+}
+
+// holds reports whether the text certainly has what a Truncate cuts off: code has asked right in
+// front of it.
+func (s *roomSite) holds(p *mutate.Pass, call *ast.CallExpr, less ast.Expr) bool {
+	n, _ := p.Int(less)
+	body, _ := p.Parent(p.Parent(call)).(*ast.BlockStmt)
+	i, ok := p.Parent(body).(*ast.IfStmt)
+	if !ok || i.Body != body || body.List[0] != p.Parent(call) {
+		return n == 0
 	}
-	return p.Text(b.Y), true
+	return slices.ContainsFunc(operands(i.Cond, token.LAND), func(e ast.Expr) bool {
+		b, ok := ast.Unparen(e).(*ast.BinaryExpr)
+		if !ok || !s.length(p, b.X) {
+			return false
+		}
+		least, known := p.Int(b.Y)
+		switch b.Op {
+		case token.GTR:
+			least++
+		case token.NEQ:
+			known, least = known && least == 0, 1
+		case token.GEQ, token.EQL:
+		default:
+			return false
+		}
+		return known && least >= n
+	})
 }
 
 // printed recognises a statement that prints into the builder, and writes what appends the same.

@@ -50,7 +50,8 @@ func findStackResults(p *mutate.Pass) []mutate.Site {
 			}
 			// At each return the elements are copied to a slice of their own, which starts as the
 			// original did: nil or empty.
-			if s.returns = returnsOf(p, d, kind == "nil"); len(s.returns) > 0 && s.namedThere(p) {
+			if s.returns = returnsOf(p, d, kind == "nil"); len(s.returns) > 0 && s.namedThere(p) &&
+				cutsWithin(p, d.Var) {
 				s.fresh = "[]" + s.elem + "(nil)"
 				if kind == "empty" {
 					s.fresh = "[]" + s.elem + "{}"

@@ -53,7 +53,7 @@ func findStackScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		for _, s := range emptySlices(p, list[i]) {
-			if d := s.decl; staysHere(p, d.Var) {
+			if d := s.decl; staysHere(p, d.Var) && (s.length != nil || cutsWithin(p, d.Var)) {
 				sites = append(sites, mutate.Site{Node: d.Stmt, Label: "scratch slice " + d.Var.Name(), Data: s})
 			}
 		}
@@ -75,19 +75,23 @@ func emptySlices(p *mutate.Pass, s ast.Stmt) (out []scratchSite) {
 	return out
 }
 
-// standsAlone reports whether the declaration may stand behind the others of its statement: none of
+// standsAlone reports whether the declaration may stand after the others of its statement: none of
 // them uses the slice, whose name could mean something else to it, and none declares anew a name
 // that the declaration uses.
 func (s *scratchSite) standsAlone(p *mutate.Pass) bool {
+	var declares ast.Node = s.decl.Spec
 	if s.decl.Spec == nil {
-		return true
+		if s.length == nil {
+			return true
+		}
+		declares = s.length // it is read again where the slice has its name
 	}
-	for id := range mutate.Nodes[*ast.Ident](p, s.decl.Spec) {
+	for id := range mutate.Nodes[*ast.Ident](p, declares) {
 		if obj := p.Info.Uses[id]; obj != nil && !facts.Means(p, s.decl.Stmt.End(), id.Name, obj) {
 			return false
 		}
 	}
-	return len(p.Uses(s.decl.Var, s.decl.Stmt)) == 0
+	return s.decl.Spec == nil || len(p.Uses(s.decl.Var, s.decl.Stmt)) == 0
 }
 
 // empty recognises slices that the compiler cannot put on the stack: of unknown size, or growing.
@@ -176,8 +180,26 @@ func staysHere(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// harmless reports whether a use of v, or of a part of it, keeps the array on the stack. e is the
-// slice at that use.
+// cutsWithin reports whether no code cuts a slice behind its length, where an array has room that
+// the slice may not have.
+func cutsWithin(p *mutate.Pass, v *types.Var) bool {
+	for _, id := range p.Uses(v, p.File) {
+		switch up := p.Parent(id).(type) {
+		case *ast.SliceExpr:
+			_, again := p.Parent(up).(*ast.SliceExpr)
+			if again || !p.IsInt(orNil(up.High), 0) && !withinLength(p, v, up) {
+				return false
+			}
+		case *ast.AssignStmt:
+			to := p.Var(up.Lhs[0])
+			if up.Tok == token.ASSIGN && up.Rhs[0] == ast.Expr(id) && to != v && !cutsWithin(p, to) {
+				return false // it takes the slice over
+			}
+		}
+	}
+	return true
+}
+
 func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 	switch up := p.Parent(e).(type) {
 	case *ast.AssignStmt:
@@ -201,7 +223,7 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 		sl, ok := rhs.(*ast.SliceExpr) // buf = buf[:0]
 		return ok && p.Var(sl.X) == v && !sl.Slice3
 	case *ast.IndexExpr:
-		return up.X == e && addressTaking(p, up) == nil // that may outlive the slice, or stop to be part of it
+		return up.X == e && facts.AddressTaking(p, up) == nil // that may outlive the slice, or stop to be part of it
 	case *ast.RangeStmt:
 		return up.X == e
 	case *ast.SliceExpr:
@@ -329,13 +351,13 @@ func rewriteStackScratch(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 	} else {
 		// With a length, the array serves if it is long enough.
 		n := p.Text(site.length)
-		text += fmt.Sprintf("%s := %s[:]\nif %s <= len(%s) {\n%s = %s[:%s]\n} else {\n%s = make([]%s, %s)\n}",
-			name, array, n, array, name, name, n, name, site.elem, n)
+		text += fmt.Sprintf("%s := %s[:]\nif %s <= len(%s) {\n%s = %s[:%s:%s]\n} else {\n%s = make([]%s, %s)\n}",
+			name, array, n, array, name, name, n, n, name, site.elem, n)
 	}
 	return site.start(p, text), nil
 }
 
-// start puts statements in place of the declaration. Where it is one of several, they go behind
+// start puts statements in place of the declaration. Where it is one of several, they go after
 // all.
 func (s *scratchSite) start(p *mutate.Pass, text string) []mutate.Edit {
 	if s.decl.Spec != nil {

@@ -129,7 +129,7 @@ func (s *setSite) keyFields(p *mutate.Pass) bool {
 }
 
 // uses collects the rewrites of all uses of the map: a question, an addition, or a question with
-// the addition right behind it.
+// the addition right after it.
 func (s *setSite) uses(p *mutate.Pass) bool {
 	var makers []func(name string) []mutate.Edit
 	done := map[ast.Node]bool{}
@@ -247,7 +247,7 @@ func (s *setSite) dropInit(p *mutate.Pass, st *ast.IfStmt) mutate.Edit {
 	return p.Span(st.Init.Pos(), st.Cond.Pos(), "")
 }
 
-// addedNext returns the statement that adds the same key at once if it is missing. It stands behind
+// addedNext returns the statement that adds the same key at once if it is missing. It stands after
 // an if that leaves when the key is there, or first in the body of an if that asks for its absence.
 func (s *setSite) addedNext(p *mutate.Pass, st *ast.IfStmt, ix *ast.IndexExpr, positive bool) ast.Stmt {
 	// Find the statement that runs next if the key is missing.

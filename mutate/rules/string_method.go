@@ -61,24 +61,30 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 }
 
 // mayAskEarly reports whether the method of an argument may run beside the other arguments, where
-// fmt runs it behind them. If one of these changes something, the method must look at its value
+// fmt runs it after them. If one of these changes something, the method must look at its value
 // only.
 func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool {
 	// Without effects beside it, nobody can tell the order.
-	if !slices.ContainsFunc(args, func(a ast.Expr) bool { return a != e && p.Effects(a).Writes }) {
-		return true
+	does := mutate.Effects{Reads: true}
+	if m := types.NewMethodSet(p.Info.TypeOf(e)).Lookup(nil, name); m != nil {
+		if d := p.Decl(m.Obj()); d != nil && d.Body != nil {
+			does = p.Effects(d)
+		}
 	}
-	m := types.NewMethodSet(p.Info.TypeOf(e)).Lookup(nil, name)
-	if m == nil {
-		return false
+	return !slices.ContainsFunc(args, func(a ast.Expr) bool {
+		f := p.Effects(a)
+		return a != e && (f.Writes && (does.Reads || does.Writes) || does.Writes && (f.Reads || !unmovedAll(p, a)))
+	})
+}
+
+// unmovedAll reports whether an expression only uses what no call of a function can change.
+func unmovedAll(p *mutate.Pass, e ast.Expr) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		if v := p.Var(id); v != nil && !v.IsField() && !unmoved(p, id) {
+			return false
+		}
 	}
-	d := p.Decl(m.Obj())
-	if d == nil || d.Body == nil {
-		return false
-	}
-	// A method that reads elsewhere might see the other effect.
-	does := facts.Effects(p, d)
-	return !does.Reads && !does.Writes
+	return true
 }
 
 // printedBy returns the method by which fmt prints a value as text, or "". A pointer may be nil,
@@ -102,6 +108,8 @@ func printedBy(p *mutate.Pass, e ast.Expr) string {
 	set := types.NewMethodSet(t)
 	// fmt prefers a Formatter, then Error, then String.
 	switch {
+	case isNamed(t, "reflect", "Value"): // fmt prints what it holds
+		return ""
 	case formatsItself(set):
 		return ""
 	case givesText(set, "Error"):

@@ -128,7 +128,7 @@ func keptStruct(p *mutate.Pass, s ast.Stmt) *ast.CompositeLit {
 	}
 	lit := structLiteral(p, rhs)
 	if lit != nil && p.Effects(lit).Writes && p.Effects(ix).Reads {
-		return nil // the element would be found behind what the literal changes
+		return nil // the element would be found after the literal's changes
 	}
 	return lit
 }

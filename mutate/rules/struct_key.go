@@ -192,7 +192,7 @@ func keyVariable(p *mutate.Pass, v, m *types.Var) (d facts.Declaration, ok bool)
 }
 
 // structParts takes a key apart into the struct's elements and their types, each with the text
-// behind it: "int|:". It returns nil if two different keys could have one text.
+// after it: "int|:". It returns nil if two different keys could have one text.
 func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 	// The pieces of a text alternate between fixed texts and arguments.
 	pieces := piecesOf(p, key)
@@ -204,9 +204,9 @@ func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 			}
 			continue
 		}
-		// Two texts are equal only if all parts are, as long as each part ends where it can be
-		// told: a separator must follow that no number can contain, and a text with a separator
-		// behind it could contain that.
+		// Two texts are equal only if all parts are, as long as the end of each part shows:
+		// a separator must follow that no number can contain, and a text could contain the
+		// separator that follows it.
 		sep := ""
 		if i+1 < len(pieces) {
 			if sep = pieces[i+1].text; sep == "" || sep[0] >= '0' && sep[0] <= '9' {
@@ -217,7 +217,7 @@ func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 		if !ok || isPlainString(t) && sep != "" {
 			return "", nil // the string may contain the separator
 		}
-		// The type of a part and the separator behind it are the shape.
+		// The type of a part and the separator after it are the shape.
 		name, ok := facts.TypeText(p, t)
 		if !ok {
 			return "", nil
@@ -246,8 +246,8 @@ func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
 	if call, ok := p.IsCall(key, "fmt", "Sprintf"); ok && !call.Ellipsis.IsValid() {
 		f := &formatSite{call: call, node: call, kind: "value", pieces: parseFormat(p, call.Args)}
 		for _, q := range f.pieces {
-			if q.arg != nil && !strings.ContainsRune("dsv", rune(q.verb)) {
-				return nil
+			if q.arg != nil && (!q.bare() || !strings.ContainsRune("dsv", rune(q.verb))) {
+				return nil // the same number has another text elsewhere
 			}
 		}
 		if len(f.pieces) == 0 || !f.plain(p) {

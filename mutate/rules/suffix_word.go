@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/example"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
@@ -209,8 +210,8 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 		return false
 	}
 	// The function has the code that the rule for the front writes, under whatever name.
-	declare, _ := firstBytes(p, s.text)
-	if sameCode(p.Text(fn), declare(fn.Name.Name)) {
+	first := s.text.name("FirstBytes")
+	if example.IsCopy(p, fn, first) {
 		return true
 	}
 	// A wrapper may only pass its parameter on.
@@ -227,9 +228,8 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 		return false
 	}
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	next := p.Decl(p.Callee(inner))
-	if next == nil || sig.Params().Len() != 1 || p.Var(inner.Args[0]) != sig.Params().At(0) ||
-		!sameCode(p.Text(next), declare(next.Name.Name)) {
+	if sig.Params().Len() != 1 || p.Var(inner.Args[0]) != sig.Params().At(0) ||
+		!example.IsCopy(p, p.Decl(p.Callee(inner)), first) {
 		return false
 	}
 	out := sig.Results()
@@ -318,55 +318,21 @@ func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
 // where the tail alone has fewer.
 func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*suffix)
-	whole, base := "whole", s.text.name("lastBytes")
 	if param.Value == true {
-		whole = s.whole.Name()
+		return s.inPlace(p)
 	}
-	end := whole + "[len(" + whole + ")-8:]"
-	var edits []mutate.Edit
-	// How a word is read depends on the text's type: by a helper, by a generic one, or by the
-	// library.
-	switch s.text {
-	case stringText:
-		load := loadName(p)
-		end = load + "(" + end + ")"
-		if !declaresLoad(p, load) {
-			edits = append(edits, p.Declare(s.fn, s.text.loader(load)))
-		}
-	case eitherText:
-		load, declared := helper(p, s.fn, s.text.loader, "load64In", "loadWordIn")
-		edits, end = append(edits, declared...), load+"("+end+")"
-	default:
-		pkg, imports := p.Import("encoding/binary")
-		edits = append(edits, imports...)
-		end = pkg + ".LittleEndian.Uint64(" + end + ")"
-	}
-	// In place, no function is called; otherwise one that has the whole text as well.
-	if param.Value == true {
-		return append(edits, s.inPlace(p, end)...), nil
-	}
-	cases, _ := fewBytes(p, "tail", s.text, "\n\tcase len(whole) >= 8:\n\t\treturn "+end+" >> (64 - 8*n)")
-	declare := func(name string) string {
-		return strings.NewReplacer("<name>", name, "<type>", s.text.params()+"(whole, tail "+string(s.text)+")",
-			"<cases>", cases).Replace(
-			`// <name> is the first eight bytes of tail as a word, where tail is the end of
-// whole or has eight bytes: of the last word of whole, what lies in front of tail
-// is shifted out.
-func <name><type> uint64 {
-	<cases>
-}`)
-	}
-	name, more := helper(p, s.fn, declare, base, base+"Word")
-	edits = append(edits, more...)
+	name, edits, err := example.Helper(p, s.calls[0], s.text.name("LastBytes"))
 	for _, call := range s.calls {
 		edits = append(edits, p.Span(call.Pos(), call.Args[0].Pos(), name+"("+s.whole.Name()+", "))
 	}
-	return edits, nil
+	return edits, err
 }
 
 // inPlace reads the text's last word in front of the statement that uses it.
-func (s *suffix) inPlace(p *mutate.Pass, end string) []mutate.Edit {
-	var edits []mutate.Edit
+func (s *suffix) inPlace(p *mutate.Pass) ([]mutate.Edit, error) {
+	whole := s.whole.Name()
+	load, edits, err := s.text.load(p, s.calls[0])
+	end := load + "(" + whole + "[len(" + whole + ")-8:])"
 	n := p.Fresh("n", "size")
 	// Several tails need several names.
 	for i, call := range s.calls {
@@ -376,7 +342,7 @@ func (s *suffix) inPlace(p *mutate.Pass, end string) []mutate.Edit {
 		}
 		st, _ := inPlace(p, call)
 		text := strings.NewReplacer("<last>", p.Fresh(wish, s.rest.Name()+upperFirst(wish)), "<n>", n, "<tail>",
-			p.Text(call.Args[0]), "<whole>", s.whole.Name(), "<end>", end, "<call>", p.Text(call))
+			p.Text(call.Args[0]), "<whole>", whole, "<end>", end, "<call>", p.Text(call))
 		edits = append(edits, before(p, st, text.Replace(`var <last> uint64
 if <n> := uint(len(<tail>)); <n> < 8 && len(<whole>) >= 8 {
 	<last> = <end> >> (64 - 8*<n>) // what is in front of the tail is shifted out
@@ -384,5 +350,5 @@ if <n> := uint(len(<tail>)); <n> < 8 && len(<whole>) >= 8 {
 	<last> = <call>
 }`)), p.Replace(call, text.Replace("<last>")))
 	}
-	return edits
+	return edits, err
 }

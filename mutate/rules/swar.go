@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -222,39 +221,15 @@ func hasWords(t types.Type) bool {
 // for slices. For strings it uses a helper whose shifts the compiler turns into one load.
 func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string, []mutate.Edit) {
 	// The compiler makes one load of it.
-	if !isStringVar(seq) {
-		pkg, edits := p.Import("encoding/binary")
-		return fmt.Sprintf("%s.LittleEndian.Uint64(%s)", pkg, text), edits
-	}
-	if !types.Identical(seq.Type(), types.Typ[types.String]) {
-		text = "string(" + text + ")"
-	}
-	wishes := []string{"load64", "loadWord"}
-	// A helper from an earlier rewrite does.
-	for _, name := range wishes {
-		if declaresLoad(p, name) {
-			return name + "(" + text + ")", nil
+	of := bytesText
+	if isStringVar(seq) {
+		of = stringText
+		if !types.Identical(seq.Type(), types.Typ[types.String]) {
+			text = "string(" + text + ")"
 		}
 	}
-	name := p.Fresh(wishes...)
-	comment := fmt.Sprintf("// %s is the word in the first eight bytes of s, lowest byte first.\n", name)
-	return name + "(" + text + ")", []mutate.Edit{p.Declare(at, comment+loadDecl(name))}
-}
-
-// loadDecl declares the helper for strings.
-func loadDecl(name string) string {
-	return "func " + name + `(s string) uint64 {
-	_ = s[7] // one check for all
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}`
-}
-
-// declaresLoad reports whether the candidate has the helper under a name. A function of the same
-// name with other text does not count.
-func declaresLoad(p *mutate.Pass, name string) bool {
-	d := p.Decl(p.Pkg.Scope().Lookup(name))
-	return d != nil && nowhereElse(p, name) && slices.Equal(strings.Fields(p.Text(d)), strings.Fields(loadDecl(name)))
+	load, edits, _ := of.load(p, at) // without a helper the code does not compile, and is refused
+	return load + "(" + text + ")", edits
 }
 
 func isStringVar(v *types.Var) bool {

@@ -82,6 +82,11 @@ func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 }
 
 func addressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
+	for sel := range mutate.Nodes[*ast.SelectorExpr](p, n) {
+		if p.PointerMethod(sel) && rootVar(p, sel.X) == v {
+			return true
+		}
+	}
 	for u := range mutate.Nodes[*ast.UnaryExpr](p, n) {
 		if u.Op.String() == "&" && len(p.Uses(v, u)) > 0 {
 			return true
@@ -95,11 +100,11 @@ func addressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 	return false
 }
 
-// redeclared reports whether the body declares another variable of the same name, which the
-// assignment could mean.
+// redeclared reports whether the body declares something else of the same name, which an argument
+// or the assignment could mean.
 func redeclared(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, n) {
-		if w, ok := p.Info.Defs[id].(*types.Var); ok && w.Name() == v.Name() {
+		if obj := p.Info.Defs[id]; obj != nil && id.Name == v.Name() {
 			return true
 		}
 	}

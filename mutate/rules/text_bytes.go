@@ -160,7 +160,7 @@ func (s *bytesSite) value(p *mutate.Pass, d facts.Declaration, e ast.Expr) bool 
 			return s.join(p, e, up)
 		}
 	}
-	if outerLoop(p, e, d.Stmt) != nil && !leaves(p, e) {
+	if outerLoop(p, e, d.Stmt) != nil && !inReturn(p, e) {
 		return false
 	}
 	s.costs++

@@ -109,10 +109,8 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	}
 	// The order that the sort made must not be visible after the loop.
 	f.last, f.value = f.loop, p.Var(f.loop.Value)
-	for _, later := range rest[1:] {
-		if len(p.Uses(f.list, later)) > 0 {
-			return nil, errors.New("the sorted list is used later")
-		}
+	if f.usedLater(p) {
+		return nil, errors.New("the sorted list is used later")
 	}
 	// A copy made only to be sorted is not needed either.
 	if at > 0 {
@@ -122,6 +120,19 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 		return nil, errors.New("short lists do not come here")
 	}
 	return f, f.readBody(p, compact)
+}
+
+// usedLater reports whether code may use the list behind the loop, or when it comes here again.
+func (f *fold) usedLater(p *mutate.Pass) bool {
+	if facts.UsedAfter(p, f.list, p.FuncOf(f.sort), f.last.End()) {
+		return true
+	}
+	for _, up := range p.Path(f.sort) {
+		if loopBody(up) != nil && !facts.Inside(facts.Declared.Of(p)[f.list].Stmt, up) {
+			return true
+		}
+	}
+	return false
 }
 
 // long reports whether the sort stands in the else of a test of the list's length, as this rule or
@@ -229,7 +240,8 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 			return errors.New("the loop does more than add")
 		}
 		v := p.Var(as.Lhs[0])
-		if v == nil || p.IsGlobal(v) || !isInteger(v.Type()) || sums[v] != token.ILLEGAL && sums[v] != as.Tok ||
+		if v == nil || p.IsGlobal(v) || facts.Pointed(p, v) || !isInteger(v.Type()) ||
+			sums[v] != token.ILLEGAL && sums[v] != as.Tok ||
 			p.Effects(as.Rhs[0]).Writes {
 			return errors.New("the addition depends on the order")
 		}
@@ -255,7 +267,8 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 // skipsNeighbour recognises if i > 0 && v == list[i-1] { continue }.
 func skipsNeighbour(p *mutate.Pass, f *fold, s ast.Stmt) bool {
 	i, ok := s.(*ast.IfStmt)
-	if !ok || i.Init != nil || i.Else != nil || !endsInContinue(i.Body) || len(i.Body.List) != 1 || f.loop.Key == nil {
+	if !ok || i.Init != nil || i.Else != nil || len(i.Body.List) != 1 || !facts.EndsIn(i.Body.List, token.CONTINUE) ||
+		f.loop.Key == nil {
 		return false
 	}
 	// Match i > 0 && v == list[i-1], where the equation may be the other way round.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // unroll (catalogue L1, in the block form of B4) matches a loop over the elements of a slice. It
@@ -139,7 +140,7 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 	return []mutate.Edit{p.Replace(s.Node, text)}, nil
 }
 
-// canStart reports whether the functions that startOf and the loop behind it call are the
+// canStart reports whether the functions that startOf and the loop after it call are the
 // language's own.
 func canStart(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	return !redefined(p, l.Stmt, "len") && (l.Start == 0 || p.GoAtLeast(21) && !redefined(p, l.Stmt, "min"))
@@ -294,7 +295,7 @@ func usesElement(p *mutate.Pass, l *mutate.ElementLoop, n ast.Node) bool {
 }
 
 // unfold returns one copy of the body for element j. It turns `if x { continue }` and the
-// statements behind it into two branches. It refuses a body with break, labels or a continue
+// statements after it into two branches. It refuses a body with break, labels or a continue
 // elsewhere.
 func unfold(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, bool) {
 	// A break would leave the block's loop, after elements that the block has not handled.
@@ -334,14 +335,15 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 	if len(list) == 0 {
 		return "", continues
 	}
-	if s, ok := list[0].(*ast.IfStmt); ok && s.Else == nil && s.Init == nil && endsInContinue(s.Body) {
+	if s, ok := list[0].(*ast.IfStmt); ok && s.Else == nil && s.Init == nil &&
+		facts.EndsIn(s.Body.List, token.CONTINUE) {
 		then := ""
 		if before := s.Body.List[:len(s.Body.List)-1]; len(before) > 0 {
 			then = element(p, l, rest,
 				&ast.BlockStmt{Lbrace: before[0].Pos(), List: before, Rbrace: before[len(before)-1].End() - 1},
 				strconv.Itoa(j))
 		}
-		// The statements behind the if run only if it does not continue.
+		// The statements after the if run only if it does not continue.
 		other, left := unfoldList(p, l, list[1:], rest, j, continues-1)
 		cond := element(p, l, rest, s.Cond, strconv.Itoa(j))
 		// Leave out a branch that is empty, and the if with both.
@@ -361,14 +363,6 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 		text += "\n" + more
 	}
 	return text, left
-}
-
-func endsInContinue(b *ast.BlockStmt) bool {
-	if len(b.List) == 0 {
-		return false
-	}
-	s, ok := b.List[len(b.List)-1].(*ast.BranchStmt)
-	return ok && s.Tok == token.CONTINUE && s.Label == nil
 }
 
 var comparison = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL,

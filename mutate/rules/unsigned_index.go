@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // unsignedIndex (catalogue B1) matches a loop whose body moves its index. It makes the index
@@ -112,17 +113,27 @@ func unsignedUse(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, done map[
 			return nil, nil
 		}
 	case *ast.AssignStmt:
-		if n, ok := p.Int(up.Rhs[0]); up.Tok == token.DEFINE || up.Tok == token.ADD_ASSIGN && ok && n >= 0 {
+		if n, ok := p.Int(up.Rhs[0]); up.Tok == token.ADD_ASSIGN && ok && n >= 0 {
 			return nil, nil
 		}
 	case *ast.IndexExpr:
-		if ast.Unparen(up.Index) == ast.Expr(id) {
+		if ast.Unparen(up.Index) == ast.Expr(id) && hasPlaces(p, up.X) {
 			return nil, nil
 		}
 	case *ast.BinaryExpr:
 		return unsignedCompare(p, l, id, up, done)
 	}
 	return nil, fmt.Errorf("the index is used in %q", p.Text(p.Parent(id)))
+}
+
+// hasPlaces reports whether an operand takes an index of any integer type for the same place. The
+// keys of a map may be interfaces, which tell types apart.
+func hasPlaces(p *mutate.Pass, e ast.Expr) bool {
+	switch p.Info.TypeOf(e).Underlying().(type) {
+	case *types.Slice, *types.Array, *types.Basic, *types.Pointer:
+		return true
+	}
+	return false
 }
 
 // unsignedCompare converts i < len(s), i == len(s), s[i+1] and i+1 < len(s). It turns == into >=,
@@ -138,7 +149,7 @@ func unsignedCompare(
 		}
 		switch outer := p.Parent(up).(type) {
 		case *ast.IndexExpr:
-			if ast.Unparen(outer.Index) == ast.Expr(up) {
+			if ast.Unparen(outer.Index) == ast.Expr(up) && hasPlaces(p, outer.X) {
 				return nil, nil
 			}
 		case *ast.BinaryExpr:
@@ -176,6 +187,9 @@ func compareWithLen(
 	if op != cmp.Op && !onlyStepsOfOne(p, l) {
 		return nil, fmt.Errorf("%q may be passed without being met", p.Text(cmp))
 	}
+	if op != cmp.Op && !meets(p, l, cmp) {
+		op = cmp.Op
+	}
 	done[cmp] = true
 	// The bound must be a length or a constant that is not negative: only these keep their order as
 	// unsigned numbers.
@@ -189,6 +203,25 @@ func compareWithLen(
 		return nil, errors.New("the index is compared with a negative number")
 	}
 	return []mutate.Edit{p.Span(cmp.OpPos, cmp.Y.End(), op.String()+" "+bound)}, nil
+}
+
+// meets reports whether the index is never behind the end of the loop's sequence where code asks
+// whether it is at the end: at the start of the body it is in front of the end, and the body moves
+// it by one once.
+func meets(p *mutate.Pass, l *mutate.CountedLoop, cmp *ast.BinaryExpr) bool {
+	steps := 0
+	if facts.Captured.Of(p)[l.Index] {
+		return false
+	}
+	for inc := range mutate.Nodes[*ast.IncDecStmt](p, l.Stmt.Body) {
+		if p.Var(inc.X) == l.Index {
+			if steps++; steps > 1 || innerLoop(p, inc, l.Stmt.Body) {
+				return false
+			}
+		}
+	}
+	return facts.Inside(cmp, l.Stmt.Body) && p.LenOf(cmp.Y) == l.Seq && p.Var(cmp.X) == l.Index &&
+		ast.Unparen(l.Stmt.Cond).(*ast.BinaryExpr).Op == token.LSS
 }
 
 // onlyStepsOfOne reports whether == len(s) and >= len(s) mean the same. They do if the access after

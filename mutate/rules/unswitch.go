@@ -134,22 +134,23 @@ func trimBlankLines(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// finiteHead reports whether the loop's head only counts, or ranges over data.
+// finiteHead reports whether the loop's head only counts, or ranges over data, and does nothing
+// else.
 func finiteHead(p *mutate.Pass, s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.RangeStmt:
 		// The variables of such a loop outlive it.
 		if s.Tok == token.ASSIGN {
-			return false // code behind the loop sees the variables
+			return false // code after the loop sees the variables
 		}
 		switch p.Info.TypeOf(s.X).Underlying().(type) {
 		case *types.Slice, *types.Array, *types.Map, *types.Basic:
-			return true
+			return p.Pure(s.X)
 		}
 	case *ast.ForStmt:
 		l, ok := p.Counted(s)
 		return ok && !l.Skips && l.Start != nil && s.Init != nil && s.Init.(*ast.AssignStmt).Tok == token.DEFINE &&
-			p.Pure(s.Cond)
+			p.Pure(l.Start) && p.Pure(s.Cond)
 	}
 	return false
 }

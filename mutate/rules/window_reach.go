@@ -13,7 +13,7 @@ import (
 // ends with a bounds check of its own before.
 
 // certain lists the accesses that a statement makes in any case: all of a simple statement, and
-// those of an if statement's test. What may end the statement otherwise comes after them.
+// those of an if statement's test. Anything that may end the statement otherwise comes after them.
 //
 //	sum += b[i] + b[i+1]          // both
 //	if ok && b[i+2] == 0 { ... }  // not b[i+2]: ok may be false
@@ -46,7 +46,8 @@ func certain(p *mutate.Pass, s ast.Stmt) []neighbour {
 	return out
 }
 
-// goesOn reports whether a statement ends behind itself, unless an index or a cut is out of bounds.
+// goesOn reports whether the next statement runs after s, unless an index or a cut is out of
+// bounds.
 func goesOn(p *mutate.Pass, s ast.Stmt) bool {
 	switch s.(type) {
 	case *ast.IfStmt, *ast.SwitchStmt, *ast.BlockStmt:

@@ -153,6 +153,9 @@ func (w *word) sameBase(p *mutate.Pass, ix *ast.IndexExpr) bool {
 		return false
 	}
 	base := baseOf(p, ix.Index)
+	if base != nil && !wideIndex(p, ix.Index) {
+		return false // a sum may be a place in front
+	}
 	if w.seq == nil {
 		w.seq, w.base = ix.X, base
 		return base == nil || p.Pure(base)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // wordPrefix (part of catalogue C9) matches a loop that steps over ordinary bytes, and over one
@@ -115,8 +116,7 @@ func stepsOn(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, body []ast.St
 	if len(body) == 0 {
 		return last
 	}
-	b, ok := body[0].(*ast.BranchStmt)
-	return ok && len(body) == 1 && b.Tok == token.CONTINUE && b.Label == nil
+	return len(body) == 1 && facts.EndsIn(body, token.CONTINUE)
 }
 
 // skipsRun recognises the loop that skip-run writes:
@@ -168,7 +168,7 @@ func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) 
 	return true
 }
 
-// gapOf recognises, behind the first arm, what accepts one other byte if an
+// gapOf recognises, after the first arm, what accepts one other byte if an
 // ordinary one follows:
 //
 //	if s[i] != '_' { return false }
@@ -247,7 +247,7 @@ func onlyArm(s ast.Stmt) bool {
 func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.Expr) bool) (set [256]bool, ok bool) {
 	// The statement is an if that leaves, with one or several conditions.
 	f, ok := s.(*ast.IfStmt)
-	if !ok || f.Init != nil || f.Else != nil || !exits(f.Body) {
+	if !ok || f.Init != nil || f.Else != nil || !facts.EndsIn(f.Body.List, token.RETURN, token.BREAK) {
 		return set, false
 	}
 	tests := []ast.Expr{f.Cond}
@@ -277,20 +277,6 @@ func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.
 		}
 	}
 	return set, true
-}
-
-// exits reports whether a body ends by leaving the loop.
-func exits(body *ast.BlockStmt) bool {
-	if len(body.List) == 0 {
-		return false
-	}
-	switch s := body.List[len(body.List)-1].(type) {
-	case *ast.ReturnStmt:
-		return true
-	case *ast.BranchStmt:
-		return s.Tok == token.BREAK && s.Label == nil
-	}
-	return false
 }
 
 // rewriteWordPrefix puts a loop that tests eight bytes at once in front of the original loop, and

@@ -1,10 +1,11 @@
 package rules
 
 import (
+	"go/ast"
 	"go/types"
-	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/example"
 )
 
 // A wordText is a type that code reads words from, as a helper's parameter has it. "" is none.
@@ -57,15 +58,7 @@ func eitherOf(t *types.TypeParam) wordText {
 	return eitherText
 }
 
-// params are the type parameters of a helper, with the brackets.
-func (w wordText) params() string {
-	if w == eitherText {
-		return "[T ~string | ~[]byte]"
-	}
-	return ""
-}
-
-// name distinguishes the helpers of the three types.
+// name returns the name of the kit's helper for the type.
 func (w wordText) name(base string) string {
 	return base + map[wordText]string{stringText: "Of", eitherText: "In"}[w]
 }
@@ -79,8 +72,14 @@ func (w wordText) helps(p *mutate.Pass) bool {
 	return canHelp(p, pkg)
 }
 
-// loader writes the function that reads a word from a text of eight bytes or more.
-func (w wordText) loader(name string) string {
-	return "// " + name + " is the word in the first eight bytes of s, lowest byte first.\n" +
-		strings.NewReplacer("(s string)", w.params()+"(s "+string(w)+")").Replace(loadDecl(name))
+// load returns the name of a function that reads a word from a text of eight bytes or more.
+func (w wordText) load(p *mutate.Pass, at ast.Node) (name string, edits []mutate.Edit, err error) {
+	switch w {
+	case stringText:
+		return example.Helper(p, at, "Load64")
+	case eitherText:
+		return example.Helper(p, at, "Load64In")
+	}
+	pkg, edits := p.Import("encoding/binary")
+	return pkg + ".LittleEndian.Uint64", edits, nil
 }

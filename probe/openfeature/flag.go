@@ -3,9 +3,9 @@
 // [OFREP] asks Beagle's own judge.
 //
 // A flag is asked once for a process or once for a request, and never for a call: an evaluation
-// takes microseconds. Whatever is wrong, the original runs and [Flag.Say] gets the reason: a
-// provider that is down, not ready or stale, a flag that it does not have, a default value, an
-// unknown value.
+// takes microseconds. On any fault the original runs and [Flag.Say] gets the reason: a provider
+// that is down, not ready or stale, a flag that it does not have, a default value, an unknown
+// value.
 //
 // The package is a module of its own, so that programs without OpenFeature do not build it.
 package openfeature

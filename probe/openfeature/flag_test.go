@@ -55,7 +55,7 @@ func (l *lines) has(text string) bool {
 	return strings.Contains(strings.Join(l.all, "\n"), text)
 }
 
-// client is one of a domain of its own, with a provider.
+// client returns one of a domain of its own, with a provider.
 func client(t *testing.T, p of.FeatureProvider) *of.Client {
 	t.Helper()
 	if err := of.SetNamedProviderAndWait(t.Name(), p); err != nil {
@@ -69,7 +69,7 @@ func flagOf(variant string) map[string]memprovider.InMemoryFlag {
 		Variants: map[string]any{"candidate": "candidate", "original": "original", "other": "third", "number": 7}}}
 }
 
-// runs is the version that a call gets now.
+// runs returns the version that a call gets now.
 func runs() rollout.Arm {
 	if !sw.On() {
 		return rollout.Original

@@ -89,7 +89,7 @@ func (p *OFREP) post(ctx context.Context, flag string, flat of.FlattenedContext)
 	return r.StatusCode, body, err
 }
 
-// value is an evaluation of one type.
+// value returns an evaluation of one type.
 func value[T any](p *OFREP, ctx context.Context, flag string, std T,
 	flat of.FlattenedContext) of.GenericResolutionDetail[T] {
 	v, d := p.evaluate(ctx, flag, flat)

@@ -32,8 +32,8 @@
 // # Turns
 //
 // A turn gives each arm one slice of time, in random order. The whole process runs that arm then,
-// so that its processor time, its allocations and its collector belong to that arm. What the
-// slices of some turns did is a block, which the controller takes out.
+// so that its processor time, its allocations and its collector belong to that arm. The counts of
+// the slices of some turns are a block, which the controller fetches.
 //
 // # Requests
 //
@@ -42,7 +42,7 @@
 // takes part asks [Switch.EnterContext] with the context that it got, or [Switch.EnterRequest] with
 // the request itself. All calls of a request get one arm. Each request draws anew, whoever sent it,
 // and all arms count the same share of requests: only then is their difference one of the versions.
-// What the process does as a whole, such as its processor time, then belongs to no arm.
+// Figures of the whole process, such as its processor time, then belong to no arm.
 //
 // # The way back
 //

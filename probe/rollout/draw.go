@@ -128,7 +128,7 @@ func (r Request) under(d *draw) (arm Arm, counts bool) {
 	return r.arm, r.in == &d.tallies
 }
 
-// What a block of requests is at least and at most.
+// Bounds of a block of requests.
 const (
 	leastRequests = 100 // of each arm
 	longestBlock  = 30 * time.Second
@@ -208,7 +208,7 @@ func (d *draw) enough(before map[Arm]reading) bool {
 	return true
 }
 
-// byRequest enters what happened between two readings. What the whole process did belongs to no
+// byRequest enters what happened between two readings. Figures of the whole process belong to no
 // arm.
 func byRequest(out *wire.RolloutSlice, a, b reading) {
 	out.Counts = wire.RolloutCounts{

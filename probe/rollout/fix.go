@@ -8,9 +8,9 @@ import (
 )
 
 // Fix has the whole process run one version of a function until stop is called. It is for a flag
-// that assigns processes, which are then the unit of randomisation. What the process does against
-// bad candidates holds as in turns: a panic, another result, failed calls, calls that hang and a
-// growing heap bring the original back for good, and over then gets the reason, once.
+// that assigns processes, which are then the unit of randomisation. The process guards against bad
+// candidates as in turns: a panic, another result, failed calls, calls that hang and a growing heap
+// bring the original back for good, and over then gets the reason, once.
 //
 // No controller can start a rollout meanwhile.
 func Fix(function string, arm Arm, over func(why string)) (stop func(), err error) {

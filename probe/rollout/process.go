@@ -87,7 +87,7 @@ func (p *process) reply() *wire.RolloutReply {
 	return r
 }
 
-// start begins a rollout. What was taken out of service once is not started again.
+// start begins a rollout. A candidate that was taken out of service once is not started again.
 func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,7 +4,7 @@ package rollout
 
 import "syscall"
 
-// processorNanos is the processor time of the process so far, user and system.
+// processorNanos returns the processor time of the process so far, user and system.
 func processorNanos() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

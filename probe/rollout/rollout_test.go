@@ -70,8 +70,8 @@ func (v *service) background(f func()) {
 	}()
 }
 
-// idle returns a service that nobody calls.
-func idle(candidate func(int) (int, error)) *service {
+// uncalled returns a service that nobody calls.
+func uncalled(candidate func(int) (int, error)) *service {
 	v := &service{p: &process{tripped: map[*Switch]string{}, ended: map[*Switch]string{}}, candidate: candidate,
 		stop: make(chan struct{})}
 	v.p.register(&v.s, "m/p.F", "b1", ReturnsErrors, ComparesResults)
@@ -80,7 +80,7 @@ func idle(candidate func(int) (int, error)) *service {
 
 func serve(t *testing.T, candidate func(int) (int, error)) *service {
 	t.Helper()
-	v := idle(candidate)
+	v := uncalled(candidate)
 	for g := range 4 {
 		v.background(func() {
 			for n := g; ; n++ {
@@ -255,7 +255,7 @@ func TestPlanted(t *testing.T) {
 
 // TestBothPanic: where the original panics too, the candidate is not at fault. The panic goes on.
 func TestBothPanic(t *testing.T) {
-	v := idle(func(int) (int, error) { panic("candidate") })
+	v := uncalled(func(int) (int, error) { panic("candidate") })
 	v.s.word.Store(uint32(Candidate) + 1)
 	got := func() (p any) {
 		defer func() { p = recover() }()

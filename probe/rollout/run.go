@@ -31,7 +31,7 @@ type run struct {
 	seq     int64
 	odd     uint32 // oddBit, every other span of time
 
-	// What the watch compares with.
+	// The watch compares with these.
 	base, baseOriginal tally
 	heap, goroutines   float64
 	flipped            time.Time // when the present span of time began

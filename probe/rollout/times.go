@@ -88,7 +88,7 @@ func sizeIn(c *wire.RolloutCounts, below float64) *wire.RolloutTimes {
 	return &c.Times[at]
 }
 
-// Of the calls one in so many is timed at most, and one is run on both versions.
+// At most one call in this number is timed, and one is run on both versions.
 const (
 	timeEvery         = 128
 	timeEveryRequests = 8 // a candidate of a small share has few calls
@@ -103,7 +103,7 @@ const wantedTimes = 2000
 // stretch of them is taken. A fixed stride would meet the same call of a pattern that repeats.
 const spread = 0x9e3779b97f4a7c15
 
-// one returns the bound below which one in so many multiples of spread lies.
+// one returns the bound below which one of n multiples of spread lies, for n = in.
 func one(in uint64) (below uint64) { return math.MaxUint64 / in }
 
 // chosen says whether the nth call of a shard is timed, and whether it is run on both versions.

@@ -51,8 +51,8 @@ func TestEnterTimes(t *testing.T) {
 	}
 }
 
-// TestChosen: one call in so many is timed, wherever in a pattern of calls it stands, and no call
-// is chosen for both.
+// TestChosen: one call in every is timed, wherever in a pattern of calls it stands, and no call is
+// chosen for both.
 func TestChosen(t *testing.T) {
 	for _, every := range []uint64{1, 2, 8, timeEvery} {
 		const n, pattern = 1 << 20, 16

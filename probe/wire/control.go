@@ -172,7 +172,7 @@ type Dropped struct {
 	Late  uint64 `json:"late"`  // the session ended before
 }
 
-// Total is the sum.
+// Total returns the sum.
 func (d *Dropped) Total() uint64 { return d.Full + d.Bytes + d.Large + d.Torn + d.Fault + d.Late }
 
 // An Answer counts how a predicate held.

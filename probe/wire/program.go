@@ -10,7 +10,7 @@ type Program struct {
 	Floats []float64 `json:"floats,omitempty"`
 }
 
-// Operations of a program. Operands are varints behind the operation.
+// Operations of a program. Operands are varints after the operation.
 const (
 	OpArg       = iota + 1 // index: pushes an argument, the receiver first
 	OpResult               // index: pushes a result

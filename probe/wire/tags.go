@@ -76,8 +76,8 @@ type Hole struct {
 	Hash   uint64 // of text recorded as a shape: equal within one process for equal text; else 0
 }
 
-// TagOf is the tag that a value of a kind begins with, unless it is nil. bytes says that a slice is
-// one of bytes.
+// TagOf returns the tag that a value of a kind begins with, unless it is nil. bytes says that a
+// slice is one of bytes.
 func TagOf(k reflect.Kind, bytes bool) byte {
 	switch k {
 	case reflect.Bool:

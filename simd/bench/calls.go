@@ -12,7 +12,7 @@ import (
 
 // A call of five to seven cycles depends on where its loop lies in memory by
 // one or two, the Go call as much as the kernel's. So each is measured at four
-// places: the same loop behind more and more code.
+// places: the same loop after more and more code.
 
 var pad int
 

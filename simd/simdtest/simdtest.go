@@ -240,7 +240,7 @@ func levels(set func(uint8) uint8, f func(level uint8)) {
 }
 
 // Check runs all lengths and alignments, and lengths around the chunk sizes. Under the race
-// detector the comparisons in Go take ten times as long. It is told of a slice as a whole, before
+// detector the comparisons in Go take ten times as long. It learns of a slice as a whole, before
 // its chunks, so the lengths around the longer chunks would show it nothing. With -short one of
 // these is enough, unless SIMDTEST_LENGTHS=all asks for every one, as simd/ci.sh does at night.
 func Check(t *testing.T, set func(uint8) uint8, kernels []Kernel) {

@@ -33,7 +33,7 @@ func (l *Local) Stand() (Stand, error) { return l.Work.Stand(l.State) }
 // Enter stores the outcome of a target; see [Engine].
 func (l *Local) Enter(t Taken) (Stand, error) { return l.Work.Enter(l.State, t) }
 
-// Rest is for engines that end before the campaign does.
+// Rest reports false: this engine ends with its campaign.
 func (l *Local) Rest() bool { return false }
 
 // Take brings a target to its end; see [Engine]. A failure is the target's, unless a person
@@ -70,10 +70,10 @@ func (l *Local) stopped(t Taken) error {
 	return l.Bill(s, t.Target.Target)
 }
 
-// Look is the first part; see [Parts].
+// Look carries out the first part; see [Parts].
 func (l *Local) Look(target string) (Taken, error) { return l.Work.Look(l.ctx, l.State, target) }
 
-// Judge is the last part; see [Parts].
+// Judge carries out the last part; see [Parts].
 func (l *Local) Judge(t Taken) (Taken, error) { return l.Work.Judge(l.ctx, l.State, t) }
 
 // Search runs or resumes the search of a target; see [Parts]. Its name is kept before it begins.

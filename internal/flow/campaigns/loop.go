@@ -35,7 +35,7 @@ type Engine interface {
 	Rest() bool
 }
 
-// Run is the loop of a campaign: one target after the other, until none is left, the budget is
+// Run works on the targets of a campaign one after the other, until none is left, the budget is
 // spent or the engine rests.
 func Run(e Engine) error {
 	at, err := e.Stand()

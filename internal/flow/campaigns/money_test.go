@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// billed is a campaign over two hot spots, with a budget of 1 dollar.
+// billed returns a campaign over two hot spots, with a budget of 1 dollar.
 func billed(t *testing.T) (*Work, *campaign.State) {
 	t.Helper()
 	s, err := store.Open(t.TempDir())

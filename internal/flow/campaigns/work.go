@@ -35,7 +35,7 @@ type Base struct {
 	ID    string
 }
 
-// Path is the file of the state.
+// Path returns the file of the state.
 func (b Base) Path() string { return filepath.Join(b.Store.Dir(), "campaigns", b.ID+".json") }
 
 // File returns another file of the campaign.
@@ -187,7 +187,7 @@ func (w *Work) attempt(
 	return a, nil
 }
 
-// Spec is the search of a target, with the money that is left.
+// Spec returns the spec of the search of a target, with the money that is left.
 func (w *Work) Spec(s *campaign.State, t *beagle.CampaignTarget) flow.Spec {
 	spec := w.Order.Spec
 	spec.Dir, spec.Target, spec.CorpusFile = s.Dir, t.Target, t.Inputs

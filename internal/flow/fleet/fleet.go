@@ -37,8 +37,8 @@ func (s Server) Check() error {
 	return nil
 }
 
-// Kinds of work that workers choose from. Their names are queues of the server,
-// but for the measurements: each kind of machine has a queue of its own for them.
+// Kinds of work that workers choose from. Their names are queues of the server, except for the
+// measurements: each kind of machine has a queue of its own for them.
 const (
 	LLM    = "llm"    // making candidates of proposals
 	Build  = "build"  // recording inputs, profiling the original, reporting
@@ -53,7 +53,7 @@ var Kinds = []string{LLM, Build, Verify, Bench}
 // must reach the processes, and hold their token.
 const Rollout = "rollout"
 
-// CampaignRun is the name under which [Backend.Cancel] knows a campaign.
+// CampaignRun returns the name under which [Backend.Cancel] knows a campaign.
 func CampaignRun(id string) string { return "campaign/" + id }
 
 // A RolloutStatus says how the workflow of a rollout stands.

@@ -81,7 +81,7 @@ func (s *stub) Work(_ context.Context, kinds []string) error {
 	return err
 }
 
-// opened is a driver whose beagle-temporal is the stub of a kind.
+// opened returns a driver whose beagle-temporal is the stub of a kind.
 func opened(t *testing.T, kind string) (*Driver, *[]flow.Event) {
 	t.Helper()
 	s, err := store.Open(t.TempDir())

@@ -20,7 +20,7 @@ import (
 
 var dear = llm.Price{In: 3, Out: 15, AsOf: "given"}
 
-// charged is a server's charge for the calls to a model that it answered to the end, and their
+// charged returns a server's charge for the calls to a model that it answered to the end, and their
 // number and tokens.
 func charged(s *llmtest.Server, model string, p llm.Price) (money llm.Micros, calls, tokens int) {
 	for _, c := range s.Calls() {

@@ -158,7 +158,7 @@ func (t *actions) addToRecording(x loop.Action) error {
 	return nil
 }
 
-// next is the next of the actions that were taken before.
+// next returns the next of the actions that were taken before.
 func (t *actions) next() (loop.Action, error) {
 	x := t.again[0]
 	t.again = t.again[1:]

@@ -33,7 +33,7 @@ func (w *witness) Judge(context.Context, string, flow.Field) (*flow.Judged, erro
 	return &flow.Judged{Why: "nobody judged"}, nil
 }
 
-// passes is a Sum that reads its text n times over, and divides.
+// passes returns the text of a Sum that reads its text n times over, and divides.
 func passes(before, n, after string) string {
 	return "func Sum(s string) int {\n" + before + "\tn := 0\n\tfor range " + n +
 		" {\n\t\tfor i := 0; i < len(s); i++ {\n\t\t\tn += int(s[i])\n\t\t}\n\t}\n\treturn n" + after + "\n}\n"

@@ -170,7 +170,7 @@ func answer(code string) llmtest.Reply {
 	return llmtest.Reply{Text: "Keep the values in a list.\n\n```go\n" + code + "```\n"}
 }
 
-// groupSpec is a run on the type of a module that is made for it.
+// groupSpec returns the spec of a run on the type of a module that is made for it.
 func groupSpec(t *testing.T, url string) flow.Spec {
 	t.Helper()
 	s := flow.Defaults()

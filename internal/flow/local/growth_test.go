@@ -24,9 +24,9 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A rehearsal stands in for the activities: it makes and evaluates candidates
-// in no time. What a run with it takes is the orchestration: asking, telling,
-// the log and the checkpoints, in a real store.
+// A rehearsal stands in for the activities: it makes and evaluates candidates in no time. So a run
+// with it measures the orchestration: asking, telling, the log and the checkpoints, in a real
+// store.
 type rehearsal struct {
 	activities // the others are not called
 	store      *store.Store
@@ -63,7 +63,7 @@ func placeOf(mutator string) (place, i int) {
 	return place, int(mutator[len(mutator)-1] - '0')
 }
 
-// free are the places that no step has rewritten.
+// free returns the places that no step has rewritten.
 func free(steps []beagle.Step) []bool {
 	out := slices.Repeat([]bool{true}, rehearsedPlaces)
 	for _, st := range steps {
@@ -75,7 +75,7 @@ func free(steps []beagle.Step) []bool {
 	return out
 }
 
-// moves are the offers of a version.
+// moves returns the offers of a version.
 func moves(steps []beagle.Step) []beagle.Move {
 	var out []beagle.Move
 	for place, ok := range free(steps) {
@@ -150,8 +150,8 @@ func (r *rehearsal) Evaluate(_ context.Context, _ string, ids []string) (*flow.E
 			v.Screen = &beagle.Ratio{Point: point, Low: point * 0.99, High: point * 1.01}
 		}
 		out.Candidates = append(out.Candidates,
-			flow.Evaluation{Candidate: id, Parents: []string{"root"}, Steps: r.steps[id], Verdict: v,
-				Moves: moves(r.steps[id])})
+			flow.Evaluation{Candidate: id, Parents: []string{"root"}, Steps: r.steps[id],
+				StoredVerdict: flow.StoredVerdict{Verdict: v, Moves: moves(r.steps[id])}})
 	}
 	before := 0
 	if n := len(r.marks); n > 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// TestUnreadableInbox checks that an inbox that cannot be read is told of once, however often a
-// search looks.
+// TestUnreadableInbox checks that a search warns once of an inbox that cannot be read, however
+// often it looks.
 func TestUnreadableInbox(t *testing.T) {
 	home, told := openStore(t, t.TempDir()), 0
 	r := &run{d: &Driver{Store: home, Watch: func(flow.Event) { told++ }}, entry: store.Run{ID: "r"},

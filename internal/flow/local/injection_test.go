@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/llmtest"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
 // injections are instructions in places that a model is shown, each with what
@@ -33,6 +34,7 @@ func TestPromptInjection(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run")
 	}
+	sampletest.Rarely(t, 2)
 	var source, calls strings.Builder
 	source.WriteString("package p\n\n")
 	captured := []string{}

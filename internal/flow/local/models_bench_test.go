@@ -60,8 +60,8 @@ func benchmarkModels(b *testing.B, n int) {
 	b.ReportMetric(ms(end.Sub(tenth))/float64(max(count-late, 1)), "ms/late-candidate")
 }
 
-// BenchmarkOneSecond is a model that takes a second and an evaluation that
-// takes a second, on two slots: 120 candidates a minute are the most.
+// BenchmarkOneSecond searches with a model and an evaluation that take a second each, on two slots:
+// 120 candidates a minute are the most.
 func BenchmarkOneSecond(b *testing.B) {
 	const candidates = 60
 	for range b.N {

@@ -46,9 +46,9 @@ func alike(t *testing.T) {
 	}
 }
 
-// known is an evaluator of known speed: it does no more than wait, on so many
-// slots, and finds every candidate correct and a little faster or slower. All
-// else of a run is real: proposals, calls, replies, journals, checkpoints.
+// known is an evaluator of known speed: it only waits, on a fixed number of slots, and finds every
+// candidate correct and a little faster or slower. All else of a run is real: proposals, calls,
+// replies, journals, checkpoints.
 type known struct {
 	*flow.Activities
 	each  time.Duration // for a candidate
@@ -72,7 +72,7 @@ func (k *known) Evaluate(ctx context.Context, run string, ids []string) (*flow.E
 			k.seen[id] = v
 		}
 		k.mu.Unlock()
-		out.Candidates[i] = flow.Evaluation{Candidate: id, Verdict: v, Cached: ok}
+		out.Candidates[i] = flow.Evaluation{Candidate: id, StoredVerdict: flow.StoredVerdict{Verdict: v}, Cached: ok}
 		if ok {
 			continue
 		}
@@ -90,7 +90,7 @@ func (k *known) Evaluate(ctx context.Context, run string, ids []string) (*flow.E
 	if k.alone {
 		return out, k.Adopt(ctx, run, out.Candidates)
 	}
-	// What a process has evaluated, the next one finds, as in a real store.
+	// The next process finds the evaluations of this one, as in a real store.
 	if err := k.Store.Save(run, "pretended", k.seen); err != nil {
 		return nil, err
 	}
@@ -138,8 +138,7 @@ func Sum(s string) int {
 }
 `
 
-// spec is a run on a small function with recorded inputs, and models at a
-// server.
+// spec returns the spec of a run on a small function with recorded inputs, and models at a server.
 func spec(t testing.TB, url string, names ...string) flow.Spec {
 	t.Helper()
 	args := make([]string, 300)
@@ -149,7 +148,7 @@ func spec(t testing.TB, url string, names ...string) flow.Spec {
 	return specOf(t, target, args, url, names...)
 }
 
-// specOf is a run on a Sum that is called with these arguments, each a list in
+// specOf returns the spec of a run on a Sum that is called with these arguments, each a list in
 // JSON.
 func specOf(t testing.TB, text string, args []string, url string, names ...string) flow.Spec {
 	t.Helper()
@@ -184,7 +183,7 @@ func specOf(t testing.TB, text string, args []string, url string, names ...strin
 	return s
 }
 
-// version is a reply with a version that no other number has.
+// version returns a reply with a version that no other number has.
 func version(n int) string {
 	return fmt.Sprintf("Adds in another order.\n\n```go\nfunc Sum(s string) int {\n\tn := %d\n"+
 		"\tfor _, b := range []byte(s) {\n\t\tn += int(b)\n\t}\n\treturn n - %d\n}\n```\n", n, n)
@@ -218,7 +217,7 @@ func TestBoth(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := r.Models
-	// What leaves steps out of the best in the end is evaluated beside the budget.
+	// The last generations, which leave steps out of the best, cost no budget.
 	if r.Candidates == 0 || int(k.count.Load()) < r.Candidates || m == nil || m.Calls != server.Stats().Calls ||
 		m.Tokens == 0 {
 		t.Fatalf("%d candidates, %d evaluated, %d calls: %+v", r.Candidates, k.count.Load(), server.Stats().Calls, m)
@@ -351,7 +350,7 @@ type childRun struct {
 	Resume string
 }
 
-// child is such a process: it prints the run's result.
+// child runs in such a process: it prints the run's result.
 func child(text string) int {
 	var c childRun
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -476,7 +475,7 @@ func killed(t *testing.T, s *store.Store, cmd *exec.Cmd, ended chan error, c *ch
 	return (<-ended) != nil
 }
 
-// taken are the actions in a run's journal.
+// taken returns the actions in a run's journal.
 func taken(t *testing.T, s *store.Store, run string) []loop.Action {
 	t.Helper()
 	if run == "" {
@@ -489,7 +488,7 @@ func taken(t *testing.T, s *store.Store, run string) []loop.Action {
 	return turns
 }
 
-// logged are the candidates of the run's log, which go on from those before.
+// logged returns the candidates of the run's log, which go on from those before.
 func logged(t *testing.T, s *store.Store, run string, before []string) []string {
 	t.Helper()
 	var log flow.Log

@@ -6,14 +6,16 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle/internal/llmtest"
+	"github.com/beagle-go/beagle/internal/sampletest"
 )
 
 // TestRedactedRunKeepsWhatPanicsSay checks that a function that says in its panic what it was
-// given, and versions that say something else: what models are told of them has no captured text.
+// given, and versions that say something else: what models learn of them has no captured text.
 func TestRedactedRunKeepsWhatPanicsSay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run")
 	}
+	sampletest.Rarely(t, 2)
 	const secret = "UrsulaMeierhofer"
 	const text = "package p\n\n// Sum adds the bytes of s.\nfunc Sum(s string) int {\n" +
 		"\tif len(s) > 0 && s[0] == 'U' {\n\t\tpanic(\"on the list: \" + s)\n\t}\n\tn := 0\n" +

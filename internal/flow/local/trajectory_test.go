@@ -30,9 +30,8 @@ var (
 	record = flag.Bool("record", false, "record the searches with models anew, and write all digests anew")
 )
 
-// A play is a rehearsal in which models and guests write candidates too. What
-// they write follows from the proposal alone, so that two searches part only
-// where their actions do.
+// A play is a rehearsal in which models and guests write candidates too. Their text follows from
+// the proposal alone, so that two searches part only where their actions do.
 type play struct {
 	*rehearsal
 	mu      sync.Mutex
@@ -161,7 +160,7 @@ func after(most time.Duration) func(evolve.Proposal) time.Duration {
 	return func(p evolve.Proposal) time.Duration { return most * time.Duration(number(p.ID)%97) / 97 }
 }
 
-// spent lets the budget end for a model after so many proposals.
+// spent ends a model's budget after the given number of proposals.
 func spent(model string, after int) func(evolve.Proposal, *flow.Asked) {
 	return func(p evolve.Proposal, out *flow.Asked) { out.Spent = p.Model == model && p.ID > after }
 }
@@ -234,7 +233,7 @@ func (x *staged) stage(t *testing.T, replay, record string) (*play, *store.Store
 	return r, r.store
 }
 
-// recording is the directory with the actions of a search with models.
+// recording returns the directory with the actions of a search with models.
 func (x *staged) recording() string {
 	return filepath.Join("testdata", "turns", strings.ReplaceAll(x.name, " ", "-"))
 }
@@ -265,9 +264,8 @@ func (x *staged) record(t *testing.T) {
 	}
 }
 
-// trajectory is the digest of all that a search was told and how it stands in
-// the end, its random numbers included. What was measured by a clock is not part
-// of it.
+// trajectory returns the digest of all that a search was told and how it stands in the end, its
+// random numbers included. Times are not part of it.
 func trajectory(t *testing.T, s *store.Store, run string) string {
 	t.Helper()
 	var log flow.Log

@@ -11,7 +11,7 @@ import (
 // in between follows from the search's state. So the actions, with the replies and the verdicts,
 // replay a search. One field is set.
 type Action struct {
-	Ask     int      `json:"ask,omitempty"`    // so many proposals for models were asked for
+	Ask     int      `json:"ask,omitempty"`    // the number of proposals for models that were asked for
 	Begin   *Begun   `json:"begin,omitempty"`  // a generation was put together
 	Telling *Telling `json:"told,omitempty"`   // and evaluated
 	Lend    int      `json:"lend,omitempty"`   // the rules got so much of the models' share

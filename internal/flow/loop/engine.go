@@ -18,7 +18,7 @@ type Terms struct {
 	Linger   time.Duration `json:"-"`                   // the most to wait for replies that come together
 }
 
-// TermsOf are the terms of a spec.
+// TermsOf returns the terms of a spec.
 func TermsOf(s *flow.Spec) Terms {
 	t := Terms{
 		Batch:    s.Batch,
@@ -66,7 +66,7 @@ type Reply struct {
 	Err      error       `json:"-"`                 // the call failed, which ends the run
 }
 
-// ReplyOf is the reply that an ended call makes.
+// ReplyOf returns the reply that an ended call makes.
 func ReplyOf(a *flow.Asked) Reply {
 	return Reply{Proposal: a.Proposal, Model: a.Model, Unheard: a.Unheard, Spent: a.Spent, Untold: a.Untold, Asked: a}
 }

@@ -77,7 +77,8 @@ func (l *loop) end() error {
 	}
 }
 
-// goesOn is the stop rule. A search that has nothing left to try goes on with hand-ins.
+// goesOn reports whether the search goes on: the stop rule. A search that has nothing left to try
+// goes on with hand-ins.
 func (l *loop) goesOn() bool {
 	return !l.Enough() && l.timeLeft() > 0 && (!l.Standing().Done || l.Visited())
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A fake is an engine without a search: rules make so many candidates, replies come after
-// so long, and an evaluation takes so long. Its clock moves when the loop waits.
+// A fake is an engine without a search: the number of the rules' candidates and the times of
+// replies and evaluations are fixed. Its clock moves when the loop waits.
 type fake struct {
 	now      time.Time
 	rules    int           // candidates that the rules still have ideas for
@@ -167,7 +167,7 @@ func (f *fake) Tell(Telling, bool) error {
 	return f.fail("Tell")
 }
 
-// at is the place of the first event that holds a text, or -1.
+// at returns the place of the first event that holds a text, or -1.
 func (f *fake) at(text string) int {
 	return slices.IndexFunc(f.events, func(e string) bool { return strings.Contains(e, text) })
 }

@@ -115,7 +115,7 @@ func (a *activities) beating(ctx context.Context, n *notes, cancel context.Cance
 	return stop
 }
 
-// beat is one heartbeat. There is time for another before the end.
+// beat sends one heartbeat. There is time for another before the end.
 func (a *activities) beat(ctx context.Context, n *notes, end time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()

@@ -90,8 +90,8 @@ func fates(t *testing.T, s *store.Store, want map[string]beagle.Status) {
 	}
 }
 
-// TestHandIns: versions that are handed in to a run are judged with its
-// generations, and who handed them in is told.
+// TestHandIns: versions that are handed in to a run are judged with its generations, and their
+// submitters get the outcome.
 func TestHandIns(t *testing.T) {
 	e := newEnv(t, simSpec(60))
 	e.task.Block = 2
@@ -131,7 +131,7 @@ func TestHandIns(t *testing.T) {
 	}
 }
 
-// modelSpec is a run in which two models write too.
+// modelSpec returns the spec of a run in which two models write too.
 func modelSpec(candidates int) flow.Spec {
 	s := simSpec(candidates)
 	for _, name := range []string{"one", "two"} {

@@ -45,7 +45,7 @@ type SearchPlan struct {
 	Done  bool            `json:"done"` // its result is in the store
 }
 
-// Campaign is the workflow of a campaign: a child for each target.
+// Campaign runs a campaign as a workflow, with a child for each target.
 func Campaign(ctx workflow.Context, c CampaignInput) error {
 	e := &campaignEngine{ctx: ctx, c: c}
 	err := campaigns.Run(e)
@@ -103,12 +103,12 @@ func (e *campaignEngine) Take(target string) (t campaigns.Taken, err error) {
 	return t, nil
 }
 
-// targetRun is the ID of a target's workflow.
+// targetRun returns the ID of a target's workflow.
 func targetRun(campaign, target string) string {
 	return fleet.CampaignRun(campaign) + "/" + beagle.HashOf("target", target)[:8]
 }
 
-// Target is the workflow of one target of a campaign. Its search is a Run workflow.
+// Target works on one target of a campaign as a workflow. Its search is a Run workflow.
 func Target(ctx workflow.Context, o TargetOrder) (campaigns.Taken, error) {
 	return campaigns.Take(&targetParts{ctx, o}, o.Target)
 }

@@ -20,7 +20,8 @@ import (
 var hotspots = []string{"github.com/beagle-go/beagle/examples/tags.MergeTags",
 	"github.com/beagle-go/beagle/examples/tags.NormalizeTagArbTagValue"}
 
-// planned writes a campaign over hot spots, whose searches have so many candidates, into the store.
+// planned writes a campaign over hot spots into the store, with the number of candidates of each
+// search.
 func planned(t *testing.T, f *testFleet, candidates int) campaigns.Base {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
@@ -50,6 +51,7 @@ func (f *testFleet) campaign(ctx context.Context) chan error {
 // TestCampaign kills a worker and who follows while a campaign searches. It goes on, and nothing
 // that was judged is judged again, also when the campaign is started once more.
 func TestCampaign(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server to notice what was killed
 	f := newFleet(t, "127.0.0.1")
 	base := planned(t, f, 30)
@@ -101,6 +103,7 @@ func TestCampaign(t *testing.T) {
 // TestCampaignCancel cancels a campaign within a search, which ends too. Started again it goes on
 // with that search.
 func TestCampaignCancel(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server
 	f := newFleet(t, "127.0.0.1")
 	base := planned(t, f, 30)

@@ -158,7 +158,7 @@ func (e *engine) Standing() loop.Standing {
 
 func (e *engine) Visited() bool { return e.RunState.Visited }
 
-// Guests are taken by Draw.
+// Guests returns none: Draw takes them.
 func (e *engine) Guests() []store.Submission { return nil }
 
 // Take takes an action that is no part of a generation.
@@ -248,7 +248,7 @@ func (e *engine) Redraw() (loop.Drawn, error) {
 	return e.draw(next)
 }
 
-// draft is the draw that goes on with the draft.
+// draft returns the draw that goes on with the draft.
 func (e *engine) draft() *Draw { return e.drawing.next(e.drawn) }
 
 // Evaluate has the islands evaluate the draft.

@@ -13,9 +13,9 @@ import (
 // calls by then, so that a run's journal never has two writers.
 func answerWithin() time.Duration { return max(15*time.Second, beatTimeout+beatEvery) }
 
-// callOptions are those of a call: a question, and one more if the reply does not
-// compile. It is not repeated by the server, since only a worker that reads the
-// journal of calls anew may repeat it.
+// callOptions returns the options of a call: a question, and one more if the reply does not
+// compile. It is not repeated by the server, since only a worker that reads the journal of calls
+// anew may repeat it.
 func callOptions(queue string, limit time.Duration) workflow.ActivityOptions {
 	o := activityOptions(queue, grace+2*limit)
 	o.ScheduleToStartTimeout = answerWithin()
@@ -51,7 +51,7 @@ func (e *engine) ask(ctx workflow.Context, o Order) (out CallResult, err error) 
 	}
 }
 
-// enlisted is the queue of the worker that makes the run's calls.
+// enlisted returns the queue of the worker that makes the run's calls.
 func (e *engine) enlisted(ctx workflow.Context) (string, error) {
 	if err := workflow.Await(ctx, func() bool { return !e.enlisting }); err != nil {
 		return "", err

@@ -37,7 +37,7 @@ type role struct {
 	// Simulated stages, whose evaluations take so long; and, for a process
 	// that starts a run, its size.
 	Simulate   bool          `json:"simulate"`
-	Known      bool          `json:"known"` // real stages but for the judge
+	Known      bool          `json:"known"` // real stages except the judge
 	Pause      time.Duration `json:"pause"`
 	Candidates int           `json:"candidates"`
 	Batch      int           `json:"batch"`
@@ -83,7 +83,7 @@ func TestMain(m *testing.M) {
 
 func (r *role) server() fleet.Server { return fleet.Server{Address: r.Server, Namespace: "default"} }
 
-// work is a worker, until it is told to stop.
+// work runs a worker until ctx ends.
 func (r *role) work(ctx context.Context) error {
 	s, err := store.Open(r.Home)
 	if err != nil {
@@ -183,7 +183,7 @@ func kill(c *exec.Cmd) {
 	c.Wait()
 }
 
-// worker starts a worker, behind the words of another command if there are
+// worker starts a worker, after the words of another command if there are
 // any. Each has a scratch directory of its own, as a machine would.
 func (f *testFleet) worker(r role, behind ...string) *exec.Cmd {
 	f.t.Helper()
@@ -213,7 +213,7 @@ func (f *testFleet) driver() *Driver {
 	}
 }
 
-// leftovers are processes that live on in the fleet's directories.
+// leftovers returns the processes that live on in the fleet's directories.
 func (f *testFleet) leftovers(except ...*exec.Cmd) []string {
 	var out []string
 	procs, _ := filepath.Glob("/proc/[0-9]*")

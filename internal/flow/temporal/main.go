@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
-// Main is the program beagle-temporal: it does what beagle asks for on its
-// standard input, and returns its exit status.
+// Main runs the program beagle-temporal: it does what beagle asks for on its standard input, and
+// returns its exit status.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

@@ -119,8 +119,7 @@ func (t *tenths) at(candidates int) {
 	t.seen = append(t.seen, reading{candidates, time.Since(t.begun)})
 }
 
-// millis are the milliseconds a candidate between the first readings in
-// neighbouring tenths.
+// millis returns the milliseconds a candidate between the first readings in neighbouring tenths.
 func (t *tenths) millis() []float64 {
 	var out []float64
 	last := reading{}

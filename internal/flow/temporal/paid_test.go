@@ -21,8 +21,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A known has real stages but for the judge, who takes a moment and finds every
-// candidate correct and a little faster or slower.
+// A known has real stages except the judge, who takes a moment and finds every candidate correct
+// and a little faster or slower.
 type known struct {
 	*flow.Activities
 	pause time.Duration
@@ -45,7 +45,8 @@ func (k *known) EvaluateShare(ctx context.Context, run string, _, mine []string)
 			Stage:     "screen",
 			Screen:    &beagle.Ratio{Point: ratio, Low: ratio - 0.01, High: ratio + 0.01},
 		}
-		out.Candidates = append(out.Candidates, flow.Evaluation{Candidate: id, Verdict: v})
+		out.Candidates = append(out.Candidates,
+			flow.Evaluation{Candidate: id, StoredVerdict: flow.StoredVerdict{Verdict: v}})
 	}
 	return out, k.Adopt(ctx, run, out.Candidates)
 }
@@ -55,7 +56,7 @@ func (k *known) Judge(context.Context, string, flow.Field) (*flow.Judged, error)
 	return &flow.Judged{Why: "nobody judged"}, nil
 }
 
-// modelsAt is a run on a small function with models at a server.
+// modelsAt returns the spec of a run on a small function with models at a server.
 func modelsAt(t *testing.T, url string, names ...string) flow.Spec {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,6 +95,7 @@ func modelsAt(t *testing.T, url string, names ...string) flow.Spec {
 // between, while models write for a run: the provider makes no answer twice, and no answer that
 // arrived is asked for again. A version that is handed in gets its fate.
 func TestNothingIsPaidTwice(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server to notice what was killed
 	planned, candidates := 4, 48
 	if sampletest.All() {

@@ -20,7 +20,7 @@ const (
 	benchKind   = fleet.Bench
 )
 
-// benchQueue is the queue of a kind of machine.
+// benchQueue returns the queue of a kind of machine.
 func benchQueue(machineKind string) string { return benchKind + "/" + machineKind }
 
 // Tests that kill workers shorten these.
@@ -57,8 +57,8 @@ func activityOptions(queue string, limit time.Duration) workflow.ActivityOptions
 	}
 }
 
-// localOptions are those of the search and of entries in the store: short, and
-// repeated when the store fails for a moment.
+// localOptions returns the options of the search and of entries in the store: short, and repeated
+// when the store fails for a moment.
 func localOptions() workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		StartToCloseTimeout: 5 * time.Minute,

@@ -42,8 +42,8 @@ type Entry struct {
 	At      time.Time `json:"at"`
 }
 
-// Rollout is the workflow of a rollout. Whatever ends it, the processes run the original: a worker
-// that can, tells them, and else their leases end.
+// Rollout carries out a rollout as a workflow. However it ends, the processes return to the
+// original: a worker tells them if it can, and otherwise their leases expire.
 func Rollout(ctx workflow.Context, f RolloutInput) (pilot.Leg, error) {
 	e := &rolloutEngine{ctx: ctx, flying: f, boarded: f.Leg.Begun, stop: workflow.GetSignalChannel(ctx, stopSignal)}
 	err := workflow.SetQueryHandler(ctx, legQuery, func() (pilot.Leg, error) { return e.flying.Leg, nil })
@@ -156,8 +156,8 @@ func (e *rolloutEngine) Release() {
 	}
 }
 
-// rolloutOptions are those of work on processes. That workers die is no reason to end a rollout:
-// without one the processes run the original, and the next one goes on.
+// rolloutOptions returns the options of work on processes. That workers die is no reason to end a
+// rollout: without one the processes run the original, and the next one goes on.
 func rolloutOptions(limit time.Duration) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue: rolloutQueue, StartToCloseTimeout: limit, HeartbeatTimeout: rolloutBeat, WaitForCancellation: true,

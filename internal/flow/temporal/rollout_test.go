@@ -143,7 +143,7 @@ func (s *site) fly(ctx context.Context) chan error {
 	return end
 }
 
-// flight is the state of the rollout in the store.
+// flight returns the state of the rollout in the store.
 func (s *site) flight() *pilot.Flight {
 	s.t.Helper()
 	f, err := s.base.Load()
@@ -153,14 +153,14 @@ func (s *site) flight() *pilot.Flight {
 	return f
 }
 
-// beyond waits for so many more blocks.
+// beyond waits for the given number of further blocks.
 func (s *site) beyond(more int) {
 	s.t.Helper()
 	want := s.flight().State.Blocks + more
 	until(s.t, "more blocks", func() bool { return s.flight().State.Blocks >= want || s.flight().Over() })
 }
 
-// gate is the switch in the service.
+// gate returns the switch in the service.
 func (s *site) gate() wire.RolloutSwitch {
 	s.t.Helper()
 	held, err := pilot.Look(s.t.Context(), s.clients, "p.Sum")
@@ -189,6 +189,7 @@ var endless = rollout.Plan{Ramp: []float64{0.3}, StepBlocks: 1e6, MostBlocks: 1e
 // TestRolloutStops kills the worker of a rollout. The service goes back to the original by itself,
 // and the next worker goes on. Then a person stops it: nothing has shipped.
 func TestRolloutStops(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a lease to end
 	s := newSite(t, endless)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
@@ -240,6 +241,7 @@ func TestRolloutStops(t *testing.T) {
 // TestRolloutShips kills workers, who follows, and the server of a rollout of a better version. It
 // ships once, when the evidence is there, and every block counts once.
 func TestRolloutShips(t *testing.T) {
+	drawn(t)
 	t.Parallel() // it waits for a server to notice what was killed
 	s := newSite(t, rollout.Plan{Ramp: []float64{0.3}, StepBlocks: 60, Horizon: 200, HoldoutBlocks: 60,
 		MostBlocks: 1e5})

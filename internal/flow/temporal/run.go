@@ -16,7 +16,7 @@ import (
 // 2,000 events, far below a server's limit.
 const defaultBlock = 40
 
-// Run is the workflow of a run.
+// Run carries out a run as a workflow.
 func Run(ctx workflow.Context, t Task) (Outcome, error) {
 	r := &runner{task: t, RunState: t.RunState, stage: "prepare", enough: workflow.GetSignalChannel(ctx, enoughSignal)}
 	if err := workflow.SetQueryHandler(ctx, progressQuery, r.progress); err != nil {
@@ -220,8 +220,8 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 	return Outcome{Result: result.What}, err
 }
 
-// Island is the workflow that takes an island's share of a generation. It
-// returns the digest of a [flow.EvaluatedBatch].
+// Island evaluates an island's share of a generation as a workflow. It returns the digest of a
+// [flow.EvaluatedBatch].
 func Island(ctx workflow.Context, s Share) (string, error) {
 	var out Delivery
 	err := act(ctx, benchQueue(s.MachineKind), grace, evaluateActivity, Order{Run: s.Run, What: s.Batch}, &out,

@@ -90,7 +90,7 @@ func (b *localActivities) drawn(
 	return out, err
 }
 
-// next is the draw that goes on after another.
+// next returns the draw that goes on after another.
 func (d Draw) next(after Drawn) *Draw {
 	next := Draw{Run: d.Run, State: after.State, Round: d.Round, Draft: after.Draft, Asked: after.Asked, Begin: d.Begin}
 	if after.Visits == "" {
@@ -140,12 +140,12 @@ func (b *localActivities) replies(d Draw, batch int) (out []*flow.Asked, rules i
 	return out, d.Begin.Rules, nil
 }
 
-// askedKey is the key of a call's outcome in the store.
+// askedKey returns the key of a call's outcome in the store.
 func askedKey(run string, proposal int) store.Key {
 	return store.Key{Kind: "asked", Candidate: fmt.Sprint(proposal), Extra: run}
 }
 
-// draft is the draft that a draw goes on with, or a new one.
+// draft returns the draft that a draw goes on with, or a new one.
 func (b *localActivities) draft(p *position, d Draw) (*flow.Draft, error) {
 	if d.Draft == "" {
 		if d.Begin != nil && d.Begin.Trim {
@@ -196,7 +196,7 @@ func (b *localActivities) visited(run string, p *position) (visited bool, deaf s
 	return len(waiting) > 0, deaf
 }
 
-// shares are the parts of a batch that islands take, without the empty ones.
+// shares returns the parts of a batch that islands take, without the empty ones.
 func (b *localActivities) shares(run string, p *position, draft *flow.Draft) ([]Share, error) {
 	var out []Share
 	for island, mine := range draft.Shares(p.c.Search.Config.Islands) {

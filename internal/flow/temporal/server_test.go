@@ -52,8 +52,8 @@ func (f *following) over() bool {
 	}
 }
 
-// evaluations are the times at which the verdicts of a store were written: one
-// that is made again is written again.
+// evaluations returns the times at which the verdicts of a store were written: one that is made
+// again is written again.
 func evaluations(home string) map[string]time.Time {
 	out := map[string]time.Time{}
 	filepath.WalkDir(filepath.Join(home, "cache", "evaluated"), func(path string, d fs.DirEntry, err error) error {
@@ -78,14 +78,18 @@ func redone(before, after map[string]time.Time) int {
 	return n
 }
 
-// serverTests run on a real server, which is killed or cut off. A run tries one of them.
-var serverTests = []string{"TestKillsSimulated", "TestWholeRun", "TestCancelKills", "TestCutOff"}
+// serverTests run on a real server, which is killed or cut off, or wait for it. A run tries some of
+// them.
+var serverTests = []string{"TestKillsSimulated", "TestWholeRun", "TestCancelKills", "TestCutOff",
+	"TestNothingIsPaidTwice", "TestCampaign", "TestCampaignCancel", "TestRolloutStops", "TestRolloutShips"}
+
+const serverTestsDrawn = 3
 
 // drawn skips a test on a server that this run leaves to others.
 func drawn(t *testing.T) {
 	t.Helper()
-	if !slices.Contains(sampletest.Of(t, serverTests, 1), t.Name()) {
-		t.Skip("not drawn; -sample.all tries all tests on a server that is killed or cut off")
+	if !slices.Contains(sampletest.Of(t, serverTests, serverTestsDrawn), t.Name()) {
+		t.Skip("not drawn; -sample.all tries all tests on a server that is killed, cut off or waited for")
 	}
 }
 
@@ -139,7 +143,7 @@ func TestKillsSimulated(t *testing.T) {
 	}
 }
 
-// realSpec is a short run on a real function.
+// realSpec returns the spec of a short run on a real function.
 func realSpec(t *testing.T) flow.Spec {
 	t.Helper()
 	root, err := filepath.Abs("../../..")

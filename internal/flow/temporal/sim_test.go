@@ -52,7 +52,7 @@ func number(parts ...any) uint64 {
 	return h.Sum64()
 }
 
-// share is a number from 0 to 1 that follows from its arguments.
+// share returns a number from 0 to 1 that follows from its arguments.
 func share(parts ...any) float64 { return float64(number(parts...)%10000) / 10000 }
 
 func simMoves(steps []beagle.Step) []beagle.Move {
@@ -123,7 +123,7 @@ func (s *sim) Propose(_ context.Context, run string, proposals []evolve.Proposal
 	return out, nil
 }
 
-// cmpParam is the parameter that a wish gets.
+// cmpParam returns the parameter that a wish gets.
 func cmpParam(w evolve.Wish, seed uint64) string {
 	if w.Param != "" {
 		return w.Param
@@ -180,8 +180,8 @@ func (s *sim) EvaluateShare(ctx context.Context, run string, batch, mine []strin
 		if !s.store.Cached(simKey("candidate", run, id), &c) {
 			return nil, fmt.Errorf("candidate %s is not in the store", id)
 		}
-		e = flow.Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: simVerdict(c),
-			Moves: simMoves(c.Steps)}
+		e = flow.Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps,
+			StoredVerdict: flow.StoredVerdict{Verdict: simVerdict(c), Moves: simMoves(c.Steps)}}
 		if err := s.store.Cache(key, e); err != nil {
 			return nil, err
 		}
@@ -256,7 +256,7 @@ func (s *sim) Report(_ context.Context, run string, j *flow.Judged, log *flow.Lo
 	return r, s.may("report")
 }
 
-// plain is the loop of package local over simulated stages.
+// plain runs the loop of package local over simulated stages.
 func plain(s *sim, run string, spec flow.Spec, each func(c *flow.Course)) (*flow.Course, error) {
 	ctx := context.Background()
 	ready, err := s.PrepareFor(ctx, run, spec, nil)

@@ -4,8 +4,8 @@ package temporal
 
 import "syscall"
 
-// maxRSS is the most memory that this process had, in bytes; on Linux, which counts
-// in kilobytes.
+// maxRSS returns the most memory that this process had, in bytes; on Linux, which counts in
+// kilobytes.
 func maxRSS() int64 {
 	var usage syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &usage)

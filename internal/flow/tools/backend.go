@@ -1,6 +1,6 @@
-// Package tools does what package mcp offers to coding agents: it describes and
-// judges functions of one module in this process, and reads its runs. What came
-// from production is hidden where it may not be shown.
+// Package tools does what package mcp offers to coding agents: it describes and judges functions of
+// one module in this process, and reads its runs. It hides values from production that agents may
+// not see.
 package tools
 
 import (
@@ -185,7 +185,7 @@ func (b *Backend) Evaluation(id string) (*mcp.Evaluation, error) {
 	return b.shown(b.judge.evaluation(id))
 }
 
-// shown is an evaluation as agents may see it.
+// shown returns an evaluation as agents may see it.
 func (b *Backend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error) {
 	if err != nil || !b.redact {
 		return e, err
@@ -269,7 +269,7 @@ func (b *Backend) within(m mcp.Module, dir string) bool {
 	return known == home
 }
 
-// unlinked is a path without symbolic links, or as it is when nothing is there.
+// unlinked returns a path without symbolic links, or as it is when nothing is there.
 func unlinked(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

@@ -19,7 +19,7 @@ import (
 // version after the other waits for the recording of inputs only once. One
 // call works at a time, since one measurement holds the machine.
 type judge struct {
-	spec  flow.Spec // but for the target
+	spec  flow.Spec // all but the target
 	store *store.Store
 
 	turn chan struct{} // holds one token; its taker works
@@ -211,7 +211,7 @@ func (j *judge) idOf(seen, source string) string {
 // keep lets later calls find an evaluation, those of other processes too.
 func (j *judge) keep(e *mcp.Evaluation) error { return j.store.Cache(evaluationKey(e.ID), e) }
 
-// evaluation is an earlier verdict, of this process or another.
+// evaluation returns an earlier verdict, of this process or another.
 func (j *judge) evaluation(id string) (*mcp.Evaluation, error) {
 	var e mcp.Evaluation
 	if !j.store.Cached(evaluationKey(id), &e) {

@@ -23,7 +23,7 @@ import (
 	"github.com/beagle-go/beagle/internal/mcp"
 )
 
-// Main is the program beagle-mcp: it serves what an order says, and returns its exit status.
+// Main runs the program beagle-mcp: it serves what an order says, and returns its exit status.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

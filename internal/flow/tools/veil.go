@@ -35,8 +35,8 @@ func (v *veil) text(s string) string {
 	return llm.RedactText(s, nil, v.shown...)
 }
 
-// remedy is a remedy as it may be shown. One that ends with the record that is
-// wanted keeps that, since nothing in it was captured: every value is zero.
+// remedy returns a remedy as it may be shown. One that ends with the record that is wanted keeps
+// that, since nothing in it was captured: every value is zero.
 func (v *veil) remedy(s string) string {
 	if v == nil {
 		return s
@@ -78,8 +78,8 @@ func zero(v any) bool {
 // inField finds the place of a fault in an input: a path of names.
 var inField = regexp.MustCompile(`field "([\pL_.]+)"`)
 
-// usage is bad input as it may be shown. The names of fields that the remedy has
-// anyway are the target's.
+// usage returns bad input as it may be shown. The names of fields that the remedy has anyway are
+// the target's.
 func (v *veil) usage(bad *beagle.UsageError) *beagle.UsageError {
 	if v == nil {
 		return bad
@@ -98,7 +98,7 @@ func (v *veil) usage(bad *beagle.UsageError) *beagle.UsageError {
 	return out
 }
 
-// error is an error as it may be shown.
+// error returns an error as it may be shown.
 func (v *veil) error(err error) error {
 	var bad *beagle.UsageError
 	var busy *inUse

@@ -42,7 +42,7 @@ func productionOf(o flow.ToolOrder) (mcp.Production, error) {
 	}, nil
 }
 
-// verbArgs is the command line of a verb.
+// verbArgs returns the command line of a verb.
 func verbArgs(o flow.ToolOrder, verb string, args []string) ([]string, error) {
 	before := []string{verb, "-C", o.Spec.Dir}
 	if len(o.Spec.Tags) > 0 && verb != "hotspots" {

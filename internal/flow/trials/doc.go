@@ -9,8 +9,7 @@
 // and fresh inputs of its own. Every other round over the functions runs under
 // a load: two busy threads for each processor, one of which allocates.
 //
-// Each trial is written into a journal in the store as soon as it is done, so
-// that a series can be stopped at any moment and goes on where it was. What was
-// measured under another rule, with another budget, toolchain or kind of
-// machine does not count.
+// Each trial is written into a journal in the store as soon as it is done, so that a series can be
+// stopped at any moment and goes on where it was. Trials under another rule, or with another
+// budget, toolchain or kind of machine, do not count.
 package trials

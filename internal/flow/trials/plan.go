@@ -34,7 +34,7 @@ var (
 	small  = []string{"Clamp", "Index", "Equal", "Vowels", "Merge"}
 )
 
-// specs are the functions that a truth is tried on.
+// specs returns the functions that a truth is tried on.
 func specs(t Truth) []string {
 	var out []string
 	for _, f := range worked {
@@ -56,16 +56,16 @@ type Task struct {
 	Seed     uint64 `json:"seed"`
 }
 
-// plan is the i-th trial of a truth: one round over the functions after the
-// other, every second one under load.
+// plan returns the i-th trial of a truth: one round over the functions after the other, every
+// second one under load.
 func plan(t Truth, i int) Task {
 	list := specs(t)
 	round := i / len(list)
 	return Task{Truth: t, Function: list[i%len(list)], Loaded: round%2 == 1, Seed: seed(t, i)}
 }
 
-// seed is drawn, so that nearby trials have nothing in common, nor trials of
-// other texts.
+// seed draws the seed of a trial, so that nearby trials have nothing in common, nor trials of other
+// texts.
 func seed(t Truth, i int) uint64 {
 	var s [32]byte
 	copy(s[:], string(t)+turns[t])
@@ -86,5 +86,5 @@ func edit(t Truth) func(string) string {
 	return func(src string) string { return names.ReplaceAllStringFunc(src, renamed.Replace) }
 }
 
-// module is the module of the functions.
+// module returns the module of the functions.
 func module() []txtar.File { return txtar.Parse(functions).Files }

@@ -73,7 +73,7 @@ type runner struct {
 	opened  map[string]string // function -> run
 }
 
-// known are the trials of the journal that count, in the plan's order.
+// known returns the trials of the journal that count, in the plan's order.
 func (r *runner) known() ([]Done, error) {
 	all, err := store.ReadJournal[Done](r.store, journalRun, journalName)
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *runner) known() ([]Done, error) {
 	return out, nil
 }
 
-// missing is the first trial of a truth that is not made.
+// missing returns the first trial of a truth that is not made.
 func missing(t Truth, done []Done) Task {
 	for i := 0; ; i++ {
 		task := plan(t, i)
@@ -146,7 +146,7 @@ func (r *runner) fill(ctx context.Context, done []Done) ([]Done, error) {
 	}
 }
 
-// next is the truth of which the smallest part is done.
+// next returns the truth of which the smallest part is done.
 func (r *runner) next(done []Done) (Truth, bool) {
 	var next Truth
 	least := 1.0

@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// source is the file of a function of the module.
+// source returns the file of a function of the module.
 func source(t *testing.T, spec string) string {
 	t.Helper()
 	pkg, _, _ := strings.Cut(path.Base(spec), ".")

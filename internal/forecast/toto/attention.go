@@ -16,7 +16,7 @@ const unseen = -1
 // one time.
 type line struct{ first, step, n int }
 
-// lines are the lines of a layer.
+// lines returns the lines of a layer.
 func (g grid) lines(across bool) (all []line) {
 	if across {
 		for p := range g.patches {
@@ -60,7 +60,7 @@ func (a *attention) apply(x []float32, g grid) []float32 {
 	return a.leave.apply(out)
 }
 
-// part is a vector of n numbers of head h in a token's row, behind skip numbers.
+// part returns a vector of n numbers of head h in a token's row, after skip numbers.
 func part(row []float32, skip, h, n int) []float32 { return row[skip+h*n : skip+(h+1)*n] }
 
 // prepare norms and scales the queries and keys of a token.

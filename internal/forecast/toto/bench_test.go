@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// size4M is the shape of the published model of 4 million parameters.
+// size4M returns the shape of the published model of 4 million parameters.
 func size4M() config {
 	return config{Patch: 32, Width: 256, Heads: 4, Groups: 4, KeyWidth: 64, ValueWidth: 64, Hidden: 688, Layers: 4,
 		Period: 4, Across: 1, Epsilon: 1e-4, AttnBias: true, Outputs: 1, ScaleQueries: true, Stretch: true}

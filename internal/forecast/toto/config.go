@@ -30,7 +30,7 @@ type config struct {
 	Stretch      bool    `json:"use_xpos"` // positions far apart weigh less
 }
 
-// parseConfig reads config.json. What the file leaves out has the reference's defaults.
+// parseConfig reads config.json. Fields that the file leaves out have the reference's defaults.
 func parseConfig(text []byte) (config, error) {
 	c := config{Epsilon: 5e-5, Outputs: 1, NormKeys: true}
 	if err := json.Unmarshal(text, &c); err != nil {

@@ -69,7 +69,7 @@ func (l linear) block(x, y []float32, o int) {
 	copy(y[l.out+o:], []float32{b0, b1, b2, b3})
 }
 
-// dot is the sum of products, in four sums that do not wait for each other.
+// dot returns the sum of products, in four sums that do not wait for each other.
 func dot(x, y []float32) float32 {
 	y = y[:len(x)]
 	var a, b, c, d float32

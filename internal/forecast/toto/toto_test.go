@@ -100,7 +100,7 @@ func compare(t *testing.T, dir string) {
 	t.Logf("%d cases, the largest miss is %.1e", len(cases), most)
 }
 
-// noise is a series that is best forecast by its mean.
+// noise returns a series that is best forecast by its mean.
 func noise(n int) []float64 {
 	rng := rand.New(rand.NewPCG(7, 7))
 	out := make([]float64, n)

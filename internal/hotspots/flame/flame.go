@@ -81,7 +81,7 @@ func alone(page, title, unit string, scale float64) ([]byte, error) {
 	return []byte(page), nil
 }
 
-// asScript is a text for a script inside of a page.
+// asScript returns a text for a script inside of a page.
 func asScript(text string) string {
 	data, err := json.Marshal(text) // escapes <, > and & too
 	if err != nil {

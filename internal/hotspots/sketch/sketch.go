@@ -83,7 +83,7 @@ func (s Sketch) Profile() (*profile.Profile, error) {
 	return b.p, b.p.CheckValid()
 }
 
-// Bytes are the profile as a program writes it.
+// Bytes returns the profile as a program writes it.
 func (s Sketch) Bytes() ([]byte, error) {
 	p, err := s.Profile()
 	if err != nil {

@@ -127,7 +127,7 @@ func alone() bool {
 // Taping reports whether callbacks and interfaces are to be wrapped.
 func Taping() bool { return plan.Tape }
 
-// Version is the version that is compared with the original.
+// Version returns the version that is compared with the original.
 func Version() int { return plan.Version }
 
 // Copy copies the arguments of a call before the original sees them.

@@ -24,7 +24,8 @@ type Seen struct {
 	Looped int64 `json:"looped,omitempty"` // calls within these
 }
 
-// Working are the calls that are a benchmark's work, as far as it tells, and not its preparation.
+// Working returns the calls that are a benchmark's work, as far as it tells, and not its
+// preparation.
 func (s *Seen) Working() int64 {
 	if s.Loops {
 		return s.Looped
@@ -147,7 +148,7 @@ func callingTest() string {
 	}
 }
 
-// testOf is the test that a function of the target's test packages is, or is in.
+// testOf returns the test that a function of the target's test packages is, or is in.
 func testOf(function string) string {
 	rest, ok := strings.CutPrefix(function, plan.Package)
 	if !ok {

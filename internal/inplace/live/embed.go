@@ -12,8 +12,8 @@ import (
 //go:embed *.go
 var source embed.FS
 
-// Files is the source of this package, as package inplace ships it: the text of each file but this
-// one and the tests.
+// Files returns the source of this package, as package inplace ships it: the text of each file but
+// this one and the tests.
 func Files() map[string]string {
 	return rt.Texts(source, func(file string) bool {
 		return file != "embed.go" && !strings.HasSuffix(file, "_test.go")

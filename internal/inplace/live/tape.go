@@ -67,7 +67,7 @@ func Recorded[A, R any](t *Tape, method string, a *A, r *R, callee func()) {
 	e.ended.run(callee)
 }
 
-// before is the form of the arguments. What a reader is to fill may hold anything.
+// before returns the form of the arguments. A buffer that a reader fills may hold anything.
 func before[A any](method string, a *A) ([]byte, error) {
 	if method == "Read" || method == "ReadAt" {
 		if v := reflect.ValueOf(a).Elem(); v.NumField() > 0 && v.Field(0).Type() == reflect.TypeOf([]byte(nil)) {

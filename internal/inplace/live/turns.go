@@ -174,7 +174,7 @@ func (t *turner) over(now time.Time) {
 	t.next(now)
 }
 
-// next is the process whose turn it is.
+// next chooses the process whose turn it is.
 func (t *turner) next(now time.Time) {
 	if t.at++; t.at < len(t.order) {
 		t.pass(t.order[t.at])

@@ -157,7 +157,7 @@ func TestLoopTimesWork(t *testing.T) {
 	plan = Plan{Mode: Time, Versions: []int{0, 1}, Slice: 1, Budget: int64(time.Hour)}
 	clock = timer{}
 	clock.begin()
-	clock.told = time.Now().Add(time.Hour) // no rounds are told, and forgotten
+	clock.told = time.Now().Add(time.Hour) // no rounds are reported, and forgotten
 	call := func(n int) {
 		for range n {
 			Turn()

@@ -71,7 +71,7 @@ func (a *activation) length(name string, v Value) Value {
 	return a.m.Pool.Const(a.m.IntBits, uint64(n))
 }
 
-// contents are the elements of a slice or the bytes of a string.
+// contents returns the elements of a slice or the bytes of a string.
 func (m *Machine) contents(s *state, v Value) []Value {
 	switch v := v.(type) {
 	case *Str:
@@ -149,8 +149,7 @@ func (a *activation) extreme(s *state, in *ssa.Call, name string) Value {
 	return best
 }
 
-// unsafeString is a string over the memory of a slice, which may not be
-// written afterwards.
+// unsafeString returns a string over the memory of a slice, which may not be written afterwards.
 func (a *activation) unsafeString(s *state, in *ssa.Call) (Value, []*state, bool) {
 	// A string of no bytes has no memory.
 	n := a.term(s, in.Call.Args[1])

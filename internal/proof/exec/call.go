@@ -79,7 +79,7 @@ func (a *activation) callee(s *state, c *ssa.CallCommon) *Func {
 	return f
 }
 
-// finish lets the state go on behind a call.
+// finish lets the state go on after a call.
 func (a *activation) finish(s *state, in ssa.Value, list []*Outcome) []*state {
 	// Each outcome of the callee continues the caller in a state of its own.
 	var out []*state
@@ -115,7 +115,7 @@ func (a *activation) helper(s *state, name string, args ...Value) []*Outcome {
 	return a.m.call(a.m.lib.helper(name), args, nil, s.pc, s.heap)
 }
 
-// next1 is the next rune of a loop over a string.
+// next1 returns the next rune of a loop over a string.
 func (a *activation) next1(s *state, in *ssa.Next) (Value, []*state, bool) {
 	p := a.m.Pool
 	// The iterator is an object with the string and the position.
@@ -147,7 +147,7 @@ func (a *activation) next1(s *state, in *ssa.Next) (Value, []*state, bool) {
 	return nil, out, false
 }
 
-// convert is a conversion between types.
+// convert returns a conversion between types.
 func (a *activation) convert(s *state, x ssa.Value, to types.Type) (Value, []*state, bool) {
 	v, from := a.value(s, x), x.Type()
 	in := s.blockOf(a).Instrs[s.at].(ssa.Value)

@@ -6,8 +6,8 @@
 // arguments, or that it panics. Paths that meet again at the same place, with the same positions
 // and lengths, become one.
 //
-// What the package does not understand becomes an outcome too, with its
-// condition and the reason: maps, channels, goroutines, floating point, unsafe
-// pointers, unknown calls, memory whose size is no constant. The caller shows
-// that the condition cannot hold, or says that nothing is known.
+// Code that the package does not understand becomes an outcome too, with its condition and the
+// reason: maps, channels, goroutines, floating point, unsafe pointers, unknown calls, memory whose
+// size is no constant. The caller shows that the condition cannot hold, or says that nothing is
+// known.
 package exec

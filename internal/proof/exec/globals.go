@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// global is the object of a package variable. Its package is run first.
+// global returns the object of a package variable. Its package is run first.
 func (m *Machine) global(g *ssa.Global) int {
 	if id, ok := m.globals[g]; ok {
 		return id
@@ -263,7 +263,7 @@ func refers(t types.Type, depth int) bool {
 	return true
 }
 
-// spoil goes on behind an instruction of initialisation that could not be
+// spoil goes on after an instruction of initialisation that could not be
 // followed: its value is poison, and so is all memory that it was handed.
 func (a *activation) spoil(s *state, why string) bool {
 	in := a.p.fn.Blocks[s.block].Instrs[s.at]

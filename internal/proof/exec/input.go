@@ -180,7 +180,7 @@ func (m *Machine) Input(params []types.Type, shape Shape) *Input {
 	return in
 }
 
-// variable is a variable of the input, or what stands for it.
+// variable returns a variable of the input, or what stands for it.
 func (m *Machine) variable(name string, t types.Type, w int) *term.Term {
 	if m.fill != nil {
 		return m.fill(t, w)

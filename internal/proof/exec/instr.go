@@ -133,7 +133,7 @@ func (a *activation) pointer(s *state, v ssa.Value) *Ptr {
 	return p
 }
 
-// compute is the value of an instruction. ok is false when the state splits.
+// compute returns the value of an instruction. ok is false when the state splits.
 func (a *activation) compute(s *state, in ssa.Value) (v Value, split []*state, ok bool) {
 	switch in := in.(type) {
 	case *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.MakeSlice:

@@ -102,7 +102,7 @@ func check(
 	return pkg, info, err
 }
 
-// functions are the functions and methods of a package, by name.
+// functions returns the functions and methods of a package, by name.
 func functions(p *ssa.Package) map[string]*ssa.Function {
 	out := map[string]*ssa.Function{}
 	// Methods belong to the types of the package.
@@ -231,8 +231,7 @@ func (l *Library) FromText(text, target string) (*Program, error) {
 	return Build(fset, pkg, []*ast.File{f}, info, fn)
 }
 
-// named is the function or method of that name, or the first function of the
-// file.
+// named returns the function or method of that name, or the first function of the file.
 func named(f *ast.File, info *types.Info, target string) *types.Func {
 	for _, d := range f.Decls {
 		// A method is named with its receiver's type.

@@ -72,7 +72,7 @@ func (m *Machine) part(v Value, path []Step) Value {
 	return v
 }
 
-// selectValue is the element at an index. Elements must be of one shape.
+// selectValue returns the element at an index. Elements must be of one shape.
 func (m *Machine) selectValue(list []Value, index *term.Term) Value {
 	// Numbers are chosen by a term of their own, which the pool can simplify.
 	if _, ok := list[0].(*term.Term); ok {
@@ -111,7 +111,7 @@ func (m *Machine) store(s *state, p *Ptr, v Value) {
 	s.heap[i] = m.with(s.heap[i], p.Path, v)
 }
 
-// with is a value with a part of it exchanged.
+// with returns a value with a part of it exchanged.
 func (m *Machine) with(old Value, path []Step, v Value) Value {
 	if len(path) == 0 {
 		return v

@@ -89,7 +89,7 @@ func appendShape(b []byte, v Value, steer bool) []byte {
 	return append(b, ';')
 }
 
-// merge is a where the condition holds and b elsewhere. Both have one shape.
+// merge returns a where the condition holds and b elsewhere. Both have one shape.
 func (m *Machine) merge(c *term.Term, a, b Value) Value {
 	switch x := a.(type) {
 	// Numbers are chosen by the condition; what consists of parts is merged part by part. Equal

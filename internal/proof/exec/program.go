@@ -60,10 +60,10 @@ func build(fset *token.FileSet, pkg *types.Package, files []*ast.File, info *typ
 	return prog, sp
 }
 
-// Line is the line of a position.
+// Line returns the line of a position.
 func (p *Program) Line(pos token.Pos) int { return p.pos.Position(pos).Line }
 
-// Params are the types of the function's parameters, the receiver first.
+// Params returns the types of the function's parameters, the receiver first.
 func (p *Program) Params() []types.Type {
 	var out []types.Type
 	for _, v := range p.Target.Params {

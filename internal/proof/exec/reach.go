@@ -57,5 +57,5 @@ func (m *Machine) Filled(
 	return in, values
 }
 
-// Line is the line of a position in the machine's program.
+// Line returns the line of a position in the machine's program.
 func (m *Machine) Line(pos token.Pos) int { return m.prog.Line(pos) }

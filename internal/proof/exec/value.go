@@ -62,7 +62,7 @@ type Func struct {
 // An Opaque is a value without known content, such as the error that fmt.Errorf makes.
 type Opaque struct{ What string }
 
-// Poison is a value that could not be computed. Whatever uses it is unknown.
+// Poison is a value that could not be computed. The result of any use of it is unknown.
 type Poison struct{ Why string }
 
 // unknown ends the work on a path.
@@ -103,7 +103,7 @@ func isString(t types.Type) bool {
 	return ok && b.Info()&types.IsString != 0
 }
 
-// zero is the zero value of a type.
+// zero returns the zero value of a type.
 func (m *Machine) zero(t types.Type) Value {
 	// Kinds without a zero value of ours are poison: only using it is a fault.
 	switch u := t.Underlying().(type) {
@@ -148,7 +148,7 @@ func (m *Machine) zero(t types.Type) Value {
 	return Poison{"a value of type " + t.String()}
 }
 
-// constant is the value of a constant in the code.
+// constant returns the value of a constant in the code.
 func (m *Machine) constant(c *ssa.Const) Value {
 	if c.Value == nil {
 		return m.zero(c.Type())

@@ -184,7 +184,7 @@ func (p *Pool) Not(t *Term) *Term {
 	return p.node(Not, t.W, t)
 }
 
-// And is the bits that both have.
+// And returns the bits that both have.
 func (p *Pool) And(a, b *Term) *Term {
 	// On truth values it is the conjunction. Constants stand on the right.
 	if a.W == 1 {
@@ -210,7 +210,7 @@ func (p *Pool) And(a, b *Term) *Term {
 	return p.commutative(And, a.W, a, b)
 }
 
-// Or is the bits that one or both have.
+// Or returns the bits that one or both have.
 func (p *Pool) Or(a, b *Term) *Term {
 	// Truth values have only conjunctions: a or b is not (not a and not b).
 	if a.W == 1 {
@@ -233,7 +233,7 @@ func (p *Pool) Or(a, b *Term) *Term {
 	return p.commutative(Or, a.W, a, b)
 }
 
-// Xor is the bits that differ.
+// Xor returns the bits that differ.
 func (p *Pool) Xor(a, b *Term) *Term {
 	if a.W == 1 {
 		return p.xorBool(a, b)
@@ -332,7 +332,7 @@ func (p *Pool) lshrConst(t *Term, n int) *Term {
 	return p.Concat(p.Const(n, 0), p.Extract(t, n, t.W-n))
 }
 
-// Shift is Go's shift of t by an unsigned count of any width.
+// Shift returns Go's shift of t by an unsigned count of any width.
 func (p *Pool) Shift(op Op, t, count *Term) *Term {
 	if count.IsConst() {
 		n := int(min(count.Val, uint64(t.W)))

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// All is the conjunction of truth values.
+// All returns the conjunction of truth values.
 func (p *Pool) All(list ...*Term) *Term {
 	// A conjunction within a conjunction is one.
 	var set []*Term
@@ -36,7 +36,7 @@ func (p *Pool) All(list ...*Term) *Term {
 	return p.node(And, 1, set...)
 }
 
-// Any is the disjunction of truth values.
+// Any returns the disjunction of truth values.
 func (p *Pool) Any(list ...*Term) *Term {
 	inv := make([]*Term, len(list))
 	for i, t := range list {
@@ -124,7 +124,7 @@ func (p *Pool) absorb(and *Term, has map[*Term]bool) *Term {
 
 func (p *Pool) xorBool(a, b *Term) *Term { return p.Ite(a, p.Not(b), b) }
 
-// Ite is a where the condition holds and b elsewhere.
+// Ite returns a where the condition holds and b elsewhere.
 func (p *Pool) Ite(c, a, b *Term) *Term {
 	// Normalise: no constant and no negation as the condition.
 	switch {

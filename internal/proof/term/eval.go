@@ -90,7 +90,7 @@ func computeTwo(t *Term, a, b uint64) uint64 {
 // signed reads the w low bits as a number in two's complement.
 func signed(v uint64, w int) int64 { return int64(v<<(64-w)) >> (64 - w) }
 
-// Signed is the value of a constant in two's complement.
+// Signed returns the value of a constant in two's complement.
 func (t *Term) Signed() int64 { return signed(t.Val, t.W) }
 
 // An Evaluation computes terms of a pool for one assignment of its variables.
@@ -108,7 +108,7 @@ func (p *Pool) Eval(vars map[*Term]uint64) *Evaluation {
 	return &Evaluation{pool: p, vars: vars, have: make([]bool, len(p.all)), val: make([]uint64, len(p.all))}
 }
 
-// Value is the value of a term that existed when the evaluation began.
+// Value returns the value of a term that existed when the evaluation began.
 func (e *Evaluation) Value(t *Term) uint64 {
 	// Arguments have smaller numbers, but most terms of a pool are not asked for.
 	stack := []*Term{t}

@@ -164,7 +164,7 @@ func (p *Pool) sumText(t *Term, names map[*Term]string) string {
 // A run is neighbouring entries of a table that are the index plus a constant,
 // or one constant.
 type run struct {
-	to    int // first index behind it
+	to    int // first index after it
 	plus  bool
 	delta uint64
 }

@@ -121,7 +121,7 @@ func (p *Pool) disjoint(s *Term) *Term {
 	return out
 }
 
-// Add is the sum, modulo two to the power of the width.
+// Add returns the sum, modulo two to the power of the width.
 func (p *Pool) Add(a, b *Term) *Term {
 	if t := p.lanes(a, b, false); t != nil {
 		return t
@@ -132,7 +132,7 @@ func (p *Pool) Add(a, b *Term) *Term {
 	return p.sum(l)
 }
 
-// Sub is the difference, modulo two to the power of the width.
+// Sub returns the difference, modulo two to the power of the width.
 func (p *Pool) Sub(a, b *Term) *Term {
 	if t := p.lanes(a, b, true); t != nil {
 		return t
@@ -180,8 +180,8 @@ func (p *Pool) lanes(a, b *Term, sub bool) *Term {
 	return p.Concat(parts...)
 }
 
-// cuts are the places where both words have a border between parts. Constants
-// have borders everywhere.
+// cuts returns the places where both words have a border between parts. Constants have borders
+// everywhere.
 func (p *Pool) cuts(a, b *Term) []int {
 	// of returns the borders of a word's parts; nil stands for everywhere.
 	of := func(t *Term) map[int]bool {
@@ -205,7 +205,7 @@ func (p *Pool) cuts(a, b *Term) []int {
 	return out
 }
 
-// parts are the parts of a word, the highest first.
+// parts returns the parts of a word, the highest first.
 func parts(t *Term) []*Term {
 	if t.Op == Concat {
 		return t.Args
@@ -213,7 +213,7 @@ func parts(t *Term) []*Term {
 	return []*Term{t}
 }
 
-// Mul is the product, modulo two to the power of the width.
+// Mul returns the product, modulo two to the power of the width.
 func (p *Pool) Mul(a, b *Term) *Term {
 	if a.Op == Const {
 		a, b = b, a
@@ -226,7 +226,7 @@ func (p *Pool) Mul(a, b *Term) *Term {
 	return p.commutative(Mul, a.W, a, b)
 }
 
-// UDiv is the quotient of unsigned numbers. The divisor must not be zero.
+// UDiv returns the quotient of unsigned numbers. The divisor must not be zero.
 func (p *Pool) UDiv(a, b *Term) *Term {
 	if b.Op == Const && b.Val > 0 {
 		if b.Val&(b.Val-1) == 0 {
@@ -239,7 +239,7 @@ func (p *Pool) UDiv(a, b *Term) *Term {
 	return p.node(UDiv, a.W, a, b)
 }
 
-// URem is the remainder of unsigned numbers. The divisor must not be zero.
+// URem returns the remainder of unsigned numbers. The divisor must not be zero.
 func (p *Pool) URem(a, b *Term) *Term {
 	// A number below the divisor is its own remainder.
 	if a.hi < b.lo {
@@ -311,13 +311,13 @@ func exact(s *Term) bool {
 	return true
 }
 
-// SDiv is Go's quotient of signed numbers. The divisor must not be zero.
+// SDiv returns Go's quotient of signed numbers. The divisor must not be zero.
 func (p *Pool) SDiv(a, b *Term) *Term {
 	q := p.UDiv(p.abs(a), p.abs(b))
 	return p.Ite(p.xorBool(p.Sign(a), p.Sign(b)), p.Neg(q), q)
 }
 
-// SRem is Go's remainder of signed numbers. The divisor must not be zero.
+// SRem returns Go's remainder of signed numbers. The divisor must not be zero.
 func (p *Pool) SRem(a, b *Term) *Term {
 	r := p.URem(p.abs(a), p.abs(b))
 	return p.Ite(p.Sign(a), p.Neg(r), r)
@@ -325,5 +325,5 @@ func (p *Pool) SRem(a, b *Term) *Term {
 
 func (p *Pool) abs(a *Term) *Term { return p.Ite(p.Sign(a), p.Neg(a), a) }
 
-// Sign is the highest bit.
+// Sign returns the highest bit.
 func (p *Pool) Sign(a *Term) *Term { return p.Extract(a, a.W-1, 1) }

@@ -13,7 +13,7 @@ func (p *Pool) tabulate(t, v *Term) []uint64 {
 	for i, a := range t.Args {
 		tabs[i] = p.tableOf(a, v)
 	}
-	// A variable has at most so many values that all of them can be computed.
+	// A variable has few enough values to compute all of them.
 	out, vals := make([]uint64, 1<<v.W), make([]uint64, len(t.Args))
 	for x := range out {
 		for i := range tabs {
@@ -40,8 +40,8 @@ func (p *Pool) tableOf(t, v *Term) []uint64 {
 	return p.tabulate(t, v)
 }
 
-// canon is the one term of w bits that has the given values for the values of
-// v: a constant, v itself or a table, between zeros.
+// canon returns the one term of w bits that has the given values for the values of v: a constant, v
+// itself or a table, between zeros.
 func (p *Pool) canon(v *Term, w int, tab []uint64) *Term {
 	// A table with one value is a constant.
 	var ones uint64
@@ -97,8 +97,8 @@ func (p *Pool) table(tab []uint64) int {
 	return id
 }
 
-// Select is the element of a list at an index that is below its length: a tree
-// of decisions over the bits of the index, whose equal parts are shared.
+// Select returns the element of a list at an index that is below its length: a tree of decisions
+// over the bits of the index, whose equal parts are shared.
 func (p *Pool) Select(list []*Term, index *Term) *Term {
 	if index.IsConst() {
 		return list[min(index.Val, uint64(len(list)-1))]

@@ -62,8 +62,8 @@ func (t *Term) True() bool { return t.Op == Const && t.W == 1 && t.Val == 1 }
 // False reports whether the term is the truth value false.
 func (t *Term) False() bool { return t.Op == Const && t.W == 1 && t.Val == 0 }
 
-// Bounds are the least and the greatest value that the term may have. They
-// hold for all inputs and need not be reached.
+// Bounds returns the least and the greatest value that the term may have. They hold for all inputs
+// and need not be reached.
 func (t *Term) Bounds() (lo, hi uint64) { return t.lo, t.hi }
 
 // SameByte reports whether both terms depend on one and the same small variable
@@ -184,8 +184,8 @@ func soleOf(t *Term) *Term {
 	return v
 }
 
-// commonSole is the small variable that alone occurs in the terms. ok is false
-// when something else occurs too.
+// commonSole returns the small variable that alone occurs in the terms. ok is false when something
+// else occurs too.
 func commonSole(args []*Term) (v *Term, ok bool) {
 	for _, a := range args {
 		switch {

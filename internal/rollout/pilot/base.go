@@ -37,7 +37,7 @@ type Base struct {
 	ID    string
 }
 
-// Path is a file of the rollout.
+// Path returns a file of the rollout.
 func (b Base) Path(name string) string { return filepath.Join(b.Store.Dir(), "rollouts", b.ID, name) }
 
 // Load reads how the rollout stands.

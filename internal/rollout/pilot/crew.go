@@ -35,7 +35,7 @@ type News struct {
 // stopped is the cause when a person ends a rollout.
 const stopped = "a person stopped it"
 
-// Stopped are the news that a person wants the rollout to end.
+// Stopped returns the news that a person wants the rollout to end.
 func Stopped() *News { return &News{Round: rollout.Round{Stop: stopped}} }
 
 // Begin starts all processes, or none. Of a controller that was killed a lease may be left: it is

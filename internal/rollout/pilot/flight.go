@@ -70,7 +70,7 @@ func (f *Flight) Warn(texts ...string) {
 	f.Log.Warnings = f.Log.Warnings[max(0, len(f.Log.Warnings)-mostWarnings):]
 }
 
-// NewWarnings are those that follow the first few, as far as they are kept.
+// NewWarnings returns those that follow the first few, as far as they are kept.
 func (l *Log) NewWarnings(seen int) []string {
 	return l.Warnings[max(0, len(l.Warnings)-max(0, l.Warned-seen)):]
 }

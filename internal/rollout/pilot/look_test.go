@@ -21,7 +21,7 @@ func TestPlanGuardsLateCalls(t *testing.T) {
 		unit  rollout.Unit
 		own   []rollout.Guardrail
 		want  float64 // margin; 0: none
-		gets  bool    // the plan is told that it gets one
+		gets  bool    // the plan says that it gets one
 		note  string
 	}{
 		"none given":      {true, rollout.Slices, nil, lateMargin, false, "if they wait"},

@@ -5,7 +5,7 @@ import "github.com/beagle-go/beagle/internal/rollout"
 // A Leg is the progress of a rollout, in a few words.
 type Leg struct {
 	Round int  `json:"round"` // how many were entered
-	Begun bool `json:"begun"` // the processes have been told to begin
+	Begun bool `json:"begun"` // the processes have the order to begin
 	Over  bool `json:"over"`  // shipped and released, or rolled back
 
 	Phase    rollout.Phase    `json:"phase,omitempty"`

@@ -34,7 +34,7 @@ func (p *Pilot) Run(ctx context.Context) (rollout.Decision, error) {
 // Begin starts the processes; see [Engine].
 func (p *Pilot) Begin() (*News, error) { return p.Crew.Begin(p.ctx, p.Flight.Orders(p.Limits)) }
 
-// Listen is one beat; see [Engine].
+// Listen returns one beat; see [Engine].
 func (p *Pilot) Listen() (*News, error) {
 	return p.Crew.Listen(p.ctx, p.Flight.Orders(p.Limits), p.Flight.Log.Seats, p.Flight.State.Held, 0)
 }

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 var payload = make([]byte, 2048)
 
-// work is the function on trial: some microseconds.
+// work returns the function on trial: some microseconds.
 func work(n int) (sum uint32, err error) {
 	payload := payload[:1024+n%1024]
 	return crc32.ChecksumIEEE(payload) ^ crc32.Checksum(payload, castagnoli), nil
@@ -46,7 +46,7 @@ func work(n int) (sum uint32, err error) {
 
 var castagnoli = crc32.MakeTable(crc32.Koopman)
 
-// What bad candidates keep.
+// Bad candidates keep these alive.
 var (
 	keptMu sync.Mutex
 	kept   [][]byte
@@ -56,7 +56,8 @@ var (
 
 var errPlanted = errors.New("planted")
 
-// A planted candidate is bad, and off by what, before it answered so many requests.
+// A planted candidate is bad: off says what must switch it off, and most bounds the requests that
+// it answers before.
 type planted struct {
 	off       string
 	most      float64
@@ -253,7 +254,7 @@ func service(t *testing.T, name string) *capture.Client {
 	return nil
 }
 
-// flyPlanted rolls the candidate of a service out, for so many blocks at most.
+// flyPlanted rolls the candidate of a service out, for a bounded number of blocks.
 func flyPlanted(t *testing.T, c *capture.Client, blocks int) (*rollout.Experiment, rollout.Decision) {
 	t.Helper()
 	plan, _ := Plan(rollout.Plan{Ramp: []float64{0.1, 0.25}, StepBlocks: 20, Horizon: 300, MostBlocks: 100_000,

@@ -202,7 +202,7 @@ func (g *Guards) rules(ctx context.Context) string {
 	return why
 }
 
-// Figure is a guardrail's value now, or at the time of g.
+// Figure returns a guardrail's value now, or at the time of g.
 func (g *Guards) Figure(ctx context.Context, r *Guard) (float64, error) {
 	if r.Query != "" {
 		return g.value(ctx, r.Query)

@@ -21,8 +21,8 @@ type Answer struct {
 	Blocks   int     `json:"blocks"`
 }
 
-// AnswerOf is the judge's answer for a share: whether the experiment has passed it. Above 0.5, and
-// when none is given, that means that it shipped.
+// AnswerOf returns the judge's answer for a share: whether the experiment has passed it. Above 0.5,
+// and when none is given, that means that it shipped.
 func AnswerOf(e *rollout.Experiment, d rollout.Decision, share float64) Answer {
 	a := Answer{Why: d.Cause, Phase: string(e.State.Phase), Share: e.Share(), Blocks: e.State.Blocks}
 	switch e.State.Phase {
@@ -159,7 +159,7 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// Metrics are an experiment's state in Prometheus' text form.
+// Metrics returns an experiment's state in Prometheus' text form.
 func Metrics(id string, e *rollout.Experiment) string {
 	var b strings.Builder
 	gauge := func(name, labels string, v float64) {

@@ -6,7 +6,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout"
 )
 
-// What the clock sees of a function on a busy machine.
+// These describe the times of a function on a busy machine.
 const (
 	timedCalls     = 120  // of an arm in a block
 	preempted      = 2e-4 // share of the calls

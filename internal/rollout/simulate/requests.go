@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout"
 )
 
-// What the requests of a process are like.
+// These describe the requests of a process.
 const (
 	requestsEach  = 1500  // a second
 	leastEach     = 100   // of an arm in a block, which lasts until then

@@ -61,19 +61,19 @@ func Nothing() []Scenario {
 	}
 }
 
-// drifts is a change of the function that drifts.
+// drifts returns a change of the function that drifts.
 func drifts(function, deviation, memory float64) func(uint64) Truth {
 	return always(Truth{Function: function, Drift: deviation, DriftMemory: memory})
 }
 
-// Users is a scenario in which requests do not draw: each user keeps an arm. The
-// placebo shows it in about half of them, so a source must not do it.
+// Users returns a scenario in which requests do not draw: each user keeps an arm. The placebo shows
+// it in about half of them, so a source must not do it.
 func Users() Scenario {
 	return Scenario{"arms by user, 100 users an arm", Service{Unit: rollout.Requests, Users: 100, Memory: 0.9},
 		always(Truth{})}
 }
 
-// Luck is a scenario in which link order moves each copy by 2 % of the service.
+// Luck returns a scenario in which link order moves each copy by 2 % of the service.
 func Luck() Scenario {
 	return Scenario{"link order moves each copy by 2 %", Service{LinkLuck: 0.02, Memory: 0.5}, always(Truth{})}
 }
@@ -132,8 +132,8 @@ func Gains() []Scenario {
 	}
 }
 
-// Losses is a scenario of losses drawn by chance: what gets worse, by how much
-// above its margin, on which service. In half of them the function gets faster.
+// Losses returns a scenario of losses drawn by chance: what gets worse, by how much above its
+// margin, on which service. In half of them the function gets faster.
 func Losses() Scenario {
 	return Scenario{"losses drawn by chance", Service{Memory: 0.5}, func(seed uint64) Truth {
 		rng := rand.New(rand.NewPCG(seed, 200))

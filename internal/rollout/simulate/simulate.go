@@ -69,7 +69,7 @@ func (t Truth) onClass() float64 {
 	return (1 + t.Function) * t.Class * max(0, t.Times-1)
 }
 
-// What the simulated service is like.
+// These describe the simulated service.
 const (
 	sliceTime     = 20 * time.Millisecond
 	turns         = 10   // of the arms in a block
@@ -184,7 +184,7 @@ func (w *world) turns(p *process, arms int) (sums [3]float64) {
 	return sums
 }
 
-// load is the traffic at this time, 1 on average.
+// load returns the traffic at this time, 1 on average.
 func (w *world) load() float64 {
 	if !w.Wave {
 		return 1

@@ -195,7 +195,7 @@ func (g *Guardrails) add(d *document, indicators map[string]indicator) error {
 	return nil
 }
 
-// budget is the share of bad events that an objective in percent allows.
+// budget returns the share of bad events that an objective in percent allows.
 func budget(name string, percent float64) (float64, error) {
 	if !(percent > 0 && percent < 100) {
 		return 0, fmt.Errorf("SLO %s has the objective %g: give percents, above 0 and below 100", name, percent)
@@ -300,7 +300,7 @@ func (g *Guardrails) openSLO(d *document, indicators map[string]indicator) error
 
 var selector = regexp.MustCompile(`^[A-Za-z_:][A-Za-z0-9_:]*(\{[^{}]*\})?$`)
 
-// events is the number of events in a window. A counter must be a selector: only of one can
+// events returns the number of events in a window. A counter must be a selector: only of one can
 // Prometheus tell when it was reset.
 func (m *metric) events(counter bool, w string) (string, error) {
 	if !strings.EqualFold(m.Source.Type, "prometheus") {

@@ -57,7 +57,7 @@ type service struct {
 
 func name(p, f int) string { return fmt.Sprintf("example.com/p%d.F%d", p, f) }
 
-// Profiles are the windows of one service over eight days.
+// Profiles returns the windows of one service over eight days.
 func Profiles(event Event, seed uint64) (all []watch.Window) {
 	s := newService(event, seed)
 	for i := range Windows {
@@ -98,7 +98,7 @@ func Replay(event Event, seed uint64) (Outcome, error) {
 	return out, nil
 }
 
-// Changed is the function in which an event is, or "" where nothing should be found.
+// Changed returns the function in which an event is, or "" where nothing should be found.
 func Changed(event Event) string {
 	switch event {
 	case SlowDown, SpeedUp:

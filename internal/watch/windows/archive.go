@@ -88,7 +88,7 @@ func Open(s *store.Store, service string, length time.Duration, c watch.Config, 
 
 func (a *Archive) path(name string) string { return filepath.Join(a.dir, name) }
 
-// month is the file of the windows that begin in a month.
+// month returns the file of the windows that begin in a month.
 func (a *Archive) month(at time.Time) string {
 	return a.path("windows-" + at.UTC().Format("2006-01") + ".jsonl")
 }

@@ -57,8 +57,8 @@ func Outlooks(windows []watch.Window, length time.Duration, h Horizon) (out []Ou
 	return out, why
 }
 
-// Trends are the series of [Outlooks] with their forecasts, by name. A series that is too short for
-// a forecast is there without one.
+// Trends returns the series of [Outlooks] with their forecasts, by name. A series that is too short
+// for a forecast is there without one.
 func Trends(windows []watch.Window, length time.Duration, ahead []Outlook) map[string]watch.Trend {
 	out := map[string]watch.Trend{}
 	run := regular(windows, length)
@@ -123,7 +123,7 @@ func series(windows []watch.Window) (out []named) {
 		for _, w := range windows {
 			bad, ok := w.Bad[slo]
 			if !ok {
-				s.values = nil // the series goes on behind the gap
+				s.values = nil // the series goes on after the gap
 				continue
 			}
 			s.values = append(s.values, bad)

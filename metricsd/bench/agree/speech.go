@@ -106,7 +106,7 @@ func (s *speech) spoil(b []byte) []byte {
 	return b
 }
 
-// sender is where datagrams come from: a network, and a container or none.
+// sender draws the origin of a datagram: a network, and a container or none.
 func (s *speech) sender() (origin, detected string) {
 	return s.one([]string{"udp", "unixgram"}), s.one([]string{"", "c1", "c2"})
 }

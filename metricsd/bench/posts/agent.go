@@ -218,7 +218,7 @@ func untilTaken(address string) error {
 	return errors.New("the agent does not take what it is sent")
 }
 
-// serveAgent is an agent until its standard input ends.
+// serveAgent runs an agent until its standard input ends.
 func serveAgent(out io.Writer, key, profile string) error {
 	i := slices.IndexFunc(keyers, func(k struct {
 		name string
@@ -267,7 +267,7 @@ func serveAgent(out io.Writer, key, profile string) error {
 	}))
 }
 
-// A keyedAgent is the way of a message through metricsd's agent, but for the key.
+// A keyedAgent is the way of a message through metricsd's agent, except for the key.
 type keyedAgent struct {
 	aggregator *aggregate.Aggregator
 	parser     *dogstatsd.Parser

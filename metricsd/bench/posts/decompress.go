@@ -81,7 +81,7 @@ func (o *options) decompressRows(t *table, size int) error {
 	return failed
 }
 
-// payload is a JSON body of about that many bytes with random values.
+// payload returns a JSON body of about that many bytes with random values.
 func payload(size int) []byte {
 	rng := rand.New(rand.NewPCG(1, uint64(size)))
 	var b bytes.Buffer
@@ -120,7 +120,7 @@ func readInto(out []byte, r io.Reader) ([]byte, error) {
 	return out[:n], err
 }
 
-// inGo are the ways of zlib in Go; kept readers have read a body before.
+// inGo returns the ways of zlib in Go; kept readers have read a body before.
 func inGo(packed []byte) []unpacker {
 	kept, err := stdzlib.NewReader(bytes.NewReader(packed))
 	if err != nil {

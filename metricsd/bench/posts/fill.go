@@ -126,8 +126,8 @@ func postFrom(ctx context.Context, phase time.Duration, sender int, posted, refu
 		return
 	case <-time.After(phase):
 	}
-	// Names repeat but for a tenth: an intake lives on what it knows, and new names are its dear
-	// case.
+	// Nine tenths of the names repeat: an intake lives on what it knows, and new names are its
+	// dear case.
 	for end, n := time.Now().Add(phase), 0; time.Now().Before(end); n++ {
 		var body bytes.Buffer
 		body.WriteString(`{"series":[`)
@@ -143,7 +143,7 @@ func postFrom(ctx context.Context, phase time.Duration, sender int, posted, refu
 				`"team:checkout"],"points":[[%d,1.5]]}`, sender, of, of%500, of%5000, time.Now().Unix())
 		}
 		body.WriteString(`]}`)
-		// A refusal is what the bound is for: the client waits as it was told, shortly, and sends
+		// A refusal is what the bound is for: the client waits for the given short time, and sends
 		// the next.
 		r, err := http.Post("http://"+fillDoor+"/api/v1/series", "application/json", &body)
 		if err != nil {

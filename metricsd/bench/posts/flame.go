@@ -96,7 +96,7 @@ func drawFrame(b *strings.Builder, f *frame, x float64, depth int, scale float64
 	}
 }
 
-// colour is red for what makes the key, so that the graphs can be compared at a glance.
+// colour returns red for what makes the key, so that the graphs can be compared at a glance.
 func colour(name string) string {
 	for _, part := range []string{"sortedKey", "slices.", "murmur3", "agentKeys", "contextkey"} {
 		if strings.Contains(name, part) {

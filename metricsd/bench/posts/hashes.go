@@ -71,7 +71,7 @@ func hashes(o *options, args []string) error {
 	return o.print(times, hashQuality(2_000_000))
 }
 
-// tagsOf are a thousand tags of a length.
+// tagsOf returns a thousand tags of a length.
 func tagsOf(length int) []string {
 	rng := rand.New(rand.NewPCG(1, uint64(length)))
 	tags := make([]string, 1000)

@@ -34,7 +34,7 @@ var histories = []struct {
 	}},
 }
 
-// nthName is a name of a metric; to make it is part of the figures of names.
+// nthName returns a name of a metric; to make it is part of the figures of names.
 func nthName(i int) string { return "service.checkout.request." + strconv.Itoa(i) }
 
 // historyResult is what a process measures.

@@ -19,7 +19,7 @@ type tagList struct {
 	hashes []uint64
 }
 
-// messages are lists of n tags, each list in an order of its own: a way must not learn one by
+// messages returns lists of n tags, each list in an order of its own: a way must not learn one by
 // heart. With repeated, one tag in eight is one of the others again. Tags have about 16 bytes.
 func messages(n int, repeated bool) []tagList {
 	rng := rand.New(rand.NewPCG(uint64(n), 1))

@@ -14,7 +14,7 @@ type way struct {
 	unit int // n is a multiple of it; 0 is 1
 }
 
-// times are the nanoseconds of processor time for one operation, by turn. The last way is the
+// times returns the nanoseconds of processor time for one operation, by turn. The last way is the
 // first once more.
 func (o *options) times(ways ...way) [][]float64 {
 	ways = append(ways, ways[0])
@@ -45,8 +45,8 @@ func (o *options) fit(w way) int {
 	}
 }
 
-// cost is the processor time of all threads, the collector's included, in nanoseconds for one of
-// n operations.
+// cost returns the processor time of all threads, the collector's included, in nanoseconds for one
+// of n operations.
 func cost(w way, n int) float64 {
 	before := processor()
 	w.run(n)

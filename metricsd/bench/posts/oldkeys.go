@@ -6,8 +6,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/murmur3"
 )
 
-// sortedKey is the first way of the second post: sort the tags, take each once, and hash one after
-// the other into the key. It returns the tags too, each once.
+// sortedKey returns the first way of the second post: sort the tags, take each once, and hash one
+// after the other into the key. It returns the tags too, each once.
 func sortedKey(name, host string, tags []string) (uint64, []string) {
 	slices.Sort(tags)
 	tags = slices.Compact(tags)
@@ -60,7 +60,7 @@ func (g *agentKeys) byComparing(tags []string) (key uint64) {
 	return key
 }
 
-// bySet uses as many places as are needed for twice the tags, as long as there are so many. In the
+// bySet uses as many places as are needed for twice the tags, as long as there are enough. In the
 // set 0 is a free place, which the post's sketch of it does not speak of.
 func (g *agentKeys) bySet(tags []string) (key uint64) {
 	size := 8

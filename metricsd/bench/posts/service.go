@@ -104,7 +104,7 @@ func command1(name string, args ...string) error {
 	return nil
 }
 
-// process is the processor time of one operation among n, in nanoseconds.
+// process returns the processor time of one operation among n, in nanoseconds.
 func process(program, bench string, n int) (float64, error) {
 	one, err := processOf(program, bench, 1)
 	if err != nil {

@@ -87,7 +87,7 @@ func ratioOf(of, by []float64) ratio {
 	return interval(r)
 }
 
-// interval is the median, and the middle 95 % of the medians of as many values drawn anew.
+// interval returns the median, and the middle 95 % of the medians of as many values drawn anew.
 func interval(values []float64) ratio {
 	const draws = 2000
 	medians := make([]float64, draws)

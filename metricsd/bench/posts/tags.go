@@ -45,7 +45,7 @@ type tagLoad struct {
 	found  int
 }
 
-// loadTags makes a load; longer adds so many bytes to each value.
+// loadTags makes a load; longer is the number of bytes added to each value.
 func loadTags(longer int) *tagLoad {
 	l := &tagLoad{}
 	g := load.NewGenerator(load.Shape{Contexts: 3000, Packet: 8192}, 0, 1)

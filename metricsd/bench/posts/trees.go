@@ -10,7 +10,7 @@ import (
 	"github.com/tchap/go-patricia/v2/patricia"
 )
 
-// hierarchical are names as metrics have them, in no order.
+// hierarchical returns names as metrics have them, in no order.
 func hierarchical(n int) []string {
 	services := []string{"checkout", "payments", "search", "catalog", "identity", "shipping", "pricing", "basket"}
 	parts := []string{"request.latency", "request.errors", "cache.hits", "db.query.time", "queue.depth"}
@@ -91,7 +91,7 @@ func looks(s nameSet, names []string, found *int) func(int) {
 	}
 }
 
-// live is the heap in use after a collection.
+// live returns the heap in use after a collection.
 func live() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -48,7 +48,7 @@ func show(r row, results []*result) {
 	}
 }
 
-// baseline is what a server is compared with: of the same build.
+// baseline returns what a server is compared with: of the same build.
 func baseline(results []*result, x *result) *result {
 	i := slices.IndexFunc(results, func(o *result) bool {
 		return o.kind.name == x.kind.baseline && o.kind.pgo == x.kind.pgo
@@ -64,7 +64,7 @@ func median(of []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// interval is where the median lies with 95 %, by drawing rounds anew.
+// interval returns where the median lies with 95 %, by drawing rounds anew.
 func interval(of []float64) (least, greatest float64) {
 	const draws = 4000
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -165,7 +165,7 @@ func (s *server) send(network string, packet []byte) error {
 	return err
 }
 
-// cpu is the processor time that the server has taken, as clock_getcpuclockid(3) has it.
+// cpu returns the processor time that the server has taken, as clock_getcpuclockid(3) has it.
 func (s *server) cpu() (time.Duration, error) {
 	const sched = 2
 	var t unix.Timespec
@@ -173,7 +173,7 @@ func (s *server) cpu() (time.Duration, error) {
 	return time.Duration(t.Nano()), err
 }
 
-// drops is how many datagrams the kernel has dropped.
+// drops returns how many datagrams the kernel has dropped.
 func (s *server) drops() (n int) {
 	if s.port == "" {
 		return 0
@@ -189,7 +189,7 @@ func (s *server) drops() (n int) {
 	return n
 }
 
-// memory is what the server has resident, in MB.
+// memory returns what the server has resident, in MB.
 func (s *server) memory() (mb int) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
 	if _, after, ok := strings.Cut(string(status), "VmRSS:"); ok {
@@ -225,7 +225,7 @@ func packetsOf(r row) (*packets, error) {
 	return p, nil
 }
 
-// randomTags are messages with a tag that no other message has. The agent bounds the contexts
+// randomTags returns messages with a tag that no other message has. The agent bounds the contexts
 // that come of them.
 func randomTags() *packets {
 	shape := load.Shape{Contexts: 3000, Packet: 7000} // and what the tags add

@@ -1,6 +1,6 @@
 // Command agent sends series and sketches by the code that the Datadog Agent sends them by: its
-// serializer, its compression and its forwarder, of the version in go.mod. It prints what it
-// has sent and goes on until its input ends, for the forwarder works behind.
+// serializer, its compression and its forwarder, of the version in go.mod. It prints what it has
+// sent and goes on until its input ends, for the forwarder works in the background.
 package main
 
 import (

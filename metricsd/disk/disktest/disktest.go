@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mount mounts a file system of so many bytes until the test ends. Where that is not
-// allowed the test is skipped.
+// Mount mounts a file system of the given size until the test ends. Where that is not allowed the
+// test is skipped.
 func Mount(t testing.TB, bytes string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -29,7 +29,7 @@ func Mount(t testing.TB, bytes string) (dir string) {
 	return dir
 }
 
-// FillBut is [Fill] that leaves room for so many bytes.
+// FillBut does what [Fill] does, and leaves the given number of bytes free.
 func FillBut(t testing.TB, dir string, left int64) (room func()) {
 	t.Helper()
 	kept := filepath.Join(dir, "left")

@@ -66,14 +66,14 @@ var ErrFull = errors.New("the queue is full")
 type Bus interface {
 	// Publish adds a message and returns when it is safe.
 	Publish(ctx context.Context, data []byte) error
-	// Read calls take with every message behind the places, in each partition's order,
-	// until ctx is done or take fails. The places are those that were noted.
+	// Read calls take with every message after the places, in each partition's order, until ctx is
+	// done or take fails. The places are those that were noted.
 	Read(ctx context.Context, after map[int32]int64, take func(Message) error) error
 	// Done says that messages up to the places are not needed any more.
 	Done(ctx context.Context, read map[int32]int64) error
 	// Fill tells how much waits that is not done.
 	Fill(ctx context.Context) (Fill, error)
-	// Moves tells how often reading had to go on elsewhere than behind what was read.
+	// Moves counts the times that reading could not go on right after what was read.
 	Moves() Moves
 	Close() error
 }
@@ -81,7 +81,7 @@ type Bus interface {
 // MaxMessage bounds a message. A door that packs more must split it.
 const MaxMessage = 8 << 20
 
-// ownPlaces are places that a reading may change.
+// ownPlaces returns places that a reading may change.
 func ownPlaces(after map[int32]int64) map[int32]int64 {
 	places := map[int32]int64{}
 	maps.Copy(places, after)

@@ -86,7 +86,7 @@ func texts(from, to int) (out []string) {
 
 var errEnough = errors.New("enough")
 
-// readAll reads n messages behind places and sorts them, since partitions have no
+// readAll reads n messages after places and sorts them, since partitions have no
 // order among them; within one, places must grow.
 func readAll(t *testing.T, b Bus, after map[int32]int64, n int) (all []string, places map[int32]int64) {
 	t.Helper()
@@ -160,8 +160,8 @@ func TestPlacesOfAnotherStreamSayNothing(t *testing.T) {
 }
 
 // TestAStreamLosesItsEnd restores the embedded queue's files from a copy that lacks what was read
-// last, as a power cut may. What comes then has numbers that were read; all of it must be read, and
-// none be removed because of the old places.
+// last, as a power cut may. New messages then have numbers that were read before. All of them must
+// be read, and none removed because of the old places.
 func TestAStreamLosesItsEnd(t *testing.T) {
 	o := NATSOptions{Dir: t.TempDir(), Bytes: 1 << 20}
 	copied := t.TempDir()

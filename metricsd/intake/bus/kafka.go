@@ -33,8 +33,8 @@ type kafkaBus struct {
 	moves Moves
 }
 
-// Brokers may be away for long. Nothing waits that long: senders are told to retry later, the
-// processor goes on, and the page says that brokers are away.
+// Brokers may be away for long. Nothing waits that long: the intake asks senders to retry later,
+// the processor goes on, and the page says that brokers are away.
 const (
 	publishWithin = 5 * time.Second // as JetStream's client does
 	tellWithin    = 2 * time.Second // for figures that only people read

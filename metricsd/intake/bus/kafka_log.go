@@ -21,7 +21,7 @@ type topicLog struct {
 	partitions int32
 }
 
-// key is the number under which a partition's place is kept. Those of one topic follow each
+// key returns the number under which a partition's place is kept. Those of one topic follow each
 // other; one that was made anew under the same name has others.
 func (l topicLog) key(partition int32) int32 {
 	return int32((uint32(l.first) + uint32(partition)) & math.MaxInt32)
@@ -115,7 +115,7 @@ func (b *kafkaBus) listed(all kadm.ListedOffsets, err error) func(partition int3
 	}
 }
 
-// epochEnd is the offset at which a leader's epoch has ended, and very large where the broker
+// epochEnd returns the offset at which a leader's epoch has ended, and very large where the broker
 // does not know.
 func (b *kafkaBus) epochEnd(ctx context.Context, partition, epoch int32) (int64, error) {
 	if epoch < 0 {

@@ -17,7 +17,7 @@ import (
 // to go on from. Nothing may be left out, and little read twice: parcels are known by their
 // IDs, but only the last million.
 //
-//   - Retention removed what was not read yet. What is left was not read: go on at its start.
+//   - Retention removed unread messages. The others were not read either: go on at the start.
 //   - A broker lost the log's end, in a crash or because its disk was restored from an older
 //     copy, and what came since then stands where other messages were. Go on where the log
 //     parts from the one that was read ([kafkaBus.parting]).
@@ -115,7 +115,7 @@ func (r *kafkaReading) open(ctx context.Context, brokers *kadm.Client, within ti
 	return nil
 }
 
-// starts are the offsets to read from: those of the last messages that were read.
+// starts returns the offsets to read from: those of the last messages that were read.
 func (r *kafkaReading) starts() map[int32]kgo.Offset {
 	from := map[int32]kgo.Offset{}
 	for p := range r.log.partitions {
@@ -142,7 +142,7 @@ func (r *kafkaReading) judge(ctx context.Context, fetched kgo.Fetches) error {
 	return nil
 }
 
-// record hands on a record, if it comes behind the one that was read last.
+// record hands on a record, if it comes after the one that was read last.
 func (r *kafkaReading) record(ctx context.Context, is *kgo.Record) error {
 	m := Message{r.log.key(is.Partition), is.Offset, markOf(is), is.Value}
 	if last, ok := r.places[m.Partition]; ok {
@@ -193,11 +193,11 @@ func (r *kafkaReading) part(ctx context.Context, partition int32) error {
 	return errAgain
 }
 
-// parting returns an offset at or before the first message that is not of the log that was
-// read up to a place, and as near to it as can be told.
+// parting returns an offset at or before the first message that is not of the log that was read up
+// to a place, and as near to it as the broker can say.
 //
 // The broker knows where the leader's epoch ended under which the last message was written: what
-// was lost is behind that. A broker restored from a copy may count epochs anew, so what was
+// was lost is after that. A broker restored from a copy may count epochs anew, so what was
 // written later than that message, by its time, is read too. Clocks are set, hence some minutes
 // more. One of both has to hold.
 func (b *kafkaBus) parting(ctx context.Context, partition int32, last, mark int64) (int64, error) {
@@ -205,7 +205,7 @@ func (b *kafkaBus) parting(ctx context.Context, partition int32, last, mark int6
 	if err != nil || mark == 0 {
 		return start, err
 	}
-	// before the others: what comes meanwhile is behind it
+	// before the others: what comes meanwhile is after it
 	from, err := b.listed(b.admin.ListEndOffsets(ctx, b.options.Topic))(partition)
 	if err != nil {
 		return 0, err

@@ -78,7 +78,7 @@ func publishInTime(t *testing.T, b *kafkaBus, from, to int) {
 	}
 }
 
-// readUpTo reads behind places until a text comes.
+// readUpTo reads after places until a text comes.
 func readUpTo(t *testing.T, b Bus, after map[int32]int64, last string) (all []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -153,7 +153,7 @@ func TestKafkaLosesTheLogsEndAndTheTime(t *testing.T) {
 	}
 }
 
-// TestKafkaLosesTheLogsEndWhileItIsRead is the same under a reader, which has read other messages
+// TestKafkaLosesTheLogsEndWhileItIsRead does the same under a reader, which has read other messages
 // where the new ones stand.
 func TestKafkaLosesTheLogsEndWhileItIsRead(t *testing.T) {
 	broker := kafkatest.Start(t)
@@ -217,7 +217,7 @@ func makeAnew(t *testing.T, b *kafkaBus) {
 }
 
 // TestKafkaRemovesUnread moves the log's start over messages that were not read: reading goes on
-// there, and the operator is told.
+// there, and the log says so.
 func TestKafkaRemovesUnread(t *testing.T) {
 	for name, start := range brokers {
 		t.Run(name, func(t *testing.T) {
@@ -240,7 +240,8 @@ func TestKafkaRemovesUnread(t *testing.T) {
 	}
 }
 
-// TestPlacesWithoutMarks are those of a metricsd that kept only offsets by the partitions' numbers.
+// TestPlacesWithoutMarks reads the places of a metricsd that kept only offsets by the partitions'
+// numbers.
 func TestPlacesWithoutMarks(t *testing.T) {
 	b := openTopic(t, brokers["kafka"](t))
 	publish(t, b, 0, 10)

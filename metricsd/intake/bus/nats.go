@@ -126,7 +126,7 @@ func (b *natsBus) Moves() Moves {
 var errClosed = errors.New("queue: a write to the disk failed; the embedded server is being opened again, what was " +
 	"acknowledged is kept")
 
-// server is the open one.
+// server returns the open one.
 func (b *natsBus) server() (*natsServer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -230,8 +230,8 @@ func (b *natsBus) readOne(ctx context.Context, s *natsServer, places map[int32]i
 	return s.read(ctx, uint64(from), take)
 }
 
-// Done implements [Bus]. What was read of another stream, or of an end that is lost, says
-// nothing about the messages that have the numbers now.
+// Done implements [Bus]. Places of another stream, or of an end that is lost, say nothing about the
+// messages that have the numbers now.
 func (b *natsBus) Done(ctx context.Context, read map[int32]int64) error {
 	s, err := b.server()
 	if err != nil {

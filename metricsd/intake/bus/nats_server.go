@@ -61,8 +61,8 @@ func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 	return s, nil
 }
 
-// open connects and makes the stream, or takes the one on disk. Full, it refuses what is new: the
-// old is what somebody was told is safe.
+// open connects and makes the stream, or takes the one on disk. Full, it refuses what is new,
+// since somebody counts on what is old.
 func (s *natsServer) open(ctx context.Context, o NATSOptions) (err error) {
 	if s.conn, err = nats.Connect("", nats.InProcessServer(s.server), nats.MaxReconnects(-1)); err != nil {
 		return err
@@ -133,9 +133,9 @@ func (l natsLog) Fatalf(string, ...any)  {}
 func (l natsLog) Debugf(string, ...any)  {}
 func (l natsLog) Tracef(string, ...any)  {}
 
-// behind is the number from which to read on behind a place. A stream may have lost its end, and
-// what came since then has numbers under which other messages were read. What is counted is
-// removed, so there is little else in the stream, and all of it is read.
+// behind returns the number from which to read on after a place. A stream may have lost its end,
+// and newer messages have numbers under which others were read. Counted messages are removed, so
+// the stream holds few others, and all are read.
 func (s *natsServer) behind(ctx context.Context, place, mark int64) (int64, error) {
 	if place <= 0 {
 		return 1, nil

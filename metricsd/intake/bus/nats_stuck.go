@@ -29,8 +29,8 @@ var given = struct {
 // the files of the next one.
 func stuck() bool { return len(stuckOnes()) > 0 }
 
-// giveUp is stuck, once for every time it happens. What it may leave behind writes no
-// more: all writing needs the lock. It keeps a store's memory until the process ends.
+// giveUp does what stuck does, once for every time it happens. Goroutines that it leaves behind
+// write no more: all writing needs the lock. It keeps a store's memory until the process ends.
 func giveUp() bool {
 	found := stuckOnes()
 	given.Lock()
@@ -44,7 +44,7 @@ func giveUp() bool {
 	return false
 }
 
-// stuckOnes are the goroutines that wait for themselves, without those given up.
+// stuckOnes returns the goroutines that wait for themselves, without those given up.
 func stuckOnes() (found []string) {
 	var stacks bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {

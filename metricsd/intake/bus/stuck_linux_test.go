@@ -24,8 +24,8 @@ func stick(t *testing.T) (b *natsBus, places map[int32]int64, o NATSOptions, roo
 	return b, places, o, room
 }
 
-// TestARemovalThatMeetsTheDisksEnd does so without a reserve: senders are told to make room, and
-// when there is some, the queue is open again and holds what was not read.
+// TestARemovalThatMeetsTheDisksEnd does so without a reserve: senders learn that room must be made,
+// and when there is some, the queue is open again and holds what was not read.
 func TestARemovalThatMeetsTheDisksEnd(t *testing.T) {
 	b, places, _, room := stick(t)
 	defer b.Close()

@@ -118,7 +118,7 @@ func (k *Keys) add(line string) error {
 	return nil
 }
 
-// words are those of a line up to its comment.
+// words returns those of a line up to its comment.
 func words(line string) []string {
 	fields := strings.Fields(line)
 	if i := slices.IndexFunc(fields, func(f string) bool { return f[0] == '#' }); i >= 0 {
@@ -170,7 +170,7 @@ func Fingerprint(key string) string {
 	return hex.EncodeToString(digest[:4])
 }
 
-// Shown is how people read a customer's name.
+// Shown returns a customer's name as people read it.
 func Shown(customer string) string {
 	if customer == "" {
 		return Default

@@ -1,5 +1,5 @@
-// Package history remembers what was seen lately: so many names that keeping them
-// as text would not do, each for a bounded time, within bounded memory.
+// Package history remembers the names that were seen lately, each for a bounded time, within
+// bounded memory. They are too many to keep as text.
 //
 // A name is kept as 64 bits of a seeded hash, with the epoch in which it was last
 // seen. Integer keys cost a third of string keys to look up (Datadog measured a
@@ -38,7 +38,7 @@ type shard struct {
 	_       [64]byte // a shard's lock is not to share a line with its neighbour's
 }
 
-// New makes a set of at most so many keys.
+// New makes a set that holds a bounded number of keys.
 func New(most int) *Set {
 	s := &Set{seed: maphash.MakeSeed(), owners: maphash.MakeSeed(), most: max(1, most/shards)}
 	for i := range s.shards {
@@ -47,15 +47,15 @@ func New(most int) *Set {
 	return s
 }
 
-// Key is the key of a name of a kind. Keys of different sets differ: nobody can
-// make names that collide.
+// Key returns the key of a name of a kind. Keys of different sets differ: nobody can make names
+// that collide.
 func (s *Set) Key(kind byte, name string) uint64 {
 	const odd = 0x9e3779b97f4a7c15 // far apart for kinds next to each other
 	return maphash.String(s.seed, name) + uint64(kind)*odd
 }
 
-// Owner is what to add to the keys of an owner's names, so that they differ from those of others.
-// It has a seed of its own: a name that is also an owner's must not take its place.
+// Owner returns what to add to the keys of an owner's names, so that they differ from those of
+// others. It has a seed of its own: a name that is also an owner's must not take its place.
 func (s *Set) Owner(name string) uint64 { return maphash.String(s.owners, name) }
 
 // See stamps a key with the epoch and reports whether it was unknown. In a shard
@@ -74,9 +74,9 @@ func (s *Set) See(key uint64, epoch uint32) (fresh bool) {
 	return !known
 }
 
-// Expire forgets what was last seen before an epoch. What was seen after now was seen
-// by a clock that ran ahead; it counts as seen now, lest it stay until then. One shard is
-// locked at a time.
+// Expire forgets names that were last seen before an epoch. Names seen in the future come from a
+// clock that ran ahead; they count as seen now, lest they stay until then. One shard is locked at a
+// time.
 func (s *Set) Expire(before, now uint32) (gone int) {
 	for i := range s.shards {
 		sh := &s.shards[i]

@@ -66,8 +66,7 @@ func TestOneOfManyIsToldThatItIsNew(t *testing.T) {
 	}
 }
 
-// names are shuffled and of usual length, so that no look-up profits from the one
-// before it.
+// names returns shuffled names of usual length, so that no look-up profits from the one before it.
 func names(n int) []string {
 	out := make([]string, n)
 	for i := range out {

@@ -93,7 +93,7 @@ func (b *ballast) drop() bool {
 	return dropped
 }
 
-// full is an error while a write waits for room.
+// full returns an error while a write waits for room.
 func (b *ballast) full() error {
 	if b.waiting.Load() > 0 {
 		return fmt.Errorf("%w: a write to %s waits for room; make some there, or move the directory",

@@ -40,9 +40,9 @@ func one(name string, place int64) Change {
 	}}
 }
 
-// TestTheLogMeetsTheDisksEnd fills the disk to the last byte behind the index's back, and writes.
-// The write is made, the index is read only until there is room, and all of it is there when it is
-// opened again: on the full disk, and later.
+// TestTheLogMeetsTheDisksEnd fills the disk to the last byte without the index's knowledge, and
+// writes. The write is made, the index is read only until there is room, and all of it is there
+// when it is opened again: on the full disk, and later.
 func TestTheLogMeetsTheDisksEnd(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	x := openSmall(t, dir)
@@ -114,7 +114,7 @@ func readUpToTwo(t *testing.T, x *pebbleIndex, dir string) {
 	}
 }
 
-// withoutRoom is an index with a write in it, on a disk that is full and has no ballast. The
+// withoutRoom returns an index with a write in it, on a disk that is full and has no ballast. The
 // caller calls room to free the disk.
 func withoutRoom(t *testing.T) (x *pebbleIndex, dir string, room func()) {
 	t.Helper()

@@ -9,7 +9,7 @@
 //
 // Queues deliver at least once. A [Change] carries the place in the queue up to which
 // its figures count, and both are written in one transaction; the reader starts
-// again behind that place. So points are counted once although messages may be read
+// again after that place. So points are counted once although messages may be read
 // twice. The news of a change (first and last seen) may be written any number of
 // times: they are a minimum and a maximum.
 //

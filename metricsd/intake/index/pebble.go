@@ -68,7 +68,7 @@ func (quiet) Fatalf(format string, args ...any) {
 	panic("index: " + fmt.Sprintf(format, args...)) // Pebble cannot go on, and says so
 }
 
-// key is the key of an entry. No customer's name has a zero byte, so none is the beginning of
+// key returns the key of an entry. No customer's name has a zero byte, so none is the beginning of
 // another's keys.
 func key(customer string, k Kind, name string) []byte {
 	b := []byte{entryKey}
@@ -204,7 +204,7 @@ func (x *pebbleIndex) batch(ctx context.Context, c Change) (*pebble.Batch, error
 	return b, nil
 }
 
-// room is nil where a change may be written.
+// room returns nil where a change may be written.
 func (x *pebbleIndex) room() error {
 	if err := x.ballast.restore(x.reserve); err != nil {
 		return err
@@ -337,7 +337,7 @@ func (x *pebbleIndex) List(_ context.Context, customer string, k Kind, after str
 	if most <= 0 {
 		return nil, nil
 	}
-	from := append(key(customer, k, after), 0) // the least key behind it
+	from := append(key(customer, k, after), 0) // the least key after it
 	if after == "" {
 		from = key(customer, k, "")
 	}

@@ -31,7 +31,7 @@ type Directory struct {
 	merged   sync.WaitGroup
 }
 
-// New makes a directory of at most so many names.
+// New makes a directory that holds a bounded number of names.
 func New(most int) *Directory {
 	return &Directory{most: most, young: map[string]struct{}{}}
 }
@@ -39,7 +39,7 @@ func New(most int) *Directory {
 // A Room bounds the names of several directories together.
 type Room struct{ left atomic.Int64 }
 
-// NewRoom makes room for so many names.
+// NewRoom makes room for the given number of names.
 func NewRoom(most int) *Room {
 	r := new(Room)
 	r.left.Store(int64(most))
@@ -59,7 +59,7 @@ func (r *Room) take(n int) int {
 	return n
 }
 
-// Within makes a directory of at most so many names, that shares a room with others.
+// Within makes a directory that holds a bounded number of names and shares a room with others.
 func Within(room *Room, most int) *Directory {
 	d := New(most)
 	d.room = room

@@ -131,7 +131,7 @@ func (s *gramSet) clear() {
 	s.list = s.list[:0]
 }
 
-// at is where a name stands, or would stand.
+// at returns the place of a name, or the one that it would have.
 func (s *segment) at(name string) int {
 	return sort.Search(s.len(), func(i int) bool { return string(s.name(i)) >= name })
 }
@@ -169,7 +169,7 @@ func (s *segment) contains(part []byte, most, look int) (found []string, read in
 	return found, read
 }
 
-// candidates are the blocks that hold all grams of a substring; nil for none.
+// candidates returns the blocks that hold all grams of a substring; nil for none.
 func (s *segment) candidates(part []byte) *roaring.Bitmap {
 	n := min(longest, len(part))
 	var all []*roaring.Bitmap

@@ -26,7 +26,7 @@ const (
 // zero ID is nobody's, and a parcel that has it is never taken for another.
 type ID [16]byte
 
-// Part is the ID of the i-th parcel of a request.
+// Part returns the ID of the i-th parcel of a request.
 func (id ID) Part(i int) ID {
 	place := id[len(id)-4:]
 	binary.LittleEndian.PutUint32(place, binary.LittleEndian.Uint32(place)+uint32(i))

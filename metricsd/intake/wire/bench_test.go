@@ -11,9 +11,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// payload is a JSON body of about that many bytes. Its values are random, so that it
-// packs as badly as real ones: the sizes are those of the table in Datadog's post
-// "Performance in Go: real-world lessons".
+// payload returns a JSON body of about that many bytes. Its values are random, so that it packs as
+// badly as real ones: the sizes are those of the table in Datadog's post "Performance in Go:
+// real-world lessons".
 func payload(size int) []byte {
 	rng := rand.New(rand.NewPCG(1, uint64(size)))
 	var b bytes.Buffer
@@ -84,7 +84,7 @@ func BenchmarkDecompress(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch is what a message of the queue costs each of its 128 series.
+// BenchmarkBatch measures what a message of the queue costs each of its 128 series.
 func BenchmarkBatch(b *testing.B) {
 	series, err := SeriesV1(payload(128*110), DefaultLimits())
 	if err != nil {

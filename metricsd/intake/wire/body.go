@@ -22,7 +22,7 @@ type Limits struct {
 	Tags   int   // tags of one series
 }
 
-// DefaultLimits are those of Datadog's API, with room: 5 MB and 500 KB there.
+// DefaultLimits returns those of Datadog's API, with room: 5 MB and 500 KB there.
 func DefaultLimits() Limits {
 	return Limits{Body: 8 << 20, Opened: 64 << 20, Series: 100_000, Name: 1024, Tags: 1024}
 }
@@ -71,8 +71,8 @@ func openZlib(packed io.Reader, l Limits) ([]byte, error) {
 	return out, err
 }
 
-// zstdReaders are kept for the same reason. What one may take is bounded by its
-// window; what comes out of it by swell.
+// zstdReaders are kept for the same reason. Its window bounds the memory of one, and swell its
+// output.
 var zstdReaders = sync.Pool{New: func() any {
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(8<<20))

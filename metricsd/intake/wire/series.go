@@ -21,8 +21,7 @@ func (k Kind) String() string {
 	return ""
 }
 
-// kindNamed is the kind of a name in JSON; what is not known is a gauge, as at
-// Datadog.
+// kindNamed returns the kind of a name in JSON; what is not known is a gauge, as at Datadog.
 func kindNamed(name string) Kind {
 	for k, n := range kindNames[:Sketch] {
 		if n == name && name != "" {
@@ -59,10 +58,10 @@ type Distribution struct {
 	Counts       []uint32
 }
 
-// Len is how many points the series holds, sketches included.
+// Len returns how many points the series holds, sketches included.
 func (s *Series) Len() int { return len(s.Points) + len(s.Sketches) }
 
-// Last is the time of the latest point, 0 without any.
+// Last returns the time of the latest point, 0 without any.
 func (s *Series) Last() int64 {
 	last := int64(0)
 	for _, p := range s.Points {
@@ -78,7 +77,7 @@ func (s *Series) Last() int64 {
 // message of the queue.
 const MaxSeries = 2 << 20
 
-// Size is about how many bytes the series takes in a batch, before compression.
+// Size estimates the bytes that the series takes in a batch, before compression.
 func (s *Series) Size() int {
 	n := len(s.Metric) + len(s.Host) + 16 + 14*len(s.Points)
 	for _, t := range s.Tags {

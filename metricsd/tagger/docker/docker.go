@@ -8,8 +8,8 @@
 //
 // # Limits
 //
-// Who may use the socket may do anything to the machine. Kubernetes has another source: package
-// kubernetes.
+// A process that may use the socket may do anything to the machine. Kubernetes has another source:
+// package kubernetes.
 package docker
 
 import (
@@ -64,7 +64,7 @@ func (s *Source) Run(ctx context.Context) {
 	s.Follower.Run(ctx, s.once)
 }
 
-// Stats are those of the feed.
+// Stats returns those of the feed.
 func (s *Source) Stats() (entities int, refused uint64) { return s.feed.Stats() }
 
 const (
@@ -101,7 +101,7 @@ func (s *Source) once(ctx context.Context, up func()) error {
 
 var versionForm = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}$`)
 
-// version is what begins the paths of the engine's own version: each refuses others in time.
+// version returns what begins the paths of the engine's own version: each refuses others in time.
 func (s *Source) version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -46,7 +46,7 @@ func eventReply(action, id string) string {
 "timeNano":1763900001000000001}`, action, id, action, id)
 }
 
-// oneLine is how the engine writes an event.
+// oneLine returns an event as the engine writes it.
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "") + "\n" }
 
 // An engine answers on a Unix socket as Docker's does.
@@ -132,7 +132,7 @@ func watch(t *testing.T, socket string) *watched {
 	return &watched{taggertest.Watch(t, store, source.Run), source}
 }
 
-// from is the source of a message of a container.
+// from returns the source of a message of a container.
 func from(id string) dogstatsd.Source {
 	return dogstatsd.Source{ContainerID: id, Cardinality: dogstatsd.CardinalityHigh}
 }
@@ -322,7 +322,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// refuse is told the path of each request and answers none.
+// refuse gets the path of each request and answers none.
 type refuse func(path string)
 
 func (f refuse) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -25,15 +25,15 @@ type Follower struct {
 	FirstPause, LastPause time.Duration
 
 	up       atomic.Bool
-	missed   atomic.Bool // a miss was told since once was called
+	missed   atomic.Bool // a miss was logged since once was called
 	failures atomic.Uint64
 }
 
 // Up reports whether the source answers; failures are how often it did not, or said what cannot be.
 func (f *Follower) Up() (up bool, failures uint64) { return f.up.Load(), f.failures.Load() }
 
-// Miss counts what went wrong with one thing while the stream goes on. The first of each call of
-// once is told.
+// Miss counts a failure of one item while the stream goes on. It logs the first after each call of
+// once.
 func (f *Follower) Miss(what string, err error) {
 	f.failures.Add(1)
 	if f.missed.CompareAndSwap(false, true) {
@@ -96,13 +96,13 @@ func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up fu
 }
 
 // A trial is the time in which a source must stay up before it counts as one that answers: a list
-// alone proves nothing when each stream behind it fails.
+// alone proves nothing when each stream after it fails.
 type trial struct {
 	timer  *time.Timer
 	passed chan struct{}
 }
 
-// try begins a trial. A source whose failure was told has its return told once it passes.
+// try begins a trial. If the source's failure was logged, passing it logs the source's return.
 func (f *Follower) try(length time.Duration, told bool) *trial {
 	answers := func() { f.Log.Info("the source of tags answers", "source", f.Name) }
 	if !told {

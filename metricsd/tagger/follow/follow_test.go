@@ -44,7 +44,7 @@ func TestFollower(t *testing.T) {
 	}
 }
 
-// TestFollowerOfAListAlone has a source that gives its list each time and fails behind it: its
+// TestFollowerOfAListAlone has a source that gives its list each time and fails after it: its
 // pauses grow, and the log has one line of each sort however often it fails.
 func TestFollowerOfAListAlone(t *testing.T) {
 	var log strings.Builder

@@ -33,7 +33,7 @@ func selfSigned(t *testing.T) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
 }
 
-// inPEM is how ca.crt holds a certificate.
+// inPEM returns a certificate as ca.crt holds it.
 func inPEM(raw []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}))
 }

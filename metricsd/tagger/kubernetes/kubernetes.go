@@ -6,7 +6,7 @@
 // # Limits
 //
 // Only pods are asked for: the names of deployments and cron jobs are those of their replica sets
-// and jobs without what the controllers have put behind them. The account needs to get, list and
+// and jobs without what the controllers have put after them. The account needs to get, list and
 // watch pods.
 package kubernetes
 
@@ -54,7 +54,7 @@ type Source struct {
 	feed    *tagger.Feed
 	client  *http.Client
 	pem     []byte // of the authorities that client trusts, as they were read
-	// distrust is why ca.crt was not read again, as the log was told last.
+	// distrust is the logged reason why ca.crt was not read again.
 	distrust string
 	base     string
 	version  string // to go on from; empty for a list
@@ -136,7 +136,7 @@ func (s *Source) Run(ctx context.Context) {
 	s.Follower.Run(ctx, s.once)
 }
 
-// Stats are those of the feed.
+// Stats returns those of the feed.
 func (s *Source) Stats() (entities int, refused uint64) { return s.feed.Stats() }
 
 // patience is how long an answer may take to begin, and a list to end.

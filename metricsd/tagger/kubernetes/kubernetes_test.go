@@ -32,7 +32,7 @@ const (
 	jobUID      = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 )
 
-// checkoutPod is a pod of a deployment with two containers, in a version.
+// checkoutPod returns a pod of a deployment with two containers, in a version.
 func checkoutPod(version int, phase string) string {
 	return fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"checkout-7d9f8b6c5-x2x4q",
 "generateName":"checkout-7d9f8b6c5-","namespace":"shop","uid":"`+checkoutUID+`","resourceVersion":"%d",
@@ -106,7 +106,7 @@ func startAPI(t *testing.T) *api {
 	return a
 }
 
-// shown is how a connection begins; nil for the server's own way.
+// shown returns how a connection begins; nil for the server's own way.
 func (a *api) shown(*tls.ClientHelloInfo) (*tls.Config, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -335,7 +335,7 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestAWatchThatIsRefused has a server that gives its list and refuses each watch behind it: that
+// TestAWatchThatIsRefused has a server that gives its list and refuses each watch after it: that
 // is a failure each time, the pauses grow, and the log is not filled.
 func TestAWatchThatIsRefused(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusGone} {

@@ -141,7 +141,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// serve is a service that gets 200,000 calls a second in 200 bursts, for a second. It returns the
+// serve runs a service that gets 200,000 calls a second in 200 bursts, for a second. It returns the
 // share of a core that the process used, and the seconds.
 func serve() (share, took float64) {
 	begin, used := time.Now(), rig.Processor(syscall.RUSAGE_SELF)

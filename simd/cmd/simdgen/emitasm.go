@@ -59,7 +59,7 @@ func firstLen(slots []slot) slot {
 
 // dispatchAMD64 uses one unsigned comparison for both ends of the range, or
 // for the upper end alone when the kernel wins at every size, and takes one
-// branch on the way to the best tier. It jumps behind the no-op that a kernel
+// branch on the way to the best tier. It jumps after the no-op that a kernel
 // starts with. Instructions count here: docs/tried.md.
 func dispatchAMD64(b *strings.Builder, f *family, n slot) {
 	fmt.Fprintf(b, "#ifdef const_%sCut\n\tMOVQ %s+%d(FP), AX\n", f.name, n.name, n.offset)

@@ -34,7 +34,7 @@ func readRecords(path string) ([]byte, error) {
 
 // bias is the distance from the TEXT symbol, which is 64-byte aligned, to the
 // first byte of the kernel: the instruction that computes the argument
-// pointer, behind a no-op on amd64 so that LLVM's 16-byte loop alignment holds.
+// pointer, after a no-op on amd64 so that LLVM's 16-byte loop alignment holds.
 var bias = map[string]int{"amd64": 16, "arm64": 4}
 
 // A linker lays the code and the constants of one kernel out as one block and

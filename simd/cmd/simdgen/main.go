@@ -5,16 +5,14 @@
 //	simdgen verify -rust lib.rs [-dir .]    rebuild and compare every byte
 //	simdgen tune   [-dir .]                 measure the break-even sizes here
 //
-// A kernel is a Rust function without calls, panics, writable data or large
-// frames. simdgen compiles it with the features of its tier, resolves its
-// relocations itself (code and constants become one position-independent
-// block) and writes the bytes as one TEXT per kernel with the prologue as
-// mnemonics, so that the Go linker still proves the stack bound and profiles
-// still unwind. Whatever it can not prove it refuses, naming the kernel and
-// the reason; it never guesses.
+// A kernel is a Rust function without calls, panics, writable data or large frames. simdgen
+// compiles it with the features of its tier, resolves its relocations itself (code and constants
+// become one position-independent block) and writes the bytes as one TEXT per kernel with the
+// prologue as mnemonics, so that the Go linker still proves the stack bound and profiles still
+// unwind. It refuses a kernel that it cannot prove, with its name and the reason; it never guesses.
 //
-// Only the maintainer of a kernel needs rustc. What gen writes is plain Go and
-// Go assembly, and verify shows that it came from the sources.
+// Only the maintainer of a kernel needs rustc. gen writes plain Go and Go assembly, and verify
+// shows that they came from the sources.
 package main
 
 import (

@@ -40,7 +40,7 @@ var settings = dynamicconfig.StaticClient{
 func newServer(o options) (temporal.Server, error) {
 	store := &config.SQL{
 		PluginName: sqlite.PluginName, DatabaseName: o.db,
-		// What was committed survives the end of the process; power loss may take the last commits.
+		// Commits survive the end of the process; power loss may take the last ones.
 		ConnectAttributes: map[string]string{"mode": "rwc", "_journal_mode": "wal", "_synchronous": "1"},
 	}
 	c, err := configuration(o, store)
@@ -121,9 +121,9 @@ func configuration(o options, store *config.SQL) (*config.Config, error) {
 	return c, nil
 }
 
-// keptPorts are the ports of the services inside, the same after a restart: a
-// server that was killed and comes back on others waits a minute for the old
-// ones, which the tables of its members still name.
+// keptPorts returns the ports of the services inside, the same after a restart: a server that was
+// killed and comes back on others waits a minute for the old ones, which the tables of its members
+// still name.
 func keptPorts(file string, n int) ([]int, error) {
 	var out []int
 	if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &out) == nil && len(out) == n {

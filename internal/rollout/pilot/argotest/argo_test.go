@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
-// template is the metric of the template that the command prints.
+// template returns the metric of the template that the command prints.
 func template(t *testing.T) v1alpha1.Metric {
 	t.Helper()
 	cmd := exec.Command("go", "run", "./cmd/beagle", "rollout", "template", "argo", "--id", "x")

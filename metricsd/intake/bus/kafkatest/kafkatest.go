@@ -154,9 +154,9 @@ func (s *Server) offline(from, to string) {
 
 func (s *Server) file() string { return filepath.Join(s.dir, "server.properties") }
 
-// configure writes the least that one broker needs. Sizes are Kafka's defaults. So are times, but
-// for those that a broker which was killed waits for itself when it runs again: until the
-// controller takes the one before for gone (9 s), and until it stands for controller (1 to 2 s).
+// configure writes the least that one broker needs. Sizes are Kafka's defaults. So are times,
+// except for the waits of a killed broker that runs again: until the controller considers its
+// predecessor gone (9 s), and until it stands for controller (1 to 2 s).
 func (s *Server) configure(controller string) {
 	text := fmt.Sprintf(`process.roles=broker,controller
 node.id=1

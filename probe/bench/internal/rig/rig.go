@@ -28,7 +28,7 @@ func Mix(h uint32) uint32 {
 	return (h ^ h>>13) * 2246822519
 }
 
-// End is the last of a hash, inlined too.
+// End returns the last of a hash, inlined too.
 func End(h uint32) uint32 {
 	h = (h ^ h>>12) * 3266489917
 	return h ^ h>>16

@@ -11,18 +11,18 @@ import (
 // Level is how hard to try, from 1 on.
 type Level int
 
-// LevelFromInt is a level.
+// LevelFromInt returns a level.
 func LevelFromInt(level int) Level { return Level(level) }
 
-// CompressLevel packs src behind dst.
+// CompressLevel packs src and appends it to dst.
 func CompressLevel(dst, src []byte, level Level) ([]byte, error) {
 	return zstd.CompressLevel(dst, src, int(level))
 }
 
-// Decompress unpacks src behind dst.
+// Decompress unpacks src and appends it to dst.
 func Decompress(dst, src []byte) ([]byte, error) { return zstd.Decompress(dst, src) }
 
-// CompressBound is the most that so many bytes become.
+// CompressBound returns the largest size of n compressed bytes.
 func CompressBound(n int) int { return zstd.CompressBound(n) }
 
 // NewWriterLevel packs what is written to it.

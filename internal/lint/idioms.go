@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+)
+
+// An idiom is a phrase that readers have to read twice.
+type idiom struct {
+	phrase  *regexp.Regexp // its first group takes part in the match only if the phrase is meant
+	instead string
+}
+
+// idioms are looked for in comments and in running text of Markdown.
+var idioms = []idiom{
+	{phrase(`(but for)`), `write "except" or "except for"`},
+	{phrase(`(so many)`), `write "n", "the given number of" or "many"`},
+	{phrase(`(at hand)`), `write "current", "given" or "known"`},
+	// What a search is told is a term.
+	{phrase(`search (?:is|was) told|BE told (?:apart|from)|(BE told)`), "name who reports, logs or prints it"},
+	// Memory is behind a pointer, and a file stays behind; a place in a text is neither.
+	{phrase(`((?:loops?|statements?|bytes?|comes?|goes?|right|separator|declaration|comment) behind)`),
+		`write "after" or "follows"`},
+}
+
+// phrase compiles an idiom. A space stands for any white space, and BE for forms of "to be".
+func phrase(text string) *regexp.Regexp {
+	text = strings.ReplaceAll(text, "BE", `(?:is|are|was|were|be|been)`)
+	return regexp.MustCompile(`(?i)\b(?:` + strings.ReplaceAll(text, " ", `\s+`) + `)\b`)
+}
+
+// lintIdioms returns the idioms in the comments or in the running text of a file.
+func lintIdioms(name, text string) (found []finding) {
+	if isExempt(name) {
+		return nil
+	}
+	prose := runningText(text)
+	if strings.HasSuffix(name, ".go") {
+		prose = comments(text)
+	}
+	for _, i := range idioms {
+		for _, at := range i.phrase.FindAllStringSubmatchIndex(prose, -1) {
+			if at[2] < 0 {
+				continue
+			}
+			words := strings.Join(strings.Fields(prose[at[2]:at[3]]), " ")
+			line := 1 + strings.Count(prose[:at[2]], "\n")
+			found = append(found, finding{name, line, fmt.Sprintf("%q has to be read twice: %s", words, i.instead)})
+		}
+	}
+	return found
+}
+
+// comments returns the text of a Go file with blanks in place of all that is no comment. A file
+// that cannot be parsed has none: lintGo reports it.
+func comments(text string) string {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || ast.IsGenerated(file) {
+		return ""
+	}
+	out := blank(text)
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			from := fset.Position(c.Pos()).Offset + len("//")
+			to := min(fset.Position(c.End()).Offset, len(text))
+			copy(out[from:to], text[from:to])
+		}
+	}
+	return string(out)
+}
+
+// runningText returns the text of a Markdown file with blanks in place of all that is not held.
+func runningText(text string) string {
+	out := blank(text)
+	at := 0
+	for line, exempt := range markdownLines(text) {
+		if !exempt {
+			copy(out[at:], line)
+		}
+		at += len(line) + len("\n")
+	}
+	return string(out)
+}
+
+// blank returns the lines of a text without their content.
+func blank(text string) []byte {
+	out := []byte(text)
+	for i, c := range out {
+		if c != '\n' {
+			out[i] = ' '
+		}
+	}
+	return out
+}
