@@ -152,7 +152,7 @@ func (p *Pass) comparison(e *ast.BinaryExpr, operand ast.Expr) (set [256]bool, o
 		constant = e.X
 	}
 	tv := p.Info.Types[constant]
-	if tv.Value == nil {
+	if tv.Value == nil || !p.Portable(constant) {
 		return set, false
 	}
 	limit, err := p.guarded(func(ev *evaluator) Value { return ev.constant(tv.Value, tv.Type) })

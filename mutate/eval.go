@@ -268,6 +268,9 @@ func (ev *evaluator) expr(e ast.Expr) Value {
 		return ev.byte
 	}
 	if tv := ev.p.Info.Types[e]; tv.Value != nil {
+		if !ev.p.Portable(e) {
+			ev.fail(e)
+		}
 		return ev.constant(tv.Value, tv.Type)
 	}
 	switch e := e.(type) {

@@ -40,7 +40,7 @@ func (p *Pass) Counted(s ast.Stmt) (*CountedLoop, bool) {
 	if l.Seq != nil && (p.Reassigned(l.Seq, f) || p.reassignedFromAfar(l.Seq, f)) {
 		return nil, false
 	}
-	l.Skips = p.Assigned(l.Index, f.Body)
+	l.Skips = p.Assigned(l.Index, f.Body) || p.reassignedFromAfar(l.Index, f)
 	return l, true
 }
 
@@ -75,7 +75,8 @@ func (p *Pass) LengthOf(e ast.Expr) *types.Var {
 			continue
 		}
 		s := p.LenOf(as.Rhs[0])
-		if s != nil && !p.Assigned(n, p.FuncOf(as)) && !p.Reassigned(s, p.FuncOf(as)) {
+		if s != nil && !p.Assigned(n, p.FuncOf(as)) && !p.Reassigned(s, p.FuncOf(as)) &&
+			(!p.IsGlobal(s) || p.Steady(s)) { // else any function may give it another value
 			return s
 		}
 	}
@@ -198,8 +199,8 @@ func (p *Pass) Elements(s ast.Stmt) (*ElementLoop, bool) {
 	default:
 		return nil, false
 	}
-	if p.Assigned(l.Seq, l.Body) || l.Index != nil && p.Assigned(l.Index, l.Body) ||
-		l.Value != nil && p.Assigned(l.Value, l.Body) {
+	if p.Assigned(l.Seq, l.Body) || p.reassignedFromAfar(l.Seq, l.Stmt) ||
+		l.Index != nil && p.Assigned(l.Index, l.Body) || l.Value != nil && p.Assigned(l.Value, l.Body) {
 		return nil, false
 	}
 	return l, p.elementReads(l)

@@ -131,6 +131,9 @@ func Take(p *Pass, m *Mutator, site, param int) (*syntax.Text, beagle.Step, erro
 	var text *syntax.Text
 	src, err := splice(p.Src, edits)
 	if err == nil {
+		err = p.ownWords(edits)
+	}
+	if err == nil {
 		text, err = tidy(p, src)
 	}
 	if err != nil {

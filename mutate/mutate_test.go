@@ -98,7 +98,10 @@ func TestFresh(t *testing.T) {
 func TestEffects(t *testing.T) {
 	p := pass(t, `package p
 
-import "strings"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 var frozen = [4]int{1, 2}
 var counter int
@@ -128,6 +131,7 @@ func part(n []int) []int { return append(n[:1], 1) }
 func divided(a, b int) int { c := a; c /= b; return c }
 func value(t *T) func() int { return t.get }
 func (t T) get() int { return 1 }
+func word(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }
 `)
 	for name, want := range map[string]Effects{
 		"local": {Jumps: true}, "writes": {Writes: true, Reads: true}, "reads": {Reads: true, Jumps: true},
@@ -140,6 +144,7 @@ func (t T) get() int { return 1 }
 		"made": {Reads: true, Allocs: true, Jumps: true}, "fields": {Reads: true, Panics: true, Allocs: true, Jumps: true},
 		"part":    {Writes: true, Reads: true, Panics: true, Allocs: true, Jumps: true},
 		"divided": {Panics: true, Jumps: true}, "value": {Reads: true, Panics: true, Jumps: true},
+		"word": {Reads: true, Panics: true, Jumps: true},
 	} {
 		if got := p.Effects(fn(p, name).Body); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)

@@ -21,6 +21,16 @@ type preview struct {
 // to the same text a run keeps its own first.
 const previewed = "-preview"
 
+// aside files what follows under a name of its own, until back is called.
+func (w *works) aside(suffix string) (back func()) {
+	run := w.run
+	w.run += suffix
+	return func() {
+		w.run = run
+		w.memory.forget()
+	}
+}
+
 // preview evaluates the first generation of a search to which the library adds nothing, and reports
 // its outcome. The look-up pauses meanwhile.
 func (pr *preparer) preview(ctx context.Context) error {

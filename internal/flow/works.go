@@ -23,16 +23,6 @@ type works struct {
 	memory  memory
 }
 
-// aside files what follows under a name of its own, until back is called.
-func (w *works) aside(suffix string) (back func()) {
-	run := w.run
-	w.run += suffix
-	return func() {
-		w.run = run
-		w.memory.forget()
-	}
-}
-
 // key returns the cache key of a stage's result for a candidate.
 func (w *works) key(stage, candidate, extra string) store.Key {
 	if w.anew { // its own results count when it is resumed

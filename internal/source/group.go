@@ -432,7 +432,7 @@ func (pkg *Package) interfaceMethods() map[string]bool {
 // groupSignature writes the declarations of a group in Go: the heads of types, and the signatures
 // of functions.
 func (sc *Scope) groupSignature() (string, error) {
-	// Types show their heads alone: their fields may change.
+	// The heads identify types: their fields may change.
 	var lines []string
 	for _, p := range sc.group.roots {
 		fn, ok := p.decl.(*ast.FuncDecl)

@@ -34,7 +34,7 @@ func newFileImports(pkg *Package, file *srcFile) *fileImports {
 			n.names[path] = name
 		}
 	}
-	// The check of the candidate reports what does not parse.
+	// The check of the candidate reports a file that does not parse.
 	if f, _, err := parseText(file.text); err == nil {
 		n.used = syntax.Qualifiers(f)
 	}

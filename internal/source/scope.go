@@ -61,7 +61,7 @@ type graph struct {
 // newGraph reads the uses from the type checker's account.
 func newGraph(files []*srcFile, pkg *types.Package, info *types.Info) *graph {
 	g := &graph{owner: map[types.Object]*piece{}, uses: map[*piece]*usage{}, usedBy: map[*piece]map[*piece]bool{}}
-	// Objects get their owners first, since uses are of objects.
+	// Give objects their owners first: these identify the uses.
 	for _, f := range files {
 		for _, p := range pieces(f) {
 			g.all = append(g.all, p)

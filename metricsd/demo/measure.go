@@ -248,7 +248,6 @@ func (w *work) round(ctx context.Context, layout, round int, running map[string]
 	}
 	// Give each its turns, until the time of the loads is over.
 	for end := time.Now().Add(length); time.Now().Before(end); {
-		// A fixed order would give each program the same neighbour.
 		for _, i := range rand.Perm(len(lanes)) {
 			lanes[i].signal(syscall.SIGCONT)
 			err := pause(ctx, slice)
@@ -267,12 +266,12 @@ func (w *work) round(ctx context.Context, layout, round int, running map[string]
 		}
 		all = append(all, turn{layout, round, l.arm, used, messages})
 	}
+	// All turns are written at once: a round that lacks one would compare unlike times.
 	return w.enter(all)
 }
 
 // enter appends turns to those that were measured before, in one write.
 func (w *work) enter(all []turn) error {
-	// All at once: a round that lacks one would compare unlike times.
 	var lines bytes.Buffer
 	for _, t := range all {
 		text, err := json.Marshal(t)

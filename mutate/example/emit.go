@@ -21,7 +21,37 @@ func (w *writer) keptLoop(name string, s *ast.RangeStmt) string {
 		w.fail("no loop is known for " + name)
 		return ""
 	}
+	if name := w.hiddenBy(l, s.Body); name != "" {
+		w.fail("the head of the loop hides " + name)
+	}
 	return w.m.Pass.Between(l.Stmt.Pos(), l.Body.Lbrace) + w.node(s.Body)
+}
+
+// hiddenBy returns a name of a kept head that code in the loop of After uses for something else, or
+// "". Names of the heads of other loops go.
+func (w *writer) hiddenBy(l *facts.Loop, body *ast.BlockStmt) string {
+	m := w.m
+	for call := range nodesOf[*ast.CallExpr](body) {
+		param := w.way.codeOf(call)
+		if param == nil || m.blocks[param.Name()] == nil {
+			continue
+		}
+		for _, n := range m.blocks[param.Name()].nodes() {
+			for id := range nodesOf[*ast.Ident](n) {
+				own := asVar(m.Pass.Info.ObjectOf(id))
+				sel, ok := m.Pass.Parent(id).(*ast.SelectorExpr)
+				if ok && sel.Sel == id || own != nil && m.isLocal(own) {
+					continue
+				}
+				for _, v := range []*types.Var{l.Index, l.Value} {
+					if v != nil && v.Name() == id.Name {
+						return id.Name
+					}
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // keptRole returns the loop whose head declares a variable of After, if After keeps the head.
@@ -108,7 +138,7 @@ func (w *writer) constantRune(e ast.Expr) (rune, bool) {
 	}
 	// The code's own type checker knows its value, however it is spelled.
 	v := w.m.Pass.Info.Types[w.m.exprs[id.Name]].Value
-	if v == nil || v.Kind() != constant.Int {
+	if v == nil || v.Kind() != constant.Int || !w.m.Pass.Portable(w.m.exprs[id.Name]) {
 		return 0, false
 	}
 	n, exact := constant.Int64Val(v)
@@ -158,7 +188,7 @@ func (w *writer) constantByte(ix *ast.IndexExpr) (string, bool) {
 		return "", false
 	}
 	v := w.m.Pass.Info.Types[e].Value
-	if v == nil || v.Kind() != constant.String {
+	if v == nil || v.Kind() != constant.String || !w.m.Pass.Portable(e) {
 		return "", false
 	}
 	s := constant.StringVal(v)

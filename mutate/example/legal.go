@@ -411,8 +411,20 @@ func (m *Match) namesGo() bool {
 	return true
 }
 
-// anyOrder reports whether the pieces of code may run in any order.
+// anyOrder reports whether the pieces of code may run in any order, and none changes what a loop
+// goes through.
 func (m *Match) anyOrder() bool {
+	for _, l := range m.kept {
+		head := l.Seq
+		if head == nil {
+			head = l.Bound
+		}
+		for name := range m.blocks {
+			if code := m.Code(name); code != nil && !facts.Steady(m.Pass, head, code) {
+				return false
+			}
+		}
+	}
 	for x := range m.blocks {
 		for y := range m.blocks {
 			a, b := m.Code(x), m.Code(y)

@@ -124,7 +124,7 @@ func (m *Match) stmt(pat, s ast.Stmt) bool {
 		return m.loop(pat, s)
 	case *ast.ReturnStmt:
 		r, ok := s.(*ast.ReturnStmt)
-		return ok && m.exprs2(pat.Results, r.Results)
+		return ok && m.exprs2(pat.Results, r.Results) && m.returnsTypes(pat, r)
 	case *ast.BranchStmt:
 		b, ok := s.(*ast.BranchStmt)
 		return ok && b.Tok == pat.Tok && b.Label == nil && pat.Label == nil
@@ -135,7 +135,34 @@ func (m *Match) stmt(pat, s ast.Stmt) bool {
 	return false
 }
 
-// ifStmt matches an if as it is written, or with the condition turned and the blocks exchanged.
+// returnsTypes reports whether the function around a return of the code has the result types of
+// Before: a constant in place of a variable would become another type as an interface.
+func (m *Match) returnsTypes(pat, r *ast.ReturnStmt) bool {
+	for up := ast.Node(pat); up != nil; up = m.pair.before.up[up] {
+		if _, literal := up.(*ast.FuncLit); literal {
+			return true // literal compares the types
+		}
+	}
+	var of *types.Signature
+	for _, up := range m.Pass.Path(r) {
+		if lit, ok := up.(*ast.FuncLit); ok {
+			of, _ = m.Pass.Info.TypeOf(lit).(*types.Signature)
+			break
+		}
+		if fn, ok := up.(*ast.FuncDecl); ok {
+			of = m.Pass.Info.Defs[fn.Name].(*types.Func).Signature()
+		}
+	}
+	want := m.pair.before.sig.Results()
+	for i := range r.Results {
+		t := want.At(i).Type()
+		if of == nil || t != types.Typ[types.Invalid] && !m.unify(t, of.Results().At(i).Type()) {
+			return false
+		}
+	}
+	return true
+}
+
 func (m *Match) ifStmt(pat, s *ast.IfStmt) bool {
 	if (pat.Init == nil) != (s.Init == nil) || pat.Init != nil && !m.stmt(pat.Init, s.Init) {
 		return false

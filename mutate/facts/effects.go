@@ -27,14 +27,18 @@ func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	}
 	reads := f.Reads
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
-		v, ok := p.Info.Uses[id].(*types.Var)
-		if !ok || v.IsField() {
+		obj := p.Info.Uses[id]
+		v, ok := obj.(*types.Var)
+		if obj == nil || ok && v.IsField() {
 			continue
 		}
-		reads = reads || Pointed(p, v)
-		if root.Pos() <= v.Pos() && v.Pos() < root.End() && !(e.Pos() <= v.Pos() && v.Pos() < e.End()) {
-			return false // root declares it
+		if obj.Pkg() == p.Pkg && declaredIn(obj, root) && !declaredIn(obj, e) {
+			return false
 		}
+		if !ok {
+			continue // a constant, a type or a function
+		}
+		reads = reads || Pointed(p, v)
 		if !p.IsGlobal(v) && (p.Assigned(v, root) || Captured.Of(p)[v] && p.Assigned(v, p.FuncOf(root))) {
 			return false
 		}
@@ -45,6 +49,10 @@ func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	// No pointer reaches the elements of a map.
 	others := func(l ast.Expr) bool { return MapElement(p, l) && !readsMap(p, e) }
 	return ChangesOnly(p, root, others, nil)
+}
+
+func declaredIn(obj types.Object, n ast.Node) bool {
+	return n.Pos() <= obj.Pos() && obj.Pos() < n.End()
 }
 
 // Pointed reports whether code takes the address of a local variable or of a part of it, so that

@@ -210,9 +210,15 @@ func between(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
 	return &ast.BlockStmt{Lbrace: s.End(), List: code, Rbrace: last.End() - 1}
 }
 
-// severalTimes reports whether a loop or a function literal holds n but not a declaration, so that
-// n may run several times for it. The sequence of a loop counts as evaluated once.
+// severalTimes reports whether a loop or a function literal holds n but not a declaration, or a
+// goto leads to a place between them, so that n may run several times for it. The sequence of a
+// loop counts as evaluated once.
 func severalTimes(p *mutate.Pass, n ast.Node, declaration ast.Stmt, through *Loop) bool {
+	for l := range mutate.Nodes[*ast.LabeledStmt](p, p.FuncOf(declaration)) {
+		if declaration.End() <= l.Pos() && l.Pos() <= n.Pos() && JumpedTo(p, l) {
+			return true
+		}
+	}
 	// Climb from n to the declaration, and look for what repeats.
 	for child := n; ; {
 		up := p.Parent(child)
@@ -230,10 +236,6 @@ func severalTimes(p *mutate.Pass, n ast.Node, declaration ast.Stmt, through *Loo
 			}
 		case *ast.FuncLit:
 			return true
-		case *ast.LabeledStmt:
-			if JumpedTo(p, up) {
-				return true
-			}
 		}
 		child = up
 	}

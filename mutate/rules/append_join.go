@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // appendJoin (part of catalogue A1) matches appends to one slice that follow each other. It writes
@@ -99,11 +100,22 @@ func apart(p *mutate.Pass, call *ast.CallExpr) bool {
 		// An element is now evaluated before the append in front of it, so nothing may tell the
 		// difference.
 		f := p.Effects(arg)
-		if f.Writes || f.Panics || f.Reads || v == nil || len(p.Uses(v, arg)) > 0 {
+		if f.Writes || f.Panics || f.Reads || v == nil || len(p.Uses(v, arg)) > 0 || readsPointed(p, arg) {
 			return false
 		}
 	}
 	return true
+}
+
+// readsPointed reports whether an expression names a local variable whose memory has another name,
+// such as an array that a slice was cut from.
+func readsPointed(p *mutate.Pass, e ast.Expr) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		if facts.Pointed(p, p.Var(id)) {
+			return true
+		}
+	}
+	return false
 }
 
 func joinedAppends(p *mutate.Pass, list []ast.Stmt, run []*ast.CallExpr) []mutate.Edit {

@@ -5,10 +5,12 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // asciiPath (catalogue C7) matches a function that goes over the runes of a string parameter, if
@@ -68,7 +70,7 @@ func findASCII(p *mutate.Pass) []mutate.Site {
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok || fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) ||
-			hasASCIIPath(fn) {
+			hasASCIIPath(fn) || redefinesAny(p, fn, "len", "rune", "byte") {
 			continue
 		}
 		for _, f := range fn.Type.Params.List {
@@ -144,6 +146,9 @@ func rangeAsBytes(p *mutate.Pass, in *types.Var, s *ast.RangeStmt) (string, bool
 	}
 	// The index keeps its name, if the body does not change it: a change had no effect on the
 	// range.
+	if captured := facts.Captured.Of(p); !p.GoAtLeast(22) && (captured[p.Var(s.Key)] || captured[p.Var(s.Value)]) {
+		return "", false // all iterations share the variables of the head
+	}
 	index := "i"
 	if s.Key != nil && p.Text(s.Key) != "_" {
 		if index = p.Text(s.Key); p.Assigned(p.Var(s.Key), s.Body) {
@@ -204,7 +209,8 @@ func inBounds(p *mutate.Pass, in *types.Var, s ast.Stmt, index ast.Expr) bool {
 			continue
 		}
 		c, ok := f.Cond.(*ast.BinaryExpr)
-		return ok && f.Body.List[0] == s && c.Op == token.LSS && p.Same(c.X, index) && p.LenOf(c.Y) == in
+		return ok && f.Body.List[0] == s && c.Op == token.LSS && p.Var(c.X) != nil && p.Var(c.X) == p.Var(index) &&
+			p.LenOf(c.Y) == in
 	}
 	return false
 }
@@ -238,47 +244,44 @@ func isASCIIRune(p *mutate.Pass, in *types.Var, e ast.Expr) bool {
 		return isASCIIRune(p, in, call.Args[0])
 	}
 	v := p.Var(e)
-	if v == nil || p.IsGlobal(v) {
+	if !facts.IsLocal(p, v) {
 		return false
 	}
 	// A rune comes from in if every loop that sets it ranges over in.
 	from := false
-	fn := p.FuncOf(e)
-	for r := range mutate.Nodes[*ast.RangeStmt](p, fn) {
-		if r.Value != nil && p.Var(r.Value) == v {
-			from = p.Var(r.X) == in
-			if !from {
-				return false
-			}
+	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(e)) {
+		if p.Info.ObjectOf(id) != v || p.Info.Defs[id] == nil && !p.Changes(id) {
+			continue
 		}
-	}
-	// An assignment may decode a byte of in, change the rune's own case, or set a constant that is
-	// ASCII. Anything else may leave ASCII, compound assignments included.
-	for as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
-		// Each assignment to the rune is looked at, whichever place it has in a list.
-		for i, l := range as.Lhs {
-			if p.Var(l) != v {
-				continue
-			}
-			if _, decoded := decodeAsByte(p, in, as); decoded && i == 0 {
-				from = true
-				continue
-			}
-			self := len(as.Lhs) == len(as.Rhs) && as.Tok != token.DEFINE && caseOf(p, as.Rhs[i], v)
-			if !self &&
-				!(len(as.Lhs) == len(as.Rhs) && p.Info.Types[as.Rhs[i]].Value != nil &&
-					isASCIIRune(p, in, as.Rhs[i])) || as.Tok != token.ASSIGN && as.Tok != token.DEFINE {
-				return false
-			}
-		}
-	}
-	// r++ takes 0x7F out of ASCII.
-	for inc := range mutate.Nodes[*ast.IncDecStmt](p, fn) {
-		if p.Var(inc.X) == v {
+		of, ok := givesASCII(p, in, id, v)
+		if !ok {
 			return false
 		}
+		from = from || of
 	}
 	return from
+}
+
+// givesASCII reports whether the code around a name gives the variable only ASCII if in is, and
+// whether the value comes from in.
+func givesASCII(p *mutate.Pass, in *types.Var, id *ast.Ident, v *types.Var) (from, ok bool) {
+	switch up := p.Parent(id).(type) {
+	case *ast.RangeStmt:
+		return true, up.Value == ast.Expr(id) && p.Var(up.X) == in
+	case *ast.ValueSpec:
+		return false, len(up.Values) == 0
+	case *ast.AssignStmt:
+		i := slices.Index(up.Lhs, ast.Expr(id))
+		if _, decoded := decodeAsByte(p, in, up); decoded && i == 0 {
+			return true, true
+		}
+		if i < 0 || len(up.Lhs) != len(up.Rhs) || up.Tok != token.ASSIGN && up.Tok != token.DEFINE {
+			return false, false
+		}
+		constant := p.Info.Types[up.Rhs[i]].Value != nil && isASCIIRune(p, in, up.Rhs[i])
+		return false, constant || up.Tok == token.ASSIGN && caseOf(p, up.Rhs[i], v)
+	}
+	return false, false
 }
 
 // caseOf recognises unicode.ToLower(v) and the like.
@@ -308,28 +311,24 @@ func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit,
 	body := p.TextWith(fn.Body, func(n ast.Node) (string, bool) { return asByte(p, site.in, n) })
 	decls := fmt.Sprintf("// %s is %s for strings that are all ASCII.\nfunc %s%s %s",
 		ascii, fn.Name.Name, ascii, p.Between(fn.Type.Params.Pos(), fn.Type.End()), body)
-	edits, test := []mutate.Edit(nil), "isASCII"
-	// The test is declared once in a package, or is there from an earlier rewrite.
-	if p.Fresh(test) == test {
-		utf8, imports := p.Import("unicode/utf8")
-		edits = imports
-		decls += fmt.Sprintf(`
-
-// isASCII reports whether s holds no byte of a longer rune.
-func isASCII(s string) bool {
+	utf8, edits := p.Import("unicode/utf8")
+	test, declared := helper(p, fn, func(name string) string {
+		return fmt.Sprintf(`// %[1]s reports whether s holds no byte of a longer rune.
+func %[1]s(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if s[i] >= %s.RuneSelf {
+		if s[i] >= %[2]s.RuneSelf {
 			return false
 		}
 	}
 	return true
-}`, utf8)
-	} else if fn, ok := p.Pkg.Scope().Lookup(test).(*types.Func); !ok || p.Decl(fn) == nil {
-		return nil, fmt.Errorf("the name %s is taken", test)
+}`, name, utf8)
+	}, "isASCII", "isASCIIText")
+	if declared == nil {
+		edits = nil
 	}
-	return append(edits,
+	edits = append(edits, p.Declare(fn, decls))
+	return append(append(edits, declared...),
 		p.Insert(fn.Body.List[0].Pos(),
 			fmt.Sprintf("// Nearly all inputs are ASCII.\nif %s(%s) {\nreturn %s(%s)\n}\n", test, in, ascii,
-				strings.Join(args, ", "))),
-		p.Declare(fn, decls)), nil
+				strings.Join(args, ", ")))), nil
 }

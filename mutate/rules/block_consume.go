@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // blockConsume (catalogue B4) matches a loop that already steps by blocks and computes where each
@@ -48,7 +49,7 @@ func findBlocks(p *mutate.Pass) []mutate.Site {
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
 		b := blockLoopOf(p, f)
 		// The list and the index must be what the head says, in every iteration.
-		if b == nil || p.Assigned(b.seq, f) || p.Assigned(b.index, f.Body) {
+		if b == nil || p.Assigned(b.seq, f) || p.Assigned(b.index, f.Body) || !keepsSeq(p, b.seq, f) {
 			continue
 		}
 		// The names are not final yet; only whether all uses have a known form is asked.
@@ -61,6 +62,15 @@ func findBlocks(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	return sites
+}
+
+// keepsSeq reports whether no code of a loop can give its sequence another value, such as a
+// function that a variable of the package or a literal's own one is known to.
+func keepsSeq(p *mutate.Pass, v *types.Var, loop ast.Stmt) bool {
+	for _, id := range p.Uses(v, loop) {
+		return facts.Steady(p, id, loop)
+	}
+	return true
 }
 
 func blockLoopOf(p *mutate.Pass, f *ast.ForStmt) *blockLoop {
@@ -149,7 +159,7 @@ func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
 	// The index counts blocks, so position i*size of the sequence is the start of the rest. The
 	// sequence must still have the length that the limit was derived from.
 	b.scale, b.text = b.size, strconv.FormatInt(b.size, 10)
-	return !reassignedBefore(p, b.seq, b.stmt)
+	return !reassignedBefore(p, b.seq, b.stmt) && (!p.IsGlobal(b.seq) || p.Steady(b.seq))
 }
 
 // reassignedBefore reports whether anything but its declaration gives the sequence a value. The

@@ -124,8 +124,8 @@ func (b *builderSite) convert(p *mutate.Pass) bool {
 	// An initial value is written first. It must not be the variable's own name in an outer scope.
 	if init := b.decl.Value; init != nil {
 		if s, ok := constString(p, init); !ok || s != "" {
-			if len(p.Uses(b.decl.Var, init)) > 0 {
-				return false
+			if mentionsName(p, init, b.name) || !inTurn(p, init) {
+				return false // the builder would hide what init means by the name
 			}
 			text += "\n" + writes(p, b.name, init, nil)
 		}
@@ -154,7 +154,7 @@ func (b *builderSite) use(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
 				return nil, ast.Expr(id) == self // the s in the sum of s = s + x
 			}
 			// Text that is added must not read the string, which is no string any more.
-			if n := len(p.Uses(v, added)); n > 1 || n == 1 && self == nil {
+			if n := len(p.Uses(v, added)); n > 1 || n == 1 && self == nil || !inTurn(p, added) {
 				return nil, false
 			}
 			if loop := outerLoop(p, as, b.decl.Stmt); loop != nil && b.loop == nil {
@@ -229,6 +229,51 @@ func addition(p *mutate.Pass, as *ast.AssignStmt, v *types.Var) (added, self ast
 		return nil, nil, false
 	}
 	return rhs, leftmost(rhs), true
+}
+
+// inTurn reports whether the parts of a concatenation may be evaluated and written one by one. The
+// language leaves open whether a variable is read before or after a call behind it, and the
+// compiler reads it after.
+func inTurn(p *mutate.Pass, e ast.Expr) bool {
+	open := false // a part so far reads what a call may change
+	for _, part := range operands(e, token.ADD) {
+		if open && p.Effects(part).Writes && !printsPlain(p, part) {
+			return false
+		}
+		call, ok := ast.Unparen(part).(*ast.CallExpr)
+		open = open || !(ok && !p.Info.Types[call.Fun].IsType()) && !ownValue(p, part)
+	}
+	return true
+}
+
+// ownValue reports whether an expression reads nothing but variables that only the code around it
+// can change.
+func ownValue(p *mutate.Pass, e ast.Expr) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		v := p.Var(id)
+		if facts.IsLocal(p, v) && (facts.Captured.Of(p)[v] || facts.Pointed(p, v)) {
+			return false
+		}
+	}
+	return !p.Effects(e).Reads
+}
+
+// printsPlain recognises fmt.Sprint and the like of numbers and texts, which run no other code.
+func printsPlain(p *mutate.Pass, e ast.Expr) bool {
+	call, ok := p.IsCall(e, "fmt", "Sprint", "Sprintf", "Sprintln")
+	return ok && !slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
+		return plainKind(p.Info.TypeOf(arg)) == 0 || p.Effects(arg).Writes
+	})
+}
+
+// mentionsName reports whether an expression mentions a name other than that of a field or method.
+func mentionsName(p *mutate.Pass, e ast.Expr, name string) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		if sel, ok := p.Parent(id).(*ast.SelectorExpr); id.Name == name && !(ok && sel.Sel == id) {
+			return true
+		}
+	}
+	return false
 }
 
 // writes returns the statements that write the parts of a concatenation, all but skip.
@@ -375,12 +420,17 @@ func sizedBuilder(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) *builder
 	return nil
 }
 
-// asksCapacity reports whether code already grows the builder, reads its capacity, or passes it to
-// code that may read it.
+// asksCapacity reports whether code already grows the builder, or reads the capacity of any
+// builder: this one may be handed to it.
 func asksCapacity(p *mutate.Pass, v *types.Var) bool {
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if _, asks := p.IsCall(call, "strings", "Builder.Cap"); asks {
+			return true
+		}
+	}
 	for _, id := range p.Uses(v, p.File) {
 		sel, ok := p.Parent(id).(*ast.SelectorExpr)
-		if ok && (sel.Sel.Name == "Grow" || sel.Sel.Name == "Cap") {
+		if ok && sel.Sel.Name == "Grow" {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -29,6 +30,14 @@ const (
 	Gain:    1.2,
 	Find:    findByteTests,
 	Rewrite: rewriteByteBits,
+}
+
+// fixed reports whether a site's test is the same on all systems.
+func (s *tableSite) fixed(p *mutate.Pass) bool {
+	if s.pred != nil {
+		return sameEverywhere(p, s.pred)
+	}
+	return !slices.ContainsFunc(s.run, func(e ast.Expr) bool { return !sameEverywhere(p, e) })
 }
 
 // setOf evaluates a site's test on all bytes.
@@ -80,6 +89,9 @@ func asciiWords(set byteClass) (low, high uint64, inverted bool, err error) {
 // a look at one bit of them. It refuses sets that differ within the bytes beyond ASCII.
 func rewriteByteBits(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(tableSite)
+	if !site.fixed(p) {
+		return nil, errors.New("a constant may have another value on other systems")
+	}
 	set, err := site.setOf(p)
 	if err != nil {
 		return nil, err

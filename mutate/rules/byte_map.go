@@ -159,7 +159,7 @@ func byteMapUse(p *mutate.Pass, id *ast.Ident, set, truth bool) ([]mutate.Edit, 
 		if !set {
 			return nil, true
 		}
-		if len(as.Lhs) != 1 || as.Tok != token.ASSIGN {
+		if len(as.Lhs) != 1 || as.Tok != token.ASSIGN || !p.Pure(as.Rhs[0]) {
 			return nil, false
 		}
 		return []mutate.Edit{p.Replace(as.Rhs[0], "true")}, true
@@ -180,17 +180,30 @@ func byteMapUse(p *mutate.Pass, id *ast.Ident, set, truth bool) ([]mutate.Edit, 
 	return presenceEdit(p, as), true
 }
 
-// presenceEdit turns `_, ok := m[k]` into `ok := m[k]`, and the test of an if statement into the
+// presenceEdit turns `_, ok := m[k]` into `ok := m[k]`, and a test that begins with ok into the
 // element itself.
 func presenceEdit(p *mutate.Pass, as *ast.AssignStmt) []mutate.Edit {
 	elem := p.Text(as.Rhs[0])
-	if s, ok := p.Parent(as).(*ast.IfStmt); ok && s.Init == ast.Stmt(as) {
+	if s, ok := p.Parent(as).(*ast.IfStmt); ok && s.Init == ast.Stmt(as) && as.Tok == token.DEFINE {
 		okVar := p.Var(as.Lhs[1])
-		if uses := p.Uses(okVar, s); len(uses) == 1 && facts.Inside(uses[0], s.Cond) {
+		if uses := p.Uses(okVar, s); len(uses) == 1 && evaluatesFirst(s.Cond, uses[0]) {
 			return []mutate.Edit{p.Span(as.Pos(), s.Cond.Pos(), ""), p.Replace(uses[0], elem)}
 		}
 	}
 	return []mutate.Edit{p.Replace(as, p.Text(as.Lhs[1])+" "+as.Tok.String()+" "+elem)}
+}
+
+// evaluatesFirst reports whether a condition evaluates a name before all else, in any case.
+func evaluatesFirst(cond ast.Expr, id *ast.Ident) bool {
+	switch e := ast.Unparen(cond).(type) {
+	case *ast.Ident:
+		return e == id
+	case *ast.UnaryExpr:
+		return evaluatesFirst(e.X, id)
+	case *ast.BinaryExpr:
+		return (e.Op == token.LAND || e.Op == token.LOR) && evaluatesFirst(e.X, id)
+	}
+	return false
 }
 
 // allTrue reports whether a map with bool elements only ever holds true.

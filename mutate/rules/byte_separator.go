@@ -130,6 +130,24 @@ func writtenOut(p *mutate.Pass, e ast.Expr) bool {
 	return true
 }
 
+// sameEverywhere reports whether the constants in code have the same values on all systems, so that
+// code can rely on them: the candidate declares them, or unicode/utf8 does.
+func sameEverywhere(p *mutate.Pass, n ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, n) {
+		c, ok := p.Info.Uses[id].(*types.Const)
+		if !ok || c.Pkg() == nil || c.Pkg().Path() == "unicode/utf8" {
+			continue
+		}
+		if c.Pkg() != p.Pkg || c.Pos() < p.File.FileStart || p.File.FileEnd < c.Pos() {
+			return false
+		}
+		if v := constantOf(p, c); v != nil && !sameEverywhere(p, v) {
+			return false
+		}
+	}
+	return true
+}
+
 // constantOf returns the value that the candidate declares a constant with, or nil.
 func constantOf(p *mutate.Pass, c *types.Const) ast.Expr {
 	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {

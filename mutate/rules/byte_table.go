@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -30,7 +31,7 @@ var wordByte = func() (t [256]bool) {
 }()`,
 	Class:   beagle.E0,
 	Gain:    1.3,
-	Find:    findByteTests,
+	Find:    findByteTables,
 	Rewrite: rewriteByteTest,
 }
 
@@ -42,8 +43,13 @@ type tableSite struct {
 	op    token.Token
 }
 
-// findByteTests looks for tests of a byte that take several comparisons: by a predicate that loops
-// call, or written out.
+// findByteTables leaves out tests that the code of a table cannot repeat outside of the function.
+func findByteTables(p *mutate.Pass) []mutate.Site {
+	return slices.DeleteFunc(findByteTests(p), func(s mutate.Site) bool {
+		return slices.ContainsFunc(s.Data.(tableSite).run, func(e ast.Expr) bool { return namesLocal(p, e) })
+	})
+}
+
 func findByteTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {

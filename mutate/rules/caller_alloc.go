@@ -120,6 +120,11 @@ func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration) boo
 	for range mutate.Nodes[*ast.FuncLit](p, fn.Body.List[0]) {
 		return true
 	}
+	for sel := range mutate.Nodes[*ast.SelectorExpr](p, fn.Body.List[0]) {
+		if p.PointerMethod(sel) {
+			return true // a method value keeps the address
+		}
+	}
 	for s := range mutate.Nodes[*ast.SliceExpr](p, fn.Body.List[0]) {
 		if _, array := p.Info.TypeOf(s.X).Underlying().(*types.Array); array {
 			return true
@@ -188,15 +193,14 @@ func soleCall(list []ast.Stmt) bool {
 // value.
 func reassignedIn(p *mutate.Pass, v *types.Var, root ast.Node) bool {
 	for _, id := range p.Uses(v, root) {
-		as, ok := p.Parent(id).(*ast.AssignStmt)
-		if u, isUnary := p.Parent(id).(*ast.UnaryExpr); isUnary && u.Op == token.AND {
-			return true
-		}
-		if !ok {
-			continue
-		}
-		for _, l := range as.Lhs {
-			if ast.Unparen(l) == ast.Expr(id) {
+		switch up := p.Parent(id).(type) {
+		case *ast.IndexExpr, *ast.CallExpr: // an element, and copy or clear
+		case *ast.SelectorExpr:
+			if p.PointerMethod(up) {
+				return true
+			}
+		default:
+			if p.Changes(id) {
 				return true
 			}
 		}

@@ -248,7 +248,8 @@ func simple(s ast.Stmt) bool {
 	return false
 }
 
-// conditional reports whether s may run without evaluating e.
+// conditional reports whether s may run without evaluating e, as it does where e is a part of a
+// constant such as the length of an array.
 func conditional(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
 	var child ast.Node = e
 	for _, up := range p.Path(e) {
@@ -261,6 +262,9 @@ func conditional(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
 			return true
 		}
 		if _, ok := up.(*ast.FuncLit); ok {
+			return true
+		}
+		if whole, ok := up.(ast.Expr); ok && p.Info.Types[whole].Value != nil {
 			return true
 		}
 		child = up

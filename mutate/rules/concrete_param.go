@@ -108,7 +108,8 @@ func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mut
 		// same. A nil argument has no type.
 		t := types.Default(p.Info.TypeOf(call.Args[at]))
 		text, ok := facts.TypeText(p, t)
-		if !ok || types.IsInterface(t) || mentionsTypeParam(t) || p.Info.Types[call.Args[at]].IsNil() {
+		if !ok || types.IsInterface(t) || mentionsTypeParam(t) || p.Info.Types[call.Args[at]].IsNil() ||
+			(dynamicCalls{fn.Body, v}).nilSpeaks(p, t) {
 			continue
 		}
 		// Calls with the same type share a copy of the helper.

@@ -164,7 +164,11 @@ func constantCopy(
 		in = append(in, p.Insert(helper.Body.Lbrace+1, "\n"+v.Name()+" := "+text))
 	} else {
 		for _, id := range p.Uses(v, helper.Body) {
-			in = append(in, constantUse(p, id, text, p.Info.Types[arg].Value))
+			use := p.Replace(id, text)
+			if sameEverywhere(p, arg) {
+				use = constantUse(p, id, text, p.Info.Types[arg].Value)
+			}
+			in = append(in, use)
 		}
 	}
 	// From the back, so that the places of earlier edits stay right.
@@ -217,6 +221,9 @@ func constantText(p *mutate.Pass, arg ast.Expr, v *types.Var) (string, bool) {
 	}
 	// Otherwise the value is written in a conversion, since an untyped constant could get another
 	// type.
+	if !sameEverywhere(p, arg) {
+		return "", false
+	}
 	value := p.Info.Types[arg].Value.ExactString()
 	switch {
 	case b.Kind() == types.String, b.Kind() == types.Bool:

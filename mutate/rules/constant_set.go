@@ -41,7 +41,8 @@ func findConstantSet(p *mutate.Pass) []mutate.Site {
 		// The searched text is constant, and the character varies. It is evaluated several times in
 		// the result, so it must be steady.
 		set, ok := constString(p, call.Args[0])
-		if !ok || set == "" || !steady(call.Args[1]) || p.Info.Types[call.Args[1]].Value != nil {
+		if !ok || set == "" || !steady(call.Args[1]) || p.Info.Types[call.Args[1]].Value != nil ||
+			!sameEverywhere(p, call.Args[0]) {
 			continue
 		}
 		what, negated, ok := asksForPresence(p, call)

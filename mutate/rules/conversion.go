@@ -87,8 +87,8 @@ func builtinConversion(p *mutate.Pass, call *ast.CallExpr, name string) []mutate
 // writeConversion turns Write([]byte(s)) into WriteString(s) and back, for writers that only copy.
 func writeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return nil
+	if s := p.Info.Selections[sel]; !ok || s == nil || len(s.Index()) > 1 {
+		return nil // a type that embeds the writer may have a method of its own by the other name
 	}
 	for _, t := range [][2]string{{"strings", "Builder."}, {"bytes", "Buffer."}} {
 		if _, ok := p.IsCall(call, t[0], t[1]+"Write"); ok {
@@ -114,7 +114,11 @@ func equalConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	text := [2]string{}
 	dropped := false
 	for i, arg := range call.Args {
-		if from, ok := converts(p, arg, "[]byte"); ok {
+		from, ok := converts(p, arg, "[]byte")
+		if p.Effects(call.Args[1-i]).Writes && !(ok && ownValue(p, from)) {
+			return nil // the other argument may change it
+		}
+		if ok {
 			text[i], dropped = p.Text(from), true
 		} else if isByteSlice(p, arg) {
 			text[i] = "string(" + p.Text(arg) + ")"
@@ -149,6 +153,10 @@ func twinConversion(p *mutate.Pass, call *ast.CallExpr, to, other string) []muta
 	from, ok := converts(p, call.Args[0], to)
 	if !ok {
 		return nil
+	}
+	writes := func(e ast.Expr) bool { return p.Effects(e).Writes }
+	if slices.ContainsFunc(call.Args[1:], writes) && !ownValue(p, from) {
+		return nil // they may change what the first argument was copied from
 	}
 	pkg, edits := p.Import(other)
 	edits = append(edits, p.Replace(sel.X, pkg), p.Replace(call.Args[0], p.Text(from)))

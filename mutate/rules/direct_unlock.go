@@ -2,8 +2,8 @@ package rules
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -74,7 +74,8 @@ func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.
 	// Only the last statement may return. All must be calm.
 	for i, s := range rest {
 		ret, isReturn := s.(*ast.ReturnStmt)
-		if isReturn != (i == len(rest)-1 && results != nil) || !calm(p, s, base) {
+		if isReturn != (i == len(rest)-1 && results != nil) || !calm(p, s, base) ||
+			movesLock(p, s, d.Call.Fun) || declaredIn(p, s, base.Name()) {
 			return nil
 		}
 		if isReturn && len(ret.Results) != 1 {
@@ -108,6 +109,21 @@ func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.
 	return append(edits, p.Replace(ret, value+"\n"+unlock+"\nreturn "+name))
 }
 
+// movesLock reports whether a statement assigns a part of what names the lock, which the deferred
+// call has read before.
+func movesLock(p *mutate.Pass, s ast.Stmt, unlock ast.Expr) bool {
+	as, ok := s.(*ast.AssignStmt)
+	if !ok {
+		return false
+	}
+	for e := range mutate.Nodes[ast.Expr](p, unlock) {
+		if slices.ContainsFunc(as.Lhs, func(l ast.Expr) bool { return p.Same(l, e) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // rootVar returns c for c.mu.Unlock.
 func rootVar(p *mutate.Pass, e ast.Expr) *types.Var {
 	for {
@@ -130,14 +146,11 @@ func calm(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
 		switch n := n.(type) {
 		// A call may panic or jump. Conversions and len do neither.
 		case *ast.CallExpr:
-			if _, isLen := p.IsBuiltin(n, "len"); !isLen && !p.Info.Types[n.Fun].IsType() {
-				ok = false
-			}
-		// An index may be out of range, but reading a map never panics for a key that has a hash.
+			_, isLen := p.IsBuiltin(n, "len")
+			ok = ok && (isLen || p.Info.Types[n.Fun].IsType()) && !mayNotReturn(p, n)
 		case *ast.IndexExpr:
 			m, isMap := p.Info.TypeOf(n.X).Underlying().(*types.Map)
-			ok = ok && isMap && !assignedTo(p, n) && !types.IsInterface(m.Key())
-		// A field of another pointer may not be there.
+			ok = ok && isMap && !assignedTo(p, n) && comparesQuietly(m.Key())
 		case *ast.SelectorExpr:
 			if sel := p.Info.Selections[n]; sel != nil {
 				ok = ok && sel.Kind() == types.FieldVal && p.Var(n.X) == base && len(sel.Index()) == 1
@@ -145,12 +158,35 @@ func calm(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
 		// Division by zero and shifts by a negative count panic, as do comparisons of some
 		// interfaces.
 		case *ast.BinaryExpr:
-			ok = ok && n.Op != token.QUO && n.Op != token.REM && n.Op != token.SHL && n.Op != token.SHR &&
-				!types.IsInterface(p.Info.TypeOf(n.X))
+			ok = ok && !mayFail(p, n.Op, n.Y) && comparesQuietly(p.Info.TypeOf(n.X)) &&
+				comparesQuietly(p.Info.TypeOf(n.Y))
+		case *ast.AssignStmt:
+			ok = ok && !mayFail(p, n.Tok, n.Rhs[0])
+		case *ast.CompositeLit:
+			m, isMap := p.Info.TypeOf(n).Underlying().(*types.Map)
+			ok = ok && !(isMap && !comparesQuietly(m.Key()))
 		case *ast.StarExpr, *ast.TypeAssertExpr, *ast.SliceExpr, *ast.FuncLit:
 			ok = false
 		}
 		return ok
 	})
 	return ok
+}
+
+// comparesQuietly reports whether comparing values of a type cannot panic, as it may for those in
+// interfaces.
+func comparesQuietly(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return false
+	case *types.Array:
+		return comparesQuietly(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !comparesQuietly(f.Type()) {
+				return false
+			}
+		}
+	}
+	return true
 }

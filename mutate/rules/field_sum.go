@@ -157,8 +157,8 @@ func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool 
 			}
 		// A global variable may be the memory of the field, unless it never changes.
 		case *ast.Ident:
-			if v := p.Var(n); v != nil && p.IsGlobal(v) && !p.Frozen(v) {
-				ok = false
+			if v := p.Var(n); v != nil && (p.IsGlobal(v) && !p.Frozen(v) || facts.Pointed(p, v)) {
+				ok = false // the base may point to it
 			}
 		}
 		return ok

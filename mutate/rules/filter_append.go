@@ -79,7 +79,7 @@ func (f *filter) read(p *mutate.Pass) bool {
 	// The loop ranges over the list that it compacts.
 	f.list = p.Var(f.loop.X)
 	if f.list == nil || !isSlice(f.list.Type()) || !facts.IsLocal(p, f.list) || facts.Captured.Of(p)[f.list] ||
-		len(p.Uses(f.count, f.loop)) != 2 {
+		facts.Pointed(p, f.list) || len(p.Uses(f.count, f.loop)) != 2 {
 		return false
 	}
 	// Find the store at the counter. In an inner loop it could happen more often than once an

@@ -97,7 +97,8 @@ func countedTrips(p *mutate.Pass, s *ast.ForStmt) *fixedLoop {
 	at, ok := p.Int(init.Rhs[0])
 	limit, ok2 := p.Int(cond.Y)
 	step, ok3 := stepOf(p, s.Post, v)
-	if !ok || !ok2 || !ok3 || step == 0 {
+	if !ok || !ok2 || !ok3 || step == 0 || !sameEverywhere(p, cond.Y) || !sameEverywhere(p, init) ||
+		!sameEverywhere(p, s.Post) {
 		return nil
 	}
 	// Run the loop on numbers to learn its iterations.
@@ -156,7 +157,7 @@ func stepOf(p *mutate.Pass, s ast.Stmt, v *types.Var) (int64, bool) {
 
 // rangedTrips reads a range over a constant number, a list of constants, or an array that stays.
 func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
-	if s.Tok == token.ASSIGN {
+	if s.Tok == token.ASSIGN || !sameEverywhere(p, s.X) {
 		return nil
 	}
 	l := &fixedLoop{stmt: s, body: s.Body}

@@ -55,7 +55,7 @@ func (l *fixedLoop) folded(p *mutate.Pass, e ast.Expr, i int) (string, bool) {
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
 		v, isVar := p.Info.Uses[id].(*types.Var)
 		if !isVar {
-			if _, isConst := p.Info.Uses[id].(*types.Const); !isConst {
+			if _, isConst := p.Info.Uses[id].(*types.Const); !isConst || !sameEverywhere(p, id) {
 				return "", false
 			}
 			continue

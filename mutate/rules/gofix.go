@@ -129,8 +129,12 @@ func analyzerSites(p *mutate.Pass, a *analysis.Analyzer, file *ast.File) []mutat
 			if strings.Contains(fix.Message, "behavior change") {
 				continue // omitzero offers one fix that is exact and one that is not
 			}
+			n := nodeAt(file, d)
+			if doubt := goFixDoubts[a.Name]; doubt != nil && doubt(p, n) {
+				continue
+			}
 			if edits := fixEdits(p, fix); len(edits) > 0 {
-				sites = append(sites, mutate.Site{Node: nodeAt(file, d), Label: fix.Message, Data: edits})
+				sites = append(sites, mutate.Site{Node: n, Label: fix.Message, Data: edits})
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"go/types"
 	"regexp"
 	"slices"
+	"strings"
+	"text/template/parse"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -89,11 +91,11 @@ func compiles(p *mutate.Pass, call *ast.CallExpr) string {
 
 // constantTemplate recognises template.New("name").Parse("text").
 func constantTemplate(p *mutate.Pass, e ast.Expr, pkg string) bool {
-	parse, ok := p.IsCall(e, pkg, "Template.Parse")
+	parsed, ok := p.IsCall(e, pkg, "Template.Parse")
 	if !ok {
 		return false
 	}
-	sel, ok := parse.Fun.(*ast.SelectorExpr)
+	sel, ok := parsed.Fun.(*ast.SelectorExpr)
 	if !ok {
 		return false
 	}
@@ -102,9 +104,25 @@ func constantTemplate(p *mutate.Pass, e ast.Expr, pkg string) bool {
 		return false
 	}
 	// Name and text must be constant, and their names usable at package level.
-	_, text := constString(p, parse.Args[0])
+	text, ok := constString(p, parsed.Args[0])
 	_, name := constString(p, made.Args[0])
-	return text && name && packageLevel(p, parse.Args[0]) && packageLevel(p, made.Args[0])
+	return ok && name && parses(text) && packageLevel(p, parsed.Args[0]) && packageLevel(p, made.Args[0])
+}
+
+// templateFunctions are those that every template knows.
+var templateFunctions = func() map[string]any {
+	known := map[string]any{}
+	for _, name := range strings.Fields(
+		"and call eq ge gt html index js le len lt ne not or print printf println slice urlquery") {
+		known[name] = true
+	}
+	return known
+}()
+
+// parses reports whether a text is a template. Must panics for others, and only when it is called.
+func parses(text string) bool {
+	_, err := parse.Parse("", text, "", "", templateFunctions)
+	return err == nil
 }
 
 // readers lists the methods that leave a compiled value unchanged.

@@ -14,8 +14,8 @@ import (
 )
 
 // A byteAction is all that an iteration of a loop does with one byte, apart from stepping on: it
-// writes the byte somewhere, sets variables to constants, and counts. Thus iterations that do the
-// same are one action that writes all their bytes.
+// writes the byte somewhere, sets variables to constants, and counts. Thus iterations that
+// do the same are one action that writes all their bytes.
 //
 //	text = append(text, c); letters++; continue
 //

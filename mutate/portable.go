@@ -1,0 +1,62 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle/internal/symbol"
+)
+
+// Portable reports whether a constant expression has the same value on all systems, so that code
+// may hold the value in its place. It consists of literals, of constants that the candidate
+// declares so, and of those of the standard library that depend on no system.
+func (p *Pass) Portable(e ast.Expr) bool {
+	for id := range Nodes[*ast.Ident](p, e) {
+		switch obj := p.Info.Uses[id].(type) {
+		case *types.Const:
+			if obj.Pkg() != nil && !p.portableConst(obj) {
+				return false
+			}
+		case *types.Builtin:
+			if obj.Pkg() == types.Unsafe {
+				return false
+			}
+		}
+	}
+	for u := range Nodes[*ast.UnaryExpr](p, e) {
+		switch p.Basic(u) {
+		case types.Uint, types.Uintptr:
+			if u.Op == token.XOR {
+				return false // all ones
+			}
+		}
+	}
+	return true
+}
+
+// systems are the constants of the standard library that tell the system, by package; nil is all.
+var systems = map[string][]string{
+	"math": {"MaxInt", "MinInt", "MaxUint"}, "math/bits": {"UintSize"}, "strconv": {"IntSize"},
+	"os": nil, "path/filepath": nil, "runtime": nil, "syscall": nil,
+}
+
+func (p *Pass) portableConst(c *types.Const) bool {
+	if c.Pkg() != p.Pkg {
+		names, listed := systems[c.Pkg().Path()]
+		return symbol.Standard(c.Pkg().Path()) && !(listed && (names == nil || slices.Contains(names, c.Name())))
+	}
+	var values []ast.Expr // a part of a group without values repeats those before it
+	for spec := range Nodes[*ast.ValueSpec](p, nil) {
+		if len(spec.Values) > 0 {
+			values = spec.Values
+		}
+		for i, id := range spec.Names {
+			if p.Info.Defs[id] == c {
+				return i < len(values) && p.Portable(values[i])
+			}
+		}
+	}
+	return false // another file declares it, perhaps one for this system
+}
