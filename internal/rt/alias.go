@@ -371,6 +371,7 @@ func (e *encoder) sharedMap(c *coder, m, p unsafe.Pointer) bool {
 	if r == nil {
 		return false
 	}
+	// It counts as written before its entries are, since one of them may be the map itself.
 	if !r.defined && e.enter() {
 		r.defined = true
 		e.tag(tagBackMap)

@@ -127,6 +127,7 @@ func (w *speller) list(v reflect.Value, depth int) (text string, ok bool) {
 // refersTo reports whether a value of a type can lead to memory that another may
 // lead to as well. Texts cannot be written to.
 func refersTo(t reflect.Type) bool {
+	// A copy of such a value would share what the original does not, or the other way around.
 	switch t.Kind() {
 	case reflect.Array:
 		return refersTo(t.Elem())

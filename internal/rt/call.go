@@ -93,6 +93,7 @@ func panicText(v any) (text string) {
 		}
 	}
 	text = fmt.Sprint(v)
+	// A panic may carry all of its input.
 	if len(text) > 1000 {
 		text = text[:1000]
 	}

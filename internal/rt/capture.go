@@ -239,6 +239,7 @@ func (h *hashHeap) push(x uint64) {
 func (h hashHeap) replaceMax(x uint64) {
 	h[0] = x
 	for i := 0; ; {
+		// The larger of the two children goes up, as long as one is larger.
 		big, l := i, 2*i+1
 		for c := l; c < l+2 && c < len(h); c++ {
 			if h[c] > h[big] {

@@ -16,6 +16,7 @@ func mapCounts(path string, n int) ([]uint64, error) {
 		return nil, err
 	}
 	defer f.Close()
+	// A mapping beyond the file's end could not be written.
 	if err := f.Truncate(int64(8 * n)); err != nil {
 		return nil, err
 	}

@@ -139,10 +139,12 @@ func (k *cloner) slice(elem *coder, h *sliceHeader) {
 	if h.data == nil || h.cap == 0 || elem.size == 0 {
 		return
 	}
+	// Shared memory has its copy already, into which this slice points at the same place.
 	if r, p := k.shared(h.data); r != nil {
 		h.data = unsafe.Add(p, uintptr(h.data)-r.lo)
 		return
 	}
+	// The copy has the same capacity: the callee may append within it.
 	p := reflect.MakeSlice(elem.slice, h.cap, h.cap).UnsafePointer()
 	k.copyElems(elem, p, h.data, h.len, h.cap)
 	h.data = p

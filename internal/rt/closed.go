@@ -60,6 +60,7 @@ func fromText(t reflect.Type, text string) (v reflect.Value, ok bool) {
 	if u, is := p.Interface().(encoding.TextUnmarshaler); is {
 		return p.Elem(), u.UnmarshalText([]byte(text)) == nil
 	}
+	// Types without the method may have a function that makes them of a text.
 	if f := texted[t]; f != nil {
 		return reflect.ValueOf(f(text)), true
 	}

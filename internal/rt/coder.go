@@ -85,6 +85,7 @@ func (b builder) coder(t reflect.Type) *coder {
 // first, and may be unfinished for recursive types.
 func (b builder) build(c *coder) {
 	t := c.typ
+	// A type with references has its coder made by what it leads to.
 	switch t.Kind() {
 	case reflect.Struct:
 		b.structCoder(c)
@@ -129,6 +130,7 @@ func flat(t reflect.Type) bool {
 		return false
 	case reflect.Array:
 		return t.Len() == 0 || flat(t.Elem())
+	// Of a lock the copy is a new one, and what is opaque never changes.
 	case reflect.Struct:
 		if isLock(t) {
 			return false // its copy is not the same bytes
@@ -175,6 +177,7 @@ func sites(t reflect.Type) int {
 	n := 0
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
+		// What a slice leads to may lead further, to any number of regions.
 		n = 1
 		if !flat(t.Elem()) {
 			n = 2

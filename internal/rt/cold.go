@@ -27,6 +27,7 @@ const (
 
 // cold runs the check of state that the request names.
 func (p *replayer[A, R]) cold() {
+	// Threads have checkers of their own.
 	if p.q.Cold != ColdThreads {
 		p.check = newChecker(watched(p.h), p.q.Variant, p.q.Panics)
 	}
@@ -206,6 +207,7 @@ func nudge(v reflect.Value, inside bool) {
 // and writing into both may not change the third answer.
 func (p *replayer[A, R]) keptApart() {
 	suspects := 0
+	// A few records are compared however slow they are.
 	for n, i := range p.picks {
 		if n > 4 && p.late() {
 			break

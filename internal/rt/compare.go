@@ -55,6 +55,7 @@ func plainType(t reflect.Type) bool {
 	case reflect.Array:
 		return plainType(t.Elem())
 	case reflect.Struct:
+		// A type with a form of its own is compared by that form.
 		if special(t) != nil {
 			return false
 		}

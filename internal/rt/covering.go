@@ -177,6 +177,7 @@ func (x *exhauster) coveredList(f reflect.Value, own []int) {
 		x.elems(s, listPatterns[own[1]])
 		f.Set(s)
 	}
+	// The end of a list is where loops go wrong, so it is chosen apart from the pattern.
 	if own[2] > 0 && f.Len() > 0 {
 		x.element(f.Index(f.Len()-1), listEnds[own[2]], x.palette(t.Elem()))
 	}
@@ -255,6 +256,7 @@ func (c *cover) gain(levels []int, i, level int) (n int) {
 		if l < 0 || k == i {
 			continue
 		}
+		// A pair is kept with the smaller factor first.
 		pair := [4]int{i, k, level, l}
 		if k < i {
 			pair = [4]int{k, i, l, level}

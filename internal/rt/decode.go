@@ -93,6 +93,7 @@ func (d *decoder) uint() uint64 {
 	if d.err != nil {
 		return 0
 	}
+	// The first error stays: what follows is read from the wrong place.
 	n, w := binary.Uvarint(d.b[d.i:])
 	if w <= 0 {
 		d.err = errShort

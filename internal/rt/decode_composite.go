@@ -24,6 +24,7 @@ func structDecoder(c *coder) func(*decoder, unsafe.Pointer) {
 		if d.err != nil {
 			return
 		}
+		// Without a permutation the fields are those of the type.
 		if f.perm == nil {
 			for i := range c.fields {
 				d.field(&c.fields[i], p)
@@ -109,6 +110,7 @@ func arrayDecoder(c *coder) func(*decoder, unsafe.Pointer) {
 		if !d.want(tagArray, c.typ) {
 			return
 		}
+		// The length of an array is part of its type.
 		if n := d.uint(); n != uint64(c.n) {
 			d.fail("a %v cannot be read from an array of %d", c.typ, n)
 			return
@@ -133,6 +135,7 @@ func sliceDecoder(c *coder, isBytes bool) func(*decoder, unsafe.Pointer) {
 		own = tagBytes
 	}
 	return func(d *decoder, p unsafe.Pointer) {
+		// Shared memory may be defined right in front of the first slice of it.
 		tag := d.back(elem)
 		switch tag {
 		case tagNil:
@@ -151,6 +154,7 @@ func sliceDecoder(c *coder, isBytes bool) func(*decoder, unsafe.Pointer) {
 func (d *decoder) sliceBody(elem *coder, h *sliceHeader, isBytes bool) {
 	n := d.count()
 	spare := d.uint()
+	// A record may say anything: what it asks for is bounded before it gets it.
 	if spare > math.MaxInt32 {
 		d.fail("a spare capacity of %d is out of range", spare)
 	}
@@ -158,6 +162,7 @@ func (d *decoder) sliceBody(elem *coder, h *sliceHeader, isBytes bool) {
 		return
 	}
 	full := n + int(spare)
+	// Bytes are copied at once, other elements read one by one.
 	if isBytes {
 		b := make([]byte, full)
 		copy(b, d.take(n))

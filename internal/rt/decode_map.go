@@ -36,8 +36,10 @@ func (d *decoder) entries(c *coder, p unsafe.Pointer, id *uint64) {
 	if !d.enter() {
 		return
 	}
+	// The size is a hint from the record, and not to be trusted with much memory.
 	m := reflect.MakeMapWithSize(c.typ, min(n, 1<<16))
 	c.value(p).Set(m)
+	// The number is known before the entries are read, since one may refer to the map.
 	if id != nil {
 		if _, twice := d.objects[*id]; twice {
 			d.fail("the shared memory %d is not well described", *id)

@@ -90,6 +90,7 @@ func (d *decoder) whenDefined(id uint64, f func(d *decoder)) {
 	if d.err != nil {
 		return
 	}
+	// Most references lead back to what has been read.
 	if _, ok := d.objects[id]; ok {
 		f(d)
 		return
@@ -112,6 +113,7 @@ func (d *decoder) sliceRef(elem *coder, p unsafe.Pointer) {
 		if d.err != nil {
 			return
 		}
+		// A slice that is longer than its memory would reach into memory of others.
 		if r.len > r.cap || r.cap > room {
 			d.fail("a slice of length %d and capacity %d does not fit its memory", r.len, r.cap)
 			return
@@ -127,6 +129,7 @@ func (d *decoder) knownGlobal(elem *coder, q *unsafe.Pointer) bool {
 	globals.RLock()
 	v, ok := globals.values[name]
 	globals.RUnlock()
+	// The name may be of another type here, after a change of the package.
 	if !ok || d.err != nil || v.Type().Elem() != elem.typ {
 		return false
 	}
@@ -142,6 +145,7 @@ func (d *decoder) mapRef(c *coder, p unsafe.Pointer) {
 	d.uint()
 	d.whenDefined(id, func(d *decoder) {
 		o := d.objects[id]
+		// A reference by number says nothing about types, so they are compared.
 		if o.c.typ != c.typ {
 			d.fail("a %v is wanted where shared memory %d holds a %v", c.typ, id, o.c.typ)
 			return

@@ -34,6 +34,7 @@ func newDomain(q *Exhaust, home string) *domain {
 			d.ints = append(d.ints, n)
 		}
 	}
+	// The order is that of the search, which may end early.
 	for _, n := range []int64{0, 1, -1, 2, 3} {
 		add(n)
 	}

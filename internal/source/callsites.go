@@ -39,6 +39,7 @@ func (cl *Callers) CallSites(ctx context.Context, conds []*Predicate) (proved, a
 		return 0, 0, err
 	}
 	for _, p := range pkgs {
+		// A package that did not load has no types to prove by.
 		if p.TypesInfo == nil {
 			continue
 		}

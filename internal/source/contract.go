@@ -142,6 +142,7 @@ func (c *Conditions) conditions(f *formals, exprs []string) (*Predicate, error) 
 			return nil, err
 		}
 	}
+	// Joined, they may still not fit, as with one name for two packages.
 	all := And(exprs...)
 	if all == "" {
 		return nil, nil

@@ -212,6 +212,7 @@ func visibleFields(s *types.Struct, around []types.Type) (out []string) {
 				s.Tag(i), f.Embedded()))
 			continue
 		}
+		// An embedded struct shows its exported fields, even where its own name is hidden.
 		t := f.Type()
 		if p, ok := t.Underlying().(*types.Pointer); ok {
 			t = p.Elem()
@@ -226,6 +227,7 @@ func visibleFields(s *types.Struct, around []types.Type) (out []string) {
 // methodSet lists the exported methods of a type, or of pointers to it, with those that embedded
 // fields bring along.
 func methodSet(t *types.TypeName, ptr bool) string {
+	// Pointers have the methods of both kinds of receivers.
 	typ := t.Type()
 	if ptr {
 		typ = types.NewPointer(typ)
@@ -242,6 +244,7 @@ func methodSet(t *types.TypeName, ptr bool) string {
 
 // sharing names the field by which a copy of a value shares memory that can change; "" for none.
 func sharing(t types.Type, seen map[types.Type]bool) string {
+	// A type that leads back to itself has been looked at.
 	if seen[t] {
 		return ""
 	}

@@ -195,6 +195,7 @@ func (g *guardWriter) uses(p *piece) bool {
 		}
 		return !found
 	}
+	// A part of a group is looked at alone.
 	if p.spec != nil {
 		ast.Inspect(p.spec, look)
 	} else {

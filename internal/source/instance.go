@@ -198,6 +198,7 @@ func coreArgs(params *types.TypeParamList) [][]types.Type {
 
 // substitute replaces the type parameters directly below a slice or a map.
 func substitute(t types.Type, params *types.TypeParamList, args []types.Type) types.Type {
+	// Only the forms that constraints have are followed.
 	switch t := t.(type) {
 	case *types.TypeParam:
 		for i := range params.Len() {

@@ -16,6 +16,7 @@ import (
 func inBounds(info *types.Info, root ast.Node) map[ast.Expr]bool {
 	b := &bounds{info: info, safe: map[ast.Expr]bool{}}
 	ast.Inspect(root, func(n ast.Node) bool {
+		// Loops mark the indices in their bodies, and the rest is looked at by itself.
 		switch n := n.(type) {
 		case *ast.RangeStmt:
 			b.rangeLoop(n)

@@ -335,6 +335,7 @@ func (pkg *Package) named(name string) bool {
 
 // checkName refuses names that would change the rest of the package or its API.
 func (r *Reader) checkName(f *File, n *ast.Ident) *Problem {
+	// Each case would change something for code that the candidate does not declare.
 	switch {
 	case n.Name == "init":
 		return f.problem("scope", n.Pos(), "an init function would run in every program that imports the package")

@@ -256,6 +256,7 @@ func (m *matching) findQualifiers(f *File) {
 		if !ok {
 			return true
 		}
+		// The path is what stays the same in another file; the name may not.
 		if pkg, ok := f.Info.Uses[id].(*types.PkgName); ok {
 			m.qualifiers = append(m.qualifiers, qualifier{m.file.offset(id.Pos()), id.Name, pkg.Imported().Path()})
 		}

@@ -15,6 +15,7 @@ func (f *File) TableBytes() (total int64, known bool) {
 	for _, decl := range f.AST.Decls {
 		switch d := decl.(type) {
 		case *ast.GenDecl:
+			// Types and imports have no memory.
 			if d.Tok != token.VAR && d.Tok != token.CONST {
 				continue
 			}
@@ -109,6 +110,7 @@ func generic(t types.Type) bool {
 	if _, is := types.Unalias(t).(*types.TypeParam); is {
 		return true
 	}
+	// Behind a reference the size does not matter.
 	switch u := t.Underlying().(type) {
 	case *types.Array:
 		return generic(u.Elem())
@@ -196,6 +198,7 @@ func (m *measure) text(e ast.Expr) int64 {
 // leadsOn reports whether values of type t lead to memory outside of them.
 func leadsOn(t types.Type) bool {
 	switch u := t.Underlying().(type) {
+	// A text leads to bytes that are counted as its own.
 	case *types.Basic:
 		return false
 	case *types.Array:

@@ -217,12 +217,14 @@ func (t *tracer) narrowing(e *ast.CallExpr) bool {
 // index traces an index into an array or a table of the package.
 func (t *tracer) index(e *ast.IndexExpr) bool {
 	x := t.f.Info.Types[e.X]
+	// A map's index is a key, and its own trace.
 	if t.key(e, x) {
 		return true
 	}
 	if !x.IsValue() || t.constant(e.Index) || t.kind(e.Index) != integers || loose(t.f.Info, e.Index) {
 		return false
 	}
+	// Only a table of the package has places worth counting; a list of the caller's has any.
 	n, ok := t.table(e.X, x.Type)
 	if !ok {
 		return false
@@ -241,6 +243,7 @@ func (t *tracer) key(e *ast.IndexExpr, x types.TypeAndValue) bool {
 	}
 	m, ok := x.Type.Underlying().(*types.Map)
 	name := map[int]string{integers: "TraceKeyInt", texts: "TraceKeyText"}[t.kind(e.Index)]
+	// The key must have the map's own type: an interface may hold any.
 	if !ok || name == "" || !types.Identical(m.Key(), t.f.Info.Types[e.Index].Type) {
 		return false
 	}
@@ -268,6 +271,7 @@ func isPath(e ast.Expr) bool {
 // table reports whether an expression is an array, or a slice or string that
 // belongs to the package, and its length as far as the type tells.
 func (t *tracer) table(e ast.Expr, typ types.Type) (n int64, ok bool) {
+	// An index through a pointer is one into the array.
 	if p, is := typ.Underlying().(*types.Pointer); is {
 		typ = p.Elem()
 	}

@@ -18,6 +18,7 @@ func (w *Writer) TracedHelpers(versions []*File, rt string, first int) (texts ma
 	for _, f := range w.pkg.files {
 		file := &File{Src: f.text, Fset: w.pkg.fset, AST: f.ast, Info: w.pkg.info}
 		t := newTracer(file, first+len(sites))
+		// By name alone, as a method may be called through an interface.
 		for _, d := range f.ast.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok && reached[d.Name.Name] {
 				t.function(d)

@@ -84,6 +84,7 @@ func newUnit(
 
 // findScope finds the declarations that may change with the target.
 func (u *Unit) findScope(outside map[string]bool) (err error) {
+	// Without a group, the scope is what the target reaches and nothing else uses.
 	if u.Scope.group == nil {
 		u.Scope.pieces = u.Package.graph.scope(u.Scope.target, outside, u.Package.Dir)
 		return nil

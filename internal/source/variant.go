@@ -43,6 +43,7 @@ func (w *Writer) Hidden(f *File, suffix string) (string, error) {
 	offset := f.Fset.File(f.AST.FileStart).Offset
 	for _, id := range renamed(f) {
 		hidden := syntax.Hidden(id.Name)
+		// Only the beginning of a name changes, so only that is replaced.
 		same := commonEnd(id.Name, hidden)
 		edits = append(edits, syntax.Edit{
 			Start: offset(id.Pos()), End: offset(id.End()) - same, New: hidden[:len(hidden)-same],
@@ -189,6 +190,7 @@ func (pkg *Package) qualifier(p *types.Package) string {
 	}
 	pkg.mu.Lock()
 	defer pkg.mu.Unlock()
+	// A package keeps its first name for all generated code.
 	if name, ok := pkg.qualify[p.Path()]; ok {
 		return name
 	}
@@ -203,6 +205,7 @@ func (pkg *Package) qualifier(p *types.Package) string {
 		}
 		return false
 	}
+	// The package's own name is the best; a number makes it another one.
 	name := p.Name()
 	for i := 2; taken(name); i++ {
 		name = fmt.Sprintf("%s%d", p.Name(), i)

@@ -101,6 +101,7 @@ func (s *side) firstRun() ast.Stmt {
 
 // headEnd returns where the part of a statement ends that runs first and once.
 func (s *side) headEnd(st ast.Stmt) token.Pos {
+	// A part that runs later may not run, or may run after a change.
 	switch st := st.(type) {
 	case *ast.RangeStmt:
 		return st.X.End()

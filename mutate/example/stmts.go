@@ -110,6 +110,7 @@ func (m *Match) not(pat, e ast.Expr) bool {
 
 // stmt matches one statement by its form.
 func (m *Match) stmt(pat, s ast.Stmt) bool {
+	// Each kind is matched with its own kind, apart from assignments and loops, which have several.
 	switch pat := pat.(type) {
 	case *ast.ExprStmt:
 		e, ok := s.(*ast.ExprStmt)
@@ -346,6 +347,7 @@ type declared struct {
 // declaration recognises a statement of the example that declares one variable.
 func (c *compiled) declaration(s ast.Stmt) (d declared, ok bool) {
 	var name *ast.Ident
+	// Both spellings declare one variable; of several, the order of their values would matter.
 	switch s := s.(type) {
 	case *ast.AssignStmt:
 		if s.Tok != token.DEFINE || len(s.Lhs) != 1 || len(s.Rhs) != 1 {

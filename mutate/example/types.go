@@ -190,6 +190,7 @@ func (m *Match) satisfies(i *types.Interface, got types.Type) bool {
 // inUnion reports whether a type is in a union of constraints. A term may be a constraint itself.
 func (m *Match) inUnion(u *types.Union, got types.Type) bool {
 	for term := range u.Terms() {
+		// A constraint within the union is asked as a whole.
 		if in, ok := term.Type().Underlying().(*types.Interface); ok {
 			if m.satisfies(in, got) {
 				return true

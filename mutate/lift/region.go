@@ -195,6 +195,7 @@ func grammarType(t gotypes.Type) *Type {
 
 // spelled returns the name of a basic type in the grammar.
 func spelled(name string) string {
+	// Types that are the same have one name in the grammar, and constants take their default type.
 	switch name {
 	case "uint8":
 		return "byte"
