@@ -299,7 +299,7 @@ func (d *dispatcher) faults(taped map[int]bool) string {
 // contexts reports whether a parameter is a context.
 func (d *dispatcher) contexts() bool { return slices.ContainsFunc(d.params, isContext) }
 
-// contextArgs lists the contexts behind other arguments.
+// contextArgs lists the contexts after other arguments.
 func (d *dispatcher) contextArgs() string {
 	var b strings.Builder
 	for i, v := range d.params {

@@ -9,7 +9,7 @@ import (
 // all that is asked for. Callers have files, sockets and pipes. These writers
 // and readers do what the interfaces allow and what buffers never do.
 
-// A Sink is a writer that takes so many bytes, and then fails.
+// A Sink is a writer that takes a given number of bytes, and then fails.
 type Sink struct {
 	Got  []byte
 	Room int

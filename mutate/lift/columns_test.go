@@ -26,7 +26,8 @@ func TestColumns(t *testing.T) {
 		}
 	}
 	nan := reflect.New(reflect.TypeFor[[]float64]()).Elem()
-	if _, ok := beagleGet(beaglePut(nil, reflect.ValueOf([]float64{math.NaN()})), nan); !ok || nan.Index(0).Float() == 0 {
+	message := beaglePut(nil, reflect.ValueOf([]float64{math.NaN()}))
+	if _, ok := beagleGet(message, nan); !ok || !math.IsNaN(nan.Index(0).Float()) {
 		t.Error("NaN is lost")
 	}
 }
@@ -36,8 +37,10 @@ func FuzzColumns(f *testing.F) {
 	f.Add([]byte{2, 1, 0, 3, 'a', 'b', 'c'})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, message []byte) {
-		for _, of := range []reflect.Type{reflect.TypeFor[[]string](), reflect.TypeFor[[][]byte](), reflect.TypeFor[[]int8](),
-			reflect.TypeFor[[]float64](), reflect.TypeFor[[]bool]()} {
+		for _, of := range []reflect.Type{
+			reflect.TypeFor[[]string](), reflect.TypeFor[[][]byte](), reflect.TypeFor[[]int8](),
+			reflect.TypeFor[[]float64](), reflect.TypeFor[[]bool](),
+		} {
 			col := reflect.New(of).Elem()
 			rest, ok := beagleGet(message, col)
 			if !ok {
@@ -46,7 +49,8 @@ func FuzzColumns(f *testing.F) {
 			// What was read is written and read again as it is.
 			again := reflect.New(of).Elem()
 			sent := beaglePut(nil, col)
-			if left, ok := beagleGet(sent, again); !ok || len(left) > 0 || len(rest) > len(message) || col.Len() != again.Len() {
+			left, ok := beagleGet(sent, again)
+			if !ok || len(left) > 0 || len(rest) > len(message) || col.Len() != again.Len() {
 				t.Errorf("%v: %v became %v", of, col, again)
 			}
 		}

@@ -18,7 +18,7 @@ func (c *Call) Functions() { c.functions = true }
 // mostDriven bounds the values of an iterator that are looked at.
 const mostDriven = 100
 
-// Iterated lists what an iterator yields: twice to the end, then until it is told to stop. yields
+// Iterated lists what an iterator yields: twice to the end, then until yield says stop. yields
 // runs it.
 func Iterated(yields func(yield func(values ...any) bool)) (seen []any) {
 	for _, most := range []int{mostDriven, mostDriven, 1, 2} {

@@ -15,7 +15,7 @@ import (
 
 // Tests seldom let a writer fail, a reader end in the middle, or a callback panic. So a call that
 // both versions answered alike is made again on copies, once for each of some faults: callbacks and
-// interfaces answer as they did, but for one answer. The original runs first, and its calls are
+// interfaces answer as they did, except once. The original runs first, and its calls are
 // written down. The other version must make the same calls and end the same. A fault breaks no
 // promise of the interface: a writer that writes less gives an error.
 
@@ -94,7 +94,8 @@ func (c *Call) Fault() *Call {
 	for i, t := range c.tapes {
 		t.made = &Tape{call: f, what: t.what, owner: t.owner, answering: true, script: t.entries}
 		if i == x.tape {
-			t.made.script = slices.Concat(t.entries[:x.at], spoiled(t.entries[x.at], x.kind), t.entries[x.at+1:])
+			script := append(slices.Clone(t.entries[:x.at]), spoiled(t.entries[x.at], x.kind)...)
+			t.made.script = append(script, t.entries[x.at+1:]...)
 		}
 		f.tapes = append(f.tapes, t.made)
 	}
