@@ -52,6 +52,8 @@ var huge = []string{"sizes", "inner", "long", "deep", "samples"}
 // seedCases is the number of cases of each phase of the exhaustion that start a search.
 const seedCases = 1500
 
+// guided runs the search that a guide asks for, beginning with the records and with those cases of
+// an exhaustion that reach something new.
 func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	startTrace(q.Sites)
 	x, s, err := h.exhauster(&q.Exhaust)

@@ -74,6 +74,7 @@ func (r *jsonReader) value(tree any, s *Shape) (Value, error) {
 	if s.Form != "" {
 		return r.special(tree, s)
 	}
+	// The kinds with parts read these by the shapes of the parts.
 	switch k := s.Kind; k {
 	case reflect.Bool:
 		if b, ok := tree.(bool); ok {

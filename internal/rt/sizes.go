@@ -315,6 +315,7 @@ func (d *domain) counted(v reflect.Value, n, depth int) bool {
 		return any
 	case reflect.Array:
 		return v.Len() > 0 && d.counted(v.Index(v.Len()-1), n, depth+1)
+	// A list gets one element with the number, and bytes its digits.
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			v.SetBytes(strconv.AppendInt([]byte{'k'}, int64(n), 10))

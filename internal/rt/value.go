@@ -145,6 +145,8 @@ func (r *valueReader) payload(tag byte, v *Value) {
 
 // composite reads the parts of a value whose tag says that it has some.
 func (r *valueReader) composite(tag byte, v *Value) {
+	// Each tag has in front of its parts what their number does not say: the free capacity of a
+	// list, a name, the text of an error.
 	switch tag {
 	case tagBytes:
 		n := r.count()

@@ -41,6 +41,7 @@ type Unit struct {
 	opts Options
 }
 
+// newUnit reads a target in its package. Each part of the unit rests on those before it.
 func newUnit(
 	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also map[string]string,
 ) (*Unit, error) {
