@@ -175,7 +175,7 @@ func (s *side) readsLast(name string, k int) bool {
 	if !ok || s.params[obj] != nil {
 		return false
 	}
-	// A use behind the call would see what the code has done to the variable.
+	// A use after the call would see what the code has done to the variable.
 	for other := range nodesOf[*ast.Ident](s.body) {
 		if other.Pos() > id.Pos() && s.rule.obj(other) == obj {
 			return false
