@@ -165,7 +165,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}
 	onFleet.flags(f)
-	rest, err := parse(f, args, 1, mostTogether)
+	rest, err := parse(f, args, 1, maxTogether)
 	if err != nil {
 		return exitUsage, err
 	}

@@ -25,9 +25,9 @@ type entry struct {
 	inputs *inputs
 }
 
-// mostEntries bounds the functions of a group whose calls are recorded: each takes a run of the
+// maxEntries bounds the functions of a group whose calls are recorded: each takes a run of the
 // tests, and a program for each batch.
-const mostEntries = 6
+const maxEntries = 6
 
 // A Recorded is the corpus of an entry, as a run keeps it.
 type Recorded struct {
@@ -47,7 +47,7 @@ func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) (
 			others = append(others, name)
 		}
 	}
-	most := max(mostEntries, len(names))
+	most := max(maxEntries, len(names))
 	if names = append(names, others...); len(names) > most {
 		x.watch.Warn(fmt.Sprintf("calls of %d functions are recorded; the tests in place alone judge single calls of "+
 			"%s", most, strings.Join(names[most:], ", ")))

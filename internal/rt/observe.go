@@ -245,12 +245,12 @@ func (o *observer[A, R]) steady(digests []uint64) {
 	}
 }
 
-// wavers reports whether calls of a record in a row have several outcomes. last is that of the last
-// one.
+// wavers reports whether repeated calls of a record have several outcomes. last is the outcome of
+// the last call.
 func (o *observer[A, R]) wavers(i int, budget time.Duration) (last uint64, wavers bool) {
 	began := ProcessCPU()
 	first, _ := o.outcome(i, Clone(&o.args[i]))
-	for n := 0; n < mostItself && ProcessCPU()-began < budget && time.Now().Before(o.deadline); n++ {
+	for n := 0; n < maxItself && ProcessCPU()-began < budget && time.Now().Before(o.deadline); n++ {
 		if last, _ = o.outcome(i, Clone(&o.args[i])); last != first {
 			return last, true
 		}
@@ -265,7 +265,7 @@ func (o *observer[A, R]) tie() {
 			continue
 		}
 		known := itself{outcomes: map[uint64]bool{}}
-		for range mostItself / 4 {
+		for range maxItself / 4 {
 			if time.Now().After(o.deadline) {
 				return
 			}
