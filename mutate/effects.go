@@ -30,7 +30,7 @@ func (p *Pass) Pure(e ast.Node) bool {
 // file has the effects of that function and of all that it calls.
 func (p *Pass) Effects(n ast.Node) Effects {
 	return p.Once(effectsOf{n}, func() any {
-		a := effects{p: p, root: n, follow: addSummary}
+		a := effectsVisitor{p: p, root: n, follow: addSummary}
 		ast.Inspect(n, a.visit)
 		return a.Effects
 	}).(Effects)
@@ -39,25 +39,26 @@ func (p *Pass) Effects(n ast.Node) Effects {
 // effectsOf is the key of a node's effects in Once.
 type effectsOf struct{ n ast.Node }
 
-type effects struct {
+// An effectsVisitor adds up the effects of the nodes that it visits.
+type effectsVisitor struct {
 	Effects
 	p      *Pass
-	root   ast.Node                      // the piece: all below it is inside
-	follow func(*effects, *ast.FuncDecl) // handles a call of a function of the candidate file
+	root   ast.Node                             // the piece: all below it is inside
+	follow func(*effectsVisitor, *ast.FuncDecl) // handles a call of a function of the candidate file
 }
 
-func (a *effects) inside(v *types.Var) bool {
+func (a *effectsVisitor) inside(v *types.Var) bool {
 	return v != nil && a.root.Pos() <= v.Pos() && v.Pos() < a.root.End()
 }
 
 // parameter reports whether v is a parameter of the analysed function, so that its memory belongs
 // to the caller.
-func (a *effects) parameter(v *types.Var) bool {
+func (a *effectsVisitor) parameter(v *types.Var) bool {
 	d, ok := a.root.(*ast.FuncDecl)
 	return ok && d.Body != nil && v.Pos() < d.Body.Pos()
 }
 
-func (a *effects) visit(n ast.Node) bool {
+func (a *effectsVisitor) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
 		for _, l := range n.Lhs {
@@ -104,7 +105,7 @@ func (a *effects) visit(n ast.Node) bool {
 		a.Allocs = true
 	// The body of a literal counts as if it ran here.
 	case *ast.FuncLit:
-		inner := effects{p: a.p, root: a.root, follow: a.follow}
+		inner := effectsVisitor{p: a.p, root: a.root, follow: a.follow}
 		ast.Inspect(n.Body, inner.visit)
 		a.merge(inner.Effects) // returns inside a function literal end the literal only
 		a.Allocs = true
@@ -115,7 +116,7 @@ func (a *effects) visit(n ast.Node) bool {
 	return true
 }
 
-func (a *effects) write(l ast.Expr) {
+func (a *effectsVisitor) write(l ast.Expr) {
 	l = ast.Unparen(l)
 	if id, ok := l.(*ast.Ident); ok {
 		if id.Name != "_" && !a.inside(a.p.Var(id)) {
@@ -134,7 +135,7 @@ func (a *effects) write(l ast.Expr) {
 	a.Writes = true
 }
 
-func (a *effects) ranges(n *ast.RangeStmt) {
+func (a *effectsVisitor) ranges(n *ast.RangeStmt) {
 	for u := range Underlying(a.p.Info.TypeOf(n.X)) {
 		switch u.(type) {
 		case *types.Signature, *types.Chan:
@@ -155,7 +156,7 @@ func (a *effects) ranges(n *ast.RangeStmt) {
 }
 
 // branch counts a break or continue as a jump if its loop or switch lies outside the piece.
-func (a *effects) branch(n *ast.BranchStmt) {
+func (a *effectsVisitor) branch(n *ast.BranchStmt) {
 	if n.Tok == token.FALLTHROUGH {
 		return
 	}
@@ -179,7 +180,7 @@ func (a *effects) branch(n *ast.BranchStmt) {
 	a.Jumps = true
 }
 
-func (a *effects) index(n *ast.IndexExpr) {
+func (a *effectsVisitor) index(n *ast.IndexExpr) {
 	tv := a.p.Info.Types[n.X]
 	if tv.IsType() || tv.Type == nil {
 		return
@@ -218,7 +219,7 @@ func (p *Pass) fits(index ast.Expr, n int64) bool {
 	return false
 }
 
-func (a *effects) slice(n *ast.SliceExpr) {
+func (a *effectsVisitor) slice(n *ast.SliceExpr) {
 	if _, ok := a.p.Info.TypeOf(n.X).Underlying().(*types.Slice); ok && n.Low == nil && n.High == nil {
 		return
 	}
@@ -226,7 +227,7 @@ func (a *effects) slice(n *ast.SliceExpr) {
 }
 
 // operation handles a division or a shift by y, in an expression or an assignment.
-func (a *effects) operation(op token.Token, y ast.Expr) {
+func (a *effectsVisitor) operation(op token.Token, y ast.Expr) {
 	tv := a.p.Info.Types[y]
 	if tv.Value != nil {
 		return
@@ -264,14 +265,14 @@ func holds(t types.Type, kind func(types.Type) bool) bool {
 }
 
 // cases handles the comparisons of a switch. A comparison with a constant or with nil cannot panic.
-func (a *effects) cases(n *ast.CaseClause) {
+func (a *effectsVisitor) cases(n *ast.CaseClause) {
 	for _, e := range n.List {
 		tv := a.p.Info.Types[e]
 		a.Panics = a.Panics || tv.IsValue() && tv.Value == nil && !tv.IsNil() && holdsInterface(tv.Type)
 	}
 }
 
-func (a *effects) binary(n *ast.BinaryExpr) {
+func (a *effectsVisitor) binary(n *ast.BinaryExpr) {
 	a.operation(n.Op, n.Y)
 	switch n.Op {
 	case token.ADD:
@@ -297,7 +298,7 @@ func isUnsigned(t types.Type) bool {
 	return ok && b.Info()&types.IsUnsigned != 0
 }
 
-func (a *effects) selector(n *ast.SelectorExpr) {
+func (a *effectsVisitor) selector(n *ast.SelectorExpr) {
 	sel := a.p.Info.Selections[n]
 	if sel == nil {
 		return
@@ -342,7 +343,7 @@ func Underlying(t types.Type) iter.Seq[types.Type] {
 	}
 }
 
-func (a *effects) conversion(n *ast.CallExpr, to types.Type) {
+func (a *effectsVisitor) conversion(n *ast.CallExpr, to types.Type) {
 	from := a.p.Info.TypeOf(n.Args[0])
 	for u := range Underlying(from) {
 		for v := range Underlying(to) {
@@ -352,7 +353,7 @@ func (a *effects) conversion(n *ast.CallExpr, to types.Type) {
 }
 
 // converts handles a conversion between types of two underlying types.
-func (a *effects) converts(from, to types.Type) {
+func (a *effectsVisitor) converts(from, to types.Type) {
 	_, slice := from.(*types.Slice)
 	switch u := to.(type) {
 	case *types.Basic:

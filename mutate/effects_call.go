@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-func (a *effects) call(n *ast.CallExpr) {
+func (a *effectsVisitor) call(n *ast.CallExpr) {
 	if tv := a.p.Info.Types[n.Fun]; tv.IsType() {
 		a.conversion(n, tv.Type)
 		return
@@ -49,7 +49,7 @@ func (p *Pass) formatsSafely(n *ast.CallExpr) bool {
 	return false
 }
 
-func (a *effects) builtin(n *ast.CallExpr, name string) {
+func (a *effectsVisitor) builtin(n *ast.CallExpr, name string) {
 	switch name {
 	case "len", "cap", "min", "max", "real", "imag", "complex":
 		for u := range Underlying(a.p.Info.TypeOf(n.Args[0])) {
@@ -84,12 +84,12 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 }
 
 // own reports whether a slice is a variable of the piece that only holds memory made for it.
-func (a *effects) own(e ast.Expr) bool {
+func (a *effectsVisitor) own(e ast.Expr) bool {
 	v := a.p.Var(e)
 	return a.inside(v) && !a.parameter(v) && a.p.keepsToOwn(v, a.root)
 }
 
-func (a *effects) function(fn *types.Func) {
+func (a *effectsVisitor) function(fn *types.Func) {
 	if d := a.p.Decl(fn); d != nil && d.Body != nil {
 		a.follow(a, d)
 		return

@@ -32,7 +32,7 @@ func (p *Pass) callGraph() *graph {
 }
 
 // addSummary adds the effects of a called function.
-func addSummary(a *effects, d *ast.FuncDecl) { a.merge(a.p.callGraph().of[d].Effects) }
+func addSummary(a *effectsVisitor, d *ast.FuncDecl) { a.merge(a.p.callGraph().of[d].Effects) }
 
 // A graph is the call graph of the candidate file. Tarjan's algorithm finds its strongly connected
 // components. It visits each function once, and completes a component after all components that it
@@ -75,7 +75,7 @@ func (g *graph) visit(d *ast.FuncDecl) int {
 func (g *graph) own(d *ast.FuncDecl) *summary {
 	g.analysed++
 	s := &summary{}
-	a := effects{p: g.p, root: d, follow: func(_ *effects, callee *ast.FuncDecl) {
+	a := effectsVisitor{p: g.p, root: d, follow: func(_ *effectsVisitor, callee *ast.FuncDecl) {
 		s.calls = append(s.calls, callee)
 	}}
 	ast.Inspect(d.Body, a.visit)
@@ -89,7 +89,7 @@ func (g *graph) own(d *ast.FuncDecl) *summary {
 // complete gives the functions of a component their common effects. Recursion counts as a panic,
 // because it may overflow the stack, and a program cannot recover from that.
 func (g *graph) complete(component []*ast.FuncDecl) {
-	all := effects{}
+	all := effectsVisitor{}
 	for _, d := range component {
 		all.merge(g.of[d].Effects)
 		for _, callee := range g.of[d].calls {

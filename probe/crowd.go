@@ -23,8 +23,8 @@ type crowd struct {
 
 // Bounds of a crowd.
 const (
-	mostTold  = 256  // calls that are counted by the others under way
-	mostBegun = 4096 // calls that are followed
+	maxTold  = 256  // calls that are counted by the others under way
+	maxBegun = 4096 // calls that are followed
 )
 
 // newCrowd returns nil where no end of a call is seen, or calls take longer than the window. How
@@ -51,7 +51,7 @@ func (a *arming) count(v uint32) bool {
 		return false // it was counted before
 	}
 	a.window.Add(1)
-	if c.told.Load() < mostTold && c.begun.Add(1) <= mostBegun {
+	if c.told.Load() < maxTold && c.begun.Add(1) <= maxBegun {
 		return true
 	}
 	a.disperse()
@@ -72,7 +72,7 @@ func (c *crowd) passes() bool {
 func (a *arming) follow(c *crowd) Call {
 	others := c.under.Add(1) - 1
 	c.inner.Add(1)
-	if elapsed()-c.from >= c.settle && c.told.Add(1) <= mostTold {
+	if elapsed()-c.from >= c.settle && c.told.Add(1) <= maxTold {
 		a.beside.add(others)
 	}
 	return Call{a: a, crowd: c}

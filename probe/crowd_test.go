@@ -136,7 +136,7 @@ func TestCrowdEnds(t *testing.T) {
 	for range 1000 {
 		calledTwice(&site, func() { ran++ })
 	}
-	if got := a.beside.counts(); got == nil || got.None != mostTold || got.One+got.Few+got.Many > 0 {
+	if got := a.beside.counts(); got == nil || got.None != maxTold || got.One+got.Few+got.Many > 0 {
 		t.Errorf("%+v", got)
 	}
 	if ran != 1000 || a.window.Load() != 1000 || site.word.Load() != counting {

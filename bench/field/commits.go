@@ -33,7 +33,7 @@ type task struct {
 	Problem  string        `json:"problem,omitempty"`
 }
 
-// A timedVersion version was judged and measured against the original, in one run with
+// A timedVersion is a version that was judged and measured against the original, in one run with
 // the other version.
 type timedVersion struct {
 	Status string  `json:"status"`

@@ -188,7 +188,7 @@ type sampler struct {
 	drawer *drawer
 }
 
-// quietly tells what is being done; of the sealed half nothing that has a name.
+// quietly reports progress; it prints no name of the sealed half.
 func (s *sampler) quietly(format string, args ...any) {
 	if s.half != sealed {
 		fmt.Fprintf(s.progress, format+"\n", args...)

@@ -20,16 +20,16 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// mostOff is the goal: how far the share of any hot spot in a short profile
+// maxOff is the goal: how far the share of any hot spot in a short profile
 // may be from its share in one that is ten times as long, in points.
-const mostOff = 2.0
+const maxOff = 2.0
 
 // leastCompared is the cumulative share in percent from which on a function is
 // compared.
 const leastCompared = 0.5
 
-// enoughSamples tell a share of 50 % to 1.4 points, at 95 %: the goal is for the largest of some 30
-// differences.
+// enoughSamples determine a share of 50 % to 1.4 points, at 95 %. The goal is for the largest of
+// some 30 differences.
 const enoughSamples = 5_000
 
 // leastSeconds and mostSeconds bound the short profile.
@@ -121,8 +121,8 @@ func compareProfiles(short, long *beagle.Hotspots, seconds int) *section {
 	case short.Effective < enoughSamples:
 		s.miss("the short profile has %.0f samples, and not %d, which tell shares to 1.4 points: the machine is busy",
 			short.Effective, enoughSamples)
-	case worst > mostOff:
-		s.miss("a share is off by %.2f points, the goal is %g", worst, mostOff)
+	case worst > maxOff:
+		s.miss("a share is off by %.2f points, the goal is %g", worst, maxOff)
 	}
 	return s
 }

@@ -15,7 +15,7 @@ import (
 const (
 	recordSeason = 24 // steps of a day
 	step         = 500 * time.Millisecond
-	mostRate     = 4 << 20 // bytes a second at noon
+	maxRate      = 4 << 20 // bytes a second at noon
 )
 
 // record runs metricsd under a load that goes up and down as over days. It samples what the process
@@ -42,7 +42,7 @@ func record(ctx context.Context, o options) ([]series, error) {
 	}
 	next := time.Now()
 	for i := range o.steps {
-		rate := int(mostRate * (0.2 + 0.8*math.Pow(math.Sin(math.Pi*float64(i)/recordSeason), 2)))
+		rate := int(maxRate * (0.2 + 0.8*math.Pow(math.Sin(math.Pi*float64(i)/recordSeason), 2)))
 		load := exec.CommandContext(ctx, o.metricsd, "load", "-shape", "udp", "-address", at, "-rate", fmt.Sprint(rate),
 			"-for", (step * 7 / 10).String(), "-seed", fmt.Sprint(i+1))
 		if out, err := load.CombinedOutput(); err != nil {

@@ -15,11 +15,10 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// The loop is Beagle's own search, client, reading of replies and journal,
-// around an evaluator that does nothing, as the peers get one here. Durable,
-// each line of the journal is on the disk before what it says is used, and the
-// search's state is saved as often as takes a twentieth of the time, as the
-// driver does.
+// The loop is Beagle's own search, client, reading of replies and journal, around an evaluator that
+// does nothing, as the peers get one here. If durable is set, each line of the journal is on the
+// disk before its content is used, and the search's state is saved as the driver does it, in a
+// twentieth of the time.
 type loop struct{ durable bool }
 
 // replied is a candidate from a reply.

@@ -225,8 +225,8 @@ func goFiles(dir string) (list []string, err error) {
 // Sizes of the functions that are drawn: large enough to be worth a rewrite,
 // small enough for a person to read.
 const (
-	leastLines = 8
-	mostLines  = 70
+	minLines = 8
+	maxLines = 70
 )
 
 // suits reports whether a function is of the right size and takes and returns
@@ -236,7 +236,7 @@ func suits(fset *token.FileSet, fn *ast.FuncDecl) bool {
 		return false
 	}
 	lines := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line + 1
-	if lines < leastLines || lines > mostLines {
+	if lines < minLines || lines > maxLines {
 		return false
 	}
 	sequences := 0

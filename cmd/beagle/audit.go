@@ -18,11 +18,13 @@ var auditCommand = &command{
 	name: "audit", args: "[PACKAGE... | PKG.Func]",
 	short: "find mistakes in Go benchmarks",
 	long: `
-Reads the benchmarks of packages and the machine code that the compiler makes of them. It says which benchmarks measure
-something else than they seem to, with the line, the reason and what to do. It runs nothing. docs/audit.md has the rules.
+Reads the benchmarks of packages and the machine code that the compiler makes of them. It
+says which benchmarks measure something else than they seem to, with the line, the reason
+and what to do. It runs nothing. docs/audit.md has the rules.
 
-With --corpus it runs the benchmarks that --bench names, records what they pass to a function, and compares that with
-the recorded calls: a single value, few inputs, inputs of other kinds, inputs that stay in the nearest cache.
+With --corpus it runs the benchmarks that --bench names, records what they pass to a
+function, and compares that with the recorded calls: a single value, few inputs, inputs of
+other kinds, inputs that stay in the nearest cache.
 
 Examples:
   beagle audit                               # the package in this directory

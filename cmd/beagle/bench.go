@@ -22,19 +22,22 @@ var benchCommand = &command{
 	name: "bench", args: "PKG.Func | PKG.Type.Method",
 	short: "write a Go benchmark that calls a function as production does",
 	long: `
-Writes a Go benchmark of recorded calls: a test file beside the function that needs the standard library alone and runs
-without Beagle. The inputs are those of --corpus, or what the package's tests pass to the function. Groups of alike inputs
-keep their share of the calls, however rare they are. A few extremes are timed on their own.
+Writes a Go benchmark of recorded calls: a test file beside the function that needs the
+standard library alone and runs without Beagle. The inputs are those of --corpus, or what
+the package's tests pass to the function. Groups of alike inputs keep their share of the
+calls, however rare they are. A few extremes are timed on their own.
 
-With --profile it runs the benchmark under the profiler and compares where the time goes with production: by callee and by
-line, as 1 minus the total variation distance. While the two are less alike than --similar, it tries inputs that lie in
-memory and not in caches, and other shares of the groups. It says what cannot be made alike, and why.
+With --profile it runs the benchmark under the profiler and compares where the time goes
+with production: by callee and by line, as 1 minus the total variation distance. While the
+two are less alike than --similar, it tries inputs that lie in memory and not in caches,
+and other shares of the groups. It says what cannot be made alike, and why.
 
 Examples:
   beagle bench --corpus calls.jsonl ./tags.Normalize
   beagle bench --corpus calls.jsonl --profile cpu.pprof ./tags.Normalize
   beagle bench --corpus calls.jsonl --profile http://localhost:6060 -o - ./tags.Normalize
-  beagle bench --bench BenchmarkNormalize --profile cpu.pprof ./tags.Normalize    how alike is a benchmark that exists?
+  # how alike is a benchmark that exists?
+  beagle bench --bench BenchmarkNormalize --profile cpu.pprof ./tags.Normalize
 
 Exit status:
   0    written; with --profile: and as alike as asked for

@@ -19,24 +19,26 @@ var buildCommand = &command{
 	name: "build", args: "[go build flags] [packages]",
 	short: "build a service so that its calls can be captured, or with two versions of a function",
 	long: `
-Builds as 'go build' does, and lets 'beagle capture' record calls of the functions that --probe names. The source tree
-and go.mod stay as they are: the build sees changed copies of the files, by -overlay. All other flags and arguments go to
-the go command.
+Builds as 'go build' does, and lets 'beagle capture' record calls of the functions that
+--probe names. The source tree and go.mod stay as they are: the build sees changed copies
+of the files, by -overlay. All other flags and arguments go to the go command.
 
-The program does nothing more than before until it finds BEAGLE_PROBE_SOCKET (a path for a Unix socket) and
-BEAGLE_PROBE_TOKEN (a file with a token) in its environment, and a controller arms it. BEAGLE_PROBE_RAW=1 allows
-controllers to record text as it is; without it they get lengths and classes of characters.
+The program does nothing more than before until it finds BEAGLE_PROBE_SOCKET (a path for a
+Unix socket) and BEAGLE_PROBE_TOKEN (a file with a token) in its environment, and a
+controller arms it. BEAGLE_PROBE_RAW=1 allows controllers to record text as it is; without
+it they get lengths and classes of characters.
 
-Each named function costs a load and a branch per call, and can no longer be inlined. The command says what a capture
-will not show. docs/capture.md has the details.
+Each named function costs a load and a branch per call, and can no longer be inlined. The
+command says what a capture will not show. docs/capture.md has the details.
 
-With --rollout the program holds two versions of one function, and the original once more. It runs the original until
-'beagle rollout start' lets the versions take turns. docs/rollout.md has the details.
+With --rollout the program holds two versions of one function, and the original once more.
+It runs the original until 'beagle rollout start' lets the versions take turns.
+docs/rollout.md has the details.
 
 Flags:
-  --probe PKG.Func[,PKG.Type.Method...]   functions to instrument; may be given several times
-  --skip-refused                          leave functions out that cannot be instrumented, and say why
-  --rollout CANDIDATE.go PKG.Func         a function and its other version
+  --probe PKG.Func[,PKG.Type.Method...]  functions to probe; may be repeated
+  --skip-refused                         leave out what cannot have a probe, and say why
+  --rollout CANDIDATE.go PKG.Func        a function and its other version
 
 Examples:
   beagle build --probe ./tags.Normalize -o service ./cmd/service

@@ -23,17 +23,20 @@ var campaignCommand = &command{
 	name: "campaign", args: "SOURCE...",
 	short: "make the hot spots of a service faster, one after the other, within a budget",
 	long: `
-Reads profiles as hotspots does, takes up the functions that save most, searches each for a faster version, runs the
-package's own tests on every winner, and sums up what the service saves, with an interval. The checkout is not changed:
-each winner's patch is in its run ('beagle show RUN').
+Reads profiles as hotspots does, takes up the functions that save most, searches each for
+a faster version, runs the package's own tests on every winner, and sums up what the
+service saves, with an interval. The checkout is not changed: each winner's patch is in
+its run ('beagle show RUN').
 
-The inputs of a function are its file in --inputs, what --at captures of the running service, or what its tests pass to
-it. When an improvement brings a function below the least share, its caller is next, and the report says so. What was
-tried without success is remembered: the next campaign leaves it out until its text, its inputs, the rewrites or the
-toolchain change (--again tries it all the same; --memory lists it).
+The inputs of a function are its file in --inputs, what --at captures of the running
+service, or what its tests pass to it. When an improvement brings a function below the
+least share, its caller is next, and the report says so. What was tried without success is
+remembered: the next campaign leaves it out until its text, its inputs, the rewrites or
+the toolchain change (--again tries it all the same; --memory lists it).
 
-beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign follow one after the other: on this machine,
-or as a workflow of workflows on a Temporal server (--temporal), which goes on when this command is stopped or killed.
+beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign follow one
+after the other: on this machine, or as a workflow of workflows on a Temporal server
+(--temporal), which goes on when this command is stopped or killed.
 
 Examples:
   beagle campaign --processor 30m cpu.pprof

@@ -20,24 +20,25 @@ var captureCommand = &command{
 	name: "capture", args: "status|start|ask|pull|stop [arguments]",
 	short: "record calls of a running service, or ask it questions",
 	long: `
-Talks to probes in running processes: programs that 'beagle build' made, or that import the probe. With --pid it
-captures a process that has no probe and was built by plain 'go build', by uprobes, on Linux. docs/capture.md has the
-details.
+Talks to probes in running processes: programs that 'beagle build' made, or that import
+the probe. With --pid it captures a process that has no probe and was built by plain 'go
+build', by uprobes, on Linux. docs/capture.md has the details.
 
-  beagle capture status                   sites, what they show, and what is armed
-  beagle capture start SITE...            arm sites, for --for, while this command runs
-  beagle capture start --out FILE PKG.F   the same, and write the calls of one function as a corpus
-  beagle capture ask SITE 'CONDITION'     count how often a condition on arguments and results holds
-  beagle capture pull --out FILE PKG.F    take waiting calls of a capture that runs elsewhere
-  beagle capture stop                     disarm
+  beagle capture status                  sites, what they show, and what is armed
+  beagle capture start SITE...           arm sites, for --for, while this command runs
+  beagle capture start --out FILE PKG.F  the same, and write one function's corpus
+  beagle capture ask SITE 'CONDITION'    count how often a condition on a call holds
+  beagle capture pull --out FILE PKG.F   take waiting calls of another process's capture
+  beagle capture stop                    disarm
 
-Nothing is recorded unless a capture is armed. It ends with this command: a process whose controller is silent for 8
-seconds disarms by itself. Text is recorded as lengths and classes of characters. With --raw it is recorded as it is,
-but for what looks secret, if the process allows that (BEAGLE_PROBE_RAW=1).
+Nothing is recorded unless a capture is armed. It ends with this command: a process whose
+controller is silent for 8 seconds disarms by itself. Text is recorded as lengths and
+classes of characters. With --raw it is recorded as it is, except for what looks
+secret, if the process allows that (BEAGLE_PROBE_RAW=1).
 
 Examples:
   beagle capture status --at /run/service.sock --token token
-  beagle capture start --at host1.sock,host2.sock --for 60s --out calls.jsonl ./tags.Normalize
+  beagle capture start --at a.sock,b.sock --for 60s --out calls.jsonl ./tags.Normalize
   beagle capture ask --for 10s tags.Normalize 'len(tag) > 200 || !utf8.ValidString(tag)'
   beagle capture start --pid 4711 --for 60s --out calls.jsonl ./tags.Normalize
   beagle evolve --corpus calls.jsonl ./tags.Normalize

@@ -24,15 +24,17 @@ var evolveCommand = &command{
 	name: "evolve", args: "PKG.Func | PKG.Type.Method | PKG.Type | 'PKG.{A,B}'",
 	short: "find a faster version of a function",
 	long: `
-Finds a faster version of a Go function by rewriting it step by step, and checks that it behaves the same. Works on any
-module on disk, offline, without a model. The checkout is not changed unless --apply is given.
+Finds a faster version of a Go function by rewriting it step by step, and checks that it
+behaves the same. Works on any module on disk, offline, without a model. The checkout is
+not changed unless --apply is given.
 
-The inputs are what the package's own tests, benchmarks, examples and fuzz seeds pass to the function, or --corpus. A
-function that no record of a call can feed (callbacks, contexts, receivers that hold functions) is judged inside these
-tests instead: docs/inplace.md.
+The inputs are what the package's own tests, benchmarks, examples and fuzz seeds pass to
+the function, or --corpus. A function that no record of a call can feed (callbacks,
+contexts, receivers that hold functions) is judged inside these tests instead:
+docs/inplace.md.
 
-Versions are ranked by the time of these calls. --bench takes the time in benchmarks of the package instead, and
---score counts allocations or bytes, too: docs/score.md.
+Versions are ranked by the time of these calls. --bench takes the time in benchmarks of
+the package instead, and --score counts allocations or bytes, too: docs/score.md.
 
 Examples:
   beagle evolve ./examples/tags.NormalizeTagArbTagValue
@@ -45,15 +47,18 @@ Examples:
   beagle evolve --bench BenchmarkParse=3,BenchmarkFormat=1 ./pkg/codec.Decode
   beagle evolve --score time=0.7,allocs=0.3 ./pkg/tags.Normalize
   beagle evolve --model claude-sonnet-4-5 --budget-usd 0.50 ./pkg/tags.Normalize
-  beagle evolve --offline --model qwen3-coder@http://127.0.0.1:8080/v1 --budget-calls 40 ./pkg/tags.Normalize
+  beagle evolve --offline --model qwen3-coder@http://127.0.0.1:8080/v1 --budget-calls 40 \
+      ./pkg/tags.Normalize
 
-The target is a function (also unexported), a method (the receiver's type without a star), or a generic function. A type
-stands for its unexported fields, its methods and what uses the fields, and several names in braces are one group: then data
-layout may change, and the package's tests and benchmarks judge (docs/inplace.md). The package is a directory (./pkg), an
-import path, or left out for the current directory.
+The target is a function (also unexported), a method (the receiver's type without a star),
+or a generic function. A type stands for its unexported fields, its methods and what uses
+the fields, and several names in braces are one group: then data layout may change, and
+the package's tests and benchmarks judge (docs/inplace.md). The package is a directory
+(./pkg), an import path, or left out for the current directory.
 
-Exit status: 0 when the run ended with a verdict (improved or not), 1 when something failed, 2 for bad input,
-130 when interrupted: the run can be resumed, unless its inputs were not recorded yet, when there is nothing to resume.`,
+Exit status: 0 when the run ended with a verdict (improved or not), 1 when something
+failed, 2 for bad input, 130 when interrupted: the run can be resumed, unless its inputs
+were not recorded yet, when there is nothing to resume.`,
 }
 
 func init() { evolveCommand.run = runEvolve }
@@ -165,7 +170,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}
 	onFleet.flags(f)
-	rest, err := parse(f, args, 1, mostTogether)
+	rest, err := parse(f, args, 1, maxTogether)
 	if err != nil {
 		return exitUsage, err
 	}

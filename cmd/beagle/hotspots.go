@@ -21,16 +21,19 @@ var hotspotsCommand = &command{
 	name: "hotspots", args: "SOURCE...",
 	short: "rank the functions of a service by what they cost a year",
 	long: `
-Reads profiles and ranks the functions of your own code by money. A SOURCE is a file, a directory of profiles (each directory
-in it is one instance), the address of a running service with net/http/pprof, or a profile store. Profiles are added up,
-weighted by the instances that they stand for: 40@cpu.pprof stands for 40.
+Reads profiles and ranks the functions of your own code by money. A SOURCE is a file, a
+directory of profiles (each directory in it is one instance), the address of a running
+service with net/http/pprof, or a profile store. Profiles are added up, weighted by the
+instances that they stand for: 40@cpu.pprof stands for 40.
 
   flat   time in the function's own instructions
   cum    time in it and all that it calls
-  net    time in it and in callees without an entry of their own, with the garbage collection that it causes.
-         No time counts twice: all net shares add up to the whole at most.
+  net    time in it and in callees without an entry of their own, with the garbage
+         collection that it causes. No time counts twice: all net shares add up to the
+         whole at most.
 
-beagle.yaml in the checkout says how a service scales and what it costs (docs/hotspots.md). Ctrl-C ends a live profile.
+beagle.yaml in the checkout says how a service scales and what it costs
+(docs/hotspots.md). Ctrl-C ends a live profile.
 
 Examples:
   beagle hotspots cpu.pprof

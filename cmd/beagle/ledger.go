@@ -21,10 +21,11 @@ var ledgerCommand = &command{
 	name: "ledger", args: "",
 	short: "list what changes were predicted to save, and what production showed",
 	long: `
-Lists each shipped change with its predicted and its proven saving, sums them up by service, and says how far the
-predictions were off. Savings are shares of the service's processor time, with 95 % intervals. The ledger is a file of
-JSON lines in the store. A later line with the same ID replaces the earlier one: add a change when it ships, and again
-when its experiment ends or when it is reverted. docs/json.md has the fields.
+Lists each shipped change with its predicted and its proven saving, sums them up by
+service, and says how far the predictions were off. Savings are shares of the service's
+processor time, with 95 % intervals. The ledger is a file of JSON lines in the store. A
+later line with the same ID replaces the earlier one: add a change when it ships, and
+again when its experiment ends or when it is reverted. docs/json.md has the fields.
 
 Examples:
   beagle ledger

@@ -22,12 +22,14 @@ var lessonsCommand = &command{
 	name: "lessons", args: "[list | show NAME | propose RUN | keep NAME | drop NAME]",
 	short: "what models and agents are taught",
 	long: `
-Lessons are short texts on what makes Go code fast. Models and agents are shown those that fit the function they work on.
-Some come with Beagle; your own are files in beagle/lessons of your configuration directory, in lessons of $BEAGLE_HOME,
-and in directories named with --lessons. A lesson of yours replaces one of the same name.
+Lessons are short texts on what makes Go code fast. Models and agents are shown those that
+fit the function they work on. Some come with Beagle; your own are files in beagle/lessons
+of your configuration directory, in lessons of $BEAGLE_HOME, and in directories named with
+--lessons. A lesson of yours replaces one of the same name.
 
-'propose' writes down what a run learned: the steps of its winner with what each bought, the compiler's account before and
-after, and the change. A proposal teaches nobody until you 'keep' it; read it first, and mend it with an editor.
+'propose' writes down what a run learned: the steps of its winner with what each bought,
+the compiler's account before and after, and the change. A proposal teaches nobody until
+you 'keep' it; read it first, and mend it with an editor.
 
 A lesson is a Markdown file with a header:
 
@@ -38,7 +40,7 @@ A lesson is a Markdown file with a header:
   ---
   Package internal/chars has tables for ...
 
-Facts to match: ` + strings.Join(llm.FactNames, ", ") + `.
+` + wrapped("Facts to match: "+strings.Join(llm.FactNames, ", ")+".", helpColumns) + `
 
 Examples:
   beagle lessons

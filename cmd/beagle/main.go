@@ -12,9 +12,11 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/companion"
@@ -172,6 +174,7 @@ func (c *command) flags(std stdio) *flagSet {
 		if hasFlags(f) {
 			fmt.Fprintln(std.out, "\nFlags:")
 			f.SetOutput(std.out)
+			f.VisitAll(wrapUsage)
 			f.PrintDefaults()
 		}
 	}
@@ -183,6 +186,44 @@ func (f *flagSet) given(name string) bool {
 	there := false
 	f.Visit(func(g *flag.Flag) { there = there || g.Name == name })
 	return there
+}
+
+// Help fits into a terminal of helpColumns. The flag package indents what it says of a flag.
+const (
+	helpColumns = 90
+	usageIndent = 8
+)
+
+// wrapUsage breaks the text of a flag into lines, and leaves room for the default, which the flag
+// package appends.
+func wrapUsage(f *flag.Flag) {
+	room := ""
+	if !slices.Contains([]string{"", "0", "0s", "false"}, f.DefValue) {
+		room = strings.Repeat("x", len(`(default "")`)+len(f.DefValue))
+	}
+	text := wrapped(f.Usage+" "+room, helpColumns-usageIndent)
+	f.Usage = strings.TrimSuffix(strings.TrimSuffix(text, room), " ")
+}
+
+// wrapped breaks a text into lines of at most some columns.
+func wrapped(text string, columns int) string {
+	var b strings.Builder
+	used := 0
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case used == 0:
+		case used+1+n > columns:
+			b.WriteByte('\n')
+			used = 0
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += n
+	}
+	return b.String()
 }
 
 func hasFlags(f *flag.FlagSet) bool {

@@ -16,12 +16,15 @@ var ratesCommand = &command{
 	name: "rates", args: "",
 	short: "measure how often the judge of speed errs, on this machine",
 	long: `
-Lets the judge of speed decide what is known: functions of several kinds against themselves in other words, which must not
-be called faster, and versions that are truly 2 % and 5 % faster, which should be. Every other round runs under a load
-on all processors, which the command makes itself. A trial takes up to --measure and the links of 10 to 30 programs.
+Lets the judge of speed decide what is known: functions of several kinds against
+themselves in other words, which must not be called faster, and versions that are truly 2
+% and 5 % faster, which should be. Every other round runs under a load on all processors,
+which the command makes itself. A trial takes up to --measure and the links of 10 to 30
+programs.
 
-Trials are kept in the store: the command can be stopped at any moment, and goes on where it was. When it ends, reports
-of later runs on this machine carry its rates instead of those that came with beagle.
+Trials are kept in the store: the command can be stopped at any moment, and goes on where
+it was. When it ends, reports of later runs on this machine carry its rates instead of
+those that came with beagle.
 
 Examples:
   beagle rates --trials 20

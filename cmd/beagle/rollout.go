@@ -18,35 +18,49 @@ import (
 const exitUndecided = 3
 
 var rolloutCommand = &command{
-	name: "rollout", args: "shadow|patch|rehearse|start|status|judge|stop|guardrails|template [arguments]",
+	name: "rollout", args: "VERB [arguments]",
 	short: "try a faster version in production, and decide",
 	long: `
-Compares a candidate with the original in production, and decides by evidence: it ships when a success metric is better
-beyond doubt and every guardrail is non-inferior. An inconclusive rollout never ships. docs/rollout.md has the details.
+Compares a candidate with the original in production, and decides by evidence: it ships
+when a success metric is better beyond doubt and every guardrail is non-inferior. An
+inconclusive rollout never ships. docs/rollout.md has the details.
 
-  beagle rollout shadow --corpus CALLS CANDIDATE.go PKG.F   replay captured calls with both versions, in the sandbox
-  beagle rollout patch CANDIDATE.go PKG.F                   print a patch with both versions behind a switch, to merge
-  beagle rollout rehearse --run S --load L PKG.F            let them take turns in a service of its own, under load
-  beagle rollout start --at SOCKETS PKG.F                   let the versions take turns, while this command runs
-  beagle rollout status [ID]                                how rollouts stand
-  beagle rollout stop ID                                    end one: the original runs again
-  beagle rollout judge --plan PLAN BLOCKS...                judge blocks that another program collected
-  beagle rollout guardrails SLO.yml...                      print guardrails for beagle.yaml, from SLOs or rule files
-  beagle rollout template argo|flagger|job|openfeature      print settings for other deployers, to ask this judge
+  beagle rollout shadow --corpus CALLS CANDIDATE.go PKG.F
+      replay captured calls with both versions, in the sandbox
+  beagle rollout patch CANDIDATE.go PKG.F
+      print a patch with both versions behind a switch, to merge
+  beagle rollout rehearse --run S --load L PKG.F
+      let them take turns in a service of its own, under load
+  beagle rollout start --at SOCKETS PKG.F
+      let the versions take turns, while this command runs
+  beagle rollout status [ID]
+      how rollouts stand
+  beagle rollout stop ID
+      end one: the original runs again
+  beagle rollout judge --plan PLAN BLOCKS...
+      judge blocks that another program collected
+  beagle rollout guardrails SLO.yml...
+      print guardrails for beagle.yaml, from SLOs or rule files
+  beagle rollout template argo|flagger|job|openfeature
+      print settings for other deployers, to ask this judge
 
-The service is built by 'beagle build --rollout CANDIDATE.go PKG.F', or has the patch. A rollout starts after a shadow of the same versions,
-and goes on where it was when it is started again. A process whose controller is silent for ten seconds runs the original.
-With --listen the judge answers Argo Rollouts, Flagger, OFREP and Prometheus. With --temporal a workflow drives the
-rollout, by a worker that reaches the processes ('beagle worker --queues rollout'), and goes on when this command ends.
+The service is built by 'beagle build --rollout CANDIDATE.go PKG.F', or has the patch. A
+rollout starts after a shadow of the same versions, and goes on where it was when it is
+started again. A process whose controller is silent for ten seconds runs the original.
+With --listen the judge answers Argo Rollouts, Flagger, OFREP and Prometheus. With
+--temporal a workflow drives the rollout, by a worker that reaches the processes ('beagle
+worker --queues rollout'), and goes on when this command ends.
 
 Examples:
   beagle rollout shadow --corpus calls.jsonl faster.go ./tags.Normalize
-  beagle rollout rehearse --run './service -listen :8080' --load 'vegeta attack -targets calls.txt' ./tags.Normalize
-  beagle rollout start --at /run/service.sock --token token --listen 127.0.0.1:9110 ./tags.Normalize
-  beagle rollout start --at /run/service.sock --temporal temporal.internal:7233 ./tags.Normalize
+  beagle rollout rehearse --run './service -listen :8080' \
+      --load 'vegeta attack -targets calls.txt' ./tags.Normalize
+  beagle rollout start --at s.sock --token token --listen 127.0.0.1:9110 ./tags.Normalize
+  beagle rollout start --at s.sock --temporal temporal.internal:7233 ./tags.Normalize
   beagle rollout judge --plan plan.json --state state.json --json new-blocks.jsonl
 
-Exit status: 0 shipped; 1 rolled back, or the machinery failed; 2 bad usage; 3 not decided yet: hold; 130 interrupted.`,
+Exit status: 0 shipped; 1 rolled back, or the machinery failed; 2 bad usage; 3 not decided
+yet: hold; 130 interrupted.`,
 }
 
 func init() { rolloutCommand.run = runRollout }

@@ -149,8 +149,8 @@ func writeWhole(file string, data []byte) error {
 	return os.Rename(file+".new", file)
 }
 
-// mostBlockLine bounds a block as text.
-const mostBlockLine = 4 << 20
+// maxBlockLine bounds a block as text.
+const maxBlockLine = 4 << 20
 
 // readBlocks reads a file of blocks, or standard input.
 func readBlocks(file string) (out []rollout.Block, err error) {
@@ -164,7 +164,7 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 		in = f
 	}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, mostBlockLine)
+	lines.Buffer(nil, maxBlockLine)
 	for n := 1; lines.Scan(); n++ {
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue

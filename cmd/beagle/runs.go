@@ -34,7 +34,8 @@ var showCommand = &command{
 	name: "show", args: "[RUN]",
 	short: "show the result of a run",
 	long: `
-Shows the result of a run. The beginning of its ID is enough. Without a run it lists the runs, as 'beagle runs' does.
+Shows the result of a run. The beginning of its ID is enough. Without a run it lists the
+runs, as 'beagle runs' does.
 
 Examples:
   beagle show
@@ -47,8 +48,8 @@ var resumeCommand = &command{
 	name: "resume", args: "RUN",
 	short: "go on with a run that was stopped",
 	long: `
-Goes on with a run that was interrupted or killed, in the directory where it began, wherever one stands. What was
-evaluated before is not evaluated again.
+Goes on with a run that was interrupted or killed, in the directory where it began,
+wherever one stands. What was evaluated before is not evaluated again.
 
 Examples:
   beagle resume 3f2a`,
@@ -58,7 +59,8 @@ var cancelCommand = &command{
 	name: "cancel", args: "RUN",
 	short: "stop a run",
 	long: `
-Stops a run that goes on in another process, and marks it as cancelled. 'beagle resume' takes it up again.
+Stops a run that goes on in another process, and marks it as cancelled. 'beagle resume'
+takes it up again.
 
 Examples:
   beagle cancel 3f2a

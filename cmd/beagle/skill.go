@@ -14,11 +14,12 @@ var skillCommand = &command{
 	name: "skill", args: "",
 	short: "print instructions for coding agents",
 	long: `
-Prints instructions that tell a coding agent how to make a Go function faster with Beagle as the judge: which tools or
-commands to use, in which order, what a version must keep, and how to hand the result over.
+Prints instructions that tell a coding agent how to make a Go function faster with Beagle
+as the judge: which tools or commands to use, in which order, what a version must keep,
+and how to hand the result over.
 
-Formats: agents, a section for AGENTS.md; skill, a SKILL.md with its header. With --cli the instructions use the command
-line, for agents without 'beagle mcp'.
+Formats: agents, a section for AGENTS.md; skill, a SKILL.md with its header. With --cli
+the instructions use the command line, for agents without 'beagle mcp'.
 
 Examples:
   beagle skill >>AGENTS.md

@@ -21,23 +21,26 @@ var suiteCommand = &command{
 	name: "suite", args: "[TASK...]",
 	short: "measure an optimiser against experts",
 	long: `
-Runs Beagle's search, rules only, on every task of the suite, then measures what it found and the expert's version against
-the original, side by side in the same programs: verified, paired, over several link layouts. A task is a folder; suite/README.md
-tells how to add one, and how to run another optimiser with --against.
+Runs Beagle's search, rules only, on every task of the suite, then measures what it found
+and the expert's version against the original, side by side in the same programs:
+verified, paired, over several link layouts. A task is a folder; suite/README.md tells how
+to add one, and how to run another optimiser with --against.
 
 Examples:
   beagle suite --list
-  beagle suite                               # in Beagle's repository
-  beagle suite --rules all                   # with the rewrites that fire nowhere but on the suite
+  beagle suite                             # in Beagle's repository
+  beagle suite --rules all                 # and the rewrites that fire on the suite alone
   beagle suite --seeds 5 --json mergetags murmur3 >report.json
-  beagle suite --against 'go fix ./...'      # any command that changes the files in the folder where it runs
+  beagle suite --against 'go fix ./...'    # any command that changes files where it runs
   beagle suite --dir ~/src/my-suite
 
-A goal, where there is one, is half of a gain that is known: as many times as fast as the factor in the middle between 1 and the known
-one. It is met when the low end of the interval meets it. A task that must be answered with advice is met when the advice was
+A goal, where there is one, is half of a gain that is known: as many times as fast as the
+factor in the middle between 1 and the known one. It is met when the low end of the
+interval meets it. A task that must be answered with advice is met when the advice was
 named and no version applied it.
 
-Exit status: 0 when all tasks ran, 1 when something failed, 2 for bad input, 130 when interrupted.`,
+Exit status: 0 when all tasks ran, 1 when something failed, 2 for bad input, 130 when
+interrupted.`,
 }
 
 func init() { suiteCommand.run = runSuite }

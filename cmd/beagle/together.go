@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// mostTogether bounds the names of a group on a command line.
-const mostTogether = 64
+// maxTogether bounds the names of a group on a command line.
+const maxTogether = 64
 
 // together takes the target off the arguments. A shell makes several words of ./pkg.{A,B} when it
 // is not quoted: words that name functions of one package are one group.

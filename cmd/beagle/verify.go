@@ -20,12 +20,12 @@ var verifyCommand = &command{
 	name: "verify", args: "PKG.Func CANDIDATE.go|DIRECTORY/ ...",
 	short: "judge hand-written versions of a function",
 	long: `
-Gives each hand-written version of a function the full verdict that 'beagle evolve' would give: policy, replay of recorded
-calls, exhaustion over short inputs, a guided search for differences, the race detector where it matters, and the
-measured ratio.
+Gives each hand-written version of a function the full verdict that 'beagle evolve' would
+give: policy, replay of recorded calls, exhaustion over short inputs, a guided search for
+differences, the race detector where it matters, and the measured ratio.
 
-A file declares the function again, with any new helpers, in the function's own package; helpers that it uses as they
-are need not be copied:
+A file declares the function again, with any new helpers, in the function's own package;
+helpers that it uses as they are need not be copied:
 
   package tags
 
@@ -33,11 +33,12 @@ are need not be copied:
 
   func Normalize(s string) string { ... }
 
-A type, or a group of functions, is one target as for 'beagle evolve': a file declares what changes of it, fields of the
-type included.
+A type, or a group of functions, is one target as for 'beagle evolve': a file declares
+what changes of it, fields of the type included.
 
-For a directory, each Go file except tests is judged as one version. What was recorded is kept, and taken again as long
-as the module and the toolchain are the same; --anew records again.
+For a directory, each Go file except tests is judged as one version. What was recorded is
+kept, and taken again as long as the module and the toolchain are the same; --anew records
+again.
 
 Examples:
   beagle verify ./examples/tags.MergeTags faster.go
@@ -47,7 +48,8 @@ Examples:
   beagle verify --no-measure ./examples/tags.MergeTags one.go two.go versions/
 
 Exit status:
-  0    accepted: equivalent as far as checked, and faster; with --no-measure, equivalent as far as checked
+  0    accepted: equivalent as far as checked, and faster; with --no-measure, equivalent
+       as far as checked
   1    wrong: it answers differently, crashes, or does not return
   2    bad input
   3    not faster, or not confirmed to be
@@ -55,7 +57,8 @@ Exit status:
   5    forbidden by the policy
   6    Beagle itself failed
   130  interrupted
-Of several versions the worst counts: 6, then 1, 5, 4, 3, and 0 only when all are accepted.`,
+Of several versions the worst counts: 6, then 1, 5, 4, 3, and 0 only when all are
+accepted.`,
 }
 
 func init() { verifyCommand.run = runVerify }

@@ -28,28 +28,32 @@ var watchCommand = &command{
 	name: "watch", args: "[SOURCE...]",
 	short: "say what changed in a service's profiles, and what answers it",
 	long: `
-Adds profiles up to windows, keeps a compact row for each function and window, and tells what changed: a function costs
-more or less, a shipped win is gone, its source, toolchain or inputs changed, or too little is left of it. A finding has
-an interval, a cause and the command that answers it, and is told once. SOURCE is as for 'beagle hotspots'; beagle.yaml
-names the sources too.
+Aggregates profiles into windows, keeps a compact row for each function and window, and
+reports changes: a function costs more or less, a shipped win is gone, its source,
+toolchain or inputs changed, or too little is left of it. A finding has an interval, a
+cause and the command that answers it, and is reported once. SOURCE is as for 'beagle
+hotspots'; beagle.yaml names the sources too.
 
-It also tells when the service passes a limit of beagle.yaml, or will by the forecast: an SLO's error budget, what a
-month may cost, and the processors of an instance. Such a service goes before others in --next. With --campaigns, and
-only then, findings start campaigns, within that much money for 30 days.
+It also tells when the service passes a limit of beagle.yaml, or will by the forecast: an
+SLO's error budget, what a month may cost, and the processors of an instance. Such a
+service goes before others in --next. With --campaigns, and only then, findings start
+campaigns, within that much money for 30 days.
 
-Without --once it takes profiles every --every until it is stopped. It opens nothing by itself. The windows are in the
-store. A process that is stopped goes on where it was. docs/watch.md has the details.
+Without --once it takes profiles every --every until it is stopped. It opens nothing by
+itself. The windows are in the store. A process that is stopped goes on where it was.
+docs/watch.md has the details.
 
 Examples:
-  beagle watch --once profiles/                     each profile once, by the time at which it was taken
-  beagle watch --once --season 24 'pyroscope+https://pyroscope.example?service=intake&from=now-7d'
+  beagle watch --once profiles/                     # each profile once, by its time
+  beagle watch --once --season 24 'pyroscope+https://host?service=intake&from=now-7d'
   beagle watch --window 10m http://localhost:6060
-  beagle watch --once --all --json                  what was found so far
-  beagle watch --next                               which services and functions to work on first
-  beagle watch --campaigns 20 http://localhost:6060 answer what is found with campaigns, for at most 20 USD
-  beagle watch --once --toto Toto-2.0-4m profiles/  Toto 2.0 forecasts too, where you downloaded its weights
+  beagle watch --once --all --json                  # what was found so far
+  beagle watch --next                               # what to work on first
+  beagle watch --campaigns 20 http://localhost:6060 # answer findings, for at most 20 USD
+  beagle watch --once --toto Toto-2.0-4m profiles/  # forecast with downloaded weights
 
-Exit status with --once: 0 nothing new; 1 there are findings; 2 bad input; 130 interrupted.`,
+Exit status with --once: 0 nothing new; 1 there are findings; 2 bad input; 130
+interrupted.`,
 }
 
 func init() { watchCommand.run = runWatch }

@@ -224,7 +224,7 @@ func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []w
 	for _, row := range rows {
 		share := float64(row.Flat) / float64(last.Samples)
 		if w.options.Checkout == nil || !w.options.Checkout.Owns(watch.PackageOf(row.Function)) ||
-			share < w.job.least/100 || len(t.Spots) == mostSpots {
+			share < w.job.least/100 || len(t.Spots) == maxSpots {
 			continue
 		}
 		t.Spots = append(t.Spots, watch.Spot{Function: row.Function, Share: share})
@@ -237,8 +237,8 @@ func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []w
 	return t
 }
 
-// mostSpots bounds the functions that a turn names.
-const mostSpots = 5
+// maxSpots bounds the functions that a turn names.
+const maxSpots = 5
 
 // lookAgain mends a turn that cannot be read.
 const lookAgain = "look at the service again"

@@ -14,20 +14,24 @@ var workerCommand = &command{
 	name:  "worker",
 	short: "work for runs on a Temporal server",
 	long: `
-Takes work of runs that were started with 'beagle evolve --temporal', until a signal stops it. Workers share the store:
-BEAGLE_HOME must be the same directory for all of them and for 'beagle evolve' (docs/fleet.md).
+Takes work of runs that were started with 'beagle evolve --temporal', until a signal stops
+it. Workers share the store: BEAGLE_HOME must be the same directory for all of them and
+for 'beagle evolve' (docs/fleet.md).
 
-Kinds of work: llm (make candidates), build (record inputs, write reports), verify (the full verification), and bench (all
-that is timed: one thing at a time, and one worker of a machine). A machine that does bench alone is left in peace.
+Kinds of work: llm (make candidates), build (record inputs, write reports), verify (the
+full verification), and bench (all that is timed: one thing at a time, and one worker of a
+machine). A machine that does bench alone is left in peace.
 
-The work is done by the program beagle-temporal, which lies beside beagle or on the PATH, or which BEAGLE_TEMPORAL names.
+The work is done by the program beagle-temporal, which lies beside beagle or on the PATH,
+or which BEAGLE_TEMPORAL names.
 
 Examples:
   beagle worker --temporal temporal.internal:7233
   beagle worker --temporal temporal.internal:7233 --queues bench
   beagle worker --temporal temporal.internal:7233 --queues llm,build,verify
 
-Exit status: 0 when a signal stopped it (interrupt or SIGTERM), 1 when something failed, 2 for bad input.`,
+Exit status: 0 when a signal stopped it (interrupt or SIGTERM), 1 when something failed, 2
+for bad input.`,
 }
 
 func init() { workerCommand.run = runWorker }

@@ -29,7 +29,7 @@ var RecordedRules = []Rule{
 const (
 	fewInputs   = 16       // a benchmark with fewer
 	manyTimes   = 10       // as many in production
-	mostUnlike  = 0.25     // total variation of the shares of groups
+	maxUnlike   = 0.25     // total variation of the shares of groups
 	nearestSize = 32 << 10 // bytes of a core's first cache
 	beyondSize  = 1 << 20  // bytes that its second cache does not hold
 	toldGroups  = 3        // of the differences
@@ -57,7 +57,7 @@ func CompareInputs(at Mistake, bench, production Inputs) (all []Mistake) {
 		found("warm-only", fmt.Sprintf("its inputs have %d KiB and stay in the nearest cache; the recorded ones have "+
 			"%d", (bench.Bytes+1023)>>10, production.Bytes>>10), remedy+" with --state cold")
 	}
-	if unlike := apart(bench.Groups, production.Groups); unlike >= mostUnlike {
+	if unlike := apart(bench.Groups, production.Groups); unlike >= maxUnlike {
 		found("unlike-corpus", fmt.Sprintf("%.0f %% of its calls are of other kinds than production's: %s", 100*unlike,
 			differences(bench.Groups, production.Groups)), remedy)
 	}

@@ -54,7 +54,7 @@ func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beag
 	q.Variants, q.Profile = []int{version}, int64(profileTime)
 	// A profile of a fast function has few samples at a time. Take several, until the lines can be
 	// told apart.
-	for look := 0; look < mostLooks && out.Samples < EnoughSamples; look++ {
+	for look := 0; look < maxLooks && out.Samples < EnoughSamples; look++ {
 		reply, failure, err := e.run(ctx, bin, &q, files)
 		if err != nil || failure != "" {
 			return nil, err
@@ -72,8 +72,8 @@ func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beag
 // not met. A busy machine may give fewer.
 const EnoughSamples = 100
 
-// mostLooks bounds the attempts to get samples on a busy machine.
-const mostLooks = 4
+// maxLooks bounds the attempts to get samples on a busy machine.
+const maxLooks = 4
 
 // add adds the shares of n more samples.
 func (in *Insight) add(lines map[int]float64, n int) {

@@ -77,15 +77,15 @@ type Run struct {
 
 var nanosPerOp = regexp.MustCompile(`(?m)\s([0-9.]+) ns/op`)
 
-// mostRounds bounds how often a benchmark runs for one profile on a machine that is busy otherwise.
-const mostRounds = 12
+// maxRounds bounds how often a benchmark runs for one profile on a machine that is busy otherwise.
+const maxRounds = 12
 
 // Profile runs benchmarks until they have used this many seconds of a processor, and returns where
 // the time below the target went. pattern is in the form of -bench.
 func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*Run, error) {
 	run := &Run{}
 	var all []*hotspots.Profile
-	for left, round := seconds, 0; left > seconds/20 && round < mostRounds; round++ {
+	for left, round := seconds, 0; left > seconds/20 && round < maxRounds; round++ {
 		p, used, err := b.once(ctx, pattern, min(seconds, max(left, 0.2)), run)
 		if err != nil {
 			return nil, err

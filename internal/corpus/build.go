@@ -264,7 +264,7 @@ func (m *maker) settled(ctx context.Context) (*rt.Observation, error) {
 		}
 		bad := unstable(first, second)
 		m.built.Unstable, m.built.Stateful = len(bad), len(first.Stateful)
-		if len(bad) == 0 || look == mostLooks || !m.u.Scope.DrawsByMap() || !m.tied(bad, first, second) {
+		if len(bad) == 0 || look == maxLooks || !m.u.Scope.DrawsByMap() || !m.tied(bad, first, second) {
 			return first, nil
 		}
 		var left []beagle.Record
@@ -337,8 +337,8 @@ const (
 	unsteadyWhy = "the original does one of a few things, which a map's order may decide"
 )
 
-// mostLooks bounds the looks for records on which the original differs from itself.
-const mostLooks = 3
+// maxLooks bounds the looks for records on which the original differs from itself.
+const maxLooks = 3
 
 // tied reports whether the original does one of a few things on all of some records. Those of
 // which only two processes show that it differs may have been lucky in both.

@@ -14,7 +14,7 @@ import (
 
 const (
 	leastStratum = 0.0001 // of the calls; smaller strata are one
-	mostStrata   = 48     // the smallest beyond that are one
+	maxStrata    = 48     // the smallest beyond that are one
 	restStratum  = "the rest"
 )
 
@@ -52,7 +52,7 @@ func Strata(facets *beagle.Facets, records []beagle.Record) ([]InputClass, error
 // joinSmall makes one stratum of those that are too small or too many. The strata are sorted.
 func joinSmall(strata []InputClass) []InputClass {
 	n := 0
-	for n < len(strata) && n < mostStrata && strata[n].Share >= leastStratum {
+	for n < len(strata) && n < maxStrata && strata[n].Share >= leastStratum {
 		n++
 	}
 	if len(strata)-n < 2 {

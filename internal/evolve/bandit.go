@@ -60,7 +60,7 @@ func (a *arm) tested() bool { return a.OK+a.Bad > 0 }
 
 // priorGain returns the rule author's estimate of the gain, reduced because such estimates are too
 // high.
-func (a *arm) priorGain() float64 { return min(mostPrior, priorTrust*math.Log1p(a.Prior)) }
+func (a *arm) priorGain() float64 { return min(maxPrior, priorTrust*math.Log1p(a.Prior)) }
 
 // behaves returns the probability that a step of this mutator leaves a candidate correct. A new
 // mutator is assumed to be like the others on this target.

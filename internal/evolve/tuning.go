@@ -45,7 +45,7 @@ const (
 // The trust in rule authors: see [arm.priorGain].
 const (
 	priorTrust = 0.5
-	mostPrior  = 0.4
+	maxPrior   = 0.4
 )
 
 // The proposals for models: see [Search.commission].

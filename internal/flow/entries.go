@@ -17,17 +17,17 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// An entry is a function of a group that others call, with a corpus of its own. Beagle compares a
-// version of the group with the original on the entry's calls too, beside the tests in place.
-type entry struct {
+// A groupEntry is a function of a group that others call, with a corpus of its own. Beagle compares
+// a version of the group with the original on the entry's calls too, beside the tests in place.
+type groupEntry struct {
 	name   string
 	lab    *lab
 	inputs *inputs
 }
 
-// mostEntries bounds the functions of a group whose calls are recorded: each takes a run of the
+// maxEntries bounds the functions of a group whose calls are recorded: each takes a run of the
 // tests, and a program for each batch.
-const mostEntries = 6
+const maxEntries = 6
 
 // A Recorded is the corpus of an entry, as a run keeps it.
 type Recorded struct {
@@ -47,7 +47,7 @@ func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) (
 			others = append(others, name)
 		}
 	}
-	most := max(mostEntries, len(names))
+	most := max(maxEntries, len(names))
 	if names = append(names, others...); len(names) > most {
 		x.watch.Warn(fmt.Sprintf("calls of %d functions are recorded; the tests in place alone judge single calls of "+
 			"%s", most, strings.Join(names[most:], ", ")))
@@ -170,7 +170,7 @@ func (x *inPlaceEvidence) apart(ctx context.Context, name string) (*source.Unit,
 
 // entry prepares the judgement of versions on calls of one function: those of a file, if there is
 // one.
-func (x *inPlaceEvidence) entry(ctx context.Context, name, file string) (*entry, error) {
+func (x *inPlaceEvidence) entry(ctx context.Context, name, file string) (*groupEntry, error) {
 	u, err := x.apart(ctx, name)
 	if err != nil {
 		return nil, err
@@ -183,11 +183,11 @@ func (x *inPlaceEvidence) entry(ctx context.Context, name, file string) (*entry,
 		return nil, err
 	}
 	in := &inputs{spec: x.spec, watch: x.watch, unit: u, works: x.works, lab: l, file: file}
-	return &entry{name, l, in}, nil
+	return &groupEntry{name, l, in}, nil
 }
 
 // record makes the corpus of an entry, and returns its name in the store.
-func (e *entry) record(ctx context.Context) (blob string, err error) {
+func (e *groupEntry) record(ctx context.Context) (blob string, err error) {
 	in, err := e.inputs.collect(ctx)
 	if err != nil {
 		return "", err
@@ -201,7 +201,7 @@ func (e *entry) record(ctx context.Context) (blob string, err error) {
 }
 
 // full gives a version every check on the recorded calls of an entry, and enters the result in v.
-func (e *entry) full(ctx context.Context, v *beagle.Verdict, c beagle.Candidate, fuzz time.Duration) error {
+func (e *groupEntry) full(ctx context.Context, v *beagle.Verdict, c beagle.Candidate, fuzz time.Duration) error {
 	if fuzz == 0 {
 		fuzz = -1 // leaves it out
 	}
@@ -224,7 +224,7 @@ func (e *entry) full(ctx context.Context, v *beagle.Verdict, c beagle.Candidate,
 }
 
 // into enters the verdict on an entry's calls into that on the group.
-func (e *entry) into(v, own *beagle.Verdict) {
+func (e *groupEntry) into(v, own *beagle.Verdict) {
 	for _, check := range own.Checks {
 		check.Note = strings.TrimSuffix("calls of "+e.name+"; "+check.Note, "; ")
 		v.Checks = append(v.Checks, check)
@@ -243,7 +243,7 @@ func (e *entry) into(v, own *beagle.Verdict) {
 
 // An entryProgram is a program of the original and candidates in which an entry is called.
 type entryProgram struct {
-	*entry
+	*groupEntry
 	bin      *harness.Binary
 	versions []beagle.Candidate // joined, from version 1 on
 	spoilt   map[int]*verify.Rejection
@@ -251,13 +251,13 @@ type entryProgram struct {
 
 // joined returns a version as the programs of an entry hold it: with copies of what leads from the
 // group back to it.
-func (e *entry) joined(c beagle.Candidate) beagle.Candidate {
+func (e *groupEntry) joined(c beagle.Candidate) beagle.Candidate {
 	c.Source = e.lab.unit.Copies.Joined(c.Source)
 	return c
 }
 
 // assemble builds candidates for the calls of an entry.
-func (e *entry) assemble(ctx context.Context, cs []beagle.Candidate) (*entryProgram, error) {
+func (e *groupEntry) assemble(ctx context.Context, cs []beagle.Candidate) (*entryProgram, error) {
 	all := make([]beagle.Candidate, len(cs))
 	for i, c := range cs {
 		all[i] = e.joined(c)

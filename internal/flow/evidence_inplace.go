@@ -33,8 +33,8 @@ type inPlaceEvidence struct {
 	works    *works
 	inputs   *inputs
 	verifier *verifier
-	because  string   // why no corpus serves; "" when the user asked for it
-	entries  []*entry // functions of a group with recorded calls
+	because  string        // why no corpus serves; "" when the user asked for it
+	entries  []*groupEntry // functions of a group with recorded calls
 }
 
 // mayGoInPlace reports whether a run may take its evidence from the tests.

@@ -235,12 +235,12 @@ func unmade(err error) error {
 	return err
 }
 
-// mostReason bounds the reasons for dropped calls that a message repeats.
-const mostReason = 200
+// maxReason bounds the reasons for dropped calls that a message repeats.
+const maxReason = 200
 
 func cut(text string) string {
-	if len(text) > mostReason {
-		return text[:mostReason] + "..."
+	if len(text) > maxReason {
+		return text[:maxReason] + "..."
 	}
 	return text
 }

@@ -128,8 +128,8 @@ func workspace(dir string) string {
 }
 
 const (
-	mostFiles = 20_000  // of a module
-	mostRead  = 1 << 20 // of a file; of larger ones size and time count
+	maxFiles = 20_000  // of a module
+	maxRead  = 1 << 20 // of a file; of larger ones size and time count
 )
 
 var errTooMany = errors.New("too many files to look at")
@@ -171,7 +171,7 @@ func (f *fingerprint) add(dir string, inside bool) error {
 }
 
 func (f *fingerprint) file(path string, e fs.DirEntry) error {
-	if f.files++; f.files > mostFiles {
+	if f.files++; f.files > maxFiles {
 		return errTooMany
 	}
 	info, err := e.Info()
@@ -179,7 +179,7 @@ func (f *fingerprint) file(path string, e fs.DirEntry) error {
 		return err
 	}
 	fmt.Fprintf(f.hash, "%q %v %d\n", path, info.Mode(), info.Size())
-	if !info.Mode().IsRegular() || info.Size() > mostRead {
+	if !info.Mode().IsRegular() || info.Size() > maxRead {
 		fmt.Fprintln(f.hash, info.ModTime().UnixNano())
 		return nil
 	}

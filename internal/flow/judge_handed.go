@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// An Entry is a version of a run's target from elsewhere.
-type Entry struct {
+// A HandVersion is a version of a run's target that the search did not make.
+type HandVersion struct {
 	Name   string `json:"name"`
 	Source string `json:"source"` // a candidate file
 }
@@ -23,7 +23,7 @@ type Compared struct {
 
 // Compare gives several versions the verdict that a search would give its winner. It measures all
 // that behave as the original in the same programs, so their ratios can be set side by side.
-func (a *Activities) Compare(ctx context.Context, run string, entries []Entry) ([]Compared, error) {
+func (a *Activities) Compare(ctx context.Context, run string, entries []HandVersion) ([]Compared, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *Activities) Compare(ctx context.Context, run string, entries []Entry) (
 }
 
 // compare judges entries: see [Activities.Compare].
-func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, error) {
+func (jd *judge) compare(ctx context.Context, entries []HandVersion) ([]Compared, error) {
 	out := make([]Compared, len(entries))
 	var field []beagle.Candidate
 	verdicts := map[string][]*beagle.Verdict{} // on the entries of the field, by candidate
@@ -71,7 +71,7 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 }
 
 // enter admits an entry, lists advice for it, and runs all checks but the measurement.
-func (jd *judge) enter(ctx context.Context, e Entry, out *Compared) (c beagle.Candidate, err error) {
+func (jd *judge) enter(ctx context.Context, e HandVersion, out *Compared) (c beagle.Candidate, err error) {
 	out.Verdict, err = jd.verifier.survive(e.Source, func() (*beagle.Verdict, error) {
 		arrived := jd.door.admit(e.Source, partial)
 		c = arrived.Candidate

@@ -63,8 +63,8 @@ func (jd *judge) rank(ctx context.Context, leads []evolve.Lead) ([]int, error) {
 	return evolve.Rank(leads, found.Ratios), nil
 }
 
-// mostSingles bounds a comparison of forms that lack one step.
-const mostSingles = 16
+// maxSingles bounds a comparison of forms that lack one step.
+const maxSingles = 16
 
 // trimmed returns the forms of the leads to measure in full, the best lead first. The best lead has
 // four forms: without the steps whose gain is not shown, without those that do not look as if they
@@ -110,7 +110,7 @@ func (jd *judge) spare(ctx context.Context, leads []*evolve.Lead) ([][][]int, er
 	var pairs [][2]int
 	for _, l := range leads {
 		singles := l.Singles()
-		if jd.spec.Fastest || len(singles) == 0 || len(pairs)+len(singles) > mostSingles && len(pairs) > 0 {
+		if jd.spec.Fastest || len(singles) == 0 || len(pairs)+len(singles) > maxSingles && len(pairs) > 0 {
 			break
 		}
 		whole := len(ids)

@@ -14,7 +14,7 @@ import (
 )
 
 // rtFor returns the names of the part's files that a platform compiles, and their imports.
-func rtFor(part rt.Part, goos, goarch string) (files, imports []string, err error) {
+func rtFor(part rt.ProgramKind, goos, goarch string) (files, imports []string, err error) {
 	// Ask go/build, with the files in memory, which of them the platform compiles.
 	source := part.Files()
 	c := build.Default

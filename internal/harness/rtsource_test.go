@@ -21,7 +21,7 @@ import (
 func TestParts(t *testing.T) {
 	export := exportsOf(t.Context(), t)
 	for _, goos := range []string{"linux", "darwin", "windows"} {
-		for part, want := range map[rt.Part][]string{
+		for part, want := range map[rt.ProgramKind][]string{
 			rt.Recording: {"NewSite", "RegisterGlobal"},
 			rt.Judging:   {"New", "Main", "RegisterGlobal", "Linked"},
 		} {
@@ -35,7 +35,9 @@ func TestParts(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, part rt.Part, goos string, export func(path string) (io.ReadCloser, error)) *types.Package {
+func check(
+	t *testing.T, part rt.ProgramKind, goos string, export func(path string) (io.ReadCloser, error),
+) *types.Package {
 	names, _, err := rtFor(part, goos, "amd64")
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func guideOf(t *testing.T, f *fixture, candidate string) (*Traced, *rt.GuideRepl
 		t.Fatal(err)
 	}
 	reply := new(rt.GuideReply)
-	q := &rt.Guide{
+	q := &rt.GuideRequest{
 		Exhaust: rt.Exhaust{
 			Variant: 1,
 			Budget:  int64(20 * time.Second),

@@ -26,8 +26,8 @@ var habits = []habit{
 }
 
 const (
-	mostAdvice = 3 // functions of a kind
-	leastSeen  = 5 // samples, or waits: fewer are chance
+	maxAdvice = 3 // functions of a kind
+	leastSeen = 5 // samples, or waits: fewer are chance
 )
 
 // advise lists the profiles' hints for a person, beyond a rewrite of one function.
@@ -81,7 +81,7 @@ func causes(m *merged, kind, of string, least float64, text string, match func(*
 	inorder.By(out, func(a, b beagle.ProfileAdvice) int {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Function, b.Function))
 	})
-	return out[:min(mostAdvice, len(out))]
+	return out[:min(maxAdvice, len(out))]
 }
 
 // waits returns the own functions that let others wait, or wait. Waiting for work is no fault, so

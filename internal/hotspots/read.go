@@ -213,14 +213,14 @@ func leafName(s *profile.Sample) string {
 	return ""
 }
 
-// mostValue bounds one sample: a hundred years of processor time in
+// maxValue bounds one sample: a hundred years of processor time in
 // nanoseconds, so that sums over millions of samples stay exact as floats do.
-const mostValue = 100 * 365 * 86400 * int64(time.Second)
+const maxValue = 100 * 365 * 86400 * int64(time.Second)
 
 // check refuses profiles whose shares would mislead.
 func (p *Profile) check() error {
 	for _, s := range p.Pprof.Sample {
-		if v := s.Value[p.value]; v < 0 || v > mostValue {
+		if v := s.Value[p.value]; v < 0 || v > maxValue {
 			return &beagle.UsageError{
 				What:   fmt.Sprintf("%s has a sample with the value %d", p.Source, v),
 				Remedy: "give the profile as it was taken: a difference of two profiles has no shares (use --diff)",

@@ -55,7 +55,7 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &overlay{dir: dir, replace: map[string]string{}}
+	w := &overlayBuilder{dir: dir, replace: map[string]string{}}
 	root := append(funcs, rolled...)[0].pkg.Module
 	out.Probe = o.probe(ctx)
 	if out.Probe == "" {
@@ -180,21 +180,21 @@ func (o *Options) probe(ctx context.Context) string {
 	return module
 }
 
-// An overlay collects files.
-type overlay struct {
+// An overlayBuilder collects the files of an [Overlay].
+type overlayBuilder struct {
 	dir     string
 	replace map[string]string
 }
 
 // add puts a file where the go command is to see it.
-func (w *overlay) add(at, text string) error {
+func (w *overlayBuilder) add(at, text string) error {
 	file := filepath.Join(w.dir, strconv.Itoa(len(w.replace))+".go")
 	w.replace[at] = file
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
 // addProbe adds the probe's packages to the user's module.
-func (w *overlay) addProbe(root *packages.Module, at string) error {
+func (w *overlayBuilder) addProbe(root *packages.Module, at string) error {
 	return fs.WalkDir(probe.Source, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") || name == "source.go" {
 			return err
@@ -221,7 +221,7 @@ func lift(text string) string {
 }
 
 // edit adds the copies of the files that declare the functions.
-func (w *overlay) edit(funcs, rolled []*function, v *Versions, probePath string) error {
+func (w *overlayBuilder) edit(funcs, rolled []*function, v *Versions, probePath string) error {
 	files := map[string]*edited{}
 	var order []string
 	numbers := map[string]int{}

@@ -51,7 +51,7 @@ func WritePatch(ctx context.Context, o Options, dir string) (*Patch, error) {
 	}
 	// The overlay tries the patch. Without the probe in go.mod, it brings a copy inside the module.
 	root := f.pkg.Module
-	w := &overlay{dir: dir, replace: map[string]string{}}
+	w := &overlayBuilder{dir: dir, replace: map[string]string{}}
 	inner := module
 	if !required {
 		inner = root.Path + "/" + inside

@@ -23,7 +23,7 @@ type Versions struct {
 const rolloutName = "beaglerollout"
 
 // addVersions adds the switch to the function's file, and the versions beside it.
-func (w *overlay) addVersions(f *function, e *edited, v *Versions, n int) error {
+func (w *overlayBuilder) addVersions(f *function, e *edited, v *Versions, n int) error {
 	args, err := e.arguments(f)
 	if err != nil {
 		return err

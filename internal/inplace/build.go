@@ -183,13 +183,13 @@ func (l Link) flags() []string {
 	return flags
 }
 
-// mostSaid bounds what messages repeat of a program's output.
-const mostSaid = 600
+// maxSaid bounds what messages repeat of a program's output.
+const maxSaid = 600
 
 func said(r sandbox.Result) string {
 	out := strings.TrimSpace(string(r.Stderr) + "\n" + string(r.Stdout))
-	if len(out) > mostSaid {
-		out = out[:mostSaid] + "..."
+	if len(out) > maxSaid {
+		out = out[:maxSaid] + "..."
 	}
 	if out == "" {
 		out = fmt.Sprintf("it ended with %s %d %s", r.Ended, r.Code, r.Signal)

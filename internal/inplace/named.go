@@ -219,8 +219,8 @@ func (hs homes) find(own, name string) (Named, error) {
 	return found[0], nil
 }
 
-// mostListed bounds the benchmarks that a message names.
-const mostListed = 20
+// maxListed bounds the benchmarks that a message names.
+const maxListed = 20
 
 // remedy lists the benchmarks that there are.
 func (hs homes) remedy(own string) string {
@@ -236,8 +236,8 @@ func (hs homes) remedy(own string) string {
 	if len(names) == 0 {
 		return "no package whose tests reach the function declares a benchmark: write one that calls it in a loop"
 	}
-	if more := len(names) - mostListed; more > 0 {
-		names = append(names[:mostListed], fmt.Sprintf("and %d more", more))
+	if more := len(names) - maxListed; more > 0 {
+		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
 	}
 	return "there are " + strings.Join(names, ", ")
 }
@@ -266,7 +266,7 @@ const (
 	namedTime = "20ms"          // of each benchmark, to see whether it calls the target
 	namedWall = 2 * time.Minute // that a benchmark with its set-up may take for that
 	// that take turns when finalists are measured: a benchmark has to give each a slice
-	mostVersions = 12
+	maxVersions = 12
 )
 
 // useTimed makes the leaves of a benchmark those in which versions take turns. They share its

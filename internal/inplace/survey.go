@@ -19,8 +19,8 @@ import (
 const (
 	surveyTime = 45 * time.Second // for one run of a suite's tests
 	slowTest   = 4.0              // seconds from which on a test is left out: it runs for each version
-	mostSuites = 3                // packages beside the target's own whose tests are tried
-	mostTimed  = 4                // leaf benchmarks that are timed
+	maxSuites  = 3                // packages beside the target's own whose tests are tried
+	maxTimed   = 4                // leaf benchmarks that are timed
 )
 
 // Survey finds out which tests and benchmarks call the target, which of them do the same in each
@@ -136,7 +136,7 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 		if err != nil {
 			return err
 		}
-		others = others[:min(len(others), mostSuites)]
+		others = others[:min(len(others), maxSuites)]
 		if deps, err = p.tools.Deps(ctx, &p.u.Target, others); err != nil {
 			return err
 		}

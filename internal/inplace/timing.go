@@ -314,7 +314,7 @@ func (s *sliceResult) into(t *rt.Timing, w int, counts, all float64) {
 func (c *clock) choose(ctx context.Context, g *Program) error {
 	for i, s := range c.suites {
 		for _, name := range s.bench {
-			if len(s.timed) >= mostTimed {
+			if len(s.timed) >= maxTimed {
 				break
 			}
 			seen, err := c.steadily(ctx, g, i, name)
@@ -341,7 +341,7 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 
 // probe times the original beside itself in a benchmark, to see that this can be timed.
 func (c *clock) probe(ctx context.Context, g *Program, b timedBenchmark) (*sliceResult, error) {
-	originals := make([]int, mostVersions)
+	originals := make([]int, maxVersions)
 	return c.slices(ctx, timing{program: g, bench: b, versions: originals, budget: probeTime, seed: 1})
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/profiles"
 )
 
-const mostDropped = 15
+const maxDropped = 15
 
 // ReadHotspots ranks the functions of a profile by their net share, as 'beagle hotspots' does. It
 // lists functions of at least least percent without an entry, with the reason.
@@ -72,7 +72,7 @@ func answered(t *hotspots.Table, m Module, limit int) *Hotspots {
 func percent(share float64) float64 { return math.Round(1e5*share) / 1e3 }
 
 func (h *Hotspots) drop(d Dropped) {
-	if len(h.Dropped) < mostDropped {
+	if len(h.Dropped) < maxDropped {
 		h.Dropped = append(h.Dropped, d)
 	}
 }

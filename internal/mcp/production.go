@@ -41,7 +41,7 @@ type Printed struct {
 }
 
 const (
-	mostCapture  = 300 // seconds that a tool keeps sites armed
+	maxCapture   = 300 // seconds that a tool keeps sites armed
 	usualCapture = 10
 )
 
@@ -352,5 +352,5 @@ func seconds(n int) string {
 	if n <= 0 {
 		n = usualCapture
 	}
-	return strconv.Itoa(min(n, mostCapture)) + "s"
+	return strconv.Itoa(min(n, maxCapture)) + "s"
 }

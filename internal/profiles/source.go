@@ -125,8 +125,8 @@ func redacted(address string) string {
 	return u.Redacted()
 }
 
-// mostFiles bounds a slip such as naming /.
-const mostFiles = 10_000
+// maxFiles bounds a slip such as naming /.
+const maxFiles = 10_000
 
 // files reads a file, or all profiles of a directory. Each directory below it
 // is an instance of its own.
@@ -193,7 +193,7 @@ func directory(root string) ([]*hotspots.Profile, error) {
 		if p.Group = root; rel != "." {
 			p.Group, p.Instance = filepath.Join(root, rel), filepath.ToSlash(rel)
 		}
-		if all = append(all, p); len(all) > mostFiles {
+		if all = append(all, p); len(all) > maxFiles {
 			return tooMany
 		}
 		return nil
@@ -201,7 +201,7 @@ func directory(root string) ([]*hotspots.Profile, error) {
 	switch {
 	case errors.Is(err, tooMany):
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("%s holds more than %d profiles", root, mostFiles),
+			What:   fmt.Sprintf("%s holds more than %d profiles", root, maxFiles),
 			Remedy: "name a directory with fewer, such as that of one day",
 		}
 	case err != nil:

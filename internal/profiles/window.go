@@ -26,7 +26,7 @@ type storeQuery struct {
 const (
 	sliceLength = time.Hour
 	leastSlice  = time.Minute
-	mostSlices  = 24 * 31
+	maxSlices   = 24 * 31
 )
 
 // storeSource takes the address of a profile store apart. label is the label
@@ -69,7 +69,7 @@ func storeSource(address, label string, o Options) (*storeQuery, error) {
 	if q.from, err = moment(values.Get("from"), now, q.to.Add(-time.Hour)); err != nil {
 		return nil, err
 	}
-	if !q.from.Before(q.to) || q.to.Sub(q.from) > mostSlices*sliceLength {
+	if !q.from.Before(q.to) || q.to.Sub(q.from) > maxSlices*sliceLength {
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("%s: the window from %s until %s is empty, or longer than a month", u.Redacted(),
 				q.from.Format(time.RFC3339), q.to.Format(time.RFC3339)),

@@ -98,7 +98,7 @@ func (t *Track) studies(m Metric, times float64) (all []study) {
 			continue
 		}
 		variance := pooled
-		if e.N >= leastRuns {
+		if e.N >= minRuns {
 			variance = e.variance()
 		}
 		n := float64(e.N)

@@ -164,7 +164,7 @@ func TestWithin(t *testing.T) {
 			all[pod] = append(all[pod], x)
 		}
 	}
-	for k := range mostRuns {
+	for k := range maxRuns {
 		length, squares, products, pairs, n := 1<<k, 0.0, 0.0, 0, 0
 		for _, series := range all {
 			var runs []float64

@@ -29,17 +29,17 @@ type Run struct {
 }
 
 const (
-	mostRuns = 17 // lengths, the longest of 65,536 blocks
-	// leastRuns is the number of independent runs that an interval needs, and that show a
+	maxRuns = 17 // lengths, the longest of 65,536 blocks
+	// minRuns is the number of independent runs that an interval needs, and that show a
 	// correlation at all.
-	leastRuns = 20
+	minRuns = 20
 	// beyondChance times 1/sqrt(n) is the correlation that n independent runs hardly reach.
 	beyondChance = 2.5
 )
 
 // merge enters a block's difference into the runs.
 func (r *Reading) merge(x float64) {
-	for k := range mostRuns {
+	for k := range maxRuns {
 		if k == len(r.Runs) {
 			r.Runs = append(r.Runs, Run{})
 		}
@@ -120,9 +120,9 @@ func (t *Track) drift(limit float64) Drift {
 	if single <= 0 {
 		return d
 	}
-	for k := range mostRuns {
+	for k := range maxRuns {
 		run, length := t.within(k), 1<<k
-		if run.n < leastRuns {
+		if run.n < minRuns {
 			break
 		}
 		if r := min(run.lag, 0.99); remembers(r, run.n, limit) {
@@ -137,10 +137,10 @@ func (t *Track) drift(limit float64) Drift {
 
 // unsettled says why a metric drifts too slowly for any interval, or "".
 func (d Drift) unsettled(m Metric) string {
-	if d.Runs >= leastRuns || d.Variance == 1 {
+	if d.Runs >= minRuns || d.Variance == 1 {
 		return ""
 	}
 	return fmt.Sprintf("not valid: the effect in %s drifts too slowly: runs of %d blocks have a lag-1 correlation of "+
 		"%.2f, so all blocks tell as much as %.1f independent runs, and %d are needed", m, d.Run, d.Lag,
-		d.Runs, leastRuns)
+		d.Runs, minRuns)
 }

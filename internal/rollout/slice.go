@@ -89,8 +89,8 @@ type field struct {
 // signed are the fields that may fall below zero.
 func (f field) signed() bool { return f.name == "heap_growth" }
 
-// mostCount is more than nanoseconds or bytes of any slice: 30 years, 1 EB.
-const mostCount = 1e18
+// maxCount is more than nanoseconds or bytes of any slice: 30 years, 1 EB.
+const maxCount = 1e18
 
 // check refuses numbers that no counter can have.
 func (c *Counts) check() error {
@@ -99,7 +99,7 @@ func (c *Counts) check() error {
 		switch {
 		case math.IsNaN(v) || math.IsInf(v, 0):
 			return fmt.Errorf("%s is %g: the source divides by zero or overflows", f.name, v)
-		case math.Abs(v) > mostCount:
+		case math.Abs(v) > maxCount:
 			return fmt.Errorf("%s is %g, more than any counter holds: check its unit", f.name, v)
 		case v < 0 && !f.signed():
 			return fmt.Errorf("%s is %g, below zero: send differences of counters (see Between)", f.name, v)

@@ -45,7 +45,7 @@ func (c *Counts) checkTimes() error {
 	last := 0.0
 	for _, t := range c.Times {
 		for _, v := range []float64{t.Below, t.Calls, t.Nanos} {
-			if math.IsNaN(v) || v < 0 || v > mostCount {
+			if math.IsNaN(v) || v < 0 || v > maxCount {
 				return fmt.Errorf("times hold %g: send calls and nanoseconds by size", v)
 			}
 		}

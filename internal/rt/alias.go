@@ -245,7 +245,7 @@ func holds(t, inner reflect.Type) bool {
 }
 
 // findShared fills e.roots when the parts can share memory.
-func (e *encoder) findShared(parts []part) {
+func (e *encoder) findShared(parts []variable) {
 	// With fewer than two places for memory there is nothing to share.
 	n := 0
 	for _, p := range parts {

@@ -14,7 +14,7 @@ const (
 	leastTimes  = 8  // repeats that are worth a call of Repeat
 	leastBytes  = 32 // of a text, and of what is repeated in it
 	leastElems  = 16 // of a list
-	mostPieces  = 6  // of a text or a list; more of them are no easier to read
+	maxPieces   = 6  // of a text or a list; more of them are no easier to read
 )
 
 // A stretch is a part of a sequence: a unit of elements that is repeated.
@@ -47,7 +47,7 @@ func stretches(n, least int, same func(i, j int) bool) []stretch {
 		}
 		i += best.size()
 		// A text of many pieces is no shorter than the original.
-		if len(out) > mostPieces {
+		if len(out) > maxPieces {
 			return nil
 		}
 	}

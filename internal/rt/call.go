@@ -120,9 +120,9 @@ const (
 	awake         = 50 // a process that gets more than one part in this number of the time does not sleep
 )
 
-// overdue reports whether a call takes too long, of which the process used so much. watched is the
-// time in which a watchdog could run: one that waits for a processor, as its process does, sees few
-// of its ticks. A call that sleeps lets it see all.
+// overdue reports whether a call takes too long, given the processor time that it used. watched is
+// the time in which a watchdog could run: if its process waits for a processor, it sees few of its
+// ticks. A call that sleeps lets it see all.
 func overdue(used, watched, limit time.Duration) bool {
 	return used > limit || watched > wallFactor*limit && used < watched/awake
 }

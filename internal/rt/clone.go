@@ -189,7 +189,7 @@ func (k *cloner) entry(c *coder, v reflect.Value) reflect.Value {
 // empty; floats compare by bits; errors by dynamic type, text and what they
 // wrap. Two snapshots are equal exactly if their bytes are.
 func Snapshot(dst []byte, parts ...any) ([]byte, error) {
-	list := make([]part, len(parts))
+	list := make([]variable, len(parts))
 	for i, p := range parts {
 		var err error
 		if list[i], err = partOf(p); err != nil {
@@ -201,8 +201,8 @@ func Snapshot(dst []byte, parts ...any) ([]byte, error) {
 
 // SnapshotCall does what Snapshot does for the arguments and results of one call.
 func SnapshotCall[A, R any](dst []byte, a *A, r *R) ([]byte, error) {
-	return encodeParts(dst, SnapshotLimit, true, part{coderFor[A](), unsafe.Pointer(a)},
-		part{coderFor[R](), unsafe.Pointer(r)})
+	return encodeParts(dst, SnapshotLimit, true, variable{coderFor[A](), unsafe.Pointer(a)},
+		variable{coderFor[R](), unsafe.Pointer(r)})
 }
 
 // SnapshotLimit is generous: results may be larger than arguments.

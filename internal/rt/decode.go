@@ -29,7 +29,7 @@ type decoder struct {
 // types of interface values by TypeName, beyond those that every program
 // knows. All memory is new: nothing refers to b.
 func Decode[A any](b []byte, a *A, types map[string]reflect.Type) error {
-	return decodePart(b, types, part{coderFor[A](), unsafe.Pointer(a)})
+	return decodePart(b, types, variable{coderFor[A](), unsafe.Pointer(a)})
 }
 
 // DecodeValue does what Decode does for a pointer whose type is known at run time only.
@@ -42,7 +42,7 @@ func DecodeValue(b []byte, ptr any, types map[string]reflect.Type) error {
 }
 
 // decodePart reads one value. References to memory that comes later are resolved at the end.
-func decodePart(b []byte, types map[string]reflect.Type, p part) error {
+func decodePart(b []byte, types map[string]reflect.Type, p variable) error {
 	d := decoder{b: b, types: types}
 	if p.c.sites > 1 {
 		d.object(0, object{p.p, p.c, 1})

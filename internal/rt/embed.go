@@ -12,14 +12,14 @@ import (
 //go:embed *[^t].go *[^s]t.go *[^e]st.go
 var Source embed.FS
 
-// A Part names the files of this package that one kind of generated program needs. The whole
-// takes seconds to compile, and a recording program needs a third of it.
-type Part int
+// A ProgramKind is a kind of generated program, which needs some files of this package.
+// All of them take seconds to compile, and a recording program needs a third.
+type ProgramKind int
 
-// The parts.
+// The kinds of programs.
 const (
-	Recording Part = iota // NewSite and what a Site does
-	Judging               // New and Main
+	Recording ProgramKind = iota // NewSite and what a Site does
+	Judging                      // New and Main
 )
 
 // Files that not every program needs. A file that is named nowhere goes into all programs that
@@ -40,7 +40,7 @@ var (
 )
 
 // Has reports whether a file of Source belongs to the part.
-func (p Part) Has(file string) bool {
+func (p ProgramKind) Has(file string) bool {
 	if strings.HasSuffix(file, "_test.go") || slices.Contains(neverShipped, file) {
 		return false
 	}
@@ -52,7 +52,7 @@ func (p Part) Has(file string) bool {
 
 // Files returns the text of each file of the part by name, as it is compiled into generated
 // programs.
-func (p Part) Files() map[string]string { return Texts(Source, p.Has) }
+func (p ProgramKind) Files() map[string]string { return Texts(Source, p.Has) }
 
 // Texts returns the text of each file of an embedded directory that keep names.
 func Texts(dir embed.FS, keep func(file string) bool) map[string]string {

@@ -52,7 +52,7 @@ func Encode[A any](a *A) ([]byte, error) { return AppendEncode(nil, a, DefaultLi
 
 // AppendEncode does what Encode does with a limit, and appends to dst.
 func AppendEncode[A any](dst []byte, a *A, limit Limit) ([]byte, error) {
-	return encodeParts(dst, limit, false, part{coderFor[A](), unsafe.Pointer(a)})
+	return encodeParts(dst, limit, false, variable{coderFor[A](), unsafe.Pointer(a)})
 }
 
 // EncodeValue does what Encode does for a pointer whose type is known at run time only.
@@ -64,23 +64,23 @@ func EncodeValue(ptr any) ([]byte, error) {
 	return encodeParts(nil, DefaultLimit, false, p)
 }
 
-// A part is a variable at the top of an encoding.
-type part struct {
+// A variable stands at the top of an encoding.
+type variable struct {
 	c *coder
 	p unsafe.Pointer
 }
 
-func partOf(ptr any) (part, error) {
+func partOf(ptr any) (variable, error) {
 	v := reflect.ValueOf(ptr)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return part{}, fmt.Errorf("a non-nil pointer is wanted, not %T", ptr)
+		return variable{}, fmt.Errorf("a non-nil pointer is wanted, not %T", ptr)
 	}
-	return part{coderOf(v.Type().Elem()), v.UnsafePointer()}, nil
+	return variable{coderOf(v.Type().Elem()), v.UnsafePointer()}, nil
 }
 
 // encodeParts writes several values one after the other, and finds memory that they share. A
 // snapshot has their number in front.
-func encodeParts(dst []byte, limit Limit, snapshot bool, parts ...part) ([]byte, error) {
+func encodeParts(dst []byte, limit Limit, snapshot bool, parts ...variable) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
 	e.buf, e.limit, e.snapshot = dst, limit, snapshot

@@ -252,8 +252,8 @@ func interfaceCoder(c *coder) {
 }
 
 // boxed copies the value inside an interface to a variable.
-func boxed(v reflect.Value) part {
+func boxed(v reflect.Value) variable {
 	n := reflect.New(v.Type())
 	n.Elem().Set(v)
-	return part{coderOf(v.Type()), n.UnsafePointer()}
+	return variable{coderOf(v.Type()), n.UnsafePointer()}
 }

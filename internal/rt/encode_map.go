@@ -128,6 +128,6 @@ func orderKey(c *coder, p unsafe.Pointer, limit Limit, snapshot bool) []byte {
 	case v.CanUint():
 		return binary.BigEndian.AppendUint64(nil, v.Uint())
 	}
-	b, _ := encodeParts(nil, limit, snapshot, part{c, p}) // a failure shows again when the key itself is written
+	b, _ := encodeParts(nil, limit, snapshot, variable{c, p}) // a failure shows again when the key itself is written
 	return b
 }

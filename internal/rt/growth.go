@@ -24,9 +24,9 @@ type Growth struct {
 var stretchings = []int{1, 2, 4, 16, 64, 256, 1024, 4096}
 
 const (
-	leastStretched = 8       // a shorter record stands for one of this length
-	mostStretched  = 1 << 20 // elements
-	slowerBy       = 3       // the candidate's time over the original's, at the end, and over what it was at first
+	minStretched = 8       // a shorter record stands for one of this length
+	maxStretched = 1 << 20 // elements
+	slowerBy     = 3       // the candidate's time over the original's, at the end, and over what it was at first
 	// and over what it was a step before: a step is 4 times the length, and n*n against n gives 4
 	steepBy       = 2
 	tellingExcess = 20 * time.Microsecond
@@ -108,7 +108,7 @@ func (g *grower[A, R]) along(way string, group []int) *Growth {
 	// left.
 	for _, f := range stretchings {
 		n := length * f
-		if n > mostStretched {
+		if n > maxStretched {
 			break
 		}
 		g.make(way, base, group, n)
@@ -174,7 +174,7 @@ func (g *grower[A, R]) longest(group []int) (record, length int) {
 			}
 		}
 	}
-	return record, max(length, leastStretched)
+	return record, max(length, minStretched)
 }
 
 // make puts the input with sequences of n elements into place. A number that
@@ -299,8 +299,8 @@ func (g *grower[A, R]) time(record int) (want, got int64, ok bool) {
 
 // Rounds of calls that are timed on one input, and when it is enough of them.
 const (
-	mostTimed = 9
-	timeEach  = 6 * time.Millisecond
+	maxTimed = 9
+	timeEach = 6 * time.Millisecond
 )
 
 // least returns the least processor time of some calls of each version. The
@@ -309,7 +309,7 @@ const (
 func (g *grower[A, R]) least(record int) (want, got int64) {
 	least := [2]int64{math.MaxInt64, math.MaxInt64}
 	begin := ProcessCPU()
-	for round := range mostTimed {
+	for round := range maxTimed {
 		// Turns change places each round, for the same reason.
 		for k := range 2 {
 			side := (round + k) & 1

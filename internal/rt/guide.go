@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Guide is the request of the guided search for differences, in a program
+// GuideRequest asks for the guided search for differences, in a program
 // whose versions are traced. The search mutates inputs towards decisions that
 // neither version has taken yet. It ends when a long series of inputs shows
 // nothing new, and its decisions depend on counts and the seed.
-type Guide struct {
+type GuideRequest struct {
 	Exhaust       // the versions, the constants, and the records that the search starts from
 	Sites   int   `json:"sites"`
 	Cap     int64 `json:"cap,omitempty"`     // largest number in an argument; 0 means no limit
@@ -54,7 +54,7 @@ const seedCases = 1500
 
 // guided runs the search that a guide asks for, beginning with the records and with those cases of
 // an exhaustion that reach something new.
-func (h *Harness[A, R]) guided(q *Guide) (any, error) {
+func (h *Harness[A, R]) guided(q *GuideRequest) (any, error) {
 	startTrace(q.Sites)
 	x, s, err := h.exhauster(&q.Exhaust)
 	if err != nil {
@@ -106,10 +106,10 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	return g.reply(), nil
 }
 
-// A guide is a search under way. Inputs are pointers to the struct of the arguments. Functions
-// hide its type, since code that depends on the type is compiled for each target.
-type guide struct {
-	q   *Guide
+// A guidedSearch is a search under way. Inputs are pointers to the struct of the arguments.
+// Functions hide its type, since code that depends on the type is compiled for each target.
+type guidedSearch struct {
+	q   *GuideRequest
 	rng *rand.Rand
 	*domain
 	*maker
@@ -141,8 +141,8 @@ type kept struct {
 }
 
 // newGuide makes a search with the request's limits, or with the usual ones where it names none.
-func newGuide(q *Guide, d *domain, pkg string, types map[string]reflect.Type) *guide {
-	g := &guide{
+func newGuide(q *GuideRequest, d *domain, pkg string, types map[string]reflect.Type) *guidedSearch {
+	g := &guidedSearch{
 		q:      q,
 		rng:    rand.New(rand.NewPCG(q.Seed, 11)),
 		domain: d,
@@ -179,7 +179,7 @@ func newGuide(q *Guide, d *domain, pkg string, types map[string]reflect.Type) *g
 }
 
 // keep adds an input to those that are mutated.
-func (g *guide) keep(p any) {
+func (g *guidedSearch) keep(p any) {
 	k := &kept{args: p}
 	for _, at := range g.places(p) {
 		if at.kind == textPlace || at.kind == listPlace {
@@ -191,7 +191,7 @@ func (g *guide) keep(p any) {
 }
 
 // search runs until a difference, saturation or the end of the budget.
-func (g *guide) search() {
+func (g *guidedSearch) search() {
 	// Try the seeds first. One must be kept in any case, to have something to change.
 	for _, p := range g.seeds {
 		if g.stopped() {
@@ -233,17 +233,17 @@ const mutationsEach = 32
 
 // saturated counts random mutants only: the substitutions that match makes are
 // done once for each input, whether they show anything or not.
-func (g *guide) saturated() bool {
+func (g *guidedSearch) saturated() bool {
 	idle := g.drawn - g.last
 	return idle >= g.q.IdleInputs && float64(idle) >= g.q.IdlePortion*float64(g.drawn)
 }
 
-func (g *guide) stopped() bool {
+func (g *guidedSearch) stopped() bool {
 	return g.over || g.out.Diff != nil
 }
 
 // pick prefers what was mutated less.
-func (g *guide) pick() *kept {
+func (g *guidedSearch) pick() *kept {
 	best := g.kept[g.rng.IntN(len(g.kept))]
 	for range 2 {
 		if k := g.kept[g.rng.IntN(len(g.kept))]; k.picks < best.picks {
@@ -259,7 +259,7 @@ func (g *guide) pick() *kept {
 const usualSize = 128
 
 // try compares the versions on an input, and keeps it if it shows something new.
-func (g *guide) try(p any) {
+func (g *guidedSearch) try(p any) {
 	v := reflect.ValueOf(p).Elem()
 	// Inputs beyond the original's limits are not called at all.
 	if g.over || !within(v, g.cap, g.capLen) {
@@ -294,7 +294,7 @@ func (g *guide) try(p any) {
 }
 
 // reach runs both versions on a record.
-func (g *guide) reach(p any) {
+func (g *guidedSearch) reach(p any) {
 	g.next++
 	beginRun(false)
 	g.call(g.next&(1<<caseShift-1), p)
@@ -302,7 +302,7 @@ func (g *guide) reach(p any) {
 }
 
 // lower leaves out inputs like one that the original is too slow for.
-func (g *guide) lower(v reflect.Value) {
+func (g *guidedSearch) lower(v reflect.Value) {
 	for i := range v.NumField() {
 		f := reachable(v.Field(i))
 		switch {
@@ -319,7 +319,7 @@ func (g *guide) lower(v reflect.Value) {
 // smallEnough is the least limit for slow originals.
 const smallEnough = 64
 
-func (g *guide) reply() *GuideReply {
+func (g *guidedSearch) reply() *GuideReply {
 	g.out.Kept = len(g.kept)
 	g.out.Millis = float64((ProcessCPU() - g.begun).Microseconds()) / 1000
 	g.out.Unreached = [][]int{{}, {}}

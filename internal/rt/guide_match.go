@@ -18,7 +18,7 @@ const (
 // match looks for the operands that an input's decisions compared in the input
 // itself, and tries what happens when one operand is put in place of the
 // other.
-func (g *guide) match(k *kept) {
+func (g *guidedSearch) match(k *kept) {
 	// Call the input once more with the trace of comparisons on.
 	beginRun(true)
 	g.next++
@@ -73,7 +73,7 @@ func (p *tracePair) turned() tracePair {
 
 // matchPair tries y wherever x occurs: everywhere at once, so that what was equal
 // stays so, and at each place alone.
-func (g *guide) matchPair(k *kept, p *tracePair, left *int) {
+func (g *guidedSearch) matchPair(k *kept, p *tracePair, left *int) {
 	places := g.places(k.args)
 	// With one place only, this is what the loop below tries.
 	if c := g.clone(k.args); g.everywhere(g.places(c), p) > 1 {
@@ -95,7 +95,7 @@ func (g *guide) matchPair(k *kept, p *tracePair, left *int) {
 }
 
 // everywhere puts y in place of x at all places, and returns how many there are.
-func (g *guide) everywhere(places []place, p *tracePair) (n int) {
+func (g *guidedSearch) everywhere(places []place, p *tracePair) (n int) {
 	for _, at := range places {
 		// A number, a length or a text: wherever x itself is found.
 		switch {
@@ -115,7 +115,7 @@ func (g *guide) everywhere(places []place, p *tracePair) (n int) {
 }
 
 // substitutes yields the ways to put y at a place instead of x.
-func (g *guide) substitutes(at place, p *tracePair, yield func(set func(reflect.Value)) bool) {
+func (g *guidedSearch) substitutes(at place, p *tracePair, yield func(set func(reflect.Value)) bool) {
 	switch {
 	case at.kind == intPlace && p.kind == pairInt:
 		g.otherInts(at, p, yield)
@@ -135,7 +135,7 @@ func (g *guide) substitutes(at place, p *tracePair, yield func(set func(reflect.
 }
 
 // otherInts puts y in place of x, and moves numbers that x was computed from.
-func (g *guide) otherInts(at place, p *tracePair, yield func(func(reflect.Value)) bool) {
+func (g *guidedSearch) otherInts(at place, p *tracePair, yield func(func(reflect.Value)) bool) {
 	n := bitsOf(at.v)
 	list := append([]uint64{n + p.y - p.x, n + p.y - p.x + 1, n + p.y - p.x - 1, p.y}, otherFactors(n, p)...)
 	for _, m := range list {
@@ -166,7 +166,7 @@ func otherFactors(n uint64, p *tracePair) (list []uint64) {
 
 // otherLengths gives a sequence the length that makes x equal to y, or next to
 // it, if x may come from its length.
-func (g *guide) otherLengths(at place, p *tracePair, yield func(func(reflect.Value)) bool) bool {
+func (g *guidedSearch) otherLengths(at place, p *tracePair, yield func(func(reflect.Value)) bool) bool {
 	n, x, y := at.v.Len(), int64(p.x), int64(p.y)
 	// A length that is far from x, or becomes too large, is not where x came from.
 	if x < 0 || y < 0 || x > int64(n) || y > maxGrown || x < int64(n) && max(y-x, x-y) > maxDerived {
@@ -190,7 +190,7 @@ func (g *guide) otherLengths(at place, p *tracePair, yield func(func(reflect.Val
 }
 
 // padded makes a text longer by letters that often mean nothing.
-func (g *guide) padded(b []byte, n int, yield func(func(reflect.Value)) bool) bool {
+func (g *guidedSearch) padded(b []byte, n int, yield func(func(reflect.Value)) bool) bool {
 	zeros, blanks := bytes.Repeat([]byte("0"), n), bytes.Repeat([]byte(" "), n)
 	for _, out := range [][]byte{insert(b, 0, 0, zeros), insert(b, 0, 0, blanks), insert(b, len(b), len(b), blanks)} {
 		if !yield(func(v reflect.Value) { setText(v, out) }) {
@@ -201,7 +201,7 @@ func (g *guide) padded(b []byte, n int, yield func(func(reflect.Value)) bool) bo
 }
 
 // resize cuts a sequence or repeats it.
-func (g *guide) resize(v reflect.Value, n int) {
+func (g *guidedSearch) resize(v reflect.Value, n int) {
 	if !isText(v.Type()) {
 		v.Set(g.resized(v, n))
 		return
@@ -214,7 +214,7 @@ func (g *guide) resize(v reflect.Value, n int) {
 }
 
 // otherNumbers replaces a number that stands in a text in some encoding.
-func (g *guide) otherNumbers(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
+func (g *guidedSearch) otherNumbers(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
 	// Look for one side of a comparison in all its encodings, and write the other side in its
 	// place.
 	from, to := encodings(p.x), encodings(p.y)
@@ -252,7 +252,7 @@ func (g *guide) otherNumbers(b []byte, p *tracePair, yield func(func(reflect.Val
 
 // newNumbers puts a number into a text: a compared value may have been 0 because no number stood
 // there.
-func (g *guide) newNumbers(b, number []byte, yield func(func(reflect.Value)) bool) {
+func (g *guidedSearch) newNumbers(b, number []byte, yield func(func(reflect.Value)) bool) {
 	for i := range min(len(b)+1, maxOccurrence) {
 		out := insert(b, i, i, number)
 		if !yield(func(v reflect.Value) { setText(v, out) }) {
@@ -263,7 +263,7 @@ func (g *guide) newNumbers(b, number []byte, yield func(func(reflect.Value)) boo
 
 // otherBytes changes each byte in turn as x must change to be y: x was computed
 // from one of them.
-func (g *guide) otherBytes(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
+func (g *guidedSearch) otherBytes(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
 	for i := range min(len(b), maxComputed) {
 		for _, c := range []byte{b[i] + byte(p.y-p.x), b[i] - byte(p.y-p.x), b[i] ^ byte(p.x^p.y)} {
 			out := bytes.Clone(b)
@@ -278,7 +278,7 @@ func (g *guide) otherBytes(b []byte, p *tracePair, yield func(func(reflect.Value
 func letter(n uint64) bool { return 'a' <= n|0x20 && n|0x20 <= 'z' && n < 0x80 }
 
 // exchange replaces the first occurrences of x, one at a time.
-func (g *guide) exchange(b, x, y []byte, most int, yield func(func(reflect.Value)) bool) bool {
+func (g *guidedSearch) exchange(b, x, y []byte, most int, yield func(func(reflect.Value)) bool) bool {
 	for at, n := 0, 0; n < most; n++ {
 		i := bytes.Index(b[at:], x)
 		if i < 0 || len(x) == 0 {
@@ -296,7 +296,7 @@ func (g *guide) exchange(b, x, y []byte, most int, yield func(func(reflect.Value
 
 // otherTexts replaces a text by the one that it was compared with. A text that does not occur may
 // have been cut out or changed first, so y is tried at the ends.
-func (g *guide) otherTexts(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
+func (g *guidedSearch) otherTexts(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
 	x, y := bytes.Clone(p.xs[:p.nx]), bytes.Clone(p.ys[:p.ny])
 	if len(x) > 0 && bytes.Contains(b, x) {
 		g.exchange(b, x, y, maxOccurrence, yield)

@@ -33,7 +33,7 @@ const (
 )
 
 // places lists the variables of an input.
-func (g *guide) places(p any) []place {
+func (g *guidedSearch) places(p any) []place {
 	var list []place
 	g.collect(reflect.ValueOf(p).Elem(), 0, &list)
 	return list
@@ -41,7 +41,7 @@ func (g *guide) places(p any) []place {
 
 // collect lists the places of a value that a mutation may change, each with the kind of changes
 // that suits it.
-func (g *guide) collect(v reflect.Value, depth int, list *[]place) {
+func (g *guidedSearch) collect(v reflect.Value, depth int, list *[]place) {
 	if len(*list) >= maxPlaces || depth > 8 {
 		return
 	}
@@ -89,7 +89,7 @@ func (g *guide) collect(v reflect.Value, depth int, list *[]place) {
 }
 
 // elements collects the first elements and the last.
-func (g *guide) elements(v reflect.Value, depth int, list *[]place) {
+func (g *guidedSearch) elements(v reflect.Value, depth int, list *[]place) {
 	for i := range v.Len() {
 		if i < maxPart || i == v.Len()-1 {
 			g.collect(v.Index(i), depth+1, list)
@@ -98,7 +98,7 @@ func (g *guide) elements(v reflect.Value, depth int, list *[]place) {
 }
 
 // mutant changes a copy of an input at one place or a few.
-func (g *guide) mutant(k *kept) any {
+func (g *guidedSearch) mutant(k *kept) any {
 	p := g.clone(k.args)
 	// One in twelve takes a part of another input first.
 	if g.rng.IntN(12) == 0 {
@@ -125,7 +125,7 @@ func (g *guide) mutant(k *kept) any {
 
 // twins returns the places that are equal to one and must stay so: half the time, what was equal
 // remains equal.
-func (g *guide) twins(list []place, at place) []place {
+func (g *guidedSearch) twins(list []place, at place) []place {
 	if at.kind == listPlace || at.kind == otherPlace || g.rng.IntN(2) == 0 {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (g *guide) twins(list []place, at place) []place {
 }
 
 // cross takes some parameters from another input.
-func (g *guide) cross(p any) {
+func (g *guidedSearch) cross(p any) {
 	v := reflect.ValueOf(p).Elem()
 	o := reflect.ValueOf(g.clone(g.kept[g.rng.IntN(len(g.kept))].args)).Elem()
 	for i := range v.NumField() {
@@ -152,7 +152,7 @@ func (g *guide) cross(p any) {
 
 // change mutates a place, in the way of its kind. A change that would make a text too long is
 // dropped.
-func (g *guide) change(at place, k *kept, list []place) {
+func (g *guidedSearch) change(at place, k *kept, list []place) {
 	switch at.kind {
 	case boolPlace:
 		at.v.SetBool(!at.v.Bool())
@@ -172,7 +172,7 @@ func (g *guide) change(at place, k *kept, list []place) {
 }
 
 // set takes a value of the domain.
-func (g *guide) set(v reflect.Value) {
+func (g *guidedSearch) set(v reflect.Value) {
 	values := g.values(v.Type(), 40, 1)
 	w := reflect.New(v.Type()).Elem()
 	w.Set(values[g.rng.IntN(len(values))])
@@ -207,7 +207,7 @@ func textOf(v reflect.Value) []byte {
 // number draws another number: near, with one bit changed, negated, like another place or its
 // length, drawn freely, or from a comparison that the input took part in. A constant of the code is
 // the rest.
-func (g *guide) number(n uint64, k *kept, list []place) uint64 {
+func (g *guidedSearch) number(n uint64, k *kept, list []place) uint64 {
 	switch g.rng.IntN(9) {
 	case 0:
 		return n + 1
@@ -241,7 +241,7 @@ func (g *guide) number(n uint64, k *kept, list []place) uint64 {
 
 // float draws another float: a neighbour, the opposite, twice as much, another bit, or one that was
 // compared with. Otherwise it is a value of the domain.
-func (g *guide) float(f float64, k *kept) float64 {
+func (g *guidedSearch) float(f float64, k *kept) float64 {
 	switch g.rng.IntN(7) {
 	case 0:
 		return f + 1
@@ -266,7 +266,7 @@ func (g *guide) float(f float64, k *kept) float64 {
 }
 
 // list changes the elements of a list.
-func (g *guide) list(v reflect.Value) {
+func (g *guidedSearch) list(v reflect.Value) {
 	n, t := v.Len(), v.Type()
 	out := reflect.MakeSlice(t, 0, n+1)
 	// Draw one way to change the list: add, leave out, repeat, copy, swap, shuffle, double or cut.
@@ -316,7 +316,7 @@ func (g *guide) list(v reflect.Value) {
 }
 
 // resized has n elements: those of v, again and again.
-func (g *guide) resized(v reflect.Value, n int) reflect.Value {
+func (g *guidedSearch) resized(v reflect.Value, n int) reflect.Value {
 	out := reflect.MakeSlice(v.Type(), n, n)
 	if v.Len() == 0 {
 		e := reflect.New(v.Type().Elem()).Elem()
@@ -330,7 +330,7 @@ func (g *guide) resized(v reflect.Value, n int) reflect.Value {
 }
 
 // text changes a text.
-func (g *guide) text(b []byte, k *kept, list []place) []byte {
+func (g *guidedSearch) text(b []byte, k *kept, list []place) []byte {
 	n := len(b)
 	if n == 0 {
 		return g.piece(k, list)
@@ -395,7 +395,7 @@ func insert(b []byte, i, j int, s []byte) []byte {
 
 // piece returns a short text: a letter or constant of the versions, an operand that they compared,
 // a text from elsewhere in the input, or a number.
-func (g *guide) piece(k *kept, list []place) []byte {
+func (g *guidedSearch) piece(k *kept, list []place) []byte {
 	switch g.rng.IntN(7) {
 	case 0, 1:
 		return []byte(g.letters[g.rng.IntN(len(g.letters))])

@@ -29,7 +29,7 @@ func lower(plant func(s string) bool) func(*textArgs, *textResults) {
 	}
 }
 
-func guidedBy(t testing.TB, q *Guide, fs ...func(*textArgs, *textResults)) *GuideReply {
+func guidedBy(t testing.TB, q *GuideRequest, fs ...func(*textArgs, *textResults)) *GuideReply {
 	t.Helper()
 	h := &Harness[textArgs, textResults]{}
 	for _, f := range fs {
@@ -74,7 +74,7 @@ func TestGuide(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := guidedBy(t, &Guide{}, lower(never), lower(plant))
+			r := guidedBy(t, &GuideRequest{}, lower(never), lower(plant))
 			if r.Diff == nil || r.Diff.Kind != "result" {
 				t.Fatalf("missed: %+v", r)
 			}
@@ -86,8 +86,8 @@ func TestGuide(t *testing.T) {
 // reply lists what cannot be reached.
 func TestGuideSaturates(t *testing.T) {
 	dead := func(s string) bool { return TraceInt(8, TraceLt, len(s), 0) }
-	one := guidedBy(t, &Guide{Exhaust: Exhaust{Seed: 3}}, lower(never), lower(dead))
-	two := guidedBy(t, &Guide{Exhaust: Exhaust{Seed: 3}}, lower(never), lower(dead))
+	one := guidedBy(t, &GuideRequest{Exhaust: Exhaust{Seed: 3}}, lower(never), lower(dead))
+	two := guidedBy(t, &GuideRequest{Exhaust: Exhaust{Seed: 3}}, lower(never), lower(dead))
 	if !one.Saturated || one.Diff != nil || one.Inputs < idleInputs {
 		t.Errorf("%+v", one)
 	}
@@ -97,7 +97,7 @@ func TestGuideSaturates(t *testing.T) {
 	if want := [][]int{{4, 5, 6, 7, 8, 9}, {4, 5, 6, 7, 9}}; !reflect.DeepEqual(one.Unreached, want) {
 		t.Errorf("unreached %v, want %v", one.Unreached, want)
 	}
-	short := guidedBy(t, &Guide{Exhaust: Exhaust{Budget: 1}}, lower(never), lower(dead))
+	short := guidedBy(t, &GuideRequest{Exhaust: Exhaust{Budget: 1}}, lower(never), lower(dead))
 	if short.Saturated {
 		t.Errorf("saturated without time: %+v", short)
 	}
@@ -105,7 +105,8 @@ func TestGuideSaturates(t *testing.T) {
 
 // TestGuideStop: a search that is run again shows the input of a number.
 func TestGuideStop(t *testing.T) {
-	if r := guidedBy(t, &Guide{Stop: 4000}, lower(never), lower(never)); r.Shown == nil || len(r.Shown.Args) == 0 {
+	r := guidedBy(t, &GuideRequest{Stop: 4000}, lower(never), lower(never))
+	if r.Shown == nil || len(r.Shown.Args) == 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -119,7 +120,7 @@ func TestGuideSlow(t *testing.T) {
 			}
 		}
 	}
-	r := guidedBy(t, &Guide{}, slow, slow)
+	r := guidedBy(t, &GuideRequest{}, slow, slow)
 	if r.Diff != nil || !r.Saturated || r.Millis > 20_000 {
 		t.Errorf("%+v", r)
 	}
@@ -129,7 +130,7 @@ func TestGuideSlow(t *testing.T) {
 // and leave it as it is, for every kind of value.
 func TestGuideMutants(t *testing.T) {
 	a := &everything{}
-	g := newGuide(&Guide{}, newDomain(&Exhaust{}, ""), reflect.TypeFor[everything]().PkgPath(), nil)
+	g := newGuide(&GuideRequest{}, newDomain(&Exhaust{}, ""), reflect.TypeFor[everything]().PkgPath(), nil)
 	g.clone = func(p any) any { return Clone(p.(*everything)) }
 	g.keep(a)
 	before, err := Snapshot(nil, a)
@@ -194,7 +195,7 @@ func TestTraceKeepsResults(t *testing.T) {
 
 func BenchmarkGuide(b *testing.B) {
 	for range b.N {
-		r := guidedBy(b, &Guide{}, lower(never), lower(never))
+		r := guidedBy(b, &GuideRequest{}, lower(never), lower(never))
 		b.ReportMetric(float64(r.Inputs), "inputs")
 		b.ReportMetric(float64(r.Kept), "kept")
 	}

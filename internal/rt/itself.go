@@ -10,10 +10,10 @@ import (
 // leaves equal ones in the map's order, which is drawn anew in each call. Two keys of a small map
 // change places in one call of eight only, so the original is run against itself often.
 const (
-	leastItself = 4                      // runs of the original, however long they take
-	mostItself  = 256                    // and however short
-	itselfTime  = 200 * time.Millisecond // of processor time
-	manyOf      = 8                      // with fewer runs an outcome, there are too many outcomes to know all
+	minItself  = 4                      // runs of the original, however long they take
+	maxItself  = 256                    // and however short
+	itselfTime = 200 * time.Millisecond // of processor time
+	manyOf     = 8                      // with fewer runs an outcome, there are too many outcomes to know all
 
 	briefItself = 64 // runs of a look, once fruitless ones have taken itselfTime
 	vainLooks   = 4  // times itselfTime, after which the looks end
@@ -33,7 +33,7 @@ func (o *itself) few(of map[uint64]bool) bool { return len(of)*manyOf <= o.runs 
 
 // selfDiffers reports whether the original does not even agree with itself.
 func (c *checker[A, R]) selfDiffers(id int, src *A) bool {
-	return c.againstItself(id, src, mostItself, false).differs
+	return c.againstItself(id, src, maxItself, false).differs
 }
 
 // againstItself runs the original again and again. It ends at the first difference, unless all
@@ -70,20 +70,20 @@ func (c *checker[A, R]) againstItself(id int, src *A, most int, all bool) (o its
 // input comes.
 func (c *checker[A, R]) often(most int, run func(n int) bool) {
 	began := ProcessCPU()
-	for n := 0; n < leastItself || n < most && !c.minimising && ProcessCPU()-began < itselfTime; n++ {
+	for n := 0; n < minItself || n < most && !c.minimising && ProcessCPU()-began < itselfTime; n++ {
 		if !run(n) {
 			return
 		}
 	}
 }
 
-// mayDo reports whether the original may do on an input what the candidate did last: it does the
-// same in some run, or it does too many things to know. Where these hold the same in many orders,
-// what the candidate did must hold that, too. An original that does so on many inputs is looked at
-// for shorter, and then no more.
+// mayDo reports whether the original may have the candidate's last outcome on an input: it has the
+// same in some run, or it has too many to know all. If all of these hold the same elements in
+// different orders, the candidate's outcome must hold them, too. The more inputs an original
+// differs from itself on, the shorter it is run, and in the end not at all.
 func (c *checker[A, R]) mayDo(id int, src *A) bool {
 	// The more time such inputs have taken, the fewer runs each gets.
-	most := mostItself
+	most := maxItself
 	switch {
 	case c.lookedFor > vainLooks*itselfTime:
 		return true
@@ -110,7 +110,7 @@ func (c *checker[A, R]) mayDo(id int, src *A) bool {
 	return !o.few(o.outcomes) && (!o.few(o.holds) || o.holds[c.holds(1)])
 }
 
-// CheckItself is the look at an original that does not agree with itself.
+// CheckItself names the comparison with an original that does not agree with itself.
 const CheckItself = "the original does one of some things here, in no order, and never this one"
 
 var hashSeed = maphash.MakeSeed()

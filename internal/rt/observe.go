@@ -245,12 +245,12 @@ func (o *observer[A, R]) steady(digests []uint64) {
 	}
 }
 
-// wavers reports whether calls of a record in a row have several outcomes. last is that of the last
-// one.
+// wavers reports whether repeated calls of a record have several outcomes. last is the outcome of
+// the last call.
 func (o *observer[A, R]) wavers(i int, budget time.Duration) (last uint64, wavers bool) {
 	began := ProcessCPU()
 	first, _ := o.outcome(i, Clone(&o.args[i]))
-	for n := 0; n < mostItself && ProcessCPU()-began < budget && time.Now().Before(o.deadline); n++ {
+	for n := 0; n < maxItself && ProcessCPU()-began < budget && time.Now().Before(o.deadline); n++ {
 		if last, _ = o.outcome(i, Clone(&o.args[i])); last != first {
 			return last, true
 		}
@@ -265,7 +265,7 @@ func (o *observer[A, R]) tie() {
 			continue
 		}
 		known := itself{outcomes: map[uint64]bool{}}
-		for range mostItself / 4 {
+		for range maxItself / 4 {
 			if time.Now().After(o.deadline) {
 				return
 			}
@@ -381,8 +381,8 @@ func (o *observer[A, R]) compare(before, after *A, c *observed[R], w float64) {
 		// Compare what it leads to before and after, and look for memory that the result leads to
 		// as well.
 		was, now := unsafe.Add(unsafe.Pointer(before), f.off), unsafe.Add(unsafe.Pointer(after), f.off)
-		o.mutates[i] = o.mutates[i] || !sameParts(part{f.c, was}, part{f.c, now})
-		o.aliases[i] = o.aliases[i] || !c.panicked && shares(part{f.c, now}, part{o.res, r})
+		o.mutates[i] = o.mutates[i] || !sameParts(variable{f.c, was}, variable{f.c, now})
+		o.aliases[i] = o.aliases[i] || !c.panicked && shares(variable{f.c, now}, variable{o.res, r})
 	}
 	if c.panicked {
 		return
@@ -390,7 +390,7 @@ func (o *observer[A, R]) compare(before, after *A, c *observed[R], w float64) {
 	// A function from one type to the same may return its argument as it is.
 	if o.same >= 0 {
 		f, g := o.in.fields[o.same], o.res.fields[0]
-		if sameParts(part{f.c, unsafe.Add(unsafe.Pointer(before), f.off)}, part{g.c, unsafe.Add(r, g.off)}) {
+		if sameParts(variable{f.c, unsafe.Add(unsafe.Pointer(before), f.off)}, variable{g.c, unsafe.Add(r, g.off)}) {
 			o.out.Identity += w
 		}
 	}
@@ -403,14 +403,14 @@ func (o *observer[A, R]) compare(before, after *A, c *observed[R], w float64) {
 	}
 }
 
-func sameParts(a, b part) bool {
+func sameParts(a, b variable) bool {
 	x, err1 := encodeParts(nil, SnapshotLimit, true, a)
 	y, err2 := encodeParts(nil, SnapshotLimit, true, b)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // shares reports whether two variables lead to the same memory.
-func shares(a, b part) bool {
+func shares(a, b variable) bool {
 	if a.c.scan == nil || b.c.scan == nil {
 		return false
 	}

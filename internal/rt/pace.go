@@ -29,8 +29,8 @@ func (g *pace) note(n int, took time.Duration) {
 	}
 }
 
-// affordable is the part of largeCase that a length may take that was foreseen
-// from so far away.
+// affordable bounds the foreseen time of a length by a part of largeCase, since the estimate
+// extrapolates far.
 const affordable = largeCase / 2
 
 // affords reports whether the original is likely to return in time on a

@@ -158,7 +158,7 @@ func (x *exhauster) everywhere(g clean, n int, piece string, yield func() bool) 
 		x.pass(n - len(piece) + 1)
 		return true
 	}
-	// Write the piece at each place in turn, and put the text back behind it.
+	// Write the piece at each place in turn, and put the text back after it.
 	x.ground(g.base, g.spot)
 	ground := repeated(g.text, n)
 	text := slices.Clone(ground)

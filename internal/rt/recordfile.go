@@ -122,7 +122,7 @@ func loadFitting[A any](
 		// Only a number that is too large for a small int may be left out. Any other failure means
 		// that the file is not for this type.
 		a := &args[len(weights)]
-		err := decodePart(r.Args, types, part{c, unsafe.Pointer(a)})
+		err := decodePart(r.Args, types, variable{c, unsafe.Pointer(a)})
 		if bits.UintSize == 32 && errors.Is(err, errUnfit) {
 			*a = *new(A)
 			unfit++

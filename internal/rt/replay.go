@@ -170,8 +170,8 @@ func (p *replayer[A, R]) late() bool {
 	return budget > 0 && wall > budget && hadItsTime(ProcessCPU()-p.used, wall, budget)
 }
 
-// hadItsTime reports whether a process that ran for longer than its budget has used most of that,
-// or waited for so long that it is not to wait longer.
+// hadItsTime reports whether a process that ran beyond its budget has used most of it, or has
+// waited for too long.
 func hadItsTime(used, wall, budget time.Duration) bool {
 	return used > budget*3/4 || wall > 3*budget
 }

@@ -89,5 +89,5 @@ func differInRoom[A any](a, b *A) bool {
 // room returns the memory beyond the length, in the form of snapshots.
 func room(c *coder, h *sliceHeader) ([]byte, error) {
 	behind := sliceHeader{c.elem.at(h.data, h.len), h.cap - h.len, h.cap - h.len}
-	return encodeParts(nil, SnapshotLimit, true, part{c, unsafe.Pointer(&behind)})
+	return encodeParts(nil, SnapshotLimit, true, variable{c, unsafe.Pointer(&behind)})
 }

@@ -48,14 +48,14 @@ type Request struct {
 	// the contract; the parent sets the target's own unless another is to be tried
 	Terms *Terms `json:"terms,omitempty"`
 
-	Observe *Observe `json:"observe,omitempty"`
-	Replay  *Replay  `json:"replay,omitempty"`
-	Series  []Replay `json:"series,omitempty"` // several replays, one after the other
-	Exhaust *Exhaust `json:"exhaust,omitempty"`
-	Guide   *Guide   `json:"guide,omitempty"`
-	Time    *Time    `json:"time,omitempty"`
-	Spell   *Spell   `json:"spell,omitempty"`
-	Sift    *Sift    `json:"sift,omitempty"`
+	Observe *Observe      `json:"observe,omitempty"`
+	Replay  *Replay       `json:"replay,omitempty"`
+	Series  []Replay      `json:"series,omitempty"` // several replays, one after the other
+	Exhaust *Exhaust      `json:"exhaust,omitempty"`
+	Guide   *GuideRequest `json:"guide,omitempty"`
+	Time    *Time         `json:"time,omitempty"`
+	Spell   *Spell        `json:"spell,omitempty"`
+	Sift    *Sift         `json:"sift,omitempty"`
 }
 
 // A Reply is the answer of a harness, as one line of JSON on standard output.

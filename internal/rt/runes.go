@@ -38,7 +38,7 @@ func (x *exhauster) runes(yield func() bool) {
 				x.base(0)
 				for block := utf8.RuneSelf / runeBlock; block < last && ok; block++ {
 					r := rune(block*runeBlock + (block*7+pass)%runeBlock)
-					// The second round has the common runes behind it.
+					// The second round has the common runes after it.
 					if last > common/runeBlock && r < common {
 						continue
 					}

@@ -19,8 +19,8 @@ var runLengths = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
 // its runes outgrows a small buffer.
 var runeRuns = []int{2, 5, 9, 17, 65}
 
-// mostRunes bounds the runes that are repeated.
-const mostRunes = 400
+// maxRunes bounds the runes that are repeated.
+const maxRunes = 400
 
 // markRuns puts runs of one mark before and after another, alone and between
 // ordinary letters, and runs of the runes that the original's callees treat in
@@ -37,7 +37,7 @@ func (x *exhauster) markRuns(yield func() bool) {
 // another length: there code counts bytes wrongly.
 func (x *exhauster) repeatedRunes(i int, yield func() bool) bool {
 	runes := slices.Concat(folding(), x.q.Runes, notable)
-	for k, r := range runes[:min(len(runes), mostRunes)] {
+	for k, r := range runes[:min(len(runes), maxRunes)] {
 		for _, n := range runeRuns {
 			if !x.textCase(i, k, strings.Repeat(string(r), n), yield) {
 				return false

@@ -62,8 +62,8 @@ func (x *exhauster) sample(i int, t reflect.Type, n int, yield func() bool) bool
 				break
 			}
 			x.base((at + k) % x.bases)
-			// The text is reused, so the place gets its byte back. A mark of several bytes stays
-			// behind at the end, which does no harm.
+			// The text is reused, so the place gets its byte back. The end of a mark of several
+			// bytes stays in the text, which does no harm.
 			if isText(t) {
 				copy(text[at:], m)
 				setText(x.field(i), text)

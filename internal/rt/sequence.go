@@ -59,7 +59,7 @@ func (g *maker) texts(budget int) sequence[string] {
 	}
 	pairs := sequence[string]{1 << 16, func(i int) string { return string([]byte{byte(i >> 8), byte(i)}) }}
 	texts := g.alpha.Texts
-	// Each text of the alphabet, with a letter or another text in front of it or behind it.
+	// Each text of the alphabet, with a letter or another text in front of it or after it.
 	joined := sequence[string]{len(texts) * (len(letters) + len(texts)) * 2, func(i int) string {
 		t := texts[i/2%len(texts)]
 		o := i / 2 / len(texts)

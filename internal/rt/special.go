@@ -319,7 +319,7 @@ func lookupType(name string, types map[string]reflect.Type) reflect.Type {
 	if strings.Count(name, "*")+strings.Count(name, "[]") > 8 {
 		return nil // each level makes a type that is never freed
 	}
-	// Pointers and slices are made from the type behind the prefix.
+	// Pointers and slices are made from the type after the prefix.
 	if elem, ok := strings.CutPrefix(name, "*"); ok {
 		if t := lookupType(elem, types); t != nil {
 			return reflect.PointerTo(t)

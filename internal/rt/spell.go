@@ -54,8 +54,8 @@ func errorTexts[A any](a *A) []string {
 	return list
 }
 
-// errorTypes returns the types of the errors among the fields of a struct, as far as another one
-// has errors of other types there.
+// errorTypes returns the types of the errors among the fields of a struct, where the same field of
+// another struct has an error of another type.
 func errorTypes[A any](a, other *A) []string {
 	v, w := reflect.ValueOf(a).Elem(), reflect.ValueOf(other).Elem()
 	list := make([]string, v.NumField())

@@ -26,7 +26,7 @@ func isTexts(t reflect.Type) bool {
 func (x *exhauster) spots(k int) (list []spot) {
 	x.base(k)
 	for i, s := range x.slots {
-		// A list without a record behind it is given two elements; those of records have as many as
+		// A list without a record after it is given two elements; those of records have as many as
 		// they have.
 		switch {
 		case isText(s.t):

@@ -106,8 +106,8 @@ const (
 	maxPasses   = 4096                   //
 	heapLimit   = 64 << 20               // bytes allocated between two collections
 
-	// For targets that change their arguments, which then take memory for
-	// every call: what a window and all windows may take, half of what they do.
+	// Targets that change their arguments need memory for every call. A window and all windows may
+	// take these bytes, half of what they use.
 	windowBytes   = 16 << 20
 	sequenceBytes = 128 << 20
 	lastResort    = 640 << 20 // bytes of heap at which the collector runs after all, even within a slice

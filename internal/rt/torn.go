@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Code that joins a list of texts before it looks at them is right unless
-// something lies across a border: a rune of two halves, a mark that is doubled,
-// a separator that belongs to neither. And what is inside one text of a list
-// needs two rare things at once as much as a text that stands alone.
+// Code that joins a list of texts before it looks at them is right unless something lies across a
+// border: a rune of two halves, a mark that is doubled, a separator that belongs to neither. And a
+// single text of a list needs two rare things at once as much as a text outside of a list.
 
 // tornTexts makes lists of texts that were one text, and lists of texts with pairs
 // of letters.

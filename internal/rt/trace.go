@@ -214,8 +214,8 @@ func (s *traceSite) nearBy(x, y uint64) {
 	}
 }
 
-// maxOther bounds the differing bits of two operands whose number is news. More of them are rare by
-// chance, which keeps a search from its end, and bring the operands no nearer.
+// maxOther bounds the number of differing bits of two operands that counts as news. Larger numbers
+// are rare by chance, which would keep a search from its end, and bring the operands no nearer.
 const maxOther = 12
 
 // distanceClass returns a distance below 32 itself, and a magnitude above.

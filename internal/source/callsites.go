@@ -90,8 +90,8 @@ func (cl *Callers) callers() []string {
 	return out
 }
 
-// A site is one call of the target.
-type site struct {
+// A callSite is one call of the target.
+type callSite struct {
 	callers *Callers
 	info    *types.Info
 	call    *ast.CallExpr
@@ -101,8 +101,8 @@ type site struct {
 
 // sitesIn finds the calls in a file. The target itself calling itself is none:
 // the conditions then are a matter of the calls from outside.
-func (cl *Callers) sitesIn(f *ast.File, info *types.Info) []*site {
-	var out []*site
+func (cl *Callers) sitesIn(f *ast.File, info *types.Info) []*callSite {
+	var out []*callSite
 	var path []ast.Node
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
@@ -140,7 +140,7 @@ func (cl *Callers) within(path []ast.Node) bool {
 
 // siteOf returns the call of the target that an expression is, with its arguments, or nil for other
 // calls.
-func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *site {
+func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *callSite {
 	fun, id := syntax.Called(c)
 	if id == nil {
 		return nil
@@ -150,7 +150,7 @@ func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *site {
 		return nil
 	}
 	// The receiver counts as the first argument, if the call names it.
-	s := &site{callers: cl, info: info, call: c, args: make([]ast.Expr, len(cl.of.Params))}
+	s := &callSite{callers: cl, info: info, call: c, args: make([]ast.Expr, len(cl.of.Params))}
 	at := 0
 	if fn.Signature().Recv() != nil {
 		at = 1
@@ -171,7 +171,7 @@ func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *site {
 	return s
 }
 
-func (s *site) keeps(conds []*Predicate) bool {
+func (s *callSite) keeps(conds []*Predicate) bool {
 	for _, p := range conds {
 		if !s.proves(p) {
 			return false
@@ -181,7 +181,7 @@ func (s *site) keeps(conds []*Predicate) bool {
 }
 
 // proves reports whether a condition holds whenever the call is reached.
-func (s *site) proves(p *Predicate) bool {
+func (s *callSite) proves(p *Predicate) bool {
 	expr, err := parser.ParseExpr(p.Text)
 	if err != nil {
 		return false
@@ -202,7 +202,7 @@ func (s *site) proves(p *Predicate) bool {
 }
 
 // function returns the body around the call; nil at package level.
-func (s *site) function() ast.Node {
+func (s *callSite) function() ast.Node {
 	for _, n := range slices.Backward(s.path) {
 		switch n.(type) {
 		case *ast.FuncDecl, *ast.FuncLit:
@@ -213,7 +213,7 @@ func (s *site) function() ast.Node {
 }
 
 // variadic returns the arguments that make up the last parameter.
-func (s *site) variadic() []ast.Expr {
+func (s *callSite) variadic() []ast.Expr {
 	fixed := len(s.callers.of.Params) - 1
 	if s.callers.of.Recv != "" {
 		fixed--

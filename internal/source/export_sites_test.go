@@ -18,8 +18,8 @@ func loadSites(t *testing.T, u *Unit) *packages.Package {
 	return pkgs[0]
 }
 
-func (cl *Callers) sitesOfFunction(p *packages.Package, name string) []*site {
-	var out []*site
+func (cl *Callers) sitesOfFunction(p *packages.Package, name string) []*callSite {
+	var out []*callSite
 	for _, f := range p.Syntax {
 		for _, s := range cl.sitesIn(f, p.TypesInfo) {
 			for _, n := range s.path {

@@ -40,7 +40,7 @@ const (
 	maxChunk       = 8 << 10 // bytes that one reference copies
 	lookBeyond     = 256     // bytes of text beyond the cut, where a secret may end
 	lookAtClass    = 4096    // bytes of an argument's own text that its class is of, as in the probe
-	mostText       = maxChunk - lookBeyond
+	maxText        = maxChunk - lookBeyond
 )
 
 // textLook bounds the copied part of a text. Texts within lists are many, so they get less.

@@ -20,8 +20,8 @@ import (
 
 // Shares of a core that hits may take, of all sites together.
 const (
-	mostAtStart = 0.01 // more, and nothing is armed
-	mostLater   = 0.02 // more in a second, and the probes are detached
+	maxAtStart = 0.01 // more, and nothing is armed
+	maxLater   = 0.02 // more in a second, and the probes are detached
 )
 
 // Times of a session.
@@ -29,7 +29,7 @@ const (
 	look    = 100 * time.Millisecond // how long calls are counted before any is captured
 	glimpse = 2 * time.Millisecond   // between looks at the counters in that time
 	tick    = 50 * time.Millisecond
-	window  = time.Second // over which mostLater holds
+	window  = time.Second // over which maxLater holds
 	maxSkip = 64          // calls between the end of an interval and the captured call
 	landing = time.Second // how long the results of a call are waited for
 )
@@ -96,8 +96,8 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 		return nil, errors.New("questions are answered by a probe in the process, which beagle build makes; " +
 			"a uprobe records calls only")
 	}
-	if q.Text > mostText {
-		return nil, fmt.Errorf("invalid text %d: a uprobe copies at most %d bytes", q.Text, mostText)
+	if q.Text > maxText {
+		return nil, fmt.Errorf("invalid text %d: a uprobe copies at most %d bytes", q.Text, maxText)
 	}
 	s := &session{start: q, b: b, lease: rand.Text(), seed: maphash.MakeSeed(), flying: map[flight]airborne{}}
 	if s.secrets, err = probe.NewSecrets(q); err != nil {
@@ -237,7 +237,7 @@ func (s *session) spent(before []tally) (t time.Duration) {
 // tryOut counts calls for a moment. It gives up as soon as they cost more than they may.
 func (s *session) tryOut() error {
 	began, before := time.Now(), s.tallies()
-	most := time.Duration(mostAtStart * float64(look))
+	most := time.Duration(maxAtStart * float64(look))
 	spent := time.Duration(0)
 	for time.Since(began) < look && spent <= most {
 		time.Sleep(glimpse)
@@ -248,7 +248,7 @@ func (s *session) tryOut() error {
 		s.sites[i].rate = float64(now.hits-before[i].hits) / took.Seconds()
 	}
 	if spent > most {
-		return s.tooMuch(float64(spent)/float64(took), mostAtStart)
+		return s.tooMuch(float64(spent)/float64(took), maxAtStart)
 	}
 	return nil
 }
@@ -316,13 +316,13 @@ func (s *session) tick(now time.Time) string {
 	s.mu.Unlock()
 	spent := s.spent(s.windowSaw)
 	passed := now.Sub(s.windowAt)
-	if spent > time.Duration(mostLater*float64(window)) {
+	if spent > time.Duration(maxLater*float64(window)) {
 		s.rates(max(passed, tick))
 		if s.turns == nil && s.takeTurns(s.windowSaw, turnFirst) {
 			s.windowAt, s.windowSaw = now, s.tallies()
 			return ""
 		}
-		return s.tooMuch(float64(spent)/float64(max(passed, tick)), mostLater).Error()
+		return s.tooMuch(float64(spent)/float64(max(passed, tick)), maxLater).Error()
 	}
 	if passed >= window {
 		s.rates(passed)

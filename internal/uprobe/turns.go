@@ -58,7 +58,7 @@ func (s *session) alternate(spent time.Duration) {
 	defer close(t.done)
 	began := time.Now()
 	for {
-		pause := time.NewTimer(time.Duration(float64(spent)/mostAtStart) - time.Since(began))
+		pause := time.NewTimer(time.Duration(float64(spent)/maxAtStart) - time.Since(began))
 		select {
 		case <-t.stop:
 			pause.Stop()
@@ -115,7 +115,7 @@ func (s *session) turn() (spent time.Duration, why string) {
 	case err != nil:
 		return spent, err.Error()
 	case spent > turnMost:
-		return spent, s.tooMuch(float64(spent)/float64(time.Since(from)), mostLater).Error()
+		return spent, s.tooMuch(float64(spent)/float64(time.Since(from)), maxLater).Error()
 	}
 	return spent, ""
 }
@@ -142,7 +142,7 @@ func (s *session) duty() float64 {
 	for _, a := range s.sites {
 		load += a.rate * a.hit.Seconds()
 	}
-	return min(1, mostAtStart/max(load, mostAtStart))
+	return min(1, maxAtStart/max(load, maxAtStart))
 }
 
 // unplug takes the probes away for good. Afterwards only readers of the counts use the kernel's

@@ -60,14 +60,14 @@ func (j *Job) trace(ctx context.Context) (*harness.Traced, error) {
 }
 
 // guideRequest asks for a search that starts from the records and the constants.
-func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
+func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.GuideRequest, error) {
 	x, err := j.exhaustRequest(ctx, j.Budget.Fuzz)
 	if err != nil {
 		return nil, err
 	}
 	x.Variant = 1 // its number in the traced program
 	x.Skip, _ = j.skips()
-	q := &rt.Guide{Exhaust: *x, Sites: sites}
+	q := &rt.GuideRequest{Exhaust: *x, Sites: sites}
 	j.learned.mu.Lock()
 	q.Cap, q.CapLen = j.learned.cap, j.learned.capLen
 	j.learned.mu.Unlock()
@@ -78,7 +78,7 @@ func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
 const maxSearches = 3
 
 // guided runs the search to its end.
-func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (*Rejection, error) {
+func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.GuideRequest) (*Rejection, error) {
 	for range maxSearches {
 		reply := new(rt.GuideReply)
 		exit, err := j.guide(ctx, traced, q, reply)
@@ -103,7 +103,7 @@ func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (
 
 // guide runs the traced program once.
 func (j *Job) guide(
-	ctx context.Context, traced *harness.Traced, q *rt.Guide, reply *rt.GuideReply,
+	ctx context.Context, traced *harness.Traced, q *rt.GuideRequest, reply *rt.GuideReply,
 ) (*harness.Exit, error) {
 	// The budget is processor time, and a loaded machine may take long to grant it.
 	wall := 40*time.Duration(q.Budget) + time.Minute
@@ -190,7 +190,7 @@ func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Reje
 // guideEnded interprets the end of the search's process. The watchdog may have written the input
 // down; otherwise the same search runs again up to that input.
 func (j *Job) guideEnded(
-	ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit,
+	ctx context.Context, traced *harness.Traced, q *rt.GuideRequest, exit *harness.Exit,
 ) (*Rejection, error) {
 	// Find the input that ended the process.
 	d := barked(exit.Detail)
@@ -225,7 +225,7 @@ func (j *Job) guideEnded(
 
 // guideShown runs a search again up to the input that ended it.
 func (j *Job) guideShown(
-	ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit,
+	ctx context.Context, traced *harness.Traced, q *rt.GuideRequest, exit *harness.Exit,
 ) (*rt.Diff, error) {
 	if exit.Record < 0 {
 		return nil, nil
@@ -245,7 +245,7 @@ func (j *Job) guideShown(
 }
 
 // lower makes the next search take another path, with smaller inputs.
-func lower(q *rt.Guide) {
+func lower(q *rt.GuideRequest) {
 	q.Seed++
 	half := func(n, most int64) int64 {
 		if n == 0 || n > most {

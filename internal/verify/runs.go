@@ -103,15 +103,15 @@ func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rej
 // astray takes in an end between inputs, which no version is to blame for. The check is made once
 // more. When it ends again, nothing is known of this candidate, and the search goes on.
 func (j *Job) astray(exit *harness.Exit) error {
-	if j.astrays++; j.astrays <= mostAstray {
+	if j.astrays++; j.astrays <= maxAstray {
 		return nil
 	}
 	return &JudgeFailure{Check: j.result.Name, Candidate: j.Candidate.ID, What: "ended between inputs",
 		Value: exit.String()}
 }
 
-// mostAstray bounds the repetitions of a check after an end between inputs.
-const mostAstray = 1
+// maxAstray bounds the repetitions of a check after an end between inputs.
+const maxAstray = 1
 
 // onlyBeside notes that the original ended in a phase beside the candidate, but not without it. The
 // phase gets one more try. After that, it is left out for this candidate alone: no candidate may

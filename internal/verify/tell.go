@@ -14,11 +14,11 @@ import (
 
 // These constants bound how much of a value a report shows.
 const (
-	mostText   = 64  // bytes of a text
+	maxText    = 64  // bytes of a text
 	shownText  = 32  // of a longer text
-	mostElems  = 8   // of a list
+	maxElems   = 8   // of a list
 	shownElems = 4   // of a longer list
-	mostShown  = 300 // bytes of a value in all
+	maxShown   = 300 // bytes of a value in all
 	around     = 32  // bytes on each side of where two long values differ
 )
 
@@ -143,7 +143,7 @@ func briefDeed(did string) string {
 // brief shortens Go expressions, separated by commas, for readers. It cuts long texts and lists off
 // where their kind is clear.
 func brief(exprs string) string {
-	if len(exprs) <= mostText {
+	if len(exprs) <= maxText {
 		return exprs
 	}
 	const open = "f("
@@ -160,10 +160,10 @@ func brief(exprs string) string {
 }
 
 func cut(s string) string {
-	if len(s) <= mostShown {
+	if len(s) <= maxShown {
 		return s
 	}
-	n := mostShown
+	n := maxShown
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
@@ -182,7 +182,7 @@ func (b *briefer) walk(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BasicLit:
-			if s, err := strconv.Unquote(n.Value); err == nil && len(s) > mostText {
+			if s, err := strconv.Unquote(n.Value); err == nil && len(s) > maxText {
 				head := shownText
 				for head > 0 && !utf8.RuneStart(s[head]) {
 					head--
@@ -190,7 +190,7 @@ func (b *briefer) walk(n ast.Node) {
 				b.replace(n, fmt.Sprintf("%s... (%d bytes)", strconv.Quote(s[:head]), len(s)))
 			}
 		case *ast.CompositeLit:
-			if len(n.Elts) <= mostElems {
+			if len(n.Elts) <= maxElems {
 				return true
 			}
 			for _, e := range n.Elts[:shownElems] {

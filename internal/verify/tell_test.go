@@ -54,10 +54,10 @@ func FuzzBrief(f *testing.F) {
 	f.Add("panic: \x80\xff", strings.Repeat("leaves the arguments as {", 99))
 	f.Fuzz(func(t *testing.T, want, got string) {
 		w, g := briefPair(want, got)
-		if w == g && want != got && cut(want) != cut(got) && len(want) < mostText && len(got) < mostText {
+		if w == g && want != got && cut(want) != cut(got) && len(want) < maxText && len(got) < maxText {
 			t.Errorf("%q and %q both become %q", want, got, w)
 		}
-		if most := 2 * mostShown; len(w) > most || len(g) > most {
+		if most := 2 * maxShown; len(w) > most || len(g) > most {
 			t.Errorf("%d and %d bytes are shown", len(w), len(g))
 		}
 	})

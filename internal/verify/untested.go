@@ -267,7 +267,7 @@ func (j *Job) reachMore(ctx context.Context) error {
 		}
 	}
 	// Run the traced program on all of them, and on the whole exhaustion.
-	q := &rt.Guide{Exhaust: *x, Sites: len(j.traced.Sites), Reach: true}
+	q := &rt.GuideRequest{Exhaust: *x, Sites: len(j.traced.Sites), Reach: true}
 	reply := new(rt.GuideReply)
 	wall := 40*j.Budget.Exhaust + 2*time.Minute
 	exit, err := j.traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply,

@@ -71,9 +71,9 @@ func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	return a, nil
 }
 
-// Reload takes the limits and the tags of containers of another configuration while the
-// agent runs; with an error nothing has changed. Whether the kernel is asked who sends, which
-// sources of tags there are, and all else, is decided at the start.
+// Reload takes over the limits and the tags of containers of another configuration while the agent
+// runs. If it returns an error, nothing has changed. All other settings, such as the sources of
+// tags, are fixed at the start.
 func (a *Agent) Reload(c config.Config) error {
 	if err := a.configure(c.Tagger); err != nil {
 		return err

@@ -47,8 +47,8 @@ type cachedSet struct {
 	_       [64 - placesPerSet*(8+8+1+1) - 1]byte
 }
 
-// mostRates bounds the sample rates that are known: clients have one or two.
-const mostRates = 256
+// maxRates bounds the sample rates that are known: clients have one or two.
+const maxRates = 256
 
 // newCache makes a cache for at least the given number of lines. Its memory grows as they arrive.
 func newCache(lines int) *cache {
@@ -73,7 +73,7 @@ func (c *cache) sum(head, tail []byte) uint64 {
 	return max(1, bits.RotateLeft64(maphash.Bytes(c.seed, head), 1)^maphash.Bytes(c.seed, tail)^c.salt)
 }
 
-// find returns what is known of a line; a handle that leads nowhere when that is nothing.
+// find returns the entry of a line; its handle leads nowhere if there is none.
 func (c *cache) find(sum uint64) cached {
 	first, second := c.homes(sum)
 	if i := first.place(sum); i >= 0 {
@@ -120,7 +120,7 @@ func (s *cachedSet) room() bool { return s.sums[placesPerSet-1] == 0 }
 func (c *cache) put(sum uint64, known cached) {
 	rate := slices.Index(c.rates, known.rate)
 	if rate < 0 {
-		if len(c.rates) == mostRates {
+		if len(c.rates) == maxRates {
 			return
 		}
 		rate, c.rates = len(c.rates), append(c.rates, known.rate)

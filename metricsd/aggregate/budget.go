@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
-// budget counts contexts and their bytes over all shards, and holds what contexts of several share.
-// It is asked only when a context comes or goes, and when a sketch has to cover more.
+// budget counts contexts and their bytes over all shards, and holds the lists of tags that contexts
+// share. It is consulted only when a context comes or goes, and when a sketch grows.
 type budget struct {
 	mu       sync.Mutex
 	contexts int
@@ -138,7 +138,7 @@ var summaryBytes = allocated(unsafe.Sizeof(Summary{})) + allocated(unsafe.Sizeof
 // allocated returns the size that the allocator gives an object of n bytes.
 func allocated(bytes uintptr) int { return cap(append([]byte(nil), make([]byte, bytes)...)) }
 
-// Origin is a sender, or what else holds contexts, and their number.
+// Origin is a sender or another holder of contexts, with their number.
 type Origin struct {
 	Name     string
 	Contexts int

@@ -75,8 +75,8 @@ func (b *Batch) Take(now int64, gone func(*Known)) (added int) {
 	return added
 }
 
-// deal gives the shards their samples. The first loop does nothing but wait for memory, for all
-// entries at a time.
+// deal gives the shards their samples. The first loop only waits for memory, for all entries at the
+// same time.
 func (b *Batch) deal() {
 	b.shards = b.shards[:0]
 	for i := range b.known {

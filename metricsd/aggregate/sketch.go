@@ -120,9 +120,9 @@ func (k *sketch) reserve(v float64, limits *Limits, b *budget) bool {
 	return true
 }
 
-// span is what the bins of one sign reach over: magnitudes, and the bytes that they are
-// estimated to take. Bins are an array over all that lies between the least and the
-// greatest, so that two values can take as much as a million.
+// span is the range of the bins of one sign: the magnitudes, and the estimated bytes. Bins are an
+// array from the least to the greatest magnitude, so two values can take as much memory as a
+// million.
 type span struct {
 	least, greatest float64
 	bytes           int

@@ -87,7 +87,7 @@ type Datadog struct {
 	QueueBytes  int    `yaml:"queue_bytes" help:"most bytes of the queue; the oldest payloads go first"`
 }
 
-// RemoteWrite says where to send what a scrape would see, by Prometheus' protocol.
+// RemoteWrite says where to send the metrics that a scrape would see, by Prometheus' protocol.
 type RemoteWrite struct {
 	URL        string `yaml:"url" help:"whole address, such as http://127.0.0.1:9090/api/v1/write; empty for not sending"`
 	Token      string `yaml:"token" help:"bearer token; the environment keeps it out of lists of processes"`
@@ -117,7 +117,7 @@ type Intake struct {
 	Index         Index  `yaml:"index"`
 }
 
-// Queue says what stands between the intake's door and its processor.
+// Queue configures the queue between the intake's door and its processor.
 type Queue struct {
 	Dir        string `yaml:"dir" help:"directory of the embedded NATS JetStream; it is used unless kafka is set"`
 	Bytes      int    `yaml:"bytes" help:"most bytes that wait in the embedded queue; when it is full senders are told to retry later"`
@@ -172,7 +172,8 @@ func Default() Config {
 	}
 }
 
-// Check tells what cannot work for a verb: agent, intake or all.
+// Check returns an error that names the settings which cannot work for a verb: agent, intake or
+// all.
 func (c *Config) Check(verb string) error {
 	var errs []error
 	if verb != "intake" {

@@ -11,8 +11,8 @@ import (
 // keeps, since a set can be full while others have places.
 const DefaultStrings = 8192
 
-// longestInterned bounds the strings that are kept. Names and tags are shorter; what
-// is longer, a hostile client's, is not worth its place.
+// longestInterned bounds the strings that are kept. Names and tags are shorter; a longer string
+// comes from a hostile client and is not worth its place.
 const longestInterned = 256
 
 // mostBroken bounds the strings of invalid UTF-8 that are kept.
@@ -34,7 +34,7 @@ type Interner struct {
 type interned struct {
 	text string
 	hash uint64
-	// internal says that it is a tag which tells of its sender, see [Parser.takeInternal].
+	// internal says that the tag describes its sender, see [Parser.takeInternal].
 	internal bool
 }
 
@@ -127,6 +127,6 @@ func (in *Interner) mend(b []byte) interned {
 	return e
 }
 
-// Misses counts the strings that were made: as many as messages mean that the interner is too small
-// for the traffic, or that a client sends random tags.
+// Misses counts the strings that were made. If there are as many as messages, the interner is too
+// small for the traffic, or a client sends random tags.
 func (in *Interner) Misses() uint64 { return in.misses }

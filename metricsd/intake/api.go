@@ -45,7 +45,7 @@ type stage struct {
 	Away    bool   `json:"away,omitempty"` // it does not answer: Kafka's brokers are away, or the queue is broken
 }
 
-const mostListed = 1000
+const maxListed = 1000
 
 // asked are the parameters that hold names, or parts of names.
 var asked = []string{"name", "after", "prefix", "contains"}
@@ -72,8 +72,8 @@ func query(r *http.Request) (k index.Kind, limit int, err error) {
 	}
 	limit = 20
 	if text := q.Get("limit"); text != "" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > mostListed {
-			return 0, 0, fmt.Errorf("limit %q is not a number from 1 to %d", text, mostListed)
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxListed {
+			return 0, 0, fmt.Errorf("limit %q is not a number from 1 to %d", text, maxListed)
 		}
 	}
 	return k, limit, nil

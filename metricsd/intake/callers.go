@@ -41,7 +41,7 @@ func (d *door) caller(r *http.Request) (c caller, ok bool) {
 // not fill the log.
 const tellEvery = 10 * time.Second
 
-// tellUnknown tells the operator of a key that is in no line, by its fingerprint.
+// tellUnknown logs the fingerprint of a key that is in no line.
 func (d *door) tellUnknown(all []string) {
 	now, before := time.Now().Unix(), d.told.Load()
 	if len(all) == 0 || now-before < int64(tellEvery/time.Second) || !d.told.CompareAndSwap(before, now) {

@@ -150,7 +150,8 @@ type refusal struct {
 	error
 }
 
-// shelf returns what a caller asks for: customer= names it, and only the operator may name others.
+// shelf returns the shelf that a request asks for: customer= names it, and only the operator may
+// name others' shelves.
 func (in *Intake) shelf(r *http.Request, c caller) (*shelf, error) {
 	name := r.URL.Query().Get("customer")
 	if name == "" {

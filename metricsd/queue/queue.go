@@ -1,5 +1,5 @@
-// Package queue is a bounded queue of payloads on disk, for what could not be sent
-// yet. It survives the process and the machine.
+// Package queue is a bounded queue on disk of payloads that could not be sent yet. It survives the
+// process and the machine.
 //
 // A payload is one file: written under another name, synced, renamed. So a file
 // under its own name is whole, and what a crash left under the other is removed at

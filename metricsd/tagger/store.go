@@ -102,7 +102,8 @@ func (f *Feed) Put(name string, entities map[string]Entity) {
 	s.changed = true
 }
 
-// leave keeps what a group has no more as a dropped group of its own; the lock is held.
+// leave keeps the entities that a group no longer has as a dropped group of its own; the lock is
+// held.
 func (f *Feed) leave(name string, old *group, now map[string]Entity) {
 	for id, e := range old.entities {
 		if _, still := now[id]; still {
@@ -167,7 +168,7 @@ func (s *Store) Run(ctx context.Context, tell func(map[string]Entity)) {
 	}
 }
 
-// take returns all entities, if they have changed, after what was dropped long ago has gone.
+// take forgets entities that were dropped long ago, and returns all others if they have changed.
 func (s *Store) take() (all map[string]Entity, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -138,7 +138,7 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 
 // ownVariable reports whether code may assign the variable of its k-th argument as its own: it is a
 // variable of each iteration, and nothing reads it after the code.
-func (p *pair) ownVariable(name string, k int) bool {
+func (p *compiledPair) ownVariable(name string, k int) bool {
 	if !p.before.readsLast(name, k) {
 		return false
 	}
@@ -175,7 +175,7 @@ func (s *side) readsLast(name string, k int) bool {
 	if !ok || s.params[obj] != nil {
 		return false
 	}
-	// A use behind the call would see what the code has done to the variable.
+	// A use after the call would see what the code has done to the variable.
 	for other := range nodesOf[*ast.Ident](s.body) {
 		if other.Pos() > id.Pos() && s.rule.obj(other) == obj {
 			return false
@@ -195,7 +195,7 @@ func (s *side) readsLast(name string, k int) bool {
 
 // mayLeave reports whether code may return, break or continue: it runs last in Before and After,
 // and in a loop of both or of neither.
-func (p *pair) mayLeave(name string) bool {
+func (p *compiledPair) mayLeave(name string) bool {
 	loops, ok := p.before.lastCall(name)
 	if !ok {
 		return false
@@ -340,7 +340,7 @@ func (m *Match) runsLater(e ast.Expr, code ast.Node) bool {
 
 // argumentIsName reports whether Before and After pass variables as the k-th argument of a
 // parameter that stands for code.
-func (p *pair) argumentIsName(name string, k int) bool {
+func (p *compiledPair) argumentIsName(name string, k int) bool {
 	for _, s := range append([]*side{p.before}, p.ways...) {
 		for call := range nodesOf[*ast.CallExpr](s.body) {
 			if obj := s.codeOf(call); obj != nil && obj.Name() == name {

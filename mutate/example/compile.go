@@ -16,10 +16,11 @@ type compiled struct {
 	rule  *Rule
 	fset  *token.FileSet
 	info  *types.Info
-	pairs []*pair
+	pairs []*compiledPair
 }
 
-type pair struct {
+// A compiledPair is a [Pair] with its sides found in the source and their types.
+type compiledPair struct {
 	*Pair
 	rule   *compiled
 	before *side
@@ -58,7 +59,7 @@ func compile(r *Rule) (*compiled, error) {
 	// Take the checked functions back, pair by pair.
 	rest := x.funcs
 	for i := range r.Pairs {
-		p := &pair{Pair: &r.Pairs[i], rule: c}
+		p := &compiledPair{Pair: &r.Pairs[i], rule: c}
 		if rest, err = p.read(rest); err != nil {
 			return nil, fmt.Errorf("pair %d: %w", i, err)
 		}
@@ -72,7 +73,7 @@ func compile(r *Rule) (*compiled, error) {
 
 // read takes the functions of a pair from the front of a list, in the order of extract.pair. It
 // returns the others.
-func (p *pair) read(list []*ast.FuncDecl) (rest []*ast.FuncDecl, err error) {
+func (p *compiledPair) read(list []*ast.FuncDecl) (rest []*ast.FuncDecl, err error) {
 	// next takes one function. After an error it takes no more.
 	next := func(choice string) (s *side) {
 		if err == nil {
@@ -109,7 +110,7 @@ func (p *pair) read(list []*ast.FuncDecl) (rest []*ast.FuncDecl, err error) {
 }
 
 // split separates the matched and the written code from the ends of the functions.
-func (p *pair) split() error {
+func (p *compiledPair) split() error {
 	// One side with several returns makes all sides whole: only then can each of them be matched.
 	whole := slices.ContainsFunc(p.ways, func(way *side) bool { return way.returns() > 1 })
 	p.imports = p.before.imports()
@@ -183,7 +184,7 @@ func (c *compiled) obj(id *ast.Ident) types.Object {
 }
 
 // spentPlaces returns the numbers of the spent parameters.
-func (p *pair) spentPlaces() []int {
+func (p *compiledPair) spentPlaces() []int {
 	var out []int
 	i := 0
 	for v := range p.before.sig.Params().Variables() {
@@ -196,7 +197,7 @@ func (p *pair) spentPlaces() []int {
 }
 
 // places returns, for each parameter of a condition, its number among those of Before.
-func (p *pair) places(of *side) []int {
+func (p *compiledPair) places(of *side) []int {
 	if of == nil {
 		return nil
 	}

@@ -18,7 +18,7 @@ type Match struct {
 	Pass *mutate.Pass
 	Node ast.Node // the expression, or the first statement
 
-	pair   *pair
+	pair   *compiledPair
 	list   []ast.Stmt // the matched statements
 	tail   ast.Expr   // the matched expression
 	exprs  map[string]ast.Expr
@@ -52,7 +52,7 @@ type role struct {
 	value bool
 }
 
-func newMatch(p *mutate.Pass, of *pair) *Match {
+func newMatch(p *mutate.Pass, of *compiledPair) *Match {
 	return &Match{Pass: p, pair: of, exprs: map[string]ast.Expr{}, places: map[string]*types.Var{},
 		types: map[string]types.Type{}, locals: map[types.Object]*types.Var{}, loops: map[types.Object]role{},
 		blocks: map[string]*block{}, addressed: map[string]bool{},
@@ -266,7 +266,7 @@ func (c *compiled) label(m *Match) string {
 }
 
 // importsThere reports whether the candidate imports all packages that Before uses.
-func (p *pair) importsThere(pass *mutate.Pass) bool {
+func (p *compiledPair) importsThere(pass *mutate.Pass) bool {
 	for _, path := range p.imports {
 		if !slices.ContainsFunc(pass.File.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == path }) {
 			return false
@@ -292,7 +292,7 @@ func (s *side) imports() (out []string) {
 
 // search yields every match of Before. It skips helpers of the kit: their slow path often is the
 // code that the rule looks for.
-func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
+func (p *compiledPair) search(pass *mutate.Pass, found func(*Match)) {
 	// An example without statements matches expressions anywhere.
 	if len(p.before.list) == 0 {
 		for _, d := range pass.File.Decls {
@@ -329,7 +329,7 @@ func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
 }
 
 // searchExprs looks for an expression of a function that is matched by the whole of Before.
-func (p *pair) searchExprs(pass *mutate.Pass, fn *ast.FuncDecl, found func(*Match)) {
+func (p *compiledPair) searchExprs(pass *mutate.Pass, fn *ast.FuncDecl, found func(*Match)) {
 	m := newMatch(pass, p)
 	for e := range mutate.Nodes[ast.Expr](pass, fn) {
 		// A name alone is matched by everything, and a type is no value.

@@ -332,7 +332,7 @@ func evaluatesOnce(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 			if (up.Op == token.LAND || up.Op == token.LOR) && up.Y == child {
 				return nil, false
 			}
-		// An else branch is evaluated later, and behind an init statement the condition is, too.
+		// An else branch is evaluated later, and after an init statement the condition is, too.
 		case *ast.IfStmt:
 			if up.Else == child || up.Init != nil && up.Init != child {
 				return nil, false

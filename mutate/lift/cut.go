@@ -462,7 +462,7 @@ func (x *cutter) order(in Input) string {
 
 // leftovers finds the variables that are used after the region.
 func (x *cutter) leftovers() bool {
-	// Variables that the region declares are outputs if code behind it uses them.
+	// Variables that the region declares are outputs if code after it uses them.
 	for id, obj := range x.p.Info.Defs {
 		v, ok := obj.(*gotypes.Var)
 		if ok && x.inside(id.Pos()) && !slices.Contains(x.assigned, v) && !v.IsField() {

@@ -10,14 +10,14 @@ import (
 type pool struct {
 	leaves []leaf
 	cols   []any // by leaf, as long as the pool; nil for constants
-	outs   []output
+	outs   []outputVector
 	terms  []*Component // that a search may use
 	n      int
 	first  int // the number of recorded calls, which come first
 }
 
-// An output is a value that a region leaves.
-type output struct {
+// An outputVector holds the values of one output of a region.
+type outputVector struct {
 	typ  *Type
 	col  any
 	mask []bool // where the value counts
@@ -152,7 +152,7 @@ func (p *pool) at(places []int) []any {
 
 // refute returns the first place in the pool at which a term is not output o; -1
 // for none.
-func (p *pool) refute(t *term, o output) int {
+func (p *pool) refute(t *term, o outputVector) int {
 	places := make([]int, 0, 64)
 	// Evaluate on 64 places at a time, as many as a mask has bits.
 	for from := 0; from < p.n; from += 64 {

@@ -224,7 +224,7 @@ func (r *Region) signature(w *writer) (results, after []string) {
 		case o.elements:
 		default:
 			results = append(results, name+" "+w.typeText(o.goType))
-			// Variables that go on are set behind the region's statements.
+			// Variables that go on are set after the region's statements.
 			switch {
 			case o.Name == "": // an expression
 			case o.builder != nil:

@@ -104,7 +104,7 @@ func regionsOf(p *mutate.Pass, fn *ast.FuncDecl) (out []*Region) {
 			}
 			last := len(list) - 1
 			// Go back from the loop over statements that prepare it. With each start, the region
-			// may end with the loop, or with a return close behind it.
+			// may end with the loop, or with a return close after it.
 			for i := j; i >= max(0, j-maxBack) && (i == j || plain(list[i])); i-- {
 				if _, ends := list[last].(*ast.ReturnStmt); ends && last-i <= 8 {
 					add(cut(p, fn, list[i:], false), "rest")

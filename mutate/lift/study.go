@@ -373,7 +373,7 @@ func (q *question) pool(library []*Component, keep func(i int) bool) *pool {
 		}
 	}
 	for k, o := range q.r.Outputs {
-		out := output{typ: o.Type, col: o.Type.pick(q.outs[k], at), mask: make([]bool, p.n)}
+		out := outputVector{typ: o.Type, col: o.Type.pick(q.outs[k], at), mask: make([]bool, p.n)}
 		for i := range out.mask {
 			out.mask[i] = !o.early && !o.late || o.early && returned[i] || o.late && !returned[i]
 		}

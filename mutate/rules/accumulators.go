@@ -131,7 +131,7 @@ func onlyReadsElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
 }
 
 // rewriteReduction writes the loop with k sums, each of which takes every k-th element, and adds
-// them up behind it. The original loop handles the last elements.
+// them up after it. The original loop handles the last elements.
 func rewriteReduction(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	r, k := s.Data.(*reduction), param.Value.(int)
 	if _, at := p.Siblings(s.Node.(ast.Stmt)); at < 0 {

@@ -43,7 +43,7 @@ func findCheapFirst(p *mutate.Pass) []mutate.Site {
 		if !ok || !isIf || d.Value == nil || test.Else != nil || !mutate.Terminates(test.Body.List) {
 			continue
 		}
-		// The value moves behind the if, so computing it must have no effect that the test or its
+		// The value moves after the if, so computing it must have no effect that the test or its
 		// body could see, and no panic that the test would skip.
 		f := p.Effects(d.Value)
 		if f.Writes || f.Panics || !worksHard(p, d.Value) || mentionsVar(p, d.Var, test) || labelled(p, list[i-1]) {

@@ -56,7 +56,7 @@ func findDirectUnlock(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// unlockEdits puts the unlocking behind the last statement, and deletes the defer statement.
+// unlockEdits puts the unlocking after the last statement, and deletes the defer statement.
 // Nothing in between may panic, return or change which mutex is meant: a deferred call would run
 // even then, and on the mutex of that time.
 func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.Stmt) []mutate.Edit {

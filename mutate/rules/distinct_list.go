@@ -105,7 +105,7 @@ func (s *distinctSite) readBody(p *mutate.Pass) bool {
 	if body[0] != ast.Stmt(s.ask) {
 		return false
 	}
-	// Take the statements that run for a new key: behind the question if it holds for a known key,
+	// Take the statements that run for a new key: after the question if it holds for a known key,
 	// or its body if it holds for a new one. The question may do nothing else than skip the rest.
 	rest := body[1:]
 	if s.positive {
@@ -209,7 +209,7 @@ func (s *distinctSite) readElem(p *mutate.Pass) bool {
 		return false // it would have its own variable in each iteration, unlike the loops of old modules
 	}
 	uses := false
-	// The element must depend on the loop's variables. Other variables of the body are gone behind
+	// The element must depend on the loop's variables. Other variables of the body are gone after
 	// the loop, and those of the package may have changed.
 	for id := range mutate.Nodes[*ast.Ident](p, s.elem) {
 		switch v := p.Var(id); {

@@ -121,7 +121,7 @@ func mine(m *beagle.Mined) kept {
 		}
 		k.start[worst] = false
 	}
-	// A byte may follow if it stays behind every first byte that is left.
+	// A byte may follow if it stays after every first byte that is left.
 	for b := range k.rest {
 		k.rest[b] = k.start.len() > 0
 		for a := range k.start {

@@ -96,7 +96,7 @@ func importsAny(p *mutate.Pass, paths ...string) bool {
 // evaluates before the literal is plain.
 func (s *objectSite) inFront(p *mutate.Pass) bool {
 	var values []ast.Expr
-	// A return or an assignment is the statement itself. Its other operands are evaluated behind
+	// A return or an assignment is the statement itself. Its other operands are evaluated after
 	// the new statement, so they must have no effects and not depend on any.
 	switch st := p.Parent(s.whole).(type) {
 	case *ast.ReturnStmt:

@@ -20,7 +20,7 @@ type runText struct {
 }
 
 // rewritePlainRun puts a loop over plain bytes at the start of the body, with its effect as a whole
-// behind it. The original body follows, for the byte that ended the run.
+// after it. The original body follows, for the byte that ended the run.
 func rewritePlainRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	l := s.Data.(*byteLoop)
 	r := &runText{p: p, l: l, start: p.Fresh("start", "runStart")}

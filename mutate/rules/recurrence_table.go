@@ -47,7 +47,7 @@ func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
 		beyond = r.allBits(p)
 	}
 	body := r.fn.Body
-	// The body behind the look-up moves to a function of its own: with a loop in it the look-up
+	// The body after the look-up moves to a function of its own: with a loop in it the look-up
 	// could not be inlined.
 	rest := p.Fresh(lowerFirst(r.fn.Name.Name)+"Beyond", lowerFirst(r.fn.Name.Name)+"Rest")
 	name := p.Fresh(lowerFirst(r.fn.Name.Name)+"Table", lowerFirst(r.fn.Name.Name)+"Values")

@@ -155,7 +155,7 @@ func (b *dfaBuilder) closure(from []uint32, begin bool) []uint32 {
 
 // atEnd reports whether a match is complete if the text ends in a set.
 func (b *dfaBuilder) atEnd(set []uint32) bool {
-	// Start behind every $ of the set: at the end they all hold.
+	// Start after every $ of the set: at the end they all hold.
 	var from []uint32
 	for _, pc := range set {
 		if inst := &b.prog.Inst[pc]; inst.Op == syntax.InstEmptyWidth &&

@@ -88,7 +88,7 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 		if finder == nil || sel.Sel.Name == "MatchString" && patternOf(p, v, newDFA) != nil {
 			continue // regexp-match writes a table
 		}
-		// A repeated search behind an empty match has rules of its own, and a pattern bound to the
+		// A repeated search after an empty match has rules of its own, and a pattern bound to the
 		// start matches once.
 		if slices.Contains(repeatedSearches, sel.Sel.Name) && !finder.neverEmpty() ||
 			sel.Sel.Name == "ReplaceAllStringFunc" && finder.atStart() {

@@ -158,7 +158,7 @@ var %[1]sClasses = func() (t [256]uint8) {
 func powerOf2(n int) int { return 1 << bits.Len(uint(n-1)) }
 
 // rows writes the table of the automaton, a row for each state. The two ends, matched and dead,
-// have the numbers behind the last state. The first column is the class of bytes beyond ASCII.
+// have the numbers after the last state. The first column is the class of bytes beyond ASCII.
 func (w matcherWriter) rows(columns [][]int) string {
 	n := len(w.dfa.next)
 	var out strings.Builder

@@ -186,7 +186,7 @@ func (w *passWalk) consume(inst *syntax.Inst, slots []int) error {
 			w.b.back = w.b.back || other.set[c]
 		}
 	}
-	// The state behind the byte may be known.
+	// The state after the byte may be known.
 	to, ok := w.b.known[inst.Out]
 	if !ok {
 		to = w.b.add(inst.Out, false)

@@ -63,7 +63,7 @@ func (w *splicer) edits() ([]mutate.Edit, error) {
 	}
 	block = declared + block + after
 	// An init statement runs before the condition and has its own scope. The statement moves into a
-	// block behind the callee's body, with the rest of its head.
+	// block after the callee's body, with the rest of its head.
 	switch {
 	case w.init != nil:
 		var from ast.Node

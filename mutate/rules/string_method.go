@@ -33,7 +33,7 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		args := call.Args
-		// The format comes first, or behind a writer or a slice.
+		// The format comes first, or after a writer or a slice.
 		_, formats := p.IsCall(call, "fmt", "Sprintf", "Errorf")
 		if _, prints := p.IsCall(call, "fmt", "Fprintf", "Appendf"); prints && len(args) > 1 {
 			formats, args = true, args[1:]

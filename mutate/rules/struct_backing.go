@@ -63,7 +63,7 @@ func findStructBacking(p *mutate.Pass) []mutate.Site {
 			name := p.Fresh(plural(typ), "structs")
 			up := p.Parent(lit).(*ast.UnaryExpr)
 			// The literal becomes the address of the first element left, and the slice gets shorter
-			// behind the statement. The elements are zero already, so an empty literal needs no
+			// after the statement. The elements are zero already, so an empty literal needs no
 			// assignment.
 			edits := []mutate.Edit{
 				before(p, labelOf(p, s),

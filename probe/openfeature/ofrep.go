@@ -27,8 +27,8 @@ func (*OFREP) Metadata() of.Metadata { return of.Metadata{Name: "beagle-ofrep"} 
 // Hooks implements [of.FeatureProvider].
 func (*OFREP) Hooks() []of.Hook { return nil }
 
-// mostReply bounds what a server may answer.
-const mostReply = 1 << 20
+// maxReply bounds what a server may answer.
+const maxReply = 1 << 20
 
 // evaluate asks for one flag.
 func (p *OFREP) evaluate(ctx context.Context, flag string, flat of.FlattenedContext) (v any,
@@ -85,7 +85,7 @@ func (p *OFREP) post(ctx context.Context, flag string, flat of.FlattenedContext)
 		return 0, nil, err
 	}
 	defer r.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(r.Body, mostReply))
+	body, err = io.ReadAll(io.LimitReader(r.Body, maxReply))
 	return r.StatusCode, body, err
 }
 

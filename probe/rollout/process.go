@@ -220,8 +220,8 @@ func (p *process) finish(r *run, why string, forGood bool) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// mostLease bounds the time in which a silent controller counts as alive.
-const mostLease = 10.0
+// maxLease bounds the time in which a silent controller counts as alive.
+const maxLease = 10.0
 
 // complete sets defaults and refuses values out of bounds.
 func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
@@ -232,7 +232,7 @@ func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 	}{
 		{"slice", &o.Slice, 20, 1, 10_000}, {"guard", &o.Guard, 1, 0.001, 1000}, {"ttl", &o.TTL, 86400, 0.01,
 			30 * 86400},
-		{"lease", &o.Lease, mostLease, 0.01, mostLease}, {"most_errors", &o.MostErrors, 0.02, 1e-6, 1},
+		{"lease", &o.Lease, maxLease, 0.01, maxLease}, {"most_errors", &o.MostErrors, 0.02, 1e-6, 1},
 		{"most_heap", &o.MostHeap, 3, 1.01, 100}, {"stuck", &o.Stuck, 3, 0.05, 600}, {"slow", &o.Slow, 0, 0, 1e6},
 		{"share", &o.Share, 0, 0.0001, 0.9999},
 	} {

@@ -37,8 +37,8 @@ type run struct {
 	flipped            time.Time // when the present span of time began
 }
 
-// mostBlocks bounds the blocks that wait for the controller.
-const mostBlocks = 256
+// maxBlocks bounds the blocks that wait for the controller.
+const maxBlocks = 256
 
 // set lets an arm run. It returns false when the rollout is over.
 func (r *run) set(arm Arm) bool {
@@ -150,7 +150,7 @@ func (r *run) publish(b *wire.RolloutBlock) {
 	defer r.p.mu.Unlock()
 	r.seq++
 	b.Seq = r.seq
-	if r.blocks = append(r.blocks, *b); len(r.blocks) > mostBlocks {
+	if r.blocks = append(r.blocks, *b); len(r.blocks) > maxBlocks {
 		r.blocks = slices.Delete(r.blocks, 0, 1)
 		r.dropped++
 	}

@@ -138,11 +138,12 @@ func (r *Runner) compare(ctx context.Context, t suite.Task, runs []suite.Run) ([
 	if err != nil {
 		return nil, err
 	}
-	var entries []flow.Entry
+	var entries []flow.HandVersion
 	for _, run := range runs {
-		entries = append(entries, flow.Entry{Name: fmt.Sprintf("version of seed %d", run.Seed), Source: run.Source})
+		name := fmt.Sprintf("version of seed %d", run.Seed)
+		entries = append(entries, flow.HandVersion{Name: name, Source: run.Source})
 	}
-	entries = append(entries, flow.Entry{Name: "the expert's version", Source: string(expert)})
+	entries = append(entries, flow.HandVersion{Name: "the expert's version", Source: string(expert)})
 	return r.Driver.Compare(ctx, runs[0].ID, r.spec(t, 1), entries)
 }
 

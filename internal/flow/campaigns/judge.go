@@ -51,13 +51,13 @@ func (w *Work) test(ctx context.Context, t *beagle.CampaignTarget, u *source.Uni
 	return nil
 }
 
-// mostReason bounds the part of a test's output that a state keeps.
-const mostReason = 1000
+// maxReason bounds the part of a test's output that a state keeps.
+const maxReason = 1000
 
 func firstOf(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	text := strings.Join(lines[:min(len(lines), 4)], "; ")
-	return text[:min(len(text), mostReason)]
+	return text[:min(len(text), maxReason)]
 }
 
 // benchSeconds is the processor time of the profile of a winner's inputs.

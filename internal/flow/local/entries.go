@@ -10,7 +10,7 @@ import (
 // Compare judges versions beside each other with the inputs of a run that was
 // made before, or, where run is "", with inputs recorded for it.
 func (d *Driver) Compare(
-	ctx context.Context, run string, spec flow.Spec, entries []flow.Entry,
+	ctx context.Context, run string, spec flow.Spec, entries []flow.HandVersion,
 ) ([]flow.Compared, error) {
 	lock, err := d.Store.Lock("beagle suite " + spec.Target)
 	if err != nil {

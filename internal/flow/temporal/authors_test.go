@@ -126,7 +126,7 @@ func TestHandIns(t *testing.T) {
 		want[source] = status(source)
 	}
 	fates(t, e.sim.store, want)
-	if batches != 1 || e.limit.Load() > mostPayload {
+	if batches != 1 || e.limit.Load() > maxPayload {
 		t.Errorf("%d ends, payloads up to %d bytes", batches, e.limit.Load())
 	}
 }
@@ -154,7 +154,7 @@ func TestModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := e.result()
-		if r.Candidates != 80 || e.runs < 3 || r.Models == nil || e.limit.Load() > mostPayload {
+		if r.Candidates != 80 || e.runs < 3 || r.Models == nil || e.limit.Load() > maxPayload {
 			t.Errorf("%d candidates in %d histories, payloads up to %d bytes, %+v", r.Candidates, e.runs,
 				e.limit.Load(), r.Models)
 		}

@@ -81,7 +81,7 @@ func (e *env) once() error {
 	w := suite.NewTestWorkflowEnvironment()
 	w.SetDataConverter(&meter{DataConverter: converter.GetDefaultDataConverter(), most: &e.limit})
 	w.SetTestTimeout(soon)
-	w.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: mostYield})
+	w.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: maxYield})
 	acts := &activities{store: e.sim.store, stop: context.Background(), quiet: semaphore.NewWeighted(everybody),
 		own: "llm/here", alive: func(ctx context.Context, said []flow.Event) error {
 			activity.RecordHeartbeat(ctx, said)
@@ -127,8 +127,8 @@ func (m *meter) ToPayloads(v ...any) (*commonpb.Payloads, error) {
 	return p, err
 }
 
-// mostPayload is the size of the largest payload that a history may hold.
-const mostPayload = 4 << 10
+// maxPayload is the size of the largest payload that a history may hold.
+const maxPayload = 4 << 10
 
 // TestParity: for a seed, the trajectory is that of a plain loop, however often
 // the run continues as new; and every candidate is evaluated once.
@@ -166,8 +166,8 @@ func TestParity(t *testing.T) {
 				t.Errorf("%s: %d assessments of %d candidates; the loop made %d", strategy, n, r.Candidates,
 					loop.evaluated.Load())
 			}
-			if most := e.limit.Load(); most > mostPayload {
-				t.Errorf("%s: a payload of %d bytes, at most %d may be in a history", strategy, most, mostPayload)
+			if most := e.limit.Load(); most > maxPayload {
+				t.Errorf("%s: a payload of %d bytes, at most %d may be in a history", strategy, most, maxPayload)
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func TestMany(t *testing.T) {
 		r.Candidates, r.Search.Generations, e.runs, e.limit.Load(),
 		(int64(after.HeapAlloc)-int64(before.HeapAlloc))>>20, time.Since(start)/time.Duration(r.Candidates))
 	const digits = 64 // numbers in a payload get longer
-	if most := e.limit.Load(); r.Candidates != n || most > mostPayload || most > some.limit.Load()+digits {
+	if most := e.limit.Load(); r.Candidates != n || most > maxPayload || most > some.limit.Load()+digits {
 		t.Errorf("%d candidates of %d, payloads up to %d bytes, of a quarter as many %d", r.Candidates, n, most,
 			some.limit.Load())
 	}

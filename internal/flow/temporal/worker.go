@@ -96,8 +96,8 @@ func (w *Worker) open() func(flow.Watcher) Stages {
 // calls bounds the calls to models that a worker makes at once. Each run has a limit of its own.
 const calls = 256
 
-// mostRollouts bounds the rollouts that a worker drives at once: they mostly wait.
-const mostRollouts = 64
+// maxRollouts bounds the rollouts that a worker drives at once: they mostly wait.
+const maxRollouts = 64
 
 // A queue is a place that a worker takes work from.
 type queue struct {
@@ -124,7 +124,7 @@ func (w *Worker) queues(own string) ([]queue, error) {
 		case benchKind:
 			out = append(out, queue{name: benchQueue(machineKind), at: 1})
 		case rolloutQueue:
-			out = append(out, queue{name: k, at: mostRollouts, workflows: true})
+			out = append(out, queue{name: k, at: maxRollouts, workflows: true})
 		default:
 			return nil, &beagle.UsageError{
 				What:   fmt.Sprintf("--queues names %q, which is not a kind of work", k),
@@ -144,9 +144,9 @@ func (w *Worker) queues(own string) ([]queue, error) {
 	return out, nil
 }
 
-// mostYield bounds the time that a workflow may go on without a pause before the SDK takes it for
+// maxYield bounds the time that a workflow may go on without a pause before the SDK takes it for
 // hanging and has its task done again. The SDK's second is short on a machine that searches.
-const mostYield = time.Minute
+const maxYield = time.Minute
 
 func (q queue) options() worker.Options {
 	host, _ := os.Hostname()
@@ -156,7 +156,7 @@ func (q queue) options() worker.Options {
 		DisableWorkflowWorker:              !q.workflows,
 		DisableEagerActivities:             true, // work goes through its queue, to any free worker
 		StickyScheduleToStartTimeout:       time.Second,
-		DeadlockDetectionTimeout:           mostYield,
+		DeadlockDetectionTimeout:           maxYield,
 		MaxHeartbeatThrottleInterval:       rolloutBeat / 2, // the SDK's own: how long it waits for an answer, too
 		DefaultHeartbeatThrottleInterval:   rolloutBeat / 2,
 		WorkerStopTimeout:                  30 * time.Second, // for programs to be killed and work to be given back

@@ -20,8 +20,8 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// mostHeader is the longest header that is read: a hundred bytes a tensor are common.
-const mostHeader = 4 << 20
+// maxHeader is the longest header that is read: a hundred bytes a tensor are common.
+const maxHeader = 4 << 20
 
 // A Type is the encoding of a number.
 type Type string
@@ -64,9 +64,9 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 	}
 	n := binary.LittleEndian.Uint64(first[:])
 	switch {
-	case n > mostHeader:
+	case n > maxHeader:
 		return nil, fmt.Errorf("no safetensors file: its first 8 bytes give a header of %d bytes, more than %d", n,
-			mostHeader)
+			maxHeader)
 	case int64(n) > size-8:
 		return nil, fmt.Errorf("the file is cut: its header takes %d bytes, and %d are left", n, size-8)
 	}

@@ -55,8 +55,8 @@ func or(n, otherwise int) int {
 	return n
 }
 
-// mostSide is larger than any side of a published model. It keeps products of two sides small.
-const mostSide = 1 << 16
+// maxSide is larger than any side of a published model. It keeps products of two sides small.
+const maxSide = 1 << 16
 
 // check refuses settings that the forward pass cannot compute.
 func (c config) check() error {
@@ -68,8 +68,8 @@ func (c config) check() error {
 		{"qk_dim", c.KeyWidth}, {"v_dim", c.ValueWidth}, {"d_ff", c.Hidden}, {"num_layers", c.Layers},
 		{"layer_group_size", c.Period},
 	} {
-		if s.n < 1 || s.n > mostSide {
-			return fmt.Errorf("%s is %d: config.json of Toto 2.0 has a number from 1 to %d", s.name, s.n, mostSide)
+		if s.n < 1 || s.n > maxSide {
+			return fmt.Errorf("%s is %d: config.json of Toto 2.0 has a number from 1 to %d", s.name, s.n, maxSide)
 		}
 	}
 	switch {

@@ -23,16 +23,16 @@ var Levels = [9]float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
 const median = 4
 
 // usualContext is the number of values that the published results looked at: the forecast's values
-// but those of its first patch count. mostPatches is the length of the reference's table of
+// but those of its first patch count. maxPatches is the length of the reference's table of
 // positions.
 const (
 	usualContext = 2048
-	mostPatches  = 8192
+	maxPatches   = 8192
 )
 
-// mostBytes is the size of a file of weights that is read: several times that of the model of 313
+// maxBytes is the size of a file of weights that is read: several times that of the model of 313
 // million parameters.
-const mostBytes = 4 << 30
+const maxBytes = 4 << 30
 
 // A Model is Toto 2.0 with weights. It implements [forecast.Model], and may be used from several
 // goroutines.
@@ -77,8 +77,8 @@ func Open(name string) (*Model, error) {
 
 // read makes a model of a file of weights.
 func read(c config, weights io.ReaderAt, size int64) (*Model, error) {
-	if size > mostBytes {
-		return nil, fmt.Errorf("it has %d bytes: models of up to %d are read", size, int64(mostBytes))
+	if size > maxBytes {
+		return nil, fmt.Errorf("it has %d bytes: models of up to %d are read", size, int64(maxBytes))
 	}
 	file, err := safetensors.Read(weights, size)
 	if err != nil {
@@ -188,7 +188,7 @@ func (r row) quantiles(answers []float32, m measure, horizon int) (out Quantiles
 // with unseen values, so that they are whole patches.
 func (m *Model) rows(series []Series, horizon int) ([]row, error) {
 	patch := m.net.Patch
-	if len(series) == 0 || horizon < 1 || horizon > patch*mostPatches/2 {
+	if len(series) == 0 || horizon < 1 || horizon > patch*maxPatches/2 {
 		return nil, fmt.Errorf("%d values of %d series cannot be forecast", horizon, len(series))
 	}
 	n := len(series[0].Values)

@@ -354,8 +354,8 @@ func (c *Call) tell(d *Difference) {
 	os.Exit(ExitDiffer)
 }
 
-// mostText bounds the values in a report.
-const mostText = 400
+// maxText bounds the values in a report.
+const maxText = 400
 
 func brief(format string, v any) (text string) {
 	defer func() {
@@ -363,8 +363,8 @@ func brief(format string, v any) (text string) {
 			text = fmt.Sprintf("a %T", v)
 		}
 	}()
-	if text = fmt.Sprintf(format, v); len(text) > mostText {
-		text = text[:mostText] + "..."
+	if text = fmt.Sprintf(format, v); len(text) > maxText {
+		text = text[:maxText] + "..."
 	}
 	return text
 }

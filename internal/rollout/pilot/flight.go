@@ -41,8 +41,8 @@ type Seat struct {
 	NoArm string    `json:"no_arm,omitempty"` // why requests got no arm
 }
 
-// mostWarnings bounds the warnings in a state.
-const mostWarnings = 50
+// maxWarnings bounds the warnings in a state.
+const maxWarnings = 50
 
 // Enter takes news into a flight: the experiment decides on them. It returns the decisions that
 // change something.
@@ -67,7 +67,7 @@ func (f *Flight) Enter(n *News, at time.Time) []rollout.Decision {
 func (f *Flight) Warn(texts ...string) {
 	f.Log.Warned += len(texts)
 	f.Log.Warnings = append(f.Log.Warnings, texts...)
-	f.Log.Warnings = f.Log.Warnings[max(0, len(f.Log.Warnings)-mostWarnings):]
+	f.Log.Warnings = f.Log.Warnings[max(0, len(f.Log.Warnings)-maxWarnings):]
 }
 
 // NewWarnings returns those that follow the first few, as far as they are kept.

@@ -79,7 +79,7 @@ func TestFlight(t *testing.T) {
 	}
 	b, f := Base{Store: s, ID: "x"}, &Flight{Experiment: *experiment(t, rollout.Ramping, 0)}
 	var many []string
-	for range mostWarnings + 3 {
+	for range maxWarnings + 3 {
 		many = append(many, "w")
 	}
 	f.Enter(&News{Seats: []Seat{{Lease: "l"}}, Warnings: many}, time.Now())
@@ -87,9 +87,9 @@ func TestFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := b.Load()
-	if err != nil || got.Leg() != f.Leg() || !got.Leg().Begun || got.Log.Warned != mostWarnings+3 ||
-		len(got.Log.Warnings) != mostWarnings || len(got.Log.NewWarnings(mostWarnings+1)) != 2 ||
-		len(got.Log.NewWarnings(0)) != mostWarnings {
+	if err != nil || got.Leg() != f.Leg() || !got.Leg().Begun || got.Log.Warned != maxWarnings+3 ||
+		len(got.Log.Warnings) != maxWarnings || len(got.Log.NewWarnings(maxWarnings+1)) != 2 ||
+		len(got.Log.NewWarnings(0)) != maxWarnings {
 		t.Errorf("%+v, %v", got, err)
 	}
 	o := Order{Service: "web", Predicted: ledger.Saving{Estimate: 0.1, Low: 0.1, High: 0.1}}

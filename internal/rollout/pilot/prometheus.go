@@ -107,8 +107,8 @@ func (g *Guards) Ask(ctx context.Context) (hold, end string) {
 	return hold, ""
 }
 
-// mostReply bounds a server's answer.
-const mostReply = 4 << 20
+// maxReply bounds a server's answer.
+const maxReply = 4 << 20
 
 func (g *Guards) get(ctx context.Context, path string, query url.Values, into any) error {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(g.Prometheus,
@@ -130,7 +130,7 @@ func (g *Guards) get(ctx context.Context, path string, query url.Values, into an
 		Error  string          `json:"error"`
 		Data   json.RawMessage `json:"data"`
 	}
-	if err := json.NewDecoder(io.LimitReader(r.Body, mostReply)).Decode(&reply); err != nil {
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxReply)).Decode(&reply); err != nil {
 		return fmt.Errorf("the server answers %s, and no JSON of Prometheus", r.Status)
 	}
 	if reply.Status != "success" {

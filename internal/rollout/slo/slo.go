@@ -43,14 +43,14 @@ type Guardrail struct {
 	Then  string  `yaml:"then,omitempty"`
 }
 
-// mostText bounds a file.
-const mostText = 4 << 20
+// maxText bounds a file.
+const maxText = 4 << 20
 
 // Derive reads a file of any of the forms, which may hold several documents. It refuses unknown
 // parts: a guardrail that is left out would not be missed.
 func Derive(text []byte) (*Guardrails, error) {
-	if len(text) > mostText {
-		return nil, fmt.Errorf("the file has %d bytes, more than %d", len(text), mostText)
+	if len(text) > maxText {
+		return nil, fmt.Errorf("the file has %d bytes, more than %d", len(text), maxText)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var all []document

@@ -18,8 +18,8 @@ type Outlook struct {
 	Result forecast.Result `json:"forecast"`
 }
 
-// mostSeries is the number of functions whose shares are forecast: the largest.
-const mostSeries = 5
+// maxSeries is the number of functions whose shares are forecast: the largest.
+const maxSeries = 5
 
 // A Horizon says how far to forecast windows, and with which models.
 type Horizon struct {
@@ -136,7 +136,7 @@ func series(windows []watch.Window) (out []named) {
 		names = append(names, name)
 	}
 	inorder.By(names, func(a, b string) int { return cmp.Or(cmp.Compare(flat[b], flat[a]), cmp.Compare(a, b)) })
-	for _, name := range names[:min(mostSeries, len(names))] {
+	for _, name := range names[:min(maxSeries, len(names))] {
 		s := named{name: name, most: 1}
 		for _, w := range windows {
 			share := 0.0

@@ -165,9 +165,9 @@ func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, e
 	return agentResult{float64(told.Nanoseconds), float64(sent), time.Since(start).Seconds()}, nil
 }
 
-// send sends n messages, no more than rate in a second, and returns how many it were. It sends as
-// much at once as the agent's socket has room for, and then waits until that is taken: on a machine
-// with other load a steady stream would measure what the kernel throws away.
+// send sends n messages, at most rate in a second, and returns their number. It sends as many at
+// once as the agent's socket has room for, and waits until the agent has taken them: on a busy
+// machine a steady stream would measure the kernel's drops.
 func send(address string, rate, n int) (int, error) {
 	const burst = 2000 // datagrams
 	conn, err := net.Dial("udp", address)

@@ -6,8 +6,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/murmur3"
 )
 
-// sortedKey returns the first way of the second post: sort the tags, take each once, and hash one
-// after the other into the key. It returns the tags too, each once.
+// sortedKey makes the key in the first way of the second post: it sorts the tags, takes each once,
+// and hashes one after the other into the key. It returns these tags too.
 func sortedKey(name, host string, tags []string) (uint64, []string) {
 	slices.Sort(tags)
 	tags = slices.Compact(tags)

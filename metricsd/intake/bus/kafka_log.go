@@ -77,8 +77,8 @@ func findLog(ctx context.Context, brokers *kadm.Client, name string, within time
 // forever is the wait for brokers that were there before.
 const forever = time.Duration(math.MaxInt64)
 
-// patiently asks brokers until they answer, or so long. An answer that does not look as if
-// another would follow is not awaited for longer than at the start.
+// patiently asks brokers until they answer, or until the given time is over. It gives up earlier,
+// as at the start, after an error that will not go away.
 func patiently(ctx context.Context, within time.Duration, ask func() error) error {
 	for began := time.Now(); ; {
 		err := ask()

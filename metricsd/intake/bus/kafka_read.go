@@ -64,8 +64,8 @@ func (b *kafkaBus) Read(ctx context.Context, after map[int32]int64, take func(Me
 	}
 }
 
-// read reads until it is to be begun anew. Brokers that are away at its start may be so for so
-// long.
+// read reads until reading has to begin anew. within bounds the time that brokers may be away at
+// its start.
 func (r *kafkaReading) read(ctx context.Context, within time.Duration) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(r.options.Brokers...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())) // never further on; what comes from there is looked at
@@ -223,5 +223,5 @@ func (b *kafkaBus) parting(ctx context.Context, partition int32, last, mark int6
 	return max(start, min(from, last, later, ended)), nil
 }
 
-// clocksDiffer is by how much clocks may have been set back without that a message is missed.
+// clocksDiffer bounds how far clocks may have been set back before a message can be missed.
 const clocksDiffer = 10 * time.Minute

@@ -199,9 +199,9 @@ func (f ballasted) MkdirAll(dir string, perm os.FileMode) error {
 	return f.b.try(func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
-// ballastedFile goes on with a write where it met the disk's end. A sync that did is not made
-// again: it would tell of success, and what it had to write would be gone. On file systems that
-// find out so late Pebble ends the process.
+// ballastedFile goes on with a write where it met the disk's end. It never repeats a sync that met
+// the end: the second would report success, and the data would be gone. On file systems that notice
+// so late Pebble ends the process.
 type ballastedFile struct {
 	vfs.File
 	b *ballast

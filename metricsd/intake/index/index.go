@@ -118,9 +118,9 @@ func unpackIDs(b []byte) ([]wire.ID, error) {
 
 // An Index keeps entries. It may be used by several goroutines.
 type Index interface {
-	// Apply writes a change, unless it has been written. When it returns nil the change outlives
-	// the process; otherwise it may have been written or not, as when the answer to a commit gets
-	// lost, and the same change is to be applied again.
+	// Apply writes a change, unless it has been written. If it returns nil, the change outlives the
+	// process. Otherwise the change may be written or not, for example if the answer to a commit
+	// was lost, and the caller must apply it again.
 	Apply(context.Context, Change) error
 	// Read returns the places of the last changes.
 	Read(context.Context) (map[int32]int64, error)

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// Look is how many bytes a search for a substring reads through at most.
+	// Look bounds the bytes that a search for a substring reads.
 	Look = 48 << 20
 	// youngest is how many names are searched one by one before they become a
 	// segment.
@@ -134,7 +134,7 @@ func (d *Directory) mergeAll() {
 	}
 }
 
-// like returns two segments of like size, the smallest such; the lock is held.
+// like returns the two smallest segments of about the same size; the lock is held.
 func (d *Directory) like() (a, b *segment) {
 	for i := len(d.segments) - 1; i > 0; i-- {
 		a, b := d.segments[i-1], d.segments[i]

@@ -22,8 +22,8 @@ const (
 	customerForm = 3 // the customer's name follows each parcel's ID
 )
 
-// An ID is a parcel's for good: one that comes again under the same is the same. The
-// zero ID is nobody's, and a parcel that has it is never taken for another.
+// An ID identifies a parcel for good: two parcels with the same ID are one. The zero ID means none,
+// and a parcel with it equals no other.
 type ID [16]byte
 
 // Part returns the ID of the i-th parcel of a request.

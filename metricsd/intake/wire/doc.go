@@ -1,5 +1,5 @@
-// Package wire reads what Datadog's agents and clients post, and says it again in
-// one form, the [Series], whatever version of the API it came by.
+// Package wire reads the posts of Datadog's agents and clients, of any version of the API, and
+// returns them in one form, the [Series].
 //
 //	POST /api/v1/series      JSON
 //	POST /api/v2/series      protobuf, MetricPayload; JSON with the same fields

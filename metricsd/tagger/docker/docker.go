@@ -101,7 +101,8 @@ func (s *Source) once(ctx context.Context, up func()) error {
 
 var versionForm = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}$`)
 
-// version returns what begins the paths of the engine's own version: each refuses others in time.
+// version returns the prefix of paths for the engine's own version: engines come to refuse other
+// versions.
 func (s *Source) version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -43,7 +43,7 @@ type Options struct {
 	Labels      tagger.Labels
 	Annotations tagger.Labels
 	Log         *slog.Logger
-	// Anew is when a watch ends and begins again, five minutes unless set.
+	// Anew is the time after which a watch ends and begins again; the default is five minutes.
 	Anew time.Duration
 }
 

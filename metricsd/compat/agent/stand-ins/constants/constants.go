@@ -22,7 +22,7 @@ const (
 
 var _ = time.Second
 
-// ConfigurationProviders is a part of a configuration that is read here by nobody.
+// ConfigurationProviders is a part of the configuration that nothing reads here.
 type ConfigurationProviders struct {
 	Name string `mapstructure:"name"`
 }
