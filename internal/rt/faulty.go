@@ -20,7 +20,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 	s.Got = append(s.Got, p[:n]...)
 	s.Room -= n
 	if n < len(p) {
-		return n, Failure
+		return n, ErrMadeUp
 	}
 	return n, nil
 }
@@ -57,7 +57,7 @@ func (s *Spring) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	if s.Fails {
-		return n, Failure
+		return n, ErrMadeUp
 	}
 	return n, io.EOF
 }

@@ -183,8 +183,8 @@ func registerErrors(name string, r reflect.Value, depth int) {
 	}
 }
 
-// Failure is the error of writers, readers and callbacks that are made to fail.
-var Failure = errors.New("beagle: a made-up failure")
+// ErrMadeUp is the error of writers, readers and callbacks that are made to fail.
+var ErrMadeUp = errors.New("beagle: a made-up failure")
 
 func init() {
 	// The variables of the library that functions return or compare with. Their content does not
@@ -199,7 +199,7 @@ func init() {
 		"strconv.ErrSyntax":     strconv.ErrSyntax,
 		"errors.ErrUnsupported": errors.ErrUnsupported, "time.UTC": time.UTC, "time.Local": time.Local,
 
-		"beagle.invalid/rt.Failure": Failure,
+		"beagle.invalid/rt.ErrMadeUp": ErrMadeUp,
 	} {
 		RegisterGlobal(name, v)
 		globals.common[name] = true

@@ -190,14 +190,14 @@ func spoiled(e *entry, kind faultKind) []*entry {
 	fail := func(err error) { r.Field(errorField(r)).Set(reflect.ValueOf(&err).Elem()) }
 	switch kind {
 	case fails:
-		fail(rt.Failure)
+		fail(rt.ErrMadeUp)
 		bad.after = nil
 	case halfway:
 		r.Field(0).SetInt(was.Field(0).Int() / 2)
-		fail(rt.Failure)
+		fail(rt.ErrMadeUp)
 	case alongside, otherwise:
 		r.Set(was)
-		fail(rt.Failure)
+		fail(rt.ErrMadeUp)
 	case ends:
 		r.Set(was)
 		fail(io.EOF)
@@ -216,7 +216,7 @@ func spoiled(e *entry, kind faultKind) []*entry {
 	case flips:
 		r.Field(0).SetBool(!was.Field(0).Bool())
 	case panics:
-		bad.after, bad.ended = nil, outcome{panicked, rt.Failure}
+		bad.after, bad.ended = nil, outcome{panicked, rt.ErrMadeUp}
 	}
 	return []*entry{&bad}
 }
@@ -322,7 +322,7 @@ func fit(method string, a, r reflect.Value) {
 // exhausted is the answer where the script has none: a reader ends, all else fails.
 func exhausted(method string, r reflect.Value) {
 	if last := errorField(r); last >= 0 {
-		err := rt.Failure
+		err := rt.ErrMadeUp
 		if fills(method) {
 			err = io.EOF
 		}
