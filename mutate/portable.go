@@ -13,6 +13,16 @@ import (
 // may hold the value in its place. It consists of literals, of constants that the candidate
 // declares so, and of those of the standard library that depend on no system.
 func (p *Pass) Portable(e ast.Expr) bool {
+	if _, literal := e.(*ast.BasicLit); literal {
+		return true
+	}
+	return p.Once(portableKey{e}, func() any { return p.portable(e) }).(bool)
+}
+
+// portableKey is the key of a constant expression in Once: rules ask for each of 256 bytes.
+type portableKey struct{ e ast.Expr }
+
+func (p *Pass) portable(e ast.Expr) bool {
 	for id := range Nodes[*ast.Ident](p, e) {
 		switch obj := p.Info.Uses[id].(type) {
 		case *types.Const:
