@@ -196,7 +196,7 @@ func (a *effectsVisitor) index(n *ast.IndexExpr) {
 		}
 		return
 	case *types.Map:
-		a.Reads, a.Panics = a.Reads || !steady, a.Panics || holdsInterface(u.Key())
+		a.Reads, a.Panics = a.Reads || !steady, a.Panics || HoldsInterface(u.Key())
 		return
 	case *types.Basic:
 		a.Panics = true
@@ -240,9 +240,9 @@ func (a *effectsVisitor) operation(op token.Token, y ast.Expr) {
 	}
 }
 
-// holdsInterface reports whether comparing values of a type may compare the contents of interfaces.
+// HoldsInterface reports whether comparing values of a type may compare the contents of interfaces.
 // That panics if the contents are not comparable.
-func holdsInterface(t types.Type) bool {
+func HoldsInterface(t types.Type) bool {
 	return holds(t, func(u types.Type) bool { _, ok := u.(*types.Interface); return ok })
 }
 
@@ -268,7 +268,7 @@ func holds(t types.Type, kind func(types.Type) bool) bool {
 func (a *effectsVisitor) cases(n *ast.CaseClause) {
 	for _, e := range n.List {
 		tv := a.p.Info.Types[e]
-		a.Panics = a.Panics || tv.IsValue() && tv.Value == nil && !tv.IsNil() && holdsInterface(tv.Type)
+		a.Panics = a.Panics || tv.IsValue() && tv.Value == nil && !tv.IsNil() && HoldsInterface(tv.Type)
 	}
 }
 
@@ -280,7 +280,7 @@ func (a *effectsVisitor) binary(n *ast.BinaryExpr) {
 			a.Allocs = true
 		}
 	case token.EQL, token.NEQ:
-		if holdsInterface(a.p.Info.TypeOf(n.X)) && !a.p.isNil(n.Y) {
+		if HoldsInterface(a.p.Info.TypeOf(n.X)) && !a.p.isNil(n.Y) {
 			a.Panics = true // the dynamic types may not be comparable
 		}
 	}

@@ -27,7 +27,7 @@ func (a *effectsVisitor) call(n *ast.CallExpr) {
 		a.function(f)
 		if f.Pkg() != nil && f.Pkg().Path() == "slices" && len(n.Args) > 0 {
 			s, ok := a.p.Info.TypeOf(n.Args[0]).Underlying().(*types.Slice)
-			a.Panics = a.Panics || !ok || holdsInterface(s.Elem()) // the call compares elements
+			a.Panics = a.Panics || !ok || HoldsInterface(s.Elem()) // the call compares elements
 		}
 	default:
 		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true

@@ -131,8 +131,22 @@ func (p *Pass) runsOther(code ast.Node) bool {
 		}
 	}
 	for r := range Nodes[*ast.RangeStmt](p, code) {
-		switch p.Info.TypeOf(r.X).Underlying().(type) {
-		case *types.Signature, *types.Chan:
+		if RangeRunsOther(p.Info.TypeOf(r.X)) {
+			return true
+		}
+	}
+	return false
+}
+
+// RangeRunsOther reports whether a range over a value of a type runs other code: that of an
+// iterator, or of goroutines that send.
+func RangeRunsOther(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	for u := range Underlying(t) {
+		switch u.(type) {
+		case *types.Chan, *types.Signature:
 			return true
 		}
 	}

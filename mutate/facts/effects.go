@@ -130,8 +130,7 @@ func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call 
 					stores(l)
 				}
 			}
-			// A range over a channel receives.
-			only = only && !runsOther(p.Info.TypeOf(n.X))
+			only = only && !mutate.RangeRunsOther(p.Info.TypeOf(n.X))
 		case *ast.IncDecStmt:
 			stores(n.X)
 		case *ast.CallExpr:
@@ -151,21 +150,6 @@ func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call 
 func MapElement(p *mutate.Pass, l ast.Expr) bool {
 	ix, ok := ast.Unparen(l).(*ast.IndexExpr)
 	return ok && isMap(p.Info.TypeOf(ix.X))
-}
-
-// runsOther reports whether a range over a value of a type runs other code: that of an iterator, or
-// of goroutines that send.
-func runsOther(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	for u := range mutate.Underlying(t) {
-		switch u.(type) {
-		case *types.Chan, *types.Signature:
-			return true
-		}
-	}
-	return false
 }
 
 // PlainLocal reports whether e names a local variable, or is blank.

@@ -84,18 +84,4 @@ func HoldsArray(t types.Type) bool {
 }
 
 // ComparesSafely reports whether == of a type cannot panic, as it can for interfaces.
-func ComparesSafely(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Interface:
-		return false
-	case *types.Array:
-		return ComparesSafely(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if !ComparesSafely(f.Type()) {
-				return false
-			}
-		}
-	}
-	return types.Comparable(t)
-}
+func ComparesSafely(t types.Type) bool { return types.Comparable(t) && !mutate.HoldsInterface(t) }

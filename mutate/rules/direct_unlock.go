@@ -150,7 +150,7 @@ func calm(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
 			ok = ok && (isLen || p.Info.Types[n.Fun].IsType()) && !mayNotReturn(p, n)
 		case *ast.IndexExpr:
 			m, isMap := p.Info.TypeOf(n.X).Underlying().(*types.Map)
-			ok = ok && isMap && !assignedTo(p, n) && comparesQuietly(m.Key())
+			ok = ok && isMap && !assignedTo(p, n) && !mutate.HoldsInterface(m.Key())
 		case *ast.SelectorExpr:
 			if sel := p.Info.Selections[n]; sel != nil {
 				ok = ok && sel.Kind() == types.FieldVal && p.Var(n.X) == base && len(sel.Index()) == 1
@@ -158,35 +158,17 @@ func calm(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
 		// Division by zero and shifts by a negative count panic, as do comparisons of some
 		// interfaces.
 		case *ast.BinaryExpr:
-			ok = ok && !mayFail(p, n.Op, n.Y) && comparesQuietly(p.Info.TypeOf(n.X)) &&
-				comparesQuietly(p.Info.TypeOf(n.Y))
+			ok = ok && !mayFail(p, n.Op, n.Y) && !mutate.HoldsInterface(p.Info.TypeOf(n.X)) &&
+				!mutate.HoldsInterface(p.Info.TypeOf(n.Y))
 		case *ast.AssignStmt:
 			ok = ok && !mayFail(p, n.Tok, n.Rhs[0])
 		case *ast.CompositeLit:
 			m, isMap := p.Info.TypeOf(n).Underlying().(*types.Map)
-			ok = ok && !(isMap && !comparesQuietly(m.Key()))
+			ok = ok && !(isMap && mutate.HoldsInterface(m.Key()))
 		case *ast.StarExpr, *ast.TypeAssertExpr, *ast.SliceExpr, *ast.FuncLit:
 			ok = false
 		}
 		return ok
 	})
 	return ok
-}
-
-// comparesQuietly reports whether comparing values of a type cannot panic, as it may for those in
-// interfaces.
-func comparesQuietly(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Interface:
-		return false
-	case *types.Array:
-		return comparesQuietly(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if !comparesQuietly(f.Type()) {
-				return false
-			}
-		}
-	}
-	return true
 }
