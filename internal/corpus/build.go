@@ -41,15 +41,24 @@ type Built struct {
 }
 
 const (
-	maxRecords   = 1 << 13 // of train and holdout together, unless a file gives more
-	generated    = 1500
-	scratch      = 4096
-	oneInput     = 2000    // milliseconds that the original may take for a record
-	oneGenerated = 250     // for a generated one
-	smallStack   = 4 << 20 // bytes that it may take for a generated one: a full stack takes seconds to print
-	maxRetries   = 12      // processes that may die of one list of records
+	maxRecords = 1 << 13 // of train and holdout together, unless a file gives more
+	generated  = 1500
+	scratch    = 4096
+	maxRetries = 12 // processes that may die of one list of records
 
 	observeTime = 5 * time.Second // for one list of records; the rest is not observed
+)
+
+// limits bound what the original may take for one input. Beyond them the input is left out.
+type limits struct {
+	millis float64 // 0 means no limit
+	stack  int     // bytes; 0 means what every harness has
+}
+
+var (
+	oneInput = limits{millis: 2000}
+	// The process prints a full stack when it dies, which takes seconds.
+	oneGenerated = limits{millis: 250, stack: 4 << 20}
 )
 
 // Build makes a corpus. It drops the calls that the original does not survive, divides the rest by
@@ -194,7 +203,7 @@ func Split(records []beagle.Record) (train, holdout []beagle.Record) {
 // drawn like the recorded ones.
 func (m *maker) generate(ctx context.Context) error {
 	var o rt.Observation
-	exit, err := m.observe(ctx, nil, &rt.Observe{Generate: generated, Alphabet: m.in.Alphabet}, 0, &o)
+	exit, err := m.observe(ctx, nil, &rt.Observe{Generate: generated, Alphabet: m.in.Alphabet}, limits{}, &o)
 	if err != nil {
 		return err
 	}
@@ -370,11 +379,11 @@ func unstable(a, b *rt.Observation) map[int]bool {
 // process or take too long. When too many do, the rest is left out from there. panicked lists the
 // kept ones on which the original panics.
 func (m *maker) survivors(
-	ctx context.Context, records []beagle.Record, stall float64,
+	ctx context.Context, records []beagle.Record, each limits,
 ) (kept, panicked []beagle.Record, err error) {
 	for try := 0; len(records) > 0; try++ {
 		var o rt.Observation
-		exit, err := m.observe(ctx, records, &rt.Observe{}, stall, &o)
+		exit, err := m.observe(ctx, records, &rt.Observe{}, each, &o)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -487,7 +496,7 @@ func firstLine(s string) string {
 // observe runs the original over records for a few seconds at most. How it
 // ended the harness, if it did, is the Exit.
 func (m *maker) observe(
-	ctx context.Context, records []beagle.Record, q *rt.Observe, stall float64, o *rt.Observation,
+	ctx context.Context, records []beagle.Record, q *rt.Observe, each limits, o *rt.Observation,
 ) (*harness.Exit, error) {
 	q.Budget = int64(observeTime)
 	run := harness.RunOptions{CPU: -1, Wall: 4 * observeTime, Files: map[string]string{}}
@@ -504,9 +513,5 @@ func (m *maker) observe(
 		q.Records = "records"
 		run.Files["records"] = path
 	}
-	request := &rt.Request{Observe: q, Stall: stall}
-	if stall == oneGenerated {
-		request.Stack = smallStack
-	}
-	return m.bin.Run(ctx, m.box, request, o, run)
+	return m.bin.Run(ctx, m.box, &rt.Request{Observe: q, Stall: each.millis, Stack: each.stack}, o, run)
 }
