@@ -112,7 +112,7 @@ func beagleCommands(t *testing.T, script string) (calls [][]string) {
 	defer out.Close()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("no bash")
+		t.Skip("bash is missing, which reads the commands of documents")
 	}
 	script = strings.ReplaceAll(script, "&&", ";") // go on where a program is missing
 	c := exec.Command(bash, "-c", fmt.Sprintf("exec 9>%q\n%s%s\nwait", out.Name(), recorder, script))

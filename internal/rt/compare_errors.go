@@ -4,13 +4,13 @@ package rt
 const CheckSentinel = "an error that the original returns in each call, for callers to compare with; " +
 	"the version's is another one that looks like it"
 
-// mostFresh bounds the kinds of errors that are known to be made in each call.
-const mostFresh = 512
+// maxFresh bounds the kinds of errors that are known to be made in each call.
+const maxFresh = 512
 
 // otherErrors reports whether the candidate returned other errors than the
 // original did last, where the original returns the same ones in each call.
 func (c *checker[A, R]) otherErrors(id int, src *A) bool {
-	if c.flat || c.p[0] != nil || len(c.fresh) >= mostFresh {
+	if c.flat || c.p[0] != nil || len(c.fresh) >= maxFresh {
 		return false
 	}
 	wants, gots := errorsOf(&c.r[0]), errorsOf(&c.r[1])

@@ -12,7 +12,7 @@ import (
 
 // Bounds on the look at errors.
 const (
-	mostErrors  = 64 // in one result
+	maxErrors   = 64 // in one result
 	errorsDepth = 6  // of results, and of what errors wrap
 )
 
@@ -40,7 +40,7 @@ func errorsOf[R any](r *R) []heldError {
 }
 
 func findErrors(v reflect.Value, list *[]heldError, depth int) {
-	if depth == 0 || len(*list) >= mostErrors {
+	if depth == 0 || len(*list) >= maxErrors {
 		return
 	}
 	switch v.Kind() {
@@ -55,7 +55,7 @@ func findErrors(v reflect.Value, list *[]heldError, depth int) {
 		if k := v.Type().Elem().Kind(); k != reflect.Interface && k != reflect.Pointer && k != reflect.Struct {
 			return
 		}
-		for i := range min(v.Len(), mostErrors) {
+		for i := range min(v.Len(), maxErrors) {
 			findErrors(v.Index(i), list, depth-1)
 		}
 	case reflect.Struct:
@@ -67,7 +67,7 @@ func findErrors(v reflect.Value, list *[]heldError, depth int) {
 
 // addError lists an error and those that it wraps.
 func addError(err error, list *[]heldError, depth int) {
-	if depth == 0 || len(*list) >= mostErrors {
+	if depth == 0 || len(*list) >= maxErrors {
 		return
 	}
 	v := reflect.ValueOf(err)
@@ -86,8 +86,8 @@ func addError(err error, list *[]heldError, depth int) {
 // Sentinels are the errors that the original returned so far, each time on copies of arguments.
 type Sentinels map[unsafe.Pointer]bool
 
-// mostSentinels bounds the errors that are kept.
-const mostSentinels = 4096
+// maxSentinels bounds the errors that are kept.
+const maxSentinels = 4096
 
 // Other describes an error that the original has returned before, where the other version returns
 // one that looks like it; "" if there is none.
@@ -99,7 +99,7 @@ func Other[R any](s Sentinels, want, got *R) string {
 		}
 	}
 	for _, w := range wants {
-		if w.at != nil && len(s) < mostSentinels {
+		if w.at != nil && len(s) < maxSentinels {
 			s[w.at] = true
 		}
 	}

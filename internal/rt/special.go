@@ -153,7 +153,7 @@ func registerPointer(name string, r reflect.Value) {
 // Bounds on the errors that one variable holds.
 const (
 	heldDepth = 3
-	mostHeld  = 256
+	maxHeld   = 256
 )
 
 // registerErrors names the errors in a variable by the way that leads to them.
@@ -169,11 +169,11 @@ func registerErrors(name string, r reflect.Value, depth int) {
 			registerPointer(name, reflect.NewAt(r.Type().Elem(), p))
 		}
 	case reflect.Array, reflect.Slice:
-		for i := 0; depth > 0 && i < min(r.Len(), mostHeld); i++ {
+		for i := 0; depth > 0 && i < min(r.Len(), maxHeld); i++ {
 			registerErrors(fmt.Sprintf("%s[%d]", name, i), r.Index(i), depth-1)
 		}
 	case reflect.Map:
-		for it := r.MapRange(); depth > 0 && r.Len() <= mostHeld && it.Next(); {
+		for it := r.MapRange(); depth > 0 && r.Len() <= maxHeld && it.Next(); {
 			registerErrors(fmt.Sprintf("%s[%#v]", name, it.Key()), it.Value(), depth-1)
 		}
 	case reflect.Struct:

@@ -144,7 +144,7 @@ func (a *answers) findSizes(p *mutate.Pass) bool {
 		}
 		a.sizes, entries = append(a.sizes, size), entries*size
 	}
-	return questions >= fewestAnswers && entries*a.size() <= mostTableSize
+	return questions >= fewestAnswers && entries*a.size() <= maxTableSize
 }
 
 // tableSize is the smallest size that has room for most of the numbers that a function asks for, or
@@ -155,10 +155,10 @@ func tableSize(asked []int64) int64 {
 	}
 	inorder.Sort(asked)
 	// If all fit, there is an answer for every number.
-	if top := asked[len(asked)-1]; top <= mostAnswers {
+	if top := asked[len(asked)-1]; top <= maxAnswers {
 		return top
 	}
-	at := slices.IndexFunc(asked, func(n int64) bool { return n > mostAnswers })
+	at := slices.IndexFunc(asked, func(n int64) bool { return n > maxAnswers })
 	// A table that more than a quarter of the questions miss is not worth its look-up.
 	if at*4 < len(asked)*3 {
 		return 0

@@ -39,8 +39,8 @@ return nextOther(state, class)`,
 // Limits of the tables of answers.
 const (
 	fewestAnswers = 6         // cases that a function asks for, at least
-	mostAnswers   = 1024      // numbers of one key
-	mostTableSize = 128 << 10 // bytes of a table
+	maxAnswers    = 1024      // numbers of one key
+	maxTableSize  = 128 << 10 // bytes of a table
 )
 
 // An answers is a function that chooses among constants.

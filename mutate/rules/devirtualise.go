@@ -190,9 +190,9 @@ func (d dynamicCalls) nilSpeaks(p *mutate.Pass, t types.Type) bool {
 	return false
 }
 
-// mostTypes is how many types of a package an interface may stand for, so that asking for one of
+// maxTypes is how many types of a package an interface may stand for, so that asking for one of
 // them is likely to be right.
-const mostTypes = 3
+const maxTypes = 3
 
 type typesBehind struct{ iface *types.Interface }
 
@@ -210,7 +210,7 @@ func fewTypes(p *mutate.Pass, iface *types.Interface) []*types.Named {
 			named, ok := obj.Type().(*types.Named)
 			// A pointer has the methods of the value, too.
 			if ok && named.TypeParams().Len() == 0 && types.Implements(types.NewPointer(named), iface) {
-				if out = append(out, named); len(out) > mostTypes {
+				if out = append(out, named); len(out) > maxTypes {
 					return []*types.Named(nil)
 				}
 			}

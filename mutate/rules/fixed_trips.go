@@ -36,8 +36,8 @@ dst[7] = digits[id[3]>>4]`,
 
 // Limits of what is written out.
 const (
-	mostTrips        = 32
-	mostWrittenLines = 96
+	maxTrips        = 32
+	maxWrittenLines = 96
 )
 
 // A fixedLoop is a loop whose iterations are known.
@@ -116,7 +116,7 @@ func countedTrips(p *mutate.Pass, s *ast.ForStmt) *fixedLoop {
 	// A counter that leaves its type wraps around, so its loop is not the one that was counted.
 	for ; going(at); at += step {
 		value, fits := valueOf(constant.MakeInt64(at), v.Type())
-		if !fits || len(l.trips) == mostTrips {
+		if !fits || len(l.trips) == maxTrips {
 			return nil
 		}
 		l.trips = append(l.trips, map[*types.Var]mutate.Value{v: value})
@@ -165,7 +165,7 @@ func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
 	key, value := loopVar(p, s.Key), loopVar(p, s.Value)
 	// A number gives its own iterations: 0 to n-1.
 	if n, ok := p.Int(s.X); ok {
-		if key == nil || n < 1 || n > mostTrips || plainKind(key.Type())&types.IsInteger == 0 {
+		if key == nil || n < 1 || n > maxTrips || plainKind(key.Type())&types.IsInteger == 0 {
 			return nil
 		}
 		return l.over(p, int(n), key, value, nil, nil)
@@ -186,7 +186,7 @@ func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
 	}
 	// A variable of the package that never changes is known with its values.
 	if values, err := p.EvalGlobal(v); err == nil {
-		if list, ok := values.([]mutate.Value); ok && len(list) > 0 && len(list) <= mostTrips {
+		if list, ok := values.([]mutate.Value); ok && len(list) > 0 && len(list) <= maxTrips {
 			return l.over(p, len(list), key, value, list, nil)
 		}
 		return nil
@@ -194,7 +194,7 @@ func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
 	// Of a local array only the length is known. The elements are read where they are used, so the
 	// array must stay as it is.
 	a, ok := v.Type().Underlying().(*types.Array)
-	if !ok || a.Len() < 1 || a.Len() > mostTrips || !facts.IsLocal(p, v) || !staysArray(p, v, s) {
+	if !ok || a.Len() < 1 || a.Len() > maxTrips || !facts.IsLocal(p, v) || !staysArray(p, v, s) {
 		return nil
 	}
 	return l.over(p, int(a.Len()), key, value, nil, v)
@@ -219,7 +219,7 @@ func (l *fixedLoop) overLiteral(p *mutate.Pass, lit *ast.CompositeLit, key, valu
 	default:
 		return nil
 	}
-	if n != int64(len(lit.Elts)) || n < 1 || n > mostTrips {
+	if n != int64(len(lit.Elts)) || n < 1 || n > maxTrips {
 		return nil
 	}
 	// Each element must be a constant of a type that the interpreter knows.
@@ -326,7 +326,7 @@ func staysArray(p *mutate.Pass, v *types.Var, loop *ast.RangeStmt) bool {
 // repeats reports whether the body can be written once for each iteration.
 func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 	// The result must stay readable, and its size times the number of iterations bounded.
-	if len(l.trips) < 2 || len(l.body.List) == 0 || len(l.trips)*lines(p, l.body) > mostWrittenLines ||
+	if len(l.trips) < 2 || len(l.body.List) == 0 || len(l.trips)*lines(p, l.body) > maxWrittenLines ||
 		p.FuncOf(l.stmt) == nil {
 		return false
 	}

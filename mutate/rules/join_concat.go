@@ -27,9 +27,9 @@ var joinConcat = &mutate.Mutator{
 	},
 }
 
-// mostJoined is how many operands the compiler concatenates without a slice of them on the heap,
+// maxJoined is how many operands the compiler concatenates without a slice of them on the heap,
 // and people read.
-const mostJoined = 64
+const maxJoined = 64
 
 func findJoinConcat(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
@@ -49,7 +49,7 @@ func findJoinConcat(p *mutate.Pass) []mutate.Site {
 func concatOf(p *mutate.Pass, call *ast.CallExpr) (string, bool) {
 	// The parts must be written out, and few enough for one sum.
 	lit, ok := ast.Unparen(call.Args[0]).(*ast.CompositeLit)
-	if !ok || len(lit.Elts) < 2 || len(lit.Elts) > mostJoined {
+	if !ok || len(lit.Elts) < 2 || len(lit.Elts) > maxJoined {
 		return "", false
 	}
 	elem, ok := p.Info.TypeOf(lit).Underlying().(*types.Slice)

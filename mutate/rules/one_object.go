@@ -38,8 +38,8 @@ return &whole.selection`,
 	Rewrite: rewriteOneObject,
 }
 
-// mostObject is the size in bytes above which parts stay allocations of their own.
-const mostObject = 1024
+// maxObject is the size in bytes above which parts stay allocations of their own.
+const maxObject = 1024
 
 // An objectSite is &T{...}, and the parts that its fields point to.
 type objectSite struct {
@@ -168,7 +168,7 @@ func (s *objectSite) divides(p *mutate.Pass) bool {
 		}
 		// Take the parts one by one, until the object would get too large.
 		part, n := s.part(p, ast.Unparen(e), field)
-		if size += n; n == 0 || size > mostObject {
+		if size += n; n == 0 || size > maxObject {
 			size -= n
 			continue
 		}
@@ -261,7 +261,7 @@ func (s *objectSite) same(p *mutate.Pass, values []ast.Expr) bool {
 func (s *objectSite) sized(p *mutate.Pass, typ ast.Expr, n int64) int64 {
 	t := p.Info.TypeOf(typ)
 	size := elementSize(t)
-	if size <= 0 || n <= 0 || n > mostObject || importsAny(p, "sync/atomic") && holdsWords(t) {
+	if size <= 0 || n <= 0 || n > maxObject || importsAny(p, "sync/atomic") && holdsWords(t) {
 		return 0
 	}
 	return size * n

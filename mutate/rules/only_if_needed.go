@@ -45,8 +45,8 @@ type needless struct {
 	cut  string // the characters to trim, for Trim and the like
 }
 
-// mostTrimmed is how many characters are worth a comparison each.
-const mostTrimmed = 3
+// maxTrimmed is how many characters are worth a comparison each.
+const maxTrimmed = 3
 
 // findNeedless offers all calls together. If there are several functions, it also offers the calls
 // of each.
@@ -128,7 +128,7 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 			return n, false // one call yields both arguments
 		}
 		var constant bool
-		if n.cut, constant = constString(p, call.Args[1]); !constant || n.cut == "" || len(n.cut) > mostTrimmed ||
+		if n.cut, constant = constString(p, call.Args[1]); !constant || n.cut == "" || len(n.cut) > maxTrimmed ||
 			!isASCII(n.cut) || !writtenOut(p, call.Args[1]) {
 			return n, false
 		}

@@ -351,7 +351,7 @@ func plainRunParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	l := s.Data.(*byteLoop)
 	var out []mutate.Param
 	// Comparisons are for few ranges, and a table for many.
-	if n := len(l.comparisons("c")); n <= mostComparisons {
+	if n := len(l.comparisons("c")); n <= maxComparisons {
 		out = append(out, mutate.Param{Label: "compare", Value: "compare"})
 	}
 	if len(l.comparisons("c")) > 2 {
@@ -367,8 +367,8 @@ func plainRunParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
-// mostComparisons is how many comparisons of a byte are worth it, before a table is.
-const mostComparisons = 4
+// maxComparisons is how many comparisons of a byte are worth it, before a table is.
+const maxComparisons = 4
 
 // comparisons are tests that must all hold for a plain byte.
 func (l *byteLoop) comparisons(c string) (out []string) {

@@ -144,7 +144,7 @@ func (r *runText) words() string {
 	load, edits := loadWord(p, l.stmt, l.seq, fmt.Sprintf("%s[%s:]", r.seq, i))
 	all := p.Fresh("allPlain", "wordPlain")
 	is := r.compared()
-	if len(l.comparisons("c")) > mostComparisons {
+	if len(l.comparisons("c")) > maxComparisons {
 		is = r.lookedUp()
 	}
 	r.edits = append(append(r.edits, edits...), p.Declare(l.stmt, wordTestOf(all, wordRanges(l.set))))

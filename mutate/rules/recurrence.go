@@ -164,8 +164,8 @@ func (r *recur) readStep(p *mutate.Pass) error {
 	return nil
 }
 
-// mostBases is how many values below the recursion the rule tries.
-const mostBases = 1 << 12
+// maxBases is how many values below the recursion the rule tries.
+const maxBases = 1 << 12
 
 // readBase evaluates the last values below the recursion. It checks that the statements before the
 // step return for n < from and for no other n, as far as the recursion can tell.
@@ -180,7 +180,7 @@ func (r *recur) readBase(p *mutate.Pass, list []ast.Stmt) error {
 	if r.from < r.depth {
 		return errors.New("the recursion starts below the base cases")
 	}
-	if r.from > mostBases {
+	if r.from > maxBases {
 		return errors.New("too many base cases")
 	}
 	// Every number below must be caught by a case: between two of them the recursion would go on.

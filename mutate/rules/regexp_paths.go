@@ -26,8 +26,8 @@ type pathFinder struct {
 	back   bool // whether it may have to go back
 }
 
-// mostBack is how many ways are kept at a time.
-const mostBack = 16
+// maxBack is how many ways are kept at a time.
+const maxBack = 16
 
 // A passState is a place in the pattern after a byte, or at a start.
 type passState struct {

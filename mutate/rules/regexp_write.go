@@ -32,7 +32,7 @@ type way struct {
 	state uint8
 }
 var ways [%d]way // to go back to
-`, slots, mostBack)
+`, slots, maxBack)
 	}
 	if w.anchored() {
 		out.WriteString("const start = 0\n")

@@ -33,8 +33,8 @@ return string(text)`,
 	Rewrite: rewriteStackText,
 }
 
-// mostNestedParts is how many parts one expression may append, for those who read it.
-const mostNestedParts = 3
+// maxNestedParts is how many parts one expression may append, for those who read it.
+const maxNestedParts = 3
 
 // A textSite is a concatenation.
 type textSite struct {
@@ -63,7 +63,7 @@ func findStackText(p *mutate.Pass) []mutate.Site {
 		switch impure := impureParts(p, s.parts); {
 		case ok && impure == 0 && canDeclare(p, front):
 			s.front = front
-		case len(s.parts) > mostNestedParts || impure > 1:
+		case len(s.parts) > maxNestedParts || impure > 1:
 			continue
 		}
 		sites = append(sites, mutate.Site{Node: sum, Label: "text " + p.Text(sum), Data: s})

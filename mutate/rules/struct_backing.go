@@ -34,8 +34,8 @@ for _, u := range users {
 	Rewrite: precomputed,
 }
 
-// mostStruct is the size in bytes above which a struct's own allocation hardly counts.
-const mostStruct = 256
+// maxStruct is the size in bytes above which a struct's own allocation hardly counts.
+const maxStruct = 256
 
 // findStructBacking looks for loops that allocate one struct for each element of a list. One slice
 // of structs serves for all; each iteration takes the next element of it.
@@ -148,7 +148,7 @@ func structLiteral(p *mutate.Pass, e ast.Expr) *ast.CompositeLit {
 		return nil
 	}
 	// Large structs are rarely made in large numbers, and one that lives on would keep all others.
-	if n := elementSize(t); n <= 0 || n > mostStruct {
+	if n := elementSize(t); n <= 0 || n > maxStruct {
 		return nil
 	}
 	return lit

@@ -192,7 +192,7 @@ func (s *bytesSite) join(p *mutate.Pass, e ast.Expr, sum *ast.BinaryExpr) bool {
 	// Without one, the other parts are appended to the bytes, if these come first and the function
 	// returns the sum.
 	ret, returned := p.Parent(sum).(*ast.ReturnStmt)
-	if !returned || len(parts) > mostNestedParts || parts[0] != e || len(p.Uses(s.v, ret)) != len(p.Uses(s.v, e)) {
+	if !returned || len(parts) > maxNestedParts || parts[0] != e || len(p.Uses(s.v, ret)) != len(p.Uses(s.v, e)) {
 		return false
 	}
 	text := p.Text(e)

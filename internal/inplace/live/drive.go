@@ -15,13 +15,13 @@ import (
 // Functions notes that results of the target are functions.
 func (c *Call) Functions() { c.functions = true }
 
-// mostDriven bounds the values of an iterator that are looked at.
-const mostDriven = 100
+// maxDriven bounds the values of an iterator that are looked at.
+const maxDriven = 100
 
 // Iterated lists what an iterator yields: twice to the end, then until yield says stop. yields
 // runs it.
 func Iterated(yields func(yield func(values ...any) bool)) (seen []any) {
-	for _, most := range []int{mostDriven, mostDriven, 1, 2} {
+	for _, most := range []int{maxDriven, maxDriven, 1, 2} {
 		n, stopped := 0, false
 		end := caught(func() []any {
 			yields(func(values ...any) bool {

@@ -45,10 +45,10 @@ type fault struct {
 
 // Bounds on faults.
 const (
-	mostFaults = 24                     // of one call
-	mostAlike  = 8                      // of one kind for one method, in a process
-	faultTime  = 100 * time.Millisecond // for all faults of one call
-	mostBeyond = 64                     // calls that the original makes after its answers have ended
+	maxFaults = 24                     // of one call
+	maxAlike  = 8                      // of one kind for one method, in a process
+	faultTime = 100 * time.Millisecond // for all faults of one call
+	maxBeyond = 64                     // calls that the original makes after its answers have ended
 )
 
 // tried counts the faults of a process by method and kind.
@@ -70,7 +70,7 @@ func Spare[A any](c *Call, a *A, contexts ...context.Context) *A {
 // satisfied reports whether each kind of fault that was tried was tried often enough.
 func satisfied() bool {
 	for _, n := range tried {
-		if n < mostAlike {
+		if n < maxAlike {
 			return false
 		}
 	}
@@ -106,7 +106,7 @@ func (c *Call) Fault() *Call {
 func (c *Call) plan() []fault {
 	out := []fault{}
 	add := func(x fault, name string) {
-		if name += " " + string(x.kind); len(out) < mostFaults && tried[name] < mostAlike {
+		if name += " " + string(x.kind); len(out) < maxFaults && tried[name] < maxAlike {
 			tried[name]++
 			out = append(out, x)
 		}
@@ -262,7 +262,7 @@ func answer[A, R any](t *Tape, method string, a *A, r *R) {
 		t.broken = "it is called by another goroutine"
 		return
 	}
-	if len(t.entries) > len(t.script)+mostBeyond {
+	if len(t.entries) > len(t.script)+maxBeyond {
 		t.broken = "the original calls it on and on"
 		panic(unlike{})
 	}
@@ -287,13 +287,7 @@ func answer[A, R any](t *Tape, method string, a *A, r *R) {
 	}
 	e.result = rt.Clone(r)
 	shareInterfaces(e.result.(*R), r)
-	switch e.ended.end {
-	case panicked:
-		panic(e.ended.value)
-	case left:
-		t.broken = "a callback ends its goroutine"
-		panic(unlike{})
-	}
+	t.endAs(e)
 }
 
 // next is the answer to a call: the script's, or when the original calls something else than it

@@ -123,6 +123,13 @@ func Replayed[A, R any](t *Tape, method string, a *A, r *R) {
 	if e.after != nil {
 		apply(reflect.ValueOf(a).Elem(), reflect.ValueOf(rt.Clone(e.after.(*A))).Elem())
 	}
+	t.endAs(e)
+	*r = *rt.Clone(e.result.(*R))
+	shareInterfaces(r, e.result.(*R))
+}
+
+// endAs ends a call as it was recorded, where it did not return.
+func (t *Tape) endAs(e *entry) {
 	switch e.ended.end {
 	case panicked:
 		panic(e.ended.value)
@@ -130,8 +137,6 @@ func Replayed[A, R any](t *Tape, method string, a *A, r *R) {
 		t.broken = "a callback ends its goroutine"
 		panic(unlike{})
 	}
-	*r = *rt.Clone(e.result.(*R))
-	shareInterfaces(r, e.result.(*R))
 }
 
 // differ notes the first difference and ends the version.
