@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
@@ -14,28 +15,33 @@ func frameOf(lines string) []byte {
 }
 
 // TestConnectionsShareWorkers has many connections that sent something and may again: what each
-// holds is the buffer for its frame and a goroutine, and a parser's strings are none of it.
+// holds is the buffer for its frame and a goroutine, and a parser's strings are none of it. The
+// agent's timers and what ran before take memory meanwhile, so the least of three rounds counts:
+// what a connection holds is in each of them.
 func TestConnectionsShareWorkers(t *testing.T) {
 	const connections, goroutine = 64, 32 << 10
 	c := testConfig(t)
 	a, stop := runAgent(t, c)
 	defer stop()
-	before := inUse()
-	for i := range connections {
-		dial(t, a, "unix").Write(frameOf("a:1|c|#k:v"))
-		waitFor(t, func() string {
-			if n := a.Counters.Metrics.Load(); n != uint64(i+1) {
-				return fmt.Sprintf("%d lines were taken", n)
-			}
-			return ""
-		})
+	each := math.MaxInt
+	for round := range 3 {
+		before := inUse()
+		for i := range connections {
+			dial(t, a, "unix").Write(frameOf("a:1|c|#k:v"))
+			waitFor(t, func() string {
+				if n := a.Counters.Metrics.Load(); n != uint64(round*connections+i+1) {
+					return fmt.Sprintf("%d lines were taken", n)
+				}
+				return ""
+			})
+		}
+		each = min(each, (inUse()-before)/connections)
+		t.Logf("%d bytes a connection", each)
 	}
-	each := (inUse() - before) / connections
-	t.Logf("%d bytes a connection", each)
-	if most := c.Listen.PacketSize + goroutine; each > most {
-		t.Errorf("%d bytes a connection, want at most %d", each, most)
+	if limit := c.Listen.PacketSize + goroutine; each > limit {
+		t.Errorf("%d bytes a connection, want at most %d", each, limit)
 	}
-	if n := a.stream.Connections(); n != connections {
+	if n := a.stream.Connections(); n != 3*connections {
 		t.Errorf("%d connections are open", n)
 	}
 }
