@@ -15,9 +15,8 @@ import (
 	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
-// A task is a line of commits.jsonl: a function before a performance commit, what
-// beagle made of it, and what the maintainers made of it. Lines of the sealed half
-// hold no name.
+// A task is a line of commits.jsonl: a function before a performance commit, beagle's version, and
+// the maintainers'. Lines of the sealed half hold no name.
 type task struct {
 	Key      string        `json:"key"`
 	Build    string        `json:"build"`
@@ -54,7 +53,7 @@ func timedBy(v *beagle.Verdict) *timedVersion {
 	return t
 }
 
-// sound reports whether nothing was found against a version, and it was measured.
+// sound reports whether a version was measured and nothing was found against it.
 func (t *timedVersion) sound() bool {
 	return t != nil && t.Gain > 0 && (t.Status == string(beagle.Accepted) || t.Status == string(beagle.Equal))
 }
@@ -112,7 +111,7 @@ type committer struct {
 	lab *lab
 }
 
-// one runs a task unless its result is known.
+// one runs a task whose result is unknown.
 func (c *committer) one(ctx context.Context, e *change.Entry, t *task) error {
 	key := beagle.HashOf("field commit", e.Name(), e.Commit)
 	return c.once(ctx, key, e.Name(), t, func() error {
@@ -179,7 +178,7 @@ func (l *lab) measure(ctx context.Context, e *change.Entry, t *task) error {
 	if err != nil {
 		return err
 	}
-	if len(verdicts) < len(files) { // to count it as no gain would be wrong
+	if len(verdicts) < len(files) { // counting it as no gain would be wrong
 		return fmt.Errorf("beagle verify gave a verdict on %d of %d versions within %v", len(verdicts),
 			len(files), l.limit)
 	}
@@ -249,7 +248,7 @@ type commitReport struct {
 	Entries  int            `json:"entries"`
 	Rejected map[string]int `json:"rejected"`
 	Failed   int            `json:"failed"`
-	Improved int            `json:"improved"` // by 5 % or more at the low end, of all entries
+	Improved int            `json:"improved"` // gained 5 % or more at the low end, of all entries
 	// tasks whose expert's version behaves and was measured
 	Compared int `json:"compared"`
 	// of these, geometric means and the share of the experts' gain in logarithms
@@ -259,7 +258,7 @@ type commitReport struct {
 	Capped  float64 `json:"share_capped,omitempty"` // the same, no task counting more than its expert
 	Unsound int     `json:"experts_turned_down"`    // other behaviour, under the entry's contract
 	Slower  int     `json:"slower"`                 // winners that the second measurement calls slower
-	Wrong   int     `json:"wrong"`                  // winners that the second verification turns down
+	Wrong   int     `json:"wrong"`                  // winners that the second verification rejects
 	Minutes float64 `json:"cpu_minutes"`
 	Tasks   []*task `json:"tasks,omitempty"` // none of the sealed half
 }

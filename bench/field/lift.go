@@ -125,8 +125,8 @@ func (l *liftSample) liftModule(ctx context.Context, m module, draw *rand.Rand) 
 	return nil
 }
 
-// copySources copies the files of a module that its packages may be built of: the
-// go command does not add files to a package in its module cache.
+// copySources copies the files of a module that its packages may need: the go command does not add
+// files to a package in its module cache.
 func copySources(from, to string) error {
 	const largest = 1 << 20
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -228,7 +228,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	return nil
 }
 
-// liftTerms are tried for each function of a file, at most.
+// liftTerms bounds the terms that are tried for each function of a file.
 const liftTerms = 500_000
 
 func (l *liftSample) of(kind string) *tally {
@@ -238,7 +238,7 @@ func (l *liftSample) of(kind string) *tally {
 	return l.kinds[kind]
 }
 
-// outermost counts the loops that lie in no other.
+// outermost counts the loops that lie in no other loop.
 func outermost(body ast.Node) (n int) {
 	ast.Inspect(body, func(k ast.Node) bool {
 		switch k.(type) {
@@ -253,8 +253,8 @@ func outermost(body ast.Node) (n int) {
 
 var lineOf = regexp.MustCompile(`beagle_lift\.go:(\d+):`)
 
-// build builds the regions of a study with the go command, which runs none of the
-// code. It returns the program, or why there is none.
+// build builds the regions of a study with the go command, which runs none of the code. It returns
+// the program, or the reason for having none.
 func (l *liftSample) build(
 	ctx context.Context, dir string, conf *packages.Config, p *packages.Package, s *lift.Study,
 ) (program, why string) {
@@ -300,7 +300,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// execute runs the regions in a sandbox. It returns why that did not work.
+// execute runs the regions in a sandbox. It returns the reason if that failed.
 func (l *liftSample) execute(ctx context.Context, program string, s *lift.Study) string {
 	const most = 512 << 20
 	r, err := l.box.Run(ctx, sandbox.Command{Profile: sandbox.Run, Path: program, Stdin: s.Request(),

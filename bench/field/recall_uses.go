@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// uses say which declarations of a package use which.
+// uses says which declarations of a package use which others.
 type uses struct {
 	info *types.Info
 	by   map[types.Object]map[ast.Node]bool // package-level objects -> declarations that mention them
@@ -36,7 +36,7 @@ func usesOf(p *packages.Package) *uses {
 	return u
 }
 
-// candidate returns a file with the imports, a function, and what only it uses.
+// candidate returns a file with the imports, a function, and the declarations that only it uses.
 func (u *uses) candidate(f *ast.File, fn *ast.FuncDecl) *ast.File {
 	in := map[ast.Node]bool{fn: true}
 	for grown := true; grown; {
@@ -57,7 +57,7 @@ func (u *uses) candidate(f *ast.File, fn *ast.FuncDecl) *ast.File {
 	return &out
 }
 
-// only reports whether a declaration is used, and by the given ones alone.
+// only reports whether a declaration is used, and only by the given ones.
 func (u *uses) only(d ast.Decl, in map[ast.Node]bool) bool {
 	var objects []types.Object
 	switch d := d.(type) {

@@ -17,12 +17,12 @@ type sampleReport struct {
 	Seed    uint64 `json:"seed"`
 	Build   string `json:"build"`
 	Budget  string `json:"budget"`
-	LeftOut int    `json:"modules_left_out"` // their benchmarks do not run here, or exercise nothing
+	LeftOut int    `json:"modules_left_out"` // their benchmarks do not run here, or exercise no function
 
 	Functions int            `json:"functions"`
 	Taken     int            `json:"taken"`    // a search ended with a verdict
 	Rejected  map[string]int `json:"rejected"` // by reason
-	Failed    map[string]int `json:"failed"`   // by what went wrong
+	Failed    map[string]int `json:"failed"`   // by cause
 	Kept      map[string]int `json:"kept"`     // searches without an improvement, by reason
 	Improved  int            `json:"improved"` // by 5 % or more at the low end
 	Slightly  int            `json:"improved_less"`
@@ -31,7 +31,7 @@ type sampleReport struct {
 	Quartiles [2]float64     `json:"quartiles,omitzero"`
 	Tests     map[string]int `json:"tests"`  // of all winners
 	Slower    int            `json:"slower"` // winners that the second measurement calls slower
-	Wrong     int            `json:"wrong"`  // winners that the second verification turns down
+	Wrong     int            `json:"wrong"`  // winners that the second verification rejects
 	Minutes   float64        `json:"cpu_minutes"`
 	PerWin    float64        `json:"cpu_minutes_per_win,omitempty"`
 
@@ -48,7 +48,7 @@ type ruleSum struct {
 	Winners   int `json:"winners"` // functions whose winner has a step of it
 }
 
-// sum counts the results, and forgets those of the sealed half.
+// sum counts the results, and drops the names of the sealed half.
 func (r *sampleReport) sum() {
 	r.Functions, r.Rejected, r.Failed, r.Kept = len(r.Results), map[string]int{}, map[string]int{}, map[string]int{}
 	r.Tests, r.Rules = map[string]int{}, map[string]*ruleSum{}
@@ -113,7 +113,7 @@ func (r *sampleReport) winner(w *winner) {
 	}
 }
 
-// quantile reads a quantile of sorted numbers, between two where it falls there.
+// quantile returns a quantile of sorted numbers, interpolated between neighbours.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	low := int(math.Floor(at))
@@ -164,7 +164,7 @@ func share(n, of int) string {
 	return fmt.Sprintf("%d of %d (%.0f %%)", n, of, 100*float64(n)/float64(max(of, 1)))
 }
 
-// listed words counts, the largest first, after a heading; nothing when there are none.
+// listed prints counts, the largest first, after a heading, and prints nothing if there are none.
 func listed(heading string, m map[string]int) string {
 	if len(m) == 0 {
 		return ""

@@ -59,7 +59,7 @@ func (o *options) sampleFlags(f *flag.FlagSet) {
 		" (default: bench/field/modules.txt)")
 }
 
-// check refuses flags that make no sense.
+// check refuses flags that contradict each other or are out of range.
 func (o *options) check() error {
 	if o.half != development && o.half != sealed {
 		return fmt.Errorf("invalid -half %q: give %s or %s", o.half, development, sealed)
@@ -133,7 +133,7 @@ func (r *result) seal() {
 	}
 }
 
-// masked says that there was a problem, and not which.
+// masked says that there was a problem, without naming it.
 func masked(problem string) string {
 	if problem == "" {
 		return ""
@@ -195,7 +195,7 @@ func (s *sampler) quietly(format string, args ...any) {
 	}
 }
 
-// run draws until there are enough functions, and runs them, some at a time.
+// run draws until there are enough functions, and runs a few of them at a time.
 func (s *sampler) run(ctx context.Context, modules []module, report *sampleReport) error {
 	p := newPool(ctx, s.jobs)
 	for _, m := range s.drawer.order(modules) {
@@ -229,7 +229,7 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 	return nil
 }
 
-// one runs a function unless its result is known.
+// one runs a function whose result is unknown.
 func (s *sampler) one(ctx context.Context, f function, r *result) error {
 	return s.once(ctx, f.key(), f.path+" "+f.Spec, r, func() error {
 		*r = result{Key: f.key(), Build: s.lab.build, Budget: s.budget, Half: s.half, Module: f.path,

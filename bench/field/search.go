@@ -18,13 +18,13 @@ import (
 // A lab runs the built command on functions of copied modules.
 type lab struct {
 	beagle string // the command
-	build  string // its hash, short: results of another build are not taken over
+	build  string // its hash, shortened: results of another build do not count
 	dir    string // copies of modules
 	budget []string
 	limit  time.Duration // for one command
 }
 
-// buildBeagle builds the command into dir, without what differs from build to build.
+// buildBeagle builds the command into dir, with nothing in it that differs between builds.
 func buildBeagle(ctx context.Context, root, dir string) (string, error) {
 	path := filepath.Join(dir, "beagle")
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", path, "./cmd/beagle")
@@ -53,8 +53,7 @@ type commandResult struct {
 	late    bool    // it took longer than the limit
 }
 
-// beagleCommand runs beagle with a store of its own, so that nothing is known from
-// an earlier run.
+// beagleCommand runs beagle with a store of its own, so that it reuses no earlier result.
 func (l *lab) beagleCommand(ctx context.Context, args ...string) (*commandResult, error) {
 	home, err := os.MkdirTemp("", "field-home-")
 	if err != nil {
@@ -64,7 +63,7 @@ func (l *lab) beagleCommand(ctx context.Context, args ...string) (*commandResult
 	limited, cancel := context.WithTimeout(ctx, l.limit)
 	defer cancel()
 	c := exec.CommandContext(limited, l.beagle, args...)
-	// An interrupt lets beagle end the programs that it started.
+	// Interrupt beagle first: it then ends the programs that it started.
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 20 * time.Second
 	c.Env = append(os.Environ(), "BEAGLE_HOME="+home, "GOWORK=off")
@@ -114,8 +113,8 @@ type ruleUse struct {
 	Won      int `json:"in_winner,omitempty"` // 1 when the winner has a step of it
 }
 
-// evolve searches for a faster version of a function. Rules are the only authors
-// unless flags name another one.
+// evolve searches for a faster version of a function. Only rules write versions, unless flags name
+// another author.
 func (l *lab) evolve(ctx context.Context, dir, spec, out string, flags ...string) (*search, error) {
 	args := append([]string{"evolve", "--json", "--quiet", "--offline", "--anew", "--out", out, "-C", dir}, l.budget...)
 	r, err := l.beagleCommand(ctx, append(append(args, flags...), spec)...)
@@ -143,7 +142,7 @@ func (l *lab) evolve(ctx context.Context, dir, spec, out string, flags ...string
 	return s, nil
 }
 
-// read takes what counts out of a result.
+// read takes the figures out of a result.
 func (s *search) read() {
 	r := s.result
 	s.End, s.Detail, s.Candidates, s.Rules = kept, r.Why, r.Candidates, ruleUses(r)
@@ -187,10 +186,10 @@ func ruleUses(r *beagle.Result) map[string]*ruleUse {
 	return out
 }
 
-// atLeast is the gain from which a function counts as improved.
+// atLeast is the gain at which a function counts as improved.
 const atLeast = 1.05
 
-// sentence returns beagle's complaint, without its name and on one line.
+// sentence returns beagle's error message on one line, without its name.
 func sentence(said string) string {
 	for line := range strings.Lines(said) {
 		if _, what, ok := strings.Cut(line, "beagle evolve: "); ok {
@@ -200,7 +199,7 @@ func sentence(said string) string {
 	return lastLines(said)
 }
 
-// A class is a kind of rejection or failure, by beagle's sentence.
+// A class is a kind of rejection or failure, recognised by beagle's message.
 type class struct {
 	name string
 	form *regexp.Regexp
@@ -241,7 +240,7 @@ var directFunction = regexp.MustCompile(`(parameter|result) [^.\[ ]+ cannot be .
 
 var audited = regexp.MustCompile(`cannot be judged \(([a-z-]+)\)`)
 
-// classOf words why a function was rejected, without its names.
+// classOf names the reason for which a function was rejected, without its names.
 func classOf(sentence string) string {
 	if m := audited.FindStringSubmatch(sentence); m != nil {
 		return "inputs: " + m[1]
@@ -249,7 +248,7 @@ func classOf(sentence string) string {
 	return cmp.Or(classIn(classes, sentence), "another reason")
 }
 
-// classIn returns the name of the first class that fits a sentence, "" for none.
+// classIn returns the name of the first class that a message belongs to, or "".
 func classIn(list []class, sentence string) string {
 	for _, c := range list {
 		if c.form.MatchString(sentence) {

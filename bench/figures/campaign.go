@@ -41,7 +41,7 @@ func campaigns(ctx context.Context, l *lab) (*section, error) {
 	}
 	profile := filepath.Join(l.dir, "production.pprof")
 	err = download(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", svc.address, seconds), profile)
-	svc.stop() // it would take the processor from what follows
+	svc.stop() // it would compete with the next steps for the processor
 	if err != nil {
 		return nil, err
 	}

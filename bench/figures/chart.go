@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A chart is a line chart with a logarithmic axis of candidates. It holds up
-// on light and on dark paper.
+// A chart is a line chart with a logarithmic axis of candidates. It is legible on light and on dark
+// paper.
 type chart struct {
 	title, unit string
 	series      []series
@@ -85,7 +85,7 @@ func (c *chart) lines(b *strings.Builder, x, y func(float64) float64) {
 	}
 }
 
-// apart returns the nearest free place for a line of text, upwards or downwards.
+// apart returns the nearest free place for a line of text, up or down.
 func apart(taken []float64, want float64) float64 {
 	const height = 14
 	for d := 0.0; ; d++ {
@@ -115,7 +115,7 @@ func tick(high float64) float64 {
 	return 5 * p
 }
 
-// round takes off what adding up fractions left.
+// round removes the error of adding up fractions.
 func round(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 // draw writes a chart into docs/plots and returns the Markdown that shows it.

@@ -17,8 +17,8 @@ const (
 	orchestrationGoal = 2.0  // milliseconds, and of the last tenth of 10,000 candidates too
 )
 
-// cost reads what runs say of themselves: those of the examples, for which the
-// goals are, those of the suite, and runs that grow.
+// cost reads the times that runs report: of the examples, which have goals, of the suite, and of
+// runs of growing length.
 func cost(ctx context.Context, l *lab) (*section, error) {
 	s := new(section)
 	for _, part := range []func(context.Context, *lab) error{s.exampleCost, s.suiteCost, s.budgetCost, s.growth} {
@@ -58,7 +58,7 @@ func perMinute(p beagle.Split) float64 {
 	return 60000 / each
 }
 
-// exampleCost holds the first example, a small function, to the goals.
+// exampleCost compares the first example, a small function, with the goals.
 func (s *section) exampleCost(ctx context.Context, l *lab) error {
 	results, err := l.evolveExamples(ctx)
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *section) exampleCost(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// suiteCost runs the suite's tasks once each, with a short measurement of the
-// finalists: that is not a candidate's cost.
+// suiteCost runs the suite's tasks once each. It measures the finalists briefly, since they are not
+// part of a candidate's cost.
 func (s *section) suiteCost(ctx context.Context, l *lab) error {
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *section) budgetCost(ctx context.Context, l *lab) error {
 		&chart{"Memory of a search", "MB", []series{memory}})
 }
 
-// draw adds charts; arguments are a name and a chart in turns.
+// draw adds charts. Its arguments alternate between a name and a chart.
 func (s *section) draw(l *lab, pairs ...any) error {
 	for i := 0; i < len(pairs); i += 2 {
 		text, err := l.draw(pairs[i].(string), pairs[i+1].(*chart))

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// growth reads the benchmark of a search whose candidates are evaluated in no
-// time: what is left is the orchestration, up to 10,000 candidates.
+// growth reads the benchmark of a search whose candidates take no time to evaluate. So only the
+// orchestration is left, for up to 10,000 candidates.
 func (s *section) growth(ctx context.Context, l *lab) error {
 	pattern := "Orchestration"
 	if l.quick {
@@ -67,7 +67,7 @@ func (l *lab) searches(ctx context.Context, pattern string) ([]map[string]float6
 	return points, nil
 }
 
-// benchmarked returns the results of a benchmark, each by unit.
+// benchmarked returns the results of a benchmark by unit.
 func benchmarked(out []byte) []map[string]float64 {
 	var list []map[string]float64
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {

@@ -24,8 +24,7 @@ import (
 // may be from its share in one that is ten times as long, in points.
 const maxOff = 2.0
 
-// leastCompared is the cumulative share in percent from which on a function is
-// compared.
+// leastCompared is the least cumulative share, in percent, of a function that is compared.
 const leastCompared = 0.5
 
 // enoughSamples determine a share of 50 % to 1.4 points, at 95 %. The goal is for the largest of
@@ -133,9 +132,9 @@ type service struct {
 	stop    func()
 }
 
-// startService builds metricsd, starts its agent, and sends it as much
-// as it takes from its own load generator on a Unix socket: shares are known
-// by the number of samples, so the service must be busy.
+// startService builds metricsd, starts its agent, and floods it from its own load generator through
+// a Unix socket. The number of samples decides how well shares are known, so the service must be
+// busy.
 func (l *lab) startService(ctx context.Context) (*service, error) {
 	program := filepath.Join(l.dir, "metricsd")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, ".")

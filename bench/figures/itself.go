@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// bestModule has functions that are at their best, with tests, and for each
-// function a file that declares the same again in other words.
+// bestModule has functions that no rewrite improves, with tests. For each function it has a file
+// that declares the same in other words.
 //
 //go:embed testdata/best.txtar
 var bestModule []byte
@@ -27,7 +27,7 @@ type trial struct {
 	verdict  *beagle.Verdict
 }
 
-// best unpacks the module.
+// best unpacks the module of such functions.
 func (l *lab) best() (string, error) {
 	dir := filepath.Join(l.dir, "best")
 	return dir, unpack(dir, txtar.Parse(bestModule).Files)
@@ -62,9 +62,9 @@ func (l *lab) trials(ctx context.Context) ([]trial, error) {
 	return l.against, nil
 }
 
-// unbeatable are functions of the module that hand on to an assembly routine
-// of the standard library, or are two comparisons, or whose every instruction
-// waits for the one before it: to that one rewrites apply, and cannot help.
+// unbeatable are functions of the module that only call an assembly routine of the standard
+// library, that are two comparisons, or whose every instruction waits for the one before it.
+// Rewrites apply to the last kind, and cannot help.
 var unbeatable = []string{"Index", "Equal", "Clamp", "Hash"}
 
 func itself(ctx context.Context, l *lab) (*section, error) {
@@ -104,7 +104,7 @@ func itself(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-// noise shows what is measured when there is no difference.
+// noise shows the measured ratios where there is no difference.
 func noise(ctx context.Context, l *lab) (*section, error) {
 	list, err := l.trials(ctx)
 	if err != nil {

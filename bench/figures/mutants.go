@@ -13,9 +13,9 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-// How many mutants of a text are tried, spread evenly over all that the operators make. The
-// expert's texts have quick ways beside slow ones that do the same: leaving the quick way changes
-// nothing but the time. Many of their mutants are therefore equivalent, and they have no goal.
+// These bound the mutants of a text that are tried, spread evenly over all that the operators make.
+// The expert's texts have fast paths beside slow ones that do the same: leaving out the fast path
+// changes only the time. Many of their mutants are therefore equivalent, and they have no goal.
 const (
 	ofOriginal = 60
 	ofExpert   = 12
@@ -24,14 +24,14 @@ const (
 // mustReject is the share of the versions that behave differently.
 const mustReject = 0.99
 
-// A mutation is a text with its story.
+// A mutation is a mutant's text with its origin and outcome.
 type mutation struct {
 	task, from, what, text string
 	trial                  mutants.Result
 }
 
-// judgeMutants takes wrong versions of the suite's functions, of the ordinary
-// author's text and of the expert's, through the judge.
+// judgeMutants has the judge verify wrong versions of the suite's functions, made from the ordinary
+// author's text and from the expert's.
 func judgeMutants(ctx context.Context, l *lab) (*section, error) {
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
 	if err != nil {
@@ -65,7 +65,7 @@ func judgeMutants(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-// ordinary leaves out what was made from the experts' versions.
+// ordinary leaves out the mutants of the experts' versions.
 func ordinary(list []mutation) []mutation {
 	return slices.DeleteFunc(slices.Clone(list), func(m mutation) bool { return m.from == "expert" })
 }
@@ -107,8 +107,8 @@ func (l *lab) mutate(ctx context.Context, t *suite.Task) ([]mutation, error) {
 	return out, nil
 }
 
-// chosen returns the mutants of a text that are tried: some of those that the operators make, and
-// all that were really made.
+// chosen returns the mutants of a text that are tried: a sample of those that the operators make,
+// and all real mistakes.
 func (l *lab) chosen(task, from, text string) ([]mutation, error) {
 	made, err := mutants.Make(text)
 	if err != nil {
@@ -140,8 +140,7 @@ func (l *lab) chosen(task, from, text string) ([]mutation, error) {
 	return out, nil
 }
 
-// share counts the versions that differ in what they do, and those of them
-// that were rejected.
+// share counts the versions that behave differently, and those of them that were rejected.
 func share(list []mutation) (different, rejected int) {
 	for _, m := range list {
 		switch m.trial.Status {
@@ -191,8 +190,7 @@ func byStage(list []mutation) string {
 	return "Rejected by: " + counts(by) + ".\n"
 }
 
-// survivors lists what was let through, with the argument where someone wrote
-// one down.
+// survivors lists the mutants that passed, each with the written argument for it, if there is one.
 func survivors(list []mutation) string {
 	var rows [][]string
 	for _, m := range list {

@@ -143,13 +143,13 @@ func (l *lab) scenarios(all []simulate.Scenario) []simulate.Scenario {
 	return slices.DeleteFunc(all, func(s simulate.Scenario) bool { return !strings.Contains(s.Name, l.scenario) })
 }
 
-// tryScenario says on stderr that it has begun.
+// tryScenario logs the scenario on stderr and runs it.
 func tryScenario(s simulate.Scenario, n int) ([]simulate.Outcome, error) {
 	fmt.Fprintf(os.Stderr, "figures: rollout: %s, %d times\n", s.Name, n)
 	return s.Try(n, simulate.Usual)
 }
 
-// quantile returns the smallest value that a share of the values does not pass.
+// quantile returns the smallest value that at least the given share of the values does not exceed.
 func quantile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -27,9 +27,8 @@ type searchLog struct {
 	} `json:"spent"`
 }
 
-// strategies runs every strategy from the same inputs, the same profile and,
-// as far as they meet the same candidates, the same recorded verdicts: what
-// differs is the order in which candidates are tried.
+// strategies runs every strategy from the same inputs and the same profile. Where strategies meet
+// the same candidates they get the same recorded verdicts. So only the order of candidates differs.
 func strategies(ctx context.Context, l *lab) (*section, error) {
 	results, err := l.evolveExamples(ctx)
 	if err != nil {
@@ -110,8 +109,7 @@ func median(xs []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// fork makes a run that starts where another one started: with its inputs, its
-// audit and its profile, but with nothing searched yet.
+// fork makes a run with another run's inputs, audit and profile, and an empty search.
 func fork(home, run, id string, change map[string]any) error {
 	from, to := filepath.Join(home, "runs", run), filepath.Join(home, "runs", id)
 	if err := os.MkdirAll(to, 0o755); err != nil {
@@ -174,8 +172,8 @@ func entered(line, stage string) bool {
 	return len(fields) > 1 && fields[1] == stage
 }
 
-// until runs a command, and sends it a signal after it said that a stage began
-// and wait returned. It returns whether that ended it.
+// until runs a command. After the command has said that a stage began, and wait has returned, it
+// sends the command a signal. It returns whether that ended the command.
 func until(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context)) (bool, error) {
 	stderr, err := c.StderrPipe()
 	if err != nil {

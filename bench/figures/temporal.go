@@ -121,8 +121,8 @@ type fleetCost struct {
 	Same       bool      `json:"same"`
 }
 
-// orchestration lets candidates be evaluated in no time: what is left is the
-// price of the engine and of the search.
+// orchestration lets candidates take no time to evaluate. So only the engine and the search are
+// left.
 func (f *fleet) orchestration(ctx context.Context, s *section) error {
 	n := 10000
 	if f.quick {
@@ -188,8 +188,8 @@ func (f *fleet) simulate(ctx context.Context, strategy string, n int) (*fleetCos
 	return cost, json.Unmarshal(out, cost)
 }
 
-// kills kills the worker and the server, in turns and at random moments of a
-// real run, and compares with the local driver.
+// kills kills the worker and the server, alternately and at random moments of a real run, and
+// compares the result with the local driver's.
 func (f *fleet) kills(ctx context.Context, s *section) error {
 	wanted, candidates := 20, 120
 	if f.quick {
@@ -263,9 +263,8 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 	return nil
 }
 
-// disturb kills in turns, so often while the search goes on, and returns the
-// verdicts that were in the store at the kills. over says that the run ended
-// meanwhile.
+// disturb kills alternately until the given number is reached or the search ends. It returns the
+// verdicts that were in the store at the kills. over reports whether the run ended meanwhile.
 func (f *fleet) disturb(
 	ctx context.Context, home string, wanted, candidates int, done chan error,
 ) (dead map[string]int, kept map[string]int64, over bool, err error) {

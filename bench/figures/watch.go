@@ -15,7 +15,7 @@ const (
 	hoursToFindMax = 60
 )
 
-// watched replays days of simulated profiles with changes that were put in.
+// watched replays days of simulated profiles with planted changes.
 func watched(ctx context.Context, l *lab) (*section, error) {
 	n := l.wanted(replays, 1)
 	s := new(section)

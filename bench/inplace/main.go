@@ -53,7 +53,7 @@ type row struct {
 	Module   string          `json:"module"`
 	Function string          `json:"function"`
 	Corpus   string          `json:"corpus,omitempty"`  // why no record can hold its arguments; "" when one can
-	Refused  string          `json:"refused,omitempty"` // why it cannot be taken in place, either
+	Refused  string          `json:"refused,omitempty"` // why it cannot be taken in place either
 	Evidence *beagle.InPlace `json:"evidence,omitempty"`
 	Mutants  int             `json:"mutants"` // that compile
 	Rejected int             `json:"rejected"`

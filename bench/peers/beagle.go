@@ -14,9 +14,8 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 )
 
-// The command evaluates for real: it builds, verifies and measures. So its
-// time for a candidate is no measure of what it adds to that; it counts that
-// itself.
+// The command builds, verifies and measures for real. So its time for a candidate says little about
+// its overhead; the command counts that itself.
 type command struct{ path string }
 
 // result holds the part of the command's JSON that is read.
@@ -43,7 +42,7 @@ func module(dir string) error {
 	return errors.Join(copyFile(dir, "count.go.txt", "count.go"), copyFile(dir, "count_test.go.txt", "count_test.go"))
 }
 
-// run puts the command to a scenario.
+// run runs the command in a scenario.
 func (c command) run(ctx context.Context, s scenario, dir string) (outcome, error) {
 	if err := module(dir); err != nil {
 		return outcome{}, err
@@ -98,8 +97,8 @@ func (c command) harmed(s scenario, out result) int {
 	return max(0, out.Candidates-min(hanging, out.Statuses["hung"])-fine)
 }
 
-// paidTwice counts the requests that a run sent again after their reply had arrived: its journal
-// has each request before it is sent, and its reply. Requests in flight at the kill had no reply.
+// paidTwice counts the requests that a run sent again after their reply had arrived. The journal
+// has each request before it is sent, and each reply. Requests in flight at the kill had no reply.
 func paidTwice(dir string) int {
 	journals, _ := filepath.Glob(filepath.Join(dir, "home", "runs", "*", "calls.jsonl"))
 	if len(journals) != 1 {

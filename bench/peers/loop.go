@@ -16,12 +16,12 @@ import (
 )
 
 // The loop is Beagle's own search, client, reading of replies and journal, around an evaluator that
-// does nothing, as the peers get one here. If durable is set, each line of the journal is on the
-// disk before its content is used, and the search's state is saved as the driver does it, in a
-// twentieth of the time.
+// does nothing, like the one that the peers get here. If durable is set, each line of the journal
+// is on the disk before its content is used, and the search's state is saved as the driver does it,
+// in a twentieth of the time.
 type loop struct{ durable bool }
 
-// replied is a candidate from a reply.
+// replied is a candidate made from a reply.
 type replied struct {
 	proposal  evolve.Proposal
 	candidate beagle.Candidate
@@ -92,8 +92,7 @@ type loopRun struct {
 	log     []entry
 }
 
-// work keeps calls under way, twice as many as evaluations, and evaluates what
-// they bring.
+// work keeps twice as many calls as evaluations under way, and evaluates the replies.
 func (r *loopRun) work(ctx context.Context) error {
 	calls, evals := 2*r.s.slots, r.s.slots
 	back, judged := make(chan replied), make(chan replied)
@@ -136,7 +135,7 @@ func (r *loopRun) work(ctx context.Context) error {
 	}
 }
 
-// known reports whether the candidate is there already, and takes it in.
+// known reports whether the candidate came before, and records it.
 func (r *loopRun) known(c beagle.Candidate) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,7 +187,7 @@ func (r *loopRun) note(v any) error {
 	return err
 }
 
-// evaluate does nothing, for as long as the scenario says.
+// evaluate sleeps for the scenario's time of an evaluation.
 func (r *loopRun) evaluate(w replied) {
 	r.mark("begin", w)
 	time.Sleep(r.s.eval)

@@ -89,7 +89,7 @@ func run(ctx context.Context, o options) error {
 			continue
 		}
 		used = append(used, s)
-		// In turns, so that a busy machine is busy for all.
+		// The programs take turns, so that other load on the machine falls on all.
 		for i := range o.runs {
 			for _, p := range programs {
 				if _, ok := p.program.(loop); ok && (s.kill || s.name == "hang") {
@@ -117,7 +117,7 @@ type named struct {
 	program
 }
 
-// programs installs and builds what is compared.
+// programs installs and builds the programs that are compared.
 func (o *options) programs(ctx context.Context) ([]named, error) {
 	wanted := func(name string) bool { return o.only == "" || slices.Contains(strings.Split(o.only, ","), name) }
 	if o.venv == "" && (wanted("OpenEvolve") || wanted("ShinkaEvolve")) {

@@ -81,7 +81,7 @@ func shinka(venv string) peer {
 	}}
 }
 
-// run puts the peer to a scenario.
+// run runs the peer in a scenario.
 func (p peer) run(ctx context.Context, s scenario, dir string) (outcome, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return outcome{}, err
@@ -133,8 +133,8 @@ func (p peer) start(
 	})
 }
 
-// runLogged runs a command with its output in a file, and kills it, only
-// itself, when the condition comes true.
+// runLogged runs a command with its output in a file. When the condition comes true it kills that
+// process, and no child of it.
 func runLogged(cmd *exec.Cmd, log string, kill func() bool) error {
 	f, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {

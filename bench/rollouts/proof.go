@@ -35,9 +35,9 @@ const (
 type prediction struct {
 	Steps   int                   `json:"steps"` // that are done
 	Target  string                `json:"target"`
-	Cum     float64               `json:"cum"` // share of the service in the function and below
+	Cum     float64               `json:"cum"` // share of the service in the function and its callees
 	Samples float64               `json:"samples"`
-	Calls   string                `json:"calls"` // what was captured, in the command's words
+	Calls   string                `json:"calls"` // the captured calls, in the command's words
 	Shadow  string                `json:"shadow"`
 	Status  beagle.Status         `json:"status"` // of the judge
 	Ratio   beagle.Ratio          `json:"ratio"`
@@ -87,14 +87,14 @@ func (l *lab) proofs(ctx context.Context, blocks int) error {
 	return nil
 }
 
-// proofPlan never ships, so that all blocks are measured.
+// proofPlan never ships, so all blocks are measured.
 func proofPlan(service string, blocks int) rollout.Plan {
 	p := plan(service, blocks)
 	p.Ramp, p.StepBlocks, p.Horizon, p.LeastGain = []float64{0.33}, blocks, blocks, 0.9
 	return p
 }
 
-// predicted reads a prediction that was made, or makes it; nil when there is no time left.
+// predicted reads an earlier prediction or makes one; nil when there is no time left.
 func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 	name := t.name + ".prediction.json"
 	p := &prediction{Target: t.spec}
@@ -138,7 +138,7 @@ func (l *lab) write(name string, v any) error {
 	return os.WriteFile(l.file(name), text, 0o644)
 }
 
-// profile asks the plain service under load where its time goes.
+// profile profiles the plain service under load.
 func (l *lab) profile(ctx context.Context, t target, p *prediction) error {
 	kept := l.file("profiles-" + t.service)
 	if _, err := os.Stat(kept); err == nil { // of another function of the service
@@ -267,7 +267,7 @@ func (l *lab) judge(ctx context.Context, t target, p *prediction) error {
 	return nil
 }
 
-// printProofs prints what was predicted beside what was proven, in savings of the service.
+// printProofs prints predicted beside proven savings of the service.
 func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(w,

@@ -30,7 +30,7 @@ const (
 // A service is a metricsd that runs under load.
 type service struct {
 	cmd   *exec.Cmd
-	dir   string // of its sockets, whose paths must be short, and of what it keeps
+	dir   string // of its sockets, whose paths must be short, and of its files
 	http  string
 	probe string
 	load  *exec.Cmd
@@ -38,7 +38,7 @@ type service struct {
 	posts sync.WaitGroup
 }
 
-// serve starts a service, and what sends to it.
+// serve starts a service and its load.
 func (l *lab) serve(ctx context.Context, kind, binary string) (_ *service, err error) {
 	ctx, end := context.WithCancel(ctx)
 	s := &service{end: end}
@@ -135,7 +135,7 @@ func (s *service) stop() {
 	os.RemoveAll(s.dir)
 }
 
-// Clients of the intake, and what they post.
+// Clients of the intake, and their requests.
 const (
 	clients  = 16
 	bodies   = 256
@@ -170,10 +170,10 @@ func (s *service) postAll(ctx context.Context) {
 	}
 }
 
-// verbatimKey is a key of which the intake keeps values as people wrote them.
+// verbatimKey is a key of which the intake keeps values unchanged.
 const verbatimKey = "commit message"
 
-// Tags as people write them by hand, who do not know the form that storage wants.
+// Tags as people write them who do not know the form that storage wants.
 var (
 	keys   = []string{"Team Name", "env", "Cost Center", "Kube Namespace", "Service Version", "owner", "Region & Zone"}
 	values = []string{"Payments API", "Web/Frontend + CDN", "eu-west-1 (b)", "Prod, blue", "v%d.4.%d+build", "R&D",

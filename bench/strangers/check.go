@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// check reads versions and says which are no versions of their function. With
-// -policy the judge reads each of them too; nothing is run.
+// check reads versions and reports those that are no versions of their function. With -policy the
+// judge's policy reads each of them too. Nothing runs.
 func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	set := f.String("set", "A", "a set of functions.txt (A, B), a function (A3) or a version (A3/name)")
 	policy := f.Bool("policy", false, "also count the versions that the judge's static policy refuses")

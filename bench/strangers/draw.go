@@ -132,7 +132,7 @@ func (d *drawer) next(ctx context.Context) (*function, error) {
 	return nil, ctx.Err()
 }
 
-// tries bounds how many functions of a module are looked at.
+// tries bounds the functions of a module that are examined.
 const tries = 6
 
 func (d *drawer) from(ctx context.Context, m function, dir string) *function {

@@ -14,8 +14,8 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// judgeMutants makes wrong versions of the drawn functions with operators, has
-// the judge look at them, and prints every survivor.
+// judgeMutants makes wrong versions of the drawn functions with operators, has the judge verify
+// them, and prints every survivor.
 func judgeMutants(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	set := f.String("set", "M", "a set of functions.txt, or one function")
 	per := f.Int("per", 28, "mutants of each function that compile, drawn by the seed")
@@ -90,7 +90,7 @@ func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map
 	return got, nil
 }
 
-// try has mutants judged, counts their fates and prints those that pass.
+// try has mutants judged, counts their outcomes and prints those that pass.
 func try(
 	ctx context.Context, fn *function, f *mutants.Function, made []mutants.Mutant, got map[mutants.Status]int,
 ) error {

@@ -43,8 +43,8 @@ type version struct {
 	err     error
 }
 
-// versions has the judge look at versions that people wrote, and prints how it
-// errs: wrong versions accepted, honest ones rejected.
+// versions has the judge verify versions that people wrote, and prints its errors: wrong versions
+// accepted, honest ones rejected.
 func versions(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	set := f.String("set", "A", "a set of functions.txt (A, B), a function (A3) or a version (A3/name)")
 	tool := f.String("beagle", "", "the command to measure; the default builds the one of -root")
@@ -134,8 +134,8 @@ func splitFlags(s string) (out []string) {
 	return out
 }
 
-// judgeAll gives the versions to the command, those of one function together,
-// so that inputs are recorded once. Each worker has a store of its own.
+// judgeAll gives all versions of a function to one command, so that inputs are recorded once. Each
+// worker has a store of its own.
 func judgeAll(ctx context.Context, l *lab, tool string, list []*version, at int, each bool) {
 	var groups [][]*version
 	key := func(v *version) string { return v.fn.name + " " + strings.Join(v.flags, " ") }
@@ -147,7 +147,7 @@ func judgeAll(ctx context.Context, l *lab, tool string, list []*version, at int,
 		}
 		groups[last] = append(groups[last], v)
 	}
-	for _, v := range list { // downloads one after the other
+	for _, v := range list { // one download at a time
 		if _, err := l.module(ctx, v.fn.module, v.fn.version); err != nil {
 			v.err = err
 		}
@@ -172,8 +172,8 @@ func judgeAll(ctx context.Context, l *lab, tool string, list []*version, at int,
 	wg.Wait()
 }
 
-// judge asks for the verdict on behaviour, and of wrong versions that pass for
-// the whole verdict: one that is not called faster is not accepted.
+// judge asks for the verdict on behaviour. For wrong versions that pass it asks for the whole
+// verdict: one that is not called faster is not accepted.
 func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
 	fail := func(err error) {
 		for _, v := range group {
@@ -273,8 +273,8 @@ func runTool(ctx context.Context, tool, home, dir string, flags []string, group 
 	return nil
 }
 
-// passed reports whether the judge let a version through: a wrong one only
-// counts as accepted when it also counts as faster.
+// passed reports whether the judge accepted a version. A wrong one counts as accepted only if the
+// judge also calls it faster.
 func (v *version) passed() bool {
 	if v.honest {
 		return v.verdict.OK()
@@ -292,7 +292,7 @@ func (v *version) line() string {
 		v.cpu.Seconds(), reason)
 }
 
-// reportVersions prints totals, and every error of the judge with its story.
+// reportVersions prints totals, and every error of the judge with the version's first line.
 func reportVersions(list []*version) error {
 	var failed, wrong, accepted, quiet, honest, rejected int
 	stages := map[string]int{}
@@ -409,8 +409,8 @@ func edit(s string) (was, is string, err error) {
 	return was, is, nil
 }
 
-// renamed returns the declaration of the original function under another name. Its calls of itself
-// follow.
+// renamed returns the declaration of the original function under another name, which its calls of
+// itself use too.
 func renamed(original, target, name string) (string, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "original.go", original, parser.SkipObjectResolution)
