@@ -33,8 +33,8 @@ func (l *lab) best() (string, error) {
 	return dir, unpack(dir, txtar.Parse(bestModule).Files)
 }
 
-// trials judges functions against themselves: the same machine code from a
-// text that differs, so that nothing is noticed before it is measured.
+// trials judges functions against themselves. The texts differ and the machine code is the same, so
+// nothing shows this before the measurement.
 func (l *lab) trials(ctx context.Context) ([]trial, error) {
 	if len(l.against) > 0 {
 		return l.against, nil
