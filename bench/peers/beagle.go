@@ -14,9 +14,9 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 )
 
-// The command builds, verifies and measures for real. So its time for a candidate says little about
-// its overhead; the command counts that itself.
-type command struct{ path string }
+// A binary is the command. It builds, verifies and measures for real. So its time for a candidate
+// says little about its overhead; it counts that itself.
+type binary struct{ path string }
 
 // result holds the part of the command's JSON that is read.
 type result struct {
@@ -43,7 +43,7 @@ func module(dir string) error {
 }
 
 // run runs the command in a scenario.
-func (c command) run(ctx context.Context, s scenario, dir string) (outcome, error) {
+func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error) {
 	if err := module(dir); err != nil {
 		return outcome{}, err
 	}
@@ -58,7 +58,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 		"--json", ".Count"}
 	var out result
 	if s.kill {
-		if err := c.start(ctx, s, dir, args, server, s.n/2, nil); err != nil {
+		if err := b.start(ctx, s, dir, args, server, s.n/2, nil); err != nil {
 			return outcome{}, err
 		}
 		left = sweep(dir)
@@ -68,7 +68,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 		}
 		args = []string{"resume", "--json", runs[0].Name()}
 	}
-	if err := c.start(ctx, s, dir, args, server, 0, &out); err != nil {
+	if err := b.start(ctx, s, dir, args, server, 0, &out); err != nil {
 		return outcome{}, err
 	}
 	o := fromLogs(s, server, nil)
@@ -78,7 +78,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 		o.twice = paidTwice(dir)
 	}
 	if s.name == "hang" {
-		o.harmed = c.harmed(s, out)
+		o.harmed = b.harmed(s, out)
 	}
 	o.strays = left + sweep(dir)
 	o.note = fmt.Sprint(out.Statuses)
@@ -86,7 +86,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 }
 
 // harmed counts the faultless candidates with another verdict.
-func (c command) harmed(s scenario, out result) int {
+func (b binary) harmed(s scenario, out result) int {
 	hanging := 0
 	for number := 1; number <= out.Models.Calls; number++ {
 		if s.reply(number).hang {
@@ -97,8 +97,8 @@ func (c command) harmed(s scenario, out result) int {
 	return max(0, out.Candidates-min(hanging, out.Statuses["hung"])-fine)
 }
 
-// paidTwice counts the requests that a run sent again after their reply had arrived. The journal
-// has each request before it is sent, and each reply. Requests in flight at the kill had no reply.
+// paidTwice counts the requests that a run sent again after their reply had arrived: its journal
+// has each request before it is sent, and its reply. Requests in flight at the kill had no reply.
 func paidTwice(dir string) int {
 	journals, _ := filepath.Glob(filepath.Join(dir, "home", "runs", "*", "calls.jsonl"))
 	if len(journals) != 1 {
@@ -123,12 +123,12 @@ func paidTwice(dir string) int {
 	return n
 }
 
-func (c command) start(
+func (b binary) start(
 	ctx context.Context, s scenario, dir string, args []string, server *llmtest.Server, killAfter int, out *result,
 ) error {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.path, args...)
+	cmd := exec.CommandContext(ctx, b.path, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"),
 		"TMPDIR="+filepath.Join(dir, "tmp"), "GOWORK=off")
